@@ -126,7 +126,8 @@ static int compare_deviations(const void *x, const void *y)
     return (p->class > q->class) - (p->class < q->class);
 }
 
-/* The median of a job's figures about their bases; of few parts it might be the change itself. */
+/* The median of a job's figures about their bases; of few parts it might be the change itself. Of
+ * classes that are known to be alike it stays. */
 static int find_common(struct work *w, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -138,13 +139,11 @@ static int find_common(struct work *w, struct nt_err *err)
         d[k] = (struct deviation){c->figure[k].job, (uint32_t)class_of(&c->figure[k]),
                                   log((double)c->figure[k].value) - w->base[k]};
     qsort(d, c->figures, sizeof *d, compare_deviations);
-    for (size_t k = 0; k < c->jobs * TIERS_KINDS; k++)
-        w->common[k] = NAN;
     for (size_t from = 0, to; from < c->figures; from = to) {
         size_t n = 0;
         for (to = from; to < c->figures && compare_deviations(&d[from], &d[to]) == 0; to++)
             w->some[n++] = (float)d[to].value;
-        if (n >= MANY_PARTS)
+        if (n >= MANY_PARTS && !(w->alike[d[from].class] > 0))
             w->common[(size_t)d[from].job * TIERS_KINDS + d[from].class] = median_of(w->some, n);
     }
     return 0;
@@ -195,6 +194,27 @@ static void find_alike(struct work *w)
         w->centre[class] = centre;
         w->alike[class] = n >= MANY_PARTS && sd < ALIKE_MOST ? sd : 0;
     }
+}
+
+/* Where the parts of each job are alike, what is the job's is what most of its parts have, however
+ * few jobs each part has been in: a part's own level would be that of these jobs. */
+static int align_alike(struct work *w, struct nt_err *err)
+{
+    if (find_common(w, err) != 0) /* bases are 0 */
+        return -1;
+    for (size_t class = 0; class < TIERS_KINDS; class ++) {
+        size_t n = 0;
+        for (size_t j = 0; j < w->c->jobs; j++)
+            if (isfinite(w->common[j * TIERS_KINDS + class]))
+                w->some[n++] = (float)w->common[j * TIERS_KINDS + class];
+        double usual = n > 0 ? median_of(w->some, n) : 0;
+        for (size_t j = 0; j < w->c->jobs; j++)
+            w->common[j * TIERS_KINDS + class] -= usual;
+    }
+    take_common_out(w);
+    find_bases(w);
+    find_alike(w);
+    return 0;
 }
 
 /* ---- changes of one series ---- */
@@ -364,8 +384,13 @@ static int prepare(struct work *w, struct nt_err *err)
     if (nt_arena_check(&w->memory, err) != 0)
         return -1;
     qsort(w->c->figure, w->c->figures, sizeof *w->c->figure, compare_parts);
+    for (size_t k = 0; k < w->c->jobs * TIERS_KINDS; k++)
+        w->common[k] = NAN;
+    if (align_alike(w, err) != 0)
+        return -1;
     for (size_t k = 0; k < w->c->figures; k++)
-        w->x[k] = log((double)w->c->figure[k].value);
+        if (!(w->alike[class_of(&w->c->figure[k])] > 0))
+            w->x[k] = log((double)w->c->figure[k].value);
     for (int pass = 0; pass < PASSES; pass++) {
         find_bases(w);
         if (find_common(w, err) != 0)
