@@ -3,19 +3,27 @@
  * in the 5 groups of a dragonfly+, 2,000 jobs of 2 to 256 hosts, 30 faults with dates, 20 hosts
  * that move.
  *
- *     build/tests/bench_fleet [JOBS, default 2000 [MAPS, default 2000 [SHAPE: 0 tree, 1 dragonfly+;
- *     default both]]]
+ *     build/tests/bench_fleet [JOBS, default 2000 [MAPS, default 2000 [SHAPE: 0 tree, 1 dragonfly+,
+ *     2 both, the default [SEED, default 1]]]]
  *
  * Jobs are drawn as schedulers do: whole leaves, fragments, and hosts of an earlier job again; of
  * 40 users, over 30 days. Each job's readings (all pairs, sd 2 %, a job's own factor of sd 5 %, one
- * in 200 an outlier) are solved as those of a sweep are, and go with the map through the store. A
- * fault makes a host's link slower by 43 % from its day on. After each tenth: hosts in a job so
- * far; hosts whose leaf in the cluster's map is theirs, of those; faults whose host was in three
- * jobs since, those found, the middle number of jobs until then, false alarms; hosts that moved and
- * were in a job before and in two since, moves seen of them, and moves seen of hosts that did not;
- * the store's bytes and those a job; milliseconds to take a map in; seconds for the map and for the
- * changes. The last line says how many maps a second are taken in from the files of an archive,
- * unpacked and parsed.
+ * in 200 an outlier) are solved as those of a sweep are, and go with the map through the store;
+ * what is found is what nettopo fleet since and show say. A fault makes a host's link 43 % slower
+ * from its day on; every third is mended after a quarter of the jobs. After each tenth:
+ * - hosts in a job so far; right%, hosts whose leaf in the cluster's map is theirs, of those;
+ *   unmet, that moved and have met nobody of their new leaf since: no reading says where they are
+ * - cross, faults whose host was in three jobs before it was mended; shown, those with three jobs
+ *   that show it: of five hosts, three of them on its leaf (of two alike nobody can say which is
+ *   slow); found, of those; others, found with fewer such jobs; in 3, found with the third one
+ * - mended, faults found that are mended, with three such jobs since; seen, told as better
+ * - alarms, changes that are none of these; moved, those of a host that has moved and since then
+ *   was with hosts of its former leaf alone, which a slow link explains as well
+ * - moves, hosts in a job before they moved and in two since, in one of them with three hosts of
+ *   other leaves than the former; seen; false, moves seen of hosts that did not
+ * - the store's bytes and those a job; milliseconds to take a map in; seconds for map and changes
+ * The last line says how many maps a second are taken in from the files of an archive, unpacked and
+ * parsed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,13 +32,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "changes.h"
 #include "clock.h"
-#include "cluster_map.h"
+#include "fleet_changes.h"
 #include "fleet_job.h"
 #include "map_json.h"
 #include "network.h"
-#include "packed.h"
 #include "rng.h"
 #include "samples.h"
 #include "solve.h"
@@ -39,7 +45,7 @@
 #include "utc.h"
 
 enum { HOSTS = 5000, LEAF = 50, USERS = 40, DAYS = 30, FAULTS = 30, MOVES = 20 };
-enum { MOST = 256, NONE = UINT32_MAX };
+enum { MOST = 256, NONE = UINT32_MAX, ENOUGH = 3, MENDED_EACH = 3, SHOWING_HOSTS = 5 };
 static const double HOST_US = 0.56;
 static const char *const shapes[] = {"tree:5x20x50", "dragonfly+:5x20x4x50"};
 static const int64_t START_S = INT64_C(1790000000);
@@ -48,10 +54,12 @@ struct planted {
     const struct nt_network *network;
     uint32_t stands[HOSTS]; /* where each host is: place / LEAF is its leaf */
     float link_us[HOSTS];
-    uint32_t fault_host[FAULTS], fault_job[FAULTS];
+    uint32_t fault_host[FAULTS], fault_job[FAULTS], mended_job[FAULTS];
     uint32_t move_host[MOVES], move_to[MOVES], move_job[MOVES];
-    uint32_t crossed[FAULTS];          /* jobs with the host since its fault */
-    uint32_t left[MOVES], came[MOVES]; /* jobs with the host before it moved, and since */
+    uint32_t crossed[FAULTS], shown[FAULTS], after[FAULTS]; /* jobs; since it was mended */
+    uint32_t first_shown[FAULTS];                           /* the first that shows it */
+    uint32_t left[MOVES], came[MOVES];    /* jobs with the host before it moved, and since, */
+    uint32_t told[MOVES], met_new[MOVES]; /* with others than of its former leaf; of the new one */
     bool met[HOSTS];
 };
 
@@ -79,10 +87,13 @@ static void plant(struct planted *p, uint32_t jobs, struct nt_rng *rng)
     for (uint32_t f = 0; f < FAULTS; f++) {
         p->fault_host[f] = f * (HOSTS / FAULTS) + 7;
         p->fault_job[f] = jobs / 4 + (uint32_t)nt_rng_below(rng, jobs / 2);
+        p->mended_job[f] = f % MENDED_EACH == 0 ? p->fault_job[f] + jobs / 4 : NONE;
     }
     for (uint32_t m = 0; m < MOVES; m++) {
         p->move_host[m] = m * (HOSTS / MOVES) + 31;
-        p->move_to[m] = (uint32_t)nt_rng_below(rng, HOSTS);
+        do
+            p->move_to[m] = (uint32_t)nt_rng_below(rng, HOSTS);
+        while (p->move_to[m] / LEAF == p->move_host[m] / LEAF);
         p->move_job[m] = jobs / 4 + (uint32_t)nt_rng_below(rng, jobs / 2);
     }
 }
@@ -106,12 +117,19 @@ static void draw(const struct drawn *before, size_t n, struct nt_rng *rng, struc
             job->host[job->hosts++] = (at + k) % HOSTS;
 }
 
+static bool is_faulty(const struct planted *p, uint32_t f, uint32_t job)
+{
+    return job >= p->fault_job[f] && job < p->mended_job[f];
+}
+
 static double latency_us(const struct planted *p, uint32_t a, uint32_t b, uint32_t job)
 {
-    double us = nt_network_latency(p->network, p->stands[a], p->stands[b]);
+    uint32_t x = p->stands[a], y = p->stands[b];
+    /* who moved has a port of its own beside the host that was there */
+    double us = nt_network_latency(p->network, x, x != y ? y : y ^ 1);
     us += p->link_us[a] + p->link_us[b];
     for (uint32_t f = 0; f < FAULTS; f++)
-        if (job >= p->fault_job[f] && (a == p->fault_host[f] || b == p->fault_host[f]))
+        if (is_faulty(p, f, job) && (a == p->fault_host[f] || b == p->fault_host[f]))
             us += 0.24;
     return us;
 }
@@ -156,41 +174,35 @@ static struct nt_samples *measure(const struct planted *p, const struct drawn *j
 /* ---- what is known ---- */
 
 struct known {
-    size_t met, right, faults, found, alarms, moved, moves, invented;
-    double delay, map_s, changes_s;
+    size_t met, right, unmet, crossed, shown, found, others, quick, mended, better, alarms, unsure;
+    size_t moved, moves, invented;
 };
 
-static int compare_numbers(const void *x, const void *y)
+static uint32_t number_of(const char *name)
 {
-    const double *a = x, *b = y;
-    return (*a > *b) - (*a < *b);
+    return (uint32_t)strtoul(name + 1, NULL, 10) - 1;
 }
 
-static void judge_moves(const struct planted *p, const struct nt_cluster_map *map,
-                        const struct nt_names *names, struct known *k)
+static void judge_moves(const struct planted *p, const struct nt_fleet_cluster *fleet,
+                        uint32_t jobs, struct known *k)
 {
-    for (size_t n = 0; n < map->moves; n++) {
-        uint32_t host = (uint32_t)strtoul(names->name[map->move[n].host] + 1, NULL, 10) - 1, m = 0;
+    for (size_t n = 0; n < fleet->cluster->moves; n++) {
+        uint32_t host = number_of(fleet->hosts.name[fleet->cluster->move[n].host]), m = 0;
         while (m < MOVES && (p->move_host[m] != host || p->came[m] == 0))
             m++;
         k->moves += m < MOVES;
         k->invented += m == MOVES;
     }
-    for (uint32_t m = 0; m < MOVES; m++)
-        k->moved += p->left[m] > 0 && p->came[m] > 1;
+    for (uint32_t m = 0; m < MOVES; m++) {
+        k->moved += p->left[m] > 0 && p->came[m] > 1 && p->told[m] > 0;
+        k->unmet += p->move_job[m] < jobs && p->left[m] > 0 && p->met_new[m] == 0;
+    }
 }
 
-static void judge_leaves(const struct planted *p, struct nt_store *store,
-                         const struct nt_names *names, struct known *k)
+static void judge_leaves(const struct planted *p, const struct nt_fleet_cluster *fleet,
+                         struct known *k)
 {
-    struct nt_evidence evidence;
-    struct nt_switch_naming naming = {0};
-    struct nt_cluster_map *map;
-    double began = nt_clock_s();
-    must(nt_store_evidence(store, 0, 100000000, &evidence, &err));
-    must(nt_cluster_map_create(&evidence, &naming, NULL, &map, &err));
-    k->map_s = nt_clock_s() - began;
-    const struct nt_model *m = map->model;
+    const struct nt_model *m = fleet->cluster->model;
     enum { LEAVES = HOSTS / LEAF };
     uint32_t(*votes)[LEAVES] = calloc(m->switches + 1, sizeof *votes);
     uint32_t *leaf = malloc((m->hosts + 1) * sizeof *leaf);
@@ -201,105 +213,136 @@ static void judge_leaves(const struct planted *p, struct nt_store *store,
         if (x->a < m->hosts && x->b >= m->hosts)
             leaf[x->a] = x->b - (uint32_t)m->hosts;
     }
-    for (size_t h = 0; h < m->hosts; h++) {
-        uint32_t host = (uint32_t)strtoul(names->name[h] + 1, NULL, 10) - 1;
+    for (size_t h = 0; h < m->hosts; h++)
         if (leaf[h] != NONE && m->tier[leaf[h]] == 1)
-            votes[leaf[h]][p->stands[host] / LEAF]++;
-    }
+            votes[leaf[h]][p->stands[number_of(fleet->hosts.name[h])] / LEAF]++;
     for (size_t h = 0; h < m->hosts; h++) {
-        uint32_t host = (uint32_t)strtoul(names->name[h] + 1, NULL, 10) - 1, best = 0;
+        uint32_t best = 0;
         if (leaf[h] == NONE || m->tier[leaf[h]] != 1)
             continue;
         for (uint32_t t = 1; t < LEAVES; t++)
             if (votes[leaf[h]][t] > votes[leaf[h]][best])
                 best = t;
-        k->right += best == p->stands[host] / LEAF;
+        k->right += best == p->stands[number_of(fleet->hosts.name[h])] / LEAF;
     }
-    judge_moves(p, map, names, k);
     free(votes);
     free(leaf);
-    nt_cluster_map_destroy(map);
-    nt_evidence_fini(&evidence);
 }
 
-struct gathering {
-    struct nt_changes changes;
-    size_t hosts;
-};
-
-static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt_err *e)
+static void note_alarm(const struct planted *p, uint32_t host, struct known *k)
 {
-    struct gathering *g = context;
-    return f->tier == 0 ? nt_changes_add(&g->changes, f, f->host, e) : 0;
+    uint32_t m = 0;
+    while (m < MOVES && (p->move_host[m] != host || p->came[m] == 0 || p->told[m] > 0))
+        m++;
+    *(m < MOVES ? &k->unsure : &k->alarms) += 1;
 }
 
-static int take_job(void *context, const struct nt_store_job *job, struct nt_err *e)
+static void judge_changes(const struct planted *p, const struct nt_fleet_changes *changes,
+                          struct known *k)
 {
-    struct gathering *g = context;
-    struct nt_changes_job j = {job->time_s, job->job, job->user};
-    if (nt_changes_add_job(&g->changes, j, e) != 0)
-        return -1;
-    return nt_packed_visit_figures(job->figures, job->figures_bytes, g->hosts, take_figure, g, e);
-}
-
-static void judge_changes(const struct planted *p, struct nt_store *store,
-                          const struct nt_names *names, struct known *k)
-{
-    struct gathering g = {.hosts = names->count};
-    struct nt_fleet_change *c;
-    size_t count;
-    double delay[FAULTS], began = nt_clock_s();
-    bool found[FAULTS] = {false};
-    must(nt_store_visit_jobs(store, 0, take_job, &g, &err));
-    must(nt_changes_find(&g.changes, &c, &count, &err));
-    nt_changes_fini(&g.changes);
-    k->changes_s = nt_clock_s() - began;
-    for (size_t n = 0; n < count; n++) {
-        uint32_t f = 0, host = c[n].part == NT_CHANGE_CLASS
-                                   ? NONE
-                                   : (uint32_t)strtoul(names->name[c[n].part] + 1, NULL, 10) - 1;
+    bool found[FAULTS] = {false}, better[FAULTS] = {false};
+    const struct nt_names *names = &changes->fleet.hosts;
+    for (size_t n = 0; n < changes->count; n++) {
+        const struct nt_fleet_change *c = &changes->change[n];
+        uint32_t f = 0, host = c->part < names->count ? number_of(names->name[c->part]) : NONE;
         while (f < FAULTS && p->fault_host[f] != host)
             f++;
-        if (f < FAULTS && c[n].worse && c[n].first_job > p->fault_job[f]) {
-            if (!found[f])
-                delay[k->found++] = c[n].jobs_to_sure;
+        uint64_t first = c->first_job - 1;
+        if (f < FAULTS && c->worse && first >= p->fault_job[f] && first < p->mended_job[f]) {
+            k->quick += !found[f] && p->shown[f] >= ENOUGH && first <= p->first_shown[f] &&
+                        c->jobs_to_sure <= ENOUGH;
             found[f] = true;
+        } else if (f < FAULTS && !c->worse && first >= p->mended_job[f]) {
+            better[f] = true;
         } else {
-            k->alarms++;
+            note_alarm(p, host, k);
         }
     }
-    for (uint32_t f = 0; f < FAULTS; f++)
-        k->faults += p->crossed[f] >= 3;
-    qsort(delay, k->found, sizeof *delay, compare_numbers);
-    k->delay = k->found > 0 ? delay[k->found / 2] : NAN;
-    free(c);
+    for (uint32_t f = 0; f < FAULTS; f++) {
+        bool shown = p->shown[f] >= ENOUGH, mended = found[f] && p->after[f] >= ENOUGH;
+        k->crossed += p->crossed[f] >= ENOUGH;
+        k->shown += shown;
+        k->found += found[f] && shown;
+        k->others += found[f] && !shown;
+        k->mended += mended;
+        k->better += mended && better[f];
+    }
 }
 
-static void print_known(const struct planted *p, struct nt_store *store, uint32_t jobs,
-                        const char *file, double taken_s)
+static uint64_t bytes_of(const char *file)
 {
-    struct known k = {0};
-    struct nt_names names = {0};
     struct stat st;
     char wal[128];
-    must(nt_store_hosts(store, &names, NULL, &err));
+    must(stat(file, &st));
+    uint64_t bytes = (uint64_t)st.st_size;
+    snprintf(wal, sizeof wal, "%s-wal", file);
+    return bytes + (stat(wal, &st) == 0 ? (uint64_t)st.st_size : 0);
+}
+
+static void print_known(const struct planted *p, uint32_t jobs, const char *file, double taken_s)
+{
+    struct known k = {0};
+    struct nt_fleet_changes changes;
+    double began = nt_clock_s();
+    must(nt_fleet_changes_load(file, 2 * DAYS * NT_DAY_S, true, &changes, &err));
+    double found_s = nt_clock_s() - began;
+    if (changes.fleet.cluster == NULL) {
+        printf("%5u %s\n", jobs, changes.fleet.why.text);
+        nt_fleet_changes_fini(&changes);
+        return;
+    }
     for (uint32_t h = 0; h < HOSTS; h++)
         k.met += p->met[h];
-    judge_leaves(p, store, &names, &k);
-    judge_changes(p, store, &names, &k);
-    must(stat(file, &st));
-    uint64_t stored = (uint64_t)st.st_size;
-    snprintf(wal, sizeof wal, "%s-wal", file);
-    stored += stat(wal, &st) == 0 ? (uint64_t)st.st_size : 0;
-    printf("%5u %5zu %6.2f %7zu %6zu %6.1f %7zu %6zu %6zu %6zu %6.1f %8.0f %9.2f %6.2f %8.2f\n",
-           jobs, k.met, 100.0 * (double)k.right / (double)k.met, k.faults, k.found, k.delay,
-           k.alarms, k.moved, k.moves, k.invented, (double)stored / 1e6, (double)stored / jobs,
-           taken_s / jobs * 1e3, k.map_s, k.changes_s);
+    judge_leaves(p, &changes.fleet, &k);
+    judge_moves(p, &changes.fleet, jobs, &k);
+    judge_changes(p, &changes, &k);
+    nt_fleet_changes_fini(&changes);
+    uint64_t stored = bytes_of(file);
+    printf("%5u %5zu %6.2f %5zu | %5zu %5zu %5zu %6zu %5zu | %6zu %5zu | %6zu %5zu | %5zu %5zu "
+           "%5zu | %6.1f %7.0f %9.2f %7.1f\n",
+           jobs, k.met, 100.0 * (double)k.right / (double)k.met, k.unmet, k.crossed, k.shown,
+           k.found, k.others, k.quick, k.mended, k.better, k.alarms, k.unsure, k.moved, k.moves,
+           k.invented, (double)stored / 1e6, (double)stored / jobs, taken_s / jobs * 1e3, found_s);
     fflush(stdout);
-    nt_names_fini(&names);
 }
 
 /* ---- jobs ---- */
+
+/* Other hosts of the job on that leaf. */
+static size_t others_on(const struct planted *p, const struct drawn *job, uint32_t host,
+                        uint32_t leaf)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < job->hosts; k++)
+        n += job->host[k] != host && p->stands[job->host[k]] / LEAF == leaf;
+    return n;
+}
+
+static void note_move(struct planted *p, const struct drawn *job, uint32_t number, uint32_t m)
+{
+    uint32_t host = p->move_host[m], former = host / LEAF;
+    if (number < p->move_job[m]) {
+        p->left[m]++;
+        return;
+    }
+    p->came[m]++;
+    p->told[m] += job->hosts - 1 - others_on(p, job, host, former) >= ENOUGH;
+    p->met_new[m] += others_on(p, job, host, p->move_to[m] / LEAF) > 0;
+}
+
+static void note_fault(struct planted *p, const struct drawn *job, uint32_t number, uint32_t f)
+{
+    uint32_t host = p->fault_host[f];
+    bool shows =
+        job->hosts >= SHOWING_HOSTS && others_on(p, job, host, p->stands[host] / LEAF) >= 2;
+    if (is_faulty(p, f, number)) {
+        if (shows && p->shown[f]++ == 0)
+            p->first_shown[f] = number;
+        p->crossed[f]++;
+    } else if (number >= p->fault_job[f]) {
+        p->after[f] += shows;
+    }
+}
 
 static void note_job(struct planted *p, const struct drawn *job, uint32_t number)
 {
@@ -310,9 +353,10 @@ static void note_job(struct planted *p, const struct drawn *job, uint32_t number
         p->met[job->host[k]] = true;
         for (uint32_t m = 0; m < MOVES; m++)
             if (job->host[k] == p->move_host[m])
-                ++*(number < p->move_job[m] ? &p->left[m] : &p->came[m]);
+                note_move(p, job, number, m);
         for (uint32_t f = 0; f < FAULTS; f++)
-            p->crossed[f] += job->host[k] == p->fault_host[f] && number >= p->fault_job[f];
+            if (job->host[k] == p->fault_host[f])
+                note_fault(p, job, number, f);
     }
 }
 
@@ -404,7 +448,7 @@ static void run_jobs(struct planted *p, uint32_t jobs, uint32_t maps, const char
         double began = nt_clock_s();
         must(nt_store_commit(store, &err));
         taken_s += nt_clock_s() - began;
-        print_known(p, store, j + 1, file, taken_s);
+        print_known(p, j + 1, file, taken_s);
     }
     nt_store_close(store);
     if (small != NULL && maps > 0)
@@ -426,20 +470,19 @@ static struct nt_network *make_network(const char *shape)
     return network;
 }
 
-static void run_shape(const char *shape, uint32_t jobs, uint32_t maps)
+static void run_shape(const char *shape, uint32_t jobs, uint32_t maps, uint64_t seed)
 {
     static struct planted p;
     char file[64];
     struct nt_network *network = make_network(shape);
     struct nt_rng rng;
     snprintf(file, sizeof file, "/dev/shm/nettopo-bench-fleet-%d", (int)getpid());
-    nt_rng_init(&rng, 1);
+    nt_rng_init(&rng, seed);
     p = (struct planted){.network = network};
     plant(&p, jobs, &rng);
-    printf("%s\n jobs hosts right%% crossed  found  delay  alarms  moved   seen  false     MB  "
-           "bytes/j "
-           "ms/ingest  map_s change_s\n",
-           shape);
+    printf("%s, seed %llu\n jobs hosts right%% unmet | cross shown found others  in 3 | mended  "
+           "seen | alarms moved | moves  seen false |     MB bytes/j ms/ingest since_s\n",
+           shape, (unsigned long long)seed);
     run_jobs(&p, jobs, maps, file, &rng);
     remove_store(file);
     nt_network_destroy(network);
@@ -449,9 +492,11 @@ int main(int argc, char **argv)
 {
     uint32_t jobs = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 2000;
     uint32_t maps = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 2000;
-    size_t only = argc > 3 ? strtoul(argv[3], NULL, 10) : SIZE_MAX;
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
-        if (only == SIZE_MAX || only == k)
-            run_shape(shapes[k], jobs < 10 ? 10 : jobs, k == 0 ? maps : 0);
+    size_t count = sizeof shapes / sizeof *shapes;
+    size_t only = argc > 3 ? strtoul(argv[3], NULL, 10) : count;
+    uint64_t seed = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
+    for (size_t k = 0; k < count; k++)
+        if (only >= count || only == k)
+            run_shape(shapes[k], jobs < 10 ? 10 : jobs, k == 0 ? maps : 0, seed);
     return 0;
 }

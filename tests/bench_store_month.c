@@ -9,7 +9,9 @@
  * fewer than 24 hosts), the latency of each host's link, one job in four its bandwidths, one in
  * twenty a finding. What is older than 14 days is folded once a day, as nettopo fleet ingest does.
  * After the days of a table's row: rows of jobs, of their hosts, of folded days and of findings;
- * megabytes of the file, bytes a job; milliseconds to take one in, seconds to fold a day. */
+ * megabytes of the file, bytes a job; milliseconds to take one in, seconds to fold a day. Then what
+ * a year comes to: each further day adds as many rows and bytes as the days after the first were
+ * folded have, and jobs taken in a second, commits and folding included. */
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -24,7 +26,15 @@
 #include "store.h"
 #include "utc.h"
 
-enum { HOSTS = 10000, LEAF = 40, USERS = 200, FOLD_DAYS = 14, FEW = 24, PAIRS_A_HOST = 20 };
+enum {
+    HOSTS = 10000,
+    LEAF = 40,
+    USERS = 200,
+    FOLD_DAYS = 14,
+    FEW = 24,
+    PAIRS_A_HOST = 20,
+    YEAR_DAYS = 365
+};
 static const int64_t START_S = INT64_C(1790000000) / NT_DAY_S * NT_DAY_S;
 static struct nt_err err;
 
@@ -126,21 +136,55 @@ static double megabytes(const char *file)
     return stat(file, &st) == 0 ? (double)st.st_size / 1e6 : 0;
 }
 
-static void print_row(const char *file, uint32_t days, uint64_t jobs, double taken_s, double fold_s)
+struct row {
+    uint32_t days;
+    uint64_t jobs, hosts, folded, findings;
+    double mb;
+};
+
+static struct row read_row(const char *file, uint32_t days)
 {
     char wal[128];
     sqlite3 *db;
     snprintf(wal, sizeof wal, "%s-wal", file);
     if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
         exit(1);
-    double mb = megabytes(file) + megabytes(wal);
-    printf("%4u %8llu %8llu %8llu %8llu %8.1f %7.0f %9.2f %7.2f\n", days,
-           (unsigned long long)rows_of(db, "job"), (unsigned long long)rows_of(db, "host"),
-           (unsigned long long)rows_of(db, "reading_day"),
-           (unsigned long long)rows_of(db, "finding"), mb, mb * 1e6 / (double)jobs,
-           taken_s / (double)jobs * 1e3, fold_s);
-    fflush(stdout);
+    struct row row = {.days = days,
+                      .jobs = rows_of(db, "job"),
+                      .hosts = rows_of(db, "host"),
+                      .folded = rows_of(db, "reading_day"),
+                      .findings = rows_of(db, "finding"),
+                      .mb = megabytes(file) + megabytes(wal)};
     sqlite3_close(db);
+    return row;
+}
+
+static void print_row(const struct row *r, double taken_s, double fold_s)
+{
+    printf("%4u %8llu %8llu %8llu %8llu %8.1f %7.0f %9.2f %7.2f\n", r->days,
+           (unsigned long long)r->jobs, (unsigned long long)r->hosts, (unsigned long long)r->folded,
+           (unsigned long long)r->findings, r->mb, r->mb * 1e6 / (double)r->jobs,
+           taken_s / (double)r->jobs * 1e3, fold_s);
+    fflush(stdout);
+}
+
+/* A day's growth is that between two rows, both after the first days were folded. */
+static double in_a_year(double early, double late, const struct row *from, const struct row *to)
+{
+    return late + (late - early) / (to->days - from->days) * (YEAR_DAYS - to->days);
+}
+
+static void print_year(const struct row *from, const struct row *to, double all_s)
+{
+    double rows = in_a_year((double)(from->jobs + from->hosts + from->folded + from->findings),
+                            (double)(to->jobs + to->hosts + to->folded + to->findings), from, to);
+    printf("a year, as days %u to %u went on: %.1f million rows (%.1f of jobs, %.1f of folded "
+           "days), %.1f GB\n",
+           from->days + 1, to->days, rows / 1e6,
+           in_a_year((double)from->jobs, (double)to->jobs, from, to) / 1e6,
+           in_a_year((double)from->folded, (double)to->folded, from, to) / 1e6,
+           in_a_year(from->mb, to->mb, from, to) / 1e3);
+    printf("%.0f jobs a second, folding included\n", (double)to->jobs / all_s);
 }
 
 static void remove_store(const char *file)
@@ -163,7 +207,8 @@ int main(int argc, char **argv)
     struct nt_store *store;
     struct nt_rng rng;
     uint64_t jobs = 0, pairs = 0;
-    double taken_s = 0;
+    double taken_s = 0, folding_s = 0;
+    struct row early = {0}, row = {0};
     if (a_day == 0 || days == 0 || most < 4 || most > 1024)
         return 2;
     char(*name)[16] = host_names();
@@ -191,9 +236,16 @@ int main(int argc, char **argv)
         must(nt_store_commit(store, &err));
         must(nt_store_fold(store, START_S + ((int64_t)d + 1 - FOLD_DAYS) * NT_DAY_S, 0, &err));
         double fold_s = nt_clock_s() - began;
-        if ((d + 1) % (days < 6 ? 1 : days / 6) == 0)
-            print_row(file, d + 1, jobs, taken_s, fold_s);
+        folding_s += fold_s;
+        if ((d + 1) % (days < 6 ? 1 : days / 6) != 0)
+            continue;
+        row = read_row(file, d + 1);
+        print_row(&row, taken_s, fold_s);
+        if (early.folded == 0)
+            early = row;
     }
+    if (early.folded > 0 && early.days < row.days)
+        print_year(&early, &row, taken_s + folding_s);
     printf("%.1f pairs a job\n", (double)pairs / (double)jobs);
     nt_store_close(store);
     remove_store(file);

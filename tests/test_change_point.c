@@ -105,6 +105,36 @@ static void small_changes_do_not_count(void **state)
     }
 }
 
+/* Slow for three jobs, or longer, and then back: the level before did not go on all the time with
+ * outliers in between, whatever the noise. Two such readings may have been outliers. */
+static void what_was_slow_for_three_jobs_is_stated_with_its_recovery(void **state)
+{
+    static const double sds[] = {0.01, 0.02, 0.03};
+    struct nt_change_reading r[24];
+    struct nt_change c[NT_CHANGES_MAX];
+    double level;
+    (void)state;
+    for (size_t s = 0; s < sizeof sds / sizeof *sds; s++)
+        for (size_t slow = 2; slow <= 8; slow++)
+            for (size_t back = 2; back <= 6; back++) {
+                size_t n = 8 + slow + back, found;
+                for (size_t k = 0; k < n; k++)
+                    r[k] = (struct nt_change_reading){
+                        .x = k >= 8 && k < 8 + slow ? 0.36 : 0, .sd = sds[s], .doubt = 0.02};
+                assert_int_equal(
+                    nt_change_points(r, n, &nt_change_default, c, &found, &level, NULL), 0);
+                assert_true(fabs(level) < 0.02);
+                assert_int_equal(found, slow < 3 ? 0 : 2);
+                if (found == 0)
+                    continue;
+                assert_int_equal(c[0].at, 8);
+                assert_true(fabs(c[0].before) < 0.02 && fabs(c[0].after - 0.36) < 0.02);
+                assert_int_equal(c[1].at, 8 + slow);
+                assert_true(fabs(c[1].before - 0.36) < 0.02 && fabs(c[1].after) < 0.02);
+                assert_true(c[1].confidence >= nt_change_default.certainty);
+            }
+}
+
 /* What may be the neighbour's is no evidence by itself, however often: with half of all doubt it
  * takes more. */
 static void doubtful_readings_count_less(void **state)
@@ -124,6 +154,31 @@ static void doubtful_readings_count_less(void **state)
         r[k].doubt = 0.9;
     assert_int_equal(nt_change_points(r, 10, &nt_change_default, c, &doubtful, &level, NULL), 0);
     assert_int_equal(doubtful, 0);
+}
+
+/* Of what is like others, one reading that shows it says what the level was. */
+static void what_is_like_others_is_known_by_one_reading(void **state)
+{
+    struct nt_change_reading r[] = {
+        {0.01, 0.02, 0.02}, {0.36, 0.02, 0.02}, {0.35, 0.02, 0.02}, {0.37, 0.02, 0.02}};
+    struct nt_change_options alike = nt_change_default;
+    struct nt_change c[NT_CHANGES_MAX];
+    size_t n;
+    double level;
+    (void)state;
+    assert_int_equal(nt_change_points(r, 4, &nt_change_default, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 0);
+    alike.alike = 0.02;
+    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(c[0].at, 1);
+    assert_true(fabs(c[0].before) < 0.03 && fabs(c[0].after - 0.36) < 0.03);
+    r[0].doubt = 0.5; /* perhaps of its neighbour */
+    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 0);
+    r[0] = (struct nt_change_reading){0.3, 0.02, 0.02}; /* never like the others */
+    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 0);
 }
 
 static void wrong_readings_are_refused(void **state)
@@ -175,7 +230,9 @@ int main(void)
         cmocka_unit_test(a_link_at_70_percent_is_found_within_three_readings),
         cmocka_unit_test(a_thousand_jobs_give_no_more_than_one_false_alarm),
         cmocka_unit_test(small_changes_do_not_count),
+        cmocka_unit_test(what_was_slow_for_three_jobs_is_stated_with_its_recovery),
         cmocka_unit_test(doubtful_readings_count_less),
+        cmocka_unit_test(what_is_like_others_is_known_by_one_reading),
         cmocka_unit_test(wrong_readings_are_refused),
         cmocka_unit_test(relabelling_the_level_changes_nothing),
     };

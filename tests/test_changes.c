@@ -149,6 +149,62 @@ static void a_change_of_all_is_the_classs(void **state)
     nt_changes_fini(&c);
 }
 
+/* One job saw the host as all others are, the next ones slower. */
+static void one_job_before_is_enough_where_all_are_alike(void **state)
+{
+    struct nt_changes c = {0};
+    struct nt_rng rng;
+    struct nt_fleet_change *out;
+    size_t count;
+    (void)state;
+    nt_rng_init(&rng, 9);
+    for (uint32_t j = 0; j < 40; j++) {
+        struct nt_changes_job job = {1700000000 + (int64_t)j * HOUR_S, 5000 + j, j % 3};
+        double offset = exp(0.05 * nt_rng_normal(&rng));
+        bool late = j == 5 || j >= 30;
+        assert_int_equal(nt_changes_add_job(&c, job, NULL), 0);
+        for (uint32_t k = late ? 0 : 1; k < HOSTS_OF_JOB; k++)
+            add_figure(&c, k, NT_FIGURE_LATENCY,
+                       0.5 * offset * (k == 0 && j >= 30 ? 1.43 : 1) *
+                           exp(0.02 * nt_rng_normal(&rng)));
+    }
+    assert_int_equal(nt_changes_find(&c, &out, &count, NULL), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(out[0].part, 0);
+    assert_int_equal(out[0].first_job, 5030);
+    assert_true(out[0].worse && out[0].jobs_to_sure <= 3);
+    assert_true(fabs(out[0].to / out[0].from - 1.43) < 0.06);
+    free(out);
+    nt_changes_fini(&c);
+}
+
+/* Hosts are in two jobs with the same others; four are in three jobs of others, the first one
+ * faster than the next ones as a whole. */
+static void what_is_the_jobs_is_no_change_of_hosts_seen_in_few(void **state)
+{
+    struct nt_changes c = {0};
+    struct nt_rng rng;
+    struct nt_fleet_change *out;
+    size_t count;
+    double offset = 0;
+    (void)state;
+    nt_rng_init(&rng, 4);
+    for (uint32_t j = 0; j < 80; j++) {
+        struct nt_changes_job job = {1700000000 + (int64_t)j * HOUR_S, 5000 + j, j % 7};
+        bool of_four = j == 20 || j == 40 || j == 60;
+        if (j % 2 == 0)
+            offset = of_four ? (j == 20 ? -0.06 : 0.06) : 0.02 * nt_rng_normal(&rng);
+        assert_int_equal(nt_changes_add_job(&c, job, NULL), 0);
+        for (uint32_t k = 0; k < HOSTS_OF_JOB; k++)
+            add_figure(&c, of_four && k < 4 ? k : (j / 2 + 1) * HOSTS_OF_JOB + k, NT_FIGURE_LATENCY,
+                       0.5 * exp(offset + 0.005 * nt_rng_normal(&rng)));
+    }
+    assert_int_equal(nt_changes_find(&c, &out, &count, NULL), 0);
+    assert_int_equal(count, 0);
+    free(out);
+    nt_changes_fini(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +212,8 @@ int main(void)
         cmocka_unit_test(without_faults_there_is_at_most_one_alarm),
         cmocka_unit_test(one_users_jobs_alone_state_nothing),
         cmocka_unit_test(a_change_of_all_is_the_classs),
+        cmocka_unit_test(one_job_before_is_enough_where_all_are_alike),
+        cmocka_unit_test(what_is_the_jobs_is_no_change_of_hosts_seen_in_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

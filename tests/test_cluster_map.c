@@ -317,6 +317,119 @@ static void test_slow_link(void **state)
     nt_network_destroy(n);
 }
 
+/* The same by exactly as much as the next tier is away, in jobs of one group: all readings are of
+ * some class, and no place of a host of nested tiers has them all. It stays on its switch. */
+static void test_slow_by_a_tier(void **state)
+{
+    struct nt_network *n = made_machine("tree:2x4x8");
+    struct nt_switch_naming naming = {0};
+    struct nt_evidence e;
+    struct nt_cluster_map *c;
+    struct nt_err err = {0};
+    double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
+    uint32_t parent[HOSTS];
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    for (uint32_t j = 0; j < 120; j++) {
+        uint32_t host[8], job, first = j % 2 == 0 ? 0 : j % 8 + 24;
+        for (uint32_t k = 0; k < 8; k++) /* of two switches; every second job of two groups */
+            host[k] = k < 4 ? first + (k == 0 ? 0 : (j + k) % 7 + 1) : 8 + (3 * j + k) % 16;
+        assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err),
+                         0);
+        for (uint32_t a = 0; a < 8; a++)
+            for (uint32_t b = 0; b < a; b++) {
+                if (host[a] == host[b])
+                    continue;
+                double us = nt_network_latency(n, host[a], host[b]) *
+                            (1 + 0.01 * sin(37.0 * j + 11.0 * a + 5.0 * b));
+                us += host[b] == 0 && j >= 40 ? slower : 0;
+                assert_int_equal(nt_evidence_note(&e, job, host[a], host[b], us, &err), 0);
+            }
+    }
+    assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+    assert_int_equal(c->moves, 0);
+    for (size_t k = 0; k < c->model->links; k++)
+        if (c->model->link[k].a < c->model->hosts)
+            parent[c->model->link[k].a] = c->model->link[k].b;
+    assert_int_equal(parent[0], parent[1]);
+    assert_int_not_equal(parent[0], parent[8]);
+    nt_cluster_map_destroy(c);
+    nt_evidence_fini(&e);
+    nt_network_destroy(n);
+}
+
+/* The same, seen on its switch in one job before: those of its switch alone say that it has gone
+ * away, which its link is seen to look like in others. */
+static void test_slow_after_one_job(void **state)
+{
+    struct nt_network *n = made_machine("tree:2x4x8");
+    struct nt_switch_naming naming = {0};
+    struct nt_evidence e;
+    struct nt_cluster_map *c;
+    struct nt_err err = {0};
+    double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
+    uint32_t parent[HOSTS];
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    for (uint32_t j = 0; j < 120; j++) {
+        bool alone = j % 4 == 0; /* hosts of one switch */
+        uint32_t host[8], job, first = j == 0 || j >= 90 ? 0 : 1;
+        for (uint32_t k = 0; k < 8; k++)
+            host[k] = alone ? k : k < 4 ? (k == 0 ? 0 : (j + k) % 7 + 1) : 8 + (5 * j + k) % 56;
+        assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err),
+                         0);
+        for (uint32_t a = first; a < 8; a++)
+            for (uint32_t b = first; b < a; b++) {
+                double us = nt_network_latency(n, host[a], host[b]) *
+                            (1 + 0.01 * sin(37.0 * j + 11.0 * a + 5.0 * b));
+                us += host[b] == 0 && j >= 90 ? slower : 0;
+                assert_int_equal(nt_evidence_note(&e, job, host[a], host[b], us, &err), 0);
+            }
+    }
+    assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+    assert_int_equal(c->moves, 0);
+    for (size_t k = 0; k < c->model->links; k++)
+        if (c->model->link[k].a < c->model->hosts)
+            parent[c->model->link[k].a] = c->model->link[k].b;
+    assert_int_equal(parent[0], parent[1]);
+    assert_int_not_equal(parent[0], parent[8]);
+    nt_cluster_map_destroy(c);
+    nt_evidence_fini(&e);
+    nt_network_destroy(n);
+}
+
+/* Always with the same hosts, none of which is where it has gone: that others say so as well is
+ * enough. With hosts of its former switch alone it might be slow instead. */
+static void test_same_jobs(void **state)
+{
+    static const uint32_t host[] = {0, 1, 2, 7, 8, 9, 10, 15};
+    struct nt_network *n = made_machine("tree:4x8");
+    uint32_t stands[HOSTS];
+    struct planted_jobs p = {
+        .network = n, .noise = {.sd = 0.02, .seed = 1}, .offset_sd = 0.03, .stands = stands};
+    for (size_t hosts = 4; hosts <= 8; hosts += 4) {
+        struct nt_switch_naming naming = {0};
+        struct nt_evidence e;
+        struct nt_cluster_map *c;
+        struct nt_err err = {0};
+        (void)state;
+        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+        for (uint32_t j = 0; j < 60; j++) {
+            for (uint32_t h = 0; h < n->hosts; h++)
+                stands[h] = h > 0 || j < 30 ? h : 31;
+            bool once = j % 3 == 0 && j < 30;
+            planted_job(&p, &e, PLANTED_START_S + j, j + 1, j % 3, host, once ? 8 : hosts);
+        }
+        assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+        assert_int_equal(c->moves, hosts == 8);
+        if (hosts == 8)
+            assert_int_equal(c->move[0].host, 0);
+        nt_cluster_map_destroy(c);
+        nt_evidence_fini(&e);
+    }
+    nt_network_destroy(n);
+}
+
 /* Hosts that were never in one job are on one switch when both were with a third; what was never
  * measured is missing, and what nobody can tell is flat. */
 static void test_never_together(void **state)
@@ -374,6 +487,8 @@ int main(void)
         cmocka_unit_test(test_found),          cmocka_unit_test(test_order),
         cmocka_unit_test(test_moves),          cmocka_unit_test(test_who_stayed),
         cmocka_unit_test(test_unanchored),     cmocka_unit_test(test_slow_link),
-        cmocka_unit_test(test_never_together), cmocka_unit_test(test_too_little)};
+        cmocka_unit_test(test_slow_by_a_tier), cmocka_unit_test(test_slow_after_one_job),
+        cmocka_unit_test(test_same_jobs),      cmocka_unit_test(test_never_together),
+        cmocka_unit_test(test_too_little)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,23 +13,27 @@
 enum { LIKE = 5 };
 
 /* A job each character: of user '0' to '9', that names part 1; of user 'a' to 'j', that crosses it
- * and does not; '.': one with too few parts to tell. */
-static size_t found_in(const char *jobs, struct nt_fleet_change *out)
+ * and does not, 'A' to 'J' with a figure of it as the others have it; '.': one with too few parts
+ * to tell; '!' and '?', users as well: that name it, alone below its switch, and as one of two. */
+static size_t found_in(const char *jobs, uint8_t tier, struct nt_fleet_change *out)
 {
     struct nt_named n = {0};
     struct nt_fleet_change *c = NULL;
-    const struct nt_named_part part = {1, 0, NT_FIGURE_LATENCY};
+    const struct nt_named_part part = {1, tier, NT_FIGURE_LATENCY};
     size_t count = 0, all = strlen(jobs);
     for (size_t k = all; k-- > 0;) { /* the order does not matter */
         const struct nt_changes_job job = {1000 + (int64_t)k, 10 + k, (uint32_t)jobs[k]};
-        if (jobs[k] >= '0' && jobs[k] <= '9')
+        if ((jobs[k] >= '0' && jobs[k] <= '9') || jobs[k] == '!' || jobs[k] == '?')
             assert_int_equal(nt_named_add(&n, part, job, 4 + (double)k, 2, 0.9, NULL), 0);
     }
     for (size_t k = 0; k < all; k++) {
         const struct nt_changes_job job = {1000 + (int64_t)k, 10 + k, (uint32_t)jobs[k]};
-        struct nt_named_part crossed[2 * LIKE];
-        for (uint32_t p = 0; p < LIKE; p++)
-            crossed[p] = crossed[LIKE + p] = (struct nt_named_part){p, 0, NT_FIGURE_LATENCY};
+        struct nt_named_crossing crossed[2 * LIKE];
+        for (uint32_t p = 0; p < 2 * LIKE; p++)
+            crossed[p] = (struct nt_named_crossing){
+                .part = {p % LIKE, tier, NT_FIGURE_LATENCY},
+                .among = (jobs[k] == '!' && p % LIKE != 1) || (jobs[k] == '?' && p % LIKE > 1),
+                .value = jobs[k] >= 'A' && jobs[k] <= 'J' ? 3.9F : 2};
         size_t some = jobs[k] == '.' ? 2 : 2 * LIKE;
         assert_int_equal(nt_named_cross(&n, job, crossed, some, NULL), 0);
     }
@@ -45,13 +49,13 @@ static void what_every_job_names_is_told(void **state)
 {
     struct nt_fleet_change c;
     (void)state;
-    assert_int_equal(found_in("12", &c), 1);
+    assert_int_equal(found_in("12", 0, &c), 1);
     assert_true(c.part == 1 && c.kind == NT_FIGURE_LATENCY && c.worse && c.current && c.named);
     assert_true(c.since_s == 1000 && c.before_s == 0 && c.first_job == 10);
     assert_true(c.jobs == 2 && c.users == 2 && c.from == 2 && c.confidence > 0.89);
-    assert_int_equal(found_in(".1.2.1", &c), 1); /* who cannot tell says nothing */
+    assert_int_equal(found_in(".1.2.1", 0, &c), 1); /* who cannot tell says nothing */
     assert_true(c.since_s == 1001 && c.jobs == 3 && c.users == 2 && c.to == 7);
-    assert_int_equal(found_in("ab121", &c), 1);
+    assert_int_equal(found_in("ab121", 0, &c), 1);
     assert_true(c.since_s == 1002 && c.before_s == 1001 && c.jobs == 3);
 }
 
@@ -61,8 +65,34 @@ static void too_little_is_not_told(void **state)
     struct nt_fleet_change c;
     (void)state;
     for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++)
-        if (found_in(jobs[k], &c) != 0)
+        if (found_in(jobs[k], 0, &c) != 0)
             fail_msg("%s", jobs[k]);
+}
+
+/* Of a few hosts no map says which is slow, though the figure is the same. */
+static void who_agrees_says_nothing(void **state)
+{
+    struct nt_fleet_change c;
+    (void)state;
+    assert_int_equal(found_in("1A2A1", 0, &c), 1);
+    assert_true(c.since_s == 1000 && c.before_s == 0 && c.jobs == 3 && c.jobs_to_sure == 2);
+    assert_int_equal(found_in("1112A", 0, &c), 1);
+    assert_true(c.jobs == 4 && c.jobs_to_sure == 4); /* the first one of a second user */
+    assert_int_equal(found_in("1a2A", 0, &c), 0);
+    assert_int_equal(found_in("AAA", 0, &c), 0);
+}
+
+/* A latency between switches as slow as those of its like below other switches. */
+static void a_link_between_switches_is_held_against_those_below_the_same(void **state)
+{
+    struct nt_fleet_change c;
+    (void)state;
+    assert_int_equal(found_in("12", 1, &c), 1);
+    assert_int_equal(found_in("1!", 1, &c), 0);
+    assert_int_equal(found_in("!a!12!1", 1, &c), 1);
+    assert_true(c.since_s == 1003 && c.jobs == 3);
+    assert_int_equal(found_in("1?", 1, &c), 1);
+    assert_int_equal(found_in("1!", 0, &c), 1); /* a host's link: its job knows which are alike */
 }
 
 /* A current change of the same part and kind says it already; one that is over does not. */
@@ -91,6 +121,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_every_job_names_is_told),
         cmocka_unit_test(too_little_is_not_told),
+        cmocka_unit_test(who_agrees_says_nothing),
+        cmocka_unit_test(a_link_between_switches_is_held_against_those_below_the_same),
         cmocka_unit_test(what_changed_is_told_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

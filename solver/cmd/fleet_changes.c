@@ -27,12 +27,15 @@ const char *nt_fleet_kind_unit(unsigned kind)
 struct gathering {
     struct nt_changes changes;
     struct nt_named named;
-    struct nt_named_part *crossed; /* by the job at hand */
+    struct nt_named_crossing *crossed; /* by the job at hand */
     size_t crossings, crossings_room;
     size_t hosts;
     const struct nt_model *model; /* NULL: hosts' links alone */
     const uint32_t *at;           /* of each host its vertex in the model */
     uint32_t *above;              /* of each vertex of the model, or NONE */
+    uint32_t *below;              /* of each vertex: hosts of the job at hand right below it */
+    int64_t *moved_s;             /* of each host: when it moved last; 0: it has not */
+    int64_t time_s;               /* of the job at hand */
 };
 
 static void find_above(const struct nt_model *m, uint32_t *above)
@@ -61,18 +64,68 @@ static uint32_t part_above(const struct gathering *g, uint32_t host, uint32_t ti
     return v != NONE && nt_model_tier(g->model, v) == tier && g->above[v] != NONE ? v : NONE;
 }
 
-static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind,
+/* The switch right above a host; NONE: not known. */
+static uint32_t leaf_of(const struct gathering *g, uint32_t host)
+{
+    uint32_t v = g->model != NULL ? g->above[g->at[host]] : NONE;
+    return v != NONE && nt_model_tier(g->model, v) == 1 ? v : NONE;
+}
+
+/* Whether the host is then known to be behind the link that it has now. */
+static bool is_placed(const struct gathering *g, uint32_t host, int64_t time_s)
+{
+    return g->model == NULL || g->moved_s[host] == 0 ||
+           (time_s >= g->moved_s[host] && leaf_of(g, host) != NONE);
+}
+
+/* The latency of a host that is alone of its switch in a job has the links above that in it; so may
+ * that of a host of which the map does not know the switch. */
+static bool is_comparable(const struct gathering *g, const struct nt_fleet_figure *f)
+{
+    uint32_t leaf = leaf_of(g, f->host);
+    if (f->tier > 0 || f->kind != NT_FIGURE_LATENCY || g->model == NULL)
+        return true;
+    return is_placed(g, f->host, g->time_s) && leaf != NONE && g->below[leaf] > 1;
+}
+
+/* Counts the hosts of the job up, or down again. */
+static int count_below(struct gathering *g, const struct nt_fleet_figure *f, uint32_t step)
+{
+    uint32_t leaf = leaf_of(g, f->host);
+    if (f->tier == 0 && f->kind == NT_FIGURE_LATENCY && leaf != NONE)
+        g->below[leaf] += step;
+    return 0;
+}
+
+static int count_up(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
+{
+    (void)err;
+    return count_below(context, f, 1);
+}
+
+static int count_down(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
+{
+    (void)err;
+    return count_below(context, f, UINT32_MAX);
+}
+
+/* value: its figure; 0: none. */
+static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind, float value,
                  struct nt_err *err)
 {
     uint32_t part = part_above(g, host, tier);
     if (part == NONE)
         return 0;
-    struct nt_named_part *grown = nt_arena_grow(&g->named.memory, g->crossed, &g->crossings_room,
-                                                g->crossings + 1, sizeof *grown);
+    struct nt_named_crossing *grown = nt_arena_grow(
+        &g->named.memory, g->crossed, &g->crossings_room, g->crossings + 1, sizeof *grown);
     if (grown == NULL)
         return nt_arena_check(&g->named.memory, err);
+    bool latency = kind == NT_FIGURE_LATENCY && tier > 0;
     g->crossed = grown;
-    g->crossed[g->crossings++] = (struct nt_named_part){part, (uint8_t)tier, kind};
+    g->crossed[g->crossings++] =
+        (struct nt_named_crossing){.part = {part, (uint8_t)tier, kind},
+                                   .among = latency ? g->above[part] : NONE,
+                                   .value = value};
     return 0;
 }
 
@@ -82,12 +135,14 @@ static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt
 {
     struct gathering *g = context;
     bool latency = f->kind == NT_FIGURE_LATENCY;
+    if (!is_comparable(g, f))
+        return 0;
     uint32_t part = latency && f->tier > 0 ? NONE : part_above(g, f->host, f->tier);
     if (part != NONE && (nt_changes_add(&g->changes, f, part, err) != 0 ||
-                         cross(g, f->host, f->tier, f->kind, err) != 0))
+                         cross(g, f->host, f->tier, f->kind, f->value, err) != 0))
         return -1;
     for (uint32_t t = 1; latency && f->tier == 0 && g->model != NULL && t < NT_FLEET_TIERS; t++)
-        if (cross(g, f->host, t, f->kind, err) != 0)
+        if (cross(g, f->host, t, f->kind, 0, err) != 0)
             return -1;
     return 0;
 }
@@ -101,6 +156,8 @@ static int take_finding(void *context, const struct nt_store_finding *found, str
     uint32_t part = f->host < g->hosts ? part_above(g, f->host, f->tier) : NONE;
     bool slow = f->kind == NT_FAULT_LINK_SLOW || f->kind == NT_FAULT_HOST_SLOW;
     if (part == NONE || (!slow && f->kind != NT_FAULT_LINK_NARROW))
+        return 0;
+    if (slow && f->tier == 0 && !is_placed(g, f->host, found->time_s))
         return 0;
     for (unsigned kind = 0; kind < NT_FIGURE_KINDS; kind++) {
         bool is = slow ? kind == NT_FIGURE_LATENCY
@@ -120,21 +177,30 @@ static int take_job(void *context, const struct nt_store_job *job, struct nt_err
     struct nt_changes_job j = {job->time_s, job->job, job->user};
     if (nt_changes_add_job(&g->changes, j, err) != 0)
         return -1;
+    static nt_packed_each_figure *const passes[] = {count_up, take_figure, count_down};
     g->crossings = 0;
-    if (nt_packed_visit_figures(job->figures, job->figures_bytes, g->hosts, take_figure, g, err) !=
-        0)
-        return -1;
+    g->time_s = job->time_s;
+    for (size_t k = 0; k < sizeof passes / sizeof *passes; k++)
+        if (nt_packed_visit_figures(job->figures, job->figures_bytes, g->hosts, passes[k], g,
+                                    err) != 0)
+            return -1;
     return nt_named_cross(&g->named, j, g->crossed, g->crossings, err);
 }
 
-static int gather(struct gathering *g, struct nt_store *store, int64_t since_s, struct nt_err *err)
+static int gather(struct gathering *g, const struct nt_cluster_map *cluster, struct nt_store *store,
+                  int64_t since_s, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     if (g->model != NULL) {
-        g->above = nt_arena_array(&memory, g->model->hosts + g->model->switches, sizeof *g->above);
-        if (g->above == NULL)
-            return nt_arena_check(&memory, err);
+        size_t vertices = g->model->hosts + g->model->switches;
+        g->above = nt_arena_array(&memory, vertices, sizeof *g->above);
+        g->below = nt_arena_array(&memory, vertices, sizeof *g->below);
+        g->moved_s = nt_arena_array(&memory, g->hosts, sizeof *g->moved_s);
+        if (nt_arena_check(&memory, err) != 0)
+            return -1;
         find_above(g->model, g->above);
+        for (size_t k = 0; k < cluster->moves; k++)
+            g->moved_s[cluster->move[k].host] = cluster->move[k].time_s;
     }
     if (nt_store_visit_findings(store, since_s, take_finding, g, err) != 0)
         return -1;
@@ -150,7 +216,7 @@ static int find(struct nt_fleet_changes *out, const char *given, int64_t days_s,
     g.at = out->fleet.at;
     if (nt_fleet_open(given, true, &store, err) != 0)
         return -1;
-    int rc = gather(&g, store, out->fleet.sums.last_s - days_s, err);
+    int rc = gather(&g, out->fleet.cluster, store, out->fleet.sums.last_s - days_s, err);
     nt_store_close(store);
     if (rc == 0)
         rc = nt_changes_find(&g.changes, &out->change, &out->count, err);

@@ -10,6 +10,10 @@ const struct nt_change_options nt_change_default = {
 
 enum { FIRST_READINGS = 3 }; /* before these there is no level to change from */
 
+/* That something is like others, of those that should be; readings that show that it is; by how
+ * many sd it is. */
+static const double ALIKE_SHARE = 0.95, ALIKE_READINGS = 0.9, ALIKE_SDS = 4;
+
 /* That the current run began with that reading, and what its level then is. */
 struct run {
     size_t from;
@@ -21,8 +25,10 @@ struct detector {
     const struct nt_change_options *options;
     size_t runs;
     struct run run[NT_CHANGE_RUNS_MAX + 1];
-    size_t from;  /* the run that was stated last began there */
-    double level; /* its level */
+    size_t from;              /* the run that was stated last began there */
+    double level;             /* its level */
+    struct nt_change *change; /* found of them */
+    size_t found;
 };
 
 /* How likely the reading is in this run, which learns from it. */
@@ -52,11 +58,13 @@ static void drop_least_likely(struct detector *d)
 static void step(struct detector *d, const struct nt_change_reading *r, size_t at)
 {
     const struct nt_change_options *o = d->options;
-    struct run new = {at, at == 0 ? 1 : o->hazard, 0, 1 / (o->spread * o->spread)};
-    double sum = 0;
+    double alike = at == 0 && o->alike > 0 ? ALIKE_SHARE : 0, sum = 0;
+    struct run new = {at, at == 0 ? 1 - alike : o->hazard, 0, 1 / (o->spread * o->spread)};
     for (size_t k = 0; k < d->runs; k++)
         d->run[k].weight *= 1 - o->hazard;
     d->run[d->runs++] = new;
+    if (alike > 0)
+        d->run[d->runs++] = (struct run){at, alike, 0, 1 / (o->alike * o->alike)};
     for (size_t k = 0; k < d->runs; k++) {
         d->run[k].weight *= learn(&d->run[k], r, o);
         sum += d->run[k].weight;
@@ -67,45 +75,74 @@ static void step(struct detector *d, const struct nt_change_reading *r, size_t a
         drop_least_likely(d);
 }
 
-/* The likeliest run that is not later than the one stated last says what its level is. */
+/* The likeliest run that began with the one stated last says what its level is. */
 static void follow_level(struct detector *d)
 {
     const struct run *best = NULL;
     for (size_t k = 0; k < d->runs; k++)
-        if (d->run[k].from <= d->from && (best == NULL || d->run[k].weight > best->weight))
+        if (d->run[k].from == d->from && (best == NULL || d->run[k].weight > best->weight))
             best = &d->run[k];
     if (best != NULL)
         d->level = best->mean;
 }
 
-static bool is_other(const struct detector *d, const struct run *run)
+/* Runs of another level than that of the one stated last. */
+struct others {
+    double weight;
+    const struct run *best;
+};
+
+static struct others find_others(const struct detector *d, bool later)
 {
-    return run->from > d->from && fabs(run->mean - d->level) >= d->options->step;
+    struct others others = {0};
+    for (size_t k = 0; k < d->runs; k++) {
+        const struct run *run = &d->run[k];
+        if (later ? run->from <= d->from : run->from >= d->from)
+            continue;
+        if (fabs(run->mean - d->level) < d->options->step)
+            continue;
+        others.weight += run->weight;
+        if (others.best == NULL || run->weight > others.best->weight)
+            others.best = run;
+    }
+    return others;
 }
 
-/* Whether it is certain by now that the level is another one. */
-static bool find_change(struct detector *d, size_t at, struct nt_change *change)
+/* Whether the readings before say what the level was. */
+static bool is_level_known(const struct detector *d, const struct nt_change_reading *reading,
+                           size_t before)
 {
-    const struct run *best = NULL;
-    double weight = 0;
-    for (size_t k = 0; k < d->runs; k++) {
-        if (!is_other(d, &d->run[k]))
-            continue;
-        weight += d->run[k].weight;
-        if (best == NULL || d->run[k].weight > best->weight)
-            best = &d->run[k];
-    }
+    double readings = 0;
+    if (d->from > 0 || before >= FIRST_READINGS)
+        return true;
+    for (size_t k = 0; k < before; k++)
+        readings += 1 - reading[k].doubt;
+    return fabs(d->level) < ALIKE_SDS * d->options->alike && readings >= ALIKE_READINGS;
+}
+
+/* Whether it is certain by now that the level is another one: of a run that began since, or of one
+ * before, of which what was stated were outliers; then that is taken back. */
+static bool find_change(struct detector *d, const struct nt_change_reading *reading, size_t at)
+{
+    struct others later = find_others(d, true), earlier = find_others(d, false);
+    double weight = later.weight + earlier.weight;
+    bool back = earlier.weight > later.weight;
+    const struct run *best = back ? earlier.best : later.best;
     if (best == NULL || weight < d->options->certainty)
         return false;
-    *change = (struct nt_change){.at = best->from,
-                                 .seen = at,
-                                 .before = d->level,
-                                 .after = best->mean,
-                                 .confidence = weight < 1 ? weight : 1};
+    struct nt_change change = {.at = best->from,
+                               .seen = at,
+                               .before = d->level,
+                               .after = best->mean,
+                               .confidence = weight < 1 ? weight : 1};
     /* the first readings may themselves have been of something else */
-    bool stated = d->from > 0 || best->from >= FIRST_READINGS;
+    bool stated = !back && d->found < NT_CHANGES_MAX && is_level_known(d, reading, best->from);
     d->from = best->from;
     d->level = best->mean;
+    while (back && d->found > 0 && d->change[d->found - 1].at > d->from)
+        d->found--;
+    if (stated)
+        d->change[d->found++] = change;
     return stated;
 }
 
@@ -126,8 +163,7 @@ int nt_change_points(const struct nt_change_reading *reading, size_t n,
                      const struct nt_change_options *options, struct nt_change *change,
                      size_t *changes, double *level, struct nt_err *err)
 {
-    struct detector d = {.options = options};
-    size_t found = 0;
+    struct detector d = {.options = options, .change = change};
     for (size_t k = 0; k < n; k++) {
         const struct nt_change_reading *r = &reading[k];
         if (!isfinite(r->x) || !(r->sd > 0) || !(r->doubt >= 0 && r->doubt <= 1))
@@ -137,17 +173,13 @@ int nt_change_points(const struct nt_change_reading *reading, size_t n,
         step(&d, r, k);
         if (k == 0)
             follow_level(&d);
-        struct nt_change next;
-        bool changed = find_change(&d, k, &next);
-        if (changed && found < NT_CHANGES_MAX)
-            change[found++] = next;
-        else if (found > 0) /* what follows makes its level surer */
-            change[found - 1].after = d.level;
+        if (!find_change(&d, reading, k) && d.found > 0) /* what follows makes its level surer */
+            change[d.found - 1].after = d.level;
     }
     follow_level(&d);
-    if (found > 0)
-        change[found - 1].after = d.level;
-    *changes = drop_small(change, found, options->step);
+    if (d.found > 0)
+        change[d.found - 1].after = d.level;
+    *changes = drop_small(change, d.found, options->step);
     *level = d.level;
     return 0;
 }

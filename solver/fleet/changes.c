@@ -11,6 +11,7 @@
 enum { TIERS_KINDS = NT_FLEET_TIERS * NT_FIGURE_KINDS, MANY_PARTS = 5, PASSES = 2 };
 static const double SD_LEAST = 0.01, SD_UNKNOWN = 0.03, SD_MOST = 0.3;
 static const double DOUBT = 0.02, DOUBT_SHARED = 0.5;
+static const double ALIKE_MOST = 0.05; /* sd of the levels of parts, else they are not alike */
 
 int nt_changes_add_job(struct nt_changes *changes, struct nt_changes_job job, struct nt_err *err)
 {
@@ -53,11 +54,13 @@ void nt_changes_fini(struct nt_changes *changes)
 struct work {
     struct nt_changes *c;
     struct nt_arena memory;
-    double *x;              /* figures of them: logarithm, less what is the job's */
-    double *base;           /* figures of them: the part's usual level */
-    double *common;         /* jobs * TIERS_KINDS: what is the job's; NaN: too few parts */
-    double sd[TIERS_KINDS]; /* of a figure about its part's level */
-    float *some;            /* room for the largest median */
+    double *x;                  /* figures of them: logarithm, less what is the job's */
+    double *base;               /* figures of them: the part's usual level */
+    double *common;             /* jobs * TIERS_KINDS: what is the job's; NaN: too few parts */
+    double sd[TIERS_KINDS];     /* of a figure about its part's level */
+    double centre[TIERS_KINDS]; /* the parts' median level */
+    double alike[TIERS_KINDS];  /* sd of the parts' levels about that; 0: they differ */
+    float *some;                /* room for the largest median */
     struct nt_change_reading *reading;
     uint32_t *of; /* figure of each reading */
     struct nt_fleet_change *out;
@@ -123,7 +126,8 @@ static int compare_deviations(const void *x, const void *y)
     return (p->class > q->class) - (p->class < q->class);
 }
 
-/* The median of a job's figures about their bases; of few parts it might be the change itself. */
+/* The median of a job's figures about their bases; of few parts it might be the change itself. Of
+ * classes that are known to be alike it stays. */
 static int find_common(struct work *w, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -135,13 +139,11 @@ static int find_common(struct work *w, struct nt_err *err)
         d[k] = (struct deviation){c->figure[k].job, (uint32_t)class_of(&c->figure[k]),
                                   log((double)c->figure[k].value) - w->base[k]};
     qsort(d, c->figures, sizeof *d, compare_deviations);
-    for (size_t k = 0; k < c->jobs * TIERS_KINDS; k++)
-        w->common[k] = NAN;
     for (size_t from = 0, to; from < c->figures; from = to) {
         size_t n = 0;
         for (to = from; to < c->figures && compare_deviations(&d[from], &d[to]) == 0; to++)
             w->some[n++] = (float)d[to].value;
-        if (n >= MANY_PARTS)
+        if (n >= MANY_PARTS && !(w->alike[d[from].class] > 0))
             w->common[(size_t)d[from].job * TIERS_KINDS + d[from].class] = median_of(w->some, n);
     }
     return 0;
@@ -168,6 +170,51 @@ static void find_noise(struct work *w)
         double sd = 1.4826 * median_of(w->some, n) / sqrt(2);
         w->sd[class] = isfinite(sd) ? fmin(fmax(sd, SD_LEAST), SD_MOST) : SD_UNKNOWN;
     }
+}
+
+/* The levels of all parts of a class, by their medians: most parts have not changed. */
+static size_t list_bases(struct work *w, size_t class)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < w->c->figures; k++)
+        if (class_of(&w->c->figure[k]) == class &&
+            (k == 0 || !same_series(&w->c->figure[k - 1], &w->c->figure[k])))
+            w->some[n++] = (float)w->base[k];
+    return n;
+}
+
+static void find_alike(struct work *w)
+{
+    for (size_t class = 0; class < TIERS_KINDS; class ++) {
+        size_t n = list_bases(w, class);
+        double centre = median_of(w->some, n);
+        for (size_t k = 0; k < n; k++)
+            w->some[k] = (float)fabs((double)w->some[k] - centre);
+        double sd = fmax(1.4826 * median_of(w->some, n), SD_LEAST);
+        w->centre[class] = centre;
+        w->alike[class] = n >= MANY_PARTS && sd < ALIKE_MOST ? sd : 0;
+    }
+}
+
+/* Where the parts of each job are alike, what is the job's is what most of its parts have, however
+ * few jobs each part has been in: a part's own level would be that of these jobs. */
+static int align_alike(struct work *w, struct nt_err *err)
+{
+    if (find_common(w, err) != 0) /* bases are 0 */
+        return -1;
+    for (size_t class = 0; class < TIERS_KINDS; class ++) {
+        size_t n = 0;
+        for (size_t j = 0; j < w->c->jobs; j++)
+            if (isfinite(w->common[j * TIERS_KINDS + class]))
+                w->some[n++] = (float)w->common[j * TIERS_KINDS + class];
+        double usual = n > 0 ? median_of(w->some, n) : 0;
+        for (size_t j = 0; j < w->c->jobs; j++)
+            w->common[j * TIERS_KINDS + class] -= usual;
+    }
+    take_common_out(w);
+    find_bases(w);
+    find_alike(w);
+    return 0;
 }
 
 /* ---- changes of one series ---- */
@@ -209,13 +256,16 @@ static int count_witnesses(const struct work *w, const struct nt_change *c, size
     return 0;
 }
 
+/* base: taken off the readings; alike: as in change_point.h. */
 static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, double base,
-                         struct nt_err *err)
+                         double alike, struct nt_err *err)
 {
     struct nt_change found[NT_CHANGES_MAX];
+    struct nt_change_options options = nt_change_default;
     size_t count;
     double level;
-    if (nt_change_points(w->reading, n, &nt_change_default, found, &count, &level, err) != 0)
+    options.alike = alike;
+    if (nt_change_points(w->reading, n, &options, found, &count, &level, err) != 0)
         return -1;
     for (size_t k = 0; k < count; k++) {
         struct nt_fleet_change c = like;
@@ -251,7 +301,7 @@ static double own_noise(struct work *w, size_t from, size_t to, double sd)
 /* The readings of one series; their number. In a job of few parts a latency may be that of other
  * switches too, which a job that sees one host a leaf cannot tell: without anything to hold it
  * against it does not count. */
-static size_t read_series(struct work *w, size_t from, size_t to)
+static size_t read_series(struct work *w, size_t from, size_t to, double base)
 {
     const struct nt_changes_figure *first = &w->c->figure[from];
     double sd = own_noise(w, from, to, w->sd[class_of(first)]);
@@ -262,7 +312,7 @@ static size_t read_series(struct work *w, size_t from, size_t to)
         if (alone && f->kind == NT_FIGURE_LATENCY)
             continue;
         w->of[n] = f->job;
-        w->reading[n++] = (struct nt_change_reading){.x = w->x[k] - w->base[k],
+        w->reading[n++] = (struct nt_change_reading){.x = w->x[k] - base,
                                                      .sd = alone ? sd * sqrt(2) : sd,
                                                      .doubt = f->shared ? DOUBT_SHARED : DOUBT};
     }
@@ -274,10 +324,12 @@ static int find_in_parts(struct work *w, struct nt_err *err)
     for (size_t from = 0, to; from < w->c->figures; from = to) {
         const struct nt_changes_figure *first = &w->c->figure[from];
         to = series_end(w->c, from);
-        size_t n = read_series(w, from, to);
+        double alike = w->alike[class_of(first)];
+        double base = alike > 0 ? w->centre[class_of(first)] : w->base[from];
+        size_t n = read_series(w, from, to, base);
         struct nt_fleet_change like = {
             .part = first->part, .tier = first->tier, .kind = first->kind};
-        if (n > 0 && state_changes(w, n, like, w->base[from], err) != 0)
+        if (n > 0 && state_changes(w, n, like, base, alike, err) != 0)
             return -1;
     }
     return 0;
@@ -287,7 +339,7 @@ static int find_in_parts(struct work *w, struct nt_err *err)
 static int find_in_classes(struct work *w, struct nt_err *err)
 {
     for (size_t class = 0; class < TIERS_KINDS; class ++) {
-        size_t n = 0, bases = 0;
+        size_t n = 0;
         for (size_t j = 0; j < w->c->jobs; j++) {
             double x = w->common[j * TIERS_KINDS + class];
             if (!isfinite(x))
@@ -301,14 +353,10 @@ static int find_in_classes(struct work *w, struct nt_err *err)
         double sd = n > 1 ? 1.4826 * median_of(w->some, n - 1) / sqrt(2) : SD_UNKNOWN;
         for (size_t k = 0; k < n; k++)
             w->reading[k].sd = fmin(fmax(sd, SD_LEAST), SD_MOST);
-        for (size_t k = 0; k < w->c->figures; k++)
-            if (class_of(&w->c->figure[k]) == class &&
-                (k == 0 || !same_series(&w->c->figure[k - 1], &w->c->figure[k])))
-                w->some[bases++] = (float)w->base[k];
         struct nt_fleet_change like = {.part = NT_CHANGE_CLASS,
                                        .tier = (uint8_t)(class / NT_FIGURE_KINDS),
                                        .kind = (uint8_t)(class % NT_FIGURE_KINDS)};
-        if (n > 0 && state_changes(w, n, like, median_of(w->some, bases), err) != 0)
+        if (n > 0 && state_changes(w, n, like, w->centre[class], 0, err) != 0)
             return -1;
     }
     return 0;
@@ -336,8 +384,13 @@ static int prepare(struct work *w, struct nt_err *err)
     if (nt_arena_check(&w->memory, err) != 0)
         return -1;
     qsort(w->c->figure, w->c->figures, sizeof *w->c->figure, compare_parts);
+    for (size_t k = 0; k < w->c->jobs * TIERS_KINDS; k++)
+        w->common[k] = NAN;
+    if (align_alike(w, err) != 0)
+        return -1;
     for (size_t k = 0; k < w->c->figures; k++)
-        w->x[k] = log((double)w->c->figure[k].value);
+        if (!(w->alike[class_of(&w->c->figure[k])] > 0))
+            w->x[k] = log((double)w->c->figure[k].value);
     for (int pass = 0; pass < PASSES; pass++) {
         find_bases(w);
         if (find_common(w, err) != 0)
@@ -346,6 +399,7 @@ static int prepare(struct work *w, struct nt_err *err)
     }
     find_bases(w);
     find_noise(w);
+    find_alike(w);
     return 0;
 }
 

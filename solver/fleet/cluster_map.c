@@ -177,6 +177,14 @@ static int find_missing(const struct nt_evidence *e, bool **out, struct nt_err *
     return 0;
 }
 
+static bool any_of(const bool *flag, size_t n)
+{
+    size_t k = 0;
+    while (k < n && !flag[k])
+        k++;
+    return k < n;
+}
+
 static int make_parts(const struct nt_evidence *e, const bool *ignored,
                       const struct nt_switch_naming *naming, struct nt_switch_naming *after,
                       struct nt_cluster_map *c, struct nt_err *err)
@@ -210,7 +218,7 @@ static int fill(struct nt_evidence *e, const struct nt_switch_naming *naming,
     int rc = nt_cluster_tiers_find(e, &classes, ignored, &tiers, err);
     if (rc == 0)
         rc = nt_host_moves_find(e, &tiers, ignored, &c->move, &c->moves, err);
-    if (rc == 0 && c->moves > 0) {
+    if (rc == 0 && any_of(ignored, e->entries)) {
         nt_cluster_tiers_fini(&tiers);
         rc = nt_cluster_tiers_find(e, &classes, ignored, &tiers, err);
     }

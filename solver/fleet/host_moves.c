@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "stats.h"
 
 enum {
     NONE = UINT32_MAX,
@@ -22,11 +23,16 @@ static const double CLEAR = 4, JOB_MOST = 15, GAIN = 15, OFF_SDS = 4.5;
 
 /* What the readings of a host say: of one job and the hosts of one place. */
 struct saying {
-    uint32_t job, place; /* the first host of a cluster of the lowest level */
-    uint32_t partner;
-    float llr; /* that the host is there */
-    float off; /* sds to the nearest class */
+    uint32_t job, place;        /* the first host of a cluster of the lowest level */
+    uint32_t partner, partners; /* the last of so many */
+    float llr;                  /* that the host is there */
+    float off;                  /* sds to the nearest class */
+    float ln;
 };
+
+/* What a job says of a host's own link: it sees hosts of one switch alone, or of several, from all
+ * of which the host is as far as from one place, or farther than from any. */
+enum link_state { LINK_UNSEEN, LINK_SOUND, LINK_SLOW };
 
 struct search {
     const struct nt_evidence *e;
@@ -37,7 +43,11 @@ struct search {
     bool *moved;    /* hosts: to have moved, so that they say nothing of where others are */
     struct saying *says;
     size_t n;
-    int64_t slow; /* the last job in which the host at hand was slow; -1: none */
+    int64_t slow;  /* the last job in which the host at hand was slow; -1: none */
+    int64_t sound; /* the last one in which its link certainly was not; -1: none */
+    float *scratch;
+    bool *ignored;
+    bool *was_slow; /* by job; of the host at hand */
     uint32_t place[PLACES_MOST];
     size_t places;
 };
@@ -50,12 +60,13 @@ struct split {
 };
 
 static int search_init(struct search *s, const struct nt_evidence *e,
-                       const struct nt_cluster_tiers *t, struct nt_arena *memory,
+                       const struct nt_cluster_tiers *t, bool *ignored, struct nt_arena *memory,
                        struct nt_err *err)
 {
     size_t most = 0;
     *s = (struct search){.e = e,
                          .t = t,
+                         .ignored = ignored,
                          .from = nt_arena_array(memory, e->hosts + 2, sizeof *s->from),
                          .entry = nt_arena_array(memory, 2 * e->entries + 1, sizeof *s->entry)};
     if (nt_arena_check(memory, err) < 0)
@@ -73,8 +84,10 @@ static int search_init(struct search *s, const struct nt_evidence *e,
         s->entry[s->from[e->entry[k].b + 1]++] = (uint32_t)k;
     }
     s->says = nt_arena_array(memory, most + 1, sizeof *s->says);
+    s->scratch = nt_arena_array(memory, most + 1, sizeof *s->scratch);
     s->moved = nt_arena_array(memory, e->hosts + 1, sizeof *s->moved);
     s->anchored = nt_arena_array(memory, e->jobs + 1, sizeof *s->anchored);
+    s->was_slow = nt_arena_array(memory, e->jobs + 1, sizeof *s->was_slow);
     if (nt_arena_check(memory, err) < 0)
         return -1;
     for (size_t k = 0; k < e->entries; k++)
@@ -93,22 +106,125 @@ static int compare_sayings(const void *x, const void *y)
     return (p->partner > q->partner) - (p->partner < q->partner);
 }
 
-/* Takes away jobs in which so many readings of the host are of no class: its link was slow. */
-static void drop_slow(struct search *s)
+/* The lowest level at which two hosts are together. */
+static size_t level_of(const struct nt_cluster_tiers *t, uint32_t a, uint32_t b)
+{
+    size_t level = 0;
+    while (level + 1 < t->classes.count && t->up[level][a] != t->up[level][b])
+        level++;
+    return level;
+}
+
+/* The median of the place that the host is nearest to, of those with several hosts; *place: NONE
+ * when there is none. By place: says[0..n) of one job. */
+static double nearest_place(const struct search *s, const struct saying *says, size_t n,
+                            uint32_t *place)
+{
+    double nearest = INFINITY;
+    *place = NONE;
+    for (size_t k = 0, end; k < n; k = end) {
+        for (end = k; end < n && says[end].place == says[k].place; end++)
+            s->scratch[end - k] = says[end].ln;
+        if (end - k < PARTNERS_LEAST)
+            continue;
+        double middle = (double)nt_stats_median(s->scratch, end - k);
+        if (middle < nearest) {
+            nearest = middle;
+            *place = says[k].place;
+        }
+    }
+    return nearest;
+}
+
+/* Wherever a host stands, it is no farther from another than from the place that it is nearest to,
+ * or than that is from the other: tiers are nested (an ultrametric). One whose link is slow is. */
+static enum link_state judge_link(const struct search *s, const struct saying *says, size_t n)
+{
+    const struct nt_classes *c = &s->t->classes;
+    size_t elsewhere = 0, far = 0, off = 0;
+    uint32_t place;
+    double distance, near = nearest_place(s, says, n, &place);
+    for (size_t k = 0; k < n; k++)
+        off += (double)says[k].off > OFF_SDS;
+    if (n >= SLOW_LEAST && SLOW_PART * off > n)
+        return LINK_SLOW;
+    if (place == NONE)
+        return LINK_UNSEEN;
+    size_t own = nt_classes_nearest(c, near, &distance);
+    for (size_t k = 0; k < n; k++) {
+        if (says[k].place == place)
+            continue;
+        size_t level = level_of(s->t, place, says[k].partner);
+        level = level > own ? level : own;
+        elsewhere++;
+        far += (double)says[k].ln > c->mean[level] + OFF_SDS * c->noise;
+    }
+    if (elsewhere < SLOW_LEAST)
+        return LINK_UNSEEN;
+    return SLOW_PART * far > elsewhere ? LINK_SLOW : LINK_SOUND;
+}
+
+/* One that was slow in all jobs has no others to be placed by. */
+static void ignore_slow(const struct search *s, uint32_t host)
+{
+    for (size_t k = s->from[host]; k < s->from[host + 1]; k++)
+        if (s->was_slow[s->e->entry[s->entry[k]].job] && s->n > 0)
+            s->ignored[s->entry[k]] = true;
+    for (size_t k = s->from[host]; k < s->from[host + 1]; k++)
+        s->was_slow[s->e->entry[s->entry[k]].job] = false;
+}
+
+/* Whether a job of hosts of one switch alone says that the host is not on it. */
+static bool is_away(const struct saying *says, size_t n)
+{
+    double sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (says[k].place != says[0].place)
+            return false;
+        sum += (double)says[k].llr;
+    }
+    return sum < 0;
+}
+
+/* Since its link is slow, for all that is known, such jobs may have seen that instead. */
+static void drop_away(struct search *s)
 {
     size_t kept = 0;
     for (size_t k = 0, end; k < s->n; k = end) {
-        size_t off = 0;
         for (end = k; end < s->n && s->says[end].job == s->says[k].job; end++)
-            off += (double)s->says[end].off > OFF_SDS;
-        if (end - k >= SLOW_LEAST && SLOW_PART * off > end - k) {
-            s->slow = s->says[k].job;
+            ;
+        if ((int64_t)s->says[k].job > s->sound && is_away(s->says + k, end - k)) {
+            s->was_slow[s->says[k].job] = true;
             continue;
         }
         memmove(s->says + kept, s->says + k, (end - k) * sizeof *s->says);
         kept += end - k;
     }
     s->n = kept;
+}
+
+/* Takes away jobs in which the host's link was slow: they say nothing of where it was. */
+static void drop_slow(struct search *s, uint32_t host)
+{
+    size_t kept = 0;
+    for (size_t k = 0, end; k < s->n; k = end) {
+        for (end = k; end < s->n && s->says[end].job == s->says[k].job; end++)
+            ;
+        enum link_state state = judge_link(s, s->says + k, end - k);
+        if (state == LINK_SLOW) {
+            s->slow = s->says[k].job;
+            s->was_slow[s->says[k].job] = true;
+            continue;
+        }
+        if (state == LINK_SOUND)
+            s->sound = s->says[k].job;
+        memmove(s->says + kept, s->says + k, (end - k) * sizeof *s->says);
+        kept += end - k;
+    }
+    s->n = kept;
+    if (s->slow > s->sound)
+        drop_away(s);
+    ignore_slow(s, host);
 }
 
 /* One saying a job and place; partner is the last one. */
@@ -122,6 +238,7 @@ static void fold_sayings(struct search *s)
              end++)
             sum += (double)s->says[end].llr;
         s->says[kept] = s->says[end - 1];
+        s->says[kept].partners = (uint32_t)(end - k);
         s->says[kept++].llr = (float)fmin(fmax(sum, -JOB_MOST), JOB_MOST);
     }
     s->n = kept;
@@ -130,7 +247,7 @@ static void fold_sayings(struct search *s)
 static void list_sayings(struct search *s, uint32_t host)
 {
     s->n = 0;
-    s->slow = -1;
+    s->slow = s->sound = -1;
     for (size_t k = s->from[host]; k < s->from[host + 1]; k++) {
         const struct nt_evidence_entry *one = &s->e->entry[s->entry[k]];
         uint32_t other = one->a == host ? one->b : one->a;
@@ -141,11 +258,15 @@ static void list_sayings(struct search *s, uint32_t host)
         double llr = nt_classes_llr(&s->t->classes, (double)one->ln, 0);
         if (!s->anchored[one->job])
             llr = fmax(llr, 0);
-        s->says[s->n++] =
-            (struct saying){one->job, s->t->up[0][other], other, (float)llr, (float)off};
+        s->says[s->n++] = (struct saying){.job = one->job,
+                                          .place = s->t->up[0][other],
+                                          .partner = other,
+                                          .llr = (float)llr,
+                                          .off = (float)off,
+                                          .ln = one->ln};
     }
     qsort(s->says, s->n, sizeof *s->says, compare_sayings);
-    drop_slow(s);
+    drop_slow(s, host);
 }
 
 static void list_places(struct search *s)
@@ -199,7 +320,7 @@ static bool describe(const struct search *s, const struct split *at, uint32_t ho
                      struct nt_cluster_move *m)
 {
     const struct nt_evidence *e = s->e;
-    uint32_t partner[PARTNERS_LEAST], partners = 0, last = NONE;
+    uint32_t partner[PARTNERS_LEAST] = {NONE, NONE}, partners = 0, last = NONE;
     uint32_t users[8], n = 0;
     *m = (struct nt_cluster_move){.host = host, .beside_before = NONE, .beside = NONE};
     for (size_t k = 0; k < s->n; k++) {
@@ -225,6 +346,8 @@ static bool describe(const struct search *s, const struct split *at, uint32_t ho
             i++;
         if (i == n && n < 8)
             users[n++] = e->job[one->job].user;
+        if (one->partners >= PARTNERS_LEAST)
+            partners = PARTNERS_LEAST;
         for (i = 0; i < partners && partner[i] != one->partner; i++)
             ;
         if (i == partners && partners < PARTNERS_LEAST)
@@ -234,10 +357,10 @@ static bool describe(const struct search *s, const struct split *at, uint32_t ho
     return m->jobs >= JOBS_LEAST && partners >= PARTNERS_LEAST;
 }
 
-static void ignore_before(const struct search *s, uint32_t host, uint32_t job, bool *ignored)
+static void ignore_before(const struct search *s, uint32_t host, uint32_t job)
 {
     for (size_t k = s->from[host]; k < s->from[host + 1]; k++)
-        ignored[s->entry[k]] |= s->e->entry[s->entry[k]].job < job;
+        s->ignored[s->entry[k]] |= s->e->entry[s->entry[k]].job < job;
 }
 
 static int compare_moves(const void *x, const void *y)
@@ -264,7 +387,7 @@ static int keep_move(struct nt_cluster_move **moves, size_t *count,
 
 /* The move of a host, as its readings with hosts that have not moved say; false: it has not. One
  * that is away from its switch, and on no other that is known, may be slow as well: with hosts of
- * its own switch alone that looks the same. */
+ * its own switch alone that looks the same, so that a job has to show that it is not. */
 static bool find_move(struct search *s, uint32_t host, struct split *best,
                       struct nt_cluster_move *move)
 {
@@ -274,8 +397,9 @@ static bool find_move(struct search *s, uint32_t host, struct split *best,
     *best = find_split(s);
     if (best->at == SIZE_MAX)
         return false;
-    bool is_slow = best->to == NONE && s->slow >= (int64_t)s->says[best->at].job;
-    return !is_slow && describe(s, best, host, move);
+    int64_t since = s->says[best->at].job;
+    bool may_be_slow = best->to == NONE && (s->slow >= since || s->sound < since);
+    return !may_be_slow && describe(s, best, host, move);
 }
 
 struct candidate {
@@ -321,7 +445,7 @@ int nt_host_moves_find(const struct nt_evidence *e, const struct nt_cluster_tier
     *count = 0;
     if (t->classes.count < 2)
         return 0;
-    if (search_init(&s, e, t, &memory, err) < 0 ||
+    if (search_init(&s, e, t, ignored, &memory, err) < 0 ||
         list_candidates(&s, &candidate, &candidates, &memory, err) < 0)
         return -1;
     for (size_t k = 0; k < candidates; k++) {
@@ -336,7 +460,7 @@ int nt_host_moves_find(const struct nt_evidence *e, const struct nt_cluster_tier
             return -1;
         }
         s.moved[move.host] = true;
-        ignore_before(&s, move.host, s.says[best.at].job, ignored);
+        ignore_before(&s, move.host, s.says[best.at].job);
     }
     if (*count > 0)
         qsort(*moves, *count, sizeof **moves, compare_moves);

@@ -5,11 +5,14 @@
  * Of each host and each job what its readings say of each switch at the lowest level is summed; a
  * host has moved when two switches, one before a time and another after it, explain its readings
  * better than any one by a margin, and at least two jobs after that time say so: one alone moves no
- * host. It may have gone to, or come from, where nobody else is known. A job in which the host is
- * farther from all by the same says that its link was slow, and nothing of where it was. One
- * in which no two hosts are on one switch says of none that it is not on another's: where a job
- * shares few pairs with others its offset may be wrong by a class.
- * Hosts are decided on from the surest on, and one that has moved says nothing of where others are.
+ * host. It may have gone to, or come from, where nobody else is known: then a job with hosts of
+ * other switches has to show that its link is not slow instead. A job in which the host is farther
+ * from others than any place would have it says that its link was slow, and nothing of where it
+ * was; nor do jobs of hosts of one switch alone that it is away from, unless a job has shown since
+ * that its link is sound. One in which no two hosts are on one switch says of none that it is not
+ * on another's: where a job shares few pairs with others its offset may be wrong by a class. Hosts
+ * are decided on from the surest on, and one that has moved says nothing of where others are.
+ *
  * Tests: test_cluster_map.c. */
 #ifndef NT_HOST_MOVES_H
 #define NT_HOST_MOVES_H
@@ -31,7 +34,8 @@ struct nt_cluster_move {
 };
 
 /* tiers: found with all entries that are not ignored. ignored[]: gets those of hosts before their
- * last move. *moves: count of them by time, then host; the caller's (free). */
+ * last move, and those of jobs in which their link was slow (not in all jobs). *moves: count of
+ * them by time, then host; the caller's (free). */
 int nt_host_moves_find(const struct nt_evidence *evidence, const struct nt_cluster_tiers *tiers,
                        bool *ignored, struct nt_cluster_move **moves, size_t *count,
                        struct nt_err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "named_faults.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +11,10 @@ enum { JOBS_ALWAYS = 2, JOBS_SINCE = 3, USERS = 2 };
 
 struct nt_named_sight {
     struct nt_named_part part;
-    bool named;
+    bool named, crossed;
     struct nt_changes_job job;
     float found, expected, confidence;
+    float value; /* as in nt_named_crossing */
 };
 
 static int compare_parts(const struct nt_named_part *p, const struct nt_named_part *q)
@@ -22,11 +24,6 @@ static int compare_parts(const struct nt_named_part *p, const struct nt_named_pa
     if (p->tier != q->tier)
         return p->tier < q->tier ? -1 : 1;
     return (p->kind > q->kind) - (p->kind < q->kind);
-}
-
-static int order_parts(const void *x, const void *y)
-{
-    return compare_parts(x, y);
 }
 
 /* By part and time; of one job what it names first. */
@@ -80,21 +77,53 @@ static bool is_named(const struct nt_named *n, const struct nt_named_part *part)
     return low < n->named && compare_parts(&n->sight[low].part, part) == 0;
 }
 
-static bool are_alike(const struct nt_named_part *p, const struct nt_named_part *q)
+static bool are_alike(const struct nt_named_crossing *p, const struct nt_named_crossing *q)
 {
-    return p->tier == q->tier && p->kind == q->kind;
+    return p->part.tier == q->part.tier && p->part.kind == q->part.kind;
 }
 
-static int order_kinds(const void *x, const void *y)
+static int order_alike(const void *x, const void *y)
 {
-    const struct nt_named_part *p = x, *q = y;
-    if (!are_alike(p, q))
-        return (p->tier * NT_FIGURE_KINDS + p->kind) - (q->tier * NT_FIGURE_KINDS + q->kind);
-    return compare_parts(p, q);
+    const struct nt_named_crossing *p = x, *q = y;
+    int kind = (p->part.tier * NT_FIGURE_KINDS + p->part.kind) -
+               (q->part.tier * NT_FIGURE_KINDS + q->part.kind);
+    if (kind != 0)
+        return kind;
+    if (p->among != q->among)
+        return p->among < q->among ? -1 : 1;
+    return compare_parts(&p->part, &q->part);
 }
 
-int nt_named_cross(struct nt_named *named, struct nt_changes_job job, struct nt_named_part *part,
-                   size_t count, struct nt_err *err)
+static size_t count_parts(const struct nt_named_crossing *crossing, size_t n)
+{
+    size_t parts = 0;
+    for (size_t k = 0; k < n; k++)
+        parts += k == 0 || order_alike(&crossing[k - 1], &crossing[k]) != 0;
+    return parts;
+}
+
+/* Of one tier and kind. */
+static int cross_alike(struct nt_named *named, struct nt_changes_job job,
+                       const struct nt_named_crossing *crossing, size_t n, struct nt_err *err)
+{
+    if (count_parts(crossing, n) < NT_NAMED_LIKE)
+        return 0;
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from; to < n && crossing[to].among == crossing[from].among; to++)
+            ;
+        bool near = count_parts(crossing + from, to - from) >= NT_NAMED_NEAR;
+        for (size_t k = from; near && k < to; k++) {
+            struct nt_named_sight sight = {
+                .part = crossing[k].part, .crossed = true, .job = job, .value = crossing[k].value};
+            if (is_named(named, &sight.part) && add_sight(named, sight, err) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+int nt_named_cross(struct nt_named *named, struct nt_changes_job job,
+                   struct nt_named_crossing *crossing, size_t count, struct nt_err *err)
 {
     if (named->named == 0) {
         named->named = named->sights;
@@ -103,15 +132,12 @@ int nt_named_cross(struct nt_named *named, struct nt_changes_job job, struct nt_
     }
     if (named->named == 0 || count == 0)
         return 0;
-    qsort(part, count, sizeof *part, order_kinds);
+    qsort(crossing, count, sizeof *crossing, order_alike);
     for (size_t from = 0, to; from < count; from = to) {
-        size_t like = 0;
-        for (to = from; to < count && are_alike(&part[from], &part[to]); to++)
-            like += to == from || order_parts(&part[to - 1], &part[to]) != 0;
-        for (size_t k = from; like >= NT_NAMED_LIKE && k < to; k++)
-            if (is_named(named, &part[k]) &&
-                add_sight(named, (struct nt_named_sight){.part = part[k], .job = job}, err) != 0)
-                return -1;
+        for (to = from; to < count && are_alike(&crossing[from], &crossing[to]); to++)
+            ;
+        if (cross_alike(named, job, crossing + from, to - from, err) != 0)
+            return -1;
     }
     return 0;
 }
@@ -149,6 +175,42 @@ static uint32_t count_users(const struct nt_named_sight *sight, size_t n, uint32
     return users;
 }
 
+enum figure { FIGURE_FOUND, FIGURE_EXPECTED };
+
+static double median_of(const struct nt_named_sight *sight, size_t n, enum figure which,
+                        float *some)
+{
+    size_t named = 0;
+    for (size_t k = 0; k < n; k++)
+        if (sight[k].named)
+            some[named++] = which == FIGURE_FOUND ? sight[k].found : sight[k].expected;
+    return (double)nt_stats_median(some, named);
+}
+
+/* Takes away jobs that do not name the part, but find it as those that do: of a few hosts no map
+ * says which is worse. */
+static size_t drop_agreeing(struct nt_named_sight *sight, size_t n, float *some)
+{
+    double found = log(median_of(sight, n, FIGURE_FOUND, some));
+    double expected = log(median_of(sight, n, FIGURE_EXPECTED, some));
+    size_t kept = 0;
+    for (size_t k = 0; k < n; k++) {
+        double value = log((double)sight[k].value);
+        if (sight[k].named || !(fabs(value - found) < fabs(value - expected)))
+            sight[kept++] = sight[k];
+    }
+    return kept;
+}
+
+/* Jobs until there are enough of them, of two users. */
+static uint32_t count_to_sure(const struct nt_named_sight *sight, size_t jobs, size_t least)
+{
+    size_t k = 1;
+    for (bool others = false; k < jobs && !(others && k >= least); k++)
+        others |= sight[k].job.user != sight[0].job.user;
+    return (uint32_t)k;
+}
+
 /* The last ones of the sights of one part that all name it, one a job. */
 static bool state_run(const struct nt_named_sight *sight, size_t n, float *some, uint32_t *user,
                       struct nt_fleet_change *out)
@@ -156,8 +218,8 @@ static bool state_run(const struct nt_named_sight *sight, size_t n, float *some,
     size_t first = n;
     while (first > 0 && sight[first - 1].named)
         first--;
-    size_t jobs = n - first;
-    if (jobs < (first == 0 ? JOBS_ALWAYS : JOBS_SINCE))
+    size_t jobs = n - first, least = first == 0 ? JOBS_ALWAYS : JOBS_SINCE;
+    if (jobs < least)
         return false;
     uint32_t users = count_users(sight + first, jobs, user);
     if (users < USERS)
@@ -171,31 +233,35 @@ static bool state_run(const struct nt_named_sight *sight, size_t n, float *some,
                                     .worse = true,
                                     .current = true,
                                     .named = true,
+                                    .from = median_of(sight + first, jobs, FIGURE_EXPECTED, some),
+                                    .to = median_of(sight + first, jobs, FIGURE_FOUND, some),
                                     .since_s = sight[first].job.time_s,
                                     .before_s = first > 0 ? sight[first - 1].job.time_s : 0,
                                     .first_job = sight[first].job.job,
                                     .jobs = (uint32_t)jobs,
                                     .users = users,
-                                    .jobs_to_sure = (uint32_t)jobs,
+                                    .jobs_to_sure = count_to_sure(sight + first, jobs, least),
                                     .confidence = confidence};
-    for (size_t k = 0; k < jobs; k++)
-        some[k] = sight[first + k].expected;
-    out->from = (double)nt_stats_median(some, jobs);
-    for (size_t k = 0; k < jobs; k++)
-        some[k] = sight[first + k].found;
-    out->to = (double)nt_stats_median(some, jobs);
     return true;
 }
 
-/* One sight a job: what it names. */
+static bool is_same_job(const struct nt_named_sight *p, const struct nt_named_sight *q)
+{
+    return compare_parts(&p->part, &q->part) == 0 && p->job.job == q->job.job &&
+           p->job.time_s == q->job.time_s;
+}
+
+/* One sight a job: what it names, if that counts. */
 static size_t fold_jobs(struct nt_named_sight *sight, size_t n)
 {
     size_t kept = 0;
-    for (size_t k = 0; k < n; k++)
-        if (kept == 0 || compare_parts(&sight[kept - 1].part, &sight[k].part) != 0 ||
-            sight[kept - 1].job.job != sight[k].job.job ||
-            sight[kept - 1].job.time_s != sight[k].job.time_s)
-            sight[kept++] = sight[k];
+    for (size_t k = 0, end; k < n; k = end) {
+        struct nt_named_sight one = sight[k];
+        for (end = k; end < n && is_same_job(&sight[k], &sight[end]); end++)
+            one.crossed |= sight[end].crossed;
+        if (one.crossed || one.part.tier == 0 || one.part.kind != NT_FIGURE_LATENCY)
+            sight[kept++] = one;
+    }
     return kept;
 }
 
@@ -212,12 +278,13 @@ int nt_named_find(struct nt_named *n, struct nt_fleet_change **out, size_t *coun
     qsort(n->sight, n->sights, sizeof *n->sight, compare_sights);
     n->sights = fold_jobs(n->sight, n->sights);
     for (size_t from = 0, to; from < n->sights; from = to) {
+        struct nt_named_sight *sight = n->sight + from;
         struct nt_fleet_change change;
         for (to = from;
              to < n->sights && compare_parts(&n->sight[from].part, &n->sight[to].part) == 0; to++)
             ;
         if (is_known(*out, known, &n->sight[from].part) ||
-            !state_run(n->sight + from, to - from, some, user, &change))
+            !state_run(sight, drop_agreeing(sight, to - from, some), some, user, &change))
             continue;
         struct nt_fleet_change *grown = realloc(*out, (*count + 1) * sizeof *grown);
         if (grown == NULL)

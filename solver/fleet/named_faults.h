@@ -6,7 +6,10 @@
  * Of the jobs that cross a part, by time, the last ones that all name it in a finding count, when
  * they are of two users at least: two jobs where every job names it, three where earlier ones do
  * not. A job crosses a part when it has at least NT_NAMED_LIKE of its like, among them this one: of
- * fewer nobody can say which is worse. Pure.
+ * fewer nobody can say which is worse. Of a latency between switches NT_NAMED_NEAR of these are
+ * below the same switch, and what other jobs name does not count: to a job that has no other
+ * switch below the same one, more switches in between look as a slow link. A job that crosses a
+ * part and does not name it, but has a figure of it that is as the named ones, says nothing. Pure.
  * Tests: test_named_faults.c. */
 #ifndef NT_NAMED_FAULTS_H
 #define NT_NAMED_FAULTS_H
@@ -19,11 +22,18 @@
 #include "err.h"
 #include "memory.h"
 
-enum { NT_NAMED_LIKE = 3 };
+enum { NT_NAMED_LIKE = 3, NT_NAMED_NEAR = 2 };
 
 struct nt_named_part {
     uint32_t part; /* as in changes.h */
     uint8_t tier, kind;
+};
+
+/* A part that a job has. */
+struct nt_named_crossing {
+    struct nt_named_part part;
+    uint32_t among; /* any number: NT_NAMED_NEAR have the same */
+    float value;    /* its figure; 0: none */
 };
 
 struct nt_named_sight; /* a part in a job */
@@ -39,8 +49,8 @@ int nt_named_add(struct nt_named *named, struct nt_named_part part, struct nt_ch
                  double found, double expected, double confidence, struct nt_err *err);
 
 /* The parts of one job, several times allowed; reordered. */
-int nt_named_cross(struct nt_named *named, struct nt_changes_job job, struct nt_named_part *part,
-                   size_t count, struct nt_err *err);
+int nt_named_cross(struct nt_named *named, struct nt_changes_job job,
+                   struct nt_named_crossing *crossing, size_t count, struct nt_err *err);
 void nt_named_fini(struct nt_named *named);
 
 /* Appends to *out (count of them; the caller's, free) what it finds, of parts and kinds that no

@@ -178,6 +178,44 @@ planted() {
     "$nettopo" show --wide --store t jobs/12/map.json | grep -q '^n6: slow since the first job on 2026-01-01'
 }
 
+# part ID DAY HOST...: a job of these of 24 hosts behind three switches; n16 is n8 where it has moved to
+part() {
+    local id=$1 day=$2
+    shift 2
+    jq '$ARGS.positional as $h | .nodes |= map(select(.name | IN($h[])))
+        | .links |= map(select((.a | startswith("s")) or (.a | IN($h[])))) | del(.placement, .oversubscription)
+        | .sweep |= (.hosts = ($h | length) | .pairs_total = .hosts * (.hosts - 1) / 2 | .pairs_measured = .pairs_total)
+        | .nodes as $n | .switches[] |= (.name as $s | .hosts = ([$n[] | select(.switch == $s)] | length))' \
+        all.json --args "$@" >part.json
+    mkdir -p "jobs/$id"
+    "$nettopo" simulate --topology part.json --noise 0.01 --seed "$id" |
+        sed -E "s/\bn16\b/n8/; /^created /d; s/^level .*/&\njob $id 0\ncluster c\ncreated 2026-01-0${day}T00:00:00Z/" >"jobs/$id/samples"
+    "$nettopo" solve -o "jobs/$id/map.json" "jobs/$id/samples"
+    echo "$id|$((1000 + id % 3))|n[1-24]" >>record
+}
+
+@test "a host that has moved is not told as slow" {
+    printf 'JobID|UID|NodeList\n' >record
+    "$nettopo" simulate --topology tree:3x8 --seed 1 | "$nettopo" solve -o all.json -
+    for k in 1 2 3 4; do part "$k" "$k" n{1..8} n{17..20}; done
+    for k in 5 6 7; do part "$k" "$k" n{1..7} n16; done # its link seems to be as much longer as its switch is away
+    part 8 8 n{1..7} n16 n{17..20}
+    "$nettopo" fleet ingest -q --store s --record record jobs
+    "$nettopo" fleet show --store s | grep -q '^n8 moved by 2026-01-05 '
+    [ "$("$nettopo" fleet since --store s)" = "no changes in 8 jobs" ]
+}
+
+@test "a host of which the map does not know the switch is not told as slow" {
+    printf 'JobID|UID|NodeList\n' >record
+    "$nettopo" simulate --topology tree:3x8 --seed 1 | "$nettopo" solve -o all.json -
+    part 1 1 n{1..8} n{17..20}
+    for k in 2 3 4; do part "$k" "$k" n{1..7} n{17..20}; done
+    for k in 5 6 7; do part "$k" "$k" n{1..7} n16; done
+    part 8 8 n{1..7} n16 n{17..20}
+    "$nettopo" fleet ingest -q --store s --record record jobs
+    [ "$("$nettopo" fleet since --store s)" = "no changes in 8 jobs" ]
+}
+
 @test "show says since when a host of the job is slow, where it may read the store" {
     planted
     "$nettopo" show --wide --store s jobs/12/map.json >shown
