@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coordinator.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -402,13 +403,15 @@ static int gather_greetings(struct sweep *s, struct nt_err *err)
 
 static int sweep_init(struct sweep *s, struct nt_err *err)
 {
+    const double NO_TIME_S = 1e-6; /* of which the campaign says that it was too short */
     size_t n = s->membership->hosts;
-    struct nt_campaign_options options = {.latency_only = s->job->latency_only,
-                                          .budget_s = s->oob->deadline_s - s->timeouts.began_s,
-                                          .asked_s = s->job->option.budget_s,
-                                          .max_load = s->job->max_load > 0 ? s->job->max_load : 1,
-                                          .seed = 1,
-                                          .mode = s->job->option.sweep};
+    struct nt_campaign_options options = {
+        .latency_only = s->job->latency_only,
+        .budget_s = fmax(s->oob->deadline_s - s->timeouts.began_s, NO_TIME_S),
+        .asked_s = s->job->option.budget_s,
+        .max_load = s->job->max_load > 0 ? s->job->max_load : 1,
+        .seed = 1,
+        .mode = s->job->option.sweep};
     if (s->participant->pair != NULL) {
         options.rails = nt_pair_rails(s->participant->pair, s->rail);
         options.rail = s->rail;
