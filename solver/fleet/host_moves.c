@@ -157,7 +157,7 @@ static enum link_state judge_link(const struct search *s, const struct saying *s
         size_t level = level_of(s->t, place, says[k].partner);
         level = level > own ? level : own;
         elsewhere++;
-        far += (double)says[k].ln > c->mean[level] + OFF_SDS * c->noise;
+        far += (double)says[k].ln > c->mean[level] + OFF_SDS * nt_classes_sd(c, level);
     }
     if (elsewhere < SLOW_LEAST)
         return LINK_UNSEEN;
