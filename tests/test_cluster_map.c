@@ -317,36 +317,32 @@ static void test_slow_link(void **state)
     nt_network_destroy(n);
 }
 
-/* The same by exactly as much as the next tier is away, in jobs of one group: all readings are of
- * some class, and no place of a host of nested tiers has them all. It stays on its switch. */
-static void test_slow_by_a_tier(void **state)
+/* A job's readings of host[first..8), which may name one twice; those of host 0 take longer. */
+static void note_eight(struct nt_evidence *e, const struct nt_network *n, uint32_t j,
+                       const uint32_t host[8], uint32_t first, double longer_us)
 {
-    struct nt_network *n = made_machine("tree:2x4x8");
+    struct nt_err err = {0};
+    uint32_t job;
+    assert_int_equal(nt_evidence_add_job(e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err), 0);
+    for (uint32_t a = first; a < 8; a++)
+        for (uint32_t b = first; b < a; b++) {
+            if (host[a] == host[b])
+                continue;
+            double us = nt_network_latency(n, host[a], host[b]) *
+                        (1 + 0.01 * sin(37.0 * j + 11.0 * a + 5.0 * b));
+            us += host[b] == 0 ? longer_us : 0;
+            assert_int_equal(nt_evidence_note(e, job, host[a], host[b], us, &err), 0);
+        }
+}
+
+/* Host 0 stands where 1 does, as at first, and not where 8 does. */
+static void assert_first_has_not_moved(struct nt_evidence *e)
+{
     struct nt_switch_naming naming = {0};
-    struct nt_evidence e;
     struct nt_cluster_map *c;
     struct nt_err err = {0};
-    double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
-    uint32_t parent[HOSTS];
-    (void)state;
-    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
-    for (uint32_t j = 0; j < 120; j++) {
-        uint32_t host[8], job, first = j % 2 == 0 ? 0 : j % 8 + 24;
-        for (uint32_t k = 0; k < 8; k++) /* of two switches; every second job of two groups */
-            host[k] = k < 4 ? first + (k == 0 ? 0 : (j + k) % 7 + 1) : 8 + (3 * j + k) % 16;
-        assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err),
-                         0);
-        for (uint32_t a = 0; a < 8; a++)
-            for (uint32_t b = 0; b < a; b++) {
-                if (host[a] == host[b])
-                    continue;
-                double us = nt_network_latency(n, host[a], host[b]) *
-                            (1 + 0.01 * sin(37.0 * j + 11.0 * a + 5.0 * b));
-                us += host[b] == 0 && j >= 40 ? slower : 0;
-                assert_int_equal(nt_evidence_note(&e, job, host[a], host[b], us, &err), 0);
-            }
-    }
-    assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+    uint32_t parent[HOSTS] = {0};
+    assert_int_equal(nt_cluster_map_create(e, &naming, NULL, &c, &err), 0);
     assert_int_equal(c->moves, 0);
     for (size_t k = 0; k < c->model->links; k++)
         if (c->model->link[k].a < c->model->hosts)
@@ -354,6 +350,25 @@ static void test_slow_by_a_tier(void **state)
     assert_int_equal(parent[0], parent[1]);
     assert_int_not_equal(parent[0], parent[8]);
     nt_cluster_map_destroy(c);
+}
+
+/* The same by exactly as much as the next tier is away, in jobs of one group: all readings are of
+ * some class, and no place of a host of nested tiers has them all. It stays on its switch. */
+static void test_slow_by_a_tier(void **state)
+{
+    struct nt_network *n = made_machine("tree:2x4x8");
+    struct nt_evidence e;
+    struct nt_err err = {0};
+    double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    for (uint32_t j = 0; j < 120; j++) {
+        uint32_t host[8], first = j % 2 == 0 ? 0 : j % 8 + 24;
+        for (uint32_t k = 0; k < 8; k++) /* of two switches; every second job of two groups */
+            host[k] = k < 4 ? first + (k == 0 ? 0 : (j + k) % 7 + 1) : 8 + (3 * j + k) % 16;
+        note_eight(&e, n, j, host, 0, j >= 40 ? slower : 0);
+    }
+    assert_first_has_not_moved(&e);
     nt_evidence_fini(&e);
     nt_network_destroy(n);
 }
@@ -363,37 +378,19 @@ static void test_slow_by_a_tier(void **state)
 static void test_slow_after_one_job(void **state)
 {
     struct nt_network *n = made_machine("tree:2x4x8");
-    struct nt_switch_naming naming = {0};
     struct nt_evidence e;
-    struct nt_cluster_map *c;
     struct nt_err err = {0};
     double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
-    uint32_t parent[HOSTS];
     (void)state;
     assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
     for (uint32_t j = 0; j < 120; j++) {
         bool alone = j % 4 == 0; /* hosts of one switch */
-        uint32_t host[8], job, first = j == 0 || j >= 90 ? 0 : 1;
+        uint32_t host[8], first = j == 0 || j >= 90 ? 0 : 1;
         for (uint32_t k = 0; k < 8; k++)
             host[k] = alone ? k : k < 4 ? (k == 0 ? 0 : (j + k) % 7 + 1) : 8 + (5 * j + k) % 56;
-        assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err),
-                         0);
-        for (uint32_t a = first; a < 8; a++)
-            for (uint32_t b = first; b < a; b++) {
-                double us = nt_network_latency(n, host[a], host[b]) *
-                            (1 + 0.01 * sin(37.0 * j + 11.0 * a + 5.0 * b));
-                us += host[b] == 0 && j >= 90 ? slower : 0;
-                assert_int_equal(nt_evidence_note(&e, job, host[a], host[b], us, &err), 0);
-            }
+        note_eight(&e, n, j, host, first, j >= 90 ? slower : 0);
     }
-    assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
-    assert_int_equal(c->moves, 0);
-    for (size_t k = 0; k < c->model->links; k++)
-        if (c->model->link[k].a < c->model->hosts)
-            parent[c->model->link[k].a] = c->model->link[k].b;
-    assert_int_equal(parent[0], parent[1]);
-    assert_int_not_equal(parent[0], parent[8]);
-    nt_cluster_map_destroy(c);
+    assert_first_has_not_moved(&e);
     nt_evidence_fini(&e);
     nt_network_destroy(n);
 }
