@@ -98,6 +98,30 @@ static void of_a_host_that_changed_the_lowest_counts(void **state)
     nt_latencies_fini(&l);
 }
 
+/* A host's link becomes 80 us longer: a quarter of what its near pairs have, less than a tenth of
+ * its far ones. All of them tell of the network before it. */
+static void near_and_far_pairs_of_a_changed_host_agree(void **state)
+{
+    (void)state;
+    enum { ALL = 6, NEAR = 3, CHANGED = 0 };
+    struct nt_latencies l;
+    struct nt_matrix *found;
+    nt_latencies_init(&l, ALL);
+    for (uint32_t a = 0; a < ALL; a++)
+        for (uint32_t b = a + 1; b < ALL; b++)
+            for (int pass = 0; pass < 3; pass++) {
+                double us = (a < NEAR) == (b < NEAR) ? 350 : 880;
+                us += a == CHANGED && pass > 0 ? 80 + pass : 0;
+                assert_int_equal(nt_latencies_note(&l, a, b, us, 0, NULL), 0);
+            }
+    assert_int_equal(nt_latencies_matrix(&l, &found, NULL, NULL), 0);
+    for (uint32_t a = 0; a < ALL; a++)
+        for (uint32_t b = a + 1; b < ALL; b++)
+            assert_true(nt_matrix_get(found, a, b) == ((a < NEAR) == (b < NEAR) ? 350 : 880));
+    nt_matrix_destroy(found);
+    nt_latencies_fini(&l);
+}
+
 static void assert_lowest(size_t hosts, size_t notes)
 {
     struct nt_latencies l;
@@ -110,7 +134,7 @@ static void assert_lowest(size_t hosts, size_t notes)
     assert_int_equal(nt_matrix_create(hosts, NT_MATRIX_LATENCY_US, &expected, NULL), 0);
     for (size_t k = 0; k < notes; k++) {
         uint32_t a = (uint32_t)nt_rng_below(&rng, hosts), b = (uint32_t)nt_rng_below(&rng, 5);
-        double us = 1 + nt_rng_uniform(&rng);
+        double us = 1 + 0.04 * nt_rng_uniform(&rng); /* none stands alone */
         if (a != b) {
             nt_min_latency_note(&low[a * hosts + b], (float)us, 0);
             nt_matrix_set(expected, a, b, nt_min_latency_of(&low[a * hosts + b]));
@@ -159,6 +183,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_jumped_does_not_count),
         cmocka_unit_test(one_reading_has_its_own_error),
         cmocka_unit_test(of_a_host_that_changed_the_lowest_counts),
+        cmocka_unit_test(near_and_far_pairs_of_a_changed_host_agree),
         cmocka_unit_test(the_lowest_of_each_direction_stays),
         cmocka_unit_test(few_notes_take_little),
     };

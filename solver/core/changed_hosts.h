@@ -5,7 +5,7 @@
  * One pair whose readings fall into a low and a high part may have had one wrong reading; a host of
  * which most pairs do has been in two networks. Of such a host's pairs the low part counts, so that
  * all pairs speak of one network, the undisturbed one. Pure.
- * Tests: test_latencies.c, test_remeasure.c. */
+ * Tests: test_remeasure.c. */
 #ifndef NT_CHANGED_HOSTS_H
 #define NT_CHANGED_HOSTS_H
 

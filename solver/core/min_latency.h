@@ -3,9 +3,10 @@
  *
  * The lowest, but for one that is too low by itself: a clock that jumped makes it so, and all
  * others agree with each other and not with it. Where they do not agree they were disturbed, and
- * the lowest may be right; and where most pairs of a host have such a low reading its latencies
- * changed in the sweep (changed_hosts.h), and the lowest counts.
- * Tests: test_remeasure.c. */
+ * the lowest may be right; and where half of a host's pairs have such a step above their lowest,
+ * or half of it, its latencies changed in the sweep, and the lowest counts: of all of its pairs,
+ * near and far, or they would speak of two networks.
+ * Tests: test_latencies.c, test_remeasure.c. */
 #ifndef NT_MIN_LATENCY_H
 #define NT_MIN_LATENCY_H
 
