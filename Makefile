@@ -28,6 +28,7 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CFLAGS ?= -O2 -g
+TEST_CFLAGS ?= $(CFLAGS)
 FUZZ_SECONDS ?= 600
 SEEDS ?= 2000
 comma := ,
@@ -195,6 +196,9 @@ BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
 .PHONY: units benches fuzzers sees
 units: $(UNITS) fabric
 benches: $(BENCHES)
+.PHONY: warnings
+warnings: # of every test; code is made of those that are to run
+	@$(CC) $(filter-out -MMD -MP,$(REQUIRED)) $(CFLAGS) $(DEFINES) $(TEST_SEES) -fsyntax-only $(wildcard tests/test_*.c)
 sees: # which headers a room sees, for tests/house
 	@echo $(call sees,$(ROOM))
 
@@ -204,7 +208,7 @@ SPANK_TESTED := $(filter-out %/plugin.o,$(call objects,spank))
 $(BUILD)/tests/%: tests/%.c $(TEST_LIBS) $(SPANK_TESTED)
 	$(call say,TEST,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(TEST_SEES) -Wl,--as-needed -o $@ $< \
+	$(Q)$(CC) $(REQUIRED) $(TEST_CFLAGS) $(DEFINES) $(TEST_SEES) -Wl,--as-needed -o $@ $< \
 	  $(SPANK_TESTED) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS) -lcmocka
 
 # a library that only this bench compares with, where it is installed
@@ -257,7 +261,7 @@ fuzzers: $(FUZZERS)
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(TEST_LIBS) $(SPANK_TESTED)
 	$(call say,FUZZ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(TEST_SEES) -fsanitize=fuzzer -Wl,--as-needed -o $@ $< \
+	$(Q)$(CC) $(REQUIRED) $(TEST_CFLAGS) $(DEFINES) $(TEST_SEES) -fsanitize=fuzzer -Wl,--as-needed -o $@ $< \
 	  $(SPANK_TESTED) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS)
 else
 fuzzers:
