@@ -27,8 +27,9 @@ struct nt_min_latency {
     uint32_t count;
 };
 
-/* An outlier is a tenth below the others: noise is less. The others agree within half of that, else
- * readings with similar disturbances would agree too. */
+/* Of one pair alone an outlier is a tenth below the others: noise is less. The others agree within
+ * half of that, else readings with similar disturbances would agree too. Where all pairs tell how
+ * large the noise is, nt_min_latency_matrix takes smaller ones for outliers. */
 #define NT_MIN_LATENCY_ALONE 1.1F
 #define NT_MIN_LATENCY_AGREE 1.05F
 
