@@ -33,39 +33,19 @@ static struct nt_matrix *latency_of(const char *path, struct nt_matrix **error)
     return m;
 }
 
-/* uneven12.fabric: leaves of two, three and four, one host above two leaves, two at the core. */
-static void test_uneven12(void **state)
-{
-    (void)state;
-    static const uint32_t at[12] = {0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 4, 4};
-    static const uint32_t parent[5] = {3, 3, 4, 4, 4};
-    static const double up_us[5] = {100, 100, 200, 200, 0};
-    static const char *const path[] = {"tests/data/samples/uneven12-1.samples",
-                                       "tests/data/samples/uneven12-2.samples"};
-    for (size_t k = 0; k < 2; k++) {
-        struct nt_err err;
-        struct nt_model *m, *truth = known_tree(12, at, 100, 5, parent, up_us);
-        struct nt_matrix *x = latency_of(path[k], NULL);
-        known_must(nt_model_canonicalise(truth, &err), &err);
-        known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
-        assert_true(known_same_shape(truth, m));
-        nt_matrix_destroy(x);
-        nt_model_destroy(truth);
-        nt_model_destroy(m);
-    }
-}
+/* A fabric's hosts and their switches, the last of which is the root. */
+struct fabric {
+    size_t hosts, switches;
+    uint32_t at[15], parent[5];
+    double host_us, up_us[5];
+};
 
-/* Four leaves and one host; of one leaf the readings of one host to the other three were late, and
- * their standard errors say so. */
-static void test_disturbed15(void **state)
+static void is_found(const struct fabric *f, const char *path)
 {
-    (void)state;
-    static const uint32_t at[15] = {0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4};
-    static const uint32_t parent[5] = {4, 4, 4, 4, 4};
-    static const double up_us[5] = {260, 260, 260, 260, 0};
     struct nt_err err;
-    struct nt_matrix *error, *x = latency_of("tests/data/samples/disturbed15.samples", &error);
-    struct nt_model *m, *truth = known_tree(15, at, 180, 5, parent, up_us);
+    struct nt_matrix *error, *x = latency_of(path, &error);
+    struct nt_model *m,
+        *truth = known_tree(f->hosts, f->at, f->host_us, f->switches, f->parent, f->up_us);
     known_must(nt_model_canonicalise(truth, &err), &err);
     known_must(nt_infer_latency(x, error, 1, &m, &err), &err);
     assert_true(known_same_shape(truth, m));
@@ -75,9 +55,53 @@ static void test_disturbed15(void **state)
     nt_model_destroy(m);
 }
 
+/* uneven12.fabric: leaves of two, three and four, one host above two leaves, two at the core. */
+static void test_uneven12(void **state)
+{
+    (void)state;
+    static const struct fabric uneven = {
+        12, 5, {0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 4, 4}, {3, 3, 4, 4, 4}, 100, {100, 100, 200, 200, 0}};
+    is_found(&uneven, "tests/data/samples/uneven12-1.samples");
+    is_found(&uneven, "tests/data/samples/uneven12-2.samples");
+}
+
+/* Four leaves and one host; of one leaf the readings of one host to the other three were late, and
+ * their standard errors say so. */
+static void test_disturbed15(void **state)
+{
+    (void)state;
+    static const struct fabric leaves = {15,
+                                         5,
+                                         {0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4},
+                                         {4, 4, 4, 4, 4},
+                                         180,
+                                         {260, 260, 260, 260, 0}};
+    is_found(&leaves, "tests/data/samples/disturbed15.samples");
+}
+
+/* Three hosts and three; the first host's link became 80 us longer in the sweep. */
+static void test_changed6(void **state)
+{
+    (void)state;
+    static const struct fabric two = {6, 2, {1, 1, 1, 0, 0, 0}, {1, 1}, 175, {520, 0}};
+    is_found(&two, "tests/data/samples/changed6.samples");
+}
+
+/* Six hosts and two; one of the readings of two of the six was 13 us too low. */
+static void test_low8(void **state)
+{
+    (void)state;
+    static const struct fabric two = {8, 2, {1, 1, 1, 1, 1, 1, 0, 0}, {1, 1}, 175, {520, 0}};
+    is_found(&two, "tests/data/samples/low8.samples");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_uneven12),
-                                       cmocka_unit_test(test_disturbed15)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_uneven12),
+        cmocka_unit_test(test_disturbed15),
+        cmocka_unit_test(test_changed6),
+        cmocka_unit_test(test_low8),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
