@@ -37,38 +37,46 @@ static int send_archive(struct nt_oob *oob, const struct nt_artifacts *artifacts
     return rc;
 }
 
-static int send_artifacts(struct nt_oob *oob, const struct nt_artifacts *artifacts,
-                          const struct nt_samples *samples, bool archive, struct nt_err *err)
+/* By now the job has its map, and hint.env says how good it is: without memory for the record, or
+ * for figures in the agent's line, it goes without them. */
+static int send_record(struct nt_oob *oob, const struct nt_artifacts *artifacts,
+                       const struct nt_samples *samples, bool archive, struct nt_err *err)
 {
     char *record = NULL;
     size_t bytes = 0;
-    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++)
-        if (artifacts->text[k] != NULL &&
-            oob->ops->artifact(oob, (enum nt_artifact)k, artifacts->text[k], artifacts->bytes[k],
-                               err) != 0)
-            return -1;
-    if (samples == NULL)
+    struct nt_err why;
+    if (nt_samples_write(samples, &record, &bytes, &why) != 0) {
+        nt_probe_log(NT_LOG_ERROR, "the record is left out: %s", why.text);
         return 0;
-    int rc = nt_samples_write(samples, &record, &bytes, err);
-    if (rc == 0)
-        rc = oob->ops->artifact(oob, NT_ARTIFACT_SAMPLES, record, bytes, err);
+    }
+    int rc = oob->ops->artifact(oob, NT_ARTIFACT_SAMPLES, record, bytes, err);
     if (rc == 0 && archive)
         rc = send_archive(oob, artifacts, record, bytes, err);
     free(record);
     return rc;
 }
 
+static int send_artifacts(struct nt_oob *oob, const struct nt_artifacts *artifacts,
+                          const struct nt_samples *samples, bool archive, struct nt_err *err)
+{
+    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++)
+        if (artifacts->text[k] != NULL &&
+            oob->ops->artifact(oob, (enum nt_artifact)k, artifacts->text[k], artifacts->bytes[k],
+                               err) != 0)
+            return -1;
+    return send_record(oob, artifacts, samples, archive, err);
+}
+
 static int send_done(struct nt_oob *oob, const struct nt_coordinator_result *done,
                      const struct nt_map *map, struct nt_err *err)
 {
     struct nt_strbuf text = {0};
-    char *whole;
+    char *whole = NULL;
     nt_strbuf_puts(&text, done->reason);
     nt_strbuf_puts(&text, "\n");
     nt_sweep_figures_put(&text, map);
-    if (nt_strbuf_finish(&text, &whole, NULL, err) != 0)
-        return -1;
-    int rc = oob->ops->done(oob, done->samples->status, whole, err);
+    bool has_figures = nt_strbuf_finish(&text, &whole, NULL, NULL) == 0;
+    int rc = oob->ops->done(oob, done->samples->status, has_figures ? whole : done->reason, err);
     free(whole);
     return rc;
 }

@@ -239,7 +239,7 @@ int __wrap_listen(int fd, int backlog)
     (void)backlog;
     if (f == NULL)
         return -1;
-    f->kind = FILE_LISTENER;
+    file_listen(f);
     return 0;
 }
 

@@ -170,10 +170,20 @@ static uint32_t draw_host(void)
     return block < cluster.hosts && draw_chance(0.5) ? k - k % (uint32_t)block : k;
 }
 
+/* Among dozens there is nearly always one after which nothing is promised of the map: of many hosts
+ * mostly few fail. */
+static size_t draw_how_many(void)
+{
+    size_t some = 2 + cluster.hosts / 8;
+    if (draw_chance(0.1))
+        return 0;
+    return cluster.hosts <= 64 ? 1 + nt_rng_below(&world.rng, some)
+                               : (size_t)exp(draw_between(0, log((double)some)));
+}
+
 void faults_draw(void)
 {
-    size_t some = 2 + cluster.hosts / 8,
-           n = draw_chance(0.1) ? 0 : 1 + nt_rng_below(&world.rng, some);
+    size_t n = draw_how_many();
     double begins = world.now_s;
     if (first_kind < KINDS && n == 0)
         n = 1;

@@ -47,7 +47,8 @@ struct file {
     /* a listener */
     struct file *backlog_first, *backlog_last, *backlog_next;
     size_t backlog;
-    struct process *child; /* of a pidfd */
+    struct file *listener_next; /* of the same host */
+    struct process *child;      /* of a pidfd */
     struct file *all_next, **all_link;
 };
 
@@ -94,6 +95,9 @@ void reset_at(struct file *f, double at_s);
 
 /* The end of what this end sends. */
 void send_end(struct file *f);
+
+/* From now on it listens, and is found. */
+void file_listen(struct file *f);
 
 /* NULL: none. */
 struct file *find_listener(uint32_t host, uint16_t port);

@@ -17,17 +17,23 @@ static const double DELAY_S = 45e-6, JITTER_S = 15e-6;
 static const double SYN_AGAIN_S = 1.0, RESEND_S = 0.2, CONNECT_GIVEN_UP_S = 130;
 
 struct cut {
-    uint32_t from, to;
+    uint32_t to;
     double until_s;
 };
+
+/* Of a job of 1,000 hosts there are tens of thousands of files and of cuts, and what a packet meets
+ * is looked for by its host. */
 
 static struct {
     struct file *all;
     struct file **by_fd;
     size_t fds, first_free;
     uint64_t last_id;
-    struct cut *cut;
-    size_t cuts;
+    struct file *listener[HOSTS_MAX];
+    struct {
+        struct cut *cut;
+        size_t n;
+    } cut_from[HOSTS_MAX];
     double delay_s[HOSTS_MAX];
     bool down[HOSTS_MAX];
 } net;
@@ -127,7 +133,8 @@ void files_end(void)
     while (net.all != NULL)
         file_free(net.all);
     free(net.by_fd);
-    free(net.cut);
+    for (size_t k = 0; k < HOSTS_MAX; k++)
+        free(net.cut_from[k].cut);
     memset(&net, 0, sizeof net);
 }
 
@@ -172,17 +179,20 @@ void file_changed(struct file *f)
 
 void network_cut(uint32_t from, uint32_t to, double until_s)
 {
-    net.cut = must(realloc(net.cut, (net.cuts + 1) * sizeof *net.cut));
-    net.cut[net.cuts++] = (struct cut){from, to, until_s};
+    size_t n = net.cut_from[from].n++;
+    struct cut *cut = must(realloc(net.cut_from[from].cut, (n + 1) * sizeof *cut));
+    cut[n] = (struct cut){to, until_s};
+    net.cut_from[from].cut = cut;
 }
 
 /* When the way from one host to the other is open; INFINITY: never again. */
 static double open_at(uint32_t from, uint32_t to, double now)
 {
+    const struct cut *cut = net.cut_from[from].cut;
     double at = now;
-    for (size_t k = 0; k < net.cuts; k++)
-        if (net.cut[k].from == from && net.cut[k].to == to && net.cut[k].until_s > at)
-            at = net.cut[k].until_s;
+    for (size_t k = 0; k < net.cut_from[from].n; k++)
+        if (cut[k].to == to && cut[k].until_s > at)
+            at = cut[k].until_s;
     return net.down[from] || net.down[to] ? INFINITY : at;
 }
 
@@ -283,6 +293,10 @@ static void close_stream(struct file *f)
 
 static void close_listener(struct file *f)
 {
+    struct file **link = &net.listener[f->host];
+    while (*link != f)
+        link = &(*link)->listener_next;
+    *link = f->listener_next;
     for (struct file *b = f->backlog_first, *next; b != NULL; b = next) {
         next = b->backlog_next;
         if (b->peer != NULL) {
@@ -315,7 +329,7 @@ void file_close(struct file *f)
 
 void files_close_all(struct process *p)
 {
-    for (struct file *f = net.all, *next; f != NULL; f = next) {
+    for (struct file *f = net.all, *next; f != NULL && p->files > 0; f = next) {
         next = f->all_next;
         if ((f->owner != p && f->also != p) || f->fd < 0 || file_let_go(f, p))
             continue;
@@ -390,12 +404,19 @@ void files_inject(struct process *p, const void *data, size_t bytes)
 
 /* ---- connecting ---- */
 
+void file_listen(struct file *f)
+{
+    f->kind = FILE_LISTENER;
+    f->listener_next = net.listener[f->host];
+    net.listener[f->host] = f;
+}
+
 struct file *find_listener(uint32_t host, uint16_t port)
 {
-    for (struct file *f = net.all; f != NULL; f = f->all_next)
-        if (f->kind == FILE_LISTENER && f->host == host && f->port == port)
-            return f;
-    return NULL;
+    struct file *f = net.listener[host];
+    while (f != NULL && f->port != port)
+        f = f->listener_next;
+    return f;
 }
 
 static void connect_settle(struct file *f, int error, double at_s)

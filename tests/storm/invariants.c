@@ -101,6 +101,19 @@ static void judge_same(const struct host *h, uint32_t k)
             world_violation("n%u: artifact %d differs from that of the first host", k + 1, a);
 }
 
+/* What the job reads is what the agent's line says. */
+static void judge_status(const struct host *h, uint32_t k)
+{
+    static const char status[] = "NETTOPO_STATUS=";
+    const char *env = h->published.text[NT_ARTIFACT_ENV];
+    if (cluster.is_hostile || !is_good(h) || env == NULL)
+        return;
+    size_t bytes = strcspn(h->outcome.text, " ");
+    if (!begins(env, status) || strncmp(env + strlen(status), h->outcome.text, bytes) != 0)
+        world_violation("n%u: hint.env begins with %.*s, and the agent says: %s", k + 1,
+                        (int)strcspn(env, "\n"), env, h->outcome.text);
+}
+
 static size_t index_of(const struct nt_map *map, const char *name)
 {
     for (size_t k = 0; k < map->model->hosts; k++)
@@ -260,6 +273,7 @@ void cluster_judge(void)
     for (uint32_t k = 0; k < cluster.hosts; k++) {
         judge_end(&cluster.host[k], k);
         judge_same(&cluster.host[k], k);
+        judge_status(&cluster.host[k], k);
         judge_unread(&cluster.host[k], k);
         judge_reason(&cluster.host[k], k);
     }
