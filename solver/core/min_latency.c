@@ -6,27 +6,29 @@
 
 #include "stats.h"
 
-/* So many pairs of a host were read more than twice, or of all hosts: fewer tell nothing of the
- * host, or of the noise. */
-enum { PAIRS_MIN = 3, ALL_PAIRS_MIN = 10 };
+/* So many pairs of a host were read more than twice, and so many hosts have them: fewer tell
+ * nothing of the host, or of the noise. */
+enum { PAIRS_MIN = 3, HOSTS_MIN = 5 };
 
-/* What is usual of all pairs: how far the lowest reading is below the next one. Of readings that
- * are late (exponential) it is more than eight times that in one of 256 pairs; others that were
- * disturbed rarely agree within two. An outlier is at least a fiftieth of a latency. */
+/* Of readings that are late (exponential) the lowest is more than eight times as far below the next
+ * one as usual in one of 256 pairs; others that were disturbed rarely agree within two. An outlier
+ * is at least a fiftieth of a latency. */
 static const float STEPS_APART = 8, STEPS_AGREE = 2, SHARE_MIN = 0.02F;
 
 /* The lowest is left out as one that is wrong by itself. usual_us: 0: not known. */
 static bool stands_alone(const struct nt_min_latency *low, float usual_us)
 {
     float step = low->next - low->lowest;
-    return nt_min_latency_of(low) > low->lowest ||
-           (low->count > 2 && step > fmaxf(STEPS_APART * usual_us, SHARE_MIN * low->lowest) &&
-            low->highest - low->next <= STEPS_AGREE * usual_us);
+    if (nt_min_latency_of(low) > low->lowest)
+        return true;
+    return low->count > 2 && usual_us > 0 &&
+           step > fmaxf(STEPS_APART * usual_us, SHARE_MIN * low->lowest) &&
+           low->highest - low->next <= STEPS_AGREE * usual_us;
 }
 
-/* How far the lowest reading is below the next one, of half of a host's pairs at least. work: 2 n.
- */
-static float usual_step_us(const struct nt_min_latency *low, size_t n, size_t host, float *work)
+/* How far the lowest reading is below the next one: the median of a host's pairs, 0: of too few.
+ * work: 2 n. */
+static float step_of_host_us(const struct nt_min_latency *low, size_t n, size_t host, float *work)
 {
     size_t pairs = 0;
     for (size_t other = 0; other < n; other++) {
@@ -38,34 +40,35 @@ static float usual_step_us(const struct nt_min_latency *low, size_t n, size_t ho
     return pairs < PAIRS_MIN ? 0 : nt_stats_median(work, pairs);
 }
 
-/* work: n * n. */
-static float step_of_all_us(const struct nt_min_latency *low, size_t n, float *work)
+/* The median of the hosts that have one, 0: of too few. work: n. */
+static float usual_step_us(const float *step_us, size_t n, float *work)
 {
-    size_t pairs = 0;
-    for (size_t k = 0; k < n * n; k++)
-        if (low[k].count > 2)
-            work[pairs++] = low[k].next - low[k].lowest;
-    return pairs < ALL_PAIRS_MIN ? 0 : nt_stats_median(work, pairs);
+    size_t hosts = 0;
+    for (size_t k = 0; k < n; k++)
+        if (step_us[k] > 0)
+            work[hosts++] = step_us[k];
+    return hosts < HOSTS_MIN ? 0 : nt_stats_median(work, hosts);
 }
 
 int nt_min_latency_matrix(const struct nt_min_latency *low, struct nt_matrix *m,
                           struct nt_matrix *error, struct nt_err *err)
 {
-    uint32_t n = (uint32_t)m->n;
-    float *usual = malloc((n + (size_t)n * n + 2 * (size_t)n + 1) * sizeof *usual);
-    if (usual == NULL)
+    size_t n = m->n;
+    float *step_us = calloc(3 * n + 1, sizeof *step_us);
+    if (step_us == NULL)
         return nt_err_memory(err);
-    float usual_us = step_of_all_us(low, n, usual + n);
-    for (uint32_t a = 0; a < n; a++)
-        usual[a] = usual_step_us(low, n, a, usual + n);
-    for (uint32_t a = 0; a < n; a++)
-        for (uint32_t b = 0; b < n; b++) {
-            const struct nt_min_latency *of = &low[(size_t)a * n + b];
+    float *work = step_us + n;
+    for (size_t a = 0; a < n; a++)
+        step_us[a] = step_of_host_us(low, n, a, work);
+    float usual_us = usual_step_us(step_us, n, work);
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = 0; b < n; b++) {
+            const struct nt_min_latency *of = &low[a * n + b];
             if (of->count == 0)
                 continue;
             bool alone = stands_alone(of, usual_us);
             /* what is above it is of another network, and tells nothing of its error */
-            bool changed = alone && 2 * fmaxf(usual[a], usual[b]) >= of->next - of->lowest;
+            bool changed = alone && 2 * fmaxf(step_us[a], step_us[b]) >= of->next - of->lowest;
             nt_matrix_set(m, a, b, alone && !changed ? of->next : of->lowest);
             if (error != NULL)
                 nt_matrix_set(error, a, b,
@@ -73,6 +76,6 @@ int nt_min_latency_matrix(const struct nt_min_latency *low, struct nt_matrix *m,
                               : alone ? of->highest - of->next
                                       : nt_min_latency_error(of));
         }
-    free(usual);
+    free(step_us);
     return 0;
 }
