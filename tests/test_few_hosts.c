@@ -88,14 +88,14 @@ static void every_tree_is_found(bool wide, size_t networks)
 static void test_exact_readings(void **state)
 {
     (void)state;
-    every_tree_is_found(false, 192);
+    every_tree_is_found(false, 384);
 }
 
 /* A link between switches may be a hundredth of a latency. */
 static void test_exact_readings_of_any_length(void **state)
 {
     (void)state;
-    every_tree_is_found(true, 128);
+    every_tree_is_found(true, 256);
 }
 
 /* A star fits these with an error of 58 us, {1,4} beside {2,3} with none. */
