@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "next_reading.h"
 #include "tree_posterior.h"
 
 /* Half of the small jobs stand behind one switch. */
@@ -46,17 +47,20 @@ static double hidden_noise(const struct nt_work *w, double mean)
 }
 
 /* The noise of a pair grows with its latency, but part of it is the same for all: between the two.
- */
+ * A lowest reading that is far below the pair's next one is known less well: taken as any other it
+ * makes a group of two. */
 static void take_readings(const struct nt_work *w, struct nt_tree_posterior_input *in)
 {
     *in = (struct nt_tree_posterior_input){
         .branches = w->n, .none = ONE_SWITCH, .repeats = w->noise.repeats};
     double mean = mean_reading(w);
     in->least = hidden_noise(w, mean);
-    for (size_t k = 0; k < w->n * w->n; k++) {
-        in->d[k] = (double)w->d[k];
-        in->variance[k] = (double)w->d[k] / mean;
-    }
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t j = 0; j < w->n; j++) {
+            double us = in->d[i * w->n + j] = (double)w->d[i * w->n + j];
+            in->variance[i * w->n + j] =
+                us / mean * nt_next_reading_variance(w, w->host[i], w->host[j], us);
+        }
 }
 
 /* The smallest split that holds all of `inside`, but not only them; the count of splits: none. */

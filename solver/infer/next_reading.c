@@ -47,3 +47,18 @@ double nt_next_reading_ln(const struct nt_work *w, uint32_t a, uint32_t b, doubl
     double wrong = -0.5 * z * z - log(sd * sqrt(2 * acos(-1)));
     return fmin(group - wrong, MOST);
 }
+
+/* The usual relative noise is that of repeats, and what paths differ by. One difference is little
+ * to know a variance from: the usual one counts as two more. */
+double nt_next_reading_variance(const struct nt_work *w, uint32_t a, uint32_t b, double us)
+{
+    const double PATHS = 0.004, USUAL = 2;
+    double usual = w->noise.repeats;
+    if (w->error == NULL || !(usual > 0) || !(us > 0))
+        return 1;
+    double own = (double)next_of(w, a, b) / us;
+    if (!(own > usual))
+        return 1;
+    double square = (USUAL * usual * usual + own * own) / (USUAL + 1);
+    return (PATHS * PATHS + square) / (PATHS * PATHS + usual * usual);
+}

@@ -20,4 +20,8 @@
 double nt_next_reading_ln(const struct nt_work *w, uint32_t a, uint32_t b, double near_us,
                           double sd_us);
 
+/* How many times the usual variance the lowest reading of hosts a and b (of the input), us, has by
+ * their own repeats; at least 1, and 1 where those say nothing. Needs noise.repeats of w. */
+double nt_next_reading_variance(const struct nt_work *w, uint32_t a, uint32_t b, double us);
+
 #endif
