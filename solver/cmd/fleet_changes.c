@@ -247,7 +247,63 @@ void nt_fleet_changes_fini(struct nt_fleet_changes *changes)
 {
     nt_fleet_cluster_fini(&changes->fleet);
     free(changes->change);
+    free(changes->explained);
     *changes = (struct nt_fleet_changes){0};
+}
+
+/* ---- hosts that only seem slow ---- */
+
+bool nt_fleet_change_is_against(const struct nt_fleet_change *c, uint32_t host)
+{
+    return c->part == host && c->tier == 0 && c->current && c->worse;
+}
+
+static bool is_slow(const struct nt_fleet_changes *changes, uint32_t host)
+{
+    for (size_t k = 0; k < changes->count; k++)
+        if (changes->change[k].kind == NT_FIGURE_LATENCY &&
+            nt_fleet_change_is_against(&changes->change[k], host))
+            return true;
+    return false;
+}
+
+int nt_fleet_changes_place(struct nt_fleet_changes *changes, const char *given, int64_t days_s,
+                           const uint32_t *asked, size_t count, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t slow = 0;
+    struct nt_fleet_changes placed;
+    uint32_t *seems = nt_arena_array(&memory, count, sizeof *seems);
+    if (seems == NULL)
+        return nt_arena_check(&memory, err);
+    for (size_t k = 0; k < count; k++)
+        if (asked[k] < changes->fleet.hosts.count && is_slow(changes, asked[k]))
+            seems[slow++] = asked[k];
+    if (slow == 0)
+        return 0;
+    if (nt_fleet_changes_load(given, days_s, true, &placed, err) != 0)
+        return -1;
+    nt_fleet_changes_fini(changes);
+    *changes = placed;
+    changes->explained = calloc(placed.fleet.hosts.count + 1, sizeof *changes->explained);
+    if (changes->explained == NULL)
+        return nt_err_memory(err);
+    for (size_t k = 0; k < slow; k++) /* hosts keep their numbers */
+        changes->explained[seems[k]] = !is_slow(changes, seems[k]);
+    return 0;
+}
+
+const struct nt_cluster_move *nt_fleet_changes_moved(const struct nt_fleet_changes *changes,
+                                                     uint32_t host)
+{
+    const struct nt_cluster_map *c = changes->fleet.cluster;
+    const struct nt_cluster_move *last = NULL;
+    if (changes->explained == NULL || !changes->explained[host] || c == NULL)
+        return NULL;
+    for (size_t k = 0; k < c->moves; k++)
+        if (c->move[k].host == host)
+            last = &c->move[k];
+    return last;
 }
 
 /* ---- names ---- */

@@ -4,6 +4,7 @@
 #ifndef NT_FLEET_CHANGES_H
 #define NT_FLEET_CHANGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@ struct nt_fleet_changes {
     struct nt_fleet_cluster fleet;
     struct nt_fleet_change *change; /* by time; owned */
     size_t count;
+    bool *explained; /* hosts by number: as in nt_fleet_changes_place; NULL: none. Owned */
 };
 
 /* With what jobs' findings say besides. Of the last days_s before the last job. with_switches:
@@ -21,6 +23,21 @@ struct nt_fleet_changes {
 int nt_fleet_changes_load(const char *given, int64_t days_s, bool with_switches,
                           struct nt_fleet_changes *out, struct nt_err *err);
 void nt_fleet_changes_fini(struct nt_fleet_changes *changes);
+
+/* Of changes loaded without switches: where the latency of a host that is asked for is worse now,
+ * loads them again with the map of the cluster, which knows where hosts stand and have stood; else
+ * does nothing, which is cheap. asked: their numbers, NT_NAMES_NONE allowed. given, days_s: as the
+ * changes were loaded. */
+int nt_fleet_changes_place(struct nt_fleet_changes *changes, const char *given, int64_t days_s,
+                           const uint32_t *asked, size_t count, struct nt_err *err);
+
+/* The last move of a host whose latency only seemed to be worse until the map was made; NULL: it
+ * did not, or has not moved. */
+const struct nt_cluster_move *nt_fleet_changes_moved(const struct nt_fleet_changes *changes,
+                                                     uint32_t host);
+
+/* Whether the host's own link is worse now than it was. */
+bool nt_fleet_change_is_against(const struct nt_fleet_change *change, uint32_t host);
 
 /* "since 2026-01-07", or "since the first job on 2026-01-07" of what was never better. */
 enum { NT_SINCE_BYTES = 64 };

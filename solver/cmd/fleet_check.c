@@ -12,7 +12,8 @@ static const char help[] =
     "Whether hosts are suspect, for health checks: exit 0 when nothing is known against them, 1\n"
     "with a line for each suspect, 2 usage, 3 when nothing is known about one of them, 4 the\n"
     "system refused. A host is suspect when its link is worse than it was, or every job finds it\n"
-    "worse than others', in jobs of at least two users.\n"
+    "worse than others', in jobs of at least two users. One that only seemed so, since it was\n"
+    "moved to another switch, is told as moved and is no suspect.\n"
     "\n"
     "  --store FILE      default: fleet_store of nettopo.conf\n"
     "  --hosts LIST      of these, as Slurm writes them; default: all in the store\n"
@@ -20,18 +21,19 @@ static const char help[] =
     "  --days SPAN       jobs of so long before the last one; default 90d\n";
 
 struct checking {
-    const struct nt_fleet_changes *changes;
-    int64_t oldest_s;
-    size_t suspects, unknown;
+    struct nt_arena memory;
+    struct nt_fleet_changes changes;
+    uint32_t *asked; /* hosts by number */
+    size_t hosts, hosts_room, suspects, unknown;
 };
 
-static void check_host(struct checking *c, uint32_t host)
+static void check_host(struct checking *c, uint32_t host, int64_t oldest_s)
 {
-    const struct nt_fleet_changes *changes = c->changes;
+    const struct nt_fleet_changes *changes = &c->changes;
     for (size_t k = 0; k < changes->count; k++) {
         const struct nt_fleet_change *f = &changes->change[k];
         char since[NT_SINCE_BYTES];
-        if (f->part != host || f->tier != 0 || !f->current || !f->worse)
+        if (!nt_fleet_change_is_against(f, host))
             continue;
         nt_fleet_since_text(f, since);
         printf("%s: %s %.4g instead of %.4g %s %s, in %u jobs of %u users\n",
@@ -39,46 +41,83 @@ static void check_host(struct checking *c, uint32_t host)
                nt_fleet_kind_unit(f->kind), since, f->jobs, f->users);
         c->suspects++;
     }
-    if (changes->fleet.seen_s[host] < c->oldest_s)
+    if (changes->fleet.seen_s[host] < oldest_s)
         c->unknown++;
 }
 
-static int check_name(void *context, const char *name, struct nt_err *err)
+static int tell_moved(const struct checking *c, struct nt_err *err)
 {
-    struct checking *c = context;
-    uint32_t host = nt_names_find(&c->changes->fleet.hosts, name, strlen(name));
-    (void)err;
-    if (host == NT_NAMES_NONE)
-        c->unknown++;
-    else
-        check_host(c, host);
+    struct nt_strbuf d = {0};
+    char *text;
+    size_t bytes;
+    for (size_t k = 0; k < c->hosts; k++) {
+        const struct nt_cluster_move *move = nt_fleet_changes_moved(&c->changes, c->asked[k]);
+        if (move != NULL)
+            nt_fleet_cluster_put_move(&d, &c->changes.fleet, move);
+    }
+    if (nt_strbuf_finish(&d, &text, &bytes, err) != 0)
+        return -1;
+    fputs(text, stdout);
+    free(text);
     return 0;
 }
 
-static int check(const struct nt_fleet_changes *changes, const char *hosts, int64_t oldest_s,
-                 struct nt_err *err)
+static int ask_for(struct checking *c, uint32_t host, struct nt_err *err)
 {
-    struct checking c = {.changes = changes, .oldest_s = oldest_s};
-    if (hosts == NULL) {
-        for (size_t h = 0; h < changes->fleet.hosts.count; h++)
-            check_host(&c, (uint32_t)h);
-        c.unknown = changes->fleet.hosts.count == 0; /* the others are at work, one may be away */
-    } else if (nt_hostlist_visit(hosts, strlen(hosts), check_name, &c, err) != 0) {
+    uint32_t *grown =
+        nt_arena_grow(&c->memory, c->asked, &c->hosts_room, c->hosts + 1, sizeof *grown);
+    if (grown == NULL)
+        return nt_arena_check(&c->memory, err);
+    c->asked = grown;
+    c->asked[c->hosts++] = host;
+    return 0;
+}
+
+static int ask_for_name(void *context, const char *name, struct nt_err *err)
+{
+    struct checking *c = context;
+    uint32_t host = nt_names_find(&c->changes.fleet.hosts, name, strlen(name));
+    c->unknown += host == NT_NAMES_NONE;
+    return host == NT_NAMES_NONE ? 0 : ask_for(c, host, err);
+}
+
+static int ask_for_list(struct checking *c, const char *list, struct nt_err *err)
+{
+    if (list != NULL) {
+        if (nt_hostlist_visit(list, strlen(list), ask_for_name, c, err) == 0)
+            return 0;
         err->kind = NT_ERR_USAGE;
         return nt_err_prefix(err, "--hosts");
     }
-    if (c.suspects > 0)
+    for (size_t h = 0; h < c->changes.fleet.hosts.count; h++)
+        if (ask_for(c, (uint32_t)h, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int check(struct checking *c, const char *store, const char *list, int64_t days_s,
+                 int64_t oldest_s, struct nt_err *err)
+{
+    if (ask_for_list(c, list, err) != 0 ||
+        nt_fleet_changes_place(&c->changes, store, days_s, c->asked, c->hosts, err) != 0 ||
+        tell_moved(c, err) != 0)
+        return -1;
+    for (size_t k = 0; k < c->hosts; k++)
+        check_host(c, c->asked[k], oldest_s);
+    if (list == NULL)
+        c->unknown = c->hosts == 0; /* the others are at work, one may be away */
+    if (c->suspects > 0)
         return nt_err_set(err, NT_ERR_NO, "%s", "");
-    if (c.unknown > 0)
-        return nt_err_set(err, NT_ERR_INPUT, "of %zu host%s nothing is known", c.unknown,
-                          c.unknown == 1 ? "" : "s");
+    if (c->unknown > 0)
+        return nt_err_set(err, NT_ERR_INPUT, "of %zu host%s nothing is known", c->unknown,
+                          c->unknown == 1 ? "" : "s");
     return 0;
 }
 
 static int check_run(int argc, char **argv, struct nt_err *err)
 {
     const char *store = NULL, *hosts = NULL, *age = "30d", *days = "90d";
-    struct nt_fleet_changes changes;
+    struct checking c = {0};
     int64_t age_s, days_s;
     const struct nt_flag flags[] = {{"store", 0, &store, NULL},
                                     {"hosts", 0, &hosts, NULL},
@@ -87,10 +126,11 @@ static int check_run(int argc, char **argv, struct nt_err *err)
     if (nt_command_line_options(argc, argv, flags, 4, NULL, 0, err) != 0 ||
         nt_fleet_span("max-age", age, &age_s, err) != 0 ||
         nt_fleet_span("days", days, &days_s, err) != 0 ||
-        nt_fleet_changes_load(store, days_s, false, &changes, err) != 0)
+        nt_fleet_changes_load(store, days_s, false, &c.changes, err) != 0)
         return -1;
-    int rc = check(&changes, hosts, nt_fleet_now() - age_s, err);
-    nt_fleet_changes_fini(&changes);
+    int rc = check(&c, store, hosts, days_s, nt_fleet_now() - age_s, err);
+    nt_fleet_changes_fini(&c.changes);
+    nt_arena_fini(&c.memory);
     return rc;
 }
 

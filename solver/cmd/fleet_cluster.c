@@ -161,3 +161,17 @@ int nt_fleet_cluster_load(const char *given, int64_t days_s, struct nt_fleet_clu
     *out = fleet;
     return 0;
 }
+
+void nt_fleet_cluster_put_move(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet,
+                               const struct nt_cluster_move *m)
+{
+    char day[NT_UTC_BYTES];
+    nt_utc_format_day(m->time_s, day);
+    nt_strbuf_print(d, "%s moved by %s (%u job%s of %u user%s)", fleet->hosts.name[m->host], day,
+                    m->jobs, m->jobs == 1 ? "" : "s", m->users, m->users == 1 ? "" : "s");
+    if (m->beside_before < fleet->hosts.count)
+        nt_strbuf_print(d, ", away from %s", fleet->hosts.name[m->beside_before]);
+    if (m->beside < fleet->hosts.count)
+        nt_strbuf_print(d, ", to %s", fleet->hosts.name[m->beside]);
+    nt_strbuf_puts(d, "\n");
+}

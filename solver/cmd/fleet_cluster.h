@@ -9,6 +9,7 @@
 #include "map.h"
 #include "names.h"
 #include "store.h"
+#include "strbuf.h"
 
 struct nt_fleet_cluster {
     struct nt_store_sums sums;
@@ -31,5 +32,9 @@ int nt_fleet_cluster_load(const char *given, int64_t days_s, struct nt_fleet_clu
 int nt_fleet_cluster_load_names(const char *given, struct nt_fleet_cluster *out,
                                 struct nt_err *err);
 void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet);
+
+/* "n8 moved by 2026-01-05 (4 jobs of 3 users), away from n7, to n17" and a line's end. */
+void nt_fleet_cluster_put_move(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet,
+                               const struct nt_cluster_move *move);
 
 #endif

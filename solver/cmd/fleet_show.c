@@ -86,22 +86,6 @@ static void put_age(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet)
                     m->hosts - unknown, unsure, old, unknown);
 }
 
-static void put_moves(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet)
-{
-    for (size_t k = 0; k < fleet->cluster->moves; k++) {
-        const struct nt_cluster_move *m = &fleet->cluster->move[k];
-        char day[NT_UTC_BYTES];
-        nt_utc_format_day(m->time_s, day);
-        nt_strbuf_print(d, "%s moved by %s (%u job%s of %u user%s)", fleet->hosts.name[m->host],
-                        day, m->jobs, m->jobs == 1 ? "" : "s", m->users, m->users == 1 ? "" : "s");
-        if (m->beside_before < fleet->hosts.count)
-            nt_strbuf_print(d, ", away from %s", fleet->hosts.name[m->beside_before]);
-        if (m->beside < fleet->hosts.count)
-            nt_strbuf_print(d, ", to %s", fleet->hosts.name[m->beside]);
-        nt_strbuf_puts(d, "\n");
-    }
-}
-
 static int put_text(const struct nt_fleet_cluster *fleet, const struct arguments *a,
                     struct nt_strbuf *d, struct nt_err *err)
 {
@@ -116,7 +100,8 @@ static int put_text(const struct nt_fleet_cluster *fleet, const struct arguments
     }
     put_shape(d, fleet->map->model);
     put_age(d, fleet);
-    put_moves(d, fleet);
+    for (size_t k = 0; k < fleet->cluster->moves; k++)
+        nt_fleet_cluster_put_move(d, fleet, &fleet->cluster->move[k]);
     nt_strbuf_puts(d, "\n");
     return nt_show_net(fleet->map, a->all, &terminal, d, err);
 }

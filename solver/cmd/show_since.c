@@ -4,18 +4,26 @@
 #include <string.h>
 
 #include "fleet_changes.h"
+#include "memory.h"
 #include "number.h"
 #include "utc.h"
 
-enum { DAYS = 30, JOBS_MAX = 1000000, LINES_MAX = 20 };
+enum { JOBS_MAX = 1000000, LINES_MAX = 20 };
+static const int64_t DAYS_S = INT64_C(30) * NT_DAY_S;
 
 static void put_host(struct nt_strbuf *d, const struct nt_fleet_changes *changes, uint32_t host,
                      size_t *lines)
 {
+    const struct nt_cluster_move *move = nt_fleet_changes_moved(changes, host);
+    if (move != NULL && *lines < LINES_MAX) {
+        nt_strbuf_puts(d, *lines == 0 ? "\n" : "");
+        nt_fleet_cluster_put_move(d, &changes->fleet, move);
+        ++*lines;
+    }
     for (size_t k = 0; k < changes->count && *lines < LINES_MAX; k++) {
         const struct nt_fleet_change *c = &changes->change[k];
         char since[NT_SINCE_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
-        if (c->part != host || c->tier != 0 || !c->current || !c->worse)
+        if (!nt_fleet_change_is_against(c, host))
             continue;
         nt_fleet_since_text(c, since);
         nt_number_plain(c->to, 4, now);
@@ -28,8 +36,19 @@ static void put_host(struct nt_strbuf *d, const struct nt_fleet_changes *changes
     }
 }
 
+/* number: of each host of the map, or NT_NAMES_NONE. Those that seem slow are placed. */
+static int place_hosts(struct nt_fleet_changes *changes, const struct nt_map *map,
+                       const char *store, uint32_t *number, struct nt_err *err)
+{
+    for (size_t h = 0; h < map->model->hosts; h++)
+        number[h] =
+            nt_names_find(&changes->fleet.hosts, map->host_name[h], strlen(map->host_name[h]));
+    return nt_fleet_changes_place(changes, store, DAYS_S, number, map->model->hosts, err);
+}
+
 void nt_show_since(struct nt_strbuf *d, const struct nt_map *map, const char *store)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct nt_fleet_cluster fleet;
     struct nt_fleet_changes changes;
     struct nt_err ignored;
@@ -38,14 +57,12 @@ void nt_show_since(struct nt_strbuf *d, const struct nt_map *map, const char *st
         return;
     bool fits = strcmp(fleet.sums.cluster, map->cluster) == 0 && fleet.sums.jobs <= JOBS_MAX;
     nt_fleet_cluster_fini(&fleet);
-    if (!fits ||
-        nt_fleet_changes_load(store, (int64_t)DAYS * NT_DAY_S, false, &changes, &ignored) != 0)
+    if (!fits || nt_fleet_changes_load(store, DAYS_S, false, &changes, &ignored) != 0)
         return;
-    for (size_t h = 0; h < map->model->hosts; h++) {
-        const char *name = map->host_name[h];
-        uint32_t host = nt_names_find(&changes.fleet.hosts, name, strlen(name));
-        if (host != NT_NAMES_NONE)
-            put_host(d, &changes, host, &lines);
-    }
+    uint32_t *number = nt_arena_array(&memory, map->model->hosts, sizeof *number);
+    if (number != NULL && place_hosts(&changes, map, store, number, &ignored) == 0)
+        for (size_t h = 0; h < map->model->hosts; h++)
+            if (number[h] != NT_NAMES_NONE)
+                put_host(d, &changes, number[h], &lines);
     nt_fleet_changes_fini(&changes);
 }

@@ -203,6 +203,32 @@ part() {
     "$nettopo" fleet ingest -q --store s --record record jobs
     "$nettopo" fleet show --store s | grep -q '^n8 moved by 2026-01-05 '
     [ "$("$nettopo" fleet since --store s)" = "no changes in 8 jobs" ]
+    # another store: the maps above kept nothing in it; users are known until readings are folded
+    "$nettopo" fleet ingest -q --store t --fold 100000d --record record jobs
+    run "$nettopo" fleet check --store t
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == "n8 moved by 2026-01-05 (4 jobs of 3 users), away from n"[1-7] ]]
+    [ "$("$nettopo" fleet check --store t --hosts n8 --max-age 20000d)" = "$output" ]
+    [ -z "$("$nettopo" fleet check --store t --hosts n7,n17 --max-age 20000d)" ]
+    "$nettopo" show --wide --store t jobs/8/map.json >shown
+    grep -qxF "$output" shown
+    ! grep since shown
+}
+
+@test "a host that has moved and then became slow is told as slow" {
+    printf 'JobID|UID|NodeList\n' >record
+    "$nettopo" simulate --topology tree:3x8 --seed 1 | "$nettopo" solve -o all.json -
+    for k in 1 2 3; do part "$k" "$k" n{1..8} n{17..20}; done
+    for k in 4 5 6; do part "$k" "$k" n{1..7} n{9..14} n16; done
+    jq '.links[] |= if .a == "n16" then .latency_us *= 3 else . end' all.json >slow.json && mv slow.json all.json
+    for k in 7 8 9; do part "$k" "$k" n{1..7} n{9..14} n16; done
+    "$nettopo" fleet ingest -q --store s --record record jobs
+    "$nettopo" fleet show --store s | grep -q '^n8 moved by 2026-01-04 '
+    run "$nettopo" fleet check --store s --hosts n8 --max-age 20000d
+    [ "$status" = 1 ]
+    [[ $output == "n8: latency "*" since 2026-01-07, in 3 jobs of 3 users" ]]
+    "$nettopo" show --wide --store s jobs/9/map.json | grep -q '^n8: slow since 2026-01-07, in 3 jobs of 3 users: '
 }
 
 @test "a host of which the map does not know the switch is not told as slow" {
