@@ -5,7 +5,9 @@
  * tree: they are taken out of the equations first (a Schur complement), and a walk over the sets of
  * splits that do not cross adds one column of a Cholesky factor at a time. With noise s of unknown
  * size, s^2 from a scaled inverse chi-squared distribution, and flat lengths, the likelihood of a
- * tree is known in closed form (Gelman et al., Bayesian Data Analysis, 3rd ed., section 14.2). */
+ * tree is known in closed form (Gelman et al., Bayesian Data Analysis, 3rd ed., section 14.2).
+ * Each tree is tried with links of any lengths, and with inner links that are all as long: then one
+ * length is told by all readings, which shows groups that no link by itself would. */
 #include "tree_posterior.h"
 
 #include <math.h>
@@ -70,7 +72,8 @@ struct search {
     uint8_t split[SPLITS_MAX];
     struct set every, agree[SPLITS_MAX];        /* all; those that do not cross one */
     double trees[NT_TREE_POSTERIOR_SPLITS + 1]; /* how many trees have so many splits */
-    size_t priors;                              /* see prepare() */
+    size_t priors;                              /* see search_init() */
+    /* by the number of lengths of inner links */
     double prior[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS], power[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS];
     double ln_fixed[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS];
     /* branches taken out: what is left of the equations of the splits */
@@ -216,7 +219,7 @@ static struct kind kind_of_noise(const struct nt_tree_posterior_input *in, size_
     return kind;
 }
 
-/* What the likelihood of a tree of `count` splits has beside its residuals, by kind of noise. */
+/* What the likelihood of a tree of `count` lengths has beside its residuals, by kind of noise. */
 static void search_init(struct search *s)
 {
     const struct nt_tree_posterior_input *in = s->in;
@@ -230,18 +233,18 @@ static void search_init(struct search *s)
             s->power[count][p] = 0.5 * (df + nu);
             s->ln_fixed[count][p] = log(of.share) + 0.5 * nu * log(s->prior[count][p] / 2) -
                                     lgamma(0.5 * nu) + lgamma(0.5 * (df + nu)) -
-                                    0.5 * df * log(2 * M_PI) - (double)count * log(INNER_MOST) +
-                                    log(share_of(s, count));
+                                    0.5 * df * log(2 * M_PI) - (double)count * log(INNER_MOST);
         }
 }
 
-/* ln of the likelihood of the readings under a tree, all lengths and the noise integrated out,
- * times the share of one tree of those with as many splits. */
-static double ln_likelihood(const struct search *s, double rss, double ln_det, size_t count)
+/* ln of the likelihood of the readings under a tree of so many lengths, these and the noise
+ * integrated out. */
+static double ln_likelihood(const struct search *s, double rss, double ln_det, size_t lengths)
 {
     double ln[PRIORS] = {0}, square = rss > 1e-12 ? rss : 1e-12, most = -INFINITY, sum = 0;
     for (size_t p = 0; p < s->priors; p++) {
-        ln[p] = s->ln_fixed[count][p] - s->power[count][p] * log((square + s->prior[count][p]) / 2);
+        ln[p] = s->ln_fixed[lengths][p] -
+                s->power[lengths][p] * log((square + s->prior[lengths][p]) / 2);
         most = ln[p] > most ? ln[p] : most;
     }
     for (size_t p = 0; p < s->priors; p++)
@@ -263,10 +266,9 @@ static void rescale_sums(struct sums *sums, double ln)
     sums->top = ln;
 }
 
-static void visit_tree(struct search *s, double rss, double ln_det, size_t count)
+static void visit_tree(struct search *s, double ln, size_t count)
 {
     struct sums *now = &s->now;
-    double ln = ln_likelihood(s, rss, ln_det, count);
     if (ln < now->top - 40)
         return;
     rescale_sums(now, ln);
@@ -296,6 +298,40 @@ static bool tree_lengths(const struct search *s, size_t count, double *x)
     return true;
 }
 
+/* ln of the likelihood of the chosen tree when its inner links are all as long: one column, the
+ * sum of theirs. -INFINITY: that length is not above 0. */
+static double ln_alike(const struct search *s, size_t count)
+{
+    double own = 0, right = 0;
+    for (size_t i = 0; i < count; i++) {
+        right += s->right[s->chosen[i]];
+        for (size_t j = 0; j < i; j++)
+            own += 2 * s->m[s->chosen[i]][s->chosen[j]]; /* chosen ones come in order */
+        own += s->m[s->chosen[i]][s->chosen[i]];
+    }
+    if (!(own > 1e-9) || !(right > 0))
+        return -INFINITY;
+    return ln_likelihood(s, s->rss - right * right / own, s->ln_det + log(own), 1);
+}
+
+static double ln_sum(double a, double b)
+{
+    double most = fmax(a, b);
+    return most > -INFINITY ? most + log(exp(a - most) + exp(b - most)) : most;
+}
+
+/* The same of both kinds, times the share of that tree. -INFINITY: of neither all lengths are above
+ * 0. */
+static double ln_of_tree(const struct search *s, double rss, double ln_det, size_t count)
+{
+    double x[NT_TREE_POSTERIOR_SPLITS], alike = count > 1 ? s->in->alike : 0, any = -INFINITY;
+    if (tree_lengths(s, count, x))
+        any = ln_likelihood(s, rss, ln_det, count) + log1p(-alike);
+    if (alike > 0)
+        any = ln_sum(any, ln_alike(s, count) + log(alike));
+    return any + log(share_of(s, count));
+}
+
 /* Adds split c to the chosen ones as a column of the factor; false when the readings do not tell it
  * from them. */
 static bool add_column(struct search *s, size_t c, size_t count)
@@ -321,11 +357,10 @@ static bool add_column(struct search *s, size_t c, size_t count)
  * cross none of them and come later. */
 static void walk_trees(struct search *s, struct set open, size_t count, double rss, double ln_det)
 {
-    double x[NT_TREE_POSTERIOR_SPLITS];
     if (s->counting)
         s->trees[count]++;
-    else if (tree_lengths(s, count, x))
-        visit_tree(s, rss, ln_det, count);
+    else
+        visit_tree(s, ln_of_tree(s, rss, ln_det, count), count);
     if (count == s->deepest)
         return;
     for (size_t part = 0; part < 2; part++)
@@ -485,7 +520,7 @@ static void take_majority(struct search *s)
         }
     memcpy(all->chosen, s->chosen, sizeof all->chosen);
     all->count = count;
-    all->best = ln_likelihood(s, rss, ln_det, count) + ln_wrong(s, all);
+    all->best = ln_of_tree(s, rss, ln_det, count) + ln_wrong(s, all);
 }
 
 static void write_result(const struct search *s, struct nt_tree_posterior_result *out)
