@@ -20,6 +20,7 @@ enum {
     BRANCHES = NT_TREE_POSTERIOR_MAX,
     ROWS = BRANCHES * (BRANCHES - 1) / 2,
     SPLITS_MAX = 119, /* of eight branches */
+    CLASSES = 1 << 9, /* of trees, see class_of() */
     PRIORS = 3,       /* kinds of noise */
     SINGLES_ALL = 6,  /* branches up to which each reading in turn is taken for wrong */
     SUSPECTS = 6,     /* readings tried beyond that */
@@ -70,9 +71,10 @@ struct search {
     struct row row[ROWS];
     bool without[ROWS]; /* taken for wrong */
     uint8_t split[SPLITS_MAX];
-    struct set every, agree[SPLITS_MAX];        /* all; those that do not cross one */
-    double trees[NT_TREE_POSTERIOR_SPLITS + 1]; /* how many trees have so many splits */
-    size_t priors;                              /* see search_init() */
+    struct set every, agree[SPLITS_MAX];          /* all; those that do not cross one */
+    double trees[CLASSES];                        /* of each class, */
+    double classes[NT_TREE_POSTERIOR_SPLITS + 1]; /* classes of so many splits */
+    size_t priors;                                /* see search_init() */
     /* by the number of lengths of inner links */
     double prior[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS], power[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS];
     double ln_fixed[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS];
@@ -199,13 +201,34 @@ static bool take_out_branches(struct search *s)
     return true;
 }
 
-/* Of one tree of `count` splits: how often there are none is given, and of the others any number is
- * as likely. */
+/* Trees are of one class when the smaller sides of their splits have the same sizes: how many have
+ * two branches, three, and four, three bits each. */
+static size_t class_of(const struct search *s, size_t count)
+{
+    size_t class = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t size = (size_t)__builtin_popcount(s->split[s->chosen[i]]);
+        size = size < s->k - size ? size : s->k - size;
+        class += (size_t)1 << 3 * (size - 2);
+    }
+    return class;
+}
+
+/* Of the chosen tree: how often there are no splits is given; of the others any number of them is
+ * as likely, and any class of so many: leaves of as many hosts are not as rare as drawing them
+ * would make them. */
 static double share_of(const struct search *s, size_t count)
 {
-    double others = fmax((double)s->deepest, 1);
-    double none = s->in->none;
-    return (count == 0 ? none : (1 - none) / others) / s->trees[count];
+    double others = fmax((double)s->deepest, 1), none = s->in->none;
+    return (count == 0 ? none : (1 - none) / others) /
+           (s->classes[count] * s->trees[class_of(s, count)]);
+}
+
+static void count_tree(struct search *s, size_t count)
+{
+    double *trees = &s->trees[class_of(s, count)];
+    s->classes[count] += *trees == 0;
+    (*trees)++;
 }
 
 static struct kind kind_of_noise(const struct nt_tree_posterior_input *in, size_t k)
@@ -349,7 +372,6 @@ static bool add_column(struct search *s, size_t c, size_t count)
         return false;
     row[count] = sqrt(own);
     s->y[count] = y / row[count];
-    s->chosen[count] = (uint8_t)c;
     return true;
 }
 
@@ -358,7 +380,7 @@ static bool add_column(struct search *s, size_t c, size_t count)
 static void walk_trees(struct search *s, struct set open, size_t count, double rss, double ln_det)
 {
     if (s->counting)
-        s->trees[count]++;
+        count_tree(s, count);
     else
         visit_tree(s, ln_of_tree(s, rss, ln_det, count), count);
     if (count == s->deepest)
@@ -368,6 +390,7 @@ static void walk_trees(struct search *s, struct set open, size_t count, double r
             size_t c = part * 64 + (size_t)__builtin_ctzll(open.of[part]);
             open.of[part] &= open.of[part] - 1;
             struct set rest = {{open.of[0] & s->agree[c].of[0], open.of[1] & s->agree[c].of[1]}};
+            s->chosen[count] = (uint8_t)c;
             if (s->counting)
                 walk_trees(s, rest, count + 1, 0, 0);
             else if (add_column(s, c, count))
@@ -514,6 +537,7 @@ static void take_majority(struct search *s)
     ln_det = s->ln_det;
     for (size_t c = 0; c < s->splits; c++)
         if (all->by_split[c] > 0.5 * all->total && add_column(s, c, count)) {
+            s->chosen[count] = (uint8_t)c;
             rss -= s->y[count] * s->y[count];
             ln_det += 2 * log(s->factor[count][count]);
             count++;
