@@ -22,6 +22,7 @@ struct nt_noise {
     double scale, power; /* sd(level) = scale * level^power, power 0..1 */
     double prior;        /* relative sd that is assumed where the data cannot tell */
     double repeats;      /* relative sd of a pair's reading as repeats show it, 0: unknown */
+    double flatter;      /* power is at most 1 less this, as repeats show it */
     double df;           /* degrees of freedom behind scale */
     double least;        /* scale never goes below: what a grid of readings hides */
 };
