@@ -180,12 +180,13 @@ int nt_false_groups_mark(struct nt_work *w, struct nt_err *err);
 /* Share of readings between groups that are far too low for their groups' other pairs: those are
  * wrong, for hosts of different switches have no way that short. *pairs: looked at. */
 double nt_false_low_share(const struct nt_work *w, double *pairs);
-/* How far below those are, relative to the latency, on average; 0: there are none. */
-double nt_false_low_depth(const struct nt_work *w);
 
 /* The same for all groups, of pairs that the fit is not made by: the share that is below it by
  * depth_us and by four standard deviations. */
 double nt_low_share(const struct nt_work *w, double depth_us);
+/* How far below the false low readings are, relative to the latency, on average; 0: there are none.
+ */
+double nt_false_low_depth(const struct nt_work *w);
 /* Pairs among m < NT_WEAK_SIZES hosts that agree with each other, offsets removed. */
 size_t nt_agreeing_pairs(const struct nt_work *w, const uint32_t *hosts, size_t m);
 /* How many groups of m hosts with as many agreeing pairs chance would make. */
