@@ -16,9 +16,8 @@
  * support 0.5 or more, and nothing is stated that is not there. A direct network, or a dragonfly
  * that is stated as one, is exact when its links are.
  *
- * The best test of table g knows the hosts' links, the noise and how many groups there are. It is
- * too strong where hosts are few, for their links have to be found too, and for a late reading of a
- * pair; it is too weak among many, for it does not know that a host is in one group at the most.
+ * The best test knows the noise, which readings are disturbed, and how many groups there are. It is
+ * too weak among many hosts, for it does not know that a host is in one group at the most.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,15 +58,15 @@ static bool real(const struct judged *j, size_t k)
     return job_groups_find(&j->truth, &j->map.group[k]) != NULL;
 }
 
-/* Owns truth's groups from here. sd_us: of a reading, one a pair. A direct network has no switches
- * and is none of the trees that are asked for. */
+/* Owns truth's groups from here. undisturbed, sd_us: see job_chances. A direct network has no
+ * switches and is none of the trees that are asked for. */
 static void judge(struct judged *j, const struct job_groups *truth, const struct nt_matrix *x,
-                  double sd_us, bool hosts_known)
+                  const struct nt_matrix *undisturbed, double sd_us)
 {
     const struct nt_model *m = j->m = infer(x);
     j->truth = *truth;
     job_groups_of(m, &j->map);
-    j->chance = job_chances(&j->truth, x, sd_us, hosts_known);
+    j->chance = job_chances(&j->truth, undisturbed, sd_us);
     j->confidence = m->confidence;
     j->same = job_groups_same(&j->truth, &j->map);
     j->exact = j->map.tree || m->switches > 0 || m->hosts < 3;
@@ -126,7 +125,7 @@ static void few(const struct job_shape *shape, size_t sd, size_t seed, struct ta
     struct nt_model *truth = job_few(shape, seed % 4 == 3, &rng);
     struct nt_matrix *x = job_measure(truth, &(struct job_noise){.sd = sds[sd]}, &rng);
     job_groups_of(truth, &groups);
-    judge(&j, &groups, x, fmax(sds[sd], 1e-6) * mean_reading(x), false);
+    judge(&j, &groups, x, x, fmax(sds[sd], 1e-6) * mean_reading(x));
     count(t, &j);
     judged_fini(&j);
     nt_matrix_destroy(x);
@@ -142,7 +141,7 @@ static void bench_four(void)
     job_groups_init(&groups, 4);
     groups.tree = true;
     job_groups_add(&groups, side, 2, 100, 1);
-    judge(&j, &groups, x, 1e-3, false);
+    judge(&j, &groups, x, x, 1e-3);
     printf("| 4, one matrix | %d/1, sure %d/%d |\n", j.same, j.confidence >= SURE && j.same,
            j.confidence >= SURE);
     judged_fini(&j);
@@ -152,9 +151,8 @@ static void bench_four(void)
 static void bench_few(size_t seeds)
 {
     struct job_shape shape[JOB_SHAPES_MAX];
-    printf("\nTrees of few hosts, every shape: the same tree (by the best test that knows the "
-           "links) of "
-           "all,\nexact of those that state %.1f (nothing that can be shown is missed, nothing is "
+    printf("\nTrees of few hosts, every shape: the same tree (by the best test) of all,\nexact of "
+           "those that state %.1f (nothing that can be shown is missed, nothing is "
            "invented)\n\n| hosts (shapes)",
            SURE);
     for (size_t c = 0; c < SDS; c++)
@@ -208,15 +206,14 @@ static void add_small(struct small *all, const struct small *s)
 
 static const double HOST_US = 0.56, SD_US = 0.03;
 
-/* Outliers are so much less to read. */
 static void judge_job(struct nt_model *truth, double outliers, struct nt_rng *rng, struct small *s)
 {
     struct judged j;
     struct job_groups groups;
-    struct nt_matrix *x =
-        job_measure(truth, &(struct job_noise){.sd_us = SD_US, .outliers = outliers}, rng);
+    const struct job_noise noise = {.sd_us = SD_US, .outliers = outliers};
+    struct nt_matrix *undisturbed, *x = job_measure_known(truth, &noise, rng, &undisturbed);
     job_groups_of(truth, &groups);
-    judge(&j, &groups, x, SD_US / sqrt(1 - outliers), true);
+    judge(&j, &groups, x, undisturbed, SD_US);
     count(&s->maps, &j);
     for (size_t k = 0; k < j.truth.count; k++) {
         size_t size = j.truth.group[k].size, c = size < 5 ? size - 2 : size < 9 ? 3 : 4;
@@ -234,6 +231,7 @@ static void judge_job(struct nt_model *truth, double outliers, struct nt_rng *rn
     }
     judged_fini(&j);
     nt_matrix_destroy(x);
+    nt_matrix_destroy(undisturbed);
     nt_model_destroy(truth);
 }
 
@@ -274,7 +272,7 @@ static void bench_small(size_t seeds)
 {
     const double gaps[] = {3, 5, 7, 10}, outliers[] = {0, 0.01, 0.05};
     const size_t sizes[] = {8, 16, 32, 64, 128, 256, 512}, runs[] = {20, 20, 20, 20, 10, 5, 3};
-    printf("\nSmall groups of jobs: found (by the best test that knows all but who) of planted, "
+    printf("\nSmall groups of jobs: found (by the best test) of planted, "
            "missed/of those that can be shown\n");
     for (size_t o = 0; o < 3; o++) {
         printf("\n%.0f %% of the readings 0.5 to 2 us high\n\n", 100 * outliers[o]);
@@ -440,7 +438,7 @@ static void rely(struct reliability *r, size_t seed)
     struct judged j;
     nt_rng_init(&rng, seed * 7919 + 12);
     job_draw(&d, &rng);
-    judge(&j, &d.groups, d.x, d.sd_us, false);
+    judge(&j, &d.groups, d.x, d.undisturbed, d.sd_us);
     bool graph = d.kind == DRAW_DIRECT || j.m->family == NT_FAMILY_DRAGONFLY;
     bool exact = graph ? known_same_shape(d.truth, j.m) : j.exact;
     bin(&r->all, j.confidence, exact);

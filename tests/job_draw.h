@@ -28,9 +28,9 @@ static const char *const job_draw_names[DRAW_KINDS] = {
 struct job_drawn {
     enum job_draw_kind kind;
     struct nt_model *truth;
-    struct nt_matrix *x;
-    struct job_groups groups; /* of the truth */
-    double sd_us;             /* of the mean of a pair's readings, see job_noise_sd */
+    struct nt_matrix *x, *undisturbed; /* all readings; those that are no outliers */
+    struct job_groups groups;          /* of the truth */
+    double sd_us;                      /* of the mean of a pair's readings, see job_noise_sd */
     struct job_noise noise;
 };
 
@@ -203,14 +203,13 @@ static inline struct job_noise job_draw_noise(struct nt_rng *rng)
     return noise;
 }
 
-/* The sd of a pair's reading: outliers are so much less to read. What a host's readings share is
- * not in it, for it is the same as a longer link of the host, and those have to be found anyway
- * (job_pairs, job_variances). One-sided: sd of |z|. */
+/* The sd of a pair's undisturbed readings. What a host's readings share is not in it, for it is the
+ * same as a longer link of the host, and those have to be found anyway (job_pairs, job_variances).
+ * One-sided: sd of |z|. */
 static inline double job_noise_sd(const struct job_noise *noise, double truth_us)
 {
     double one = noise->one_sided ? 0.6028 : 1;
-    double both = noise->directions ? 2 : 1;
-    return (noise->sd_us + noise->sd * truth_us) * one / sqrt(both * (1 - noise->outliers));
+    return (noise->sd_us + noise->sd * truth_us) * one / sqrt(noise->directions ? 2 : 1);
 }
 
 static inline double job_mean(const struct nt_model *m)
@@ -239,7 +238,7 @@ static inline void job_draw(struct job_drawn *d, struct nt_rng *rng)
         noise.missing = 0; /* or a host is left without a reading */
     d->sd_us = job_noise_sd(&noise, job_mean(d->truth));
     d->noise = noise;
-    d->x = job_measure(d->truth, &noise, rng);
+    d->x = job_measure_known(d->truth, &noise, rng, &d->undisturbed);
     if (d->kind == DRAW_DRAGONFLY)
         job_dragonfly_groups(d->truth, gap_us, far_us, &d->groups);
     else
@@ -251,6 +250,7 @@ static inline void job_drawn_fini(struct job_drawn *d)
 {
     nt_model_destroy(d->truth);
     nt_matrix_destroy(d->x);
+    nt_matrix_destroy(d->undisturbed);
 }
 
 #endif

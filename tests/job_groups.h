@@ -144,13 +144,13 @@ static inline double job_ways(size_t n, size_t m, size_t planted)
            log((double)planted);
 }
 
-/* Readings of sd 1 that tell a group of m hosts from one switch for all n: the pairs inside. Where
- * the hosts' own links are not known, what these explain of it is lost (the residual of the pairs
- * inside, regressed on the hosts). */
-static inline double job_pairs(size_t n, size_t m, bool hosts_known)
+/* Readings of sd 1 that tell a group of m hosts from one switch for all n: the pairs inside, less
+ * what the hosts' own links explain, which have to be found too (the residual of the pairs inside,
+ * regressed on the hosts). */
+static inline double job_pairs(size_t n, size_t m)
 {
     double N = (double)n, M = (double)m, inside = M * (M - 1) / 2;
-    return hosts_known ? inside : inside - (M - 1) * (M - 1) * (M - M * M / (2 * N - 2)) / (N - 2);
+    return inside - (M - 1) * (M - 1) * (M - M * M / (2 * N - 2)) / (N - 2);
 }
 
 /* Chance that the best test finds a signal of z sd whose odds before are 1 to exp(ways): it asks
@@ -175,9 +175,10 @@ static inline double job_chance(size_t n, size_t m, size_t planted, double z, do
 
 #define JOB_SHOWN 0.98 /* a group with at least this chance can be shown */
 
-static inline bool job_read(const struct nt_matrix *x, size_t i, size_t j)
+/* Which part of a pair's readings can be used. */
+static inline double job_used(const struct nt_matrix *x, size_t i, size_t j)
 {
-    return !isnan(nt_matrix_get(x, i, j)) || !isnan(nt_matrix_get(x, j, i));
+    return 0.5 * !isnan(nt_matrix_get(x, i, j)) + 0.5 * !isnan(nt_matrix_get(x, j, i));
 }
 
 /* Cholesky of a, c*c by rows, lower triangle. A column without a reading gets a pivot so small that
@@ -207,9 +208,10 @@ static inline double *job_variances(const struct job_groups *g, const struct nt_
             for (size_t k = 0; k < c; k++)
                 row[k] = k < n ? k == i || k == j
                                : job_holds(&g->group[k - n], i) != job_holds(&g->group[k - n], j);
-            for (size_t k = 0; k < c && job_read(x, i, j); k++)
+            double used = job_used(x, i, j);
+            for (size_t k = 0; k < c && used > 0; k++)
                 for (size_t l = 0; l <= k && row[k] > 0; l++)
-                    a[k * c + l] += row[k] * row[l];
+                    a[k * c + l] += used * row[k] * row[l];
         }
     job_factor(a, c);
     double *variance = calloc(g->count + 1, sizeof *variance);
@@ -228,11 +230,12 @@ static inline double *job_variances(const struct job_groups *g, const struct nt_
     return variance;
 }
 
-/* Share of the pairs inside the smaller side that were read. */
+/* Share of the readings of pairs inside the smaller side that can be used. */
 static inline double job_share(const struct job_group *g, const struct nt_matrix *x)
 {
     uint32_t *in = malloc((x->n + 1) * sizeof *in);
-    size_t m = 0, holds = 0, read = 0;
+    size_t m = 0, holds = 0;
+    double used = 0;
     for (size_t h = 0; h < x->n; h++)
         holds += job_holds(g, h);
     for (size_t h = 0; h < x->n; h++)
@@ -240,26 +243,27 @@ static inline double job_share(const struct job_group *g, const struct nt_matrix
             in[m++] = (uint32_t)h;
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < i; j++)
-            read += job_read(x, in[i], in[j]);
+            used += job_used(x, in[i], in[j]);
     free(in);
-    return 2 * (double)read / (double)(m * (m - 1));
+    return 2 * used / (double)(m * (m - 1));
 }
 
-/* The chance of each of the truth's groups where readings have this sd (one a pair); hosts_known:
- * the hosts' own links need not be found. Owned by the caller. */
+/* The chance of each of the truth's groups. x: readings, NaN where there is none or it was
+ * disturbed, for the best test knows which; sd_us: of all readings of a pair. Owned by the caller.
+ */
 static inline double *job_chances(const struct job_groups *truth, const struct nt_matrix *x,
-                                  double sd_us, bool hosts_known)
+                                  double sd_us)
 {
     size_t n = truth->hosts;
     double *chance = calloc(truth->count + 1, sizeof *chance);
-    double *variance = hosts_known ? NULL : job_variances(truth, x);
+    double *variance = job_variances(truth, x);
     for (size_t k = 0; k < truth->count; k++) {
         const struct job_group *g = &truth->group[k];
         size_t planted = 0;
         double gap = 2 * g->latency_us / sd_us * sqrt(job_share(g, x));
         for (size_t l = 0; l < truth->count; l++)
             planted += truth->group[l].size == g->size;
-        double z = gap * sqrt(job_pairs(n, g->size, hosts_known));
+        double z = gap * sqrt(job_pairs(n, g->size));
         if (variance != NULL)
             z = fmin(z, g->latency_us / sd_us / sqrt(variance[k]));
         chance[k] = job_chance(n, g->size, planted, z, gap);

@@ -231,11 +231,12 @@ struct job_noise {
 };
 
 static inline double job_reading(double truth, double shared, const struct job_noise *noise,
-                                 struct nt_rng *rng)
+                                 struct nt_rng *rng, bool *disturbed)
 {
     struct known_noise kind = {.one_sided = noise->one_sided, .skewed = noise->skewed};
     double v = truth + (noise->sd_us + noise->sd * truth) * (known_error(&kind, rng) + shared);
-    if (nt_rng_uniform(rng) < noise->outliers) {
+    *disturbed = nt_rng_uniform(rng) < noise->outliers;
+    if (*disturbed) {
         bool low = nt_rng_uniform(rng) < noise->low;
         double much = nt_rng_uniform(rng);
         v = low ? v * (0.8 - 0.4 * much) : v + 0.5 + 1.5 * much;
@@ -243,29 +244,46 @@ static inline double job_reading(double truth, double shared, const struct job_n
     return fmax(v, 0.001);
 }
 
-/* Measures m (hosts first shuffled); m becomes the canonical truth. */
-static inline struct nt_matrix *job_measure(struct nt_model *m, const struct job_noise *noise,
-                                            struct nt_rng *rng)
+/* Measures m (hosts first shuffled); m becomes the canonical truth. *undisturbed, where it is
+ * wanted: the readings that are no outliers, NaN for the others. */
+static inline struct nt_matrix *job_measure_known(struct nt_model *m, const struct job_noise *noise,
+                                                  struct nt_rng *rng,
+                                                  struct nt_matrix **undisturbed)
 {
     struct nt_err err;
     struct nt_matrix *x;
     double *own = malloc((m->hosts + 1) * sizeof *own);
     known_shuffle(m, rng);
     known_must(nt_model_latencies(m, &x, &err), &err);
+    if (undisturbed != NULL)
+        known_must(nt_matrix_create(m->hosts, NT_MATRIX_LATENCY_US, undisturbed, &err), &err);
     for (size_t i = 0; i < m->hosts; i++)
         own[i] = noise->host > 0 ? noise->host * nt_rng_normal(rng) : 0;
     for (size_t i = 0; i < m->hosts; i++)
         for (size_t j = 0; j < i; j++) {
             double t = (double)nt_matrix_get(x, i, j), shared = own[i] + own[j];
-            double there = job_reading(t, shared, noise, rng);
-            double back = noise->directions ? job_reading(t, shared, noise, rng) : there;
+            bool off, off_back;
+            double there = job_reading(t, shared, noise, rng, &off), back = there;
+            off_back = off;
+            if (noise->directions)
+                back = job_reading(t, shared, noise, rng, &off_back);
             bool none = nt_rng_uniform(rng) < noise->missing;
             nt_matrix_set(x, i, j, none ? NAN : (float)there);
             nt_matrix_set(x, j, i, none ? NAN : (float)back);
+            if (undisturbed != NULL) {
+                nt_matrix_set(*undisturbed, i, j, none || off ? NAN : (float)there);
+                nt_matrix_set(*undisturbed, j, i, none || off_back ? NAN : (float)back);
+            }
         }
     known_must(nt_model_canonicalise(m, &err), &err);
     free(own);
     return x;
+}
+
+static inline struct nt_matrix *job_measure(struct nt_model *m, const struct job_noise *noise,
+                                            struct nt_rng *rng)
+{
+    return job_measure_known(m, noise, rng, NULL);
 }
 
 /* Four hosts, exact: 1 and 4 on one side, 2 and 3 on the other. */

@@ -36,8 +36,8 @@ static struct nt_matrix *latency_of(const char *path, struct nt_matrix **error)
 /* A fabric's hosts and their switches, the last of which is the root. */
 struct fabric {
     size_t hosts, switches;
-    uint32_t at[15], parent[5];
-    double host_us, up_us[5];
+    uint32_t at[15], parent[6];
+    double host_us, up_us[6];
 };
 
 static void is_found(const struct fabric *f, const char *path)
@@ -104,12 +104,35 @@ static void test_unsteady8(void **state)
     is_found(&two, "tests/data/samples/unsteady8.samples");
 }
 
+/* Leaves of two, two, four, three and two; near readings were as noisy as far ones, and two of the
+ * leaf of four were low, of different hosts. */
+static void test_flat13(void **state)
+{
+    (void)state;
+    static const struct fabric leaves = {13,
+                                         6,
+                                         {0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4},
+                                         {5, 5, 5, 5, 5, 5},
+                                         175,
+                                         {260, 260, 260, 260, 260, 0}};
+    is_found(&leaves, "tests/data/samples/flat13.samples");
+}
+
+/* Five hosts and two; of the five three were 6 us nearer to each other. */
+static void test_triple7(void **state)
+{
+    (void)state;
+    static const struct fabric two = {7, 2, {0, 0, 0, 0, 0, 1, 1}, {0, 0}, 175, {0, 520}};
+    is_found(&two, "tests/data/samples/triple7.samples");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uneven12),  cmocka_unit_test(test_disturbed15),
         cmocka_unit_test(test_changed6),  cmocka_unit_test(test_low8),
-        cmocka_unit_test(test_unsteady8),
+        cmocka_unit_test(test_unsteady8), cmocka_unit_test(test_flat13),
+        cmocka_unit_test(test_triple7),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

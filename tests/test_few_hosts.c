@@ -180,6 +180,36 @@ static double support_of_gap(double gap, double sd, size_t seed)
     return support;
 }
 
+/* Four leaves of two, nearer by six sd of a reading: no pair would be seen by itself, but all
+ * uplinks are as long. */
+static void test_pairs_of_eight(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, PAIRS = 4 };
+    const size_t fan[] = {PAIRS, 2};
+    const double sd = 0.02, us[] = {0.6, 6 * sd * 0.6};
+    size_t found = 0;
+    for (size_t s = 0; s < RUNS; s++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, s);
+        struct nt_model *network = known_balanced(2, fan, us);
+        struct nt_matrix *x = job_measure(network, &(struct job_noise){.sd = sd}, &rng);
+        struct nt_model *m = infer(x);
+        struct job_groups truth, map;
+        job_groups_of(network, &truth);
+        job_groups_of(m, &map);
+        for (size_t k = 0; k < truth.count; k++)
+            found += job_groups_find(&map, &truth.group[k]) != NULL;
+        job_groups_fini(&truth);
+        job_groups_fini(&map);
+        nt_matrix_destroy(x);
+        nt_model_destroy(network);
+        nt_model_destroy(m);
+    }
+    print_message("%zu of %d pairs\n", found, RUNS * PAIRS);
+    assert_true(found * 10 >= 9 * RUNS * PAIRS);
+}
+
 /* Two degrees of freedom do not distinguish noise from a split, but repeats do. */
 static void test_repeats_tell_noise(void **state)
 {
@@ -238,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_shapes),
+        cmocka_unit_test(test_pairs_of_eight),
         cmocka_unit_test(test_exact_readings),
         cmocka_unit_test(test_exact_readings_of_any_length),
         cmocka_unit_test(test_steps_make_no_switch),

@@ -358,7 +358,7 @@ static size_t solve_twice(const struct recorded *r)
 static void a_record_with_repeats_is_solved_again(void **state)
 {
     (void)state;
-    struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.05};
+    struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.03};
     size_t repeats = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct nt_network *n = scattered_network(&job, seed);
@@ -386,7 +386,7 @@ static void repeats_take_a_part_of_the_time(void **state)
         {NT_LEVEL_QUICK, 60, 0.7, true},     {NT_LEVEL_STANDARD, 3, 0.15, false},
         {NT_LEVEL_STANDARD, 12, 0.15, true}, {NT_LEVEL_STANDARD, 60, 0.15, true},
     };
-    struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.05};
+    struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.03};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         size_t repeated = 0;
         for (uint64_t seed = 1; seed <= 20; seed++) {

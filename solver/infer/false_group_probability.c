@@ -60,20 +60,48 @@ double nt_low_share(const struct nt_work *w, double depth_us)
     return (low + 0.02) / (all + 1);
 }
 
+/* Of host i and the hosts of group b under that is far too low; NaN: too few pairs are alike. */
+static float false_low_limit(const struct nt_work *w, size_t a, size_t i, size_t b)
+{
+    size_t na = nt_work_size(w, a), nb = nt_work_size(w, b), at = a * w->groups + b;
+    return na >= 2 && nb >= 2 && na * nb >= 8 ? w->offset[i] + w->t[at] - 4 * w->sd[at] : NAN;
+}
+
 double nt_false_low_share(const struct nt_work *w, double *pairs)
 {
     struct low c = {0, 0};
     for (size_t a = 0; a < w->groups; a++)
         for (size_t k = w->start[a]; k < w->start[a + 1]; k++)
             for (size_t b = 0; b < a; b++) {
-                size_t i = w->member[k], nb = nt_work_size(w, b);
-                float sd = w->sd[a * w->groups + b];
-                float limit = w->offset[i] + w->t[a * w->groups + b] - 4 * sd;
-                if (nt_work_size(w, a) >= 2 && nb >= 2 && nt_work_size(w, a) * nb >= 8)
-                    count_low(&c, w->d + i * w->n, w->offset, w->member + w->start[b], nb, limit);
+                size_t i = w->member[k];
+                float limit = false_low_limit(w, a, i, b);
+                if (limit == limit)
+                    count_low(&c, w->d + i * w->n, w->offset, w->member + w->start[b],
+                              nt_work_size(w, b), limit);
             }
     *pairs = (double)c.all;
     return c.all > 0 ? (double)c.low / (double)c.all : 0;
+}
+
+double nt_false_low_depth(const struct nt_work *w)
+{
+    double sum = 0, low = 0;
+    for (size_t a = 0; a < w->groups; a++)
+        for (size_t k = w->start[a]; k < w->start[a + 1]; k++)
+            for (size_t b = 0; b < a; b++) {
+                size_t i = w->member[k];
+                float limit = false_low_limit(w, a, i, b);
+                for (size_t l = w->start[b]; l < w->start[b + 1] && limit == limit; l++) {
+                    size_t j = w->member[l];
+                    float v = w->d[i * w->n + j];
+                    float fitted = w->offset[i] + w->offset[j] + w->t[a * w->groups + b];
+                    if (v - w->offset[j] < limit) {
+                        sum += 1 - (double)(v / fitted);
+                        low++;
+                    }
+                }
+            }
+    return low > 0 ? sum / low : 0;
 }
 
 /* Chance of at least k events where e are expected. */

@@ -8,8 +8,9 @@
 #include "next_reading.h"
 #include "tree_posterior.h"
 
-/* Half of the small jobs stand behind one switch. */
-static const double ONE_SWITCH = 0.5;
+/* Half of the small jobs stand behind one switch; of the others half are in networks whose links
+ * between switches are all of one kind. */
+static const double ONE_SWITCH = 0.5, ALIKE = 0.5;
 
 static double mean_reading(const struct nt_work *w)
 {
@@ -52,7 +53,7 @@ static double hidden_noise(const struct nt_work *w, double mean)
 static void take_readings(const struct nt_work *w, struct nt_tree_posterior_input *in)
 {
     *in = (struct nt_tree_posterior_input){
-        .branches = w->n, .none = ONE_SWITCH, .repeats = w->noise.repeats};
+        .branches = w->n, .none = ONE_SWITCH, .alike = ALIKE, .repeats = w->noise.repeats};
     double mean = mean_reading(w);
     in->least = hidden_noise(w, mean);
     for (size_t i = 0; i < w->n; i++)

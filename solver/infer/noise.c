@@ -156,7 +156,7 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
         some_quartets(&g, d, n, &own);
     if (g.count == 0)
         return;
-    double p = noise->power = noise_exponent(&g);
+    double p = noise->power = fmin(noise_exponent(&g), 1 - noise->flatter);
     memcpy(g.scratch, g.level, g.count * sizeof *g.scratch);
     double level = (double)nt_stats_median(g.scratch, g.count);
     double floor_us = fmax(1e-4 * level, grid_floor(&g, level));

@@ -5,7 +5,9 @@
  * tree: they are taken out of the equations first (a Schur complement), and a walk over the sets of
  * splits that do not cross adds one column of a Cholesky factor at a time. With noise s of unknown
  * size, s^2 from a scaled inverse chi-squared distribution, and flat lengths, the likelihood of a
- * tree is known in closed form (Gelman et al., Bayesian Data Analysis, 3rd ed., section 14.2). */
+ * tree is known in closed form (Gelman et al., Bayesian Data Analysis, 3rd ed., section 14.2).
+ * Each tree is tried with links of any lengths, and with inner links that are all as long: then one
+ * length is told by all readings, which shows groups that no link by itself would. */
 #include "tree_posterior.h"
 
 #include <math.h>
@@ -18,6 +20,7 @@ enum {
     BRANCHES = NT_TREE_POSTERIOR_MAX,
     ROWS = BRANCHES * (BRANCHES - 1) / 2,
     SPLITS_MAX = 119, /* of eight branches */
+    CLASSES = 1 << 9, /* of trees, see class_of() */
     PRIORS = 3,       /* kinds of noise */
     SINGLES_ALL = 6,  /* branches up to which each reading in turn is taken for wrong */
     SUSPECTS = 6,     /* readings tried beyond that */
@@ -41,7 +44,7 @@ static const struct kind beside_repeats[PRIORS] = {
 static const double INNER_MOST = 0.5;
 /* Shares of readings that are too high and too low, over a range of the middle latency: what
  * disturbs a message makes it late, and hardly anything makes it early. */
-static const double HIGH_SHARE = 0.01, LOW_SHARE = 0.0005;
+static const double HIGH_SHARE = 0.01, LOW_SHARE = 0.0015;
 
 struct row {
     uint8_t a, b;
@@ -68,9 +71,11 @@ struct search {
     struct row row[ROWS];
     bool without[ROWS]; /* taken for wrong */
     uint8_t split[SPLITS_MAX];
-    struct set every, agree[SPLITS_MAX];        /* all; those that do not cross one */
-    double trees[NT_TREE_POSTERIOR_SPLITS + 1]; /* how many trees have so many splits */
-    size_t priors;                              /* see prepare() */
+    struct set every, agree[SPLITS_MAX];          /* all; those that do not cross one */
+    double trees[CLASSES];                        /* of each class, */
+    double classes[NT_TREE_POSTERIOR_SPLITS + 1]; /* classes of so many splits */
+    size_t priors;                                /* see search_init() */
+    /* by the number of lengths of inner links */
     double prior[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS], power[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS];
     double ln_fixed[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS];
     /* branches taken out: what is left of the equations of the splits */
@@ -196,13 +201,34 @@ static bool take_out_branches(struct search *s)
     return true;
 }
 
-/* Of one tree of `count` splits: how often there are none is given, and of the others any number is
- * as likely. */
+/* Trees are of one class when the smaller sides of their splits have the same sizes: how many have
+ * two branches, three, and four, three bits each. */
+static size_t class_of(const struct search *s, size_t count)
+{
+    size_t class = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t size = (size_t)__builtin_popcount(s->split[s->chosen[i]]);
+        size = size < s->k - size ? size : s->k - size;
+        class += (size_t)1 << 3 * (size - 2);
+    }
+    return class;
+}
+
+/* Of the chosen tree: how often there are no splits is given; of the others any number of them is
+ * as likely, and any class of so many: leaves of as many hosts are not as rare as drawing them
+ * would make them. */
 static double share_of(const struct search *s, size_t count)
 {
-    double others = fmax((double)s->deepest, 1);
-    double none = s->in->none;
-    return (count == 0 ? none : (1 - none) / others) / s->trees[count];
+    double others = fmax((double)s->deepest, 1), none = s->in->none;
+    return (count == 0 ? none : (1 - none) / others) /
+           (s->classes[count] * s->trees[class_of(s, count)]);
+}
+
+static void count_tree(struct search *s, size_t count)
+{
+    double *trees = &s->trees[class_of(s, count)];
+    s->classes[count] += *trees == 0;
+    (*trees)++;
 }
 
 static struct kind kind_of_noise(const struct nt_tree_posterior_input *in, size_t k)
@@ -216,7 +242,7 @@ static struct kind kind_of_noise(const struct nt_tree_posterior_input *in, size_
     return kind;
 }
 
-/* What the likelihood of a tree of `count` splits has beside its residuals, by kind of noise. */
+/* What the likelihood of a tree of `count` lengths has beside its residuals, by kind of noise. */
 static void search_init(struct search *s)
 {
     const struct nt_tree_posterior_input *in = s->in;
@@ -230,18 +256,18 @@ static void search_init(struct search *s)
             s->power[count][p] = 0.5 * (df + nu);
             s->ln_fixed[count][p] = log(of.share) + 0.5 * nu * log(s->prior[count][p] / 2) -
                                     lgamma(0.5 * nu) + lgamma(0.5 * (df + nu)) -
-                                    0.5 * df * log(2 * M_PI) - (double)count * log(INNER_MOST) +
-                                    log(share_of(s, count));
+                                    0.5 * df * log(2 * M_PI) - (double)count * log(INNER_MOST);
         }
 }
 
-/* ln of the likelihood of the readings under a tree, all lengths and the noise integrated out,
- * times the share of one tree of those with as many splits. */
-static double ln_likelihood(const struct search *s, double rss, double ln_det, size_t count)
+/* ln of the likelihood of the readings under a tree of so many lengths, these and the noise
+ * integrated out. */
+static double ln_likelihood(const struct search *s, double rss, double ln_det, size_t lengths)
 {
     double ln[PRIORS] = {0}, square = rss > 1e-12 ? rss : 1e-12, most = -INFINITY, sum = 0;
     for (size_t p = 0; p < s->priors; p++) {
-        ln[p] = s->ln_fixed[count][p] - s->power[count][p] * log((square + s->prior[count][p]) / 2);
+        ln[p] = s->ln_fixed[lengths][p] -
+                s->power[lengths][p] * log((square + s->prior[lengths][p]) / 2);
         most = ln[p] > most ? ln[p] : most;
     }
     for (size_t p = 0; p < s->priors; p++)
@@ -263,10 +289,9 @@ static void rescale_sums(struct sums *sums, double ln)
     sums->top = ln;
 }
 
-static void visit_tree(struct search *s, double rss, double ln_det, size_t count)
+static void visit_tree(struct search *s, double ln, size_t count)
 {
     struct sums *now = &s->now;
-    double ln = ln_likelihood(s, rss, ln_det, count);
     if (ln < now->top - 40)
         return;
     rescale_sums(now, ln);
@@ -296,6 +321,40 @@ static bool tree_lengths(const struct search *s, size_t count, double *x)
     return true;
 }
 
+/* ln of the likelihood of the chosen tree when its inner links are all as long: one column, the
+ * sum of theirs. -INFINITY: that length is not above 0. */
+static double ln_alike(const struct search *s, size_t count)
+{
+    double own = 0, right = 0;
+    for (size_t i = 0; i < count; i++) {
+        right += s->right[s->chosen[i]];
+        for (size_t j = 0; j < i; j++)
+            own += 2 * s->m[s->chosen[i]][s->chosen[j]]; /* chosen ones come in order */
+        own += s->m[s->chosen[i]][s->chosen[i]];
+    }
+    if (!(own > 1e-9) || !(right > 0))
+        return -INFINITY;
+    return ln_likelihood(s, s->rss - right * right / own, s->ln_det + log(own), 1);
+}
+
+static double ln_sum(double a, double b)
+{
+    double most = fmax(a, b);
+    return most > -INFINITY ? most + log(exp(a - most) + exp(b - most)) : most;
+}
+
+/* The same of both kinds, times the share of that tree. -INFINITY: of neither all lengths are above
+ * 0. */
+static double ln_of_tree(const struct search *s, double rss, double ln_det, size_t count)
+{
+    double x[NT_TREE_POSTERIOR_SPLITS], alike = count > 1 ? s->in->alike : 0, any = -INFINITY;
+    if (tree_lengths(s, count, x))
+        any = ln_likelihood(s, rss, ln_det, count) + log1p(-alike);
+    if (alike > 0)
+        any = ln_sum(any, ln_alike(s, count) + log(alike));
+    return any + log(share_of(s, count));
+}
+
 /* Adds split c to the chosen ones as a column of the factor; false when the readings do not tell it
  * from them. */
 static bool add_column(struct search *s, size_t c, size_t count)
@@ -313,7 +372,6 @@ static bool add_column(struct search *s, size_t c, size_t count)
         return false;
     row[count] = sqrt(own);
     s->y[count] = y / row[count];
-    s->chosen[count] = (uint8_t)c;
     return true;
 }
 
@@ -321,11 +379,10 @@ static bool add_column(struct search *s, size_t c, size_t count)
  * cross none of them and come later. */
 static void walk_trees(struct search *s, struct set open, size_t count, double rss, double ln_det)
 {
-    double x[NT_TREE_POSTERIOR_SPLITS];
     if (s->counting)
-        s->trees[count]++;
-    else if (tree_lengths(s, count, x))
-        visit_tree(s, rss, ln_det, count);
+        count_tree(s, count);
+    else
+        visit_tree(s, ln_of_tree(s, rss, ln_det, count), count);
     if (count == s->deepest)
         return;
     for (size_t part = 0; part < 2; part++)
@@ -333,6 +390,7 @@ static void walk_trees(struct search *s, struct set open, size_t count, double r
             size_t c = part * 64 + (size_t)__builtin_ctzll(open.of[part]);
             open.of[part] &= open.of[part] - 1;
             struct set rest = {{open.of[0] & s->agree[c].of[0], open.of[1] & s->agree[c].of[1]}};
+            s->chosen[count] = (uint8_t)c;
             if (s->counting)
                 walk_trees(s, rest, count + 1, 0, 0);
             else if (add_column(s, c, count))
@@ -479,13 +537,14 @@ static void take_majority(struct search *s)
     ln_det = s->ln_det;
     for (size_t c = 0; c < s->splits; c++)
         if (all->by_split[c] > 0.5 * all->total && add_column(s, c, count)) {
+            s->chosen[count] = (uint8_t)c;
             rss -= s->y[count] * s->y[count];
             ln_det += 2 * log(s->factor[count][count]);
             count++;
         }
     memcpy(all->chosen, s->chosen, sizeof all->chosen);
     all->count = count;
-    all->best = ln_likelihood(s, rss, ln_det, count) + ln_wrong(s, all);
+    all->best = ln_of_tree(s, rss, ln_det, count) + ln_wrong(s, all);
 }
 
 static void write_result(const struct search *s, struct nt_tree_posterior_result *out)

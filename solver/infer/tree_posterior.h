@@ -33,7 +33,8 @@ struct nt_tree_posterior_input {
     double noise, noise_df;
     double repeats; /* relative: noise that readings of a pair have among themselves, 0: unknown */
     double least;   /* relative: what a grid of readings hides; the noise is not below */
-    double none;    /* share of such networks in which all branches are on one switch */
+    double none;    /* share of such networks in which all branches are on one switch, */
+    double alike;   /* and of the others, those whose inner links are all as long */
     double level;   /* us: the middle latency, the unit of everything; 0: that of the readings */
 };
 

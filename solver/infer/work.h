@@ -22,6 +22,7 @@ struct nt_noise {
     double scale, power; /* sd(level) = scale * level^power, power 0..1 */
     double prior;        /* relative sd that is assumed where the data cannot tell */
     double repeats;      /* relative sd of a pair's reading as repeats show it, 0: unknown */
+    double flatter;      /* power is at most 1 less this, as repeats show it */
     double df;           /* degrees of freedom behind scale */
     double least;        /* scale never goes below: what a grid of readings hides */
 };
@@ -183,6 +184,9 @@ double nt_false_low_share(const struct nt_work *w, double *pairs);
 /* The same for all groups, of pairs that the fit is not made by: the share that is below it by
  * depth_us and by four standard deviations. */
 double nt_low_share(const struct nt_work *w, double depth_us);
+/* How far below the false low readings are, relative to the latency, on average; 0: there are none.
+ */
+double nt_false_low_depth(const struct nt_work *w);
 /* Pairs among m < NT_WEAK_SIZES hosts that agree with each other, offsets removed. */
 size_t nt_agreeing_pairs(const struct nt_work *w, const uint32_t *hosts, size_t m);
 /* How many groups of m hosts with as many agreeing pairs chance would make. */

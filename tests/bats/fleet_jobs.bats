@@ -86,18 +86,24 @@ all=n1,n2,n3,n4,n5,n6,n7,n8
     [ "$(grep -c '^host ' "$KEPT/prior")" = 8 ]
 }
 
-@test "Slurm learns its topology, and jobs of one switch land on one" {
-    nettopo=$GROUND_STATE/stage/bin/nettopo
-    user scontrol show topology || true
-    "$nettopo" fleet sync --store "$KEPT/store" -f topology.conf --apply -o "$GROUND_STATE/etc/topology.conf"
-    cat "$GROUND_STATE/etc/topology.conf"
+# switches PATTERN: soon slurmctld has such a line of a switch
+switches() {
+    wait_until 20 bash -c "cd / && '$ROOT/tests/cluster/cluster' exec scontrol show topology | grep -Eq '$1'"
+}
+
+# learned FORMAT: written to Slurm's file of that format, both leaves are what slurmctld says, and a
+# job of one switch lands on one
+learned() {
+    local nettopo=$GROUND_STATE/stage/bin/nettopo blocker
+    "$nettopo" fleet sync --store "$KEPT/store" -f "$1" --apply -o "$GROUND_STATE/etc/$1"
+    cat "$GROUND_STATE/etc/$1"
     on n1 scontrol reconfigure
-    wait_until 20 bash -c "cd / && '$ROOT/tests/cluster/cluster' exec scontrol show topology | grep -Eq 'Nodes=(n1,n2,n3,n4|n\\[1-4\\])$'"
+    switches 'Nodes=(n1,n2,n3,n4|n\[1-4\])$'
     user scontrol show topology | tee told
     grep -Eq 'Level=0 .*Nodes=(n1,n2,n3,n4|n\[1-4\])$' told # lists before 25.05
     grep -Eq 'Level=0 .*Nodes=(n5,n6,n7,n8|n\[5-8\])$' told
     # asked again, what slurmctld says is what jobs say
-    on n1 "$nettopo" fleet sync --store "$KEPT/store" -f topology.conf --against scontrol | tee again
+    on n1 "$nettopo" fleet sync --store "$KEPT/store" -f "$1" --against scontrol | tee again
     [ "$(cat again)" = "nothing changes" ]
     # of 4 hosts with n1 in use only the second leaf has 4 free
     submit -w n1 -N1 --exclusive <<<$'#!/bin/sh\nsleep 30'
@@ -106,6 +112,10 @@ all=n1,n2,n3,n4,n5,n6,n7,n8
     completed
     user scancel "$blocker"
     [ "$(cat "$GROUND_HOME/$JOB.out")" = "n[5-8]" ]
+}
+
+@test "Slurm learns its topology, and jobs of one switch land on one" {
+    learned topology.conf
 }
 
 @test "slurmctld is told of a node that it has on another switch" {
@@ -119,6 +129,22 @@ all=n1,n2,n3,n4,n5,n6,n7,n8
     on n1 "$nettopo" fleet sync --store "$KEPT/store" -f nodes --apply
     user scontrol show topology | grep -q 'Level=0 .*Nodes=n\[1-4\]$'
     [ "$(on n1 "$nettopo" fleet sync --store "$KEPT/store" -f nodes)" = "nothing changes" ]
+}
+
+@test "Slurm learns it from topology.yaml as well" {
+    ! slurm_before 25.05 || skip "Slurm reads topology.yaml from 25.05 on"
+    cat >"$GROUND_STATE/etc/topology.yaml" <<'END'
+---
+- topology: default
+  cluster_default: true
+  tree:
+    switches:
+      - switch: flat
+        nodes: n[1-8]
+END
+    on n1 scontrol reconfigure
+    switches '^SwitchName=flat .*Nodes=n\[1-8\]$'
+    learned topology.yaml
 }
 
 # bats test_tags=full
