@@ -20,7 +20,7 @@ enum {
     BRANCHES = NT_TREE_POSTERIOR_MAX,
     ROWS = BRANCHES * (BRANCHES - 1) / 2,
     SPLITS_MAX = 119, /* of eight branches */
-    CLASSES = 1 << 9, /* of trees, see class_of() */
+    CLASSES = 1 << 9, /* of trees, see class_of_split() */
     PRIORS = 3,       /* kinds of noise */
     SINGLES_ALL = 6,  /* branches up to which each reading in turn is taken for wrong */
     SUSPECTS = 6,     /* readings tried beyond that */
@@ -72,12 +72,15 @@ struct search {
     bool without[ROWS]; /* taken for wrong */
     uint8_t split[SPLITS_MAX];
     struct set every, agree[SPLITS_MAX];          /* all; those that do not cross one */
+    uint16_t class_of[SPLITS_MAX];                /* see class_of_split() */
     double trees[CLASSES];                        /* of each class, */
     double classes[NT_TREE_POSTERIOR_SPLITS + 1]; /* classes of so many splits */
+    double ln_share[CLASSES];                     /* of one tree of a class */
     size_t priors;                                /* see search_init() */
     /* by the number of lengths of inner links */
     double prior[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS], power[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS];
     double ln_fixed[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS];
+    double rss_most[NT_TREE_POSTERIOR_SPLITS + 1]; /* see set_limits() */
     /* branches taken out: what is left of the equations of the splits */
     double m[SPLITS_MAX][SPLITS_MAX], right[SPLITS_MAX], rss, ln_det;
     size_t kept; /* rows */
@@ -102,12 +105,22 @@ static bool splits_agree(uint8_t a, uint8_t b)
     return both == 0 || both == a || both == b;
 }
 
+/* Trees are of one class when the smaller sides of their splits have the same sizes: how many have
+ * two branches, three, and four, three bits each. */
+static uint16_t class_of_split(const struct search *s, unsigned size)
+{
+    unsigned smaller = size < s->k - size ? size : (unsigned)s->k - size;
+    return (uint16_t)(1u << 3 * (smaller - 2));
+}
+
 static void list_splits(struct search *s)
 {
     for (unsigned mask = 2; mask < 1u << s->k; mask += 2) {
         unsigned size = (unsigned)__builtin_popcount(mask);
-        if (size >= 2 && size <= s->k - 2)
-            s->split[s->splits++] = (uint8_t)mask;
+        if (size < 2 || size > s->k - 2)
+            continue;
+        s->class_of[s->splits] = class_of_split(s, size);
+        s->split[s->splits++] = (uint8_t)mask;
     }
     for (size_t c = 0; c < s->splits; c++) {
         s->every.of[c / 64] |= (uint64_t)1 << c % 64;
@@ -201,34 +214,24 @@ static bool take_out_branches(struct search *s)
     return true;
 }
 
-/* Trees are of one class when the smaller sides of their splits have the same sizes: how many have
- * two branches, three, and four, three bits each. */
-static size_t class_of(const struct search *s, size_t count)
-{
-    size_t class = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t size = (size_t)__builtin_popcount(s->split[s->chosen[i]]);
-        size = size < s->k - size ? size : s->k - size;
-        class += (size_t)1 << 3 * (size - 2);
-    }
-    return class;
-}
-
-/* Of the chosen tree: how often there are no splits is given; of the others any number of them is
- * as likely, and any class of so many: leaves of as many hosts are not as rare as drawing them
- * would make them. */
-static double share_of(const struct search *s, size_t count)
+/* Of each tree: how often there are no splits is given; of the others any number of them is as
+ * likely, and any class of so many: leaves of as many hosts are not as rare as drawing them would
+ * make them. */
+static void share_trees(struct search *s)
 {
     double others = fmax((double)s->deepest, 1), none = s->in->none;
-    return (count == 0 ? none : (1 - none) / others) /
-           (s->classes[count] * s->trees[class_of(s, count)]);
+    for (size_t class = 0; class < CLASSES; class ++) {
+        size_t count = (class & 7) + (class >> 3 & 7) + (class >> 6);
+        if (s->trees[class] > 0)
+            s->ln_share[class] = log((count == 0 ? none : (1 - none) / others) /
+                                     (s->classes[count] * s->trees[class]));
+    }
 }
 
-static void count_tree(struct search *s, size_t count)
+static void count_tree(struct search *s, size_t count, size_t class)
 {
-    double *trees = &s->trees[class_of(s, count)];
-    s->classes[count] += *trees == 0;
-    (*trees)++;
+    s->classes[count] += s->trees[class] == 0;
+    s->trees[class]++;
 }
 
 static struct kind kind_of_noise(const struct nt_tree_posterior_input *in, size_t k)
@@ -247,6 +250,8 @@ static void search_init(struct search *s)
 {
     const struct nt_tree_posterior_input *in = s->in;
     s->priors = in->noise_df > 0 ? 1 : PRIORS;
+    for (size_t count = 0; count <= s->deepest; count++)
+        s->rss_most[count] = INFINITY;
     for (size_t count = 0; count <= s->deepest; count++)
         for (size_t p = 0; p < s->priors; p++) {
             struct kind of = kind_of_noise(in, p);
@@ -289,12 +294,30 @@ static void rescale_sums(struct sums *sums, double ln)
     sums->top = ln;
 }
 
+/* Residuals over which a tree of so many lengths has no part in the sums: it would be less likely
+ * than the likeliest by exp(25), were its equations told by exp(12) less than the branches'. */
+static void set_limits(struct search *s)
+{
+    const double NO_PART = 25, DETERMINANT = 12;
+    double least = s->now.top - NO_PART - DETERMINANT + 0.5 * s->ln_det;
+    for (size_t n = 0; n <= s->deepest; n++) {
+        s->rss_most[n] = 0;
+        for (size_t p = 0; p < s->priors; p++) {
+            double ln = (s->ln_fixed[n][p] + log(PRIORS) - least) / s->power[n][p];
+            s->rss_most[n] = fmax(s->rss_most[n], 2 * exp(fmin(ln, 700)) - s->prior[n][p]);
+        }
+    }
+}
+
 static void visit_tree(struct search *s, double ln, size_t count)
 {
     struct sums *now = &s->now;
     if (ln < now->top - 40)
         return;
+    bool likeliest = ln > now->top;
     rescale_sums(now, ln);
+    if (likeliest)
+        set_limits(s);
     double share = exp(ln - now->top);
     now->total += share;
     for (size_t c = 0; c < count; c++)
@@ -332,9 +355,10 @@ static double ln_alike(const struct search *s, size_t count)
             own += 2 * s->m[s->chosen[i]][s->chosen[j]]; /* chosen ones come in order */
         own += s->m[s->chosen[i]][s->chosen[i]];
     }
-    if (!(own > 1e-9) || !(right > 0))
+    double rss = s->rss - right * right / own;
+    if (!(own > 1e-9) || !(right > 0) || rss > s->rss_most[1])
         return -INFINITY;
-    return ln_likelihood(s, s->rss - right * right / own, s->ln_det + log(own), 1);
+    return ln_likelihood(s, rss, s->ln_det + log(own), 1);
 }
 
 static double ln_sum(double a, double b)
@@ -343,16 +367,17 @@ static double ln_sum(double a, double b)
     return most > -INFINITY ? most + log(exp(a - most) + exp(b - most)) : most;
 }
 
-/* The same of both kinds, times the share of that tree. -INFINITY: of neither all lengths are above
- * 0. */
-static double ln_of_tree(const struct search *s, double rss, double ln_det, size_t count)
+/* The same of both kinds, times the share of that tree; det: of the splits' factor, squared.
+ * -INFINITY: it has no part, or of neither all lengths are above 0. */
+static double ln_of_tree(const struct search *s, double rss, double det, size_t count, size_t class)
 {
-    double x[NT_TREE_POSTERIOR_SPLITS], alike = count > 1 ? s->in->alike : 0, any = -INFINITY;
-    if (tree_lengths(s, count, x))
-        any = ln_likelihood(s, rss, ln_det, count) + log1p(-alike);
-    if (alike > 0)
-        any = ln_sum(any, ln_alike(s, count) + log(alike));
-    return any + log(share_of(s, count));
+    double x[NT_TREE_POSTERIOR_SPLITS], alike = count > 1 ? s->in->alike : 0;
+    double any = -INFINITY, one = alike > 0 ? ln_alike(s, count) : -INFINITY;
+    if (!(rss > s->rss_most[count]) && tree_lengths(s, count, x))
+        any = ln_likelihood(s, rss, s->ln_det + log(det), count) + (alike > 0 ? log1p(-alike) : 0);
+    if (one > -INFINITY)
+        any = ln_sum(any, one + log(alike));
+    return any + s->ln_share[class];
 }
 
 /* Adds split c to the chosen ones as a column of the factor; false when the readings do not tell it
@@ -377,12 +402,13 @@ static bool add_column(struct search *s, size_t c, size_t count)
 
 /* All sets of splits that begin with the `count` chosen ones and go on with some of `open`, which
  * cross none of them and come later. */
-static void walk_trees(struct search *s, struct set open, size_t count, double rss, double ln_det)
+static void walk_trees(struct search *s, struct set open, size_t count, size_t class, double rss,
+                       double det)
 {
     if (s->counting)
-        count_tree(s, count);
+        count_tree(s, count, class);
     else
-        visit_tree(s, ln_of_tree(s, rss, ln_det, count), count);
+        visit_tree(s, ln_of_tree(s, rss, det, count, class), count);
     if (count == s->deepest)
         return;
     for (size_t part = 0; part < 2; part++)
@@ -392,10 +418,11 @@ static void walk_trees(struct search *s, struct set open, size_t count, double r
             struct set rest = {{open.of[0] & s->agree[c].of[0], open.of[1] & s->agree[c].of[1]}};
             s->chosen[count] = (uint8_t)c;
             if (s->counting)
-                walk_trees(s, rest, count + 1, 0, 0);
+                walk_trees(s, rest, count + 1, class + s->class_of[c], 0, 0);
             else if (add_column(s, c, count))
-                walk_trees(s, rest, count + 1, rss - s->y[count] * s->y[count],
-                           ln_det + 2 * log(s->factor[count][count]));
+                walk_trees(s, rest, count + 1, class + s->class_of[c],
+                           rss - s->y[count] * s->y[count],
+                           det * s->factor[count][count] * s->factor[count][count]);
         }
 }
 
@@ -478,7 +505,7 @@ static bool try_hypothesis(struct search *s, bool *better)
         return false;
     search_init(s);
     *now = no_sums;
-    walk_trees(s, s->every, 0, s->rss, s->ln_det);
+    walk_trees(s, s->every, 0, 0, s->rss, 1);
     double prior = ln_wrong(s, now), ln = now->top + prior;
     rescale_sums(all, ln);
     double share = exp(ln - all->top);
@@ -527,24 +554,24 @@ static bool find_next_outlier(struct search *s)
 static void take_majority(struct search *s)
 {
     struct sums *all = &s->all;
-    double rss, ln_det;
-    size_t count = 0;
+    double rss, det = 1;
+    size_t count = 0, class = 0;
     memcpy(s->without, s->best_without, sizeof s->without);
     if (!take_out_branches(s))
         return;
     search_init(s);
     rss = s->rss;
-    ln_det = s->ln_det;
     for (size_t c = 0; c < s->splits; c++)
         if (all->by_split[c] > 0.5 * all->total && add_column(s, c, count)) {
             s->chosen[count] = (uint8_t)c;
+            class += s->class_of[c];
             rss -= s->y[count] * s->y[count];
-            ln_det += 2 * log(s->factor[count][count]);
+            det *= s->factor[count][count] * s->factor[count][count];
             count++;
         }
     memcpy(all->chosen, s->chosen, sizeof all->chosen);
     all->count = count;
-    all->best = ln_of_tree(s, rss, ln_det, count) + ln_wrong(s, all);
+    all->best = ln_of_tree(s, rss, det, count, class) + ln_wrong(s, all);
 }
 
 static void write_result(const struct search *s, struct nt_tree_posterior_result *out)
@@ -574,8 +601,9 @@ int nt_tree_posterior(const struct nt_tree_posterior_input *in, bool *solved,
     s->all = no_sums;
     list_splits(s);
     s->counting = true;
-    walk_trees(s, s->every, 0, 0, 0);
+    walk_trees(s, s->every, 0, 0, 0, 0);
     s->counting = false;
+    share_trees(s);
     bool better;
     *solved = list_rows(s) == 0 && try_hypothesis(s, &better);
     for (int wrong = 0; wrong < WRONG_MOST && *solved; wrong++)
