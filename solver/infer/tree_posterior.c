@@ -15,30 +15,17 @@
 #include <string.h>
 
 #include "stats.h"
+#include "tree_noise.h"
 
 enum {
     BRANCHES = NT_TREE_POSTERIOR_MAX,
     ROWS = BRANCHES * (BRANCHES - 1) / 2,
     SPLITS_MAX = 119, /* of eight branches */
     CLASSES = 1 << 9, /* of trees, see class_of_split() */
-    PRIORS = 3,       /* kinds of noise */
     SINGLES_ALL = 6,  /* branches up to which each reading in turn is taken for wrong */
     SUSPECTS = 6,     /* readings tried beyond that */
     WRONG_MOST = 3    /* readings that may be wrong together */
 };
-
-struct kind {
-    double share, sd, df; /* sd: relative */
-};
-
-/* The noise of real readings is some percent, and hardly under one; only simulations are exact.
- * Without repeats a few hosts cannot tell noise from a split, so what is usual is taken from the
- * upper end: a split that noise may be is not stated. */
-static const struct kind usual_noise[PRIORS] = {{0.65, 0.05, 3}, {0.32, 0.01, 3}, {0.03, 1e-6, 2}};
-/* What a tree leaves beside the noise that repeats show, which is in each kind: paths differ. The
- * sum is hardly under the repeats' noise, and several times as much now and then. */
-static const struct kind beside_repeats[PRIORS] = {
-    {0.9, 0.004, 4}, {0.08, 0.02, 2}, {0.02, 5e-5, 2}};
 
 /* Lengths of inner links are below half of the middle latency, flat. */
 static const double INNER_MOST = 0.5;
@@ -78,8 +65,9 @@ struct search {
     double ln_share[CLASSES];                     /* of one tree of a class */
     size_t priors;                                /* see search_init() */
     /* by the number of lengths of inner links */
-    double prior[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS], power[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS];
-    double ln_fixed[NT_TREE_POSTERIOR_SPLITS + 1][PRIORS];
+    double prior[NT_TREE_POSTERIOR_SPLITS + 1][NT_TREE_NOISES],
+        power[NT_TREE_POSTERIOR_SPLITS + 1][NT_TREE_NOISES];
+    double ln_fixed[NT_TREE_POSTERIOR_SPLITS + 1][NT_TREE_NOISES];
     double rss_most[NT_TREE_POSTERIOR_SPLITS + 1]; /* see set_limits() */
     /* branches taken out: what is left of the equations of the splits */
     double m[SPLITS_MAX][SPLITS_MAX], right[SPLITS_MAX], rss, ln_det;
@@ -234,27 +222,16 @@ static void count_tree(struct search *s, size_t count, size_t class)
     s->trees[class]++;
 }
 
-static struct kind kind_of_noise(const struct nt_tree_posterior_input *in, size_t k)
-{
-    if (in->noise_df > 0)
-        return (struct kind){1, in->noise, in->noise_df};
-    if (!(in->repeats > 0))
-        return usual_noise[k];
-    struct kind kind = beside_repeats[k];
-    kind.sd = hypot(kind.sd, in->repeats);
-    return kind;
-}
-
 /* What the likelihood of a tree of `count` lengths has beside its residuals, by kind of noise. */
 static void search_init(struct search *s)
 {
     const struct nt_tree_posterior_input *in = s->in;
-    s->priors = in->noise_df > 0 ? 1 : PRIORS;
+    s->priors = in->noise_df > 0 ? 1 : NT_TREE_NOISES;
     for (size_t count = 0; count <= s->deepest; count++)
         s->rss_most[count] = INFINITY;
     for (size_t count = 0; count <= s->deepest; count++)
         for (size_t p = 0; p < s->priors; p++) {
-            struct kind of = kind_of_noise(in, p);
+            struct nt_tree_noise of = nt_tree_noise(in, p);
             double nu = of.df, df = (double)s->kept - (double)s->k - (double)count;
             /* the least is in each reading, seen or not */
             s->prior[count][p] = nu * of.sd * of.sd + (nu + df) * in->least * in->least;
@@ -269,7 +246,7 @@ static void search_init(struct search *s)
  * integrated out. */
 static double ln_likelihood(const struct search *s, double rss, double ln_det, size_t lengths)
 {
-    double ln[PRIORS] = {0}, square = rss > 1e-12 ? rss : 1e-12, most = -INFINITY, sum = 0;
+    double ln[NT_TREE_NOISES] = {0}, square = rss > 1e-12 ? rss : 1e-12, most = -INFINITY, sum = 0;
     for (size_t p = 0; p < s->priors; p++) {
         ln[p] = s->ln_fixed[lengths][p] -
                 s->power[lengths][p] * log((square + s->prior[lengths][p]) / 2);
@@ -303,7 +280,7 @@ static void set_limits(struct search *s)
     for (size_t n = 0; n <= s->deepest; n++) {
         s->rss_most[n] = 0;
         for (size_t p = 0; p < s->priors; p++) {
-            double ln = (s->ln_fixed[n][p] + log(PRIORS) - least) / s->power[n][p];
+            double ln = (s->ln_fixed[n][p] + log(NT_TREE_NOISES) - least) / s->power[n][p];
             s->rss_most[n] = fmax(s->rss_most[n], 2 * exp(fmin(ln, 700)) - s->prior[n][p]);
         }
     }
