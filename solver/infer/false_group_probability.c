@@ -83,9 +83,10 @@ double nt_false_low_share(const struct nt_work *w, double *pairs)
     return c.all > 0 ? (double)c.low / (double)c.all : 0;
 }
 
-double nt_false_low_depth(const struct nt_work *w)
+double nt_false_low_part(const struct nt_work *w)
 {
-    double sum = 0, low = 0;
+    const double BEFORE = 30; /* readings anywhere, as if they had been seen */
+    double sum = 0.5 * BEFORE, low = BEFORE;
     for (size_t a = 0; a < w->groups; a++)
         for (size_t k = w->start[a]; k < w->start[a + 1]; k++)
             for (size_t b = 0; b < a; b++) {
@@ -101,7 +102,7 @@ double nt_false_low_depth(const struct nt_work *w)
                     }
                 }
             }
-    return low > 0 ? sum / low : 0;
+    return fmin(2 * sum / low, 1);
 }
 
 /* Chance of at least k events where e are expected. */

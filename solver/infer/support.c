@@ -370,13 +370,12 @@ static int refit(struct nt_work *w, struct nt_model *model, struct nt_err *err)
 }
 
 /* All groups of two that the readings show, calibrated. Readings that are far too low lie in a
- * part of the latency, twice their mean depth: as many over all of it would be as dense there. */
+ * part of the latency: as many over all of it would be as dense there. */
 static int judge_together(const struct nt_work *w, const struct nt_model *m, double early,
                           struct nt_host_pairs *pairs, struct nt_err *err)
 {
-    double part = early > 0 ? 2 * nt_false_low_depth(w) : 0;
     nt_host_pairs_fini(pairs);
-    if (nt_host_pairs(w, m, part > 0 && part < 1 ? early / part : early, pairs, err) < 0)
+    if (nt_host_pairs(w, m, early > 0 ? early / w->low_part : early, pairs, err) < 0)
         return -1;
     for (size_t k = 0; k < pairs->count; k++) {
         struct nt_host_pair *p = &pairs->pair[k];
@@ -441,6 +440,7 @@ int nt_support(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     double count, early = nt_false_low_share(w, &count);
     if (count < KNOWN)
         early = -1;
+    w->low_part = early > 0 ? nt_false_low_part(w) : 1;
     int status = nt_false_groups_mark(w, err);
     if (status == 0)
         status = take_out_weak(w, early, NULL, model, err);

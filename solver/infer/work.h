@@ -55,6 +55,7 @@ struct nt_work {
     bool *weak;       /* groups: outliers could make it, or it is one host */
     double low_share, usual_size,
         noise_share;      /* what weak was judged by, see false_group_probability.c */
+    double low_part;      /* see nt_false_low_part(); set by nt_support() */
     float *t;             /* groups*groups, us; NaN: no pair measured */
     float *sd;            /* groups*groups, us: noise of one pair between two groups */
     float *profile;       /* n*groups: middle of d(i,k)-offset(k) over members k; NaN: none */
@@ -184,9 +185,9 @@ double nt_false_low_share(const struct nt_work *w, double *pairs);
 /* The same for all groups, of pairs that the fit is not made by: the share that is below it by
  * depth_us and by four standard deviations. */
 double nt_low_share(const struct nt_work *w, double depth_us);
-/* How far below the false low readings are, relative to the latency, on average; 0: there are none.
- */
-double nt_false_low_depth(const struct nt_work *w);
+/* The part of the latency in which the false low readings lie: twice their mean depth, which so
+ * many hosts tell; up to 1, as few do. */
+double nt_false_low_part(const struct nt_work *w);
 /* Pairs among m < NT_WEAK_SIZES hosts that agree with each other, offsets removed. */
 size_t nt_agreeing_pairs(const struct nt_work *w, const uint32_t *hosts, size_t m);
 /* How many groups of m hosts with as many agreeing pairs chance would make. */
