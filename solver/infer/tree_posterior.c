@@ -31,7 +31,7 @@ enum {
 static const double INNER_MOST = 0.5;
 /* Shares of readings that are too high and too low, over a range of the middle latency: what
  * disturbs a message makes it late, and hardly anything makes it early. */
-static const double HIGH_SHARE = 0.01, LOW_SHARE = 0.0015;
+static const double HIGH_SHARE = 0.01, LOW_SHARE = 0.0005;
 
 struct row {
     uint8_t a, b;
