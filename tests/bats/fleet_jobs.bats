@@ -133,6 +133,9 @@ learned() {
 
 @test "Slurm learns it from topology.yaml as well" {
     ! slurm_before 25.05 || skip "Slurm reads topology.yaml from 25.05 on"
+    local plugins
+    plugins=$(user scontrol show config | sed -n 's/^PluginDir *= //p')
+    compgen -G "$plugins/data_parser_*.so" || skip "this Slurm is built without data_parser, which reads topology.yaml"
     cat >"$GROUND_STATE/etc/topology.yaml" <<'END'
 ---
 - topology: default
