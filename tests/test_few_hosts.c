@@ -125,7 +125,7 @@ static void test_misfit_is_not_sure(void **state)
     struct job_shape shape[JOB_SHAPES_MAX];
     for (size_t hosts = 4; hosts <= JOB_FEW; hosts++) {
         size_t shapes = job_shapes(hosts, shape);
-        for (size_t s = 0; s < 10 * shapes; s++) {
+        for (size_t s = 0; s < 20 * shapes; s++) {
             struct nt_rng rng;
             nt_rng_init(&rng, s);
             struct nt_model *network = job_few(&shape[s % shapes], false, &rng);

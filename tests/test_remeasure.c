@@ -360,7 +360,7 @@ static void a_record_with_repeats_is_solved_again(void **state)
     (void)state;
     struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.03};
     size_t repeats = 0;
-    for (uint64_t seed = 1; seed <= 10; seed++) {
+    for (uint64_t seed = 1; seed <= 20; seed++) {
         struct nt_network *n = scattered_network(&job, seed);
         struct recording how = {
             .level = NT_LEVEL_QUICK, .mode = NT_SWEEP_ALL, .noise = {.sd = 0.02, .seed = seed}};
@@ -369,7 +369,7 @@ static void a_record_with_repeats_is_solved_again(void **state)
         nt_samples_destroy(r.samples);
         nt_network_destroy(n);
     }
-    print_message("%zu phases of repeats in 10 sweeps\n", repeats);
+    print_message("%zu phases of repeats in 20 sweeps\n", repeats);
     assert_true(repeats >= NT_REMEASURE_PHASES);
 }
 
@@ -389,7 +389,7 @@ static void repeats_take_a_part_of_the_time(void **state)
     struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.03};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         size_t repeated = 0;
-        for (uint64_t seed = 1; seed <= 10; seed++) {
+        for (uint64_t seed = 1; seed <= 20; seed++) {
             struct nt_network *n = scattered_network(&job, seed);
             struct recording how = {.level = table[k].level,
                                     .mode = NT_SWEEP_ALL,
@@ -405,7 +405,7 @@ static void repeats_take_a_part_of_the_time(void **state)
             nt_samples_destroy(r.samples);
             nt_network_destroy(n);
         }
-        print_message("level %d, %g s: repeats in %zu of 10\n", (int)table[k].level,
+        print_message("level %d, %g s: repeats in %zu of 20\n", (int)table[k].level,
                       table[k].budget_s, repeated);
         assert_int_equal(repeated > 0, table[k].some);
     }
