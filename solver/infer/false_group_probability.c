@@ -60,7 +60,8 @@ double nt_low_share(const struct nt_work *w, double depth_us)
     return (low + 0.02) / (all + 1);
 }
 
-/* Of host i and the hosts of group b under that is far too low; NaN: too few pairs are alike. */
+/* Under which a reading of host i of group a to a host of group b, its offset taken off, is far too
+ * low; NaN: the groups have too few pairs. */
 static float false_low_limit(const struct nt_work *w, size_t a, size_t i, size_t b)
 {
     size_t na = nt_work_size(w, a), nb = nt_work_size(w, b), at = a * w->groups + b;

@@ -332,8 +332,10 @@ static double ln_alike(const struct search *s, size_t count)
             own += 2 * s->m[s->chosen[i]][s->chosen[j]]; /* chosen ones come in order */
         own += s->m[s->chosen[i]][s->chosen[i]];
     }
+    if (!(own > 1e-9) || !(right > 0))
+        return -INFINITY;
     double rss = s->rss - right * right / own;
-    if (!(own > 1e-9) || !(right > 0) || rss > s->rss_most[1])
+    if (rss > s->rss_most[1])
         return -INFINITY;
     return ln_likelihood(s, rss, s->ln_det + log(own), 1);
 }

@@ -147,6 +147,10 @@ double nt_ln_choose(size_t n, size_t k);
 /* Noise from the four-point condition (Buneman 1971): of the three sums of a quartet the two
  * largest are equal in any tree with any host offsets. Hosts near in the order are near. */
 void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise);
+/* repeats_noise.c: prior, repeats and flatter, from the standard errors of the readings; NULL, or
+ * of many hosts: nothing is changed. */
+void nt_noise_of_repeats(const struct nt_matrix *m, const struct nt_matrix *se,
+                         struct nt_noise *noise);
 
 /* ---- impute.c ---- */
 
