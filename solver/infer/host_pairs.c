@@ -135,10 +135,8 @@ static void set_parts(struct matching *x)
 /* us, of what the fit leaves over of a reading that has no part in it. */
 static double sd_of(const struct matching *x, uint32_t i, uint32_t j)
 {
-    const struct nt_work *w = x->w;
     double fitted = x->seat[i].us + x->seat[j].us, part = x->part[x->seat[i].at];
-    double own = nt_next_reading_variance(w, w->host[i], w->host[j], fitted);
-    return x->unit * nt_noise_sd(&w->noise, fitted) * sqrt(own / (1 - part));
+    return x->unit * nt_noise_sd(&x->w->noise, fitted) / sqrt(1 - part);
 }
 
 /* How many sd nearer two hosts are than by way of their switch. The reading of a pair that the
