@@ -6,9 +6,28 @@
 
 load ground
 
+has_chromium() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null; }
+
+setup_file() {
+    has_chromium || return 0
+    export BROWSER=$BATS_FILE_TMPDIR/browser
+    timeout 900 "$ROOT/tests/browser" --keep "$BROWSER" >"$BROWSER.said" 2>&1 3>&- 4>&- </dev/null &
+    echo $! >"$BROWSER.pid"
+    wait_until 60 grep ready "$BROWSER.said"
+}
+
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+teardown_file() {
+    local pid
+    [ -n "${BROWSER-}" ] || return 0
+    pid=$(cat "$BROWSER.pid")
+    kill "$pid" || true
+    wait_until 30 is_gone "$pid"
+}
+
 setup() {
-    command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
-        skip "chromium is not installed"
+    has_chromium || skip "chromium is not installed"
     nettopo=${NETTOPO:-$ROOT/build/nettopo}
     checks=$ROOT/tests/page_checks.js
     cd "$BATS_TEST_TMPDIR" || return 1
