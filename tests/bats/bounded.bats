@@ -81,7 +81,7 @@ refused() {
     done <<<"$readers"
 }
 
-line_without_end() { yes x | tr -d '\n' | head -c 1000000000; }
+line_without_end() { head -c 1000000000 /dev/zero | tr '\0' x; }
 string_without_end() { # JSON's and DOT's
     printf '{"a": "'
     line_without_end
