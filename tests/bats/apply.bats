@@ -7,12 +7,10 @@ load ground
 load jobs
 
 setup_file() {
-    # hosts of two leaves by turns, so that the hint is not the scheduler's order
-    { printf 'host n%d odd 100 200\n' 1 3 5 7 && printf 'host n%d even 100 200\n' 2 4 6 8 &&
-        printf 'link odd even 200 400\n'; } | ground_up -
+    ground_shared turns8
 }
 
-teardown_file() { ground_down; }
+teardown_file() { ground_leave; }
 setup() { need_ground slurmctld; }
 
 # forms SBATCH_OPTIONS: runs each line of standard input, the options of a step, with apply and

@@ -16,6 +16,8 @@ teardown_file() { ground_down; }
 
 setup() { need_ground slurmctld; }
 
+OPTIONS=(star4 --cpus 3 --slurm 'MaxJobCount=77' --conf 'budget_default = 3')
+
 idle_hosts() { cluster exec timeout 5 sinfo -h -t idle -o %D; }
 all_are_idle() { [ "$(idle_hosts)" = "$1" ]; }
 job_runs() { [ "$(cluster exec timeout 5 squeue -h -t R | wc -l)" = 1 ]; }
@@ -124,11 +126,28 @@ job_runs() { [ "$(cluster exec timeout 5 squeue -h -t R | wc -l)" = 1 ]; }
 }
 
 @test "options reach the configuration" {
-    ground_up star4 --cpus 3 --slurm 'MaxJobCount=77' --conf 'budget_default = 3'
+    ground_shared "${OPTIONS[@]}"
     run user scontrol show config
     assert_contains "$(echo "$output" | tr -s ' ')" "MaxJobCount = 77"
     assert_contains "$(user scontrol show node n1)" "CPUTot=3"
     assert_contains "$(cat "$GROUND_STATE/stage/etc/nettopo/nettopo.conf")" "budget_default = 3"
+}
+
+@test "who asks for the like takes over what another left, nobody else" {
+    local first
+    export GROUND_KEEP=1
+    first=$(cat "$GROUND_STATE/pids/slurmctld")
+    ground_leave
+    ground_shared "${OPTIONS[@]}"
+    assert_equal "slurmctld" "$(cat "$GROUND_STATE/pids/slurmctld")" "$first"
+    ground_leave
+    ground_shared star4
+    [ "$(cat "$GROUND_STATE/pids/slurmctld")" != "$first" ]
+    touch "$GROUND_STATE/stage/etc/nettopo/nettopo.conf.kept"
+    ground_leave
+    run cluster exec true
+    assert_equal "exec after a change of nettopo.conf" "$status" 4
+    ground_up star4
 }
 
 @test "after a crash the next one starts, and down removes the rest" {

@@ -12,14 +12,13 @@ BUDGET=3 LEVEL=quick # what is to be met in a sweep has standard: quick is over 
 
 setup_file() {
     need_ground slurmctld
-    cluster down >/dev/null
-    ground_up demo8
+    ground_shared demo8
     cp "$ROOT/tests/foes/probe" "$GROUND_STATE/stage/bin/foe"
     slurm_alone 8
     gcc -shared -fPIC ${SLURM_PREFIX:+-isystem "$SLURM_PREFIX/include"} -o "$GROUND_STATE/stage/lib/lenient.so" "$ROOT/tests/foes/lenient.c"
 }
 
-teardown_file() { ground_down; }
+teardown_file() { ground_leave; }
 
 setup() {
     need_ground slurmctld

@@ -5,6 +5,8 @@
 #
 #   ground_up FABRIC [CLUSTER OPTIONS]   FABRIC: a file, a name from tests/data/fabrics, or "-"
 #   ground_down
+#   ground_shared FABRIC [OPTIONS]; ground_leave   the same for files that need no cluster of their own:
+#                                        make check keeps it for the next file that asks for the like
 #   cluster VERB...                      tests/cluster/cluster
 #   user CMD...                          as the test user, in its home
 #   on HOST CMD...                       as root on a host
@@ -63,6 +65,31 @@ ground_up() {
 ground_down() {
     [ "$(id -u)" = 0 ] || return 0
     timeout 60 "$ROOT/tests/cluster/cluster" down >&2
+}
+
+# "left" is there while nobody uses the cluster, and holds what it was asked for.
+ground_shared() {
+    local asked="$*"
+    need_ground slurmctld slurmd munged
+    GROUND_FABRIC=$(fabric_path "$1") || return
+    export GROUND_FABRIC
+    if [ "$(cat "$GROUND_STATE/left" 2>/dev/null)" = "$asked" ]; then
+        rm "$GROUND_STATE/left"
+        cluster exec true && return
+    fi
+    cluster down >/dev/null
+    ground_up "$@" && echo "$asked" >"$GROUND_STATE/asked"
+}
+
+# Of a cluster that is not as it was at first nothing is kept.
+ground_leave() {
+    [ "$(id -u)" = 0 ] || return 0
+    if [ -n "${GROUND_KEEP-}" ] && [ -e "$GROUND_STATE/asked" ] && [ ! -e "$GROUND_STATE/stage/etc/nettopo/nettopo.conf.kept" ] &&
+        [ -z "$(user timeout 10 sinfo -h -N -t drain,down,fail,no_respond,alloc,comp,unknown)" ]; then
+        cp "$GROUND_STATE/asked" "$GROUND_STATE/left"
+    else
+        ground_down
+    fi
 }
 
 user() { (cd "$GROUND_HOME" && exec "$ROOT/tests/cluster/cluster" exec "$@"); }

@@ -10,11 +10,10 @@ load jobs
 
 setup_file() {
     need_ground slurmctld
-    cluster down >/dev/null
-    ground_up star4
+    ground_shared star4
 }
 
-teardown_file() { ground_down; }
+teardown_file() { ground_leave; }
 
 setup() {
     need_ground slurmctld

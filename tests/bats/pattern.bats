@@ -7,9 +7,7 @@ load ground
 load jobs
 
 setup_file() {
-    # hosts of two leaves by turns, so that the scheduler's order is the worst
-    { printf 'host n%d odd 100 200\n' 1 3 5 7 && printf 'host n%d even 100 200\n' 2 4 6 8 &&
-        printf 'link odd even 300 400\n'; } | ground_up -
+    ground_shared turns8
     PRIVATE=$GROUND_HOME/private
     export PRIVATE
     user sh -c 'umask 077; rm -rf private; mkdir private'
@@ -22,7 +20,7 @@ setup_file() {
         mkfifo private/pipe'
 }
 
-teardown_file() { ground_down; }
+teardown_file() { ground_leave; }
 
 setup() { need_ground slurmctld; }
 

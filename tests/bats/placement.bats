@@ -7,9 +7,7 @@ load ground
 load jobs
 
 setup_file() {
-    # hosts of two leaves by turns, so that the scheduler's order is the worst
-    { printf 'host n%d odd 100 200\n' 1 3 5 7 && printf 'host n%d even 100 200\n' 2 4 6 8 &&
-        printf 'link odd even 200 400\n'; } | ground_up -
+    ground_shared turns8
     {
         echo ",n1,n2,n3,n4,n5,n6,n7,n8"
         for a in 1 2 3 4 5 6 7 8; do
@@ -22,7 +20,7 @@ setup_file() {
     } | "$ROOT/build/nettopo" solve --latency - -o "$GROUND_HOME/by-turns.json"
 }
 
-teardown_file() { ground_down; }
+teardown_file() { ground_leave; }
 setup() { need_ground slurmctld; }
 
 # job [SBATCH OPTIONS] <SCRIPT: runs it with MAP, and shows what it printed

@@ -6,8 +6,12 @@
 load ground
 load jobs
 
-setup_file() { ground_up demo8; }
-teardown_file() { ground_down; }
+setup_file() {
+    ground_shared demo8
+    rm -f "$GROUND_HOME"/recipe.*
+}
+
+teardown_file() { ground_leave; }
 
 setup() {
     need_ground slurmctld

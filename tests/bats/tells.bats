@@ -21,8 +21,7 @@ while True:
 setup_file() {
     need_ground slurmctld
     [ ! -e /dev/log ] || skip "somebody listens at /dev/log already"
-    cluster down >/dev/null
-    ground_up star4
+    ground_shared star4
     slurm_alone 4
     python3 -c "$syslogd" "$SYSLOG.socket" "$SYSLOG" 3>&- 4>&- </dev/null &
     echo $! >"$BATS_FILE_TMPDIR/syslogd"
@@ -33,7 +32,7 @@ setup_file() {
 teardown_file() {
     [ ! -e "$BATS_FILE_TMPDIR/syslogd" ] || kill "$(cat "$BATS_FILE_TMPDIR/syslogd")" || true
     [ "$(readlink /dev/log)" != "$SYSLOG.socket" ] || rm /dev/log
-    ground_down
+    ground_leave
 }
 
 setup() {

@@ -8,11 +8,10 @@ load jobs
 
 setup_file() {
     need_ground slurmctld
-    cluster down >/dev/null
-    ground_up demo8
+    ground_shared demo8
 }
 
-teardown_file() { ground_down; }
+teardown_file() { ground_leave; }
 
 setup() { need_ground slurmctld; }
 
