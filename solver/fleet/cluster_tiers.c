@@ -32,7 +32,7 @@ static double noise_of(const struct nt_evidence *e, float *off)
         if (end - k > 1)
             off[n++] = fabsf(e->entry[k + 1].ln - e->entry[k].ln);
     }
-    return n < PAIRS_LEAST ? 0 : (double)nt_stats_median(off, n) / (0.6745 * sqrt(2));
+    return n < PAIRS_LEAST ? 0 : (double)nt_stats_median(off, n) / (NT_MEDIAN_OF_SD * sqrt(2));
 }
 
 /* The medians of pairs that were read in several jobs, evenly over all. */

@@ -387,7 +387,8 @@ static struct spread spread_of(const struct nt_work *w, bool inside, float *valu
     /* inside a group one level is fitted, and its hosts' offsets in part */
     double fitted = inside ? (double)groups + 0.3 * (double)w->n : 0;
     double left = fmax(s.count - fitted, 0.25 * s.count);
-    s.sd = 1.4826 * (double)nt_stats_median(values, (size_t)s.count) * sqrt(s.count / left);
+    s.sd =
+        NT_SD_OF_MEDIAN * (double)nt_stats_median(values, (size_t)s.count) * sqrt(s.count / left);
     return s;
 }
 
@@ -439,7 +440,7 @@ int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err)
     double known = (double)w->pairs;
     double free_values = (double)w->n + (double)w->groups * ((double)w->groups - 1) / 2;
     if (count > 10 && known > 1.5 * free_values) {
-        double ratio = 1.4826 * (double)nt_stats_median(r, count);
+        double ratio = NT_SD_OF_MEDIAN * (double)nt_stats_median(r, count);
         double square = ratio * ratio * known / (known - free_values);
         /* a median of absolutes is worth 0.37 of the values; few of them only shift what was
          * known before */

@@ -157,7 +157,7 @@ int nt_links_quality(struct nt_link_sites *s, struct nt_err *err)
     s->model->r2 = spread > 1e-9 * square ? 1 - rest / spread : NAN;
     /* a link lengthens a reading across it by twice its latency against one that is not */
     double level = count > 0 ? sum / count : 0, rms = s->model->rms_us;
-    double resolution = 1.95996 * sqrt(2) / 2 * unit * nt_noise_sd(&w->noise, level);
+    double resolution = NT_SDS_95 * sqrt(2) / 2 * unit * nt_noise_sd(&w->noise, level);
     resolution = rms < ROUNDING * level ? fmax(resolution, rms) : resolution;
     s->model->resolution_us = fmin(resolution, level / 2); /* no link is longer */
     return 0;

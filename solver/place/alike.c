@@ -43,6 +43,7 @@ static void level_figures(struct figure *figure, size_t count)
         for (end = first + 1; end < count && !are_apart(&figure[end - 1], &figure[end]);)
             end++;
         size_t n = end - first;
+        /* of doubles, and sorted: nt_stats_median would round them */
         double middle = (figure[first + (n - 1) / 2].value + figure[first + n / 2].value) / 2;
         for (size_t k = first; k < end; k++)
             *figure[k].at = middle;
