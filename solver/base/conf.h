@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /etc/nettopo/nettopo.conf: "key = value" lines, '#' comments, every key with a default.
  *
- * The plugin and the agent read the file and pass its text; an unknown key or a
- * bad value is an error that names file and line. No allocation, libc only. */
+ * The plugin and the agent read the file and pass its text; an unknown key or a bad value is an
+ * error that names file and line. No allocation, libc only, hence lines of its own, not lines.h. */
 #ifndef NT_CONF_H
 #define NT_CONF_H
 

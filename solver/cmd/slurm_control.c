@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "import.h"
+#include "lines.h"
 #include "strbuf.h"
 
 enum { TEXT_MAX = 64 << 20, ARGUMENTS_MAX = 8 };
@@ -86,29 +87,21 @@ enum { SWITCH, BLOCK, BELOW, NODES, KEYS };
 
 /* Of a line of scontrol what topology.conf has: of a switch with switches its hosts are theirs, and
  * blocks that Slurm has put together are none. */
-static void put_line(struct nt_strbuf *d, const char *line, size_t bytes)
+static void put_line(struct nt_strbuf *d, struct nt_text_line line)
 {
     static const char *const keys[KEYS] = {"SwitchName=", "BlockName=", "Switches=", "Nodes="};
-    const char *found[KEYS] = {NULL};
-    size_t length[KEYS] = {0};
-    for (size_t at = 0; at < bytes;) {
-        size_t n = 0;
-        while (at + n < bytes && line[at + n] != ' ')
-            n++;
+    struct nt_word word, found[KEYS] = {0};
+    while (nt_line_next_word(&line, &word))
         for (size_t k = 0; k < KEYS; k++)
-            if (n > strlen(keys[k]) && strncmp(line + at, keys[k], strlen(keys[k])) == 0) {
-                found[k] = line + at;
-                length[k] = n;
-            }
-        at += n + 1;
-    }
-    size_t name = found[SWITCH] != NULL ? SWITCH : BLOCK;
-    size_t below = found[BELOW] != NULL ? BELOW : NODES;
-    if (found[name] == NULL || found[below] == NULL)
+            if (word.bytes > strlen(keys[k]) && memcmp(word.at, keys[k], strlen(keys[k])) == 0)
+                found[k] = word;
+    size_t name = found[SWITCH].at != NULL ? SWITCH : BLOCK;
+    size_t below = found[BELOW].at != NULL ? BELOW : NODES;
+    if (found[name].at == NULL || found[below].at == NULL)
         return;
-    nt_strbuf_put(d, found[name], length[name]);
+    nt_strbuf_put(d, found[name].at, found[name].bytes);
     nt_strbuf_puts(d, " ");
-    nt_strbuf_put(d, found[below], length[below]);
+    nt_strbuf_put(d, found[below].at, found[below].bytes);
     nt_strbuf_puts(d, "\n");
 }
 
@@ -120,11 +113,9 @@ int nt_slurm_topology(const char *topology, struct nt_map **out, bool *block, st
     size_t bytes;
     if (nt_slurm_ask(ask, &said, err) != 0)
         return -1;
-    for (const char *at = said; *at != '\0';) {
-        size_t n = strcspn(at, "\n");
-        put_line(&d, at, n);
-        at += n + (at[n] == '\n');
-    }
+    struct nt_text lines = {.at = said, .end = said + strlen(said)};
+    for (struct nt_text_line line; nt_text_next_line(&lines, &line);)
+        put_line(&d, line);
     free(said);
     nt_strbuf_puts(&d, "");
     if (nt_strbuf_finish(&d, &text, &bytes, err) != 0)

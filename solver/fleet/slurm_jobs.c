@@ -6,6 +6,7 @@
 
 #include "decimal.h"
 #include "hostlist.h"
+#include "lines.h"
 #include "memory.h"
 
 struct slurm_job {
@@ -22,31 +23,12 @@ struct nt_slurm_jobs {
     struct slurm_job *job; /* by id */
 };
 
-struct span {
-    const char *at;
-    size_t bytes;
-};
-
 struct reading {
     struct nt_slurm_jobs *jobs;
     size_t line;
     struct slurm_job open;                     /* of scontrol: what was read of it; id 0: nothing */
     int job_column, user_column, hosts_column; /* of sacct; -1: none */
 };
-
-static bool is_text(struct span s, const char *text)
-{
-    return s.bytes == strlen(text) && memcmp(s.at, text, s.bytes) == 0;
-}
-
-static struct span cut(struct span *rest, char by)
-{
-    const char *end = memchr(rest->at, by, rest->bytes);
-    struct span piece = {rest->at, end != NULL ? (size_t)(end - rest->at) : rest->bytes};
-    size_t used = piece.bytes + (end != NULL);
-    *rest = (struct span){rest->at + used, rest->bytes - used};
-    return piece;
-}
 
 static int keep(struct nt_slurm_jobs *jobs, struct slurm_job job, struct nt_err *err)
 {
@@ -59,47 +41,47 @@ static int keep(struct nt_slurm_jobs *jobs, struct slurm_job job, struct nt_err 
     return 0;
 }
 
-static uint32_t user_of(struct span text)
+static uint32_t user_of(struct nt_word text)
 {
     uint64_t number;
     const char *open = memchr(text.at, '(', text.bytes); /* scontrol: alice(1001) */
     if (open != NULL) {
         size_t left = text.bytes - (size_t)(open + 1 - text.at);
         const char *close = memchr(open + 1, ')', left);
-        text = (struct span){open + 1, close != NULL ? (size_t)(close - open - 1) : left};
+        text = (struct nt_word){open + 1, close != NULL ? (size_t)(close - open - 1) : left};
     }
     bool good = nt_decimal_whole(text.at, text.bytes, NT_NO_USER - 1, &number) == 0;
     return good ? (uint32_t)number : NT_NO_USER;
 }
 
-static const char *hosts_of(struct nt_slurm_jobs *jobs, struct span text)
+static const char *hosts_of(struct nt_slurm_jobs *jobs, struct nt_word text)
 {
-    bool none = is_text(text, "None assigned") || is_text(text, "(null)");
+    bool none = nt_word_is(text, "None assigned") || nt_word_is(text, "(null)");
     return nt_arena_text(&jobs->memory, text.at, none ? 0 : text.bytes);
 }
 
 /* ---- sacct -P ---- */
 
-static void read_columns(struct reading *r, struct span line)
+static void read_columns(struct reading *r, struct nt_word line)
 {
     for (int k = 0; line.bytes > 0; k++) {
-        struct span name = cut(&line, '|');
-        if (is_text(name, "JobID") || is_text(name, "JobIDRaw"))
+        struct nt_word name = nt_word_cut(&line, '|');
+        if (nt_word_is(name, "JobID") || nt_word_is(name, "JobIDRaw"))
             r->job_column = k;
-        else if (is_text(name, "UID") || (is_text(name, "User") && r->user_column < 0))
+        else if (nt_word_is(name, "UID") || (nt_word_is(name, "User") && r->user_column < 0))
             r->user_column = k;
-        else if (is_text(name, "NodeList"))
+        else if (nt_word_is(name, "NodeList"))
             r->hosts_column = k;
     }
 }
 
 /* Steps, "42.batch", and what is no number are passed over. */
-static int read_row(struct reading *r, struct span line, struct nt_err *err)
+static int read_row(struct reading *r, struct nt_word line, struct nt_err *err)
 {
     struct slurm_job job = {.user = NT_NO_USER, .line = r->line};
     bool has_id = false;
     for (int k = 0; line.bytes > 0; k++) {
-        struct span value = cut(&line, '|');
+        struct nt_word value = nt_word_cut(&line, '|');
         if (k == r->job_column)
             has_id = nt_decimal_whole(value.at, value.bytes, UINT32_MAX, &job.id) == 0;
         else if (k == r->user_column)
@@ -125,19 +107,19 @@ static int close_job(struct reading *r, struct nt_err *err)
     return job.hosts == NULL ? nt_arena_check(&r->jobs->memory, err) : keep(r->jobs, job, err);
 }
 
-static int read_fields(struct reading *r, struct span line, struct nt_err *err)
+static int read_fields(struct reading *r, struct nt_word line, struct nt_err *err)
 {
     while (line.bytes > 0) {
-        struct span word = cut(&line, ' '), value = word, key = cut(&value, '=');
-        if (is_text(key, "JobId")) {
+        struct nt_word word = nt_word_cut(&line, ' '), value = word, key = nt_word_cut(&value, '=');
+        if (nt_word_is(key, "JobId")) {
             if (close_job(r, err) != 0)
                 return -1;
             r->open.line = r->line;
             if (nt_decimal_whole(value.at, value.bytes, UINT32_MAX, &r->open.id) != 0)
                 r->open.id = 0;
-        } else if (is_text(key, "UserId")) {
+        } else if (nt_word_is(key, "UserId")) {
             r->open.user = user_of(value);
-        } else if (is_text(key, "NodeList")) {
+        } else if (nt_word_is(key, "NodeList")) {
             r->open.hosts = hosts_of(r->jobs, value);
         }
     }
@@ -151,11 +133,11 @@ static int compare_ids(const void *x, const void *y)
                           : (a->line > b->line) - (a->line < b->line);
 }
 
-static int read_lines(struct reading *r, struct span text, struct nt_err *err)
+static int read_lines(struct reading *r, struct nt_word text, struct nt_err *err)
 {
     bool table = false;
     for (r->line = 1; text.bytes > 0; r->line++) {
-        struct span line = cut(&text, '\n');
+        struct nt_word line = nt_word_cut(&text, '\n');
         if (r->line == 1 && memchr(line.at, '|', line.bytes) != NULL) {
             table = true;
             read_columns(r, line);
@@ -183,7 +165,7 @@ int nt_slurm_jobs_parse(const char *file, const char *text, size_t bytes,
                         .job_column = -1,
                         .user_column = -1,
                         .hosts_column = -1};
-    int rc = read_lines(&r, (struct span){text, bytes}, err);
+    int rc = read_lines(&r, (struct nt_word){text, bytes}, err);
     if (rc == 0 && jobs->jobs == 0)
         rc = nt_err_set(err, NT_ERR_INPUT,
                         "%s: expected jobs as sacct -P or scontrol show job print them, found none",

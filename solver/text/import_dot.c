@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "import_lines.h"
+#include "names.h"
 #include "number.h"
 
 enum { NAME_MAX_BYTES = 255, CHAIN_MAX = 4096, DEPTH_MAX = 64, EDGES_MAX = 16 * NT_HOSTS_MAX };

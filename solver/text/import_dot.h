@@ -9,7 +9,8 @@
  * pair that comes twice in a digraph gives the two directions; in a graph, parallel cables.
  *
  * A vertex is a switch when it says so (shape=box, kind=switch, tier) or when some other vertex
- * hangs on it alone; in a network where no vertex has one link only, all are hosts. */
+ * hangs on it alone; in a network where no vertex has one link only, all are hosts. Comments and
+ * quoted names go over lines, hence not by lines.h. */
 #ifndef NT_IMPORT_DOT_H
 #define NT_IMPORT_DOT_H
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import_lines.h"
 #include "import_network.h"
+#include "lines.h"
 
 enum { NODES_MAX = 2 * NT_HOSTS_MAX, PORT_MAX = 255, NAME_BYTES = 256 };
 
@@ -34,7 +34,7 @@ struct port {
 };
 
 struct reading {
-    struct import_text text;
+    struct nt_text text;
     struct nt_names id; /* "S-0008f10400410015" */
     struct node *node;
     size_t node_capacity;
@@ -45,16 +45,16 @@ struct reading {
     struct import_network net;
 };
 
-static int find_node(struct reading *r, const struct import_line *line, const char *id,
+static int find_node(struct reading *r, const struct nt_text_line *line, const char *id,
                      size_t bytes, uint32_t *index, struct nt_err *err)
 {
     if (bytes == 0 || bytes > 64)
-        return import_fail(line, err, "expected a node like \"S-0008f10400410015\"");
+        return nt_line_fail(line, err, "expected a node like \"S-0008f10400410015\"");
     int rc = nt_names_add_copy(&r->id, id, bytes, index, err);
     if (rc != 0)
         return rc < 0 ? -1 : 0;
     if (*index >= NODES_MAX)
-        return import_fail(line, err, "more than %d nodes", (int)NODES_MAX);
+        return nt_line_fail(line, err, "more than %d nodes", (int)NODES_MAX);
     if (*index >= r->node_capacity) {
         size_t capacity = r->node_capacity == 0 ? 64 : 2 * r->node_capacity;
         struct node *more = realloc(r->node, capacity * sizeof *more);
@@ -94,26 +94,26 @@ static bool take_port(const char **at, const char *end, uint32_t *port)
     return true;
 }
 
-static enum kind kind_of(const char *word, size_t bytes)
+static enum kind kind_of(struct nt_word word)
 {
-    if (bytes == 6 && (memcmp(word, "Switch", 6) == 0 || memcmp(word, "Router", 6) == 0))
+    if (nt_word_is(word, "Switch") || nt_word_is(word, "Router") || nt_word_is(word, "Rt"))
         return KIND_SWITCH;
-    if (bytes == 2 && memcmp(word, "Rt", 2) == 0)
-        return KIND_SWITCH;
-    return bytes == 2 && memcmp(word, "Ca", 2) == 0 ? KIND_ADAPTER : KIND_UNKNOWN;
+    return nt_word_is(word, "Ca") ? KIND_ADAPTER : KIND_UNKNOWN;
 }
 
-static int read_node(struct reading *r, struct import_line line, enum kind kind, struct nt_err *err)
+static int read_node(struct reading *r, struct nt_text_line line, enum kind kind,
+                     struct nt_err *err)
 {
     const char *id, *text, *comment = memchr(line.at, '#', (size_t)(line.end - line.at));
     size_t id_bytes, bytes = 0;
     if (!take_quoted(&line.at, line.end, &id, &id_bytes))
-        return import_fail(&line, err, "expected a node like \"S-0008f10400410015\"");
+        return nt_line_fail(&line, err, "expected a node like \"S-0008f10400410015\"");
     if (find_node(r, &line, id, id_bytes, &r->at, err) != 0)
         return -1;
     struct node *node = &r->node[r->at];
     if (node->kind != KIND_UNKNOWN)
-        return import_fail(&line, err, "node %.*s is described twice", import_shown(id_bytes), id);
+        return nt_line_fail(&line, err, "node %.*s is described twice", nt_line_shown(id_bytes),
+                            id);
     if (comment == NULL || !take_quoted(&comment, line.end, &text, &bytes))
         text = "";
     node->description = strndup(text, bytes < NAME_BYTES ? bytes : NAME_BYTES);
@@ -127,7 +127,7 @@ static int read_node(struct reading *r, struct import_line line, enum kind kind,
 }
 
 /* "4xEDR" after the last quote of the line: lanes times the lane's data rate. */
-static double rate_of(const struct import_line *line)
+static double rate_of(const struct nt_text_line *line)
 {
     static const struct {
         const char *name;
@@ -135,40 +135,38 @@ static double rate_of(const struct import_line *line)
     } speeds[] = {{"SDR", 2},  {"DDR", 4},  {"QDR", 8},   {"FDR10", 10}, {"FDR", 14.0625 * 64 / 66},
                   {"EDR", 25}, {"HDR", 50}, {"NDR", 100}, {"XDR", 200}};
     const char *quote = memrchr(line->at, '"', (size_t)(line->end - line->at));
-    struct import_line rest = *line;
+    struct nt_text_line rest = *line;
     rest.at = quote == NULL ? line->at : quote + 1;
-    const char *word;
-    size_t bytes;
-    while (import_next_word(&rest, &word, &bytes)) {
+    struct nt_word word;
+    while (nt_line_next_word(&rest, &word)) {
         double lanes = 0;
         size_t k = 0;
-        for (; k < bytes && k < 2 && word[k] >= '0' && word[k] <= '9'; k++)
-            lanes = lanes * 10 + (word[k] - '0');
-        if (k == 0 || k == bytes || word[k] != 'x')
+        for (; k < word.bytes && k < 2 && word.at[k] >= '0' && word.at[k] <= '9'; k++)
+            lanes = lanes * 10 + (word.at[k] - '0');
+        if (k == 0 || k == word.bytes || word.at[k] != 'x')
             continue;
         for (size_t s = 0; s < sizeof speeds / sizeof *speeds; s++)
-            if (bytes - k - 1 == strlen(speeds[s].name) &&
-                memcmp(word + k + 1, speeds[s].name, bytes - k - 1) == 0)
+            if (nt_word_is((struct nt_word){word.at + k + 1, word.bytes - k - 1}, speeds[s].name))
                 return lanes * speeds[s].lane_gbps * 1000 / 8;
     }
     return NAN;
 }
 
-static int read_port(struct reading *r, struct import_line line, struct nt_err *err)
+static int read_port(struct reading *r, struct nt_text_line line, struct nt_err *err)
 {
     struct port p = {.from = r->at};
     const char *at = line.at, *id;
     size_t bytes;
     if (!r->any)
-        return import_fail(&line, err, "a port before any node");
+        return nt_line_fail(&line, err, "a port before any node");
     if (!take_port(&at, line.end, &p.from_port) || !take_quoted(&at, line.end, &id, &bytes) ||
         !take_port(&at, line.end, &p.to_port))
-        return import_fail(&line, err, "expected [PORT] \"NODE\"[PORT]");
+        return nt_line_fail(&line, err, "expected [PORT] \"NODE\"[PORT]");
     if (find_node(r, &line, id, bytes, &p.to, err) != 0)
         return -1;
     p.rate_MBps = rate_of(&line);
     if (r->ports == IMPORT_CABLES_MAX)
-        return import_fail(&line, err, "more than %d ports", (int)IMPORT_CABLES_MAX);
+        return nt_line_fail(&line, err, "more than %d ports", (int)IMPORT_CABLES_MAX);
     if (r->ports == r->port_capacity) {
         size_t capacity = r->port_capacity == 0 ? 64 : 2 * r->port_capacity;
         struct port *more = realloc(r->port, capacity * sizeof *more);
@@ -183,21 +181,20 @@ static int read_port(struct reading *r, struct import_line line, struct nt_err *
 
 static int read_all(struct reading *r, struct nt_err *err)
 {
-    struct import_line line;
-    while (import_next_line(&r->text, &line)) {
-        struct import_line words = line;
-        const char *word;
-        size_t bytes;
-        import_next_word(&words, &word, &bytes);
-        enum kind kind = kind_of(word, bytes);
-        line.at = word;
+    struct nt_text_line line;
+    while (nt_text_next_line(&r->text, &line)) {
+        struct nt_text_line words = line;
+        struct nt_word word;
+        nt_line_next_word(&words, &word);
+        enum kind kind = kind_of(word);
+        line.at = word.at;
         if (kind != KIND_UNKNOWN && read_node(r, line, kind, err) != 0)
             return -1;
-        if (*word == '[' && read_port(r, line, err) != 0)
+        if (*word.at == '[' && read_port(r, line, err) != 0)
             return -1;
     }
     if (!r->any)
-        return import_fail(&line, err, "no switch and no adapter in it");
+        return nt_line_fail(&line, err, "no switch and no adapter in it");
     return 0;
 }
 
@@ -342,7 +339,7 @@ int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes, st
                             struct nt_err *err)
 {
     struct reading r = {0};
-    int rc = import_text_begin(&r.text, file, text, bytes, err);
+    int rc = nt_text_begin(&r.text, file, text, bytes, err);
     if (rc == 0)
         rc = read_all(&r, err);
     if (rc == 0)

@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "import_lines.h"
 #include "map.h"
+#include "memory.h"
+#include "names.h"
 
 struct import_cable {
     uint32_t a, b;    /* vertices: hosts by index, switches by index with IMPORT_SWITCH */

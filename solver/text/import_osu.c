@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import_lines.h"
+#include "import_table.h"
 
 struct pair {
     uint32_t a, b;
@@ -20,7 +20,7 @@ struct pair {
 };
 
 struct reading {
-    struct import_text text;
+    struct nt_text text;
     enum nt_matrix_kind kind;
     struct nt_names names;
     bool hosts_known; /* for the block to come */
@@ -29,7 +29,7 @@ struct reading {
     uint32_t a, b;
     bool any;                    /* a figure came in this block */
     double size, value, largest; /* of the figure that counts; of any message in the block */
-    struct import_line opened;   /* the line that opened this block */
+    struct nt_text_line opened;  /* the line that opened this block */
     double common_size;          /* latency: of all blocks; NaN: none yet */
     struct pair *pair;
     size_t pairs, capacity;
@@ -46,23 +46,22 @@ static const struct {
     {"Multiple Bandwidth / Message Rate", NT_MATRIX_BANDWIDTH_MBPS},
 };
 
-static int take_host(struct reading *r, struct import_line *line, uint32_t *host,
+static int take_host(struct reading *r, struct nt_text_line *line, uint32_t *host,
                      struct nt_err *err)
 {
-    const char *word;
+    struct nt_word word;
     char name[256];
-    size_t bytes;
     struct nt_err why = {0};
-    if (!import_next_word(line, &word, &bytes) || bytes >= sizeof name)
-        return import_fail(line, err, "expected \"# hosts NAME NAME\"");
-    memcpy(name, word, bytes);
-    name[bytes] = '\0';
+    if (!nt_line_next_word(line, &word) || word.bytes >= sizeof name)
+        return nt_line_fail(line, err, "expected \"# hosts NAME NAME\"");
+    memcpy(name, word.at, word.bytes);
+    name[word.bytes] = '\0';
     if (nt_host_name_check(name, &why) != 0)
-        return import_fail(line, err, "%s", why.text);
-    if (nt_names_add_copy(&r->names, name, bytes, host, err) < 0)
+        return nt_line_fail(line, err, "%s", why.text);
+    if (nt_names_add_copy(&r->names, name, word.bytes, host, err) < 0)
         return -1;
     if (r->names.count > NT_IMPORT_PAIR_HOSTS_MAX)
-        return import_fail(line, err, "more than %d hosts", (int)NT_IMPORT_PAIR_HOSTS_MAX);
+        return nt_line_fail(line, err, "more than %d hosts", (int)NT_IMPORT_PAIR_HOSTS_MAX);
     return 0;
 }
 
@@ -73,12 +72,12 @@ static int close_block(struct reading *r, struct nt_err *err)
         return 0;
     }
     if (!r->any)
-        return import_fail(&r->opened, err, "no figures follow this test");
+        return nt_line_fail(&r->opened, err, "no figures follow this test");
     if (r->kind == NT_MATRIX_LATENCY_US) {
         if (!isnan(r->common_size) && r->size != r->common_size)
-            return import_fail(&r->opened, err,
-                               "the smallest message here has %g bytes, in blocks before %g",
-                               r->size, r->common_size);
+            return nt_line_fail(&r->opened, err,
+                                "the smallest message here has %g bytes, in blocks before %g",
+                                r->size, r->common_size);
         r->common_size = r->size;
     }
     if (r->pairs == r->capacity) {
@@ -94,21 +93,20 @@ static int close_block(struct reading *r, struct nt_err *err)
     return 0;
 }
 
-static int open_pair(struct reading *r, struct import_line *line, struct nt_err *err)
+static int open_pair(struct reading *r, struct nt_text_line *line, struct nt_err *err)
 {
-    const char *word;
-    size_t bytes;
+    struct nt_word word;
     if (close_block(r, err) != 0 || take_host(r, line, &r->a, err) != 0 ||
         take_host(r, line, &r->b, err) != 0)
         return -1;
-    if (r->a == r->b || import_next_word(line, &word, &bytes))
-        return import_fail(line, err, "expected two different hosts");
+    if (r->a == r->b || nt_line_next_word(line, &word))
+        return nt_line_fail(line, err, "expected two different hosts");
     r->hosts_known = true;
     return 0;
 }
 
 /* Behind "# OSU MPI": an optional "-CUDA" or the like, the test's name, " Test". */
-static int open_test(struct reading *r, struct import_line *line, struct nt_err *err)
+static int open_test(struct reading *r, struct nt_text_line *line, struct nt_err *err)
 {
     const char *at = line->at + strlen("# OSU MPI"), *end = line->end;
     while (at < end && *at != ' ')
@@ -122,39 +120,39 @@ static int open_test(struct reading *r, struct import_line *line, struct nt_err 
             memcmp(at + bytes, " Test", 5) != 0)
             continue;
         if (!r->hosts_known)
-            return import_fail(line, err, "no line \"# hosts NAME NAME\" before this test");
+            return nt_line_fail(line, err, "no line \"# hosts NAME NAME\" before this test");
         r->in_block = tests[k].kind == r->kind;
         r->skip_block = !r->in_block;
         r->opened = *line;
         return 0;
     }
-    return import_fail(line, err, "expected a test of latency or bandwidth, found \"%.*s\"",
-                       import_shown((size_t)(end - at)), at);
+    return nt_line_fail(line, err, "expected a test of latency or bandwidth, found \"%.*s\"",
+                        nt_line_shown((size_t)(end - at)), at);
 }
 
-static int read_comment(struct reading *r, struct import_line line, struct nt_err *err)
+static int read_comment(struct reading *r, struct nt_text_line line, struct nt_err *err)
 {
-    if (import_begins(&line, "# hosts ") || import_begins(&line, "# hosts\t")) {
+    if (nt_line_begins(&line, "# hosts ") || nt_line_begins(&line, "# hosts\t")) {
         line.at += strlen("# hosts");
         return open_pair(r, &line, err);
     }
-    if (import_begins(&line, "# OSU MPI"))
+    if (nt_line_begins(&line, "# OSU MPI"))
         return open_test(r, &line, err);
-    if (import_begins(&line, "# [ pairs: ") && !import_begins(&line, "# [ pairs: 1 ]") &&
+    if (nt_line_begins(&line, "# [ pairs: ") && !nt_line_begins(&line, "# [ pairs: 1 ]") &&
         r->in_block)
-        return import_fail(&line, err, "a figure of several pairs at once is no pair's figure");
+        return nt_line_fail(&line, err, "a figure of several pairs at once is no pair's figure");
     return 0;
 }
 
-static int read_figure(struct reading *r, struct import_line line, struct nt_err *err)
+static int read_figure(struct reading *r, struct nt_text_line line, struct nt_err *err)
 {
     double size, value;
     if (r->skip_block)
         return 0;
     if (!r->in_block)
-        return import_fail(&line, err, "figures before a line \"# OSU MPI ... Test\"");
-    if (import_take_value(&line, "a size", &size, err) != 0 ||
-        import_take_value(&line, "a figure", &value, err) != 0)
+        return nt_line_fail(&line, err, "figures before a line \"# OSU MPI ... Test\"");
+    if (nt_line_take_value(&line, "a size", &size, err) != 0 ||
+        nt_line_take_value(&line, "a figure", &value, err) != 0)
         return -1;
     bool better = r->kind == NT_MATRIX_LATENCY_US ? size < r->size : value > r->value;
     if (!r->any || better) {
@@ -168,8 +166,8 @@ static int read_figure(struct reading *r, struct import_line line, struct nt_err
 
 static int read_all(struct reading *r, struct nt_err *err)
 {
-    struct import_line line;
-    while (import_next_line(&r->text, &line)) {
+    struct nt_text_line line;
+    while (nt_text_next_line(&r->text, &line)) {
         int rc = 0;
         if (*line.at == '#')
             rc = read_comment(r, line, err);
@@ -181,8 +179,8 @@ static int read_all(struct reading *r, struct nt_err *err)
     if (close_block(r, err) != 0)
         return -1;
     if (r->pairs == 0)
-        return import_fail(&line, err, "no test of %s",
-                           r->kind == NT_MATRIX_LATENCY_US ? "latency" : "bandwidth");
+        return nt_line_fail(&line, err, "no test of %s",
+                            r->kind == NT_MATRIX_LATENCY_US ? "latency" : "bandwidth");
     return 0;
 }
 
@@ -200,7 +198,7 @@ int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matr
     struct reading r = {
         .text = {.file = file, .at = text, .end = text + bytes}, .kind = kind, .common_size = NAN};
     struct nt_named_matrix *m = NULL;
-    int rc = import_text_begin(&r.text, file, text, bytes, err);
+    int rc = nt_text_begin(&r.text, file, text, bytes, err);
     if (rc == 0)
         rc = read_all(&r, err);
     if (rc == 0)

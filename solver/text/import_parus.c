@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import_lines.h"
+#include "import_table.h"
 
 enum { MATRICES_MAX = 65536 };
 
 struct reading {
-    struct import_text text;
-    struct import_line line; /* read, not yet used */
-    bool more;               /* line is one */
+    struct nt_text text;
+    struct nt_text_line line; /* read, not yet used */
+    bool more;                /* line is one */
     size_t hosts;
     char **label;
     struct nt_matrix_series *series;
@@ -23,10 +23,10 @@ struct reading {
 
 static void next_row(struct reading *r)
 {
-    r->more = import_next_line(&r->text, &r->line);
+    r->more = nt_text_next_line(&r->text, &r->line);
 }
 
-static int take_words(struct import_line *line, const char *words)
+static int take_words(struct nt_text_line *line, const char *words)
 {
     char copy[64];
     size_t bytes = strlen(words);
@@ -35,7 +35,7 @@ static int take_words(struct import_line *line, const char *words)
         next = strchr(word, ' ');
         if (next != NULL)
             *next++ = '\0';
-        if (!import_take_word(line, word))
+        if (!nt_line_take_word(line, word))
             return -1;
     }
     return 0;
@@ -46,26 +46,26 @@ static int read_head(struct reading *r, struct nt_err *err)
 {
     uint64_t hosts;
     next_row(r);
-    if (!r->more || !import_take_word(&r->line, "processors"))
-        return import_fail(&r->line, err, "expected \"processors N\"");
-    if (import_take_whole(&r->line, "a number of processors", NT_HOSTS_MAX, &hosts, err) != 0)
+    if (!r->more || !nt_line_take_word(&r->line, "processors"))
+        return nt_line_fail(&r->line, err, "expected \"processors N\"");
+    if (nt_line_take_whole(&r->line, "a number of processors", NT_HOSTS_MAX, &hosts, err) != 0)
         return -1;
     r->hosts = (size_t)hosts;
     if (r->hosts == 0 || (size_t)(r->text.end - r->text.at) / 2 / r->hosts < r->hosts)
-        return import_fail(&r->line, err,
-                           "%zu processors, but the text ends before a matrix of them could",
-                           r->hosts);
-    for (next_row(r); r->more && !import_begins(&r->line, "hosts:"); next_row(r)) {
-        struct import_line line = r->line;
+        return nt_line_fail(&r->line, err,
+                            "%zu processors, but the text ends before a matrix of them could",
+                            r->hosts);
+    for (next_row(r); r->more && !nt_line_begins(&r->line, "hosts:"); next_row(r)) {
+        struct nt_text_line line = r->line;
         if (take_words(&line, "Message length") == 0)
             break;
         line = r->line;
         if (take_words(&line, "data type") == 0 &&
             memmem(line.at, (size_t)(line.end - line.at), "deviation", 9) != NULL)
-            return import_fail(&r->line, err, "a matrix of deviations holds no latencies");
+            return nt_line_fail(&r->line, err, "a matrix of deviations holds no latencies");
     }
-    if (!r->more || !import_begins(&r->line, "hosts:"))
-        return import_fail(&r->line, err, "expected \"hosts:\" and the names after it");
+    if (!r->more || !nt_line_begins(&r->line, "hosts:"))
+        return nt_line_fail(&r->line, err, "expected \"hosts:\" and the names after it");
     return 0;
 }
 
@@ -75,12 +75,11 @@ static int read_labels(struct reading *r, struct nt_err *err)
     if (r->label == NULL)
         return nt_err_memory(err);
     for (size_t k = 0; k < r->hosts; k++) {
-        const char *word;
-        size_t bytes;
+        struct nt_word word;
         next_row(r);
-        if (!r->more || !import_next_word(&r->line, &word, &bytes))
-            return import_fail(&r->line, err, "%zu of %zu hosts are named", k, r->hosts);
-        r->label[k] = strndup(word, bytes < 256 ? bytes : 256);
+        if (!r->more || !nt_line_next_word(&r->line, &word))
+            return nt_line_fail(&r->line, err, "%zu of %zu hosts are named", k, r->hosts);
+        r->label[k] = strndup(word.at, word.bytes < 256 ? word.bytes : 256);
         if (r->label[k] == NULL)
             return nt_err_memory(err);
     }
@@ -105,19 +104,18 @@ static int read_labels(struct reading *r, struct nt_err *err)
 
 static int read_row(struct reading *r, size_t row, struct nt_matrix *m, struct nt_err *err)
 {
-    const char *word;
-    size_t bytes;
+    struct nt_word word;
     if (!r->more)
-        return import_fail(&r->line, err, "the matrix ends after %zu of %zu rows", row, r->hosts);
+        return nt_line_fail(&r->line, err, "the matrix ends after %zu of %zu rows", row, r->hosts);
     for (size_t k = 0; k < r->hosts; k++) {
         double seconds;
-        if (import_take_value(&r->line, "a time in seconds", &seconds, err) != 0)
+        if (nt_line_take_value(&r->line, "a time in seconds", &seconds, err) != 0)
             return -1;
         if (k != row)
             nt_matrix_set(m, row, k, (float)(seconds * 1e6));
     }
-    if (import_next_word(&r->line, &word, &bytes))
-        return import_fail(&r->line, err, "more than %zu figures in a row", r->hosts);
+    if (nt_line_next_word(&r->line, &word))
+        return nt_line_fail(&r->line, err, "more than %zu figures in a row", r->hosts);
     next_row(r);
     return 0;
 }
@@ -146,16 +144,16 @@ static int read_block(struct reading *r, struct nt_err *err)
     struct nt_matrix *m;
     uint64_t length;
     if (take_words(&r->line, "Message length") != 0)
-        return import_fail(&r->line, err, "expected \"Message length N\"");
-    if (import_take_whole(&r->line, "a message length", UINT64_C(1) << 53, &length, err) != 0)
+        return nt_line_fail(&r->line, err, "expected \"Message length N\"");
+    if (nt_line_take_whole(&r->line, "a message length", UINT64_C(1) << 53, &length, err) != 0)
         return -1;
     if (s->matrices > 0 && (double)length <= s->message_bytes[s->matrices - 1])
-        return import_fail(&r->line, err, "message length %llu does not grow",
-                           (unsigned long long)length);
+        return nt_line_fail(&r->line, err, "message length %llu does not grow",
+                            (unsigned long long)length);
     if (s->matrices == MATRICES_MAX)
-        return import_fail(&r->line, err, "more than %d matrices", (int)MATRICES_MAX);
+        return nt_line_fail(&r->line, err, "more than %d matrices", (int)MATRICES_MAX);
     if ((size_t)(r->text.end - r->text.at) / 2 / r->hosts < r->hosts)
-        return import_fail(&r->line, err, "the text ends before this matrix does");
+        return nt_line_fail(&r->line, err, "the text ends before this matrix does");
     if (grow_series(r, err) != 0 || nt_matrix_create(r->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
         return -1;
     s->message_bytes[s->matrices] = (double)length;
@@ -172,7 +170,7 @@ static int read_all(struct reading *r, struct nt_err *err)
     if (read_head(r, err) != 0 || read_labels(r, err) != 0)
         return -1;
     if (!r->more)
-        return import_fail(&r->line, err, "expected \"Message length N\" and a matrix");
+        return nt_line_fail(&r->line, err, "expected \"Message length N\" and a matrix");
     while (r->more)
         if (read_block(r, err) != 0)
             return -1;
@@ -183,7 +181,7 @@ int nt_import_parus(const char *file, const char *text, size_t bytes, struct nt_
                     struct nt_err *err)
 {
     struct reading r = {0};
-    if (import_text_begin(&r.text, file, text, bytes, err) != 0)
+    if (nt_text_begin(&r.text, file, text, bytes, err) != 0)
         return -1;
     r.series = calloc(1, sizeof *r.series);
     int rc = r.series == NULL ? nt_err_memory(err) : read_all(&r, err);

@@ -9,8 +9,8 @@
 #include <strings.h>
 
 #include "hostlist.h"
-#include "import_lines.h"
 #include "import_network.h"
+#include "lines.h"
 
 enum { LINE_MAX_BYTES = 1 << 20 };
 
@@ -23,15 +23,15 @@ struct defined {
 };
 
 struct reading {
-    struct import_text text;
+    struct nt_text text;
     char *joined; /* the line at hand, continued lines joined, without comments */
     size_t joined_capacity;
     struct import_network net;
     struct defined defined;
     size_t child_line; /* where the last undefined switch was seen, for the message */
     bool blocks, trees;
-    struct import_line line; /* the line at hand */
-    uint32_t parent;         /* the switch of the line at hand */
+    struct nt_text_line line; /* the line at hand */
+    uint32_t parent;          /* the switch of the line at hand */
 };
 
 struct pair {
@@ -43,7 +43,7 @@ static int append_text(struct reading *r, size_t *used, const char *at, size_t b
                        struct nt_err *err)
 {
     if (bytes > LINE_MAX_BYTES - *used)
-        return import_fail(&r->line, err, "a line of more than %d bytes", (int)LINE_MAX_BYTES);
+        return nt_line_fail(&r->line, err, "a line of more than %d bytes", (int)LINE_MAX_BYTES);
     if (*used + bytes + 1 > r->joined_capacity) {
         size_t capacity = 2 * (*used + bytes + 1);
         char *more = realloc(r->joined, capacity);
@@ -58,12 +58,12 @@ static int append_text(struct reading *r, size_t *used, const char *at, size_t b
 }
 
 /* 1: line is the next one, continued lines joined; 0: the end; -1: error. */
-static int next_joined(struct reading *r, struct import_line *line, struct nt_err *err)
+static int next_joined(struct reading *r, struct nt_text_line *line, struct nt_err *err)
 {
-    struct import_line part;
+    struct nt_text_line part;
     size_t used = 0;
     bool any = false, go_on = true;
-    while (go_on && import_next_line(&r->text, &part)) {
+    while (go_on && nt_text_next_line(&r->text, &part)) {
         if (!any)
             r->line = part;
         any = true;
@@ -76,32 +76,31 @@ static int next_joined(struct reading *r, struct import_line *line, struct nt_er
     }
     if (!any)
         return 0;
-    *line = (struct import_line){r->text.file, r->line.number, r->joined, r->joined + used};
+    *line = (struct nt_text_line){r->text.file, r->line.number, r->joined, r->joined + used, false};
     r->line = *line;
     return 1;
 }
 
 /* KEY=VALUE; the value may stand in double quotes. */
-static int next_pair(struct import_line *line, struct pair *p, bool *more, struct nt_err *err)
+static int next_pair(struct nt_text_line *line, struct pair *p, bool *more, struct nt_err *err)
 {
-    const char *word;
-    size_t bytes;
-    *more = import_next_word(line, &word, &bytes);
+    struct nt_word word;
+    *more = nt_line_next_word(line, &word);
     if (!*more)
         return 0;
-    const char *equals = memchr(word, '=', bytes);
-    if (equals == NULL || equals == word)
-        return import_fail(line, err, "expected KEY=VALUE, found \"%.*s\"", import_shown(bytes),
-                           word);
-    *p = (struct pair){.key = word, .value = equals + 1};
-    p->key_bytes = (size_t)(equals - word);
-    p->value_bytes = (size_t)(word + bytes - p->value);
+    const char *equals = memchr(word.at, '=', word.bytes);
+    if (equals == NULL || equals == word.at)
+        return nt_line_fail(line, err, "expected KEY=VALUE, found \"%.*s\"",
+                            nt_line_shown(word.bytes), word.at);
+    *p = (struct pair){.key = word.at, .value = equals + 1};
+    p->key_bytes = (size_t)(equals - word.at);
+    p->value_bytes = (size_t)(word.at + word.bytes - p->value);
     if (p->value_bytes >= 2 && p->value[0] == '"' && p->value[p->value_bytes - 1] == '"') {
         p->value++;
         p->value_bytes -= 2;
     }
     if (p->value_bytes == 0)
-        return import_fail(line, err, "%.*s has no value", import_shown(p->key_bytes), p->key);
+        return nt_line_fail(line, err, "%.*s has no value", nt_line_shown(p->key_bytes), p->key);
     return 0;
 }
 
@@ -130,7 +129,7 @@ static int add_switch(struct reading *r, const char *name, size_t bytes, bool de
     if (rc == 0)
         d->yes[*index] = false;
     if (define && d->yes[*index])
-        return nt_err_set(err, NT_ERR_INPUT, "%.*s is described twice", import_shown(bytes), name);
+        return nt_err_set(err, NT_ERR_INPUT, "%.*s is described twice", nt_line_shown(bytes), name);
     if (define)
         d->yes[*index] = true;
     return 0;
@@ -168,7 +167,7 @@ static int read_pair(struct reading *r, const struct pair *p, struct nt_err *err
         return visit_names(r, p, hang_switch, err);
     if (is_key(p, "LinkSpeed") && !r->blocks)
         return 0;
-    return import_fail(&r->line, err, "unknown key %.*s", import_shown(p->key_bytes), p->key);
+    return nt_line_fail(&r->line, err, "unknown key %.*s", nt_line_shown(p->key_bytes), p->key);
 }
 
 /* The line's name comes first, as Slurm requires. */
@@ -177,37 +176,36 @@ static int open_switch(struct reading *r, const struct pair *p, bool block, stru
     char name[256];
     struct nt_err why = {0};
     if (block ? r->trees : r->blocks)
-        return import_fail(&r->line, err, "switches and blocks in one file");
+        return nt_line_fail(&r->line, err, "switches and blocks in one file");
     *(block ? &r->blocks : &r->trees) = true;
     if (p->value_bytes >= sizeof name)
-        return import_fail(&r->line, err, "a name of more than 255 bytes");
+        return nt_line_fail(&r->line, err, "a name of more than 255 bytes");
     memcpy(name, p->value, p->value_bytes);
     name[p->value_bytes] = '\0';
     if (nt_host_name_check(name, &why) != 0)
-        return import_fail(&r->line, err, "switch or block: %s", why.text);
+        return nt_line_fail(&r->line, err, "switch or block: %s", why.text);
     if (add_switch(r, name, p->value_bytes, true, &r->parent, err) != 0)
         return nt_err_prefix(err, "%s:%zu", r->text.file, r->line.number);
     return 0;
 }
 
-static int read_line(struct reading *r, struct import_line line, struct nt_err *err)
+static int read_line(struct reading *r, struct nt_text_line line, struct nt_err *err)
 {
     struct pair p;
     bool more;
-    const char *word;
-    size_t bytes;
-    struct import_line first = line;
-    if (import_next_word(&first, &word, &bytes) && bytes == 7 &&
-        strncasecmp(word, "include", bytes) == 0)
-        return import_fail(&line, err, "include is not followed: give the whole text");
+    struct nt_word word;
+    struct nt_text_line first = line;
+    if (nt_line_next_word(&first, &word) && word.bytes == 7 &&
+        strncasecmp(word.at, "include", 7) == 0)
+        return nt_line_fail(&line, err, "include is not followed: give the whole text");
     if (next_pair(&line, &p, &more, err) != 0)
         return -1;
     if (!more || is_key(&p, "BlockSizes"))
         return 0;
     bool block = is_key(&p, "BlockName");
     if (!block && !is_key(&p, "SwitchName"))
-        return import_fail(&line, err, "expected SwitchName= or BlockName=, found %.*s",
-                           import_shown(p.key_bytes), p.key);
+        return nt_line_fail(&line, err, "expected SwitchName= or BlockName=, found %.*s",
+                            nt_line_shown(p.key_bytes), p.key);
     if (open_switch(r, &p, block, err) != 0)
         return -1;
     size_t cables = r->net.cables;
@@ -220,8 +218,8 @@ static int read_line(struct reading *r, struct import_line line, struct nt_err *
             return -1;
     }
     if (r->net.cables == cables)
-        return import_fail(&line, err, "%s without nodes%s", block ? "a block" : "a switch",
-                           block ? "" : " and switches");
+        return nt_line_fail(&line, err, "%s without nodes%s", block ? "a block" : "a switch",
+                            block ? "" : " and switches");
     return 0;
 }
 
@@ -242,7 +240,7 @@ static int join_blocks(struct reading *r, struct nt_err *err)
 
 static int read_all(struct reading *r, struct nt_err *err)
 {
-    struct import_line line;
+    struct nt_text_line line;
     int rc;
     while ((rc = next_joined(r, &line, err)) > 0)
         if (read_line(r, line, err) != 0)
@@ -263,7 +261,7 @@ int nt_import_topology_conf(const char *file, const char *text, size_t bytes, st
                             struct nt_err *err)
 {
     struct reading r = {0};
-    int rc = import_text_begin(&r.text, file, text, bytes, err);
+    int rc = nt_text_begin(&r.text, file, text, bytes, err);
     if (rc == 0)
         rc = read_all(&r, err);
     if (rc == 0)

@@ -8,7 +8,7 @@
  * In this order; l2, l3, nic (at most NT_MACHINE_NICS_MAX; name, way from the PCI root, memory
  * node, transports), gpu (NT_MACHINE_GPUS_MAX; address, memory node, nearest nics), the parts of
  * both after the first and cpu (the rest of the line) may be missing. Equal machines have equal
- * lines. */
+ * lines. One line with an order of words, hence not by lines.h. */
 #ifndef NT_MACHINE_TEXT_H
 #define NT_MACHINE_TEXT_H
 

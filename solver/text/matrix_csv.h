@@ -5,7 +5,8 @@
  * as many as there are hosts; rows may come in any order, each host has one. An empty cell is not
  * measured; the diagonal is passed over; blanks around a cell, blank lines and CR LF are fine.
  * Bounds: NT_HOSTS_MAX hosts, NT_CSV_CELL_MAX bytes a cell. Memory follows what has really come,
- * never what the first row announces, and a line without end fails at its first impossible cell. */
+ * never what the first row announces, and a line without end fails at its first impossible cell:
+ * cells are read, not lines.h's lines, as a row has no bound of bytes. */
 #ifndef NT_MATRIX_CSV_H
 #define NT_MATRIX_CSV_H
 

@@ -66,52 +66,47 @@ static int reserve_measured(struct nt_measured_reader *r, struct nt_err *err)
     return 0;
 }
 
-static int measured_error(const char *what, const char *found, size_t bytes, struct nt_err *err)
+static int measured_error(const struct nt_text_line *line, const char *what, struct nt_word found,
+                          struct nt_err *err)
 {
-    if (bytes == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "expected %s, found the end of the line", what);
-    return nt_err_set(err, NT_ERR_INPUT, "expected %s, found \"%.*s\"", what,
-                      (int)(bytes < 64 ? bytes : 64), found);
+    return found.bytes > 0
+               ? nt_line_fail_word(line, what, found, err)
+               : nt_line_fail(line, err, "expected %s, found the end of the line", what);
 }
 
-static int take_host(struct nt_measured_reader *r, const char **at, const char *end, uint32_t *host,
+static int take_host(struct nt_measured_reader *r, struct nt_text_line *line, uint32_t *host,
                      struct nt_err *err)
 {
-    size_t bytes = nt_line_word(at, end);
-    uint32_t index = bytes == 0 ? NT_NAMES_NONE : nt_names_find(&r->routes->hosts, *at, bytes);
-    if (index == NT_NAMES_NONE)
-        return measured_error("a host of the routes", *at, bytes, err);
-    *at += bytes;
-    *host = index;
-    return 0;
+    struct nt_word word;
+    bool any = nt_line_next_word(line, &word);
+    *host = any ? nt_names_find(&r->routes->hosts, word.at, word.bytes) : NT_NAMES_NONE;
+    return *host != NT_NAMES_NONE ? 0 : measured_error(line, "a host of the routes", word, err);
 }
 
-static int take_latency(const char **at, const char *end, double *value, struct nt_err *err)
+static int take_latency(struct nt_text_line *line, double *us, struct nt_err *err)
 {
-    size_t bytes = nt_line_word(at, end);
-    double read = -1;
-    const char *behind = bytes == 0 ? NULL : nt_number_read(*at, *at + bytes, &read);
-    if (behind != *at + bytes || !(read >= 0 && read <= LATENCY_MAX_US))
-        return measured_error("a latency from 0 to 1e9 us", *at, bytes, err);
-    *at += bytes;
-    *value = read;
+    struct nt_word word;
+    bool any = nt_line_next_word(line, &word);
+    if (!any || nt_number_read(word.at, word.at + word.bytes, us) != word.at + word.bytes ||
+        !(*us >= 0 && *us <= LATENCY_MAX_US))
+        return measured_error(line, "a latency from 0 to 1e9 us", word, err);
     return 0;
 }
 
-static int take_measured(void *to, const char *line, size_t bytes, struct nt_err *err)
+static int take_measured(void *to, struct nt_text_line *line, struct nt_err *err)
 {
     struct nt_measured_reader *r = to;
-    const char *at = line, *end = line + bytes;
+    struct nt_text_line rest = *line;
+    struct nt_word word;
     uint32_t a = 0, b = 0;
     double latency = 0;
-    if (nt_line_word(&at, end) == 0)
+    if (!nt_line_next_word(&rest, &word))
         return 0;
-    if (take_host(r, &at, end, &a, err) != 0 || take_host(r, &at, end, &b, err) != 0 ||
-        take_latency(&at, end, &latency, err) != 0)
+    if (take_host(r, line, &a, err) != 0 || take_host(r, line, &b, err) != 0 ||
+        take_latency(line, &latency, err) != 0)
         return -1;
-    size_t more = nt_line_word(&at, end);
-    if (more > 0)
-        return measured_error("the end of the line", at, more, err);
+    if (nt_line_next_word(line, &word))
+        return measured_error(line, "the end of the line", word, err);
     uint32_t pair = nt_pair_index_find(r->index, a, b);
     if (pair == NT_PAIR_NONE)
         return nt_err_set(err, NT_ERR_INPUT, "expected a pair that has a route, found %s %s",

@@ -144,17 +144,7 @@ struct reader {
     bool ended;
 };
 
-struct word {
-    const char *at;
-    size_t bytes;
-};
-
-static bool is_word(const struct word *w, const char *text)
-{
-    return w->bytes == strlen(text) && memcmp(w->at, text, w->bytes) == 0;
-}
-
-static int read_figure(const struct word *w, const char *what, float *value, struct nt_err *err)
+static int read_figure(const struct nt_word *w, const char *what, float *value, struct nt_err *err)
 {
     double number;
     const char *end = nt_number_read(w->at, w->at + w->bytes, &number);
@@ -166,16 +156,16 @@ static int read_figure(const struct word *w, const char *what, float *value, str
 }
 
 /* switch NAME UP US SUPPORT DAY, host NAME SWITCH SUPPORT DAY */
-static int read_part(struct reader *r, const struct word *w, size_t n, struct nt_err *err)
+static int read_part(struct reader *r, const struct nt_word *w, size_t n, struct nt_err *err)
 {
-    bool is_host = is_word(&w[0], "host");
+    bool is_host = nt_word_is(w[0], "host");
     struct nt_prior_part part = {.up = NT_PRIOR_TOP};
     size_t figures = is_host ? 3 : 4;
     if (n != figures + 2)
         return nt_err_set(err, NT_ERR_INPUT, "expected %s",
                           is_host ? "host NAME SWITCH SUPPORT DAY"
                                   : "switch NAME UP US SUPPORT DAY");
-    if (is_host || !is_word(&w[2], "-")) {
+    if (is_host || !nt_word_is(w[2], "-")) {
         part.up = nt_names_find(&r->prior->switch_name, w[2].at, w[2].bytes);
         if (part.up == NT_NAMES_NONE)
             return nt_err_set(err, NT_ERR_INPUT, "switch %.*s: expected one that was named before",
@@ -191,7 +181,7 @@ static int read_part(struct reader *r, const struct word *w, size_t n, struct nt
     return nt_prior_add(r->prior, is_host, w[1].at, w[1].bytes, &part, err);
 }
 
-static int read_cluster(struct reader *r, const struct word *w, struct nt_err *err)
+static int read_cluster(struct reader *r, const struct nt_word *w, struct nt_err *err)
 {
     char *copy = strndup(w->at, w->bytes < NAME_MAX_BYTES ? w->bytes : NAME_MAX_BYTES);
     if (copy == NULL)
@@ -203,31 +193,28 @@ static int read_cluster(struct reader *r, const struct word *w, struct nt_err *e
     return 0;
 }
 
-static int take_line(void *to, const char *line, size_t bytes, struct nt_err *err)
+static int take_line(void *to, struct nt_text_line *line, struct nt_err *err)
 {
     struct reader *r = to;
-    struct word w[8];
+    struct nt_word w[8];
     size_t n = 0;
-    const char *at = line, *end = line + bytes;
-    while (n < sizeof w / sizeof *w && (w[n].bytes = nt_line_word(&at, end)) > 0) {
-        w[n].at = at;
-        at += w[n++].bytes;
-    }
+    while (n < sizeof w / sizeof *w && nt_line_next_word(line, &w[n]))
+        n++;
     if (r->lines++ == 0)
-        return n == 1 && is_word(&w[0], "nettopo-prior/1")
+        return n == 1 && nt_word_is(w[0], "nettopo-prior/1")
                    ? 0
                    : nt_err_set(err, NT_ERR_INPUT, "expected nettopo-prior/1");
     if (n == 0)
         return 0;
     if (r->ended)
         return nt_err_set(err, NT_ERR_INPUT, "expected nothing after end");
-    if (is_word(&w[0], "host") || is_word(&w[0], "switch"))
+    if (nt_word_is(w[0], "host") || nt_word_is(w[0], "switch"))
         return read_part(r, w, n, err);
-    if (n == 2 && is_word(&w[0], "cluster"))
+    if (n == 2 && nt_word_is(w[0], "cluster"))
         return read_cluster(r, &w[1], err);
-    if (is_word(&w[0], "generator"))
+    if (nt_word_is(w[0], "generator"))
         return 0;
-    r->ended = n == 1 && is_word(&w[0], "end");
+    r->ended = n == 1 && nt_word_is(w[0], "end");
     return r->ended ? 0
                     : nt_err_set(err, NT_ERR_INPUT,
                                  "\"%.*s\": expected generator, cluster, switch, host or end",

@@ -62,7 +62,7 @@ static int check_link_name(const char *name, size_t bytes, struct nt_err *err)
         return 0;
     return nt_err_set(err, NT_ERR_INPUT,
                       "expected a link's name of at most %d printable characters, found \"%.*s\"",
-                      (int)NT_LINK_NAME_MAX, (int)(bytes < 64 ? bytes : 64), name);
+                      (int)NT_LINK_NAME_MAX, nt_line_shown(bytes), name);
 }
 
 /* A name that is new: checked, copied, numbered. */
@@ -94,39 +94,36 @@ static bool is_name(const struct nt_names *names, uint32_t index, const char *wo
            names->name[index][bytes] == '\0';
 }
 
-static int take_links(struct nt_routes_reader *r, const char *at, const char *end, size_t *n,
+static int take_links(struct nt_routes_reader *r, struct nt_text_line *line, size_t *n,
                       struct nt_err *err)
 {
-    size_t used = 0;
-    for (size_t bytes; (bytes = nt_line_word(&at, end)) > 0; at += bytes) {
-        if (used == NT_ROUTE_LINKS_MAX)
-            return nt_err_set(err, NT_ERR_INPUT, "expected at most %d links on a route, found more",
-                              (int)NT_ROUTE_LINKS_MAX);
-        if (find_name(&r->text->links, at, bytes, false, &r->link[used++], err) != 0)
+    struct nt_word word;
+    while (nt_line_next_word(line, &word)) {
+        if (*n == NT_ROUTE_LINKS_MAX)
+            return nt_line_fail(line, err, "expected at most %d links on a route, found more",
+                                (int)NT_ROUTE_LINKS_MAX);
+        if (find_name(&r->text->links, word.at, word.bytes, false, &r->link[(*n)++], err) != 0)
             return -1;
     }
-    *n = used;
     return 0;
 }
 
-static int take_route(void *to, const char *line, size_t bytes, struct nt_err *err)
+static int take_route(void *to, struct nt_text_line *line, struct nt_err *err)
 {
     struct nt_routes_reader *r = to;
-    const char *at = line, *end = line + bytes;
-    size_t word = nt_line_word(&at, end), links = 0;
+    struct nt_word word;
+    size_t links = 0;
     uint32_t a = r->last, b;
-    if (word == 0)
+    if (!nt_line_next_word(line, &word))
         return 0;
-    if (!is_name(&r->text->hosts, a, at, word) &&
-        find_name(&r->text->hosts, at, word, true, &a, err) != 0)
+    if (!is_name(&r->text->hosts, a, word.at, word.bytes) &&
+        find_name(&r->text->hosts, word.at, word.bytes, true, &a, err) != 0)
         return -1;
     r->last = a;
-    at += word;
-    word = nt_line_word(&at, end);
-    if (word == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "expected HOST HOST LINK [LINK...], found one host");
-    if (find_name(&r->text->hosts, at, word, true, &b, err) != 0 ||
-        take_links(r, at + word, end, &links, err) != 0)
+    if (!nt_line_next_word(line, &word))
+        return nt_line_fail(line, err, "expected HOST HOST LINK [LINK...], found one host");
+    if (find_name(&r->text->hosts, word.at, word.bytes, true, &b, err) != 0 ||
+        take_links(r, line, &links, err) != 0)
         return -1;
     if (nt_routes_builder_add(r->builder, a, b, r->link, links, err) != 0)
         return nt_err_prefix(err, "%s %s", r->text->hosts.name[a], r->text->hosts.name[b]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every figure is checked by the builder of samples.c, this file only splits words and checks their
- * order. */
+ * order. One blank is between words, and a text may be the rest of a line with its blanks, hence
+ * words of its own. */
 #include "samples.h"
 
 #include <math.h>
@@ -22,26 +23,20 @@ struct nt_samples_reader {
     struct nt_samples *samples;
 };
 
-/* The rest of a line; words are taken from its front. */
-struct words {
-    const char *at, *end;
-};
-
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static int word_error(const char *what, const struct words *w, struct nt_err *err)
+static size_t word_bytes(const struct nt_text_line *w)
 {
-    size_t bytes = w->at < w->end ? strcspn(w->at, " ") : 0;
-    if (bytes == 0)
-        nt_err_set(err, NT_ERR_INPUT, "expected %s, found nothing", what);
-    else
-        nt_err_set(err, NT_ERR_INPUT, "expected %s, found \"%.*s\"", what,
-                   (int)(bytes > 64 ? 64 : bytes), w->at);
-    return -1;
+    return strcspn(w->at, " ");
+}
+
+static int word_error(const char *what, const struct nt_text_line *w, struct nt_err *err)
+{
+    return nt_line_fail_word(w, what, (struct nt_word){w->at, word_bytes(w)}, err);
 }
 
 /* Goes behind the word that ends at end: one blank, or the end of the line. */
-static bool next_word(struct words *w, const char *end)
+static bool next_word(struct nt_text_line *w, const char *end)
 {
     if (end != w->end && *end != ' ')
         return false;
@@ -49,21 +44,21 @@ static bool next_word(struct words *w, const char *end)
     return true;
 }
 
-static int take_number(struct words *w, const char *what, double *value, struct nt_err *err)
+static int take_number(struct nt_text_line *w, const char *what, double *value, struct nt_err *err)
 {
     double read;
     const char *behind = nt_number_read(w->at, w->end, &read);
-    struct words was = *w;
+    struct nt_text_line was = *w;
     if (behind == NULL || !next_word(w, behind))
         return word_error(what, &was, err);
     *value = read;
     return 0;
 }
 
-static int take_whole(struct words *w, const char *what, uint64_t most, uint64_t *value,
+static int take_whole(struct nt_text_line *w, const char *what, uint64_t most, uint64_t *value,
                       struct nt_err *err)
 {
-    struct words was = *w;
+    struct nt_text_line was = *w;
     size_t digits = strspn(w->at, "0123456789"); /* the line is terminated */
     uint64_t read;
     if (nt_decimal_whole(w->at, digits, most, &read) != 0 || !next_word(w, w->at + digits))
@@ -72,7 +67,7 @@ static int take_whole(struct words *w, const char *what, uint64_t most, uint64_t
     return 0;
 }
 
-static int take_u32(struct words *w, const char *what, uint32_t *value, struct nt_err *err)
+static int take_u32(struct nt_text_line *w, const char *what, uint32_t *value, struct nt_err *err)
 {
     uint64_t read;
     if (take_whole(w, what, UINT32_MAX, &read, err) != 0)
@@ -81,13 +76,26 @@ static int take_u32(struct words *w, const char *what, uint32_t *value, struct n
     return 0;
 }
 
-static int take_end(struct words *w, struct nt_err *err)
+/* The next word, shorter than capacity and terminated. */
+static int take_name(struct nt_text_line *w, const char *what, char *name, size_t capacity,
+                     struct nt_err *err)
+{
+    size_t bytes = word_bytes(w);
+    if (bytes == 0 || bytes >= capacity)
+        return word_error(what, w, err);
+    memcpy(name, w->at, bytes);
+    name[bytes] = '\0';
+    next_word(w, w->at + bytes);
+    return 0;
+}
+
+static int take_end(struct nt_text_line *w, struct nt_err *err)
 {
     return w->at == w->end ? 0 : word_error("the end of the line", w, err);
 }
 
 /* All that is left, at least a byte; NULL with an error. The line is terminated. */
-static const char *take_text(struct words *w, const char *what, struct nt_err *err)
+static const char *take_text(struct nt_text_line *w, const char *what, struct nt_err *err)
 {
     const char *text = w->at;
     if (w->at == w->end) {
@@ -100,7 +108,7 @@ static const char *take_text(struct words *w, const char *what, struct nt_err *e
 
 /* ---- lines of the head ----------------------------------------------------------------------- */
 
-static int read_word(struct words *w, char **word, struct nt_err *err)
+static int read_word(struct nt_text_line *w, char **word, struct nt_err *err)
 {
     const char *text = take_text(w, "a text", err);
     if (text == NULL)
@@ -108,32 +116,32 @@ static int read_word(struct words *w, char **word, struct nt_err *err)
     return nt_samples_set_word(word, text, err);
 }
 
-static int read_generator(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_generator(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     return read_word(w, &r->samples->generator, err);
 }
 
-static int read_cluster(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_cluster(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     return read_word(w, &r->samples->cluster, err);
 }
 
-static int read_level(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_level(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     return read_word(w, &r->samples->level, err);
 }
 
-static int read_created(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_created(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     return read_word(w, &r->samples->created, err);
 }
 
-static int read_pattern(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_pattern(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     return read_word(w, &r->samples->pattern, err);
 }
 
-static int read_job(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_job(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     uint64_t job;
     uint32_t restart = 0;
@@ -146,9 +154,9 @@ static int read_job(struct nt_samples_reader *r, struct words *w, struct nt_err 
     return take_end(w, err);
 }
 
-static int read_budget(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_budget(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
-    struct words was = *w;
+    struct nt_text_line was = *w;
     double seconds;
     if (take_number(w, "seconds", &seconds, err) != 0)
         return -1;
@@ -158,7 +166,7 @@ static int read_budget(struct nt_samples_reader *r, struct words *w, struct nt_e
     return take_end(w, err);
 }
 
-static int read_host(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_host(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     const char *name = take_text(w, "a host name", err);
     if (name == NULL)
@@ -166,7 +174,7 @@ static int read_host(struct nt_samples_reader *r, struct words *w, struct nt_err
     return nt_samples_add_host(r->samples, name, err);
 }
 
-static int read_missing(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_missing(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     uint32_t host;
     if (take_u32(w, "the number of a host", &host, err) != 0)
@@ -177,7 +185,7 @@ static int read_missing(struct nt_samples_reader *r, struct words *w, struct nt_
     return nt_samples_set_missing(r->samples, host, reason, err);
 }
 
-static int read_slots(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_slots(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     uint32_t host, tasks;
     if (take_u32(w, "the number of a host", &host, err) != 0 ||
@@ -186,7 +194,7 @@ static int read_slots(struct nt_samples_reader *r, struct words *w, struct nt_er
     return nt_samples_set_slots(r->samples, host, tasks, err);
 }
 
-static int read_traffic(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_traffic(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     uint32_t a, b;
     double bytes;
@@ -196,7 +204,7 @@ static int read_traffic(struct nt_samples_reader *r, struct words *w, struct nt_
     return nt_samples_add_traffic(r->samples, a, b, bytes, err);
 }
 
-static int read_model(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_model(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     const char *text = take_text(w, "a model of hosts", err);
     uint32_t index;
@@ -208,7 +216,7 @@ static int read_model(struct nt_samples_reader *r, struct words *w, struct nt_er
     return 0;
 }
 
-static int read_inside(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_inside(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     uint32_t host, model;
     if (take_u32(w, "the number of a host", &host, err) != 0 ||
@@ -217,7 +225,7 @@ static int read_inside(struct nt_samples_reader *r, struct words *w, struct nt_e
     return nt_samples_set_model(r->samples, host, model, err);
 }
 
-static int read_prior(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_prior(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     uint32_t levels;
     if (take_u32(w, "a number of levels", &levels, err) != 0 || take_end(w, err) != 0)
@@ -225,7 +233,7 @@ static int read_prior(struct nt_samples_reader *r, struct words *w, struct nt_er
     return nt_samples_begin_belief(r->samples, levels, err);
 }
 
-static int read_believed(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_believed(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     const struct nt_belief *b = r->samples->belief;
     uint32_t host, cluster[NT_BELIEF_LEVELS_MAX];
@@ -239,16 +247,18 @@ static int read_believed(struct nt_samples_reader *r, struct words *w, struct nt
     return nt_samples_believe(r->samples, host, cluster, err);
 }
 
-static int read_taken(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_taken(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     const struct nt_belief *b = r->samples->belief;
+    const char *what = "a day, YYYY-MM-DD";
     double support, us[NT_BELIEF_LEVELS_MAX] = {0};
+    char text[sizeof "YYYY-MM-DD"];
     int32_t day;
-    struct words was = *w;
-    size_t bytes = strcspn(w->at, " ");
-    if (nt_prior_day(w->at, bytes, &day) != 0 || bytes != 10)
-        return word_error("a day, YYYY-MM-DD", &was, err);
-    next_word(w, w->at + bytes);
+    struct nt_text_line was = *w;
+    if (take_name(w, what, text, sizeof text, err) != 0)
+        return -1;
+    if (nt_prior_day(text, strlen(text), &day) != 0)
+        return word_error(what, &was, err);
     if (take_number(w, "a support", &support, err) != 0)
         return -1;
     for (size_t l = 0; b != NULL && l < b->levels; l++)
@@ -259,27 +269,26 @@ static int read_taken(struct nt_samples_reader *r, struct words *w, struct nt_er
     return nt_samples_take_belief(r->samples, us, support, day, err);
 }
 
-static int read_cores(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_cores(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
-    char name[16] = "";
+    const char *what = "core, cache, numa, package or machine";
+    char name[16];
     uint32_t host;
     double us;
     if (take_u32(w, "the number of a host", &host, err) != 0)
         return -1;
-    struct words was = *w;
-    size_t bytes = strcspn(w->at, " ");
-    if (bytes < sizeof name)
-        memcpy(name, w->at, bytes);
+    struct nt_text_line was = *w;
+    if (take_name(w, what, name, sizeof name, err) != 0)
+        return -1;
     enum nt_between between = nt_between_parse(name);
     if (between == NT_BETWEEN_END)
-        return word_error("core, cache, numa, package or machine", &was, err);
-    next_word(w, w->at + bytes);
+        return word_error(what, &was, err);
     if (take_number(w, "the latency in us", &us, err) != 0 || take_end(w, err) != 0)
         return -1;
     return nt_samples_set_cores(r->samples, host, between, us, err);
 }
 
-static int read_transport(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_transport(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     uint32_t hosts;
     if (take_u32(w, "a number of hosts", &hosts, err) != 0)
@@ -290,16 +299,12 @@ static int read_transport(struct nt_samples_reader *r, struct words *w, struct n
 
 /* ---- lines of the sweep ---------------------------------------------------------------------- */
 
-static int read_phase(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_phase(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
-    char name[sizeof r->samples->phase->name] = "";
-    size_t bytes = strcspn(w->at, " ");
+    char name[sizeof r->samples->phase->name];
     double begin_s;
-    if (bytes == 0 || bytes >= sizeof name)
-        return word_error("the name of a phase", w, err);
-    memcpy(name, w->at, bytes);
-    next_word(w, w->at + bytes);
-    if (nt_samples_begin_phase(r->samples, name, err) != 0)
+    if (take_name(w, "the name of a phase", name, sizeof name, err) != 0 ||
+        nt_samples_begin_phase(r->samples, name, err) != 0)
         return -1;
     if (w->at == w->end) /* older records */
         return 0;
@@ -308,14 +313,14 @@ static int read_phase(struct nt_samples_reader *r, struct words *w, struct nt_er
     return nt_samples_date_phase(r->samples, begin_s, err);
 }
 
-static int read_round(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_round(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     if (take_end(w, err) != 0)
         return -1;
     return nt_samples_begin_round(r->samples, err);
 }
 
-static int read_phase_end(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_phase_end(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     double seconds;
     if (take_number(w, "seconds", &seconds, err) != 0 || take_end(w, err) != 0)
@@ -323,14 +328,14 @@ static int read_phase_end(struct nt_samples_reader *r, struct words *w, struct n
     return nt_samples_end_phase(r->samples, seconds, err);
 }
 
-static int take_pair(struct words *w, struct nt_sample *x, struct nt_err *err)
+static int take_pair(struct nt_text_line *w, struct nt_sample *x, struct nt_err *err)
 {
     if (take_u32(w, "the number of a host", &x->a, err) != 0)
         return -1;
     return take_u32(w, "the number of a host", &x->b, err);
 }
 
-static int read_latency(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_latency(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     struct nt_sample x = {.kind = NT_SAMPLE_LATENCY};
     if (take_pair(w, &x, err) != 0 || take_number(w, "bytes", &x.bytes, err) != 0 ||
@@ -342,7 +347,7 @@ static int read_latency(struct nt_samples_reader *r, struct words *w, struct nt_
     return nt_samples_add(r->samples, x, NULL, err);
 }
 
-static int read_bandwidth(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_bandwidth(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     struct nt_sample x = {.kind = NT_SAMPLE_BANDWIDTH};
     double seconds;
@@ -354,7 +359,7 @@ static int read_bandwidth(struct nt_samples_reader *r, struct words *w, struct n
 }
 
 /* What older records lack. */
-static int take_prtt_extras(struct words *w, struct nt_sample *x, const char **rail,
+static int take_prtt_extras(struct nt_text_line *w, struct nt_sample *x, const char **rail,
                             struct nt_err *err)
 {
     *rail = NULL;
@@ -369,7 +374,7 @@ static int take_prtt_extras(struct words *w, struct nt_sample *x, const char **r
     return *rail == NULL ? -1 : 0;
 }
 
-static int read_prtt(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_prtt(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     struct nt_sample x = {.kind = NT_SAMPLE_PRTT};
     const char *rail;
@@ -383,7 +388,7 @@ static int read_prtt(struct nt_samples_reader *r, struct words *w, struct nt_err
 }
 
 /* Older records lack who took part. */
-static int read_crowd(struct nt_samples_reader *r, struct words *w, struct nt_sample *x,
+static int read_crowd(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_sample *x,
                       const char *name, struct nt_err *err)
 {
     uint32_t host[NT_SAMPLES_CROWD_MAX];
@@ -395,17 +400,12 @@ static int read_crowd(struct nt_samples_reader *r, struct words *w, struct nt_sa
     return take_end(w, err) != 0 ? -1 : nt_samples_add_kernel(r->samples, *x, name, host, err);
 }
 
-static int read_kernel(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_kernel(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     struct nt_sample x = {.kind = NT_SAMPLE_KERNEL};
     char name[64];
-    size_t bytes = strcspn(w->at, " ");
-    if (bytes == 0 || bytes >= sizeof name)
-        return word_error("the name of a kernel", w, err);
-    memcpy(name, w->at, bytes);
-    name[bytes] = '\0';
-    next_word(w, w->at + bytes);
-    if (take_number(w, "bytes", &x.bytes, err) != 0 || take_u32(w, "a count", &x.count, err) != 0 ||
+    if (take_name(w, "the name of a kernel", name, sizeof name, err) != 0 ||
+        take_number(w, "bytes", &x.bytes, err) != 0 || take_u32(w, "a count", &x.count, err) != 0 ||
         take_number(w, "the median in us", &x.value_us, err) != 0 ||
         take_number(w, "the low end in us", &x.kernel.low_us, err) != 0 ||
         take_number(w, "the high end in us", &x.kernel.high_us, err) != 0)
@@ -417,7 +417,7 @@ static int read_kernel(struct nt_samples_reader *r, struct words *w, struct nt_e
     return read_crowd(r, w, &x, name, err);
 }
 
-static int read_failed(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_failed(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     struct nt_sample x = {.kind = NT_SAMPLE_FAILED};
     if (take_pair(w, &x, err) != 0)
@@ -428,7 +428,7 @@ static int read_failed(struct nt_samples_reader *r, struct words *w, struct nt_e
     return nt_samples_add(r->samples, x, reason, err);
 }
 
-static int read_resent(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_resent(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     struct nt_sample x = {.kind = NT_SAMPLE_RESENT};
     if (take_pair(w, &x, err) != 0 || take_u32(w, "a number of segments", &x.segments, err) != 0 ||
@@ -437,7 +437,7 @@ static int read_resent(struct nt_samples_reader *r, struct words *w, struct nt_e
     return nt_samples_add(r->samples, x, NULL, err);
 }
 
-static int read_warning(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_warning(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     const char *text = take_text(w, "a text", err);
     if (text == NULL)
@@ -445,18 +445,18 @@ static int read_warning(struct nt_samples_reader *r, struct words *w, struct nt_
     return nt_samples_warn(r->samples, err, "%s", text);
 }
 
-static int read_end(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_end(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
-    struct words was = *w;
+    const char *what = "ok, partial or failed";
+    char name[16];
+    struct nt_text_line was = *w;
     enum nt_status status = NT_STATUS_OK;
-    size_t bytes = strcspn(w->at, " ");
-    for (; status <= NT_STATUS_FAILED; status++)
-        if (strlen(nt_status_name(status)) == bytes &&
-            memcmp(nt_status_name(status), w->at, bytes) == 0)
-            break;
+    if (take_name(w, what, name, sizeof name, err) != 0)
+        return -1;
+    while (status <= NT_STATUS_FAILED && strcmp(nt_status_name(status), name) != 0)
+        status++;
     if (status > NT_STATUS_FAILED)
-        return word_error("ok, partial or failed", &was, err);
-    next_word(w, w->at + bytes);
+        return word_error(what, &was, err);
     was = *w;
     double seconds;
     if (take_number(w, "seconds", &seconds, err) != 0 || take_end(w, err) != 0)
@@ -471,7 +471,7 @@ static int read_end(struct nt_samples_reader *r, struct words *w, struct nt_err 
 
 static const struct {
     const char *key;
-    int (*read)(struct nt_samples_reader *r, struct words *w, struct nt_err *err);
+    int (*read)(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err);
 } lines[] = {
     /* the first HEAD_KEYS may come once */
     {"generator", read_generator}, {"job", read_job},
@@ -492,7 +492,8 @@ static const struct {
     {"warning", read_warning},     {"end", read_end},
 };
 
-static int read_known(struct nt_samples_reader *r, size_t key, struct words *w, struct nt_err *err)
+static int read_known(struct nt_samples_reader *r, size_t key, struct nt_text_line *w,
+                      struct nt_err *err)
 {
     if (r->samples->ended)
         return nt_err_set(err, NT_ERR_INPUT, "expected nothing after \"end\", found \"%s\"",
@@ -506,12 +507,13 @@ static int read_known(struct nt_samples_reader *r, size_t key, struct words *w, 
     return lines[key].read(r, w, err);
 }
 
-static int read_line(void *reader, const char *line, size_t bytes, struct nt_err *err)
+static int read_line(void *reader, struct nt_text_line *line, struct nt_err *err)
 {
     struct nt_samples_reader *r = reader;
-    struct words w = {r->text, r->text + bytes};
+    size_t bytes = (size_t)(line->end - line->at);
+    struct nt_text_line w = {.at = r->text, .end = r->text + bytes};
     if (bytes > 0)
-        memcpy(r->text, line, bytes);
+        memcpy(r->text, line->at, bytes);
     r->text[bytes] = '\0';
     for (const char *c = w.at; c < w.end; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
@@ -525,7 +527,7 @@ static int read_line(void *reader, const char *line, size_t bytes, struct nt_err
         return nt_err_set(err, NT_ERR_INPUT, "expected \"nettopo-samples/1\", found \"%.64s\"",
                           w.at);
     }
-    size_t key = strcspn(w.at, " ");
+    size_t key = word_bytes(&w);
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
         if (strlen(lines[k].key) != key || memcmp(lines[k].key, w.at, key) != 0)
             continue;

@@ -129,10 +129,10 @@ static int read_dense(struct reading *r, const char *at, const char *end)
     return 0;
 }
 
-static int read_line(void *reading, const char *at, size_t bytes, struct nt_err *err)
+static int read_line(void *reading, struct nt_text_line *line, struct nt_err *err)
 {
     struct reading *r = reading;
-    const char *end = at + bytes;
+    const char *at = line->at, *end = line->end;
     r->err = err;
     if (end > at && end[-1] == '\r')
         end--;
