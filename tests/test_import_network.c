@@ -161,6 +161,8 @@ static void wrong_texts_name_their_line(void **state)
         {nt_import_topology_conf, "hello\n", "f:1: expected KEY=VALUE"},
         {nt_import_topology_conf, "SwitchName=\n", "f:1: SwitchName has no value"},
         {nt_import_topology_conf, "SwitchName=s1\n", "f:1: a switch without nodes"},
+        {nt_import_topology_conf, "SwitchName=s1\fNods=a\n", "f:1: unknown key Nods"},
+        {nt_import_topology_conf, "SwitchName=s1 #a\\\nNodes=a\n", "f:1: a switch without nodes"},
         {nt_import_topology_conf, "SwitchName=s1 Node=n1\n", "f:1: unknown key Node"},
         {nt_import_topology_conf, "SwitchName=s/1 Nodes=n1\n", "f:1: switch or block: host name"},
         {nt_import_topology_conf, "\nSwitchName=s1 Nodes=n[1-\n", "f:2: host list"},

@@ -78,6 +78,7 @@ static void what_is_no_route_is_refused_with_line_and_reason(void **state)
         {"a b l\nb a m\na b m\n", "r:3: a b: the route was given before"},
         {"a b\x01 l\n", "r:1: "},
         {"a b l\x80\n", "r:1: expected a link's name"},
+        {"a b l\fm\n", "r:1: expected a link's name"}, /* no blank in a text of our own */
         {"a/b c l\n", "r:1: "},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
