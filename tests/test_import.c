@@ -196,6 +196,7 @@ static void wrong_texts_name_their_line(void **state)
         {osu_latency, "# hosts a b c\n" OSU, "f:1: expected two different"},
         {osu_latency, "# hosts a b\n" OSU, "f:2: no figures"},
         {osu_latency, "# hosts a b\n" OSU "8 x\n", "f:3: expected a figure, found \"x\""},
+        {osu_latency, "# hosts a b\n" OSU "8 #x\n", "f:3: expected a figure, found \"#x\""},
         {osu_latency, "# hosts a b\n" OSU "8 1\n# hosts a c\n" OSU "4 1\n",
          "f:5: the smallest message here has 4 bytes, in blocks before 8"},
         {osu_latency, "# hosts a b\n# OSU MPI Bi-Directional Bandwidth Test\n",

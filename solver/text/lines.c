@@ -12,12 +12,11 @@
 /* Far above any figure, and still a float when its unit has been changed. */
 static const double VALUE_MAX = 1e30;
 
-/* ---- words -------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 static bool is_blank(const struct nt_text_line *line, char c)
 {
-    return c == ' ' || c == '\t' || c == '\r' || (!line->comments && (c == '\f' || c == '\v'));
+    return c == ' ' || c == '\t' || c == '\r' || (!line->own && (c == '\f' || c == '\v'));
 }
 
 bool nt_word_is(struct nt_word word, const char *text)
@@ -39,7 +38,7 @@ bool nt_line_next_word(struct nt_text_line *line, struct nt_word *word)
     while (line->at < line->end && is_blank(line, *line->at))
         line->at++;
     word->at = line->at;
-    if (line->comments && line->at < line->end && *line->at == '#')
+    if (line->own && line->at < line->end && *line->at == '#')
         line->end = line->at;
     while (line->at < line->end && !is_blank(line, *line->at))
         line->at++;
@@ -112,8 +111,7 @@ int nt_line_take_whole(struct nt_text_line *line, const char *what, uint64_t mos
                : nt_line_fail_word(line, what, word, err);
 }
 
-/* ---- a text in memory ---------------------------------------------------------------------------
- */
+/* ---- a text in memory ---- */
 
 int nt_text_begin(struct nt_text *text, const char *file, const char *at, size_t bytes,
                   struct nt_err *err)
@@ -144,8 +142,7 @@ bool nt_text_next_line(struct nt_text *text, struct nt_text_line *line)
     return false;
 }
 
-/* ---- a text in pieces ---------------------------------------------------------------------------
- */
+/* ---- a text in pieces ---- */
 
 void nt_lines_init(struct nt_lines *lines, const char *file, size_t most)
 {
@@ -201,8 +198,7 @@ static int give_line(struct nt_lines *l, const char *line, size_t bytes, nt_line
         nt_err_set(err, NT_ERR_INPUT, "expected a text, found a zero byte");
         return line_error(l, err);
     }
-    struct nt_text_line words = {
-        .number = l->number, .at = line, .end = line + bytes, .comments = true};
+    struct nt_text_line words = {.number = l->number, .at = line, .end = line + bytes, .own = true};
     if (take(to, &words, err) != 0)
         return line_error(l, err);
     l->number++;

@@ -11,8 +11,7 @@
 
 #include "err.h"
 
-/* ---- words -----------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 /* A part of a text; not terminated. */
 struct nt_word {
@@ -31,7 +30,7 @@ struct nt_text_line {
     const char *file; /* NULL: errors get their place from nt_lines_feed and nt_lines_finish */
     size_t number;
     const char *at, *end; /* without its end, "\n" */
-    bool comments;        /* '#' before a word begins a comment, and form feeds are no blanks */
+    bool own; /* of a format of ours: # before a word begins a comment, form feeds are no blanks */
 };
 
 /* Takes the next word, which blanks or tabs surround; false, and no bytes, when there is none. */
@@ -64,8 +63,7 @@ static inline int nt_line_shown(size_t bytes)
     return (int)(bytes < 64 ? bytes : 64);
 }
 
-/* ---- a text in memory -------------------------------------------------------------------------
- */
+/* ---- a text in memory ---- */
 
 struct nt_text {
     const char *file;
@@ -82,8 +80,7 @@ int nt_text_begin(struct nt_text *text, const char *file, const char *at, size_t
  * behind it). */
 bool nt_text_next_line(struct nt_text *text, struct nt_text_line *line);
 
-/* ---- a text in pieces -------------------------------------------------------------------------
- */
+/* ---- a text in pieces ---- */
 
 enum { NT_LINES_FILE_BYTES = 256, NT_LINE_MAX = 1 << 20 /* bytes, where a text has no less */ };
 
