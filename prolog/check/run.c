@@ -108,7 +108,7 @@ int nt_check_run(const struct nt_check_run *run, char *output, size_t room, stru
         return nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
     }
     read_output(pipe_fd[0], until, output, room);
-    close(pipe_fd[0]);
     bool ended = reap(pid, until, &status);
+    close(pipe_fd[0]); /* before, what still writes would end by that */
     return describe(run, ended, status, err);
 }
