@@ -465,54 +465,6 @@ static void test_never_together(void **state)
     nt_network_destroy(n);
 }
 
-/* Jobs of three parts of a cluster, which share no pair: what of each is usual, not its own clocks,
- * says what a latency is of. */
-static void test_parts(void **state)
-{
-    static const double off[] = {0, 0.1, -0.1};
-    struct nt_network *n = made_machine("tree:8x8");
-    (void)state;
-    for (uint64_t seed = 1; seed <= 5; seed++) {
-        struct planted_jobs p = {
-            .network = n, .noise = {.sd = 0.02, .seed = seed}, .offset_sd = 0.01};
-        struct nt_evidence e;
-        struct nt_switch_naming naming = {0};
-        struct nt_cluster_map *c = NULL;
-        struct nt_err err = {0};
-        struct nt_rng rng;
-        uint32_t host[16], parent[HOSTS];
-        nt_rng_init(&rng, seed);
-        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
-        for (uint32_t j = 0; j < 120; j++) { /* of four leaves, of two, of two */
-            uint32_t part = j % 4 < 2 ? 0 : j % 4 - 1, from = part == 0 ? 0 : 16 * (part + 1);
-            size_t had = e.entries, hosts = planted_hosts(&rng, part == 0 ? 32 : 16, 16, host);
-            for (size_t k = 0; k < hosts; k++)
-                host[k] += from;
-            planted_job(&p, &e, PLANTED_START_S + j, j + 1, j % 3, host, hosts);
-            for (; had < e.entries; had++) {
-                e.entry[had].lowest_us *= (float)exp(off[part]);
-                e.entry[had].mean_us *= (float)exp(off[part]);
-            }
-        }
-        if (nt_cluster_map_create(&e, &naming, &naming, &c, &err) < 0)
-            fail_msg("%s", err.text);
-        assert_int_equal(c->classes, 2);
-        assert_int_equal(c->moves, 0);
-        memset(parent, 0xff, sizeof parent);
-        for (size_t k = 0; k < c->model->links; k++)
-            if (c->model->link[k].a < c->model->hosts)
-                parent[c->model->link[k].a] = c->model->link[k].b;
-        for (uint32_t a = 0; a < HOSTS; a++)
-            for (uint32_t b = 0; b < a; b++)
-                if ((parent[a] == parent[b]) != (a / 8 == b / 8))
-                    fail_msg("seed %u: hosts %u and %u", (unsigned)seed, a, b);
-        nt_cluster_map_destroy(c);
-        nt_switch_naming_fini(&naming);
-        nt_evidence_fini(&e);
-    }
-    nt_network_destroy(n);
-}
-
 static void test_too_little(void **state)
 {
     struct nt_evidence e;
@@ -534,6 +486,6 @@ int main(void)
         cmocka_unit_test(test_unanchored),     cmocka_unit_test(test_slow_link),
         cmocka_unit_test(test_slow_by_a_tier), cmocka_unit_test(test_slow_after_one_job),
         cmocka_unit_test(test_same_jobs),      cmocka_unit_test(test_never_together),
-        cmocka_unit_test(test_parts),          cmocka_unit_test(test_too_little)};
+        cmocka_unit_test(test_too_little)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

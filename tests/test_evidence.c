@@ -123,38 +123,13 @@ static void test_alone(void **state)
     }
     assert_int_equal(nt_evidence_align(&e, &err), 0);
     assert_true(isnan(e.job[2].offset_ln));
-    assert_true(e.job[0].part == 0 && e.job[1].part == 0 && e.job[2].part == 0);
     assert_float_equal(e.job[1].offset_ln - e.job[0].offset_ln, log(2), 1e-4);
-    nt_evidence_fini(&e);
-}
-
-/* Jobs 0 and 1 share a pair, 2 to 4 two others: more entries, so that they are part 0. */
-static void test_parts(void **state)
-{
-    static const double factor[] = {2, 1, 10, 30, 20};
-    struct nt_evidence e;
-    struct nt_err err;
-    (void)state;
-    assert_int_equal(nt_evidence_init(&e, 6, &err), 0);
-    for (uint32_t j = 0; j < 5; j++) {
-        assert_int_equal(nt_evidence_add_job(&e, j, j, 0, NULL, &err), 0);
-        uint32_t a = j < 2 ? 0 : 2, more = j < 2 ? 1 : 2;
-        for (uint32_t k = 1; k <= more; k++)
-            assert_int_equal(nt_evidence_note(&e, j, a, a + k, factor[j], &err), 0);
-    }
-    assert_int_equal(nt_evidence_align(&e, &err), 0);
-    for (uint32_t j = 0; j < 5; j++) { /* each part has its own middle */
-        assert_int_equal(e.job[j].part, j < 2);
-        double middle = j < 2 ? log(2) / 2 : log(20);
-        assert_float_equal(e.job[j].offset_ln, (float)(log(factor[j]) - middle), 1e-4);
-    }
     nt_evidence_fini(&e);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_bounds),
-                                       cmocka_unit_test(test_folds), cmocka_unit_test(test_aligns),
-                                       cmocka_unit_test(test_alone)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bounds), cmocka_unit_test(test_folds),
+                                       cmocka_unit_test(test_aligns), cmocka_unit_test(test_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,19 +35,18 @@ static double noise_of(const struct nt_evidence *e, float *off)
     return n < PAIRS_LEAST ? 0 : (double)nt_stats_median(off, n) / (NT_MEDIAN_OF_SD * sqrt(2));
 }
 
-/* The medians of pairs that were read in several jobs, those of part 0 or of all, evenly. */
-static size_t middles_of(const struct nt_evidence *e, bool all, double noise, double *value,
-                         float *scratch)
+/* The medians of pairs that were read in several jobs, evenly over all. */
+static size_t middles_of(const struct nt_evidence *e, double noise, double *value, float *scratch)
 {
     size_t pairs = 0, n = 0, seen = 0;
     for (size_t k = 0, end; k < e->entries; k = end) {
         end = nt_evidence_next_pair(e, k);
-        pairs += end - k > 1 && (all || e->job[e->entry[k].job].part == 0);
+        pairs += end - k > 1;
     }
     size_t step = pairs / PAIRS_MOST + 1;
     for (size_t k = 0, end; k < e->entries; k = end) {
         end = nt_evidence_next_pair(e, k);
-        if (end - k < 2 || !(all || e->job[e->entry[k].job].part == 0) || seen++ % step != 0)
+        if (end - k < 2 || seen++ % step != 0)
             continue;
         for (size_t i = k; i < end; i++)
             scratch[i - k] = e->entry[i].ln;
@@ -68,9 +67,7 @@ int nt_cluster_tiers_classes(const struct nt_evidence *e, struct nt_classes *out
     if (nt_arena_check(&memory, err) < 0)
         return -1;
     double noise = fmax(noise_of(e, scratch), NOISE_LEAST);
-    size_t n = middles_of(e, false, noise, value, scratch);
-    if (n < PAIRS_LEAST) /* jobs of a young fleet */
-        n = middles_of(e, true, noise, value, scratch);
+    size_t n = middles_of(e, noise, value, scratch);
     if (n < PAIRS_LEAST)
         return nt_err_set(err, NT_ERR_INPUT,
                           "only %zu pairs of hosts were measured in two jobs, at least %d are "

@@ -24,7 +24,6 @@ struct nt_evidence_job {
     uint64_t id;     /* tells apart jobs of one time: any number that does not change */
     uint32_t user;   /* whose it was */
     float offset_ln; /* its latencies are exp(that) times the usual; NaN: not known */
-    uint32_t part;   /* jobs of one part share pairs, with each other or over others; 0: the most */
 };
 
 struct nt_evidence_entry {
@@ -70,9 +69,8 @@ size_t nt_evidence_next_pair(const struct nt_evidence *evidence, size_t from);
 /* Estimates the jobs' offsets from the pairs that they share, and sets ln. Jobs differ by a factor
  * (clocks of processors, load): the median over the pairs that a job shares with others of its own
  * latency over the median of all, in turns until nothing moves, so that few pairs that changed or
- * were disturbed move none. Of each part the middle job has offset 0: what parts differ by their
- * pairs do not say. A job that shares no pair has NaN, is of no part but 0, and its latencies count
- * as they are. Sorts. */
+ * were disturbed move none. The middle job has offset 0; one that shares no pair has NaN, and its
+ * latencies count as they are. Sorts. */
 int nt_evidence_align(struct nt_evidence *evidence, struct nt_err *err);
 
 #endif

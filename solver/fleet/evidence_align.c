@@ -33,7 +33,7 @@ static int shared_init(const struct nt_evidence *e, struct shared *s, struct nt_
     s->job_from = nt_arena_array(memory, e->jobs + 2, sizeof *s->job_from);
     s->pair_ln = nt_arena_array(memory, e->entries + 1, sizeof *s->pair_ln);
     s->offset = nt_arena_array(memory, e->jobs + 1, sizeof *s->offset);
-    s->scratch = nt_arena_array(memory, e->entries + e->jobs + 1, sizeof *s->scratch);
+    s->scratch = nt_arena_array(memory, e->entries + 1, sizeof *s->scratch);
     if (nt_arena_check(memory, err) < 0)
         return -1;
     for (size_t k = 0, end; k < e->entries; k = end) {
@@ -66,8 +66,6 @@ struct queue {
     size_t count;
     uint32_t *known; /* of each job: pairs that it shares with those */
     bool *waits;     /* or was estimated */
-    uint32_t *part;  /* of each job */
-    uint32_t parts;
 };
 
 static size_t shared_of(const struct shared *s, size_t job)
@@ -78,7 +76,6 @@ static size_t shared_of(const struct shared *s, size_t job)
 static void enqueue(struct queue *q, size_t job)
 {
     q->waits[job] = true;
-    q->part[job] = q->parts - 1;
     q->at[q->count++] = (uint32_t)job;
 }
 
@@ -122,43 +119,22 @@ static size_t next_best(const struct nt_evidence *e, const struct shared *s, con
     return best;
 }
 
-/* The part of which most entries are is 0. */
-static int number_parts(struct nt_evidence *e, const struct shared *s, const struct queue *q,
-                        struct nt_arena *memory, struct nt_err *err)
-{
-    size_t *entries = nt_arena_array(memory, q->parts + 1, sizeof *entries);
-    uint32_t most = 0;
-    if (nt_arena_check(memory, err) < 0)
-        return -1;
-    for (size_t j = 0; j < e->jobs; j++)
-        entries[q->part[j]] += shared_of(s, j);
-    for (uint32_t p = 1; p < q->parts; p++)
-        most = entries[p] > entries[most] ? p : most;
-    for (size_t j = 0; j < e->jobs; j++) {
-        uint32_t part = shared_of(s, j) > 0 ? q->part[j] : most;
-        e->job[j].part = part == most ? 0 : part == 0 ? most : part;
-    }
-    return 0;
-}
-
-static int estimate_jobs(struct nt_evidence *e, struct shared *s, struct nt_arena *memory,
+static int estimate_jobs(const struct nt_evidence *e, struct shared *s, struct nt_arena *memory,
                          struct nt_err *err)
 {
     struct queue q = {.at = nt_arena_array(memory, e->jobs + 1, sizeof *q.at),
                       .known = nt_arena_array(memory, e->jobs + 1, sizeof *q.known),
-                      .waits = nt_arena_array(memory, e->jobs + 1, sizeof *q.waits),
-                      .part = nt_arena_array(memory, e->jobs + 1, sizeof *q.part)};
+                      .waits = nt_arena_array(memory, e->jobs + 1, sizeof *q.waits)};
     if (nt_arena_check(memory, err) < 0)
         return -1;
     for (size_t k = 0; k < e->entries; k++)
         s->pair_ln[k] = NAN;
     for (size_t done = 0;;) {
         size_t best = done < q.count ? SIZE_MAX : next_best(e, s, &q);
-        if (best != SIZE_MAX) {
-            q.parts += q.known[best] == 0;
+        if (best != SIZE_MAX)
             enqueue(&q, best);
-        } else if (done == q.count)
-            return number_parts(e, s, &q, memory, err);
+        else if (done == q.count)
+            return 0;
         estimate_job(e, s, &q, q.at[done++]);
     }
 }
@@ -198,36 +174,16 @@ static float settle_jobs(const struct nt_evidence *e, struct shared *s)
     return most;
 }
 
-struct placed {
-    uint32_t part, job;
-};
-
-static int compare_parts(const void *x, const void *y)
+/* What all jobs have in common is of the cluster. */
+static void centre(const struct nt_evidence *e, struct shared *s, float *values)
 {
-    const struct placed *p = x, *q = y;
-    return (p->part > q->part) - (p->part < q->part);
-}
-
-/* What all jobs of a part have in common is of the cluster. */
-static int centre(const struct nt_evidence *e, struct shared *s, struct nt_arena *memory,
-                  struct nt_err *err)
-{
-    struct placed *placed = nt_arena_array(memory, e->jobs + 1, sizeof *placed);
     size_t n = 0;
-    if (nt_arena_check(memory, err) < 0)
-        return -1;
     for (size_t j = 0; j < e->jobs; j++)
-        if (shared_of(s, j) > 0)
-            placed[n++] = (struct placed){e->job[j].part, (uint32_t)j};
-    qsort(placed, n, sizeof *placed, compare_parts);
-    for (size_t k = 0, end; k < n; k = end) {
-        for (end = k; end < n && placed[end].part == placed[k].part; end++)
-            s->scratch[end - k] = s->offset[placed[end].job];
-        float middle = nt_stats_quantile(s->scratch, end - k, 0.5);
-        for (size_t i = k; i < end; i++)
-            s->offset[placed[i].job] -= middle;
-    }
-    return 0;
+        if (s->job_from[j + 1] > s->job_from[j])
+            values[n++] = s->offset[j];
+    float middle = n > 0 ? nt_stats_quantile(values, n, 0.5) : 0;
+    for (size_t j = 0; j < e->jobs; j++)
+        s->offset[j] -= s->job_from[j + 1] > s->job_from[j] ? middle : 0;
 }
 
 int nt_evidence_align(struct nt_evidence *e, struct nt_err *err)
@@ -236,6 +192,7 @@ int nt_evidence_align(struct nt_evidence *e, struct nt_err *err)
     struct shared s = {0};
     if (nt_evidence_sort(e, err) < 0)
         return -1;
+    float *values = nt_arena_array(&memory, e->jobs + 1, sizeof *values);
     if (shared_init(e, &s, &memory, err) < 0 || estimate_jobs(e, &s, &memory, err) < 0)
         return -1;
     for (unsigned turn = 0; turn < TURNS_MAX; turn++) {
@@ -243,8 +200,7 @@ int nt_evidence_align(struct nt_evidence *e, struct nt_err *err)
         if (settle_jobs(e, &s) < STILL)
             break;
     }
-    if (centre(e, &s, &memory, err) < 0)
-        return -1;
+    centre(e, &s, values);
     for (size_t j = 0; j < e->jobs; j++)
         e->job[j].offset_ln = s.job_from[j + 1] > s.job_from[j] ? s.offset[j] : NAN;
     for (size_t k = 0; k < e->entries; k++)
