@@ -109,6 +109,6 @@ int nt_check_run(const struct nt_check_run *run, char *output, size_t room, stru
     }
     read_output(pipe_fd[0], until, output, room);
     bool ended = reap(pid, until, &status);
-    close(pipe_fd[0]); /* before, what still writes would end by that */
+    close(pipe_fd[0]); /* not before: what still writes would end by it */
     return describe(run, ended, status, err);
 }
