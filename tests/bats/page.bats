@@ -10,18 +10,18 @@ has_chromium() { command -v chromium >/dev/null || command -v chromium-browser >
 
 setup_file() {
     has_chromium || return 0
-    export BROWSER=$BATS_FILE_TMPDIR/browser
-    timeout 900 "$ROOT/tests/browser" --keep "$BROWSER" >"$BROWSER.said" 2>&1 3>&- 4>&- </dev/null &
-    echo $! >"$BROWSER.pid"
-    wait_until 60 grep ready "$BROWSER.said"
+    export KEPT_BROWSER=$BATS_FILE_TMPDIR/browser
+    timeout 900 "$ROOT/tests/browser" --keep "$KEPT_BROWSER" >"$KEPT_BROWSER.said" 2>&1 3>&- 4>&- </dev/null &
+    echo $! >"$KEPT_BROWSER.pid"
+    wait_until 60 grep ready "$KEPT_BROWSER.said"
 }
 
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
 teardown_file() {
     local pid
-    [ -n "${BROWSER-}" ] || return 0
-    pid=$(cat "$BROWSER.pid")
+    [ -n "${KEPT_BROWSER-}" ] || return 0
+    pid=$(cat "$KEPT_BROWSER.pid")
     kill "$pid" || true
     wait_until 30 is_gone "$pid"
 }
