@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's topology.conf and topology.yaml as texts in which one topology is replaced: what is not
- * of it stays, to the byte, so that its blanks and comments are lines' too, which lines.h drops.
+ * of it stays, to the byte: blank lines and blanks at their ends, too, which lines.h drops.
  * Tests: bats/fleet.bats. */
 #ifndef NT_TOPOLOGY_TEXT_H
 #define NT_TOPOLOGY_TEXT_H

@@ -76,8 +76,8 @@ struct nt_text {
 int nt_text_begin(struct nt_text *text, const char *file, const char *at, size_t bytes,
                   struct nt_err *err);
 
-/* The next line that is not blank, without comments; false at the end of the text (line then stands
- * behind it). */
+/* The next line that is not blank, without blanks at its end; false at the end of the text (line
+ * then stands behind it). */
 bool nt_text_next_line(struct nt_text *text, struct nt_text_line *line);
 
 /* ---- a text in pieces ---- */

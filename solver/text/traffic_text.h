@@ -3,8 +3,7 @@
  *
  * Sparse: "RANK RANK BYTES" a line. Dense: comma separated, row i column j is what rank i sends to
  * rank j; as many rows as columns. '#' begins a comment line in both; the first line with a comma
- * makes it dense. Ranks count from 0. Words end at
- * commas too, hence not by lines.h.
+ * makes it dense. Ranks count from 0. Words end at commas too, hence not by lines.h's words.
  * Tests: test_launch.c. */
 #ifndef NT_TRAFFIC_TEXT_H
 #define NT_TRAFFIC_TEXT_H
