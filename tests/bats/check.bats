@@ -22,11 +22,9 @@ setup_file() {
     munged --force --foreground --socket="$node/munge/socket" --key-file="$node/munge/key" \
         --pid-file="$node/munge/pid" --log-file="$node/munge/log" --seed-file="$node/munge/seed" \
         </dev/null >"$node/munge/out" 2>&1 3>&- 4>&- &
-    echo $! >"$node/munged"
-    tail --pid=$! -f /dev/null & # to know when it dies
-    watch=$!
-    until [ -S "$node/munge/socket" ] || ! kill -0 "$watch" 2>/dev/null; do read -rt 0.02 <> <(:) || :; done
-    kill "$watch" 2>/dev/null || :
+    munged=$!
+    echo $munged >"$node/munged"
+    until [ -S "$node/munge/socket" ] || ! readlink "/proc/$munged/exe" >/dev/null; do read -rt 0.02 <> <(:) || :; done
 }
 
 teardown_file() {

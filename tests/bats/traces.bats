@@ -90,11 +90,12 @@ stop_probe() {
     return 1
 }
 
-# The first one holds up the others. A sweep that was over before we came is no harm: another job.
+# The first one holds up the others, until the budget is over: long, for a look on a busy machine. A
+# sweep that was over before we came is no harm: another job.
 hold_a_sweep() {
     local host
     for _ in 1 2 3 4 5; do
-        submit_recording --nettopo=standard,budget=9 -N4
+        submit_recording --nettopo=standard,budget=20 -N4
         if (wait_until 3 stop_probe n1) && [ -n "$(probes_of n1)" ]; then
             for host in n2 n3 n4; do wait_until 3 stop_probe $host || return; done
             return
