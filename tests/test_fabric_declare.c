@@ -59,6 +59,21 @@ static void a_host_named_twice_has_two_rails(void **state)
     free(fab);
 }
 
+static void two_links_can_be_one_cable(void **state)
+{
+    (void)state;
+    struct nt_fab *fab = calloc(1, sizeof *fab);
+    assert_int_equal(parse("host n a 1 1\nlink a s 1 1\nlink s b 1 1\nlink c s 1 1\n"
+                           "share a b s\nshare b c s\n",
+                           fab, NULL),
+                     0);
+    static const int queue[] = {0, 1, 2, 3, 3, 2, 2, 3};
+    assert_int_equal(fab->link_count, 8);
+    for (int l = 0; l < 8; l++)
+        assert_int_equal(fab->links[l].queue, queue[l]);
+    free(fab);
+}
+
 static void a_bad_text_is_refused_with_its_line(void **state)
 {
     (void)state;
@@ -67,7 +82,10 @@ static void a_bad_text_is_refused_with_its_line(void **state)
     } table[] = {
         {"", "f: expected at least one host"},
         {"link s1 s2 1 1\n", "expected at least one host"},
-        {"\nnode a s 1 1\n", "f:2: expected host or link, found \"node\""},
+        {"\nnode a s 1 1\n", "f:2: expected host, link or share, found \"node\""},
+        {"link a s 1 1\nshare a s\n", "f:2: expected share SWITCH SWITCH SWITCH, found 3 words"},
+        {"link a s 1 1\nshare a b s\n", "f:2: expected a link from \"b\" to \"s\" above"},
+        {"share a b s\nlink a s 1 1\n", "f:1: expected a link from \"a\" to \"s\" above"},
         {"host a s 1\n", "f:1: expected host NAME SWITCH"},
         {"host a s 1 1 1 1\n", "found 7 words"},
         {"host a s 1 1 1 1 1 1\n", "found 7 words"},
@@ -148,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_becomes_its_graph),
         cmocka_unit_test(a_host_named_twice_has_two_rails),
+        cmocka_unit_test(two_links_can_be_one_cable),
         cmocka_unit_test(a_bad_text_is_refused_with_its_line),
         cmocka_unit_test(every_bound_holds),
         cmocka_unit_test(names_sort_as_people_count),

@@ -108,11 +108,17 @@ static int get_port(const struct place *place, struct nt_fab *fab, const char *n
     return node;
 }
 
-static int parse_line(const struct place *place, struct nt_fab *fab, char **words, int count)
+static void add_link(struct nt_fab *fab, int from, int to, int64_t latency_ns, double rate_mbit)
+{
+    int l = fab->link_count++;
+    fab->links[l] = (struct nt_fab_link){
+        .from = from, .to = to, .latency_ns = latency_ns, .rate_mbit = rate_mbit, .queue = l};
+}
+
+/* host and link */
+static int parse_link(const struct place *place, struct nt_fab *fab, char **words, int count)
 {
     bool host = strcmp(words[0], "host") == 0;
-    if (!host && strcmp(words[0], "link") != 0)
-        return REFUSE(place, "expected host or link, found \"%s\"", words[0]);
     if (count < 5 || count > 6)
         return REFUSE(place, "expected %s LATENCY_US RATE_MBIT [BACK_RATE_MBIT], found %d words",
                       host ? "host NAME SWITCH" : "link SWITCH SWITCH", count);
@@ -135,11 +141,45 @@ static int parse_line(const struct place *place, struct nt_fab *fab, char **word
     if (fab->link_count + 2 > NT_FAB_LINKS_MAX)
         return REFUSE(place, "more than %d links", NT_FAB_LINKS_MAX / 2);
     int64_t latency_ns = (int64_t)(latency_us * 1e3 + 0.5);
-    fab->links[fab->link_count++] =
-        (struct nt_fab_link){.from = from, .to = to, .latency_ns = latency_ns, .rate_mbit = rate};
-    fab->links[fab->link_count++] =
-        (struct nt_fab_link){.from = to, .to = from, .latency_ns = latency_ns, .rate_mbit = back};
+    add_link(fab, from, to, latency_ns, rate);
+    add_link(fab, to, from, latency_ns, back);
     return 0;
+}
+
+/* The first link declared between the two switches, from a to b; -1: none. */
+static int find_link(const struct nt_fab *fab, const char *a, const char *b)
+{
+    for (int l = 0; l < fab->link_count; l++)
+        if (strcmp(fab->nodes[fab->links[l].from].name, a) == 0 &&
+            strcmp(fab->nodes[fab->links[l].to].name, b) == 0)
+            return l;
+    return -1;
+}
+
+static int parse_share(const struct place *place, struct nt_fab *fab, char **words, int count)
+{
+    if (count != 4)
+        return REFUSE(place, "expected share SWITCH SWITCH SWITCH, found %d words", count);
+    for (int k = 1; k < 3; k++)
+        if (find_link(fab, words[k], words[3]) < 0)
+            return REFUSE(place, "expected a link from \"%s\" to \"%s\" above", words[k], words[3]);
+    for (int way = 0; way < 2; way++) {
+        int one =
+            way == 0 ? find_link(fab, words[1], words[3]) : find_link(fab, words[3], words[1]);
+        int two =
+            way == 0 ? find_link(fab, words[2], words[3]) : find_link(fab, words[3], words[2]);
+        fab->links[two].queue = fab->links[one].queue;
+    }
+    return 0;
+}
+
+static int parse_line(const struct place *place, struct nt_fab *fab, char **words, int count)
+{
+    if (strcmp(words[0], "share") == 0)
+        return parse_share(place, fab, words, count);
+    if (strcmp(words[0], "host") != 0 && strcmp(words[0], "link") != 0)
+        return REFUSE(place, "expected host, link or share, found \"%s\"", words[0]);
+    return parse_link(place, fab, words, count);
 }
 
 /* Cuts the line into words in place; a word too many counts, so that the caller sees it. */

@@ -3,10 +3,13 @@
  *
  *     host NAME SWITCH LATENCY_US RATE_MBIT [BACK_RATE_MBIT]
  *     link SWITCH SWITCH LATENCY_US RATE_MBIT [BACK_RATE_MBIT]
+ *     share SWITCH SWITCH SWITCH
  *
  * RATE counts from the first name to the second, BACK_RATE the other way (absent: the same).
  * A host that is named twice has two rails: its second line is device fab1 on a network of its
- * own. '#' starts a comment. Knows nothing of devices, time and namespaces. */
+ * own. share: the links of the first two switches to the third are one cable, with one queue each
+ * way; both were declared above. '#' starts a comment. Knows nothing of devices, time and
+ * namespaces. */
 #ifndef NT_FAB_DECLARE_H
 #define NT_FAB_DECLARE_H
 
@@ -36,6 +39,7 @@ struct nt_fab_link {
     int from, to; /* nodes */
     int64_t latency_ns;
     double rate_mbit;
+    int queue;   /* in which frames wait for its sender; of a link of its own its index */
     double loss; /* share of the frames, 0 to 1; 0 as declared */
     bool down;   /* false as declared */
 };

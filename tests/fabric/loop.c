@@ -39,7 +39,7 @@ struct loop {
     int control;
     int64_t spin_ns;
     unsigned short dice[3];            /* what lossy links lose; erand48's state */
-    int64_t free_ns[NT_FAB_LINKS_MAX]; /* of each link's sender */
+    int64_t free_ns[NT_FAB_LINKS_MAX]; /* of each queue's sender */
     struct nt_fab_heap heap;
     struct frame *unused;
     size_t frame_count;
@@ -101,7 +101,8 @@ static void forward(struct loop *loop, struct frame *frame, int64_t at_ns)
         return;
     }
     frame->node = link->to;
-    int64_t out = nt_fab_link_pass(link, &loop->free_ns[l], at_ns, frame->bytes + FRAMING_BYTES);
+    int64_t out =
+        nt_fab_link_pass(link, &loop->free_ns[link->queue], at_ns, frame->bytes + FRAMING_BYTES);
     if (nt_fab_heap_push(&loop->heap, out, frame) != 0) {
         loop->counts->dropped++;
         give_back(loop, frame);
