@@ -224,6 +224,8 @@ static int judge_model(struct nt_work *w, bool few, struct nt_model **model, str
     if (nt_model_latencies(*model, &p, err) < 0)
         return -1;
     int status = nt_misfit(w, p, &misfit, err);
+    if (status == 0)
+        status = nt_shortcuts_find(w, p, &(*model)->shortcuts, err);
     if (status == 0 && direct_is_plausible(w, *model, misfit)) {
         status = tree_score(w, *model, p, &tree, err);
         if (status == 0)

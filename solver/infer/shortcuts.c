@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "memory.h"
+#include "stats.h"
 #include "switch_support.h"
 
 #define BY_CHANCE 0.5    /* support of groups of switches where no tree fits */
@@ -11,7 +13,45 @@
 #define COVERED 0.8      /* of the hosts are on switches that are sure */
 #define EQUAL_SHARE 0.2  /* lengths that differ by less, or by so many */
 #define EQUAL_ERRORS 4.0 /*   standard errors, are equal */
+#define SKEWED 0.15      /* of the readings between groups: more has a reason */
+#define SKEW_ERRORS 2.5  /* and by so many standard errors */
+/* Standard error of the skew of n normal readings, times sqrt(n): by the covariances of quantiles,
+ * the tenth and the ninth of which are 2.563 sd apart */
+#define SKEW_ERROR 1.04
+enum { SKEW_HOSTS = 256, SKEW_PAIRS_MIN = 20 };
 enum { LEAVES_MIN = 3, HUB_MIN = 3, LEAF_MIN = 2 };
+
+/* Skewness of the quantiles (Bowley 1901; Hinkley 1975 for the tenth): 0 of what is symmetric,
+ * below it where the low ones are far. r: n values, reordered. */
+static double quantile_skew(float *r, size_t n)
+{
+    double low = (double)nt_stats_quantile(r, n, 0.1), high = (double)nt_stats_quantile(r, n, 0.9);
+    double middle = (double)nt_stats_quantile(r, n, 0.5);
+    return high > low ? (high + low - 2 * middle) / (high - low) : 0;
+}
+
+int nt_shortcuts_find(const struct nt_work *w, const struct nt_matrix *modelled, bool *found,
+                      struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t step = w->n / SKEW_HOSTS + 1, hosts = w->n / step, count = 0;
+    float *r = nt_arena_array(&memory, hosts * hosts / 2 + 1, sizeof *r);
+    *found = false;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t i = 1; i < hosts; i++)
+        for (size_t j = 0; j < i; j++) {
+            size_t a = i * step, b = j * step;
+            float v = w->d[a * w->n + b], p = nt_matrix_get(modelled, w->host[a], w->host[b]);
+            if (w->group[a] != w->group[b] && v == v && p == p)
+                r[count++] = (v - p) / p;
+        }
+    if (count < SKEW_PAIRS_MIN)
+        return 0;
+    double skew = quantile_skew(r, count);
+    *found = skew < -SKEWED && skew * sqrt((double)count) < -SKEW_ERRORS * SKEW_ERROR;
+    return 0;
+}
 
 static bool is_switch(const struct nt_model *m, uint32_t v)
 {
@@ -130,6 +170,8 @@ void nt_shortcuts_doubt(struct nt_model *model)
             limit(model, 1, NOT_SURE);
         }
     } else {
+        if (model->shortcuts)
+            limit(model, is_hierarchy(model) ? 2 : 1, NOT_SURE);
         limit(model, 1, NOT_SURE + fmax(model->confidence - UNLIKELY, 0));
     }
     doubt_hubs(model);

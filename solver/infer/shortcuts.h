@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a tree may state of a network that has links besides it, as dragonflies do.
- * Tests: test_infer_direct.c. */
+ * Tests: test_infer_direct.c, test_shortcuts.c. */
 #ifndef NT_INFER_SHORTCUTS_H
 #define NT_INFER_SHORTCUTS_H
 
-#include "model.h"
+#include "work.h"
+
+/* Whether pairs of different switches are often nearer than the tree has them: in a tree those
+ * between two groups have one distance and noise, which is no longer below the middle than above,
+ * while links besides the tree make some of them shorter. modelled: the latencies of the tree.
+ * Needs its groups in w. */
+int nt_shortcuts_find(const struct nt_work *w, const struct nt_matrix *modelled, bool *found,
+                      struct nt_err *err);
 
 /* Lowers the probabilities of links between switches to what they are worth, and with them the
  * confidence.
@@ -13,7 +20,7 @@
  * dragonfly a router is as near to one of another group as to its own. Where the hosts on one
  * switch are sure nevertheless, on three switches or more, it is a hierarchy with shortcuts: the
  * family is tree, and model->shortcuts is set; leaves whose hosts are not equally far are not sure
- * then. Else no group is.
+ * then. Else no group is. Where model->shortcuts is set already the same holds of what is sure.
  *
  * Where the shape of the whole is hardly more likely right than wrong, no group is sure.
  *

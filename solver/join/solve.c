@@ -198,9 +198,9 @@ static int warn_of_shortcuts(struct nt_map *map, struct nt_err *err)
     if (!map->model->shortcuts)
         return 0;
     return nt_map_warn(map, err,
-                       "the latencies are not those of a tree: which hosts are on one switch is "
-                       "known, groups of switches are not, and there may be links between "
-                       "switches besides those stated (dragonfly)");
+                       "the latencies are not those of a tree: there may be links between "
+                       "switches besides those stated (dragonfly), and what has no support of 0.9 "
+                       "may be a group that such links bring near each other");
 }
 
 /* A line of switches with one host each and hosts linked in a line measure the same. */

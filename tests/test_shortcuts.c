@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hosts anywhere in a dragonfly, few of each group: those of two groups with a link between their
+ * routers are nearer than others, which makes groups of a tree that are no places. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "infer.h"
+#include "measure.h"
+#include "network.h"
+#include "rng.h"
+#include "shortcuts.h"
+
+enum { SEEDS = 12, HOSTS = 24 };
+
+/* What is inferred from hosts drawn from a network, with 5 % of noise. */
+static struct nt_model *infer_some(const char *topology, uint64_t seed)
+{
+    struct nt_spec spec;
+    struct nt_network *net;
+    struct nt_matrix *all, *some;
+    struct nt_model *model;
+    struct nt_rng rng;
+    struct nt_err err;
+    struct nt_measure_noise noise = {.sd = 0.05, .seed = seed};
+    uint32_t host[512];
+    assert_int_equal(nt_spec_parse(topology, &spec, &err), 0);
+    assert_int_equal(nt_network_build(&spec, NULL, &net, &err), 0);
+    assert_true(net->hosts <= sizeof host / sizeof *host);
+    assert_int_equal(nt_measure_latencies(net, &noise, &all, &err), 0);
+    nt_rng_init(&rng, seed);
+    for (uint32_t k = 0; k < net->hosts; k++)
+        host[k] = k;
+    nt_rng_shuffle(&rng, host, net->hosts);
+    assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &some, &err), 0);
+    for (size_t a = 0; a < HOSTS; a++)
+        for (size_t b = 0; b < HOSTS; b++)
+            nt_matrix_set(some, a, b, nt_matrix_get(all, host[a], host[b]));
+    assert_int_equal(nt_infer_latency(some, NULL, 1, &model, &err), 0);
+    nt_matrix_destroy(all);
+    nt_matrix_destroy(some);
+    nt_network_destroy(net);
+    return model;
+}
+
+static size_t sure_groups(const struct nt_model *m)
+{
+    size_t sure = 0;
+    for (size_t k = 0; k < m->links; k++)
+        sure +=
+            m->link[k].a >= m->hosts && m->link[k].b >= m->hosts && m->link[k].probability >= 0.9;
+    return sure;
+}
+
+static void test_no_group_is_sure_beside_shortcuts(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct nt_model *m = infer_some("dragonfly:9x8x4", seed);
+        assert_true(m->shortcuts);
+        assert_int_equal(sure_groups(m), 0);
+        nt_model_destroy(m);
+    }
+}
+
+static void test_trees_have_none(void **state)
+{
+    static const char *const trees[] = {"tree:6x6", "tree:3x4x4", "star:24"};
+    size_t sure = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        for (size_t k = 0; k < sizeof trees / sizeof *trees; k++) {
+            struct nt_model *m = infer_some(trees[k], seed);
+            assert_false(m->shortcuts);
+            sure += sure_groups(m);
+            nt_model_destroy(m);
+        }
+    assert_true(sure >= SEEDS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_group_is_sure_beside_shortcuts),
+        cmocka_unit_test(test_trees_have_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
