@@ -13,8 +13,8 @@
 #define COVERED 0.8      /* of the hosts are on switches that are sure */
 #define EQUAL_SHARE 0.2  /* lengths that differ by less, or by so many */
 #define EQUAL_ERRORS 4.0 /*   standard errors, are equal */
-#define SKEWED 0.15      /* of the readings between groups: more has a reason */
-#define SKEW_ERRORS 2.5  /* and by so many standard errors */
+#define SKEWED 0.2       /* of the readings between groups: more has a reason */
+#define SKEW_ERRORS 3    /* and by so many standard errors */
 /* Standard error of the skew of n normal readings, times sqrt(n): by the covariances of quantiles,
  * the tenth and the ninth of which are 2.563 sd apart */
 #define SKEW_ERROR 1.04
