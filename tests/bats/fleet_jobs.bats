@@ -91,11 +91,11 @@ switches() {
     wait_until 20 bash -c "cd / && '$ROOT/tests/cluster/cluster' exec scontrol show topology | grep -Eq '$1'"
 }
 
-# learned FORMAT: written to Slurm's file of that format, both leaves are what slurmctld says, and a
-# job of one switch lands on one
+# learned FORMAT [OPTION...]: written to Slurm's file of that format, both leaves are what slurmctld
+# says, and a job of one switch lands on one
 learned() {
     local nettopo=$GROUND_STATE/stage/bin/nettopo blocker
-    "$nettopo" fleet sync --store "$KEPT/store" -f "$1" --apply -o "$GROUND_STATE/etc/$1"
+    "$nettopo" fleet sync --store "$KEPT/store" -f "$@" --apply -o "$GROUND_STATE/etc/$1"
     cat "$GROUND_STATE/etc/$1"
     on n1 scontrol reconfigure
     switches 'Nodes=(n1,n2,n3,n4|n\[1-4\])$'
@@ -103,7 +103,7 @@ learned() {
     grep -Eq 'Level=0 .*Nodes=(n1,n2,n3,n4|n\[1-4\])$' told # lists before 25.05
     grep -Eq 'Level=0 .*Nodes=(n5,n6,n7,n8|n\[5-8\])$' told
     # asked again, what slurmctld says is what jobs say
-    on n1 "$nettopo" fleet sync --store "$KEPT/store" -f "$1" --against scontrol | tee again
+    on n1 "$nettopo" fleet sync --store "$KEPT/store" -f "$@" --against scontrol | tee again
     [ "$(cat again)" = "nothing changes" ]
     # of 4 hosts with n1 in use only the second leaf has 4 free
     submit -w n1 -N1 --exclusive <<<$'#!/bin/sh\nsleep 30'
@@ -147,7 +147,7 @@ learned() {
 END
     on n1 scontrol reconfigure
     switches '^SwitchName=flat .*Nodes=n\[1-8\]$'
-    learned topology.yaml
+    learned topology.yaml --topology default
 }
 
 # bats test_tags=full
