@@ -39,6 +39,11 @@ MANDIR := $(PREFIX)/share/man
 DATADIR := $(PREFIX)/share/nettopo
 AGENTDIR = $(LIBEXECDIR)/nettopo
 
+# A build takes all processors, unless it was said how many.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS))$(filter-out all,$(MAKECMDGOALS)),0)
+MAKEFLAGS := $(MAKEFLAGS) -j$(shell nproc)
+endif
+
 .PHONY: all check test demo bench fuzz coverage install uninstall deb rpm clean deps
 all: nettopo probe agent checker plugin
 
