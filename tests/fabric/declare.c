@@ -163,13 +163,9 @@ static int parse_share(const struct place *place, struct nt_fab *fab, char **wor
     for (int k = 1; k < 3; k++)
         if (find_link(fab, words[k], words[3]) < 0)
             return REFUSE(place, "expected a link from \"%s\" to \"%s\" above", words[k], words[3]);
-    for (int way = 0; way < 2; way++) {
-        int one =
-            way == 0 ? find_link(fab, words[1], words[3]) : find_link(fab, words[3], words[1]);
-        int two =
-            way == 0 ? find_link(fab, words[2], words[3]) : find_link(fab, words[3], words[2]);
-        fab->links[two].queue = fab->links[one].queue;
-    }
+    int one = find_link(fab, words[1], words[3]), two = find_link(fab, words[2], words[3]);
+    fab->links[two].queue = fab->links[one].queue;
+    fab->links[two ^ 1].queue = fab->links[one ^ 1].queue; /* the way back */
     return 0;
 }
 
