@@ -171,7 +171,7 @@ void nt_shortcuts_doubt(struct nt_model *model)
         }
     } else {
         if (model->shortcuts)
-            limit(model, is_hierarchy(model) ? 2 : 1, NOT_SURE);
+            limit(model, 1, NOT_SURE);
         limit(model, 1, NOT_SURE + fmax(model->confidence - UNLIKELY, 0));
     }
     doubt_hubs(model);

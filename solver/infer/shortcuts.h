@@ -20,8 +20,8 @@ int nt_shortcuts_find(const struct nt_work *w, const struct nt_matrix *modelled,
  * dragonfly a router is as near to one of another group as to its own. Where the hosts on one
  * switch are sure nevertheless, on three switches or more, it is a hierarchy with shortcuts: the
  * family is tree, and model->shortcuts is set; leaves whose hosts are not equally far are not sure
- * then. Else no group is. Where model->shortcuts is set already groups of switches
- * are not sure, nor hosts on one switch unless most hosts are on such switches.
+ * then. Else no group is. Nor where model->shortcuts is set already: with few hosts a group
+ * those of a switch need not be of one place, however sure they look.
  *
  * Where the shape of the whole is hardly more likely right than wrong, no group is sure.
  *
