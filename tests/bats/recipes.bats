@@ -9,13 +9,16 @@ load jobs
 setup_file() {
     ground_shared demo8
     rm -f "$GROUND_HOME"/recipe.*
+    # where the test user reads them, wherever the checkout is
+    cp -r "$ROOT/etc/examples" "$GROUND_HOME"
+    chmod -R a+rX "$GROUND_HOME/examples"
 }
 
 teardown_file() { ground_leave; }
 
 setup() {
     need_ground slurmctld
-    examples=$ROOT/etc/examples
+    examples=$GROUND_HOME/examples
 }
 
 # blocks FILE: the shell recipes, each to a file of its own below the test user's home
