@@ -31,6 +31,16 @@ static void timeouts_leave_time_for_solving(void **state)
     }
 }
 
+static void files_have_a_quarter_of_the_time_and_no_more_than_5_s(void **state)
+{
+    struct nt_timeouts timeouts;
+    (void)state;
+    nt_timeouts_init(&timeouts, 100, 104);
+    assert_true(nt_timeouts_file_s(&timeouts) <= 1 && nt_timeouts_file_s(&timeouts) > 0.5);
+    nt_timeouts_init(&timeouts, 100, 3700);
+    assert_true(nt_timeouts_file_s(&timeouts) == 5);
+}
+
 /* Pairs connect in a millisecond; a kernel waits for its slowest host. */
 static void a_kernel_gets_time_for_its_slowest_host(void **state)
 {
@@ -142,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(timeouts_leave_time_for_solving),
+        cmocka_unit_test(files_have_a_quarter_of_the_time_and_no_more_than_5_s),
         cmocka_unit_test(a_kernel_gets_time_for_its_slowest_host),
         cmocka_unit_test(a_flow_gets_time_for_lost_messages),
         cmocka_unit_test(a_suspect_gets_more_time),

@@ -69,7 +69,7 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     if (nt_membership_record_hardware(s->membership, r, err) != 0 ||
         nt_slots_record(s->job, r, err) != 0)
         return -1;
-    double wait_s = nt_timeouts_greeting_s(&s->timeouts);
+    double wait_s = nt_timeouts_file_s(&s->timeouts);
     bool believes = option->sweep == NT_SWEEP_AUTO || option->sweep == NT_SWEEP_ADAPTIVE;
     struct nt_prior_facts facts = {0};
     if ((believes && nt_prior_file_record(s->job->prior, wait_s, r, &s->belief, &facts, err)) !=

@@ -47,6 +47,11 @@ double nt_timeouts_greeting_s(const struct nt_timeouts *timeouts)
     return clamp((timeouts->stop_s - timeouts->began_s) / 4, 0.01, 1);
 }
 
+double nt_timeouts_file_s(const struct nt_timeouts *timeouts)
+{
+    return clamp((timeouts->stop_s - timeouts->began_s) / 4, 0.01, 5);
+}
+
 static double left_s(const struct nt_timeouts *timeouts, double now_s)
 {
     return fmax(timeouts->stop_s - now_s, 0.01);

@@ -21,6 +21,9 @@ void nt_timeouts_init(struct nt_timeouts *timeouts, double now_s, double deadlin
 /* How long to wait for the greetings. */
 double nt_timeouts_greeting_s(const struct nt_timeouts *timeouts);
 
+/* To read a file of the user's or the admin's: at first, when there is no other work. */
+double nt_timeouts_file_s(const struct nt_timeouts *timeouts);
+
 /* To connect in the next round. In a kernel each connects with many, and waits for all. */
 double nt_timeouts_connect_s(const struct nt_timeouts *timeouts, const struct nt_order *order,
                              double now_s);

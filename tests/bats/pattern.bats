@@ -38,7 +38,7 @@ recording_all() {
 # measured PATH [SBATCH OPTIONS]: a job from the private folder
 measured() {
     JOB=$(cd "$PRIVATE" && recording_all | timeout 30 "$ROOT/tests/cluster/cluster" exec sbatch --parsable \
-        --output "$GROUND_HOME/%j.out" --nettopo="quick,budget=10,pattern=matrix:$1" "${@:2}") || return
+        --output "$GROUND_HOME/%j.out" --nettopo="quick,budget=40,pattern=matrix:$1" "${@:2}") || return
     completed
     MAP=$GROUND_HOME/$JOB.map
     went_well
@@ -78,7 +78,7 @@ near_neighbours() { # of the ring of ranks, how many next ones are on the same l
 
 @test "srun takes it too, from where the user stands" {
     (cd "$PRIVATE" && timeout 60 "$ROOT/tests/cluster/cluster" exec srun --quiet -N8 -n16 \
-        --nettopo=quick,budget=10,pattern=matrix:dense.csv \
+        --nettopo=quick,budget=40,pattern=matrix:dense.csv \
         sh -c '[ "$SLURM_PROCID" != 0 ] || cp "$NETTOPO_MAP" "$HOME/srun.map"')
     assert_equal "pattern" "$(jq -r .placement.pattern "$GROUND_HOME/srun.map")" \
         "matrix:$PRIVATE/dense.csv"

@@ -23,13 +23,13 @@ teardown() { conf_reset; rm -f "$PRIOR"; }
 prior_says() { jq -c .sweep.prior "$GROUND_HOME/$JOB.map"; }
 
 @test "a job starts from what the job before measured, and says so" {
-    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=20
+    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=40
     before=$(jq .sweep.rounds "$GROUND_HOME/$JOB.map")
     before_s=$(jq .sweep.seconds "$GROUND_HOME/$JOB.map")
     "$ROOT/build/nettopo" export --format prior -o "$PRIOR" "$GROUND_HOME/$JOB.map"
     chmod 644 "$PRIOR"
     conf_set prior "$PRIOR"
-    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=20
+    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=40
     rounds=$(jq .sweep.rounds "$GROUND_HOME/$JOB.map")
     echo "# $before rounds in $before_s s, then $rounds in $(jq .sweep.seconds "$GROUND_HOME/$JOB.map") s: $(prior_says)" >&3
     [ "$(jq .sweep.prior.used "$GROUND_HOME/$JOB.map")" != true ] || [ $((3 * rounds)) -lt "$before" ]
@@ -38,14 +38,14 @@ prior_says() { jq -c .sweep.prior "$GROUND_HOME/$JOB.map"; }
 }
 
 @test "with level = auto a short job of known hosts is not measured, and a long one is" {
-    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=20
+    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=40
     "$ROOT/build/nettopo" export --format prior "$GROUND_HOME/$JOB.map" |
         awk '$1 == "switch" {$5 = 0.97} $1 == "host" {$4 = 0.97} {print}' >"$PRIOR"
     chmod 644 "$PRIOR"
     cp "$GROUND_HOME/$JOB.map" "$BATS_TEST_TMPDIR/measured"
     conf_set prior "$PRIOR"
     conf_set level auto
-    submit_recording -N16 --exclusive --time=5 --nettopo=budget=20
+    submit_recording -N16 --exclusive --time=5 --nettopo=budget=40
     completed
     [ "$(variable NETTOPO_STATUS)" = ok ]
     map=$GROUND_HOME/$JOB.map
@@ -56,15 +56,15 @@ prior_says() { jq -c .sweep.prior "$GROUND_HOME/$JOB.map"; }
     jq -e '.warnings | any(test("not measured: level = auto"))' "$map"
     diff <(jq -c '[.nodes[] | [.name, .switch]]' "$map") <(jq -c '[.nodes[] | [.name, .switch]]' "$BATS_TEST_TMPDIR/measured")
     # the time is long: measured, as is a level that the user names
-    submit_recording -N16 --exclusive --time=0 --nettopo=budget=20
+    submit_recording -N16 --exclusive --time=0 --nettopo=budget=40
     completed
     [ "$(jq -r .job.level "$GROUND_HOME/$JOB.map")" = quick ]
-    submit_recording -N16 --exclusive --time=5 --nettopo=quick,budget=20
+    submit_recording -N16 --exclusive --time=5 --nettopo=quick,budget=40
     completed
     [ "$(jq .sweep.pairs_measured "$GROUND_HOME/$JOB.map")" -gt 0 ]
     # without a prior
     conf_set prior ""
-    submit_recording -N16 --exclusive --time=5 --nettopo=budget=20
+    submit_recording -N16 --exclusive --time=5 --nettopo=budget=40
     completed
     [ "$(jq -r .job.level "$GROUND_HOME/$JOB.map")" = quick ]
 }
@@ -72,17 +72,17 @@ prior_says() { jq -c .sweep.prior "$GROUND_HOME/$JOB.map"; }
 # bats test_tags=full
 @test "a prior that is wrong, or that others could have written, costs no truth" {
     # every host on the switch of the next but three
-    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=20
+    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=40
     "$ROOT/build/nettopo" export --format prior "$GROUND_HOME/$JOB.map" |
         awk '$1 == "host" {name[++n] = $2; line[n] = $0; next} $1 == "end" {
             for (k = 1; k <= n; k++) {split(line[k], w, " "); w[2] = name[(k + 3) % n + 1]
                 print w[1], w[2], w[3], w[4], w[5]}} {print}' >"$PRIOR"
     chmod 644 "$PRIOR"
     conf_set prior "$PRIOR"
-    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=20
+    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=40
     echo "# $(prior_says)" >&3
     chmod 666 "$PRIOR"
-    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=20
+    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=40
     jq -e '.warnings | any(test("prior: .*nobody else can write"))' "$GROUND_HOME/$JOB.map"
     [ "$(prior_says)" = null ]
 }
