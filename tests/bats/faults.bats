@@ -8,7 +8,13 @@
 load ground
 load jobs
 
-BUDGET=3 LEVEL=quick # what is to be met in a sweep has standard: quick is over too soon
+BUDGET=3 LEVEL=quick
+
+# What is to be met in a sweep: of quick, or of a short one, little is left when somebody has looked.
+met_in_sweep() { # HOST CMD
+    BUDGET=10 LEVEL=standard
+    while_measuring "$1" "$2" start_job
+}
 
 setup_file() {
     need_ground slurmctld
@@ -106,24 +112,24 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
 
 # bats test_tags=full
 @test "a probe is killed while it measures" {
-    LEVEL=standard while_measuring n3 'kill -s KILL $(probes_of n3)' start_job
+    met_in_sweep n3 'kill -s KILL $(probes_of n3)'
     ends partial n3
 }
 
 # bats test_tags=full
 @test "the probe of rank 0 is killed while it measures" {
-    LEVEL=standard while_measuring n1 'kill -s KILL $(probes_of n1)' start_job
+    met_in_sweep n1 'kill -s KILL $(probes_of n1)'
     ends failed "n1.*signal 9"
 }
 
 @test "a probe stops and never goes on" {
-    LEVEL=standard while_measuring n3 'kill -s STOP $(probes_of n3)' start_job
+    met_in_sweep n3 'kill -s STOP $(probes_of n3)'
     ends 'partial|failed' .
 }
 
 # bats test_tags=full
 @test "the probe of rank 0 stops and never goes on" {
-    LEVEL=standard while_measuring n1 'kill -s STOP $(probes_of n1)' start_job
+    met_in_sweep n1 'kill -s STOP $(probes_of n1)'
     ends failed budget
 }
 
@@ -145,20 +151,20 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
 }
 
 @test "an agent is killed" {
-    LEVEL=standard while_measuring n3 'kill -s KILL $(agents_of n3)' start_job
+    met_in_sweep n3 'kill -s KILL $(agents_of n3)'
     ends partial n3
     assert_contains "$(told n3)" failed
 }
 
 @test "the leader's agent is killed" {
-    LEVEL=standard while_measuring n1 'kill -s KILL $(agents_of n1)' start_job
+    met_in_sweep n1 'kill -s KILL $(agents_of n1)'
     ends failed .
     assert_contains "$(told n2)" "lost the connection to the job's first host n1"
 }
 
 # bats test_tags=full
 @test "an agent stops and never goes on" {
-    LEVEL=standard while_measuring n3 'kill -s STOP $(agents_of n3)' start_job
+    met_in_sweep n3 'kill -s STOP $(agents_of n3)'
     ends 'partial|failed' .
     assert_contains "$(told n3)" failed
 }
@@ -180,7 +186,7 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
 
 # bats test_tags=full
 @test "a host's fabric link goes down while it measures" {
-    LEVEL=standard while_measuring n3 'on n3 ip link set fab0 down' start_job
+    met_in_sweep n3 'on n3 ip link set fab0 down'
     ends partial .
 }
 
