@@ -9,11 +9,11 @@
 #include "gather.h"
 #include "subtree.h"
 
-static const double FLUSH_S = 0.25;         /* for members to disconnect */
-static const double DRAIN_S = 1.25;         /* for the last frames to be sent */
-static const double LINGER_S = 1.0;         /* for hosts that connect after an early failure */
-static const double POLICY_TIMEOUT_S = 1.0; /* for slurmctld to say which jobs share the hosts */
-static const double TASKS_TIMEOUT_S = 0.2;  /* when only the number of tasks is needed */
+static const double FLUSH_S = 0.25; /* for members to disconnect */
+static const double DRAIN_S = 1.25; /* for the last frames to be sent */
+static const double LINGER_S = 1.0; /* for hosts that connect after an early failure */
+/* for slurmctld to say which jobs share the hosts, and how many tasks there are; of the budget */
+static const double USE_MAX_S = 2.0, USE_SHARE = 0.2;
 
 struct leader {
     struct nt_session *session;
@@ -44,7 +44,8 @@ static void policy_lookup_start(struct leader *leader)
                  (latency && session->conf->shared_hosts == NT_SHARED_LATENCY);
     if (known)
         leader->policy = NT_POLICY_FULL;
-    leader->policy_until = nt_clock_s() + (known ? TASKS_TIMEOUT_S : POLICY_TIMEOUT_S);
+    double now = nt_clock_s(), share_s = USE_SHARE * (session->deadline - now);
+    leader->policy_until = now + (share_s < USE_MAX_S ? share_s : USE_MAX_S);
     if (nt_client_look_up_use(&session->client, &leader->use_lookup, NULL) != 0)
         leader->policy_until = 0;
 }
@@ -78,7 +79,8 @@ static void update_policy(struct leader *leader)
     if (leader->policy == NT_POLICY_OFF)
         return;
     announce_policy(leader);
-    if (nt_session_start_probe(leader->session, leader->policy, &use, &err) != 0)
+    if (nt_session_start_probe(leader->session, leader->policy, use.tasks > 0 ? &use : NULL,
+                               &err) != 0)
         nt_session_lose_probe(leader->session, NT_ADVICE_SYSTEM, err.text);
 }
 

@@ -107,6 +107,8 @@ static int format_start(const struct nt_session *session, enum nt_policy policy,
                 option);
     if (session->option->level_auto)
         text_append(text, "level auto\n");
+    if (use == NULL && job->self == 0)
+        text_append(text, "use unknown\n");
     if (use != NULL && use->limit_s > 0)
         text_append(text, "limit %u\n", use->limit_s);
     if (session->conf->archive[0] != '\0' && job->self == 0)

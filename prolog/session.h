@@ -46,7 +46,8 @@ struct nt_session {
 void nt_session_init(struct nt_session *session, struct nt_service *service, int client_fd);
 void nt_session_fini(struct nt_session *session);
 
-/* Sends START to the probe: rank, hosts, deadline, option. use: NULL when not known. */
+/* Sends START to the probe: rank, hosts, deadline, option. use: NULL when not known, and for all
+ * but the job's first host. */
 int nt_session_start_probe(struct nt_session *session, enum nt_policy policy,
                            const struct nt_job_use *use, struct nt_err *err);
 

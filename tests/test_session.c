@@ -81,7 +81,7 @@ static void start_of_the_largest_job_is_complete(void **state)
     size_t bytes = read_start(&session, &probe, text, ROOM);
     assert_int_equal(nt_start_parse(text, bytes, &start, &err), 0);
     assert_int_equal(start.size, HOSTS);
-    assert_true(start.option.level_auto && start.limit_s == 7200);
+    assert_true(start.option.level_auto && start.limit_s == 7200 && !start.use_unknown);
     assert_int_equal(start.rank, HOSTS - 1);
     assert_string_equal(start.host[HOSTS - 1], job.host[HOSTS - 1]);
     nt_start_fini(&start);
@@ -118,6 +118,7 @@ static double deadline_of_late(double deadline, int late_ms)
     poll(NULL, 0, late_ms);
     if (nt_oob_tcp_create(fd[1], &oob, &probe_job, &err) != 0)
         fail_msg("%s", err.text);
+    assert_true(probe_job.use_unknown); /* as of a leader whom slurmctld did not answer */
     double received = oob->deadline_s;
     oob->ops->destroy(oob);
     nt_conn_fini(&session.probe);

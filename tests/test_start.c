@@ -14,7 +14,7 @@ static const char GOOD[] =
     "rank 1\nsize 3\ndeadline_us 8640004500000\njob 4294967296\n"
     "restart 2\ncluster c1\npolicy latency\n"
     "option quick,pattern=ring,apply,debug\nlog debug\ninline_limit 1000\nmax_load 0.125\n"
-    "level auto\nlimit 3600\n"
+    "level auto\nlimit 3600\nuse unknown\n"
     "host n1\nhost n2\nhost n10\nend\n";
 
 static void a_start_text_tells_the_place(void **state)
@@ -33,7 +33,7 @@ static void a_start_text_tells_the_place(void **state)
     assert_true(s.latency_only);
     assert_int_equal(s.option.level, NT_LEVEL_QUICK);
     assert_string_equal(s.option.pattern, "ring");
-    assert_true(s.option.level_auto && s.limit_s == 3600);
+    assert_true(s.option.level_auto && s.limit_s == 3600 && s.use_unknown);
     assert_true(s.option.apply && s.option.debug);
     assert_int_equal(s.log, NT_LOG_DEBUG);
     assert_int_equal(s.inline_limit_bytes, 1000);

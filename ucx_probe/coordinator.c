@@ -61,6 +61,11 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     if (s->job->warning != NULL && s->job->warning[0] != '\0' &&
         nt_samples_warn(r, err, "%s", s->job->warning) != 0)
         return -1;
+    if (s->job->use_unknown &&
+        nt_samples_warn(r, err,
+                        "slurmctld did not say in time how many tasks the job has: the hint is for "
+                        "one a host; see nettopo hint --ntasks-per-node") != 0)
+        return -1;
     for (size_t h = 0; h < s->membership->hosts; h++)
         if (nt_samples_add_host(r, s->membership->name[h], err) != 0)
             return -1;

@@ -375,6 +375,7 @@ static void apply_start(struct oob_tcp *m, struct nt_probe_job *job)
     job->cpus = s->cpus;
     job->prior = s->prior;
     job->limit_s = s->limit_s;
+    job->use_unknown = s->use_unknown;
     job->inline_limit_bytes = s->inline_limit_bytes;
     job->archive = s->archive;
     job->host_names = (const char *const *)s->host;

@@ -20,6 +20,7 @@ struct nt_probe_job {
     const char *cpus;          /* CPUs by host, "4(x2),3"; "" or NULL: not known; borrowed */
     const char *warning;       /* for the map; "" or NULL: none; borrowed */
     bool latency_only;         /* policy: shared hosts */
+    bool use_unknown;          /* the agent has tried to learn tasks and limit_s in vain */
     bool archive;              /* the agent keeps an archive */
     double max_load;           /* share of a link that the sweep may use on average; 0: all */
     const char *prior;         /* file of what earlier jobs said; "" or NULL: none; borrowed */

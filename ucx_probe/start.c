@@ -177,6 +177,8 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
         return read_max_load(s, line, err);
     if (is_word(line, "archive"))
         return read_flag(line, "yes", &s->archive, err);
+    if (is_word(line, "use"))
+        return read_flag(line, "unknown", &s->use_unknown, err);
     if (is_word(line, "level"))
         return read_flag(line, "auto", &s->option.level_auto, err);
     if (is_word(line, "limit"))

@@ -13,6 +13,7 @@
  *   option TEXT             optional: the --nettopo option, as nt_option_parse reads it
  *   level auto              optional: rank 0 decides on the level, up to the option's
  *   limit S                 optional: seconds that the job may run
+ *   use unknown             optional: slurmctld did not say what the job asked for
  *   archive yes             optional: rank 0 also sends what is for the archive
  *   inline_limit BYTES      optional, 32768
  *   max_load SHARE          optional, 1: of a link that the sweep may use on average
@@ -42,7 +43,7 @@ enum { NT_START_TASKS_MAX = 1048576, NT_START_WARNING_BYTES = 256 };
 struct nt_start {
     uint32_t rank, size, restart, inline_limit_bytes;
     uint64_t job_id, deadline_us; /* deadline_us: over 0 */
-    bool latency_only, archive;
+    bool latency_only, archive, use_unknown;
     uint32_t limit_s; /* 0: not known, or none */
     double max_load;  /* over 0, at most 1 */
     char cluster[256];
