@@ -30,7 +30,7 @@ echo "$number: exit \$rc \$(sort -n <<<"\$out" | cut -d' ' -f2 | paste -sd' ')"
 END
         done <"$BATS_TEST_TMPDIR/forms"
     } >"$BATS_TEST_TMPDIR/script"
-    submit -D "$GROUND_HOME" $options --nettopo=quick,apply,pattern=ring <"$BATS_TEST_TMPDIR/script"
+    submit -D "$GROUND_HOME" $options --nettopo=quick,budget=20,apply,pattern=ring <"$BATS_TEST_TMPDIR/script"
     completed
     with=$GROUND_HOME/$JOB.out
     submit -D "$GROUND_HOME" $options <"$BATS_TEST_TMPDIR/script"

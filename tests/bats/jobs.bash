@@ -130,7 +130,7 @@ went_well() {
     local status reason
     status=$(variable NETTOPO_STATUS "$@") reason=$(variable NETTOPO_REASON "$@")
     [ "$status" = ok ] && [ -z "$reason" ] && return
-    ! full && [ "$status" = partial ] && [[ $reason =~ the\ budget ]] ||
+    ! full && [ "$status" = partial ] && [[ $reason =~ the\ budget|the\ time\ was\ up ]] ||
         fail "status of job ${1-$JOB}: $status, reason: $reason"
 }
 

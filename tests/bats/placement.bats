@@ -82,7 +82,7 @@ END
 }
 
 @test "the job's own files launch: apply, several tasks a host, and its rank file" {
-    job --nettopo=quick,apply,pattern=ring -N8 --ntasks-per-node=2 <<'END'
+    job --nettopo=quick,budget=20,apply,pattern=ring -N8 --ntasks-per-node=2 <<'END'
 #!/bin/bash
 srun --quiet sh -c 'echo "ran $SLURM_PROCID $SLURMD_NODENAME"'
 echo "gain $NETTOPO_GAIN"
