@@ -8,11 +8,11 @@
 load ground
 load jobs
 
-BUDGET=3 LEVEL=quick
+BUDGET=10 LEVEL=quick # nearly all end long before it
 
 # What is to be met in a sweep: of quick, or of a short one, little is left when somebody has looked.
 met_in_sweep() { # HOST CMD
-    BUDGET=10 LEVEL=standard
+    LEVEL=standard
     while_measuring "$1" "$2" start_job
 }
 
