@@ -12,7 +12,7 @@ BUDGET=10 LEVEL=quick # nearly all end long before it
 
 # What is to be met in a sweep: of quick, or of a short one, little is left when somebody has looked.
 met_in_sweep() { # HOST CMD
-    LEVEL=standard
+    LEVEL=standard BUDGET=6
     while_measuring "$1" "$2" start_job
 }
 

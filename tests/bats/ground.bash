@@ -37,8 +37,11 @@ fail() {
 need_ground() {
     local reason program
     [ "$(id -u)" = 0 ] || skip "needs root, for network namespaces and daemons"
-    make -s -C "$ROOT" fabric >&2 || return 1
-    reason=$("$FABRIC" --can 2>&1) || skip "this kernel cannot emulate a network: $reason"
+    if [ -z "${GROUND_CAN-}" ]; then
+        make -s -C "$ROOT" fabric >&2 || return 1
+        reason=$("$FABRIC" --can 2>&1) || skip "this kernel cannot emulate a network: $reason"
+        export GROUND_CAN=1 # of setup_file it holds for all tests of the file
+    fi
     for program in "$@"; do
         PATH=${SLURM_PREFIX:+$SLURM_PREFIX/bin:$SLURM_PREFIX/sbin:}$PATH command -v "$program" >/dev/null ||
             skip "$program is not installed"
