@@ -354,7 +354,7 @@ static void a_job_of_root_is_refused(void **state)
     s->pid[0] = 0;
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    assert_true(nt_clock_s() - s->began < AMPLE_S);
+    assert_true(nt_clock_s() - s->began < AMPLE_S / 10.);
     expect(s, 0, "NETTOPO_STATUS=failed\nNETTOPO_REASON=a job of root is not measured: ");
 }
 
@@ -366,7 +366,7 @@ static void serial_prologs_are_refused_at_once(void **state)
         skip();
     s->one_prolog = true;
     begin_all(s, "quick", AMPLE_S);
-    end_within(s, AMPLE_S);
+    end_within(s, AMPLE_S / 10.);
     for (int k = 0; k < HOSTS; k++)
         expect(s, k, "NETTOPO_STATUS=failed\nNETTOPO_REASON=PrologFlags=Serial in slurm.conf: ");
     s->hosts = 1;
