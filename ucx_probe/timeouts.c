@@ -42,14 +42,19 @@ void nt_timeouts_init(struct nt_timeouts *timeouts, double now_s, double deadlin
                                      .stop_s = now_s + nt_campaign_measuring_s(deadline_s - now_s)};
 }
 
+static double quarter_s(const struct nt_timeouts *timeouts, double most_s)
+{
+    return clamp((timeouts->stop_s - timeouts->began_s) / 4, 0.01, most_s);
+}
+
 double nt_timeouts_greeting_s(const struct nt_timeouts *timeouts)
 {
-    return clamp((timeouts->stop_s - timeouts->began_s) / 4, 0.01, 1);
+    return quarter_s(timeouts, 1);
 }
 
 double nt_timeouts_file_s(const struct nt_timeouts *timeouts)
 {
-    return clamp((timeouts->stop_s - timeouts->began_s) / 4, 0.01, 5);
+    return quarter_s(timeouts, 5);
 }
 
 static double left_s(const struct nt_timeouts *timeouts, double now_s)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { STACK_BYTES = 64 << 10, TURNS = 4000 };
-/* AWAY_NS is more than a host works at a stretch while latencies are measured. */
+/* Away for AWAY_NS it was behind another's work, not behind a message's. */
 enum { AWAY_NS = 1000000, REST_NS = 200000, LATE_NS = 300000 };
 
 /* Behind everything else, so that it takes nobody's time, and counted as nice. */
