@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "now.h"
+
 enum { STACK_BYTES = 64 << 10, TURNS = 4000 };
 /* Away for AWAY_NS it was behind another's work, not behind a message's. */
 enum { AWAY_NS = 1000000, REST_NS = 200000, LATE_NS = 300000 };
@@ -24,13 +26,6 @@ static int be_last(size_t processor)
         sched_setscheduler(0, SCHED_IDLE, &none) != 0)
         return -1;
     return setpriority(PRIO_PROCESS, 0, 19); /* of this thread */
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* Others that run only when nobody else does would have to share with it, and keep the core awake

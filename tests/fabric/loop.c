@@ -11,6 +11,7 @@
 
 #include "control.h"
 #include "heap.h"
+#include "now.h"
 #include "stamp.h"
 
 enum {
@@ -45,13 +46,6 @@ struct loop {
     size_t frame_count;
     struct nt_fab_counts *counts;
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
-}
 
 static struct frame *take_frame(struct loop *loop)
 {

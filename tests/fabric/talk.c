@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "now.h"
+
 enum {
     PAYLOAD_BYTES = 119 - 24 - 14 - 20 - 8, /* framing, Ethernet, IPv4, UDP */
     COUNT_MAX = 10000,
@@ -33,13 +35,6 @@ static int refuse(const char *what)
 {
     fprintf(stderr, "talk: %s: %s\n", what, strerror(errno));
     return 4;
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
 }
 
 static void pause_ms(long ms)
