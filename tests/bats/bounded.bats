@@ -54,13 +54,13 @@ good_text() {
     esac
 }
 
-# The command of a reader in 400 MB and 20 s, its input from standard input.
+# The command of a reader in 400 MB and 20 s of a processor, its input from standard input.
 bounded() {
     local -a words
     read -ra words <<<"${1//\$in//dev/stdin}"
     (
-        ulimit -v 400000
-        exec timeout 20 "$nettopo" "${words[@]}" >out.text 2>err.text
+        ulimit -v 400000 -t 20
+        exec timeout 600 "$nettopo" "${words[@]}" >out.text 2>err.text
     )
 }
 
@@ -232,7 +232,7 @@ bomb() { # little text, much structure
 
 @test "a specification of 10^9 hosts is a usage error" {
     for spec in star:1000000000 tree:100000x100000 fattree:4096,9 torus:99999x99999 hypercube:60 dragonfly:9999x9999x99; do
-        run timeout 20 bash -c "ulimit -v 400000; '$nettopo' simulate --topology $spec -o out"
+        run timeout 600 bash -c "ulimit -v 400000 -t 20; '$nettopo' simulate --topology $spec -o out"
         [ "$status" = 2 ]
         [ "${#lines[@]}" = 1 ]
         [ ! -e out ]

@@ -14,7 +14,7 @@ setup() {
     unset NETTOPO_MAP
 }
 
-browser() { timeout 100 "$ROOT/tests/browser" "$@"; }
+browser() { timeout 600 "$ROOT/tests/browser" "$@"; }
 
 # Twelve jobs of three users, a day each: n5's link is narrow on days 5 to 8, n2 and n15 have changed
 # their places on day 7.
@@ -85,7 +85,7 @@ SAYS='js:[state.day, here.byName.get("n2").parent === here.byName.get("n1").pare
 @test "axe-core finds no violation" {
     command -v npm >/dev/null || skip "npm is not installed: no axe-core"
     axe=$ROOT/build/axe/node_modules/axe-core/axe.min.js
-    [ -e "$axe" ] || timeout 60 npm install --silent --no-audit --no-fund --ignore-scripts --no-save \
+    [ -e "$axe" ] || timeout 300 npm install --silent --no-audit --no-fund --ignore-scripts --no-save \
         --prefix "$ROOT/build/axe" axe-core@4.10.3 >npm.log 2>&1 ||
         skip "npm gives no axe-core: $(tail -n 1 npm.log)"
     twelve_days

@@ -160,7 +160,7 @@ ground_snapshot() {
     {
         for pid in /proc/[0-9]*; do
             if [ "$(readlink "$pid/ns/net" 2>/dev/null || echo "$here")" != "$here" ] ||
-                grep -qsxE 'slurm.*|munged|fabric|talk|nettopo.*' "$pid/comm"; then
+                grep -qsxE 'slurm.*|munged|fabric|talk|nettopo-.*' "$pid/comm"; then
                 # a dead one that nobody has reaped yet has no command line
                 [ -z "$(tr '\0' ' ' 2>/dev/null <"$pid/cmdline")" ] ||
                     echo "process ${pid#/proc/} $(tr '\0' ' ' 2>/dev/null <"$pid/cmdline")"
