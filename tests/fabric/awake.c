@@ -3,17 +3,11 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "now.h"
-
 enum { STACK_BYTES = 64 << 10, TURNS = 4000 };
-/* Away for AWAY_NS it was behind another's work, not behind a message's. */
-enum { AWAY_NS = 1000000, REST_NS = 200000, LATE_NS = 300000 };
 
 /* Behind everything else, so that it takes nobody's time, and counted as nice. */
 static int be_last(size_t processor)
@@ -28,25 +22,14 @@ static int be_last(size_t processor)
     return setpriority(PRIO_PROCESS, 0, 19); /* of this thread */
 }
 
-/* Others that run only when nobody else does would have to share with it, and keep the core awake
- * as well: while one of them is there it rests. It shows by how late this thread goes on. */
 static void *stay_awake(void *processor)
 {
-    static const struct timespec pause = {.tv_nsec = REST_NS};
-    bool rests = false;
     if (be_last((size_t)(uintptr_t)processor) != 0)
         return NULL;
     for (;;) {
-        int64_t began = now_ns();
-        if (rests) {
-            nanosleep(&pause, NULL);
-            rests = now_ns() - began > REST_NS + LATE_NS;
-            continue;
-        }
         for (volatile int k = 0; k < TURNS; k++)
             continue;
         sched_yield(); /* a kernel that preempts lazily looks here */
-        rests = now_ns() - began > AWAY_NS;
     }
 }
 

@@ -8,7 +8,7 @@
 #define NT_FAB_AWAKE_H
 
 /* A thread on each processor that runs when nothing else does, until the process ends. What of it
- * this machine does not allow is left out. */
+ * this machine does not allow is left out. Other work of class idle would have to share with it. */
 void nt_fab_awake_start(void);
 
 #endif

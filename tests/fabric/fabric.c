@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,9 @@
 #include "tap.h"
 
 static const char USAGE[] =
-    "usage: fabric [--netns PREFIX] [--ready FILE] [--control SOCKET] [--spin US] FABRIC\n"
-    "                                      run, with a card in each namespace PREFIX + host\n"
+    "usage: fabric [--netns PREFIX] [--ready FILE] [--control SOCKET] [--spin US] [--rest] FABRIC\n"
+    "                                      run, with a card in each namespace PREFIX + host;\n"
+    "                                      --rest: others keep the processors awake\n"
     "       fabric --set SOCKET host NAME|link A B [rate=MBIT] [latency=US] [loss=PERCENT]\n"
     "              [down|up] [way=out|in|both]\n"
     "                                      change a link of the one that runs with that SOCKET\n"
@@ -45,6 +47,7 @@ struct options {
     char *const *words; /* of a change */
     int word_count;
     long spin_us, bytes, rail;
+    bool rest;
 };
 
 static int parse_long(const char *word, long min, long max, long *value)
@@ -61,11 +64,17 @@ static int parse_long(const char *word, long min, long max, long *value)
 static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option table[] = {
-        {"netns", required_argument, NULL, 'n'}, {"ready", required_argument, NULL, 'r'},
-        {"spin", required_argument, NULL, 'w'},  {"control", required_argument, NULL, 'o'},
-        {"set", required_argument, NULL, 'g'},   {"hosts", no_argument, NULL, 'h'},
-        {"truth", no_argument, NULL, 't'},       {"shape", no_argument, NULL, 's'},
-        {"can", no_argument, NULL, 'c'},         {NULL, 0, NULL, 0},
+        {"netns", required_argument, NULL, 'n'},
+        {"ready", required_argument, NULL, 'r'},
+        {"spin", required_argument, NULL, 'w'},
+        {"control", required_argument, NULL, 'o'},
+        {"set", required_argument, NULL, 'g'},
+        {"hosts", no_argument, NULL, 'h'},
+        {"truth", no_argument, NULL, 't'},
+        {"shape", no_argument, NULL, 's'},
+        {"can", no_argument, NULL, 'c'},
+        {"rest", no_argument, NULL, 'e'},
+        {NULL, 0, NULL, 0},
     };
     *options = (struct options){.verb = 'r', .netns = "", .spin_us = SPIN_US, .bytes = PING_BYTES};
     for (int c; (c = getopt_long(argc, argv, "", table, NULL)) != -1;) {
@@ -75,6 +84,7 @@ static int parse_options(int argc, char **argv, struct options *options)
             options->ready = optarg;
         else if (c == 'o' || c == 'g')
             options->control = optarg;
+        options->rest = options->rest || c == 'e';
         if (strchr("htscg", c) != NULL)
             options->verb = c;
         else if (c == '?' ||
@@ -213,7 +223,8 @@ static int run_loop(struct nt_fab *fab, const struct nt_fab_routes *routes,
                     int control, struct nt_err *err)
 {
     be_punctual();
-    nt_fab_awake_start();
+    if (!options->rest)
+        nt_fab_awake_start();
     if (options->ready != NULL && write_ready(options->ready, err) != 0)
         return -1;
     struct nt_fab_counts counts = {0};
