@@ -205,9 +205,8 @@ static void await_first_gather(void)
         poll(NULL, 0, 10);
 }
 
-/* Times: without a fault an agent ends before its budget, with one at most a second after it. How
- * long before depends on the machine; a budget that a test waits for is short. The second is the
- * storm's to judge, in simulated time, and here FULL=1's: who has no processor is late. */
+/* Without a fault an agent ends before its budget, with one at most a second after it: that second
+ * is judged by the storm, in simulated time, and with FULL=1. Who has no processor is late. */
 static double late_s(void)
 {
     const char *full = getenv("FULL");
@@ -251,8 +250,7 @@ static void a_faulty_probe_never_delays_the_result(void **state)
 {
     struct scene *s = *state;
     enum { SHORT_S = 2 };
-    /* who has no processor is ended by the monitor: "... did not end within the budget" */
-    const char *late = late_s() > 1 ? " budget" : "the budget was over";
+    const char *late = late_s() > 1 ? " budget" : "the budget was over"; /* or the monitor's */
     const struct {
         const char *what, *first, *other;
     } table[] = {
