@@ -2,8 +2,10 @@
 /* gain ring|AxB[xC]|alltoall|tree|pairs|halves ROUNDS BYTES...: an MPI program that does nothing
  * but exchange BYTES each way a round with the partners that `nettopo hint` takes for the pattern,
  * all at the same time (tree: one after the other, as an allreduce does; pairs: two ranks each;
- * halves: one of those two sends only, the other receives only); rank 0 prints each size and the ms
- * of a round. Built by tests/bench_gain.sh with mpicc. */
+ * halves: one of those two sends only, the other receives only); rank 0 prints each size, the ms of
+ * a round that all ranks begin together, until the last has ended, and the ms of one of ROUNDS in a
+ * row, which each rank begins when its own last one has ended. Built by tests/bench_gain.sh with
+ * mpicc. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +74,7 @@ static void complete(int requests, MPI_Request *request)
     for (int done = 0; done == 0;) {
         MPI_Testall(requests, request, &done, MPI_STATUSES_IGNORE);
         if (done == 0)
-            nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
     }
 }
 
@@ -106,16 +108,58 @@ static void run_round(const struct partners *with, int steps, int ways, char *ou
         exchange(&with->rank[k], at_once, ways, out, in, bytes);
 }
 
-static double time_rounds(const struct partners *with, int steps, int ways, char *out, char *in,
-                          int bytes, int rounds)
+struct times {
+    double together_ms, row_ms;
+};
+
+/* All hosts are on one machine and have its clock: its time does not depend on messages. */
+static double now_s(void)
 {
-    run_round(with, steps, ways, out, in, bytes); /* connections are made, windows open */
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Until all are awake at the moment that rank 0 has said. */
+static double begin_together(void)
+{
+    MPI_Request request;
     meet();
-    double began = MPI_Wtime();
+    double at_s = now_s() + 0.02;
+    MPI_Ibcast(&at_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD, &request);
+    complete(1, &request);
+    for (double left_s; (left_s = at_s - now_s()) > 0;)
+        nanosleep(&(struct timespec){.tv_nsec = (long)(left_s * 1e9)}, NULL);
+    return at_s;
+}
+
+/* Until the last rank has ended. */
+static double time_together(const struct partners *with, int steps, int ways, char *out, char *in,
+                            int bytes)
+{
+    MPI_Request request;
+    double last_s, began_s = begin_together();
+    run_round(with, steps, ways, out, in, bytes);
+    double took_s = now_s() - began_s;
+    MPI_Iallreduce(&took_s, &last_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
+    complete(1, &request);
+    return last_s;
+}
+
+static struct times time_rounds(const struct partners *with, int steps, int ways, char *out,
+                                char *in, int bytes, int rounds)
+{
+    struct times t = {0};
+    run_round(with, steps, ways, out, in, bytes); /* connections are made, windows open */
+    for (int k = 0; k < rounds; k++)
+        t.together_ms += time_together(with, steps, ways, out, in, bytes) * 1e3 / rounds;
+    meet();
+    double began_s = now_s();
     for (int k = 0; k < rounds; k++)
         run_round(with, steps, ways, out, in, bytes);
     meet();
-    return (MPI_Wtime() - began) * 1e3 / rounds;
+    t.row_ms = (now_s() - began_s) * 1e3 / rounds;
+    return t;
 }
 
 /* The largest of the sizes; 0: one of them is none. */
@@ -149,9 +193,9 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "halves") == 0)
         ways = rank % 2 == 0 ? SEND : RECEIVE;
     for (int k = 3; k < argc; k++) {
-        double ms = time_rounds(&with, steps, ways, out, in, atoi(argv[k]), rounds);
+        struct times t = time_rounds(&with, steps, ways, out, in, atoi(argv[k]), rounds);
         if (rank == 0)
-            printf("%s %.3f\n", argv[k], ms);
+            printf("%s %.3f %.3f\n", argv[k], t.together_ms, t.row_ms);
     }
     free(out);
     free(in);
