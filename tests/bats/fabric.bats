@@ -201,6 +201,19 @@ END
     echo "# alone $alone, four shared" $shared, "two each way" $both MB/s >&3
 }
 
+# Its flow fills what TCP's window has, 256 KiB or 0.2 s of this link; all but what is on the wire waits.
+@test "what a host sends to others does not wait behind its flow" {
+    start slow8
+    local k
+    for k in 2 3; do background ip netns exec "$PREFIX"n$k "$TALK" echo 5000; done
+    background ip netns exec "$PREFIX"n2 "$TALK" sink 6000
+    background ip netns exec "$PREFIX"n1 "$TALK" send "$(address n2)" 6000 30 0
+    waits() { [ "$(at n1 timeout 20 "$TALK" ping "$(address n2)" 5000 1 | cut -d. -f1)" -gt 50000 ]; }
+    wait_until 10 waits
+    assert_between "to another" "$(at n1 timeout 20 "$TALK" ping "$(address n3)" 5000 5)" 200 50000
+    waits
+}
+
 # bats test_tags=full
 @test "a link may be narrower one way" {
     start - <<'END'

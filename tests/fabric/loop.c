@@ -27,10 +27,20 @@ enum {
 };
 
 struct frame {
-    struct frame *next; /* in the list of free ones */
+    struct frame *next; /* in the list of free ones, or of those that wait */
     int to_port, node;  /* where it goes, where it is */
     uint32_t bytes;
     unsigned char data[FRAME_BYTES];
+};
+
+/* What a host has for its link, which takes one frame for each receiver in turn, as Linux's own
+ * queues share a card between flows (fq_codel; RFC 8290, 1.2), but in frames and without drops. */
+struct sender {
+    struct frame *first[NT_FAB_PORTS_MAX], *last[NT_FAB_PORTS_MAX]; /* by receiver, oldest first */
+    size_t waiting;
+    int turn;          /* the receiver whose turn it is */
+    bool woken;        /* mark is in the heap, for when the link is free */
+    struct frame mark; /* to_port is -1, node the port */
 };
 
 struct loop {
@@ -41,6 +51,7 @@ struct loop {
     int64_t spin_ns;
     unsigned short dice[3];            /* what lossy links lose; erand48's state */
     int64_t free_ns[NT_FAB_LINKS_MAX]; /* of each queue's sender */
+    struct sender sender[NT_FAB_PORTS_MAX];
     struct nt_fab_heap heap;
     struct frame *unused;
     size_t frame_count;
@@ -103,6 +114,38 @@ static void forward(struct loop *loop, struct frame *frame, int64_t at_ns)
     }
 }
 
+static void wait_in_turn(struct sender *s, struct frame *frame)
+{
+    int to = frame->to_port;
+    frame->next = NULL;
+    *(s->first[to] == NULL ? &s->first[to] : &s->last[to]->next) = frame;
+    s->last[to] = frame;
+    s->waiting++;
+}
+
+/* Gives the link what it takes by at_ns, and comes again when it is free. */
+static void send_in_turn(struct loop *loop, int port, int64_t at_ns)
+{
+    struct sender *s = &loop->sender[port];
+    while (s->waiting > 0) {
+        while (s->first[s->turn] == NULL)
+            s->turn = (s->turn + 1) % NT_FAB_PORTS_MAX;
+        struct frame *frame = s->first[s->turn];
+        int l = loop->routes->next[frame->node][frame->to_port];
+        int64_t free_ns = loop->free_ns[loop->fab->links[l].queue];
+        if (free_ns > at_ns) {
+            s->mark.to_port = -1;
+            s->mark.node = port;
+            s->woken = s->woken || nt_fab_heap_push(&loop->heap, free_ns, &s->mark) == 0;
+            return;
+        }
+        s->first[s->turn] = frame->next;
+        s->turn = (s->turn + 1) % NT_FAB_PORTS_MAX;
+        s->waiting--;
+        forward(loop, frame, at_ns);
+    }
+}
+
 /* Where the frame wants to go, or -1: not IPv4, or to nobody on this rail. */
 static int find_port(const struct loop *loop, const struct frame *frame, int rail)
 {
@@ -138,7 +181,8 @@ static void receive(struct loop *loop, int from_port)
         }
         loop->counts->in++;
         frame->node = port->node;
-        forward(loop, frame, nt_fab_stamp_read(frame->data, now_ns()));
+        wait_in_turn(&loop->sender[from_port], frame);
+        send_in_turn(loop, from_port, nt_fab_stamp_read(frame->data, now_ns()));
     }
 }
 
@@ -151,10 +195,14 @@ static bool run_events(struct loop *loop)
             return false;
         struct nt_fab_event event = nt_fab_heap_pop(&loop->heap);
         struct frame *frame = event.what;
-        if (loop->fab->nodes[frame->node].port == frame->to_port)
+        if (frame->to_port < 0) {
+            loop->sender[frame->node].woken = false;
+            send_in_turn(loop, frame->node, event.at_ns);
+        } else if (loop->fab->nodes[frame->node].port == frame->to_port) {
             deliver(loop, frame, now - event.at_ns);
-        else
+        } else {
             forward(loop, frame, event.at_ns);
+        }
     }
     return true;
 }
@@ -210,8 +258,19 @@ static int watch(int poll, const struct loop *loop, int stop, struct nt_err *err
 
 static void free_frames(struct loop *loop)
 {
-    while (loop->heap.count > 0)
-        give_back(loop, nt_fab_heap_pop(&loop->heap).what);
+    while (loop->heap.count > 0) {
+        struct frame *frame = nt_fab_heap_pop(&loop->heap).what;
+        if (frame->to_port >= 0)
+            give_back(loop, frame);
+    }
+    for (int k = 0; k < NT_FAB_PORTS_MAX * NT_FAB_PORTS_MAX; k++) {
+        struct frame **first = &loop->sender[k / NT_FAB_PORTS_MAX].first[k % NT_FAB_PORTS_MAX],
+                     *frame;
+        while ((frame = *first) != NULL) {
+            *first = frame->next;
+            give_back(loop, frame);
+        }
+    }
     while (loop->unused != NULL) {
         struct frame *next = loop->unused->next;
         free(loop->unused);
