@@ -351,12 +351,12 @@ static void test_max_load(void **state)
     nt_model_destroy(m);
 }
 
-/* Ten milliseconds where links are fast, longer where 1 MiB takes long. */
+/* Ten milliseconds where links are fast, longer where 1 MiB or 128 messages take long. */
 static void test_windows(void **state)
 {
     static const struct {
         double rate_MBps, window_s;
-    } table[] = {{12500, 0.01}, {1000, 0.01}, {100, 0.0839}, {23.5, 0.3}, {2, 0.3}};
+    } table[] = {{12500, 0.01}, {1000, 0.01}, {100, 0.0839}, {23.5, 0.12}, {2, 0.262}, {0.5, 0.3}};
     (void)state;
     struct nt_model *m = truth_of("star:8");
     for (size_t k = 0; k < COUNT(table); k++) {

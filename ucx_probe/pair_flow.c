@@ -8,6 +8,10 @@
 
 enum { WINDOW = 8, FLOW_MESSAGES_MAX = 100000000, STEADY_MIN = 6 };
 
+/* The receiver tells of every quarter of a window that has come. */
+enum { QUARTERS = 4 };
+static const unsigned char CAME[1] = {1};
+
 /* Share of the time, from the first arrival, that counts as the start. */
 static const double START_SHARE = 0.15;
 /* What start and end may have cost at most; more only seems so, when the receiver woke up late
@@ -55,6 +59,24 @@ static size_t window(const struct nt_order *order)
     return order->count < PAIR_WINDOW_MAX ? order->count : PAIR_WINDOW_MAX;
 }
 
+static size_t quarter(const struct nt_order *order)
+{
+    return (window(order) + QUARTERS - 1) / QUARTERS;
+}
+
+static int tell_came(struct nt_pair *pair, double deadline_s, struct nt_err *err)
+{
+    return nt_pair_wait(pair, nt_pair_send(pair, TAG_FLOW_CAME, CAME, sizeof CAME), deadline_s,
+                        "flow", err);
+}
+
+static int hear_came(struct nt_pair *pair, double deadline_s, struct nt_err *err)
+{
+    ucs_status_ptr_t came =
+        nt_pair_receive(pair, TAG_FLOW_CAME, nt_pair_slot(pair, PAIR_WINDOW_MAX + 1), sizeof CAME);
+    return nt_pair_wait(pair, came, deadline_s, "flow", err);
+}
+
 static int wait_all(struct nt_pair *pair, ucs_status_ptr_t *request, size_t slots,
                     double deadline_s, struct nt_err *err)
 {
@@ -67,18 +89,21 @@ static int wait_all(struct nt_pair *pair, ucs_status_ptr_t *request, size_t slot
     return rc;
 }
 
-/* Keeps the window full until the time is over. */
+/* Keeps the window full until the time is over: so many messages have not come yet. Sockets would
+ * take more, and on slow links what they hold takes longer to drain than a round measures. */
 static int send_stream(struct nt_pair *pair, const struct nt_order *order, double until_s,
                        double deadline_s, uint64_t *sent, struct nt_err *err)
 {
     ucs_status_ptr_t request[PAIR_WINDOW_MAX] = {NULL};
-    size_t bytes = nt_pair_message_bytes(order), slots = window(order);
+    size_t bytes = nt_pair_message_bytes(order), slots = window(order), each = quarter(order);
     int rc = 0;
     *sent = 0;
     do {
         size_t slot = *sent % slots;
         rc = nt_pair_wait(pair, request[slot], deadline_s, "flow", err);
         request[slot] = NULL;
+        if (rc == 0 && *sent >= slots && (*sent - slots) % each == 0)
+            rc = hear_came(pair, deadline_s, err);
         if (rc == 0) {
             request[slot] = nt_pair_send(pair, TAG_FLOW, nt_pair_slot(pair, slot), bytes);
             ++*sent;
@@ -89,6 +114,13 @@ static int send_stream(struct nt_pair *pair, const struct nt_order *order, doubl
     for (size_t slot = 0; slot < slots; slot++)
         nt_pair_cancel(pair, request[slot]);
     return rc;
+}
+
+/* Of the receiver's words, how many send_stream has waited for. */
+static uint64_t came_heard(const struct nt_order *order, uint64_t sent)
+{
+    size_t slots = window(order), each = quarter(order);
+    return sent > slots ? (sent - slots + each - 1) / each : 0;
 }
 
 static int flow_send(struct nt_pair *pair, const struct nt_order *order, double soft_s,
@@ -112,6 +144,9 @@ static int flow_send(struct nt_pair *pair, const struct nt_order *order, double 
     if (nt_pair_wait(pair, done, deadline_s, "flow's acknowledgement", err) != 0)
         return -1;
     double seconds = nt_clock_s() - start;
+    for (uint64_t k = came_heard(order, sent); k < sent / quarter(order); k++)
+        if (hear_came(pair, deadline_s, err) != 0)
+            return -1;
     memcpy(&done_message, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof done_message);
     if (done_message.received != sent)
         return nt_err_set(err, NT_ERR_SYSTEM, "flow: %llu of %llu messages came",
@@ -151,6 +186,8 @@ static int receive_all(struct nt_pair *pair, const struct nt_order *order,
             arrival_add(&steady, order->window_s);
             ++*received;
             request[slot] = nt_pair_receive(pair, TAG_FLOW, nt_pair_slot(pair, slot), bytes);
+            if (*received % quarter(order) == 0 && tell_came(pair, deadline_s, err) != 0)
+                return -1;
             idle = (struct pair_idle){0};
         } else if (!nt_pair_step(pair, &idle, deadline_s)) {
             return nt_err_set(err, NT_ERR_SYSTEM, "flow: no more in time");

@@ -21,7 +21,7 @@
 enum {
     PAIR_UNTIMED_BYTES = 8,
     PAIR_WINDOW_MAX = 16,
-    PAIR_SLOTS = PAIR_WINDOW_MAX + 1,
+    PAIR_SLOTS = PAIR_WINDOW_MAX + 2,
     PAIR_TIMES_MAX = 65536
 };
 
@@ -90,6 +90,7 @@ enum pair_tag {
     TAG_PING,
     TAG_PONG,
     TAG_FLOW,
+    TAG_FLOW_CAME,
     TAG_FLOW_END,
     TAG_FLOW_DONE,
     TAG_RAIL_SIZE,

@@ -8,13 +8,14 @@
 #include "memory.h"
 #include "stats.h"
 
-enum { MESSAGES = 128, WINDOW = 16, MESSAGE_MIN = 8 * 1024, MESSAGE_MAX = 1024 * 1024 };
+enum { MESSAGES = 128, WINDOW = 16, MESSAGE_MIN = 4 * 1024, MESSAGE_MAX = 1024 * 1024 };
 enum { WARM_UP_BYTES = 16 * 1024 };
 
 static const double WINDOW_S = 0.3, SHORTEST_S = 0.01, WARM_UP_S = 0.04;
 /* A window holds this many transfers of 1 MiB where it may: then the start of a flow and its last
- * messages are a few percent of it. */
-static const double TRANSFERS = 8, TRANSFER_BYTES = 1048576;
+ * messages are a few percent of it. On slow links that takes long for what it adds: rates are as
+ * near the links' own after ENOUGH_S, where MESSAGES have come (tests/bench levels). */
+static const double TRANSFERS = 8, TRANSFER_BYTES = 1048576, ENOUGH_S = 0.12;
 /* One flow alone is this much faster than among all: the network cannot carry all at once. Then a
  * round's flows stay below a share of what all had together. */
 static const double crowded = 1.2, uncrowded_share = 0.9, undisturbed = 0.93;
@@ -95,8 +96,10 @@ static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
 
 static double window_s(const struct nt_bw *b)
 {
-    double transfer_s = TRANSFER_BYTES / (b->rate_MBps * 1e6);
-    double window = isnan(b->rate_MBps) ? b->options.window_s : TRANSFERS * transfer_s;
+    double rate = b->rate_MBps * 1e6, window = b->options.window_s;
+    if (!isnan(rate))
+        window = fmax(fmin(TRANSFERS * TRANSFER_BYTES / rate, ENOUGH_S),
+                      MESSAGES * (double)MESSAGE_MIN / rate);
     return fmin(fmax(window, b->options.shortest_s), b->options.window_s);
 }
 

@@ -48,7 +48,7 @@ struct nt_bandwidth_seen {
 struct nt_bandwidth_options {
     unsigned phases;   /* of the above; 0: all */
     unsigned highest;  /* tiers of links between switches to load, from the leaves; 0: all */
-    double window_s;   /* the longest window; 0: 0.3 s. Fast links get shorter ones */
+    double window_s;   /* the longest window; 0: 0.3 s. Most links get shorter ones */
     double shortest_s; /* the shortest window; 0: 10 ms */
     double max_load;   /* share of the hosts below a link that may send over it at the same
                           time, 0..1; 0: all. Below 1 most links are lower bounds only */
