@@ -16,6 +16,7 @@
 enum {
     PREEMPTIONS = 3, /* in one measurement: another process uses this core */
     UNTIMED_EXCHANGES = 3,
+    SERIES_EXCHANGES = 1, /* their round trip is of no use */
 };
 
 /* On a core of our own a wait spins for so long before it sleeps. */
@@ -47,14 +48,25 @@ static int connect_exchange(struct nt_pair *pair, int exchanges, double deadline
         if (exchange_untimed(pair, deadline_s, err) != 0)
             return -1;
     }
-    *round_trip_s = nt_clock_s() - before;
+    if (round_trip_s != NULL)
+        *round_trip_s = nt_clock_s() - before;
     return 0;
+}
+
+/* Of a kept connection: the first end may begin once the second is there. */
+static int await_second(struct nt_pair *pair, double deadline_s, struct nt_err *err)
+{
+    unsigned char *out = nt_pair_slot(pair, 0), *in = nt_pair_slot(pair, 1);
+    ucs_status_ptr_t word = pair->pairing.first
+                                ? nt_pair_receive(pair, TAG_CONNECT, in, PAIR_UNTIMED_BYTES)
+                                : nt_pair_send(pair, TAG_CONNECT, out, PAIR_UNTIMED_BYTES);
+    return nt_pair_wait(pair, word, deadline_s, "connect", err);
 }
 
 static int open_or_take(struct nt_pair *pair, struct nt_err *err)
 {
-    if (pair->pairing.kept)
-        return nt_pair_take_kept(pair, err);
+    if (pair->pairing.kept || nt_pair_is_ahead(pair, pair->pairing.peer))
+        return nt_pair_take_resting(pair, err);
     nt_pair_drop(pair, pair->pairing.peer);
     return nt_pair_open_endpoint(pair, pair->pairing.address, err);
 }
@@ -66,9 +78,12 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
     nt_pair_close(pair, false);
     pair->pairing = *pairing;
     pair->paired = true;
-    if (nt_pair_reserve_buffer(pair, order, err) != 0 || open_or_take(pair, err) != 0 ||
-        connect_exchange(pair, pairing->kept ? 1 : UNTIMED_EXCHANGES, deadline_s, round_trip_s,
-                         err) != 0)
+    if (nt_pair_reserve_buffer(pair, order, err) != 0 || open_or_take(pair, err) != 0)
+        return -1;
+    if (pairing->kept && round_trip_s == NULL && order->rail[0] == '\0')
+        return await_second(pair, deadline_s, err);
+    int exchanges = round_trip_s == NULL ? SERIES_EXCHANGES : UNTIMED_EXCHANGES;
+    if (connect_exchange(pair, pairing->kept ? 1 : exchanges, deadline_s, round_trip_s, err) != 0)
         return -1;
     nt_pair_find_used(pair);
     if (order->rail[0] == '\0')
@@ -176,6 +191,7 @@ void nt_pair_destroy(struct nt_pair *pair)
     if (pair == NULL)
         return;
     nt_pair_close(pair, false);
+    nt_pair_drop_ahead(pair);
     while (pair->kept.n > 0)
         nt_pair_drop(pair, pair->kept.peer[0]);
     if (pair->left_behind)

@@ -44,11 +44,19 @@ void nt_pair_set_own_core(struct nt_pair *pair, bool own);
 
 /* Makes the connection and exchanges a few untimed messages (the first one wires up the
  * transports), and makes the memory that the order needs. A kept connection takes one message each
- * way, so that both ends are there. *round_trip_s: of the last exchange. After an error
- * nt_pair_close is still due. */
+ * way, so that both ends are there. *round_trip_s: of the last exchange; NULL: not wanted, and a
+ * kept connection takes the second end's message alone. After an error nt_pair_close is still due.
+ */
 int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
                     const struct nt_order *order, double deadline_s, double *round_trip_s,
                     struct nt_err *err);
+
+/* Begins to connect with the partner of a later round, which must not be kept; nt_pair_connect goes
+ * on with it. Says nothing when that is not possible: nt_pair_connect begins then. */
+void nt_pair_connect_ahead(struct nt_pair *pair, const struct nt_pairing *pairing);
+
+/* Takes down what was begun so and no round has used. */
+void nt_pair_drop_ahead(struct nt_pair *pair);
 
 /* The same with all participants of a stress kernel. */
 int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *group,

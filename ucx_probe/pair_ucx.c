@@ -6,14 +6,21 @@
 #include <string.h>
 
 #include "clock.h"
+#include "pair.h"
 
 enum { BUFFER_MAX = 256 * 1024 * 1024 };
 
 /* ---- waiting ---- */
+/* UCX 1.13 wakes us without end while a message waits for a TCP connection: its socket can be
+ * written. All hosts connect at the same time, and that takes the cores that they may share. */
+enum { WOKEN_MAX = 3 };
+static const double WOKEN_S = 200e-6;
+
 bool nt_pair_step(struct nt_pair *pair, struct pair_idle *idle, double deadline_s)
 {
     if (ucp_worker_progress(pair->net->worker) != 0) {
         idle->since_s = 0;
+        idle->woken = 0;
         return true;
     }
     /* reading the clock costs as much as a look at the network */
@@ -32,6 +39,8 @@ bool nt_pair_step(struct nt_pair *pair, struct pair_idle *idle, double deadline_
         return true;
     struct pollfd fd = {pair->net->event_fd, POLLIN, 0};
     poll(&fd, 1, nt_clock_left_ms(deadline_s));
+    if (++idle->woken > WOKEN_MAX)
+        nt_clock_sleep(WOKEN_S);
     return true;
 }
 
@@ -116,12 +125,12 @@ static void endpoint_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
     struct nt_pair *pair = arg;
     if (ep == pair->peer || ep == pair->home_peer)
         pair->peer_failed = status;
-    for (size_t k = 0; k < NT_KEPT_MAX; k++)
-        if (pair->connection[k].ep == ep)
-            pair->connection[k].failed = status;
+    for (size_t k = 0; k < PAIR_RESTING_MAX; k++)
+        if (pair->resting[k].ep == ep)
+            pair->resting[k].failed = status;
 }
 
-int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err)
+static ucs_status_t create_endpoint(struct nt_pair *pair, const void *address, ucp_ep_h *ep)
 {
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
@@ -130,9 +139,14 @@ int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_e
         .err_mode = UCP_ERR_HANDLING_MODE_PEER,
         .err_handler = {endpoint_failed, pair},
     };
+    return ucp_ep_create(pair->net->worker, &params, ep);
+}
+
+int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err)
+{
     ucp_ep_h ep = NULL;
     pair->peer_failed = UCS_OK;
-    ucs_status_t status = ucp_ep_create(pair->net->worker, &params, &ep);
+    ucs_status_t status = create_endpoint(pair, address, &ep);
     if (status != UCS_OK)
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: %s", ucs_status_string(status));
     pair->peer = ep;
@@ -159,23 +173,23 @@ void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer)
         release_request(pair, request);
 }
 
-/* ---- connections that are kept ---- */
-static struct pair_kept *find_kept(struct nt_pair *pair, uint32_t peer)
+/* ---- connections that no round uses ---- */
+static struct pair_resting *find_resting(struct nt_pair *pair, uint32_t peer)
 {
-    for (size_t k = 0; k < NT_KEPT_MAX; k++)
-        if (pair->connection[k].ep != NULL && pair->connection[k].peer == peer)
-            return &pair->connection[k];
+    for (size_t k = 0; k < PAIR_RESTING_MAX; k++)
+        if (pair->resting[k].ep != NULL && pair->resting[k].peer == peer)
+            return &pair->resting[k];
     return NULL;
 }
 
-int nt_pair_take_kept(struct nt_pair *pair, struct nt_err *err)
+int nt_pair_take_resting(struct nt_pair *pair, struct nt_err *err)
 {
-    struct pair_kept *kept = find_kept(pair, pair->pairing.peer);
-    if (kept == NULL)
+    struct pair_resting *r = find_resting(pair, pair->pairing.peer);
+    if (r == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: the connection was not kept");
-    pair->peer = kept->ep;
-    pair->peer_failed = kept->failed;
-    kept->ep = NULL;
+    pair->peer = r->ep;
+    pair->peer_failed = r->failed;
+    r->ep = NULL;
     if (pair->peer_failed == UCS_OK)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "connect: %s", ucs_status_string(pair->peer_failed));
@@ -183,10 +197,21 @@ int nt_pair_take_kept(struct nt_pair *pair, struct nt_err *err)
 
 void nt_pair_drop(struct nt_pair *pair, uint32_t peer)
 {
-    struct pair_kept *kept = find_kept(pair, peer);
-    if (kept != NULL)
-        nt_pair_close_endpoint(pair, &kept->ep);
+    struct pair_resting *r = find_resting(pair, peer);
+    if (r != NULL)
+        nt_pair_close_endpoint(pair, &r->ep);
     nt_kept_drop(&pair->kept, peer);
+}
+
+/* ep is NULL afterwards if there was room. */
+static void rest(struct nt_pair *pair, struct pair_resting r, ucp_ep_h *ep)
+{
+    for (size_t k = 0; k < PAIR_RESTING_MAX && *ep != NULL; k++)
+        if (pair->resting[k].ep == NULL) {
+            r.ep = *ep;
+            pair->resting[k] = r;
+            *ep = NULL;
+        }
 }
 
 void nt_pair_keep(struct nt_pair *pair, ucp_ep_h *peer)
@@ -194,11 +219,35 @@ void nt_pair_keep(struct nt_pair *pair, ucp_ep_h *peer)
     uint32_t out = nt_kept_use(&pair->kept, pair->pairing.peer);
     if (out != NT_KEPT_NONE)
         nt_pair_drop(pair, out);
-    for (size_t k = 0; k < NT_KEPT_MAX && *peer != NULL; k++)
-        if (pair->connection[k].ep == NULL) {
-            pair->connection[k] = (struct pair_kept){pair->pairing.peer, *peer, pair->peer_failed};
-            *peer = NULL;
-        }
+    rest(pair, (struct pair_resting){.peer = pair->pairing.peer, .failed = pair->peer_failed},
+         peer);
+}
+
+bool nt_pair_is_ahead(const struct nt_pair *pair, uint32_t peer)
+{
+    for (size_t k = 0; k < PAIR_RESTING_MAX; k++)
+        if (pair->resting[k].ep != NULL && pair->resting[k].ahead && pair->resting[k].peer == peer)
+            return true;
+    return false;
+}
+
+void nt_pair_connect_ahead(struct nt_pair *pair, const struct nt_pairing *pairing)
+{
+    ucp_ep_h ep = NULL;
+    size_t ahead = 0;
+    for (size_t k = 0; k < PAIR_RESTING_MAX; k++)
+        ahead += pair->resting[k].ep != NULL && pair->resting[k].ahead;
+    nt_pair_drop(pair, pairing->peer);
+    if (ahead < PAIR_AHEAD_MAX && create_endpoint(pair, pairing->address, &ep) == UCS_OK)
+        rest(pair, (struct pair_resting){.peer = pairing->peer, .ahead = true}, &ep);
+    nt_pair_close_endpoint(pair, &ep);
+}
+
+void nt_pair_drop_ahead(struct nt_pair *pair)
+{
+    for (size_t k = 0; k < PAIR_RESTING_MAX; k++)
+        if (pair->resting[k].ep != NULL && pair->resting[k].ahead)
+            nt_pair_close_endpoint(pair, &pair->resting[k].ep);
 }
 
 /* ---- buffers ---- */

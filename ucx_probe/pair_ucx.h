@@ -42,11 +42,15 @@ struct pair_rail {
     struct pair_net net;
 };
 
+/* Of rounds to come, beside those that are kept. */
+enum { PAIR_AHEAD_MAX = 16, PAIR_RESTING_MAX = NT_KEPT_MAX + PAIR_AHEAD_MAX };
+
 /* A connection of home that no round uses. */
-struct pair_kept {
+struct pair_resting {
     uint32_t peer;
     ucp_ep_h ep;         /* NULL: this place is free */
     ucs_status_t failed; /* UCS_OK: it did not */
+    bool ahead;          /* no round has used it yet */
 };
 
 struct nt_pair {
@@ -62,7 +66,7 @@ struct nt_pair {
     ucs_status_t peer_failed; /* UCS_OK: it did not */
     struct nt_pairing pairing;
     struct nt_kept kept; /* that of the round is among them when it was there before */
-    struct pair_kept connection[NT_KEPT_MAX];
+    struct pair_resting resting[PAIR_RESTING_MAX];
     bool paired;      /* a round with pairing.peer has begun */
     bool unfinished;  /* a request of this connection did not end when it was let go */
     bool left_behind; /* such a connection was never closed */
@@ -103,7 +107,7 @@ ucs_status_ptr_t nt_pair_receive(struct nt_pair *pair, enum pair_tag tag, void *
 
 /* How long nothing has happened. Start with zeros. */
 struct pair_idle {
-    unsigned looks;
+    unsigned looks, woken;
     double since_s;
 };
 
@@ -123,14 +127,15 @@ int nt_pair_reserve_buffer(struct nt_pair *pair, const struct nt_order *order, s
 /* Closes at once; *peer is NULL afterwards. */
 void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer);
 
-/* Takes the kept connection with the partner into use; an error when it is not there, or has failed
- * since. */
-int nt_pair_take_kept(struct nt_pair *pair, struct nt_err *err);
+/* Takes the connection with the partner that was kept, or begun ahead, into use; an error when it
+ * is not there, or has failed since. */
+int nt_pair_take_resting(struct nt_pair *pair, struct nt_err *err);
+bool nt_pair_is_ahead(const struct nt_pair *pair, uint32_t peer);
 
 /* Keeps *peer, of home, for later rounds; *peer is NULL afterwards. */
 void nt_pair_keep(struct nt_pair *pair, ucp_ep_h *peer);
 
-/* Closes the kept connection with this peer, if there is one. */
+/* Closes the resting connection with this peer, if there is one. */
 void nt_pair_drop(struct nt_pair *pair, uint32_t peer);
 
 /* Cancels and frees a request; NULL: nothing. */
@@ -140,7 +145,7 @@ void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request);
 int nt_pair_net_open(struct pair_net *net, const char *device, struct nt_err *err);
 void nt_pair_net_close(struct pair_net *net);
 
-/* An endpoint of the net in use to the address. */
+/* An endpoint of the net in use to the address, for the round's partner. */
 int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err);
 
 #endif

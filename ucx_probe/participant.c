@@ -284,10 +284,10 @@ static void run_turn(struct nt_participant *participant, const struct nt_round *
                      struct nt_pairing *pairing, double end_s, struct nt_report *report,
                      struct nt_err *err)
 {
-    double round_trip_s, began = nt_clock_s();
+    double began = nt_clock_s();
     *report = (struct nt_report){0};
     int rc = connect_pair(participant, round, pairing, earlier_of(began + round->connect_s, end_s),
-                          &round_trip_s, err);
+                          NULL, err);
     if (rc == 0) {
         tell_used(participant, report);
         began = nt_clock_s();
@@ -300,6 +300,21 @@ static void run_turn(struct nt_participant *participant, const struct nt_round *
     nt_participant_disconnect(participant);
 }
 
+/* With all partners of the series: connections take longer than pings. */
+static void connect_ahead(struct nt_participant *participant, const struct nt_round *round)
+{
+    struct nt_pairing pairing = {0};
+    size_t at = 0;
+    while (participant->pair != NULL && find_pairing(participant, round, &at, &pairing)) {
+        const struct nt_peer *peer = nt_peer_find(round, &participant->table, pairing.peer);
+        if (pairing.kept || peer == NULL || peer->address == NULL)
+            continue;
+        pairing.address = peer->address;
+        pairing.address_bytes = peer->bytes;
+        nt_pair_connect_ahead(participant->pair, &pairing);
+    }
+}
+
 size_t nt_participant_series(struct nt_participant *participant, const struct nt_round *round,
                              struct nt_report report[NT_WIRE_TURNS_MAX])
 {
@@ -308,12 +323,15 @@ size_t nt_participant_series(struct nt_participant *participant, const struct nt
     double end_s = earlier_of(nt_clock_s() + round->series_s, participant->deadline_s);
     size_t n = 0;
     forget_lost(participant, round);
+    connect_ahead(participant, round);
     for (size_t at = 0; n < NT_WIRE_TURNS_MAX && find_pairing(participant, round, &at, &pairing);
          n++)
         if (nt_clock_s() < end_s)
             run_turn(participant, round, &pairing, end_s, &report[n], &err);
         else
             report[n] = (struct nt_report){.idle = true};
+    if (participant->pair != NULL)
+        nt_pair_drop_ahead(participant->pair);
     return n;
 }
 

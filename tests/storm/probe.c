@@ -179,11 +179,28 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: the connection was not kept");
     pair->connected = true;
     wake_other(pair);
+    bool one_way = pairing->kept && round_trip_s == NULL;
+    if (one_way && !pairing->first)
+        return 0;
     if (!wait_for(pair, has_met, deadline_s))
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: no answer in time");
-    process_sleep(pairing->kept ? 2 * latency_s(pair) : 0.0003 + 6 * latency_s(pair));
-    *round_trip_s = 2 * latency_s(pair);
+    double kept_s = (one_way ? 1 : 2) * latency_s(pair);
+    process_sleep(pairing->kept ? kept_s : 0.0003 + 6 * latency_s(pair));
+    if (round_trip_s != NULL)
+        *round_trip_s = 2 * latency_s(pair);
     return 0;
+}
+
+/* Says and takes nothing here. */
+void nt_pair_connect_ahead(struct nt_pair *pair, const struct nt_pairing *pairing)
+{
+    (void)pair;
+    (void)pairing;
+}
+
+void nt_pair_drop_ahead(struct nt_pair *pair)
+{
+    (void)pair;
 }
 
 /* ---- kernels: all of a group meet ---- */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds one after another between two processes of this machine: connections that are begun ahead
+ * or kept, and how much of a flow may be under way. */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucp/api/ucp.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "pair.h"
+#include "ucx_environment.h"
+
+enum { ADDRESS_MAX = 4096, TAG_SHIFT = 24, TAG_FLOW = 0x04, TAG_FLOW_CAME = 0x05, WINDOW = 16 };
+
+/* The second end of a flow looks at nothing for so long. */
+static const double LATE_S = 0.3;
+
+static unsigned endpoints, flow_messages, flow_messages_first;
+
+/* Both stand before the library's own. */
+ucs_status_t ucp_ep_create(ucp_worker_h worker, const ucp_ep_params_t *params, ucp_ep_h *ep)
+{
+    static ucs_status_t (*real)(ucp_worker_h, const ucp_ep_params_t *, ucp_ep_h *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "ucp_ep_create");
+    endpoints++;
+    return real(worker, params, ep);
+}
+
+ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
+                                  const ucp_request_param_t *param)
+{
+    static ucs_status_ptr_t (*real)(ucp_ep_h, const void *, size_t, ucp_tag_t,
+                                    const ucp_request_param_t *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "ucp_tag_send_nbx");
+    flow_messages += (tag >> TAG_SHIFT & 0xff) == TAG_FLOW;
+    return real(ep, buffer, count, tag, param);
+}
+
+ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker, void *buffer, size_t count, ucp_tag_t tag,
+                                  ucp_tag_t mask, const ucp_request_param_t *param)
+{
+    static ucs_status_ptr_t (*real)(ucp_worker_h, void *, size_t, ucp_tag_t, ucp_tag_t,
+                                    const ucp_request_param_t *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "ucp_tag_recv_nbx");
+    if ((tag >> TAG_SHIFT & 0xff) == TAG_FLOW_CAME && flow_messages_first == 0)
+        flow_messages_first = flow_messages;
+    return real(worker, buffer, count, tag, mask, param);
+}
+
+struct address {
+    size_t bytes;
+    unsigned char data[ADDRESS_MAX];
+};
+
+static const struct nt_order PINGS = {
+    .kind = NT_ORDER_LATENCY, .message_bytes = 8, .batches = 3, .count = 5};
+static const struct nt_order FLOW = {.kind = NT_ORDER_BANDWIDTH,
+                                     .message_bytes = 8192,
+                                     .batches = 1,
+                                     .count = WINDOW,
+                                     .window_s = 0.02};
+
+/* One round, of which the connection is kept. */
+static int run_round(struct nt_pair *pair, const struct nt_pairing *pairing,
+                     const struct nt_order *order, double wait_s, struct nt_result *result,
+                     struct nt_err *err)
+{
+    double deadline = nt_clock_s() + 30;
+    int rc = nt_pair_connect(pair, pairing, order, deadline, NULL, err);
+    if (rc == 0) {
+        nt_clock_sleep(wait_s);
+        rc = nt_pair_measure(pair, order, deadline - 5, deadline, result, err);
+    }
+    nt_pair_close(pair, rc == 0 && nt_pair_can_keep(pair));
+    return rc;
+}
+
+/* Pings over a connection begun ahead, again over the same, and a flow; at last one that is begun
+ * and never used. */
+static int run_rounds(struct nt_pair *pair, struct nt_pairing pairing, struct nt_result result[3],
+                      struct nt_err *err)
+{
+    nt_pair_connect_ahead(pair, &pairing);
+    for (size_t k = 0; k < 3; k++) {
+        pairing.round = (uint32_t)k + 1;
+        pairing.kept = k > 0;
+        if (run_round(pair, &pairing, k < 2 ? &PINGS : &FLOW, k == 2 && !pairing.first ? LATE_S : 0,
+                      &result[k], err) != 0)
+            return -1;
+    }
+    unsigned used = endpoints;
+    nt_pair_connect_ahead(pair, &pairing);
+    nt_pair_drop_ahead(pair);
+    return used == 1 && endpoints == 2 ? 0 : nt_err_set(err, NT_ERR_SYSTEM, "%u endpoints", used);
+}
+
+static int meet(int fd, bool first, struct nt_result result[3], struct nt_err *err)
+{
+    struct nt_pair *pair;
+    struct address mine = {0}, other;
+    if (nt_pair_create(&pair, err) != 0)
+        return -1;
+    const void *address = nt_pair_address(pair, &mine.bytes);
+    int rc = -1;
+    if (mine.bytes <= sizeof mine.data) {
+        memcpy(mine.data, address, mine.bytes);
+        if (send(fd, &mine, sizeof mine, 0) == sizeof mine &&
+            recv(fd, &other, sizeof other, MSG_WAITALL) == sizeof other)
+            rc = run_rounds(pair,
+                            (struct nt_pairing){.self = first,
+                                                .peer = !first,
+                                                .first = first,
+                                                .address = other.data,
+                                                .address_bytes = other.bytes},
+                            result, err);
+    }
+    nt_pair_destroy(pair);
+    return rc;
+}
+
+static void rounds_use_one_connection(void **state)
+{
+    int ends[2], status;
+    struct nt_result result[3] = {0};
+    struct nt_err err = {0};
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t second = fork();
+    assert_true(second >= 0);
+    if (second == 0) {
+        close(ends[0]);
+        _exit(meet(ends[1], false, result, &err) == 0 ? 0 : 1);
+    }
+    close(ends[1]);
+    int rc = meet(ends[0], true, result, &err);
+    close(ends[0]);
+    assert_int_equal(waitpid(second, &status, 0), second);
+    if (rc != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(status, 0);
+    for (size_t k = 0; k < 2; k++) {
+        assert_true(result[k].ok && result[k].value_us > 0);
+        assert_int_equal(result[k].count, PINGS.batches * PINGS.count);
+    }
+    assert_true(result[2].ok && result[2].count > WINDOW);
+    /* though its partner took nothing in yet, and a socket would have taken more */
+    assert_int_equal(flow_messages_first, WINDOW);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    set_ucx_environment(argv);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rounds_use_one_connection)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
