@@ -159,10 +159,52 @@ static void rounds_use_one_connection(void **state)
     assert_int_equal(flow_messages_first, WINDOW);
 }
 
+/* Whoever has the address of one that has ended. */
+static void one_that_is_gone_costs_the_deadline_alone(void **state)
+{
+    int ends[2], status;
+    struct nt_pair *pair;
+    struct nt_err err = {0};
+    struct address theirs;
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t gone = fork();
+    assert_true(gone >= 0);
+    if (gone == 0) {
+        struct address mine = {0};
+        if (nt_pair_create(&pair, &err) != 0)
+            _exit(1);
+        const void *address = nt_pair_address(pair, &mine.bytes);
+        memcpy(mine.data, address, mine.bytes < sizeof mine.data ? mine.bytes : 0);
+        _exit(send(ends[1], &mine, sizeof mine, 0) == sizeof mine ? 0 : 1);
+    }
+    close(ends[1]);
+    assert_int_equal(recv(ends[0], &theirs, sizeof theirs, MSG_WAITALL), sizeof theirs);
+    close(ends[0]);
+    assert_int_equal(waitpid(gone, &status, 0), gone);
+    assert_int_equal(status, 0);
+    assert_int_equal(nt_pair_create(&pair, &err), 0);
+    struct nt_pairing pairing = {.round = 1,
+                                 .peer = 1,
+                                 .first = true,
+                                 .address = theirs.data,
+                                 .address_bytes = theirs.bytes};
+    nt_pair_connect_ahead(pair, &pairing);
+    assert_int_equal(nt_pair_connect(pair, &pairing, &PINGS, nt_clock_s() + 0.05, NULL, &err), -1);
+    nt_pair_close(pair, false);
+    nt_pair_connect_ahead(pair, &pairing);
+    nt_pair_drop_ahead(pair);
+    nt_pair_connect_ahead(pair, &pairing);
+    nt_pair_destroy(pair);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     set_ucx_environment(argv);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rounds_use_one_connection)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_use_one_connection),
+        cmocka_unit_test(one_that_is_gone_costs_the_deadline_alone),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
