@@ -19,7 +19,7 @@
 #include "pair.h"
 #include "ucx_environment.h"
 
-enum { ADDRESS_MAX = 4096, TAG_SHIFT = 24, TAG_FLOW = 0x04, TAG_FLOW_CAME = 0x05, WINDOW = 16 };
+enum { ADDRESS_MAX = 4096, TAG_SHIFT = 24, TAG_FLOW = 0x04, TAG_FLOW_ACK = 0x05, WINDOW = 16 };
 
 /* The second end of a flow looks at nothing for so long. */
 static const double LATE_S = 0.3;
@@ -54,7 +54,7 @@ ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker, void *buffer, size_t coun
                                     const ucp_request_param_t *);
     if (real == NULL)
         *(void **)&real = dlsym(RTLD_NEXT, "ucp_tag_recv_nbx");
-    if ((tag >> TAG_SHIFT & 0xff) == TAG_FLOW_CAME && flow_messages_first == 0)
+    if ((tag >> TAG_SHIFT & 0xff) == TAG_FLOW_ACK && flow_messages_first == 0)
         flow_messages_first = flow_messages;
     return real(worker, buffer, count, tag, mask, param);
 }

@@ -8,9 +8,9 @@
 
 enum { WINDOW = 8, FLOW_MESSAGES_MAX = 100000000, STEADY_MIN = 6 };
 
-/* The receiver tells of every quarter of a window that has come. */
-enum { QUARTERS = 4 };
-static const unsigned char CAME[1] = {1};
+/* The receiver acknowledges every quarter of a window. */
+enum { ACKS_A_WINDOW = 4 };
+static const unsigned char ACK[1] = {1};
 
 /* Share of the time, from the first arrival, that counts as the start. */
 static const double START_SHARE = 0.15;
@@ -59,22 +59,22 @@ static size_t window(const struct nt_order *order)
     return order->count < PAIR_WINDOW_MAX ? order->count : PAIR_WINDOW_MAX;
 }
 
-static size_t quarter(const struct nt_order *order)
+static size_t messages_an_ack(const struct nt_order *order)
 {
-    return (window(order) + QUARTERS - 1) / QUARTERS;
+    return (window(order) + ACKS_A_WINDOW - 1) / ACKS_A_WINDOW;
 }
 
-static int tell_came(struct nt_pair *pair, double deadline_s, struct nt_err *err)
+static int send_ack(struct nt_pair *pair, double deadline_s, struct nt_err *err)
 {
-    return nt_pair_wait(pair, nt_pair_send(pair, TAG_FLOW_CAME, CAME, sizeof CAME), deadline_s,
-                        "flow", err);
+    return nt_pair_wait(pair, nt_pair_send(pair, TAG_FLOW_ACK, ACK, sizeof ACK), deadline_s, "flow",
+                        err);
 }
 
-static int hear_came(struct nt_pair *pair, double deadline_s, struct nt_err *err)
+static int wait_ack(struct nt_pair *pair, double deadline_s, struct nt_err *err)
 {
-    ucs_status_ptr_t came =
-        nt_pair_receive(pair, TAG_FLOW_CAME, nt_pair_slot(pair, PAIR_WINDOW_MAX + 1), sizeof CAME);
-    return nt_pair_wait(pair, came, deadline_s, "flow", err);
+    ucs_status_ptr_t ack =
+        nt_pair_receive(pair, TAG_FLOW_ACK, nt_pair_slot(pair, PAIR_WINDOW_MAX + 1), sizeof ACK);
+    return nt_pair_wait(pair, ack, deadline_s, "flow", err);
 }
 
 static int wait_all(struct nt_pair *pair, ucs_status_ptr_t *request, size_t slots,
@@ -89,13 +89,14 @@ static int wait_all(struct nt_pair *pair, ucs_status_ptr_t *request, size_t slot
     return rc;
 }
 
-/* Keeps the window full until the time is over: so many messages have not come yet. Sockets would
- * take more, and on slow links what they hold takes longer to drain than a round measures. */
+/* Keeps the window full until the time is over: so many messages are not acknowledged. Sockets
+ * would take more, and on slow links what they hold takes longer to drain than a round measures. */
 static int send_stream(struct nt_pair *pair, const struct nt_order *order, double until_s,
                        double deadline_s, uint64_t *sent, struct nt_err *err)
 {
     ucs_status_ptr_t request[PAIR_WINDOW_MAX] = {NULL};
-    size_t bytes = nt_pair_message_bytes(order), slots = window(order), each = quarter(order);
+    size_t bytes = nt_pair_message_bytes(order), slots = window(order),
+           each = messages_an_ack(order);
     int rc = 0;
     *sent = 0;
     do {
@@ -103,7 +104,7 @@ static int send_stream(struct nt_pair *pair, const struct nt_order *order, doubl
         rc = nt_pair_wait(pair, request[slot], deadline_s, "flow", err);
         request[slot] = NULL;
         if (rc == 0 && *sent >= slots && (*sent - slots) % each == 0)
-            rc = hear_came(pair, deadline_s, err);
+            rc = wait_ack(pair, deadline_s, err);
         if (rc == 0) {
             request[slot] = nt_pair_send(pair, TAG_FLOW, nt_pair_slot(pair, slot), bytes);
             ++*sent;
@@ -116,10 +117,10 @@ static int send_stream(struct nt_pair *pair, const struct nt_order *order, doubl
     return rc;
 }
 
-/* Of the receiver's words, how many send_stream has waited for. */
-static uint64_t came_heard(const struct nt_order *order, uint64_t sent)
+/* How many send_stream has waited for. */
+static uint64_t acks_waited(const struct nt_order *order, uint64_t sent)
 {
-    size_t slots = window(order), each = quarter(order);
+    size_t slots = window(order), each = messages_an_ack(order);
     return sent > slots ? (sent - slots + each - 1) / each : 0;
 }
 
@@ -144,8 +145,8 @@ static int flow_send(struct nt_pair *pair, const struct nt_order *order, double 
     if (nt_pair_wait(pair, done, deadline_s, "flow's acknowledgement", err) != 0)
         return -1;
     double seconds = nt_clock_s() - start;
-    for (uint64_t k = came_heard(order, sent); k < sent / quarter(order); k++)
-        if (hear_came(pair, deadline_s, err) != 0)
+    for (uint64_t k = acks_waited(order, sent); k < sent / messages_an_ack(order); k++)
+        if (wait_ack(pair, deadline_s, err) != 0)
             return -1;
     memcpy(&done_message, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof done_message);
     if (done_message.received != sent)
@@ -186,7 +187,7 @@ static int receive_all(struct nt_pair *pair, const struct nt_order *order,
             arrival_add(&steady, order->window_s);
             ++*received;
             request[slot] = nt_pair_receive(pair, TAG_FLOW, nt_pair_slot(pair, slot), bytes);
-            if (*received % quarter(order) == 0 && tell_came(pair, deadline_s, err) != 0)
+            if (*received % messages_an_ack(order) == 0 && send_ack(pair, deadline_s, err) != 0)
                 return -1;
             idle = (struct pair_idle){0};
         } else if (!nt_pair_step(pair, &idle, deadline_s)) {

@@ -94,7 +94,7 @@ enum pair_tag {
     TAG_PING,
     TAG_PONG,
     TAG_FLOW,
-    TAG_FLOW_CAME,
+    TAG_FLOW_ACK,
     TAG_FLOW_END,
     TAG_FLOW_DONE,
     TAG_RAIL_SIZE,
