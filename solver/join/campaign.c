@@ -24,8 +24,8 @@ static const double SOLVE_S = 2e-6, SOLVE_HOST_S = 1e-4;
  * nothing follows. */
 static const double REPEATS_SHARE = 0.15, REPEATS_LAST_SHARE = 0.7;
 
-/* Rounds together take at most so long: whoever is lost in them costs the others that time. */
-static const double TOGETHER_S = 0.2;
+/* Rounds together take at most so long, and such a share of the budget: a lost host costs it. */
+static const double TOGETHER_S = 0.4, TOGETHER_SHARE = 0.08;
 
 /* A round without its window: connecting, barriers, and what a flow still has in flight. */
 struct round_cost {
@@ -459,17 +459,16 @@ int nt_campaign_also(struct nt_campaign *c, size_t together, struct nt_order *or
 {
     const struct round_cost *cost = &c->round_cost[c->order.kind];
     double rounds = (double)together + 1, usual = c->last_s > 0 ? c->last_s : cost->mean_s;
+    double most_s = fmin(TOGETHER_S, TOGETHER_SHARE * c->options.budget_s);
     if (c->planner == NULL || c->planner->ops->ahead == NULL || cost->learned == 0 ||
-        c->options.max_load < 1 || rounds * fmin(cost->mean_s, usual) > TOGETHER_S ||
+        c->options.max_load < 1 || rounds * fmin(cost->mean_s, usual) > most_s ||
         c->elapsed_s + 1.2 * rounds * cost->slow_s > fmin(stop_s(c), c->phase_stop_s) ||
         c->planner->ops->ahead(c->planner) == 0)
         return 0;
     int rc = c->planner->ops->next(c->planner, order, err);
-    if (rc != 1)
-        return rc;
-    c->order = *order;
-    c->round++;
-    return 1;
+    if (rc == 1)
+        c->order = *order, c->round++;
+    return rc;
 }
 
 int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, size_t n,
