@@ -24,27 +24,12 @@ static const char *const names[MANY] = {"localhost", "127.0.0.2", "127.0.0.3", "
                                         "127.0.0.9", "127.0.0.10"};
 
 static struct own_munge munge;
-static char self[256];
-
-/* A copy of this program where the probe's user can reach it, wherever the checkout is. */
-static int copy_self(void)
-{
-    char bytes[65536];
-    snprintf(self, sizeof self, "/tmp/nettopo-toy-XXXXXX");
-    int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = mkstemp(self);
-    ssize_t n = -1;
-    if (from >= 0 && to >= 0 && fchmod(to, 0755) == 0)
-        while ((n = read(from, bytes, sizeof bytes)) > 0 && write(to, bytes, (size_t)n) == n)
-            ;
-    close(from);
-    close(to);
-    return n == 0 ? 0 : -1;
-}
+static char self[TOY_PATH_BYTES];
 
 static int start(void **state)
 {
     (void)state;
-    if (copy_self() != 0)
+    if (toy_copy_self(self) != 0)
         return -1;
     own_munge_start(&munge);
     /* otherwise libslurm queries the DNS for its configuration, which may take long */
@@ -213,6 +198,17 @@ static double late_s(void)
     return full != NULL && strcmp(full, "1") == 0 ? 1 : 10;
 }
 
+/* With the monitor's reason, since the worker had no processor for half a second. */
+static bool ended_by_monitor(const struct scene *s)
+{
+    char text[4096];
+    published(s, 0, "hint.env", text);
+    if (late_s() <= 1 || strstr(text, "the agent's worker did not end within the budget") == NULL)
+        return false;
+    print_message("again, after: %s", text);
+    return true;
+}
+
 static void all_hosts_connect_and_get_the_artifacts(void **state)
 {
     struct scene *s = *state;
@@ -269,8 +265,10 @@ static void a_faulty_probe_never_delays_the_result(void **state)
         char option[64];
         snprintf(option, sizeof option, "quick,pattern=matrix:%s", table[k].what);
         bool waits = strncmp(table[k].what, "hang", 4) == 0;
-        begin_all(s, option, waits ? SHORT_S : AMPLE_S);
-        end_within(s, waits ? SHORT_S + late_s() : AMPLE_S);
+        for (int tries = waits ? 3 : 1; tries > 0; tries = ended_by_monitor(s) ? tries - 1 : 0) {
+            begin_all(s, option, waits ? SHORT_S : AMPLE_S);
+            end_within(s, waits ? SHORT_S + late_s() : AMPLE_S);
+        }
         expect(s, 0, table[k].first);
         expect(s, 1, table[k].other);
         expect(s, 2, table[k].other);
