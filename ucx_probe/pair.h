@@ -4,7 +4,7 @@
  * pair*.c are the only files that know UCX (1.13 or newer). Every wait has a deadline: a hung
  * peer or a dead link gives no UCX error for half a minute. Deadlines are points on the
  * monotonic clock (clock.h). Not thread safe.
- * Tests: test_prtt_hold.c. */
+ * Tests: test_prtt_hold.c, test_pair_rounds.c. */
 #ifndef NT_PAIR_H
 #define NT_PAIR_H
 
@@ -44,9 +44,9 @@ void nt_pair_set_own_core(struct nt_pair *pair, bool own);
 
 /* Makes the connection and exchanges a few untimed messages (the first one wires up the
  * transports), and makes the memory that the order needs. A kept connection takes one message each
- * way, so that both ends are there. *round_trip_s: of the last exchange; NULL: not wanted, and a
- * kept connection takes the second end's message alone. After an error nt_pair_close is still due.
- */
+ * way, so that both ends are there. *round_trip_s: of the last exchange; NULL: not wanted, then one
+ * exchange is enough, and of a kept connection the second end's message. After an error
+ * nt_pair_close is still due. */
 int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
                     const struct nt_order *order, double deadline_s, double *round_trip_s,
                     struct nt_err *err);

@@ -223,12 +223,10 @@ void nt_pair_keep(struct nt_pair *pair, ucp_ep_h *peer)
          peer);
 }
 
-bool nt_pair_is_ahead(const struct nt_pair *pair, uint32_t peer)
+bool nt_pair_is_ahead(struct nt_pair *pair, uint32_t peer)
 {
-    for (size_t k = 0; k < PAIR_RESTING_MAX; k++)
-        if (pair->resting[k].ep != NULL && pair->resting[k].ahead && pair->resting[k].peer == peer)
-            return true;
-    return false;
+    const struct pair_resting *r = find_resting(pair, peer);
+    return r != NULL && r->ahead;
 }
 
 void nt_pair_connect_ahead(struct nt_pair *pair, const struct nt_pairing *pairing)

@@ -5,7 +5,7 @@
  * pair*.c are the only files that know UCX (1.13 or newer), and they include one way: pair.c
  * (connects, and chooses the kind of measurement), under it pair_ping.c, pair_prtt.c, pair_flow.c,
  * pair_kernel.c, each with one kind, and pair_rail.c, under all of them this.
- * Tests: test_prtt_hold.c. */
+ * Tests: test_prtt_hold.c, test_pair_rounds.c. */
 #ifndef NT_PAIR_UCX_H
 #define NT_PAIR_UCX_H
 
@@ -130,7 +130,7 @@ void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer);
 /* Takes the connection with the partner that was kept, or begun ahead, into use; an error when it
  * is not there, or has failed since. */
 int nt_pair_take_resting(struct nt_pair *pair, struct nt_err *err);
-bool nt_pair_is_ahead(const struct nt_pair *pair, uint32_t peer);
+bool nt_pair_is_ahead(struct nt_pair *pair, uint32_t peer);
 
 /* Keeps *peer, of home, for later rounds; *peer is NULL afterwards. */
 void nt_pair_keep(struct nt_pair *pair, ucp_ep_h *peer);

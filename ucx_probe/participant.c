@@ -196,21 +196,29 @@ static int connect_kernel_group(struct nt_participant *participant, const struct
     return nt_pair_connect_group(participant->pair, &group, &round->order, until_s, err);
 }
 
+/* Of the partner; false: it has no network. */
+static bool find_address(const struct nt_participant *participant, const struct nt_round *round,
+                         struct nt_pairing *pairing)
+{
+    const struct nt_peer *peer = nt_peer_find(round, &participant->table, pairing->peer);
+    bool is_there = peer != NULL && peer->address != NULL;
+    pairing->address = is_there ? peer->address : NULL;
+    pairing->address_bytes = is_there ? peer->bytes : 0;
+    return is_there;
+}
+
 static int connect_pair(struct nt_participant *participant, const struct nt_round *round,
                         struct nt_pairing *pairing, double until_s, double *round_trip_s,
                         struct nt_err *err)
 {
     const struct nt_peer *own = nt_peer_find(round, &participant->table, participant->rank);
-    const struct nt_peer *peer = nt_peer_find(round, &participant->table, pairing->peer);
     if (own != NULL)
         set_own_core(participant, own);
-    bool is_there = peer != NULL && peer->address != NULL;
+    bool is_there = find_address(participant, round, pairing);
     if (participant->pair == NULL || (!is_there && !pairing->kept))
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: one of the two has no network");
     if (round->order.kind == NT_ORDER_KERNEL)
         return connect_kernel_group(participant, round, until_s, err);
-    pairing->address = is_there ? peer->address : NULL;
-    pairing->address_bytes = is_there ? peer->bytes : 0;
     return nt_pair_connect(participant->pair, pairing, &round->order, until_s, round_trip_s, err);
 }
 
@@ -305,14 +313,9 @@ static void connect_ahead(struct nt_participant *participant, const struct nt_ro
 {
     struct nt_pairing pairing = {0};
     size_t at = 0;
-    while (participant->pair != NULL && find_pairing(participant, round, &at, &pairing)) {
-        const struct nt_peer *peer = nt_peer_find(round, &participant->table, pairing.peer);
-        if (pairing.kept || peer == NULL || peer->address == NULL)
-            continue;
-        pairing.address = peer->address;
-        pairing.address_bytes = peer->bytes;
-        nt_pair_connect_ahead(participant->pair, &pairing);
-    }
+    while (participant->pair != NULL && find_pairing(participant, round, &at, &pairing))
+        if (!pairing.kept && find_address(participant, round, &pairing))
+            nt_pair_connect_ahead(participant->pair, &pairing);
 }
 
 size_t nt_participant_series(struct nt_participant *participant, const struct nt_round *round,
