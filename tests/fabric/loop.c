@@ -256,6 +256,16 @@ static int watch(int poll, const struct loop *loop, int stop, struct nt_err *err
     return watch_one(poll, stop, STOP, err);
 }
 
+static void drop_waiting(struct loop *loop, struct sender *s)
+{
+    for (int to = 0; to < NT_FAB_PORTS_MAX; to++)
+        while (s->first[to] != NULL) {
+            struct frame *frame = s->first[to];
+            s->first[to] = frame->next;
+            give_back(loop, frame);
+        }
+}
+
 static void free_frames(struct loop *loop)
 {
     while (loop->heap.count > 0) {
@@ -263,14 +273,8 @@ static void free_frames(struct loop *loop)
         if (frame->to_port >= 0)
             give_back(loop, frame);
     }
-    for (int k = 0; k < NT_FAB_PORTS_MAX * NT_FAB_PORTS_MAX; k++) {
-        struct frame **first = &loop->sender[k / NT_FAB_PORTS_MAX].first[k % NT_FAB_PORTS_MAX],
-                     *frame;
-        while ((frame = *first) != NULL) {
-            *first = frame->next;
-            give_back(loop, frame);
-        }
-    }
+    for (int port = 0; port < loop->fab->port_count; port++)
+        drop_waiting(loop, &loop->sender[port]);
     while (loop->unused != NULL) {
         struct frame *next = loop->unused->next;
         free(loop->unused);
