@@ -16,10 +16,10 @@
 #include <cmocka.h>
 
 #include "clock.h"
-#include "pair.h"
+#include "pair_ends.h"
 #include "ucx_environment.h"
 
-enum { ADDRESS_MAX = 4096, TAG_SHIFT = 24, TAG_FLOW = 0x04, TAG_FLOW_ACK = 0x05, WINDOW = 16 };
+enum { TAG_SHIFT = 24, TAG_FLOW = 0x04, TAG_FLOW_ACK = 0x05, WINDOW = 16 };
 
 /* The second end of a flow looks at nothing for so long. */
 static const double LATE_S = 0.3;
@@ -58,11 +58,6 @@ ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker, void *buffer, size_t coun
         flow_messages_first = flow_messages;
     return real(worker, buffer, count, tag, mask, param);
 }
-
-struct address {
-    size_t bytes;
-    unsigned char data[ADDRESS_MAX];
-};
 
 static const struct nt_order PINGS = {
     .kind = NT_ORDER_LATENCY, .message_bytes = 8, .batches = 3, .count = 5};
@@ -109,43 +104,39 @@ static int run_rounds(struct nt_pair *pair, struct nt_pairing pairing, struct nt
 static int meet(int fd, bool first, struct nt_result result[3], struct nt_err *err)
 {
     struct nt_pair *pair;
-    struct address mine = {0}, other;
+    struct pair_address other;
     if (nt_pair_create(&pair, err) != 0)
         return -1;
-    const void *address = nt_pair_address(pair, &mine.bytes);
     int rc = -1;
-    if (mine.bytes <= sizeof mine.data) {
-        memcpy(mine.data, address, mine.bytes);
-        if (send(fd, &mine, sizeof mine, 0) == sizeof mine &&
-            recv(fd, &other, sizeof other, MSG_WAITALL) == sizeof other)
-            rc = run_rounds(pair,
-                            (struct nt_pairing){.self = first,
-                                                .peer = !first,
-                                                .first = first,
-                                                .address = other.data,
-                                                .address_bytes = other.bytes},
-                            result, err);
-    }
+    if (send_address(fd, pair) && receive_address(fd, &other))
+        rc = run_rounds(pair,
+                        (struct nt_pairing){.self = first,
+                                            .peer = !first,
+                                            .first = first,
+                                            .address = other.data,
+                                            .address_bytes = other.bytes},
+                        result, err);
     nt_pair_destroy(pair);
     return rc;
 }
 
+static int meet_as_second(int fd)
+{
+    struct nt_result result[3];
+    struct nt_err err;
+    return meet(fd, false, result, &err) == 0 ? 0 : 1;
+}
+
 static void rounds_use_one_connection(void **state)
 {
-    int ends[2], status;
+    int fd, status;
     struct nt_result result[3] = {0};
     struct nt_err err = {0};
     (void)state;
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    pid_t second = fork();
+    pid_t second = fork_end(meet_as_second, &fd);
     assert_true(second >= 0);
-    if (second == 0) {
-        close(ends[0]);
-        _exit(meet(ends[1], false, result, &err) == 0 ? 0 : 1);
-    }
-    close(ends[1]);
-    int rc = meet(ends[0], true, result, &err);
-    close(ends[0]);
+    int rc = meet(fd, true, result, &err);
+    close(fd);
     assert_int_equal(waitpid(second, &status, 0), second);
     if (rc != 0)
         fail_msg("%s", err.text);
@@ -159,28 +150,25 @@ static void rounds_use_one_connection(void **state)
     assert_int_equal(flow_messages_first, WINDOW);
 }
 
+static int leave_address(int fd)
+{
+    struct nt_pair *pair;
+    struct nt_err err;
+    return nt_pair_create(&pair, &err) == 0 && send_address(fd, pair) ? 0 : 1;
+}
+
 /* Whoever has the address of one that has ended. */
 static void one_that_is_gone_costs_the_deadline_alone(void **state)
 {
-    int ends[2], status;
+    int fd, status;
     struct nt_pair *pair;
     struct nt_err err = {0};
-    struct address theirs;
+    struct pair_address theirs;
     (void)state;
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    pid_t gone = fork();
+    pid_t gone = fork_end(leave_address, &fd);
     assert_true(gone >= 0);
-    if (gone == 0) {
-        struct address mine = {0};
-        if (nt_pair_create(&pair, &err) != 0)
-            _exit(1);
-        const void *address = nt_pair_address(pair, &mine.bytes);
-        memcpy(mine.data, address, mine.bytes < sizeof mine.data ? mine.bytes : 0);
-        _exit(send(ends[1], &mine, sizeof mine, 0) == sizeof mine ? 0 : 1);
-    }
-    close(ends[1]);
-    assert_int_equal(recv(ends[0], &theirs, sizeof theirs, MSG_WAITALL), sizeof theirs);
-    close(ends[0]);
+    assert_true(receive_address(fd, &theirs));
+    close(fd);
     assert_int_equal(waitpid(gone, &status, 0), gone);
     assert_int_equal(status, 0);
     assert_int_equal(nt_pair_create(&pair, &err), 0);

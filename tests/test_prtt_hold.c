@@ -16,10 +16,10 @@
 #include <cmocka.h>
 
 #include "clock.h"
-#include "pair.h"
+#include "pair_ends.h"
 #include "ucx_environment.h"
 
-enum { ADDRESS_MAX = 4096, TURNS = 9, TAG_SHIFT = 24, TAG_PONG = 0x03 };
+enum { TURNS = 9, TAG_SHIFT = 24, TAG_PONG = 0x03 };
 
 /* The hold, and how late an answer is that is late: no scheduler makes one of the other. */
 static const double HOLD_S = 0.02, LATE_S = 0.1;
@@ -39,16 +39,11 @@ ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void *buffer, size_t count,
     return real(ep, buffer, count, tag, param);
 }
 
-struct address {
-    size_t bytes;
-    unsigned char data[ADDRESS_MAX];
-};
-
 /* One end of the measurement. */
 static int measure(int fd, bool first, struct nt_result *result, struct nt_err *err)
 {
     struct nt_pair *pair;
-    struct address mine = {0}, other;
+    struct pair_address other;
     struct nt_order order = {.kind = NT_ORDER_PRTT,
                              .message_bytes = 8,
                              .batches = TURNS,
@@ -58,16 +53,11 @@ static int measure(int fd, bool first, struct nt_result *result, struct nt_err *
     double trip, deadline = nt_clock_s() + 30;
     if (nt_pair_create(&pair, err) != 0)
         return -1;
-    const void *address = nt_pair_address(pair, &mine.bytes);
     int rc = -1;
-    if (mine.bytes <= sizeof mine.data) {
-        memcpy(mine.data, address, mine.bytes);
+    if (send_address(fd, pair) && receive_address(fd, &other)) {
         meeting.address = other.data;
-        if (send(fd, &mine, sizeof mine, 0) == sizeof mine &&
-            recv(fd, &other, sizeof other, MSG_WAITALL) == sizeof other) {
-            meeting.address_bytes = other.bytes;
-            rc = nt_pair_connect(pair, &meeting, &order, deadline, &trip, err);
-        }
+        meeting.address_bytes = other.bytes;
+        rc = nt_pair_connect(pair, &meeting, &order, deadline, &trip, err);
     }
     if (rc == 0)
         rc = nt_pair_measure(pair, &order, deadline - 5, deadline, result, err);
@@ -75,21 +65,22 @@ static int measure(int fd, bool first, struct nt_result *result, struct nt_err *
     return rc;
 }
 
+static int answer(int fd)
+{
+    struct nt_result result;
+    struct nt_err err;
+    return measure(fd, false, &result, &err) == 0 ? 0 : 1;
+}
+
 /* The first so many answers come after the hold. */
 static int held(unsigned late, struct nt_result *result, struct nt_err *err)
 {
-    int ends[2], status;
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    pid_t answering = fork();
+    int fd, status;
+    late_answers = late;
+    pid_t answering = fork_end(answer, &fd);
     assert_true(answering >= 0);
-    if (answering == 0) {
-        close(ends[0]);
-        late_answers = late;
-        _exit(measure(ends[1], false, result, err) == 0 ? 0 : 1);
-    }
-    close(ends[1]);
-    int rc = measure(ends[0], true, result, err);
-    close(ends[0]);
+    int rc = measure(fd, true, result, err);
+    close(fd);
     assert_int_equal(waitpid(answering, &status, 0), answering);
     assert_int_equal(status, 0);
     return rc;
