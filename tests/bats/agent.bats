@@ -94,7 +94,7 @@ below_with() { # PID LINE
     printf 'probe = %s\nrun_dir = %s\n' "$PWD/probe" "$PWD/run" >conf
     env SLURM_JOB_NODELIST=n1,n2 SLURMD_NODENAME=n1 SLURM_CONF=/dev/null \
         "$agent" run --job 7 --uid 12345 --gid 12345 --option quick,budget=3 --conf "$PWD/conf" 3>&- &
-    local monitor=$! relay= status= open=
+    local monitor=$! relay='' status='' open=''
     for _ in {1..200}; do # a lookup beside it is over soon
         relay=$(below_with $monitor $'Seccomp:\t2' | while read -r pid; do
             grep -q $'^Uid:\t12345' "/proc/$pid/status" || echo "$pid"
