@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "awake.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -33,16 +36,40 @@ static void *stay_awake(void *processor)
     }
 }
 
-void nt_fab_awake_start(void)
+/* The scheduler groups processes by session, and a group that has nothing but this gets as much as
+ * any other: the class counts within a group. */
+static void be_last_session(void)
+{
+    static const char nice[] = "19";
+    setsid();
+    int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) /* no such groups */
+        return;
+    (void)!write(fd, nice, sizeof nice - 1);
+    close(fd);
+}
+
+static void stay_awake_all(void)
 {
     long processors = sysconf(_SC_NPROCESSORS_CONF);
     pthread_attr_t attr;
     pthread_t thread;
+    be_last_session();
     if (pthread_attr_init(&attr) != 0)
         return;
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     for (long k = 0; k < processors && k < CPU_SETSIZE; k++)
         (void)pthread_create(&thread, &attr, stay_awake, (void *)(uintptr_t)k);
-    pthread_attr_destroy(&attr);
+    for (;;)
+        pause();
+}
+
+void nt_fab_awake_start(void)
+{
+    pid_t parent = getpid(), child = fork();
+    if (child != 0)
+        return;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+        stay_awake_all();
+    _exit(0);
 }

@@ -7,8 +7,8 @@
 #ifndef NT_FAB_AWAKE_H
 #define NT_FAB_AWAKE_H
 
-/* A thread on each processor that runs when nothing else does, until the process ends. What of it
- * this machine does not allow is left out. Other work of class idle would have to share with it. */
+/* A process with a thread on each processor that runs when nothing else does, until the caller
+ * ends. What of it this machine does not allow is left out. */
 void nt_fab_awake_start(void);
 
 #endif

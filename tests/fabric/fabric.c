@@ -223,8 +223,6 @@ static int run_loop(struct nt_fab *fab, const struct nt_fab_routes *routes,
                     int control, struct nt_err *err)
 {
     be_punctual();
-    if (!options->rest)
-        nt_fab_awake_start();
     if (options->ready != NULL && write_ready(options->ready, err) != 0)
         return -1;
     struct nt_fab_counts counts = {0};
@@ -249,6 +247,8 @@ static int run(struct nt_fab *fab, const struct nt_fab_routes *routes,
     static struct nt_fab_tap taps[NT_FAB_PORTS_MAX];
     for (int p = 0; p < fab->port_count; p++)
         taps[p] = (struct nt_fab_tap){-1, -1};
+    if (!options->rest)
+        nt_fab_awake_start(); /* before there are cards, which its process would keep */
     int stop = open_stop(err), control = -1;
     if (stop < 0)
         return -1;
