@@ -14,9 +14,8 @@
 #include "resent.h"
 
 enum {
-    PREEMPTIONS = 3, /* in one measurement: another process uses this core */
-    UNTIMED_EXCHANGES = 3,
-    SERIES_EXCHANGES = 1, /* their round trip is of no use */
+    PREEMPTIONS = 3,       /* in one measurement: another process uses this core */
+    UNTIMED_EXCHANGES = 2, /* the first one wires up the transports */
 };
 
 /* On a core of our own a wait spins for so long before it sleeps. */
@@ -48,19 +47,8 @@ static int connect_exchange(struct nt_pair *pair, int exchanges, double deadline
         if (exchange_untimed(pair, deadline_s, err) != 0)
             return -1;
     }
-    if (round_trip_s != NULL)
-        *round_trip_s = nt_clock_s() - before;
+    *round_trip_s = nt_clock_s() - before;
     return 0;
-}
-
-/* Of a kept connection: the first end may begin once the second is there. */
-static int await_second(struct nt_pair *pair, double deadline_s, struct nt_err *err)
-{
-    unsigned char *out = nt_pair_slot(pair, 0), *in = nt_pair_slot(pair, 1);
-    ucs_status_ptr_t word = pair->pairing.first
-                                ? nt_pair_receive(pair, TAG_CONNECT, in, PAIR_UNTIMED_BYTES)
-                                : nt_pair_send(pair, TAG_CONNECT, out, PAIR_UNTIMED_BYTES);
-    return nt_pair_wait(pair, word, deadline_s, "connect", err);
 }
 
 static int open_or_take(struct nt_pair *pair, struct nt_err *err)
@@ -80,12 +68,11 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
     pair->paired = true;
     if (nt_pair_reserve_buffer(pair, order, err) != 0 || open_or_take(pair, err) != 0)
         return -1;
-    if (pairing->kept && round_trip_s == NULL && order->rail[0] == '\0')
-        return await_second(pair, deadline_s, err);
-    int exchanges = round_trip_s == NULL ? SERIES_EXCHANGES : UNTIMED_EXCHANGES;
-    if (connect_exchange(pair, pairing->kept ? 1 : exchanges, deadline_s, round_trip_s, err) != 0)
+    if (round_trip_s == NULL)
+        return 0;
+    int exchanges = pairing->kept ? 1 : UNTIMED_EXCHANGES;
+    if (connect_exchange(pair, exchanges, deadline_s, round_trip_s, err) != 0)
         return -1;
-    nt_pair_find_used(pair);
     if (order->rail[0] == '\0')
         return 0;
     if (nt_pair_use_rail(pair, order->rail, deadline_s, err) != 0)
@@ -158,6 +145,8 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
     long before = preemptions();
     struct nt_resent sent = nt_resent_read();
     int rc = measure(pair, order, soft_s, deadline_s, result, err);
+    if (rc == 0 && order->rail[0] == '\0')
+        nt_pair_find_used(pair);
     sent = nt_resent_since(sent, nt_resent_read());
     result->sent[0].segments = (uint32_t)(sent.segments < UINT32_MAX ? sent.segments : UINT32_MAX);
     result->sent[0].again = (uint32_t)(sent.again < UINT32_MAX ? sent.again : UINT32_MAX);
@@ -212,6 +201,11 @@ const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes)
 void nt_pair_set_own_core(struct nt_pair *pair, bool own)
 {
     pair->spin_s = own ? SPIN_S : 0;
+}
+
+double nt_pair_met_s(const struct nt_pair *pair)
+{
+    return pair->met_s;
 }
 
 const char *nt_pair_used(const struct nt_pair *pair)

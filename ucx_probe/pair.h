@@ -32,7 +32,8 @@ void nt_pair_each_rail(const struct nt_pair *pair,
 /* The transports that may use a rail, with commas between; borrowed. */
 const char *nt_pair_transports(const struct nt_pair *pair, size_t rail);
 
-/* What the first connection went over, "tcp/fab0,tcp/fab1"; "": none was made. Borrowed. */
+/* What the first measured connection went over, "tcp/fab0,tcp/fab1"; "": there was none. Borrowed.
+ */
 const char *nt_pair_used(const struct nt_pair *pair);
 
 /* This host's address, for the partners; valid as long as the pair. */
@@ -42,11 +43,10 @@ const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes);
  * wait sleeps: probes that spin on shared cores measure the scheduler. */
 void nt_pair_set_own_core(struct nt_pair *pair, bool own);
 
-/* Makes the connection and exchanges a few untimed messages (the first one wires up the
- * transports), and makes the memory that the order needs. A kept connection takes one message each
- * way, so that both ends are there. *round_trip_s: of the last exchange; NULL: not wanted, then one
- * exchange is enough, and of a kept connection the second end's message. After an error
- * nt_pair_close is still due. */
+/* Makes the connection, and the memory that the order needs. *round_trip_s: of the last of a few
+ * untimed messages, so that both ends are there. NULL: not for a rail, and none are exchanged: the
+ * first ping waits for the other end, and for the transports. After an error nt_pair_close is still
+ * due. */
 int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
                     const struct nt_order *order, double deadline_s, double *round_trip_s,
                     struct nt_err *err);
@@ -76,6 +76,9 @@ int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *gr
  * at least MIN_BATCH_S of them: on a fast network more pings cost nothing. */
 int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                     double deadline_s, struct nt_result *result, struct nt_err *err);
+
+/* When the other end was first heard of in the pings last measured. */
+double nt_pair_met_s(const struct nt_pair *pair);
 
 /* Takes the kept connection with this peer down, if there is one: it is lost. */
 void nt_pair_forget(struct nt_pair *pair, uint32_t peer);

@@ -41,6 +41,8 @@ static int ping_initiate(struct nt_pair *pair, const struct nt_order *order, dou
         trip = now - t;
         pair->times[n++] = (float)trip;
         t = now;
+        if (n == 1) /* it may have waited for the other end */
+            pair->met_s = began = now;
         if (full || !more) {
             nt_pair_batch_add(&batches, pair->times + begin, n - begin);
             begin = n;
@@ -61,9 +63,12 @@ static int ping_respond(struct nt_pair *pair, const struct nt_order *order, doub
     unsigned char *in[2] = {nt_pair_slot(pair, 0), nt_pair_slot(pair, 1)};
     unsigned char *out = nt_pair_slot(pair, 2);
     ucs_status_ptr_t ping = nt_pair_receive(pair, TAG_PING, in[k], bytes);
+    pair->met_s = 0;
     for (bool more = true; more; k ^= 1) {
         if (nt_pair_wait(pair, ping, deadline_s, "pong", err) != 0)
             return -1;
+        if (pair->met_s == 0)
+            pair->met_s = nt_clock_s();
         more = in[k][0] == MORE;
         ping = more ? nt_pair_receive(pair, TAG_PING, in[k ^ 1], bytes) : NULL;
         ucs_status_ptr_t pong = nt_pair_send(pair, TAG_PONG, out, bytes);

@@ -75,6 +75,7 @@ struct nt_pair {
                               request which could not be finished never touches freed memory */
     size_t buffer_bytes, stride;
     float *times;          /* PAIR_TIMES_MAX, s */
+    double met_s;          /* when the first of the pings was answered, or arrived */
     struct kernel *kernel; /* of a stress kernel (pair_kernel.c); NULL: none */
 };
 

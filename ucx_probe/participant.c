@@ -254,8 +254,6 @@ void nt_participant_connect(struct nt_participant *participant, const struct nt_
                           earlier_of(began + round->connect_s, participant->deadline_s),
                           &round_trip_s, &err);
     report->result.value_us = round_trip_s * 1e6;
-    if (rc == 0)
-        tell_used(participant, report);
     finish_report(report, &pairing, rc, &err, began);
 }
 
@@ -283,6 +281,8 @@ void nt_participant_measure(struct nt_participant *participant, const struct nt_
     double soft = earlier_of(now + go->measure_s, participant->deadline_s);
     double hard = earlier_of(now + go->give_up_s, participant->deadline_s);
     int rc = nt_pair_measure(participant->pair, &round->order, soft, hard, &report->result, &err);
+    if (rc == 0)
+        tell_used(participant, report);
     finish_report(report, &pairing, rc, &err, now);
     report->kept = participant->keeps = rc == 0 && nt_pair_can_keep(participant->pair);
 }
@@ -296,12 +296,14 @@ static void run_turn(struct nt_participant *participant, const struct nt_round *
     *report = (struct nt_report){0};
     int rc = connect_pair(participant, round, pairing, earlier_of(began + round->connect_s, end_s),
                           NULL, err);
+    double met_by_s = began + round->connect_s;
+    if (rc == 0)
+        rc = nt_pair_measure(participant->pair, &round->order,
+                             earlier_of(met_by_s + round->measure_s, end_s),
+                             earlier_of(met_by_s + round->give_up_s, end_s), &report->result, err);
     if (rc == 0) {
         tell_used(participant, report);
-        began = nt_clock_s();
-        rc = nt_pair_measure(participant->pair, &round->order,
-                             earlier_of(began + round->measure_s, end_s),
-                             earlier_of(began + round->give_up_s, end_s), &report->result, err);
+        began = nt_pair_met_s(participant->pair);
     }
     finish_report(report, pairing, rc, err, began);
     report->kept = participant->keeps = rc == 0 && nt_pair_can_keep(participant->pair);

@@ -27,6 +27,7 @@ struct nt_pair {
     struct process *process;
     struct nt_pairing pairing;
     bool connected;    /* waits for its partner, or has met it */
+    double met_s;      /* when it last met one to measure */
     uint32_t measures; /* the round that it has begun to measure, + 1 */
     unsigned char address[8];
     size_t group; /* of a kernel */
@@ -179,15 +180,12 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: the connection was not kept");
     pair->connected = true;
     wake_other(pair);
-    bool one_way = pairing->kept && round_trip_s == NULL;
-    if (one_way && !pairing->first)
+    if (round_trip_s == NULL)
         return 0;
     if (!wait_for(pair, has_met, deadline_s))
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: no answer in time");
-    double kept_s = (one_way ? 1 : 2) * latency_s(pair);
-    process_sleep(pairing->kept ? kept_s : 0.0003 + 6 * latency_s(pair));
-    if (round_trip_s != NULL)
-        *round_trip_s = 2 * latency_s(pair);
+    process_sleep((pairing->kept ? 2 : 4) * latency_s(pair) + (pairing->kept ? 0 : 0.0003));
+    *round_trip_s = 2 * latency_s(pair);
     return 0;
 }
 
@@ -364,7 +362,7 @@ static void set_result(const struct nt_pair *pair, const struct nt_order *order,
 int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                     double deadline_s, struct nt_result *result, struct nt_err *err)
 {
-    double takes = order_seconds(pair, order), now = nt_clock_s();
+    double takes = order_seconds(pair, order);
     if (!pair->connected)
         return nt_err_set(err, NT_ERR_SYSTEM, "not connected");
     if (order->kind == NT_ORDER_KERNEL)
@@ -373,6 +371,7 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
     wake_other(pair);
     if (!wait_for(pair, measures_too, deadline_s))
         return nt_err_set(err, NT_ERR_SYSTEM, "measure: no answer in time");
+    double now = pair->met_s = nt_clock_s();
     process_sleep(now + takes < soft_s ? takes : soft_s > now ? soft_s - now : 0);
     /* whoever is done goes on; the other is met still unless it ended or was cut off */
     const struct nt_pair *other = other_end(pair);
@@ -382,6 +381,11 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
     }
     set_result(pair, order, result);
     return 0;
+}
+
+double nt_pair_met_s(const struct nt_pair *pair)
+{
+    return pair->met_s;
 }
 
 void nt_pair_forget(struct nt_pair *pair, uint32_t peer)
