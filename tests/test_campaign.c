@@ -374,7 +374,7 @@ static void rounds_at_once_are_the_same_rounds(void **state)
     size_t at_once, one = order_all(n, options, 1, 0.001, met[0], &at_once);
     assert_int_equal(at_once, 1);
     size_t many = order_all(n, options, 16, 0.001, met[1], &at_once);
-    assert_int_equal(at_once, 16);
+    assert_int_equal(at_once, 14); /* the second pass waits for what the first has shown */
     assert_int_equal(many, one);
     assert_memory_equal(met[0], met[1], one * sizeof *met[0]);
     /* no longer than a lost host may cost */

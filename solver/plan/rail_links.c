@@ -78,7 +78,8 @@ static size_t add_pair(struct planner *p, size_t n, uint32_t a, uint32_t b)
     return n + 1;
 }
 
-/* The circle method; an odd number has an empty place in the middle. */
+/* The circle method (Kirkman 1847; E. Lucas, Recreations mathematiques II, 1883, "les promenades");
+ * an odd number has an empty place in the middle. */
 static size_t add_group(struct planner *p, size_t n, size_t group, size_t round)
 {
     const uint32_t *seat = &p->seat[p->first[group]];

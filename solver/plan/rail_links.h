@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each host's link on each of its rails: short and long messages between hosts of one switch, by
  * one network device at a time. Three rounds a rail and size, in which a host meets others
- * (sweep.h's circle method within the switch): so that who is slow shows with one of them at least
+ * (the circle method within the switch): so that who is slow shows with one of them at least
  * whose link is not. Hosts of a switch with fewer than three are left out: two cannot tell. The
  * switches are those of the network that the sweep has found; rails are taken to have the same.
  * Orders are PRTT(1, 0, s), the round trip of one message (Lichei 2006, section 3.2.1).

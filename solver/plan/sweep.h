@@ -77,8 +77,9 @@ static inline size_t nt_sweep_all_rounds(size_t hosts)
     return hosts < 2 ? 0 : hosts % 2 == 0 ? hosts - 1 : hosts;
 }
 
-/* All pairs once a pass, in rounds of disjoint pairs (a 1-factorisation by the circle method), in
- * another order each pass. missing[i] (may be NULL) leaves hosts out from the start. */
+/* All pairs once a pass, in rounds of disjoint pairs (a 1-factorisation), in another order each
+ * pass: from the second on pairs that take long in the same rounds. missing[i] (may be NULL) leaves
+ * hosts out from the start. */
 int nt_sweep_all_create(size_t hosts, const bool *missing, unsigned passes, uint32_t batches,
                         uint32_t count, struct nt_planner **out, struct nt_err *err);
 

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All pairs in rounds of disjoint pairs: the circle method for a 1-factorisation of the complete
- * graph (Kirkman 1847; E. Lucas, Recreations mathematiques II, 1883, "les promenades"). One host
- * stays in the middle, the others stand on a circle; round r pairs those that mirror each other
- * across the diameter through r. An odd number gets an empty place, and who meets it rests. */
+/* All pairs in rounds of disjoint pairs: a 1-factorisation of the complete graph (E. Mendelsohn, A.
+ * Rosa, One-factorizations of the complete graph, J. Graph Theory 9, 1985), by halves: first all
+ * meet within their half, halved in turn, then each of one half meets all of the other. A half of
+ * an odd number has an empty place, and who meets it rests there and meets who rests in the other
+ * half.
+ *
+ * A round takes as long as its slowest pair, and the hosts of a half are near each other as soon as
+ * latencies are known: pairs that take long come together. */
+
+#include <math.h>
+#include <string.h>
 
 #include "matrix.h"
 #include "memory.h"
 #include "rng.h"
 #include "sweep.h"
+
+/* Of more hosts nobody is moved: rounds that follow each other without a barrier have fewer. */
+enum { ARRANGED_MAX = 128, ORDERS = 16 };
 
 struct sweep_all {
     struct nt_planner base;
@@ -16,42 +26,130 @@ struct sweep_all {
     uint32_t *seat;      /* who sits where in this pass */
     uint32_t *turn;      /* the order of this pass's rounds */
     uint32_t (*pair)[2]; /* of the round last ordered */
+    float *latency;      /* all^2, us, as first told, 0: not yet; NULL: nobody is moved */
+    float *time;         /* scratch, all */
+    uint32_t *best_seat, *best_turn; /* scratch, hosts */
     bool *lost;
     size_t away; /* of them */
     unsigned passes, pass;
+    bool untold;          /* the results of the pass before: the second pass waits for them */
     size_t rounds, round; /* in a pass */
     uint32_t batches, count;
     bool sequential; /* a pair at a time: */
     size_t left;     /*   of the round these are still to be ordered */
 };
 
-/* Another order each pass, so that what disturbs for a while does not hit the same pairs. */
-static void shuffle_pass(struct sweep_all *s)
+/* ---- who sits where ---- */
+
+/* Next to each other who is near: after those before always the host that is nearest to one of them
+ * (R. C. Prim, Shortest connection networks, Bell System Technical Journal 36, 1957). */
+static void arrange(struct sweep_all *s)
+{
+    uint32_t *seat = s->seat;
+    float *near = s->time;
+    for (size_t i = 0; i < s->hosts; i++)
+        near[seat[i]] = INFINITY;
+    for (size_t n = 1; n < s->hosts; n++) {
+        const float *from = &s->latency[seat[n - 1] * s->all];
+        size_t next = n;
+        for (size_t i = n; i < s->hosts; i++) {
+            near[seat[i]] = fminf(near[seat[i]], from[seat[i]]);
+            next = near[seat[i]] < near[seat[next]] ? i : next;
+        }
+        uint32_t host = seat[next];
+        seat[next] = seat[n];
+        seat[n] = host;
+    }
+}
+
+/* ---- rounds ---- */
+
+/* Whom place i of so many, an even number, meets in a round. */
+static size_t partner(size_t places, size_t round, size_t i)
+{
+    size_t half = places / 2, odd = half % 2, within = half - 1 + odd;
+    if (places == 2)
+        return 1 - i;
+    size_t upper = i < half ? 0 : half, own = i - upper, other = half - upper;
+    if (round < within) {
+        size_t met = partner(half + odd, round, own);
+        return met == half ? other + own : upper + met; /* half: the empty place */
+    }
+    size_t step = round - within + odd;
+    return other + (upper == 0 ? own + step : own + half - step) % half;
+}
+
+static size_t fill_round(struct sweep_all *s, size_t round)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->hosts; i++) {
+        size_t j = partner(s->rounds + 1, round, i);
+        if (j < i || j >= s->hosts) /* or the empty place */
+            continue;
+        uint32_t a = s->seat[i], b = s->seat[j];
+        if (s->lost[a] || s->lost[b])
+            continue;
+        s->pair[n][0] = a < b ? a : b;
+        s->pair[n][1] = a < b ? b : a;
+        n++;
+    }
+    return n;
+}
+
+/* ---- passes ---- */
+
+/* How long the pass takes when each host goes on as soon as it is done with a round, in readings.
+ */
+static float pass_takes(struct sweep_all *s)
+{
+    float last = 0, *end = s->time;
+    memset(end, 0, s->all * sizeof *end);
+    for (size_t r = 0; r < s->rounds; r++) {
+        size_t n = fill_round(s, s->turn[r]);
+        for (size_t k = 0; k < n; k++) {
+            uint32_t a = s->pair[k][0], b = s->pair[k][1];
+            end[a] = end[b] = fmaxf(end[a], end[b]) + s->latency[a * s->all + b];
+            last = fmaxf(end[a], last);
+        }
+    }
+    return last;
+}
+
+static void shuffle_pass(struct sweep_all *s, uint64_t seed, bool seats)
 {
     struct nt_rng rng;
-    nt_rng_init(&rng, s->pass + 1);
-    nt_rng_shuffle(&rng, s->seat, s->hosts);
+    nt_rng_init(&rng, seed);
     nt_rng_shuffle(&rng, s->turn, s->rounds);
+    if (seats)
+        nt_rng_shuffle(&rng, s->seat, s->hosts);
 }
 
-static size_t add_pair(struct sweep_all *s, size_t n, size_t i, size_t j)
+/* Of some orders the one that ends first. */
+static void arrange_pass(struct sweep_all *s)
 {
-    if (i >= s->hosts || j >= s->hosts) /* the empty place */
-        return n;
-    uint32_t a = s->seat[i], b = s->seat[j];
-    if (s->lost[a] || s->lost[b])
-        return n;
-    s->pair[n][0] = a < b ? a : b;
-    s->pair[n][1] = a < b ? b : a;
-    return n + 1;
+    float least = 0;
+    for (uint64_t k = 0; k < ORDERS; k++) {
+        shuffle_pass(s, (uint64_t)s->pass * ORDERS + k, true);
+        arrange(s);
+        float takes = pass_takes(s);
+        if (k > 0 && takes >= least)
+            continue;
+        least = takes;
+        memcpy(s->best_seat, s->seat, s->hosts * sizeof *s->seat);
+        memcpy(s->best_turn, s->turn, s->rounds * sizeof *s->turn);
+    }
+    memcpy(s->seat, s->best_seat, s->hosts * sizeof *s->seat);
+    memcpy(s->turn, s->best_turn, s->rounds * sizeof *s->turn);
 }
 
-static size_t fill_round(struct sweep_all *s, size_t r)
+/* Another order each pass, so that what disturbs for a while does not hit the same pairs. At first
+ * hosts keep theirs: Slurm lists those of a switch one after another. */
+static void begin_pass(struct sweep_all *s)
 {
-    size_t circle = s->rounds, n = add_pair(s, 0, r, circle);
-    for (size_t k = 1; 2 * k < circle + 1; k++)
-        n = add_pair(s, n, (r + k) % circle, (r + circle - k) % circle);
-    return n;
+    if (s->pass > 0 && s->latency != NULL)
+        arrange_pass(s);
+    else
+        shuffle_pass(s, s->pass + 1, s->pass > 0);
 }
 
 static void order_pairs(const struct sweep_all *s, uint32_t (*pair)[2], size_t n,
@@ -87,13 +185,14 @@ static int all_pairs_next(struct nt_planner *planner, struct nt_order *order, st
         return 1;
     while (s->pass < s->passes) {
         if (s->round == 0)
-            shuffle_pass(s);
+            begin_pass(s);
         size_t n = 0;
         while (s->round < s->rounds && n == 0)
             n = fill_round(s, s->turn[s->round++]);
         if (s->round == s->rounds) {
             s->round = 0;
             s->pass++;
+            s->untold = true;
         }
         if (n == 0)
             continue;
@@ -103,6 +202,21 @@ static int all_pairs_next(struct nt_planner *planner, struct nt_order *order, st
         }
         order_pairs(s, s->pair, n, order);
         return 1;
+    }
+    return 0;
+}
+
+static int all_pairs_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                          struct nt_err *err)
+{
+    struct sweep_all *s = (struct sweep_all *)planner;
+    (void)err;
+    s->untold = false;
+    for (size_t k = 0; k < n && s->latency != NULL; k++) {
+        const struct nt_result *r = &results[k];
+        if (r->ok && r->a < s->all && r->b < s->all && s->latency[r->a * s->all + r->b] == 0)
+            s->latency[r->a * s->all + r->b] = s->latency[r->b * s->all + r->a] =
+                (float)r->value_us;
     }
     return 0;
 }
@@ -119,13 +233,16 @@ static void all_pairs_lose(struct nt_planner *planner, uint32_t host)
 static size_t all_pairs_ahead(const struct nt_planner *planner)
 {
     const struct sweep_all *s = (const struct sweep_all *)planner;
-    /* no round is empty */
-    bool whole = s->away < s->hosts / 2;
-    return s->sequential || !whole ? 0 : (s->passes - s->pass) * s->rounds - s->round;
+    bool whole = s->away < s->hosts / 2; /* no round is empty */
+    if (s->sequential || !whole)
+        return 0;
+    if (s->latency == NULL || s->pass > 1 || (s->pass == 1 && !s->untold))
+        return (s->passes - s->pass) * s->rounds - s->round;
+    return s->pass == 0 ? s->rounds - s->round : 0;
 }
 
 static const struct nt_planner_ops OPS = {.next = all_pairs_next,
-                                          .tell = nt_planner_tell_nothing,
+                                          .tell = all_pairs_tell,
                                           .lose = all_pairs_lose,
                                           .ahead = all_pairs_ahead};
 
@@ -158,6 +275,12 @@ int nt_sweep_all_create(size_t hosts, const bool *missing, unsigned passes, uint
     s->turn = nt_arena_array(&s->base.memory, hosts, sizeof *s->turn);
     s->pair = nt_arena_array(&s->base.memory, hosts / 2, sizeof *s->pair);
     s->lost = nt_arena_array(&s->base.memory, hosts, sizeof *s->lost);
+    if (hosts <= ARRANGED_MAX) {
+        s->latency = nt_arena_array(&s->base.memory, hosts * hosts, sizeof *s->latency);
+        s->time = nt_arena_array(&s->base.memory, hosts, sizeof *s->time);
+        s->best_seat = nt_arena_array(&s->base.memory, hosts, sizeof *s->seat);
+        s->best_turn = nt_arena_array(&s->base.memory, hosts, sizeof *s->turn);
+    }
     s->passes = passes;
     s->batches = batches;
     s->count = count;

@@ -152,6 +152,8 @@ static int latency_tell(struct nt_planner *planner, const struct nt_result *resu
             nt_latencies_note(&s->latencies, results[k].a, results[k].b, results[k].value_us,
                               results[k].se_us, err) < 0)
             return -1;
+    if (s->all != NULL && s->all->ops->tell(s->all, results, n, err) != 0)
+        return -1;
     if (s->over || s->adaptive->ops->tell(s->adaptive, results, n, &why) == 0)
         return 0;
     s->failed = why.kind == NT_ERR_INPUT;
