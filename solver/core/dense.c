@@ -50,8 +50,10 @@ static int invert_corner(struct scratch *scratch, const double *l, size_t wide, 
     memset(scratch->corner, 0, sizeof scratch->corner);
     for (size_t j = 0; j < wide; j++)
         memcpy(scratch->corner + j * WIDTH + j, l + j * scratch->n + j, (wide - j) * sizeof *l);
-    if (LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)wide, scratch->corner, WIDTH) !=
-        0)
+    const lapack_int n = (lapack_int)wide, width = WIDTH;
+    lapack_int info;
+    LAPACK_dtrtri("L", "N", &n, scratch->corner, &width, &info);
+    if (info != 0)
         return nt_err_set(err, NT_ERR_INPUT, "a factor of %zu is singular", scratch->n);
     return 0;
 }
@@ -93,8 +95,10 @@ int nt_dense_factor(double *a, size_t n, struct nt_err *err)
     for (size_t k = 0; k < n && rc == 0; k += WIDTH) {
         size_t wide = n - k < WIDTH ? n - k : WIDTH;
         double *corner = a + k * n + k;
-        if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)wide, corner, (lapack_int)n) !=
-            0)
+        const lapack_int columns = (lapack_int)wide, rows = (lapack_int)n;
+        lapack_int info;
+        LAPACK_dpotrf("L", &columns, corner, &rows, &info);
+        if (info != 0)
             rc = nt_err_set(err, NT_ERR_INPUT, "a matrix of %zu is not positive definite", n);
         else if (k + wide < n)
             rc = factor_below(scratch, corner, wide, n - k - wide, err);
@@ -105,9 +109,10 @@ int nt_dense_factor(double *a, size_t n, struct nt_err *err)
 
 void nt_dense_solve(const double *l, size_t n, double *x)
 {
+    const lapack_int rows = (lapack_int)n, one = 1;
+    lapack_int info;
     if (n != 0)
-        (void)LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, 1, l, (lapack_int)n, x,
-                                  (lapack_int)n);
+        LAPACK_dpotrs("L", &rows, &one, l, &rows, x, &rows, &info);
 }
 
 /* c := factor a b over a long depth; b lies depth x columns. */

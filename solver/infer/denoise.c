@@ -17,6 +17,8 @@ struct scratch {
     double *full;  /* n*n: readings with the gaps filled, then eigenvectors */
     double *value; /* n */
     float *size;   /* n*n/2 */
+    double *work;  /* LAPACK's: work_size of them, 3 + 5 n of the others */
+    lapack_int *whole, work_size;
 };
 
 /* Missing pairs start with the medians of their rows. */
@@ -62,8 +64,11 @@ static void fill_missing(const struct nt_work *w, const float *out, float reach,
 /* Sums the parts above the threshold. */
 static int project_spectrum(size_t n, struct scratch *r, float *out, struct nt_err *err)
 {
-    lapack_int m = (lapack_int)n;
-    if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', m, r->full, m, r->value) != 0)
+    const lapack_int m = (lapack_int)n, whole_size = 3 + 5 * m;
+    lapack_int info;
+    LAPACK_dsyevd("V", "L", &m, r->full, &m, r->value, r->work, &r->work_size, r->whole,
+                  &whole_size, &info);
+    if (info != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "no eigenvalues of %zu hosts", n);
     for (size_t k = 0; k < n; k++)
         r->size[k] = (float)fabs(r->value[k]);
@@ -84,12 +89,15 @@ static int project_spectrum(size_t n, struct scratch *r, float *out, struct nt_e
 
 int nt_denoise(const struct nt_work *w, float *out, struct nt_err *err)
 {
-    size_t n = w->n;
+    size_t n = w->n, work = 1 + 6 * n + 2 * n * n; /* the least that dsyevd takes */
     int rounds = n > LARGE ? ROUNDS_LARGE : ROUNDS, status = 0;
     NT_SCOPED struct nt_arena memory = {0};
     struct scratch r = {.full = nt_arena_array(&memory, n * n, sizeof *r.full),
                         .value = nt_arena_array(&memory, n, sizeof *r.value),
-                        .size = nt_arena_array(&memory, n * n, sizeof *r.size)};
+                        .size = nt_arena_array(&memory, n * n, sizeof *r.size),
+                        .work = nt_arena_array(&memory, work, sizeof *r.work),
+                        .whole = nt_arena_array(&memory, 3 + 5 * n, sizeof *r.whole),
+                        .work_size = (lapack_int)work};
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     first_guess(w, &r, out);
