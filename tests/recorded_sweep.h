@@ -19,12 +19,14 @@ struct recording {
     enum nt_level level;
     enum nt_sweep_mode mode;
     struct nt_measure_noise noise;
-    double disturbed;      /* so likely is a reading to take up to three times as long */
-    size_t most_rounds;    /* cut there; 0: never */
-    bool unrepeated;       /* cut where repeats begin */
-    double budget_s;       /* 0: more than enough */
-    double lap_s;          /* what a round takes beside its window; 0: hardly anything */
-    double (*now_s)(void); /* what the processor has done; NULL: nobody asks */
+    double disturbed;          /* so likely is a reading to take up to three times as long */
+    size_t most_rounds;        /* cut there; 0: never */
+    bool unrepeated;           /* cut where repeats begin */
+    double budget_s;           /* 0: more than enough */
+    double lap_s;              /* what a round takes beside its window; 0: hardly anything */
+    double (*now_s)(void);     /* what the processor has done; NULL: nobody asks */
+    bool by_name;              /* hosts are in the order of their names */
+    struct nt_inferred *known; /* what the campaign knows at the end; NULL: nobody asks */
 };
 
 struct recorded {
@@ -47,19 +49,18 @@ static void record_must(int rc, const struct nt_err *err)
     exit(4);
 }
 
-/* Names that are in another order than the hosts' numbers. */
-static void record_hosts(struct nt_samples *s, size_t hosts)
+static void record_hosts(struct nt_samples *s, size_t hosts, bool by_name)
 {
     char name[32];
     struct nt_err err;
     for (size_t h = 0; h < hosts; h++) {
-        snprintf(name, sizeof name, "n%zu", hosts - h);
+        snprintf(name, sizeof name, "n%zu", by_name ? h + 1 : hosts - h);
         record_must(nt_samples_add_host(s, name, &err), &err);
     }
 }
 
 static void record_round(struct nt_samples *s, const struct nt_order *order,
-                         const struct nt_result *results, size_t n, char phase[32])
+                         struct nt_result *results, size_t n, char phase[32])
 {
     struct nt_err err;
     if (strcmp(phase, order->phase) != 0) {
@@ -69,8 +70,10 @@ static void record_round(struct nt_samples *s, const struct nt_order *order,
         record_must(nt_samples_begin_phase(s, phase, &err), &err);
     }
     record_must(nt_samples_begin_round(s, &err), &err);
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n; k++) {
         record_must(nt_samples_add(s, nt_record_of(order, &results[k]), NULL, &err), &err);
+        nt_record_as_kept(s, &results[k]);
+    }
 }
 
 static double record_clock(const struct recording *how)
@@ -125,7 +128,7 @@ static struct recorded record_sweep(const struct nt_network *n, const struct rec
         exit(4);
     nt_rng_init(&r.rng, how->noise.seed);
     record_must(nt_samples_create(&r.samples, &err), &err);
-    record_hosts(r.samples, n->hosts);
+    record_hosts(r.samples, n->hosts, how->by_name);
     record_must(nt_campaign_create(n->hosts, NULL, &options, &c, &err), &err);
     while ((how->most_rounds == 0 || r.rounds < how->most_rounds) &&
            record_next(n, how, c, results, &r))
@@ -136,6 +139,8 @@ static struct recorded record_sweep(const struct nt_network *n, const struct rec
     record_must(nt_samples_end_phase(r.samples, 1, &err), &err);
     nt_samples_finish(r.samples, NT_STATUS_OK, 1);
     r.verified = nt_campaign_is_verified(c);
+    if (how->known != NULL)
+        nt_campaign_take_inferred(c, how->known);
     nt_campaign_destroy(c);
     free(results);
     return r;

@@ -104,7 +104,7 @@ static int run_coordinator(struct nt_oob *oob, const struct nt_probe_job *job,
     if (rc == 0)
         rc = oob->ops->done(oob, done.samples->status, done.reason, &err);
     free(text);
-    nt_samples_destroy(done.samples);
+    nt_coordinator_result_fini(&done);
     return rc;
 }
 

@@ -37,7 +37,8 @@ static struct nt_model *merged(struct nt_matrix *const *m, size_t sizes)
     struct nt_model *model;
     struct nt_err err = {0};
     assert_int_equal(
-        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, sizes, SEED, &model, &err), 0);
+        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, sizes, SEED, NULL, &model, &err),
+        0);
     return model;
 }
 
@@ -187,7 +188,7 @@ static void a_link_that_contradicts_is_not_added(void **state)
     struct nt_model *model;
     struct nt_err err = {0};
     assert_int_equal(
-        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, &model, &err), 0);
+        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, NULL, &model, &err), 0);
     assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
     for (size_t k = 0; k < model->links; k++)
         if (model->link[k].a < HOSTS)
@@ -216,8 +217,9 @@ static void noise_adds_no_links(void **state)
             for (size_t c = 0; c < HOSTS * HOSTS; c++)
                 m[k]->at[c] *= (float)exp(0.05 * nt_rng_normal(&rng));
         }
-        assert_int_equal(
-            nt_infer_sizes((const struct nt_matrix *const *)m, NULL, SIZES, SEED, &model, &err), 0);
+        assert_int_equal(nt_infer_sizes((const struct nt_matrix *const *)m, NULL, SIZES, SEED, NULL,
+                                        &model, &err),
+                         0);
         false_switches += model->switches != 1;
         nt_model_destroy(model);
         for (size_t k = 0; k < SIZES; k++)
@@ -304,7 +306,7 @@ static void a_size_without_a_host_has_its_say(void **state)
     struct nt_model *model;
     struct nt_err err = {0};
     assert_int_equal(
-        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, &model, &err), 0);
+        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, NULL, &model, &err), 0);
     for (size_t k = 0; k < model->links; k++)
         assert_true(model->link[k].probability > (is_inner(model, k) ? 0.9 : 0.999));
     nt_model_destroy(model);

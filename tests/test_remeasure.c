@@ -319,16 +319,22 @@ static void lost_hosts_are_not_asked(void **state)
     nt_network_destroy(n);
 }
 
-static char *map_of(const struct nt_samples *s)
+static char *map_with(const struct nt_samples *s, const struct nt_inferred *known)
 {
     struct nt_map *map;
     struct nt_err err = {0};
     char *text = NULL;
     size_t bytes;
-    if (nt_solve_samples(s, &map, &err) != 0 || nt_map_write(map, false, &text, &bytes, &err) != 0)
+    if (nt_solve_sweep(s, known, &map, &err) != 0 ||
+        nt_map_write(map, false, &text, &bytes, &err) != 0)
         fail_msg("%s", err.text);
     nt_map_destroy(map);
     return text;
+}
+
+static char *map_of(const struct nt_samples *s)
+{
+    return map_with(s, NULL);
 }
 
 /* How many phases of repeats there were. */
@@ -371,6 +377,43 @@ static void a_record_with_repeats_is_solved_again(void **state)
     }
     print_message("%zu phases of repeats in 20 sweeps\n", repeats);
     assert_true(repeats >= NT_REMEASURE_PHASES);
+}
+
+/* What the sweep has inferred gives the same map, and is not inferred again where it is of the same
+ * hosts in the same order: a wrong one shows then. */
+static void what_is_known_is_not_inferred_again(void **state)
+{
+    (void)state;
+    struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.03};
+    size_t used = 0, repeated = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct nt_network *n = scattered_network(&job, seed);
+        struct nt_inferred known;
+        struct recording how = {.level = NT_LEVEL_QUICK,
+                                .mode = NT_SWEEP_ALL,
+                                .noise = {.sd = seed % 4 < 2 ? 0.002 : 0.02, .seed = seed},
+                                .by_name = seed % 2 == 0,
+                                .known = &known};
+        struct recorded r = record_sweep(n, &how);
+        char *alone = map_of(r.samples), *with = map_with(r.samples, &known);
+        assert_string_equal(alone, with);
+        if (known.model != NULL)
+            known.model->confidence /= 2;
+        char *wrong = map_with(r.samples, &known);
+        bool has_repeats = r.repeats_s > 0;
+        assert_int_equal(strcmp(alone, wrong) != 0, how.by_name && !has_repeats);
+        assert_int_equal(known.model == NULL, has_repeats);
+        used += strcmp(alone, wrong) != 0;
+        repeated += has_repeats;
+        free(alone);
+        free(with);
+        free(wrong);
+        nt_inferred_fini(&known);
+        nt_samples_destroy(r.samples);
+        nt_network_destroy(n);
+    }
+    print_message("used in %zu of 20, %zu were repeated\n", used, repeated);
+    assert_true(used > 0 && repeated > 0);
 }
 
 /* Most of the time where nothing follows, else a small share; the budget is no reason for them. */
@@ -422,6 +465,7 @@ int main(void)
         cmocka_unit_test(lost_hosts_are_not_asked),
         cmocka_unit_test(repeats_take_a_part_of_the_time),
         cmocka_unit_test(a_record_with_repeats_is_solved_again),
+        cmocka_unit_test(what_is_known_is_not_inferred_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

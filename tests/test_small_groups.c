@@ -218,7 +218,8 @@ static double confidence_of_four(double others_us)
         for (size_t b = 0; b < four; b++)
             if (a != b)
                 nt_matrix_set(x, a, b, a / 2 != b / 2 ? 880 : a / 2 == 0 ? 434 : (float)others_us);
-    known_must(nt_infer_sizes((const struct nt_matrix *const *)&x, NULL, 1, 1, &m, &err), &err);
+    known_must(nt_infer_sizes((const struct nt_matrix *const *)&x, NULL, 1, 1, NULL, &m, &err),
+               &err);
     double confidence = m->confidence;
     nt_matrix_destroy(x);
     nt_model_destroy(m);

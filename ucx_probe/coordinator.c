@@ -104,11 +104,14 @@ static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)
                : nt_samples_date_phase(s->samples, now - s->timeouts.began_s, err);
 }
 
-static int record_good(struct sweep *s, const struct nt_order *order, const struct nt_result *r,
+static int record_good(struct sweep *s, const struct nt_order *order, struct nt_result *r,
                        struct nt_err *err)
 {
-    return nt_samples_add(s->samples, nt_record_of(order, r),
-                          order->rail[0] == '\0' ? NULL : order->rail, err);
+    if (nt_samples_add(s->samples, nt_record_of(order, r),
+                       order->rail[0] == '\0' ? NULL : order->rail, err) != 0)
+        return -1;
+    nt_record_as_kept(s->samples, r);
+    return 0;
 }
 
 static int record_failed(struct sweep *s, const struct nt_order *order, size_t k,
@@ -195,8 +198,9 @@ static int record_resent(struct sweep *s, const struct nt_result *r, int end, st
 static int record_pair(struct sweep *s, const struct nt_order *order, size_t k,
                        const struct nt_pair_outcome *o, size_t *results, struct nt_err *err)
 {
-    s->results[(*results)++] = o->result;
-    int rc = o->result.count == 0 ? 0 : record_good(s, order, &o->result, err);
+    struct nt_result *told = &s->results[(*results)++];
+    *told = o->result;
+    int rc = told->count == 0 ? 0 : record_good(s, order, told, err);
     for (int end = 0; end < 2 && rc == 0 && o->result.count > 0; end++)
         rc = record_resent(s, &o->result, end, err);
     if (rc == 0 && !s->time_up && order->rail[0] == '\0')
@@ -537,6 +541,13 @@ static void sweep_fini(struct sweep *s)
     free(s->unreported);
 }
 
+void nt_coordinator_result_fini(struct nt_coordinator_result *result)
+{
+    nt_samples_destroy(result->samples);
+    nt_inferred_fini(&result->known);
+    result->samples = NULL;
+}
+
 int nt_coordinator_run(struct nt_oob *oob, const struct nt_probe_job *job,
                        struct nt_participant *participant, const struct nt_coordinator_options *how,
                        struct nt_coordinator_result *out, struct nt_err *err)
@@ -558,6 +569,7 @@ int nt_coordinator_run(struct nt_oob *oob, const struct nt_probe_job *job,
     if (rc == 0) {
         made.samples = s.samples;
         s.samples = NULL;
+        nt_campaign_take_inferred(s.campaign, &made.known);
         *out = made;
     }
     sweep_fini(&s);

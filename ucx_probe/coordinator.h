@@ -11,6 +11,7 @@
 #define NT_COORDINATOR_H
 
 #include "campaign.h"
+#include "infer.h"
 #include "networks.h"
 #include "participant.h"
 #include "samples.h"
@@ -19,9 +20,12 @@ enum { NT_REASON_BYTES = 256 };
 
 struct nt_coordinator_result {
     struct nt_samples *samples;               /* finished; owned */
+    struct nt_inferred known;                 /* what the sweep inferred of them already; owned */
     char reason[NT_REASON_BYTES];             /* one line when the status is not ok, else "" */
     char networks[NT_NETWORKS_WARNING_BYTES]; /* networks.h: what is wrong with them; "": nothing */
 };
+
+void nt_coordinator_result_fini(struct nt_coordinator_result *result);
 
 /* Called before each round. */
 typedef void nt_progress(void *context, const struct nt_campaign_progress *progress);

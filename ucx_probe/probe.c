@@ -292,7 +292,7 @@ static int run_coordinator(struct nt_oob *oob, const struct nt_probe_job *job,
     if (rc == 0 && by_hand && done.reason[0] != '\0')
         fprintf(stderr, "nettopo-probe: %s: %s\n", nt_status_name(done.samples->status),
                 done.reason);
-    nt_samples_destroy(done.samples);
+    nt_coordinator_result_fini(&done);
     return rc;
 }
 

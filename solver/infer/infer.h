@@ -24,6 +24,15 @@ enum { NT_INFER_ERRORS_HOSTS = 64 };
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
                      struct nt_model **out, struct nt_err *err);
 
+/* A network that was inferred already, and of what. Empty: all zeros. */
+struct nt_inferred {
+    struct nt_matrix *latency, *se; /* se may be NULL */
+    uint64_t seed;
+    struct nt_model *model;
+};
+
+void nt_inferred_fini(struct nt_inferred *inferred);
+
 /* United with the models of the same hosts that other message sizes gave (PARUS: the sizes' graphs
  * are united). A link's probability stays what it is without them, the chance that it is there: the
  * mean of what the sizes say, weighted by the confidence of each, the model's own included. A size
@@ -44,10 +53,12 @@ int nt_infer_merge_sizes(struct nt_model **model, const struct nt_model *const *
 /* A model of several message sizes: latency has one matrix each of the same hosts, ascending, sizes
  * (1 to NT_INFER_SIZES_MAX) of them; errors: their standard errors, or NULL; each may be NULL.
  * Figures are of the first; the others determine by nt_infer_merge_sizes how sure each link is, and
- * add what only they show. NT_ERR_USAGE: too many sizes. */
+ * add what only they show. known (may be NULL) stands for inferring once more from the same
+ * matrices with the same seed. NT_ERR_USAGE: too many sizes. */
 enum { NT_INFER_SIZES_MAX = 4096 };
 int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matrix *const *errors,
-                   size_t sizes, uint64_t seed, struct nt_model **out, struct nt_err *err);
+                   size_t sizes, uint64_t seed, const struct nt_inferred *known,
+                   struct nt_model **out, struct nt_err *err);
 
 /* The figures of a tree that is known, fitted to latencies of its hosts: links with standard
  * errors, R2, pairs that do not fit. model must have no pairs that are off yet. */

@@ -54,14 +54,13 @@ struct nt_campaign {
     bool verified;    /* the network, by an adaptive sweep */
     double rate_MBps; /* the fastest flow so far; NaN: none */
     struct nt_bandwidth_seen flows;
-    bool plans; /* later phases, from the network */
-    /* that the network was inferred from, with standard errors of few hosts; NULL: it was not */
-    struct nt_matrix *min_latency, *errors;
-    unsigned passes; /* as often was each of it read; 0: they are not all pairs */
-    struct nt_model *model;
-    double solved_s;  /* what solving took; NaN: unknown */
-    bool solved_just; /* the next call says how long it took */
-    bool adapts;      /* some pairs are measured, or were enough */
+    bool plans;               /* later phases, from the network */
+    struct nt_inferred known; /* latencies of all pairs, and the network; errors of few hosts */
+    bool repeated;            /* some of it since, so that the model is of more */
+    unsigned passes;          /* as often was each of it read; 0: they are not all pairs */
+    double solved_s;          /* what solving took; NaN: unknown */
+    bool solved_just;         /* the next call says how long it took */
+    bool adapts;              /* some pairs are measured, or were enough */
 
     struct nt_campaign_warnings warnings;
     const char *cut, *undetermined;
@@ -194,8 +193,8 @@ static int infer_all(struct nt_campaign *c, const struct nt_planner *planner,
                      struct nt_model **model, struct nt_err *err)
 {
     bool few = c->hosts <= NT_INFER_ERRORS_HOSTS;
-    return nt_sweep_latency_matrix(planner, &c->min_latency, few ? &c->errors : NULL, err) == 0
-               ? nt_infer_latency(c->min_latency, c->errors, c->options.seed, model, err)
+    return nt_sweep_latency_matrix(planner, &c->known.latency, few ? &c->known.se : NULL, err) == 0
+               ? nt_infer_latency(c->known.latency, c->known.se, c->options.seed, model, err)
                : -1;
 }
 
@@ -208,8 +207,8 @@ static int infer_network(struct nt_campaign *c, const struct nt_planner *planner
     if ((sound != NULL ? nt_sparse_model(sound, &model, err)
                        : infer_all(c, planner, &model, err)) != 0)
         return -1;
-    nt_model_destroy(c->model);
-    c->model = model;
+    nt_model_destroy(c->known.model);
+    c->known.model = model;
     c->solved_just = true;
     return 0;
 }
@@ -223,11 +222,6 @@ static const struct nt_phase_kind *phase_kind(const struct nt_campaign *c)
 
 static void end_phase(struct nt_campaign *c)
 {
-    if (c->phase == NT_PHASE_REPEATS) {
-        nt_matrix_destroy(c->min_latency);
-        nt_matrix_destroy(c->errors);
-        c->min_latency = c->errors = NULL;
-    }
     nt_planner_destroy(c->planner);
     c->planner = NULL;
     c->phase++;
@@ -276,9 +270,9 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
                                  .hosts = c->hosts,
                                  .missing = c->missing,
                                  .present = c->present,
-                                 .model = c->model,
-                                 .min_latency = c->min_latency,
-                                 .errors = c->errors,
+                                 .model = c->known.model,
+                                 .min_latency = c->known.latency,
+                                 .errors = c->known.se,
                                  .rate_MBps = c->rate_MBps,
                                  .flows = &c->flows,
                                  .left_s = stop_s(c) - c->elapsed_s,
@@ -297,7 +291,7 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
                         k->name);
         return end_phase(c), 0;
     }
-    if (k->wants_model && c->model == NULL) {
+    if (k->wants_model && c->known.model == NULL) {
         miss_model(c);
         return end_phase(c), 0;
     }
@@ -339,9 +333,9 @@ static int finish_repeats(struct nt_campaign *c, struct nt_err *err)
     struct nt_model *model;
     if (nt_remeasure_model(c->planner, &model, err) != 0)
         return -1;
-    nt_model_destroy(c->model);
-    c->model = model;
-    c->solved_just = true;
+    nt_model_destroy(c->known.model);
+    c->known.model = model;
+    c->solved_just = c->repeated = true;
     return 0;
 }
 
@@ -528,7 +522,15 @@ const char *nt_campaign_undetermined(const struct nt_campaign *c)
 
 const struct nt_model *nt_campaign_model(const struct nt_campaign *c)
 {
-    return c->model;
+    return c->known.model;
+}
+
+void nt_campaign_take_inferred(struct nt_campaign *c, struct nt_inferred *out)
+{
+    if (c->repeated)
+        nt_inferred_fini(&c->known);
+    *out = c->known;
+    memset(&c->known, 0, sizeof c->known);
 }
 
 void nt_campaign_progress(const struct nt_campaign *c, struct nt_campaign_progress *progress)
@@ -576,6 +578,7 @@ int nt_campaign_create(size_t hosts, const bool *missing, const struct nt_campai
     }
     *c = (struct nt_campaign){
         .options = *options, .hosts = hosts, .missing = away, .rate_MBps = NAN, .solved_s = NAN};
+    c->known.seed = options->seed;
     c->stop_s = nt_campaign_measuring_s(options->budget_s);
     c->plans = options->level > (options->latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
     for (size_t h = 0; h < hosts; h++) {
@@ -591,9 +594,7 @@ void nt_campaign_destroy(struct nt_campaign *c)
     if (c == NULL)
         return;
     nt_planner_destroy(c->planner);
-    nt_matrix_destroy(c->min_latency);
-    nt_matrix_destroy(c->errors);
-    nt_model_destroy(c->model);
+    nt_inferred_fini(&c->known);
     free(c->missing);
     free(c);
 }

@@ -15,6 +15,7 @@
 
 #include "belief.h"
 #include "err.h"
+#include "infer.h"
 #include "model.h"
 #include "option.h"
 #include "sweep.h"
@@ -89,6 +90,10 @@ const char *nt_campaign_undetermined(const struct nt_campaign *campaign);
 
 /* The network as the last consistent latencies showed it, over all hosts; NULL: not known yet. */
 const struct nt_model *nt_campaign_model(const struct nt_campaign *campaign);
+
+/* Moves that network to the caller, with the latencies of all pairs that it is of; empty when they
+ * are not known, or were measured again since. Only after the last round. */
+void nt_campaign_take_inferred(struct nt_campaign *campaign, struct nt_inferred *out);
 
 struct nt_campaign_progress {
     const char *phase; /* that runs; "" before and after */

@@ -45,6 +45,17 @@ static inline struct nt_sample nt_record_of(const struct nt_order *order, const 
     return x;
 }
 
+/* Of a latency that was added last: the figures as they were kept, so that the sweep infers from
+ * what everybody reads. */
+static inline void nt_record_as_kept(const struct nt_samples *s, struct nt_result *r)
+{
+    const struct nt_sample *x = &s->sample[s->samples - 1];
+    if (x->kind != NT_SAMPLE_LATENCY)
+        return;
+    r->value_us = x->value_us;
+    r->se_us = x->latency.se_us;
+}
+
 /* What one end of the pair, 0 or 1, sent again. */
 static inline struct nt_sample nt_record_of_sent(const struct nt_result *r, int end)
 {

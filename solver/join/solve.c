@@ -328,7 +328,7 @@ static int list_matrices(const struct nt_samples *s, struct matrices *m, struct 
     return 0;
 }
 
-static int infer_matrices(struct sorted *s, const struct nt_method *method,
+static int infer_matrices(struct sorted *s, const struct nt_solve_input *from,
                           const struct nt_matrix *const *latency,
                           const struct nt_matrix *const *errors, size_t sizes,
                           struct nt_model **out, struct nt_err *err)
@@ -336,9 +336,10 @@ static int infer_matrices(struct sorted *s, const struct nt_method *method,
     if (sort_latencies(s, latency, errors, sizes, err) != 0)
         return -1;
     const struct nt_matrix *const *sorted = (const struct nt_matrix *const *)s->latency;
+    const struct nt_method *method = from->method;
     if (method == NULL)
         return nt_infer_sizes(sorted, (const struct nt_matrix *const *)s->errors, s->sizes, seed,
-                              out, err);
+                              from->known, out, err);
     return method->infer(method->settings, sorted, s->sizes, s->bandwidth, out, err);
 }
 
@@ -349,7 +350,7 @@ static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, stru
     int rc = list_matrices(from->samples, &m, err);
     bool one = from->method != NULL && m.n > from->method->sizes_max;
     if (rc == 0)
-        rc = infer_matrices(s, from->method, (const struct nt_matrix *const *)m.latency,
+        rc = infer_matrices(s, from, (const struct nt_matrix *const *)m.latency,
                             (const struct nt_matrix *const *)m.errors, one ? 1 : m.n, out, err);
     for (size_t k = 0; k < m.n; k++) {
         nt_matrix_destroy(m.latency[k]);
@@ -399,7 +400,7 @@ static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from,
     latency[0] = from->latency;
     for (size_t k = 0; k < from->larger_sizes; k++)
         latency[k + 1] = from->larger[k];
-    int rc = infer_matrices(s, from->method, latency, NULL, 1 + from->larger_sizes, &f->model, err);
+    int rc = infer_matrices(s, from, latency, NULL, 1 + from->larger_sizes, &f->model, err);
     f->determined = true;
     f->pairs = rc == 0 ? count_pairs(s->latency[0]) : 0;
     return rc;
@@ -543,8 +544,8 @@ static int carry_kernels(const struct nt_samples *samples, struct nt_map *map, s
     return 0;
 }
 
-int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
-                        struct nt_map **out, struct nt_err *err)
+static int solve_record(const struct nt_samples *samples, const struct nt_method *method,
+                        const struct nt_inferred *known, struct nt_map **out, struct nt_err *err)
 {
     struct nt_map *map;
     struct nt_solve_input measured = {.host_name = (const char *const *)samples->host_name,
@@ -552,7 +553,8 @@ int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method
                                       .slots = samples->slots,
                                       .pattern = samples->pattern,
                                       .method = method,
-                                      .samples = samples};
+                                      .samples = samples,
+                                      .known = known};
     if (nt_solve_measured(&measured, &map, err) != 0)
         return -1;
     if (carry_kernels(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0 ||
@@ -564,7 +566,19 @@ int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method
     return 0;
 }
 
+int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
+                        struct nt_map **out, struct nt_err *err)
+{
+    return solve_record(samples, method, NULL, out, err);
+}
+
+int nt_solve_sweep(const struct nt_samples *samples, const struct nt_inferred *known,
+                   struct nt_map **out, struct nt_err *err)
+{
+    return solve_record(samples, NULL, known, out, err);
+}
+
 int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, struct nt_err *err)
 {
-    return nt_solve_samples_by(samples, NULL, out, err);
+    return solve_record(samples, NULL, NULL, out, err);
 }

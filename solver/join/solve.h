@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "infer.h"
 #include "map.h"
 #include "matrix.h"
 #include "method.h"
@@ -44,12 +45,18 @@ struct nt_solve_input {
     const struct nt_method *method;        /* instead of ours; NULL: ours */
     const struct nt_samples *samples;      /* instead of matrices, the record that holds them and
                                               more; NULL: none */
+    const struct nt_inferred *known;       /* infer.h; or NULL */
 };
 
 /* The same from matrices: status ok, or partial when hosts are missing. Hosts come out sorted by
  * name. NT_ERR_USAGE: more sizes than the method can unite. */
 int nt_solve_measured(const struct nt_solve_input *measured, struct nt_map **out,
                       struct nt_err *err);
+
+/* samples, of which the sweep knows a network already (infer.h); known may be NULL. The same map.
+ */
+int nt_solve_sweep(const struct nt_samples *samples, const struct nt_inferred *known,
+                   struct nt_map **out, struct nt_err *err);
 
 /* samples with another method than ours; method may be NULL: ours. */
 int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,

@@ -445,7 +445,7 @@ static int run_coordinator(struct nt_oob *oob, const struct nt_probe_job *job,
         return -1;
     }
     int rc = nt_output_to_agent(oob, job, &done, err);
-    nt_samples_destroy(done.samples);
+    nt_coordinator_result_fini(&done);
     return rc;
 }
 
