@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pair.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -68,6 +69,7 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
     pair->paired = true;
     if (nt_pair_reserve_buffer(pair, order, err) != 0 || open_or_take(pair, err) != 0)
         return -1;
+    pair->meet_by_s = round_trip_s == NULL ? deadline_s : INFINITY;
     if (round_trip_s == NULL)
         return 0;
     int exchanges = pairing->kept ? 1 : UNTIMED_EXCHANGES;
@@ -145,9 +147,9 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
     long before = preemptions();
     struct nt_resent sent = nt_resent_read();
     int rc = measure(pair, order, soft_s, deadline_s, result, err);
+    sent = nt_resent_since(sent, nt_resent_read());
     if (rc == 0 && order->rail[0] == '\0')
         nt_pair_find_used(pair);
-    sent = nt_resent_since(sent, nt_resent_read());
     result->sent[0].segments = (uint32_t)(sent.segments < UINT32_MAX ? sent.segments : UINT32_MAX);
     result->sent[0].again = (uint32_t)(sent.again < UINT32_MAX ? sent.again : UINT32_MAX);
     /* the core is not ours alone, whatever was counted: spinning would measure the scheduler */

@@ -45,8 +45,8 @@ void nt_pair_set_own_core(struct nt_pair *pair, bool own);
 
 /* Makes the connection, and the memory that the order needs. *round_trip_s: of the last of a few
  * untimed messages, so that both ends are there. NULL: not for a rail, and none are exchanged: the
- * first ping waits for the other end, and for the transports. After an error nt_pair_close is still
- * due. */
+ * first ping waits for the other end, and for the transports, until deadline_s. After an error
+ * nt_pair_close is still due. */
 int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
                     const struct nt_order *order, double deadline_s, double *round_trip_s,
                     struct nt_err *err);

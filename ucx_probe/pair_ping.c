@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pair_ping.h"
 
+#include <math.h>
+
 #include "clock.h"
 #include "pair_batches.h"
 
@@ -30,12 +32,13 @@ static int ping_initiate(struct nt_pair *pair, const struct nt_order *order, dou
     struct nt_pair_batches batches = {0};
     size_t bytes = nt_pair_message_bytes(order), n = 0, begin = 0, batch = 0;
     double min_s = pair->spin_s > 0 ? MIN_BATCH_S : 0;
+    double meet_by_s = fmin(pair->meet_by_s, deadline_s);
     double t = nt_clock_s(), began = t, trip = 0;
     for (bool more = true; more;) {
         /* this ping ends its batch? the clock is read once a ping: its cost is in the figure */
         bool full = n + 1 - begin >= order->count && t + trip - began >= min_s;
         more = t < soft_s && n + 1 < PAIR_TIMES_MAX && !(full && batch + 1 >= order->batches);
-        if (ping_once(pair, bytes, more, deadline_s, err) != 0)
+        if (ping_once(pair, bytes, more, n > 0 ? deadline_s : meet_by_s, err) != 0)
             return -1;
         double now = nt_clock_s();
         trip = now - t;
@@ -63,10 +66,12 @@ static int ping_respond(struct nt_pair *pair, const struct nt_order *order, doub
     unsigned char *in[2] = {nt_pair_slot(pair, 0), nt_pair_slot(pair, 1)};
     unsigned char *out = nt_pair_slot(pair, 2);
     ucs_status_ptr_t ping = nt_pair_receive(pair, TAG_PING, in[k], bytes);
+    double until_s = fmin(pair->meet_by_s, deadline_s);
     pair->met_s = 0;
     for (bool more = true; more; k ^= 1) {
-        if (nt_pair_wait(pair, ping, deadline_s, "pong", err) != 0)
+        if (nt_pair_wait(pair, ping, until_s, "pong", err) != 0)
             return -1;
+        until_s = deadline_s;
         if (pair->met_s == 0)
             pair->met_s = nt_clock_s();
         more = in[k][0] == MORE;

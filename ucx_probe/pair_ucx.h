@@ -75,7 +75,8 @@ struct nt_pair {
                               request which could not be finished never touches freed memory */
     size_t buffer_bytes, stride;
     float *times;          /* PAIR_TIMES_MAX, s */
-    double met_s;          /* when the first of the pings was answered, or arrived */
+    double meet_by_s;      /* when the first of the pings is to be answered, or to arrive, */
+    double met_s;          /* and when it was */
     struct kernel *kernel; /* of a stress kernel (pair_kernel.c); NULL: none */
 };
 

@@ -27,7 +27,8 @@ struct nt_pair {
     struct process *process;
     struct nt_pairing pairing;
     bool connected;    /* waits for its partner, or has met it */
-    double met_s;      /* when it last met one to measure */
+    double meet_by_s;  /* when it is to meet its partner to measure, */
+    double met_s;      /* and when it did */
     uint32_t measures; /* the round that it has begun to measure, + 1 */
     unsigned char address[8];
     size_t group; /* of a kernel */
@@ -180,6 +181,7 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: the connection was not kept");
     pair->connected = true;
     wake_other(pair);
+    pair->meet_by_s = round_trip_s == NULL ? deadline_s : INFINITY;
     if (round_trip_s == NULL)
         return 0;
     if (!wait_for(pair, has_met, deadline_s))
@@ -369,7 +371,7 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
         return measure_kernel(pair, order, soft_s, deadline_s, result, err);
     pair->measures = pair->pairing.round + 1;
     wake_other(pair);
-    if (!wait_for(pair, measures_too, deadline_s))
+    if (!wait_for(pair, measures_too, fmin(deadline_s, pair->meet_by_s)))
         return nt_err_set(err, NT_ERR_SYSTEM, "measure: no answer in time");
     double now = pair->met_s = nt_clock_s();
     process_sleep(now + takes < soft_s ? takes : soft_s > now ? soft_s - now : 0);
