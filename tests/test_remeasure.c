@@ -402,7 +402,7 @@ static void what_is_known_is_not_inferred_again(void **state)
         char *wrong = map_with(r.samples, &known);
         bool has_repeats = r.repeats_s > 0;
         assert_int_equal(strcmp(alone, wrong) != 0, how.by_name && !has_repeats);
-        assert_int_equal(known.model == NULL, has_repeats);
+        assert_int_equal(known.latency == NULL, has_repeats);
         used += strcmp(alone, wrong) != 0;
         repeated += has_repeats;
         free(alone);

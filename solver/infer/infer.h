@@ -26,7 +26,7 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
 
 /* A network that was inferred already, and of what. Empty: all zeros. */
 struct nt_inferred {
-    struct nt_matrix *latency, *se; /* se may be NULL */
+    struct nt_matrix *latency, *se; /* latency NULL: of other than a matrix; se may be NULL */
     uint64_t seed;
     struct nt_model *model;
 };

@@ -55,8 +55,7 @@ struct nt_campaign {
     double rate_MBps; /* the fastest flow so far; NaN: none */
     struct nt_bandwidth_seen flows;
     bool plans;               /* later phases, from the network */
-    struct nt_inferred known; /* latencies of all pairs, and the network; errors of few hosts */
-    bool repeated;            /* some of it since, so that the model is of more */
+    struct nt_inferred known; /* the network; latencies of all pairs where it is of no others */
     unsigned passes;          /* as often was each of it read; 0: they are not all pairs */
     double solved_s;          /* what solving took; NaN: unknown */
     bool solved_just;         /* the next call says how long it took */
@@ -333,9 +332,9 @@ static int finish_repeats(struct nt_campaign *c, struct nt_err *err)
     struct nt_model *model;
     if (nt_remeasure_model(c->planner, &model, err) != 0)
         return -1;
-    nt_model_destroy(c->known.model);
+    nt_inferred_fini(&c->known); /* its latencies are not all of them any more */
     c->known.model = model;
-    c->solved_just = c->repeated = true;
+    c->solved_just = true;
     return 0;
 }
 
@@ -527,8 +526,6 @@ const struct nt_model *nt_campaign_model(const struct nt_campaign *c)
 
 void nt_campaign_take_inferred(struct nt_campaign *c, struct nt_inferred *out)
 {
-    if (c->repeated)
-        nt_inferred_fini(&c->known);
     *out = c->known;
     memset(&c->known, 0, sizeof c->known);
 }

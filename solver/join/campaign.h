@@ -91,8 +91,8 @@ const char *nt_campaign_undetermined(const struct nt_campaign *campaign);
 /* The network as the last consistent latencies showed it, over all hosts; NULL: not known yet. */
 const struct nt_model *nt_campaign_model(const struct nt_campaign *campaign);
 
-/* Moves that network to the caller, with the latencies of all pairs that it is of; empty when they
- * are not known, or were measured again since. Only after the last round. */
+/* Moves that network to the caller, with the latencies of all pairs that it is of: none when it is
+ * of some pairs, or of repeats as well. Only after the last round. */
 void nt_campaign_take_inferred(struct nt_campaign *campaign, struct nt_inferred *out);
 
 struct nt_campaign_progress {
