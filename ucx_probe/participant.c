@@ -292,11 +292,9 @@ static void run_turn(struct nt_participant *participant, const struct nt_round *
                      struct nt_pairing *pairing, double end_s, struct nt_report *report,
                      struct nt_err *err)
 {
-    double began = nt_clock_s();
+    double began = nt_clock_s(), met_by_s = began + round->connect_s;
     *report = (struct nt_report){0};
-    int rc = connect_pair(participant, round, pairing, earlier_of(began + round->connect_s, end_s),
-                          NULL, err);
-    double met_by_s = began + round->connect_s;
+    int rc = connect_pair(participant, round, pairing, earlier_of(met_by_s, end_s), NULL, err);
     if (rc == 0)
         rc = nt_pair_measure(participant->pair, &round->order,
                              earlier_of(met_by_s + round->measure_s, end_s),

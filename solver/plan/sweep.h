@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A planner of a sweep: it takes results and gives the next round.
  *
- * Pure: driven on the wire by ucx_probe/conduct.c and at 65,536 hosts by the simulator, through
+ * Pure: driven on the wire by ucx_probe/coordinator.c and at 65,536 hosts by the simulator, through
  * this one interface. In a round a host has at most one partner (unless the order says a kernel,
  * which uses all hosts).
  * Tests: test_sweep_all.c, test_disturbed.c. */
