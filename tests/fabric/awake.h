@@ -8,7 +8,8 @@
 #define NT_FAB_AWAKE_H
 
 /* A process with a thread on each processor that runs when nothing else does, until the caller
- * ends. What of it this machine does not allow is left out. */
+ * ends. What of it this machine does not allow is left out. Other work of class idle shares with
+ * it, at about four to one. */
 void nt_fab_awake_start(void);
 
 #endif
