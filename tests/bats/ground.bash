@@ -11,6 +11,7 @@
 #   user CMD...                          as the test user, in its home
 #   on HOST CMD...                       as root on a host
 #   wait_until SECONDS CMD...            until CMD succeeds; fails with what it last said
+#   median NUMBER...
 #   assert_equal WHAT GOT EXPECTED; assert_contains TEXT PART; refute_contains TEXT PART
 #   full                                 FULL=1: figures are judged, and rare things tried
 #   figure CMD...                        an assertion about measured figures: with FULL=1 alone
@@ -126,6 +127,8 @@ assert_between() {
         'BEGIN {exit !(got != "" && got + 0 >= min && got + 0 <= max)}' ||
         fail "$1: expected $3 to $4, found \"$2\""
 }
+
+median() { printf '%s\n' "$@" | sort -g | sed -n "$((($# + 1) / 2))p"; } # NUMBER...
 
 full() { [ "${FULL:-0}" = 1 ]; }
 

@@ -4,9 +4,9 @@
  *     talk echo PORT                     answers UDP datagrams until it is ended
  *     talk ping ADDRESS PORT COUNT       p10 of half the round trip in us; frames of 119 bytes
  *     talk sink PORT                     takes one TCP connection and tells its sender the bytes
- *     talk send ADDRESS PORT SECONDS AT  sends that long; begins at AT, ns since 1970, so that
- *                                        several begin together; prints the MB/s that arrived,
- *                                        the bytes, begin and end (CLOCK_MONOTONIC, ns)
+ *     talk send ADDRESS PORT SECONDS AT  sends for SECONDS (0: until it is ended); begins at AT, ns
+ *                                        since 1970, so that several begin together; prints the MB/s
+ *                                        that arrived, the bytes, begin and end (CLOCK_MONOTONIC, ns)
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -95,7 +95,7 @@ static int ping(const char *address, const char *port, const char *how_many)
 {
     static double half_us[COUNT_MAX];
     struct sockaddr_in to = make_address(address, port);
-    struct timeval timeout = {.tv_usec = 200000};
+    struct timeval timeout = {.tv_sec = 1}; /* what waits behind a flow is not lost */
     long count = strtol(how_many, NULL, 10);
     if (count < 1 || count > COUNT_MAX)
         return 2;
@@ -171,14 +171,14 @@ static int send_stream(const char *address, const char *port, const char *how_lo
     static const char data[CHUNK_BYTES];
     struct sockaddr_in to = make_address(address, port);
     double seconds = strtod(how_long, NULL);
-    if (!(seconds > 0 && seconds <= SECONDS_MAX))
+    if (!(seconds >= 0 && seconds <= SECONDS_MAX))
         return 2;
     int fd = connect_patiently(&to);
     if (fd < 0)
         return refuse("connect");
     wait_till(when);
     int64_t begun = now_ns();
-    while ((double)(now_ns() - begun) < seconds * 1e9)
+    while (seconds == 0 || (double)(now_ns() - begun) < seconds * 1e9)
         if (send(fd, data, sizeof data, MSG_NOSIGNAL) < 0)
             return refuse("send");
     uint64_t bytes = 0;
