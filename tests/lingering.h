@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LINGER_S = 3 };
+enum { LINGER_S = 60 };
 
 /* Accepts nothing and reads nothing; *port is where it listens. -1 on error. */
 static int open_silent(uint16_t *port)

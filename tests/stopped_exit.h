@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Stops pid on exit for as long as the tracer lives, at most three seconds. 0: not permitted. */
+/* Stops pid on exit for as long as the tracer lives, at most a minute. 0: not permitted. */
 static pid_t stop_on_exit(pid_t pid)
 {
     int told[2];
@@ -20,7 +20,7 @@ static pid_t stop_on_exit(pid_t pid)
     pid_t tracer = fork();
     if (tracer == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        alarm(3);
+        alarm(60);
         close(told[0]);
         if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACEEXIT) != 0 ||
             write(told[1], "", 1) != 1)

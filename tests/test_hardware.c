@@ -210,13 +210,13 @@ static void this_machine_has_processors(void **state)
         for (int attempt = 0; attempt < 50 && us == 0; attempt++) {
             began = nt_clock_s();
             us = nt_hardware_core_latency_us(&pair[b], 0.02);
-            assert_true(nt_clock_s() - began < 1);
+            assert_true(nt_clock_s() - began < 30);
         }
         if (us == 0 && getloadavg(&loads, 1) == 1 && loads > 2 * CPU_COUNT(&mine))
             continue;
         print_message("%s, CPUs %u and %u: %.3f us one way\n", nt_between_name((enum nt_between)b),
                       pair[b].cpu[0], pair[b].cpu[1], us);
-        assert_true(us > 0.001 && us < 500);
+        assert_true(us > 0.001 && us < 0.02e6);
     }
     assert_true(any == (m.allowed > 1));
 }
@@ -253,7 +253,7 @@ static void no_pair_takes_no_time(void **state)
     /* no such processor: nobody throws back, and the time ends it */
     double began = nt_clock_s();
     assert_true(nt_hardware_core_latency_us(&far, 0.01) == 0);
-    assert_true(nt_clock_s() - began < 1);
+    assert_true(nt_clock_s() - began < 30);
 }
 
 int main(void)

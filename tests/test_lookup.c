@@ -37,7 +37,7 @@ static void an_answer_is_read_and_the_child_reaped(void **state)
     static struct nt_lookup lookup;
     int got;
     assert_int_equal(nt_lookup_start(&lookup, 4, answer, "1234", NULL), 0);
-    for (double until = nt_clock_s() + 5; (got = nt_lookup_poll(&lookup)) == 0;)
+    for (double until = nt_clock_s() + 60; (got = nt_lookup_poll(&lookup)) == 0;)
         assert_true(nt_clock_s() < until);
     assert_int_equal(got, 1);
     assert_memory_equal(lookup.bytes, "1234", 4);
@@ -52,15 +52,14 @@ static void an_unkillable_child_is_not_waited_for(void **state)
     static struct nt_lookup lookup;
     assert_int_equal(nt_lookup_start(&lookup, 4, hang, "", NULL), 0);
     pid_t pid = lookup.pid, tracer = stop_on_exit(pid);
-    double began = nt_clock_s();
     nt_lookup_fini(&lookup);
-    double took = nt_clock_s() - began;
     if (tracer == 0)
         skip();
+    pid_t ended = waitpid(pid, NULL, WNOHANG);
     kill(tracer, SIGKILL);
     waitpid(tracer, NULL, 0);
     waitpid(pid, NULL, 0);
-    assert_true(took < 1);
+    assert_int_equal(ended, 0); /* it was not waited for */
 }
 
 int main(void)

@@ -70,7 +70,7 @@ static void expect_reason(int number, double budget_s, const char *reason)
     }
     /* until it has its probe and its relay: it waits for them */
     for (int k = 0;
-         k < 2000 && (children_of(monitor, &worker) == 0 || children_of(worker, &first) < 2); k++)
+         k < 12000 && (children_of(monitor, &worker) == 0 || children_of(worker, &first) < 2); k++)
         poll(NULL, 0, 5);
     assert_true(worker > 0);
     kill(worker, number);
@@ -90,13 +90,13 @@ static void expect_reason(int number, double budget_s, const char *reason)
 static void a_worker_that_is_killed_is_named_with_its_signal(void **state)
 {
     (void)state;
-    expect_reason(SIGTERM, 20, "the agent's worker was killed by signal 15");
+    expect_reason(SIGTERM, 60, "the agent's worker was killed by signal 15");
 }
 
 static void a_worker_that_is_stopped_did_not_end(void **state)
 {
     (void)state;
-    expect_reason(SIGSTOP, 2, "the agent's worker did not end within the budget");
+    expect_reason(SIGSTOP, 5, "the agent's worker did not end within the budget");
 }
 
 int main(void)
