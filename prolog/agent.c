@@ -50,7 +50,6 @@
 #include "clock.h"
 #include "conffile.h"
 #include "job.h"
-#include "log_line.h"
 #include "lookup.h"
 #include "monitor.h"
 #include "publish.h"
@@ -108,7 +107,6 @@ static void bound_time(bool is_script, double seconds)
 
 static int report_error(const struct nt_request *request, struct nt_err *err)
 {
-    nt_log_line_clean(err->text);
     syslog(LOG_WARNING, "%s", err->text);
     fprintf(stderr, "nettopo-prolog: %s\n", err->text);
     return request->from_script ? 0 : (int)err->kind;

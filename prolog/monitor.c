@@ -165,7 +165,7 @@ static void log_outcome(struct monitor *m)
          first = atomic_load(&m->state->self) == 0;
     bool has_cause = m->report.probe_failed || (failed && is_own_cause(outcome->advice)) ||
                      (first && outcome->advice != NT_ADVICE_NONE);
-    nt_log_line_clean(outcome->text); /* may quote another host */
+    nt_text_clean(outcome->text); /* may quote another host */
     if (first && (failed || level >= NT_LOG_INFO))
         log_job_line(m, failed);
     else if (!first && has_cause && (failed || level >= NT_LOG_INFO))

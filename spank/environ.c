@@ -75,14 +75,6 @@ static bool is_number(const char *value)
     return digits > 0 && strlen(value) < 32;
 }
 
-static bool is_printable(const char *value, size_t bytes)
-{
-    for (size_t k = 0; k < bytes; k++)
-        if ((unsigned char)value[k] < 0x20 || value[k] == 0x7f)
-            return false;
-    return true;
-}
-
 static bool value_is_valid(const struct rule *rule, const char *value, size_t bytes)
 {
     switch (rule->kind) {
@@ -149,7 +141,7 @@ static void add_variable(struct reader *f, const struct rule *rule, const char *
 static int read_line(struct reader *f, size_t number, char *line, size_t bytes, struct nt_err *err)
 {
     char *equals = memchr(line, '=', bytes);
-    if (equals == NULL || !is_printable(line, bytes))
+    if (equals == NULL || !nt_text_is_clean(line, bytes))
         return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: not NAME=VALUE in printable characters",
                           number);
     *equals = '\0';

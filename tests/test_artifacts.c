@@ -110,10 +110,11 @@ static void a_failure_has_a_reason_of_one_line(void **state)
 {
     (void)state;
     struct nt_artifacts artifacts;
-    struct nt_artifacts_options plan = {.status = NT_STATUS_FAILED, .reason = "no\nPATH=/evil"};
+    struct nt_artifacts_options plan = {.status = NT_STATUS_FAILED,
+                                        .reason = "no\nPATH=/evil\xc2\x9b\x9b"};
     assert_int_equal(nt_artifacts_create(NULL, &plan, &artifacts, NULL), 0);
     assert_string_equal(artifacts.text[NT_ARTIFACT_ENV],
-                        "NETTOPO_STATUS=failed\nNETTOPO_REASON=no?PATH=/evil\n");
+                        "NETTOPO_STATUS=failed\nNETTOPO_REASON=no?PATH=/evil???\n");
     assert_null(artifacts.text[NT_ARTIFACT_MAP]);
     nt_artifacts_fini(&artifacts);
 }

@@ -110,6 +110,9 @@ static void one_wrong_line_rejects_the_text(void **state)
         {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=$(id)\n", "invalid value of NETTOPO_NODE_ORDER"},
         {"NETTOPO_STATUS=ok\nNETTOPO_REASON=\n", "invalid value of NETTOPO_REASON"},
         {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\x1b[2J\n", "hint.env:2: not NAME=VALUE"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\xc2\x9b"
+         "2J\n",
+         "hint.env:2: not NAME=VALUE"},
         {"NETTOPO_STATUS=ok\r\n", "hint.env:1: not NAME=VALUE"},
     };
     struct nt_environ_options options = {.dir = "/run/nettopo/42", .apply = true};

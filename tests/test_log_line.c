@@ -3,10 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "err.h"
 #include "log_line.h"
 
 static size_t write_line(char line[NT_LOG_LINE_BYTES], enum nt_log_level level, const char *format,
@@ -41,25 +43,63 @@ static void a_line_is_one_printable_line(void **state)
     static char large[5000];
     char line[NT_LOG_LINE_BYTES];
     write_line(line, NT_LOG_INFO, "host %s: %d", "a\nb\x1b[1m\xc3\xa9\t.", 3);
-    assert_string_equal(line, "1.2500 info host a?b?[1m?? .: 3\n");
+    assert_string_equal(line, "1.2500 info host a?b?[1m\xc3\xa9?.: 3\n");
     memset(large, 'x', sizeof large - 1);
     assert_int_equal(write_line(line, NT_LOG_DEBUG, "%s", large), NT_LOG_LINE_BYTES - 1);
     assert_string_equal(line + NT_LOG_LINE_BYTES - 3, "x\n");
 }
 
-/* 0x9b alone begins an escape sequence on a terminal, as ESC [ does. */
-static void no_byte_beyond_ascii_is_left(void **state)
+/* 0x9b, and U+009B, begin an escape sequence on a terminal, as ESC [ does. */
+static void no_control_character_is_left(void **state)
 {
     (void)state;
-    char text[256];
-    for (int k = 0; k < 255; k++)
-        text[k] = (char)(k + 1);
-    text[255] = '\0';
-    nt_log_line_clean(text);
-    assert_int_equal(strlen(text), 255);
-    for (int k = 0; k < 255; k++)
-        assert_true(text[k] >= ' ' && text[k] <= '~');
-    assert_int_equal(text['a' - 1], 'a');
+    static const struct {
+        const char *text, *clean;
+    } table[] = {
+        {"n1 \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 ~",
+         "n1 \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 ~"},
+        {"a\tb\nc\x1b[2J\x7f", "a?b?c?[2J?"},
+        {"\x9b"
+         "2J \x80\x9f",
+         "?2J ??"}, /* raw C1 */
+        {"\xc2\x9b"
+         "2J \xc2\x80 \xc2\x9f \xc2\xa0",
+         "??2J ?? ?? \xc2\xa0"},
+        {"\xc1\x9b \xe0\x82\x9b \xf0\x80\x82\x9b", "?? ??? ????"}, /* overlong */
+        {"\xed\xa0\x80 \xed\x9f\xbf", "??? \xed\x9f\xbf"},         /* a surrogate */
+        {"\xf4\x90\x80\x80 \xf5 \xff \xf4\x8f\xbf\xbf", "???? ? ? \xf4\x8f\xbf\xbf"},
+        {"J\xf6rg \xe2\x82", "J?rg ??"}, /* Latin-1; cut in a character */
+        {"\xe2\x9b\x9b\xc2", "\xe2\x9b\x9b?"},
+        {"", ""},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", table[k].text);
+        nt_text_clean(text);
+        assert_string_equal(text, table[k].clean);
+        assert_true(nt_text_is_clean(text, strlen(text)));
+        assert_int_equal(nt_text_is_clean(table[k].text, strlen(table[k].text)),
+                         strcmp(text, table[k].text) == 0);
+        struct nt_err err;
+        nt_err_set(&err, NT_ERR_INPUT, "x%s", table[k].text);
+        assert_string_equal(err.text + 1, table[k].clean);
+        nt_err_set(&err, NT_ERR_INPUT, "x");
+        nt_err_prefix(&err, "%s", table[k].text);
+        assert_int_equal(strncmp(err.text, table[k].clean, strlen(table[k].clean)), 0);
+    }
+    assert_false(nt_text_is_clean("\xc3\xa9", 1));
+}
+
+/* A text cut within a character does not join what follows. */
+static void an_error_that_is_cut_stays_clean(void **state)
+{
+    (void)state;
+    struct nt_err err;
+    for (int shift = 0; shift < 4; shift++) {
+        nt_err_set(&err, NT_ERR_INPUT, "%.*s%0*d", shift, "xxxx", NT_ERR_TEXT_BYTES - 6, 0);
+        nt_err_prefix(&err, "\xf0\x9f\x98\x80\xf0\x9f\x98\x80");
+        assert_true(nt_text_is_clean(err.text, strlen(err.text)));
+    }
 }
 
 static void any_text_is_read_as_lines(void **state)
@@ -90,7 +130,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_have_names),
         cmocka_unit_test(a_line_is_one_printable_line),
-        cmocka_unit_test(no_byte_beyond_ascii_is_left),
+        cmocka_unit_test(no_control_character_is_left),
+        cmocka_unit_test(an_error_that_is_cut_stays_clean),
         cmocka_unit_test(any_text_is_read_as_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,12 +59,10 @@ static int write_placement(const struct nt_map *map, struct nt_artifacts *artifa
 /* One line whatever the text holds. */
 static void put_line_value(struct nt_strbuf *page, const char *name, const char *value)
 {
-    nt_strbuf_puts(page, name);
-    nt_strbuf_puts(page, "=");
-    for (const char *c = value; *c != '\0'; c++) {
-        bool control = (unsigned char)*c < ' ' || *c == 127;
-        nt_strbuf_put(page, control ? "?" : c, 1);
-    }
+    size_t at = page->used;
+    nt_strbuf_print(page, "%s=%s", name, value);
+    if (!page->failed)
+        nt_text_clean(page->text + at);
     nt_strbuf_puts(page, "\n");
 }
 

@@ -13,7 +13,7 @@
 
 #include "conffile.h"
 #include "decimal.h"
-#include "log_line.h"
+#include "err.h"
 
 static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
 
@@ -34,7 +34,7 @@ static void print_line(const char *word, const char *what, const char *format, v
 {
     char found[LINE_BYTES];
     vsnprintf(found, sizeof found, format, args);
-    nt_log_line_clean(found); /* may quote files and other programs */
+    nt_text_clean(found); /* may quote files and other programs */
     printf("%-6s %s: %s%s%s\n", word, what, found, advice[0] != '\0' ? "; " : "", advice);
     fflush(stdout); /* before anything that may hang */
 }

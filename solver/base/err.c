@@ -5,13 +5,45 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The text may hold bytes from a peer or a file: it is kept one printable line. */
-static void make_printable(char *text)
+/* Bytes of the character at text, of which `room` bytes are there; 0: no character of valid UTF-8
+ * (RFC 3629, section 4), or a control character. U+0080 to U+009F are controls too: a terminal may
+ * take U+009B or the byte 0x9b for ESC [. */
+static size_t printable_bytes(const unsigned char *text, size_t room)
 {
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == 0x7f)
+    unsigned char first = text[0], low = 0x80, high = 0xbf;
+    size_t bytes = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (first < 0x20 || first == 0x7f || first > 0xf4 || bytes > room)
+        return 0;
+    if (first == 0xc2 || first == 0xe0)
+        low = 0xa0; /* below: C1, an overlong form */
+    if (first == 0xf0)
+        low = 0x90; /* overlong */
+    if (first == 0xed)
+        high = 0x9f; /* above: surrogates */
+    if (first == 0xf4)
+        high = 0x8f; /* above U+10FFFF */
+    for (size_t k = 1; k < bytes; k++, low = 0x80, high = 0xbf)
+        if (text[k] < low || text[k] > high)
+            return 0;
+    return bytes;
+}
+
+bool nt_text_is_clean(const char *text, size_t bytes)
+{
+    size_t at = 0, step = 1;
+    for (; at < bytes && step > 0; at += step)
+        step = printable_bytes((const unsigned char *)text + at, bytes - at);
+    return step > 0;
+}
+
+void nt_text_clean(char *text)
+{
+    for (size_t left = strlen(text), step; left > 0; text += step, left -= step) {
+        step = printable_bytes((const unsigned char *)text, left);
+        if (step == 0) {
             *text = '?';
+            step = 1;
+        }
     }
 }
 
@@ -25,7 +57,7 @@ int nt_err_set(struct nt_err *err, enum nt_err_kind kind, const char *format, ..
     if (vsnprintf(err->text, sizeof err->text, format, args) < 0)
         err->text[0] = '\0';
     va_end(args);
-    make_printable(err->text);
+    nt_text_clean(err->text);
     return -1;
 }
 
@@ -51,6 +83,6 @@ int nt_err_prefix(struct nt_err *err, const char *format, ...)
         memcpy(err->text + at + 2, old, rest < room ? rest : room);
         err->text[at + 2 + (rest < room ? rest : room)] = '\0';
     }
-    make_printable(err->text);
+    nt_text_clean(err->text);
     return -1;
 }

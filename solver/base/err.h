@@ -5,10 +5,12 @@
  *     return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: latency %s: expected ...", ...);
  * Whoever first understands the error writes the sentence; callers add context with
  * nt_err_prefix or pass it on. Libraries never print or exit; each main does.
- * Depends on no other header.
- * Tests: test_request.c. */
+ * Tests: test_log_line.c. */
 #ifndef NT_ERR_H
 #define NT_ERR_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* The kinds are the documented exit codes. */
 enum nt_err_kind {
@@ -26,7 +28,15 @@ struct nt_err {
     char text[NT_ERR_TEXT_BYTES]; /* one line, no newline, always terminated */
 };
 
-/* Sets kind and text (control characters become '?', long text is cut) and returns -1.
+/* Makes text from a file, a peer or a command line safe for a terminal and a log, in place: each
+ * byte of a control character (C0, DEL, and C1 raw or as UTF-8) and of invalid UTF-8 becomes '?'.
+ */
+void nt_text_clean(char *text);
+
+/* Whether nt_text_clean would change nothing. text needs no terminating NUL. */
+bool nt_text_is_clean(const char *text, size_t bytes);
+
+/* Sets kind and text (cleaned with nt_text_clean, long text is cut) and returns -1.
  * err may be NULL. */
 int nt_err_set(struct nt_err *err, enum nt_err_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "err.h"
+
 static const char *const names[] = {
     [NT_LOG_ERROR] = "error",
     [NT_LOG_INFO] = "info",
@@ -25,20 +27,6 @@ int nt_log_level_parse(const char *name, enum nt_log_level *level)
     return -1;
 }
 
-/* Replaces bytes beyond ASCII too: some begin an escape sequence on a terminal. */
-static char printable(char c)
-{
-    if (c == '\t')
-        return ' ';
-    return (char)(c >= ' ' && c <= '~' ? c : '?');
-}
-
-void nt_log_line_clean(char *text)
-{
-    for (; *text != '\0'; text++)
-        *text = printable(*text);
-}
-
 size_t nt_log_line_write(char line[NT_LOG_LINE_BYTES], enum nt_log_level level, double seconds,
                          const char *format, va_list args)
 {
@@ -48,7 +36,7 @@ size_t nt_log_line_write(char line[NT_LOG_LINE_BYTES], enum nt_log_level level, 
     size_t used = head > 0 && head < NT_LOG_LINE_BYTES / 2 ? (size_t)head : 0;
     if (vsnprintf(line + used, NT_LOG_LINE_BYTES - used - 1, format, args) < 0)
         line[used] = '\0';
-    nt_log_line_clean(line);
+    nt_text_clean(line);
     size_t bytes = strlen(line);
     memcpy(line + bytes, "\n", 2);
     return bytes + 1;
@@ -68,9 +56,9 @@ size_t nt_log_line_next(const char *text, size_t bytes, size_t *at, char line[NT
         ++*at;
     size_t whole = line_bytes(text + *at, bytes - *at);
     size_t kept = whole < NT_LOG_LINE_BYTES ? whole : NT_LOG_LINE_BYTES - 1;
-    for (size_t k = 0; k < kept; k++)
-        line[k] = printable(text[*at + k]);
+    memcpy(line, text + *at, kept);
     line[kept] = '\0';
+    nt_text_clean(line);
     *at += whole;
     return kept;
 }

@@ -25,17 +25,14 @@ const char *nt_log_level_name(enum nt_log_level level);
 /* -1 for an unknown name. */
 int nt_log_level_parse(const char *name, enum nt_log_level *level);
 
-/* "SECONDS LEVEL TEXT" and a newline, terminated; one line of printable ASCII whatever the
- * arguments hold, cut to fit. Returns its bytes. */
+/* "SECONDS LEVEL TEXT" and a newline, terminated; one printable line (nt_text_clean)
+ * whatever the arguments hold, cut to fit. Returns its bytes. */
 size_t nt_log_line_write(char line[NT_LOG_LINE_BYTES], enum nt_log_level level, double seconds,
                          const char *format, va_list args) __attribute__((format(printf, 4, 0)));
 
-/* Replaces every byte of text that is not printable ASCII, in place. */
-void nt_log_line_clean(char *text);
-
-/* The next line of an untrusted text from *at on: printable ASCII, terminated, not empty, without
- * newline. NUL bytes end lines too, and a long line is cut. Moves *at behind it. Returns its bytes;
- * 0: there is none. */
+/* The next line of an untrusted text from *at on: cleaned with nt_text_clean, terminated, not
+ * empty, without newline. NUL bytes end lines too, and a long line is cut. Moves *at behind it.
+ * Returns its bytes; 0: there is none. */
 size_t nt_log_line_next(const char *text, size_t bytes, size_t *at, char line[NT_LOG_LINE_BYTES]);
 
 #endif

@@ -10,7 +10,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { WIDTH_DEFAULT = 80, WIDTH_LEAST = 40, WIDTH_MOST = 400 };
+#include "err.h"
+
+enum { WIDTH_DEFAULT = 80, WIDTH_LEAST = 40, WIDTH_MOST = 400, PROGRESS_BYTES = 4200 };
 
 static size_t terminal_width(void)
 {
@@ -42,10 +44,13 @@ void nt_terminal_progress(const char *format, ...)
         return;
     fputs("\r\033[K", stderr);
     if (format != NULL) {
+        char text[PROGRESS_BYTES];
         va_list args;
         va_start(args, format);
-        vfprintf(stderr, format, args);
+        vsnprintf(text, sizeof text, format, args);
         va_end(args);
+        nt_text_clean(text); /* may hold a path */
+        fputs(text, stderr);
     }
     fflush(stderr);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "err.h"
 #include "files.h"
 #include "json.h"
 #include "map_json.h"
@@ -29,9 +30,12 @@ static int inspect_map(const char *name, const char *text, size_t bytes, struct 
     return nt_map_check(*map, found, err);
 }
 
-static void print_findings(const char *name, const struct nt_findings *findings,
+static void print_findings(const char *path, const struct nt_findings *findings,
                            const struct nt_map *map)
 {
+    char name[4096]; /* the longest path */
+    snprintf(name, sizeof name, "%s", path);
+    nt_text_clean(name);
     for (size_t k = 0; k < findings->count; k++)
         printf("%s: %s\n", name, findings->line[k]);
     if (findings->more)

@@ -433,3 +433,16 @@ PY
     run "$nettopo" validate wrong.json
     [ "$status" = 3 ] || [ "$status" = 1 ]
 }
+
+# U+009B and the byte 0x9b begin an escape sequence on a terminal, as ESC [ does
+@test "no control character of a file's name or text reaches the terminal" {
+    local name=$'\xc3\xa9\xc2\x9b2J\x9b.json' seen=$'\xc3\xa9??2J?.json' verb
+    printf 'n\xc2\x9b1' >"$name"
+    for verb in show validate solve hint "compare $maps/star.json" "plan --routes"; do
+        run $nettopo $verb "$name"
+        [[ $status = 3 && $output == *"$seen"* ]] || { echo "$verb: $output" && return 1; }
+    done
+    cp "$maps/star.json" "$name"
+    run "$nettopo" validate "$name"
+    [[ $status = 0 && $output == "$seen: valid"* ]]
+}

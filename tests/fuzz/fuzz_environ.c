@@ -25,9 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         if (strstr(name, "FILE") != NULL && strncmp(value, "/run/nettopo/1/", 15) != 0)
             abort();
-        for (const char *c = value; *c != '\0'; c++)
-            if ((unsigned char)*c < 0x20 || *c == 0x7f)
-                abort();
+        if (!nt_text_is_clean(value, strlen(value)))
+            abort();
     }
     nt_environ_fini(&environ);
     return 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as output of a probe: terminated printable lines, and no byte is read twice. */
+/* Any bytes as output of a probe: terminated lines without control characters, and no byte is read
+ * twice. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "err.h"
 #include "log_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -14,9 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t at = 0; (bytes = nt_log_line_next((const char *)data, size, &at, line)) > 0;) {
         if (at > size || at < before + bytes || bytes != strlen(line) || bytes >= sizeof line)
             abort();
-        for (size_t k = 0; k < bytes; k++)
-            if (line[k] < ' ' || line[k] > '~')
-                abort();
+        if (!nt_text_is_clean(line, bytes))
+            abort();
         before = at;
     }
     return 0;
