@@ -16,11 +16,12 @@ teardown_file() { ground_down; }
 
 setup() { need_ground slurmctld; }
 
-# The sweep's own time, and that of all of it, both within the budget.
+# The sweep's own time, and that of all of it, both within the budget. On a busy machine only that
+# nothing hangs: the storm judges budgets in simulated time.
 in_time() { # BUDGET
     local map=$GROUND_HOME/$JOB.map
     waited_at_most "$(echo "$1 + 0.3" | bc)" || return
-    [ ! -e "$map" ] || assert_between "sweep" "$(jq .sweep.seconds "$map")" 0 "$1"
+    [ ! -e "$map" ] || figure assert_between "sweep" "$(jq .sweep.seconds "$map")" 0 "$1"
 }
 
 # How much a map knows, as a list of counts.

@@ -106,7 +106,7 @@ learned() {
     on n1 "$nettopo" fleet sync --store "$KEPT/store" -f "$@" --against scontrol | tee again
     [ "$(cat again)" = "nothing changes" ]
     # of 4 hosts with n1 in use only the second leaf has 4 free
-    submit -w n1 -N1 --exclusive <<<$'#!/bin/sh\nsleep 30'
+    submit -w n1 -N1 --exclusive <<<$'#!/bin/sh\nsleep 600'
     blocker=$JOB
     submit --switches=1 -N4 --exclusive <<<$'#!/bin/sh\necho $SLURM_JOB_NODELIST'
     completed

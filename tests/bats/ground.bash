@@ -10,7 +10,8 @@
 #   cluster VERB...                      tests/cluster/cluster
 #   user CMD...                          as the test user, in its home
 #   on HOST CMD...                       as root on a host
-#   wait_until SECONDS CMD...            until CMD succeeds; fails with what it last said
+#   wait_until SECONDS CMD...            until CMD succeeds; fails with what it last said. SECONDS: the most on
+#                                        an idle machine; ten times as long is waited, at most five minutes
 #   median NUMBER...
 #   assert_equal WHAT GOT EXPECTED; assert_contains TEXT PART; refute_contains TEXT PART
 #   full                                 FULL=1: figures are judged, and rare things tried
@@ -103,12 +104,12 @@ on() { cluster host "$@"; }
 # What CMD takes is taken from those who measure meanwhile: the longer it lasts the more rarely it is
 # asked, from every 0.05 s to every 0.5.
 wait_until() {
-    local began=$(date +%s%N) now pause said most=$1
+    local began=$(date +%s%N) now pause said most=$((10 * $1 < 300 ? 10 * $1 : 300))
     shift
     until said=$("$@" 2>&1); do
         now=$(($(date +%s%N) - began))
         [ $now -lt $((most * 1000000000)) ] || {
-            fail "waited in vain for: $*"$'\n'"$said"
+            fail "waited $most s in vain for: $*"$'\n'"$said"
             return
         }
         pause=$((now / 10000000))

@@ -23,7 +23,7 @@
 # shellcheck shell=bash
 
 SURE=0.9    # and more is a map that is sure of what it says
-HANGS_S=8   # what Slurm itself never takes, however busy the machine is: without FULL=1 instead of its own
+HANGS_S=60  # what Slurm itself never takes, however busy the machine is: without FULL=1 instead of its own
 CONF=$GROUND_STATE/stage/etc/nettopo/nettopo.conf
 
 # slurm_before RELEASE, such as 23.11
@@ -69,13 +69,15 @@ completed() {
 
 measuring() { [ -n "$(on "$1" ss -Htn state established src 10.77.0.0/16)" ]; } # HOST
 
+measuring_or_over() { measuring "$1" || job_is_over "$JOB"; } # HOST
+
 # A sweep that is over before anybody looks was no sweep to do CMD in: another job.
 while_measuring() {
     local host=$1 cmd=$2 try
     shift 2
     for try in 1 2 3; do
         "$@" || return
-        if wait_until 10 measuring "$host" && eval "$cmd"; then return; fi
+        if wait_until 30 measuring_or_over "$host" && measuring "$host" && eval "$cmd"; then return; fi
         echo "# try $try: the sweep was over before this: $cmd" >&3
         wait_until 30 job_is_over "$JOB" || return
     done

@@ -161,7 +161,7 @@ nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents
     local began
     while_measuring n1 'began=$(date +%s%N); user scancel "$JOB"' submit --nettopo=full,budget=20 -N4 \
         --exclusive --wrap true
-    wait_until 10 nothing_measures # its budget is longer
+    wait_until 10 nothing_measures
     began=$((($(date +%s%N) - began) / 1000000))
     echo "# $began ms after scancel" >&3
     figure assert_between "milliseconds after scancel" $began 0 1000

@@ -49,7 +49,7 @@ works() {
         completed
         assert_equal "status" "$(variable NETTOPO_STATUS)" failed
         assert_contains "$(variable NETTOPO_REASON)" "PrologFlags=Serial in slurm.conf"
-        assert_between "seconds" "$(waited_s)" 0 4
+        figure assert_between "seconds" "$(waited_s)" 0 4
     done
     hosts_are_well
 }

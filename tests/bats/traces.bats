@@ -27,7 +27,7 @@ teardown() {
 submit_waiting() {
     submit "$@" < <(
         recording_script | sed '$d'
-        echo 'touch "$HOME/$SLURM_JOB_ID.runs"; for k in $(seq 600); do [ -e "$HOME/go" ] && exit 0; sleep 0.05; done; exit 1'
+        echo 'touch "$HOME/$SLURM_JOB_ID.runs"; until [ -e "$HOME/go" ]; do sleep 0.1; done'
     )
 }
 
@@ -90,13 +90,15 @@ stop_probe() {
     return 1
 }
 
+stopped_or_over() { stop_probe "$1" || job_is_over "$JOB"; }
+
 # The first one holds up the others, until the budget is over: long, for a look on a busy machine. A
 # sweep that was over before we came is no harm: another job.
 hold_a_sweep() {
     local host
     for _ in 1 2 3 4 5; do
         submit_recording --nettopo=standard,budget=20 -N4
-        if (wait_until 3 stop_probe n1) && [ -n "$(probes_of n1)" ]; then
+        if wait_until 30 stopped_or_over n1 && [ -n "$(probes_of n1)" ]; then
             for host in n2 n3 n4; do wait_until 3 stop_probe $host || return; done
             return
         fi
