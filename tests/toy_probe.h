@@ -208,7 +208,7 @@ static int toy_probe(int argc, char **argv)
         if (strcmp(pattern, "slow") == 0) {
             snprintf(text, sizeof text, "%s.met", argv[0]);
             close(open(text, O_CREAT | O_WRONLY, 0644));
-            poll(NULL, 0, 2500); /* for members that reconnect after a loss */
+            poll(NULL, 0, 5000); /* for members that reconnect after a loss */
         }
         for (unsigned k = 1; k < size; k += 2) /* a unicast to every other host */
             send_frame(
