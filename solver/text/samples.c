@@ -478,7 +478,12 @@ static int add_sample(struct nt_samples *s, struct nt_sample sample, const char 
     if (sample.kind == NT_SAMPLE_KERNEL || sample.kind == NT_SAMPLE_FAILED) {
         if (text == NULL || text[strspn(text, " ")] == '\0')
             text = "no reason given";
-        if (add_text(s, text, &kept.text, err) != 0)
+        /* most reasons are the last one again; a text behind a kernel's may be its crowd */
+        if (sample.kind == NT_SAMPLE_FAILED && s->samples > 0 &&
+            s->sample[s->samples - 1].kind == NT_SAMPLE_FAILED &&
+            strcmp(s->text[s->sample[s->samples - 1].text], text) == 0)
+            kept.text = s->sample[s->samples - 1].text;
+        else if (add_text(s, text, &kept.text, err) != 0)
             return -1;
     }
     if (sample.kind == NT_SAMPLE_PRTT && text != NULL && add_rail(s, text, &kept.text, err) != 0)

@@ -16,9 +16,15 @@
 
 enum { HEAD_KEYS = 7 };
 
+/* What a record may cost whoever reads it. In a round a host is part of a few measurements, and a
+ * pair is measured again some dozens of times: both bounds are ten times what sweeps take, or more.
+ * Reasons are few, and equal ones in a row are kept once. */
+enum { A_HOST_AND_ROUND = 16, ROUNDS_A_HOST = 64, ROUNDS_ANYWAY = 8192, TEXTS = 1 << 18 };
+
 struct nt_samples_reader {
     struct nt_lines lines;
-    unsigned seen; /* a bit for each word of the head that came */
+    unsigned seen;   /* a bit for each word of the head that came */
+    size_t in_round; /* measurements of the round at hand */
     char text[NT_SAMPLES_LINE_MAX + 1];
     struct nt_samples *samples;
 };
@@ -315,9 +321,32 @@ static int read_phase(struct nt_samples_reader *r, struct nt_text_line *w, struc
 
 static int read_round(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
+    size_t most = ROUNDS_A_HOST * r->samples->hosts + ROUNDS_ANYWAY;
     if (take_end(w, err) != 0)
         return -1;
+    if (r->samples->rounds >= most)
+        return nt_err_set(err, NT_ERR_INPUT, "expected at most %zu rounds of %zu hosts", most,
+                          r->samples->hosts);
+    r->in_round = 0;
     return nt_samples_begin_round(r->samples, err);
+}
+
+static int bound_round(struct nt_samples_reader *r, struct nt_err *err)
+{
+    size_t most = A_HOST_AND_ROUND * r->samples->hosts;
+    if (r->in_round++ >= most)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "expected at most %zu measurements of %zu hosts in one round", most,
+                          r->samples->hosts);
+    if (r->samples->texts >= TEXTS)
+        return nt_err_set(err, NT_ERR_INPUT, "expected at most %d reasons", (int)TEXTS);
+    return 0;
+}
+
+static int add_sample(struct nt_samples_reader *r, struct nt_sample x, const char *text,
+                      struct nt_err *err)
+{
+    return bound_round(r, err) != 0 ? -1 : nt_samples_add(r->samples, x, text, err);
 }
 
 static int read_phase_end(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
@@ -344,7 +373,7 @@ static int read_latency(struct nt_samples_reader *r, struct nt_text_line *w, str
         take_number(w, "its standard error in us", &x.latency.se_us, err) != 0 ||
         take_number(w, "the median in us", &x.latency.median_us, err) != 0 || take_end(w, err) != 0)
         return -1;
-    return nt_samples_add(r->samples, x, NULL, err);
+    return add_sample(r, x, NULL, err);
 }
 
 static int read_bandwidth(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
@@ -355,7 +384,7 @@ static int read_bandwidth(struct nt_samples_reader *r, struct nt_text_line *w, s
         take_number(w, "seconds", &seconds, err) != 0 || take_end(w, err) != 0)
         return -1;
     x.value_us = seconds * 1e6;
-    return nt_samples_add(r->samples, x, NULL, err);
+    return add_sample(r, x, NULL, err);
 }
 
 /* What older records lack. */
@@ -384,7 +413,7 @@ static int read_prtt(struct nt_samples_reader *r, struct nt_text_line *w, struct
         take_number(w, "the round trip in us", &x.value_us, err) != 0 ||
         take_prtt_extras(w, &x, &rail, err) != 0)
         return -1;
-    return nt_samples_add(r->samples, x, rail, err);
+    return add_sample(r, x, rail, err);
 }
 
 /* Older records lack who took part. */
@@ -397,7 +426,9 @@ static int read_crowd(struct nt_samples_reader *r, struct nt_text_line *w, struc
     for (uint32_t k = 0; k < x->a && k < NT_SAMPLES_CROWD_MAX; k++)
         if (take_u32(w, "the number of a host", &host[k], err) != 0)
             return -1;
-    return take_end(w, err) != 0 ? -1 : nt_samples_add_kernel(r->samples, *x, name, host, err);
+    return take_end(w, err) != 0 || bound_round(r, err) != 0
+               ? -1
+               : nt_samples_add_kernel(r->samples, *x, name, host, err);
 }
 
 static int read_kernel(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
@@ -413,7 +444,7 @@ static int read_kernel(struct nt_samples_reader *r, struct nt_text_line *w, stru
     if (w->at != w->end && take_u32(w, "how many hosts", &x.a, err) != 0)
         return -1;
     if (w->at == w->end)
-        return nt_samples_add(r->samples, x, name, err);
+        return add_sample(r, x, name, err);
     return read_crowd(r, w, &x, name, err);
 }
 
@@ -425,7 +456,7 @@ static int read_failed(struct nt_samples_reader *r, struct nt_text_line *w, stru
     const char *reason = take_text(w, "a reason", err);
     if (reason == NULL)
         return -1;
-    return nt_samples_add(r->samples, x, reason, err);
+    return add_sample(r, x, reason, err);
 }
 
 static int read_resent(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
@@ -434,7 +465,7 @@ static int read_resent(struct nt_samples_reader *r, struct nt_text_line *w, stru
     if (take_pair(w, &x, err) != 0 || take_u32(w, "a number of segments", &x.segments, err) != 0 ||
         take_u32(w, "how many were sent again", &x.count, err) != 0 || take_end(w, err) != 0)
         return -1;
-    return nt_samples_add(r->samples, x, NULL, err);
+    return add_sample(r, x, NULL, err);
 }
 
 static int read_warning(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
