@@ -33,18 +33,17 @@ const char *nt_file_name(const char *path)
 
 static int refuse_file(const char *path, const char *doing, struct nt_err *err)
 {
-    bool absent = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
+    bool absent =
+        errno == ENOENT || errno == ENOTDIR || errno == EISDIR || errno == ELOOP || errno == ENXIO;
     return nt_err_set(err, absent ? NT_ERR_INPUT : NT_ERR_SYSTEM, "%s: expected to %s it: %s",
                       nt_file_name(path), doing, strerror(errno));
 }
 
-int nt_file_stream(const char *path,
-                   int (*feed)(void *context, const char *text, size_t bytes, struct nt_err *err),
-                   void *context, struct nt_err *err)
+/* Until the file ends. */
+static int feed_all(int fd, const char *path,
+                    int (*feed)(void *context, const char *text, size_t bytes, struct nt_err *err),
+                    void *context, struct nt_err *err)
 {
-    int fd = is_standard(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return refuse_file(path, "open", err);
     char *piece = malloc(PIECE_BYTES);
     int rc = 0;
     if (piece == NULL)
@@ -61,6 +60,17 @@ int nt_file_stream(const char *path,
             rc = feed(context, piece, (size_t)got, err);
     }
     free(piece);
+    return rc;
+}
+
+int nt_file_stream(const char *path,
+                   int (*feed)(void *context, const char *text, size_t bytes, struct nt_err *err),
+                   void *context, struct nt_err *err)
+{
+    int fd = is_standard(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return refuse_file(path, "open", err);
+    int rc = feed_all(fd, path, feed, context, err);
     if (fd != STDIN_FILENO)
         close(fd);
     return rc;
@@ -97,6 +107,28 @@ int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, stru
 {
     struct whole w = {.path = path, .most = most};
     if (keep_text(&w, "", 0, err) != 0 || nt_file_stream(path, keep_text, &w, err) != 0) {
+        free(w.text);
+        return -1;
+    }
+    *text = w.text;
+    *bytes = w.used;
+    return 0;
+}
+
+int nt_file_read_regular(const char *path, size_t most, char **text, size_t *bytes, struct stat *st,
+                         struct nt_err *err)
+{
+    struct whole w = {.path = path, .most = most};
+    int rc = -1, fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, st) != 0)
+        refuse_file(path, "open", err);
+    else if (!S_ISREG(st->st_mode))
+        nt_err_set(err, NT_ERR_INPUT, "%s: not a regular file", path);
+    else
+        rc = keep_text(&w, "", 0, err) == 0 ? feed_all(fd, path, keep_text, &w, err) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (rc != 0) {
         free(w.text);
         return -1;
     }

@@ -5,6 +5,7 @@
 #define NT_FILES_H
 
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "err.h"
 #include "map.h"
@@ -21,6 +22,11 @@ int nt_file_stream(const char *path,
 
 /* The whole file, terminated, owned by the caller; NT_ERR_INPUT when it has more than most. */
 int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, struct nt_err *err);
+
+/* The same of a regular file that nobody has to be trusted with: no link is followed, no pipe is
+ * waited for. *st: of what was read. */
+int nt_file_read_regular(const char *path, size_t most, char **text, size_t *bytes, struct stat *st,
+                         struct nt_err *err);
 
 /* Writes the file atomically: beside it, then by rename, so that a reader sees the old or the new
  * one. What is no regular file (a terminal, a pipe, /dev/null) is written as it is. */

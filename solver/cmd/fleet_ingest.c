@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "decimal.h"
 #include "files.h"
 #include "fleet.h"
@@ -30,7 +31,10 @@ static const char help[] =
     "  --keep SPAN       what is older than that is removed; default 400d\n"
     "  -q, --quiet       no line about what was taken\n";
 
-enum { PATH_BYTES = 4096, RECORD_MAX = 256 << 20, OPERANDS_MAX = 4096, BATCH = 512 };
+enum { PATH_BYTES = 4096, RECORD_MAX = 256 << 20, OPERANDS_MAX = 4096 };
+
+/* For how long others may not write; a commit costs some milliseconds. */
+static const double HOLD_S = 0.25;
 
 struct files {
     struct nt_arena memory;
@@ -43,7 +47,8 @@ struct ingest {
     struct nt_slurm_jobs *records;
     char cluster[NT_ORIGIN_CLUSTER_BYTES];
     int64_t now_s;
-    size_t taken, known, refused, open;
+    size_t taken, known, refused;
+    double held_s; /* since when others may not write; 0: they may */
 };
 
 /* ---- which files ---- */
@@ -166,9 +171,11 @@ static int put_job(struct ingest *in, const char *path, const struct nt_fleet_jo
     }
     in->known += has;
     in->taken += !has;
-    if (++in->open < BATCH)
+    double now_s = nt_clock_s();
+    in->held_s = in->held_s > 0 ? in->held_s : now_s;
+    if (now_s - in->held_s < HOLD_S)
         return 0;
-    in->open = 0;
+    in->held_s = 0;
     return nt_store_commit(in->store, err);
 }
 

@@ -114,6 +114,68 @@ job() {
     [[ $stderr == *"has no job 2"* ]]
 }
 
+@test "what is no regular file is refused, and nothing is waited for" {
+    job 1 1
+    job 2 2
+    mkfifo jobs/pipe.gz
+    ln -s "$PWD/jobs/1/map.json" jobs/link.gz
+    rm jobs/2/samples && mkfifo jobs/2/samples
+    run --separate-stderr timeout 20 "$nettopo" fleet ingest --store s jobs
+    [ "$status" = 3 ]
+    [ "$output" = "1 taken, 0 known, 3 refused" ]
+    grep -q 'jobs/pipe.gz: not a regular file' <<<"$stderr"
+    grep -q 'jobs/link.gz: ' <<<"$stderr"
+    grep -q 'jobs/2/samples: not a regular file' <<<"$stderr"
+}
+
+@test "a small file costs little memory, whatever it unpacks to" {
+    job 1 1
+    python3 - jobs/1 <<'PY'
+import gzip, sys
+text = open(sys.argv[1] + "/map.json").read()
+record = open(sys.argv[1] + "/samples").read()
+head = record[: record.index("\nphase ")] + "\nphase latency\n"
+end = "phase-end 1\nend ok 1\n"
+files = {
+    "bomb": text + head + "round\n" + "failed 0 1 x\n" * (8 << 20) + end,
+    "pair": text + head + "round\n" + "latency 0 1 8 3 1 0.1 1\n" * (3 << 18) + end,
+    "failed": text + head + "round\n" + "failed 0 1 x\n" * (5 << 18) + end,
+    "rounds": text + head + "round\n" * (2 << 20) + end,
+    "reasons": text + head + "".join("round\n" + "".join("failed 0 1 %d\n" % (300 * k + i) for i in range(300))
+                                     for k in range(3500)) + end,
+    "objects": text.rstrip()[:-1] + ',"more":[' + ",".join(["{}"] * (1 << 18)) + "]}\n",
+    "values": text.rstrip()[:-1] + ',"more":[' + ",".join(["1"] * (1 << 22)) + "]}\n",
+    "taken-failed": text + head + ("round\n" + "failed 0 1 x\n" * 380) * 4000 + end,
+    "taken-pair": text + head + ("round\n" + "latency 0 1 8 3 1 0 1\n" * 380) * 2300 + end,
+}
+for name, data in files.items():
+    packed = gzip.compress(data.encode(), 6)
+    assert len(packed) < 4 << 20 and (name == "bomb" or len(data) < 20 << 20), (name, len(data), len(packed))
+    open(name + ".gz", "wb").write(packed)
+PY
+    for file in *.gz; do
+        python3 - "$nettopo" "$file" <<'PY'
+import os, sys
+pid = os.fork()
+if pid == 0:
+    os.execv(sys.argv[1], [sys.argv[1], "fleet", "ingest", "--store", "s." + sys.argv[2], sys.argv[2]])
+_, status, used = os.wait4(pid, 0)
+code = os.waitstatus_to_exitcode(status)
+print("exit", code, used.ru_maxrss >> 10, "MB", used.ru_utime, "s")
+assert code == (0 if sys.argv[2].startswith("taken") else 3) and used.ru_maxrss < 200 << 10
+PY
+    done
+}
+
+@test "files that root publishes for all users count as of one unknown user" {
+    [ "$EUID" = 0 ] || skip "not root"
+    planted
+    "$nettopo" fleet ingest -q --store nobody jobs
+    "$nettopo" fleet show --store nobody | grep -q '^cluster c: 12 jobs of 1 user,'
+    [ "$("$nettopo" fleet since --store nobody)" = "no changes in 12 jobs" ]
+    "$nettopo" fleet check --store nobody
+}
+
 @test "without a store there is one line" {
     run --separate-stderr "$nettopo" fleet show --store none
     [ "$status" = 3 ]
