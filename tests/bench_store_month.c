@@ -152,7 +152,7 @@ static struct row read_row(const char *file, uint32_t days)
     struct row row = {.days = days,
                       .jobs = rows_of(db, "job"),
                       .hosts = rows_of(db, "host"),
-                      .folded = rows_of(db, "reading_day"),
+                      .folded = rows_of(db, "reading_user"),
                       .findings = rows_of(db, "finding"),
                       .mb = megabytes(file) + megabytes(wal)};
     sqlite3_close(db);

@@ -235,7 +235,7 @@ static uint64_t readings_in(const struct nt_evidence *e)
     return sum;
 }
 
-static void old_readings_are_folded_by_pair_and_day(void **state)
+static void old_readings_are_folded_by_pair_user_and_day(void **state)
 {
     struct ground *g = *state;
     struct nt_store *store = opened(g, false);
@@ -252,7 +252,10 @@ static void old_readings_are_folded_by_pair_and_day(void **state)
     assert_int_equal(same.jobs, JOBS);
     assert_int_equal(nt_store_fold(store, NOON + NT_DAY_S, 0, &err), 0);
     struct nt_evidence after = evidence_of(store);
-    assert_int_equal(after.jobs, 1);
+    assert_int_equal(after.jobs, 3); /* one per user */
+    for (size_t k = 0; k < 3; k++)
+        assert_true(after.job[k].user >= 1000 && after.job[k].user <= 1002);
+    assert_true(after.job[0].user != after.job[1].user && after.job[1].user != after.job[2].user);
     assert_true(after.entries < before.entries);
     assert_int_equal(readings_in(&after), readings_in(&before));
     /* jobs were twice as slow or not: folded without their offsets all are alike */
@@ -266,7 +269,7 @@ static void old_readings_are_folded_by_pair_and_day(void **state)
     commit(store);
     assert_int_equal(nt_store_fold(store, NOON + NT_DAY_S, 0, &err), 0);
     struct nt_evidence late = evidence_of(store);
-    assert_int_equal(late.jobs, 1);
+    assert_int_equal(late.jobs, 3);
     assert_int_equal(readings_in(&late), readings_in(&before) + 12);
     assert_int_equal(nt_store_fold(store, NOON + NT_DAY_S, NOON + 2 * NT_DAY_S, &err), 0);
     assert_int_equal(sums_of(store).jobs, 0);
@@ -420,12 +423,14 @@ static void an_older_file_is_brought_up_to_date(void **state)
     assert_int_equal(nt_database_open(g->file, false, &any, &db, &err), 0);
     assert_int_equal(nt_database_run(db,
                                      "DROP TABLE switch_member; DROP INDEX job_unfolded;"
+                                     "DROP TABLE reading_user; CREATE TABLE reading_day(day, host,"
+                                     " pairs); INSERT INTO reading_day VALUES(19000, 3, x'00');"
                                      "PRAGMA user_version=1",
                                      &err),
                      0);
     nt_database_close(db);
     assert_int_equal(nt_store_open(g->file, true, &store, &err), -1);
-    assert_non_null(strstr(err.text, "of version 1: ingest brings it to version 2"));
+    assert_non_null(strstr(err.text, "of version 1: ingest brings it to version 3"));
     store = opened(g, false);
     struct nt_switch_naming naming = {0};
     assert_int_equal(nt_store_naming(store, &naming, &err), 0);
@@ -440,6 +445,102 @@ static void an_older_file_is_brought_up_to_date(void **state)
     assert_int_equal(sums_of(store).jobs, 1);
     nt_switch_naming_fini(&naming);
     nt_store_close(store);
+}
+
+/* A second writer waits for the first, which ends some time after it has begun to wait. */
+static int release;
+
+static void release_writer(int number)
+{
+    (void)number;
+    ssize_t n = write(release, "x", 1);
+    (void)n;
+}
+
+static void a_writer_waits_for_another(void **state)
+{
+    struct ground *g = *state;
+    struct nt_store *store = opened(g, false);
+    int ready[2], go[2];
+    char byte;
+    assert_true(pipe(ready) == 0 && pipe(go) == 0);
+    pid_t other = fork();
+    if (other == 0) {
+        struct nt_store *own = opened(g, false);
+        put(own, 1); /* within a transaction */
+        bool told = write(ready[1], "x", 1) == 1 && read(go[0], &byte, 1) == 1;
+        commit(own);
+        nt_store_close(own);
+        _exit(told ? 0 : 1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    release = go[1];
+    signal(SIGALRM, release_writer);
+    ualarm(200000, 0);
+    put(store, 2);
+    commit(store);
+    int status;
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_int_equal(status, 0);
+    assert_int_equal(sums_of(store).jobs, 2);
+    nt_store_close(store);
+    for (int k = 0; k < 2; k++) {
+        close(ready[k]);
+        close(go[k]);
+    }
+    assert_true(NT_DATABASE_WAIT_MS >= 600000); /* more than folding a day takes */
+}
+
+/* Whatever a damaged file says: one line, and no memory for it. */
+static void what_a_damaged_store_says_is_bounded(void **state)
+{
+    static const char *const damage[] = {
+        "INSERT INTO switch_member VALUES(2147483648, 1, 1)",
+        "INSERT INTO switch_member VALUES(-1, 1, 1)",
+        "INSERT INTO switch_member VALUES(0, 4294967297, 1)",
+        "INSERT INTO switch_member VALUES(0, 1, 4294967295)",
+        "INSERT INTO switch_member VALUES(0, 1, 0)",
+        "INSERT OR REPLACE INTO meta VALUES('switch_numbers', '4294967295')",
+        "INSERT INTO reading_user VALUES(9223372036854775807, 0, 0, x'00')",
+        "INSERT INTO reading_user VALUES(20000, 0, 0, x'ffffffffffff')",
+        "INSERT INTO host(name, seen) VALUES('n1' || char(27) || '[2J', 0)",
+        "UPDATE job SET readings=x'ffffffff7f'",
+        "UPDATE job SET time=9223372036854775807, user=-5, figures=x'ff'",
+    };
+    struct ground *g = *state;
+    for (size_t k = 0; k < sizeof damage / sizeof *damage; k++) {
+        struct nt_err err = {0};
+        struct nt_database *db;
+        struct nt_store *store = opened(g, false);
+        put(store, 1);
+        commit(store);
+        nt_store_close(store);
+        const struct nt_schema any = {0x6e74666c, NT_STORE_VERSION, NULL};
+        assert_int_equal(nt_database_open(g->file, false, &any, &db, &err), 0);
+        if (nt_database_run(db, damage[k], &err) != 0)
+            fail_msg("%s: %s", damage[k], err.text);
+        nt_database_close(db);
+        store = opened(g, true);
+        struct nt_switch_naming naming = {0};
+        struct nt_evidence e;
+        struct nt_names hosts = {0};
+        struct nt_store_sums sums;
+        int refused = nt_store_naming(store, &naming, &err) != 0;
+        if (nt_store_evidence(store, 0, 1000, &e, &err) == 0)
+            nt_evidence_fini(&e);
+        else
+            refused++;
+        refused += nt_store_hosts(store, &hosts, NULL, &err) != 0;
+        assert_int_equal(nt_store_count(store, &sums, &err), 0);
+        assert_true(sums.last_s >= 0 && sums.last_s < INT64_C(1) << 40);
+        if (refused == 0 && k + 1 < sizeof damage / sizeof *damage)
+            fail_msg("%s: taken", damage[k]);
+        assert_true(refused == 0 || err.kind == NT_ERR_INPUT);
+        nt_switch_naming_fini(&naming);
+        nt_names_fini(&hosts);
+        nt_store_close(store);
+        remove_files(g);
+    }
 }
 
 static void what_is_no_store_is_refused(void **state)
@@ -471,7 +572,7 @@ static void what_is_no_store_is_refused(void **state)
     nt_database_run(db, "PRAGMA user_version=99", &err);
     nt_database_close(db);
     assert_int_equal(nt_store_open(g->file, false, &store, &err), -1);
-    assert_non_null(strstr(err.text, "expected version 2 or older, found 99"));
+    assert_non_null(strstr(err.text, "expected version 3 or older, found 99"));
 }
 
 #define IN_GROUND(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
@@ -484,10 +585,12 @@ int main(void)
         IN_GROUND(what_is_not_committed_is_lost),
         IN_GROUND(readers_do_not_wait_for_a_writer),
         IN_GROUND(two_writers_agree_on_hosts),
-        IN_GROUND(old_readings_are_folded_by_pair_and_day),
+        IN_GROUND(old_readings_are_folded_by_pair_user_and_day),
         IN_GROUND(jobs_and_findings_come_by_time),
         IN_GROUND(killed_at_200_points_nothing_is_lost_or_doubled),
         IN_GROUND(an_older_file_is_brought_up_to_date),
+        IN_GROUND(a_writer_waits_for_another),
+        IN_GROUND(what_a_damaged_store_says_is_bounded),
         IN_GROUND(what_is_no_store_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

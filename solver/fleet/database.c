@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 static const char CACHE[] = "PRAGMA cache_size=-65536"; /* KiB */
+enum { RETRY_MS = 20, VALUE_MAX = 64 << 20 };
 
 struct nt_query {
     sqlite3_stmt *statement;
@@ -99,9 +100,17 @@ static int check_version(struct nt_database *db, bool read_only, const struct nt
 /* Readers without rights in the folder need both files of the WAL: they stay. */
 static int prepare_writing(struct nt_database *db, struct nt_err *err)
 {
-    int keep = 1;
+    int keep = 1, rc;
     sqlite3_file_control(db->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
-    return nt_database_run(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", err);
+    /* SQLite itself waits for no other process that changes the mode or begins with the file */
+    for (int waited_ms = 0;; waited_ms += RETRY_MS) {
+        rc = sqlite3_exec(db->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
+        if (rc != SQLITE_BUSY || waited_ms >= NT_DATABASE_WAIT_MS)
+            break;
+        sqlite3_sleep(RETRY_MS);
+    }
+    return rc == SQLITE_OK ? nt_database_run(db, "PRAGMA synchronous=NORMAL", err)
+                           : database_error(db, err);
 }
 
 static int open_file(struct nt_database *db, bool read_only, struct nt_err *err)
@@ -117,6 +126,7 @@ static int open_file(struct nt_database *db, bool read_only, struct nt_err *err)
     /* a file from elsewhere may not bring functions of its own into queries */
     sqlite3_db_config(db->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(db->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_limit(db->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
     return nt_database_run(db, CACHE, err);
 }
 

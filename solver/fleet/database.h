@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An SQLite file with a schema that has a version; database.c alone sees SQLite.
  *
- * In WAL mode readers and a writer do not wait for each other, two writers wait for at most
- * NT_DATABASE_WAIT_MS. Queries are prepared once and kept by their text.
- * Tests: test_store.c. */
+ * In WAL mode readers and a writer do not wait for each other; a second writer waits for the first,
+ * at most NT_DATABASE_WAIT_MS. A value has at most 64 MiB. Queries are prepared once and kept by
+ * their text. Tests: test_store.c. */
 #ifndef NT_DATABASE_H
 #define NT_DATABASE_H
 
@@ -13,7 +13,7 @@
 
 #include "err.h"
 
-enum { NT_DATABASE_WAIT_MS = 10000, NT_DATABASE_QUERIES = 32 };
+enum { NT_DATABASE_WAIT_MS = 600000, NT_DATABASE_QUERIES = 32 };
 
 struct nt_database;
 struct nt_query;

@@ -27,6 +27,11 @@ static const char *const step[NT_STORE_VERSION] = {
     "CREATE TABLE switch_member(host INTEGER NOT NULL, tier INTEGER NOT NULL,"
     " number INTEGER NOT NULL, PRIMARY KEY(host, tier)) WITHOUT ROWID;"
     "CREATE INDEX job_unfolded ON job(time) WHERE readings IS NOT NULL;",
+    /* user -1: not known, as of all that was folded before */
+    "CREATE TABLE reading_user(day INTEGER NOT NULL, user INTEGER NOT NULL, part INTEGER NOT NULL,"
+    " pairs BLOB NOT NULL, UNIQUE(day, user, part));"
+    "INSERT INTO reading_user SELECT day, -1, host, pairs FROM reading_day;"
+    "DROP TABLE reading_day;",
 };
 
 static const struct nt_schema schema = {APPLICATION_ID, NT_STORE_VERSION, step};

@@ -2,10 +2,10 @@
 /* What all jobs left, in one SQLite file (database.h).
  *
  * A row a job holds its readings and figures (packed.h); a host has a row, a finding too. Readings
- * that are older than some days are folded per pair and day, each job's offset taken out first
- * (evidence.h), a row a host and day. The schema has a version; an older file is brought up to date
- * when it is opened for writing. One store is of one cluster. Hosts are numbered from 0 in the
- * order in which they came, and keep their number. Tests: test_store.c, bats/fleet.bats. */
+ * that are older than some days are folded per pair, user and day, each job's offset taken out
+ * first (evidence.h). The schema has a version; an older file is brought up to date when it is
+ * opened for writing. One store is of one cluster. Hosts are numbered from 0 in the order in which
+ * they came, and keep their number. Tests: test_store.c, bats/fleet.bats. */
 #ifndef NT_STORE_H
 #define NT_STORE_H
 
@@ -19,7 +19,7 @@
 #include "names.h"
 #include "switch_naming.h"
 
-enum { NT_STORE_VERSION = 2 };
+enum { NT_STORE_VERSION = 3 };
 
 struct nt_store;
 
@@ -38,8 +38,8 @@ int nt_store_has(struct nt_store *store, uint64_t job, uint32_t restart, bool *h
 int nt_store_put(struct nt_store *store, const struct nt_fleet_job *job, struct nt_err *err);
 int nt_store_commit(struct nt_store *store, struct nt_err *err);
 
-/* Folds the readings of jobs before that time per pair and day, a transaction a day, and removes
- * what is older than drop_before_s altogether. */
+/* Folds the readings of jobs before that time per pair, user and day, a transaction a day, and
+ * removes what is older than drop_before_s altogether. */
 int nt_store_fold(struct nt_store *store, int64_t before_s, int64_t drop_before_s,
                   struct nt_err *err);
 

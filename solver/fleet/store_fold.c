@@ -6,6 +6,8 @@
 #include "store_work.h"
 #include "utc.h"
 
+enum { PIECE = 65536 }; /* pairs in a row */
+
 /* ---- one day ---- */
 
 struct day_filling {
@@ -28,7 +30,8 @@ static int fill_from(struct nt_query *q, struct nt_evidence *out, struct nt_err 
         struct day_filling f = {.evidence = out};
         size_t n;
         const void *bytes = nt_query_blob(q, 1, &n);
-        rc = nt_evidence_add_job(out, 0, (uint64_t)nt_query_whole(q, 0), 0, &f.job, err);
+        rc = nt_evidence_add_job(out, 0, (uint64_t)nt_query_whole(q, 0), nt_store_user(q, 2),
+                                 &f.job, err);
         if (rc == 0)
             rc = nt_packed_visit_pairs(bytes, n, out->hosts, fill_pair, &f, err);
     }
@@ -42,9 +45,10 @@ static int load_day(struct nt_store *store, int64_t day, struct nt_evidence *out
 {
     struct nt_query *jobs = nt_database_query(
         store->db,
-        "SELECT id, readings FROM job WHERE readings IS NOT NULL AND time>=?1 AND time<?2", err);
-    struct nt_query *folded =
-        nt_database_query(store->db, "SELECT -host-1, pairs FROM reading_day WHERE day=?1", err);
+        "SELECT id, readings, user FROM job WHERE readings IS NOT NULL AND time>=?1 AND time<?2",
+        err);
+    struct nt_query *folded = nt_database_query(
+        store->db, "SELECT -rowid, pairs, user FROM reading_user WHERE day=?1", err);
     if (jobs == NULL || folded == NULL || nt_evidence_init(out, store->hosts.count, err) != 0)
         return -1;
     nt_query_set_whole(jobs, 1, day * NT_DAY_S);
@@ -77,38 +81,70 @@ static struct nt_evidence_entry fold_pair(const struct nt_evidence_entry *entry,
     return sum;
 }
 
-static int put_host_day(struct nt_store *store, int64_t day, const struct nt_evidence_entry *pair,
-                        size_t n, struct nt_err *err)
+static int compare_users(const void *x, const void *y, void *jobs)
+{
+    const struct nt_evidence_job *job = jobs;
+    const struct nt_evidence_entry *p = x, *q = y;
+    if (job[p->job].user != job[q->job].user)
+        return job[p->job].user < job[q->job].user ? -1 : 1;
+    if (p->a != q->a)
+        return p->a < q->a ? -1 : 1;
+    return (p->b > q->b) - (p->b < q->b);
+}
+
+static int put_piece(struct nt_store *store, int64_t day, uint32_t user, int64_t part,
+                     const struct nt_evidence_entry *pair, size_t n, struct nt_err *err)
 {
     struct nt_strbuf buf = {0};
     struct nt_query *put =
-        nt_database_query(store->db, "INSERT OR REPLACE INTO reading_day VALUES(?1, ?2, ?3)", err);
+        nt_database_query(store->db, "INSERT INTO reading_user VALUES(?1, ?2, ?3, ?4)", err);
     if (put == NULL)
         return -1;
     nt_packed_put_pairs(&buf, pair, n);
     nt_query_set_whole(put, 1, day);
-    nt_query_set_whole(put, 2, pair->a);
-    nt_query_set_blob(put, 3, buf.text, buf.used);
+    nt_query_set_whole(put, 2, user == NT_NO_USER ? -1 : (int64_t)user);
+    nt_query_set_whole(put, 3, part);
+    nt_query_set_blob(put, 4, buf.text, buf.used);
     int rc = buf.failed ? nt_err_memory(err) : nt_query_run(put, err);
     nt_query_end(put);
     free(buf.text);
     return rc;
 }
 
-static int put_day(struct nt_store *store, int64_t day, struct nt_evidence *e, struct nt_err *err)
+/* The pairs of one user, in place: they take no more room than before. */
+static int put_user(struct nt_store *store, int64_t day, uint32_t user,
+                    struct nt_evidence_entry *entry, size_t n, struct nt_err *err)
 {
     size_t kept = 0;
     int rc = 0;
-    for (size_t from = 0;
-         from < e->entries;) { /* in place: a pair takes no more room than before */
-        size_t next = nt_evidence_next_pair(e, from);
-        e->entry[kept++] = fold_pair(&e->entry[from], next - from);
-        from = next;
-    }
-    for (size_t from = 0, to; rc == 0 && from < kept; from = to) {
-        for (to = from; to < kept && e->entry[to].a == e->entry[from].a;)
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from; to < n && entry[to].a == entry[from].a && entry[to].b == entry[from].b;)
             to++;
-        rc = put_host_day(store, day, &e->entry[from], to - from, err);
+        entry[kept++] = fold_pair(&entry[from], to - from);
+    }
+    for (size_t from = 0; rc == 0 && from < kept; from += PIECE) {
+        size_t left = kept - from;
+        rc = put_piece(store, day, user, (int64_t)(from / PIECE), &entry[from],
+                       left < PIECE ? left : PIECE, err);
+    }
+    return rc;
+}
+
+static int put_day(struct nt_store *store, int64_t day, struct nt_evidence *e, struct nt_err *err)
+{
+    struct nt_query *clear =
+        nt_database_query(store->db, "DELETE FROM reading_user WHERE day=?1", err);
+    if (clear == NULL)
+        return -1;
+    nt_query_set_whole(clear, 1, day);
+    int rc = nt_query_run(clear, err);
+    if (e->entries > 0)
+        qsort_r(e->entry, e->entries, sizeof *e->entry, compare_users, e->job);
+    for (size_t from = 0, to; rc == 0 && from < e->entries; from = to) {
+        uint32_t user = e->job[e->entry[from].job].user;
+        for (to = from; to < e->entries && e->job[e->entry[to].job].user == user;)
+            to++;
+        rc = put_user(store, day, user, &e->entry[from], to - from, err);
     }
     return rc;
 }
@@ -150,7 +186,7 @@ static int drop_before(struct nt_store *store, int64_t time_s, struct nt_err *er
 {
     static const char *const sql[] = {
         "DELETE FROM finding WHERE job IN (SELECT id FROM job WHERE time<?1)",
-        "DELETE FROM job WHERE time<?1", "DELETE FROM reading_day WHERE day<?1/86400"};
+        "DELETE FROM job WHERE time<?1", "DELETE FROM reading_user WHERE day<?1/86400"};
     for (size_t k = 0; k < sizeof sql / sizeof *sql; k++) {
         struct nt_query *q = nt_database_query(store->db, sql[k], err);
         if (q == NULL)

@@ -11,6 +11,27 @@
 /* Days that were folded are jobs whose ids no job has. */
 static const uint64_t DAY_ID = UINT64_C(1) << 62;
 
+/* What a store says is bounded before it is used: the file may be damaged. */
+static const int64_t TIME_MAX_S = INT64_C(253402300799); /* the year 9999 */
+enum { TIERS_MAX = 64, NUMBERS_MAX = 1 << 24 };
+
+static int damaged(const char *what, struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_INPUT, "the store is damaged: %s", what);
+}
+
+uint32_t nt_store_user(struct nt_query *q, int column)
+{
+    int64_t user = nt_query_is_null(q, column) ? -1 : nt_query_whole(q, column);
+    return user < 0 || user >= NT_NO_USER ? NT_NO_USER : (uint32_t)user;
+}
+
+static int64_t time_of(struct nt_query *q, int column)
+{
+    int64_t time_s = nt_query_whole(q, column);
+    return time_s < 0 ? 0 : time_s > TIME_MAX_S ? TIME_MAX_S : time_s;
+}
+
 int nt_store_count(struct nt_store *store, struct nt_store_sums *out, struct nt_err *err)
 {
     struct nt_store_sums sums = {0};
@@ -19,7 +40,7 @@ int nt_store_count(struct nt_store *store, struct nt_store_sums *out, struct nt_
         "SELECT (SELECT value FROM meta WHERE key='cluster'), (SELECT count(*) FROM host),"
         " (SELECT count(*) FROM finding),"
         " (SELECT page_count*page_size FROM pragma_page_count, pragma_page_size),"
-        " count(*), count(DISTINCT user), sum(status=0), sum(status=1), sum(status=2),"
+        " count(*), count(DISTINCT ifnull(user, -1)), sum(status=0), sum(status=1), sum(status=2),"
         " min(time), max(time) FROM job",
         err);
     if (q == NULL || nt_query_step(q, err) <= 0)
@@ -35,11 +56,19 @@ int nt_store_count(struct nt_store *store, struct nt_store_sums *out, struct nt_
     sums.ok = (uint64_t)nt_query_whole(q, 6);
     sums.partial = (uint64_t)nt_query_whole(q, 7);
     sums.failed = (uint64_t)nt_query_whole(q, 8);
-    sums.first_s = nt_query_whole(q, 9);
-    sums.last_s = nt_query_whole(q, 10);
+    sums.first_s = time_of(q, 9);
+    sums.last_s = time_of(q, 10);
     nt_query_end(q);
     *out = sums;
     return 0;
+}
+
+/* As the reader of maps takes them. */
+static bool is_host_name(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 0 && n < 256 &&
+           n == strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 }
 
 int nt_store_hosts(struct nt_store *store, struct nt_names *out, int64_t **seen_s,
@@ -52,11 +81,13 @@ int nt_store_hosts(struct nt_store *store, struct nt_names *out, int64_t **seen_
     while (rc == 0 && (more = nt_query_step(q, err)) > 0) {
         uint32_t index;
         const char *name = nt_query_text(q, 0);
-        rc = nt_names_add_copy(out, name, strlen(name), &index, err);
-        if (rc > 0 || out->count > NT_HOSTS_MAX)
-            rc = nt_err_set(err, NT_ERR_INPUT, "the store has a host twice, or too many");
+        rc = out->count < NT_HOSTS_MAX && is_host_name(name)
+                 ? nt_names_add_copy(out, name, strlen(name), &index, err)
+                 : 1;
+        if (rc > 0)
+            rc = damaged("a host twice, too many, or none", err);
         if (rc == 0)
-            seen[index] = nt_query_whole(q, 1);
+            seen[index] = time_of(q, 1);
     }
     nt_query_end(q);
     if (rc == 0 && more == 0 && seen_s != NULL) {
@@ -90,9 +121,8 @@ static int fill_rows(struct nt_query *q, size_t max_entries, struct nt_evidence 
         struct filling f = {.evidence = out};
         size_t n;
         const void *bytes = nt_query_blob(q, 3, &n);
-        uint32_t user = nt_query_is_null(q, 2) ? NT_NO_USER : (uint32_t)nt_query_whole(q, 2);
-        rc = nt_evidence_add_job(out, nt_query_whole(q, 1), (uint64_t)nt_query_whole(q, 0), user,
-                                 &f.job, err);
+        rc = nt_evidence_add_job(out, time_of(q, 1), (uint64_t)nt_query_whole(q, 0),
+                                 nt_store_user(q, 2), &f.job, err);
         if (rc == 0)
             rc = nt_packed_visit_pairs(bytes, n, out->hosts, fill_pair, &f, err);
     }
@@ -100,21 +130,26 @@ static int fill_rows(struct nt_query *q, size_t max_entries, struct nt_evidence 
     return rc == 0 && more >= 0 ? 0 : -1;
 }
 
-/* A job a day: what was folded has no offsets any more. */
+/* A job per user and day: what was folded has no offsets any more. */
 static int fill_days(struct nt_query *q, size_t max_entries, struct nt_evidence *out,
                      struct nt_err *err)
 {
     int more = 0, rc = 0;
-    int64_t last = -1;
+    uint64_t last = 0;
     struct filling f = {.evidence = out};
     while (rc == 0 && out->entries < max_entries && (more = nt_query_step(q, err)) > 0) {
         int64_t day = nt_query_whole(q, 0);
+        uint32_t user = nt_store_user(q, 1);
         size_t n;
-        const void *bytes = nt_query_blob(q, 1, &n);
-        if (day != last)
-            rc = nt_evidence_add_job(out, day * NT_DAY_S + NT_DAY_S / 2, DAY_ID + (uint64_t)day,
-                                     NT_NO_USER, &f.job, err);
-        last = day;
+        const void *bytes = nt_query_blob(q, 2, &n);
+        if (day < 0 || day > TIME_MAX_S / NT_DAY_S) {
+            rc = damaged("no day", err);
+            continue;
+        }
+        uint64_t id = DAY_ID + ((uint64_t)day << 32 | user);
+        if (id != last)
+            rc = nt_evidence_add_job(out, day * NT_DAY_S + NT_DAY_S / 2, id, user, &f.job, err);
+        last = id;
         if (rc == 0)
             rc = nt_packed_visit_pairs(bytes, n, out->hosts, fill_pair, &f, err);
     }
@@ -141,7 +176,9 @@ int nt_store_evidence(struct nt_store *store, int64_t since_s, size_t max_entrie
         " ORDER BY time DESC, id DESC",
         err);
     struct nt_query *days = nt_database_query(
-        store->db, "SELECT day, pairs FROM reading_day WHERE day>=?1 ORDER BY day DESC", err);
+        store->db,
+        "SELECT day, user, pairs FROM reading_user WHERE day>=?1 ORDER BY day DESC, user DESC",
+        err);
     size_t hosts;
     if (jobs == NULL || days == NULL || count_hosts(store, &hosts, err) != 0 ||
         nt_evidence_init(out, hosts, err) != 0)
@@ -171,8 +208,8 @@ int nt_store_visit_jobs(struct nt_store *store, int64_t since_s, nt_store_each_j
             .id = (uint64_t)nt_query_whole(q, 0),
             .job = (uint64_t)nt_query_whole(q, 1),
             .restart = (uint32_t)nt_query_whole(q, 2),
-            .user = nt_query_is_null(q, 3) ? NT_NO_USER : (uint32_t)nt_query_whole(q, 3),
-            .time_s = nt_query_whole(q, 4),
+            .user = nt_store_user(q, 3),
+            .time_s = time_of(q, 4),
         };
         job.figures = nt_query_blob(q, 5, &job.figures_bytes);
         rc = each(context, &job, err);
@@ -196,8 +233,8 @@ int nt_store_visit_findings(struct nt_store *store, int64_t since_s, nt_store_ea
     while (rc == 0 && (more = nt_query_step(q, err)) > 0) {
         struct nt_store_finding f = {
             .job = (uint64_t)nt_query_whole(q, 0),
-            .user = nt_query_is_null(q, 1) ? NT_NO_USER : (uint32_t)nt_query_whole(q, 1),
-            .time_s = nt_query_whole(q, 2),
+            .user = nt_store_user(q, 1),
+            .time_s = time_of(q, 2),
             .finding = {.host = (uint32_t)nt_query_whole(q, 3),
                         .tier = (uint8_t)nt_query_whole(q, 4),
                         .kind = (uint8_t)nt_query_whole(q, 5),
@@ -222,17 +259,22 @@ int nt_store_naming(struct nt_store *store, struct nt_switch_naming *out, struct
     struct nt_query *last =
         nt_database_query(store->db, "SELECT value FROM meta WHERE key='switch_numbers'", err);
     int more = 0, rc = q == NULL || last == NULL ? -1 : 0;
-    while (rc == 0 && (more = nt_query_step(q, err)) > 0)
-        rc = nt_switch_naming_add(
-            out,
-            (struct nt_switch_member){.host = (uint32_t)nt_query_whole(q, 0),
-                                      .tier = (uint32_t)nt_query_whole(q, 1),
-                                      .number = (uint32_t)nt_query_whole(q, 2)},
-            err);
+    while (rc == 0 && (more = nt_query_step(q, err)) > 0) {
+        int64_t host = nt_query_whole(q, 0), tier = nt_query_whole(q, 1);
+        int64_t number = nt_query_whole(q, 2);
+        if (host < 0 || host >= NT_HOSTS_MAX || tier < 1 || tier > TIERS_MAX || number < 1 ||
+            number > NUMBERS_MAX)
+            rc = damaged("no switch", err);
+        else
+            rc = nt_switch_naming_add(
+                out, (struct nt_switch_member){(uint32_t)host, (uint32_t)tier, (uint32_t)number},
+                err);
+    }
     nt_query_end(q);
     if (rc == 0 && more == 0 && (more = nt_query_step(last, err)) > 0) {
-        uint32_t given = (uint32_t)strtoul(nt_query_text(last, 0), NULL, 10);
-        out->last = given > out->last ? given : out->last;
+        unsigned long given = strtoul(nt_query_text(last, 0), NULL, 10);
+        rc = given > NUMBERS_MAX ? damaged("no number of switches", err) : 0;
+        out->last = rc == 0 && given > out->last ? (uint32_t)given : out->last;
         more = 0;
     }
     nt_query_end(last);

@@ -22,4 +22,7 @@ int nt_store_begin(struct nt_store *store, struct nt_err *err);
 /* Takes everything since the last commit back; -1. */
 int nt_store_take_back(struct nt_store *store);
 
+/* NT_NO_USER: null, or -1. */
+uint32_t nt_store_user(struct nt_query *query, int column);
+
 #endif
