@@ -124,6 +124,46 @@ static void one_users_jobs_alone_state_nothing(void **state)
     assert_int_equal(count, 0);
 }
 
+/* A link is narrow from job 30 on, as jobs of all users find. Then one user alone finds it well, in
+ * `lone` jobs among those of nobody else, or two users do. */
+static size_t cleared_by(uint32_t users, uint32_t lone, struct nt_fleet_change *last)
+{
+    struct nt_changes c = {0};
+    struct nt_rng rng;
+    struct nt_fleet_change *out;
+    size_t count;
+    nt_rng_init(&rng, 5);
+    for (uint32_t j = 0; j < 60 + lone; j++) {
+        uint32_t user = j < 60 ? j % 3 : users == 0 ? NT_NO_USER : 7 + j % users;
+        struct nt_changes_job job = {1700000000 + (int64_t)j * HOUR_S, 5000 + j, user};
+        assert_int_equal(nt_changes_add_job(&c, job, NULL), 0);
+        for (uint32_t k = 0; k < HOSTS_OF_JOB; k++)
+            add_figure(&c, k, NT_FIGURE_UP,
+                       (k == 0 && j >= 30 && j < 60 ? 6000 : 12000) *
+                           exp(0.02 * nt_rng_normal(&rng)));
+    }
+    assert_int_equal(nt_changes_find(&c, &out, &count, NULL), 0);
+    if (count > 0)
+        *last = out[count - 1];
+    free(out);
+    nt_changes_fini(&c);
+    return count;
+}
+
+static void one_user_alone_clears_nothing(void **state)
+{
+    struct nt_fleet_change c = {0};
+    (void)state;
+    assert_int_equal(cleared_by(1, 0, &c), 1);
+    assert_true(c.worse && c.current);
+    assert_int_equal(cleared_by(1, 12, &c), 1);
+    assert_true(c.worse && c.current && c.first_job == 5030);
+    assert_int_equal(cleared_by(0, 12, &c), 1); /* of unknown users: they may be one */
+    assert_true(c.worse && c.current);
+    assert_int_equal(cleared_by(2, 12, &c), 2);
+    assert_true(!c.worse && c.current && c.first_job == 5060);
+}
+
 /* All jobs from some day on are slower: the class has changed, no part of it. */
 static void a_change_of_all_is_the_classs(void **state)
 {
@@ -211,6 +251,7 @@ int main(void)
         cmocka_unit_test(faults_and_recoveries_are_dated),
         cmocka_unit_test(without_faults_there_is_at_most_one_alarm),
         cmocka_unit_test(one_users_jobs_alone_state_nothing),
+        cmocka_unit_test(one_user_alone_clears_nothing),
         cmocka_unit_test(a_change_of_all_is_the_classs),
         cmocka_unit_test(one_job_before_is_enough_where_all_are_alike),
         cmocka_unit_test(what_is_the_jobs_is_no_change_of_hosts_seen_in_few),

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cluster_map.h"
+#include "origin.h"
 #include "planted_jobs.h"
 #include "shape.h"
 
@@ -191,6 +192,55 @@ static void test_moves(void **state)
     }
     print_message("%zu of %zu moves found\n", found, sought);
     assert_true(10 * found >= 8 * sought);
+    nt_network_destroy(n);
+}
+
+/* Jobs of three users, then of one who says that two hosts are exchanged: nothing changes, however
+ * many jobs they run, also if nobody knows who they are. If another user says so as well they are.
+ */
+static void test_one_user_moves_nothing(void **state)
+{
+    static const struct {
+        uint32_t first, second; /* users of the jobs after it */
+        size_t jobs, moves;
+    } table[] = {{6666, 6666, 2, 0},
+                 {6666, 6666, 30, 0},
+                 {NT_NO_USER, NT_NO_USER, 30, 0},
+                 {NT_NO_USER, 6666, 30, 0},
+                 {6666, 6667, 6, 2}};
+    struct nt_network *n = made_machine("tree:4x8");
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        static const uint32_t few[] = {0, 1, 2, 3, 20, 21, 22, 23};
+        uint32_t stands[HOSTS], host[HOSTS], parent[HOSTS] = {0};
+        struct planted_jobs p = {
+            .network = n, .noise = {.sd = 0.01, .seed = 3}, .offset_sd = 0.03, .stands = stands};
+        struct nt_switch_naming naming = {0};
+        struct nt_evidence e;
+        struct nt_cluster_map *c;
+        struct nt_err err = {0};
+        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+        for (uint32_t h = 0; h < n->hosts; h++)
+            stands[h] = host[h] = h;
+        for (uint32_t j = 0; j < 12; j++)
+            planted_job(&p, &e, PLANTED_START_S + j, j + 1, j % 3, host, n->hosts);
+        stands[0] = 20;
+        stands[20] = 0;
+        for (uint32_t j = 0; j < table[k].jobs; j++)
+            planted_job(&p, &e, PLANTED_START_S + 100 + j, 100 + j,
+                        j % 2 == 0 ? table[k].first : table[k].second, few, 8);
+        assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+        if (c->moves != table[k].moves)
+            fail_msg("row %zu: %zu moves", k, c->moves);
+        for (size_t l = 0; l < c->model->links; l++)
+            if (c->model->link[l].a < c->model->hosts)
+                parent[c->model->link[l].a] = c->model->link[l].b;
+        if ((parent[0] == parent[1]) != (c->moves == 0) ||
+            (parent[20] == parent[24 - 1]) != (c->moves == 0))
+            fail_msg("row %zu: hosts stand elsewhere", k);
+        nt_cluster_map_destroy(c);
+        nt_evidence_fini(&e);
+    }
     nt_network_destroy(n);
 }
 
@@ -486,6 +536,6 @@ int main(void)
         cmocka_unit_test(test_unanchored),     cmocka_unit_test(test_slow_link),
         cmocka_unit_test(test_slow_by_a_tier), cmocka_unit_test(test_slow_after_one_job),
         cmocka_unit_test(test_same_jobs),      cmocka_unit_test(test_never_together),
-        cmocka_unit_test(test_too_little)};
+        cmocka_unit_test(test_too_little),     cmocka_unit_test(test_one_user_moves_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

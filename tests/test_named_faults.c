@@ -14,7 +14,15 @@ enum { LIKE = 5 };
 
 /* A job each character: of user '0' to '9', that names part 1; of user 'a' to 'j', that crosses it
  * and does not, 'A' to 'J' with a figure of it as the others have it; '.': one with too few parts
- * to tell; '!' and '?', users as well: that name it, alone below its switch, and as one of two. */
+ * to tell; '!' and '?', users as well: that name it, alone below its switch, and as one of two;
+ * '*' names it and 'z' does not, of a user whom nobody knows. */
+static struct nt_changes_job job_of(const char *jobs, size_t k)
+{
+    bool unknown = jobs[k] == '*' || jobs[k] == 'z';
+    return (struct nt_changes_job){1000 + (int64_t)k, 10 + k,
+                                   unknown ? NT_NO_USER : (uint32_t)jobs[k]};
+}
+
 static size_t found_in(const char *jobs, uint8_t tier, struct nt_fleet_change *out)
 {
     struct nt_named n = {0};
@@ -22,12 +30,12 @@ static size_t found_in(const char *jobs, uint8_t tier, struct nt_fleet_change *o
     const struct nt_named_part part = {1, tier, NT_FIGURE_LATENCY};
     size_t count = 0, all = strlen(jobs);
     for (size_t k = all; k-- > 0;) { /* the order does not matter */
-        const struct nt_changes_job job = {1000 + (int64_t)k, 10 + k, (uint32_t)jobs[k]};
-        if ((jobs[k] >= '0' && jobs[k] <= '9') || jobs[k] == '!' || jobs[k] == '?')
+        const struct nt_changes_job job = job_of(jobs, k);
+        if ((jobs[k] >= '0' && jobs[k] <= '9') || strchr("!?*", jobs[k]) != NULL)
             assert_int_equal(nt_named_add(&n, part, job, 4 + (double)k, 2, 0.9, NULL), 0);
     }
     for (size_t k = 0; k < all; k++) {
-        const struct nt_changes_job job = {1000 + (int64_t)k, 10 + k, (uint32_t)jobs[k]};
+        const struct nt_changes_job job = job_of(jobs, k);
         struct nt_named_crossing crossed[2 * LIKE];
         for (uint32_t p = 0; p < 2 * LIKE; p++)
             crossed[p] = (struct nt_named_crossing){
@@ -61,12 +69,33 @@ static void what_every_job_names_is_told(void **state)
 
 static void too_little_is_not_told(void **state)
 {
-    static const char *const jobs[] = {"", "1", "11111", "12a", "a12", "1a2a1a2", ".", "a"};
+    static const char *const jobs[] = {"",        "1",      "11111", "12ab", "a12",
+                                       "1a2a1a2", "12aba1", ".",     "a"};
     struct nt_fleet_change c;
     (void)state;
     for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++)
         if (found_in(jobs[k], 0, &c) != 0)
             fail_msg("%s", jobs[k]);
+}
+
+/* One user, or users nobody knows, state nothing and clear nothing: two users do both. A user who
+ * goes on naming a part keeps two others from nothing. */
+static void one_user_alone_clears_nothing(void **state)
+{
+    struct nt_fleet_change c;
+    (void)state;
+    assert_int_equal(found_in("12a", 0, &c), 1);
+    assert_true(c.since_s == 1000 && c.jobs == 2 && c.users == 2);
+    assert_int_equal(found_in("12aaaaaa", 0, &c), 1);
+    assert_int_equal(found_in("12a1aa2a", 0, &c), 1);
+    assert_true(c.jobs == 4 && c.users == 2);
+    assert_int_equal(found_in("12zzz", 0, &c), 1);
+    assert_int_equal(found_in("12ab", 0, &c), 0);
+    assert_int_equal(found_in("12azb", 0, &c), 0);
+    assert_int_equal(found_in("121a1b1", 0, &c), 0);
+    assert_int_equal(found_in("12ab121", 0, &c), 1);
+    assert_true(c.since_s == 1004 && c.jobs == 3);
+    assert_int_equal(found_in("*1*1", 0, &c), 0);
 }
 
 /* Of a few hosts no map says which is slow, though the figure is the same. */
@@ -121,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_every_job_names_is_told),
         cmocka_unit_test(too_little_is_not_told),
+        cmocka_unit_test(one_user_alone_clears_nothing),
         cmocka_unit_test(who_agrees_says_nothing),
         cmocka_unit_test(a_link_between_switches_is_held_against_those_below_the_same),
         cmocka_unit_test(what_changed_is_told_once),

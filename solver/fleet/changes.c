@@ -9,6 +9,8 @@
 #include "stats.h"
 
 enum { TIERS_KINDS = NT_FLEET_TIERS * NT_FIGURE_KINDS, MANY_PARTS = 5, PASSES = 2 };
+/* Jobs in a row of one user that count: as many as a level takes to be certain. */
+enum { IN_A_ROW = 3 };
 static const double SD_LEAST = 0.01, SD_UNKNOWN = 0.03, SD_MOST = 0.3;
 static const double DOUBT = 0.02, DOUBT_SHARED = 0.5;
 static const double ALIKE_MOST = 0.05; /* sd of the levels of parts, else they are not alike */
@@ -239,7 +241,8 @@ static int compare_users(const void *x, const void *y)
     return (*p > *q) - (*p < *q);
 }
 
-/* Jobs of [from, to) whose reading is nearer to the new level. */
+/* Jobs of [from, to) whose reading is nearer to the new level. An unknown user may be one of the
+ * others. */
 static int count_witnesses(const struct work *w, const struct nt_change *c, size_t to,
                            struct nt_fleet_change *out, struct nt_err *err)
 {
@@ -252,17 +255,18 @@ static int count_witnesses(const struct work *w, const struct nt_change *c, size
             user[out->jobs++] = w->c->job[w->of[k]].user;
     qsort(user, out->jobs, sizeof *user, compare_users);
     for (size_t k = 0; k < out->jobs; k++)
-        out->users += k == 0 || user[k] != user[k - 1];
+        out->users += user[k] != NT_NO_USER && (k == 0 || user[k] != user[k - 1]);
     return 0;
 }
 
-/* base: taken off the readings; alike: as in change_point.h. */
+/* base: taken off the readings; alike: as in change_point.h. What jobs of one user alone show is no
+ * change, and does not end the one before. */
 static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, double base,
                          double alike, struct nt_err *err)
 {
     struct nt_change found[NT_CHANGES_MAX];
     struct nt_change_options options = nt_change_default;
-    size_t count;
+    size_t count, stated = w->count;
     double level;
     options.alike = alike;
     if (nt_change_points(w->reading, n, &options, found, &count, &level, err) != 0)
@@ -272,7 +276,6 @@ static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, 
         const struct nt_changes_job *first = &w->c->job[w->of[found[k].at]];
         bool up = found[k].after > found[k].before;
         c.worse = like.kind == NT_FIGURE_LATENCY ? up : !up;
-        c.current = k + 1 == count;
         c.from = exp(found[k].before + base);
         c.to = exp(found[k].after + base);
         c.since_s = first->time_s;
@@ -285,6 +288,8 @@ static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, 
         if (c.users >= 2 && add_change(w, c, err) != 0)
             return -1;
     }
+    for (size_t k = stated; k < w->count; k++)
+        w->out[k].current = k + 1 == w->count;
     return 0;
 }
 
@@ -296,6 +301,19 @@ static double own_noise(struct work *w, size_t from, size_t to, double sd)
         w->some[n++] = (float)fabs(w->x[k] - w->x[k - 1]);
     double own = n >= 8 ? 1.4826 * median_of(w->some, n) / sqrt(2) : 0;
     return fmin(fmax(own, sd), SD_MOST);
+}
+
+/* Of more jobs of one user in a row the last ones count: of readings n, as many as are left. */
+static size_t drop_oldest_in_a_row(struct work *w, size_t n, uint32_t user)
+{
+    size_t from = n;
+    while (from > 0 && n - from < IN_A_ROW && w->c->job[w->of[from - 1]].user == user)
+        from--;
+    if (n - from < IN_A_ROW)
+        return n;
+    memmove(&w->of[from], &w->of[from + 1], (IN_A_ROW - 1) * sizeof *w->of);
+    memmove(&w->reading[from], &w->reading[from + 1], (IN_A_ROW - 1) * sizeof *w->reading);
+    return n - 1;
 }
 
 /* The readings of one series; their number. In a job of few parts a latency may be that of other
@@ -311,6 +329,7 @@ static size_t read_series(struct work *w, size_t from, size_t to, double base)
         bool alone = !isfinite(w->common[(size_t)f->job * TIERS_KINDS + class_of(f)]);
         if (alone && f->kind == NT_FIGURE_LATENCY)
             continue;
+        n = drop_oldest_in_a_row(w, n, w->c->job[f->job].user);
         w->of[n] = f->job;
         w->reading[n++] = (struct nt_change_reading){.x = w->x[k] - base,
                                                      .sd = alone ? sd * sqrt(2) : sd,

@@ -15,8 +15,8 @@ enum { PAIRS_MOST = 200000, PAIRS_LEAST = 8 };
  * says that two are one counts alone where a third host is one with both by its readings. */
 static const double MARGIN = 10, SAME = 5, CLOSED = 6;
 /* However often two hosts were read, they say no more than this of what they are in: one of them
- * may have moved. */
-static const double PAIR_MOST = 20;
+ * may have moved. The jobs of one user say less than what unites two hosts. */
+static const double PAIR_MOST = 20, USER_MOST = 8;
 static const double AGREE_SDS = 3; /* quartiles of one pair */
 static const double NOISE_LEAST = 0.002, OUTLIERS = 0.02, LOW_SHARE = 0.25;
 
@@ -84,21 +84,43 @@ int nt_cluster_tiers_classes(const struct nt_evidence *e, struct nt_classes *out
 /* ---- levels ----------------------------------------------------------------------------------
  */
 
+/* What the jobs of each user say of a pair; of more users than that the last ones count as one. */
+enum { USERS_APART = 8 };
+struct user_sum {
+    uint32_t user;
+    double sum;
+};
+
+static void add_user(struct user_sum *user, size_t *users, uint32_t who, double llr)
+{
+    size_t k = 0;
+    while (k < *users && user[k].user != who)
+        k++;
+    if (k == *users && k < USERS_APART)
+        user[(*users)++] = (struct user_sum){.user = who};
+    user[k < USERS_APART ? k : USERS_APART - 1].sum += llr;
+}
+
 /* Between the parts of a level, by hosts. */
 static int sum_level(const struct nt_evidence *e, const struct nt_classes *c, const bool *ignored,
                      size_t level, const uint32_t *part, struct nt_pair_sums *sums,
                      struct nt_err *err)
 {
     for (size_t k = 0, end; k < e->entries; k = end) {
+        struct user_sum user[USERS_APART];
+        size_t users = 0;
         double sum = 0;
         bool any = false;
         end = nt_evidence_next_pair(e, k);
         for (size_t i = k; i < end; i++) {
             if (ignored != NULL && ignored[i])
                 continue;
-            sum += nt_classes_llr(c, (double)e->entry[i].ln, level);
+            add_user(user, &users, e->job[e->entry[i].job].user,
+                     nt_classes_llr(c, (double)e->entry[i].ln, level));
             any = true;
         }
+        for (size_t i = 0; i < users; i++)
+            sum += fmin(fmax(user[i].sum, -USER_MOST), USER_MOST);
         sum = fmin(fmax(sum, -PAIR_MOST), PAIR_MOST);
         uint32_t a = part[e->entry[k].a], b = part[e->entry[k].b];
         if (any && a != b && nt_pair_sums_add(sums, a, b, sum, err) < 0)

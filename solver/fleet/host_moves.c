@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "memory.h"
+#include "origin.h"
 #include "stats.h"
 
 enum {
     NONE = UINT32_MAX,
     PLACES_MOST = 12,
     JOBS_LEAST = 2,
+    USERS_LEAST = 2,
     PARTNERS_LEAST = 2,
     SLOW_LEAST = 3,
     SLOW_PART = 4
@@ -315,7 +317,8 @@ static struct split find_split(const struct search *s)
     return best;
 }
 
-/* Fills in what jobs after the split say; false: too few of them do, or of one partner alone. */
+/* Fills in what jobs after the split say; false: too few of them do, of one user, or of one partner
+ * alone. */
 static bool describe(const struct search *s, const struct split *at, uint32_t host,
                      struct nt_cluster_move *m)
 {
@@ -344,7 +347,7 @@ static bool describe(const struct search *s, const struct split *at, uint32_t ho
         uint32_t i = 0;
         while (i < n && users[i] != e->job[one->job].user)
             i++;
-        if (i == n && n < 8)
+        if (i == n && n < 8 && e->job[one->job].user != NT_NO_USER)
             users[n++] = e->job[one->job].user;
         if (one->partners >= PARTNERS_LEAST)
             partners = PARTNERS_LEAST;
@@ -354,7 +357,7 @@ static bool describe(const struct search *s, const struct split *at, uint32_t ho
             partner[partners++] = one->partner;
     }
     m->users = n;
-    return m->jobs >= JOBS_LEAST && partners >= PARTNERS_LEAST;
+    return m->jobs >= JOBS_LEAST && n >= USERS_LEAST && partners >= PARTNERS_LEAST;
 }
 
 static void ignore_before(const struct search *s, uint32_t host, uint32_t job)

@@ -4,14 +4,15 @@
  *
  * Of each host and each job what its readings say of each switch at the lowest level is summed; a
  * host has moved when two switches, one before a time and another after it, explain its readings
- * better than any one by a margin, and at least two jobs after that time say so: one alone moves no
- * host. It may have gone to, or come from, where nobody else is known: then a job with hosts of
- * other switches has to show that its link is not slow instead. A job in which the host is farther
- * from others than any place would have it says that its link was slow, and nothing of where it
- * was; nor do jobs of hosts of one switch alone that it is away from, unless a job has shown since
- * that its link is sound. One in which no two hosts are on one switch says of none that it is not
- * on another's: where a job shares few pairs with others its offset may be wrong by a class. Hosts
- * are decided on from the surest on, and one that has moved says nothing of where others are.
+ * better than any one by a margin, and at least two jobs of two users after that time say so: one
+ * user alone moves no host. It may have gone to, or come from, where nobody else is known: then a
+ * job with hosts of other switches has to show that its link is not slow instead. A job in which
+ * the host is farther from others than any place would have it says that its link was slow, and
+ * nothing of where it was; nor do jobs of hosts of one switch alone that it is away from, unless a
+ * job has shown since that its link is sound. One in which no two hosts are on one switch says of
+ * none that it is not on another's: where a job shares few pairs with others its offset may be
+ * wrong by a class. Hosts are decided on from the surest on, and one that has moved says nothing of
+ * where others are.
  *
  * Tests: test_cluster_map.c. */
 #ifndef NT_HOST_MOVES_H
@@ -30,7 +31,7 @@ struct nt_cluster_move {
     int64_t time_s;                 /* of the first job that saw it at the new place */
     int64_t before_s;               /* of the last that saw it at the old one */
     uint32_t beside_before, beside; /* a host of each place; UINT32_MAX: none is known */
-    uint32_t jobs, users;           /* that say so since */
+    uint32_t jobs, users;           /* that say so since; users: of those that are known */
 };
 
 /* tiers: found with all entries that are not ignored. ignored[]: gets those of hosts before their

@@ -164,13 +164,16 @@ static int compare_users(const void *x, const void *y)
     return (*p > *q) - (*p < *q);
 }
 
+/* Users among those that name the part; an unknown user may be one of the others. */
 static uint32_t count_users(const struct nt_named_sight *sight, size_t n, uint32_t *user)
 {
     uint32_t users = 0;
+    size_t known = 0;
     for (size_t k = 0; k < n; k++)
-        user[k] = sight[k].job.user;
-    qsort(user, n, sizeof *user, compare_users);
-    for (size_t k = 0; k < n; k++)
+        if (sight[k].named && sight[k].job.user != NT_NO_USER)
+            user[known++] = sight[k].job.user;
+    qsort(user, known, sizeof *user, compare_users);
+    for (size_t k = 0; k < known; k++)
         users += k == 0 || user[k] != user[k - 1];
     return users;
 }
@@ -202,46 +205,83 @@ static size_t drop_agreeing(struct nt_named_sight *sight, size_t n, float *some)
     return kept;
 }
 
-/* Jobs until there are enough of them, of two users. */
-static uint32_t count_to_sure(const struct nt_named_sight *sight, size_t jobs, size_t least)
+/* Two different users, as far as they have been seen. */
+struct two {
+    uint32_t user;
+    unsigned count;
+};
+
+static void see_user(struct two *t, uint32_t user)
 {
-    size_t k = 1;
-    for (bool others = false; k < jobs && !(others && k >= least); k++)
-        others |= sight[k].job.user != sight[0].job.user;
-    return (uint32_t)k;
+    if (user == NT_NO_USER || (t->count > 0 && user == t->user) || t->count == USERS)
+        return;
+    t->user = user;
+    t->count++;
 }
 
-/* The last ones of the sights of one part that all name it, one a job. */
+/* Whether jobs of two users have not named the part since jobs of two users last did: one user
+ * alone clears nothing, and one user alone keeps nothing from being cleared. */
+static bool is_cleared(const struct nt_named_sight *sight, size_t n)
+{
+    struct two without = {0}, with = {0};
+    for (size_t k = n; k-- > 0 && with.count < USERS && without.count < USERS;)
+        see_user(sight[k].named ? &with : &without, sight[k].job.user);
+    return without.count == USERS;
+}
+
+/* The sights of one part, one per job, from the first one of the statement on. */
+struct run {
+    size_t first, jobs_to_sure;
+    bool stated;
+};
+
+static struct run find_run(const struct nt_named_sight *sight, size_t n)
+{
+    struct run r = {0};
+    struct two users = {0};
+    for (size_t k = 0; k < n; k++) {
+        if (sight[k].named && !r.stated) {
+            see_user(&users, sight[k].job.user);
+            r.jobs_to_sure = k + 1 - r.first;
+            r.stated =
+                users.count == USERS && r.jobs_to_sure >= (r.first == 0 ? JOBS_ALWAYS : JOBS_SINCE);
+        } else if (!sight[k].named && (!r.stated || is_cleared(sight + r.first, k + 1 - r.first))) {
+            r = (struct run){.first = k + 1};
+            users = (struct two){0};
+        }
+    }
+    return r;
+}
+
 static bool state_run(const struct nt_named_sight *sight, size_t n, float *some, uint32_t *user,
                       struct nt_fleet_change *out)
 {
-    size_t first = n;
-    while (first > 0 && sight[first - 1].named)
-        first--;
-    size_t jobs = n - first, least = first == 0 ? JOBS_ALWAYS : JOBS_SINCE;
-    if (jobs < least)
-        return false;
-    uint32_t users = count_users(sight + first, jobs, user);
-    if (users < USERS)
-        return false;
+    struct run r = find_run(sight, n);
+    const struct nt_named_sight *run = sight + r.first;
+    uint32_t jobs = 0;
     double confidence = 0;
-    for (size_t k = first; k < n; k++)
-        confidence += (double)sight[k].confidence / (double)jobs;
+    if (!r.stated)
+        return false;
+    for (size_t k = r.first; k < n; k++)
+        if (sight[k].named) {
+            confidence += (double)sight[k].confidence;
+            jobs++;
+        }
     *out = (struct nt_fleet_change){.part = sight->part.part,
                                     .tier = sight->part.tier,
                                     .kind = sight->part.kind,
                                     .worse = true,
                                     .current = true,
                                     .named = true,
-                                    .from = median_of(sight + first, jobs, FIGURE_EXPECTED, some),
-                                    .to = median_of(sight + first, jobs, FIGURE_FOUND, some),
-                                    .since_s = sight[first].job.time_s,
-                                    .before_s = first > 0 ? sight[first - 1].job.time_s : 0,
-                                    .first_job = sight[first].job.job,
-                                    .jobs = (uint32_t)jobs,
-                                    .users = users,
-                                    .jobs_to_sure = count_to_sure(sight + first, jobs, least),
-                                    .confidence = confidence};
+                                    .from = median_of(run, n - r.first, FIGURE_EXPECTED, some),
+                                    .to = median_of(run, n - r.first, FIGURE_FOUND, some),
+                                    .since_s = run->job.time_s,
+                                    .before_s = r.first > 0 ? sight[r.first - 1].job.time_s : 0,
+                                    .first_job = run->job.job,
+                                    .jobs = jobs,
+                                    .users = count_users(run, n - r.first, user),
+                                    .jobs_to_sure = (uint32_t)r.jobs_to_sure,
+                                    .confidence = confidence / jobs};
     return true;
 }
 

@@ -3,13 +3,15 @@
  * on, or is in a figure that jobs do not have alike (the latency of a link between switches), has
  * no change point (changes.h).
  *
- * Of the jobs that cross a part, by time, the last ones that all name it in a finding count, when
- * they are of two users at least: two jobs where every job names it, three where earlier ones do
- * not. A job crosses a part when it has at least NT_NAMED_LIKE of its like, among them this one: of
- * fewer nobody can say which is worse. Of a latency between switches NT_NAMED_NEAR of these are
- * below the same switch, and what other jobs name does not count: to a job that has no other
- * switch below the same one, more switches in between look as a slow link. A job that crosses a
- * part and does not name it, but has a figure of it that is as the named ones, says nothing. Pure.
+ * A part is stated when jobs in a row, of two users at least, name it in a finding: two jobs if
+ * every job that crosses it so far did, three if not. It stays stated until jobs of two users that
+ * cross it do not name it any more. One user alone neither states nor clears, and jobs of an
+ * unknown user count for no second one. A job crosses a part when it has at least NT_NAMED_LIKE of
+ * its like, among them this one: of fewer nobody can say which is worse. Of a latency between
+ * switches NT_NAMED_NEAR of these are below the same switch, and what other jobs name does not
+ * count: to a job that has no other switch below the same one, more switches in between look as a
+ * slow link. A job that crosses a part and does not name it, but has a figure of it that is as the
+ * named ones, says nothing. Pure.
  * Tests: test_named_faults.c. */
 #ifndef NT_NAMED_FAULTS_H
 #define NT_NAMED_FAULTS_H
