@@ -55,9 +55,7 @@ static void respects_capacities(const struct nt_hint *hint, const uint32_t *room
 
 static void never_worse(const struct nt_hint *h)
 {
-    assert_true(h->metrics.latency_us <= h->metrics_default.latency_us * 1.000001);
-    assert_true(h->metrics.hop_bytes <= h->metrics_default.hop_bytes * 1.000001);
-    assert_true(h->metrics.max_link_load <= h->metrics_default.max_link_load * 1.000001);
+    assert_true(h->cost <= h->cost_default * 1.000001);
     assert_true(h->gain >= 1);
 }
 
@@ -410,6 +408,37 @@ static void steps_follow_each_other(void **state)
     nt_model_destroy(m);
 }
 
+/* Two hosts with slower links at both ends of a chain, and all others behind another switch: with
+ * these two side by side the mean latency is 2 % higher, but the uplink carries half. */
+static void a_little_latency_does_not_outweigh_half_of_the_time(void **state)
+{
+    (void)state;
+    enum { HOSTS = 6, NEAR = HOSTS, FAR };
+    struct nt_err err = {0};
+    struct nt_model *m;
+    assert_int_equal(nt_model_create(HOSTS, 2, HOSTS + 1, &m, &err), 0);
+    for (uint32_t k = 0; k <= HOSTS; k++) {
+        bool end = k == 0 || k == HOSTS - 1, up = k == HOSTS;
+        double rate = up ? 100 : 10000;
+        m->link[k] = (struct nt_link){.a = up ? NEAR : k,
+                                      .b = up || end ? FAR : NEAR,
+                                      .latency_us = up    ? 0.1
+                                                    : end ? 12
+                                                          : 10,
+                                      .bandwidth_MBps = rate,
+                                      .bandwidth_back_MBps = rate,
+                                      .probability = 1};
+    }
+    m->family = NT_FAMILY_TREE;
+    struct nt_hint *hint = hint_of_messages(m, "neighbour", 65536);
+    never_worse(hint);
+    assert_true(hint->metrics.latency_us > hint->metrics_default.latency_us * 1.005);
+    assert_near(hint->metrics_default.max_link_load / hint->metrics.max_link_load, 2, 1e-6);
+    assert_true(hint->gain > 1.9);
+    nt_hint_destroy(hint);
+    nt_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +455,7 @@ int main(void)
         cmocka_unit_test(tasks_follow_the_links_of_a_direct_network),
         cmocka_unit_test(the_time_is_of_the_messages_asked_for),
         cmocka_unit_test(steps_follow_each_other),
+        cmocka_unit_test(a_little_latency_does_not_outweigh_half_of_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,8 +23,9 @@ enum { MAPS = 4 };
 /* Of more tasks the other methods leave little, and each exchange costs more. */
 enum { EXCHANGE_TASKS = 32, EXCHANGES_MAX = 20000 };
 
-#define SURE_SDS 2.0      /* a gain counts that is larger than so many of its standard errors, */
-#define GAIN_LEAST 1.01   /*   and this */
+#define SUM_SLACK 1e-9  /* sums of the same numbers in another order differ in their last digits */
+#define SURE_SDS 2.0    /* a gain counts that is larger than so many of its standard errors, */
+#define GAIN_LEAST 1.01 /*   and this */
 #define UNKNOWN_RATE 0.02 /* relative error of a bandwidth that states none */
 
 /* A network that may be the one, with what the scheduler's order and the best one cost on it. */
@@ -61,17 +62,9 @@ static int put_scheduler_order(const struct search *s, uint32_t *rank_host, stru
     return 0;
 }
 
-/* A little slack: sums of the same numbers in another order differ in their last digits. */
-static bool is_not_worse(double is, double was)
+static bool costs_no_more(const struct nt_metrics *is, const struct nt_metrics *was)
 {
-    return is <= was * (1 + 1e-9) + 1e-9;
-}
-
-static bool has_no_worse_metric(const struct nt_metrics *is, const struct nt_metrics *was)
-{
-    return is_not_worse(is->latency_us, was->latency_us) &&
-           is_not_worse(is->hop_bytes, was->hop_bytes) &&
-           is_not_worse(is->max_link_load, was->max_link_load);
+    return nt_cost_total_us(is) <= nt_cost_total_us(was) * (1 + SUM_SLACK);
 }
 
 static int cost_in(const struct search *s, const struct view *v, const uint32_t *rank_host,
@@ -80,8 +73,8 @@ static int cost_in(const struct search *s, const struct view *v, const uint32_t 
     return nt_cost(v->model, v->distance, s->traffic, rank_host, m, err);
 }
 
-/* Takes trial when it costs less than what was found and no metric is worse than the scheduler's,
- * whether the groups that are not sure are there or not. */
+/* Takes trial if its predicted time is less than the best so far, and no more than that of the
+ * scheduler's order, whether the uncertain groups exist or not. */
 static int consider_candidate(struct search *s, struct nt_err *err)
 {
     struct nt_metrics m[2];
@@ -89,9 +82,9 @@ static int consider_candidate(struct search *s, struct nt_err *err)
     for (size_t k = 0; k < s->views; k++) {
         if (cost_in(s, &s->view[k], s->trial, &m[k], err) != 0)
             return -1;
-        better = better && has_no_worse_metric(&m[k], &s->view[k].start);
+        better = better && costs_no_more(&m[k], &s->view[k].start);
     }
-    if (!better || nt_cost_total_us(&m[0]) >= nt_cost_total_us(&s->view[0].found) * (1 - 1e-9))
+    if (!better || nt_cost_total_us(&m[0]) >= nt_cost_total_us(&s->view[0].found) * (1 - SUM_SLACK))
         return 0;
     for (size_t k = 0; k < s->views; k++)
         s->view[k].found = m[k];
@@ -367,7 +360,7 @@ static int keep_order(struct search *s, struct nt_err *err)
         if (nt_alike_order(s->view[0].model, s->capacity, s->traffic->tasks, s->trial, err) != 0 ||
             cost_in(s, &s->view[0], s->trial, &m, err) != 0)
             return -1;
-        if (has_no_worse_metric(&m, &s->view[0].found))
+        if (costs_no_more(&m, &s->view[0].found))
             memcpy(s->best, s->trial, s->traffic->tasks * sizeof *s->best);
     }
     if (put_scheduler_order(s, s->trial, err) != 0)

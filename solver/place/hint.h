@@ -42,14 +42,14 @@ struct nt_hint {
 };
 
 /* capacity[i]: tasks on host i (map order). The scheduler's order, with which the hint is compared,
- * fills the hosts in map order, block wise. The hint is never worse than it in any of the metrics;
- * where its gain is below 1 % or covered by its own error (two standard errors, from those of the
- * links) the scheduler's order itself is returned. Figures that the map's errors cannot tell apart
- * count as equal, and of parts that are alike the first ranks are on the first hosts (alike.h), so
- * that noise changes no order. It is searched for without the switches of a support below
- * NT_SUPPORT_ACTED (supported_tree.h), must be no worse with them either, and of both gains the
- * smaller is stated, with its costs and metrics. NT_ERR_INPUT when the pattern does not fit ntasks
- * or the hosts do not hold them. */
+ * fills the hosts in map order, block wise. The hint never costs more; the metrics are reported and
+ * each alone may be worse. Where its gain is below 1 % or covered by its own error (two standard
+ * errors, from those of the links) the scheduler's order itself is returned. Figures that the map's
+ * errors cannot tell apart count as equal, and of parts that are alike the first ranks are on the
+ * first hosts (alike.h), so that noise changes no order. It is searched for without the switches of
+ * a support below NT_SUPPORT_ACTED (supported_tree.h), must be no worse with them either, and of
+ * both gains the smaller is stated, with its costs and metrics. NT_ERR_INPUT when the pattern does
+ * not fit ntasks or the hosts do not hold them. */
 int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
                    size_t ntasks, uint64_t seed, struct nt_hint **out, struct nt_err *err);
 
