@@ -42,6 +42,24 @@ static bool has_line(const char *text, const char *line)
     return false;
 }
 
+/* Also if the value is longer than any buffer on its way. */
+static void the_inline_map_is_whole(void **state)
+{
+    (void)state;
+    struct nt_map *map = example_map();
+    struct nt_artifacts artifacts;
+    struct nt_artifacts_options plan = {.reason = "", .inline_limit_bytes = 100000};
+    for (int k = 0; k < 40; k++)
+        assert_int_equal(nt_map_warn(map, NULL, "warning %d of many: %0*d", k, 100, 0), 0);
+    assert_int_equal(nt_artifacts_create(map, &plan, &artifacts, NULL), 0);
+    const char *env = artifacts.text[NT_ARTIFACT_ENV], *json = strstr(env, "NETTOPO_JSON={");
+    assert_non_null(json);
+    size_t bytes = strcspn(json, "\n");
+    assert_true(bytes > 40 * 100 && json[bytes - 1] == '}');
+    nt_artifacts_fini(&artifacts);
+    nt_map_destroy(map);
+}
+
 static void the_job_finds_its_placement(void **state)
 {
     (void)state;
@@ -122,6 +140,7 @@ static void a_failure_has_a_reason_of_one_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_inline_map_is_whole),
         cmocka_unit_test(the_job_finds_its_placement),
         cmocka_unit_test(the_job_finds_what_is_worse_than_its_like),
         cmocka_unit_test(apply_and_the_inline_limit_are_heeded),

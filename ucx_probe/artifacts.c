@@ -60,7 +60,9 @@ static int write_placement(const struct nt_map *map, struct nt_artifacts *artifa
 static void put_line_value(struct nt_strbuf *page, const char *name, const char *value)
 {
     size_t at = page->used;
-    nt_strbuf_print(page, "%s=%s", name, value);
+    nt_strbuf_puts(page, name);
+    nt_strbuf_puts(page, "=");
+    nt_strbuf_puts(page, value);
     if (!page->failed)
         nt_text_clean(page->text + at);
     nt_strbuf_puts(page, "\n");
