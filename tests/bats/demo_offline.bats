@@ -7,14 +7,19 @@ setup_file() {
     tree=$BATS_FILE_TMPDIR/clone
     export root tree
     mkdir "$tree"
-    (cd "$root" && git -c safe.directory='*' ls-files -z | xargs -0 cp --parents -P -t "$tree")
+    (cd "$root" && git -c safe.directory='*' ls-files -z | xargs -0 cp --parents -Pp -t "$tree")
+    # FULL=1: it builds all that it runs; otherwise it finds the objects of the build there
+    if [ "${FULL:-0}" != 1 ]; then
+        mkdir "$tree/build"
+        cp -rp "$root"/build/{solver,settings,obj} "$tree/build"
+    fi
     if [ "$(id -u)" = 0 ]; then
         chown -R nobody: "$tree"
         chmod 711 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$(dirname "$BATS_FILE_TMPDIR")"
     fi
 }
 
-# make demo, without optimization: it builds all that it runs
+# make demo, without optimization
 demo() {
     local who=(env)
     if [ "$(id -u)" = 0 ]; then
