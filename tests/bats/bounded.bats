@@ -60,7 +60,7 @@ bounded() {
     read -ra words <<<"${1//\$in//dev/stdin}"
     (
         ulimit -v 400000 -t 20
-        exec timeout 600 "$nettopo" "${words[@]}" >out.text 2>err.text
+        exec timeout 3600 "$nettopo" "${words[@]}" >out.text 2>err.text
     )
 }
 
@@ -237,7 +237,7 @@ bomb() { # little text, much structure
 
 @test "a specification of 10^9 hosts is a usage error" {
     for spec in star:1000000000 tree:100000x100000 fattree:4096,9 torus:99999x99999 hypercube:60 dragonfly:9999x9999x99; do
-        run timeout 600 bash -c "ulimit -v 400000 -t 20; '$nettopo' simulate --topology $spec -o out"
+        run timeout 3600 bash -c "ulimit -v 400000 -t 20; '$nettopo' simulate --topology $spec -o out"
         [ "$status" = 2 ]
         [ "${#lines[@]}" = 1 ]
         [ ! -e out ]

@@ -120,7 +120,7 @@ job() {
     mkfifo jobs/pipe.gz
     ln -s "$PWD/jobs/1/map.json" jobs/link.gz
     rm jobs/2/samples && mkfifo jobs/2/samples
-    run --separate-stderr timeout 20 "$nettopo" fleet ingest --store s jobs
+    run --separate-stderr timeout 600 "$nettopo" fleet ingest --store s jobs
     [ "$status" = 3 ]
     [ "$output" = "1 taken, 0 known, 3 refused" ]
     grep -q 'jobs/pipe.gz: not a regular file' <<<"$stderr"

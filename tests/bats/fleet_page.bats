@@ -14,7 +14,7 @@ setup() {
     unset NETTOPO_MAP
 }
 
-browser() { timeout 600 "$ROOT/tests/browser" "$@"; }
+browser() { timeout 3600 "$ROOT/tests/browser" "$@"; }
 
 # Twelve jobs of three users, a day each: n5's link is narrow on days 5 to 8, n2 and n15 have changed
 # their places on day 7.

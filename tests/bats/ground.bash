@@ -104,7 +104,7 @@ on() { cluster host "$@"; }
 # What CMD takes is taken from those who measure meanwhile: the longer it lasts the more rarely it is
 # asked, from every 0.05 s to every 0.5.
 wait_until() {
-    local began=$(date +%s%N) now pause said most=$((10 * $1 < 300 ? 10 * $1 : 300))
+    local began=$(date +%s%N) now pause said most=$(($1 > 300 ? $1 : $1 > 30 ? 300 : 10 * $1))
     shift
     until said=$("$@" 2>&1); do
         now=$(($(date +%s%N) - began))

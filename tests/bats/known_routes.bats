@@ -197,9 +197,9 @@ TABLE
     refuses 3 "No such file" "$nettopo" estimate --routes routes --measured nowhere -o out.json
     echo '{' >bad
     refuses 3 "bad:2: expected JSON" "$nettopo" plan bad -o out.json
-    run bash -c "ulimit -v 300000 -t 10; yes x | tr -d '\n' | head -c 1000000000 | timeout 600 '$nettopo' plan --routes - -o out.json"
+    run bash -c "ulimit -v 300000 -t 10; yes x | tr -d '\n' | head -c 1000000000 | timeout 3600 '$nettopo' plan --routes - -o out.json"
     [ "$status" = 3 ]
-    run bash -c "ulimit -v 300000 -t 10; yes 7 | tr -d '\n' | head -c 1000000000 | timeout 600 '$nettopo' estimate --routes routes --measured - -o out.json"
+    run bash -c "ulimit -v 300000 -t 10; yes 7 | tr -d '\n' | head -c 1000000000 | timeout 3600 '$nettopo' estimate --routes routes --measured - -o out.json"
     [ "$status" = 3 ]
     [ ! -e out.json ]
 }

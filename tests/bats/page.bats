@@ -11,9 +11,9 @@ has_chromium() { command -v chromium >/dev/null || command -v chromium-browser >
 setup_file() {
     has_chromium || return 0
     export KEPT_BROWSER=$BATS_FILE_TMPDIR/browser
-    timeout 1800 "$ROOT/tests/browser" --keep "$KEPT_BROWSER" >"$KEPT_BROWSER.said" 2>&1 3>&- 4>&- </dev/null &
+    timeout 7200 "$ROOT/tests/browser" --keep "$KEPT_BROWSER" >"$KEPT_BROWSER.said" 2>&1 3>&- 4>&- </dev/null &
     echo $! >"$KEPT_BROWSER.pid"
-    wait_until 300 grep ready "$KEPT_BROWSER.said"
+    wait_until 1800 grep ready "$KEPT_BROWSER.said"
 }
 
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
@@ -36,7 +36,7 @@ setup() {
     "$nettopo" export --format html map.json >map.html
 }
 
-browser() { timeout 600 "$ROOT/tests/browser" "$@"; }
+browser() { timeout 3600 "$ROOT/tests/browser" "$@"; }
 
 # 64 hosts behind 8 switches, 2 % of noise; with a narrow link of a host and a slow uplink
 sixty_four() {
@@ -90,7 +90,7 @@ PY
 
 @test "a browser that only prints the page agrees" {
     program=$(command -v chromium || command -v chromium-browser)
-    run timeout 600 env HOME="$PWD" "$program" --headless --no-sandbox --disable-gpu --disable-quic \
+    run timeout 3600 env HOME="$PWD" "$program" --headless --no-sandbox --disable-gpu --disable-quic \
         --no-first-run --disable-background-networking --disable-component-update --disable-sync \
         --user-data-dir="$PWD/profile" --dump-dom "file://$PWD/map.html#find=n3"
     assert_equal "exit" "$status" 0
