@@ -11,6 +11,7 @@
 #include "failure_detector.h"
 #include "level_choice.h"
 #include "measured_pairs.h"
+#include "pair_failures.h"
 #include "pattern_file.h"
 #include "prior_file.h"
 #include "probe_log.h"
@@ -204,7 +205,7 @@ static int record_pair(struct sweep *s, const struct nt_order *order, size_t k,
     for (int end = 0; end < 2 && rc == 0 && o->result.count > 0; end++)
         rc = record_resent(s, &o->result, end, err);
     if (rc == 0 && !s->time_up && order->rail[0] == '\0')
-        rc = nt_failure_note_pair(&s->detector, order->pair[k][0], order->pair[k][1], true, err);
+        nt_failure_note_pair(&s->detector, order->pair[k][0], order->pair[k][1], true);
     return rc;
 }
 
@@ -217,7 +218,7 @@ static int record_failure(struct sweep *s, const struct nt_order *order, size_t 
     int rc = record_failed(
         s, order, k, o->status == NT_PAIR_FAILED ? o->reason : "one end stopped answering", err);
     if (rc == 0 && o->status != NT_PAIR_NO_REPORT && order->rail[0] == '\0')
-        rc = nt_failure_note_pair(&s->detector, order->pair[k][0], order->pair[k][1], false, err);
+        nt_failure_note_pair(&s->detector, order->pair[k][0], order->pair[k][1], false);
     return rc;
 }
 
@@ -311,6 +312,17 @@ static int record_turn(struct sweep *s, const struct nt_order *order,
     return nt_campaign_tell(s->campaign, s->results, n, took, err);
 }
 
+/* Alone, in an earlier round: it is known, and says nothing new of its hosts. */
+static bool has_failed(const struct sweep *s, const uint32_t pair[2])
+{
+    const struct nt_sample *x = s->samples->sample;
+    for (size_t k = 0; k < s->samples->samples; k++)
+        if (x[k].kind == NT_SAMPLE_FAILED &&
+            ((x[k].a == pair[0] && x[k].b == pair[1]) || (x[k].a == pair[1] && x[k].b == pair[0])))
+            return true;
+    return false;
+}
+
 /* Of a turn, between hosts that are still there. Where one fails others may fail for it, as they
  * waited for one of its hosts: alone they show which. */
 static int run_failed_again(struct sweep *s, struct nt_order order, struct nt_err *err)
@@ -318,7 +330,7 @@ static int run_failed_again(struct sweep *s, struct nt_order order, struct nt_er
     size_t n = 0;
     for (size_t k = 0; k < order.pairs; k++)
         if (s->membership->lost[order.pair[k][0]] == NULL &&
-            s->membership->lost[order.pair[k][1]] == NULL)
+            s->membership->lost[order.pair[k][1]] == NULL && !has_failed(s, order.pair[k]))
             memmove(order.pair[n++], order.pair[k], sizeof *order.pair);
     order.pairs = n;
     return n == 0 || is_time_over(s) ? 0 : run_alone(s, &order, err);
@@ -499,6 +511,7 @@ static int finish_record(struct sweep *s, const char *broken, char reason[NT_REA
 {
     struct nt_sweep_status status;
     struct nt_measured_pairs measured;
+    struct nt_pair_failures failures = {0};
     if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 ||
         nt_samples_measured_pairs_any(s->samples, &measured, err) != 0)
         return -1;
@@ -507,8 +520,12 @@ static int finish_record(struct sweep *s, const char *broken, char reason[NT_REA
                                          .measured = &measured,
                                          .pairs_total = s->pairs_total,
                                          .first_failure = s->first_failure,
+                                         .samples = s->samples,
+                                         .failures = &failures,
                                          .broken = broken};
     int rc = record_lost(s, &measured, err);
+    if (rc == 0)
+        rc = nt_pair_failures_find(s->samples, &failures, err);
     if (s->choice.taken)
         status = (struct nt_sweep_status){.status = NT_STATUS_OK, .advice = ""};
     else
@@ -523,7 +540,7 @@ static int finish_record(struct sweep *s, const char *broken, char reason[NT_REA
     log_status(&status);
     memcpy(reason, status.reason, NT_REASON_BYTES);
     const char *cut = nt_campaign_cut(s->campaign);
-    bool said = cut != NULL && strcmp(cut, reason) == 0;
+    bool said = status.named || (cut != NULL && strcmp(cut, reason) == 0);
     if (reason[0] != '\0' && !said && nt_samples_warn(s->samples, err, "%s", reason) != 0)
         return -1;
     nt_samples_finish(s->samples, status.status, nt_clock_s() - s->timeouts.began_s);

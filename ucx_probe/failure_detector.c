@@ -49,12 +49,20 @@ bool nt_suspicion_of_both(const struct nt_membership *membership, uint32_t a, ui
            membership->suspicion[a] >= failures && membership->suspicion[b] >= failures;
 }
 
-uint32_t nt_suspicion_find_prober(const struct nt_membership *membership)
+/* None of those, which may be NT_NO_INDEX. */
+static uint32_t find_prober_but(const struct nt_membership *membership, uint32_t a, uint32_t b,
+                                uint32_t c)
 {
     for (uint32_t h = 0; h < membership->hosts; h++)
-        if (membership->lost[h] == NULL && membership->suspicion[h] == 0)
+        if (membership->lost[h] == NULL && membership->suspicion[h] == 0 && h != a && h != b &&
+            h != c)
             return h;
     return NT_NO_INDEX;
+}
+
+uint32_t nt_suspicion_find_prober(const struct nt_membership *membership)
+{
+    return find_prober_but(membership, NT_NO_INDEX, NT_NO_INDEX, NT_NO_INDEX);
 }
 
 /* ---- lost ---- */
@@ -87,16 +95,17 @@ int nt_failure_note_reports(struct nt_failure_detector *d, const bool *unreporte
     return 0;
 }
 
-int nt_failure_note_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, bool ok,
-                         struct nt_err *err)
+void nt_failure_note_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, bool ok)
 {
-    char reason[64];
-    uint32_t lost;
-    if (!ok && (d->membership->lost[a] != NULL || d->membership->lost[b] != NULL))
-        return 0; /* explained */
-    snprintf(reason, sizeof reason, "not reached by two hosts, last in round %u", *d->round);
-    nt_suspicion_note_pair(d->membership, a, b, ok, &lost);
-    return set_lost(d, lost, reason, err);
+    struct nt_membership *m = d->membership;
+    uint32_t accused;
+    if (!ok && (m->lost[a] != NULL || m->lost[b] != NULL))
+        return; /* explained */
+    nt_suspicion_note_pair(m, a, b, ok, &accused);
+    if (ok)
+        m->accused_by[a] = m->accused_by[b] = NT_NO_INDEX;
+    else if (accused != NT_NO_INDEX)
+        m->accused_by[accused] = accused == a ? b : a;
 }
 
 /* ---- indirect probes ---- */
@@ -111,6 +120,26 @@ static int probe_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, boo
 {
     *ok = false;
     return is_open(d, a, b) ? d->ops->probe(d->context, a, b, ok, err) : 0;
+}
+
+/* The ways to two hosts may be blocked although it has a network: one that has not met it yet
+ * decides. Where nobody is left to ask, two witnesses are enough. */
+static int try_accused(struct nt_failure_detector *d, uint32_t host, struct nt_err *err)
+{
+    struct nt_membership *m = d->membership;
+    char reason[64];
+    uint32_t by = m->accused_by[host];
+    bool ok = false;
+    m->accused_by[host] = NT_NO_INDEX;
+    if (by == NT_NO_INDEX || m->lost[host] != NULL)
+        return 0;
+    uint32_t prober = find_prober_but(m, host, by, m->suspected_with[host]);
+    snprintf(reason, sizeof reason, "not reached by two hosts, last in round %u", *d->round);
+    if (prober != NT_NO_INDEX && probe_pair(d, host, prober, &ok, err) != 0)
+        return -1;
+    if (ok)
+        nt_failure_note_pair(d, host, prober, true);
+    return ok ? 0 : set_lost(d, host, reason, err);
 }
 
 /* Of the two the one that the prober reaches is online, and the other is not. A prober that reaches
@@ -132,9 +161,9 @@ static int probe_indirectly(struct nt_failure_detector *d, uint32_t a, uint32_t 
     }
     /* the success first: with it the prober is not suspect when the failure is noted */
     uint32_t first = a_ok ? a : b, second = a_ok ? b : a;
-    return nt_failure_note_pair(d, first, prober, true, err) != 0
-               ? -1
-               : nt_failure_note_pair(d, second, prober, a_ok && b_ok, err);
+    nt_failure_note_pair(d, first, prober, true);
+    nt_failure_note_pair(d, second, prober, a_ok && b_ok);
+    return try_accused(d, second, err);
 }
 
 /* No third host is left to probe with. The one of the lower index stays: rank 0 goes on in any
@@ -164,8 +193,7 @@ static int resolve_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, s
         return -1;
     if (!is_open(d, a, b))
         return 0;
-    if (nt_failure_note_pair(d, a, b, ok, err) != 0)
-        return -1;
+    nt_failure_note_pair(d, a, b, ok);
     return nt_suspicion_of_both(d->membership, a, b, FAILURES_PAIR_LOST) ? lose_one_of(d, a, b, err)
                                                                          : 0;
 }
@@ -176,6 +204,10 @@ int nt_failure_resolve(struct nt_failure_detector *d, const struct nt_order *ord
                        struct nt_err *err)
 {
     unsigned failures = order->kind == NT_ORDER_LATENCY ? 2 : 1;
+    for (size_t k = 0; k < order->pairs && order->kind != NT_ORDER_KERNEL; k++)
+        if (try_accused(d, order->pair[k][0], err) != 0 ||
+            try_accused(d, order->pair[k][1], err) != 0)
+            return -1;
     for (size_t k = 0; k < order->pairs && order->kind != NT_ORDER_KERNEL; k++) {
         uint32_t a = order->pair[k][0], b = order->pair[k][1];
         if (!d->ops->is_time_over(d->context) &&

@@ -4,8 +4,8 @@
  * The states are those of SWIM (Das, Gupta, Motivala 2002), as flux-overlay(1) names them:
  *   online   it greeted, and its last measurement succeeded
  *   suspect  its last measurement failed; of the two hosts of a pair either may be the cause
- *   lost     it is measured with no more: it failed with two hosts of which one was not suspect, or
- *            did not report in a gather of the out-of-band exchange
+ *   lost     it is measured with no more: it failed with two hosts of which one was not suspect and
+ *            then with a third, or did not report in a gather of the out-of-band exchange
  *   missing  it never greeted, or has no network (membership.h)
  * Where the same two hosts fail with each other again, an indirect probe decides: a third host that
  * is not suspect measures with each of them.
@@ -44,17 +44,17 @@ int nt_failure_note_reports(struct nt_failure_detector *detector, const bool *un
                             struct nt_err *err);
 
 /* How the measurement of a pair ended, all pairs of a round before the next. */
-int nt_failure_note_pair(struct nt_failure_detector *detector, uint32_t a, uint32_t b, bool ok,
-                         struct nt_err *err);
+void nt_failure_note_pair(struct nt_failure_detector *detector, uint32_t a, uint32_t b, bool ok);
 
-/* After a round: probes indirectly where both hosts of a pair are suspect. */
+/* After a round: probes hosts that two others did not reach, and indirectly where both hosts of a
+ * pair are suspect. */
 int nt_failure_resolve(struct nt_failure_detector *detector, const struct nt_order *order,
                        struct nt_err *err);
 
 /* ---- the suspicions alone ---- */
 
 /* A host that fails with two different partners in a row, of which the second was not suspect
- * itself, is the one at fault: *lost is it, else NT_NO_INDEX. The first failure alone says only
+ * itself, is likely at fault: *lost is it, else NT_NO_INDEX. The first failure alone says only
  * that one of the two may be lost, and no number of failures with each other says more. */
 void nt_suspicion_note_pair(struct nt_membership *membership, uint32_t a, uint32_t b, bool ok,
                             uint32_t *lost);

@@ -158,6 +158,9 @@ static bool allocate(struct nt_membership *membership, struct nt_peer_table *tab
     membership->networks = calloc(n, sizeof *membership->networks);
     membership->suspicion = calloc(n, sizeof *membership->suspicion);
     membership->suspected_with = calloc(n, sizeof *membership->suspected_with);
+    membership->accused_by = malloc(n * sizeof *membership->accused_by);
+    for (size_t h = 0; h < n && membership->accused_by != NULL; h++)
+        membership->accused_by[h] = NT_NO_INDEX;
     membership->hardware = calloc(n, sizeof *membership->hardware);
     membership->model = calloc(n, sizeof *membership->model);
     table->peer = calloc(n, sizeof *table->peer);
@@ -165,8 +168,8 @@ static bool allocate(struct nt_membership *membership, struct nt_peer_table *tab
     return membership->host_of != NULL && membership->rank_of != NULL && membership->name != NULL &&
            membership->lost != NULL && membership->networks != NULL &&
            membership->suspicion != NULL && membership->suspected_with != NULL &&
-           membership->hardware != NULL && membership->model != NULL && table->peer != NULL &&
-           *user != NULL;
+           membership->accused_by != NULL && membership->hardware != NULL &&
+           membership->model != NULL && table->peer != NULL && *user != NULL;
 }
 
 int nt_membership_create(const struct nt_contribution *contributions, size_t ranks,
@@ -214,6 +217,7 @@ void nt_membership_destroy(struct nt_membership *membership)
     free(membership->networks);
     free(membership->suspicion);
     free(membership->suspected_with);
+    free(membership->accused_by);
     for (size_t k = 0; k < membership->models.count; k++)
         free(membership->model[k]);
     free(membership->model);

@@ -30,6 +30,8 @@ struct nt_membership {
     unsigned char *suspicion; /* hosts of them: failures in a row of which it may be the cause; 0:
                                  not suspect */
     uint32_t *suspected_with; /* hosts of them: the partner of its last failure, while suspect */
+    uint32_t *accused_by;     /* hosts of them: the second partner that did not reach it, until a
+                                 third has decided; NT_NO_INDEX: not accused */
 };
 
 /* From the greetings. Ranks without one have the names of known (may be NULL: then they are left

@@ -52,11 +52,17 @@ static struct cause cause_of_nothing(const struct nt_sweep_facts *f)
     return (struct cause){"no reason known", ""};
 }
 
-static struct cause cause_of_too_few(const struct nt_sweep_facts *f)
+static struct cause cause_of_too_few(const struct nt_sweep_facts *f,
+                                     char text[NT_PAIR_FAILURE_BYTES], bool *named)
 {
     const char *untold = nt_campaign_undetermined(f->campaign);
     if (untold != NULL)
         return (struct cause){untold, ""};
+    if (f->failures->apart > 0) {
+        nt_pair_failures_text(f->samples, f->failures, false, text);
+        *named = true;
+        return (struct cause){text, reach};
+    }
     if (f->first_failure[0] != '\0')
         return (struct cause){f->first_failure, reach};
     return (struct cause){"the time was up", time_up};
@@ -92,6 +98,7 @@ void nt_sweep_status_find(const struct nt_sweep_facts *f, struct nt_sweep_status
     size_t present = nt_membership_online(f->membership), lost, measured = f->measured->pairs;
     size_t first = first_lost(f->membership, &lost);
     struct cause why = {"", ""};
+    char pairs[NT_PAIR_FAILURE_BYTES];
     *out = (struct nt_sweep_status){.status = NT_STATUS_PARTIAL};
     if (f->membership->hosts > 1 && measured == 0) {
         why = cause_of_nothing(f);
@@ -107,9 +114,14 @@ void nt_sweep_status_find(const struct nt_sweep_facts *f, struct nt_sweep_status
                  measured, f->pairs_total, f->broken);
     } else if (!nt_campaign_is_verified(f->campaign) && present > 1 &&
                measured < present * (present - 1) / 2) {
-        why = cause_of_too_few(f);
-        snprintf(out->reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %s", measured,
+        why = cause_of_too_few(f, pairs, &out->named);
+        snprintf(out->reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %.200s", measured,
                  f->pairs_total, why.what);
+    } else if (f->failures->stuck > 0) {
+        why.advice = nt_pair_stuck_advice;
+        out->named = true;
+        nt_pair_failures_text(f->samples, f->failures, true, pairs);
+        snprintf(out->reason, NT_REASON_BYTES, "%.250s", pairs);
     } else if (nt_campaign_cut(f->campaign) != NULL) {
         why.advice = time_up;
         snprintf(out->reason, NT_REASON_BYTES, "%s", nt_campaign_cut(f->campaign));

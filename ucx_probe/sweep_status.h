@@ -9,6 +9,7 @@
 #include "map.h"
 #include "measured_pairs.h"
 #include "membership.h"
+#include "pair_failures.h"
 
 /* A host on which UCX finds nothing to use. */
 extern const char nt_no_network_advice[];
@@ -17,6 +18,7 @@ struct nt_sweep_status {
     enum nt_status status;
     char reason[NT_REASON_BYTES]; /* "" when the status is ok */
     const char *advice;           /* a constant; "" when there is nothing */
+    bool named;                   /* the map's own warnings say more (pair_failures.h) */
 };
 
 /* All borrowed. */
@@ -26,7 +28,9 @@ struct nt_sweep_facts {
     const struct nt_measured_pairs *measured;
     size_t pairs_total;
     const char *first_failure; /* why the first pair failed; "": none did */
-    const char *broken;        /* what ended the sweep early; NULL: nothing */
+    const struct nt_samples *samples;
+    const struct nt_pair_failures *failures; /* between hosts that are not missing in the samples */
+    const char *broken;                      /* what ended the sweep early; NULL: nothing */
 };
 
 void nt_sweep_status_find(const struct nt_sweep_facts *facts, struct nt_sweep_status *out);

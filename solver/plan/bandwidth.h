@@ -26,6 +26,7 @@
 #ifndef NT_BANDWIDTH_H
 #define NT_BANDWIDTH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "err.h"
@@ -38,6 +39,9 @@ enum {
     NT_BANDWIDTH_LADDER = 4,
     NT_BANDWIDTH_ALL = 7,
 };
+
+/* Whether a phase of that name is one of the above. */
+bool nt_bandwidth_is_phase(const char *name);
 
 /* What a warm-up has shown, and the rounds after it. */
 struct nt_bandwidth_seen {

@@ -3,33 +3,43 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory.h"
 
 /* Times that hosts below their leaf's limit are paired again. */
 enum { AGAIN = 2 };
 
+static const char WARM_UP_PHASE[] = "warm-up", HOST_LINKS_PHASE[] = "host-links",
+                  TIERS_PHASE[] = "tiers", LADDER_PHASE[] = "ladder";
+
+bool nt_bandwidth_is_phase(const char *name)
+{
+    return strcmp(name, WARM_UP_PHASE) == 0 || strcmp(name, HOST_LINKS_PHASE) == 0 ||
+           strcmp(name, TIERS_PHASE) == 0 || strcmp(name, LADDER_PHASE) == 0;
+}
+
 const char *nt_bw_phase(const struct nt_bw_step *s)
 {
     switch (s->kind) {
     case WARM_UP:
     case ALONE:
-        return "warm-up";
+        return WARM_UP_PHASE;
     case SHIFT:
     case SHIFT_REPEAT:
     case SHIFT_AGAIN:
     case LINKS:
-        return "host-links";
+        return HOST_LINKS_PHASE;
     case FAN:
     case SPILL:
     case FAN_AGAIN:
     case PAIRS:
-        return "tiers";
+        return TIERS_PHASE;
     case SHIFT_LADDER:
     case LADDER:
         break;
     }
-    return "ladder";
+    return LADDER_PHASE;
 }
 
 static int add_step(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)

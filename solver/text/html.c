@@ -145,6 +145,19 @@ static void put_findings(struct nt_strbuf *d, const struct nt_map *map)
     nt_strbuf_puts(d, "]");
 }
 
+/* The first ones: a map may have a thousand. */
+static void put_warnings(struct nt_strbuf *d, const struct nt_map *map)
+{
+    enum { MOST = 50 };
+    nt_strbuf_puts(d, ",\n\"warnings\":[");
+    for (size_t k = 0; k < map->warnings && k < MOST; k++) {
+        nt_strbuf_puts(d, k == 0 ? "" : ",\n");
+        put_string(d, map->warning[k]);
+    }
+    nt_strbuf_puts(d, "]");
+    nt_strbuf_print(d, ",\"moreWarnings\":%zu", map->warnings > MOST ? map->warnings - MOST : 0);
+}
+
 static void put_differences(struct nt_strbuf *d, const struct side *s)
 {
     bool is_map = s->map == s->picture->map, first = true;
@@ -259,6 +272,7 @@ static int put_map(struct nt_strbuf *d, const struct nt_picture *picture, bool i
         if (is_map && picture->history != NULL)
             put_history(d, picture->history, m->hosts + m->switches);
         put_findings(d, s.map);
+        put_warnings(d, s.map);
         put_differences(d, &s);
         nt_strbuf_puts(d, ",\n\"nodes\":[");
         for (size_t v = 0; v < m->hosts + m->switches; v++)

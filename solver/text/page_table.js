@@ -404,6 +404,10 @@ function countRowsOfTabs() {
 
 function fillHead() {
   $("what").textContent = here.what;
+  const warnings = [...here.warnings];
+  if (here.moreWarnings) warnings.push(`${here.moreWarnings} more warnings`);
+  $("warnings").hidden = !warnings.length;
+  $("warnings").replaceChildren(...warnings.map(w => el("li", { textContent: w })));
   $("job").textContent = [here.job, here.hint, maps[1] && here.summary].filter(x => x).join(" \u2014 ");
   document.title = `nettopo: ${here.what}`;
   const option = (value, textContent) => el("option", { value, textContent });

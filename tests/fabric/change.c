@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tap.h"
+
 enum { OUT = 1, IN = 2 }; /* ways */
+enum { MTU_MIN = 68 };    /* RFC 791 */
 
 struct change {
-    bool rate_given, latency_given, loss_given, state_given, way_given;
-    double rate_mbit, latency_us, loss_percent;
+    bool rate_given, latency_given, loss_given, mtu_given, state_given, way_given;
+    double rate_mbit, latency_us, loss_percent, mtu_bytes;
     bool down;
     int ways;
 };
@@ -68,12 +71,16 @@ static int read_word(const char *word, struct change *change, struct nt_err *err
                           &change->latency_us, &change->latency_given, err);
     if (key == 4 && strncmp(word, "loss", key) == 0)
         return read_loss(word, value, change, err);
+    if (key == 3 && strncmp(word, "mtu", key) == 0)
+        return read_value("MTU in bytes", word, value, MTU_MIN, NT_FAB_MTU, &change->mtu_bytes,
+                          &change->mtu_given, err);
     if (key == 3 && strncmp(word, "way", key) == 0)
         return read_way(word, value, change, err);
     bool down = strcmp(word, "down") == 0;
     if (!down && strcmp(word, "up") != 0)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "expected rate=, latency=, loss=, way=, down or up, found \"%s\"", word);
+                          "expected rate=, latency=, loss=, mtu=, way=, down or up, found \"%s\"",
+                          word);
     if (change->state_given)
         return refuse_twice(word, err);
     change->state_given = true;
@@ -89,6 +96,8 @@ static void change_link(struct nt_fab_link *link, const struct change *change)
         link->latency_ns = (int64_t)(change->latency_us * 1e3 + 0.5);
     if (change->loss_given)
         link->loss = change->loss_percent / 100;
+    if (change->mtu_given)
+        link->mtu = (size_t)change->mtu_bytes;
     if (change->state_given)
         link->down = change->down;
 }
@@ -138,8 +147,9 @@ int nt_fab_change(struct nt_fab *fab, const char *text, struct nt_err *err)
     for (const char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;)
         if (read_word(word, &change, err) != 0)
             return -1;
-    if (!change.rate_given && !change.latency_given && !change.loss_given && !change.state_given)
-        return nt_err_set(err, NT_ERR_INPUT, "expected rate=, latency=, loss=, down or up");
+    if (!change.rate_given && !change.latency_given && !change.loss_given && !change.mtu_given &&
+        !change.state_given)
+        return nt_err_set(err, NT_ERR_INPUT, "expected rate=, latency=, loss=, mtu=, down or up");
     change_links(fab, a, b, &change);
     return 0;
 }

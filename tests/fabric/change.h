@@ -4,9 +4,10 @@
  *     host NAME CHANGE...        the link of the host, of all its rails
  *     link SWITCH SWITCH CHANGE...
  *
- * CHANGE: rate=MBIT, latency=US, loss=PERCENT, down, up, and way=out|in|both for which direction:
- * out of the host (or of the first switch), into it, or both (default). A sign "%" may follow the
- * loss. What is not named stays, and way is for all of the line. */
+ * CHANGE: rate=MBIT, latency=US, loss=PERCENT, mtu=BYTES, down, up, and way=out|in|both for which
+ * direction: out of the host (or of the first switch), into it, or both (default). A sign "%" may
+ * follow the loss. Longer packets than the MTU are lost without a word, as by a switch that is set
+ * for shorter ones. What is not named stays, and way is for all of the line. */
 #ifndef NT_FAB_CHANGE_H
 #define NT_FAB_CHANGE_H
 

@@ -41,6 +41,7 @@ struct nt_fab_link {
     double rate_mbit;
     int queue;   /* in which frames wait for its sender; of a link of its own its index */
     double loss; /* share of the frames, 0 to 1; 0 as declared */
+    size_t mtu;  /* of a packet, bytes; 0 as declared: any that a host sends */
     bool down;   /* false as declared */
 };
 

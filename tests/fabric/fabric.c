@@ -30,7 +30,7 @@ static const char USAGE[] =
     "                                      run, with a card in each namespace PREFIX + host;\n"
     "                                      --rest: others keep the processors awake\n"
     "       fabric --set SOCKET host NAME|link A B [rate=MBIT] [latency=US] [loss=PERCENT]\n"
-    "              [down|up] [way=out|in|both]\n"
+    "              [mtu=BYTES] [down|up] [way=out|in|both]\n"
     "                                      change a link of the one that runs with that SOCKET\n"
     "       fabric --hosts FABRIC          the hosts, one a line\n"
     "       fabric --truth FABRIC [BYTES [RAIL]]\n"

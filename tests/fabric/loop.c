@@ -15,8 +15,9 @@
 #include "stamp.h"
 
 enum {
-    HEAD_BYTES = 14 + 20, /* Ethernet and IPv4 */
-    FRAMING_BYTES = 24,   /* preamble, checksum and gap, which take time on a wire too */
+    ETHERNET_BYTES = 14,
+    HEAD_BYTES = ETHERNET_BYTES + 20, /* and IPv4 */
+    FRAMING_BYTES = 24, /* preamble, checksum and gap, which take time on a wire too */
     FRAME_BYTES = NT_FAB_MTU + 36,
     FRAMES_MAX = 1 << 16, /* 100 MB under way: a flood, not a measurement */
     EVENTS_A_TURN = 16,   /* then look at the cards again */
@@ -100,7 +101,8 @@ static void forward(struct loop *loop, struct frame *frame, int64_t at_ns)
 {
     int l = loop->routes->next[frame->node][frame->to_port];
     const struct nt_fab_link *link = &loop->fab->links[l];
-    if (link->down || (link->loss > 0 && erand48(loop->dice) < link->loss)) {
+    if (link->down || (link->mtu > 0 && frame->bytes > link->mtu + ETHERNET_BYTES) ||
+        (link->loss > 0 && erand48(loop->dice) < link->loss)) {
         loop->counts->lost++;
         give_back(loop, frame);
         return;

@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154
+# A network that is partly broken: ways between some hosts that are closed, switches that lose large
+# packets, a device with the same address on all hosts. The map is that of what works, and its
+# warnings name the rest. And a step that does not see /run.
+
+load ground
+
+setup_file() {
+    ground_up - <<'FABRIC'
+host n1 l1 100 200
+host n3 l1 100 200
+host n2 l2 100 200
+host n4 l2 100 200
+host n5 l2 100 200
+link l1 l2 100 400
+FABRIC
+}
+
+teardown_file() { ground_down; }
+
+teardown() {
+    on n5 ip route flush type unreachable
+    cluster fabric set host n5 mtu=1500
+}
+
+address() { on "$1" ip -4 -o addr show fab0 | awk '{sub("/.*", "", $4); print $4}'; }
+
+# Runs a job on all hosts; $map is its map, $reason what it was told.
+job() { # LEVEL
+    user sh -c 'cat >blocked.job && timeout 60 sbatch -Q --wait -N5 --exclusive --nettopo="$1" -o blocked.out blocked.job' \
+        sh "$1" <<'JOB'
+#!/bin/bash
+echo "$NETTOPO_STATUS $NETTOPO_REASON"
+cp "$NETTOPO_MAP" "$HOME/blocked.map"
+JOB
+    map=$GROUND_HOME/blocked.map
+    reason=$(cat "$GROUND_HOME/blocked.out")
+    jq -c '[.structure, .warnings, .sweep]' "$map" >&2
+    echo "# $reason" >&2
+    "$ROOT/build/nettopo" validate --quiet "$map"
+}
+
+# The hosts that share a switch, one line per switch.
+leaves() { jq -r '[.nodes[] | select(.switch) | [.switch, .name]] | group_by(.[0])[] | map(.[1]) | join(" ")' "$map" | sort; }
+
+has_warning() { jq -e --arg w "$1" 'any(.warnings[]; startswith($w))' "$map" >/dev/null || fail "no warning: $1"; }
+
+closes() { # NAME NAME: no way from the first to the second
+    on "$1" ip route add unreachable "$(address "$2")"
+}
+
+@test "a blocked pair, then two of one host: the whole network, and their names" {
+    closes n5 n2
+    job quick
+    [[ $reason == "partial 9 of 10 pairs measured: n2 and n5 could not reach each other: "* ]]
+    assert_equal "leaves" "$(leaves)" $'n1 n3\nn2 n4 n5'
+    has_warning "n2 and n5 could not reach each other: "
+    [[ $("$ROOT/build/nettopo" show "$map") == *"n2 and n5 could not reach each other"* ]]
+    [[ $("$ROOT/build/nettopo" export --format html "$map") == *"n2 and n5 could not reach each other"* ]]
+    closes n5 n3
+    job standard
+    [[ $reason == "partial 8 of 10 pairs measured: n2 and n5 could not reach each other: "*"; and 1 more pair" ]]
+    assert_equal "leaves" "$(leaves)" $'n1 n3\nn2 n4 n5'
+    assert_equal "missing" "$(jq '[.nodes[] | select(.status)] | length' "$map")" 0
+    has_warning "n2 and n5 could not reach each other: "
+    has_warning "n3 and n5 could not reach each other: "
+    on n5 ip route flush type unreachable
+    job quick
+    [[ $reason == "ok " ]]
+}
+
+@test "large messages that never arrive: the MTU, and both hosts" {
+    local conf=$GROUND_STATE/stage/etc/nettopo/nettopo.conf check=()
+    check=(env "SLURM_CONF=$GROUND_STATE/etc/slurm.conf" "$(sed -n 's/^prolog *= *//p' "$conf")" --check --conf "$conf")
+    cluster fabric set host n5 mtu=1000
+    job standard
+    run on n1 "${check[@]}" --host "$(address n5)"
+    cluster fabric set host n5 mtu=1500
+    [[ $reason =~ ^partial\ between\ n[1-4]\ and\ n5\ small\ messages\ pass\ and\ large\ ones\ do\ not ]]
+    jq -e 'any(.warnings[]; test("^between n[1-4] and n5 small messages pass .*compare the MTU of both hosts"))' "$map"
+    assert_equal "leaves" "$(leaves)" $'n1 n3\nn2 n4 n5'
+    [ "$status" = 1 ]
+    grep "^TO DO  large messages: $(address n5) answers packets of 84 bytes through fab0, and none of 1500, its MTU; " <<<"$output"
+    run on n1 "${check[@]}" --host "$(address n5)"
+    [ "$status" = 0 ]
+    grep "^ok     large messages: $(address n5) answers packets of MTU bytes through fab0" <<<"$output"
+    grep "^ok     addresses: of fab0: no other host answers for it" <<<"$output"
+}
+
+@test "an address that several hosts share" {
+    local host conf=$GROUND_STATE/docker.conf program
+    sed 's/^net_devices.*/net_devices = docker0/' "$GROUND_STATE/stage/etc/nettopo/nettopo.conf" >"$conf"
+    program=$(sed -n 's/^prolog *= *//p' "$conf")
+    for host in n1 n2; do
+        on $host ip link add docker0 type bridge
+        on $host ip addr add 172.17.0.1/16 dev docker0
+        on $host ip link set docker0 up
+    done
+    run on n1 env "SLURM_CONF=$GROUND_STATE/etc/slurm.conf" "$program" --check --conf "$conf" --host n2
+    for host in n1 n2; do on $host ip link del docker0; done
+    rm "$conf"
+    [ "$status" = 1 ]
+    grep "^TO DO  addresses: 172.17.0.1 of docker0 is another host's, too: .* answers for it on eth0; " <<<"$output"
+}
+
+@test "a step in a mount namespace with an empty /run uses NETTOPO_JSON" {
+    user sh -c 'cat >masked.job && timeout 60 sbatch -Q --wait -N5 --exclusive --nettopo=quick -o masked.out masked.job' <<JOB
+#!/bin/bash
+srun -Q -N1 -n1 unshare --user --map-root-user --mount sh -c 'mount -t tmpfs tmpfs /run && ls /run | wc -l &&
+    "$ROOT/build/nettopo" validate && "$ROOT/build/nettopo" hint | head -n 1 && "$ROOT/build/nettopo" show >/dev/null && echo shown'
+JOB
+    run cat "$GROUND_HOME/masked.out"
+    echo "$output" | sed 's/^/# /' >&2
+    [ "${lines[0]}" = 0 ]
+    [[ ${lines[1]} == '$NETTOPO_JSON: valid, 5 hosts'* ]]
+    [ "${lines[-1]}" = shown ]
+}
