@@ -23,6 +23,8 @@ static bool is_standard(const char *path)
     return strcmp(path, "-") == 0;
 }
 
+const char nt_file_inline_map[] = "$NETTOPO_JSON";
+
 const char *nt_file_name(const char *path)
 {
     return is_standard(path) ? "standard input" : path;
@@ -67,6 +69,9 @@ int nt_file_stream(const char *path,
                    int (*feed)(void *context, const char *text, size_t bytes, struct nt_err *err),
                    void *context, struct nt_err *err)
 {
+    const char *map = path == nt_file_inline_map ? getenv("NETTOPO_JSON") : NULL;
+    if (map != NULL)
+        return feed(context, map, strlen(map), err);
     int fd = is_standard(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return refuse_file(path, "open", err);
@@ -139,10 +144,13 @@ int nt_file_read_regular(const char *path, size_t most, char **text, size_t *byt
 
 const char *nt_file_map_path(const char *path, struct nt_err *err)
 {
-    if (path == NULL)
-        path = getenv("NETTOPO_MAP");
-    if (path != NULL && path[0] != '\0')
-        return path;
+    const char *own = getenv("NETTOPO_MAP"), *text = getenv("NETTOPO_JSON");
+    bool is_own = path == NULL || (own != NULL && strcmp(path, own) == 0);
+    bool is_there = own != NULL && own[0] != '\0';
+    if (is_own && text != NULL && text[0] != '\0' && (!is_there || access(own, R_OK) != 0))
+        return nt_file_inline_map;
+    if (!is_own || is_there)
+        return is_own ? own : path;
     const char *status = getenv("NETTOPO_STATUS"), *reason = getenv("NETTOPO_REASON");
     if (status != NULL && status[0] != '\0')
         nt_err_set(err, NT_ERR_NO, "this job has no map: %s%s%s", status,

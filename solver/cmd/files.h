@@ -41,8 +41,14 @@ int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err);
 /* The record of a sweep in a file. */
 int nt_file_read_samples(const char *path, struct nt_samples **out, struct nt_err *err);
 
-/* path, or what $NETTOPO_MAP says; NULL when neither, with NT_ERR_USAGE, or in a job whose sweep
- * has failed with NT_ERR_NO and the reason. */
+/* Names the map in $NETTOPO_JSON wherever a function here reads a path. Recognised by its address:
+ * no file of that name is hidden by it. */
+extern const char nt_file_inline_map[];
+
+/* path; or $NETTOPO_MAP, if path is NULL. Where path is $NETTOPO_MAP or NULL and no such file can
+ * be read (a container does not show /run of its host): nt_file_inline_map, if $NETTOPO_JSON is
+ * set. NULL: there is no map, with NT_ERR_USAGE, or in a job whose sweep has failed with NT_ERR_NO
+ * and the reason. */
 const char *nt_file_map_path(const char *path, struct nt_err *err);
 
 #endif

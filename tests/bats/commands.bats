@@ -8,7 +8,7 @@ setup() {
     nettopo=${NETTOPO:-$root/build/nettopo}
     maps=$root/tests/data/maps
     cd "$BATS_TEST_TMPDIR" || return 1
-    unset NETTOPO_MAP
+    unset NETTOPO_MAP NETTOPO_JSON
     printf ',a,b,c\na,,1,2\nb,,,2\nc,,,\n' >good.csv
     samples >good.samples
 }
@@ -304,6 +304,29 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     [[ $output == *"ring"* ]]
     run "$nettopo" show - <"$maps/ring.json"
     [ "$status" = 0 ]
+}
+
+@test "a map that cannot be read is taken from NETTOPO_JSON, by every command that takes one" {
+    export NETTOPO_JSON NETTOPO_MAP=/nowhere/map.json
+    NETTOPO_JSON=$(jq -c . "$maps/star.json")
+    for verb in show "show --json" hint "hint --format json" "export --format dot" plan; do
+        # shellcheck disable=SC2086
+        diff <("$nettopo" $verb) <("$nettopo" $verb "$maps/star.json")
+        # shellcheck disable=SC2086
+        diff <("$nettopo" $verb "$NETTOPO_MAP") <("$nettopo" $verb "$maps/star.json")
+    done
+    run "$nettopo" compare "$NETTOPO_MAP" "$maps/star.json"
+    [ "$status" = 0 ]
+    run "$nettopo" validate
+    [ "$status" = 0 ]
+    [[ $output == '$NETTOPO_JSON: valid, '* ]]
+    # without the path, too; not in place of another file, or of one that is there
+    NETTOPO_MAP='' run "$nettopo" validate
+    [ "$status" = 0 ]
+    refuses 3 "other.json" "$nettopo" show other.json
+    [ "$(NETTOPO_MAP=$maps/ring.json "$nettopo" validate)" = "$("$nettopo" validate "$maps/ring.json")" ]
+    refuses 3 "the record is beside the map" "$nettopo" show --trace
+    NETTOPO_JSON='{' refuses 3 '$NETTOPO_JSON:1: expected JSON' "$nettopo" show
 }
 
 @test "show says how sure a switch is, aligned, and that the map is not" {
