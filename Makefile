@@ -291,13 +291,16 @@ deps:
 # ---- installation ------------------------------------------------------------------------------
 CONF := $(DESTDIR)$(SYSCONFDIR)/nettopo/nettopo.conf
 PLUGSTACK := $(DESTDIR)$(SYSCONFDIR)/slurm/plugstack.conf.d/nettopo.conf
+ENROOT := $(SYSCONFDIR)/enroot
 PAGES := $(wildcard etc/man/*.[1578])
-PLACE := sed 's,/usr/local/libexec/nettopo,$(AGENTDIR),g' # what the texts say
+PLACE := sed 's,/usr/local/libexec/nettopo,$(AGENTDIR),g; s,/usr/local/share/nettopo,$(DATADIR),g' # what the texts say
 INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
   $(addprefix $(LIBEXECDIR)/nettopo/,nettopo-prolog nettopo-check nettopo-probe) \
   $(SLURM_PLUGIN_DIR)/spank_nettopo.so $(DATADIR)/nettopo-map.schema.json \
   $(foreach e,$(wildcard etc/examples/*),$(DATADIR)/examples/$(notdir $(e))) \
   $(foreach e,$(wildcard etc/dashboards/*),$(DATADIR)/dashboards/$(notdir $(e))) \
+  $(addprefix $(DATADIR)/,container-mounts container-nettopo) \
+  $(ENROOT)/mounts.d/60-nettopo.fstab $(ENROOT)/hooks.d/60-nettopo.sh \
   $(foreach m,$(PAGES),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))))
 install: all
 	install -d $(sort $(dir $(INSTALLED) $(CONF) $(PLUGSTACK)))
@@ -307,6 +310,9 @@ install: all
 	install -m 711 $(BUILD)/nettopo-probe $(DESTDIR)$(LIBEXECDIR)/nettopo
 	install -m 644 $(BUILD)/spank_nettopo.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
 	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(DATADIR)
+	install -m 755 etc/containers/container-mounts etc/containers/container-nettopo $(DESTDIR)$(DATADIR)
+	install -m 644 etc/containers/nettopo.fstab $(DESTDIR)$(ENROOT)/mounts.d/60-nettopo.fstab
+	ln -sf $(DATADIR)/container-mounts $(DESTDIR)$(ENROOT)/hooks.d/60-nettopo.sh
 	install -m 755 etc/examples/*.sh $(DESTDIR)$(DATADIR)/examples
 	install -m 644 etc/dashboards/* $(DESTDIR)$(DATADIR)/dashboards
 	for m in $(PAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -m 644 $$m $$d && \
@@ -320,7 +326,7 @@ uninstall:
 	rm -f $(INSTALLED)
 	if $(PLACE) <etc/nettopo.conf | cmp -s - $(CONF); then rm -f $(CONF); fi
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/examples $(DESTDIR)$(DATADIR)/dashboards $(DESTDIR)$(DATADIR) \
-	  $(DESTDIR)$(LIBEXECDIR)/nettopo $(dir $(CONF)) 2>/dev/null
+	  $(DESTDIR)$(LIBEXECDIR)/nettopo $(dir $(CONF)) $(addprefix $(DESTDIR)$(ENROOT),/mounts.d /hooks.d /) 2>/dev/null
 
 deb rpm:
 	@VERSION=$(VERSION) SLURM_PREFIX=$(SLURM_PREFIX) etc/packaging/package $@
