@@ -22,7 +22,9 @@ static const char HELP[] =
     "\n"
     "Tests the installation on this node, as root: one line for each part, \"ok\" or \"TO DO\" "
     "with\n"
-    "what to do. With --host also whether the ports of HOST can be reached from here.\n"
+    "what to do. With --host also whether the ports of HOST can be reached from here, whether "
+    "large\n"
+    "messages to it arrive, and whether an address of this host is another's, too.\n"
     "Exit: 0 all is ok, 1 something is to do, 2 usage, 4 not root.\n";
 
 enum { LINE_BYTES = 1024 };
@@ -59,7 +61,8 @@ void nt_check_to_do(struct nt_check *check, const char *what, const char *advice
 
 /* ---- the configuration ---- */
 
-static void check_configuration(struct nt_check *check)
+/* False: nothing that depends on it can be checked. */
+static bool check_configuration(struct nt_check *check)
 {
     struct nt_err err;
     struct stat st;
@@ -68,10 +71,12 @@ static void check_configuration(struct nt_check *check)
         nt_check_to_do(check, "configuration",
                        owner
                            ? "chown root and chmod 644 that file"
-                           : "correct that file (nettopo.conf(5)); until then nothing is measured",
+                           : "correct that file (nettopo.conf(5)); until then nothing is measured, "
+                             "and the rest cannot be checked",
                        "%s", err.text);
-        nt_conf_default(&check->conf);
-    } else if (stat(check->conf_path, &st) != 0) {
+        return false;
+    }
+    if (stat(check->conf_path, &st) != 0) {
         nt_check_ok("configuration", "no %s: the defaults", check->conf_path);
     } else if (!check->conf.enabled) {
         nt_check_to_do(check, "configuration", "set enabled = yes, if jobs are to be measured",
@@ -83,6 +88,7 @@ static void check_configuration(struct nt_check *check)
                     conf->users[0] != '\0' ? "; only users " : "", conf->users,
                     conf->partitions[0] != '\0' ? "; only partitions " : "", conf->partitions);
     }
+    return true;
 }
 
 static void check_program(struct nt_check *check, const char *key, const char *path)
@@ -167,6 +173,17 @@ static int read_arguments(struct nt_check *check, int argc, char **argv)
     return -1;
 }
 
+static void check_parts(struct nt_check *check)
+{
+    check_program(check, "prolog", check->conf.prolog);
+    check_program(check, "probe", check->conf.probe);
+    check->slurmd = find_slurmd();
+    nt_check_slurm(check);
+    nt_check_host(check);
+    nt_check_network(check);
+    nt_check_peer(check);
+}
+
 int main(int argc, char **argv)
 {
     struct nt_check check = {.conf_path = DEFAULT_CONF};
@@ -178,13 +195,8 @@ int main(int argc, char **argv)
         return NT_ERR_SYSTEM;
     }
     signal(SIGPIPE, SIG_IGN);
-    check_configuration(&check);
-    check_program(&check, "prolog", check.conf.prolog);
-    check_program(&check, "probe", check.conf.probe);
-    check.slurmd = find_slurmd();
-    nt_check_slurm(&check);
-    nt_check_host(&check);
-    nt_check_network(&check);
+    if (check_configuration(&check))
+        check_parts(&check);
     free(check.slurm_text);
     if (check.to_do > 0)
         printf("%u to do\n", check.to_do);

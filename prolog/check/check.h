@@ -15,9 +15,10 @@
 struct nt_check {
     const char *conf_path; /* the file that was read */
     bool conf_is_given;    /* by --conf */
-    struct nt_conf conf;   /* the defaults where the file is wrong */
-    const char *peer;      /* a host whose ports are tried; NULL: none */
-    pid_t slurmd;          /* 0: none runs here */
+    struct nt_conf conf;
+    const char *peer;  /* a host that is tried; NULL: none */
+    char devices[400]; /* that sweeps use, with commas between */
+    pid_t slurmd;      /* 0: none runs here */
     const char *slurm_path;
     char *slurm_text; /* slurm.conf; owned; NULL: it cannot be read */
     size_t slurm_bytes;
@@ -34,7 +35,9 @@ void nt_check_to_do(struct nt_check *check, const char *what, const char *advice
 
 /* The parts. Each prints its lines. */
 void nt_check_slurm(struct nt_check *check);   /* slurm.conf, plugstack.conf, the plugin */
-void nt_check_host(struct nt_check *check);    /* MUNGE, ports, run_dir, limits, the relay's user */
+void nt_check_host(struct nt_check *check);    /* MUNGE, ports, folders, limits, the relay's user */
 void nt_check_network(struct nt_check *check); /* devices, and UCX transports by asking the probe */
+void nt_check_peer(struct nt_check *check);    /* ports of another host, and messages to it; after
+                                                  the devices are known */
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -19,7 +17,6 @@
 #include "lookup.h"
 #include "ports.h"
 #include "sandbox.h"
-#include "source_port.h"
 #include "space.h"
 
 /* ---- MUNGE ---- */
@@ -104,83 +101,30 @@ static void check_ports(struct nt_check *check)
                     all - taken, conf->port_first, conf->port_last);
 }
 
-/* ---- the ports of another host ---- */
+/* ---- folders and files ---- */
 
-/* 0: somebody listens, or nobody does and the host says so: packets pass both ways. */
-static int try_port(const struct addrinfo *address, uint16_t port, struct nt_err *err)
+/* Makes a folder there and removes it, as the agent will. */
+static int try_making(int at, const char *name)
 {
-    const int wait_ms = 2000;
-    struct sockaddr_storage to;
-    int why = 0, fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "socket: %s", strerror(errno));
-    memcpy(&to, address->ai_addr, address->ai_addrlen);
-    if (address->ai_family == AF_INET6)
-        ((struct sockaddr_in6 *)&to)->sin6_port = htons(port);
-    else
-        ((struct sockaddr_in *)&to)->sin_port = htons(port);
-    nt_source_port_bind(fd, address->ai_family);
-    if (connect(fd, (struct sockaddr *)&to, address->ai_addrlen) != 0)
-        why = errno;
-    if (why == EINPROGRESS) {
-        struct pollfd done = {.fd = fd, .events = POLLOUT};
-        socklen_t bytes = sizeof why;
-        if (poll(&done, 1, wait_ms) <= 0)
-            why = ETIMEDOUT;
-        else
-            getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &bytes);
-    }
-    close(fd);
-    return why == 0 || why == ECONNREFUSED
-               ? 0
-               : nt_err_set(err, NT_ERR_SYSTEM, "port %u: %s", port, strerror(why));
+    if (mkdirat(at, name, 0755) != 0)
+        return -1;
+    unlinkat(at, name, AT_REMOVEDIR);
+    return 0;
 }
-
-static void check_peer(struct nt_check *check)
-{
-    static const char what[] = "connection";
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
-    struct nt_err err = {.text = "no address"};
-    const struct nt_conf *conf = &check->conf;
-    if (check->peer == NULL)
-        return;
-    int rc = getaddrinfo(check->peer, NULL, &hints, &list);
-    if (rc != 0) {
-        nt_check_to_do(check, what, "check the resolver, or NodeAddr in slurm.conf", "%s: %s",
-                       check->peer, gai_strerror(rc));
-        return;
-    }
-    rc = -1;
-    if (list->ai_addrlen <= sizeof(struct sockaddr_storage))
-        rc = try_port(list, conf->port_first, &err) != 0 ||
-                     try_port(list, conf->port_last, &err) != 0
-                 ? -1
-                 : 0;
-    freeaddrinfo(list);
-    if (rc != 0)
-        nt_check_to_do(check, what,
-                       "open the ports of nettopo.conf between the hosts, in both directions and "
-                       "from ports below 1024, in the firewalls of both",
-                       "%s, %s", check->peer, err.text);
-    else
-        nt_check_ok(what, "ports %u and %u of %s answer", conf->port_first, conf->port_last,
-                    check->peer);
-}
-
-/* ---- run_dir ---- */
 
 static void check_run_dir(struct nt_check *check)
 {
-    static const char what[] = "run_dir";
+    static const char what[] = "run_dir", inside[] = ".nettopo-check";
     const struct nt_conf *conf = &check->conf;
     struct nt_err err;
     struct stat st;
     int fd = open(conf->run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {
+    if (fd < 0 && errno == ENOENT && try_making(AT_FDCWD, conf->run_dir) == 0) {
         nt_check_ok(what, "%s will be made by the first job", conf->run_dir);
     } else if (fd < 0 || fstat(fd, &st) != 0) {
-        nt_check_to_do(check, what, "it must be a directory", "%s: %s", conf->run_dir,
-                       strerror(errno));
+        nt_check_to_do(check, what,
+                       "it must be a directory, or have one above it where root can make it",
+                       "%s: %s", conf->run_dir, strerror(errno));
     } else if (st.st_uid != 0 || (st.st_mode & 022) != 0) {
         nt_check_to_do(check, what, "chown root and chmod 755 that directory",
                        "%s can be written by users other than root", conf->run_dir);
@@ -189,11 +133,47 @@ static void check_run_dir(struct nt_check *check)
         nt_check_to_do(check, what,
                        "make room there, or set run_dir or run_dir_limit in nettopo.conf", "%s: %s",
                        conf->run_dir, err.text);
+    } else if (try_making(fd, inside) != 0) {
+        nt_check_to_do(check, what, "root must be able to write there", "%s: %s", conf->run_dir,
+                       strerror(errno));
     } else {
         nt_check_ok(what, "%s, root's alone, with room", conf->run_dir);
     }
     if (fd >= 0)
         close(fd);
+}
+
+/* What nettopo.conf names beside run_dir; a key without a value is no part of the installation. */
+static void check_named(struct nt_check *check)
+{
+    const struct nt_conf *conf = &check->conf;
+    const struct {
+        const char *key, *path;
+        bool is_folder;
+        const char *advice;
+    } named[] = {
+        {"archive", conf->archive, true,
+         "make that directory (root's, mode 755 or less), or no map is kept"},
+        {"prior", conf->prior, false,
+         "write it with nettopo fleet prior -o, or sweeps start without one"},
+        {"fleet_store", conf->fleet_store, false, "fill it with nettopo fleet ingest"},
+    };
+    for (size_t k = 0; k < sizeof named / sizeof *named; k++) {
+        struct stat st;
+        if (named[k].path[0] == '\0')
+            continue;
+        if (stat(named[k].path, &st) != 0)
+            nt_check_to_do(check, named[k].key, named[k].advice, "%s: %s", named[k].path,
+                           strerror(errno));
+        else if (named[k].is_folder ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
+            nt_check_to_do(check, named[k].key, named[k].advice, "%s is not a %s", named[k].path,
+                           named[k].is_folder ? "directory" : "file");
+        else if (named[k].is_folder && (st.st_uid != 0 || (st.st_mode & 022) != 0))
+            nt_check_to_do(check, named[k].key, "chown root and chmod 755 that directory",
+                           "%s can be written by users other than root", named[k].path);
+        else
+            nt_check_ok(named[k].key, "%s", named[k].path);
+    }
 }
 
 /* ---- limits and users ---- */
@@ -246,10 +226,15 @@ static void check_relay(struct nt_check *check)
     struct nt_sandbox sandbox = {.binds_reserved_ports = conf->reserved_ports,
                                  .file_bytes = conf->publish_limit_bytes};
     struct nt_err err;
+    struct nt_conf usual;
+    nt_conf_default(&usual);
     nt_sandbox_find_user(conf->relay_user, &sandbox);
     const struct passwd *user = getpwnam(conf->relay_user);
     bool is_used = user != NULL && user->pw_uid == sandbox.uid;
-    if (user != NULL && !is_used)
+    if (user == NULL && strcmp(conf->relay_user, usual.relay_user) != 0)
+        nt_check_to_do(check, "relay_user", "name a user of this host",
+                       "there is no user %s: nobody is used", conf->relay_user);
+    else if (user != NULL && !is_used)
         nt_check_to_do(check, "relay_user", "name a system user that is not root",
                        "%s is root, or in root's group", conf->relay_user);
     else
@@ -268,8 +253,8 @@ void nt_check_host(struct nt_check *check)
 {
     check_munge(check);
     check_ports(check);
-    check_peer(check);
     check_run_dir(check);
+    check_named(check);
     check_limits(check);
     check_relay(check);
 }

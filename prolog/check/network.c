@@ -76,7 +76,7 @@ static void check_devices(struct nt_check *check)
 /* ---- what UCX makes of them ---- */
 
 struct found {
-    char transports[LIST_BYTES], networks[LIST_BYTES];
+    char transports[LIST_BYTES], networks[LIST_BYTES], devices[LIST_BYTES];
     size_t transport_count, network_count;
     char network[NETWORKS_MAX][64];
 };
@@ -107,6 +107,7 @@ static void read_transport(struct found *found, char *line)
         return;
     snprintf(pair, sizeof pair, "%.60s/%.60s", word[1], word[2]);
     append(found->transports, " ", pair);
+    append(found->devices, ",", word[2]);
     found->transport_count++;
     if (strcmp(word[3], "-") == 0 || is_known(found, word[3]) ||
         found->network_count == NETWORKS_MAX)
@@ -149,6 +150,7 @@ static void check_transports(struct nt_check *check)
     }
     while ((line = strsep(&rest, "\n")) != NULL)
         read_transport(&found, line);
+    memcpy(check->devices, found.devices, sizeof check->devices);
     if (found.transport_count == 0)
         nt_check_to_do(check, what, "set net_devices and tls in nettopo.conf (ucx_info -d)",
                        "UCX has no usable network");

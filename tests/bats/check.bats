@@ -105,7 +105,9 @@ to_do() { # WHAT PART...
     echo 'bugdet_max = 7' >>"$conf"
     checked
     [ "$status" = 1 ]
+    [ "${#lines[@]}" = 2 ] # what follows from it is not checked with defaults
     grep -q "^TO DO  configuration: $conf:6: unknown key \"bugdet_max\"; correct that file" <<<"$output"
+    [ "${lines[1]}" = "1 to do" ]
 }
 
 @test "whose jobs are measured, and in which partitions" {
@@ -213,6 +215,38 @@ os.execvp(sys.argv[1], sys.argv[1:])' \"\$@\"; exit"
     before=:
     sed -i "s,^run_dir.*,run_dir = $conf," "$conf"
     to_do run_dir 'must be a directory'
+}
+
+@test "run_dir: where nobody can write" {
+    sed -i "s,^run_dir.*,run_dir = /proc/nope," "$conf"
+    to_do run_dir '/proc/nope: No such file or directory' 'where root can make it'
+    sed -i "s,^run_dir.*,run_dir = $node/run/new," "$conf"
+    is_well
+    grep -q "^ok     run_dir: $node/run/new will be made by the first job" <<<"$output"
+    [ ! -e "$node/run/new" ]
+    sed -i "s,^run_dir.*,run_dir = $node/run," "$conf"
+    before="mount --bind $node/run $node/run && mount -o remount,bind,ro $node/run"
+    to_do run_dir "$node/run: Read-only file system" 'write there'
+}
+
+@test "archive, prior, fleet_store and relay_user that are not there" {
+    local key
+    for key in archive prior fleet_store; do
+        echo "$key = $node/nowhere" >>"$conf"
+        to_do $key "$node/nowhere: No such file or directory"
+        sed -i '$d' "$conf"
+    done
+    echo "archive = $conf" >>"$conf"
+    to_do archive 'is not a directory'
+    mkdir "$node/archive"
+    chmod 777 "$node/archive"
+    sed -i '$s,.*,'"archive = $node/archive," "$conf"
+    to_do archive 'can be written by users other than root'
+    chmod 755 "$node/archive"
+    is_well
+    grep -q "^ok     archive: $node/archive" <<<"$output"
+    sed -i '$s,.*,relay_user = nosuchuser,' "$conf"
+    to_do relay_user 'there is no user nosuchuser: nobody is used'
 }
 
 @test "devices: a wrong name, one that is down, none that UCX may use" {
