@@ -53,6 +53,30 @@ static void what_the_agent_writes_is_read(void **state)
         }
 }
 
+/* What programs that pass logs on make of them: jq -c, jq -S, journalctl -o json. */
+static void other_programs_json_is_read(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "{\"job\":44,\"time\":\"2026-11-24T18:37:11Z\",\"user\":\"u\",\"status\":\"failed\","
+        "\"reason\":\"no connection\"}",
+        "{ \"hosts\": 4, \"job\" : 44 , \"reason\": \"no connection\", \"status\": \"failed\", "
+        "\"time\": \"2026-11-24T18:37:11Z\" }",
+        "{\"PRIORITY\":\"4\",\"_PID\":\"7\",\"MESSAGE\":\"job=44 time=2026-11-24T18:37:11Z "
+        "status=failed reason=\\\"no connection\\\"\",\"_UID\":\"0\"}",
+        "{\"MESSAGE\":\"{\\\"job\\\": 44, \\\"time\\\": \\\"2026-11-24T18:37:11Z\\\", "
+        "\\\"status\\\": \\\"failed\\\", \\\"reason\\\": \\\"no connection\\\"}\"}",
+    };
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        struct nt_log_record r;
+        assert_true(nt_log_record_read(lines[k], strlen(lines[k]), &r));
+        assert_int_equal(r.job, 44);
+        assert_int_equal(r.time_s, 1795545431);
+        assert_int_equal(r.status, NT_STATUS_FAILED);
+        assert_string_equal(r.reason, "no connection");
+    }
+}
+
 static void other_lines_are_no_records(void **state)
 {
     (void)state;
@@ -105,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_agent_writes_is_read),
+        cmocka_unit_test(other_programs_json_is_read),
         cmocka_unit_test(other_lines_are_no_records),
         cmocka_unit_test(times),
     };

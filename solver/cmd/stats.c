@@ -40,6 +40,7 @@ struct tally {
 struct stats {
     int64_t since_s, until_s;
     uint64_t jobs[NT_STATUS_FAILED + 1];
+    uint64_t lines, records; /* read; and which of them are a job's, of any time */
     int64_t first_s, last_s;
     struct tally reasons, missing, suspect;
     char line[LINE_MAX_BYTES]; /* one whose end has not come */
@@ -109,8 +110,11 @@ static int add_hosts(struct tally *t, const char *list, struct nt_err *err)
 static int take_line(struct stats *s, struct nt_err *err)
 {
     struct nt_log_record r;
-    if (!nt_log_record_read(s->line, s->used, &r) || r.time_s < s->since_s ||
-        r.time_s >= s->until_s)
+    s->lines += s->used > 0;
+    if (!nt_log_record_read(s->line, s->used, &r))
+        return 0;
+    s->records++;
+    if (r.time_s < s->since_s || r.time_s >= s->until_s)
         return 0;
     bool first = s->jobs[0] + s->jobs[1] + s->jobs[2] == 0;
     s->first_s = first || r.time_s < s->first_s ? r.time_s : s->first_s;
@@ -218,6 +222,11 @@ static int put_stats(const struct stats *s, uint64_t top, char **text, size_t *b
         put_time(&d, s->last_s);
     }
     nt_strbuf_puts(&d, "\n");
+    if (s->records == 0 && s->lines > 0)
+        nt_strbuf_print(&d,
+                        "no job's line in %" PRIu64 " lines; it has job, time and status, as "
+                        "key=value pairs or JSON\n",
+                        s->lines);
     for (int k = NT_STATUS_OK; k <= NT_STATUS_FAILED && all > 0; k++)
         nt_strbuf_print(&d, "%8" PRIu64 "  %-7s  %5.1f %%\n", s->jobs[k],
                         nt_status_name((enum nt_status)k),

@@ -5,7 +5,7 @@
 
 #include "decimal.h"
 
-enum { VALUE_BYTES = 1024 };
+enum { VALUE_BYTES = 4096 };
 
 /* ---- times ---- */
 
@@ -132,48 +132,62 @@ static void copy(char *to, size_t room, const char *value)
     to[n] = '\0';
 }
 
-/* Where a record may begin: after the name of a program, or at the line's beginning. */
-static bool find_begin(const char *line, size_t bytes, struct scanner *s)
+/* All pairs from there on. *message: of a line of journalctl -o json, what the program has logged.
+ */
+static bool read_pairs(struct scanner *s, struct nt_log_record *r, char message[VALUE_BYTES])
 {
-    static const char *const begins[] = {"job=", "{\"job\": "};
-    for (size_t at = 0; at < bytes; at++)
-        for (size_t k = 0; k < 2; k++) {
-            size_t n = strlen(begins[k]);
-            if ((at == 0 || line[at - 1] == ' ') && bytes - at >= n &&
-                memcmp(line + at, begins[k], n) == 0) {
-                *s = (struct scanner){line + at + k, line + bytes, k == 1};
-                return true;
-            }
-        }
+    enum { JOB = 1, TIME = 2, STATUS = 4, ALL = 7 };
+    char key[32], value[VALUE_BYTES];
+    unsigned have = 0;
+    *r = (struct nt_log_record){0};
+    while (next_pair(s, key, value)) {
+        if (strcmp(key, "job") == 0)
+            have |= nt_decimal_whole(value, strlen(value), UINT32_MAX, &r->job) == 0 ? JOB : 0;
+        else if (strcmp(key, "time") == 0)
+            have |= nt_log_time_parse(value, strlen(value), &r->time_s) ? TIME : 0;
+        else if (strcmp(key, "status") == 0)
+            have |= read_status(value, &r->status) ? STATUS : 0;
+        else if (strcmp(key, "user") == 0)
+            copy(r->user, sizeof r->user, value);
+        else if (strcmp(key, "reason") == 0)
+            copy(r->reason, sizeof r->reason, value);
+        else if (strcmp(key, "missing") == 0)
+            copy(r->missing, sizeof r->missing, value);
+        else if (strcmp(key, "suspect") == 0)
+            copy(r->suspect, sizeof r->suspect, value);
+        else if (strcmp(key, "MESSAGE") == 0)
+            copy(message, VALUE_BYTES, value);
+    }
+    return have == ALL;
+}
+
+static bool begins_with(const struct scanner *s, const char *word)
+{
+    size_t n = strlen(word);
+    return (size_t)(s->end - s->at) >= n && memcmp(s->at, word, n) == 0;
+}
+
+/* A record may begin after the name of a program, or at the line's beginning. */
+static bool find_record(const char *line, size_t bytes, struct nt_log_record *r,
+                        char message[VALUE_BYTES])
+{
+    for (size_t at = 0; at < bytes; at++) {
+        struct scanner s = {line + at, line + bytes, line[at] == '{'};
+        if (at > 0 && line[at - 1] != ' ')
+            continue;
+        s.at += s.json;
+        skip_blanks(&s);
+        if (begins_with(&s, s.json ? "\"" : "job=") && read_pairs(&s, r, message))
+            return true;
+    }
     return false;
 }
 
 bool nt_log_record_read(const char *line, size_t bytes, struct nt_log_record *record)
 {
-    enum { JOB = 1, TIME = 2, STATUS = 4, ALL = 7 };
-    struct nt_log_record r = {0};
-    struct scanner s;
-    char key[32], value[VALUE_BYTES];
-    unsigned have = 0;
-    if (!find_begin(line, bytes, &s))
-        return false;
-    while (next_pair(&s, key, value)) {
-        if (strcmp(key, "job") == 0)
-            have |= nt_decimal_whole(value, strlen(value), UINT32_MAX, &r.job) == 0 ? JOB : 0;
-        else if (strcmp(key, "time") == 0)
-            have |= nt_log_time_parse(value, strlen(value), &r.time_s) ? TIME : 0;
-        else if (strcmp(key, "status") == 0)
-            have |= read_status(value, &r.status) ? STATUS : 0;
-        else if (strcmp(key, "user") == 0)
-            copy(r.user, sizeof r.user, value);
-        else if (strcmp(key, "reason") == 0)
-            copy(r.reason, sizeof r.reason, value);
-        else if (strcmp(key, "missing") == 0)
-            copy(r.missing, sizeof r.missing, value);
-        else if (strcmp(key, "suspect") == 0)
-            copy(r.suspect, sizeof r.suspect, value);
-    }
-    if (have != ALL)
+    struct nt_log_record r;
+    char message[VALUE_BYTES] = "", none[VALUE_BYTES];
+    if (!find_record(line, bytes, &r, message) && !find_record(message, strlen(message), &r, none))
         return false;
     *record = r;
     return true;

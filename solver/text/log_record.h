@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's line in the log of the agent (prolog/job_line.h): key=value pairs or a JSON object, at
- * the end of a line of syslog or the journal. Whatever else stands in a log is no record. Pure, no
+/* A job's line in the log of the agent (prolog/job_line.h): key=value pairs or a JSON object with
+ * any spaces and any order of keys, at the end of a line of syslog or the journal; or such a text
+ * as MESSAGE of a line of journalctl -o json. Everything else in a log is no record. Pure, no
  * allocation. */
 #ifndef NT_LOG_RECORD_H
 #define NT_LOG_RECORD_H
