@@ -133,6 +133,7 @@ job_runs() { [ "$(cluster exec timeout 5 squeue -h -t R | wc -l)" = 1 ]; }
     assert_contains "$(cat "$GROUND_STATE/stage/etc/nettopo/nettopo.conf")" "budget_default = 3"
 }
 
+# bats test_tags=full
 @test "who asks for the like takes over what another left, nobody else" {
     local first
     export GROUND_KEEP=1
@@ -159,7 +160,7 @@ job_runs() { [ "$(cluster exec timeout 5 squeue -h -t R | wc -l)" = 1 ]; }
     done
     run cluster exec true
     assert_equal "exec after the crash" "$status" 4
-    run timeout 120 "$ROOT/tests/cluster/cluster" up "$ROOT/tests/data/fabrics/star4.fabric"
+    run timeout 600 "$ROOT/tests/cluster/cluster" up "$ROOT/tests/data/fabrics/star4.fabric"
     assert_equal "status" "$status" 0
     assert_contains "$output" "removing what a crashed one left"
     assert_equal "idle" "$(idle_hosts)" 4
@@ -191,7 +192,7 @@ start_killed_at() { # DAEMON
     cluster down
     for label in munged fabric keeper slurmd.n1; do
         start_killed_at $label
-        run timeout 120 "$ROOT/tests/cluster/cluster" up "$ROOT/tests/data/fabrics/star4.fabric"
+        run timeout 600 "$ROOT/tests/cluster/cluster" up "$ROOT/tests/data/fabrics/star4.fabric"
         assert_equal "status after $label: $output" "$status" 0
         assert_contains "$output" "removing what a crashed one left"
         assert_equal "idle" "$(idle_hosts)" 4

@@ -145,8 +145,9 @@ each() {
     [ ${#wrong[@]} = 0 ] || fail "$death in: ${wrong[*]}"
 }
 
-# FULL=1: in every phase; otherwise in some, for the time that each job takes
-TREE_PHASES=host-links LATE_PHASES="" STAR_PHASES=loggp KERNEL_DEATHS=killed
+# FULL=1: in every phase; otherwise in an early one or, if that is over before anybody looks, in one
+# that follows
+TREE_PHASES=latency LATE_PHASES="" STAR_PHASES=loggp KERNEL_DEATHS=killed
 if full; then
     TREE_PHASES="meet latency warm-up host-links tiers" LATE_PHASES=solve
     STAR_PHASES="link-latency loggp sizes" KERNEL_DEATHS="killed frozen down leaderless"
