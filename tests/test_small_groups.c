@@ -254,6 +254,26 @@ static void wrong_readings_of_many_hosts(void **state)
     nt_model_destroy(truth);
 }
 
+/* 128 hosts with thousands of readings to all others are not less certain than a few. */
+static void a_large_group_is_certain(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    struct nt_model *truth = known_balanced(3, (size_t[]){8, 8, 16}, (double[]){0.5, 0.25, 0.25});
+    struct nt_model *m;
+    struct nt_err err;
+    nt_rng_init(&rng, 14);
+    struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
+    known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
+    assert_true(known_same_shape(truth, m));
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts)
+            assert_true(m->link[k].probability >= 0.95);
+    nt_matrix_destroy(x);
+    nt_model_destroy(m);
+    nt_model_destroy(truth);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +286,7 @@ int main(void)
         cmocka_unit_test(low_readings_between_groups_are_wrong),
         cmocka_unit_test(what_was_not_measured_is_not_sure),
         cmocka_unit_test(wrong_readings_of_many_hosts),
+        cmocka_unit_test(a_large_group_is_certain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

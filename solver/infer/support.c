@@ -206,16 +206,25 @@ static void judge_pairs(const struct nt_work *w, double early, struct pairs *p)
 
 /* Calibrates a support: the likelihood does not include errors of the model. Fitted (logistic
  * regression) to the jobs of tests/bench believe with seeds of their own; its table, and that of
- * tests/bench measured, show what holds for others. */
+ * tests/bench measured, show what holds for others.
+ * Groups of nine hosts and more have a fit of their own: low readings make no such groups, and a
+ * hundred hosts are not less certain than nine. It is of 1,077 groups in 400 jobs of up to 1,024
+ * hosts (table e; 1,062 were real), with the other fit as its prior (standard deviation 0.2 of each
+ * slope), since so few were wrong. */
 static double calibrated_support(const struct nt_work *w, double support, double hosts,
                                  double low_share)
 {
     double n = (double)w->n, unknown = 1 - 2 * (double)w->pairs / (n * (n - 1));
-    double ln = log(support / (1 - support + 3e-4) + 1e-9);
-    /* low readings make small groups */
-    double few = hosts < 2.5 ? 22.3 : hosts < 3.5 ? 17.8 : hosts < 8.5 ? 11.5 : 4;
-    double odds = 3.77 + 0.45 * fmin(ln, 8) - 0.35 * log(hosts) - 0.56 * log(fmin(n, SEEN));
-    odds -= few * sqrt(low_share) + 4.1 * unknown;
+    double ln = fmin(log(support / (1 - support + 3e-4) + 1e-9), 8), odds;
+    double few = hosts < 2.5   ? 22.3
+                 : hosts < 3.5 ? 17.8
+                               : 11.5; /* low readings make small groups */
+    if (hosts < 8.5)
+        odds = 3.77 + 0.45 * ln - 0.35 * log(hosts) - 0.56 * log(fmin(n, SEEN)) -
+               few * sqrt(low_share) - 4.1 * unknown;
+    else
+        odds = 5.72 + 0.56 * ln - 0.27 * log(hosts) - 0.71 * log(fmin(n, SEEN)) -
+               6.7 * sqrt(low_share) - 5.6 * unknown;
     return fmin(support, 1 / (1 + exp(-odds)));
 }
 
