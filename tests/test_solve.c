@@ -450,9 +450,39 @@ static void links_get_the_bandwidth_that_pairs_show(void **state)
     nt_model_destroy(m);
 }
 
+/* Two hosts on each of two switches are no line of four; if one of two at a switch is farther by
+ * the link between the switches, they may be. */
+static void only_lines_are_warned_of(void **state)
+{
+    (void)state;
+    static const float us[2][6] = {{1, 2, 2, 2, 2, 1}, {1, 2, 3, 1, 2, 1}};
+    static const char *const names[] = {"a", "b", "c", "d"};
+    for (int line = 0; line < 2; line++) {
+        struct nt_matrix *latency;
+        struct nt_map *map;
+        struct nt_err err = {0};
+        bool warned = false;
+        size_t k = 0;
+        assert_int_equal(nt_matrix_create(4, NT_MATRIX_LATENCY_US, &latency, &err), 0);
+        for (size_t i = 0; i < 4; i++)
+            for (size_t j = i + 1; j < 4; j++) {
+                nt_matrix_set(latency, i, j, us[line][k]);
+                nt_matrix_set(latency, j, i, us[line][k++]);
+            }
+        struct nt_solve_input input = {.latency = latency, .host_name = names, .pattern = ""};
+        assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+        for (size_t w = 0; w < map->warnings; w++)
+            warned = warned || strstr(map->warning[w], "one host each") != NULL;
+        assert_int_equal(warned, line);
+        nt_map_destroy(map);
+        nt_matrix_destroy(latency);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_lines_are_warned_of),
         cmocka_unit_test(the_same_samples_give_the_same_bytes),
         cmocka_unit_test(a_missing_host_makes_it_partial),
         cmocka_unit_test(the_last_host_is_there),

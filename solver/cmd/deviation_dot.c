@@ -20,7 +20,7 @@ static int expect_healthy(const struct nt_reference_match *a, double message_byt
     if (laid == NULL || own == NULL)
         nt_err_memory(err);
     else
-        rc = nt_reference_match_redistribute(&healthy, message_bytes, laid, own, err);
+        rc = nt_reference_match_redistribute(&healthy, message_bytes, laid, own, NULL, err);
     for (size_t k = 0; rc == 0 && k < links; k++)
         ideal[k] = isfinite(laid[k]) ? laid[k] : ideal[k];
     free(laid);
@@ -35,19 +35,21 @@ int nt_deviation_dot_make(const struct nt_reference_match *a, double message_byt
 {
     size_t links = a->whole->model->links;
     double *laid = malloc((links + 1) * sizeof *laid), *ideal = malloc((links + 1) * sizeof *ideal);
+    double *least = malloc((links + 1) * sizeof *least);
     int rc = -1;
     if (!(message_bytes > 0))
         message_bytes = nt_reference_match_has_rates(a) ? LONG_BYTES : SHORT_BYTES;
-    if (laid == NULL || ideal == NULL)
+    if (laid == NULL || ideal == NULL || least == NULL)
         nt_err_memory(err);
     else
-        rc = nt_reference_match_redistribute(a, message_bytes, laid, ideal, err);
+        rc = nt_reference_match_redistribute(a, message_bytes, laid, ideal, least, err);
     if (rc == 0)
         rc = expect_healthy(a, message_bytes, ideal, err);
     if (rc == 0)
-        rc = nt_comparison_report_dot(a, laid, ideal, text, bytes, err);
+        rc = nt_comparison_report_dot(a, laid, ideal, least, text, bytes, err);
     free(laid);
     free(ideal);
+    free(least);
     return rc;
 }
 

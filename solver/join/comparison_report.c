@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "faults_text.h"
 #include "json_write.h"
 #include "memory.h"
 #include "number.h"
@@ -16,7 +17,8 @@ enum { NAMES_SHOWN = 6 };
 
 bool nt_comparison_report_differs(const struct nt_reference_match *a)
 {
-    return a->comparison->differences > 0 || a->unknown > 0 || a->missing > 0;
+    return a->comparison->differences > 0 || a->unknown > 0 || a->missing > 0 || a->findings > 0 ||
+           a->parts > 1;
 }
 
 static const char *kind_name(enum nt_difference_kind kind)
@@ -24,8 +26,11 @@ static const char *kind_name(enum nt_difference_kind kind)
     static const char *const names[] = {[NT_DIFFERENCE_HOST_MOVED] = "host-moved",
                                         [NT_DIFFERENCE_HOST_MISSING] = "host-missing",
                                         [NT_DIFFERENCE_SWITCH_MISSING] = "switch-missing",
+                                        [NT_DIFFERENCE_LINK_MISSING] = "link-missing",
                                         [NT_DIFFERENCE_LINK_SLOW] = "link-slow",
-                                        [NT_DIFFERENCE_LINK_NARROW] = "link-narrow"};
+                                        [NT_DIFFERENCE_LINK_FAST] = "link-fast",
+                                        [NT_DIFFERENCE_LINK_NARROW] = "link-narrow",
+                                        [NT_DIFFERENCE_LINK_WIDE] = "link-wide"};
     return names[kind];
 }
 
@@ -75,6 +80,8 @@ static void put_link(struct nt_strbuf *d, const struct nt_reference_match *a, ui
 
 struct words {
     char *what, *expected, *found;
+    const char *kind;
+    double confidence;
 };
 
 static void words_fini(struct words *w)
@@ -84,16 +91,11 @@ static void words_fini(struct words *w)
     free(w->found);
 }
 
-static void put_figure(struct nt_strbuf *d, const struct nt_difference *x, bool found)
+static void put_figure(struct nt_strbuf *d, double value, const char *unit)
 {
-    double value = found ? x->is : x->was;
     char number[NT_NUMBER_BYTES];
-    if (!isfinite(value)) {
-        nt_strbuf_puts(d, "as the other links of its class");
-        return;
-    }
     nt_number_plain(value, 4, number);
-    nt_strbuf_print(d, "%s %s", number, x->kind == NT_DIFFERENCE_LINK_SLOW ? "us" : "MB/s");
+    nt_strbuf_print(d, "%s %s", number, unit);
 }
 
 /* The hosts that share a switch with the host, or are linked with it. */
@@ -151,9 +153,73 @@ static void put_moved(const struct nt_reference_match *a, const struct nt_differ
     }
 }
 
+/* A vertex of a network with cycles: a switch by its hosts, or by those of the switches around. */
+static void put_vertex(struct nt_strbuf *d, const struct nt_reference_match *a,
+                       const struct nt_model *m, uint32_t v)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *near = nt_arena_array(&memory, m->hosts + m->switches, sizeof *near);
+    bool *hosts = nt_arena_array(&memory, m->hosts, sizeof *hosts), own = false;
+    if (v < m->hosts)
+        nt_strbuf_puts(d, a->host_name[v]);
+    if (v < m->hosts || memory.failed != 0)
+        return;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        uint32_t other = l->a == v ? l->b : l->a;
+        if (l->a != v && l->b != v)
+            continue;
+        near[other] = true;
+        own = own || other < m->hosts;
+    }
+    for (size_t k = 0; k < m->links && !own; k++) {
+        const struct nt_link *l = &m->link[k];
+        if (l->a < m->hosts && near[l->b])
+            hosts[l->a] = true;
+        if (l->b < m->hosts && near[l->a])
+            hosts[l->b] = true;
+    }
+    nt_strbuf_puts(d, own ? "switch over " : "switch that joins those of ");
+    put_hosts(d, a, m, own ? near : hosts);
+}
+
+static void put_there(struct nt_strbuf part[3], bool expected)
+{
+    nt_strbuf_puts(&part[1], expected ? "there" : "none");
+    nt_strbuf_puts(&part[2], expected ? "none" : "there");
+}
+
+static void put_missing(const struct nt_reference_match *a, const struct nt_difference *x,
+                        struct nt_strbuf part[3])
+{
+    bool expected = x->expected >= 0 || x->expected_switch != UINT32_MAX;
+    const struct nt_model *m = expected ? a->reference : a->found;
+    int64_t link = expected ? x->expected : x->found;
+    uint32_t v = expected ? x->expected_switch : x->found_switch;
+    if (link < 0 && v == UINT32_MAX) {
+        nt_strbuf_puts(&part[0], "switches");
+        nt_strbuf_print(&part[1], "%zu", a->reference->switches);
+        nt_strbuf_print(&part[2], "%zu", a->found->switches);
+        return;
+    }
+    if (link < 0) {
+        put_vertex(&part[0], a, m, v);
+    } else if (x->kind == NT_DIFFERENCE_LINK_MISSING) {
+        nt_strbuf_puts(&part[0], "link from ");
+        put_vertex(&part[0], a, m, m->link[link].a);
+        nt_strbuf_puts(&part[0], " to ");
+        put_vertex(&part[0], a, m, m->link[link].b);
+    } else {
+        nt_strbuf_puts(&part[0], "switch over ");
+        put_side(&part[0], a, m, (uint32_t)link, UINT32_MAX);
+    }
+    put_there(part, expected);
+}
+
 static void put_words(const struct nt_reference_match *a, const struct nt_difference *x,
                       struct nt_strbuf part[3])
 {
+    bool of_time = x->kind == NT_DIFFERENCE_LINK_SLOW || x->kind == NT_DIFFERENCE_LINK_FAST;
     switch (x->kind) {
     case NT_DIFFERENCE_HOST_MISSING:
         nt_strbuf_puts(&part[0], a->host_name[x->host]);
@@ -165,56 +231,77 @@ static void put_words(const struct nt_reference_match *a, const struct nt_differ
         put_moved(a, x, part);
         return;
     case NT_DIFFERENCE_SWITCH_MISSING:
-        if (x->expected < 0 && x->found < 0) {
-            nt_strbuf_puts(&part[0], "switches");
-            nt_strbuf_print(&part[1], "%zu", a->reference->switches);
-            nt_strbuf_print(&part[2], "%zu", a->found->switches);
-            return;
-        }
-        nt_strbuf_puts(&part[0], "switch over ");
-        if (x->expected >= 0)
-            put_side(&part[0], a, a->reference, (uint32_t)x->expected, UINT32_MAX);
-        else
-            put_side(&part[0], a, a->found, (uint32_t)x->found, UINT32_MAX);
-        nt_strbuf_puts(&part[1], x->expected >= 0 ? "there" : "none");
-        nt_strbuf_puts(&part[2], x->expected >= 0 ? "none" : "there");
+    case NT_DIFFERENCE_LINK_MISSING:
+        put_missing(a, x, part);
         return;
     case NT_DIFFERENCE_LINK_SLOW:
+    case NT_DIFFERENCE_LINK_FAST:
     case NT_DIFFERENCE_LINK_NARROW:
+    case NT_DIFFERENCE_LINK_WIDE:
         put_link(&part[0], a, (uint32_t)x->found);
-        if (x->kind == NT_DIFFERENCE_LINK_NARROW && x->back)
+        if (x->back)
             nt_strbuf_puts(&part[0], ", back");
-        put_figure(&part[1], x, false);
-        put_figure(&part[2], x, true);
+        put_figure(&part[1], x->was, of_time ? "us" : "MB/s");
+        put_figure(&part[2], x->is, of_time ? "us" : "MB/s");
         return;
     }
 }
 
-static int put_difference(const struct nt_reference_match *a, const struct nt_difference *x,
-                          struct words *w, struct nt_err *err)
+/* A finding of the map, of a part that the reference has no figure of. */
+static void put_finding_words(const struct nt_reference_match *a, const struct nt_fault *f,
+                              struct nt_strbuf part[3])
 {
+    static const char *const ways[NT_FAULT_WAYS] = {
+        [NT_FAULT_BOTH] = "", [NT_FAULT_UP] = ", up", [NT_FAULT_DOWN] = ", down"};
+    const char *end[2] = {nt_map_vertex_name(a->map, f->part.a),
+                          nt_map_vertex_name(a->map, f->part.b)};
+    if (f->part.a == f->part.b)
+        nt_strbuf_print(&part[0], "host %s", end[0]);
+    else if (f->part.kind == NT_FAULT_PATH_SHARED)
+        nt_strbuf_print(&part[0], "links of %s and %s", end[0], end[1]);
+    else
+        nt_strbuf_print(&part[0], "link %s - %s", end[0], end[1]);
+    nt_strbuf_print(&part[0], "%s%s%s", ways[f->way], f->rail[0] != '\0' ? " on rail " : "",
+                    f->rail);
+    put_figure(&part[1], f->expected, nt_fault_unit(f));
+    put_figure(&part[2], f->found, nt_fault_unit(f));
+}
+
+/* Difference k of the comparison, or after those a finding of the map. */
+static int put_difference(const struct nt_reference_match *a, size_t k, struct words *w,
+                          struct nt_err *err)
+{
+    const struct nt_comparison *c = a->comparison;
     struct nt_strbuf part[3] = {{0}, {0}, {0}};
     char **to[3] = {&w->what, &w->expected, &w->found};
     int rc = 0;
-    *w = (struct words){NULL, NULL, NULL};
-    put_words(a, x, part);
-    for (int k = 0; k < 3; k++)
-        if (nt_strbuf_finish(&part[k], to[k], NULL, err) != 0)
+    *w = (struct words){NULL, NULL, NULL, NULL, 0};
+    if (k < c->differences) {
+        w->kind = kind_name(c->difference[k].kind);
+        w->confidence = c->difference[k].confidence;
+        put_words(a, &c->difference[k], part);
+    } else {
+        const struct nt_fault *f = a->finding[k - c->differences];
+        w->kind = nt_fault_kind_name(f->part.kind);
+        w->confidence = f->confidence;
+        put_finding_words(a, f, part);
+    }
+    for (int i = 0; i < 3; i++)
+        if (nt_strbuf_finish(&part[i], to[i], NULL, err) != 0)
             rc = -1;
     if (rc != 0)
         words_fini(w);
     return rc;
 }
 
-static void put_json(struct nt_json_writer *w, const char *kind, const struct words *words,
-                     double confidence)
+static void put_json(struct nt_json_writer *w, const struct words *words)
 {
     nt_json_begin(w, NULL, '{', false);
-    nt_json_put_text(w, "kind", kind);
+    nt_json_put_text(w, "kind", words->kind);
     nt_json_put_text(w, "what", words->what);
     nt_json_put_text(w, "expected", words->expected);
     nt_json_put_text(w, "found", words->found);
-    nt_json_put_figure(w, "confidence", confidence, 4);
+    nt_json_put_figure(w, "confidence", words->confidence, 4);
     nt_json_end(w, '}');
 }
 
@@ -229,42 +316,46 @@ int nt_comparison_report_json(const struct nt_reference_match *a, char **text, s
     nt_json_put_figure(&w, "figures_percent", c->figures_percent, 6);
     nt_json_put_whole(&w, "hosts", a->found->hosts);
     nt_json_begin(&w, "differences", '[', true);
-    for (size_t k = 0; k < c->differences; k++) {
+    for (size_t k = 0; k < c->differences + a->findings; k++) {
         struct words words;
-        if (put_difference(a, &c->difference[k], &words, err) != 0) {
+        if (put_difference(a, k, &words, err) != 0) {
             free(w.buf.text);
             return -1;
         }
-        put_json(&w, kind_name(c->difference[k].kind), &words, c->difference[k].confidence);
+        put_json(&w, &words);
         words_fini(&words);
     }
+    if (a->parts > 1) {
+        char parts[32];
+        snprintf(parts, sizeof parts, "%zu", a->parts);
+        put_json(&w, &(struct words){(char *)"parts without a link between them", parts,
+                                     (char *)"1", "switch-missing", 1});
+    }
     for (size_t k = 0; k < a->missing; k++)
-        put_json(
-            &w, "host-missing",
-            &(struct words){(char *)a->missing_name[k], (char *)"present", (char *)"no answer"}, 1);
+        put_json(&w, &(struct words){(char *)a->missing_name[k], (char *)"present",
+                                     (char *)"no answer", "host-missing", 1});
     for (size_t k = 0; k < a->unknown; k++)
-        put_json(&w, "host-missing",
-                 &(struct words){(char *)a->unknown_name[k], (char *)"in the reference",
-                                 (char *)"only in the map"},
-                 1);
+        put_json(&w, &(struct words){(char *)a->unknown_name[k], (char *)"in the reference",
+                                     (char *)"only in the map", "host-missing", 1});
     nt_json_end(&w, ']');
     nt_json_end(&w, '}');
     nt_strbuf_puts(&w.buf, "\n");
     return nt_strbuf_finish(&w.buf, text, bytes, err);
 }
 
+static void put_sentence(struct nt_strbuf *to, const struct words *w)
+{
+    nt_strbuf_print(to, "%s: expected %s, found %s (%.2g)", w->what, w->expected, w->found,
+                    w->confidence);
+}
+
 int nt_comparison_report_sentence(const struct nt_reference_match *a, size_t k,
                                   struct nt_strbuf *to, struct nt_err *err)
 {
     struct words w;
-    if (put_difference(a, &a->comparison->difference[k], &w, err) != 0)
+    if (put_difference(a, k, &w, err) != 0)
         return -1;
-    nt_strbuf_puts(to, w.what);
-    nt_strbuf_puts(to, ": expected ");
-    nt_strbuf_puts(to, w.expected);
-    nt_strbuf_puts(to, ", found ");
-    nt_strbuf_puts(to, w.found);
-    nt_strbuf_print(to, " (%.2g)", a->comparison->difference[k].confidence);
+    put_sentence(to, &w);
     words_fini(&w);
     return 0;
 }
@@ -288,14 +379,21 @@ int nt_comparison_report_text(const struct nt_reference_match *a, size_t width, 
     char summary[160];
     nt_comparison_report_summary(a, summary, sizeof summary);
     nt_strbuf_print(&d, "%s\n", summary);
+    if (a->parts > 1)
+        nt_strbuf_print(&d, "%-15s parts without a link between them: expected %zu, found 1 (1)\n",
+                        "switch-missing", a->parts);
     for (size_t k = 0; k < a->missing; k++)
         nt_strbuf_print(&d, "%-15s %s: no answer\n", "host-missing", a->missing_name[k]);
     for (size_t k = 0; k < a->unknown; k++)
         nt_strbuf_print(&d, "%-15s %s: not in the reference\n", "host-missing", a->unknown_name[k]);
-    for (size_t k = 0; k < c->differences && rc == 0; k++) {
-        nt_strbuf_print(&d, "%-15s ", kind_name(c->difference[k].kind));
-        rc = nt_comparison_report_sentence(a, k, &d, err);
+    for (size_t k = 0; k < c->differences + a->findings && rc == 0; k++) {
+        struct words w;
+        if ((rc = put_difference(a, k, &w, err)) != 0)
+            break;
+        nt_strbuf_print(&d, "%-15s ", w.kind);
+        put_sentence(&d, &w);
         nt_strbuf_puts(&d, "\n");
+        words_fini(&w);
     }
     if (!nt_comparison_report_differs(a))
         nt_strbuf_puts(&d, "no differences\n");
@@ -311,38 +409,46 @@ int nt_comparison_report_text(const struct nt_reference_match *a, size_t width, 
 
 static const double WELL = 0.1; /* off the ideal by less: no deviation */
 
+static double deviation(double laid, double ideal)
+{
+    return laid > ideal ? laid / ideal - 1 : ideal / laid - 1;
+}
+
 /* Red or blue on white by the share of the largest deviation; grey is as it should be. */
 static void colour_of(double laid, double ideal, double most, char text[8])
 {
-    if (fabs(laid - ideal) <= WELL * ideal) {
+    double off = deviation(laid, ideal);
+    unsigned pale = (unsigned)(220 * (1 - fmin(most > 0 ? off / most : 1, 1)));
+    if (!(off > WELL))
         snprintf(text, 8, "#808080");
-        return;
-    }
-    double off = most > 0 ? fmin(fabs(laid - ideal) / most, 1) : 0;
-    unsigned pale = (unsigned)(220 * (1 - off));
-    if (laid <= ideal)
+    else if (laid <= ideal)
         snprintf(text, 8, "#ff%02x%02x", pale & 0xff, pale & 0xff);
     else
         snprintf(text, 8, "#%02x%02xff", pale & 0xff, pale & 0xff);
 }
 
 int nt_comparison_report_dot(const struct nt_reference_match *a, const double *laid_us,
-                             const double *ideal_us, char **text, size_t *bytes, struct nt_err *err)
+                             const double *ideal_us, const double *least_off, char **text,
+                             size_t *bytes, struct nt_err *err)
 {
     size_t links = a->whole->model->links;
     NT_SCOPED struct nt_arena memory = {0};
     char(*colour)[8] = nt_arena_array(&memory, links, sizeof *colour);
     const char **each = nt_arena_array(&memory, links, sizeof *each);
+    double *laid = nt_arena_array(&memory, links, sizeof *laid);
     double most = 0;
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    for (size_t k = 0; k < links; k++)
-        if (isfinite(laid_us[k]) && isfinite(ideal_us[k]))
-            most = fmax(most, fabs(laid_us[k] - ideal_us[k]));
+    for (size_t k = 0; k < links; k++) {
+        bool good = least_off[k] <= 1 + WELL;
+        laid[k] = good && isfinite(laid_us[k]) ? ideal_us[k] : laid_us[k];
+        if (isfinite(laid[k]) && isfinite(ideal_us[k]))
+            most = fmax(most, deviation(laid[k], ideal_us[k]));
+    }
     for (size_t k = 0; k < links; k++) {
         each[k] = colour[k];
-        if (isfinite(laid_us[k]) && isfinite(ideal_us[k]))
-            colour_of(laid_us[k], ideal_us[k], most, colour[k]);
+        if (isfinite(laid[k]) && isfinite(ideal_us[k]))
+            colour_of(laid[k], ideal_us[k], most, colour[k]);
     }
     return nt_export_dot(a->whole, each, text, bytes, err);
 }

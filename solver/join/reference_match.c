@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "distance.h"
+#include "graph.h"
 #include "memory.h"
 #include "names.h"
 #include "network.h"
@@ -103,6 +104,70 @@ static int keep_hosts(const struct nt_map *map, const uint32_t *keep, size_t n,
     return rc;
 }
 
+/* The vertex of each part through which it would be joined with others, at[] of the vertex that
+ * stands for the part: the highest tier, then the most links. NONE where no host is. */
+static size_t find_tops(const struct nt_model *m, uint32_t *top, struct nt_arena *memory)
+{
+    size_t n = m->hosts + m->switches, parts = 0;
+    uint32_t *up = nt_arena_array(memory, n, sizeof *up);
+    uint32_t *degree = nt_arena_array(memory, n, sizeof *degree);
+    bool *used = nt_arena_array(memory, n, sizeof *used);
+    if (memory->failed != 0)
+        return 0;
+    nt_sets_init(up, n);
+    for (size_t k = 0; k < m->links; k++) {
+        nt_sets_join(up, m->link[k].a, m->link[k].b);
+        degree[m->link[k].a]++;
+        degree[m->link[k].b]++;
+    }
+    for (uint32_t h = 0; h < m->hosts; h++)
+        used[nt_sets_find(up, h)] = true;
+    for (uint32_t v = 0; v < n; v++)
+        top[v] = NONE;
+    for (uint32_t v = 0; v < n; v++) {
+        uint32_t part = nt_sets_find(up, v), best = top[part];
+        if (!used[part])
+            continue;
+        parts += best == NONE;
+        uint32_t tier = nt_model_tier(m, v), most = best == NONE ? 0 : nt_model_tier(m, best);
+        if (best == NONE || tier > most || (tier == most && degree[v] > degree[best]))
+            top[part] = v;
+    }
+    return parts;
+}
+
+/* A reference may be in parts, as a topology.conf without a switch over all. The map shows that
+ * they are connected: one switch more joins them, so that each part is compared by its shape. */
+static int join_parts(struct nt_model **model, size_t *parts, struct nt_err *err)
+{
+    const struct nt_model *m = *model;
+    size_t n = m->hosts + m->switches;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_model *joined;
+    uint32_t *top = nt_arena_array(&memory, n, sizeof *top);
+    *parts = find_tops(m, top, &memory);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    if (*parts < 2)
+        return 0;
+    if (nt_model_create(m->hosts, m->switches + 1, m->links + *parts, &joined, err) != 0)
+        return -1;
+    memcpy(joined->link, m->link, m->links * sizeof *m->link);
+    memcpy(joined->tier, m->tier, m->switches * sizeof *m->tier);
+    memcpy(joined->missing, m->missing, m->hosts * sizeof *m->missing);
+    memcpy(joined->overhead_us, m->overhead_us, m->hosts * sizeof *m->overhead_us);
+    memcpy(joined->host_suspect, m->host_suspect, m->hosts * sizeof *m->host_suspect);
+    joined->confidence = m->confidence;
+    for (size_t v = 0, k = m->links; v < n; v++)
+        if (top[v] != NONE) {
+            joined->link[k].a = top[v];
+            joined->link[k++].b = (uint32_t)n;
+        }
+    nt_model_destroy(*model);
+    *model = joined;
+    return 0;
+}
+
 /* Far over any latency, so that a way with a part of unknown latency is known by its sum. */
 static const double UNKNOWN_US = 1e15;
 
@@ -164,12 +229,109 @@ static int match_names(struct nt_reference_match *a, const struct nt_map *map,
     if (n == 0)
         return nt_err_set(err, NT_ERR_INPUT,
                           "no host that the map and the reference have in common is on a link");
+    a->map = map;
     a->whole = reference;
     a->at = at;
+    a->mine = mine;
     if (keep_hosts(map, mine, n, &a->found, err) != 0 || reduce_model(&a->found, err) != 0 ||
-        keep_hosts(reference, at, n, &a->reference, err) != 0)
+        keep_hosts(reference, at, n, &a->reference, err) != 0 ||
+        join_parts(&a->reference, &a->parts, err) != 0)
         return -1;
     return reduce_model(&a->reference, err);
+}
+
+/* ---- findings of the map ----------------------------------------------------------------------
+ */
+
+/* A part of a network as the hosts in common on one side of it: a host, or a link of a tree. */
+static bool mark_part(const struct nt_reference_match *a, const struct nt_map *map,
+                      const struct nt_fault_part *part, bool *side, bool *whole)
+{
+    const struct nt_model *m = map->model;
+    bool host[2] = {part->a < m->hosts, part->b < m->hosts};
+    memset(whole, 0, m->hosts * sizeof *whole);
+    if (part->kind == NT_FAULT_PATH_SHARED || (host[0] && host[1] && part->a != part->b))
+        return false;
+    if (host[0] || host[1]) {
+        whole[host[0] ? part->a : part->b] = true;
+    } else {
+        uint32_t k = 0;
+        while (k < m->links && !((m->link[k].a == part->a && m->link[k].b == part->b) ||
+                                 (m->link[k].a == part->b && m->link[k].b == part->a)))
+            k++;
+        if (k == m->links || !nt_compare_side(m, k, whole))
+            return false;
+    }
+    for (size_t h = 0; h < a->found->hosts; h++)
+        side[h] = whole[map == a->map ? a->mine[h] : a->at[h]];
+    return true;
+}
+
+/* Whether a figure of the reference decides what the link is: then a finding is no news. */
+static bool is_decided(const struct nt_reference_match *a, const struct nt_fault *f,
+                       const bool *side)
+{
+    bool by_latency = f->part.kind == NT_FAULT_LINK_SLOW;
+    int64_t is = nt_compare_find(a->found, side), was = nt_compare_find(a->reference, side);
+    if ((!by_latency && f->part.kind != NT_FAULT_LINK_NARROW) || is < 0 || was < 0 ||
+        a->comparison->matched[was] != is)
+        return false;
+    const struct nt_link *l = &a->reference->link[was];
+    return isfinite(by_latency ? l->latency_us : l->bandwidth_MBps);
+}
+
+/* The reference may be an older map that has the same finding. side: NULL where names decide. */
+static bool is_known(const struct nt_reference_match *a, const struct nt_fault *f, const bool *side,
+                     bool *other, bool *whole)
+{
+    const struct nt_fault_part *part = &f->part;
+    for (size_t k = 0; k < a->whole->faults; k++) {
+        const struct nt_fault_part *old = &a->whole->fault[k].part;
+        if (old->kind != part->kind || a->whole->fault[k].way != f->way)
+            continue;
+        bool marked = mark_part(a, a->whole, old, other, whole);
+        if (marked != (side != NULL))
+            continue;
+        bool same = marked ? nt_compare_find(a->found, side) == nt_compare_find(a->found, other)
+                           : strcmp(nt_map_vertex_name(a->map, part->a),
+                                    nt_map_vertex_name(a->whole, old->a)) == 0 &&
+                                 strcmp(nt_map_vertex_name(a->map, part->b),
+                                        nt_map_vertex_name(a->whole, old->b)) == 0;
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+/* What joins the parts of the reference is in the map alone, as one link for each part but one. */
+static void count_joints(struct nt_reference_match *a)
+{
+    struct nt_comparison *c = a->comparison;
+    if (a->parts < 2)
+        return;
+    double links = (double)c->links, all = links + (double)(a->parts - 1);
+    c->similarity_percent *= links / all;
+    c->common_percent *= links / all;
+}
+
+static int take_findings(struct nt_reference_match *a, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t hosts = a->map->model->hosts + a->whole->model->hosts;
+    bool *side = nt_arena_array(&memory, hosts, sizeof *side);
+    bool *other = nt_arena_array(&memory, hosts, sizeof *other);
+    bool *whole = nt_arena_array(&memory, hosts, sizeof *whole);
+    a->finding = nt_arena_array(&a->memory, a->map->faults, sizeof(struct nt_fault *));
+    if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&a->memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < a->map->faults; k++) {
+        const struct nt_fault *f = &a->map->fault[k];
+        bool marked = mark_part(a, a->map, &f->part, side, whole);
+        if (!(marked && is_decided(a, f, side)) &&
+            !is_known(a, f, marked ? side : NULL, other, whole))
+            a->finding[a->findings++] = f;
+    }
+    return 0;
 }
 
 int nt_reference_match_create(const struct nt_map *map, const struct nt_map *reference,
@@ -179,10 +341,12 @@ int nt_reference_match_create(const struct nt_map *map, const struct nt_map *ref
     if (a == NULL)
         return -1;
     if (match_names(a, map, reference, err) != 0 ||
-        nt_compare(a->found, a->reference, tolerance, &a->comparison, err) != 0) {
+        nt_compare(a->found, a->reference, tolerance, &a->comparison, err) != 0 ||
+        take_findings(a, err) != 0) {
         nt_reference_match_destroy(a);
         return -1;
     }
+    count_joints(a);
     *out = a;
     return 0;
 }
@@ -257,7 +421,29 @@ struct laying {
     struct nt_distance *found, *whole;
     uint32_t *path;
     double *paths;
+    double *least; /* directed links: how far off, as a factor, the path is that is least so */
 };
+
+/* What a path takes by the reference's figures, as far as it has them; NaN: it has none. */
+static double expected_time(const struct nt_model *r, const uint32_t *path, uint32_t n,
+                            double bytes)
+{
+    double latency = 0, narrowest = INFINITY;
+    for (uint32_t k = 0; k < n; k++) {
+        double us = r->link[path[k] / 2].latency_us, rate = rate_of(r, path[k]);
+        latency += us > 0 ? us : 0;
+        narrowest = rate > 0 ? fmin(narrowest, rate) : narrowest;
+    }
+    double us = latency + (isfinite(narrowest) ? bytes / narrowest : 0);
+    return us > 0 ? us : (double)NAN;
+}
+
+static void keep_least(struct laying *y, uint32_t n, double us, double expected)
+{
+    double off = us > expected ? us / expected : expected / us;
+    for (uint32_t k = 0; k < n && isfinite(off); k++)
+        y->least[y->path[k]] = fmin(y->least[y->path[k]], off);
+}
 
 static void laying_fini(struct laying *y)
 {
@@ -275,6 +461,9 @@ static int laying_init(struct laying *y, const struct nt_reference_match *a,
     size_t longest = (size_t)nt_distance_path_max(y->found) + nt_distance_path_max(y->whole);
     y->path = nt_arena_array(memory, longest + 1, sizeof *y->path);
     y->paths = nt_arena_array(memory, links + 1, sizeof *y->paths);
+    y->least = nt_arena_array(memory, 2 * links + 1, sizeof *y->least);
+    for (size_t k = 0; y->least != NULL && k < 2 * links; k++)
+        y->least[k] = INFINITY;
     return nt_arena_check(memory, err);
 }
 
@@ -286,8 +475,16 @@ bool nt_reference_match_has_rates(const struct nt_reference_match *a)
     return false;
 }
 
+/* Of a link whose two directions differ the worse one. */
+static double least_of(const double *least, size_t link)
+{
+    double a = least[2 * link], b = least[2 * link + 1];
+    return isfinite(a) && isfinite(b) ? fmax(a, b) : fmin(a, b);
+}
+
 int nt_reference_match_redistribute(const struct nt_reference_match *a, double message_bytes,
-                                    double *laid_us, double *ideal_us, struct nt_err *err)
+                                    double *laid_us, double *ideal_us, double *least_off,
+                                    struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     const struct nt_model *r = a->whole->model;
@@ -303,10 +500,13 @@ int nt_reference_match_redistribute(const struct nt_reference_match *a, double m
                 continue;
             uint32_t n = nt_distance_path(y.whole, a->at[i], a->at[j], y.path);
             lay_time(r, y.path, n, us, message_bytes, laid_us, y.paths);
+            keep_least(&y, n, us, expected_time(r, y.path, n, message_bytes));
         }
     }
     for (size_t e = 0; rc == 0 && e < r->links; e++) {
         laid_us[e] = y.paths[e] > 0 ? laid_us[e] / y.paths[e] : (double)NAN;
+        if (least_off != NULL)
+            least_off[e] = least_of(y.least, e);
         ideal_us[e] = (ideal_time(r, 2 * (uint32_t)e, message_bytes) +
                        ideal_time(r, 2 * (uint32_t)e + 1, message_bytes)) /
                       2;

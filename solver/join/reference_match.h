@@ -23,11 +23,16 @@ struct nt_reference_match {
     const char **unknown_name;
     size_t missing; /* hosts that did not answer, and are in the reference: in neither model */
     const char **missing_name;
+    size_t parts; /* of the reference that no link joins, but the map does; 1: it is connected */
+    size_t
+        findings; /* of the map that no figure of the reference explains, and that are not in it */
+    const struct nt_fault **finding;
+    const struct nt_map *map;   /* as it was given; its vertices are those of the findings */
     const struct nt_map *whole; /* the reference as it was given */
-    uint32_t *at;               /* found->hosts of them: where each is in it */
+    uint32_t *mine, *at;        /* found->hosts of them: where each is in map, and in whole */
 };
 
-/* NT_ERR_INPUT when the two have no host in common. Both maps must outlive the result. */
+/* NT_ERR_INPUT if the two have no host in common. Both maps must outlive the result. */
 int nt_reference_match_create(const struct nt_map *map, const struct nt_map *reference,
                               double tolerance, struct nt_reference_match **out,
                               struct nt_err *err);
@@ -42,8 +47,12 @@ bool nt_reference_match_has_rates(const struct nt_reference_match *match);
  * message_bytes over its bandwidth (NaN: unknown). Where the reference knows latencies too, a
  * link's ideal is its latency more, and the proportion is that of the ideals.
  * A pair's time is its modelled latency, and message_bytes over the narrowest link where the map
- * knows bandwidths. The arrays hold against->whole->model->links values, the caller's. */
+ * knows bandwidths. least_off (NULL: not wanted): the factor by which the paths over the link are
+ * off their time by the reference, of the path that is least so: a link with one good path is good,
+ * whatever else its paths meet (of the two directions the worse; INFINITY: on no path). The arrays
+ * hold match->whole->model->links values, the caller's. */
 int nt_reference_match_redistribute(const struct nt_reference_match *match, double message_bytes,
-                                    double *laid_us, double *ideal_us, struct nt_err *err);
+                                    double *laid_us, double *ideal_us, double *least_off,
+                                    struct nt_err *err);
 
 #endif

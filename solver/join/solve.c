@@ -204,12 +204,32 @@ static int warn_of_shortcuts(struct nt_map *map, struct nt_err *err)
                        "may be a group that such links bring near each other");
 }
 
+/* Whether no two hosts are on one switch, though the end of a line of switches, which has no other
+ * link, is part of its host's link: of two hosts at a switch the farther must be farther by about a
+ * link between switches. The middle between none and the shortest such link separates the two. */
+static bool has_one_host_each(const struct nt_model *m)
+{
+    double shortest = INFINITY;
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts)
+            shortest = fmin(shortest, m->link[k].latency_us);
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        for (size_t e = 0; e < k && l->a < m->hosts; e++)
+            if (m->link[e].a < m->hosts && m->link[e].b == l->b &&
+                fabs(m->link[e].latency_us - l->latency_us) < shortest / 2)
+                return false;
+    }
+    return true;
+}
+
 /* A line of switches with one host each and hosts linked in a line measure the same. */
 static int warn_of_lines(struct nt_map *map, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
     bool hosts = m->family == NT_FAMILY_MESH && m->dimensions == 1;
-    bool switches = m->family == NT_FAMILY_TREE && m->hosts > 3 && m->switches + 2 >= m->hosts;
+    bool switches = m->family == NT_FAMILY_TREE && m->hosts > 3 && m->switches + 2 >= m->hosts &&
+                    has_one_host_each(m);
     if (!hosts && !switches)
         return 0;
     return nt_map_warn(map, err,

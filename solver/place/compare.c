@@ -6,24 +6,62 @@
 #include <string.h>
 
 #include "division.h"
+#include "graph.h"
 #include "memory.h"
 #include "stats.h"
 
-/* Chance that one sweep of a healthy network names any slow or narrow link at all. */
+#define NONE UINT32_MAX
+
+/* Chance that one sweep of a healthy network names any link at all for its figures. */
 static const double FALSE_ALARM = 0.001;
 
 struct work {
     struct nt_division found, reference;
+    bool trees;          /* links are compared by the hosts that they divide */
     const bool *missing; /* hosts that did not answer: on no side */
-    double tolerance;
+    double tolerance, z_limit;
     struct nt_comparison *c;
-    size_t capacity; /* in c->difference */
-    bool *named;     /* hosts: already reported as moved */
-    bool *near;      /* found links: nearly what was expected */
+    size_t capacity;  /* in c->difference */
+    bool *moved;      /* hosts: reported as moved */
+    bool *taken;      /* found links: match one of the reference */
+    bool *turned;     /* reference links: the match has its ends the other way round */
+    bool *latency_ok; /* reference links: the latency of the match is that of the same cables */
+    bool *rate_ok;    /* the same for the bandwidth */
+    double *together; /* hosts: those on the same switch in both, over those in either */
     struct nt_err *err;
 };
 
-/* ---- matching ---------------------------------------------------------------------------------
+static int add_difference(struct work *w, struct nt_difference d)
+{
+    struct nt_comparison *c = w->c;
+    c->difference = nt_arena_grow(&c->memory, c->difference, &w->capacity, c->differences + 1,
+                                  sizeof *c->difference);
+    if (nt_arena_check(&c->memory, w->err) != 0)
+        return -1;
+    c->difference[c->differences++] = d;
+    return 0;
+}
+
+/* Without figures. */
+static struct nt_difference plain_difference(enum nt_difference_kind kind, double confidence)
+{
+    return (struct nt_difference){.kind = kind,
+                                  .expected = -1,
+                                  .found = -1,
+                                  .expected_switch = NONE,
+                                  .found_switch = NONE,
+                                  .was = (double)NAN,
+                                  .is = (double)NAN,
+                                  .confidence = confidence};
+}
+
+/* A map that states no confidence is taken as it stands. */
+static double map_confidence(const struct nt_model *f)
+{
+    return isfinite(f->confidence) ? f->confidence : 1;
+}
+
+/* ---- trees: links by the hosts that they divide ------------------------------------------------
  */
 
 struct keyed {
@@ -39,121 +77,308 @@ static int by_key(const void *x, const void *y)
     return (a->link > b->link) - (a->link < b->link);
 }
 
-static int match_links(struct work *w)
+static struct keyed *sort_keys(const struct nt_division *v, struct nt_arena *memory)
+{
+    struct keyed *sorted = nt_arena_array(memory, v->m->links, sizeof *sorted);
+    for (size_t k = 0; sorted != NULL && k < v->m->links; k++)
+        sorted[k] = (struct keyed){v->key[k], k};
+    if (sorted != NULL)
+        qsort(sorted, v->m->links, sizeof *sorted, by_key);
+    return sorted;
+}
+
+/* The first of n with that key or a larger one. */
+static size_t find_key(const struct keyed *sorted, size_t n, uint64_t key)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (sorted[mid].key < key)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static size_t count_key(const struct keyed *sorted, size_t n, uint64_t key)
+{
+    size_t at = find_key(sorted, n, key), count = 0;
+    while (key != 0 && at + count < n && sorted[at + count].key == key)
+        count++;
+    return count;
+}
+
+static int match_divisions(struct work *w)
 {
     size_t n = w->found.m->links;
     NT_SCOPED struct nt_arena memory = {0};
-    struct keyed *sorted = nt_arena_array(&memory, n, sizeof *sorted);
-    w->c->matched = nt_arena_array(&w->c->memory, w->reference.m->links, sizeof *w->c->matched);
-    if (nt_arena_check(&memory, w->err) != 0 || nt_arena_check(&w->c->memory, w->err) != 0)
+    if (nt_division_key(&w->found, w->missing, w->err) != 0 ||
+        nt_division_key(&w->reference, w->missing, w->err) != 0)
         return -1;
-    for (size_t k = 0; k < n; k++)
-        sorted[k] = (struct keyed){w->found.key[k], k};
-    qsort(sorted, n, sizeof *sorted, by_key);
+    struct keyed *sorted = sort_keys(&w->found, &memory);
+    if (nt_arena_check(&memory, w->err) != 0)
+        return -1;
     for (size_t k = 0; k < w->reference.m->links; k++) {
-        size_t low = 0, high = n;
-        while (low < high) {
-            size_t mid = (low + high) / 2;
-            if (sorted[mid].key < w->reference.key[k])
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        bool same = low < n && w->reference.key[k] != 0 && sorted[low].key == w->reference.key[k];
-        w->c->matched[k] = same ? (int64_t)sorted[low].link : -1;
+        uint64_t key = w->reference.key[k];
+        size_t at = find_key(sorted, n, key);
+        while (key != 0 && at < n && sorted[at].key == key && w->taken[sorted[at].link])
+            at++;
+        if (key == 0 || at == n || sorted[at].key != key)
+            continue;
+        size_t e = sorted[at].link;
+        w->c->matched[k] = (int64_t)e;
+        w->taken[e] = true;
+        w->turned[k] = w->found.side[e] != w->reference.side[k];
     }
     return 0;
 }
 
-static int add_difference(struct work *w, struct nt_difference d)
+/* ---- trees: which hosts have moved -------------------------------------------------------------
+ *
+ * Divisions of the two trees that have no equal are explained by the fewest hosts without which
+ * they have one. The distance of a division to the other tree is the number of hosts that must
+ * change sides until it is one of that tree's, or until one host alone is on a side (transfer
+ * distance: Lemoine et al., Nature 556, 2018, "Renewing Felsenstein's phylogenetic bootstrap in the
+ * era of big data"). The hosts that would change sides are charged with it, and the one with the
+ * highest charge is left out first; hosts of a division that both trees have are left out together,
+ * as a switch with its cables is moved.
+ */
+
+enum { MOVE_STEPS_MAX = 4096 };
+static const double WITNESS = 1e-3; /* of equal charges, that on the host which the division has */
+static const double MOVE_WORK_MAX = 4e9; /* words of sets compared, some seconds */
+
+struct division_set {
+    uint32_t link;
+    bool open;     /* without an equal in the other tree */
+    bool common;   /* with one */
+    size_t near;   /* open: the nearest of the other tree; SIZE_MAX: none is nearer than one host */
+    uint64_t *on;  /* hosts on the smaller side */
+    uint64_t *off; /* open: hosts that would have to change sides */
+};
+
+struct moves {
+    size_t words, present, open;
+    size_t n[2]; /* of the reference, of the found tree */
+    struct division_set *set[2];
+    uint64_t *live; /* hosts that were not left out */
+    double *charge; /* hosts */
+    uint32_t *step; /* hosts: when they were left out; NONE */
+    struct nt_difference *as;
+};
+
+static bool has_host(const uint64_t *set, size_t host)
 {
-    struct nt_comparison *c = w->c;
-    c->difference = nt_arena_grow(&c->memory, c->difference, &w->capacity, c->differences + 1,
-                                  sizeof *c->difference);
-    if (nt_arena_check(&c->memory, w->err) != 0)
+    return (set[host / 64] >> host % 64 & 1) != 0;
+}
+
+static size_t count_apart(const struct moves *s, const uint64_t *a, const uint64_t *b)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < s->words; k++)
+        n += (size_t)__builtin_popcountll((a[k] ^ (b == NULL ? 0 : b[k])) & s->live[k]);
+    return n;
+}
+
+static void add_apart(const struct moves *s, const uint64_t *a, const uint64_t *b, bool turned,
+                      uint64_t *to)
+{
+    for (size_t k = 0; k < s->words; k++)
+        to[k] |= ((a[k] ^ (b == NULL ? 0 : b[k])) ^ (turned ? ~UINT64_C(0) : 0)) & s->live[k];
+}
+
+static int take_sets(struct moves *s, const struct work *w, int side, struct nt_arena *memory)
+{
+    const struct nt_division *v = side == 0 ? &w->reference : &w->found;
+    bool *mark = nt_arena_array(memory, v->m->hosts, sizeof *mark);
+    s->set[side] = nt_arena_array(memory, v->m->links, sizeof *s->set[side]);
+    if (nt_arena_check(memory, w->err) != 0)
         return -1;
-    c->difference[c->differences++] = d;
+    for (uint32_t k = 0; k < v->m->links; k++) {
+        if (v->size[k] < 2)
+            continue;
+        struct division_set *d = &s->set[side][s->n[side]++];
+        d->link = k;
+        d->on = nt_arena_array(memory, s->words, sizeof *d->on);
+        d->off = nt_arena_array(memory, s->words, sizeof *d->off);
+        if (nt_arena_check(memory, w->err) != 0)
+            return -1;
+        nt_division_mark(v, k, w->missing, mark);
+        for (size_t h = 0; h < v->m->hosts; h++)
+            d->on[h / 64] |= (uint64_t)mark[h] << h % 64;
+    }
     return 0;
 }
 
-/* ---- shape ------------------------------------------------------------------------------------
- */
-
-/* How alike two divisions are: hosts on the same side, over all on either, the better way round. */
-static double jaccard_similarity(const bool *a, const bool *b, const bool *missing, size_t n)
+/* Whether d has an equal in the other tree; if not, the hosts that are charged with it. */
+static void weigh_set(struct moves *s, struct division_set *d, int side)
 {
-    size_t both = 0, any = 0, cross = 0, around = 0;
-    for (size_t h = 0; h < n; h++) {
-        if (missing[h])
-            continue;
-        both += a[h] && b[h];
-        any += a[h] || b[h];
-        cross += a[h] && !b[h];
-        around += a[h] || !b[h];
+    size_t on = count_apart(s, d->on, NULL);
+    size_t small = on < s->present - on ? on : s->present - on, least = SIZE_MAX;
+    d->open = d->common = false;
+    d->near = SIZE_MAX;
+    if (small < 2)
+        return;
+    const struct division_set *other = s->set[1 - side];
+    size_t others = s->n[1 - side];
+    for (size_t k = 0; k < others; k++) {
+        size_t apart = count_apart(s, d->on, other[k].on);
+        apart = apart < s->present - apart ? apart : s->present - apart;
+        least = apart < least ? apart : least;
     }
-    double straight = any == 0 ? 0 : (double)both / (double)any;
-    double turned = around == 0 ? 0 : (double)cross / (double)around;
-    return straight > turned ? straight : turned;
+    d->common = least == 0;
+    d->open = !d->common;
+    if (d->common)
+        return;
+    s->open++;
+    memset(d->off, 0, s->words * sizeof *d->off);
+    if (small - 1 <= least)
+        add_apart(s, d->on, NULL, on > small, d->off);
+    for (size_t k = 0; k < others && least <= small - 1; k++) {
+        size_t apart = count_apart(s, d->on, other[k].on);
+        if (apart != least && s->present - apart != least)
+            continue;
+        add_apart(s, d->on, other[k].on, apart != least, d->off);
+        d->near = d->near == SIZE_MAX ? k : d->near;
+    }
+    double share = 1 / (double)(least < small - 1 ? least : small - 1);
+    for (size_t h = 0; h < 64 * s->words; h++)
+        if (has_host(d->off, h))
+            s->charge[h] += share * (1 + (has_host(d->on, h) ? WITNESS : 0));
 }
 
-/* The found division that is most like one that was expected and not found; SIZE_MAX: none is.
- * Not one that matches another (taken), nor, unless again, that has been found to be nearly
- * another.
- */
-static size_t most_alike(const struct work *w, const bool *want, bool *have, const bool *taken,
-                         bool again)
+static void weigh_sets(struct moves *s)
 {
-    const struct nt_model *f = w->found.m;
-    size_t best = SIZE_MAX;
-    double most = 0.3333; /* a third: two leaves that changed places between groups of two */
-    for (size_t e = 0; e < f->links; e++) {
-        if (taken[e] || w->found.size[e] < 2 || (w->near[e] && !again))
+    s->open = 0;
+    s->present = 0;
+    for (size_t k = 0; k < s->words; k++)
+        s->present += (size_t)__builtin_popcountll(s->live[k]);
+    memset(s->charge, 0, 64 * s->words * sizeof *s->charge);
+    for (int side = 0; side < 2; side++)
+        for (size_t k = 0; k < s->n[side]; k++)
+            weigh_set(s, &s->set[side][k], side);
+}
+
+/* Whether the hosts of a group, or all others if turned, are in the set. */
+static bool lies_within(const struct moves *s, const struct division_set *group, bool turned,
+                        const uint64_t *set)
+{
+    for (size_t i = 0; i < s->words; i++)
+        if (((group->on[i] ^ (turned ? ~UINT64_C(0) : 0)) & s->live[i] & ~set[i]) != 0)
+            return false;
+    return true;
+}
+
+/* The charge on all hosts of a common division that would change sides together. */
+static double group_charge(const struct moves *s, const struct division_set *group, bool turned)
+{
+    double charge = 0;
+    for (int side = 0; side < 2; side++)
+        for (size_t k = 0; k < s->n[side]; k++) {
+            const struct division_set *d = &s->set[side][k];
+            bool within = d->open && lies_within(s, group, turned, d->off);
+            if (within)
+                charge += 1 + (lies_within(s, group, turned, d->on) ? WITNESS : 0);
+        }
+    return charge;
+}
+
+/* The hosts to leave out next; false: none is charged. */
+static bool choose_move(const struct moves *s, uint64_t *unit)
+{
+    double most = 0;
+    memset(unit, 0, s->words * sizeof *unit);
+    for (size_t h = 0; h < 64 * s->words; h++)
+        if (s->charge[h] > most + 1e-9) {
+            most = s->charge[h];
+            memset(unit, 0, s->words * sizeof *unit);
+            unit[h / 64] = UINT64_C(1) << h % 64;
+        }
+    for (size_t k = 0; k < s->n[0]; k++) {
+        const struct division_set *d = &s->set[0][k];
+        size_t on = count_apart(s, d->on, NULL);
+        bool turned = 2 * on > s->present;
+        double charge = d->common ? group_charge(s, d, turned) : 0;
+        if (charge <= most + 1e-9)
             continue;
-        nt_division_mark(&w->found, (uint32_t)e, w->missing, have);
-        double like = jaccard_similarity(want, have, w->missing, f->hosts);
-        if (like > most) {
-            most = like;
-            best = e;
+        most = charge;
+        memset(unit, 0, s->words * sizeof *unit);
+        add_apart(s, d->on, NULL, turned, unit);
+    }
+    return most > 0;
+}
+
+/* A division shows best where a host is if the host is on the smaller side; then a small one. */
+static void take_better(const struct moves *s, int side, uint32_t host, size_t k, int64_t *best)
+{
+    const struct division_set *x = &s->set[side][k], *y = *best < 0 ? x : &s->set[side][*best];
+    bool on = has_host(x->on, host), was_on = has_host(y->on, host);
+    if (*best < 0 ||
+        (on != was_on ? on : count_apart(s, x->on, NULL) < count_apart(s, y->on, NULL)))
+        *best = (int64_t)k;
+}
+
+/* By which divisions a host that is left out now has moved. It is as sure as the surest of those
+ * that were found. */
+static void note_move(const struct moves *s, const struct work *w, uint32_t host)
+{
+    int64_t best[2] = {-1, -1};
+    double sure = 0;
+    for (int side = 0; side < 2; side++)
+        for (size_t k = 0; k < s->n[side]; k++) {
+            const struct division_set *x = &s->set[side][k];
+            if (!x->open || !has_host(x->off, host))
+                continue;
+            size_t found = side == 1 ? k : x->near;
+            take_better(s, side, host, k, &best[side]);
+            if (x->near != SIZE_MAX && s->set[1 - side][x->near].open)
+                take_better(s, 1 - side, host, x->near, &best[1 - side]);
+            if (found != SIZE_MAX)
+                sure = fmax(sure, w->found.m->link[s->set[1][found].link].probability);
+        }
+    s->as[host] =
+        plain_difference(NT_DIFFERENCE_HOST_MOVED, sure > 0 ? sure : map_confidence(w->found.m));
+    s->as[host].host = host;
+    if (best[0] >= 0)
+        s->as[host].expected = s->set[0][best[0]].link;
+    if (best[1] >= 0)
+        s->as[host].found = s->set[1][best[1]].link;
+}
+
+/* Leaves hosts out until the trees are equal. Of the sequence as many count as need the fewest
+ * sentences, one for each move and one for each division that is still open; returns how many. If
+ * moves need as many sentences as the divisions alone, they count only if they explain all and the
+ * divisions of both trees: a single division that is not there needs no host that has moved. */
+static uint32_t find_moves(struct moves *s, const struct work *w, uint64_t *unit)
+{
+    uint32_t best = 0;
+    weigh_sets(s);
+    size_t fewest = s->open, open[2] = {0, 0};
+    for (int side = 0; side < 2; side++)
+        for (size_t k = 0; k < s->n[side]; k++)
+            open[side] += s->set[side][k].open;
+    double work = 0;
+    for (uint32_t step = 0; step < fewest && step < MOVE_STEPS_MAX && s->open > 0; step++) {
+        work += (double)s->open * (double)(s->n[0] + s->n[1]) * (double)s->words;
+        if (work > MOVE_WORK_MAX || !choose_move(s, unit))
+            break;
+        for (uint32_t h = 0; h < w->found.m->hosts; h++) {
+            if (!has_host(unit, h))
+                continue;
+            s->step[h] = step;
+            note_move(s, w, h);
+            s->live[h / 64] &= ~(UINT64_C(1) << h % 64);
+        }
+        weigh_sets(s);
+        size_t lines = step + 1 + s->open;
+        bool explains = s->open == 0 && open[0] > 0 && open[1] > 0;
+        if (lines < fewest || (lines == fewest && best == 0 && explains)) {
+            fewest = lines;
+            best = step + 1;
         }
     }
     return best;
-}
-
-/* Where a division is there that is nearly the expected one, the hosts between them have moved. */
-static int add_moved_hosts(struct work *w, size_t k, bool *want, bool *have, const bool *taken)
-{
-    const struct nt_model *f = w->found.m;
-    nt_division_mark(&w->reference, (uint32_t)k, w->missing, want);
-    size_t best = most_alike(w, want, have, taken, false), apart = 0, present = 0;
-    if (best == SIZE_MAX)
-        return 0;
-    w->near[best] = true;
-    nt_division_mark(&w->found, (uint32_t)best, w->missing, have);
-    for (size_t h = 0; h < f->hosts; h++) {
-        apart += !w->missing[h] && want[h] != have[h];
-        present += !w->missing[h];
-    }
-    bool turned = 2 * apart > present; /* the smaller sides are opposite ones */
-    for (uint32_t h = 0; h < f->hosts; h++) {
-        if (w->missing[h] || (want[h] != have[h]) == turned || w->named[h])
-            continue;
-        w->named[h] = true;
-        if (add_difference(w, (struct nt_difference){.kind = NT_DIFFERENCE_HOST_MOVED,
-                                                     .host = h,
-                                                     .expected = (int64_t)k,
-                                                     .found = (int64_t)best,
-                                                     .was = (double)NAN,
-                                                     .is = (double)NAN,
-                                                     .confidence = f->link[best].probability}) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* A map that states no confidence is taken as it stands. */
-static double map_confidence(const struct nt_model *f)
-{
-    return isfinite(f->confidence) ? f->confidence : 1;
 }
 
 /* That the hosts marked in want stand behind no switch: at least as sure as a found division that
@@ -176,112 +401,326 @@ static double absence_confidence(const struct work *w, const bool *want, bool *h
     return sure;
 }
 
-/* An expected division is missing when neither the same nor nearly the same is there, and moved
- * hosts do not explain it. */
-static int add_missing_division(struct work *w, size_t k, bool *want, bool *have, const bool *taken)
+/* What no moved host explains. */
+static int add_open_divisions(struct work *w, const struct moves *s, struct nt_arena *memory)
 {
-    size_t left = 0;
-    nt_division_mark(&w->reference, (uint32_t)k, w->missing, want);
-    for (size_t h = 0; h < w->found.m->hosts; h++)
-        left += want[h] && !w->named[h];
-    if (left < 2 || most_alike(w, want, have, taken, true) != SIZE_MAX)
-        return 0;
-    return add_difference(w,
-                          (struct nt_difference){.kind = NT_DIFFERENCE_SWITCH_MISSING,
-                                                 .expected = (int64_t)k,
-                                                 .found = -1,
-                                                 .was = (double)NAN,
-                                                 .is = (double)NAN,
-                                                 .confidence = absence_confidence(w, want, have)});
+    size_t hosts = w->found.m->hosts;
+    bool *want = nt_arena_array(memory, hosts, sizeof *want);
+    bool *have = nt_arena_array(memory, hosts, sizeof *have);
+    int rc = nt_arena_check(memory, w->err);
+    for (int side = 0; side < 2; side++)
+        for (size_t k = 0; rc == 0 && k < s->n[side]; k++) {
+            uint32_t link = s->set[side][k].link;
+            if (!s->set[side][k].open)
+                continue;
+            struct nt_difference d = plain_difference(NT_DIFFERENCE_SWITCH_MISSING, 1);
+            *(side == 0 ? &d.expected : &d.found) = link;
+            if (side == 0)
+                nt_division_mark(&w->reference, link, w->missing, want);
+            d.confidence =
+                side == 0 ? absence_confidence(w, want, have) : w->found.m->link[link].probability;
+            rc = add_difference(w, d);
+        }
+    return rc;
 }
 
-static int by_size(const void *x, const void *y, void *sizes)
+static int compare_divisions(struct work *w)
 {
-    size_t a = *(const size_t *)x, b = *(const size_t *)y;
-    const size_t *size = sizes;
-    if (size[a] != size[b])
-        return size[a] < size[b] ? -1 : 1;
-    return (a > b) - (a < b);
+    size_t hosts = w->found.m->hosts;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct moves s = {.words = (hosts + 63) / 64};
+    s.live = nt_arena_array(&memory, s.words, sizeof *s.live);
+    s.charge = nt_arena_array(&memory, 64 * s.words, sizeof *s.charge);
+    s.step = nt_arena_array(&memory, hosts, sizeof *s.step);
+    s.as = nt_arena_array(&memory, hosts, sizeof *s.as);
+    uint64_t *unit = nt_arena_array(&memory, s.words, sizeof *unit);
+    if (take_sets(&s, w, 0, &memory) != 0 || take_sets(&s, w, 1, &memory) != 0)
+        return -1;
+    for (size_t h = 0; h < hosts; h++) {
+        s.step[h] = NONE;
+        s.live[h / 64] |= (uint64_t)!w->missing[h] << h % 64;
+    }
+    uint32_t moves = find_moves(&s, w, unit);
+    int rc = 0;
+    for (uint32_t h = 0; rc == 0 && h < hosts; h++) {
+        w->moved[h] = s.step[h] < moves;
+        if (w->moved[h])
+            rc = add_difference(w, s.as[h]);
+        else
+            s.live[h / 64] |= (uint64_t)!w->missing[h] << h % 64;
+    }
+    weigh_sets(&s);
+    return rc != 0 ? rc : add_open_divisions(w, &s, &memory);
 }
 
-/* An unexpected division is a difference only when no moved host explains it. */
-static int add_new_division(struct work *w, const bool *taken, bool *have)
+/* Whether any link at v has no equal in the other tree, moved hosts left out. */
+static void mark_open(const struct nt_division *v, const struct keyed *other, size_t others,
+                      bool *open)
 {
-    for (size_t e = 0; e < w->found.m->links; e++) {
-        if (taken[e] || w->found.size[e] < 2)
+    for (size_t k = 0; k < v->m->links; k++)
+        if (v->key[k] != 0 && count_key(other, others, v->key[k]) == 0)
+            open[v->m->link[k].a] = open[v->m->link[k].b] = true;
+}
+
+/* Where a switch has lost all but two of its links, or where one of the trees has a switch more, a
+ * link is longer than the same cable was: figures are compared only of links that are the same
+ * cables in both trees. */
+static int judge_cables(struct work *w)
+{
+    const struct nt_model *f = w->found.m, *r = w->reference.m;
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *gone = nt_arena_array(&memory, f->hosts, sizeof *gone);
+    bool *open[2] = {nt_arena_array(&memory, r->hosts + r->switches, sizeof **open),
+                     nt_arena_array(&memory, f->hosts + f->switches, sizeof **open)};
+    if (nt_arena_check(&memory, w->err) != 0)
+        return -1;
+    for (size_t h = 0; h < f->hosts; h++)
+        gone[h] = w->missing[h] || w->moved[h];
+    if (nt_division_key(&w->found, gone, w->err) != 0 ||
+        nt_division_key(&w->reference, gone, w->err) != 0)
+        return -1;
+    struct keyed *is = sort_keys(&w->found, &memory), *was = sort_keys(&w->reference, &memory);
+    if (nt_arena_check(&memory, w->err) != 0)
+        return -1;
+    mark_open(&w->reference, is, f->links, open[0]);
+    mark_open(&w->found, was, r->links, open[1]);
+    for (size_t k = 0; k < r->links; k++) {
+        if (w->c->matched[k] < 0)
             continue;
-        nt_division_mark(&w->found, (uint32_t)e, w->missing, have);
-        size_t left = 0;
-        for (uint32_t h = 0; h < w->found.m->hosts; h++)
-            left += have[h] && !w->named[h];
-        bool explained = left < 2 || w->near[e];
-        if (!explained &&
-            add_difference(
-                w, (struct nt_difference){.kind = NT_DIFFERENCE_SWITCH_MISSING,
-                                          .expected = -1,
-                                          .found = (int64_t)e,
-                                          .was = (double)NAN,
-                                          .is = (double)NAN,
-                                          .confidence = w->found.m->link[e].probability}) != 0)
+        const struct nt_link *x = &r->link[k], *y = &f->link[w->c->matched[k]];
+        uint64_t key = w->reference.key[k];
+        w->rate_ok[k] = count_key(was, r->links, key) == 1 && count_key(is, f->links, key) == 1;
+        w->latency_ok[k] =
+            w->rate_ok[k] && !open[0][x->a] && !open[0][x->b] && !open[1][y->a] && !open[1][y->b];
+    }
+    return 0;
+}
+
+/* ---- networks with cycles: switches by what is attached to them --------------------------------
+ */
+
+/* Of the two networks, reference first. */
+struct switches {
+    struct nt_graph graph[2];
+    uint32_t *to[2];    /* vertices: the same in the other network; NONE */
+    uint32_t *hosts[2]; /* vertices: hosts attached to it */
+    struct pairing *pair;
+    size_t pairs, room;
+};
+
+struct pairing {
+    double like;
+    uint32_t was, is;
+};
+
+static int by_likeness(const void *x, const void *y)
+{
+    const struct pairing *a = x, *b = y;
+    if (a->like < b->like || a->like > b->like)
+        return a->like > b->like ? -1 : 1;
+    if (a->was != b->was)
+        return a->was < b->was ? -1 : 1;
+    return (a->is > b->is) - (a->is < b->is);
+}
+
+/* What a switch is known by: its hosts, or the switches next to it if it has none. */
+static uint32_t count_known_by(const struct switches *s, int side, uint32_t v)
+{
+    return s->hosts[side][v] > 0 ? s->hosts[side][v] : nt_graph_degree(&s->graph[side], v);
+}
+
+/* Two switches of which more than a third of what they are known by is the same may be one. */
+static int propose_pairs(struct work *w, struct switches *s, uint32_t r, uint32_t *count,
+                         struct nt_arena *memory)
+{
+    const struct nt_graph *was = &s->graph[0], *is = &s->graph[1];
+    uint32_t hosts = (uint32_t)w->found.m->hosts;
+    bool by_hosts = s->hosts[0][r] > 0;
+    memset(count, 0, is->vertices * sizeof *count);
+    for (uint32_t k = was->start[r]; k < was->start[r + 1]; k++) {
+        uint32_t v = was->to[k], same = s->to[0][v];
+        if (same == NONE || (v < hosts) != by_hosts)
+            continue;
+        for (uint32_t e = is->start[same]; e < is->start[same + 1]; e++)
+            count[is->to[e]]++;
+    }
+    for (uint32_t f = hosts; f < is->vertices; f++) {
+        if (count[f] == 0 || s->to[1][f] != NONE || (s->hosts[1][f] > 0) != by_hosts)
+            continue;
+        uint32_t either = count_known_by(s, 0, r) + count_known_by(s, 1, f) - count[f];
+        if (3 * count[f] <= either)
+            continue;
+        s->pair = nt_arena_grow(memory, s->pair, &s->room, s->pairs + 1, sizeof *s->pair);
+        if (nt_arena_check(memory, w->err) != 0)
+            return -1;
+        s->pair[s->pairs++] = (struct pairing){(double)count[f] / either, r, f};
+    }
+    return 0;
+}
+
+/* The likest first; those without hosts when what is next to them is known. */
+static int pair_switches(struct work *w, struct switches *s, struct nt_arena *memory)
+{
+    uint32_t hosts = (uint32_t)w->found.m->hosts;
+    uint32_t *count = nt_arena_array(memory, s->graph[1].vertices, sizeof *count);
+    if (nt_arena_check(memory, w->err) != 0)
+        return -1;
+    for (bool again = true; again;) {
+        again = false;
+        s->pairs = 0;
+        for (uint32_t r = hosts; r < s->graph[0].vertices; r++)
+            if (s->to[0][r] == NONE && propose_pairs(w, s, r, count, memory) != 0)
+                return -1;
+        if (s->pairs > 0)
+            qsort(s->pair, s->pairs, sizeof *s->pair, by_likeness);
+        for (size_t k = 0; k < s->pairs; k++) {
+            const struct pairing *p = &s->pair[k];
+            if (s->to[0][p->was] != NONE || s->to[1][p->is] != NONE)
+                continue;
+            s->to[0][p->was] = p->is;
+            s->to[1][p->is] = p->was;
+            again = true;
+        }
+    }
+    return 0;
+}
+
+static int switches_init(struct switches *s, const struct work *w, struct nt_arena *memory)
+{
+    for (int side = 0; side < 2; side++) {
+        const struct nt_model *m = side == 0 ? w->reference.m : w->found.m;
+        if (nt_graph_init(&s->graph[side], m, memory, w->err) != 0)
+            return -1;
+        s->to[side] = nt_arena_array(memory, s->graph[side].vertices, sizeof *s->to[side]);
+        s->hosts[side] = nt_arena_array(memory, s->graph[side].vertices, sizeof *s->hosts[side]);
+        if (nt_arena_check(memory, w->err) != 0)
+            return -1;
+        for (uint32_t v = 0; v < s->graph[side].vertices; v++)
+            s->to[side][v] = v < m->hosts && !w->missing[v] ? v : NONE;
+        for (size_t k = 0; k < m->links; k++) {
+            s->hosts[side][m->link[k].a] += m->link[k].b < m->hosts;
+            s->hosts[side][m->link[k].b] += m->link[k].a < m->hosts;
+        }
+    }
+    return 0;
+}
+
+/* The link of the found network between the same two, or of the same host to its switch. */
+static int64_t find_same_link(const struct work *w, const struct switches *s, size_t k,
+                              bool *turned)
+{
+    uint32_t hosts = (uint32_t)w->found.m->hosts;
+    const struct nt_link *l = &w->reference.m->link[k];
+    bool of_host = (l->a < hosts) != (l->b < hosts);
+    uint32_t from = of_host && l->b < hosts ? l->b : l->a;
+    uint32_t a = s->to[0][from], b = s->to[0][nt_link_other_end(l, from)];
+    if (a == NONE || (b == NONE && !of_host))
+        return -1;
+    for (uint32_t e = s->graph[1].start[a]; e < s->graph[1].start[a + 1]; e++) {
+        uint32_t link = s->graph[1].link[e], end = s->graph[1].to[e];
+        if (w->taken[link] || (of_host ? end < hosts : end != b))
+            continue;
+        *turned = (l->a == from) != (w->found.m->link[link].a == a);
+        return link;
+    }
+    return -1;
+}
+
+/* Links between two that are in both networks, of which only one has such a link. Links of a switch
+ * that only one has, and of a host that has moved, need no sentence of their own. */
+static int add_missing_links(struct work *w, const struct switches *s, int side)
+{
+    const struct nt_model *m = side == 0 ? w->reference.m : w->found.m;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        bool there = side == 0 ? w->c->matched[k] >= 0 : w->taken[k];
+        uint32_t a = s->to[side][l->a], b = s->to[side][l->b];
+        bool of_host = (l->a < m->hosts) != (l->b < m->hosts);
+        if (there || of_host || a == NONE || b == NONE || (l->a < m->hosts && w->moved[l->a]) ||
+            (l->b < m->hosts && w->moved[l->b]))
+            continue;
+        double sure = side == 0 ? map_confidence(w->found.m) : l->probability;
+        struct nt_difference d = plain_difference(NT_DIFFERENCE_LINK_MISSING, sure);
+        *(side == 0 ? &d.expected : &d.found) = (int64_t)k;
+        if (add_difference(w, d) != 0)
             return -1;
     }
     return 0;
 }
 
-/* Smallest divisions first: a host that moved between leaves is named there, not at the top. */
-static int compare_divisions(struct work *w)
+static int add_missing_switches(struct work *w, const struct switches *s)
 {
-    const struct nt_model *f = w->found.m, *r = w->reference.m;
-    NT_SCOPED struct nt_arena memory = {0};
-    size_t *order = nt_arena_array(&memory, r->links + 1, sizeof *order);
-    bool *taken = nt_arena_array(&memory, f->links + 1, sizeof *taken);
-    bool *want = nt_arena_array(&memory, f->hosts + 1, sizeof *want),
-         *have = nt_arena_array(&memory, f->hosts + 1, sizeof *have);
-    int rc = -1;
-    if (nt_arena_check(&memory, w->err) != 0)
-        return rc;
-    for (size_t k = 0; k < r->links; k++) {
-        order[k] = k;
-        if (w->c->matched[k] >= 0)
-            taken[w->c->matched[k]] = true;
-    }
-    qsort_r(order, r->links, sizeof *order, by_size, w->reference.size);
-    rc = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t k = 0; k < r->links && rc == 0; k++)
-            if (w->c->matched[order[k]] < 0 && w->reference.size[order[k]] > 1)
-                rc = (pass == 0 ? add_moved_hosts : add_missing_division)(w, order[k], want, have,
-                                                                          taken);
-    if (rc == 0)
-        rc = add_new_division(w, taken, have);
-    return rc;
+    for (int side = 0; side < 2; side++)
+        for (uint32_t v = (uint32_t)w->found.m->hosts; v < s->graph[side].vertices; v++) {
+            if (s->to[side][v] != NONE || nt_graph_degree(&s->graph[side], v) == 0)
+                continue;
+            struct nt_difference d =
+                plain_difference(NT_DIFFERENCE_SWITCH_MISSING, map_confidence(w->found.m));
+            *(side == 0 ? &d.expected_switch : &d.found_switch) = v;
+            if (add_difference(w, d) != 0)
+                return -1;
+        }
+    return 0;
 }
 
-/* In networks with cycles a host has moved when most of those next to it are others. */
+/* The switch of a host; NONE where it has none. */
+static uint32_t switch_of(const struct nt_graph *g, uint32_t hosts, uint32_t host)
+{
+    for (uint32_t k = g->start[host]; k < g->start[host + 1]; k++)
+        if (g->to[k] >= hosts)
+            return g->to[k];
+    return NONE;
+}
+
+/* A host has moved that is on another switch of those that both networks have; in a network
+ * without switches one of which most neighbours are others. */
+static int add_moved_hosts(struct work *w, const struct switches *s)
+{
+    const struct nt_model *f = w->found.m;
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t *was = nt_arena_array(&memory, f->hosts, sizeof *was);
+    size_t *kept = nt_arena_array(&memory, f->hosts, sizeof *kept);
+    struct nt_difference d = plain_difference(NT_DIFFERENCE_HOST_MOVED, map_confidence(f));
+    if (nt_arena_check(&memory, w->err) != 0 ||
+        nt_division_neighbours(&w->reference, &w->found, w->missing, was, kept, w->err) != 0)
+        return -1;
+    for (d.host = 0; d.host < f->hosts; d.host++) {
+        uint32_t r = switch_of(&s->graph[0], (uint32_t)f->hosts, d.host);
+        uint32_t e = switch_of(&s->graph[1], (uint32_t)f->hosts, d.host);
+        if (r == NONE && e == NONE)
+            w->moved[d.host] = !w->missing[d.host] && 2 * kept[d.host] < was[d.host];
+        else
+            w->moved[d.host] = r != NONE && e != NONE && s->to[0][r] != NONE &&
+                               s->to[1][e] != NONE && s->to[0][r] != e;
+        if (w->moved[d.host] && add_difference(w, d) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int compare_neighbours(struct work *w)
 {
     const struct nt_model *f = w->found.m, *r = w->reference.m;
     NT_SCOPED struct nt_arena memory = {0};
-    size_t *was = nt_arena_array(&memory, f->hosts, sizeof *was);
-    size_t *kept = nt_arena_array(&memory, f->hosts, sizeof *kept);
-    int rc = nt_arena_check(&memory, w->err);
-    struct nt_difference d = {.kind = NT_DIFFERENCE_SWITCH_MISSING,
-                              .expected = -1,
-                              .found = -1,
-                              .was = (double)NAN,
-                              .is = (double)NAN,
-                              .confidence = map_confidence(f)};
-    if (rc != 0)
-        return rc;
-    if ((f->switches == 0) != (r->switches == 0))
-        rc = add_difference(w, d); /* another kind of network: neighbours are not comparable */
-    else
-        rc = nt_division_neighbours(&w->reference, &w->found, w->missing, was, kept, w->err);
-    d.kind = NT_DIFFERENCE_HOST_MOVED;
-    for (d.host = 0; rc == 0 && d.host < f->hosts; d.host++)
-        if (!w->missing[d.host] && 2 * kept[d.host] < was[d.host])
-            rc = add_difference(w, d);
-    return rc;
+    struct switches s = {0};
+    if ((f->switches == 0) != (r->switches == 0)) /* another kind of network */
+        return add_difference(w, plain_difference(NT_DIFFERENCE_SWITCH_MISSING, map_confidence(f)));
+    if (switches_init(&s, w, &memory) != 0 || pair_switches(w, &s, &memory) != 0 ||
+        add_moved_hosts(w, &s) != 0)
+        return -1;
+    for (size_t k = 0; k < r->links; k++) {
+        int64_t e = find_same_link(w, &s, k, &w->turned[k]);
+        w->c->matched[k] = e;
+        if (e < 0)
+            continue;
+        w->taken[e] = true;
+        const struct nt_link *l = &r->link[k];
+        w->rate_ok[k] = w->latency_ok[k] =
+            !(l->a < r->hosts && w->moved[l->a]) && !(l->b < r->hosts && w->moved[l->b]);
+    }
+    if (add_missing_switches(w, &s) != 0 || add_missing_links(w, &s, 0) != 0)
+        return -1;
+    return add_missing_links(w, &s, 1);
 }
 
 /* ---- figures ----------------------------------------------------------------------------------
@@ -292,177 +731,167 @@ static double squared(double x)
     return isfinite(x) ? x * x : 0;
 }
 
-/* That a figure is worse by more than noise, and that what the link divides is there at all. */
-static double figure_confidence(const struct nt_link *is, double worse, double se)
-{
-    return is->probability * (se > 0 ? nt_normal_cdf(worse / se) : 1);
-}
-
-/* Where hosts have moved away, a switch may have been left with one way through: then its link and
- * the next are one. Whether that is so for reference link k, whose side is marked in want. */
-static bool is_longer_now(const struct work *w, size_t k, bool *want, bool *other)
-{
-    if (!w->reference.tree)
-        return false;
-    nt_division_mark(&w->reference, (uint32_t)k, w->missing, want);
-    for (size_t e = 0; e < w->reference.m->links; e++) {
-        if (w->c->matched[e] >= 0 || w->reference.size[e] < 2)
-            continue;
-        nt_division_mark(&w->reference, (uint32_t)e, w->missing, other);
-        bool same = true;
-        for (size_t h = 0; h < w->found.m->hosts && same; h++)
-            same = w->named[h] || want[h] == other[h];
-        if (same)
-            return true;
-    }
-    return false;
-}
-
-static int compare_latency(struct work *w, size_t k, double z_limit, bool *mark[2])
-{
-    const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
-    const struct nt_link *was = &w->reference.m->link[k];
-    double se = sqrt(squared(is->latency_se_us) + squared(was->latency_se_us));
-    double more = is->latency_us - was->latency_us;
-    if (!(more > w->tolerance * was->latency_us) || !(more > z_limit * se) ||
-        is_longer_now(w, k, mark[0], mark[1]))
-        return 0;
-    return add_difference(w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_SLOW,
-                                                    .expected = (int64_t)k,
-                                                    .found = w->c->matched[k],
-                                                    .was = was->latency_us,
-                                                    .is = is->latency_us,
-                                                    .confidence = figure_confidence(is, more, se)});
-}
-
-/* The direction of a reference link may be written the other way round. */
-static bool is_turned(const struct work *w, size_t k)
-{
-    return w->found.side[w->c->matched[k]] != w->reference.side[k];
-}
-
-/* One direction of a found link and of the reference link that it matches. */
-struct rates {
-    double is, was, se; /* NaN: not known, or only a lower bound */
+/* One figure of a found link and of the reference link that it matches. */
+struct figure {
+    enum nt_difference_kind more, less;
+    bool back, known;         /* known: of the same cables, and measured on both sides */
+    bool is_bound, was_bound; /* it is at least that */
+    double is, was, se;
 };
 
-static struct rates matched_rates(const struct work *w, size_t k, bool back)
+static struct figure latency_of(const struct work *w, size_t k)
 {
     const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
     const struct nt_link *was = &w->reference.m->link[k];
-    bool had_back = back != is_turned(w, k) && isfinite(was->bandwidth_back_MBps);
-    if (is->at_least || (back ? is->back_at_least : is->forth_at_least))
-        return (struct rates){(double)NAN, (double)NAN, (double)NAN};
-    return (struct rates){
-        .is = back ? is->bandwidth_back_MBps : is->bandwidth_MBps,
-        .was = had_back ? was->bandwidth_back_MBps : was->bandwidth_MBps,
-        .se = sqrt(squared(back ? is->bandwidth_back_se_MBps : is->bandwidth_se_MBps) +
-                   squared(had_back ? was->bandwidth_back_se_MBps : was->bandwidth_se_MBps))};
+    return (struct figure){.more = NT_DIFFERENCE_LINK_SLOW,
+                           .less = NT_DIFFERENCE_LINK_FAST,
+                           .known = w->latency_ok[k] && isfinite(is->latency_us) &&
+                                    isfinite(was->latency_us),
+                           .is = is->latency_us,
+                           .was = was->latency_us,
+                           .se = sqrt(squared(is->latency_se_us) + squared(was->latency_se_us))};
 }
 
-static int compare_bandwidth(struct work *w, size_t k, double z_limit)
+static struct figure bandwidth_of(const struct work *w, size_t k, bool back)
 {
     const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
-    for (int back = 0; back < 2; back++) {
-        struct rates r = matched_rates(w, k, back == 1);
-        if (r.is < r.was * (1 - w->tolerance) && r.was - r.is > z_limit * r.se &&
-            add_difference(w, (struct nt_difference){
-                                  .kind = NT_DIFFERENCE_LINK_NARROW,
-                                  .expected = (int64_t)k,
-                                  .found = w->c->matched[k],
-                                  .back = back == 1,
-                                  .was = r.was,
-                                  .is = r.is,
-                                  .confidence = figure_confidence(is, r.was - r.is, r.se)}) != 0)
+    const struct nt_link *was = &w->reference.m->link[k];
+    bool had_back = back != w->turned[k] && isfinite(was->bandwidth_back_MBps);
+    struct figure f = {.more = NT_DIFFERENCE_LINK_WIDE,
+                       .less = NT_DIFFERENCE_LINK_NARROW,
+                       .back = back,
+                       .is_bound = is->at_least || (back ? is->back_at_least : is->forth_at_least),
+                       .was_bound =
+                           was->at_least || (had_back ? was->back_at_least : was->forth_at_least),
+                       .is = back ? is->bandwidth_back_MBps : is->bandwidth_MBps,
+                       .was = had_back ? was->bandwidth_back_MBps : was->bandwidth_MBps};
+    f.se = sqrt(squared(back ? is->bandwidth_back_se_MBps : is->bandwidth_se_MBps) +
+                squared(had_back ? was->bandwidth_back_se_MBps : was->bandwidth_se_MBps));
+    f.known = w->rate_ok[k] && isfinite(f.is) && isfinite(f.was);
+    return f;
+}
+
+/* More than the tolerance and the errors of both explain. */
+static bool differs(const struct work *w, const struct figure *f)
+{
+    double off = fabs(f->is - f->was);
+    bool bound = f->is < f->was ? f->is_bound : f->was_bound; /* the true value may be equal */
+    return f->known && !bound && off > w->tolerance * f->was && off > w->z_limit * f->se;
+}
+
+/* That a figure differs by more than noise, and that what the link divides is there at all. */
+static int add_figure(struct work *w, size_t k, const struct figure *f)
+{
+    const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
+    double real = f->se > 0 ? nt_normal_cdf(fabs(f->is - f->was) / f->se) : 1;
+    struct nt_difference d =
+        plain_difference(f->is > f->was ? f->more : f->less, is->probability * real);
+    d.expected = (int64_t)k;
+    d.found = w->c->matched[k];
+    d.back = f->back;
+    d.was = f->was;
+    d.is = f->is;
+    return add_difference(w, d);
+}
+
+/* Adds each figure that differs; likeness: of the one that differs most, the lower value over the
+ * higher; 1 if none does. */
+static int compare_figures(struct work *w, size_t k, double *likeness)
+{
+    struct figure figure[3] = {latency_of(w, k), bandwidth_of(w, k, false),
+                               bandwidth_of(w, k, true)};
+    *likeness = 1;
+    for (int i = 0; i < 3; i++) {
+        const struct figure *f = &figure[i];
+        if (!differs(w, f))
+            continue;
+        *likeness = fmin(*likeness, fmin(f->is, f->was) / fmax(f->is, f->was));
+        if (add_figure(w, k, f) != 0)
             return -1;
     }
     return 0;
 }
 
-/* 1 where two figures do not differ by more than the tolerance and their errors, else the lower
- * over the higher. */
-static double figure_likeness(const struct work *w, double is, double was, double se,
-                              double z_limit)
-{
-    double off = fabs(is - was);
-    if (!(off > w->tolerance * was) || !(off > z_limit * se))
-        return 1; /* also where one is not known */
-    return fmin(is, was) / fmax(is, was);
-}
-
-/* Of what is known of a matched link the least alike. */
-static double link_likeness(const struct work *w, size_t k, double z_limit)
-{
-    const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
-    const struct nt_link *was = &w->reference.m->link[k];
-    double se = sqrt(squared(is->latency_se_us) + squared(was->latency_se_us));
-    double like = figure_likeness(w, is->latency_us, was->latency_us, se, z_limit);
-    for (int back = 0; back < 2; back++) {
-        struct rates r = matched_rates(w, k, back == 1);
-        like = fmin(like, figure_likeness(w, r.is, r.was, r.se, z_limit));
-    }
-    return like;
-}
-
-static double z_limit_of(size_t links)
-{
-    return nt_normal_quantile(1 - FALSE_ALARM / (double)(3 * links + 1)); /* of both ways */
-}
-
-static int compare_figures(struct work *w)
-{
-    size_t links = w->reference.m->links;
-    double z = z_limit_of(links);
-    NT_SCOPED struct nt_arena memory = {0};
-    bool *judged = nt_arena_array(&memory, w->found.m->links, sizeof *judged);
-    bool *mark[2] = {nt_arena_array(&memory, w->found.m->hosts, sizeof **mark),
-                     nt_arena_array(&memory, w->found.m->hosts, sizeof **mark)};
-    int rc = nt_arena_check(&memory, w->err);
-    for (size_t k = 0; k < links && rc == 0; k++) {
-        if (w->c->matched[k] < 0)
-            continue;
-        judged[w->c->matched[k]] = isfinite(w->reference.m->link[k].latency_us);
-        rc = compare_latency(w, k, z, mark);
-        if (rc == 0)
-            rc = compare_bandwidth(w, k, z);
-    }
-    /* without a reference figure, a link is compared with its own class */
-    for (size_t e = 0; e < w->found.m->links && rc == 0; e++)
-        if (w->found.m->link[e].suspect && !judged[e])
-            rc = add_difference(
-                w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_SLOW,
-                                          .expected = -1,
-                                          .found = (int64_t)e,
-                                          .was = (double)NAN,
-                                          .is = w->found.m->link[e].latency_us,
-                                          .confidence = w->found.m->link[e].probability});
-    return rc;
-}
-
 /* ---- all together -----------------------------------------------------------------------------
  */
 
-static void measure_similarity(struct work *w)
+struct home {
+    uint32_t was, is, host;
+};
+
+static int by_home(const void *x, const void *y)
 {
-    double sum = 0, like = 0, z = z_limit_of(w->reference.m->links);
-    size_t common = 0, was = 0, is = 0, matched = 0;
+    const struct home *a = x, *b = y;
+    if (a->was != b->was)
+        return a->was < b->was ? -1 : 1;
+    if (a->is != b->is)
+        return a->is < b->is ? -1 : 1;
+    return (a->host > b->host) - (a->host < b->host);
+}
+
+static uint32_t home_of(const struct nt_link *l, size_t hosts)
+{
+    return l->a < hosts ? l->b : l->a;
+}
+
+/* A host's own link is there in both networks, wherever the host is: it counts as far as the hosts
+ * on its switch are the same ones. */
+static int weigh_host_links(struct work *w)
+{
+    size_t hosts = w->found.m->hosts, n = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct home *home = nt_arena_array(&memory, hosts, sizeof *home);
+    uint32_t *here[2] = {nt_arena_array(&memory, hosts + w->reference.m->switches, sizeof *here[0]),
+                         nt_arena_array(&memory, hosts + w->found.m->switches, sizeof *here[1])};
+    if (nt_arena_check(&memory, w->err) != 0)
+        return -1;
     for (size_t k = 0; k < w->reference.m->links; k++) {
-        bool inner = !w->reference.tree || w->reference.size[k] > 1;
-        was += inner;
+        const struct nt_link *l = &w->reference.m->link[k];
+        if (w->c->matched[k] < 0 || (l->a < hosts) == (l->b < hosts) || n == hosts)
+            continue;
+        const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
+        home[n] = (struct home){home_of(l, hosts), home_of(is, hosts), l->a < hosts ? l->a : l->b};
+        here[0][home[n].was]++;
+        here[1][home[n++].is]++;
+    }
+    qsort(home, n, sizeof *home, by_home);
+    for (size_t k = 0, end; k < n; k = end) {
+        for (end = k; end < n && home[end].was == home[k].was && home[end].is == home[k].is; end++)
+            ;
+        size_t both = end - k, either = here[0][home[k].was] + here[1][home[k].is] - both;
+        for (size_t i = k; i < end; i++)
+            w->together[home[i].host] = (double)both / (double)either;
+    }
+    return 0;
+}
+
+static int measure_similarity(struct work *w)
+{
+    const struct nt_model *r = w->reference.m;
+    double shape = 0, figures = 0, sum = 0;
+    size_t links = r->links + w->found.m->links;
+    if (weigh_host_links(w) != 0)
+        return -1;
+    for (size_t k = 0; k < r->links; k++) {
+        const struct nt_link *l = &r->link[k];
+        double like, weight = 1;
         if (w->c->matched[k] < 0)
             continue;
-        double alike = link_likeness(w, k, z);
-        sum += alike * w->found.m->link[w->c->matched[k]].probability;
-        like += alike;
-        matched++;
-        common += inner;
+        if ((l->a < r->hosts) != (l->b < r->hosts))
+            weight = w->together[l->a < r->hosts ? l->a : l->b];
+        if (compare_figures(w, k, &like) != 0)
+            return -1;
+        shape += weight;
+        figures += weight * like;
+        sum += weight * like * w->found.m->link[w->c->matched[k]].probability;
+        links--; /* once in both */
     }
-    for (size_t k = 0; k < w->found.m->links; k++)
-        is += !w->found.tree || w->found.size[k] > 1;
-    size_t links = w->reference.m->links, any = was + is - common;
-    w->c->similarity_percent = links == 0 ? 100 : 100 * sum / (double)links;
-    w->c->figures_percent = matched == 0 ? 100 : 100 * like / (double)matched;
-    w->c->common_percent = any == 0 ? 100 : 100 * (double)common / (double)any;
+    w->c->links = links;
+    w->c->figures_percent = shape > 0 ? 100 * figures / shape : 100;
+    w->c->common_percent = links == 0 ? 100 : 100 * shape / (double)links;
+    w->c->similarity_percent = r->links == 0 ? 100 : 100 * sum / (double)r->links;
+    w->c->similarity_percent = fmin(w->c->similarity_percent, w->c->common_percent);
+    return 0;
 }
 
 static int compare_all(struct work *w)
@@ -470,23 +899,41 @@ static int compare_all(struct work *w)
     if (nt_division_init(&w->found, w->found.m, w->err) != 0 ||
         nt_division_init(&w->reference, w->reference.m, w->err) != 0)
         return -1;
-    bool trees = w->found.tree && w->reference.tree;
-    if (nt_division_key(&w->found, trees, w->missing, w->err) != 0 ||
-        nt_division_key(&w->reference, trees, w->missing, w->err) != 0 || match_links(w) != 0)
-        return -1;
-    measure_similarity(w);
-    for (uint32_t h = 0; h < w->found.m->hosts; h++)
-        if (w->missing[h] && !w->reference.m->missing[h] &&
-            add_difference(w, (struct nt_difference){.kind = NT_DIFFERENCE_HOST_MISSING,
-                                                     .host = h,
-                                                     .expected = -1,
-                                                     .found = -1,
-                                                     .was = (double)NAN,
-                                                     .is = (double)NAN,
-                                                     .confidence = 1}) != 0)
+    for (uint32_t h = 0; h < w->found.m->hosts; h++) {
+        struct nt_difference d = plain_difference(NT_DIFFERENCE_HOST_MISSING, 1);
+        d.host = h;
+        if (w->missing[h] && !w->reference.m->missing[h] && add_difference(w, d) != 0)
             return -1;
-    int rc = trees ? compare_divisions(w) : compare_neighbours(w);
-    return rc != 0 ? rc : compare_figures(w);
+    }
+    w->trees = w->found.tree && w->reference.tree;
+    if (!w->trees && compare_neighbours(w) != 0)
+        return -1;
+    if (w->trees && (match_divisions(w) != 0 || compare_divisions(w) != 0 || judge_cables(w) != 0))
+        return -1;
+    return measure_similarity(w);
+}
+
+static int work_init(struct work *w, bool *missing, struct nt_arena *memory)
+{
+    const struct nt_model *f = w->found.m, *r = w->reference.m;
+    w->moved = nt_arena_array(memory, f->hosts, sizeof *w->moved);
+    w->together = nt_arena_array(memory, f->hosts, sizeof *w->together);
+    w->taken = nt_arena_array(memory, f->links, sizeof *w->taken);
+    w->turned = nt_arena_array(memory, r->links, sizeof *w->turned);
+    w->latency_ok = nt_arena_array(memory, r->links, sizeof *w->latency_ok);
+    w->rate_ok = nt_arena_array(memory, r->links, sizeof *w->rate_ok);
+    w->c->matched = nt_arena_array(&w->c->memory, r->links, sizeof *w->c->matched);
+    if (nt_arena_check(memory, w->err) != 0 || nt_arena_check(&w->c->memory, w->err) != 0)
+        return -1;
+    for (size_t k = 0; k < r->links; k++)
+        w->c->matched[k] = -1;
+    w->c->reference_links = r->links;
+    for (size_t h = 0; h < f->hosts; h++)
+        missing[h] = f->missing[h] || r->missing[h];
+    w->missing = missing;
+    /* three figures of each link, each of which may differ in two ways */
+    w->z_limit = nt_normal_quantile(1 - FALSE_ALARM / (double)(6 * r->links + 1));
+    return 0;
 }
 
 int nt_compare(const struct nt_model *found, const struct nt_model *reference, double tolerance,
@@ -499,18 +946,14 @@ int nt_compare(const struct nt_model *found, const struct nt_model *reference, d
         .found.m = found, .reference.m = reference, .tolerance = tolerance, .err = err};
     NT_SCOPED struct nt_arena memory = {0};
     bool *missing = nt_arena_array(&memory, found->hosts, sizeof *missing);
-    w.named = nt_arena_array(&memory, found->hosts, sizeof *w.named);
-    w.near = nt_arena_array(&memory, found->links, sizeof *w.near);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     w.c = nt_object_create(sizeof *w.c, err);
     if (w.c == NULL)
         return -1;
-    for (size_t h = 0; h < found->hosts; h++)
-        missing[h] = found->missing[h] || reference->missing[h];
-    w.missing = missing;
-    w.c->reference_links = reference->links;
-    int rc = compare_all(&w);
+    int rc = work_init(&w, missing, &memory);
+    if (rc == 0)
+        rc = compare_all(&w);
     nt_division_fini(&w.found);
     nt_division_fini(&w.reference);
     if (rc == 0)
@@ -532,10 +975,34 @@ bool nt_compare_side(const struct nt_model *model, uint32_t link, bool *side)
     bool *missing = nt_arena_array(&memory, model->hosts, sizeof *missing);
     if (missing == NULL)
         return false;
-    bool done = nt_division_init(&v, model, NULL) == 0 && v.tree &&
-                nt_division_key(&v, true, missing, NULL) == 0;
+    bool done =
+        nt_division_init(&v, model, NULL) == 0 && v.tree && nt_division_key(&v, missing, NULL) == 0;
     if (done)
         nt_division_mark(&v, link, model->missing, side);
     nt_division_fini(&v);
     return done;
+}
+
+int64_t nt_compare_find(const struct nt_model *model, const bool *side)
+{
+    struct nt_division v;
+    int64_t found = -1;
+    size_t on = 0;
+    for (size_t h = 0; h < model->hosts; h++)
+        on += side[h];
+    for (size_t k = 0; k < model->links && on == 1 && found < 0; k++) {
+        const struct nt_link *l = &model->link[k];
+        if ((l->a < model->hosts && side[l->a]) || (l->b < model->hosts && side[l->b]))
+            found = (int64_t)k;
+    }
+    if (on == 1)
+        return found;
+    if (nt_division_init(&v, model, NULL) == 0 && v.tree &&
+        nt_division_key(&v, model->missing, NULL) == 0) {
+        uint64_t key = nt_division_key_of(&v, model->missing, side);
+        for (size_t k = 0; k < model->links && found < 0; k++)
+            found = v.key[k] == key ? (int64_t)k : -1;
+    }
+    nt_division_fini(&v);
+    return found;
 }

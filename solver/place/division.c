@@ -7,22 +7,11 @@
 
 #define NONE UINT32_MAX
 
-static uint64_t word_of(uint64_t number)
-{
-    struct nt_rng rng;
-    nt_rng_init(&rng, UINT64_C(0x6e747465) + number);
-    return nt_rng_next(&rng) | 1;
-}
-
 static uint64_t host_word(uint32_t host)
 {
-    return word_of(host);
-}
-
-/* A set's word as one element, so that sets of sets are distinguished. */
-static uint64_t mix_hash(uint64_t set)
-{
-    return set == 0 ? 0 : word_of(set >> 1);
+    struct nt_rng rng;
+    nt_rng_init(&rng, UINT64_C(0x6e747465) + host);
+    return nt_rng_next(&rng) | 1;
 }
 
 void nt_division_fini(struct nt_division *v)
@@ -74,46 +63,25 @@ static void key_sets(struct nt_division *v, const bool *missing, uint64_t *below
     }
 }
 
-static void key_ends(struct nt_division *v, const bool *missing, uint64_t *on)
-{
-    size_t hosts = v->m->hosts;
-    for (size_t k = 0; k < v->m->links; k++) {
-        uint32_t end[2] = {v->m->link[k].a, v->m->link[k].b};
-        for (int s = 0; s < 2; s++)
-            if (end[s] >= hosts && end[1 - s] < hosts && !missing[end[1 - s]])
-                on[end[s]] ^= host_word(end[1 - s]);
-    }
-    for (uint32_t h = 0; h < hosts; h++)
-        on[h] = host_word(h) << 1; /* never what a switch has */
-    for (size_t k = 0; k < v->m->links; k++) {
-        uint32_t a = v->m->link[k].a, b = v->m->link[k].b;
-        bool host_link = (a < hosts) != (b < hosts);
-        v->side[k] = mix_hash(on[a]);
-        v->low[k] = a;
-        v->size[k] = 1;
-        if (host_link) /* a host's link to its switch is the same wherever that switch is */
-            v->key[k] = mix_hash(on[a < hosts ? a : b]);
-        else
-            v->key[k] = on[a] == 0 || on[b] == 0 ? 0 : mix_hash(on[a]) ^ mix_hash(on[b]);
-        if (host_link && b < hosts)
-            v->side[k] = ~mix_hash(on[b]);
-    }
-}
-
-int nt_division_key(struct nt_division *v, bool tree, const bool *missing, struct nt_err *err)
+int nt_division_key(struct nt_division *v, const bool *missing, struct nt_err *err)
 {
     size_t n = v->m->hosts + v->m->switches + 1;
     NT_SCOPED struct nt_arena memory = {0};
     uint64_t *words = nt_arena_array(&memory, n, sizeof *words);
     size_t *count = nt_arena_array(&memory, n, sizeof *count);
-    v->tree = tree;
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    if (tree)
-        key_sets(v, missing, words, count);
-    else
-        key_ends(v, missing, words);
+    key_sets(v, missing, words, count);
     return 0;
+}
+
+uint64_t nt_division_key_of(const struct nt_division *v, const bool *missing, const bool *side)
+{
+    uint64_t on = 0, off = 0;
+    for (uint32_t h = 0; h < v->m->hosts; h++)
+        if (!missing[h])
+            *(side[h] ? &on : &off) ^= host_word(h);
+    return on < off ? on : off;
 }
 
 void nt_division_mark(const struct nt_division *v, uint32_t link, const bool *missing, bool *side)

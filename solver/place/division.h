@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a model divides its hosts: each link as a word that another model of the same hosts can be
- * searched for. In a tree a link is the two sets of hosts that it divides (Buneman 1971); elsewhere
- * a link is its ends: hosts by their number, switches by the hosts that are attached to them. Knows
- * indices only.
+/* How a tree divides its hosts: each link as a word that another model of the same hosts can be
+ * searched for, the two sets of hosts that it divides (Buneman 1971). Knows indices only.
  * Tests: test_compare.c. */
 #ifndef NT_DIVISION_H
 #define NT_DIVISION_H
@@ -19,20 +17,24 @@
 struct nt_division {
     const struct nt_model *m; /* borrowed */
     struct nt_distance *distance;
-    bool tree;      /* keys are sets of hosts */
-    uint32_t *low;  /* links, tree: the end away from the root */
-    uint64_t *key;  /* links: the same for both ways round; 0: not distinguished from others */
-    uint64_t *side; /* links: the same for the same way round */
-    size_t *size;   /* links, tree: hosts on the smaller side */
+    bool tree;              /* else the rest is not set */
+    uint32_t *low;          /* links: the end away from the root */
+    uint64_t *key;          /* links: the same for both ways round; 0: no host on one side */
+    uint64_t *side;         /* links: the same for the same way round */
+    size_t *size;           /* links: hosts on the smaller side */
     struct nt_arena memory; /* of all arrays */
 };
 
-/* Hosts with missing[h] are on no side. nt_division_fini is needed after an error too. */
+/* Hosts with missing[h] are on no side; keys may be made again with others missing.
+ * nt_division_fini is needed after an error too. */
 int nt_division_init(struct nt_division *v, const struct nt_model *m, struct nt_err *err);
-int nt_division_key(struct nt_division *v, bool tree, const bool *missing, struct nt_err *err);
+int nt_division_key(struct nt_division *v, const bool *missing, struct nt_err *err);
 void nt_division_fini(struct nt_division *v);
 
-/* Tree: the hosts on the smaller side of a link, as flags. */
+/* The key of a link that has exactly these hosts on one side. */
+uint64_t nt_division_key_of(const struct nt_division *v, const bool *missing, const bool *side);
+
+/* The hosts on the smaller side of a link, as flags. */
 void nt_division_mark(const struct nt_division *v, uint32_t link, const bool *missing, bool *side);
 
 /* For each host, how many hosts are next to it (by a link of their own, or on the same switch),

@@ -228,6 +228,29 @@ PY
     refuses 3 "no host in common" "$nettopo" compare map.json others.dot
 }
 
+@test "compare: figures, differences and exit status agree" {
+    printf ',n1,n2,n3,n4\nn1,,1,2,2\nn2,,,2,2\nn3,,,,1\nn4,,,,\n' >latency.csv
+    "$nettopo" solve --latency latency.csv -o four.json
+    refute_contains "$("$nettopo" show four.json)" "one host each"
+    printf 'SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\n' >parts.conf
+    run "$nettopo" compare four.json parts.conf
+    assert_equal "exit" "$status" 1
+    assert_equal "report" "$output" \
+        "4 hosts in common; similarity 83.3 %: shape in common 83.3 %, figures in common 100.0 %
+switch-missing  parts without a link between them: expected 2, found 1 (1)"
+    printf 'SwitchName=t Switches=a,b\n' | cat parts.conf - >whole.conf
+    run "$nettopo" compare four.json whole.conf
+    assert_equal "exit" "$status" 0
+    # a map's finding is reported with its kind, its values and their unit
+    jq '.findings = [{kind: "link-narrow", part: {a: "n3", b: "s2"}, alternatives: [], found: 3150, expected: 12590,
+        unit: "MB/s", way: "both", confidence: 0.99}] | (.links[] | select(.a == "n3") | .suspect) = true' \
+        four.json >narrow.json
+    run "$nettopo" compare --json narrow.json whole.conf
+    assert_equal "exit" "$status" 1
+    assert_equal "difference" "$(jq -c '.differences' <<<"$output")" \
+        '[{"kind":"link-narrow","what":"link n3 - s2","expected":"12590 MB/s","found":"3150 MB/s","confidence":0.99}]'
+}
+
 @test "a bad reference ends in one line with its file and line" {
     printf 'graph {\n a --\n}\n' >bad.dot
     printf 'SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[2-\n' >bad.conf
@@ -261,6 +284,15 @@ PY
     dot -Tcanon coloured.dot >/dev/null
     # blue is over the ideal time: the more so, the more of the paths are slow
     grep -E '"n5" -- ' coloured.dot | grep -q 'color="#0000ff"'
+    assert_equal "grey links" "$(grep -E ' -- ' coloured.dot | grep -c 'color="#808080"')" 26
+    # two uplinks eight times too narrow: they have the strong colour, and no link below them has any
+    jq '(.links[] | select(.a == ("s1", "s5") or .b == ("s1", "s5")) | select(.a[:1] + .b[:1] == "ss")
+        | .bandwidth_MBps, .bandwidth_back_MBps) /= 8' map.json >uplinks.json
+    assert_equal "narrow" "$("$nettopo" compare uplinks.json map.json | grep -c '^link-narrow')" 4
+    "$nettopo" export --format dot --reference rates.dot uplinks.json | grep -E ' -- ' >coloured.links
+    assert_equal "strong links" "$(grep 'color="#0000ff"' coloured.links | grep -o '"s[0-9]*" -- "s[0-9]*"' | paste -sd' ')" \
+        '"s1" -- "s2" "s5" -- "s6"'
+    assert_equal "grey links" "$(grep -c 'color="#808080"' coloured.links)" 25
     # what is as it should be is grey
     "$nettopo" export --format dot --reference rates.dot map.json >healthy.dot
     assert_equal "colours of links" "$(grep -E ' -- ' healthy.dot | grep -o 'color="[^"]*"' | sort -u)" \
