@@ -211,8 +211,13 @@ int main(int argc, char **argv)
         return fflush(stdout) == 0 ? 0 : NT_ERR_SYSTEM;
     }
     bool is_optional = request.conf == NULL;
-    if (nt_conffile_read(is_optional ? DEFAULT_CONF : request.conf, is_optional, &conf, &err) != 0)
+    if (nt_conffile_read(is_optional ? DEFAULT_CONF : request.conf, is_optional, &conf, &err) !=
+        0) {
+        nt_conf_default(&conf);
+        if (request.verb == NT_VERB_RUN && request.wanted && !request.option.off)
+            nt_monitor_refuse(&request, &conf, began, err.text);
         return report_error(&request, &err);
+    }
     int rc = request.verb == NT_VERB_RUN ? run_job(&request, &conf, began, &err)
                                          : nt_publish_remove(conf.run_dir, request.job, &err);
     if (request.verb == NT_VERB_REMOVE) {

@@ -23,6 +23,32 @@ static uint32_t get32(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+/* ---- versions ---- */
+
+/* "0.1.0" as 0x000100 below the protocol's number. */
+uint32_t nt_auth_version(void)
+{
+    uint32_t version = (uint32_t)NT_WIRE_VERSION;
+    const char *at = NT_VERSION;
+    for (int k = 0; k < 3; k++) {
+        char *end;
+        version = version << 8 | ((uint32_t)strtoul(at, &end, 10) & 0xff);
+        at = *end == '.' ? end + 1 : end;
+    }
+    return version;
+}
+
+int nt_auth_refuse_version(const char *host, uint32_t theirs, uint32_t ours, struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "%.64s has nettopo %u.%u.%u (protocol %u), this host %u.%u.%u (protocol %u): "
+                      "install one version on all hosts",
+                      host, theirs >> 16 & 0xff, theirs >> 8 & 0xff, theirs & 0xff, theirs >> 24,
+                      ours >> 16 & 0xff, ours >> 8 & 0xff, ours & 0xff, ours >> 24);
+}
+
+/* ---- HELLO and credentials ---- */
+
 void nt_hello_encode(const struct nt_hello *hello, unsigned char bytes[NT_HELLO_BYTES])
 {
     put32(bytes, hello->version);
@@ -76,8 +102,8 @@ static int claim_text(const struct nt_claim *claim, char text[CLAIM_BYTES], stru
     format_nonce(claim->member_nonce, member_nonce);
     int n = snprintf(
         text, CLAIM_BYTES,
-        "nettopo/%d\n%s\ncluster %s\njob %u restart %u\nleader %s port %u\nmember %u %s\n%s\n%s\n",
-        (int)NT_WIRE_VERSION, direction_name(claim->direction), claim->cluster, claim->job,
+        "nettopo/%x\n%s\ncluster %s\njob %u restart %u\nleader %s port %u\nmember %u %s\n%s\n%s\n",
+        nt_auth_version(), direction_name(claim->direction), claim->cluster, claim->job,
         claim->restart, claim->leader, claim->port, claim->member_index, claim->member,
         leader_nonce, member_nonce);
     if (n < 0 || n >= CLAIM_BYTES - NT_SECRET_BYTES)

@@ -25,8 +25,14 @@ enum {
     NT_HELLO_BYTES = 12 + NT_NONCE_BYTES,
     NT_CREDENTIAL_MAX = 4096, /* with its NUL */
     NT_PROOF_MAX = NT_NONCE_BYTES + NT_CREDENTIAL_MAX,
-    NT_WIRE_VERSION = 2,
+    NT_WIRE_VERSION = 3, /* of the protocol */
 };
+
+/* The release and the protocol of this agent in one number: agents with others are refused. */
+uint32_t nt_auth_version(void);
+
+/* Says which of the two hosts has which release; err's kind is NT_ERR_INPUT. */
+int nt_auth_refuse_version(const char *host, uint32_t theirs, uint32_t ours, struct nt_err *err);
 
 /* The payload of HELLO. */
 struct nt_hello {

@@ -28,6 +28,7 @@ void nt_connector_init(struct nt_connector *connector, const struct nt_conf *con
 {
     *connector = (struct nt_connector){
         .job = job, .conf = conf, .client = client, .leader = leader, .addresses = *addresses};
+    connector->version = nt_auth_version();
     connector->random = (uint64_t)(nt_clock_s() * 1e9) ^ ((uint64_t)job->self << 40);
     for (size_t k = 0; k < nt_port_count(conf); k++)
         for (size_t a = 0; a < addresses->count; a++)
@@ -191,6 +192,20 @@ static struct nt_handshake make_handshake(const struct nt_connector *connector,
     return handshake;
 }
 
+/* The leader's log then says why this host did not come. */
+static void tell_version(const struct nt_connector *connector, struct nt_attempt *a)
+{
+    unsigned char bytes[NT_HELLO_BYTES];
+    struct nt_hello hello = {.version = connector->version,
+                             .job = connector->job->id,
+                             .restart = connector->job->restart};
+    struct nt_frame frame = {.type = NT_FRAME_HELLO,
+                             .host = (uint32_t)connector->job->self,
+                             .payload_bytes = NT_HELLO_BYTES};
+    nt_hello_encode(&hello, bytes);
+    nt_conn_send(&a->conn, &frame, bytes, NULL);
+}
+
 /* 0: it says that it is our job's leader. */
 static int check_hello(struct nt_connector *connector, struct nt_attempt *a,
                        const struct nt_frame *frame, const unsigned char *payload)
@@ -202,11 +217,14 @@ static int check_hello(struct nt_connector *connector, struct nt_attempt *a,
         hello.job != connector->job->id)
         return -1; /* another job's leader: no error */
     connector->leader_found = true;
-    if (hello.version != NT_WIRE_VERSION || hello.restart != connector->job->restart)
-        return nt_err_set(&connector->last_error, NT_ERR_INPUT,
-                          "protocol version %u, restart %u; expected version %d, restart %u",
-                          hello.version, hello.restart, (int)NT_WIRE_VERSION,
-                          connector->job->restart);
+    if (hello.version != connector->version) {
+        tell_version(connector, a);
+        return nt_auth_refuse_version(connector->job->host[connector->leader], hello.version,
+                                      connector->version, &connector->last_error);
+    }
+    if (hello.restart != connector->job->restart)
+        return nt_err_set(&connector->last_error, NT_ERR_INPUT, "restart %u, expected %u",
+                          hello.restart, connector->job->restart);
     memcpy(a->leader_nonce, hello.nonce, NT_NONCE_BYTES);
     return 0;
 }

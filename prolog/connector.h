@@ -48,6 +48,7 @@ struct nt_connector {
     const struct nt_conf *conf;     /* borrowed */
     const struct nt_client *client; /* borrowed: makes our proofs and checks the leader's */
     size_t leader;                  /* its index in the job's host list */
+    uint32_t version;               /* ours, nt_auth_version */
     struct nt_addresses addresses;
     size_t attempts; /* 0: nothing to connect to */
     struct nt_attempt attempt[NT_CONNECTOR_ATTEMPTS];

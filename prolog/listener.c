@@ -23,6 +23,7 @@ int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
 {
     memset(listener, 0, sizeof *listener);
     listener->fd = -1;
+    listener->version = nt_auth_version();
     listener->job = job;
     listener->conf = conf;
     listener->client = client;
@@ -91,7 +92,7 @@ static void pending_add(struct nt_listener *listener, int fd)
     pending->connected_at = nt_clock_s();
     unsigned char bytes[NT_HELLO_BYTES];
     struct nt_hello hello = {
-        .version = NT_WIRE_VERSION, .job = listener->job->id, .restart = listener->job->restart};
+        .version = listener->version, .job = listener->job->id, .restart = listener->job->restart};
     struct nt_frame frame = {.type = NT_FRAME_HELLO,
                              .host = (uint32_t)listener->job->self,
                              .payload_bytes = NT_HELLO_BYTES};
@@ -154,6 +155,21 @@ static void expire_pending(struct nt_listener *listener)
     }
 }
 
+/* A member of another version says so in place of a proof. Nothing proves who it is: it is for the
+ * log alone. */
+static int hear_version(struct nt_listener *listener, const struct nt_frame *frame,
+                        const unsigned char *payload)
+{
+    struct nt_hello hello;
+    const struct nt_job *job = listener->job;
+    if (frame->host >= job->hosts ||
+        nt_hello_decode(payload, frame->payload_bytes, &hello, &listener->last_error) != 0 ||
+        hello.version == listener->version)
+        return nt_err_set(&listener->last_error, NT_ERR_INPUT, "expected a proof");
+    return nt_auth_refuse_version(job->host[frame->host], hello.version, listener->version,
+                                  &listener->last_error);
+}
+
 /* Checks the member's proof and answers with the leader's. */
 static int verify_member(struct nt_listener *listener, struct nt_pending *pending,
                          const struct nt_frame *frame, const unsigned char *payload)
@@ -162,6 +178,8 @@ static int verify_member(struct nt_listener *listener, struct nt_pending *pendin
     char credential[NT_CREDENTIAL_MAX];
     unsigned char answer[NT_PROOF_MAX];
     size_t bytes = frame->payload_bytes;
+    if (frame->type == NT_FRAME_HELLO)
+        return hear_version(listener, frame, payload);
     if (frame->type != NT_FRAME_PROOF || bytes <= NT_NONCE_BYTES || bytes >= NT_PROOF_MAX ||
         frame->host == job->self || frame->host >= job->hosts)
         return nt_err_set(&listener->last_error, NT_ERR_INPUT, "expected a proof");

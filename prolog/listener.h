@@ -42,6 +42,7 @@ struct nt_pending {
 struct nt_listener {
     int fd; /* -1: closed */
     uint16_t port;
+    uint32_t version;               /* ours, nt_auth_version */
     const struct nt_job *job;       /* borrowed */
     const struct nt_conf *conf;     /* borrowed */
     const struct nt_client *client; /* borrowed: checks proofs and makes ours */

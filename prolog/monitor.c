@@ -269,3 +269,20 @@ int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf,
     nt_log_fini(&m.log);
     return check_published(&m, err);
 }
+
+void nt_monitor_refuse(const struct nt_request *request, const struct nt_conf *conf, double began,
+                       const char *reason)
+{
+    struct nt_worker_state state = {.self = 1}; /* one whose place is not known is not the first */
+    struct monitor m = {.request = request, .conf = conf, .began = began, .state = &state};
+    struct nt_job job;
+    if (nt_job_read(&job, request->job, request->uid, request->gid, NULL) == 0) {
+        atomic_store(&state.hosts, job.hosts);
+        atomic_store(&state.self, job.self);
+        nt_job_fini(&job);
+    }
+    snprintf(m.report.outcome.text, sizeof m.report.outcome.text, "failed %s", reason);
+    open_log(&m);
+    log_outcome(&m);
+    nt_log_fini(&m.log);
+}

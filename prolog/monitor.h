@@ -17,4 +17,9 @@
 int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf, double budget_s,
                    double began, struct nt_err *err);
 
+/* For a job whose configuration is wrong: its line in the log, on its first host, or what was wrong
+ * here. */
+void nt_monitor_refuse(const struct nt_request *request, const struct nt_conf *conf, double began,
+                       const char *reason);
+
 #endif

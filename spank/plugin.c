@@ -264,16 +264,18 @@ int slurm_spank_job_prolog(spank_t spank, int ac, char **av)
         goto log_error;
     int rc = nt_file_conf(path, &conf, &err);
     if ((given == 0 && !conf.default_on) || option.off)
-        return 0; /* whatever is wrong with the file */
-    if (rc != 0)
-        goto log_error;
-    if (!conf.enabled ||
-        nt_conf_refusal(&conf, getenv("SLURM_JOB_USER"), getenv("SLURM_JOB_PARTITION")) != NULL)
+        return 0;  /* whatever is wrong with the file */
+    if (rc != 0) { /* the agent finds the same fault, and its log counts the job */
+        slurm_error("nettopo: %s", err.text);
+        nt_conf_default(&conf);
+    } else if (!conf.enabled || nt_conf_refusal(&conf, getenv("SLURM_JOB_USER"),
+                                                getenv("SLURM_JOB_PARTITION")) != NULL) {
         return 0;
+    }
     restore_pattern_path(&option);
     if (get_job_ids(spank, &arguments, &err) != 0 ||
         nt_option_format(&option, arguments.option, sizeof arguments.option, &err) != 0 ||
-        run_agent(&conf, path, &arguments, agent_timeout_s(&option, &conf), &err) != 0)
+        (run_agent(&conf, path, &arguments, agent_timeout_s(&option, &conf), &err) != 0 && rc == 0))
         goto log_error;
     return 0;
 log_error:

@@ -32,7 +32,7 @@ static void imitators_step(const struct scene *s, struct imitators *i)
 {
     unsigned char bytes[NT_FRAME_HEAD_BYTES + NT_HELLO_BYTES];
     struct nt_hello hello = {
-        .version = NT_WIRE_VERSION, .job = s->leader.id, .restart = s->leader.restart};
+        .version = nt_auth_version(), .job = s->leader.id, .restart = s->leader.restart};
     struct nt_frame frame = {.type = NT_FRAME_HELLO, .payload_bytes = NT_HELLO_BYTES};
     nt_frame_encode(&frame, bytes);
     nt_hello_encode(&hello, bytes + NT_FRAME_HEAD_BYTES);

@@ -128,6 +128,32 @@ static void another_restart_or_host_is_rejected(void **state)
     nt_listener_fini(&s.listener);
 }
 
+/* Each side says which releases the two hosts have, and no proof is made. */
+static void another_version_is_refused_on_both_sides(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_connector connector;
+    struct nt_conn conn;
+    size_t host;
+    set(&s);
+    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
+    s.listener.version = 0x03000200;
+    connector.version = 0x03000109;
+    expect_rejected(&s, &connector);
+    assert_string_equal(connector.last_error.text,
+                        "n1 has nettopo 0.2.0 (protocol 3), this host 0.1.9 (protocol 3): install "
+                        "one version on all hosts");
+    for (double until = nt_clock_s() + 5; s.listener.refused == 0 && nt_clock_s() < until;
+         poll(NULL, 0, 1))
+        assert_int_equal(nt_listener_step(&s.listener, &host, &conn), 0);
+    assert_string_equal(s.listener.last_error.text,
+                        "n2 has nettopo 0.1.9 (protocol 3), this host 0.2.0 (protocol 3): install "
+                        "one version on all hosts");
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
+}
+
 static void without_munge_no_member_is_accepted(void **state)
 {
     (void)state;
@@ -325,6 +351,7 @@ int main(void)
         cmocka_unit_test(leader_and_member_connect_and_exchange_frames),
         cmocka_unit_test(a_port_in_use_is_skipped),
         cmocka_unit_test(another_restart_or_host_is_rejected),
+        cmocka_unit_test(another_version_is_refused_on_both_sides),
         cmocka_unit_test(without_munge_no_member_is_accepted),
         cmocka_unit_test(garbage_and_idle_connections_do_not_block_members),
         cmocka_unit_test(without_descriptors_the_listener_pauses),

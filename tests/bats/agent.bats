@@ -83,6 +83,22 @@ END
     run ! grep became syslog
 }
 
+@test "a job whose nettopo.conf is wrong has its line, on its first host alone, and is counted" {
+    local host
+    start_syslogd reads
+    echo 'bugdet_max = 7' >conf
+    for host in n1 n2; do
+        run -3 run_agent SLURM_JOB_NODELIST=n1,n2 SLURMD_NODENAME=$host SLURM_JOB_USER=alice \
+            "$agent" run --job 7 --uid 65534 --gid 65534 --option quick --conf "$PWD/conf"
+        comes grep -q "job[ =]7 .*failed.*conf:1: unknown key" syslog
+    done
+    run "$root/build/nettopo" stats syslog
+    [ "$(grep -c '1  failed' <<<"$output")" = 1 ]
+    [[ $output == '1 job, '* ]]
+    [[ $output == *'1  '*'conf:#: unknown key'* ]]
+    grep -q 'job=7 .* user=alice .* status=failed hosts=2 ' syslog
+}
+
 # Of all processes below that one, those with that line in their status.
 below_with() { # PID LINE
     local child

@@ -134,6 +134,24 @@ time.sleep(120)' 3>&- &
         "budget 4 s became 3 s: budget_max of nettopo.conf allows no more"
 }
 
+@test "agents of two versions refuse each other, and both hosts name both versions" {
+    local agent=$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog other=$GROUND_STATE/stage/other-agent here
+    here=$("$agent" --version | cut -d' ' -f2)
+    sed "s/$here/9.9.9/g" "$agent" >"$other" # of the same length
+    chmod 755 "$other"
+    on n2 mount --bind "$other" "$agent"
+    undo+=("on n2 umount $agent" "rm $other")
+    [ "$(on n2 "$agent" --version)" = "nettopo-prolog 9.9.9" ]
+    submit --nettopo=quick,budget=4,debug -N4 --exclusive <<'JOB'
+#!/bin/bash
+cat "$NETTOPO_LOG" >"$HOME/$SLURM_JOB_ID.first"
+srun -Q -N1 -n1 -w n2 cat "/run/nettopo/$SLURM_JOB_ID/hint.env" >"$HOME/$SLURM_JOB_ID.second"
+JOB
+    completed
+    assert_contains "$(cat "$GROUND_HOME/$JOB.first")" "n2 has nettopo 9.9.9 (protocol 3), this host $here (protocol 3)"
+    assert_contains "$(cat "$GROUND_HOME/$JOB.second")" "n1 has nettopo $here (protocol 3), this host 9.9.9 (protocol 3)"
+}
+
 logged() { grep -h 'nettopo: .*unknown key' "$GROUND_STATE"/log/slurmd.*.log; } # by the plugin
 
 @test "a wrong nettopo.conf: nothing for jobs without the option, the reason with default = yes" {
