@@ -199,14 +199,15 @@ static double late_s(void)
 }
 
 /* With the monitor's reason, since the worker had no processor for half a second. */
-static bool ended_by_monitor(const struct scene *s, int host)
+static bool ended_by_monitor(const struct scene *s)
 {
-    char text[4096];
-    published(s, host, "hint.env", text);
-    if (late_s() <= 1 || strstr(text, "the agent's worker did not end within the budget") == NULL)
-        return false;
-    print_message("again, after: %s", text);
-    return true;
+    bool ended = false;
+    for (int k = 0; k < s->hosts && late_s() > 1; k++) {
+        char text[4096];
+        published(s, k, "hint.env", text);
+        ended |= strstr(text, "the agent's worker did not end within the budget") != NULL;
+    }
+    return ended;
 }
 
 static void all_hosts_connect_and_get_the_artifacts(void **state)
@@ -265,7 +266,7 @@ static void a_faulty_probe_never_delays_the_result(void **state)
         char option[64];
         snprintf(option, sizeof option, "quick,pattern=matrix:%s", table[k].what);
         bool waits = strncmp(table[k].what, "hang", 4) == 0;
-        for (int tries = waits ? 3 : 1; tries > 0; tries = ended_by_monitor(s, 0) ? tries - 1 : 0) {
+        for (int tries = waits ? 3 : 1; tries > 0; tries = ended_by_monitor(s) ? tries - 1 : 0) {
             begin_all(s, option, waits ? SHORT_S : AMPLE_S);
             end_within(s, waits ? SHORT_S + late_s() : AMPLE_S);
         }
@@ -293,7 +294,7 @@ static void members_report_a_missing_leader(void **state)
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
-    for (int tries = 3; tries > 0; tries = ended_by_monitor(s, 1) ? tries - 1 : 0) {
+    for (int tries = 3; tries > 0; tries = ended_by_monitor(s) ? tries - 1 : 0) {
         s->began = nt_clock_s();
         begin(s, 1, conf_of(s, 1), "quick", 2);
         end_within(s, 2 + late_s());
@@ -320,14 +321,12 @@ static void a_hanging_munged_takes_no_longer_than_the_budget(void **state)
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
-    for (int tries = 3; tries > 0;
-         tries = ended_by_monitor(s, 1) || ended_by_monitor(s, 2) ? tries - 1 : 0) {
+    for (int tries = 3; tries > 0; tries = ended_by_monitor(s) ? tries - 1 : 0) {
         kill(munge.pid, SIGSTOP);
         begin_all(s, "quick", 1);
         double took = end_all(s);
         kill(munge.pid, SIGCONT);
-        if (took >= 1 + late_s())
-            fail_msg("expected the end within %g s, found it after %.2f s", 1 + late_s(), took);
+        assert_in_range(took * 1e3, 0, 1e3 * (1 + late_s()));
     }
     for (int k = 1; k < HOSTS; k++)
         expect(s, k, "NETTOPO_REASON=munged on this host did not answer\n");
@@ -357,13 +356,11 @@ static void a_job_of_root_is_refused(void **state)
     int status;
     if (geteuid() != 0)
         skip();
-    s->began = nt_clock_s();
     begin_as(s, 0, 0, conf_of(s, 0), "quick", AMPLE_S);
     waitpid(s->pid[0], &status, 0);
     s->pid[0] = 0;
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    assert_true(nt_clock_s() - s->began < AMPLE_S);
     expect(s, 0, "NETTOPO_STATUS=failed\nNETTOPO_REASON=a job of root is not measured: ");
 }
 
