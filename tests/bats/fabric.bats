@@ -210,7 +210,7 @@ END
     background ip netns exec "$PREFIX"n2 "$TALK" sink 6000
     background ip netns exec "$PREFIX"n1 "$TALK" send "$(address n2)" 6000 0 0
     to() { at n1 timeout 60 "$TALK" ping "$(address "$1")" 5000 1; }
-    waits() { [ "$(to n2 | cut -d. -f1)" -gt 50000 ]; }
+    waits() { assert_between "us behind the flow" "$(to n2)" 50000 1000000; }
     wait_until 60 waits
     for k in 1 2 3 4 5; do behind+=("$(to n2)") beside+=("$(to n3)"); done
     echo "# us behind the flow: ${behind[*]}, beside it: ${beside[*]}"
