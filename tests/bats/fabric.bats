@@ -345,5 +345,5 @@ END
     run "$FABRIC" --netns nowhere- "$ROOT/tests/data/fabrics/star4.fabric"
     assert_equal "exit" "$status" 4
     assert_contains "$output" "nowhere-n1"
-    nothing_stays "$BATS_TEST_TMPDIR/before"
+    wait_until 10 nothing_stays "$BATS_TEST_TMPDIR/before"
 }

@@ -4,9 +4,10 @@
  *     talk echo PORT                     answers UDP datagrams until it is ended
  *     talk ping ADDRESS PORT COUNT       p10 of half the round trip in us; frames of 119 bytes
  *     talk sink PORT                     takes one TCP connection and tells its sender the bytes
- *     talk send ADDRESS PORT SECONDS AT  sends for SECONDS (0: until it is ended); begins at AT, ns
- *                                        since 1970, so that several begin together; prints the MB/s
- *                                        that arrived, the bytes, begin and end (CLOCK_MONOTONIC, ns)
+ *     talk send ADDRESS PORT SECONDS AT  sends for SECONDS, or with 0 until it is ended; begins at
+ *                                        AT, ns since 1970, so that several begin together;
+ *                                        prints the MB/s that arrived, the bytes, begin and end
+ *                                        (CLOCK_MONOTONIC, ns)
  */
 #include <arpa/inet.h>
 #include <errno.h>
