@@ -155,7 +155,7 @@ static struct row measure(const struct nt_model *m, const struct nt_traffic *t,
     for (size_t k = 0; k < m->hosts; k++)
         room[k] = each;
     double began = now_s();
-    if (nt_hint_from_traffic(&map, t, "bench", room, 1, &h, &err) != 0)
+    if (nt_hint_from_traffic(&map, t, "bench", room, true, &h, &err) != 0)
         exit(1);
     row.seconds = now_s() - began;
     row.scheduler = h->metrics_default.latency_us;

@@ -286,7 +286,7 @@ static inline void compare_place(const char *network, const char *pattern)
     if (nt_traffic_create(pattern, m->hosts, &t, &err) != 0)
         stop(err.text);
     double began = cpu_s();
-    if (nt_hint_from_traffic(&map, t, "bench", room, 1, &h, &err) != 0)
+    if (nt_hint_from_traffic(&map, t, "bench", room, true, &h, &err) != 0)
         stop(err.text);
     double seconds = cpu_s() - began;
     if (nt_distance_create(m, &d, &err) != 0 || nt_hierarchy_create(m, d, room, &tree, &err) != 0)

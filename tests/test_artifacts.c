@@ -31,6 +31,9 @@ static struct nt_map *example_map(void)
     map->placement->order = calloc(3, sizeof *map->placement->order);
     map->placement->order[0] = 2;
     map->placement->order[2] = 1;
+    map->placement->rank_host = calloc(3, sizeof *map->placement->rank_host);
+    memcpy(map->placement->rank_host, map->placement->order, 3 * sizeof *map->placement->rank_host);
+    map->placement->ntasks = 3;
     return map;
 }
 
@@ -124,6 +127,51 @@ static void apply_and_the_inline_limit_are_heeded(void **state)
     nt_map_destroy(map);
 }
 
+static void cores_are_as_many_as_the_host_has(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t cores, threads, task_cpus;
+        const char *first;
+    } table[] = {{0, 0, 2, "rank 0=c slot=0-1\n"}, /* not known */
+                 {4, 4, 2, "rank 0=c slot=0-1\n"},
+                 {4, 8, 8, "rank 0=c slot=0-3\n"}, /* 8 threads are 4 cores */
+                 {4, 8, 3, "rank 0=c slot=0-1\n"},
+                 {1, 2, 2, "rank 0=c slot=0\n"},
+                 {3, 3, 4, "rank 0=c slot=0-2\n"}, /* as many as there are */
+                 {8, 8, 0, "rank 0=c slot=0\n"}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_map *map = example_map();
+        struct nt_artifacts artifacts;
+        struct nt_artifacts_options plan = {.reason = "", .task_cpus = table[k].task_cpus};
+        map->machines = 1;
+        map->machine = calloc(1, sizeof *map->machine);
+        map->machine->cores = table[k].cores;
+        map->machine->threads = table[k].threads;
+        map->machine_of = calloc(3, sizeof *map->machine_of);
+        for (size_t h = 0; table[k].cores == 0 && h < 3; h++)
+            map->machine_of[h] = NT_MAP_NO_MACHINE;
+        assert_int_equal(nt_artifacts_create(map, &plan, &artifacts, NULL), 0);
+        assert_non_null(strstr(artifacts.text[NT_ARTIFACT_RANKFILE], table[k].first));
+        nt_artifacts_fini(&artifacts);
+        nt_map_destroy(map);
+    }
+}
+
+static void a_map_without_a_placement_leaves_the_files_to_the_plugin(void **state)
+{
+    (void)state;
+    struct nt_map *map = example_map();
+    struct nt_artifacts artifacts;
+    struct nt_artifacts_options plan = {.reason = "", .apply = true};
+    map->placement->ntasks = 0;
+    assert_int_equal(nt_artifacts_create(map, &plan, &artifacts, NULL), 0);
+    assert_null(artifacts.text[NT_ARTIFACT_HOSTFILE]);
+    assert_null(strstr(artifacts.text[NT_ARTIFACT_ENV], "HOSTFILE"));
+    nt_artifacts_fini(&artifacts);
+    nt_map_destroy(map);
+}
+
 static void a_failure_has_a_reason_of_one_line(void **state)
 {
     (void)state;
@@ -144,6 +192,8 @@ int main(void)
         cmocka_unit_test(the_job_finds_its_placement),
         cmocka_unit_test(the_job_finds_what_is_worse_than_its_like),
         cmocka_unit_test(apply_and_the_inline_limit_are_heeded),
+        cmocka_unit_test(cores_are_as_many_as_the_host_has),
+        cmocka_unit_test(a_map_without_a_placement_leaves_the_files_to_the_plugin),
         cmocka_unit_test(a_failure_has_a_reason_of_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

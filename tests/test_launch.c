@@ -14,7 +14,7 @@
 
 static const char *const names[] = {"n1", "n2", "n3"};
 static const uint32_t ranks[] = {2, 2, 0, 1, 0};
-static const struct nt_seating seating = {5, 3, ranks, names};
+static const struct nt_seating seating = {5, 3, ranks, names, 0};
 
 static void each_launcher_gets_its_own_grammar(void **state)
 {
@@ -41,6 +41,20 @@ static void each_launcher_gets_its_own_grammar(void **state)
         assert_int_equal(bytes, strlen(text));
         free(text);
     }
+}
+
+static void ranks_of_several_cores_have_a_range(void **state)
+{
+    (void)state;
+    struct nt_seating two = seating;
+    struct nt_err err = {0};
+    char *text;
+    size_t bytes;
+    two.cores = 2;
+    assert_int_equal(nt_launch_rankfile(&two, &text, &bytes, &err), 0);
+    assert_string_equal(text, "rank 0=n3 slot=0-1\nrank 1=n3 slot=2-3\nrank 2=n1 slot=0-1\n"
+                              "rank 3=n2 slot=0-1\nrank 4=n1 slot=2-3\n");
+    free(text);
 }
 
 static void dlrover_is_told_the_switches(void **state)
@@ -142,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dlrover_is_told_the_switches),
         cmocka_unit_test(each_launcher_gets_its_own_grammar),
+        cmocka_unit_test(ranks_of_several_cores_have_a_range),
         cmocka_unit_test(both_forms_of_a_matrix_say_the_same),
         cmocka_unit_test(a_bad_matrix_is_refused_with_its_line),
         cmocka_unit_test(slurm_s_form_fills_the_hosts),

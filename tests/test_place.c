@@ -36,7 +36,7 @@ static struct nt_hint *hint_of(struct nt_model *model, const char *pattern, cons
     struct nt_map map = map_of(model);
     struct nt_hint *hint = NULL;
     struct nt_err err = {0};
-    if (nt_hint_create(&map, pattern, room, ntasks, 1, &hint, &err) != 0)
+    if (nt_hint_create(&map, pattern, room, ntasks, true, &hint, &err) != 0)
         fail_msg("%s", err.text);
     return hint;
 }
@@ -64,8 +64,17 @@ static void a_ring_on_scattered_hosts_reaches_the_lower_bound(void **state)
     (void)state;
     struct nt_model *m = known_tree(2, 4, 4, true, false, 7);
     uint32_t *room = capacities(m->hosts, 2);
-    for (int chain = 0; chain < 2; chain++) {
-        struct nt_hint *h = hint_of(m, chain ? "neighbour" : "ring", room, 64);
+    for (int way = 0; way < 4; way++) {
+        bool chain = way % 2 == 1, any_first = way < 2;
+        struct nt_map map = map_of(m);
+        struct nt_hint *h;
+        struct nt_err err = {0};
+        assert_int_equal(
+            nt_hint_create(&map, chain ? "neighbour" : "ring", room, 64, any_first, &h, &err), 0);
+        if (!any_first) { /* costs nothing here */
+            assert_int_equal(h->rank_host[0], 0);
+            assert_near(h->first_percent, 0, 0);
+        }
         respects_capacities(h, room, m->hosts);
         never_worse(h);
         assert_true(h->gain > 1.5);
@@ -243,7 +252,7 @@ static void a_matrix_of_hidden_clusters_is_found(void **state)
     struct nt_err err = {0};
     assert_int_equal(nt_traffic_from_triples(TASKS, (const uint32_t(*)[2])pair, bytes, n, &t, &err),
                      0);
-    assert_int_equal(nt_hint_from_traffic(&map, t, "matrix:m", room, 1, &h, &err), 0);
+    assert_int_equal(nt_hint_from_traffic(&map, t, "matrix:m", room, true, &h, &err), 0);
     respects_capacities(h, room, m->hosts);
     never_worse(h);
     assert_true(h->metrics.latency_us < 2.0 + 1e-6); /* no cluster leaves its switch */
@@ -274,8 +283,8 @@ static void what_does_not_fit_is_said(void **state)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_hint *h = NULL;
         struct nt_err err = {0};
-        assert_int_equal(nt_hint_create(&map, table[k].pattern, room, table[k].ntasks, 1, &h, &err),
-                         -1);
+        assert_int_equal(
+            nt_hint_create(&map, table[k].pattern, room, table[k].ntasks, true, &h, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         assert_null(h);
         assert_non_null(strstr(err.text, table[k].says));
@@ -361,7 +370,7 @@ static struct nt_hint *hint_of_messages(struct nt_model *m, const char *pattern,
     if (nt_traffic_create(pattern, m->hosts, &traffic, &err) != 0)
         fail_msg("%s", err.text);
     nt_traffic_set_message(traffic, bytes);
-    if (nt_hint_from_traffic(&map, traffic, pattern, room, 1, &hint, &err) != 0)
+    if (nt_hint_from_traffic(&map, traffic, pattern, room, true, &hint, &err) != 0)
         fail_msg("%s", err.text);
     nt_traffic_destroy(traffic);
     free(room);

@@ -55,7 +55,7 @@ static struct nt_hint *hint_of(struct nt_model *m, const char *pattern, uint32_t
     struct nt_err err = {0};
     for (size_t k = 0; k < ALL; k++)
         room[k] = each;
-    if (nt_hint_create(&map, pattern, room, each * ALL, 1, &h, &err) != 0)
+    if (nt_hint_create(&map, pattern, room, each * ALL, true, &h, &err) != 0)
         fail_msg("%s", err.text);
     return h;
 }

@@ -9,6 +9,7 @@
 #include "launch.h"
 #include "log_line.h"
 #include "map_json.h"
+#include "memory.h"
 #include "strbuf.h"
 
 enum {
@@ -16,31 +17,45 @@ enum {
     FINDINGS_MAX = 4096 /* as spank/environ.c accepts */
 };
 
-/* ---- hosts in hint order ---- */
-static uint32_t host_at(const struct nt_map *map, size_t k)
-{
-    return map->placement == NULL ? (uint32_t)k : map->placement->order[k];
-}
-
-static size_t hosts_of(const struct nt_map *map)
-{
-    return map->placement == NULL ? map->model->hosts : map->placement->hosts;
-}
-
-static int write_placement(const struct nt_map *map, struct nt_artifacts *artifacts,
-                           struct nt_err *err)
+/* Cores of each rank: those of a task's CPUs, which are hardware threads where a core has several,
+ * unless a host has fewer for each of its ranks: mpirun refuses a core that is not there. */
+static int count_cores(const struct nt_map *map, uint32_t task_cpus, uint32_t *cores,
+                       struct nt_err *err)
 {
     const struct nt_placement *p = map->placement;
-    size_t n = p != NULL && p->ntasks > 0 ? p->ntasks : hosts_of(map);
-    uint32_t *rank_host = calloc(n + 1, sizeof *rank_host);
-    if (rank_host == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "placement of %zu tasks: out of memory", n);
-    for (size_t k = 0; k < n; k++)
-        rank_host[k] = p != NULL && p->ntasks > 0 ? p->rank_host[k] : host_at(map, k);
-    struct nt_seating seating = {.ntasks = n,
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *ranks = nt_arena_array(&memory, map->model->hosts + 1, sizeof *ranks);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t r = 0; r < p->ntasks; r++)
+        ranks[p->rank_host[r]]++;
+    *cores = task_cpus > 0 ? task_cpus : 1;
+    for (uint32_t h = 0; map->machine_of != NULL && h < map->model->hosts; h++) {
+        if (ranks[h] == 0 || map->machine_of[h] == NT_MAP_NO_MACHINE)
+            continue;
+        const struct nt_machine *m = &map->machine[map->machine_of[h]];
+        uint32_t each = m->cores > 0 && m->threads > m->cores ? m->threads / m->cores : 1;
+        uint32_t wanted = (task_cpus + each - 1) / each, room = m->cores / ranks[h];
+        wanted = m->cores > 0 && room < wanted ? room : wanted;
+        *cores = wanted >= *cores ? *cores : wanted > 0 ? wanted : 1;
+    }
+    return 0;
+}
+
+/* ---- hosts in hint order ---- */
+static int write_placement(const struct nt_map *map, uint32_t task_cpus,
+                           struct nt_artifacts *artifacts, struct nt_err *err)
+{
+    const struct nt_placement *p = map->placement;
+    if (p == NULL || p->ntasks == 0)
+        return 0; /* the plugin gives the job the scheduler's order */
+    struct nt_seating seating = {.ntasks = p->ntasks,
                                  .hosts = map->model->hosts,
-                                 .rank_host = rank_host,
-                                 .host_name = (const char *const *)map->host_name};
+                                 .rank_host = p->rank_host,
+                                 .host_name = (const char *const *)map->host_name,
+                                 .cores = 1};
+    if (count_cores(map, task_cpus, &seating.cores, err) != 0)
+        return -1;
     static const struct {
         enum nt_artifact artifact;
         int (*write)(const struct nt_seating *, char **, size_t *, struct nt_err *);
@@ -51,7 +66,6 @@ static int write_placement(const struct nt_map *map, struct nt_artifacts *artifa
     for (size_t k = 0; rc == 0 && k < sizeof files / sizeof *files; k++)
         rc = files[k].write(&seating, &artifacts->text[files[k].artifact],
                             &artifacts->bytes[files[k].artifact], err);
-    free(rank_host);
     return rc;
 }
 
@@ -68,15 +82,16 @@ static void put_line_value(struct nt_strbuf *page, const char *name, const char 
     nt_strbuf_puts(page, "\n");
 }
 
-static void put_node_order(struct nt_strbuf *page, const struct nt_map *map)
+static void put_hosts(struct nt_strbuf *page, const char *name, const struct nt_map *map,
+                      const uint32_t *host, size_t hosts)
 {
     struct nt_strbuf value = {0};
-    for (size_t k = 0; k < hosts_of(map); k++)
-        nt_strbuf_print(&value, "%s%s", k > 0 ? "," : "", map->host_name[host_at(map, k)]);
+    for (size_t k = 0; k < hosts; k++)
+        nt_strbuf_print(&value, "%s%s", k > 0 ? "," : "", map->host_name[host[k]]);
     if (value.failed)
         page->failed = true;
     else if (value.used > 0 && value.used <= VALUE_MAX)
-        put_line_value(page, "NETTOPO_NODE_ORDER", value.text);
+        put_line_value(page, name, value.text);
     free(value.text);
 }
 
@@ -125,13 +140,17 @@ static int write_env(const struct nt_map *map, const struct nt_artifacts_options
     if (options->debug)
         put_line_value(&page, "NETTOPO_LOG", NT_LOG_FILE);
     if (map != NULL) {
+        const struct nt_placement *p = map->placement;
         for (size_t k = 0; k < sizeof files / sizeof *files; k++)
-            put_line_value(&page, files[k].name, nt_artifact_name((uint32_t)files[k].artifact));
-        put_node_order(&page, map);
+            if (artifacts->text[files[k].artifact] != NULL)
+                put_line_value(&page, files[k].name, nt_artifact_name((uint32_t)files[k].artifact));
         put_findings(&page, map);
-        if (map->placement != NULL)
-            nt_strbuf_print(&page, "NETTOPO_GAIN=%.3g\n", map->placement->gain);
-        if (options->apply)
+        if (p != NULL) {
+            put_hosts(&page, "NETTOPO_NODE_ORDER", map, p->order, p->hosts);
+            put_hosts(&page, "NETTOPO_SPARES", map, p->spare, p->spares);
+            nt_strbuf_print(&page, "NETTOPO_GAIN=%.3g\n", p->gain);
+        }
+        if (options->apply && artifacts->text[NT_ARTIFACT_HOSTFILE] != NULL)
             nt_strbuf_print(&page, "SLURM_HOSTFILE=%s\nSLURM_DISTRIBUTION=arbitrary\n",
                             nt_artifact_name(NT_ARTIFACT_HOSTFILE));
         rc = put_inline_map(&page, map, options->inline_limit_bytes, err);
@@ -154,7 +173,7 @@ int nt_artifacts_create(const struct nt_map *map, const struct nt_artifacts_opti
         rc = nt_map_write(map, false, &artifacts.text[NT_ARTIFACT_MAP],
                           &artifacts.bytes[NT_ARTIFACT_MAP], err);
         if (rc == 0)
-            rc = write_placement(map, &artifacts, err);
+            rc = write_placement(map, options->task_cpus, &artifacts, err);
     }
     if (rc == 0)
         rc = write_env(with_map ? map : NULL, options, &artifacts, err);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "err.h"
 #include "frame.h"
@@ -26,6 +27,7 @@ struct nt_artifacts_options {
     bool apply;         /* srun follows the hint unasked */
     bool debug;         /* there is a log beside the map: the agent's to write */
     size_t inline_limit_bytes;
+    uint32_t task_cpus; /* CPUs per task; 0: not known */
 };
 
 /* map NULL: only hint.env, with the status and the reason. */

@@ -59,6 +59,7 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     r->job_id = s->job->job_id;
     r->restart = s->job->restart;
     r->budget_s = option->budget_s;
+    r->spare = option->spare;
     if (s->job->warning != NULL && s->job->warning[0] != '\0' &&
         nt_samples_warn(r, err, "%s", s->job->warning) != 0)
         return -1;

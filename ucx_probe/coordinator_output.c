@@ -90,7 +90,8 @@ static int publish_artifacts(struct nt_oob *oob, const struct nt_probe_job *job,
                                            .reason = done->reason,
                                            .apply = job->option.apply,
                                            .debug = job->option.debug,
-                                           .inline_limit_bytes = job->inline_limit_bytes};
+                                           .inline_limit_bytes = job->inline_limit_bytes,
+                                           .task_cpus = job->task_cpus};
     if (nt_artifacts_create(options.status == NT_STATUS_FAILED ? NULL : map, &options, &artifacts,
                             err) != 0)
         return -1;

@@ -9,6 +9,7 @@
 enum {
     BUDGET_MIN_MS = 100,
     BUDGET_MAX_MS = 3600000,
+    SPARE_MAX = 65535,
     DIMENSION_MAX = 1 << 20,
     STENCIL_TASKS_MAX = 1 << 24,
     SHOWN_BYTES = 60, /* characters of the user's text in a message */
@@ -261,7 +262,7 @@ int nt_option_resolve_path(struct nt_option *option, const char *dir, struct nt_
 
 /* Items given so far: repeated and contradicting items are errors. */
 struct seen {
-    bool level, budget, pattern, sweep;
+    bool level, budget, pattern, sweep, spare;
 };
 
 static int given_twice(const char *what, struct span item, struct nt_err *err)
@@ -302,6 +303,17 @@ static int parse_sweep(struct span item, struct nt_option *option, struct nt_err
                       shown_bytes(item), item.at);
 }
 
+static int parse_spare(struct span item, struct nt_option *option, struct nt_err *err)
+{
+    struct span value = span_after(item, "spare=");
+    uint64_t spare;
+    if (nt_decimal_whole(value.at, value.bytes, SPARE_MAX, &spare) != 0 || spare == 0)
+        return nt_err_set(err, NT_ERR_USAGE, "item \"%.*s\": expected hosts from 1 to %d",
+                          shown_bytes(item), item.at, (int)SPARE_MAX);
+    option->spare = (uint32_t)spare;
+    return 0;
+}
+
 static int parse_item(struct span item, struct seen *seen, struct nt_option *option,
                       struct nt_err *err)
 {
@@ -333,6 +345,12 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
         seen->sweep = true;
         return parse_sweep(item, option, err);
     }
+    if (span_starts(item, "spare=")) {
+        if (seen->spare)
+            return given_twice("spare", item, err);
+        seen->spare = true;
+        return parse_spare(item, option, err);
+    }
     if (span_is(item, "apply"))
         option->apply = true;
     else if (span_is(item, "off"))
@@ -342,7 +360,7 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
     else
         return nt_err_set(err, NT_ERR_USAGE,
                           "unknown item \"%.*s\": expected quick, standard, full, budget=SECONDS, "
-                          "pattern=P, sweep=KIND, apply, debug or off",
+                          "pattern=P, spare=K, sweep=KIND, apply, debug or off",
                           shown_bytes(item), item.at);
     return 0;
 }
@@ -411,7 +429,7 @@ int nt_option_format(const struct nt_option *option, char *text, size_t text_byt
                      struct nt_err *err)
 {
     const char *level = nt_level_name(option->level);
-    char budget[32], whole[NT_OPTION_TEXT_BYTES];
+    char budget[32], spare[32] = "", whole[NT_OPTION_TEXT_BYTES];
     if (level == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "level %d is none", (int)option->level);
     if (format_budget(option->budget_s, budget, sizeof budget) != 0)
@@ -422,10 +440,12 @@ int nt_option_format(const struct nt_option *option, char *text, size_t text_byt
     if (option->sweep < NT_SWEEP_AUTO || option->sweep > NT_SWEEP_SEQUENTIAL)
         return nt_err_set(err, NT_ERR_USAGE, "sweep %d is none", (int)option->sweep);
     bool automatic = option->sweep == NT_SWEEP_AUTO;
-    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s", option->level_named ? level : "",
+    if (option->spare > 0)
+        snprintf(spare, sizeof spare, ",spare=%u", option->spare);
+    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s%s", option->level_named ? level : "",
                         budget, plain ? "" : ",pattern=", plain ? "" : option->pattern,
                         automatic ? "" : ",sweep=", automatic ? "" : sweep_names[option->sweep],
-                        option->apply ? ",apply" : "", option->debug ? ",debug" : "");
+                        spare, option->apply ? ",apply" : "", option->debug ? ",debug" : "");
     if (option->off)
         used = snprintf(whole, sizeof whole, "off");
     if (used < 0 || (size_t)used >= sizeof whole || (size_t)used >= text_bytes)

@@ -27,6 +27,7 @@ struct nt_option {
     bool level_auto; /* the probe decides, up to level: set by nettopo.conf, no item of the text */
     double budget_s; /* 0: the configured default */
     char pattern[NT_PATTERN_TEXT_BYTES]; /* "neighbour", "ring", "stencil:4x4", ... */
+    uint32_t spare;                      /* hosts that the job does without; 0: none */
     bool apply;                          /* a plain srun follows the hint */
     enum nt_sweep_mode sweep;
     bool debug; /* write a log of the sweep beside the map */

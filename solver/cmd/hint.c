@@ -2,6 +2,7 @@
 #include "hint.h"
 #include "hint_rails.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,17 +12,18 @@
 #include "launch.h"
 #include "memory.h"
 #include "option.h"
+#include "spare.h"
 #include "strbuf.h"
 #include "terminal.h"
 #include "traffic_text.h"
 #include "verbs.h"
 
 enum { MATRIX_FILE_MAX = 256 * 1024 * 1024 };
-static const uint64_t SEED = 1; /* the same map gives the same hint */
 
 static const char help[] =
     "usage: nettopo hint [--ntasks N] [--ntasks-per-node K | --tasks-per-node LIST]\n"
-    "                    [--pattern P] [--bytes N] [--format F] [-o FILE] [MAP]\n"
+    "                    [--cpus-per-task C] [--pattern P] [--bytes N] [--spare K]\n"
+    "                    [--any-first] [--format F] [-o FILE] [MAP]\n"
     "\n"
     "Places tasks so that those that communicate much are near each other on the map. MAP "
     "defaults\n"
@@ -34,6 +36,9 @@ static const char help[] =
     "  -n, --ntasks N        tasks; default: as many as the hosts hold\n"
     "  --ntasks-per-node K   each host holds K tasks; default 1\n"
     "  --tasks-per-node LIST hosts hold different numbers, as in $SLURM_TASKS_PER_NODE: 4(x2),3\n"
+    "  --cpus-per-task C     cores of each rank in a rank file; default 1\n"
+    "  --spare K             leave out K hosts: missing ones, those with a finding, then those\n"
+    "                        without which a round of the pattern takes least time\n"
     "  -p, --pattern P       neighbour (default), ring, stencil:AxB[xC][:periodic] or halo:,\n"
     "                        tree, alltoall, allreduce[:ring|:tree], training as\n"
     "                        megatron:tp=T,pp=P,dp=D[,ep=E], or matrix:PATH with what the ranks\n"
@@ -41,19 +46,22 @@ static const char help[] =
     "of\n"
     "                        bytes\n"
     "  -b, --bytes N         of a message of a named pattern, each way; default 65536\n"
-    "  -f, --format F        json (default); env: lines for a shell; or a launcher's file:\n"
+    "  -f, --format F        json (default); env, csh: lines for a shell; or a launcher's file:\n"
     "                        hostfile (srun --distribution=arbitrary, Flux), rankfile (Open MPI),\n"
     "                        mpich, machinefile (Intel MPI), torchrun, ray; dlrover: hosts and\n"
     "                        their switches\n"
+    "  --any-first           rank 0 may be on any host; default: on the first host, which job\n"
+    "                        scripts take as the master\n"
     "  --rails               instead: of several network devices a host, by message size, what\n"
     "                        one alone, a divided message, UCX's own division (measured) and\n"
     "                        messages scheduled over all take, and how much of the time is saved\n"
     "  -o, --output FILE     written whole or not at all; default -\n";
 
 struct arguments {
-    const char *ntasks, *each, *list, *pattern, *bytes, *format, *output, *map;
+    const char *ntasks, *each, *list, *cpus, *spare, *pattern, *bytes, *format, *output, *map;
+    uint64_t cores, spares;
     uint64_t message_bytes; /* 0: the default */
-    bool rails;
+    bool rails, any_first;
 };
 
 typedef int launcher(const struct nt_seating *, char **, size_t *, struct nt_err *);
@@ -87,53 +95,57 @@ static int check_message(struct arguments *a, struct nt_err *err)
     return 0;
 }
 
-static int check_options(struct arguments *a, struct nt_err *err)
-{
-    if (find_launcher(a->format) == NULL && strcmp(a->format, "json") != 0 &&
-        strcmp(a->format, "env") != 0 && strcmp(a->format, "dlrover") != 0)
-        return nt_err_set(err, NT_ERR_USAGE,
-                          "format %s: expected json, env, hostfile, rankfile, mpich, machinefile, "
-                          "torchrun, ray or dlrover",
-                          a->format);
-    if (a->each != NULL && a->list != NULL)
-        return nt_err_set(err, NT_ERR_USAGE,
-                          "--ntasks-per-node and --tasks-per-node say the same thing twice");
-    struct nt_err why = {0};
-    if (nt_pattern_check(a->pattern, &why) != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "%s", why.text);
-    return check_message(a, err);
-}
-
 static int read_count(const char *what, const char *text, uint64_t *value, struct nt_err *err)
 {
+    if (text == NULL)
+        return 0;
     if (nt_decimal_whole(text, strlen(text), NT_TASKS_MAX, value) != 0 || *value == 0)
         return nt_err_set(err, NT_ERR_USAGE, "%s %s: expected a number from 1 to %d", what, text,
                           (int)NT_TASKS_MAX);
     return 0;
 }
 
-/* What each host holds, and how many tasks there are. */
+static int check_options(struct arguments *a, struct nt_err *err)
+{
+    if (find_launcher(a->format) == NULL && strcmp(a->format, "json") != 0 &&
+        strcmp(a->format, "env") != 0 && strcmp(a->format, "csh") != 0 &&
+        strcmp(a->format, "dlrover") != 0)
+        return nt_err_set(
+            err, NT_ERR_USAGE,
+            "format %s: expected json, env, csh, hostfile, rankfile, mpich, machinefile, "
+            "torchrun, ray or dlrover",
+            a->format);
+    if (a->each != NULL && a->list != NULL)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--ntasks-per-node and --tasks-per-node say the same thing twice");
+    struct nt_err why = {0};
+    if (nt_pattern_check(a->pattern, &why) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "%s", why.text);
+    if (read_count("--cpus-per-task", a->cpus, &a->cores, err) != 0 ||
+        (a->spare != NULL && strcmp(a->spare, "0") != 0 &&
+         read_count("--spare", a->spare, &a->spares, err) != 0))
+        return -1;
+    return check_message(a, err);
+}
+
+/* What each host holds, and how many tasks there are; 0: as many as the hosts hold. */
 static int read_capacities(const struct arguments *a, const struct nt_map *map, uint32_t *capacity,
                            size_t *ntasks, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
     uint64_t each = 1, arguments = 0;
-    if (a->each != NULL && read_count("--ntasks-per-node", a->each, &each, err) != 0)
+    if (read_count("--ntasks-per-node", a->each, &each, err) != 0)
         return -1;
-    if (a->ntasks != NULL && read_count("--ntasks", a->ntasks, &arguments, err) != 0)
+    if (read_count("--ntasks", a->ntasks, &arguments, err) != 0)
         return -1;
-    size_t hosts = 0, slots = 0;
-    for (size_t h = 0; h < m->hosts; h++)
-        hosts += !m->missing[h];
-    if (a->each == NULL && a->list == NULL && hosts > 0 && arguments > hosts)
+    size_t hosts = m->hosts > a->spares ? m->hosts - (size_t)a->spares : 1;
+    if (a->each == NULL && a->list == NULL && arguments > hosts)
         each = (arguments + hosts - 1) / hosts; /* as a scheduler would spread them */
     for (size_t h = 0; h < m->hosts; h++)
         capacity[h] = (uint32_t)each;
     if (a->list != NULL && nt_tasks_per_node_read(a->list, capacity, m->hosts, err) != 0)
         return -1;
-    for (size_t h = 0; h < m->hosts; h++)
-        slots += m->missing[h] ? 0 : capacity[h];
-    *ntasks = arguments > 0 ? (size_t)arguments : slots;
+    *ntasks = (size_t)arguments;
     return 0;
 }
 
@@ -161,28 +173,79 @@ static int read_traffic(const char *path, size_t *ntasks, bool given, struct nt_
     return rc;
 }
 
-static int find_hint(const struct arguments *a, const struct nt_map *map, struct nt_hint **out,
+/* What is left out, and the hint for the rest. */
+struct found {
+    struct nt_hint *hint;
+    struct nt_arena memory;
+    uint32_t *spare; /* spares of them */
+    size_t spares;
+};
+
+static bool is_spare(const struct found *f, uint32_t host)
+{
+    for (size_t k = 0; k < f->spares; k++)
+        if (f->spare[k] == host)
+            return true;
+    return false;
+}
+
+/* Takes spares' capacity; *ntasks becomes the number of tasks on hosts that answered. Only tasks
+ * that these cannot hold are on missing hosts, or those of missing hosts if no number is given. */
+static int leave_spares_out(const struct arguments *a, const struct nt_map *map,
+                            const struct nt_traffic *matrix, uint32_t *capacity, size_t *ntasks,
+                            struct found *f, struct nt_err *err)
+{
+    f->spare = nt_arena_array(&f->memory, map->model->hosts + 1, sizeof *f->spare);
+    if (nt_arena_check(&f->memory, err) != 0 ||
+        (a->spares > 0 && nt_spare_choose(map, a->pattern, matrix, capacity, (size_t)a->spares,
+                                          f->spare, &f->spares, err) != 0))
+        return -1;
+    const struct nt_model *m = map->model;
+    size_t slots = 0;
+    for (size_t h = 0; h < m->hosts; h++)
+        slots += m->missing[h] ? 0 : capacity[h];
+    size_t left = *ntasks > slots ? *ntasks - slots : 0;
+    for (size_t h = 0; h < m->hosts && (*ntasks > 0 || matrix != NULL); h++) {
+        if (!m->missing[h])
+            continue;
+        capacity[h] = matrix != NULL ? 0 : capacity[h] < left ? capacity[h] : (uint32_t)left;
+        left -= matrix != NULL ? 0 : capacity[h];
+    }
+    if (matrix == NULL && left == 0)
+        *ntasks = *ntasks == 0 || *ntasks > slots ? slots : *ntasks;
+    return 0;
+}
+
+static int find_hint(const struct arguments *a, const struct nt_map *map, struct found *f,
                      struct nt_err *err)
 {
-    NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *capacity = nt_arena_array(&memory, map->model->hosts + 1, sizeof *capacity);
-    struct nt_traffic *traffic = NULL;
+    uint32_t *capacity = nt_arena_array(&f->memory, map->model->hosts + 1, sizeof *capacity);
+    struct nt_traffic *matrix = NULL, *named = NULL;
     size_t ntasks;
     int rc = -1;
-    if (nt_arena_check(&memory, err) != 0)
+    if (nt_arena_check(&f->memory, err) != 0 ||
+        read_capacities(a, map, capacity, &ntasks, err) != 0)
         return -1;
-    if (read_capacities(a, map, capacity, &ntasks, err) != 0)
+    if (nt_pattern_matrix(a->pattern) != NULL &&
+        read_traffic(nt_pattern_matrix(a->pattern), &ntasks, a->ntasks != NULL, &matrix, err) != 0)
+        return -1;
+    if (leave_spares_out(a, map, matrix, capacity, &ntasks, f, err) != 0)
         goto out;
-    if (strncmp(a->pattern, "matrix:", 7) == 0)
-        rc = read_traffic(a->pattern + 7, &ntasks, a->ntasks != NULL, &traffic, err);
-    else
-        rc = nt_traffic_create(a->pattern, ntasks, &traffic, err);
-    if (rc == 0 && a->message_bytes > 0)
-        nt_traffic_set_message(traffic, (double)a->message_bytes);
+    if (map->model->family == NT_FAMILY_UNDETERMINED) {
+        fputs("nettopo hint: the network is not determined: this is the scheduler's order\n",
+              stderr);
+        rc = nt_hint_unchanged(map, a->pattern, capacity, ntasks, &f->hint, err);
+    } else if (matrix != NULL || nt_traffic_create(a->pattern, ntasks, &named, err) == 0) {
+        if (a->message_bytes > 0)
+            nt_traffic_set_message(named, (double)a->message_bytes);
+        rc = nt_hint_from_traffic(map, matrix != NULL ? matrix : named, a->pattern, capacity,
+                                  a->any_first, &f->hint, err);
+    }
     if (rc == 0)
-        rc = nt_hint_from_traffic(map, traffic, a->pattern, capacity, SEED, out, err);
+        rc = nt_hint_add_missing(f->hint, map, capacity, err);
 out:
-    nt_traffic_destroy(traffic);
+    nt_traffic_destroy(matrix);
+    nt_traffic_destroy(named);
     return rc;
 }
 
@@ -193,33 +256,54 @@ static void copy_metrics(double to[3], const struct nt_metrics *m)
     to[2] = m->max_link_load;
 }
 
-/* Names and numbers only: safe for `eval` and for `export $(...)`. */
-static int write_env(const struct nt_hint *h, const struct nt_map *map, char **text, size_t *bytes,
-                     struct nt_err *err)
+static void put_variable(struct nt_strbuf *d, bool csh, const char *name, const char *value)
 {
-    struct nt_strbuf d = {0};
-    nt_strbuf_puts(&d, "NETTOPO_NODE_ORDER=");
-    for (size_t k = 0; k < h->hosts; k++) {
-        nt_strbuf_puts(&d, k == 0 ? "" : ",");
-        nt_strbuf_puts(&d, map->host_name[h->host_order[k]]);
-    }
-    nt_strbuf_print(&d, "\nNETTOPO_GAIN=%.6g\n", h->gain);
+    if (csh)
+        nt_strbuf_print(d, "setenv %s \"%s\";\n", name, value);
+    else
+        nt_strbuf_print(d, "%s=%s\n", name, value);
+}
+
+/* Names and numbers only: safe for `eval` and for `export $(...)`. */
+static int write_env(const struct found *f, const struct nt_map *map, bool csh, char **text,
+                     size_t *bytes, struct nt_err *err)
+{
+    const struct nt_hint *h = f->hint;
+    struct nt_strbuf d = {0}, order = {0}, spares = {0};
+    char gain[32];
+    for (size_t k = 0; k < h->hosts; k++)
+        if (!is_spare(f, h->host_order[k]))
+            nt_strbuf_print(&order, "%s%s", order.used > 0 ? "," : "",
+                            map->host_name[h->host_order[k]]);
+    for (size_t k = 0; k < f->spares; k++)
+        nt_strbuf_print(&spares, "%s%s", k > 0 ? "," : "", map->host_name[f->spare[k]]);
+    snprintf(gain, sizeof gain, "%.6g", h->gain);
+    put_variable(&d, csh, "NETTOPO_NODE_ORDER", order.used > 0 ? order.text : "");
+    put_variable(&d, csh, "NETTOPO_GAIN", gain);
+    if (spares.used > 0)
+        put_variable(&d, csh, "NETTOPO_SPARES", spares.text);
+    d.failed = d.failed || order.failed || spares.failed;
+    free(order.text);
+    free(spares.text);
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 
-static int write_hint(const char *format, const struct nt_hint *h, const struct nt_map *map,
+static int write_hint(const struct arguments *a, const struct found *f, const struct nt_map *map,
                       char **text, size_t *bytes, struct nt_err *err)
 {
+    const struct nt_hint *h = f->hint;
+    const char *format = a->format;
     const char *const *names = (const char *const *)map->host_name;
     launcher *write = find_launcher(format);
     if (write != NULL) {
-        struct nt_seating s = {h->ntasks, map->model->hosts, h->rank_host, names};
+        struct nt_seating s = {h->ntasks, map->model->hosts, h->rank_host, names,
+                               (uint32_t)a->cores};
         return write(&s, text, bytes, err);
     }
     if (strcmp(format, "dlrover") == 0)
         return nt_launch_dlrover(map, text, bytes, err);
-    if (strcmp(format, "env") == 0)
-        return write_env(h, map, text, bytes, err);
+    if (strcmp(format, "env") == 0 || strcmp(format, "csh") == 0)
+        return write_env(f, map, strcmp(format, "csh") == 0, text, bytes, err);
     struct nt_hint_words w = {.pattern = h->pattern,
                               .ntasks = h->ntasks,
                               .rank_host = h->rank_host,
@@ -228,10 +312,47 @@ static int write_hint(const char *format, const struct nt_hint *h, const struct 
                               .cost = h->cost,
                               .cost_default = h->cost_default,
                               .gain = h->gain,
-                              .lower_bound = h->lower_bound};
+                              .lower_bound = h->lower_bound,
+                              .first_percent = h->first_percent,
+                              .spare = f->spare,
+                              .spares = f->spares};
     copy_metrics(w.metrics, &h->metrics);
     copy_metrics(w.metrics_default, &h->metrics_default);
     return nt_hint_write_json(&w, text, bytes, err);
+}
+
+/* ---- in a job whose sweep failed ---- */
+
+static bool is_failed_job(const struct arguments *a)
+{
+    const char *status = getenv("NETTOPO_STATUS");
+    return a->map == NULL && !a->rails && status != NULL && strcmp(status, "failed") == 0 &&
+           getenv("NETTOPO_NODE_ORDER") != NULL;
+}
+
+/* The job's hosts, and nothing of the network between them: scripts go on in this order. */
+static int make_failed_map(struct nt_map **map, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    const char *order = getenv("NETTOPO_NODE_ORDER");
+    char *text = nt_arena_text(&memory, order, strlen(order)), *rest = NULL;
+    const char **names = nt_arena_array(&memory, strlen(order) + 1, sizeof *names);
+    struct nt_model *model;
+    size_t n = 0;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (char *name = strtok_r(text, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
+        names[n++] = name;
+    if (n == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "NETTOPO_NODE_ORDER: expected hosts, found none");
+    if (nt_model_create(n, 0, 0, &model, err) != 0)
+        return -1;
+    model->family = NT_FAMILY_UNDETERMINED;
+    if (nt_map_create(model, names, map, err) != 0) {
+        nt_model_destroy(model);
+        return -1;
+    }
+    return 0;
 }
 
 static int hint_run(int argc, char **argv, struct nt_err *err)
@@ -241,27 +362,31 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
         {"ntasks", 'n', &a.ntasks, NULL},     {"ntasks-per-node", 0, &a.each, NULL},
         {"tasks-per-node", 0, &a.list, NULL}, {"pattern", 'p', &a.pattern, NULL},
         {"bytes", 'b', &a.bytes, NULL},       {"format", 'f', &a.format, NULL},
+        {"cpus-per-task", 0, &a.cpus, NULL},  {"spare", 0, &a.spare, NULL},
         {"output", 'o', &a.output, NULL},     {"rails", 0, NULL, &a.rails},
+        {"any-first", 0, NULL, &a.any_first},
     };
     struct nt_map *map;
-    struct nt_hint *hint;
+    struct found found = {0};
     char *text;
     size_t bytes;
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &a.map, 1, err) !=
             0 ||
-        check_options(&a, err) != 0 || nt_file_read_map(a.map, &map, err) != 0)
+        check_options(&a, err) != 0)
         return -1;
-    int rc;
+    int rc = is_failed_job(&a) ? make_failed_map(&map, err) : nt_file_read_map(a.map, &map, err);
+    if (rc != 0)
+        return -1;
     if (a.rails) {
         rc = nt_hint_rails(map, &text, &bytes, err);
     } else {
         nt_terminal_progress("placing");
-        rc = find_hint(&a, map, &hint, err);
+        rc = find_hint(&a, map, &found, err);
         nt_terminal_progress(NULL);
-        if (rc == 0) {
-            rc = write_hint(a.format, hint, map, &text, &bytes, err);
-            nt_hint_destroy(hint);
-        }
+        if (rc == 0)
+            rc = write_hint(&a, &found, map, &text, &bytes, err);
+        nt_hint_destroy(found.hint);
+        nt_arena_fini(&found.memory);
     }
     nt_map_destroy(map);
     if (rc != 0)

@@ -196,14 +196,23 @@ static void put_loggp(struct nt_strbuf *d, const struct nt_map *map)
     }
 }
 
-static void put_gain(struct nt_strbuf *d, const struct nt_placement *p)
+static void put_gain(struct nt_strbuf *d, const struct nt_map *map)
 {
+    const struct nt_placement *p = map->placement;
     nt_strbuf_puts(d, "\nhint   ");
     nt_strbuf_put_line(d, p->pattern);
     if (p->gain > 1)
         put_number(d, ": gain ", p->gain, "\n");
     else
-        nt_strbuf_puts(d, ": the scheduler's order is as good, no change\n");
+        nt_strbuf_puts(d, isnan(p->cost)
+                              ? ": the scheduler's order, as the network is not determined\n"
+                              : ": the scheduler's order is as good, no change\n");
+    if (p->first_percent > 0)
+        put_number(d, "       rank 0 on the first host costs ", p->first_percent,
+                   " % more than the best order (nettopo hint --any-first)\n");
+    for (size_t k = 0; k < p->spares; k++)
+        nt_strbuf_print(d, "%s%s%s", k == 0 ? "       left out: " : " ",
+                        map->host_name[p->spare[k]], k + 1 == p->spares ? "\n" : "");
 }
 
 /* The order on one line of the terminal; the map has all of it. */
@@ -284,7 +293,7 @@ static int put_foot(struct nt_strbuf *d, const struct nt_map *map, const struct 
     nt_show_stress(&foot, map, t->width);
     nt_show_machines(&foot, map);
     if (map->placement != NULL)
-        put_gain(&foot, map->placement);
+        put_gain(&foot, map);
     if (nt_strbuf_finish(&foot, &text, NULL, rc == 0 ? err : NULL) != 0)
         return -1;
     nt_text_put_wrapped(d, text, t->width, 7);

@@ -110,6 +110,7 @@ void nt_map_destroy(struct nt_map *map)
     if (map->placement != NULL) {
         free(map->placement->order);
         free(map->placement->rank_host);
+        free(map->placement->spare);
     }
     free(map->placement);
     free(map);
@@ -319,6 +320,8 @@ static void apply_renaming(struct nt_map *map, const struct renaming *host,
     qsort(m->pair_off, m->pairs_off, sizeof *m->pair_off, by_pair);
     for (size_t k = 0; map->placement != NULL && k < map->placement->hosts; k++)
         map->placement->order[k] = host->place[map->placement->order[k]];
+    for (size_t k = 0; map->placement != NULL && k < map->placement->spares; k++)
+        map->placement->spare[k] = host->place[map->placement->spare[k]];
     for (size_t k = 0; map->placement != NULL && k < map->placement->ntasks; k++)
         map->placement->rank_host[k] = host->place[map->placement->rank_host[k]];
 }

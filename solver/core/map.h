@@ -89,8 +89,12 @@ struct nt_placement {
     size_t hosts;
     double cost, cost_default, gain; /* us, us; see place/hint.h */
     double message_bytes;            /* that they are for; NaN: not stated */
-    size_t ntasks;                   /* 0: not known, as after reading a map */
-    uint32_t *rank_host;             /* ntasks of them: the host of each rank; owned */
+    double
+        first_percent; /* that rank 0 on the first host costs more than the best order; 0: <= 1 */
+    uint32_t *spare;   /* spares of them: hosts that were left out, the worst first; owned */
+    size_t spares;
+    size_t ntasks;       /* 0: not known, as after reading a map */
+    uint32_t *rank_host; /* ntasks of them: the host of each rank; owned */
 };
 
 enum { NT_MAP_NO_MACHINE = UINT32_MAX };

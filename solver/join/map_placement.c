@@ -5,30 +5,43 @@
 #include <string.h>
 
 #include "hint.h"
+#include "memory.h"
 #include "option.h"
+#include "spare.h"
 
-/* Any fixed number: the same map must give the same hint. */
-static const uint64_t seed = 1;
-
-static int keep_hint(struct nt_map *map, const struct nt_hint *hint, struct nt_err *err)
+static int keep_hint(struct nt_map *map, const struct nt_hint *hint, const uint32_t *spare,
+                     size_t spares, struct nt_err *err)
 {
     struct nt_placement *p = calloc(1, sizeof *p);
     uint32_t *order = malloc((hint->hosts + 1) * sizeof *order);
     uint32_t *rank_host = malloc((hint->ntasks + 1) * sizeof *rank_host);
-    if (p == NULL || order == NULL || rank_host == NULL) {
+    uint32_t *left_out = malloc((spares + 1) * sizeof *left_out);
+    bool *is_spare = calloc(map->model->hosts + 1, sizeof *is_spare);
+    size_t hosts = 0;
+    if (p == NULL || order == NULL || rank_host == NULL || left_out == NULL || is_spare == NULL) {
         free(p);
         free(order);
         free(rank_host);
+        free(left_out);
+        free(is_spare);
         return nt_err_memory(err);
     }
-    memcpy(order, hint->host_order, hint->hosts * sizeof *order);
+    for (size_t k = 0; k < spares; k++)
+        is_spare[left_out[k] = spare[k]] = true;
+    for (size_t k = 0; k < hint->hosts; k++)
+        if (!is_spare[hint->host_order[k]])
+            order[hosts++] = hint->host_order[k];
+    free(is_spare);
     memcpy(rank_host, hint->rank_host, hint->ntasks * sizeof *rank_host);
     *p = (struct nt_placement){.order = order,
-                               .hosts = hint->hosts,
+                               .hosts = hosts,
                                .cost = hint->cost,
                                .cost_default = hint->cost_default,
                                .gain = hint->gain,
                                .message_bytes = hint->message_bytes,
+                               .first_percent = hint->first_percent,
+                               .spare = left_out,
+                               .spares = spares,
                                .ntasks = hint->ntasks,
                                .rank_host = rank_host};
     strncpy(p->pattern, hint->pattern, sizeof p->pattern - 1);
@@ -50,39 +63,79 @@ static int place_traffic(const struct nt_map *map, const uint32_t *slots, const 
     if (nt_traffic_from_triples(tasks, (const uint32_t(*)[2])t->pair, t->bytes, t->n, &traffic,
                                 err) != 0)
         return -1;
-    int rc = nt_hint_from_traffic(map, traffic, pattern, slots, seed, out, err);
+    int rc = nt_hint_from_traffic(map, traffic, pattern, slots, false, out, err);
     nt_traffic_destroy(traffic);
     return rc;
 }
 
-int nt_map_place(struct nt_map *map, const uint32_t *slots, const char *asked,
-                 const struct nt_samples *samples, struct nt_err *err)
+/* The hint for the hosts that are left; NULL, with a warning, if there is none. */
+static int find_hint(struct nt_map *map, const uint32_t *slots, const char *pattern,
+                     const struct nt_samples *samples, size_t tasks, struct nt_hint **hint,
+                     struct nt_err *err)
 {
-    const struct nt_model *m = map->model;
-    const char *pattern = asked[0] == '\0' ? "neighbour" : asked;
-    struct nt_hint *hint = NULL;
     struct nt_err why = {0};
-    size_t tasks = 0;
-    for (size_t k = 0; k < m->hosts; k++)
-        tasks += m->missing[k] ? 0 : slots[k];
-    if (tasks == 0)
-        return 0; /* nobody to place */
     int rc = nt_pattern_matrix(pattern) != NULL
-                 ? place_traffic(map, slots, pattern, samples, tasks, &hint, &why)
-                 : nt_hint_create(map, pattern, slots, tasks, seed, &hint, &why);
+                 ? place_traffic(map, slots, pattern, samples, tasks, hint, &why)
+                 : nt_hint_create(map, pattern, slots, tasks, false, hint, &why);
     if (rc != 0 && why.kind == NT_ERR_INPUT && strcmp(pattern, "neighbour") != 0) {
         if (nt_map_warn(map, err, "pattern %s: %s; the hint is for neighbour", pattern, why.text) !=
             0)
             return -1;
-        rc = nt_hint_create(map, "neighbour", slots, tasks, seed, &hint, &why);
+        rc = nt_hint_create(map, "neighbour", slots, tasks, false, hint, &why);
     }
     if (rc != 0 && why.kind == NT_ERR_INPUT)
         return nt_map_warn(map, err, "no placement: %s", why.text);
-    if (rc != 0) {
+    if (rc != 0)
         *err = why;
+    return rc;
+}
+
+static int choose_spares(const struct nt_map *map, const char *pattern,
+                         const struct nt_samples *samples, uint32_t *slots, uint32_t *spare,
+                         size_t *spares, struct nt_err *err)
+{
+    const struct nt_triples *t = samples == NULL ? NULL : &samples->traffic;
+    struct nt_traffic *matrix = NULL;
+    *spares = 0;
+    if (samples == NULL || samples->spare == 0)
+        return 0;
+    if (nt_pattern_matrix(pattern) != NULL && t->ntasks > 0 &&
+        nt_traffic_from_triples(t->ntasks, (const uint32_t(*)[2])t->pair, t->bytes, t->n, &matrix,
+                                err) != 0)
         return -1;
-    }
-    rc = keep_hint(map, hint, err);
+    int rc = nt_spare_choose(map, pattern, matrix, slots, samples->spare, spare, spares, err);
+    nt_traffic_destroy(matrix);
+    return rc;
+}
+
+int nt_map_place(struct nt_map *map, const uint32_t *asked_slots, const char *asked,
+                 const struct nt_samples *samples, bool determined, struct nt_err *err)
+{
+    const struct nt_model *m = map->model;
+    const char *pattern = asked[0] == '\0' ? "neighbour" : asked;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *slots = nt_arena_array(&memory, m->hosts + 1, sizeof *slots);
+    uint32_t *spare = nt_arena_array(&memory, m->hosts + 1, sizeof *spare);
+    struct nt_hint *hint = NULL;
+    size_t tasks = 0, spares;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    memcpy(slots, asked_slots, m->hosts * sizeof *slots);
+    if (choose_spares(map, pattern, samples, slots, spare, &spares, err) != 0)
+        return -1;
+    for (size_t k = 0; k < m->hosts; k++)
+        tasks += m->missing[k] ? 0 : slots[k];
+    if (tasks == 0)
+        return 0; /* nobody to place */
+    if (determined && find_hint(map, slots, pattern, samples, tasks, &hint, err) != 0)
+        return -1;
+    if (hint == NULL && spares == 0)
+        return 0;
+    int rc = hint == NULL ? nt_hint_unchanged(map, pattern, slots, tasks, &hint, err) : 0;
+    if (rc == 0)
+        rc = nt_hint_add_missing(hint, map, slots, err);
+    if (rc == 0)
+        rc = keep_hint(map, hint, spare, spares, err);
     nt_hint_destroy(hint);
     return rc;
 }

@@ -512,8 +512,8 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
         (f.determined && !f.adaptive && from->samples != NULL &&
          nt_disturbed_confidence_apply(from->samples, map, err) != 0) ||
         (f.determined && (warn_of_lines(map, err) != 0 || warn_of_shortcuts(map, err) != 0 ||
-                          refine_from(map, s, from, f.adaptive, err) != 0 ||
-                          nt_map_place(map, s->slots, from->pattern, from->samples, err) != 0))) {
+                          refine_from(map, s, from, f.adaptive, err) != 0)) ||
+        nt_map_place(map, s->slots, from->pattern, from->samples, f.determined, err) != 0) {
         nt_map_destroy(map);
         return -1;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alike.h"
+#include "anchor.h"
 #include "construct.h"
 #include "cost.h"
 #include "distance.h"
@@ -13,6 +14,8 @@
 #include "polish.h"
 #include "scotch_split.h"
 #include "supported_tree.h"
+
+static const uint64_t SEED = 1; /* any fixed number: the same map gives the same hint */
 
 /* Partners evaluated while polishing: under a tenth of a second. */
 static const uint64_t POLISH_WORK = 5000000;
@@ -23,9 +26,10 @@ enum { MAPS = 4 };
 /* Of more tasks the other methods leave little, and each exchange costs more. */
 enum { EXCHANGE_TASKS = 32, EXCHANGES_MAX = 20000 };
 
-#define SUM_SLACK 1e-9  /* sums of the same numbers in another order differ in their last digits */
-#define SURE_SDS 2.0    /* a gain counts that is larger than so many of its standard errors, */
-#define GAIN_LEAST 1.01 /*   and this */
+#define SUM_SLACK 1e-9    /* sums of the same numbers in another order differ in their last digits */
+#define SURE_SDS 2.0      /* a gain counts that is larger than so many of its standard errors, */
+#define GAIN_LEAST 1.01   /*   and this */
+#define FIRST_PERCENT 1.0 /* what rank 0 on the first host may cost unstated */
 #define UNKNOWN_RATE 0.02 /* relative error of a bandwidth that states none */
 
 /* A network that may be the one, with what the scheduler's order and the best one cost on it. */
@@ -39,7 +43,8 @@ struct search {
     const struct nt_map *map;
     const struct nt_traffic *traffic;
     uint32_t *capacity; /* missing hosts have none */
-    uint64_t seed;
+    uint32_t first;     /* the host of rank 0; UINT32_MAX: any */
+    double first_percent;
     struct nt_model *alike; /* the map's, without what its errors cannot tell apart */
     struct nt_model *sure;  /* and without groups that are not sure; NULL: all are */
     struct view view[3];    /* the sure one, in which is searched; the alike one if it differs; */
@@ -84,6 +89,8 @@ static int consider_candidate(struct search *s, struct nt_err *err)
             return -1;
         better = better && costs_no_more(&m[k], &s->view[k].start);
     }
+    if (s->first != UINT32_MAX && s->trial[0] != s->first)
+        better = false;
     if (!better || nt_cost_total_us(&m[0]) >= nt_cost_total_us(&s->view[0].found) * (1 - SUM_SLACK))
         return 0;
     for (size_t k = 0; k < s->views; k++)
@@ -94,7 +101,7 @@ static int consider_candidate(struct search *s, struct nt_err *err)
 
 static int try_rule(struct search *s, enum nt_split_rule rule, struct nt_err *err)
 {
-    if (nt_construct(s->hierarchy, s->traffic, rule, s->seed, s->trial, err) != 0)
+    if (nt_construct(s->hierarchy, s->traffic, rule, SEED, s->trial, err) != 0)
         return -1;
     return consider_candidate(s, err);
 }
@@ -120,7 +127,7 @@ static int try_map(struct search *s, struct nt_err *err)
 {
     const struct view *v = &s->view[0];
     for (uint64_t k = 0; k < MAPS; k++)
-        if (nt_scotch_map(v->model, v->distance, s->rank, s->capacity, s->traffic, s->seed + k,
+        if (nt_scotch_map(v->model, v->distance, s->rank, s->capacity, s->traffic, SEED + k,
                           s->trial, err) != 0 ||
             consider_candidate(s, err) != 0 || polish_trial(s, err) != 0)
             return -1;
@@ -150,7 +157,7 @@ static int try_exchanges(struct search *s, struct nt_err *err)
     double was = INFINITY;
     while (n <= EXCHANGE_TASKS && nt_cost_total_us(&s->view[0].found) < was) {
         was = nt_cost_total_us(&s->view[0].found);
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = s->first != UINT32_MAX; i < n; i++)
             for (size_t j = i + 1; j < n; j++)
                 for (int turn = 0; turn < 2; turn++) {
                     if (tries++ == EXCHANGES_MAX)
@@ -221,23 +228,6 @@ static double lower_bound_us(const struct search *s, const struct view *view)
     return sum * s->traffic->edge_bytes / s->traffic->total_bytes;
 }
 
-/* Hosts by their first rank; then the unused ones, then the missing. */
-static void order_hosts(struct nt_hint *hint, const struct nt_map *map, bool *placed)
-{
-    size_t n = 0;
-    for (size_t r = 0; r < hint->ntasks; r++) {
-        uint32_t h = hint->rank_host[r];
-        if (!placed[h])
-            hint->host_order[n++] = h;
-        placed[h] = true;
-    }
-    for (int missing = 0; missing < 2; missing++)
-        for (uint32_t h = 0; h < map->model->hosts; h++)
-            if (!placed[h] && map->model->missing[h] == (missing == 1))
-                hint->host_order[n++] = h;
-    hint->hosts = n;
-}
-
 static double gain_of(const struct view *v)
 {
     double is = nt_cost_total_us(&v->found);
@@ -265,21 +255,9 @@ static double message_bytes(const struct nt_traffic *t, const struct nt_metrics 
 static int make_hint(const struct search *s, const char *pattern, struct nt_hint **out,
                      struct nt_err *err)
 {
-    NT_SCOPED struct nt_arena memory = {0};
-    struct nt_hint *h = nt_object_create(sizeof *h, err);
-    size_t n = s->traffic->tasks, hosts = s->map->model->hosts;
+    struct nt_hint *h = nt_hint_begin(s->map, pattern, s->best, s->traffic->tasks, err);
     if (h == NULL)
         return -1;
-    bool *placed = nt_arena_array(&memory, hosts, sizeof *placed);
-    h->pattern = nt_arena_text(&h->memory, pattern, strlen(pattern));
-    h->rank_host = nt_arena_array(&h->memory, n, sizeof *h->rank_host);
-    h->host_order = nt_arena_array(&h->memory, hosts, sizeof *h->host_order);
-    if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&h->memory, err) != 0) {
-        nt_hint_destroy(h);
-        return -1;
-    }
-    h->ntasks = n;
-    memcpy(h->rank_host, s->best, n * sizeof *h->rank_host);
     /* what is promised holds with the groups that are not sure and without them */
     const struct view *v = least_gain(s, s->views + 1);
     h->metrics_default = v->start;
@@ -289,7 +267,7 @@ static int make_hint(const struct search *s, const char *pattern, struct nt_hint
     h->cost = nt_cost_total_us(&v->found);
     h->gain = s->changed ? fmax(1, gain_of(v)) : 1;
     h->lower_bound = lower_bound_us(s, v);
-    order_hosts(h, s->map, placed);
+    h->first_percent = s->first_percent;
     *out = h;
     return 0;
 }
@@ -337,14 +315,115 @@ static int difference_error(const struct search *s, double *se_us, struct nt_err
     return 0;
 }
 
-/* A gain that its own error covers is none: then the scheduler's order stays. */
-static int settle_hint(struct search *s, struct nt_err *err)
+/* A gain that its own error covers is none. */
+static int judge_gain(struct search *s, struct nt_err *err)
 {
     const struct view *v = least_gain(s, s->views);
     double se, more = nt_cost_total_us(&v->start) - nt_cost_total_us(&v->found);
     if (difference_error(s, &se, err) != 0)
         return -1;
     s->changed = more > SURE_SDS * se && gain_of(v) >= GAIN_LEAST;
+    return 0;
+}
+
+static int anchor_trial(struct search *s, int way, const uint32_t *from, bool *made,
+                        struct nt_err *err)
+{
+    const struct view *v = &s->view[0];
+    return nt_anchor((enum nt_anchor)way, v->distance, v->model, s->capacity, s->first, from,
+                     s->traffic->tasks, s->trial, made, err);
+}
+
+static int consider_anchored(struct search *s, const uint32_t *from, struct nt_err *err)
+{
+    bool made;
+    for (int way = 0; way < NT_ANCHORS; way++)
+        if (anchor_trial(s, way, from, &made, err) != 0 ||
+            (made && consider_candidate(s, err) != 0))
+            return -1;
+    return 0;
+}
+
+/* Each of the anchored orders ends in a local minimum of its own; the last one is the
+ * scheduler's. */
+static int try_exchanges_of_each(struct search *s, const uint32_t *from, uint32_t *best,
+                                 struct nt_err *err)
+{
+    size_t n = s->traffic->tasks;
+    struct view kept[3];
+    bool made = true;
+    for (int way = 0; n <= EXCHANGE_TASKS && way <= NT_ANCHORS; way++) {
+        if (way < NT_ANCHORS ? anchor_trial(s, way, from, &made, err) != 0
+                             : put_scheduler_order(s, s->trial, err) != 0)
+            return -1;
+        if (!made)
+            continue;
+        memcpy(best, s->best, n * sizeof *best);
+        memcpy(kept, s->view, sizeof kept);
+        memcpy(s->best, s->trial, n * sizeof *s->best);
+        for (size_t k = 0; k < s->views; k++)
+            if (cost_in(s, &s->view[k], s->best, &s->view[k].found, err) != 0)
+                return -1;
+        if (try_exchanges(s, err) != 0)
+            return -1;
+        memcpy(s->trial, s->best, n * sizeof *s->trial);
+        memcpy(s->best, best, n * sizeof *s->best);
+        memcpy(s->view, kept, sizeof kept);
+        if (consider_candidate(s, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static double over_percent(const struct search *s, double any_us)
+{
+    return (nt_cost_total_us(&s->view[0].found) / any_us - 1) * 100;
+}
+
+/* The best of the orders that begin on the first host, in place of the best of all. */
+static int keep_first(struct search *s, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t n = s->traffic->tasks;
+    uint32_t *any = nt_arena_array(&memory, n + 1, sizeof *any);
+    uint32_t *from = nt_arena_array(&memory, n + 1, sizeof *from);
+    double any_us = nt_cost_total_us(&s->view[0].found);
+    if (nt_arena_check(&memory, err) != 0 || judge_gain(s, err) != 0)
+        return -1;
+    memcpy(any, s->best, n * sizeof *any);
+    if (put_scheduler_order(s, s->best, err) != 0)
+        return -1;
+    s->first = s->best[0];
+    if (!s->changed || any[0] == s->first) {
+        memcpy(s->best, any, n * sizeof *s->best);
+        return 0;
+    }
+    for (size_t k = 0; k < s->views; k++)
+        s->view[k].found = s->view[k].start;
+    if (consider_anchored(s, any, err) != 0 || try_polish(s, err) != 0)
+        return -1;
+    memcpy(from, s->trial, n * sizeof *from);
+    if (consider_anchored(s, from, err) != 0 || try_exchanges(s, err) != 0)
+        return -1;
+    for (uint64_t k = 0; k <= MAPS && over_percent(s, any_us) > FIRST_PERCENT; k++) {
+        const struct view *v = &s->view[0];
+        if (try_exchanges_of_each(s, any, from, err) != 0)
+            return -1;
+        if (!is_direct(s) || k == MAPS)
+            break;
+        if (nt_scotch_map(v->model, v->distance, s->rank, s->capacity, s->traffic, SEED + k, any,
+                          err) != 0)
+            return -1;
+    }
+    s->first_percent = over_percent(s, any_us) > FIRST_PERCENT ? over_percent(s, any_us) : 0;
+    return 0;
+}
+
+/* Without a gain the scheduler's order stays. */
+static int settle_hint(struct search *s, struct nt_err *err)
+{
+    if (judge_gain(s, err) != 0)
+        return -1;
     for (size_t k = 0; k < s->views && !s->changed; k++)
         s->view[k].found = s->view[k].start;
     return s->changed ? 0 : put_scheduler_order(s, s->best, err);
@@ -360,7 +439,8 @@ static int keep_order(struct search *s, struct nt_err *err)
         if (nt_alike_order(s->view[0].model, s->capacity, s->traffic->tasks, s->trial, err) != 0 ||
             cost_in(s, &s->view[0], s->trial, &m, err) != 0)
             return -1;
-        if (costs_no_more(&m, &s->view[0].found))
+        if (costs_no_more(&m, &s->view[0].found) &&
+            (s->first == UINT32_MAX || s->trial[0] == s->first))
             memcpy(s->best, s->trial, s->traffic->tasks * sizeof *s->best);
     }
     if (put_scheduler_order(s, s->trial, err) != 0)
@@ -393,11 +473,11 @@ static int search_candidates(struct search *s, struct nt_err *err)
 }
 
 int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traffic,
-                         const char *pattern, const uint32_t *capacity, uint64_t seed,
+                         const char *pattern, const uint32_t *capacity, bool any_first,
                          struct nt_hint **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct search s = {.map = map, .traffic = traffic, .seed = seed};
+    struct search s = {.map = map, .traffic = traffic, .first = UINT32_MAX};
     size_t hosts = map->model->hosts, n = traffic->tasks;
     int rc = -1;
     s.capacity = nt_arena_array(&memory, hosts + 1, sizeof *s.capacity);
@@ -411,7 +491,8 @@ int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traf
     if (put_scheduler_order(&s, s.best, err) != 0 || search_candidates(&s, err) != 0)
         goto out;
     nt_hierarchy_rank(s.hierarchy, s.rank, hosts);
-    if (find_best(&s, err) != 0 || settle_hint(&s, err) != 0 || keep_order(&s, err) != 0)
+    if (find_best(&s, err) != 0 || (!any_first && keep_first(&s, err) != 0) ||
+        settle_hint(&s, err) != 0 || keep_order(&s, err) != 0)
         goto out;
     rc = make_hint(&s, pattern, out, err);
 out:
@@ -425,17 +506,12 @@ out:
 }
 
 int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
-                   size_t ntasks, uint64_t seed, struct nt_hint **out, struct nt_err *err)
+                   size_t ntasks, bool any_first, struct nt_hint **out, struct nt_err *err)
 {
     struct nt_traffic *traffic;
     if (nt_traffic_create(pattern, ntasks, &traffic, err) != 0)
         return -1;
-    int rc = nt_hint_from_traffic(map, traffic, pattern, capacity, seed, out, err);
+    int rc = nt_hint_from_traffic(map, traffic, pattern, capacity, any_first, out, err);
     nt_traffic_destroy(traffic);
     return rc;
-}
-
-void nt_hint_destroy(struct nt_hint *hint)
-{
-    nt_object_destroy(hint);
 }

@@ -38,6 +38,8 @@ struct nt_hint {
                                   the shortest, NT_HINT_SHORT_BYTES */
     double gain;               /* cost_default / cost; exactly 1: no change recommended */
     double lower_bound;        /* of the mean latency where one is known, else NaN */
+    double first_percent;      /* that rank 0 on the job's first host costs more than the best
+                                  order; 0: at most 1, or the error of the gain covers it */
     struct nt_metrics metrics, metrics_default;
 };
 
@@ -48,15 +50,32 @@ struct nt_hint {
  * errors cannot tell apart count as equal, and of parts that are alike the first ranks are on the
  * first hosts (alike.h), so that noise changes no order. It is searched for without the switches of
  * a support below NT_SUPPORT_ACTED (supported_tree.h), must be no worse with them either, and of
- * both gains the smaller is stated, with its costs and metrics. NT_ERR_INPUT when the pattern does
- * not fit ntasks or the hosts do not hold them. */
+ * both gains the smaller is stated, with its costs and metrics.
+ *
+ * Job scripts take the job's first host as the master: rank 0 is on the first host that holds
+ * tasks, unless any_first. Of orders that cost the same one that begins there is recommended;
+ * first_percent states what that costs otherwise. NT_ERR_INPUT when the pattern does not fit ntasks
+ * or the hosts do not hold them. */
 int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
-                   size_t ntasks, uint64_t seed, struct nt_hint **out, struct nt_err *err);
+                   size_t ntasks, bool any_first, struct nt_hint **out, struct nt_err *err);
 
 /* The same for any traffic; pattern only names it. */
 int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traffic,
-                         const char *pattern, const uint32_t *capacity, uint64_t seed,
+                         const char *pattern, const uint32_t *capacity, bool any_first,
                          struct nt_hint **out, struct nt_err *err);
+
+/* These ranks, without figures: gain 1. NULL without memory. */
+struct nt_hint *nt_hint_begin(const struct nt_map *map, const char *pattern,
+                              const uint32_t *rank_host, size_t ntasks, struct nt_err *err);
+
+/* Hosts that did not answer are still the job's: adds their ranks, as many as their capacity, after
+ * all others; those of the job's first host before them, as rank 0 stays there. */
+int nt_hint_add_missing(struct nt_hint *hint, const struct nt_map *map, const uint32_t *capacity,
+                        struct nt_err *err);
+
+/* The scheduler's order, of a network that is not determined: no costs, gain 1. */
+int nt_hint_unchanged(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
+                      size_t ntasks, struct nt_hint **out, struct nt_err *err);
 void nt_hint_destroy(struct nt_hint *hint);
 
 #endif

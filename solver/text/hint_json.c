@@ -5,8 +5,17 @@
 
 #include "json_write.h"
 
+/* Absent without a determined network. */
+static void put_known(struct nt_json_writer *w, const char *name, double value)
+{
+    if (isfinite(value))
+        nt_json_put_figure(w, name, value, 6);
+}
+
 static void put_metrics(struct nt_json_writer *w, const char *name, const double metrics[3])
 {
+    if (!isfinite(metrics[0]))
+        return;
     nt_json_begin(w, name, '{', false);
     nt_json_put_figure(w, "latency", metrics[0], 6);
     nt_json_put_figure(w, "hop_bytes", metrics[1], 6);
@@ -25,14 +34,21 @@ int nt_hint_write_json(const struct nt_hint_words *hint, char **text, size_t *by
     for (size_t r = 0; r < hint->ntasks; r++)
         nt_json_put_text(&w, NULL, hint->host_name[hint->rank_host[r]]);
     nt_json_end(&w, ']');
-    nt_json_put_figure(&w, "message_bytes", hint->message_bytes, 6);
-    nt_json_put_figure(&w, "predicted_us", hint->cost, 6);
-    nt_json_put_figure(&w, "predicted_default_us", hint->cost_default, 6);
-    nt_json_put_figure(&w, "cost", hint->cost, 6);
-    nt_json_put_figure(&w, "cost_default", hint->cost_default, 6);
+    if (hint->spares > 0) {
+        nt_json_begin(&w, "spares", '[', false);
+        for (size_t k = 0; k < hint->spares; k++)
+            nt_json_put_text(&w, NULL, hint->host_name[hint->spare[k]]);
+        nt_json_end(&w, ']');
+    }
+    put_known(&w, "message_bytes", hint->message_bytes);
+    put_known(&w, "predicted_us", hint->cost);
+    put_known(&w, "predicted_default_us", hint->cost_default);
+    put_known(&w, "cost", hint->cost);
+    put_known(&w, "cost_default", hint->cost_default);
     nt_json_put_figure(&w, "gain", hint->gain, 6);
-    if (isfinite(hint->lower_bound))
-        nt_json_put_figure(&w, "lower_bound", hint->lower_bound, 6);
+    if (hint->first_percent > 0)
+        nt_json_put_figure(&w, "first_host_percent", hint->first_percent, 3);
+    put_known(&w, "lower_bound", hint->lower_bound);
     put_metrics(&w, "metrics", hint->metrics);
     put_metrics(&w, "metrics_default", hint->metrics_default);
     nt_json_end(&w, '}');

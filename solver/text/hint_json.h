@@ -17,7 +17,10 @@ struct nt_hint_words {
     const char *const *host_name;
     double message_bytes;
     double cost, cost_default, gain, lower_bound; /* lower_bound NaN: not known */
-    double metrics[3], metrics_default[3];        /* latency, hop_bytes, max_link_load */
+    double first_percent;                         /* 0: not stated */
+    const uint32_t *spare;                        /* hosts that are left out: spares of them */
+    size_t spares;
+    double metrics[3], metrics_default[3]; /* latency, hop_bytes, max_link_load */
 };
 
 int nt_hint_write_json(const struct nt_hint_words *words, char **text, size_t *bytes,

@@ -31,8 +31,15 @@ int nt_launch_rankfile(const struct nt_seating *s, char **text, size_t *bytes, s
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     struct nt_strbuf d = {0};
-    for (size_t r = 0; r < s->ntasks; r++)
-        nt_strbuf_print(&d, "rank %zu=%s slot=%u\n", r, host_of(s, r), used[s->rank_host[r]]++);
+    uint32_t cores = s->cores > 0 ? s->cores : 1;
+    for (size_t r = 0; r < s->ntasks; r++) {
+        uint32_t *at = &used[s->rank_host[r]];
+        nt_strbuf_print(&d, "rank %zu=%s slot=%u", r, host_of(s, r), *at);
+        if (cores > 1)
+            nt_strbuf_print(&d, "-%u", *at + cores - 1);
+        nt_strbuf_puts(&d, "\n");
+        *at += cores;
+    }
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 

@@ -16,14 +16,15 @@ struct nt_seating {
     size_t ntasks, hosts;
     const uint32_t *rank_host;
     const char *const *host_name;
+    uint32_t cores; /* of each rank, for Open MPI; 0: one */
 };
 
 /* srun: SLURM_HOSTFILE with --distribution=arbitrary; Flux: --taskmap=hostfile:FILE. A host a
  * line, in rank order. */
 int nt_launch_hostfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
 
-/* Open MPI: --rankfile FILE (4), --map-by rankfile:file=FILE (5, PRRTE). Slots count from 0 on
- * each host. */
+/* Open MPI: --rankfile FILE (4), --map-by rankfile:file=FILE (5, PRRTE). Slots are cores and count
+ * from 0 on each host: "slot=0-1" for two cores per rank. */
 int nt_launch_rankfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
 
 /* MPICH and Cray MPI: the file MPICH_RANK_ORDER for MPICH_RANK_REORDER_METHOD=3: for the

@@ -388,6 +388,12 @@ static void check_placement(struct check *c)
                   c->map->host_name[p->order[k]]);
         seen[p->order[k]] = true;
     }
+    for (size_t k = 0; k < p->spares; k++) {
+        if (seen[p->spare[k]])
+            FOUND(c, "placement.spares: expected hosts that are left out once, found %s again",
+                  c->map->host_name[p->spare[k]]);
+        seen[p->spare[k]] = true;
+    }
     for (size_t k = 0; k < c->model->hosts; k++)
         if (!seen[k] && !c->model->missing[k])
             FOUND(c, "placement.node_order: expected every node, found no %s",

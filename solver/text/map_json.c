@@ -440,32 +440,39 @@ static void compare_prediction(struct reading *r, struct json_object *entry, con
         nt_json_wrong(&r->json, key, "expected the cost, %g, found %g", cost, us);
 }
 
+static uint32_t *read_hosts(struct reading *r, struct json_object *list, const char *name)
+{
+    uint32_t *host = calloc(nt_json_length(list) + 1, sizeof *host);
+    for (size_t k = 0; host != NULL && k < nt_json_length(list); k++) {
+        char key[KEY_BYTES];
+        snprintf(key, sizeof key, "%s[%zu]", name, k);
+        host[k] = find_named(r, key, nt_json_item_string(&r->json, key, list, k), NODE);
+    }
+    return host;
+}
+
 static void read_placement(struct reading *r, struct json_object *root)
 {
     struct json_object *entry = nt_json_enter_object(&r->json, root, "placement");
     if (entry == NULL)
         return;
     struct json_object *list = nt_json_array(&r->json, entry, "node_order", NT_JSON_MUST);
-    struct nt_placement *p = calloc(1, sizeof *p);
-    r->map->placement = p;
-    if (p != NULL)
-        p->order = calloc(nt_json_length(list) + 1, sizeof *p->order);
-    if (p == NULL || p->order == NULL) {
+    struct json_object *spares = nt_json_array(&r->json, entry, "spares", NT_JSON_MAY);
+    struct nt_placement *p = r->map->placement = calloc(1, sizeof *p);
+    if (p == NULL || (p->order = read_hosts(r, list, "node_order")) == NULL ||
+        (p->spare = read_hosts(r, spares, "spares")) == NULL) {
         nt_json_lack_memory(&r->json);
         return;
     }
     p->hosts = nt_json_length(list);
-    for (size_t k = 0; k < p->hosts; k++) {
-        char key[KEY_BYTES];
-        snprintf(key, sizeof key, "node_order[%zu]", k);
-        p->order[k] = find_named(r, key, nt_json_item_string(&r->json, key, list, k), NODE);
-    }
+    p->spares = nt_json_length(spares);
     p->cost = p->cost_default = p->gain = p->message_bytes = NAN;
     nt_json_string_in(&r->json, entry, "pattern", p->pattern, sizeof p->pattern, NT_JSON_MUST);
     nt_json_number(&r->json, entry, "message_bytes", &p->message_bytes);
     nt_json_number(&r->json, entry, "cost", &p->cost);
     nt_json_number(&r->json, entry, "cost_default", &p->cost_default);
     nt_json_number(&r->json, entry, "gain", &p->gain);
+    nt_json_number(&r->json, entry, "first_host_percent", &p->first_percent);
     compare_prediction(r, entry, "predicted_us", p->cost);
     compare_prediction(r, entry, "predicted_default_us", p->cost_default);
     nt_json_leave(&r->json);

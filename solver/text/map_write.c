@@ -437,6 +437,12 @@ static void put_placement(struct nt_json_writer *w, const struct nt_map *map)
     for (size_t k = 0; k < place->hosts; k++)
         nt_json_put_text(w, NULL, map->host_name[place->order[k]]);
     nt_json_end(w, ']');
+    if (place->spares > 0) {
+        nt_json_begin(w, "spares", '[', false);
+        for (size_t k = 0; k < place->spares; k++)
+            nt_json_put_text(w, NULL, map->host_name[place->spare[k]]);
+        nt_json_end(w, ']');
+    }
     nt_json_put_number(w, "message_bytes", place->message_bytes);
     if (isfinite(place->message_bytes)) {
         nt_json_put_number(w, "predicted_us", place->cost);
@@ -445,6 +451,8 @@ static void put_placement(struct nt_json_writer *w, const struct nt_map *map)
     nt_json_put_number(w, "cost", place->cost);
     nt_json_put_number(w, "cost_default", place->cost_default);
     nt_json_put_number(w, "gain", place->gain);
+    if (place->first_percent > 0)
+        nt_json_put_figure(w, "first_host_percent", place->first_percent, 3);
     nt_json_end(w, '}');
 }
 

@@ -10,6 +10,7 @@
  *   level quick
  *   created 2026-01-01T00:00:00Z
  *   pattern ring
+ *   spare K                   hosts that the job does without
  *   host NAME                 one a host
  *   missing INDEX REASON...   a host that did not answer
  *   room INDEX TASKS          how many of the job's tasks a host is for; 1 without this
@@ -116,6 +117,7 @@ struct nt_samples {
     uint64_t job_id;
     uint32_t restart;
     double budget_s;
+    uint32_t spare; /* hosts that the job does without */
     size_t hosts;
     char **host_name;
     struct nt_names *names;        /* of the hosts; the builder's own */

@@ -14,7 +14,7 @@
 #include "number.h"
 #include "prior.h"
 
-enum { HEAD_KEYS = 7 };
+enum { HEAD_KEYS = 8 };
 
 /* What a record may cost whoever reads it. In a round a host is part of a few measurements, and a
  * pair is measured again some dozens of times: both bounds are ten times what sweeps take, or more.
@@ -145,6 +145,11 @@ static int read_created(struct nt_samples_reader *r, struct nt_text_line *w, str
 static int read_pattern(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
 {
     return read_word(w, &r->samples->pattern, err);
+}
+
+static int read_spare(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
+{
+    return take_u32(w, "hosts", &r->samples->spare, err);
 }
 
 static int read_job(struct nt_samples_reader *r, struct nt_text_line *w, struct nt_err *err)
@@ -508,16 +513,16 @@ static const struct {
     {"generator", read_generator}, {"job", read_job},
     {"cluster", read_cluster},     {"level", read_level},
     {"created", read_created},     {"budget", read_budget},
-    {"pattern", read_pattern},     {"host", read_host},
-    {"missing", read_missing},     {"room", read_slots},
-    {"traffic", read_traffic},     {"model", read_model},
-    {"inside", read_inside},       {"cores", read_cores},
-    {"transport", read_transport}, {"phase", read_phase},
-    {"round", read_round},         {"latency", read_latency},
-    {"bandwidth", read_bandwidth}, {"prtt", read_prtt},
-    {"kernel", read_kernel},       {"failed", read_failed},
-    {"resent", read_resent},       {"prior", read_prior},
-    {"taken", read_taken},
+    {"pattern", read_pattern},     {"spare", read_spare},
+    {"host", read_host},           {"missing", read_missing},
+    {"room", read_slots},          {"traffic", read_traffic},
+    {"model", read_model},         {"inside", read_inside},
+    {"cores", read_cores},         {"transport", read_transport},
+    {"phase", read_phase},         {"round", read_round},
+    {"latency", read_latency},     {"bandwidth", read_bandwidth},
+    {"prtt", read_prtt},           {"kernel", read_kernel},
+    {"failed", read_failed},       {"resent", read_resent},
+    {"prior", read_prior},         {"taken", read_taken},
 
     {"believed", read_believed},   {"phase-end", read_phase_end},
     {"warning", read_warning},     {"end", read_end},

@@ -88,6 +88,8 @@ static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
         nt_strbuf_puts(d, "\n");
     }
     put_word(d, "pattern", s->pattern);
+    if (s->spare > 0)
+        nt_strbuf_print(d, "spare %u\n", s->spare);
     for (size_t k = 0; k < s->hosts; k++)
         put_word(d, "host", s->host_name[k]);
     for (size_t k = 0; k < s->hosts; k++)
