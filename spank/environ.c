@@ -24,6 +24,7 @@ static const struct rule rules[] = {
     {"NETTOPO_MAP", FILE_NAME, "map.json"},
     {"NETTOPO_JSON", JSON, NULL},
     {"NETTOPO_NODE_ORDER", ORDER, NULL},
+    {"NETTOPO_SPARES", ORDER, NULL},
     {"NETTOPO_HOSTFILE", FILE_NAME, "hostfile"},
     {"NETTOPO_RANKFILE", FILE_NAME, "rankfile"},
     {"NETTOPO_RANK_ORDER", FILE_NAME, "rankorder"},

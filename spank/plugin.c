@@ -21,9 +21,11 @@ SPANK_PLUGIN(nettopo, 1)
 #include <unistd.h>
 
 #include "conf.h"
+#include "decimal.h"
 #include "environ.h"
 #include "file.h"
 #include "option.h"
+#include "order.h"
 #include "spawn.h"
 #include "step.h"
 
@@ -53,11 +55,21 @@ static int resolve_option_path(struct nt_option *option, struct nt_err *err)
     return nt_option_resolve_path(option, dir, err);
 }
 
-/* The option at submission, with an absolute path. When it is given several times, as in a script
+/* The option at submission, with an absolute path. If it is given several times, as in a script
  * and on the command line, Slurm calls back last for the one that takes effect. Kept between
  * callbacks because spank_option_getopt does not work in init_post_opt. */
 static struct nt_option submitted;
 static bool is_submitted;
+
+/* Slurm takes the whole text of the last option: items of an earlier one are lost. */
+static void report_override(const struct nt_option *option)
+{
+    char was[NT_OPTION_TEXT_BYTES], is[NT_OPTION_TEXT_BYTES];
+    if (is_submitted && nt_option_format(&submitted, was, sizeof was, NULL) == 0 &&
+        nt_option_format(option, is, sizeof is, NULL) == 0 && strcmp(was, is) != 0)
+        slurm_info("nettopo: --nettopo=%s replaces --nettopo=%s, whose items have no effect", is,
+                   was);
+}
 
 /* Rejects a wrong item at submission, but never when a step is launched. */
 static int check_option(int val, const char *value, int remote)
@@ -65,10 +77,15 @@ static int check_option(int val, const char *value, int remote)
     struct nt_option option;
     struct nt_err err;
     (void)val;
-    if (remote)
+    if (remote) { /* in slurmstepd, for write_order */
+        is_submitted = true;
+        if (nt_option_parse(option_value(value), &submitted, NULL) != 0)
+            nt_option_parse(NULL, &submitted, NULL);
         return 0;
+    }
     if (nt_option_parse(option_value(value), &option, &err) == 0 &&
         resolve_option_path(&option, &err) == 0) {
+        report_override(&option);
         submitted = option;
         is_submitted = true;
         return 0;
@@ -80,9 +97,8 @@ static int check_option(int val, const char *value, int remote)
 static struct spank_option nettopo_option = {
     .name = "nettopo",
     .arginfo = "ITEM,...",
-    .usage =
-        "measure the job's network first: quick|standard|full, budget=S, pattern=P, sweep=KIND, "
-        "apply, debug, off",
+    .usage = "measure the job's network first: quick|standard|full, budget=S, pattern=P, spare=K, "
+             "sweep=KIND, apply, debug, off",
     .has_arg = 2,
     .val = 0,
     .cb = check_option,
@@ -160,23 +176,6 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
         slurm_error("nettopo: the option --nettopo cannot be registered");
     if (spank_context() == S_CTX_LOCAL)
         choose_placement();
-    return 0;
-}
-
-/* Passes the option to prolog scripts and to the prolog callback as SPANK_NETTOPO, with an absolute
- * path; the text that Slurm itself passes on has the path as the user wrote it. */
-int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
-{
-    char text[NT_OPTION_TEXT_BYTES];
-    spank_context_t context = spank_context();
-    (void)ac;
-    (void)av;
-    if ((context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR) && is_submitted &&
-        nt_option_format(&submitted, text, sizeof text, NULL) == 0)
-        spank_job_control_setenv(spank, "NETTOPO", text, 1);
-    if (context == S_CTX_LOCAL && is_submitted && submitted.apply && getenv("SLURM_JOB_ID") == NULL)
-        slurm_info("nettopo: apply has no effect on this step, whose tasks are placed before the "
-                   "network is measured; in a script of sbatch or salloc it has");
     return 0;
 }
 
@@ -293,7 +292,9 @@ int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
     char dir[NT_CONF_PATH_BYTES + 16], id[16];
     if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
         return 0;
-    if (nt_file_conf(path, &conf, NULL) != 0) /* the prolog has logged it */
+    int rc = nt_file_conf(path, &conf, NULL);
+    nt_slurm_order_remove(conf.run_dir, job);
+    if (rc != 0) /* the prolog has logged it */
         return 0;
     struct nt_option option;
     snprintf(id, sizeof id, "%u", job);
@@ -336,15 +337,192 @@ static bool starts_steps(spank_t spank)
            (step == SLURM_BATCH_SCRIPT || step == SLURM_INTERACTIVE_STEP);
 }
 
+/* Of the job whose step this is. */
+static const char *refusal_of_job(spank_t spank, const struct nt_conf *conf)
+{
+    char user[NT_CONF_WORD_BYTES], part[NT_CONF_WORD_BYTES];
+    spank_err_t user_rc = spank_getenv(spank, "SLURM_JOB_USER", user, sizeof user);
+    spank_err_t part_rc = spank_getenv(spank, "SLURM_JOB_PARTITION", part, sizeof part);
+    return nt_conf_refusal(conf, user_rc == ESPANK_SUCCESS ? user : NULL,
+                           part_rc == ESPANK_SUCCESS ? part : NULL);
+}
+
+/* ---- the scheduler's order, where a sweep gave none ---- */
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+typedef hostlist_t *hostlist_handle;
+#else
+typedef hostlist_t hostlist_handle;
+#endif
+/* The processes that load this plugin have them; if one has not, the job gets no order. */
+#pragma weak slurm_hostlist_create
+#pragma weak slurm_hostlist_shift
+#pragma weak slurm_hostlist_destroy
+
+static uint32_t job_number(spank_t spank, const char *name)
+{
+    char text[16];
+    uint64_t value;
+    if (spank_getenv(spank, name, text, sizeof text) != ESPANK_SUCCESS ||
+        nt_decimal_whole(text, strlen(text), NT_SLURM_ORDER_TASKS_MAX, &value) != 0)
+        return 0;
+    return (uint32_t)value;
+}
+
+/* Slurm counts hardware threads as CPUs, a rank file counts cores: a rank gets no core that the job
+ * may not have on this host. */
+static uint32_t cores_of_rank(spank_t spank, const struct nt_slurm_order *order)
+{
+    uint32_t each = job_number(spank, "SLURM_CPUS_PER_TASK"), most = 1;
+    uint32_t cpus = job_number(spank, "SLURM_CPUS_ON_NODE");
+    FILE *file = fopen("/sys/devices/system/cpu/smt/active", "re");
+    bool smt = file != NULL && fgetc(file) == '1';
+    if (file != NULL)
+        fclose(file);
+    for (size_t h = 0; h < order->hosts; h++)
+        most = order->tasks[h] > most ? order->tasks[h] : most;
+    each = smt ? (each + 1) / 2 : each;
+    uint32_t room = cpus / (smt ? 2 : 1) / most;
+    each = each < room || cpus == 0 ? each : room;
+    return each > 0 ? each : 1;
+}
+
+static int read_order(spank_t spank, size_t spares, struct nt_slurm_order *order,
+                      struct nt_err *err)
+{
+    enum { LIST_BYTES = 65536, LAYOUT_BYTES = 4096 };
+    char layout[LAYOUT_BYTES], *list = malloc(LIST_BYTES);
+    *order = (struct nt_slurm_order){0};
+    if (list == NULL)
+        return nt_err_memory(err);
+    hostlist_handle hosts = NULL;
+    if (slurm_hostlist_create != NULL && slurm_hostlist_shift != NULL &&
+        slurm_hostlist_destroy != NULL &&
+        spank_getenv(spank, "SLURM_JOB_NODELIST", list, LIST_BYTES) == ESPANK_SUCCESS)
+        hosts = slurm_hostlist_create(list);
+    free(list);
+    if (hosts == NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "the job's host list cannot be read");
+    for (char *name; (name = slurm_hostlist_shift(hosts)) != NULL;)
+        if (nt_slurm_order_add(order, name) != 0)
+            break;
+    slurm_hostlist_destroy(hosts);
+    bool has_layout =
+        spank_getenv(spank, "SLURM_TASKS_PER_NODE", layout, sizeof layout) == ESPANK_SUCCESS;
+    if (nt_slurm_order_spread(order, has_layout ? layout : NULL, job_number(spank, "SLURM_NTASKS"),
+                              spares, err) != 0) {
+        nt_slurm_order_fini(order);
+        return -1;
+    }
+    order->cores = cores_of_rank(spank, order);
+    return 0;
+}
+
+static void set_order(spank_t spank, const struct nt_environ *environ, const char *name,
+                      const char *value)
+{
+    for (size_t k = 0; environ != NULL && k < environ->count; k++)
+        if (strcmp(environ->var[k].name, name) == 0)
+            return;
+    spank_setenv(spank, name, value != NULL ? value : "", 1);
+}
+
+/* Every variable that scripts may use is set, whatever failed; environ (or NULL) has those that the
+ * sweep gave. */
+static void fill_variables(spank_t spank, const char *dir, const struct nt_option *option,
+                           const struct nt_environ *environ)
+{
+    static const char *const files[][2] = {{"NETTOPO_HOSTFILE", "hostfile"},
+                                           {"NETTOPO_RANKFILE", "rankfile"},
+                                           {"NETTOPO_RANK_ORDER", "rankorder"}};
+    char path[NT_CONF_PATH_BYTES + 64];
+    struct nt_slurm_order order;
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[k][1]);
+        set_order(spank, environ, files[k][0], has_file(dir, files[k][1]) ? path : "");
+    }
+    if (read_order(spank, option->spare, &order, NULL) == 0) {
+        size_t used = order.hosts - order.spares;
+        char *hosts = nt_slurm_order_text(&order, 0, used), *spares;
+        spares = nt_slurm_order_text(&order, used, order.hosts);
+        set_order(spank, environ, "NETTOPO_NODE_ORDER", hosts);
+        if (option->spare > 0)
+            set_order(spank, environ, "NETTOPO_SPARES", spares);
+        free(hosts);
+        free(spares);
+        nt_slurm_order_fini(&order);
+    }
+    set_order(spank, environ, "NETTOPO_GAIN", "1");
+    set_order(spank, environ, "NETTOPO_FINDINGS", "");
+}
+
+/* In slurmstepd as root, before tasks start. */
+static void write_order(spank_t spank, int ac, char **av)
+{
+    struct nt_conf conf;
+    struct nt_err err;
+    struct nt_slurm_order order;
+    uint32_t job = 0;
+    gid_t gid = 0;
+    char dir[NT_CONF_PATH_BYTES + 16];
+    nt_file_conf(conf_path(ac, av), &conf, NULL); /* if it is wrong: the defaults */
+    if ((is_submitted && submitted.off) || geteuid() != 0 ||
+        spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS ||
+        (!is_submitted && (!conf.default_on || refusal_of_job(spank, &conf) != NULL)))
+        return;
+    snprintf(dir, sizeof dir, "%s/%u", conf.run_dir, job);
+    if (has_file(dir, "hostfile"))
+        return;
+    if (read_order(spank, is_submitted ? submitted.spare : 0, &order, &err) != 0) {
+        slurm_error("nettopo: %s", err.text);
+        return;
+    }
+    if (nt_slurm_order_write(&order, conf.run_dir, job, gid, &err) != 0)
+        slurm_error("nettopo: the scheduler's order was not written: %s", err.text);
+    nt_slurm_order_fini(&order);
+}
+
+/* Slurm's programs parse their options with getopt, so that optind is where the command begins. */
+static bool is_salloc_command(void)
+{
+    const char *words[WORDS_MAX];
+    char *command;
+    size_t count = read_command(&command, words);
+    free(command);
+    return strcmp(program_invocation_short_name, "salloc") == 0 && optind > 0 &&
+           (size_t)optind < count;
+}
+
+/* Passes the option to prolog scripts and to the prolog callback as SPANK_NETTOPO, with an absolute
+ * path; the text that Slurm itself passes on has the path as the user wrote it. */
+int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
+{
+    char text[NT_OPTION_TEXT_BYTES];
+    spank_context_t context = spank_context();
+    if (context == S_CTX_REMOTE)
+        write_order(spank, ac, av);
+    if ((context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR) && is_submitted &&
+        nt_option_format(&submitted, text, sizeof text, NULL) == 0)
+        spank_job_control_setenv(spank, "NETTOPO", text, 1);
+    if (context == S_CTX_LOCAL && is_submitted && submitted.apply && getenv("SLURM_JOB_ID") == NULL)
+        slurm_info("nettopo: apply has no effect on this step, whose tasks are placed before the "
+                   "network is measured; in a script of sbatch or salloc it has");
+    if (context == S_CTX_ALLOCATOR && is_submitted && submitted.apply && is_salloc_command())
+        slurm_info("nettopo: apply has no effect on a command of salloc, which runs outside of the "
+                   "job; it has in salloc's own shell and in a script of sbatch");
+    return 0;
+}
+
 /* 0 when the job's variables are set. */
-static int set_variables(spank_t spank, const char *dir, bool apply, bool *missing,
-                         struct nt_err *err)
+static int set_variables(spank_t spank, const char *dir, const struct nt_option *option,
+                         bool *missing, struct nt_err *err)
 {
     char path[NT_CONF_PATH_BYTES + 64], *text;
     size_t bytes;
     struct nt_environ environ;
     struct nt_environ_options options = {
-        .dir = dir, .apply = apply, .has = has_file, .context = dir};
+        .dir = dir, .apply = option->apply && starts_steps(spank), .has = has_file, .context = dir};
     snprintf(path, sizeof path, "%s/hint.env", dir);
     if (nt_file_load(path, NT_ENVIRON_TEXT_MAX, &text, &bytes, missing, err) != 0)
         return -1;
@@ -354,18 +532,9 @@ static int set_variables(spank_t spank, const char *dir, bool apply, bool *missi
         return -1;
     for (size_t k = 0; k < environ.count; k++)
         spank_setenv(spank, environ.var[k].name, environ.var[k].value, 1);
+    fill_variables(spank, dir, option, &environ);
     nt_environ_fini(&environ);
     return 0;
-}
-
-/* Of the job whose step this is. */
-static const char *refusal_of_job(spank_t spank, const struct nt_conf *conf)
-{
-    char user[NT_CONF_WORD_BYTES], part[NT_CONF_WORD_BYTES];
-    spank_err_t user_rc = spank_getenv(spank, "SLURM_JOB_USER", user, sizeof user);
-    spank_err_t part_rc = spank_getenv(spank, "SLURM_JOB_PARTITION", part, sizeof part);
-    return nt_conf_refusal(conf, user_rc == ESPANK_SUCCESS ? user : NULL,
-                           part_rc == ESPANK_SUCCESS ? part : NULL);
 }
 
 /* Of a job without a result. A full run_dir takes not even the reason. */
@@ -395,19 +564,23 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
     uint32_t job = 0;
     char dir[NT_CONF_PATH_BYTES + 16];
     bool missing = false;
+    nt_option_parse(NULL, &option, NULL);
     if (spank_remote(spank) != 1 || spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
         return 0;
     int given = get_option(spank, &option, &err);
+    struct nt_err why;
+    int rc = nt_file_conf(conf_path(ac, av), &conf, &why);
+    snprintf(dir, sizeof dir, "%s/%u", conf.run_dir, job);
     if (given < 0)
         goto failed;
     if (option.off)
         return 0;
-    if (nt_file_conf(conf_path(ac, av), &conf, &err) != 0) {
+    if (rc != 0) {
+        err = why;
         given = given != 0 || conf.default_on;
         goto failed;
     }
-    snprintf(dir, sizeof dir, "%s/%u", conf.run_dir, job);
-    if (set_variables(spank, dir, option.apply && starts_steps(spank), &missing, &err) == 0)
+    if (set_variables(spank, dir, &option, &missing, &err) == 0)
         return 0;
     if (missing) {
         const char *refusal = refusal_of_job(spank, &conf);
@@ -420,7 +593,9 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
         given = 1; /* the directory exists, so the job must get a status */
     }
 failed:
-    if (given != 0)
+    if (given != 0) {
         set_failed(spank, err.text);
+        fill_variables(spank, dir, &option, NULL);
+    }
     return 0;
 }

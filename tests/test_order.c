@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler's order as files, for jobs whose sweep failed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "order.h"
+
+static struct nt_slurm_order hosts_of(size_t hosts)
+{
+    struct nt_slurm_order order = {.cores = 1};
+    for (size_t k = 0; k < hosts; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "n%zu", k + 1);
+        assert_int_equal(nt_slurm_order_add(&order, strdup(name)), 0);
+    }
+    return order;
+}
+
+static void tasks_are_spread_as_slurm_does(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *layout;
+        uint32_t ntasks, tasks[3];
+    } table[] = {{NULL, 0, {1, 1, 1}},
+                 {NULL, 7, {3, 2, 2}},
+                 {"2(x3)", 6, {2, 2, 2}},
+                 {"3,2(x2)", 7, {3, 2, 2}},
+                 {"1,4,2", 7, {1, 4, 2}},
+                 {"2(x3)", 3, {1, 1, 1}},
+                 {"2(x4)", 8, {3, 3, 2}},
+                 {"2", 2, {1, 1, 0}},
+                 {"2(x3", 6, {2, 2, 2}},
+                 {"2(x3),", 5, {2, 2, 1}},
+                 {"x", 3, {1, 1, 1}},
+                 {"", 4, {2, 1, 1}},
+                 {"2(x99999999999999)", 6, {2, 2, 2}}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_slurm_order order = hosts_of(3);
+        assert_int_equal(nt_slurm_order_spread(&order, table[k].layout, table[k].ntasks, 0, NULL),
+                         0);
+        assert_memory_equal(order.tasks, table[k].tasks, sizeof table[k].tasks);
+        nt_slurm_order_fini(&order);
+    }
+}
+
+static void one_host_always_stays(void **state)
+{
+    (void)state;
+    static const size_t spares[][2] = {{0, 0}, {1, 1}, {2, 2}, {3, 2}, {9, 2}};
+    for (size_t k = 0; k < sizeof spares / sizeof *spares; k++) {
+        struct nt_slurm_order order = hosts_of(3);
+        assert_int_equal(nt_slurm_order_spread(&order, NULL, 0, spares[k][0], NULL), 0);
+        assert_int_equal(order.spares, spares[k][1]);
+        nt_slurm_order_fini(&order);
+    }
+    struct nt_slurm_order none = hosts_of(0);
+    assert_int_equal(nt_slurm_order_spread(&none, "1", 1, 1, NULL), 0);
+    assert_int_equal(none.spares, 0);
+    nt_slurm_order_fini(&none);
+}
+
+static void assert_file(const char *dir, const char *name, const char *expected)
+{
+    char path[128], text[256];
+    snprintf(path, sizeof path, "%s/42/%s", dir, name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(text, expected);
+}
+
+static void the_files_are_whole_and_go_again(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/nettopo-order-XXXXXX", path[128];
+    assert_non_null(mkdtemp(dir));
+    struct nt_slurm_order order = hosts_of(3);
+    assert_int_equal(nt_slurm_order_spread(&order, "2,1(x2)", 4, 1, NULL), 0);
+    order.cores = 2;
+    for (int again = 0; again < 2; again++) {
+        struct nt_err err = {0};
+        if (nt_slurm_order_write(&order, dir, 42, getgid(), &err) != 0)
+            fail_msg("%s", err.text);
+        assert_file(dir, "hostfile", "n1\nn1\nn2\n");
+        assert_file(dir, "rankfile",
+                    "rank 0=n1 slot=0-1\nrank 1=n1 slot=2-3\nrank 2=n2 slot=0-1\n");
+        assert_file(dir, "rankorder", "0,1,2\n");
+    }
+    char *used = nt_slurm_order_text(&order, 0, 2), *spare = nt_slurm_order_text(&order, 2, 3);
+    assert_string_equal(used, "n1,n2");
+    assert_string_equal(spare, "n3");
+    free(used);
+    free(spare);
+    /* what others wrote stays */
+    snprintf(path, sizeof path, "%s/42/hint.env", dir);
+    FILE *other = fopen(path, "w");
+    assert_non_null(other);
+    fclose(other);
+    nt_slurm_order_remove(dir, 42);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(unlink(path), 0);
+    nt_slurm_order_remove(dir, 42);
+    assert_int_equal(rmdir(dir), 0); /* nothing is left in it */
+    nt_slurm_order_fini(&order);
+}
+
+/* Others could put files there that a job takes for root's. */
+static void a_directory_of_others_is_refused(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/nettopo-order-XXXXXX";
+    struct nt_err err = {0};
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(chmod(dir, 0777), 0);
+    struct nt_slurm_order order = hosts_of(1);
+    assert_int_equal(nt_slurm_order_spread(&order, NULL, 0, 0, NULL), 0);
+    assert_int_equal(nt_slurm_order_write(&order, dir, 42, getgid(), &err), -1);
+    assert_int_equal(err.kind, NT_ERR_SYSTEM);
+    assert_int_equal(rmdir(dir), 0);
+    nt_slurm_order_fini(&order);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_are_spread_as_slurm_does),
+        cmocka_unit_test(one_host_always_stays),
+        cmocka_unit_test(the_files_are_whole_and_go_again),
+        cmocka_unit_test(a_directory_of_others_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
