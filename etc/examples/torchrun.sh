@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 #SBATCH --nettopo=standard,pattern=ring
 #SBATCH --nodes=4 --ntasks-per-node=1
-# PyTorch's launcher, one a host, with node ranks in the order of the hint, so that neighbours in the
-# ring of an all-reduce are close:
-#   sbatch torchrun.sh train.py ARGUMENTS          GPUS: processes a host, default 8
-if ! ORDER=$(nettopo hint --pattern ring --ntasks "$SLURM_NNODES" --format torchrun); then
-    ORDER=$(scontrol show hostnames | awk '{print $1, NR - 1}')
-fi
-export ORDER
-MASTER=$(awk '$2 == 0 {print $1}' <<<"$ORDER")
-export MASTER
-exec srun --ntasks-per-node=1 bash -c '
-    rank=$(awk -v host="$SLURMD_NODENAME" "\$1 == host {print \$2}" <<<"$ORDER")
-    exec "${TORCHRUN:-torchrun}" --nnodes="$SLURM_NNODES" --nproc-per-node="${GPUS:-8}" \
-        --node-rank="$rank" --master-addr="$MASTER" --master-port=29500 "$@"' torchrun "$@"
+# PyTorch's launcher, one per host, with node ranks in the order of the hint:
+#   sbatch torchrun.sh train.py ARGUMENTS          GPUS: processes per host, default 8
+#   sbatch --nettopo=standard,pattern=ring,spare=1 torchrun.sh ...   on all hosts but the worst one
+# The rendezvous is static, because c10d numbers the hosts as they arrive. NCCL builds its rings in
+# the order of the ranks from host to host; which GPUs of a host are next to each other it finds by
+# itself. So the order of the hosts matters, and the order of the GPUs does not come from nettopo.
+set -euo pipefail
+export ORDER=$NETTOPO_NODE_ORDER # without the spare hosts; after a failed sweep Slurm's order
+export MASTER=${ORDER%%,*} NODES=$(($(tr -cd , <<<"$ORDER" | wc -c) + 1)) # the job's first host, unless left out
+exec srun --nodes="$NODES" --ntasks="$NODES" --ntasks-per-node=1 --nodelist="$ORDER" bash -c '
+    rank=$(tr , "\n" <<<"$ORDER" | grep -nxF "$SLURMD_NODENAME" | cut -d: -f1)
+    exec "${TORCHRUN:-torchrun}" --nnodes="$NODES" --nproc-per-node="${GPUS:-8}" \
+        --node-rank="$((rank - 1))" --master-addr="$MASTER" --master-port="${PORT:-29500}" "$@"' torchrun "$@"

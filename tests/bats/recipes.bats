@@ -14,7 +14,10 @@ setup_file() {
     chmod -R a+rX "$GROUND_HOME/examples"
 }
 
-teardown_file() { ground_leave; }
+teardown_file() {
+    conf_reset
+    ground_leave
+}
 
 setup() {
     need_ground slurmctld
@@ -31,11 +34,13 @@ blocks() {
     ls "$GROUND_HOME" | grep -c '^recipe\.'
 }
 
-@test "every recipe in README.md runs as printed" {
+# run_recipes STATUS: all of README.md in one job, whose sweep has that status
+run_recipes() {
     [ -e "$ROOT/README.md" ] || skip "there is no README.md"
     n=$(blocks "$ROOT/README.md") || skip "README.md has no recipes (blocks of sh)"
     submit --nettopo=standard -N8 -n8 -D "$GROUND_HOME" <<'END'
 #!/bin/bash
+echo "status $NETTOPO_STATUS"
 for recipe in recipe.*; do
     echo "## $recipe"
     bash -eu -o pipefail $recipe
@@ -44,9 +49,21 @@ done
 END
     completed
     cat "$GROUND_HOME/$JOB.out"
+    assert_contains "$1" "$(sed -n 's/^status //p' "$GROUND_HOME/$JOB.out")"
     assert_equal "recipes that ran" "$(grep -c '^## recipe\.[0-9]* exit 0$' "$GROUND_HOME/$JOB.out")" "$n"
-    # each of them says something
+}
+
+@test "every recipe in README.md runs as printed" {
+    run_recipes "ok partial"
+    # each of them prints something
     ! grep -A1 -E '^## recipe\.[0-9]*$' "$GROUND_HOME/$JOB.out" | grep -q 'exit'
+}
+
+@test "every recipe in README.md runs after a failed sweep" {
+    conf_set enabled no
+    run_recipes failed
+    conf_reset
+    refute_contains "$(cat "$GROUND_HOME/$JOB.out")" unbound
 }
 
 # example NAME [SBATCH OPTIONS] -- ARGUMENTS: submitted as its own head says
@@ -104,10 +121,14 @@ finds_no_fault() {
 @test "abort-if-suspect.sh: runs on a healthy network, not on a sick one" {
     finds_no_fault abort-if-suspect.sh -- srun --quiet sh -c 'echo ran; cat "$NETTOPO_MAP" >"$HOME/healthy.$SLURM_PROCID"'
     assert_equal "tasks" "$(grep -c '^ran$' "$GROUND_HOME/$JOB.out")" 4
-    jq '.links[1].suspect = true' "$GROUND_HOME/healthy.0" >"$BATS_TEST_TMPDIR/sick.json"
-    run env NETTOPO_MAP="$BATS_TEST_TMPDIR/sick.json" "$examples/abort-if-suspect.sh" echo ran
+    run env NETTOPO_MAP="$GROUND_HOME/healthy.0" NETTOPO_FINDINGS='link-narrow n5 s3 4.7/11.7 MB/s 0.99' \
+        "$examples/abort-if-suspect.sh" echo ran
     assert_equal "exit" "$status" 1
     assert_contains "$output" "not started"
+    jq '.nodes[1].status = "missing"' "$GROUND_HOME/healthy.0" >"$BATS_TEST_TMPDIR/sick.json"
+    run env NETTOPO_MAP="$BATS_TEST_TMPDIR/sick.json" NETTOPO_FINDINGS= "$examples/abort-if-suspect.sh" echo ran
+    assert_equal "exit" "$status" 1
+    assert_contains "$output" "no answer"
     refute_contains "$output" "ran"
 }
 
