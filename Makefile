@@ -312,7 +312,8 @@ install: all
 	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(DATADIR)
 	install -m 755 etc/containers/container-mounts etc/containers/container-nettopo $(DESTDIR)$(DATADIR)
 	install -m 644 etc/containers/nettopo.fstab $(DESTDIR)$(ENROOT)/mounts.d/60-nettopo.fstab
-	ln -sf $(DATADIR)/container-mounts $(DESTDIR)$(ENROOT)/hooks.d/60-nettopo.sh
+	install -m 755 etc/containers/enroot-hook.sh $(DESTDIR)$(ENROOT)/hooks.d/60-nettopo.sh && \
+	  $(PLACE) <etc/containers/enroot-hook.sh >$(DESTDIR)$(ENROOT)/hooks.d/60-nettopo.sh
 	install -m 755 etc/examples/* $(DESTDIR)$(DATADIR)/examples
 	install -m 644 etc/dashboards/* $(DESTDIR)$(DATADIR)/dashboards
 	for m in $(PAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -m 644 $$m $$d && \
