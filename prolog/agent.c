@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nettopo-prolog, the agent: the part of a sweep in a job's prolog and epilog on each host.
  *
- * It authenticates the job's hosts to each other, starts the probe as the job's user, relays frames
+ * It authenticates the job's hosts to each other, starts the probe as a system user, relays frames
  * between the probes without reading them, keeps the deadline, and publishes what rank 0 wrote.
  *
  * The command      agent.c, request.c (arguments), conffile.c, slurm_conf.c; --check is the program

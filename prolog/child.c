@@ -7,10 +7,11 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,8 +22,10 @@
 
 #include "clock.h"
 #include "confine.h"
+#include "deny.h"
+#include "sandbox.h"
 
-enum { PROBE_FD = 3, OPEN_FILES = 65536, STOP_MS = 50 };
+enum { PROBE_FD = 3, FILES_FD, OPEN_FILES = 65536, STOP_MS = 50, FILE_FDS_FROM = 64 };
 
 /* Exit statuses of the child when it fails before it executes the probe. */
 enum { EXIT_SETUP = 125, EXIT_PRIVILEGE = 126, EXIT_EXEC = 127 };
@@ -108,21 +111,26 @@ static bool set_limits(double seconds)
 {
     rlim_t cpu = cpu_limit(seconds), data = data_limit();
     return set_limit(RLIMIT_DATA, data, data) && set_limit(RLIMIT_CORE, 0, 0) &&
-           set_limit(RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES) && set_limit(RLIMIT_CPU, cpu, cpu + 1);
+           set_limit(RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES) &&
+           set_limit(RLIMIT_FSIZE, NT_LOG_KEPT_BYTES, NT_LOG_KEPT_BYTES) &&
+           set_limit(RLIMIT_CPU, cpu, cpu + 1);
 }
 
-static bool set_descriptors(int socket, int log_fd)
+/* Puts each where it belongs, first out of the way of the others; -1 is closed. */
+static bool set_descriptors(int socket, int log_fd, const int *files)
 {
+    enum { FIRST_FILE = FILES_FD, ALL = FIRST_FILE + NT_CHILD_FILES };
     int null = open("/dev/null", O_RDWR), out = log_fd >= 0 ? log_fd : null;
-    if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
-        return false;
-    if (socket == PROBE_FD) {
-        if (fcntl(socket, F_SETFD, 0) != 0)
+    int from[ALL] = {null, out, out, socket, files[NT_CHILD_TRAFFIC], files[NT_CHILD_PRIOR]};
+    for (int k = 0; k < ALL; k++)
+        if (from[k] >= 0 && (from[k] = fcntl(from[k], F_DUPFD, FILE_FDS_FROM)) < 0)
             return false;
-    } else if (dup2(socket, PROBE_FD) < 0) {
-        return false;
+    for (int k = 0; k < ALL; k++) {
+        close(k);
+        if (from[k] >= 0 && dup2(from[k], k) < 0)
+            return false;
     }
-    return nt_confine_close(PROBE_FD + 1, -1);
+    return null >= 0 && nt_confine_close(ALL, -1);
 }
 
 static void reset_signals(void)
@@ -145,24 +153,137 @@ static bool privileges_are_dropped(uid_t uid, gid_t gid)
     return uid == 0 || setuid(0) != 0; /* and root cannot be regained */
 }
 
-/* A user without an entry on this host gets no group but the job's. */
-static bool drop_privileges(uid_t uid, gid_t gid)
+/* A job's user without an entry on this host gets no group but the job's. */
+static bool set_groups(const struct nt_child_user *user)
 {
-    const struct passwd *user = getpwuid(uid);
-    if (geteuid() == 0) {
-        if (user != NULL ? initgroups(user->pw_name, gid) != 0 : setgroups(1, &gid) != 0)
-            return false;
-        if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
-            return false;
+    const struct passwd *entry = user->name == NULL ? getpwuid(user->uid) : NULL;
+    return entry != NULL ? initgroups(entry->pw_name, user->gid) == 0
+                         : setgroups(user->name == NULL, &user->gid) == 0;
+}
+
+/* Asks name services, which may take long. */
+static bool drop_privileges(struct nt_child_user user)
+{
+    if (geteuid() == 0 && user.name != NULL) {
+        struct nt_sandbox found;
+        nt_sandbox_find_user(user.name, &found);
+        user.uid = found.uid;
+        user.gid = found.gid;
+    } else if (geteuid() != 0) {
+        user.uid = geteuid();
+        user.gid = getegid();
     }
-    return privileges_are_dropped(uid, gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           nt_confine_keyring() && nt_confine_processes();
+    if (geteuid() == 0 && (!set_groups(&user) || setresgid(user.gid, user.gid, user.gid) != 0 ||
+                           setresuid(user.uid, user.uid, user.uid) != 0))
+        return false;
+    return privileges_are_dropped(user.uid, user.gid) &&
+           prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && nt_confine_keyring();
+}
+
+/* Its networks are made of devices; it writes to nothing else. */
+static bool deny_writes(void)
+{
+    static const char *const devices[] = {"/dev/null", "/dev/infiniband"};
+    int fd[sizeof devices / sizeof *devices];
+    size_t n = 0;
+    for (size_t k = 0; k < sizeof devices / sizeof *devices; k++)
+        if ((fd[n] = open(devices[k], O_PATH | O_CLOEXEC)) >= 0)
+            n++;
+    bool done = nt_deny_writes(fd, n);
+    while (n > 0)
+        close(fd[--n]);
+    return done;
+}
+
+/* The path in the page at address 0, where only root can have memory (vm.mmap_min_addr): a filter
+ * that knows it by its address lets it be executed once. NULL: the kernel gives none here, and the
+ * probe denies itself to execute. */
+static const char *place_path(const char *path)
+{
+    static char *const volatile at = (char *)512; /* or compilers take it for a mistake */
+    _Static_assert(512 + NT_CONF_PATH_BYTES <= 4096, "in the first page");
+    if (mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != NULL)
+        return NULL;
+    return memcpy(at, path, strlen(path) + 1);
+}
+
+struct nt_child_user nt_child_probe_user(const struct nt_conf *conf, uid_t uid, gid_t gid)
+{
+    bool is_job = strcmp(conf->probe_user, "job") == 0;
+    return (struct nt_child_user){.uid = uid, .gid = gid, .name = is_job ? NULL : conf->probe_user};
+}
+
+/* ---- files that the probe reads ---- */
+
+static bool write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t wrote = write(fd, bytes, n);
+        if (wrote < 0)
+            return false;
+        bytes += wrote;
+        n -= (size_t)wrote;
+    }
+    return true;
+}
+
+/* The file, open; -1: *why says why not. A pipe without a writer does not hold us. */
+static int open_to_read(const char *path, bool trusted, const char **why)
+{
+    struct stat st;
+    int fd = path[0] == '/' ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+    *why = path[0] != '/'                  ? "expected a path that begins with /"
+           : fd < 0                        ? strerror(errno)
+           : fstat(fd, &st) != 0           ? strerror(errno)
+           : !S_ISREG(st.st_mode)          ? "expected a regular file"
+           : trusted && st.st_uid != 0     ? "expected a file of root"
+           : trusted && (st.st_mode & 022) ? "expected a file that only root can write"
+                                           : NULL;
+    return *why == NULL ? fd : -1;
+}
+
+static _Noreturn void copy_file(const char *path, bool trusted, int out)
+{
+    static char bytes[65536];
+    const char *why;
+    ssize_t n = 0;
+    int fd = open_to_read(path, trusted, &why);
+    bool going = fd >= 0 && write_all(out, "+", 1);
+    if (fd < 0)
+        going = write_all(out, "-", 1) && write_all(out, why, strlen(why));
+    while (fd >= 0 && going && (n = read(fd, bytes, sizeof bytes)) > 0)
+        going = write_all(out, bytes, (size_t)n);
+    _exit(going && n == 0 ? 0 : 1);
+}
+
+int nt_child_read_file(const char *path, const struct nt_child_user *user, bool trusted)
+{
+    enum { OUT = 3 };
+    int pipe_fd[2];
+    if (pipe2(pipe_fd, O_CLOEXEC) != 0)
+        return -1;
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        nt_confine_memory();
+        if (!drop_privileges(*user) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
+            getppid() != parent || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+            (pipe_fd[1] != OUT && dup2(pipe_fd[1], OUT) < 0) || !nt_confine_close(OUT + 1, -1))
+            _exit(EXIT_PRIVILEGE);
+        copy_file(path, trusted, OUT);
+    }
+    close(pipe_fd[1]);
+    if (pid < 0) {
+        close(pipe_fd[0]);
+        return -1;
+    }
+    return pipe_fd[0];
 }
 
 struct launch {
     const struct nt_conf *conf;
-    uid_t uid;
-    gid_t gid;
+    struct nt_child_user user;
+    int files[NT_CHILD_FILES];
     double seconds;
     int socket, parent_socket, log_fd; /* log_fd: -1 for none */
     struct nt_child_environment env;
@@ -178,23 +299,28 @@ static bool dies_with_parent(const struct launch *l)
 
 static void run_probe(const struct launch *l)
 {
+    enum { SETS = NT_DENY_PROCESSES | NT_DENY_OTHERS | NT_DENY_SOCKETS | NT_DENY_MEMORY };
     const struct nt_conf *conf = l->conf;
     char *const argv[] = {(char *)conf->probe, "--agent-fd", "3", NULL};
+    const char *path = place_path(conf->probe);
     close(l->parent_socket);
     /* first: what follows asks name services, which may take long */
     if (!dies_with_parent(l) || setsid() < 0 || !set_limits(l->seconds) || chdir("/") != 0)
         _exit(EXIT_SETUP);
     umask(077);
     reset_signals();
+    signal(SIGXFSZ, SIG_IGN); /* then write fails */
     nt_confine_memory();
-    if (!drop_privileges(l->uid, l->gid))
+    if (!drop_privileges(l->user))
         _exit(EXIT_PRIVILEGE);
     if (!dies_with_parent(l)) /* again: the change of user clears it */
         _exit(EXIT_SETUP);
     /* last: the lookup of the user opens descriptors */
-    if (!set_descriptors(l->socket, l->log_fd))
+    if (!set_descriptors(l->socket, l->log_fd, l->files))
         _exit(EXIT_SETUP);
-    execve(conf->probe, argv, l->env.text);
+    if (!deny_writes() || !nt_deny_calls(path != NULL ? SETS | NT_DENY_EXEC : SETS, path))
+        _exit(EXIT_PRIVILEGE);
+    execve(path != NULL ? path : conf->probe, argv, l->env.text);
     _exit(EXIT_EXEC);
 }
 
@@ -210,14 +336,17 @@ static double cpu_limit_s(double seconds)
 }
 
 int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,
-                   uid_t uid, gid_t gid, double seconds, int *socket, struct nt_err *err)
+                   const struct nt_child_user *user, const int *files, double seconds, int *socket,
+                   struct nt_err *err)
 {
     int pair[2];
     struct launch launch = {.conf = conf,
-                            .uid = uid,
-                            .gid = gid,
+                            .user = *user,
+                            .files = {-1, -1},
                             .seconds = seconds,
                             .log_fd = log != NULL ? log->probe_fd : -1};
+    if (files != NULL)
+        memcpy(launch.files, files, sizeof launch.files);
     *child = (struct nt_child){.pidfd = -1, .cpu_limit_s = cpu_limit_s(seconds)};
     if (access(conf->probe, X_OK) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", conf->probe, strerror(errno));
@@ -256,7 +385,7 @@ static void describe_exit(int status, char *text, size_t bytes)
     else if (WEXITSTATUS(status) == EXIT_EXEC)
         snprintf(text, bytes, "could not be run");
     else if (WEXITSTATUS(status) == EXIT_PRIVILEGE)
-        snprintf(text, bytes, "could not become the job's user");
+        snprintf(text, bytes, "could not be confined");
     else if (WEXITSTATUS(status) == EXIT_SETUP)
         snprintf(text, bytes, "could not be set up");
     else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel holds a probe by, beside its limits: it makes no process, and what it would make
- * all the same ends with it. For the child between fork and exec, but for nt_confine_fork. */
+/* What the kernel holds a probe by, beside its limits and the calls that it gives up (deny.h): what
+ * it would make all the same ends with it. For the child between fork and exec, but for
+ * nt_confine_fork. */
 #ifndef NT_CONFINE_H
 #define NT_CONFINE_H
 
@@ -15,7 +16,7 @@ pid_t nt_confine_fork(void);
 /* Closes the descriptors from first to last; last -1: all from first on. */
 bool nt_confine_close(int first, int last);
 
-/* Before the change of user. The kernel takes the probe first when memory runs out (slurmd's own
+/* Before the change of user. The kernel takes the process first when memory runs out (slurmd's own
  * children inherit that they are taken last), and another process of the user can neither trace
  * nor read it until its exec. */
 void nt_confine_memory(void);
@@ -23,9 +24,5 @@ void nt_confine_memory(void);
 /* After the change of user: a new session keyring, since slurmd's is root's. False only where
  * there are keyrings and the kernel gives none. */
 bool nt_confine_keyring(void);
-
-/* After PR_SET_NO_NEW_PRIVS: threads may be made, processes not, for good and in every program
- * that this one becomes. False only where the kernel has such filters and refuses this one. */
-bool nt_confine_processes(void);
 
 #endif

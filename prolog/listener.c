@@ -29,7 +29,7 @@ int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
     listener->client = client;
     for (size_t k = 0; k < nt_port_count(conf); k++) {
         uint16_t port = nt_port_candidate(conf, job->id, k);
-        listener->fd = nt_port_listen(port);
+        listener->fd = nt_port_listen(port, conf->interface);
         if (listener->fd >= 0) {
             listener->port = port;
             return 0;
@@ -57,13 +57,62 @@ void nt_listener_fini(struct nt_listener *listener)
     listener->fd = -1;
 }
 
+/* ---- shares of the slots ---- */
+
+static void find_source(const struct sockaddr_storage *peer, unsigned char source[16])
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    const struct in6_addr *six = &((const struct sockaddr_in6 *)peer)->sin6_addr;
+    memset(source, 0, 16);
+    if (peer->ss_family == AF_INET6) {
+        memcpy(source, six, IN6_IS_ADDR_V4MAPPED(six) ? 16 : 8);
+    } else {
+        memcpy(source, mapped, sizeof mapped);
+        memcpy(source + sizeof mapped, &((const struct sockaddr_in *)peer)->sin_addr, 4);
+    }
+}
+
+static size_t slots_of(const struct nt_listener *listener, const unsigned char source[16])
+{
+    size_t n = 0;
+    for (size_t k = 0; k < listener->pending_count; k++)
+        n += memcmp(listener->pending[k].source, source, 16) == 0;
+    return n;
+}
+
+/* How many slots the address with the most has; *oldest: the first of them. */
+static size_t most_slots(const struct nt_listener *listener, size_t *oldest)
+{
+    size_t most = 0;
+    *oldest = 0;
+    for (size_t k = 0; k < listener->pending_count; k++) {
+        size_t n = slots_of(listener, listener->pending[k].source);
+        if (n > most) {
+            most = n;
+            *oldest = k;
+        }
+    }
+    return most;
+}
+
+static bool is_full(const struct nt_listener *listener)
+{
+    return listener->pending_count == NT_LISTENER_PENDING_MAX;
+}
+
+/* All slots are taken, and no address has more than its share. */
+static bool is_full_of_equals(const struct nt_listener *listener)
+{
+    size_t oldest;
+    return is_full(listener) && most_slots(listener, &oldest) < 2;
+}
+
 size_t nt_listener_pollfds(const struct nt_listener *listener, struct pollfd *polls)
 {
     size_t n = 0;
     if (listener->fd < 0)
         return 0;
-    bool paused =
-        listener->pending_count == NT_LISTENER_PENDING_MAX || nt_clock_s() < listener->paused_until;
+    bool paused = is_full_of_equals(listener) || nt_clock_s() < listener->paused_until;
     polls[n++] = (struct pollfd){.fd = paused ? -1 : listener->fd, .events = POLLIN};
     for (size_t k = 0; k < listener->pending_count; k++) {
         const struct nt_conn *conn = &listener->pending[k].conn;
@@ -80,7 +129,7 @@ static void pending_reject(struct nt_listener *listener, size_t k)
 }
 
 /* Pending connections are in the order in which they were accepted. */
-static void pending_add(struct nt_listener *listener, int fd)
+static void pending_add(struct nt_listener *listener, int fd, const unsigned char source[16])
 {
     int one = 1;
     struct nt_pending *pending = &listener->pending[listener->pending_count];
@@ -88,6 +137,7 @@ static void pending_add(struct nt_listener *listener, int fd)
         0)
         return;
     listener->pending_count++;
+    memcpy(pending->source, source, sizeof pending->source);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     pending->connected_at = nt_clock_s();
     unsigned char bytes[NT_HELLO_BYTES];
@@ -107,15 +157,30 @@ reject:
     pending_reject(listener, listener->pending_count - 1);
 }
 
-/* When all slots are taken, further connections wait in the backlog, unless the oldest is idle. */
-static bool pending_has_room(struct nt_listener *listener)
+/* When all slots are taken, further connections wait in the backlog, unless the oldest is idle or
+ * an address has several. */
+static bool may_accept(struct nt_listener *listener)
 {
-    if (listener->pending_count < NT_LISTENER_PENDING_MAX)
+    if (is_full(listener) && nt_clock_s() - listener->pending[0].connected_at >= EVICT_AFTER_S) {
+        nt_err_set(&listener->last_error, NT_ERR_INPUT, "too many pending connections");
+        pending_reject(listener, 0);
+    }
+    return !is_full_of_equals(listener);
+}
+
+/* A slot for a connection from there; false: that address has had its share. */
+static bool make_room(struct nt_listener *listener, const unsigned char source[16])
+{
+    size_t oldest, most;
+    if (!is_full(listener))
         return true;
-    if (nt_clock_s() - listener->pending[0].connected_at < EVICT_AFTER_S)
+    most = most_slots(listener, &oldest);
+    nt_err_set(&listener->last_error, NT_ERR_INPUT, "too many pending connections of an address");
+    if (slots_of(listener, source) + 1 >= most) {
+        listener->refused++;
         return false;
-    nt_err_set(&listener->last_error, NT_ERR_INPUT, "too many pending connections");
-    pending_reject(listener, 0);
+    }
+    pending_reject(listener, oldest);
     return true;
 }
 
@@ -127,7 +192,8 @@ static bool is_resource_limit(int why)
 
 static void accept_pending(struct nt_listener *listener)
 {
-    for (int k = 0; k < NT_LISTENER_PENDING_MAX && pending_has_room(listener); k++) {
+    for (int k = 0; k < NT_LISTENER_PENDING_MAX && may_accept(listener); k++) {
+        unsigned char source[16];
         struct sockaddr_storage peer = {0};
         socklen_t size = sizeof peer;
         int fd =
@@ -141,7 +207,11 @@ static void accept_pending(struct nt_listener *listener)
             listener->strangers++;
             continue;
         }
-        pending_add(listener, fd);
+        find_source(&peer, source);
+        if (make_room(listener, source))
+            pending_add(listener, fd, source);
+        else
+            close(fd);
     }
 }
 

@@ -3,14 +3,17 @@
  * configured range, and the pending connections that are not authenticated yet.
  *
  * A new connection gets a HELLO and has a second to authenticate (auth.h). At most
- * NT_LISTENER_PENDING_MAX connections are pending. When all slots are taken the oldest one is
- * closed once it has had time for an honest peer to authenticate: idle connections cannot keep
- * members out, and many members that connect at once do not evict each other. A connection that
+ * NT_LISTENER_PENDING_MAX connections are pending. When all slots are taken, a connection from an
+ * address with few slots takes one from the address with the most, so that one machine cannot keep
+ * members out, however fast it connects. Otherwise the oldest one is closed once it has had time
+ * for an honest peer to authenticate: idle connections cannot keep members out, and many members
+ * that connect at once do not evict each other. A connection that
  * does not come from a reserved port gets no slot at all (source_port.h), so that an ordinary user
  * can neither fill the slots nor have credentials decoded.
  *
- * It listens on all addresses: which of them the members reach is not known here, and Slurm's
- * NodeAddr may be one that is translated. */
+ * It listens on all addresses, of all network devices or of the one that the administrator names:
+ * which of them the members reach is not known here, and Slurm's NodeAddr may be one that is
+ * translated. */
 #ifndef NT_LISTENER_H
 #define NT_LISTENER_H
 
@@ -35,6 +38,7 @@ enum {
 
 struct nt_pending {
     struct nt_conn conn;
+    unsigned char source[16]; /* its address; of IPv6 the first 64 bits, which one machine has */
     unsigned char nonce[NT_NONCE_BYTES];
     double connected_at;
 };

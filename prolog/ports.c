@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k)
     return (uint16_t)(conf->port_first + (job % range + k) % range);
 }
 
-int nt_port_listen(uint16_t port)
+int nt_port_listen(uint16_t port, const char *device)
 {
     static const int families[] = {AF_INET6, AF_INET}; /* the first accepts IPv4 as well */
     for (size_t k = 0; k < 2; k++) {
@@ -35,7 +36,9 @@ int nt_port_listen(uint16_t port)
             setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
         /* connections of an earlier job may be in TIME_WAIT; another listener still excludes us */
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        if (bind(fd, six ? (void *)&v6 : (void *)&v4, six ? sizeof v6 : sizeof v4) == 0 &&
+        if ((device[0] == '\0' ||
+             setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)strlen(device)) == 0) &&
+            bind(fd, six ? (void *)&v6 : (void *)&v4, six ? sizeof v6 : sizeof v4) == 0 &&
             listen(fd, BACKLOG) == 0)
             return fd;
         int why = errno;

@@ -16,7 +16,8 @@ enum { NT_PORT_TRIES = 8 };
 size_t nt_port_count(const struct nt_conf *conf);
 uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k);
 
-/* Listens on a port of all addresses. The socket, or -1 with errno. */
-int nt_port_listen(uint16_t port);
+/* Listens on a port of all addresses of that network device ("": of all devices). The socket, or -1
+ * with errno. */
+int nt_port_listen(uint16_t port, const char *device);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -144,6 +145,16 @@ static bool is_old(int run_fd, const char *name)
            clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - st.st_mtim.tv_sec > OLD_S;
 }
 
+/* By a sweep that goes on, which holds a lock: after a step of the clock all may be old. */
+static bool is_in_use(int run_fd, const char *name)
+{
+    int fd = openat(run_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return locked;
+}
+
 size_t nt_publish_sweep(const char *run_dir, uint32_t *jobs, size_t max)
 {
     int run_fd;
@@ -161,7 +172,7 @@ size_t nt_publish_sweep(const char *run_dir, uint32_t *jobs, size_t max)
             continue;
         if (e->d_name[digits] == '\0' && found < max)
             jobs[found++] = (uint32_t)job;
-        else if (strncmp(e->d_name + digits, ".tmp-", 5) == 0)
+        else if (strncmp(e->d_name + digits, ".tmp-", 5) == 0 && !is_in_use(run_fd, e->d_name))
             remove_dir(run_fd, e->d_name, NULL);
     }
     close(run_fd);
@@ -278,6 +289,7 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
         system_error(err, run_dir, p.tmp_name);
         goto fail;
     }
+    flock(p.dir_fd, LOCK_EX | LOCK_NB); /* is_in_use; without locks old ones are told by time */
     if (reserve_reason(&p, err) != 0 || create_artifacts(&p, err) != 0)
         goto fail;
     *publish = p;

@@ -2,6 +2,7 @@
 #include "sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
@@ -41,10 +42,13 @@ static int compare_fds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Closes all but 0 to 2 and those. */
+/* Closes all but those. 0 to 2 become /dev/null: what was there is root's, such as slurmd's log. */
 static int close_others(const struct nt_sandbox *sandbox, struct nt_err *err)
 {
-    int keep[NT_SANDBOX_FDS], first = 3;
+    int keep[NT_SANDBOX_FDS], first = 3, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < first; fd++)
+        if (null < 0 || dup2(null, fd) < 0)
+            return failed("/dev/null", err);
     memcpy(keep, sandbox->fd, sizeof keep);
     qsort(keep, sandbox->fds, sizeof keep[0], compare_fds);
     for (size_t k = 0; k <= sandbox->fds; k++) {
@@ -111,7 +115,6 @@ static const int allowed[] = {
     SCMP_SYS(recvfrom),
     SCMP_SYS(recvmsg),
     SCMP_SYS(sendto),
-    SCMP_SYS(sendmsg),
     SCMP_SYS(bind),
     SCMP_SYS(listen),
     SCMP_SYS(accept),
@@ -152,21 +155,31 @@ static const int allowed[] = {
     SCMP_SYS(exit_group),
 };
 
-/* Sockets of networks alone, and no memory that can be executed. */
+/* Sockets of TCP alone, and no memory that can be executed. */
 static int allow_in_part(scmp_filter_ctx filter)
 {
-    static const struct {
+    enum { FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
+    const scmp_datum_t type = ~(scmp_datum_t)FLAGS & UINT32_MAX;
+    const struct {
         int call;
-        struct scmp_arg_cmp only;
+        unsigned conditions;
+        struct scmp_arg_cmp only[3];
     } parts[] = {
-        {SCMP_SYS(socket), {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = AF_INET}},
-        {SCMP_SYS(socket), {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = AF_INET6}},
-        {SCMP_SYS(mmap), {.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC}},
-        {SCMP_SYS(mprotect), {.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC}},
+        {SCMP_SYS(socket),
+         3,
+         {SCMP_A0(SCMP_CMP_EQ, AF_INET, 0), SCMP_A1(SCMP_CMP_MASKED_EQ, type, SOCK_STREAM),
+          SCMP_A2(SCMP_CMP_EQ, 0, 0)}},
+        {SCMP_SYS(socket),
+         3,
+         {SCMP_A0(SCMP_CMP_EQ, AF_INET6, 0), SCMP_A1(SCMP_CMP_MASKED_EQ, type, SOCK_STREAM),
+          SCMP_A2(SCMP_CMP_EQ, 0, 0)}},
+        {SCMP_SYS(mmap), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
+        {SCMP_SYS(mprotect), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
     };
     int rc = 0;
     for (size_t k = 0; k < sizeof parts / sizeof *parts && rc == 0; k++)
-        rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, parts[k].call, 1, &parts[k].only);
+        rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, parts[k].call, parts[k].conditions,
+                                    parts[k].only);
     return rc;
 }
 

@@ -9,6 +9,31 @@
 
 #include "clock.h"
 
+/* The job's traffic is read as its user, who alone may be able to. Only rank 0 needs files. If one
+ * cannot be read at all, the probe finds nothing in its place, and says so in the map. */
+static void start_probe(struct nt_service *service)
+{
+    const struct nt_conf *conf = service->conf;
+    const struct nt_job *job = service->job;
+    const struct nt_child_user owner = {.uid = job->uid, .gid = job->gid},
+                               user = nt_child_probe_user(conf, job->uid, job->gid);
+    const char *traffic = nt_pattern_matrix(service->option->pattern);
+    int files[NT_CHILD_FILES] = {-1, -1};
+    if (job->self == 0 && traffic != NULL)
+        files[NT_CHILD_TRAFFIC] = nt_child_read_file(traffic, &owner, false);
+    if (job->self == 0 && conf->prior[0] != '\0')
+        files[NT_CHILD_PRIOR] = nt_child_read_file(conf->prior, &user, true);
+    if (nt_child_start(&service->child, conf, service->log, &user, files,
+                       service->give_up - nt_clock_s(), &service->probe_socket,
+                       &service->probe_err) == 0)
+        nt_log(service->log, NT_LOG_DEBUG, "%s runs for %s, pid %d, on host %zu of %zu",
+               conf->probe, user.name != NULL ? user.name : "the job's user",
+               (int)service->child.pid, job->self + 1, job->hosts);
+    for (int k = 0; k < NT_CHILD_FILES; k++)
+        if (files[k] >= 0)
+            close(files[k]);
+}
+
 void nt_service_init(struct nt_service *service, const struct nt_conf *conf,
                      const struct nt_job *job, const struct nt_option *option,
                      const struct nt_log *log, double deadline, double give_up)
@@ -29,10 +54,7 @@ void nt_service_init(struct nt_service *service, const struct nt_conf *conf,
     if (service->publish_err.kind != NT_ERR_NONE)
         nt_log(log, NT_LOG_ERROR, "%s; to do: %s", service->publish_err.text,
                nt_advice_text(NT_ADVICE_PUBLISH));
-    if (nt_child_start(&service->child, conf, log, job->uid, job->gid, give_up - nt_clock_s(),
-                       &service->probe_socket, &service->probe_err) == 0)
-        nt_log(log, NT_LOG_DEBUG, "%s runs as uid %u, pid %d, on host %zu of %zu", conf->probe,
-               (unsigned)job->uid, (int)service->child.pid, job->self + 1, job->hosts);
+    start_probe(service);
 }
 
 void nt_service_fini(struct nt_service *service)

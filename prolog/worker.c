@@ -137,12 +137,12 @@ static int archived(const struct nt_service *service)
 
 /* What is not measured at all. The probe reads what other hosts' probes send: as root it would put
  * the hosts at risk. */
-static const char *refusal(const struct nt_request *request, const struct nt_job *job,
-                           enum nt_advice *advice)
+static const char *refusal(const struct nt_request *request, const struct nt_conf *conf,
+                           const struct nt_job *job, enum nt_advice *advice)
 {
-    if (request->uid == 0) {
+    if (request->uid == 0 && nt_child_probe_user(conf, 0, 0).name == NULL) {
         *advice = NT_ADVICE_ROOT;
-        return "a job of root is not measured: the probe would run as root";
+        return "a job of root is not measured: with probe_user = job its probe would run as root";
     }
     if (request->one_prolog && job->hosts > 1) {
         *advice = NT_ADVICE_SERIAL;
@@ -172,7 +172,7 @@ void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
     }
     atomic_store(&state->self, job.self);
     atomic_store(&state->hosts, job.hosts);
-    const char *refused = refusal(request, &job, &advice);
+    const char *refused = refusal(request, conf, &job, &advice);
     if (refused != NULL) {
         fail_early(report_fd, report, advice, refused);
         nt_job_fini(&job);

@@ -28,8 +28,12 @@ static char self[TOY_PATH_BYTES];
 
 static int start(void **state)
 {
+    char path[TOY_PATH_BYTES + 8];
     (void)state;
     if (toy_copy_self(self) != 0)
+        return -1;
+    toy_met_path(self, path);
+    if (mkfifo(path, 0644) != 0)
         return -1;
     own_munge_start(&munge);
     /* otherwise libslurm queries the DNS for its configuration, which may take long */
@@ -38,7 +42,10 @@ static int start(void **state)
 
 static int stop(void **state)
 {
+    char path[TOY_PATH_BYTES + 8];
     (void)state;
+    toy_met_path(self, path);
+    unlink(path);
     unlink(self);
     if (munge.pid > 0)
         own_munge_stop(&munge);
@@ -181,15 +188,6 @@ static void expect(const struct scene *s, int host, const char *part)
         fail_msg("host %d: expected %s, found \"%s\"", host, part, text);
 }
 
-/* Waits until rank 0 has received all contributions; for pattern slow. */
-static void await_first_gather(void)
-{
-    char path[300];
-    snprintf(path, sizeof path, "%s.met", self);
-    for (int k = 0; k < 100 * AMPLE_S && unlink(path) != 0; k++)
-        poll(NULL, 0, 10);
-}
-
 /* Without a fault an agent ends before its budget, with one at most a second after it: that second
  * is judged by the storm, in simulated time, and with FULL=1. Who has no processor is late. */
 static double late_s(void)
@@ -309,7 +307,7 @@ static void a_killed_leader_is_detected(void **state)
     if (munge.pid == 0)
         skip();
     begin_all(s, "quick,pattern=matrix:slow", AMPLE_S);
-    await_first_gather();
+    toy_await_met(self, AMPLE_S);
     kill(s->pid[0], SIGKILL); /* the kernel kills its worker and the probe, too */
     end_within(s, AMPLE_S);
     expect(s, 1, "lost the connection to the job's first host localhost");
@@ -350,13 +348,15 @@ static void a_missing_probe_program_fails_early(void **state)
 }
 
 /* With a status for the job as of any sweep that failed, and the job goes on. */
-static void a_job_of_root_is_refused(void **state)
+static void root_is_no_user_of_a_probe(void **state)
 {
     struct scene *s = *state;
+    struct nt_conf conf = conf_of(s, 0);
     int status;
     if (geteuid() != 0)
         skip();
-    begin_as(s, 0, 0, conf_of(s, 0), "quick", AMPLE_S);
+    snprintf(conf.probe_user, sizeof conf.probe_user, "job");
+    begin_as(s, 0, 0, conf, "quick", AMPLE_S);
     waitpid(s->pid[0], &status, 0);
     s->pid[0] = 0;
     assert_true(WIFEXITED(status));
@@ -548,7 +548,7 @@ static void a_killed_block_leader_affects_only_itself(void **state)
     if (!blocks(s))
         skip();
     begin_all(s, "quick,pattern=matrix:slow", AMPLE_S);
-    await_first_gather();
+    toy_await_met(self, AMPLE_S);
     kill(s->pid[4], SIGKILL);
     end_within(s, AMPLE_S);
     for (int k = 0; k < MANY; k++)
@@ -564,7 +564,7 @@ static void every_block_detects_a_killed_first_host(void **state)
     if (!blocks(s))
         skip();
     begin_all(s, "quick,pattern=matrix:slow", AMPLE_S);
-    await_first_gather();
+    toy_await_met(self, AMPLE_S);
     kill(s->pid[0], SIGKILL);
     end_within(s, AMPLE_S);
     for (int k = 1; k < MANY; k++)
@@ -585,7 +585,7 @@ int main(int argc, char **argv)
         EACH(a_killed_leader_is_detected),
         EACH(a_hanging_munged_takes_no_longer_than_the_budget),
         EACH(a_missing_probe_program_fails_early),
-        EACH(a_job_of_root_is_refused),
+        EACH(root_is_no_user_of_a_probe),
         EACH(serial_prologs_are_refused_at_once),
         EACH(a_host_that_cannot_publish_does_not_affect_others),
         EACH(the_log_reports_a_lost_probe),

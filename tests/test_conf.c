@@ -44,7 +44,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 31);
+    assert_int_equal(keys, 33);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -61,6 +61,8 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_int_equal(conf.port_last, defaults.port_last);
     assert_int_equal(conf.reserved_ports, defaults.reserved_ports);
     assert_string_equal(conf.relay_user, defaults.relay_user);
+    assert_string_equal(conf.probe_user, defaults.probe_user);
+    assert_string_equal(conf.interface, defaults.interface);
     assert_int_equal(conf.shared_hosts, defaults.shared_hosts);
     assert_true(conf.max_load == defaults.max_load);
     assert_int_equal(conf.inline_limit_bytes, defaults.inline_limit_bytes);
@@ -108,6 +110,8 @@ static void every_key_is_read(void **state)
                                  "prolog = /opt/nt prolog\n"
                                  "probe = /opt/probe\n"
                                  "relay_user = _relay-7\n"
+                                 "probe_user = job\n"
+                                 "interface = eth0\n"
                                  "munge_socket = /m.socket\n"
                                  "prior = /p/prior\n"
                                  "net_devices = mlx5_0:1,eth0\n"
@@ -143,6 +147,8 @@ static void every_key_is_read(void **state)
     assert_string_equal(conf.prolog, "/opt/nt prolog");
     assert_string_equal(conf.probe, "/opt/probe");
     assert_string_equal(conf.relay_user, "_relay-7");
+    assert_string_equal(conf.probe_user, "job");
+    assert_string_equal(conf.interface, "eth0");
     assert_string_equal(conf.munge_socket, "/m.socket");
     assert_string_equal(conf.prior, "/p/prior");
     assert_string_equal(conf.net_devices, "mlx5_0:1,eth0");
@@ -193,6 +199,8 @@ static void a_wrong_line_is_named_with_its_file(void **state)
         {"probe = ", "f:1: probe: expected"},
         {"prolog = prolog", "f:1: prolog: expected"},
         {"relay_user = ", "f:1: relay_user: expected a user name"},
+        {"interface = abcdefghijklmnop", "f:1: interface: expected the name of a network device"},
+        {"probe_user = a:b", "f:1: probe_user: expected a user name"},
         {"relay_user = a b", "f:1: relay_user: expected a user name"},
         {"relay_user = abcdefghijklmnopqrstuvwxyz012345", "f:1: relay_user: expected a user name"},
         {"munge_socket = m", "f:1: munge_socket: expected"},

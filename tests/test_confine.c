@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel holds a probe by: this program is the probe, and does what it is told on its
- * socket. And what outruns whoever ends processes one after the other. */
-#include <dirent.h>
+ * socket. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/keyctl.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,6 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -33,10 +36,12 @@
 #include "confine.h"
 #include "sanitized.h"
 
-enum { USER = 65534, POOL = 40 };
+enum { USER = 65534, OTHER_USER = 65533 };
 
-static const char POOL_NAME[] = "nettopo-pool", KEY_NAME[] = "nettopo-test-key";
+static const char KEY_NAME[] = "nettopo-test-key";
 static char copy[] = "/tmp/nettopo-confine-XXXXXX";
+static const char shared_file[] = "/tmp/nettopo-confine-shared",
+                  private_file[] = "/tmp/nettopo-confine-private";
 
 /* ---- as the probe ---- */
 
@@ -108,6 +113,65 @@ static unsigned char try_memory(void)
     return got;
 }
 
+static bool is_written(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    bool done = fd >= 0 && write(fd, "x", 1) == 1;
+    close(fd);
+    return done;
+}
+
+static bool is_executed(void)
+{
+    /* where the agent has put the path of the one program that may be executed */
+    static char *const volatile low = (char *)512;
+    char *const argv[] = {"true", NULL};
+    if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+        MAP_FAILED)
+        memcpy(low, "/bin/true", sizeof "/bin/true");
+    execve(low, argv, NULL);
+    if (errno != EFAULT)
+        return true;
+    execve("/bin/true", argv, NULL);
+    return errno != EPERM || syscall(SYS_execveat, AT_FDCWD, "/bin/true", argv, NULL, 0) == 0 ||
+           errno != EPERM;
+}
+
+static bool is_open(int fd)
+{
+    return fd >= 0;
+}
+
+/* The number of the first thing that worked of those that a probe must not do; 0: none. */
+static unsigned char try_escapes(void)
+{
+    const bool worked[] = {
+        is_written(shared_file),
+        open(private_file, O_RDONLY | O_CLOEXEC) >= 0,
+        is_open(open("/tmp/nettopo-escaped", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600)),
+        unshare(CLONE_NEWUSER) == 0,
+        unshare(CLONE_NEWNET) == 0,
+        is_open(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+        socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){0}) == 0,
+        is_open(socket(AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT)),
+        is_open(socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP)),
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0,
+        kill(1, 0) == 0,
+        is_open((int)syscall(SYS_memfd_create, "m", 0)),
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED,
+        syscall(SYS_shmget, 0, 4096, 01600) >= 0,
+        is_open((int)syscall(SYS_io_uring_setup, 1, NULL)) || errno != EPERM,
+        setuid(0) == 0 || getgroups(0, NULL) != 0,
+        is_executed(),
+        !is_open(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), /* but this: */
+        !is_open(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)),
+    };
+    for (unsigned char k = 0; k < sizeof worked; k++)
+        if (worked[k])
+            return (unsigned char)(k + 1);
+    return 0;
+}
+
 static int be_probe(void)
 {
     char what;
@@ -121,6 +185,12 @@ static int be_probe(void)
             said = try_memory();
         if (what == 'd')
             said = count_open();
+        if (what == 'e')
+            said = try_escapes();
+        if (what == 't' && read(4, &said, 1) != 1) /* what was read for it */
+            said = 0;
+        if (what == 'p' && read(5, &said, 1) != 1)
+            said = 0;
         while (what == 's') /* uses up its processor time */
             ;
         if (write(3, &said, 1) != 1)
@@ -153,18 +223,22 @@ static int remove_copy(void **state)
     return unlink(copy);
 }
 
-static struct nt_child begin(double seconds, int *socket)
+static struct nt_child begin_with(const int *files, double seconds, int *socket)
 {
     struct nt_child child;
     struct nt_conf conf;
     struct nt_err err = {0};
-    uid_t uid = geteuid() == 0 ? USER : geteuid();
-    gid_t gid = geteuid() == 0 ? USER : getegid();
+    const struct nt_child_user user = {.uid = OTHER_USER, .gid = OTHER_USER, .name = "nobody"};
     nt_conf_default(&conf);
     memcpy(conf.probe, copy, sizeof copy);
-    if (nt_child_start(&child, &conf, NULL, uid, gid, seconds, socket, &err) != 0)
+    if (nt_child_start(&child, &conf, NULL, &user, files, seconds, socket, &err) != 0)
         fail_msg("%s", err.text);
     return child;
+}
+
+static struct nt_child begin(double seconds, int *socket)
+{
+    return begin_with(NULL, seconds, socket);
 }
 
 static int ask(int socket, char what)
@@ -184,6 +258,65 @@ static void a_probe_has_threads_and_no_processes(void **state)
     nt_child_stop(&child);
     close(socket);
     assert_int_equal(said, 0);
+}
+
+static void make_file(const char *path, mode_t mode, uid_t uid)
+{
+    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, "A", 1), 1);
+    assert_int_equal(fchown(fd, uid, uid), 0);
+    assert_int_equal(fchmod(fd, mode), 0);
+    close(fd);
+}
+
+/* As one that another host's messages have taken over would try. */
+static void a_probe_has_nothing_to_steal(void **state)
+{
+    (void)state;
+    int socket;
+    if (geteuid() != 0)
+        skip();
+    make_file(shared_file, 0666, 0);
+    make_file(private_file, 0600, OTHER_USER);
+    struct nt_child child = begin(5, &socket);
+    int escaped = ask(socket, 'e');
+    nt_child_stop(&child);
+    close(socket);
+    unlink(shared_file);
+    unlink(private_file);
+    assert_int_equal(escaped, 0);
+}
+
+/* The file's user reads it, the probe gets what is in it. */
+static void a_private_file_of_the_job_comes_through_a_pipe(void **state)
+{
+    (void)state;
+    int socket;
+    const struct nt_child_user owner = {.uid = OTHER_USER, .gid = OTHER_USER},
+                               stranger = {.uid = USER, .gid = USER};
+    if (geteuid() != 0)
+        skip();
+    make_file(private_file, 0600, OTHER_USER);
+    const int files[NT_CHILD_FILES] = {nt_child_read_file(private_file, &owner, false),
+                                       nt_child_read_file(private_file, &stranger, false)};
+    int untrusted = nt_child_read_file(private_file, &owner, true);
+    struct nt_child child = begin_with(files, 5, &socket);
+    char text[64] = "";
+    for (ssize_t n = 0, more; (more = read(untrusted, text + n, sizeof text - 1 - (size_t)n)) > 0;)
+        n += more;
+    assert_string_equal(text, "-expected a file of root");
+    assert_int_equal(ask(socket, 't'), '+');
+    assert_int_equal(ask(socket, 't'), 'A');
+    assert_int_equal(ask(socket, 't'), 0);
+    assert_int_equal(ask(socket, 'p'), '-');
+    assert_int_equal(ask(socket, 'p'), 'P'); /* ermission denied */
+    assert_int_equal(ask(socket, 'd'), 6);
+    nt_child_stop(&child);
+    close(socket);
+    close(files[0]);
+    close(files[1]);
+    close(untrusted);
+    unlink(private_file);
 }
 
 /* What another process of the user gets to see and do: bits of what it could. */
@@ -401,96 +534,6 @@ static void descriptors_are_closed_on_older_kernels(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* ---- a pool of processes that refills itself ---- */
-
-/* Each in a session of its own; whoever misses one makes another. */
-static void live_in_pool(volatile pid_t *pool)
-{
-    double until = nt_clock_s() + 60; /* whatever becomes of the test */
-    while (nt_clock_s() < until) {
-        for (int k = 0; k < POOL; k++) {
-            pid_t was = pool[k];
-            if (was != 0 && kill(was, 0) == 0)
-                continue;
-            if (!__sync_bool_compare_and_swap(&pool[k], was, -1))
-                continue;
-            pid_t pid = fork();
-            if (pid == 0) {
-                setsid();
-                pool[k] = getpid();
-            }
-        }
-    }
-    _exit(0);
-}
-
-/* Those of the pool that are alive, wherever they are. */
-static size_t pool_alive(void)
-{
-    size_t n = 0;
-    DIR *proc = opendir("/proc");
-    for (struct dirent *e; proc != NULL && (e = readdir(proc)) != NULL;) {
-        char path[300], line[128], name[32], how;
-        snprintf(path, sizeof path, "/proc/%s/stat", e->d_name);
-        FILE *file = e->d_name[0] >= '1' && e->d_name[0] <= '9' ? fopen(path, "r") : NULL;
-        if (file == NULL)
-            continue;
-        n += fgets(line, sizeof line, file) != NULL &&
-             sscanf(line, "%*d (%31[^)]) %c", name, &how) == 2 && strcmp(name, POOL_NAME) == 0 &&
-             how != 'Z' && how != 'X';
-        fclose(file);
-    }
-    if (proc != NULL)
-        closedir(proc);
-    return n;
-}
-
-/* A full pool, and its first process. */
-static pid_t fill_pool(pid_t (*make)(void))
-{
-    volatile pid_t *pool =
-        mmap(NULL, POOL * sizeof *pool, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(pool != MAP_FAILED);
-    pid_t first = make();
-    if (first == 0) {
-        prctl(PR_SET_NAME, POOL_NAME);
-        signal(SIGCHLD, SIG_IGN);
-        live_in_pool(pool);
-    }
-    assert_true(first > 0);
-    for (double until = nt_clock_s() + 60; nt_clock_s() < until && pool_alive() < POOL;)
-        poll(NULL, 0, 5);
-    munmap((void *)pool, POOL * sizeof *pool);
-    assert_true(pool_alive() >= POOL);
-    return first;
-}
-
-static void a_pool_that_refills_itself_ends_with_its_namespace(void **state)
-{
-    (void)state;
-    if (geteuid() != 0)
-        skip();
-    pid_t first = fill_pool(nt_confine_fork);
-    assert_true(is_first_of_a_namespace(first));
-    kill(first, SIGKILL);
-    waitpid(first, NULL, 0); /* the kernel lets it go when it is the last */
-    assert_int_equal(pool_alive(), 0);
-}
-
-/* Where there is no such namespace. */
-static void a_pool_that_refills_itself_is_ended(void **state)
-{
-    (void)state;
-    kill(fill_pool(fork), SIGKILL);
-    double began = nt_clock_s();
-    nt_child_kill_all(began + 20);
-    double took = nt_clock_s() - began;
-    size_t left = pool_alive();
-    print_message("%.3f s, %zu left\n", took, left);
-    nt_child_kill_all(nt_clock_s() + 20);
-    assert_int_equal(left, 0);
-}
-
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--agent-fd") == 0)
@@ -498,6 +541,8 @@ int main(int argc, char **argv)
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_probe_has_threads_and_no_processes),
+        cmocka_unit_test(a_probe_has_nothing_to_steal),
+        cmocka_unit_test(a_private_file_of_the_job_comes_through_a_pipe),
         cmocka_unit_test(nobody_of_the_same_user_traces_a_probe),
         cmocka_unit_test(memory_is_taken_from_the_probe_first),
         cmocka_unit_test(a_probe_is_the_first_of_its_own_namespace),
@@ -506,8 +551,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_probe_cannot_take_all_memory),
         cmocka_unit_test(descriptors_are_closed_on_older_kernels),
         cmocka_unit_test(a_spent_processor_is_told_from_a_kill),
-        cmocka_unit_test(a_pool_that_refills_itself_ends_with_its_namespace),
-        cmocka_unit_test(a_pool_that_refills_itself_is_ended),
     };
     return cmocka_run_group_tests(tests, copy_self, remove_copy);
 }

@@ -214,6 +214,53 @@ static void garbage_and_idle_connections_do_not_block_members(void **state)
     nt_listener_fini(&s.listener);
 }
 
+static int connect_as(const struct scene *s, const char *source)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = inet_addr(source)},
+                       to = {.sin_family = AF_INET,
+                             .sin_port = htons(s->listener.port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+    connect(fd, (struct sockaddr *)&to, sizeof to);
+    return fd;
+}
+
+/* However fast it connects; the member comes from another address. */
+static void one_machine_does_not_keep_members_out(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_connector connector;
+    struct nt_conn a, b;
+    size_t host, n = 0;
+    int flood[4096];
+    if (munge.pid == 0)
+        skip();
+    set(&s);
+    for (; n < 800; n++) { /* as many as wait in the backlog otherwise */
+        flood[n] = connect_as(&s, "127.0.0.9");
+        if (n % 8 == 0)
+            assert_int_equal(nt_listener_step(&s.listener, &host, &a), 0);
+    }
+    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
+    bool in = false, out = false;
+    while ((!in || !out) && n + 8 <= sizeof flood / sizeof *flood) {
+        for (int k = 0; k < 8; k++) /* between two looks of the listener */
+            flood[n++] = connect_as(&s, "127.0.0.9");
+        in = in || nt_listener_step(&s.listener, &host, &a) == 1;
+        out = out || nt_connector_step(&connector, &b) == 1;
+    }
+    assert_true(in && out);
+    assert_int_equal(host, 1);
+    nt_conn_fini(&a);
+    nt_conn_fini(&b);
+    while (n > 0)
+        close(flood[--n]);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
+}
+
 /* Without a free descriptor the listener pauses, and accepts the waiting connection later. */
 static void without_descriptors_the_listener_pauses(void **state)
 {
@@ -354,6 +401,7 @@ int main(void)
         cmocka_unit_test(another_version_is_refused_on_both_sides),
         cmocka_unit_test(without_munge_no_member_is_accepted),
         cmocka_unit_test(garbage_and_idle_connections_do_not_block_members),
+        cmocka_unit_test(one_machine_does_not_keep_members_out),
         cmocka_unit_test(without_descriptors_the_listener_pauses),
         cmocka_unit_test(a_relay_on_another_port_is_detected),
         cmocka_unit_test(connections_from_other_ports_take_no_slot),

@@ -50,7 +50,7 @@ static struct nt_samples *recorded(const char *file, double wait_s)
     snprintf(pattern, sizeof pattern, "matrix:%s", file);
     assert_int_equal(nt_samples_create(&s, &err), 0);
     assert_int_equal(nt_samples_set_word(&s->pattern, pattern, &err), 0);
-    assert_int_equal(nt_pattern_file_record(pattern, wait_s, s, &err), 0);
+    assert_int_equal(nt_pattern_file_record(pattern, 0, wait_s, s, &err), 0);
     return s;
 }
 
@@ -151,7 +151,7 @@ static void other_patterns_need_no_file(void **state)
     struct nt_err err = {0};
     assert_int_equal(nt_samples_create(&s, &err), 0);
     assert_int_equal(nt_samples_set_word(&s->pattern, "ring", &err), 0);
-    assert_int_equal(nt_pattern_file_record("ring", 1, s, &err), 0);
+    assert_int_equal(nt_pattern_file_record("ring", 0, 1, s, &err), 0);
     assert_string_equal(s->pattern, "ring");
     assert_int_equal(s->warnings, 0);
     nt_samples_destroy(s);

@@ -65,7 +65,7 @@ static void expect(const char *const *name, const char *at, const char *warning,
     struct nt_belief *b;
     struct nt_prior_facts facts;
     struct nt_err err = {0};
-    assert_int_equal(nt_prior_file_record(at, 1, s, &b, &facts, &err), 0);
+    assert_int_equal(nt_prior_file_record(at, 0, 1, s, &b, &facts, &err), 0);
     assert_int_equal(facts.known, found ? 4 : 0);
     assert_true(!found || facts.oldest_day == 20457);
     assert_int_equal(s->warnings, warning != NULL);

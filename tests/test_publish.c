@@ -306,6 +306,7 @@ static void old_temporary_directories_go_and_old_jobs_are_listed(void **state)
     assert_int_equal(write_artifact(&running, NT_ARTIFACT_MAP, true, "half", NULL), 0);
     for (int k = 0; k < 6; k++)
         make_old(g, names[k]);
+    make_old(g, running.tmp_name); /* the clock was set */
     assert_int_equal(nt_publish_sweep(g->run, jobs, 2), 2);
     assert_true(jobs[0] != jobs[1] && jobs[0] >= 7 && jobs[0] <= 10);
     assert_int_equal(entries(g->run), 6); /* the old temporary one is gone, ours is not */

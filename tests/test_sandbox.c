@@ -29,6 +29,7 @@
 enum { USER = 65534, FILE_BYTES = 1000 };
 
 static int file_fd = -1, other_fd = -1;
+static struct stat stat_of_null;
 
 /* ---- attacks: 0 when it succeeded ---- */
 
@@ -74,6 +75,26 @@ static int open_a_local_socket(void)
 static int open_a_raw_socket(void)
 {
     return socket(AF_INET, SOCK_RAW, IPPROTO_TCP) >= 0 ? 0 : -1;
+}
+
+static int open_a_datagram_socket(void)
+{
+    return socket(AF_INET, SOCK_DGRAM, 0) >= 0 ? 0 : -1;
+}
+
+static int open_a_socket_of_another_protocol(void)
+{
+    return socket(AF_INET, SOCK_STREAM, 262 /* IPPROTO_MPTCP */) >= 0 ? 0 : -1;
+}
+
+/* Of slurmd, perhaps. */
+static int write_to_standard_error(void)
+{
+    struct stat error;
+    return stat_of_null.st_rdev != 0 && fstat(2, &error) == 0 &&
+                   error.st_rdev != stat_of_null.st_rdev
+               ? 0
+               : -1;
 }
 
 static int trace_its_parent(void)
@@ -125,6 +146,9 @@ static const struct {
     {"run a program", run_a_program},
     {"open a local socket", open_a_local_socket},
     {"open a raw socket", open_a_raw_socket},
+    {"open a datagram socket", open_a_datagram_socket},
+    {"open a socket of another protocol", open_a_socket_of_another_protocol},
+    {"write to standard error", write_to_standard_error},
     {"trace its parent", trace_its_parent},
     {"signal its parent", signal_its_parent},
     {"map memory to execute", map_memory_to_execute},
@@ -165,6 +189,7 @@ static int try_attack(int (*attack)(void), bool in_sandbox, bool binds_reserved_
 static int make_files(void **state)
 {
     (void)state;
+    stat("/dev/null", &stat_of_null);
     file_fd = memfd_create("file", 0);
     other_fd = memfd_create("other", 0);
     return file_fd >= 0 && other_fd >= 0 ? chdir("/tmp") : -1;

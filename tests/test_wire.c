@@ -22,6 +22,8 @@ static struct nt_greeting example_greeting(void)
     g.core_us[NT_BETWEEN_CORE] = 0.02;
     g.core_us[NT_BETWEEN_MACHINE] = 0.3;
     memset(g.machine, 0xab, sizeof g.machine);
+    g.sources = 2;
+    memset(g.source, 0xcd, 2 * sizeof g.source[0]);
     return g;
 }
 
@@ -37,6 +39,8 @@ static void a_greeting_comes_back_as_it_went(void **state)
     assert_string_equal(out.host, in.host);
     assert_memory_equal(out.machine, in.machine, sizeof in.machine);
     assert_int_equal(out.cores, 7);
+    assert_int_equal(out.sources, 2);
+    assert_memory_equal(out.source, in.source, 2 * sizeof in.source[0]);
     assert_string_equal(out.hardware, in.hardware);
     assert_memory_equal(out.core_us, in.core_us, sizeof in.core_us);
     assert_int_equal(out.address_bytes, 5);
@@ -85,13 +89,16 @@ static void a_table_comes_back_as_it_went(void **state)
     unsigned char address[3][300];
     struct nt_peer peer[4] = {
         {true, address[0], 300}, {false, NULL, 0}, {true, address[1], 1}, {false, address[2], 17}};
-    struct nt_peer_table in = {4, peer}, out;
+    struct nt_source source[2] = {{{1, 2}}, {{[15] = 3}}};
+    struct nt_peer_table in = {4, peer, 2, source}, out;
     struct nt_bytes bytes;
     struct nt_err err = {0};
     memset(address, 0x5a, sizeof address);
     assert_int_equal(nt_peer_table_encode(&in, &bytes, &err), 0);
     assert_int_equal(nt_peer_table_decode(bytes.data, bytes.bytes, &out, &err), 0);
     assert_int_equal(out.ranks, 4);
+    assert_int_equal(out.sources, 2);
+    assert_memory_equal(out.source, source, sizeof source);
     for (size_t k = 0; k < 4; k++) {
         assert_int_equal(out.peer[k].own_core, peer[k].own_core);
         assert_int_equal(out.peer[k].bytes, peer[k].bytes);
@@ -185,7 +192,7 @@ static void an_order_brings_its_addresses(void **state)
             assert_memory_equal(found->address, peer[k].address, peer[k].bytes);
     }
     assert_null(nt_peer_find(&out, &(struct nt_peer_table){0}, 1));
-    struct nt_peer_table table = {3, peer};
+    struct nt_peer_table table = {.ranks = 3, .peer = peer};
     assert_ptr_equal(nt_peer_find(&out, &table, 1), &peer[1]);
     nt_round_fini(&out);
     for (size_t cut = 0; cut < bytes.bytes; cut++) /* cut off anywhere it is refused */

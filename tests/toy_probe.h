@@ -3,7 +3,7 @@
  * hosts contributed. For tests of the agent. The pattern of its option selects a fault:
  *   matrix:exit-R, matrix:hang-R, matrix:garbage-R, matrix:huge-R, matrix:leave-R  (rank R only)
  *   matrix:big     a map of 3 MiB
- *   matrix:slow    rank 0 waits between its two gathers, and makes a file PROBE.met before
+ *   matrix:slow    rank 0 waits between its two gathers, and reads the pipe PROBE.met meanwhile
  *   matrix:evil    a hint.env with a variable that is not allowed */
 #ifndef NT_TOY_PROBE_H
 #define NT_TOY_PROBE_H
@@ -195,6 +195,22 @@ static void publish(unsigned came, const char present[4096])
     send_frame((struct nt_frame){.type = NT_FRAME_DONE}, word, strlen(word));
 }
 
+/* The pipe that rank 0 of pattern slow reads once it has received all contributions. */
+static inline void toy_met_path(const char *probe, char path[TOY_PATH_BYTES + 8])
+{
+    snprintf(path, TOY_PATH_BYTES + 8, "%s.met", probe);
+}
+
+static inline void toy_await_met(const char *probe, int seconds)
+{
+    char path[TOY_PATH_BYTES + 8];
+    int fd = -1;
+    toy_met_path(probe, path);
+    for (int k = 0; k < 100 * seconds && (fd = open(path, O_WRONLY | O_NONBLOCK)) < 0; k++)
+        poll(NULL, 0, 10); /* nobody reads it yet */
+    close(fd);
+}
+
 /* The whole program. */
 static int toy_probe(int argc, char **argv)
 {
@@ -206,9 +222,10 @@ static int toy_probe(int argc, char **argv)
     if (rank == 0) {
         gather(1, present);
         if (strcmp(pattern, "slow") == 0) {
-            snprintf(text, sizeof text, "%s.met", argv[0]);
-            close(open(text, O_CREAT | O_WRONLY, 0644));
+            toy_met_path(argv[0], text);
+            int met = open(text, O_RDONLY | O_NONBLOCK);
             poll(NULL, 0, 5000); /* for members that reconnect after a loss */
+            close(met);
         }
         for (unsigned k = 1; k < size; k += 2) /* a unicast to every other host */
             send_frame(

@@ -79,11 +79,11 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     double wait_s = nt_timeouts_file_s(&s->timeouts);
     bool believes = option->sweep == NT_SWEEP_AUTO || option->sweep == NT_SWEEP_ADAPTIVE;
     struct nt_prior_facts facts = {0};
-    if ((believes && nt_prior_file_record(s->job->prior, wait_s, r, &s->belief, &facts, err)) !=
-            0 ||
+    if ((believes && nt_prior_file_record(s->job->prior, s->job->prior_fd, wait_s, r, &s->belief,
+                                          &facts, err)) != 0 ||
         nt_level_choose(s->job, s->membership, s->belief, &facts, r, &s->choice, err) != 0)
         return -1;
-    return nt_pattern_file_record(option->pattern, wait_s, r, err);
+    return nt_pattern_file_record(option->pattern, s->job->traffic_fd, wait_s, r, err);
 }
 
 static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)
@@ -389,6 +389,20 @@ static int run_round(struct sweep *s, struct nt_err *err)
 }
 
 /* ---- beginning and end ---- */
+/* Where each round says where to find the partner, only from where partners connect. */
+static int send_table(struct sweep *s, const struct nt_peer_table *table, struct nt_err *err)
+{
+    struct nt_bytes bytes;
+    struct nt_peer_table sent = *table;
+    if (s->oob->ops->scatter != NULL)
+        sent.ranks = 0;
+    if (nt_peer_table_encode(&sent, &bytes, err) != 0)
+        return -1;
+    int rc = s->oob->ops->bcast(s->oob, bytes.data, bytes.bytes, NULL, NULL, 1, err);
+    free(bytes.data);
+    return rc;
+}
+
 static int gather_greetings(struct sweep *s, struct nt_err *err)
 {
     struct nt_oob *oob = s->oob;
@@ -410,9 +424,8 @@ static int gather_greetings(struct sweep *s, struct nt_err *err)
         rc = nt_peer_table_encode(&table, &bytes, err);
     if (rc == 0)
         rc = nt_participant_set_table(s->participant, bytes.data, bytes.bytes, err);
-    /* else each round says where to find the partner */
-    if (rc == 0 && oob->ops->scatter == NULL)
-        rc = oob->ops->bcast(oob, bytes.data, bytes.bytes, NULL, NULL, 1, err);
+    if (rc == 0)
+        rc = send_table(s, &table, err);
     for (size_t h = 0; rc == 0 && h < s->membership->hosts; h++)
         if (s->membership->lost[h] != NULL)
             nt_probe_log(NT_LOG_INFO, "%s is missing: %s", s->membership->name[h],

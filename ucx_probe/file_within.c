@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,18 +40,9 @@ static bool is_trusted(const struct stat *st)
     return (st->st_uid == 0 || st->st_uid == geteuid()) && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-static int read_open(struct file_read *r, int fd)
+static int read_to_end(struct file_read *r, int fd)
 {
-    struct stat st;
     size_t most = r->file.bytes_max, room = 65536;
-    if (fstat(fd, &st) != 0)
-        return read_error(r, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return read_error(r, "expected a regular file");
-    if (r->file.trusted && !is_trusted(&st))
-        return read_error(r, "expected a file of root that nobody else can write");
-    if (st.st_size > 0 && (size_t)st.st_size <= most)
-        room = (size_t)st.st_size + 1;
     while (r->bytes <= most) {
         if (r->text == NULL || r->bytes == room) {
             room = r->text == NULL ? room : 2 * room;
@@ -71,9 +63,43 @@ static int read_open(struct file_read *r, int fd)
                       most >> 20);
 }
 
+static int read_open(struct file_read *r, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return read_error(r, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return read_error(r, "expected a regular file");
+    if (r->file.trusted && !is_trusted(&st))
+        return read_error(r, "expected a file of root that nobody else can write");
+    return read_to_end(r, fd);
+}
+
+/* From a pipe: '+' and the file, or '-' and why there is none. */
+static int read_pipe(struct file_read *r, int fd)
+{
+    char mark = '\0';
+    ssize_t n;
+    while ((n = read(fd, &mark, 1)) < 0 && errno == EINTR)
+        ;
+    if (n != 1 || (mark != '+' && mark != '-'))
+        return read_error(r, "no process could read it");
+    int rc = read_to_end(r, fd);
+    if (rc != 0 || mark == '+')
+        return rc;
+    char why[SHOWN_BYTES];
+    snprintf(why, sizeof why, "%.*s", (int)r->bytes, r->text);
+    return read_error(r, why);
+}
+
 static void *read_file(void *context)
 {
     struct file_read *r = context;
+    if (r->file.fd > 0) {
+        r->rc = read_pipe(r, r->file.fd);
+        close(r->file.fd);
+        return NULL;
+    }
     if (r->path[0] != '/') {
         r->rc = read_error(r, "expected a path that begins with /");
         return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file that is read within a time and a size, only when it is a regular one: the file system
- * behind it may hang, and a sweep may not.
+ * behind it may hang, and a sweep may not. Under the agent a process of the file's user reads it
+ * (prolog/child.h), and this process has the end of a pipe.
  * Tests: test_pattern_file.c, test_prior_file.c. */
 #ifndef NT_FILE_WITHIN_H
 #define NT_FILE_WITHIN_H
@@ -12,6 +13,7 @@
 
 struct nt_file_within {
     const char *path; /* begins with / : the probe stands elsewhere than the user did */
+    int fd;           /* the pipe; 0: path is opened */
     size_t bytes_max;
     double wait_s;
     bool trusted; /* only a file of root or of our own that nobody else can write */

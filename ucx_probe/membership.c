@@ -139,6 +139,9 @@ static int add_ranks(struct nt_membership *membership, const struct nt_contribut
         if (greeting.networks[0] != '\0') /* without memory it is not known */
             membership->networks[host] = strdup(greeting.networks);
         table->peer[rank] = (struct nt_peer){false, greeting.address, greeting.address_bytes};
+        memcpy(table->source + table->sources, greeting.source,
+               greeting.sources * sizeof greeting.source[0]);
+        table->sources += greeting.sources;
         user[users].rank = (uint32_t)rank;
         user[users].cores = greeting.cores;
         memcpy(user[users++].machine, greeting.machine, sizeof greeting.machine);
@@ -164,12 +167,14 @@ static bool allocate(struct nt_membership *membership, struct nt_peer_table *tab
     membership->hardware = calloc(n, sizeof *membership->hardware);
     membership->model = calloc(n, sizeof *membership->model);
     table->peer = calloc(n, sizeof *table->peer);
+    table->source = calloc(n * NT_SOURCES_MAX, sizeof *table->source);
     *user = calloc(n, sizeof **user);
     return membership->host_of != NULL && membership->rank_of != NULL && membership->name != NULL &&
            membership->lost != NULL && membership->networks != NULL &&
            membership->suspicion != NULL && membership->suspected_with != NULL &&
            membership->accused_by != NULL && membership->hardware != NULL &&
-           membership->model != NULL && table->peer != NULL && *user != NULL;
+           membership->model != NULL && table->peer != NULL && table->source != NULL &&
+           *user != NULL;
 }
 
 int nt_membership_create(const struct nt_contribution *contributions, size_t ranks,

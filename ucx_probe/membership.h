@@ -35,7 +35,8 @@ struct nt_membership {
 };
 
 /* From the greetings. Ranks without one have the names of known (may be NULL: then they are left
- * out). table: the addresses of all ranks, which point into the contributions. A host whose
+ * out). table: the addresses of all ranks, which point into the contributions, and from where they
+ * connect. A host whose
  * greeting is malformed is missing; the others are not affected. */
 int nt_membership_create(const struct nt_contribution *contributions, size_t ranks,
                          const char *const *known, struct nt_membership **out,

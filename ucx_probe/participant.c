@@ -91,6 +91,17 @@ void nt_participant_inspect_host(struct nt_participant *participant, double core
                 nt_hardware_core_latency_us(&pair[k], cores_s / (double)kinds);
 }
 
+/* Only if it was named (UCX_NET_DEVICES), as for probes that share a host. */
+static bool uses_loopback(const struct nt_pair *pair)
+{
+    const char *rail[NT_PAIR_RAILS_MAX];
+    size_t n = nt_pair_rails(pair, rail);
+    for (size_t k = 0; k < n; k++)
+        if (strcmp(rail[k], "lo") == 0)
+            return true;
+    return false;
+}
+
 int nt_participant_greeting(const struct nt_participant *participant,
                             const struct nt_probe_job *job, struct nt_bytes *out,
                             struct nt_err *err)
@@ -101,11 +112,13 @@ int nt_participant_greeting(const struct nt_participant *participant,
     memcpy(greeting.core_us, participant->core_us, sizeof greeting.core_us);
     memcpy(greeting.networks, participant->networks, sizeof greeting.networks);
     read_machine_id(greeting.machine);
-    if (participant->pair != NULL)
+    if (participant->pair != NULL) {
         greeting.address = nt_pair_address(participant->pair, &greeting.address_bytes);
-    else
+        greeting.sources = nt_guard_own(uses_loopback(participant->pair), greeting.source);
+    } else {
         snprintf(greeting.reason, sizeof greeting.reason, "%s",
                  participant->no_pair_reason == NULL ? "no network" : participant->no_pair_reason);
+    }
     return nt_greeting_encode(&greeting, out, err);
 }
 
@@ -126,7 +139,7 @@ int nt_participant_set_table(struct nt_participant *participant, unsigned char *
         return -1;
     if (participant->rank < participant->table.ranks)
         set_own_core(participant, &participant->table.peer[participant->rank]);
-    return 0;
+    return nt_guard_open(participant->table.source, participant->table.sources, err);
 }
 
 /* ---- a round ---- */

@@ -22,11 +22,11 @@ static int record_traffic(const struct nt_traffic *t, struct nt_samples *samples
     return 0;
 }
 
-static int record_file(const char *path, double wait_s, struct nt_samples *samples,
+static int record_file(const char *path, int fd, double wait_s, struct nt_samples *samples,
                        struct nt_err *why)
 {
     const struct nt_file_within file = {
-        .path = path, .bytes_max = NT_PATTERN_FILE_MAX, .wait_s = wait_s};
+        .path = path, .fd = fd, .bytes_max = NT_PATTERN_FILE_MAX, .wait_s = wait_s};
     char *text = NULL;
     size_t bytes = 0;
     struct nt_triples t;
@@ -49,12 +49,12 @@ static int record_file(const char *path, double wait_s, struct nt_samples *sampl
     return rc;
 }
 
-int nt_pattern_file_record(const char *pattern, double wait_s, struct nt_samples *samples,
+int nt_pattern_file_record(const char *pattern, int fd, double wait_s, struct nt_samples *samples,
                            struct nt_err *err)
 {
     struct nt_err why;
     const char *path = nt_pattern_matrix(pattern);
-    if (path == NULL || record_file(path, wait_s, samples, &why) == 0)
+    if (path == NULL || record_file(path, fd, wait_s, samples, &why) == 0)
         return 0;
     nt_samples_clear_traffic(samples);
     if (nt_samples_set_word(&samples->pattern, "neighbour", err) != 0)

@@ -5,11 +5,11 @@
 
 #include "file_within.h"
 
-static int read_belief(const char *path, double wait_s, const struct nt_samples *samples,
+static int read_belief(const char *path, int fd, double wait_s, const struct nt_samples *samples,
                        struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *why)
 {
     const struct nt_file_within file = {
-        .path = path, .bytes_max = NT_PRIOR_BYTES_MAX, .wait_s = wait_s, .trusted = true};
+        .path = path, .fd = fd, .bytes_max = NT_PRIOR_BYTES_MAX, .wait_s = wait_s, .trusted = true};
     char *text = NULL;
     size_t bytes = 0;
     struct nt_prior *prior;
@@ -25,7 +25,7 @@ static int read_belief(const char *path, double wait_s, const struct nt_samples 
     return rc;
 }
 
-int nt_prior_file_record(const char *path, double wait_s, struct nt_samples *samples,
+int nt_prior_file_record(const char *path, int fd, double wait_s, struct nt_samples *samples,
                          struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err)
 {
     struct nt_err why = {0};
@@ -34,7 +34,7 @@ int nt_prior_file_record(const char *path, double wait_s, struct nt_samples *sam
     *facts = (struct nt_prior_facts){.oldest_day = INT32_MAX, .least_support = 1};
     if (path == NULL || path[0] == '\0')
         return 0;
-    if (read_belief(path, wait_s, samples, &belief, facts, &why) != 0)
+    if (read_belief(path, fd, wait_s, samples, &belief, facts, &why) != 0)
         return nt_samples_warn(samples, err, "prior: %s; measured without it", why.text);
     if (belief->levels > 0 && nt_samples_set_belief(samples, belief, err) != 0) {
         nt_belief_destroy(belief);

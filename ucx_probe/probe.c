@@ -14,7 +14,9 @@
 #include "clock.h"
 #include "coordinator_output.h"
 #include "decimal.h"
+#include "deny.h"
 #include "device_network.h"
+#include "guard.h"
 #include "participant_loop.h"
 #include "probe_conf.h"
 #include "probe_log.h"
@@ -94,6 +96,50 @@ static void set_environment(char **argv, bool changed)
     setenv(guard, "1", 1);
     execv("/proc/self/exe", argv);
     /* no /proc: the settings come late, and the sweep still works */
+}
+
+/* ---- what it gives up ---- */
+/* The directory in which a file is made and renamed, of the file that the path leads to; -1: none.
+ */
+static int open_directory_of(const char *path)
+{
+    if (path == NULL || strcmp(path, "-") == 0)
+        return -1;
+    char *real = realpath(path, NULL), *end; /* NULL: there is none yet */
+    char *name = real != NULL ? real : strdup(path);
+    if (name == NULL)
+        return -1;
+    end = strrchr(name, '/');
+    if (end != NULL)
+        end[end == name] = '\0';
+    int fd = open(end != NULL ? name : ".", O_PATH | O_CLOEXEC);
+    free(name);
+    return fd;
+}
+
+/* Before anybody can reach it: who takes it over by what it receives gets no shell, and no file but
+ * those beside its results. The agent has taken more from it. */
+static int give_up_rights(const struct settings *set, struct nt_err *err)
+{
+    enum { ALL = 5, BY_HAND = NT_DENY_PROCESSES | NT_DENY_OTHERS | NT_DENY_EXEC };
+    const int open_to_write[ALL] = {
+        open("/dev/null", O_PATH | O_CLOEXEC), open("/dev/infiniband", O_PATH | O_CLOEXEC),
+        open_directory_of(set->map_path), open_directory_of(set->samples_path),
+        open_directory_of(set->trace_path)};
+    int except[ALL];
+    size_t n = 0;
+    for (size_t k = 0; k < ALL; k++)
+        if (open_to_write[k] >= 0)
+            except[n++] = open_to_write[k];
+    bool by_hand = set->agent_fd < 0;
+    int rc =
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && (!by_hand || nt_deny_writes(except, n)) &&
+                nt_deny_calls(by_hand ? BY_HAND : NT_DENY_EXEC, NULL)
+            ? 0
+            : nt_err_set(err, NT_ERR_SYSTEM, "its rights cannot be given up: %s", strerror(errno));
+    while (n > 0)
+        close(except[--n]);
+    return rc;
 }
 
 /* ---- the command line ---- */
@@ -232,6 +278,7 @@ static void show_on_terminal(const struct nt_campaign_progress *p)
 static void write_trace(const struct progress_output *w, const char *phase, size_t round)
 {
     char line[96];
+    nt_probe_log(NT_LOG_DEBUG, "%s, round %zu begins", phase, round);
     int n =
         snprintf(line, sizeof line, "%.4f %.48s %zu\n", nt_clock_s() - w->began_s, phase, round);
     if (w->trace >= 0 && write(w->trace, line, (size_t)n) < 0)
@@ -327,6 +374,7 @@ static int run_rank(struct nt_oob *oob, const struct nt_probe_job *job, const st
     struct nt_pair *pair = NULL;
     struct nt_participant participant;
     struct nt_err no_pair_reason = {0};
+    nt_guard_close();
     if (nt_pair_create(&pair, &no_pair_reason) != 0) {
         char fault[NT_NETWORK_BYTES];
         pair = NULL;
@@ -366,6 +414,8 @@ static int run_probe(const struct settings *set)
         return print_error(&err);
     if (by_hand)
         set_job_by_hand(oob, &job, set);
+    else
+        job.traffic_fd = set->agent_fd + 1, job.prior_fd = set->agent_fd + 2;
     nt_probe_log_set(job.log, nt_clock_s());
     nt_probe_log(NT_LOG_INFO, "%s, rank %u of %u, level %s, %.3f s", job.host, oob->rank, oob->size,
                  nt_level_name(job.option.level), oob->deadline_s - nt_clock_s());
@@ -417,6 +467,8 @@ int main(int argc, char **argv)
     if (err.kind != NT_ERR_NONE)
         fprintf(stderr, "nettopo-probe: %s; not used\n", err.text);
     set_environment(argv, changed);
+    if (give_up_rights(&set, &err) != 0)
+        return print_error(&err);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_TIMERSLACK, 1UL); /* a sleep of 50 us more is the measured latency of a switch */
     /* UCX logs to the standard output, where a map may go */

@@ -170,6 +170,8 @@ int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out,
     for (int k = 0; k < NT_BETWEEN_END; k++)
         put_real(&w, greeting->core_us[k]);
     put_text(&w, greeting->reason);
+    put_number(&w, greeting->sources, 1);
+    put(&w, greeting->source, greeting->sources * sizeof greeting->source[0]);
     put_number(&w, greeting->address_bytes, 4);
     put(&w, greeting->address, greeting->address_bytes);
     return put_end(&w, out, err);
@@ -198,6 +200,11 @@ int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, 
     if (!get_text(&r, h.reason, sizeof h.reason))
         return malformed(err, "greeting");
     memcpy(h.machine, machine, sizeof h.machine);
+    h.sources = (size_t)get_number(&r, 1);
+    const unsigned char *source = take(&r, h.sources * sizeof h.source[0]);
+    if (h.sources > NT_SOURCES_MAX || source == NULL)
+        return malformed(err, "greeting");
+    memcpy(h.source, source, h.sources * sizeof h.source[0]);
     h.address_bytes = get32(&r);
     if (h.address_bytes > NT_WIRE_ADDRESS_MAX)
         return malformed(err, "greeting");
@@ -230,6 +237,8 @@ int nt_peer_table_encode(const struct nt_peer_table *table, struct nt_bytes *out
 {
     struct writer w = {0};
     put_number(&w, NT_WIRE_TABLE, 1);
+    put_number(&w, table->sources, 4);
+    put(&w, table->source, table->sources * sizeof *table->source);
     put_number(&w, table->ranks, 4);
     for (size_t i = 0; i < table->ranks; i++)
         put_peer(&w, &table->peer[i]);
@@ -240,26 +249,36 @@ int nt_peer_table_decode(const void *data, size_t bytes, struct nt_peer_table *o
                          struct nt_err *err)
 {
     struct reader r = begin(data, bytes, NT_WIRE_TABLE);
+    size_t sources = get32(&r);
+    if (r.short_ || sources > r.left / sizeof(struct nt_source))
+        return malformed(err, "table of addresses");
+    const unsigned char *source = take(&r, sources * sizeof(struct nt_source));
     size_t ranks = get32(&r);
     /* an entry has at least three bytes: no memory is taken for more than can be there */
     if (r.short_ || ranks > NT_WIRE_RANKS_MAX || ranks > r.left / 3)
         return malformed(err, "table of addresses");
-    struct nt_peer *peer = calloc(ranks + 1, sizeof *peer);
-    if (peer == NULL)
+    struct nt_peer_table t = {.ranks = ranks, .sources = sources};
+    t.peer = calloc(ranks + 1, sizeof *t.peer);
+    t.source = calloc(sources + 1, sizeof *t.source);
+    if (t.peer == NULL || t.source == NULL) {
+        nt_peer_table_fini(&t);
         return nt_err_memory(err);
+    }
+    memcpy(t.source, source, sources * sizeof *t.source);
     for (size_t i = 0; i < ranks; i++)
-        peer[i] = get_peer(&r);
+        t.peer[i] = get_peer(&r);
     if (!at_end(&r)) {
-        free(peer);
+        nt_peer_table_fini(&t);
         return malformed(err, "table of addresses");
     }
-    *out = (struct nt_peer_table){ranks, peer};
+    *out = t;
     return 0;
 }
 
 void nt_peer_table_fini(struct nt_peer_table *table)
 {
     free(table->peer);
+    free(table->source);
     *table = (struct nt_peer_table){0};
 }
 

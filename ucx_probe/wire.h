@@ -4,8 +4,8 @@
  * and nowhere else.
  *
  *   every rank  GREETING   name, machine, cores, hardware, address on the measured network
- *   rank 0      TABLE   the addresses of all ranks, and which have a core of their own; only over
- *                       a transport without unicasts
+ *   rank 0      TABLE   from where the hosts connect (guard.h); over a transport without unicasts
+ *                       also the addresses of all ranks, and which have a core of their own
  *   rank 0      ROUND   an order of the planner, by ranks, with its timeouts; over a transport
  *                       with unicasts only the rank's own pair, with its addresses
  *   every rank  READY   connected to the partner of the round, or why not
@@ -24,12 +24,13 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "guard.h"
 #include "machine_text.h"
 #include "map.h"
 #include "sweep.h"
 
 enum {
-    NT_PROBE_VERSION = 5,
+    NT_PROBE_VERSION = 6,
     NT_WIRE_HOST_BYTES = 256,
     NT_WIRE_MACHINE_BYTES = 16,
     NT_WIRE_ADDRESS_MAX = 16384,
@@ -67,8 +68,10 @@ struct nt_greeting {
     char networks[NT_WIRE_NETWORKS_BYTES];        /* networks.h; "": not known */
     double core_us[NT_BETWEEN_END];               /* between two of its cores; 0: not measured */
     char reason[NT_WIRE_REASON_BYTES];            /* why there is no address, or "" */
-    const unsigned char *address;                 /* decoded: points into the contribution */
-    size_t address_bytes;                         /* 0: cannot take part */
+    size_t sources;
+    struct nt_source source[NT_SOURCES_MAX]; /* from which its connections may come */
+    const unsigned char *address;            /* decoded: points into the contribution */
+    size_t address_bytes;                    /* 0: cannot take part */
 };
 
 struct nt_peer {
@@ -80,6 +83,8 @@ struct nt_peer {
 struct nt_peer_table {
     size_t ranks;
     struct nt_peer *peer; /* ranks of them; decoded: addresses point into the message */
+    size_t sources;
+    struct nt_source *source; /* of all hosts, one after the other; owned */
 };
 
 /* An order with ranks for hosts. */

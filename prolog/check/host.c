@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -69,9 +72,9 @@ static void check_munge(struct nt_check *check)
 
 /* ---- ports ---- */
 
-static bool port_is_free(uint16_t port)
+static bool port_is_free(uint16_t port, const char *device)
 {
-    int fd = nt_port_listen(port);
+    int fd = nt_port_listen(port, device);
     if (fd >= 0)
         close(fd);
     return fd >= 0;
@@ -84,9 +87,14 @@ static void check_ports(struct nt_check *check)
                       advice[] = "end what listens there (ss -ltnp), or choose another range in "
                                  "\"ports\" of nettopo.conf, on all hosts the same";
     const struct nt_conf *conf = &check->conf;
+    if (conf->interface[0] != '\0' && if_nametoindex(conf->interface) == 0) {
+        nt_check_to_do(check, "interface", "name the device of Slurm's network in nettopo.conf",
+                       "%s does not exist on this host", conf->interface);
+        return;
+    }
     unsigned taken = 0, in_a_row = 0, most = 0, an_example = 0, all = 0;
     for (unsigned port = conf->port_first; port <= conf->port_last; port++, all++) {
-        bool is_free = port_is_free((uint16_t)port);
+        bool is_free = port_is_free((uint16_t)port, conf->interface);
         in_a_row = is_free ? 0 : in_a_row + 1;
         most = in_a_row > most ? in_a_row : most;
         taken += !is_free;
@@ -99,6 +107,23 @@ static void check_ports(struct nt_check *check)
     else
         nt_check_ok(what, "%u of %u-%u are free; a firewall between hosts shows with --host HOST",
                     all - taken, conf->port_first, conf->port_last);
+}
+
+/* Otherwise any user can connect as an agent does, and take the places of agents. */
+static void check_reserved_ports(struct nt_check *check)
+{
+    static const char file[] = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
+    char line[16];
+    unsigned long first = 1024;
+    FILE *number = fopen(file, "re");
+    if (number != NULL && fgets(line, sizeof line, number) != NULL)
+        first = strtoul(line, NULL, 10);
+    if (number != NULL)
+        fclose(number);
+    if (first < 1024 && check->conf.reserved_ports)
+        nt_check_to_do(check, "reserved_ports",
+                       "set net.ipv4.ip_unprivileged_port_start=1024 (sysctl), on all hosts",
+                       "users of this node may bind ports from %lu on", first);
 }
 
 /* ---- folders and files ---- */
@@ -220,26 +245,63 @@ static int enter_sandbox(struct nt_sandbox *sandbox, struct nt_err *err)
     return n == (ssize_t)sizeof *err && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
+/* usual: the default, which need not be there. */
+static void check_user(struct nt_check *check, const char *what, const char *name,
+                       const char *usual, struct nt_sandbox *sandbox)
+{
+    nt_sandbox_find_user(name, sandbox);
+    const struct passwd *user = getpwnam(name);
+    bool is_used = user != NULL && user->pw_uid == sandbox->uid;
+    if (user == NULL && strcmp(name, usual) != 0)
+        nt_check_to_do(check, what, "name a user of this host",
+                       "there is no user %s: nobody is used", name);
+    else if (user != NULL && !is_used)
+        nt_check_to_do(check, what, "name a system user that is not root",
+                       "%s is root, or in root's group", name);
+    else
+        nt_check_ok(what, "%s, uid %u", is_used ? name : "nobody", (unsigned)sandbox->uid);
+}
+
+/* The devices of RDMA must be open to the probe's user or its first group, or to all. */
+static void check_probe_user(struct nt_check *check)
+{
+    static const char what[] = "probe_user", folder[] = "/dev/infiniband";
+    struct nt_sandbox user = {0};
+    struct nt_conf usual;
+    struct dirent *entry;
+    struct stat st;
+    if (strcmp(check->conf.probe_user, "job") == 0) {
+        nt_check_ok(what, "each job's own user, whose files a probe that is taken over can read");
+        return;
+    }
+    nt_conf_default(&usual);
+    check_user(check, what, check->conf.probe_user, usual.probe_user, &user);
+    DIR *devices = opendir(folder);
+    while (devices != NULL && (entry = readdir(devices)) != NULL) {
+        if (strncmp(entry->d_name, "uverbs", 6) != 0 ||
+            fstatat(dirfd(devices), entry->d_name, &st, 0) != 0)
+            continue;
+        mode_t need = st.st_uid == user.uid ? 0600 : st.st_gid == user.gid ? 060 : 06;
+        if ((st.st_mode & need) != need)
+            nt_check_to_do(check, what,
+                           "make the group of that device the first group of the probe's user "
+                           "(usermod -g), or set probe_user = job in nettopo.conf",
+                           "uid %u, gid %u cannot open %s/%s", (unsigned)user.uid,
+                           (unsigned)user.gid, folder, entry->d_name);
+    }
+    if (devices != NULL)
+        closedir(devices);
+}
+
 static void check_relay(struct nt_check *check)
 {
     const struct nt_conf *conf = &check->conf;
     struct nt_sandbox sandbox = {.binds_reserved_ports = conf->reserved_ports,
                                  .file_bytes = conf->publish_limit_bytes};
-    struct nt_err err;
     struct nt_conf usual;
+    struct nt_err err;
     nt_conf_default(&usual);
-    nt_sandbox_find_user(conf->relay_user, &sandbox);
-    const struct passwd *user = getpwnam(conf->relay_user);
-    bool is_used = user != NULL && user->pw_uid == sandbox.uid;
-    if (user == NULL && strcmp(conf->relay_user, usual.relay_user) != 0)
-        nt_check_to_do(check, "relay_user", "name a user of this host",
-                       "there is no user %s: nobody is used", conf->relay_user);
-    else if (user != NULL && !is_used)
-        nt_check_to_do(check, "relay_user", "name a system user that is not root",
-                       "%s is root, or in root's group", conf->relay_user);
-    else
-        nt_check_ok("relay_user", "%s, uid %u", is_used ? conf->relay_user : "nobody",
-                    (unsigned)sandbox.uid);
+    check_user(check, "relay_user", conf->relay_user, usual.relay_user, &sandbox);
     if (enter_sandbox(&sandbox, &err) != 0)
         nt_check_to_do(check, "sandbox",
                        "see what keeps root on this node from chroot, setuid or seccomp: a "
@@ -253,8 +315,10 @@ void nt_check_host(struct nt_check *check)
 {
     check_munge(check);
     check_ports(check);
+    check_reserved_ports(check);
     check_run_dir(check);
     check_named(check);
     check_limits(check);
     check_relay(check);
+    check_probe_user(check);
 }

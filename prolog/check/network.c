@@ -123,7 +123,7 @@ static int ask_probe(const struct nt_check *check, char output[OUTPUT_BYTES], st
     struct nt_child_environment env;
     struct nt_sandbox user = {0};
     char *const argv[] = {"nettopo-probe", "--transports", NULL};
-    nt_sandbox_find_user(conf->relay_user, &user);
+    nt_sandbox_find_user(conf->probe_user, &user); /* for "job", too: whose is not known */
     nt_child_environment(conf, NULL, &env);
     struct nt_check_run run = {.path = conf->probe,
                                .argv = argv,

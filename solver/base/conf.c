@@ -33,6 +33,7 @@ void nt_conf_default(struct nt_conf *conf)
         .archive_mode = 0600,
         .run_dir = "/run/nettopo",
         .relay_user = "nettopo",
+        .probe_user = "nettopo-probe",
         .tls = "^shm,self",
         .debug = NT_LOG_INFO,
         .ucx_log = NT_UCX_LOG_WARN,
@@ -182,15 +183,23 @@ static const char *set_archive_mode(const struct key *key, const struct entry *e
     return NULL;
 }
 
-static const char *set_relay_user(const struct key *key, const struct entry *e,
-                                  struct nt_conf *conf)
+static const char *set_user(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
-    if (e->bytes == 0 || e->bytes >= sizeof conf->relay_user)
+    if (e->bytes == 0 || e->bytes >= NT_CONF_USER_BYTES)
         return key->expected;
     for (size_t k = 0; k < e->bytes; k++)
         if (e->value[k] <= ' ' || e->value[k] > '~' || e->value[k] == ':')
             return "a user name";
-    memcpy(conf->relay_user, e->value, e->bytes + 1);
+    memcpy(field_of(key, conf), e->value, e->bytes + 1);
+    return NULL;
+}
+
+static const char *set_interface(const struct key *key, const struct entry *e, struct nt_conf *conf)
+{
+    enum { NAME_MAX = 15 };
+    if (e->bytes > NAME_MAX || strpbrk(e->value, "/ ") != NULL)
+        return key->expected;
+    memcpy(conf->interface, e->value, e->bytes + 1);
     return NULL;
 }
 
@@ -255,6 +264,7 @@ enum { BUDGET_DEFAULT = 4, BUDGET_MAX = 5 };
 
 #define IN(field) offsetof(struct nt_conf, field)
 #define SECONDS 100, 3600000, "seconds from 0.1 to 3600"
+#define USER "a user name of 1 to 31 characters"
 #define LARGE 65536, 1099511627776, "bytes from 65536 to 1099511627776"
 static const struct key keys[] = {
     {"enabled", set_flag, .field = IN(enabled)},
@@ -265,6 +275,7 @@ static const struct key keys[] = {
     [BUDGET_MAX] = {"budget_max", set_decimal, IN(budget_max_s), SECONDS},
     {"ports", set_ports, .expected = "FIRST-LAST between 1 and 65535"},
     {"reserved_ports", set_flag, .field = IN(reserved_ports)},
+    {"interface", set_interface, .expected = "the name of a network device, up to 15 characters"},
     {"shared_hosts", set_shared_hosts, .expected = "latency, full or off"},
     {"max_load", set_decimal, IN(max_load), 1, 1000, "a share above 0, at most 1"},
     {"inline_limit", set_whole, IN(inline_limit_bytes), 0, 122880, "bytes from 0 to 122880"},
@@ -279,7 +290,8 @@ static const struct key keys[] = {
     {"fleet_store", set_path_or_none, .field = IN(fleet_store)},
     {"prolog", set_path, .field = IN(prolog)},
     {"probe", set_path, .field = IN(probe)},
-    {"relay_user", set_relay_user, .expected = "a user name of 1 to 31 characters"},
+    {"relay_user", set_user, .field = IN(relay_user), .expected = USER},
+    {"probe_user", set_user, .field = IN(probe_user), .expected = USER},
     {"munge_socket", set_path_or_none, .field = IN(munge_socket)},
     {"prior", set_path_or_none, .field = IN(prior)},
     {"net_devices", set_word, .field = IN(net_devices)},

@@ -47,6 +47,7 @@ struct nt_conf {
     double budget_max_s;                  /* budget_max = 7 */
     uint16_t port_first, port_last;       /* ports = 24500-24627 */
     bool reserved_ports;                  /* reserved_ports = yes: agents connect from below 1024 */
+    char interface[NT_CONF_USER_BYTES];   /* interface = (empty: all), on which leaders listen */
     enum nt_shared_policy shared_hosts;   /* shared_hosts = latency | full | off */
     double max_load;                      /* max_load = 1 (share of a link the sweep may use) */
     uint32_t inline_limit_bytes;          /* inline_limit = 32768 (NETTOPO_JSON), at most 122880 */
@@ -57,6 +58,7 @@ struct nt_conf {
     char prolog[NT_CONF_PATH_BYTES];      /* prolog = LIBEXECDIR/nettopo/nettopo-prolog */
     char probe[NT_CONF_PATH_BYTES];       /* probe = LIBEXECDIR/nettopo/nettopo-probe */
     char relay_user[NT_CONF_USER_BYTES];  /* relay_user = nettopo; nobody where there is none */
+    char probe_user[NT_CONF_USER_BYTES];  /* probe_user = nettopo-probe, or job: the job's user */
     char archive[NT_CONF_PATH_BYTES];     /* archive = (empty: maps are not kept) */
     uint64_t archive_limit_bytes;         /* archive_limit = 1073741824, all files in it */
     uint32_t archive_mode;                /* archive_mode = 0600, of a file */

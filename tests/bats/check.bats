@@ -84,7 +84,7 @@ to_do() { # WHAT PART...
 @test "an installation that is well: a line for each part, exit 0" {
     is_well
     for part in configuration 'program prolog' 'program probe' slurm.conf PrologFlags 'timeouts of Slurm' \
-        plugstack.conf plugin munge ports run_dir limits relay_user sandbox net_devices transports; do
+        plugstack.conf plugin munge ports run_dir limits relay_user sandbox probe_user net_devices transports; do
         grep -q "^ok     $part: " <<<"$output" || { echo "no line for $part: $output" >&2; return 1; }
     done
     grep -q '^ok     transports: tcp/fab0$' <<<"$output"
@@ -274,10 +274,28 @@ os.execvp(sys.argv[1], sys.argv[1:])' \"\$@\"; exit"
     sed -i "s,^probe.*,probe = $node/probe.sh," "$conf"
     to_do transports 'did not end within'
     printf '#!/bin/sh\nid -u\nexit 3\n' >"$node/probe.sh"
-    to_do transports 'status 3' "$(id -u nettopo 2>/dev/null || id -u nobody)"
+    to_do transports 'status 3' "$(id -u nettopo-probe 2>/dev/null || id -u nobody)"
     chown 65534 "$node/probe.sh"
     checked
     grep -q '^TO DO  program probe: .*can be written by users other than root' <<<"$output"
+}
+
+@test "a device that is not there" {
+    echo 'interface = eth7' >>"$conf"
+    to_do interface 'eth7 does not exist' 'the device of Slurm'
+}
+
+@test "ports that users may bind, and devices that the probe's user cannot open" {
+    before='echo 80 >/proc/sys/net/ipv4/ip_unprivileged_port_start'
+    to_do reserved_ports 'may bind ports from 80 on' 'ip_unprivileged_port_start=1024'
+    before='mount -t tmpfs tmpfs /dev/shm; mkdir -p /dev/shm/infiniband; touch /dev/shm/infiniband/uverbs0
+        chmod 600 /dev/shm/infiniband/uverbs0; [ -e /dev/infiniband ] || mkdir /dev/infiniband
+        mount --bind /dev/shm/infiniband /dev/infiniband'
+    to_do probe_user 'cannot open /dev/infiniband/uverbs0' 'usermod -g'
+    echo 'probe_user = job' >>"$conf"
+    checked
+    grep -q "^ok     probe_user: each job's own user" <<<"$output"
+    rmdir /dev/infiniband 2>/dev/null || :
 }
 
 @test "the probe by hand takes its devices from nettopo.conf" {

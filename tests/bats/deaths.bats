@@ -39,11 +39,7 @@ stand() { # tree|star
     ground_up "$GROUND_FABRIC" || return
     slurm_alone "$(hosts)" || return
     echo "$SLURM_S" >"$BATS_FILE_TMPDIR/$1.stands"
-    # the probe as it is, and a line when a round begins
-    printf '#!/bin/sh\nexec %s --trace %s "$@"\n' "$GROUND_STATE/stage/bin/nettopo-probe" \
-        "$GROUND_HOME/trace" >"$GROUND_STATE/stage/bin/traced"
-    chmod 755 "$GROUND_STATE/stage/bin/traced"
-    conf_set probe "$GROUND_STATE/stage/bin/traced"
+    conf_set debug debug # a line in the log when a round begins
 }
 
 # ---- deaths ------------------------------------------------------------------------------------
@@ -62,8 +58,12 @@ recover() {
 
 mates_are_there() {
     PROBE3=$(probes_of n3) AGENT3=$(agents_of n3) PROBE1=$(probes_of n1) AGENT1=$(agents_of n1)
-    [ -s "$GROUND_HOME/trace" ] && [ -n "$PROBE3" ] && [ -n "$AGENT3" ] && [ -n "$PROBE1" ] && [ -n "$AGENT1" ]
+    [ -n "$PROBE3" ] && [ -n "$AGENT3" ] && [ -n "$PROBE1" ] && [ -n "$AGENT1" ] &&
+        { exec {LOG}<"/proc/$PROBE1/fd/2"; } 2>/dev/null
 }
+
+# The log of rank 0, which is there as long as it is open here.
+begun() { grep -ao "[a-z-]*, round [0-9]* begins" "/proc/self/fd/$LOG"; }
 
 # The event that a phase has begun, once the hosts that deaths come to are in the sweep. Fails when
 # the phase never comes: then there is nothing to die in.
@@ -73,7 +73,7 @@ entered() { # PHASE BUDGET
         [ "$(date +%s)" -lt $until ] || return 1
         sleep 0.002
     done
-    until grep -q " $1 " "$GROUND_HOME/trace"; do
+    until begun | grep -q "^$1,"; do
         # the last phase may be over before anybody looks
         [ "$(date +%s)" -lt $until ] && kill -0 $AGENT1 2>/dev/null || { [ "$1" = solve ]; return; }
         sleep 0.002
@@ -81,7 +81,7 @@ entered() { # PHASE BUDGET
 }
 
 # Rounds that began: what was measured before a death is not lost by it.
-rounds() { grep -vc ' solve ' "$GROUND_HOME/trace"; }
+rounds() { begun | grep -vc '^solve,'; }
 none_since() { [ "$(rounds)" = "$ROUNDS" ]; }
 
 # All that must hold, whoever died: prints what does not.
@@ -121,7 +121,6 @@ each() {
         # what a phase takes is the machine's: one that did not fit gets more time
         for try in 1 2 3; do
             missed=''
-            rm -f "$GROUND_HOME/trace"
             submit_recording --nettopo=$level,budget=$budget -N"$(hosts)" --exclusive
             if ! entered "$phase" $budget; then
                 missed="did not come within $budget s"

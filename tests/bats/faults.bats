@@ -372,6 +372,40 @@ no_foe() { [ -z "$(foes_of)" ]; }
     assert_equal "processes that there were" "$(on n1 sh -c 'ls /tmp/foe-stayed.* 2>/dev/null' | wc -l)" 0
 }
 
+@test "a probe that is taken over has nothing to steal" {
+    conf_set probe "$GROUND_STATE/stage/bin/foe.thief"
+    ln -sf foe "$GROUND_STATE/stage/bin/foe.thief"
+    on n1 sh -c 'mkdir -p /tmp/foe-home && chown nettest /tmp/foe-home && cd /tmp/foe-home &&
+        echo secret >private && echo >shared && chown nettest private shared && chmod 600 private && chmod 666 shared'
+    LEVEL=quick BUDGET=2 start_job
+    ends failed "^stolen: nothing$"
+    on n1 rm -r /tmp/foe-home
+}
+
+# ---- who reaches a probe ---------------------------------------------------------------------------
+
+listeners() { on "$1" ss -Hltn src 10.77.0.0/16 | awk '{print $4}'; } # HOST: address:port of its probe
+
+# What they send ends a process of UCX 1.13 that reads it; a host outside the job is not heard.
+@test "a host outside the job connects to the probes" {
+    LEVEL=standard BUDGET=6
+    outside() { on n8 "$ROOT/tests/foes/outsider" $(listeners n3) $(listeners n1) >"$BATS_TEST_TMPDIR/answers"; }
+    while_measuring n3 outside submit_recording --nettopo=$LEVEL,budget=$BUDGET -N7 --exclude n8
+    completed
+    assert_equal "answers" "$(sort "$BATS_TEST_TMPDIR/answers" | uniq -c | xargs)" "2 refused"
+    went_well
+    found_network --missing n8
+    hosts_are_well
+    wait_until 5 nothing_of_ours
+}
+
+@test "a host of the job sends another's probe what ends it" {
+    LEVEL=standard BUDGET=6
+    met_in_sweep n3 'on n2 "$ROOT/tests/foes/outsider" $(listeners n3) >"$BATS_TEST_TMPDIR/answers"'
+    assert_equal "answers" "$(cat "$BATS_TEST_TMPDIR/answers")" refused # it ended
+    ends partial n3
+}
+
 # ---- hostile texts ---------------------------------------------------------------------------------
 
 @test "hostile options that got past submission" {

@@ -83,15 +83,29 @@ bool nt_job_is_over(uint32_t id)
 
 /* ---- the probe as a process ---- */
 
+struct nt_child_user nt_child_probe_user(const struct nt_conf *conf, uid_t uid, gid_t gid)
+{
+    return (struct nt_child_user){uid, gid, conf->probe_user};
+}
+
+int nt_child_read_file(const char *path, const struct nt_child_user *user, bool trusted)
+{
+    (void)path;
+    (void)user;
+    (void)trusted;
+    return -1;
+}
+
 int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,
-                   uid_t uid, gid_t gid, double seconds, int *socket, struct nt_err *err)
+                   const struct nt_child_user *user, const int *files, double seconds, int *socket,
+                   struct nt_err *err)
 {
     int fd[2];
     struct host *h = this_host();
     (void)conf;
     (void)log;
-    (void)uid;
-    (void)gid;
+    (void)user;
+    (void)files;
     (void)seconds;
     process_spend(0.001);
     if (h->no_probe) {
