@@ -43,6 +43,7 @@ static void pass_ms(void)
 }
 
 static struct own_munge munge;
+static uint16_t first_port = 31870; /* each program has ports of its own: they run side by side */
 static char *names[] = {"n1", "n2", "n3"};
 
 static int start(void **state)
@@ -82,8 +83,8 @@ static void set(struct scene *s)
     struct nt_err err = {0};
     memset(s, 0, sizeof *s);
     nt_conf_default(&s->conf);
-    s->conf.port_first = 31870;
-    s->conf.port_last = 31999;
+    s->conf.port_first = first_port;
+    s->conf.port_last = (uint16_t)(first_port + 63);
     s->conf.reserved_ports = false; /* the attacks below come from any port */
     snprintf(s->conf.munge_socket, sizeof s->conf.munge_socket, "%s", munge.socket);
     s->leader = (struct nt_job){.id = (uint32_t)getpid(), .restart = 1, .hosts = 3, .host = names};

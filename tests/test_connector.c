@@ -211,6 +211,7 @@ static void bytes_before_their_turn_wake_nobody(void **state)
 
 int main(void)
 {
+    first_port += 64;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imitators_of_the_leader_do_not_delay_a_member),
         cmocka_unit_test(an_address_that_does_not_answer_costs_no_time),

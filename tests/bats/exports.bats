@@ -176,36 +176,6 @@ PY
     "$nettopo" compare again.json map.json
 }
 
-@test "slurmctld starts with the topology.conf and lists the same leaves" {
-    sweep 1 tree:2x2x4 >sixteen.json # n1 to n16; tree16 has the same names
-    "$nettopo" export --format topology.conf sixteen.json >topology.conf
-    "$nettopo" compare sixteen.json topology.conf
-    need_ground slurmctld slurmd
-    ground_up tree16 --topology topology.conf
-    run user timeout 10 scontrol show topology
-    ground_down
-    assert_equal "exit" "$status" 0
-    want=
-    leaves=$(sed -n 's/^SwitchName=\([^ ]*\) Level=0 .*Nodes=\(.*\)$/\1 \2/p' <<<"$output" | sort)
-    while read -r leaf nodes; do
-        want="$want$leaf $nodes"$'\n'
-    done < <(jq -r '.nodes | group_by(.switch)[] | "\(.[0].switch) \([.[].name] | join(","))"' sixteen.json)
-    python3 - "$leaves" "${want%$'\n'}" <<'PY'
-import re, sys
-def hosts(text):
-    out = set()
-    for prefix, inner in re.findall(r"([a-z]+)\[([^]]*)\]", text):
-        for part in inner.split(","):
-            low, _, high = part.partition("-")
-            out |= {f"{prefix}{k}" for k in range(int(low), int(high or low) + 1)}
-    return out | set(filter(None, re.sub(r"[a-z]+\[[^]]*\]", "", text).split(",")))
-def leaves(text):
-    return {line.split()[0]: hosts(line.split()[1]) for line in text.splitlines()}
-shown, declared = map(leaves, sys.argv[1:])
-assert shown == declared and len(shown) == 4, (shown, declared)
-PY
-}
-
 @test "compare says yes, no, wrong, bad" {
     sweep 4 >other.json
     run "$nettopo" compare map.json other.json

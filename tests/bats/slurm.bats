@@ -136,6 +136,40 @@ SETTINGS="PrologFlags=Alloc,NoHold PrologFlags=Alloc,DeferBatch,Contain
     works
 }
 
+@test "slurmctld starts with an exported topology.conf and lists the same leaves" {
+    local nettopo=$ROOT/build/nettopo
+    cd "$BATS_TEST_TMPDIR"
+    # n1 to n16; tree16 has the same names
+    "$nettopo" simulate --topology tree:2x2x4 --bandwidth --noise 0.01 --seed 1 |
+        "$nettopo" solve - -o sixteen.json
+    "$nettopo" export --format topology.conf sixteen.json >topology.conf
+    "$nettopo" compare sixteen.json topology.conf
+    cluster down >/dev/null
+    ground_up tree16 --topology topology.conf
+    run user timeout 10 scontrol show topology
+    ground_down
+    assert_equal "exit" "$status" 0
+    want=
+    leaves=$(sed -n 's/^SwitchName=\([^ ]*\) Level=0 .*Nodes=\(.*\)$/\1 \2/p' <<<"$output" | sort)
+    while read -r leaf nodes; do
+        want="$want$leaf $nodes"$'\n'
+    done < <(jq -r '.nodes | group_by(.switch)[] | "\(.[0].switch) \([.[].name] | join(","))"' sixteen.json)
+    python3 - "$leaves" "${want%$'\n'}" <<'PY'
+import re, sys
+def hosts(text):
+    out = set()
+    for prefix, inner in re.findall(r"([a-z]+)\[([^]]*)\]", text):
+        for part in inner.split(","):
+            low, _, high = part.partition("-")
+            out |= {f"{prefix}{k}" for k in range(int(low), int(high or low) + 1)}
+    return out | set(filter(None, re.sub(r"[a-z]+\[[^]]*\]", "", text).split(",")))
+def leaves(text):
+    return {line.split()[0]: hosts(line.split()[1]) for line in text.splitlines()}
+shown, declared = map(leaves, sys.argv[1:])
+assert shown == declared and len(shown) == 4, (shown, declared)
+PY
+}
+
 # bats test_tags=full
 @test "other settings change nothing" {
     local setting
