@@ -10,8 +10,9 @@ setup_file() {
     (cd "$root" && git -c safe.directory='*' ls-files -z | xargs -0 cp --parents -Pp -t "$tree")
     # FULL=1: it builds all that it runs; otherwise it finds the objects of the build there
     if [ "${FULL:-0}" != 1 ]; then
-        mkdir "$tree/build"
-        cp -rp "$root"/build/{solver,settings,obj} "$tree/build"
+        mkdir -p "$tree/build/obj"
+        cp -rp "$root"/build/{solver,settings} "$tree/build"
+        cp -rp "$root/build/obj/fabric" "$tree/build/obj"
     fi
     if [ "$(id -u)" = 0 ]; then
         chown -R nobody: "$tree"
