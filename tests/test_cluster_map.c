@@ -7,12 +7,14 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cluster_map.h"
 #include "origin.h"
 #include "planted_jobs.h"
+#include "rng.h"
 #include "shape.h"
 
 /* Jobs of up to `most` hosts, drawn as schedulers do. */
@@ -515,6 +517,111 @@ static void test_never_together(void **state)
     nt_network_destroy(n);
 }
 
+/* ---- hosts that are not equally deep ----------------------------------------------------------
+ */
+
+/* Switches by the one above (the first: itself) and the latency up to that; hosts by their switch,
+ * each 100 us away. */
+struct uneven {
+    const char *name;
+    size_t switches, hosts;
+    uint32_t above[8], at[16];
+    double up_us[8];
+};
+
+static const struct uneven uneven[] = {
+    {"scattered8", 3, 8, {0, 0, 0}, {1, 2, 0, 1, 2, 1, 2, 0}, {0, 100, 100}},
+    {"uneven12",
+     5,
+     12,
+     {0, 0, 0, 1, 1},
+     {3, 3, 4, 4, 4, 2, 2, 2, 2, 1, 0, 0},
+     {0, 200, 200, 100, 100}},
+    {"chain", 4, 12, {0, 0, 1, 2}, {0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3}, {0, 100, 100, 100}},
+    {"even", 3, 8, {0, 0, 0}, {1, 1, 1, 1, 2, 2, 2, 2}, {0, 100, 100}},
+};
+
+static double uneven_us(const struct uneven *u, uint32_t a, uint32_t b)
+{
+    double us = 200;
+    uint32_t x = u->at[a], y = u->at[b];
+    while (x != y) {
+        uint32_t *lower = x > y ? &x : &y; /* those above come first */
+        us += u->up_us[*lower];
+        *lower = u->above[*lower];
+    }
+    return us;
+}
+
+/* Ten jobs of users, of all hosts or of some of them. */
+static void uneven_jobs(const struct uneven *u, uint32_t users, bool all, uint64_t seed,
+                        struct nt_evidence *e)
+{
+    struct nt_rng rng;
+    struct nt_err err = {0};
+    nt_rng_init(&rng, seed);
+    assert_int_equal(nt_evidence_init(e, u->hosts, &err), 0);
+    for (uint32_t j = 0; j < 10; j++) {
+        uint32_t job, host[16];
+        double factor = exp(0.02 * nt_rng_normal(&rng));
+        for (uint32_t h = 0; h < u->hosts; h++)
+            host[h] = h;
+        nt_rng_shuffle(&rng, host, u->hosts);
+        size_t n = all ? u->hosts : 4 + nt_rng_below(&rng, u->hosts - 3);
+        assert_int_equal(nt_evidence_add_job(e, PLANTED_START_S + j, j + 1, j % users, &job, &err),
+                         0);
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = 0; b < a; b++)
+                assert_int_equal(nt_evidence_note(e, job, host[a], host[b],
+                                                  factor * uneven_us(u, host[a], host[b]) *
+                                                      exp(0.01 * nt_rng_normal(&rng)),
+                                                  &err),
+                                 0);
+    }
+}
+
+/* What the map and the prior state is what jobs measure; the rest they leave out. */
+static void test_uneven(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof uneven / sizeof *uneven; k++) {
+        const struct uneven *u = &uneven[k];
+        size_t stated = 0, of = 0, placed = 0;
+        double worst = 0;
+        for (uint64_t seed = 1; seed <= 40; seed++) {
+            struct nt_evidence e;
+            struct nt_switch_naming naming = {0};
+            struct nt_cluster_map *c = NULL;
+            struct nt_matrix *m;
+            struct nt_err err = {0};
+            uneven_jobs(u, 3, seed % 2 == 0, seed, &e);
+            if (nt_cluster_map_create(&e, &naming, NULL, &c, &err) != 0)
+                fail_msg("%s seed %u: %s", u->name, (unsigned)seed, err.text);
+            assert_int_equal(nt_model_latencies(c->model, &m, &err), 0);
+            for (uint32_t a = 0; a < u->hosts; a++) {
+                placed += !c->model->missing[a];
+                for (uint32_t b = 0; b < a; b++) {
+                    double us = (double)nt_matrix_get(m, a, b);
+                    of++;
+                    if (isnan(us))
+                        continue;
+                    stated++;
+                    double off = fabs(us / uneven_us(u, a, b) - 1);
+                    worst = fmax(worst, off);
+                    if (off > 0.06)
+                        fail_msg("%s seed %u: n%u-n%u %.0f us, measured %.0f", u->name,
+                                 (unsigned)seed, a + 1, b + 1, us, uneven_us(u, a, b));
+                }
+            }
+            nt_matrix_destroy(m);
+            nt_cluster_map_destroy(c);
+            nt_evidence_fini(&e);
+        }
+        print_message("%s: %zu of %zu pairs stated, %zu of %zu hosts placed, worst %.3f\n", u->name,
+                      stated, of, placed, 40 * u->hosts, worst);
+    }
+}
+
 static void test_too_little(void **state)
 {
     struct nt_evidence e;
@@ -536,6 +643,7 @@ int main(void)
         cmocka_unit_test(test_unanchored),     cmocka_unit_test(test_slow_link),
         cmocka_unit_test(test_slow_by_a_tier), cmocka_unit_test(test_slow_after_one_job),
         cmocka_unit_test(test_same_jobs),      cmocka_unit_test(test_never_together),
-        cmocka_unit_test(test_too_little),     cmocka_unit_test(test_one_user_moves_nothing)};
+        cmocka_unit_test(test_too_little),     cmocka_unit_test(test_one_user_moves_nothing),
+        cmocka_unit_test(test_uneven)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 
 #include "export.h"
 #include "import.h"
+#include "rng.h"
 #include "topology_blocks.h"
 #include "topology_merge.h"
 
@@ -112,6 +114,93 @@ static void what_is_no_tree_is_refused(void **state)
     nt_map_destroy(map);
 }
 
+/* A tree of up to seven switches over hosts of which some are on none; NULL: a switch is empty. */
+static struct nt_map *random_tree(struct nt_rng *rng, const char *prefix, uint32_t hosts, bool gaps)
+{
+    uint32_t s = 1 + (uint32_t)nt_rng_below(rng, 7), up[8], at[16], below[8] = {0};
+    char text[16][16];
+    const char *name[16];
+    struct nt_model *m;
+    struct nt_map *map;
+    struct nt_err err = {0};
+    size_t links = 0;
+    for (uint32_t h = 0; h < hosts; h++) {
+        snprintf(text[h], sizeof text[h], "n%u", h + 1);
+        name[h] = text[h];
+        at[h] = gaps && nt_rng_below(rng, 6) == 0 ? s : (uint32_t)nt_rng_below(rng, s);
+        below[at[h]]++;
+    }
+    for (uint32_t k = s; k-- > 1;) {
+        if (below[k] == 0)
+            return NULL;
+        up[k] = (uint32_t)nt_rng_below(rng, k);
+        below[up[k]]++;
+    }
+    if (below[0] == 0 || nt_model_create(hosts, s, hosts + s, &m, &err) != 0)
+        return NULL;
+    for (uint32_t h = 0; h < hosts; h++)
+        if (at[h] < s)
+            m->link[links++] = (struct nt_link){.a = h, .b = hosts + at[h]};
+    for (uint32_t k = s; k-- > 1;) {
+        m->link[links++] = (struct nt_link){.a = hosts + k, .b = hosts + up[k]};
+        m->tier[up[k]] = m->tier[up[k]] > m->tier[k] ? m->tier[up[k]] : m->tier[k] + 1;
+    }
+    m->links = links;
+    m->family = NT_FAMILY_TREE;
+    assert_int_equal(nt_map_create(m, name, &map, &err), 0);
+    for (uint32_t k = 0; k < s; k++)
+        map->switch_name[k][0] = prefix[0]; /* "s1", or another letter */
+    return map;
+}
+
+static char *conf_of(struct nt_map *map)
+{
+    char *text;
+    size_t bytes;
+    struct nt_err err = {0};
+    if (nt_export_topology_conf(map, &text, &bytes, &err) != 0)
+        fail_msg("%s", err.text);
+    nt_map_destroy(map);
+    return text;
+}
+
+/* Whatever was measured and whatever Slurm has: what is written then is what is wanted. */
+static void nothing_changes_the_second_time(void **state)
+{
+    size_t merges = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4000; seed++) {
+        struct nt_rng rng;
+        struct nt_err err = {0};
+        nt_rng_init(&rng, seed);
+        uint32_t hosts = 3 + (uint32_t)nt_rng_below(&rng, 10);
+        struct nt_map *m = random_tree(&rng, "s", hosts, true), *out;
+        struct nt_map *c =
+            random_tree(&rng, nt_rng_below(&rng, 2) > 0 ? "s" : "c", hosts + 2, false);
+        struct nt_strbuf first = {0}, second = {0};
+        char *text = c != NULL ? conf_of(c) : NULL;
+        if (m != NULL) {
+            c = read_conf(text);
+            assert_int_equal(nt_topology_merge(m, c, &out, &first, &err), 0);
+            nt_map_destroy(c);
+            free(text);
+            text = conf_of(out);
+            c = read_conf(text);
+            assert_int_equal(nt_topology_merge(m, c, &out, &second, &err), 0);
+            if (second.used > 0)
+                fail_msg("seed %u: %s", (unsigned)seed, second.text);
+            nt_map_destroy(out);
+            nt_map_destroy(c);
+            nt_map_destroy(m);
+            merges++;
+        }
+        free(text);
+        free(first.text);
+        free(second.text);
+    }
+    assert_true(merges > 1000);
+}
+
 /* Leaves are blocks, whatever is above them, and come back as such. */
 static void leaves_are_blocks(void **state)
 {
@@ -145,6 +234,7 @@ int main(void)
         cmocka_unit_test(what_was_not_measured_stays),
         cmocka_unit_test(flat_becomes_a_tree),
         cmocka_unit_test(what_is_no_tree_is_refused),
+        cmocka_unit_test(nothing_changes_the_second_time),
         cmocka_unit_test(leaves_are_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "utc.h"
 
 void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet)
@@ -160,6 +161,105 @@ int nt_fleet_cluster_load(const char *given, int64_t days_s, struct nt_fleet_clu
     }
     *out = fleet;
     return 0;
+}
+
+/* ---- what is confirmed ---- */
+
+/* A link counts whose ends jobs of two users confirm, of a host with enough support. */
+static bool is_confirmed(const struct nt_fleet_cluster *fleet, const struct nt_link *l,
+                         double support)
+{
+    const struct nt_cluster_part *low = &fleet->part[l->a];
+    return low->confirmed && fleet->part[l->b].confirmed &&
+           (l->a >= fleet->map->model->hosts || low->support >= support);
+}
+
+/* Takes switches that nothing hangs below out of the links, and marks them. */
+static void drop_empty(struct nt_model *m, uint32_t *below, bool *empty)
+{
+    for (bool still = false; !still;) {
+        size_t kept = 0;
+        still = true;
+        memset(below, 0, (m->hosts + m->switches) * sizeof *below);
+        for (size_t k = 0; k < m->links; k++)
+            below[m->link[k].b]++;
+        for (size_t s = 0; s < m->switches; s++) {
+            still &= empty[s] || below[m->hosts + s] > 0;
+            empty[s] |= below[m->hosts + s] == 0;
+        }
+        for (size_t k = 0; k < m->links; k++)
+            if (m->link[k].a < m->hosts || !empty[m->link[k].a - m->hosts])
+                m->link[kept++] = m->link[k];
+        m->links = kept;
+    }
+}
+
+/* Without them; was[]: of the vertices that are left. */
+static void close_gaps(struct nt_model *m, const bool *empty, uint32_t *number, uint32_t *was)
+{
+    size_t kept = 0;
+    for (uint32_t h = 0; h < m->hosts; h++) {
+        m->missing[h] = true;
+        was[h] = h;
+    }
+    for (size_t s = 0; s < m->switches; s++) {
+        number[s] = (uint32_t)(m->hosts + kept);
+        if (empty[s])
+            continue;
+        m->tier[kept] = m->tier[s];
+        was[m->hosts + kept++] = (uint32_t)(m->hosts + s);
+    }
+    m->switches = kept;
+    for (size_t k = 0; k < m->links; k++) {
+        struct nt_link *l = &m->link[k];
+        if (l->a < m->hosts)
+            m->missing[l->a] = false;
+        else
+            l->a = number[l->a - m->hosts];
+        l->b = number[l->b - m->hosts];
+    }
+}
+
+static int name_switches(struct nt_map *map, const struct nt_map *from, const uint32_t *was,
+                         struct nt_err *err)
+{
+    for (size_t s = 0; s < map->model->switches; s++) {
+        char *copy = strdup(nt_map_vertex_name(from, was[map->model->hosts + s]));
+        if (copy == NULL)
+            return nt_err_memory(err);
+        free(map->switch_name[s]);
+        map->switch_name[s] = copy;
+    }
+    return 0;
+}
+
+int nt_fleet_cluster_confirmed(const struct nt_fleet_cluster *fleet, double support,
+                               struct nt_map **out, uint32_t *was, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_model *m;
+    size_t kept = 0, vertices = fleet->map->model->hosts + fleet->map->model->switches;
+    uint32_t *number = nt_arena_array(&memory, vertices + 1, sizeof *number);
+    bool *empty = nt_arena_array(&memory, vertices + 1, sizeof *empty);
+    uint32_t *left = nt_arena_array(&memory, vertices + 1, sizeof *left);
+    if (nt_arena_check(&memory, err) != 0 || nt_model_copy(fleet->map->model, &m, err) != 0)
+        return -1;
+    for (size_t k = 0; k < m->links; k++)
+        if (is_confirmed(fleet, &m->link[k], support))
+            m->link[kept++] = m->link[k];
+    m->links = kept;
+    drop_empty(m, number, empty);
+    close_gaps(m, empty, number, left);
+    int rc = m->switches > 0
+                 ? nt_map_create(m, (const char *const *)fleet->map->host_name, out, err)
+                 : nt_err_set(err, NT_ERR_NO, "no host is placed by jobs of two users");
+    if (rc != 0) {
+        nt_model_destroy(m);
+        return -1;
+    }
+    if (was != NULL)
+        memcpy(was, left, vertices * sizeof *was);
+    return name_switches(*out, fleet->map, left, err);
 }
 
 void nt_fleet_cluster_put_move(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet,

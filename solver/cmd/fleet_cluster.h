@@ -33,6 +33,12 @@ int nt_fleet_cluster_load_names(const char *given, struct nt_fleet_cluster *out,
                                 struct nt_err *err);
 void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet);
 
+/* The map with what jobs of two users confirm, and of the hosts those with that support: the others
+ * are missing, switches without hosts are gone. was (may be NULL, room for all vertices): of each
+ * vertex that of the map. NT_ERR_NO: nothing is confirmed. */
+int nt_fleet_cluster_confirmed(const struct nt_fleet_cluster *fleet, double support,
+                               struct nt_map **out, uint32_t *was, struct nt_err *err);
+
 /* "n8 moved by 2026-01-05 (4 jobs of 3 users), away from n7, to n17" and a line's end. */
 void nt_fleet_cluster_put_move(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet,
                                const struct nt_cluster_move *move);

@@ -21,19 +21,24 @@ static int write_prior(const struct nt_fleet_cluster *fleet, const char *output,
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_prior *prior;
+    struct nt_map *map;
     char *text;
     size_t bytes;
     if (fleet->map == NULL)
         return nt_err_set(err, NT_ERR_NO, "no map: %s", fleet->why.text);
     size_t vertices = fleet->map->model->hosts + fleet->map->model->switches;
     int32_t *day = nt_arena_array(&memory, vertices, sizeof *day);
-    if (day == NULL)
-        return nt_arena_check(&memory, err);
-    for (size_t v = 0; v < vertices; v++)
-        day[v] = (int32_t)(fleet->part[v].last_s / NT_DAY_S);
-    if (nt_prior_of_map(fleet->map, day, &prior, err) != 0)
+    uint32_t *was = nt_arena_array(&memory, vertices, sizeof *was);
+    if (nt_arena_check(&memory, err) != 0 ||
+        nt_fleet_cluster_confirmed(fleet, 0, &map, was, err) != 0)
         return -1;
-    int rc = nt_prior_write(prior, &text, &bytes, err);
+    for (size_t v = 0; v < map->model->hosts + map->model->switches; v++)
+        day[v] = (int32_t)(fleet->part[was[v]].last_s / NT_DAY_S);
+    int rc = nt_prior_of_map(map, day, &prior, err);
+    nt_map_destroy(map);
+    if (rc != 0)
+        return -1;
+    rc = nt_prior_write(prior, &text, &bytes, err);
     nt_prior_destroy(prior);
     if (rc != 0)
         return -1;

@@ -49,34 +49,6 @@ struct arguments {
 
 /* ---- the command ---- */
 
-/* A copy whose hosts are linked only when they are placed. */
-static int placed_only(const struct nt_fleet_cluster *fleet, double support, struct nt_map **out,
-                       struct nt_err *err)
-{
-    struct nt_model *m;
-    size_t kept = 0;
-    if (nt_model_copy(fleet->map->model, &m, err) != 0)
-        return -1;
-    for (size_t k = 0; k < m->links; k++) {
-        uint32_t a = m->link[k].a, b = m->link[k].b, host = a < m->hosts ? a : b;
-        if (host >= m->hosts || fleet->part[host].support >= support)
-            m->link[kept++] = m->link[k];
-    }
-    m->links = kept;
-    if (nt_map_create(m, (const char *const *)fleet->map->host_name, out, err) != 0) {
-        nt_model_destroy(m);
-        return -1;
-    }
-    for (size_t s = 0; s < m->switches; s++) {
-        char *name = strdup(fleet->map->switch_name[s]);
-        if (name == NULL)
-            return nt_err_memory(err);
-        free((*out)->switch_name[s]);
-        (*out)->switch_name[s] = name;
-    }
-    return 0;
-}
-
 static int read_old(const char *path, struct nt_topology_text *out, struct nt_err *err)
 {
     if (path != NULL && strcmp(path, "-") != 0 && access(path, F_OK) == 0)
@@ -201,7 +173,7 @@ static int sync_topology(struct arguments *a, struct nt_err *err)
         return -1;
     int rc = fleet.map != NULL ? 0 : nt_err_set(err, NT_ERR_NO, "no map: %s", fleet.why.text);
     if (rc == 0)
-        rc = placed_only(&fleet, a->support, &measured, err);
+        rc = nt_fleet_cluster_confirmed(&fleet, a->support, &measured, NULL, err);
     if (rc == 0)
         rc = read_old(a->output, &old, err);
     if (rc == 0)

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "class_align.h"
+#include "cluster_check.h"
 #include "cluster_tiers.h"
 #include "host_moves.h"
 #include "memory.h"
+#include "origin.h"
 #include "readings.h"
 #include "sparse.h"
 
@@ -113,7 +115,7 @@ static void see(struct nt_cluster_part *part, int64_t time_s, uint32_t job, uint
     if (part->jobs == 0 || time_s > part->last_s)
         part->last_s = time_s;
     part->jobs += last[0] != job;
-    part->users += last[1] != user;
+    part->users += last[1] != user && user != NT_NO_USER;
     last[0] = job;
     last[1] = user;
 }
@@ -185,14 +187,42 @@ static bool any_of(const bool *flag, size_t n)
     return k < n;
 }
 
+/* The network of all hosts that it explains: whoever it does not is left out of the next one. */
+static int make_checked(const struct nt_evidence *e, const bool *ignored, bool *missing,
+                        const struct nt_cluster_tiers *tiers, struct nt_cluster_map *c,
+                        struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *now = nt_arena_array(&memory, e->hosts + 1, sizeof *now);
+    bool *contradicted = nt_arena_array(&memory, e->hosts + 1, sizeof *contradicted);
+    bool *confirmed = nt_arena_array(&memory, 2 * e->hosts + 2, sizeof *confirmed);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    do {
+        nt_model_destroy(c->model);
+        c->model = NULL;
+        for (size_t h = 0; h < e->hosts; h++)
+            missing[h] |= contradicted[h] |= now[h];
+        if (make_model(e, ignored, missing, tiers, &c->model, err) != 0 ||
+            nt_cluster_check(e, ignored, c->model, tiers->classes.noise,
+                             any_of(contradicted, e->hosts), now, confirmed, err) != 0)
+            return -1;
+    } while (any_of(now, e->hosts));
+    size_t vertices = c->model->hosts + c->model->switches;
+    c->part = calloc(vertices + 1, sizeof *c->part);
+    for (size_t v = 0; c->part != NULL && v < vertices; v++) {
+        c->part[v].confirmed = confirmed[v];
+        c->part[v].contradicted = v < e->hosts && contradicted[v];
+    }
+    return c->part != NULL ? 0 : nt_err_memory(err);
+}
+
 static int make_parts(const struct nt_evidence *e, const bool *ignored,
                       const struct nt_switch_naming *naming, struct nt_switch_naming *after,
                       struct nt_cluster_map *c, struct nt_err *err)
 {
-    size_t vertices = c->model->hosts + c->model->switches;
-    c->part = calloc(vertices + 1, sizeof *c->part);
     c->switch_number = calloc(c->model->switches + 1, sizeof *c->switch_number);
-    if (c->part == NULL || c->switch_number == NULL)
+    if (c->switch_number == NULL)
         return nt_err_memory(err);
     if (state_parts(e, ignored, c, err) < 0)
         return -1;
@@ -223,7 +253,7 @@ static int fill(struct nt_evidence *e, const struct nt_switch_naming *naming,
         rc = nt_cluster_tiers_find(e, &classes, ignored, &tiers, err);
     }
     if (rc == 0)
-        rc = make_model(e, ignored, missing, &tiers, &c->model, err);
+        rc = make_checked(e, ignored, missing, &tiers, c, err);
     if (rc == 0)
         rc = make_parts(e, ignored, naming, after, c, err);
     c->classes = classes.count;
@@ -294,6 +324,9 @@ int nt_cluster_map_named(const struct nt_cluster_map *c, const char *const *host
     }
     free(map->level);
     map->level = level;
+    for (size_t h = 0; h < map->model->hosts; h++)
+        if (map->model->missing[h])
+            map->status = NT_STATUS_PARTIAL;
     *out = map;
     return 0;
 }

@@ -4,7 +4,8 @@
  * Jobs are aligned by the pairs that they share, and by the classes of latencies that all show. At
  * each level the readings of all jobs between two clusters of hosts add up (cluster_tiers.h), so
  * that hosts that were never together are placed by those that both met. What is not sure is flat:
- * a host hangs on the lowest switch that is certain. Of readings that contradict each other the
+ * a host hangs on the lowest switch that is certain. Hosts whose readings contradict the network
+ * are not in it: what it has agrees with the jobs. Of readings that contradict each other the
  * newer hold when those of at least two jobs say so: the host has moved (host_moves.h). Networks of
  * nested tiers only: of others the tiers that show.
  *
@@ -32,12 +33,15 @@ struct nt_cluster_part {
                        both, as expected: a few hosts that are still above it cost little
                        (tests/bench cluster_map has both beside what is so) */
     int64_t first_s, last_s; /* times of the first and the last job that say so; 0: none */
-    uint32_t jobs, users;    /* how many */
+    uint32_t jobs, users;    /* how many; users: of those that are known */
+    bool confirmed;          /* by jobs of two users (cluster_check.h) */
+    bool contradicted;       /* hosts: the network does not explain their latencies, and is without
+                                them: undetermined */
 };
 
 struct nt_cluster_map {
-    struct nt_model *model; /* canonical; hosts as in the evidence; missing: never measured. Owned,
-                               as are the others */
+    struct nt_model *model; /* canonical; hosts as in the evidence; missing: never measured, or
+                               contradicted. Owned, as are the others */
     struct nt_cluster_part *part; /* model->hosts + model->switches of them, by vertex */
     uint32_t *switch_number;      /* model->switches of them: names are "s" and that */
     size_t moves;

@@ -63,14 +63,6 @@ int nt_store_count(struct nt_store *store, struct nt_store_sums *out, struct nt_
     return 0;
 }
 
-/* As the reader of maps takes them. */
-static bool is_host_name(const char *name)
-{
-    size_t n = strlen(name);
-    return n > 0 && n < 256 &&
-           n == strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-}
-
 int nt_store_hosts(struct nt_store *store, struct nt_names *out, int64_t **seen_s,
                    struct nt_err *err)
 {
@@ -81,7 +73,7 @@ int nt_store_hosts(struct nt_store *store, struct nt_names *out, int64_t **seen_
     while (rc == 0 && (more = nt_query_step(q, err)) > 0) {
         uint32_t index;
         const char *name = nt_query_text(q, 0);
-        rc = out->count < NT_HOSTS_MAX && is_host_name(name)
+        rc = out->count < NT_HOSTS_MAX && nt_host_name_check(name, NULL) == 0
                  ? nt_names_add_copy(out, name, strlen(name), &index, err)
                  : 1;
         if (rc > 0)

@@ -88,14 +88,29 @@ static uint32_t switch_of(const struct side *s, uint32_t host)
 /* The current switches above the measured switch's k-th host, one after the other from NONE. */
 static uint32_t next_above(const struct merge *m, uint32_t k, uint32_t v)
 {
-    uint32_t at = v == NONE ? m->same[m->measured.tree->host[k]] : v;
-    uint32_t up = at != NONE ? m->current.tree->parent[at] : NT_NO_VERTEX;
+    uint32_t host = m->same[m->measured.tree->host[k]], up = NT_NO_VERTEX;
+    if (v != NONE)
+        up = m->current.tree->parent[v];
+    else if (host != NONE)
+        up = switch_of(&m->current, host);
     return up != NT_NO_VERTEX ? up : NONE;
 }
 
+/* Of hosts that are placed, how many each current switch has. */
+static void count_placed(const struct merge *m, uint32_t *there)
+{
+    const struct side *c = &m->current;
+    for (uint32_t h = 0; c->map != NULL && h < c->map->model->hosts; h++)
+        if (is_placed(c, h) && is_placed(&m->measured, host_in(&m->measured, c->map->host_name[h])))
+            for (uint32_t v = switch_of(c, h); v != NT_NO_VERTEX; v = c->tree->parent[v])
+                there[v]++;
+}
+
 /* Of one measured switch the current one with most of its hosts of both together (Jaccard), more
- * than half of either. count: zeros before and after. */
-static uint32_t find_same(const struct merge *m, uint32_t v, uint32_t *count)
+ * than half of either, that no other one is. Of the current one hosts count that are placed: what
+ * is not known makes no other switch of it. count: zeros before and after. */
+static uint32_t find_same(const struct merge *m, uint32_t v, const bool *taken,
+                          const uint32_t *placed, uint32_t *count)
 {
     const struct nt_rooted_tree *t = m->measured.tree;
     uint32_t best = NONE, here = nt_rooted_tree_count(t, v);
@@ -105,10 +120,10 @@ static uint32_t find_same(const struct merge *m, uint32_t v, uint32_t *count)
             count[w]++;
     for (uint32_t k = t->head[v]; k < t->tail[v]; k++)
         for (uint32_t w = NONE; (w = next_above(m, k, w)) != NONE;) {
-            uint32_t both = count[w], there = nt_rooted_tree_count(m->current.tree, w);
+            uint32_t both = count[w], there = placed[w];
             double share = (double)both / (here + there - both);
             count[w] = 0;
-            if (both * 2 <= here || both * 2 <= there || share <= most)
+            if (taken[w] || both * 2 <= here || both * 2 <= there || share <= most)
                 continue;
             most = share;
             best = w;
@@ -121,8 +136,10 @@ static int match_switches(struct merge *m, struct nt_err *err)
     const struct nt_model *model = m->measured.map->model;
     uint32_t *count = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *count);
     bool *taken = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *taken);
+    uint32_t *placed = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *placed);
     if (nt_arena_check(&m->memory, err) != 0)
         return -1;
+    count_placed(m, placed);
     for (uint32_t h = 0; h < model->hosts; h++)
         m->same[h] = host_in(&m->current, m->measured.map->host_name[h]);
     /* children before parents: of two that fit the lower one */
@@ -130,9 +147,7 @@ static int match_switches(struct merge *m, struct nt_err *err)
         uint32_t v = m->measured.tree->order[k];
         if (v < model->hosts)
             continue;
-        m->same[v] = m->current.map != NULL ? find_same(m, v, count) : NONE;
-        if (m->same[v] != NONE && taken[m->same[v]])
-            m->same[v] = NONE;
+        m->same[v] = m->current.map != NULL ? find_same(m, v, taken, placed, count) : NONE;
         if (m->same[v] != NONE)
             taken[m->same[v]] = true;
     }
@@ -140,21 +155,25 @@ static int match_switches(struct merge *m, struct nt_err *err)
 }
 
 /* Hosts that were not placed, and what is above them until a switch that was measured. */
-static void find_staying(struct merge *m)
+static int find_staying(struct merge *m, struct nt_err *err)
 {
     const struct side *c = &m->current;
+    bool *measured = nt_arena_array(&m->memory, vertices_of(c) + 1, sizeof *measured);
+    if (measured == NULL)
+        return nt_arena_check(&m->memory, err);
+    for (size_t v = m->measured.map->model->hosts; v < vertices_of(&m->measured); v++)
+        if (m->same[v] != NONE)
+            measured[m->same[v]] = true;
     for (uint32_t h = 0; c->map != NULL && h < c->map->model->hosts; h++) {
         uint32_t there = host_in(&m->measured, c->map->host_name[h]);
         if (is_placed(&m->measured, there) || !is_placed(c, h))
             continue;
         m->stays[h] = true;
-        for (uint32_t v = switch_of(c, h); v != NT_NO_VERTEX && !m->stays[v];
+        for (uint32_t v = switch_of(c, h); v != NT_NO_VERTEX && !m->stays[v] && !measured[v];
              v = c->tree->parent[v])
             m->stays[v] = true;
     }
-    for (size_t v = m->measured.map->model->hosts; v < vertices_of(&m->measured); v++)
-        if (m->same[v] != NONE)
-            m->stays[m->same[v]] = false;
+    return 0;
 }
 
 static bool name_is_free(const struct nt_names *used, const char *name)
@@ -354,10 +373,10 @@ int nt_topology_merge(const struct nt_map *measured, const struct nt_map *curren
         rc = nt_arena_check(&m.memory, err);
     if (rc == 0)
         rc = match_switches(&m, err);
-    if (rc == 0) {
-        find_staying(&m);
+    if (rc == 0)
+        rc = find_staying(&m, err);
+    if (rc == 0)
         rc = name_switches(&m, err);
-    }
     if (rc == 0)
         rc = build(&m, out, err);
     if (rc == 0)

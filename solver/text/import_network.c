@@ -69,6 +69,13 @@ int import_network_hang_switch(struct import_network *n, uint32_t parent, const 
 {
     if (index == parent)
         return nt_err_set(err, NT_ERR_INPUT, "%s is its own child", name);
+    size_t most = n->above_count > index + 1 ? n->above_count : index + 1;
+    n->above = nt_arena_grow(&n->memory, n->above, &n->above_room, most, sizeof *n->above);
+    if (nt_arena_check(&n->memory, err) != 0)
+        return -1;
+    for (; n->above_count < most; n->above_count++)
+        n->above[n->above_count] = 0;
+    n->above[index] = parent + 1;
     return import_network_add_cable(n, index | IMPORT_SWITCH, parent | IMPORT_SWITCH, NAN, err);
 }
 
@@ -99,6 +106,27 @@ static void measure_depth(const struct nt_model *m, const struct nt_graph *g, ui
     }
 }
 
+/* Tiers by who hangs below whom, which distances do not show where a switch has hosts and switches.
+ * Takes turns as there are tiers; with a cycle nothing is below anything. */
+static void raise_parents(const struct import_network *n, const struct nt_model *m, uint32_t *depth)
+{
+    size_t hosts = m->hosts;
+    bool still = n->above_count == 0;
+    for (size_t s = 0; !still && s < m->switches; s++)
+        depth[hosts + s] = depth[hosts + s] == UINT32_MAX ? UINT32_MAX : 1;
+    for (size_t turn = 0; !still && turn <= m->switches; turn++) {
+        still = true;
+        for (size_t s = 0; s < n->above_count; s++) {
+            if (n->above[s] == 0 || depth[hosts + s] == UINT32_MAX)
+                continue;
+            uint32_t *up = &depth[hosts + n->above[s] - 1];
+            still &= *up > depth[hosts + s];
+            if (*up <= depth[hosts + s])
+                *up = depth[hosts + s] + 1;
+        }
+    }
+}
+
 /* Switches without a way to a host keep tier 1. The lower end of a link comes first. */
 static void set_tiers(struct nt_model *m, const uint32_t *depth)
 {
@@ -118,7 +146,7 @@ static void set_tiers(struct nt_model *m, const uint32_t *depth)
     }
 }
 
-static int find_tiers(struct nt_model *m, struct nt_err *err)
+static int find_tiers(const struct import_network *n, struct nt_model *m, struct nt_err *err)
 {
     size_t vertices = m->hosts + m->switches;
     NT_SCOPED struct nt_arena memory = {0};
@@ -128,6 +156,7 @@ static int find_tiers(struct nt_model *m, struct nt_err *err)
     if (nt_graph_init(&graph, m, &memory, err) != 0)
         return -1;
     measure_depth(m, &graph, depth, queue);
+    raise_parents(n, m, depth);
     set_tiers(m, depth);
     return 0;
 }
@@ -150,7 +179,7 @@ static int make_model(const struct import_network *n, size_t links, struct nt_mo
         if (m->link[k].b < hosts)
             m->missing[m->link[k].b] = false;
     }
-    if (find_tiers(m, err) != 0) {
+    if (find_tiers(n, m, err) != 0) {
         nt_model_destroy(m);
         return -1;
     }

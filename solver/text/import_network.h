@@ -23,6 +23,9 @@ struct import_network {
     struct nt_names host, switches;
     struct import_cable *cable;
     size_t cables, capacity;
+    uint32_t
+        *above; /* above_count of switches by index: the one that each hangs below, plus 1; 0 */
+    size_t above_count, above_room;
     struct nt_arena memory; /* of the cables */
 };
 
@@ -39,7 +42,8 @@ int import_network_hang_switch(struct import_network *n, uint32_t parent, const 
                                uint32_t index, struct nt_err *err);
 
 /* Parallel cables become one link with the sum of their rates. Hosts without a cable are missing.
- * A switch's tier is its distance to the nearest host. Names are sorted. */
+ * A switch's tier is its distance to the nearest host, or, where switches hang below others, one
+ * more than that of the highest below it. Names are sorted. */
 int import_network_map(struct import_network *n, struct nt_map **out, struct nt_err *err);
 
 #endif

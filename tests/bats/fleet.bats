@@ -71,8 +71,9 @@ job() {
     { printf ',%s\n' "n3,n7,n14,n23"; printf 'n3,,1.5,2.5,2.5\nn7,,,2.5,2.5\nn14,,,,2.5\nn23,,,,\n'; } >few.csv
     "$nettopo" solve --latency few.csv -o few.json
     jq '.job = {"id": 100, "cluster": "c", "level": "quick", "created": "2026-01-01T00:00:00Z"}' few.json >jobs/0/map.json
-    "$nettopo" fleet ingest --store s jobs/0
-    "$nettopo" fleet ingest --store s jobs/1 jobs/2
+    printf 'JobID|UID|NodeList\n100|1000|n[1-24]\n1|1000|n[1-24]\n2|1001|n[1-24]\n' >record
+    "$nettopo" fleet ingest --store s --record record jobs/0
+    "$nettopo" fleet ingest --store s --record record jobs/1 jobs/2
     "$nettopo" fleet show --store s --format json >map.json
     run "$nettopo" compare map.json jobs/1/map.json
     [[ $output == *"100"* ]]

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster_check.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "origin.h"
+#include "stats.h"
+
+/* A latency is right within EXACT of what was read, and the error of the median of n readings:
+ * sqrt(pi/2) of a mean's, three times. One in WEAK_PART of a host's pairs may be off by chance
+ * where one user alone read each: readings are outliers one time in fifty. */
+enum { NONE = UINT32_MAX, USERS = 2, WITNESSES = 3, WEAK_PART = 8, FEW = 64 };
+static const double EXACT = 0.04, SDS = 3, MEDIAN = 1.2533;
+
+/* Different users, as far as they matter: two besides any one. */
+struct witnesses {
+    uint32_t user[WITNESSES];
+    unsigned count;
+};
+
+static void see(struct witnesses *w, uint32_t user)
+{
+    if (user == NT_NO_USER)
+        return;
+    for (unsigned k = 0; k < w->count; k++)
+        if (w->user[k] == user)
+            return;
+    if (w->count < WITNESSES)
+        w->user[w->count++] = user;
+}
+
+/* Whether two users say so, other than that one. */
+static bool has_two_besides(const struct witnesses *w, uint32_t user)
+{
+    unsigned others = 0;
+    for (unsigned k = 0; k < w->count; k++)
+        others += w->user[k] != user;
+    return others >= USERS;
+}
+
+/* A contradicting pair, and whose readings are off. */
+struct contradiction {
+    uint32_t a, b;
+    struct witnesses off;
+};
+
+/* Who confirms some pair of these two clusters. */
+struct block {
+    uint32_t x, y;
+    struct witnesses agree;
+};
+
+struct check {
+    const struct nt_evidence *e;
+    const bool *ignored;
+    const struct nt_model *m;
+    double noise;
+    uint32_t *parent, *depth;
+    double *us;              /* from a vertex to the top */
+    struct witnesses *hangs; /* vertices: that it is below its parent */
+    struct witnesses *meets; /* vertices: that hosts meet there */
+    uint32_t *pairs, *off;   /* hosts: pairs read, and contradicting */
+    size_t count, room;
+    struct contradiction *at;
+    size_t clusters;
+    uint32_t *cluster; /* hosts; NONE: missing */
+    size_t blocks;
+    struct block *block; /* sorted */
+    float *scratch;
+};
+
+static int check_init(struct check *c, struct nt_arena *memory, struct nt_err *err)
+{
+    size_t vertices = c->m->hosts + c->m->switches;
+    c->parent = nt_arena_array(memory, vertices + 1, sizeof *c->parent);
+    c->depth = nt_arena_array(memory, vertices + 1, sizeof *c->depth);
+    c->us = nt_arena_array(memory, vertices + 1, sizeof *c->us);
+    c->hangs = nt_arena_array(memory, vertices + 1, sizeof *c->hangs);
+    c->meets = nt_arena_array(memory, vertices + 1, sizeof *c->meets);
+    c->pairs = nt_arena_array(memory, c->m->hosts + 1, sizeof *c->pairs);
+    c->off = nt_arena_array(memory, c->m->hosts + 1, sizeof *c->off);
+    c->scratch = nt_arena_array(memory, c->e->entries + 1, sizeof *c->scratch);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    uint32_t *up = nt_arena_array(memory, vertices + 1, sizeof *up); /* link upwards */
+    if (up == NULL)
+        return nt_arena_check(memory, err);
+    for (size_t v = 0; v < vertices; v++)
+        c->parent[v] = up[v] = NONE;
+    for (size_t k = 0; k < c->m->links; k++) {
+        c->parent[c->m->link[k].a] = c->m->link[k].b;
+        up[c->m->link[k].a] = (uint32_t)k;
+    }
+    for (size_t v = 0; v < vertices; v++)
+        for (uint32_t w = (uint32_t)v; c->parent[w] != NONE; w = c->parent[w]) {
+            c->us[v] += c->m->link[up[w]].latency_us;
+            c->depth[v]++;
+        }
+    return 0;
+}
+
+/* Hosts of one switch where the nearest hosts meet are a cluster, any other host is one. */
+static int find_clusters(struct check *c, struct nt_arena *memory, struct nt_err *err)
+{
+    size_t vertices = c->m->hosts + c->m->switches;
+    uint32_t *number = nt_arena_array(memory, vertices + 1, sizeof *number);
+    c->cluster = nt_arena_array(memory, c->m->hosts + 1, sizeof *c->cluster);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    memset(number, 0xff, (vertices + 1) * sizeof *number);
+    double nearest = INFINITY;
+    for (uint32_t h = 0; h < c->m->hosts; h++)
+        if (c->parent[h] != NONE)
+            nearest = fmin(nearest, c->us[h] - c->us[c->parent[h]]);
+    for (uint32_t h = 0; h < c->m->hosts; h++) {
+        uint32_t up = c->parent[h];
+        bool near = up != NONE && c->us[h] - c->us[up] <= (1 + EXACT) * nearest;
+        uint32_t by = near ? up : h;
+        if (number[by] == NONE && up != NONE)
+            number[by] = (uint32_t)c->clusters++;
+        c->cluster[h] = up != NONE ? number[by] : NONE;
+    }
+    return 0;
+}
+
+/* Where two hosts meet, and the last vertices before on both ways; NONE: nowhere. */
+static uint32_t meet(const struct check *c, uint32_t a, uint32_t b, uint32_t below[2])
+{
+    below[0] = below[1] = NONE;
+    while (a != b && a != NONE && b != NONE) {
+        int end = c->depth[a] >= c->depth[b] ? 0 : 1;
+        uint32_t *v = end == 0 ? &a : &b;
+        below[end] = *v;
+        *v = c->parent[*v];
+    }
+    return a == b ? a : NONE;
+}
+
+/* What the network has between hosts that meet there. */
+static double ln_between(const struct check *c, uint32_t a, uint32_t b, uint32_t at)
+{
+    return log(c->us[a] + c->us[b] - 2 * c->us[at]);
+}
+
+static int add(struct check *c, struct contradiction one, struct nt_arena *memory,
+               struct nt_err *err)
+{
+    struct contradiction *grown =
+        nt_arena_grow(memory, c->at, &c->room, c->count + 1, sizeof *grown);
+    if (grown == NULL)
+        return nt_arena_check(memory, err);
+    c->at = grown;
+    c->at[c->count++] = one;
+    c->off[one.a]++;
+    c->off[one.b]++;
+    return 0;
+}
+
+static double error_of(const struct check *c, size_t n)
+{
+    return EXACT + SDS * c->noise * (n > 2 ? MEDIAN / sqrt((double)n) : 1);
+}
+
+/* The readings of one pair: who confirms that it meets there, or that it contradicts. */
+static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *memory,
+                      struct nt_err *err)
+{
+    const struct nt_evidence_entry *one = &c->e->entry[from];
+    struct contradiction off = {.a = one->a, .b = one->b};
+    uint32_t below[2], at = meet(c, one->a, one->b, below);
+    size_t n = 0;
+    for (size_t k = from; k < to; k++)
+        if (!c->ignored[k])
+            c->scratch[n++] = c->e->entry[k].ln;
+    if (n == 0 || at == NONE)
+        return 0;
+    double ln = ln_between(c, one->a, one->b, at);
+    double median = (double)nt_stats_median(c->scratch, n) - ln;
+    bool contradicts = !(fabs(median) <= error_of(c, n));
+    c->pairs[one->a]++;
+    c->pairs[one->b]++;
+    for (size_t k = from; k < to; k++) {
+        double own = (double)c->e->entry[k].ln - ln;
+        uint32_t user = c->e->job[c->e->entry[k].job].user;
+        if (c->ignored[k])
+            continue;
+        if (fabs(own) <= error_of(c, 1)) {
+            see(&c->meets[at], user);
+            for (int end = 0; end < 2; end++)
+                see(&c->hangs[below[end]], user);
+        }
+        if (contradicts && own * median > 0 && fabs(own) > fabs(median) / 2)
+            see(&off.off, user);
+    }
+    return contradicts ? add(c, off, memory, err) : 0;
+}
+
+/* ---- what one user alone contradicts ----------------------------------------------------------
+ */
+
+static int compare_blocks(const void *p, const void *q)
+{
+    const struct block *x = p, *y = q;
+    if (x->x != y->x)
+        return x->x < y->x ? -1 : 1;
+    return (x->y > y->y) - (x->y < y->y);
+}
+
+static struct block *block_of(const struct check *c, uint32_t a, uint32_t b)
+{
+    uint32_t x = c->cluster[a], y = c->cluster[b];
+    const struct block key = {.x = x < y ? x : y, .y = x < y ? y : x};
+    return bsearch(&key, c->block, c->blocks, sizeof key, compare_blocks);
+}
+
+/* Who agrees, of the clusters of contradicting pairs. */
+static int find_agreeing(struct check *c, struct nt_arena *memory, struct nt_err *err)
+{
+    uint32_t below[2];
+    c->block = nt_arena_array(memory, c->count + 1, sizeof *c->block);
+    if (c->block == NULL)
+        return nt_arena_check(memory, err);
+    for (size_t k = 0; k < c->count; k++) {
+        uint32_t x = c->cluster[c->at[k].a], y = c->cluster[c->at[k].b];
+        c->block[k] = (struct block){.x = x < y ? x : y, .y = x < y ? y : x};
+    }
+    qsort(c->block, c->count, sizeof *c->block, compare_blocks);
+    for (size_t k = 0; k < c->count; k++)
+        if (c->blocks == 0 || compare_blocks(&c->block[c->blocks - 1], &c->block[k]) != 0)
+            c->block[c->blocks++] = c->block[k];
+    for (size_t k = 0; c->blocks > 0 && k < c->e->entries; k++) {
+        const struct nt_evidence_entry *one = &c->e->entry[k];
+        struct block *block =
+            c->ignored[k] || c->cluster[one->a] == NONE || c->cluster[one->b] == NONE
+                ? NULL
+                : block_of(c, one->a, one->b);
+        uint32_t at = block != NULL ? meet(c, one->a, one->b, below) : NONE;
+        if (at != NONE &&
+            fabs((double)one->ln - ln_between(c, one->a, one->b, at)) <= error_of(c, 1))
+            see(&block->agree, c->e->job[one->job].user);
+    }
+    return 0;
+}
+
+/* Of what one user alone read a few pairs may be off by chance; or by will, where two others find
+ * that such hosts meet where they do. */
+static bool counts(const struct check *c, const struct contradiction *x)
+{
+    uint32_t user = x->off.count > 0 ? x->off.user[0] : NT_NO_USER;
+    if (x->off.count >= USERS)
+        return true;
+    return (WEAK_PART * c->off[x->a] >= c->pairs[x->a] ||
+            WEAK_PART * c->off[x->b] >= c->pairs[x->b]) &&
+           !has_two_besides(&block_of(c, x->a, x->b)->agree, user);
+}
+
+/* The host in most of the contradictions; of several the one that was read with fewest. */
+static uint32_t worst_host(const struct check *c, const uint32_t *in)
+{
+    uint32_t worst = 0;
+    for (uint32_t h = 1; h < c->m->hosts; h++)
+        if (in[h] > in[worst] || (in[h] == in[worst] && c->pairs[h] < c->pairs[worst]))
+            worst = h;
+    return worst;
+}
+
+/* One after the other, with those of its cluster that are in nearly as many. */
+static void leave_out(struct check *c, uint32_t *in, bool *contradicted)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < c->count; k++)
+        if (counts(c, &c->at[k]))
+            c->at[kept++] = c->at[k];
+    while (kept > 0) {
+        memset(in, 0, c->m->hosts * sizeof *in);
+        for (size_t k = 0; k < kept; k++) {
+            in[c->at[k].a]++;
+            in[c->at[k].b]++;
+        }
+        uint32_t worst = worst_host(c, in);
+        for (size_t h = 0; h < c->m->hosts; h++)
+            contradicted[h] |= c->cluster[h] == c->cluster[worst] &&
+                               WEAK_PART * (uint64_t)in[h] > (WEAK_PART - 1) * (uint64_t)in[worst];
+        size_t left = 0;
+        for (size_t k = 0; k < kept; k++)
+            if (!contradicted[c->at[k].a] && !contradicted[c->at[k].b])
+                c->at[left++] = c->at[k];
+        kept = left;
+    }
+}
+
+/* ---- pairs that nobody read -------------------------------------------------------------------
+ */
+
+/* Leaves clusters out until all others were read with each other, those first that were read with
+ * fewest. read: clusters * clusters of them. */
+static void leave_clusters(const struct check *c, const uint8_t *read, uint32_t *apart, bool *out)
+{
+    size_t n = c->clusters;
+    for (size_t x = 0; x < n; x++)
+        for (size_t y = 0; y < n; y++)
+            apart[x] += x != y && !read[x * n + y];
+    for (size_t left = n; left > 0; left--) {
+        size_t worst = 0;
+        for (size_t x = 0; x < n; x++)
+            worst = apart[x] > apart[worst] ? x : worst;
+        if (apart[worst] == 0)
+            return;
+        out[worst] = true;
+        apart[worst] = 0;
+        for (size_t x = 0; x < n; x++)
+            apart[x] -= !out[x] && !read[x * n + worst];
+    }
+}
+
+/* That two hosts meet where others do is sure where all hosts are equally deep. Of few hosts too
+ * few pairs are read to show that: where some are not all have to be read, else those of hosts that
+ * are alone at their place. */
+static int leave_unread(const struct check *c, bool uneven, bool *contradicted,
+                        struct nt_arena *memory, struct nt_err *err)
+{
+    if (c->m->hosts > FEW)
+        return 0;
+    uint8_t *read = nt_arena_array(memory, c->clusters * c->clusters + 1, sizeof *read);
+    uint32_t *apart = nt_arena_array(memory, c->clusters + 1, sizeof *apart);
+    uint32_t *size = nt_arena_array(memory, c->clusters + 1, sizeof *size);
+    bool *out = nt_arena_array(memory, c->clusters + 1, sizeof *out);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < c->e->entries; k++) {
+        uint32_t x = c->cluster[c->e->entry[k].a], y = c->cluster[c->e->entry[k].b];
+        if (!c->ignored[k] && x != NONE && y != NONE)
+            read[x * c->clusters + y] = read[y * c->clusters + x] = 1;
+    }
+    for (size_t h = 0; h < c->m->hosts; h++)
+        size[c->cluster[h] != NONE ? c->cluster[h] : c->clusters]++;
+    for (size_t x = 0; !uneven && x < c->clusters; x++)
+        for (size_t y = 0; y < c->clusters; y++)
+            read[x * c->clusters + y] |= size[x] > 1 && size[y] > 1;
+    leave_clusters(c, read, apart, out);
+    for (size_t h = 0; h < c->m->hosts; h++)
+        contradicted[h] |= c->cluster[h] != NONE && out[c->cluster[h]];
+    return 0;
+}
+
+int nt_cluster_check(const struct nt_evidence *e, const bool *ignored, const struct nt_model *m,
+                     double noise, bool uneven, bool *contradicted, bool *confirmed,
+                     struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct check c = {.e = e, .ignored = ignored, .m = m, .noise = noise};
+    uint32_t *in = nt_arena_array(&memory, m->hosts + 1, sizeof *in);
+    if (check_init(&c, &memory, err) != 0 || find_clusters(&c, &memory, err) != 0)
+        return -1;
+    for (size_t k = 0, end; k < e->entries; k = end) {
+        end = nt_evidence_next_pair(e, k);
+        if (check_pair(&c, k, end, &memory, err) != 0)
+            return -1;
+    }
+    if (find_agreeing(&c, &memory, err) != 0)
+        return -1;
+    memset(contradicted, 0, m->hosts * sizeof *contradicted);
+    leave_out(&c, in, contradicted);
+    if (leave_unread(&c, uneven, contradicted, &memory, err) != 0)
+        return -1;
+    for (size_t v = 0; v < m->hosts + m->switches; v++)
+        confirmed[v] = (c.parent[v] == NONE ? v >= m->hosts : c.hangs[v].count >= USERS) &&
+                       (v < m->hosts || c.meets[v].count >= USERS);
+    return 0;
+}
