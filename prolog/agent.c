@@ -46,7 +46,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "archive.h"
+#include "archive_prune.h"
 #include "clock.h"
 #include "conffile.h"
 #include "job.h"
@@ -114,7 +114,8 @@ static int report_error(const struct nt_request *request, struct nt_err *err)
 
 /* ---- what earlier jobs left ---- */
 
-enum { ORPHANS = 8, ORPHANS_MS = 800 };
+enum { ORPHANS = 8, ORPHANS_MS = 800, PRUNE_EACH = 8 };
+static const double PRUNE_S = 0.3;
 
 static int find_ended(const void *query, void *bytes)
 {
@@ -145,15 +146,18 @@ static void remove_orphans(const struct nt_conf *conf)
     nt_lookup_fini(&lookup);
 }
 
-/* On the job's first host, where its map was kept. */
+/* On the job's first host, where its map was kept, at the end of one job in PRUNE_EACH. An archive
+ * that takes longer is left to nettopo fleet ingest. */
 static void prune_archive(const struct nt_request *request, const struct nt_conf *conf)
 {
     struct nt_job job;
     struct nt_err err;
-    if (conf->archive[0] == '\0' ||
+    bool done;
+    if (conf->archive[0] == '\0' || request->job % PRUNE_EACH != 0 ||
         nt_job_read(&job, request->job, request->uid, request->gid, NULL) != 0)
         return;
-    if (job.self == 0 && nt_archive_prune(conf, &err) != 0)
+    if (job.self == 0 && nt_archive_prune(conf->archive, conf->archive_limit_bytes,
+                                          nt_clock_s() + PRUNE_S, &done, &err) != 0)
         syslog(LOG_WARNING, "job %u: %s", request->job, err.text);
     nt_job_fini(&job);
 }
@@ -221,8 +225,8 @@ int main(int argc, char **argv)
     int rc = request.verb == NT_VERB_RUN ? run_job(&request, &conf, began, &err)
                                          : nt_publish_remove(conf.run_dir, request.job, &err);
     if (request.verb == NT_VERB_REMOVE) {
-        prune_archive(&request, &conf);
         remove_orphans(&conf);
+        prune_archive(&request, &conf);
     }
     return rc == 0 ? 0 : report_error(&request, &err);
 }

@@ -4,7 +4,8 @@
  * A file is gzip (RFC 1952): the 10 bytes of its head and a comment are written here, what follows
  * is the probe's and is copied unread. The comment says what root knows, so that nobody can speak
  * for another job: "nettopo-archive/1 cluster=c job=42 restart=0 uid=1001 time=... hosts=n[1-8]".
- * Names are opened relative to the folder, without following links; a file appears by rename.
+ * Names are opened relative to the folder, without following links; a file appears by rename, and
+ * is on the disk then.
  * Tests: test_archive.c. */
 #ifndef NT_ARCHIVE_H
 #define NT_ARCHIVE_H
@@ -16,8 +17,6 @@
 #include "job.h"
 #include "log.h"
 
-enum { NT_ARCHIVE_FILES_MAX = 65536 };
-
 /* Copies what fd holds, at most publish_limit, as JOB.RESTART.CLUSTER.gz; what was there under that
  * name is replaced. -1, and no file: the folder is missing, not root's or writable by others, the
  * file system is full, the rest too large. */
@@ -27,9 +26,5 @@ int nt_archive_keep(const struct nt_conf *conf, const struct nt_job *job, int fd
 /* nt_archive_keep at the present time; closes fd, and logs why it could not. */
 void nt_archive_add(const struct nt_conf *conf, const struct nt_job *job, const struct nt_log *log,
                     int fd);
-
-/* Removes the oldest files while there are more than archive_limit bytes or NT_ARCHIVE_FILES_MAX
- * files, and what killed agents have left. Only names that end in .gz count. */
-int nt_archive_prune(const struct nt_conf *conf, struct nt_err *err);
 
 #endif

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 
 #include "archive.h"
 #include "archive_pack.h"
+#include "archive_prune.h"
 #include "archive_text.h"
 #include "origin.h"
 
@@ -214,11 +216,20 @@ static void links_are_not_followed(void **state)
     unlink(victim);
 }
 
+static void prune(const struct ground *g)
+{
+    struct nt_err err = {0};
+    bool done = false;
+    if (nt_archive_prune(g->conf.archive, g->conf.archive_limit_bytes, (double)INFINITY, &done,
+                         &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(done);
+}
+
 static void the_oldest_go_first(void **state)
 {
     struct ground *g = *state;
     char path[512];
-    struct nt_err err = {0};
     for (uint32_t k = 0; k < 8; k++) {
         g->job.id = 100 + k;
         keep(g, 20000);
@@ -235,13 +246,54 @@ static void the_oldest_go_first(void **state)
     struct timespec old[2] = {{1, 0}, {1, 0}};
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
     g->conf.archive_limit_bytes = 70000;
-    assert_int_equal(nt_archive_prune(&g->conf, &err), 0);
+    prune(g);
     assert_true(is_there(g, "100.1.c.gz") && is_there(g, "101.1.c.gz"));
     assert_true(is_there(g, "102.1.c.gz") && !is_there(g, "103.1.c.gz"));
     assert_true(is_there(g, "README") && !is_there(g, ".7.0.c.gz.tmp"));
     assert_int_equal(files_in(g), 4);
-    assert_int_equal(nt_archive_prune(&g->conf, &err), 0);
+    prune(g);
     assert_int_equal(files_in(g), 4);
+}
+
+/* Fifty files of one user are newer than three of others, which stay. */
+static void one_user_does_not_push_all_others_out(void **state)
+{
+    struct ground *g = *state;
+    char path[512], name[32];
+    for (uint32_t k = 0; k < 53; k++) {
+        g->job.id = 100 + k;
+        g->job.uid = k < 3 ? 2000 + k : 6666;
+        keep(g, 20000);
+        snprintf(name, sizeof name, "%u.1.c.gz", g->job.id);
+        path_of(g, name, path);
+        struct timespec times[2] = {{1000 + k, 0}, {1000 + k, 0}};
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    }
+    g->conf.archive_limit_bytes = 400000;
+    prune(g);
+    for (uint32_t k = 0; k < 3; k++) {
+        snprintf(name, sizeof name, "%u.1.c.gz", 100 + k);
+        assert_true(is_there(g, name));
+    }
+    assert_true(!is_there(g, "103.1.c.gz") && is_there(g, "152.1.c.gz"));
+    assert_true(files_in(g) > 15); /* no more than has to go */
+}
+
+/* With no time nothing is looked at to the end, and nothing is removed. */
+static void it_gives_up_in_time(void **state)
+{
+    struct ground *g = *state;
+    char path[512], name[32];
+    struct nt_err err = {0};
+    bool done = true;
+    for (uint32_t k = 0; k < 100; k++) {
+        snprintf(name, sizeof name, "%u.1.c.gz", k);
+        path_of(g, name, path);
+        close(open(path, O_CREAT | O_WRONLY, 0600));
+    }
+    assert_int_equal(nt_archive_prune(g->conf.archive, 65536, -1, &done, &err), 0);
+    assert_false(done);
+    assert_int_equal(files_in(g), 100);
 }
 
 #define IN_GROUND(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
@@ -254,6 +306,8 @@ int main(void)
         IN_GROUND(a_wrong_folder_is_not_written_to),
         IN_GROUND(links_are_not_followed),
         IN_GROUND(the_oldest_go_first),
+        IN_GROUND(one_user_does_not_push_all_others_out),
+        IN_GROUND(it_gives_up_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ int64_t nt_fleet_now(void)
     return (int64_t)time(NULL);
 }
 
-static int read_conf(struct nt_conf *conf, struct nt_err *err)
+int nt_fleet_conf(struct nt_conf *conf, struct nt_err *err)
 {
     char *text;
     size_t bytes;
@@ -86,7 +86,7 @@ static int read_conf(struct nt_conf *conf, struct nt_err *err)
 int nt_fleet_open(const char *given, bool read_only, struct nt_store **out, struct nt_err *err)
 {
     struct nt_conf conf;
-    if (given == NULL && read_conf(&conf, err) != 0)
+    if (given == NULL && nt_fleet_conf(&conf, err) != 0)
         return -1;
     if (given == NULL && conf.fleet_store[0] == '\0')
         return nt_err_set(err, NT_ERR_USAGE, "expected --store FILE, or fleet_store in %s", CONF);

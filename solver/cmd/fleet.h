@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "command_line.h"
+#include "conf.h"
 #include "fleet_job.h"
 #include "store.h"
 
@@ -33,5 +34,8 @@ int nt_fleet_span(const char *option, const char *text, int64_t *seconds, struct
  * the user, whatever their head says. records: Slurm's, may be NULL. */
 int nt_fleet_read_job(const char *path, const struct nt_slurm_jobs *records, int64_t now_s,
                       struct nt_fleet_job **out, struct nt_err *err);
+
+/* nettopo.conf, or the defaults without it. */
+int nt_fleet_conf(struct nt_conf *conf, struct nt_err *err);
 
 #endif

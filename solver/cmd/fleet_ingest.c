@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive_prune.h"
 #include "clock.h"
 #include "decimal.h"
 #include "files.h"
@@ -213,6 +215,31 @@ static int take_files(struct ingest *in, const struct files *files, struct nt_er
     return nt_store_commit(in->store, err);
 }
 
+/* ---- the archive ---- */
+
+static bool is_same_folder(const char *x, const char *y)
+{
+    struct stat p, q;
+    return stat(x, &p) == 0 && stat(y, &q) == 0 && p.st_dev == q.st_dev && p.st_ino == q.st_ino;
+}
+
+/* The archive of nettopo.conf, once its maps are in the store: a job's end has little time for it.
+ * What fails is told, and is no failure of what was taken. */
+static void prune_archive(const char *const *operand, size_t operands)
+{
+    struct nt_conf conf;
+    struct nt_err err;
+    bool ours = false, done;
+    if (nt_fleet_conf(&conf, &err) != 0 || conf.archive[0] == '\0' ||
+        access(conf.archive, W_OK) != 0)
+        return;
+    for (size_t k = 0; k < operands && operand[k] != NULL; k++)
+        ours |= is_same_folder(operand[k], conf.archive);
+    if (ours && nt_archive_prune(conf.archive, conf.archive_limit_bytes, (double)INFINITY, &done,
+                                 &err) != 0)
+        fprintf(stderr, "nettopo fleet: %s\n", err.text);
+}
+
 /* ---- the command ---- */
 
 static int read_records(const char *path, struct nt_slurm_jobs **out, struct nt_err *err)
@@ -266,6 +293,8 @@ static int ingest_run(int argc, char **argv, struct nt_err *err)
         rc = read_records(record, &in.records, err);
     if (rc == 0)
         rc = ingest_files(&in, store, &files, fold_s, keep_s, quiet, err);
+    if (rc == 0)
+        prune_archive(operand, OPERANDS_MAX);
     nt_slurm_jobs_destroy(in.records);
     nt_arena_fini(&files.memory);
     return rc;
