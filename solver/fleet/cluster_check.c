@@ -13,8 +13,9 @@
 /* A latency is right within EXACT of what was read, and the error of the median of n readings:
  * sqrt(pi/2) of a mean's, three times. One in WEAK_PART of a host's pairs may be off by chance
  * where one user alone read each: readings are outliers one time in fifty. */
-enum { NONE = UINT32_MAX, USERS = 2, WITNESSES = 3, WEAK_PART = 8, FEW = 64 };
+enum { NONE = UINT32_MAX, USERS = 2, WITNESSES = 3, WEAK_PART = 8, FEW = 64, SHIFTED = 4 };
 static const double EXACT = 0.04, SDS = 3, MEDIAN = 1.2533;
+static const float SHIFT_MOST = 0.12F; /* two sds of jobs' factors */
 
 /* Different users, as far as they matter: two besides any one. */
 struct witnesses {
@@ -71,6 +72,7 @@ struct check {
     size_t blocks;
     struct block *block; /* sorted */
     float *scratch;
+    float *shift; /* jobs */
 };
 
 static int check_init(struct check *c, struct nt_arena *memory, struct nt_err *err)
@@ -146,6 +148,43 @@ static double ln_between(const struct check *c, uint32_t a, uint32_t b, uint32_t
     return log(c->us[a] + c->us[b] - 2 * c->us[at]);
 }
 
+/* A reading, less what its job's have in common about the network: a job that shares few pairs with
+ * others is not aligned better than that. */
+static double ln_read(const struct check *c, const struct nt_evidence_entry *one)
+{
+    return (double)one->ln - (double)c->shift[one->job];
+}
+
+static int find_shifts(struct check *c, struct nt_arena *memory, struct nt_err *err)
+{
+    size_t *from = nt_arena_array(memory, c->e->jobs + 2, sizeof *from);
+    c->shift = nt_arena_array(memory, c->e->jobs + 1, sizeof *c->shift);
+    uint32_t below[2];
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < c->e->entries; k++)
+        from[c->e->entry[k].job + 1]++;
+    for (size_t j = 0; j < c->e->jobs; j++)
+        from[j + 1] += from[j];
+    for (size_t k = c->e->entries; k-- > 0;) { /* from[j + 1] goes down to where those of j begin */
+        const struct nt_evidence_entry *one = &c->e->entry[k];
+        uint32_t at = c->ignored[k] ? NONE : meet(c, one->a, one->b, below);
+        c->scratch[--from[one->job + 1]] =
+            at == NONE ? NAN : one->ln - (float)ln_between(c, one->a, one->b, at);
+    }
+    for (size_t j = 0; j < c->e->jobs; j++) {
+        size_t begin = from[j + 1], n = 0;
+        size_t end = j + 1 < c->e->jobs ? from[j + 2] : c->e->entries;
+        for (size_t k = begin; k < end; k++)
+            if (!isnan(c->scratch[k]))
+                c->scratch[begin + n++] = c->scratch[k];
+        if (n >= SHIFTED)
+            c->shift[j] =
+                fminf(fmaxf(nt_stats_median(&c->scratch[begin], n), -SHIFT_MOST), SHIFT_MOST);
+    }
+    return 0;
+}
+
 static int add(struct check *c, struct contradiction one, struct nt_arena *memory,
                struct nt_err *err)
 {
@@ -175,7 +214,7 @@ static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *
     size_t n = 0;
     for (size_t k = from; k < to; k++)
         if (!c->ignored[k])
-            c->scratch[n++] = c->e->entry[k].ln;
+            c->scratch[n++] = (float)ln_read(c, &c->e->entry[k]);
     if (n == 0 || at == NONE)
         return 0;
     double ln = ln_between(c, one->a, one->b, at);
@@ -184,7 +223,7 @@ static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *
     c->pairs[one->a]++;
     c->pairs[one->b]++;
     for (size_t k = from; k < to; k++) {
-        double own = (double)c->e->entry[k].ln - ln;
+        double own = ln_read(c, &c->e->entry[k]) - ln;
         uint32_t user = c->e->job[c->e->entry[k].job].user;
         if (c->ignored[k])
             continue;
@@ -240,7 +279,7 @@ static int find_agreeing(struct check *c, struct nt_arena *memory, struct nt_err
                 : block_of(c, one->a, one->b);
         uint32_t at = block != NULL ? meet(c, one->a, one->b, below) : NONE;
         if (at != NONE &&
-            fabs((double)one->ln - ln_between(c, one->a, one->b, at)) <= error_of(c, 1))
+            fabs(ln_read(c, one) - ln_between(c, one->a, one->b, at)) <= error_of(c, 1))
             see(&block->agree, c->e->job[one->job].user);
     }
     return 0;
@@ -354,7 +393,8 @@ int nt_cluster_check(const struct nt_evidence *e, const bool *ignored, const str
     NT_SCOPED struct nt_arena memory = {0};
     struct check c = {.e = e, .ignored = ignored, .m = m, .noise = noise};
     uint32_t *in = nt_arena_array(&memory, m->hosts + 1, sizeof *in);
-    if (check_init(&c, &memory, err) != 0 || find_clusters(&c, &memory, err) != 0)
+    if (check_init(&c, &memory, err) != 0 || find_clusters(&c, &memory, err) != 0 ||
+        find_shifts(&c, &memory, err) != 0)
         return -1;
     for (size_t k = 0, end; k < e->entries; k = end) {
         end = nt_evidence_next_pair(e, k);
