@@ -93,6 +93,16 @@ static void put_loss(const struct nt_membership *m, size_t first, size_t lost,
         snprintf(reason + n, NT_REASON_BYTES - (size_t)n, " (%.120s)", m->lost[first]);
 }
 
+static void advise_mtu(const struct nt_sweep_facts *f, char advice[NT_REASON_BYTES])
+{
+    const struct nt_pair_failure *pair = &f->failures->stuck_pair[0];
+    const char *a = f->samples->host_name[pair->a], *b = f->samples->host_name[pair->b];
+    snprintf(advice, NT_REASON_BYTES,
+             "set one MTU (ip link) on %.32s, %.32s and the switches between; on %.32s: "
+             "nettopo-prolog --check --host with the fabric's address of %.32s",
+             a, b, a, b);
+}
+
 void nt_sweep_status_find(const struct nt_sweep_facts *f, struct nt_sweep_status *out)
 {
     size_t present = nt_membership_online(f->membership), lost, measured = f->measured->pairs;
@@ -118,15 +128,16 @@ void nt_sweep_status_find(const struct nt_sweep_facts *f, struct nt_sweep_status
         snprintf(out->reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %.200s", measured,
                  f->pairs_total, why.what);
     } else if (f->failures->stuck > 0) {
-        why.advice = nt_pair_stuck_advice;
         out->named = true;
         nt_pair_failures_text(f->samples, f->failures, true, pairs);
         snprintf(out->reason, NT_REASON_BYTES, "%.250s", pairs);
+        advise_mtu(f, out->advice);
+        return;
     } else if (nt_campaign_cut(f->campaign) != NULL) {
         why.advice = time_up;
         snprintf(out->reason, NT_REASON_BYTES, "%s", nt_campaign_cut(f->campaign));
     } else {
         out->status = NT_STATUS_OK;
     }
-    out->advice = why.advice;
+    snprintf(out->advice, sizeof out->advice, "%s", why.advice);
 }

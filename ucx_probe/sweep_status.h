@@ -17,7 +17,7 @@ extern const char nt_no_network_advice[];
 struct nt_sweep_status {
     enum nt_status status;
     char reason[NT_REASON_BYTES]; /* "" when the status is ok */
-    const char *advice;           /* a constant; "" when there is nothing */
+    char advice[NT_REASON_BYTES]; /* "" when there is nothing */
     bool named;                   /* the map's own warnings say more (pair_failures.h) */
 };
 

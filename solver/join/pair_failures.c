@@ -7,14 +7,10 @@
 #include "bandwidth.h"
 #include "memory.h"
 
-const char nt_pair_stuck_advice[] = "compare the MTU of both hosts and of the switches between "
-                                    "them (ip link; nettopo-prolog --check "
-                                    "--host HOST)";
-
 /* What became of the attempts of one pair. */
 struct attempts {
-    struct nt_pair_failure pair, flow; /* the first failure of any kind, and of a flow */
-    bool answers, flows;               /* a latency was measured, or a flow */
+    struct nt_pair_failure pair;
+    bool flow_failed, answers, flows; /* answers: a latency was measured; flows: so was a flow */
 };
 
 static int by_pair(const void *x, const void *y)
@@ -54,10 +50,7 @@ static void note_attempt(const struct nt_samples *s, const struct nt_sample *x, 
     const char *phase = x->phase < s->phases ? s->phase[x->phase].name : "";
     if (x->kind == NT_SAMPLE_FAILED && a->pair.reason == NULL)
         a->pair.reason = s->text[x->text];
-    if (x->kind == NT_SAMPLE_FAILED && a->flow.reason == NULL && nt_bandwidth_is_phase(phase)) {
-        a->flow = a->pair;
-        a->flow.reason = s->text[x->text];
-    }
+    a->flow_failed |= x->kind == NT_SAMPLE_FAILED && nt_bandwidth_is_phase(phase);
     a->answers |= x->kind == NT_SAMPLE_LATENCY;
     a->flows |= x->kind == NT_SAMPLE_BANDWIDTH;
 }
@@ -92,8 +85,8 @@ int nt_pair_failures_find(const struct nt_samples *s, struct nt_pair_failures *o
     for (size_t k = 0; k < n; k++) {
         if (!list[k].answers && !list[k].flows)
             add_failure(&list[k].pair, &out->apart, out->apart_pair);
-        else if (list[k].answers && !list[k].flows && list[k].flow.reason != NULL)
-            add_failure(&list[k].flow, &out->stuck, out->stuck_pair);
+        else if (list[k].answers && !list[k].flows && list[k].flow_failed)
+            add_failure(&list[k].pair, &out->stuck, out->stuck_pair);
     }
     return 0;
 }
@@ -103,9 +96,9 @@ static int put_pair(const struct nt_samples *s, const struct nt_pair_failure *pa
 {
     const char *a = s->host_name[pair->a], *b = s->host_name[pair->b];
     return stuck ? snprintf(text, room,
-                            "between %.64s and %.64s small messages pass and large ones do not "
-                            "(%.80s)",
-                            a, b, pair->reason)
+                            "between %.48s and %.48s small messages pass and large ones do not: "
+                            "compare the MTU of both hosts and of the switches between them",
+                            a, b)
                  : snprintf(text, room, "%.64s and %.64s could not reach each other: %.120s", a, b,
                             pair->reason);
 }
@@ -130,8 +123,7 @@ static int warn_of(const struct nt_samples *s, const struct nt_pair_failure *pai
     char text[NT_PAIR_FAILURE_BYTES];
     for (size_t k = 0; k < n && k < NT_PAIRS_NAMED_MAX; k++) {
         put_pair(s, &pair[k], stuck, text, sizeof text);
-        if (nt_map_warn(map, err, "%s%s%s", text, stuck ? ": " : "",
-                        stuck ? nt_pair_stuck_advice : "") != 0)
+        if (nt_map_warn(map, err, "%s", text) != 0)
             return -1;
     }
     if (n <= NT_PAIRS_NAMED_MAX)

@@ -36,7 +36,6 @@ int nt_pair_failures_find(const struct nt_samples *samples, struct nt_pair_failu
 void nt_pair_failures_text(const struct nt_samples *samples,
                            const struct nt_pair_failures *failures, bool stuck,
                            char text[NT_PAIR_FAILURE_BYTES]);
-extern const char nt_pair_stuck_advice[];
 
 /* A warning for each pair that is named; the map is then partial. */
 int nt_map_pair_failures(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err);

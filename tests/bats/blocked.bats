@@ -34,6 +34,7 @@ job() { # LEVEL
 #!/bin/bash
 echo "$NETTOPO_STATUS $NETTOPO_REASON"
 cp "$NETTOPO_MAP" "$HOME/blocked.map"
+[ -z "$NETTOPO_LOG" ] || cp "$NETTOPO_LOG" "$HOME/blocked.log"
 JOB
     map=$GROUND_HOME/blocked.map
     reason=$(cat "$GROUND_HOME/blocked.out")
@@ -75,11 +76,12 @@ closes() { # NAME NAME: no way from the first to the second
     local conf=$GROUND_STATE/stage/etc/nettopo/nettopo.conf check=()
     check=(env "SLURM_CONF=$GROUND_STATE/etc/slurm.conf" "$(sed -n 's/^prolog *= *//p' "$conf")" --check --conf "$conf")
     cluster fabric set host n5 mtu=1000
-    job standard
+    job standard,debug
     run on n1 "${check[@]}" --host "$(address n5)"
     cluster fabric set host n5 mtu=1500
-    [[ $reason =~ ^partial\ between\ n[1-4]\ and\ n5\ small\ messages\ pass\ and\ large\ ones\ do\ not ]]
-    jq -e 'any(.warnings[]; test("^between n[1-4] and n5 small messages pass .*compare the MTU of both hosts"))' "$map"
+    [[ $reason =~ ^partial\ between\ (n[1-4])\ and\ n5\ small\ messages\ pass\ and\ large\ ones\ do\ not:\ compare\ the\ MTU ]]
+    grep "to do: set one MTU (ip link) on ${BASH_REMATCH[1]}, n5 and the switches between" "$GROUND_HOME/blocked.log"
+    jq -e 'any(.warnings[]; test("^between n[1-4] and n5 small messages pass and large ones do not: compare the MTU of both hosts"))' "$map"
     assert_equal "leaves" "$(leaves)" $'n1 n3\nn2 n4 n5'
     [ "$status" = 1 ]
     grep "^TO DO  large messages: $(address n5) answers packets of 84 bytes through fab0, and none of 1500, its MTU; " <<<"$output"
