@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,28 @@ static void check_order(const struct nt_order *order, size_t hosts, const bool *
     free(busy);
 }
 
+/* Trains and holds over a pair alone: both overheads 5 us, the gap 8 us, all links at one rate.
+ * Takes longer by a fifth than the planner expects. */
+static double answer_prtt(const struct nt_network *n, const struct nt_order *o,
+                          struct nt_result *results, size_t *got)
+{
+    enum { O_US = 5, GAP_US = 8 };
+    for (*got = 0; *got < o->pairs; ++*got) {
+        uint32_t a = o->pair[*got][0], b = o->pair[*got][1];
+        double flight = nt_network_latency(n, a, b) + o->message_bytes / n->arc[0].rate_MBps;
+        double next = fmax(GAP_US + o->message_bytes / n->arc[0].rate_MBps, O_US + o->delay_us);
+        double us = 2 * (flight + 2 * O_US) + (o->count - 1.0) * next;
+        results[*got] = (struct nt_result){.a = a,
+                                           .b = b,
+                                           .ok = true,
+                                           .count = o->count,
+                                           .bytes = o->message_bytes,
+                                           .value_us = fmax(us, o->hold_us + O_US),
+                                           .se_us = 0.01 * us};
+    }
+    return 0.2 * o->window_s;
+}
+
 static void note_phase(struct seen *seen, const char *phase)
 {
     if (seen->phases > 0 && strcmp(seen->phase[seen->phases - 1], phase) == 0)
@@ -98,10 +121,10 @@ static void note_load(struct seen *s, const struct nt_order *order, double lap_s
 
 enum { ASKED_MORE_S = 1 }; /* went by before the campaign began */
 
-static struct seen run(struct trial t)
+/* prtt: LogGP is answered, too, which takes long. */
+static struct seen run_on(struct trial t, struct nt_network *n, bool prtt)
 {
     struct seen seen = {0};
-    struct nt_network *n = made_network(t.topology);
     struct nt_measure_noise noise = {.sd = 0.01, .outliers = t.disturbed, .seed = 5};
     struct nt_campaign_options options = {.level = t.level,
                                           .latency_only = t.latency_only,
@@ -122,21 +145,26 @@ static struct seen run(struct trial t)
         check_order(&order, n->hosts, lost);
         note_phase(&seen, order.phase);
         in_phase = seen.phases > phases ? 1 : in_phase + 1;
-        assert_int_equal(
-            nt_order_answer(n, &noise, &order, (uint32_t)seen.rounds, results, &got, &err), 0);
+        double more_s = 0;
+        if (prtt && order.kind == NT_ORDER_PRTT)
+            more_s = answer_prtt(n, &order, results, &got);
+        else
+            assert_int_equal(
+                nt_order_answer(n, &noise, &order, (uint32_t)seen.rounds, results, &got, &err), 0);
         double rest = nt_campaign_rest_s(c);
         seen.load_s += order.window_s;
         seen.rested_s += rest;
         seen.ended_s += rest;
         note_load(&seen, &order, t.lap_s);
-        seen.ended_s += t.lap_s + order.window_s;
+        seen.ended_s += t.lap_s + order.window_s + more_s;
         seen.rounds++;
         seen.latencies += seen.phases == 1;
         if (t.lose_in != NULL && in_phase == 1 && strcmp(order.phase, t.lose_in) == 0) {
             lost[t.lose] = true;
             nt_campaign_lose(c, t.lose);
         }
-        assert_int_equal(nt_campaign_tell(c, results, got, t.lap_s + order.window_s, &err), 0);
+        assert_int_equal(nt_campaign_tell(c, results, got, t.lap_s + order.window_s + more_s, &err),
+                         0);
         assert_true(seen.rounds < 100000);
     }
     if (rc != 0)
@@ -147,6 +175,11 @@ static struct seen run(struct trial t)
     free(results);
     free(lost);
     return seen;
+}
+
+static struct seen run(struct trial t)
+{
+    return run_on(t, made_network(t.topology), false);
 }
 
 static void show(const struct trial *t, const struct seen *s)
@@ -271,7 +304,7 @@ static void disturbed_latencies_are_repeated_for_a_part_of_the_time(void **state
         size_t least, most; /* rounds */
     } table[] = {
         {NT_LEVEL_STANDARD, 1000, 0, 45, 45}, {NT_LEVEL_STANDARD, 1000, 0.6, 90, 135},
-        {NT_LEVEL_STANDARD, 12, 0.6, 70, 78}, {NT_LEVEL_STANDARD, 2, 0.6, 45, 45},
+        {NT_LEVEL_STANDARD, 12, 0.6, 75, 83}, {NT_LEVEL_STANDARD, 2, 0.6, 45, 45},
         {NT_LEVEL_QUICK, 2, 0.6, 56, 61},
     };
     for (size_t k = 0; k < 5; k++) {
@@ -396,6 +429,37 @@ static void rounds_at_once_are_the_same_rounds(void **state)
 
 /* Very many hosts, most of them missing, in a network that some pairs do not determine: no phase of
  * all pairs begins, and the reason is not the budget. */
+/* budget_max is 7 s (nettopo.conf(5)). Beside its window a round takes about as long on hosts that
+ * have a core for the probe, over links of 400 MB/s. */
+static void full_fits_the_default_budget(void **state)
+{
+    (void)state;
+    static const char *const nets[] = {"star:2", "star:4", "tree:2x2", "tree:2x4", "tree:4x4"};
+    for (size_t k = 0; k < sizeof nets / sizeof *nets; k++) {
+        struct trial t = {nets[k], NT_LEVEL_FULL, 7, 0.015, 1, false, NULL, 0, 0};
+        struct nt_network *n = made_network(t.topology);
+        for (size_t a = 0; a < n->arcs; a++)
+            n->arc[a].rate_MBps = 400;
+        struct seen s = run_on(t, n, true);
+        show(&t, &s);
+        assert_string_equal(s.cut, "");
+        assert_true(has(&s, "loggp-check") && has(&s, "sizes") && has(&s, "kernels"));
+    }
+}
+
+/* What does not fit is named, and the time goes to what does. */
+static void a_short_budget_is_used(void **state)
+{
+    (void)state;
+    for (double budget_s = 3; budget_s < 7; budget_s += 0.7) {
+        struct trial t = {"tree:4x4", NT_LEVEL_FULL, budget_s, 0.03, 1, false, NULL, 0, 0};
+        struct seen s = run_on(t, made_network(t.topology), true);
+        show(&t, &s);
+        assert_true(strstr(s.cut, "too short") != NULL);
+        assert_true(s.ended_s > 0.85 * nt_campaign_measuring_s(budget_s));
+    }
+}
+
 static void too_many_hosts_stay_untold(void **state)
 {
     (void)state;
@@ -481,6 +545,8 @@ int main(void)
         cmocka_unit_test(a_lost_host_is_left_alone_in_every_phase),
         cmocka_unit_test(nobody_is_left),
         cmocka_unit_test(rounds_at_once_are_the_same_rounds),
+        cmocka_unit_test(full_fits_the_default_budget),
+        cmocka_unit_test(a_short_budget_is_used),
         cmocka_unit_test(too_many_hosts_stay_untold),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(a_thousand_hosts),

@@ -153,6 +153,25 @@ static void advice(void **state)
     assert_int_equal(nt_rails_advise(equal, 0, NULL, &out, &err), -1);
 }
 
+/* Without its gap a train has no time, and an overhead that is not known is taken as the gap. */
+static void what_was_not_measured_has_no_time(void **state)
+{
+    (void)state;
+    struct nt_loggp bare = GIGABIT, busy = GIGABIT, whole = GIGABIT;
+    bare.g_us = bare.gap_us_per_byte = NAN;
+    busy.o_send_us = NAN;
+    struct nt_rail one[] = {{"a", &bare, 1}}, both[] = {{"a", &whole, 1}, {"b", &bare, 1}};
+    struct nt_rail equal[] = {{"a", &busy, 1}, {"b", &busy, 1}};
+    const double sizes[] = {8, 8, 8, 8};
+    assert_true(isnan(nt_rails_simulate(one, 1, sizes, 4, NT_RAILS_EARLIEST)));
+    assert_true(isnan(nt_rails_simulate(both, 2, sizes, 4, NT_RAILS_ROUND_ROBIN)));
+    double alone = nt_rails_simulate(equal, 1, sizes, 4, NT_RAILS_EARLIEST);
+    assert_between("short ones", nt_rails_simulate(equal, 2, sizes, 4, NT_RAILS_EARLIEST) / alone,
+                   0.99, 1);
+    assert_true(nt_loggp_is_measured(&whole, 1, 4194304) &&
+                !nt_loggp_is_measured(&whole, 1, 4194305));
+}
+
 static void rails_of_a_map(void **state)
 {
     (void)state;
@@ -186,6 +205,7 @@ int main(void)
         cmocka_unit_test(messages_of_different_sizes_are_weighed_by_their_bytes),
         cmocka_unit_test(parts_arrive_together),
         cmocka_unit_test(advice),
+        cmocka_unit_test(what_was_not_measured_has_no_time),
         cmocka_unit_test(rails_of_a_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,44 +35,65 @@ static void put_time(struct nt_strbuf *d, double us)
 /* Against the best rail alone; what is slower saves nothing. */
 static void put_saved(struct nt_strbuf *d, double best_us, double us)
 {
-    if (isfinite(us))
+    if (isfinite(us) && isfinite(best_us))
         nt_strbuf_print(d, " %6.0f %%", 100 * fmax(0, 1 - us / best_us));
     else
         nt_strbuf_print(d, " %8s", "-");
 }
 
+static bool is_measured(const struct nt_rail *rail, double bytes)
+{
+    return rail->regimes > 0 && nt_loggp_is_measured(rail->regime, rail->regimes, bytes);
+}
+
+static double alone_us(const struct nt_rail *rail, double bytes)
+{
+    return is_measured(rail, bytes) ? nt_loggp_time_us(rail->regime, rail->regimes, bytes)
+                                    : (double)NAN;
+}
+
+/* SIZE_MAX: no rail is measured at that size. */
 static size_t best_rail(const struct nt_rail *rail, size_t rails, double bytes)
 {
-    size_t best = 0;
-    for (size_t k = 1; k < rails; k++)
-        if (nt_loggp_time_us(rail[k].regime, rail[k].regimes, bytes) <
-            nt_loggp_time_us(rail[best].regime, rail[best].regimes, bytes))
+    size_t best = SIZE_MAX;
+    for (size_t k = 0; k < rails; k++)
+        if (isfinite(alone_us(&rail[k], bytes)) &&
+            (best == SIZE_MAX || alone_us(&rail[k], bytes) < alone_us(&rail[best], bytes)))
             best = k;
     return best;
 }
 
+static bool all_measured(const struct nt_rail *rail, size_t rails, double bytes)
+{
+    for (size_t k = 0; k < rails; k++)
+        if (!is_measured(&rail[k], bytes))
+            return false;
+    return true;
+}
+
 /* One message; then a train of them, which only one rail or all take. What UCX does with all rails
- * is measured, messages alone and trains of them; the rest is simulated from each rail's own. */
+ * is measured, messages alone and trains of them; the rest is simulated from each rail's own. A
+ * size that was not measured, and trains of it that were not, have no time. */
 static void put_row(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
                     const struct nt_rail *together, double bytes)
 {
-    double part[NT_RAILS_MAX], train[TRAIN];
+    double part[NT_RAILS_MAX], train[TRAIN], one = NAN, turns = NAN, earliest = NAN, trains = NAN;
     size_t best = best_rail(rail, rails, bytes);
-    double alone = nt_loggp_time_us(rail[best].regime, rail[best].regimes, bytes);
-    double divided = nt_rails_split(rail, rails, bytes, part);
-    double measured = together->regimes > 0
-                          ? nt_loggp_time_us(together->regime, together->regimes, bytes)
-                          : (double)NAN;
+    double alone = best < rails ? alone_us(&rail[best], bytes) : (double)NAN, divided = NAN;
+    double measured = alone_us(together, bytes);
     for (size_t k = 0; k < TRAIN; k++)
         train[k] = bytes;
-    double one = nt_rails_simulate(&rail[best], 1, train, TRAIN, NT_RAILS_EARLIEST);
-    double turns = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_ROUND_ROBIN);
-    double earliest = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_EARLIEST);
-    double trains = together->regimes > 0
-                        ? nt_rails_simulate(together, 1, train, TRAIN, NT_RAILS_EARLIEST)
-                        : (double)NAN;
+    if (best < rails)
+        one = nt_rails_simulate(&rail[best], 1, train, TRAIN, NT_RAILS_EARLIEST);
+    if (all_measured(rail, rails, bytes)) {
+        divided = nt_rails_split(rail, rails, bytes, part);
+        turns = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_ROUND_ROBIN);
+        earliest = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_EARLIEST);
+    }
+    if (is_measured(together, bytes))
+        trains = nt_rails_simulate(together, 1, train, TRAIN, NT_RAILS_EARLIEST);
     put_size(d, bytes);
-    nt_strbuf_print(d, " %-10.10s", rail[best].name);
+    nt_strbuf_print(d, " %-10.10s", best < rails ? rail[best].name : "-");
     put_time(d, alone);
     put_time(d, divided);
     put_saved(d, alone, divided);

@@ -4,6 +4,7 @@
 #ifndef NT_LOGGP_TIME_H
 #define NT_LOGGP_TIME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "map.h"
@@ -15,11 +16,15 @@
  * regimes > 0, here and below. */
 size_t nt_loggp_regime(const struct nt_loggp *regime, size_t regimes, double bytes);
 
-/* The time of a message, one way: o_send + L + o_recv + (s - 1) G. */
+/* Whether the size is among those that were measured. */
+bool nt_loggp_is_measured(const struct nt_loggp *regime, size_t regimes, double bytes);
+
+/* The time of a message, one way: o_send + L + o_recv + (s - 1) G. What is unknown of the first
+ * three is below its error and counts as 0. */
 double nt_loggp_time_us(const struct nt_loggp *regime, size_t regimes, double bytes);
 
-/* The time for which a message keeps the sender's network: g + (s - 1) gap. Where no trains were
- * measured: its time, the safe side. */
+/* The time for which a message keeps the sender's network: g + (s - 1) gap, g as above. NaN: no
+ * trains were measured. */
 double nt_loggp_gap_us(const struct nt_loggp *regime, size_t regimes, double bytes);
 
 #endif

@@ -29,6 +29,13 @@ static const struct nt_loggp UNKNOWN = {.L_us = NAN,
                                         .r2 = NAN,
                                         .check_percent = NAN};
 
+/* A value is stated if its standard error is at most half of it: one that is exactly 0 comes out
+ * larger than twice its error in 1 case of 40. */
+static bool is_stated(double value, double se)
+{
+    return value > 0 && se <= value / 2;
+}
+
 /* PRTT(1, 0, s): as measured at that size, else by its regime's line. */
 static struct nt_point round_trip(const struct fit *f, double bytes)
 {
@@ -48,7 +55,7 @@ static struct nt_point per_message(const struct fit *f, const struct nt_prtt *m)
     double more = m->count - 1.0, se = m->se_us >= 0 ? m->se_us : 0;
     double y = (m->time_us - one.y) / more;
     const double NO_LINE = 0.01; /* of a time, that no line describes */
-    /* the round trip's own disturbance, and that share */
+    /* the round trip's own disturbance, and that share; a delay is exceeded as easily */
     double sd = hypot(hypot(se, one.sd) / more, NO_LINE * y);
     return (struct nt_point){m->bytes, y, fmax(sd, 1e-6)};
 }
@@ -74,6 +81,32 @@ static bool one_size(const struct nt_point *point, size_t n)
     return point[0].x == point[n - 1].x;
 }
 
+/* A level that its own error covers is none: then the line begins at 0 with the first byte, and its
+ * slope alone gives the times. */
+static void drop_level(const struct nt_point *point, struct nt_line *line)
+{
+    double xx = 0, xy = 0, all = 0, mean = 0, spread = 0, squares = 0;
+    for (size_t i = 0; i < line->count; i++) {
+        double w = 1 / (point[i].sd * point[i].sd), x = point[i].x - line->at;
+        xx += w * x * x;
+        xy += w * x * point[i].y;
+        mean += w * point[i].y;
+        all += w;
+    }
+    double slope = xx > 0 ? xy / xx : 0;
+    for (size_t i = 0; i < line->count; i++) {
+        double off = (point[i].y - slope * (point[i].x - line->at)) / point[i].sd;
+        double from_mean = (point[i].y - mean / all) / point[i].sd;
+        squares += off * off;
+        spread += from_mean * from_mean;
+    }
+    double scale = line->count > 1 ? fmax(1, squares / (double)(line->count - 1)) : 1;
+    line->level = line->level_se = 0;
+    line->slope = slope;
+    line->slope_se = xx > 0 ? sqrt(scale / xx) : INFINITY;
+    line->r2 = spread > 0 ? 1 - squares / spread : 1;
+}
+
 /* g and its slope from the trains without delay. With trains of one size only, the slope is G. */
 static void fit_gap(const struct fit *f, struct nt_loggp *g, struct nt_point *scratch)
 {
@@ -90,20 +123,32 @@ static void fit_gap(const struct fit *f, struct nt_loggp *g, struct nt_point *sc
         for (size_t i = 0; i < n; i++)
             scratch[i].y -= g->G_us_per_byte * (scratch[i].x - 1);
     nt_line_fit(scratch, n, 1, &line);
-    g->g_us = fmax(line.level, 0);
-    g->g_se_us = line.level_se;
-    g->gap_us_per_byte = one_size(scratch, n) ? g->G_us_per_byte : line.slope;
+    bool one = one_size(scratch, n);
+    if (!is_stated(line.level, line.level_se)) {
+        if (one)
+            return;
+        drop_level(scratch, &line);
+    }
+    g->g_us = line.level > 0 ? line.level : NAN;
+    g->g_se_us = line.level > 0 ? line.level_se : NAN;
+    g->gap_us_per_byte = one ? g->G_us_per_byte : line.slope;
 }
 
 static struct nt_point mean_of(const struct nt_point *point, size_t n)
 {
-    double weight = 0, sum = 0;
+    struct nt_point mean = {0, NAN, NAN};
+    double weight = 0, sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++) {
         double w = 1 / (point[i].sd * point[i].sd);
         weight += w;
         sum += w * point[i].y;
     }
-    return (struct nt_point){0, sum / weight, sqrt(1 / weight)};
+    for (size_t i = 0; i < n; i++)
+        squares += pow((point[i].y - sum / weight) / point[i].sd, 2);
+    double se = sqrt((n > 1 ? fmax(1, squares / (double)(n - 1)) : 1) / weight);
+    if (n > 0 && is_stated(sum / weight, se))
+        mean = (struct nt_point){0, sum / weight, se};
+    return mean;
 }
 
 /* o_send from the trains whose delay exceeds the gap; the source saw that a delay close to the
@@ -122,7 +167,7 @@ static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
         scratch[n] = per_message(f, m);
         scratch[n++].y -= m->delay_us;
     }
-    return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(scratch, n);
+    return mean_of(scratch, n);
 }
 
 /* o_recv: what a hold was exceeded by. */
@@ -136,7 +181,7 @@ static struct nt_point fit_receive(const struct fit *f, const struct nt_loggp *g
             continue;
         scratch[n++] = (struct nt_point){m->bytes, m->time_us - m->hold_us, fmax(m->se_us, 1e-6)};
     }
-    return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(scratch, n);
+    return mean_of(scratch, n);
 }
 
 /* ---- together ---- */
@@ -153,29 +198,33 @@ static void set_times(const struct fit *f, size_t k)
 }
 
 /* o + L + o is the level of the regime's line. Without any figure for a side both are alike, as
- * the source assumes; without any at all they are unknown and L has everything. */
+ * the source assumes; without any at all, or if what they leave for L is below its error, they are
+ * unknown and L has everything. */
 static void set_overheads(const struct fit *f, size_t k, struct nt_point send,
                           struct nt_point receive)
 {
     struct nt_loggp *g = &f->out->regime[k];
-    const struct nt_loggp *before = k > 0 ? g - 1 : NULL;
+    const struct nt_loggp *before = k > 0 ? g - 1 : &UNKNOWN;
+    const struct nt_line *line = &f->line[k];
+    bool none = isnan(send.y) && isnan(receive.y);
     double se = hypot(isnan(send.sd) ? 0 : send.sd, isnan(receive.sd) ? 0 : receive.sd);
-    g->o_send_us = !isnan(send.y) ? fmax(send.y, 0) : before != NULL ? before->o_send_us : NAN;
-    g->o_recv_us = !isnan(receive.y) ? fmax(receive.y, 0)
-                   : before != NULL  ? before->o_recv_us
-                                     : NAN;
-    g->o_se_us = isnan(send.y) && isnan(receive.y) ? before != NULL ? before->o_se_us : NAN : se;
+    g->o_send_us = isnan(send.y) ? before->o_send_us : send.y;
+    g->o_recv_us = isnan(receive.y) ? before->o_recv_us : receive.y;
+    g->o_se_us = none ? before->o_se_us : se;
     if (isnan(g->o_recv_us))
         g->o_recv_us = g->o_send_us;
     if (isnan(g->o_send_us))
         g->o_send_us = g->o_recv_us;
-    double both = isnan(g->o_send_us) ? 0 : g->o_send_us + g->o_recv_us;
-    g->L_us = fmax(f->line[k].level - both, 0);
-    if (both > f->line[k].level) {
-        g->o_send_us *= fmax(f->line[k].level, 0) / both;
-        g->o_recv_us *= fmax(f->line[k].level, 0) / both;
-    }
-    g->L_se_us = hypot(f->line[k].level_se, isnan(g->o_se_us) ? 0 : g->o_se_us);
+    g->L_us = line->level - g->o_send_us - g->o_recv_us;
+    g->L_se_us = hypot(line->level_se, g->o_se_us);
+    if (is_stated(g->L_us, g->L_se_us) && is_stated((g->o_send_us + g->o_recv_us) / 2, g->o_se_us))
+        return;
+    g->o_send_us = g->o_recv_us = g->o_se_us = NAN;
+    if (line->level > 0) {
+        g->L_us = line->level;
+        g->L_se_us = line->level_se;
+    } else
+        g->L_us = g->L_se_us = NAN;
 }
 
 static bool is_check(const struct nt_prtt *m)
@@ -227,6 +276,9 @@ static int fit_all(struct fit *f, struct nt_err *err)
         return nt_err_set(err, NT_ERR_INPUT,
                           "LogGP: expected round trips of single messages, found none");
     int rc = nt_prtt_regimes(f->curve, f->points, f->line, &f->out->regimes, err);
+    for (size_t k = 0; rc == 0 && k < f->out->regimes; k++)
+        if (!is_stated(f->line[k].level, f->line[k].level_se))
+            drop_level(f->curve + f->line[k].first, &f->line[k]);
     for (size_t k = 0; rc == 0 && k < f->out->regimes; k++)
         set_times(f, k);
     for (size_t k = 0; rc == 0 && k < f->out->regimes; k++) {

@@ -21,8 +21,9 @@
  * that of a short message), the overheads of the regime before hold and the rest of the level is in
  * L (a rendezvous's handshake is waiting, not computing).
  * - A sum. o_send + L + o_recv is the level of the line, so that the time is what was measured.
- * Where sending or receiving overlaps the flight there is no L >= 0 for that: then L is 0, and of
- * the overheads, in proportion, only what delays the message is told. Pure. */
+ * - Errors. L, o and g are stated if their standard error is at most half of them. If sending or
+ * receiving overlaps the flight, or noise leaves no L, the overheads are unknown and L is the whole
+ * level; a level below its error is unknown too, and the line begins at 0. Pure. */
 #ifndef NT_LOGGP_FIT_H
 #define NT_LOGGP_FIT_H
 

@@ -14,7 +14,9 @@
 
 enum { KINDS = NT_ORDER_KERNEL + 1 };
 
-static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1;
+/* Kept for the end: publishing, and a host that is late (ucx_probe/timeouts.c waits as long).
+ * Solving is counted apart. */
+static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1, RESERVE_MAX_S = 1.25;
 
 /* Solving n hosts takes about this times n squared; replaced by what it took. Of an adaptive sweep
  * that is verified at most so much a host (bench_coordinate), most of it after the campaign. */
@@ -80,7 +82,8 @@ static void set_budget_reason(struct nt_campaign *c, const char *name, const cha
 
 double nt_campaign_measuring_s(double budget_s)
 {
-    return fmax(budget_s - fmax(budget_s * RESERVE_SHARE, RESERVE_MIN_S), 0);
+    double reserve_s = fmin(fmax(budget_s * RESERVE_SHARE, RESERVE_MIN_S), RESERVE_MAX_S);
+    return fmax(budget_s - reserve_s, 0);
 }
 
 static double solve_s(const struct nt_campaign *c)
@@ -282,7 +285,6 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
     struct nt_err why = {0};
     c->need = (struct nt_phase_need){0};
     c->round = 0;
-    c->phase_stop_s = c->elapsed_s + k->share * (stop_s(c) - c->elapsed_s);
     if (c->options.level < k->from || c->present < 2)
         return end_phase(c), 0;
     if (k->loads && c->options.latency_only) {
@@ -298,6 +300,7 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
         return c->planner = NULL, skip_phase(c, &why, err);
     if (c->planner == NULL)
         return end_phase(c), 0;
+    c->phase_stop_s = c->need.most_s > 0 ? c->elapsed_s + c->need.most_s : stop_s(c);
     if (!enter_phase(c)) {
         set_budget_reason(c, k->name, "not measured");
         return end_phase(c), 0;
@@ -472,6 +475,8 @@ int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, siz
     learn_round_cost(c, round_seconds);
     if (c->planner == NULL)
         return 0;
+    if (phase_kind(c)->took != NULL)
+        phase_kind(c)->took(c->planner, round_seconds);
     for (size_t k = 0; k < n; k++)
         keep_fastest(c, &results[k]);
     return c->planner->ops->tell(c->planner, results, n, &why) == 0 ? 0 : skip_phase(c, &why, err);

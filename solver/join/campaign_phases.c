@@ -121,14 +121,18 @@ static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, d
 static int create_host_links(const struct nt_phase_site *site, struct nt_planner **out,
                              struct nt_phase_need *need, struct nt_err *err)
 {
-    bool last = site->model->switches < 2 && site->options->level < NT_LEVEL_FULL;
-    return create_bandwidth(site, NT_BANDWIDTH_HOST_LINKS, last ? 0.9 : 0.3, out, need, err);
+    bool full = site->options->level == NT_LEVEL_FULL, last = site->model->switches < 2 && !full;
+    return create_bandwidth(site, NT_BANDWIDTH_HOST_LINKS,
+                            last   ? 0.9
+                            : full ? 0.25
+                                   : 0.3,
+                            out, need, err);
 }
 
 static int create_tiers(const struct nt_phase_site *site, struct nt_planner **out,
                         struct nt_phase_need *need, struct nt_err *err)
 {
-    double share = site->options->level == NT_LEVEL_FULL ? 0.5 : 0.9;
+    double share = site->options->level == NT_LEVEL_FULL ? 0.35 : 0.9;
     return create_bandwidth(site, NT_BANDWIDTH_TIERS, share, out, need, err);
 }
 
@@ -145,10 +149,43 @@ static void bandwidth_left(const struct nt_planner *planner, struct nt_phase_nee
     need->window_s = nt_bandwidth_window_s(planner);
 }
 
+/* ---- what comes last ------------------------------------------------------------------------ */
+
+static const double SIZES[] = {512, 4096, 32768};
+enum { SIZES_COUNT = sizeof SIZES / sizeof *SIZES };
+
+/* The pings of all pairs, and what their bytes take both ways. */
+static double sizes_s(const struct nt_phase_site *site)
+{
+    double bytes = 0, rounds = (double)nt_sweep_all_rounds(site->present);
+    for (size_t k = 0; k < SIZES_COUNT; k++)
+        bytes += 2 * BATCHES * PINGS * SIZES[k];
+    double sending = site->rate_MBps > 0 ? bytes / (site->rate_MBps * 1e6) : 0;
+    return rounds * (SIZES_COUNT * site->ping_s + sending);
+}
+
+/* The windows of the kernels shrink to what is left: what stays is connecting. */
+static double kernels_s(const struct nt_phase_site *site)
+{
+    return site->options->max_load < 1
+               ? 0
+               : NT_STRESS_KERNELS * (site->ping_s + site->round_overhead_s);
+}
+
+/* Of the time that is left, what those after LogGP do not need; what would not fit into the rest
+ * after the least share of LogGP is left out. */
+static double loggp_most_s(const struct nt_phase_site *site, double least_share)
+{
+    double rest = (1 - least_share) * site->left_s, kernels = kernels_s(site),
+           sizes = sizes_s(site);
+    double needed = kernels < rest ? kernels : 0;
+    return site->left_s - (needed + sizes < rest ? needed + sizes : needed);
+}
+
 /* ---- rails ---------------------------------------------------------------------------------- */
 
 /* Of the time that is left. */
-#define RAILS_PART 0.8
+static const double RAILS_PART = 0.8;
 
 static int create_rails(const struct nt_phase_site *site, struct nt_planner **out,
                         struct nt_phase_need *need, struct nt_err *err)
@@ -161,6 +198,7 @@ static int create_rails(const struct nt_phase_site *site, struct nt_planner **ou
         return 0;
     if (nt_rail_links_create(site->model, &settings, out, &need->rounds, err) != 0)
         return -1;
+    need->most_s = RAILS_PART * site->left_s;
     need->window_s = nt_rail_links_window_s(*out);
     need->kind = NT_ORDER_PRTT;
     return 0;
@@ -171,17 +209,21 @@ static int create_rails(const struct nt_phase_site *site, struct nt_planner **ou
 /* An order that would take more than this share of the budget is not worth it. */
 static const double LOGGP_SHARE = 0.05;
 /* Of the time that is left. */
-#define LOGGP_PART 0.6
+static const double LOGGP_PART = 0.6;
 
 static int create_loggp(const struct nt_phase_site *site, struct nt_planner **out,
                         struct nt_phase_need *need, struct nt_err *err)
 {
     const struct nt_campaign_options *o = site->options;
+    double loggp_s = loggp_most_s(site, LOGGP_PART);
+    if (o->rails > 1) /* its links come next */
+        loggp_s = LOGGP_PART * site->left_s;
+    need->most_s = loggp_s;
     struct nt_loggp_settings settings = {
         .rails = o->rails,
         .rail = o->rail,
         .longest_s = o->max_load * fmin(fmax(LOGGP_SHARE * o->budget_s, 0.05), 2),
-        .seconds = o->max_load * LOGGP_PART * site->left_s,
+        .seconds = o->max_load * loggp_s,
         .round_overhead_s = site->round_overhead_s,
     };
     if (nt_loggp_create(site->model, &settings, out, err) != 0)
@@ -199,21 +241,21 @@ static int create_loggp(const struct nt_phase_site *site, struct nt_planner **ou
 
 /* ---- message sizes -------------------------------------------------------------------------- */
 
-/* Of the time that is left, so that the kernels have some. */
-#define SIZES_PART 0.6
+/* Of the time that is left: if the kernels need more than the rest, they are left out. */
+static const double SIZES_PART = 0.6;
 
 static int create_sizes(const struct nt_phase_site *site, struct nt_planner **out,
                         struct nt_phase_need *need, struct nt_err *err)
 {
-    static const double sizes[] = {512, 4096, 32768};
-    const size_t count = sizeof sizes / sizeof *sizes;
     if (site->hosts > NT_SWEEP_ALL_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT,
                           "not measured, it takes all pairs, of at most %d hosts",
                           (int)NT_SWEEP_ALL_HOSTS_MAX);
-    need->rounds = count * nt_sweep_all_rounds(site->present);
-    return nt_message_sizes_create(site->hosts, site->missing, sizes, count, 1, BATCHES, PINGS, out,
-                                   err);
+    double kernels = kernels_s(site);
+    need->rounds = SIZES_COUNT * nt_sweep_all_rounds(site->present);
+    need->most_s = site->left_s - (kernels < (1 - SIZES_PART) * site->left_s ? kernels : 0);
+    return nt_message_sizes_create(site->hosts, site->missing, SIZES, SIZES_COUNT, 1, BATCHES,
+                                   PINGS, out, err);
 }
 
 /* ---- stress kernels ------------------------------------------------------------------------- */
@@ -236,18 +278,19 @@ static int create_kernels(const struct nt_phase_site *site, struct nt_planner **
 
 /* ---- the order ------------------------------------------------------------------------------ */
 
-/* What most jobs use comes first. LogGP takes all the time there is, so it leaves some. */
+/* What most jobs use comes first. LogGP takes all the time that those after it leave. */
 const struct nt_phase_kind nt_phase_kinds[] = {
-    {"latency", NT_LEVEL_QUICK, false, false, 1, create_latency, NULL},
-    {"repeats", NT_LEVEL_QUICK, false, false, 1, create_repeats, NULL},
-    {"bandwidth of host links", NT_LEVEL_STANDARD, true, true, 1, create_host_links,
-     bandwidth_left},
-    {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, 1, create_tiers, bandwidth_left},
-    {"link-latency", NT_LEVEL_FULL, false, true, 1, create_link_latency, NULL},
-    {"bandwidth shared by few", NT_LEVEL_FULL, true, true, 1, create_ladder, bandwidth_left},
-    {"loggp", NT_LEVEL_FULL, true, true, LOGGP_PART, create_loggp, NULL},
-    {NT_RAIL_LINKS_PHASE, NT_LEVEL_FULL, true, true, RAILS_PART, create_rails, NULL},
-    {"sizes", NT_LEVEL_FULL, true, false, SIZES_PART, create_sizes, NULL},
-    {"kernels", NT_LEVEL_FULL, true, false, 1, create_kernels, NULL},
+    {"latency", NT_LEVEL_QUICK, false, false, create_latency, NULL, NULL},
+    {"repeats", NT_LEVEL_QUICK, false, false, create_repeats, NULL, NULL},
+    {"bandwidth of host links", NT_LEVEL_STANDARD, true, true, create_host_links, bandwidth_left,
+     NULL},
+    {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, create_tiers, bandwidth_left,
+     NULL},
+    {"link-latency", NT_LEVEL_FULL, false, true, create_link_latency, NULL, NULL},
+    {"bandwidth shared by few", NT_LEVEL_FULL, true, true, create_ladder, bandwidth_left, NULL},
+    {"loggp", NT_LEVEL_FULL, true, true, create_loggp, NULL, nt_loggp_took},
+    {NT_RAIL_LINKS_PHASE, NT_LEVEL_FULL, true, true, create_rails, NULL, NULL},
+    {"sizes", NT_LEVEL_FULL, true, false, create_sizes, NULL, NULL},
+    {"kernels", NT_LEVEL_FULL, true, false, create_kernels, NULL, NULL},
 };
 const size_t nt_phase_kinds_count = sizeof nt_phase_kinds / sizeof *nt_phase_kinds;

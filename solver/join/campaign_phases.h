@@ -29,6 +29,7 @@ struct nt_phase_need {
     size_t rounds;
     size_t repeats;  /* of them: those that may turn out needless, and may be left out */
     double window_s; /* mean over the rounds: how long each loads the network */
+    double most_s;   /* that it may take; 0: all that is left */
     enum nt_order_kind kind;
 };
 
@@ -37,13 +38,14 @@ struct nt_phase_kind {
     enum nt_level from; /* the lowest level that has it */
     bool loads;         /* loads links: not on shared hosts */
     bool wants_model;
-    double share; /* of the time left that it may take */
     /* *out NULL with need->rounds 0: nothing to measure here. */
     int (*create)(const struct nt_phase_site *site, struct nt_planner **out,
                   struct nt_phase_need *need, struct nt_err *err);
     /* May be NULL: what is still to come, once the first round has shown how fast this network is.
      * Until then need is the least that it could be. */
     void (*left)(const struct nt_planner *planner, struct nt_phase_need *need);
+    /* May be NULL: how long the last round took, for planners that choose by the time. */
+    void (*took)(struct nt_planner *planner, double seconds);
 };
 
 /* The first of them. */

@@ -131,10 +131,11 @@ static bool same_fit(const struct record *a, const struct record *b)
 
 /* ---- the map's entries ---- */
 
-/* Figures of a line that explains little, or that came out at nothing, would be noise. */
+/* A line that explains little, or whose slope is below its error, would be noise. */
 static bool has_power(const struct nt_loggp *g)
 {
-    return !(g->r2 < R2_LEAST) && g->L_us > 0 && g->G_us_per_byte > 0;
+    return !(g->r2 < R2_LEAST) && g->G_us_per_byte > 0 &&
+           g->G_se_us_per_byte <= g->G_us_per_byte / 2;
 }
 
 static int keep_fit(struct records *r, const struct record *of, const struct nt_loggp_fit *fit,

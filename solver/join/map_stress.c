@@ -178,8 +178,9 @@ static void time_pair(struct map_network *g, uint32_t a, uint32_t b)
     if (class == NULL || hops == 0)
         return;
     *time = fmax(*time, nt_loggp_time_us(class, regimes, g->bytes));
-    if (isnan(g->port_us[a][b]))
-        g->port_us[a][b] = nt_loggp_gap_us(class, regimes, g->bytes) / g->rails;
+    double gap = nt_loggp_gap_us(class, regimes, g->bytes);
+    if (isnan(g->port_us[a][b])) /* without trains its time, the safe side */
+        g->port_us[a][b] = (isnan(gap) ? *time : gap) / g->rails;
     g->port_us[a][b] = fmax(g->port_us[a][b], class->g_us);
 }
 

@@ -53,6 +53,12 @@ static size_t choose_rail(const struct nt_rail *rail, size_t rails, const double
     return best;
 }
 
+/* An overhead that is not known is at most the gap: a lower one would invent savings. */
+static double sending_us(const struct nt_loggp *g)
+{
+    return isnan(g->o_send_us) ? known_or_zero(g->g_us) : g->o_send_us;
+}
+
 double nt_rails_simulate(const struct nt_rail *rail, size_t rails, const double *bytes, size_t n,
                          enum nt_rail_policy policy)
 {
@@ -61,8 +67,11 @@ double nt_rails_simulate(const struct nt_rail *rail, size_t rails, const double 
         size_t i = choose_rail(rail, rails, finish, now, bytes[k], policy, k);
         double begins = fmax(finish[i], now);
         last = fmax(last, begins + time_us(&rail[i], bytes[k]));
-        finish[i] = begins + gap_us(&rail[i], bytes[k]);
-        now += known_or_zero(rail_regime(&rail[i], bytes[k])->o_send_us);
+        double gap = gap_us(&rail[i], bytes[k]);
+        if (isnan(gap))
+            return (double)NAN;
+        finish[i] = begins + gap;
+        now += sending_us(rail_regime(&rail[i], bytes[k]));
     }
     return last;
 }

@@ -27,7 +27,8 @@ enum nt_rail_policy {
 
 /* When the last of n messages has arrived, in us, if a sender that does nothing else sends them in
  * order. Each costs the sender's processor its o, keeps its rail for g + (s - 1) gap, and arrives
- * a time t(s) after it began. 0 < rails <= NT_RAILS_MAX. */
+ * a time t(s) after it began. NaN: a rail that it takes has no trains measured. 0 < rails <=
+ * NT_RAILS_MAX. */
 double nt_rails_simulate(const struct nt_rail *rail, size_t rails, const double *bytes, size_t n,
                          enum nt_rail_policy policy);
 

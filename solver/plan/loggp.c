@@ -35,7 +35,8 @@ struct planner {
     size_t hosts, rails, tracks;
     char rail[NT_LOGGP_RAILS_MAX + 1][32];
     double max_bytes, round_s, longest_s, seconds, round_overhead_s;
-    double used_s; /* by the orders so far */
+    double used_s;    /* by the orders so far */
+    double ordered_s; /* of that, what the last was taken to need */
     bool *lost;
     struct track *track;
     struct track *now; /* whose request was ordered last */
@@ -117,6 +118,22 @@ static void leave_out_sizes(const struct planner *p)
     }
 }
 
+void nt_loggp_took(struct nt_planner *planner, double seconds)
+{
+    struct planner *p = (struct planner *)planner;
+    if (seconds > 0)
+        p->used_s += seconds - p->ordered_s;
+    p->ordered_s = 0;
+}
+
+/* When the time is over the check is left out, since all else is in the map. Another round of the
+ * same length is kept in reserve, as rounds vary. */
+static bool is_over(const struct planner *p, const struct track *t, double turn)
+{
+    double needs = turn * repeats_in_round(p, turn) + p->round_overhead_s;
+    return t->step == NT_STEP_CHECK && p->used_s + 2 * needs > p->seconds;
+}
+
 static struct track *least_advanced(struct planner *p)
 {
     struct track *least = NULL;
@@ -139,7 +156,8 @@ static void write_order(struct planner *p, const struct track *t, double turn,
                                .delay_us = request->delay_us,
                                .hold_us = request->hold_us};
     order->window_s = turn * order->batches;
-    p->used_s += order->window_s + p->round_overhead_s;
+    p->ordered_s = order->window_s + p->round_overhead_s;
+    p->used_s += p->ordered_s;
     memcpy(order->phase, check ? NT_LOGGP_CHECK_PHASE : NT_LOGGP_PHASE,
            check ? sizeof NT_LOGGP_CHECK_PHASE : sizeof NT_LOGGP_PHASE);
     memcpy(order->rail, p->rail[t->rail], sizeof order->rail);
@@ -170,7 +188,7 @@ static int loggp_next(struct nt_planner *planner, struct nt_order *order, struct
         p->ordered = t->requests.request[t->requests.at++];
         p->now = t;
         double turn = turn_s(t, &p->ordered, scratch);
-        if (turn * REPEATS_MIN > p->longest_s)
+        if (turn * REPEATS_MIN > p->longest_s || is_over(p, t, turn))
             continue;
         write_order(p, t, turn, order);
         return 1;

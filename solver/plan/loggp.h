@@ -46,6 +46,10 @@ struct nt_loggp_settings {
 int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings *settings,
                     struct nt_planner **out, struct nt_err *err);
 
+/* How long the round last ordered took: with that the planner keeps within its seconds. It leaves
+ * out sizes first, then the check. 0: unknown. */
+void nt_loggp_took(struct nt_planner *planner, double seconds);
+
 /* About how many rounds are still to come, and for how long they will load the network. */
 size_t nt_loggp_rounds_left(const struct nt_planner *planner);
 double nt_loggp_seconds_left(const struct nt_planner *planner);

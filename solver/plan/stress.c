@@ -13,7 +13,8 @@ enum { REPETITIONS = 7, BYTES_MIN = 1024, BYTES_MAX = 1 << 20, BYTES_USUAL = 163
 static const double MESSAGE_S = 0.003, CONGESTED = 3;
 
 static const char *const kernels[] = {"a2a", "o2a", "a2o", "sr:4", "sr:32", "gups"};
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+enum { KERNELS = NT_STRESS_KERNELS };
+_Static_assert(sizeof kernels / sizeof *kernels == KERNELS, "one name per kernel");
 
 struct stress {
     struct nt_planner base;

@@ -12,6 +12,7 @@
 #include "sweep.h"
 
 enum {
+    NT_STRESS_KERNELS = 6,
     NT_STRESS_HOSTS_MAX = 64, /* a host has an endpoint for each other */
     NT_STRESS_MESSAGES = 4,   /* that a host sends in sr and gups, on average */
     NT_STRESS_SEED = 1,       /* of the random destinations in them */
