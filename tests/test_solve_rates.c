@@ -115,9 +115,39 @@ static void a_narrow_host_makes_groups_unsure(void **state)
     (void)state;
     struct nt_map *map = solve("tree:3x4", 0.5, 0.3, false, &truth);
     assert_true(map->model->links == 0 || map->model->confidence <= 0.5);
-    assert_true(warns(map, "1 hosts get from nobody"));
+    assert_true(warns(map, "the host or its link is narrow"));
     nt_map_destroy(map);
     nt_model_destroy(truth);
+}
+
+/* Four pairs of five hosts: the one in all of the narrow pairs is named, with what it has and what
+ * others have. */
+static void a_narrow_host_is_named(void **state)
+{
+    static const char *const names[] = {"n1", "n2", "n3", "n4", "n5"};
+    static const struct {
+        size_t a, b;
+        float MBps;
+    } pair[] = {{0, 1, 49400}, {0, 4, 49300}, {1, 3, 86800}, {2, 4, 88400}};
+    struct nt_matrix *m;
+    struct nt_map *map;
+    struct nt_err err = {0};
+    size_t named = 0;
+    (void)state;
+    assert_int_equal(nt_matrix_create(5, NT_MATRIX_BANDWIDTH_MBPS, &m, &err), 0);
+    for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
+        nt_matrix_set(m, pair[k].a, pair[k].b, pair[k].MBps);
+        nt_matrix_set(m, pair[k].b, pair[k].a, pair[k].MBps);
+    }
+    struct nt_solve_input input = {.bandwidth = m, .host_name = names, .pattern = ""};
+    assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+    assert_true(warns(map, "every pair of host n1 has at most 49400 MB/s, those of other hosts "
+                           "86800:"));
+    for (size_t w = 0; w < map->warnings; w++)
+        named += strstr(map->warning[w], "every pair of host") != NULL;
+    assert_int_equal(named, 1);
+    nt_map_destroy(map);
+    nt_matrix_destroy(m);
 }
 
 int main(void)
@@ -126,6 +156,7 @@ int main(void)
         cmocka_unit_test(narrow_uplinks_show_groups),
         cmocka_unit_test(wide_uplinks_show_nothing),
         cmocka_unit_test(a_narrow_host_makes_groups_unsure),
+        cmocka_unit_test(a_narrow_host_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

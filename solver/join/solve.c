@@ -428,9 +428,9 @@ static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from,
     return rc;
 }
 
-static int find_in_bandwidths(struct sorted *s, struct found *f, size_t *lost, struct nt_err *err)
+static int find_in_bandwidths(struct sorted *s, struct found *f, struct nt_err *err)
 {
-    if (nt_solve_rates(s->bandwidth, seed, &f->model, lost, err) != 0)
+    if (nt_solve_rates(s->bandwidth, seed, &f->model, err) != 0)
         return -1;
     f->determined = f->model->links > 0;
     f->pairs = count_pairs(s->bandwidth);
@@ -487,10 +487,9 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
 {
     struct found f = {0};
     struct nt_map *map;
-    size_t lost = 0;
     bool rates_alone = from->samples == NULL && from->latency == NULL;
     if ((from->samples != NULL ? find_in_record(s, from, &f, err)
-         : rates_alone         ? find_in_bandwidths(s, &f, &lost, err)
+         : rates_alone         ? find_in_bandwidths(s, &f, err)
                                : find_in_matrices(s, from, &f, err)) != 0)
         return -1;
     if (nt_map_create(f.model, s->name, &map, err) != 0) {
@@ -502,7 +501,7 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
     map->sweep.pairs_total = s->n == 0 ? 0 : (uint64_t)s->n * (s->n - 1) / 2;
     const struct nt_matrix *bandwidth =
         from->method != NULL && from->method->has_bandwidths ? NULL : s->bandwidth;
-    if ((rates_alone && nt_solve_rates_warn(map, lost, err) != 0) ||
+    if ((rates_alone && nt_solve_rates_warn(map, s->bandwidth, err) != 0) ||
         (!f.determined && !rates_alone &&
          nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
                      (unsigned long long)map->sweep.pairs_measured,

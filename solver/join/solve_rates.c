@@ -6,6 +6,7 @@
 
 #include "infer.h"
 #include "memory.h"
+#include "number.h"
 #include "stats.h"
 
 #define NARROWER 0.9 /* than the usual best pair of a host: it shows nothing of where it hangs */
@@ -33,23 +34,26 @@ static float best_of(const struct nt_matrix *m, size_t host)
     return best;
 }
 
-static int count_lost(const struct nt_matrix *m, size_t *lost, struct nt_err *err)
+/* Each host's best pair in best[] (0: none), and the usual one. */
+static int find_best(const struct nt_matrix *m, float *best, float *usual, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    float *best = nt_arena_array(&memory, 2 * m->n + 1, sizeof *best), *copy = best + m->n;
+    float *copy = nt_arena_array(&memory, m->n + 1, sizeof *copy);
     size_t n = 0;
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     for (size_t k = 0; k < m->n; k++) {
-        best[n] = best_of(m, k);
-        n += best[n] > 0;
+        best[k] = best_of(m, k);
+        if (best[k] > 0)
+            copy[n++] = best[k];
     }
-    memcpy(copy, best, n * sizeof *copy);
-    float usual = n == 0 ? 0 : nt_stats_median(copy, n);
-    *lost = 0;
-    for (size_t k = 0; k < n; k++)
-        *lost += (double)best[k] < NARROWER * (double)usual;
+    *usual = n == 0 ? 0 : nt_stats_median(copy, n);
     return 0;
+}
+
+static bool is_narrow(float best, float usual)
+{
+    return best > 0 && (double)best < NARROWER * (double)usual;
 }
 
 /* The figures were times of bytes, of which the bandwidths tell more. */
@@ -81,12 +85,18 @@ static int make_nothing(struct nt_model **model, struct nt_err *err)
 }
 
 int nt_solve_rates(const struct nt_matrix *bandwidth, uint64_t seed, struct nt_model **out,
-                   size_t *lost, struct nt_err *err)
+                   struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct nt_matrix *us;
     struct nt_model *m;
-    if (count_lost(bandwidth, lost, err) != 0 || invert(bandwidth, &us, err) != 0)
+    bool narrow = false;
+    float usual, *best = nt_arena_array(&memory, bandwidth->n + 1, sizeof *best);
+    if (nt_arena_check(&memory, err) != 0 || find_best(bandwidth, best, &usual, err) != 0 ||
+        invert(bandwidth, &us, err) != 0)
         return -1;
+    for (size_t k = 0; k < bandwidth->n; k++)
+        narrow = narrow || is_narrow(best[k], usual);
     int rc = nt_infer_latency(us, NULL, seed, &m, err);
     nt_matrix_destroy(us);
     if (rc != 0)
@@ -96,19 +106,34 @@ int nt_solve_rates(const struct nt_matrix *bandwidth, uint64_t seed, struct nt_m
         return -1;
     }
     drop_figures(m);
-    if (*lost > 0)
+    if (narrow)
         doubt_all(m);
     *out = m;
     return 0;
 }
 
-int nt_solve_rates_warn(struct nt_map *map, size_t lost, struct nt_err *err)
+/* A warning each, of the first; an unbounded list would break the map's bound. */
+enum { NARROW_NAMED_MAX = 100 };
+
+int nt_solve_rates_warn(struct nt_map *map, const struct nt_matrix *bandwidth, struct nt_err *err)
 {
-    if (lost > 0 &&
-        nt_map_warn(map, err,
-                    "%zu hosts get from nobody as much as the others: where they hang is not known",
-                    lost) != 0)
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t narrow = 0;
+    float usual, *best = nt_arena_array(&memory, bandwidth->n + 1, sizeof *best);
+    if (nt_arena_check(&memory, err) != 0 || find_best(bandwidth, best, &usual, err) != 0)
         return -1;
+    for (size_t k = 0; k < bandwidth->n; k++) {
+        char has[NT_NUMBER_BYTES], others[NT_NUMBER_BYTES];
+        if (!is_narrow(best[k], usual) || narrow++ >= NARROW_NAMED_MAX)
+            continue;
+        nt_number_plain((double)best[k], 3, has);
+        nt_number_plain((double)usual, 3, others);
+        if (nt_map_warn(map, err,
+                        "every pair of host %s has at most %s MB/s, those of other hosts %s: the "
+                        "host or its link is narrow, and its place in the network is not known",
+                        map->host_name[k], has, others) != 0)
+            return -1;
+    }
     return nt_map_warn(map, err,
                        map->model->links > 0
                            ? "found from bandwidths alone: only switches whose links are narrower "

@@ -17,12 +17,13 @@
  *
  * *out: a tree of the groups of hosts that have more bandwidth among themselves than with others;
  * family undetermined, without links, where there are none: a network whose upper links are wide
- * enough shows nothing. A host that gets from nobody more than others get across groups may hang
- * anywhere: with one no group is stated as more than half certain. *lost: how many such hosts. */
+ * enough shows nothing. A host that gets from nobody more than others get across groups may be
+ * anywhere: with one no group is stated as more than half certain. */
 int nt_solve_rates(const struct nt_matrix *bandwidth, uint64_t seed, struct nt_model **out,
-                   size_t *lost, struct nt_err *err);
+                   struct nt_err *err);
 
-/* What such a map cannot know. */
-int nt_solve_rates_warn(struct nt_map *map, size_t lost, struct nt_err *err);
+/* What such a map cannot show, and the hosts whose every pair is narrower than is usual. bandwidth:
+ * in the order of the map's hosts. */
+int nt_solve_rates_warn(struct nt_map *map, const struct nt_matrix *bandwidth, struct nt_err *err);
 
 #endif
