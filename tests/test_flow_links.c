@@ -230,6 +230,96 @@ static void test_one_bad_round(void **state)
     nt_model_destroy(m);
 }
 
+/* A time of six rounds between switches in which the machine was busy costs no link its bandwidth,
+ * and none is blamed; a link of which no two rounds agree is a bound. Without the checks of rounds
+ * it is one in three. */
+static void test_a_disturbed_round_is_measured_again(void **state)
+{
+    (void)state;
+    static const struct rates_tree tree = {3, {2, 2, 4}, {1.3, 1.5}, false, 100, 0, 0, false, 0};
+    struct nt_network *net = rates_network(&tree, 1);
+    struct nt_bandwidth_options own = {.phases = NT_BANDWIDTH_HOST_LINKS};
+    struct rates_run quiet = rates_sweep(net, &own, 0.01, 7);
+    size_t hosts_rounds = quiet.rounds, loaded = 0;
+    rates_run_fini(&quiet);
+    quiet = rates_sweep(net, NULL, 0.01, 7);
+    size_t rounds = quiet.rounds;
+    for (size_t k = 0; k < quiet.found->links; k++)
+        assert_true(quiet.found->link[k].loaded_MBps <= 0);
+    rates_run_fini(&quiet);
+    for (size_t r = hosts_rounds; r < rounds; r++) {
+        struct rates_run run = {.disturbed_from = r, .disturbed_to = r + 5, .disturbed = 0.6};
+        rates_sweep_into(net, NULL, 0.01, 7, &run);
+        struct rates_verdict v = {0};
+        rates_judge(&run, true, &v);
+        if (v.wrong + v.false_bounds + v.invented + v.hidden + v.ratios_wrong > 0)
+            fail_msg("round %zu: %zu wrong, %zu bounds, %zu invented, %zu hidden, %zu ratios", r,
+                     v.wrong, v.false_bounds, v.invented, v.hidden, v.ratios_wrong);
+        for (size_t k = 0; k < run.found->links; k++)
+            loaded += run.found->link[k].loaded_MBps > 0;
+        rates_run_fini(&run);
+    }
+    assert_in_range(loaded, 1, 10 * rounds); /* those of groups, whose rounds had the same flows */
+    nt_network_destroy(net);
+}
+
+/* Another job's traffic in some rounds: the link is loaded, and neither a value nor suspect where
+ * no two rounds agree; where two do, they are its bandwidth. */
+static void test_load_is_no_narrow_link(void **state)
+{
+    (void)state;
+    struct nt_model *m = two_leaves(), *out;
+    for (int agree = 0; agree < 2; agree++) {
+        struct nt_flow_seen flow[9][2];
+        struct nt_flow_round rounds[9];
+        double inner[5] = {agree ? 75 : 60, 75, 45, 75, 50}; /* up and down in turn */
+        for (uint32_t r = 0; r < 9; r++) {
+            bool own = r < 4, turned = r % 2 == 1;
+            for (uint32_t f = 0; f < 2; f++) {
+                uint32_t a = own ? 2 * f : f, b = own ? a + 1 : f + 2;
+                double rate = own ? 100 : r == 8 ? 75 : inner[r - 4];
+                flow[r][f] = (struct nt_flow_seen){turned ? b : a, turned ? a : b, rate};
+            }
+            rounds[r] = (struct nt_flow_round){2, flow[r]};
+        }
+        assert_int_equal(nt_infer_flows(m, rounds, 9, &out, NULL), 0);
+        const struct nt_link *l = &out->link[4];
+        assert_true(l->loaded_MBps == 90 && l->bandwidth_MBps == 150);
+        assert_int_equal(l->forth_at_least, !agree);
+        assert_false(l->at_least || l->back_at_least || l->suspect);
+        for (size_t s = 0; s < 2; s++) /* 200 over 150, never over 90 */
+            assert_false(out->oversubscription[s] > 1.4);
+        nt_model_destroy(out);
+    }
+    nt_model_destroy(m);
+}
+
+/* A host's link that degrades makes no uplink less oversubscribed; two alike are another
+ * generation, which sends less. */
+static void test_oversubscription_does_not_improve(void **state)
+{
+    (void)state;
+    static const struct rates_tree tree = {2, {3, 4}, {2}, false, 100, 0, 0, false, 0};
+    for (uint32_t slow = 0; slow < 3; slow++) {
+        struct nt_network *net = rates_network(&tree, 3);
+        for (uint32_t k = 0, host = 0; 2 * k < net->arcs && host < slow; k++)
+            if (net->arc[2 * k].from < net->hosts || net->arc[2 * k].to < net->hosts) {
+                net->arc[2 * k].rate_MBps = net->arc[2 * k + 1].rate_MBps = 60;
+                host++;
+            }
+        struct rates_run run = rates_sweep(net, NULL, 0.005, 4);
+        double least = INFINITY;
+        for (size_t s = 0; s < run.found->switches; s++)
+            least =
+                fmin(least, isnan(run.found->oversubscription[s]) ? INFINITY
+                                                                  : run.found->oversubscription[s]);
+        if (slow < 2 ? !(least > 1.95) : !(least < 1.85))
+            fail_msg("%u slow hosts: %.3f:1", slow, least);
+        rates_run_fini(&run);
+        nt_network_destroy(net);
+    }
+}
+
 /* ---- other networks ---- */
 
 /* Where routes collide, what was reached is marked as effective, never as a link's own. */
@@ -368,11 +458,19 @@ static void test_many_hosts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_trees),   cmocka_unit_test(test_exact_without_noise),
-        cmocka_unit_test(test_bounds),        cmocka_unit_test(test_standard_errors),
-        cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_odd_flows),
-        cmocka_unit_test(test_one_bad_round), cmocka_unit_test(test_routed_fat_tree),
-        cmocka_unit_test(test_torus),         cmocka_unit_test(test_record),
+        cmocka_unit_test(test_known_trees),
+        cmocka_unit_test(test_exact_without_noise),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_standard_errors),
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_odd_flows),
+        cmocka_unit_test(test_a_disturbed_round_is_measured_again),
+        cmocka_unit_test(test_load_is_no_narrow_link),
+        cmocka_unit_test(test_oversubscription_does_not_improve),
+        cmocka_unit_test(test_one_bad_round),
+        cmocka_unit_test(test_routed_fat_tree),
+        cmocka_unit_test(test_torus),
+        cmocka_unit_test(test_record),
         cmocka_unit_test(test_many_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

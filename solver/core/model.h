@@ -36,6 +36,8 @@ struct nt_link {
     double bandwidth_MBps;                            /* a to b */
     double bandwidth_back_MBps;                       /* b to a */
     double bandwidth_se_MBps, bandwidth_back_se_MBps; /* standard errors */
+    double loaded_MBps;  /* the least that flows had over it which had more in another round: other
+                            traffic, or busy hosts; 0: none was seen */
     double probability;  /* 0..1: between switches that exactly the hosts below it stand behind one
                             switch; of a host that it stands there */
     bool suspect;        /* worse than its class by a tested margin */

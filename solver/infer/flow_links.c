@@ -5,6 +5,7 @@
 
 #include "flow_work.h"
 #include "memory.h"
+#include "rng.h"
 #include "stats.h"
 
 /* A link this full is a flow's bottleneck; where one is nearly full, or a host's link nearly
@@ -18,10 +19,14 @@ static const double top_gap = 0.7, gap_most = 0.05;
 static const double among_largest = 0.75, much_less = 0.6;
 static const double certain_share = 0.3, odd_share = 0.3;
 static const unsigned odd_rounds = 2;
+/* A bottleneck with the same flows passes the same: where it passed less by this and 6 sd of a
+ * flow, something else was in its way. */
+static const double loaded_margin = 0.15, loaded_sd = 6;
 
 struct tally {
     double load, largest, sum, squares, claimed;
     size_t flows, full, odd, rounds;
+    uint64_t which; /* of the flows, the sum of a word each */
 };
 
 struct pass {
@@ -48,12 +53,17 @@ static void load_round(struct pass *p, const struct nt_flow_round *round)
         struct tally *t = &p->tally[c];
         t->load = t->largest = t->claimed = 0;
         t->flows = t->full = t->odd = 0;
+        t->which = 0;
     }
     for (size_t k = 0; k < round->flows; k++) {
         const struct nt_flow_seen *f = &round->flow[k];
         size_t n = rate_of(f) > 0 ? nt_rooted_tree_path(h, f->from, f->to, p->path) : 0;
+        struct nt_rng word;
+        nt_rng_init(&word, (uint64_t)f->from << 32 | f->to);
+        uint64_t which = nt_rng_next(&word);
         for (size_t i = 0; i < n; i++) {
             struct tally *t = &p->tally[p->path[i]];
+            t->which += which;
             t->load += rate_of(f);
             t->largest = fmax(t->largest, rate_of(f));
             t->flows++;
@@ -71,6 +81,7 @@ static void keep_most(struct pass *p)
         if (!(channel->most >= load)) {
             channel->second = channel->most;
             channel->most = load;
+            channel->flows = p->tally[c].which;
         } else if (!(channel->second >= load)) {
             channel->second = load;
         }
@@ -155,6 +166,13 @@ static bool is_alone(const struct pass *p, size_t n, size_t at, double rate)
     return true;
 }
 
+/* In this round, the link was a bottleneck that something else used, too. */
+static bool is_loaded_now(const struct pass *p, uint32_t c)
+{
+    const struct flow_channel *channel = &p->work->channel[c];
+    return channel->loaded > 0 && p->tally[c].which == channel->flows;
+}
+
 static void judge_inner(struct pass *p, size_t n, double rate)
 {
     bool explained = limited_by_host(p, n, rate, fmin(nearly_full, 1 - 4 * p->work->noise));
@@ -162,6 +180,7 @@ static void judge_inner(struct pass *p, size_t n, double rate)
         return;
     for (size_t i = 0; i < n; i++) {
         uint32_t c = p->path[i];
+        explained = explained || is_loaded_now(p, c);
         if (!is_inner(p->work->rooted, c) || channel_fullness(p, c) < nearly_full ||
             rate < much_less * p->tally[c].largest)
             continue;
@@ -228,6 +247,30 @@ static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
     }
 }
 
+/* The rounds with the same flows as the best, in which a bottleneck passed less than then. */
+static void find_loaded(struct pass *p)
+{
+    double margin = fmax(loaded_margin, loaded_sd * p->work->noise);
+    for (size_t c = 0; c < 2 * p->work->rooted->links; c++) {
+        const struct tally *t = &p->tally[c];
+        struct flow_channel *channel = &p->work->channel[c];
+        if (is_inner(p->work->rooted, (uint32_t)c) && channel->certified && t->flows > 0 &&
+            t->which == channel->flows && t->load < (1 - margin) * channel->most &&
+            !(channel->loaded <= t->load))
+            channel->loaded = t->load;
+    }
+}
+
+/* A loaded link had at least what passed. Two best rounds that agree had no other traffic. */
+static void bound_loaded(struct pass *p)
+{
+    for (size_t c = 0; c < 2 * p->work->rooted->links; c++) {
+        struct flow_channel *channel = &p->work->channel[c];
+        if (channel->loaded > 0 && !(channel->second >= plateau * channel->most))
+            channel->certified = channel->alone = false;
+    }
+}
+
 static void write_links(const struct flow_work *w)
 {
     for (size_t k = 0; k < w->model->links; k++) {
@@ -237,6 +280,8 @@ static void write_links(const struct flow_work *w)
         l->bandwidth_back_MBps = back->value;
         l->bandwidth_se_MBps = forth->se;
         l->bandwidth_back_se_MBps = back->se;
+        l->loaded_MBps = fmin(forth->loaded, back->loaded);
+        l->loaded_MBps = isnan(l->loaded_MBps) ? 0 : l->loaded_MBps;
         l->at_least = l->forth_at_least = l->back_at_least = l->effective = false;
     }
 }
@@ -263,6 +308,17 @@ static int solve_channels(struct pass *p, const struct nt_flow_round *round, siz
         load_round(p, &round[r]);
         judge_hosts(p, &round[r]);
     }
+    for (size_t r = 0; r < rounds; r++) {
+        load_round(p, &round[r]);
+        find_loaded(p);
+    }
+    for (size_t c = 0; c < 2 * p->work->rooted->links; c++)
+        p->work->channel[c].odd = 0; /* again, with what load explains */
+    for (size_t r = 0; r < rounds; r++) {
+        load_round(p, &round[r]);
+        judge_round(p, &round[r]);
+    }
+    bound_loaded(p);
     write_links(p->work);
     return nt_flow_finish(p->work, odd_rounds, err);
 }
@@ -285,8 +341,8 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
     p.path = nt_arena_array(&memory, nt_rooted_tree_room(w.rooted), sizeof *p.path);
     if (nt_arena_check(&memory, err) == 0) {
         for (size_t c = 0; c < channels; c++)
-            w.channel[c] =
-                (struct flow_channel){.most = NAN, .second = NAN, .value = NAN, .se = NAN};
+            w.channel[c] = (struct flow_channel){
+                .most = NAN, .second = NAN, .value = NAN, .se = NAN, .loaded = NAN};
         rc = solve_channels(&p, round, rounds, err);
     }
     nt_rooted_tree_destroy(w.rooted);

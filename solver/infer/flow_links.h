@@ -33,6 +33,8 @@ struct nt_flow_round {
  *   at_least   neither direction was ever a bottleneck; forth_at_least, back_at_least: the one
  *              was not
  *   effective  flows got less than any link on their way explains: the plateau is one of routing
+ *   loaded     the same flows had clearly less over the link in one round than in another in which
+ *              it was the bottleneck; it is a value only if the two best rounds agree
  *   suspect    (set, never cleared) narrower than its class by more than 8 % and 4 sd of the
  *              class, in a direction that is a value and in which the two best rounds agree within
  *              10 %, or 30 % where the best is less than 0.8 of what is usual. The class of a

@@ -11,6 +11,8 @@
 enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3, SPREAD_MIN = 8 };
 
 static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
+/* Adapters of one generation reach the same within this, and within 3 sd of a flow. */
+static const double same_generation = 0.02, same_generation_sd = 3;
 /* What links of a class differ by at the most: where they differ by more some of them are narrow.
  */
 static const double class_sd_most = 0.05;
@@ -22,6 +24,7 @@ static const double agreement = 0.9, far_below = 0.8, agreement_far = 0.7;
 struct tier {
     bool seen;
     double least[2]; /* up, down: what one of them must have, at least; NaN: not known */
+    double usual[2]; /* up, down: the middle of them */
     double slope;    /* what is usual of the way down over that up; NaN: not known */
 };
 
@@ -63,20 +66,44 @@ static void find_heights(struct view *v)
         v->peer = NT_NO_VERTEX;
 }
 
-/* From the bottom: a link passes what is below it, unless it was never seen to carry that. */
-static void find_demand(struct view *v)
+/* What a host's link would have if it were not degraded: of one that is narrower than its class the
+ * middle of the tier, unless another host has the same within noise: two that are alike may be an
+ * older generation. */
+static double sound_value(const struct view *v, uint32_t host, int down)
 {
     const struct nt_rooted_tree *h = v->w->rooted;
-    for (int down = 0; down < 2; down++)
+    const struct flow_channel *link = channel_above(v, host, down);
+    double alike = fmax(same_generation, same_generation_sd * v->w->noise);
+    if (!v->w->model->link[h->up[host] / 2].suspect || !(link->value < v->tier[0].least[down]))
+        return link->value;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t other = h->order[k];
+        if (other != host && other < h->hosts &&
+            fabs(channel_above(v, other, down)->value / link->value - 1) < alike)
+            return link->value;
+    }
+    return v->tier[0].usual[down];
+}
+
+/* From the bottom: a link passes what is below it, unless it was never seen to carry that. sound:
+ * as if no host's link were degraded. */
+static void find_demand(struct view *v, bool sound)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    for (int down = 0; down < 2; down++) {
+        memset(v->below[down], 0, h->vertices * sizeof *v->below[down]);
         for (size_t k = h->reached; k-- > 1;) {
             uint32_t c = h->order[k];
             const struct flow_channel *link = channel_above(v, c, down);
             double passes = v->below[down][c];
-            if (c < h->hosts || link->value < passes)
+            if (c < h->hosts)
+                passes = sound ? sound_value(v, c, down) : link->value;
+            else if (link->value < passes)
                 passes = link->value;
             if (h->parent[c] != h->top || c != v->peer)
                 v->below[down][h->parent[c]] += isnan(passes) ? 0 : passes;
         }
+    }
 }
 
 static double load_ratio(const struct flow_channel *link, double demand)
@@ -152,11 +179,12 @@ static size_t collect_below(struct view *v, const uint32_t *vertex, size_t count
 }
 
 /* What a link of the class must have, at least. Of two the wider one is the class. */
-static double least_of_class(struct view *v, size_t n)
+static double least_of_class(struct view *v, size_t n, double *usual)
 {
     double middle = n == 0 ? (double)NAN : (double)nt_stats_select(v->value, n, n / 2);
     double sd = n < SPREAD_MIN ? 0 : (double)nt_stats_mad(v->value, n) / middle;
     double margin = fmax(narrow_margin, narrow_sd * fmax(v->w->noise, fmin(sd, class_sd_most)));
+    *usual = middle;
     return middle * (1 - margin);
 }
 
@@ -205,8 +233,8 @@ static void find_tiers(struct view *v)
         t->seen = true;
         t->slope = usual_slope(v, height);
         for (int down = 0; down < 2; down++)
-            t->least[down] =
-                least_of_class(v, collect_below(v, h->order + 1, h->reached - 1, height, down));
+            t->least[down] = least_of_class(
+                v, collect_below(v, h->order + 1, h->reached - 1, height, down), &t->usual[down]);
     }
 }
 
@@ -215,7 +243,7 @@ static void set_suspects(struct view *v)
     const struct nt_rooted_tree *h = v->w->rooted;
     for (int down = 0; down < 2; down++) {
         uint32_t parent = NT_NO_VERTEX, height = 0;
-        double least = NAN;
+        double least = NAN, usual;
         for (size_t k = 1; k < h->reached; k++) {
             uint32_t c = h->order[k];
             const struct flow_channel *link = channel_above(v, c, down);
@@ -224,7 +252,7 @@ static void set_suspects(struct view *v)
                 height = v->height[c];
                 size_t n = collect_below(v, h->child + h->first[parent],
                                          h->first[parent + 1] - h->first[parent], height, down);
-                least = n < CLASS_MIN ? v->tier[height].least[down] : least_of_class(v, n);
+                least = n < CLASS_MIN ? v->tier[height].least[down] : least_of_class(v, n, &usual);
             }
             if (is_narrow(link, least))
                 v->w->model->link[h->up[c] / 2].suspect = true;
@@ -366,11 +394,12 @@ int nt_flow_finish(struct flow_work *w, unsigned odd_rounds, struct nt_err *err)
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     find_heights(&v);
-    find_demand(&v);
+    find_demand(&v, false);
     set_bounds(&v, odd_rounds);
-    set_oversubscription(&v);
     find_tiers(&v);
     set_suspects(&v);
+    find_demand(&v, true);
+    set_oversubscription(&v);
     for (size_t k = 1; k < w->rooted->reached; k++) {
         uint32_t c = w->rooted->order[k];
         if (c >= w->rooted->hosts)

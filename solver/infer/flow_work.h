@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "err.h"
 #include "model.h"
@@ -15,6 +16,8 @@
 struct flow_channel {
     double most, second; /* the best rounds, MB/s; NaN: never used */
     double value, se;    /* the mean of the rounds near the best, its standard error */
+    uint64_t flows;      /* which flows the best round had over it */
+    double loaded;       /* the least that the same flows had in another round; NaN */
     bool certified;      /* was a bottleneck */
     bool alone;          /* certified, and nothing else could have been it */
     unsigned odd;        /* rounds in which much of it was not explained */

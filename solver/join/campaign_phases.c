@@ -106,12 +106,15 @@ static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, d
     need->rounds = nt_bandwidth_rounds_left(planner);
     need->repeats = nt_bandwidth_repeats_left(planner);
     size_t warm = nt_bandwidth_phase_left(planner, "warm-up");
+    size_t checks =
+        nt_bandwidth_checks_left(planner); /* take what is left, and no shorter windows */
     nt_planner_destroy(planner);
     if (need->rounds == warm) { /* for nothing */
         need->rounds = 0;
         return 0;
     }
-    options.window_s = widest_window(site, need->rounds - need->repeats / 2, phases, share);
+    options.window_s =
+        widest_window(site, need->rounds - checks - (need->repeats - checks) / 2, phases, share);
     need->window_s = WINDOW_FAST_S;
     need->kind = NT_ORDER_BANDWIDTH;
     return nt_bandwidth_create(site->model, site->missing, &options, out, err);

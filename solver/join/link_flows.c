@@ -7,6 +7,7 @@
 
 #include "flow_links.h"
 #include "memory.h"
+#include "number.h"
 #include "shared_paths.h"
 #include "switch_throughput.h"
 
@@ -73,6 +74,27 @@ static int solve_flows(struct nt_map *map, const struct record *r, struct nt_err
     return 0;
 }
 
+/* A warning each: an unbounded list would break the map's bound. */
+enum { LOADED_NAMED_MAX = 100 };
+
+static int warn_of_load(struct nt_map *map, struct nt_err *err)
+{
+    size_t loaded = 0;
+    for (size_t k = 0; k < map->model->links; k++) {
+        const struct nt_link *l = &map->model->link[k];
+        char least[NT_NUMBER_BYTES];
+        if (!(l->loaded_MBps > 0) || loaded++ >= LOADED_NAMED_MAX)
+            continue;
+        nt_number_plain(l->loaded_MBps, 3, least);
+        if (nt_map_warn(map, err,
+                        "link %s - %s is loaded: the same flows had %s MB/s in one round and more "
+                        "in another; other traffic used it, or hosts were busy",
+                        nt_map_vertex_name(map, l->a), nt_map_vertex_name(map, l->b), least) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const uint32_t *order,
                   struct nt_err *err)
 {
@@ -85,7 +107,7 @@ int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const ui
         return -1;
     if (r.rounds == 0)
         return 0;
-    return solve_flows(map, &r, err) == 0 ? 1 : -1;
+    return solve_flows(map, &r, err) == 0 && warn_of_load(map, err) == 0 ? 1 : -1;
 }
 
 int nt_link_flows_shared(struct nt_map *map, const struct nt_samples *samples,

@@ -83,6 +83,11 @@ static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
     case PAIRS:
         nt_flow_schedule_pairs(d, &b->fan, s->height, (int)s->parity, SIZE_MAX);
         break;
+    case CHECK:
+        /* two that agree soon after each other may have met the same */
+        if (s->parity == 0 || nt_bw_is_unsettled(b, &b->plan[s->index]))
+            plan_step(b, &b->plan[s->index]);
+        return; /* has its direction */
     case SHIFT_LADDER:
         nt_flow_schedule_shift(d, 0, s->index);
         break;
@@ -220,9 +225,17 @@ static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *re
             *load = (isnan(*load) ? 0 : *load) + rate_of(r);
         }
     }
-    for (size_t c = 0; c < 2 * b->rooted->links; c++)
-        if (!(b->most[c] >= b->load[c]) && !isnan(b->load[c]))
-            b->most[c] = b->load[c];
+    for (size_t c = 0; c < 2 * b->rooted->links; c++) {
+        double load = b->load[c];
+        if (isnan(load))
+            continue;
+        if (!(b->most[c] >= load)) {
+            b->second[c] = b->most[c];
+            b->most[c] = load;
+        } else if (!(b->second[c] >= load)) {
+            b->second[c] = load;
+        }
+    }
     return 0;
 }
 
@@ -265,6 +278,7 @@ static int allocate_steps(struct nt_bw *b, struct nt_err *err)
     size_t v = b->rooted->vertices + 1, links = b->rooted->links + 1;
     b->colour = nt_arena_array(&b->base.memory, links, sizeof *b->colour);
     b->most = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->most);
+    b->second = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->second);
     b->load = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->load);
     b->channel =
         nt_arena_array(&b->base.memory, nt_rooted_tree_room(b->rooted), sizeof *b->channel);
@@ -279,7 +293,7 @@ static int allocate_steps(struct nt_bw *b, struct nt_err *err)
     if (nt_arena_check(&b->base.memory, err) != 0)
         return -1;
     for (size_t c = 0; c < 2 * b->rooted->links; c++)
-        b->most[c] = NAN;
+        b->most[c] = b->second[c] = NAN;
     return 0;
 }
 
@@ -316,7 +330,8 @@ fail:
 
 static bool is_repeat(const struct nt_bw_step *s)
 {
-    return s->kind == SHIFT_REPEAT || s->kind == SHIFT_AGAIN || s->kind == FAN_AGAIN;
+    return s->kind == SHIFT_REPEAT || s->kind == SHIFT_AGAIN || s->kind == FAN_AGAIN ||
+           s->kind == CHECK;
 }
 
 size_t nt_bandwidth_repeats_left(const struct nt_planner *planner)
@@ -326,6 +341,15 @@ size_t nt_bandwidth_repeats_left(const struct nt_planner *planner)
     for (size_t k = b->step; k < b->steps; k++)
         if (is_repeat(&b->plan[k]))
             left += b->most_parts;
+    return left;
+}
+
+size_t nt_bandwidth_checks_left(const struct nt_planner *planner)
+{
+    const struct nt_bw *b = (const struct nt_bw *)planner;
+    size_t left = 0;
+    for (size_t k = b->step; k < b->steps; k++)
+        left += b->plan[k].kind == CHECK ? b->most_parts : 0;
     return left;
 }
 

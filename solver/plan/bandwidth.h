@@ -19,7 +19,9 @@
  *               what a receiver's does and is the only bottleneck. Where a group has more than
  *               0.45 of the hosts, half of its flows leave the parent. Groups below what the
  *               others reached send again alone. Then pairs of groups, both pairings, both
- *               directions, for networks whose routes decide what a pairing gets
+ *               directions, for networks whose routes decide what a pairing gets. At last,
+ *               the rounds of groups once more, and again those with a link of which no two
+ *               rounds agree within 5 %: one round alone may have been disturbed
  *   ladder      1, 2, 4, ... flows of a pairing: what a link or switch gives alone and shared
  *
  * A host has one partner in a round, and flows go from the first to the second of a pair. Pure. */
@@ -73,8 +75,9 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *missing,
 size_t nt_bandwidth_rounds_left(const struct nt_planner *planner);
 size_t nt_bandwidth_phase_left(const struct nt_planner *planner, const char *phase);
 
-/* Of these, the repetitions. */
+/* Of these, the repetitions; of those, the rounds that only check others. */
 size_t nt_bandwidth_repeats_left(const struct nt_planner *planner);
+size_t nt_bandwidth_checks_left(const struct nt_planner *planner);
 
 /* How long a round measures by what is known so far, in seconds. */
 double nt_bandwidth_window_s(const struct nt_planner *planner);

@@ -9,6 +9,9 @@
 /* Fewer hosts than this are also held against all others. */
 enum { LEAF_MIN = 5 };
 
+/* Two rounds with the same flows agree within this in a quiet network, as flow_links.c takes them
+ * for one plateau. */
+static const double agreement = 0.95;
 static const double sd_limit = 4, sd_floor = 0.0125, sd_most = 0.025, group_limit = 0.93;
 /* Rates that differ by less are one rate, of which the first partner in turn is taken. */
 static const double better_partner = 1.02;
@@ -176,4 +179,23 @@ void nt_bw_mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into)
             b->schedule.quality[c] = narrow ? fmax(takes / widest, quality_least) : 1;
         }
     }
+}
+
+bool nt_bw_is_unsettled(const struct nt_bw *b, const struct nt_bw_step *step)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t p = h->order[k];
+        if (b->fan.height[p] != step->height || b->fan.tight[p] != (step->kind == SPILL))
+            continue;
+        for (uint32_t i = h->first[p]; i < h->first[p + 1]; i++) {
+            uint32_t c = h->child[i];
+            if (c < h->hosts || b->fan.bin[c] != step->index || nt_rooted_tree_count(h, c) == 0)
+                continue;
+            uint32_t link = step->back ? nt_channel_back(h->up[c]) : h->up[c];
+            if (b->most[link] > 0 && !(b->second[link] >= agreement * b->most[link]))
+                return true;
+        }
+    }
+    return false;
 }

@@ -7,8 +7,9 @@
 
 #include "memory.h"
 
-/* Times that hosts below their leaf's limit are paired again. */
-enum { AGAIN = 2 };
+/* Times that hosts below their leaf's limit are paired again; that rounds of groups are checked: of
+ * three rounds two agree unless two were disturbed. */
+enum { AGAIN = 2, CHECKS = 2 };
 
 static const char WARM_UP_PHASE[] = "warm-up", HOST_LINKS_PHASE[] = "host-links",
                   TIERS_PHASE[] = "tiers", LADDER_PHASE[] = "ladder";
@@ -34,6 +35,7 @@ const char *nt_bw_phase(const struct nt_bw_step *s)
     case SPILL:
     case FAN_AGAIN:
     case PAIRS:
+    case CHECK:
         return TIERS_PHASE;
     case SHIFT_LADDER:
     case LADDER:
@@ -154,6 +156,15 @@ static int plan_tiers(struct nt_bw *b, struct nt_err *err)
         for (uint32_t parity = 0; parity < 2; parity++)
             if (add_both(b, (struct nt_bw_step){PAIRS, height, 0, parity, false, 0}, err) != 0)
                 return -1;
+    /* last, so that what disturbed a round is over */
+    size_t steps = b->steps;
+    for (uint32_t turn = 0; turn < CHECKS; turn++)
+        for (size_t k = 0; k < steps; k++) {
+            struct nt_bw_step check = {.kind = CHECK, .index = (uint32_t)k, .parity = turn};
+            bool group = b->plan[k].kind == FAN || b->plan[k].kind == SPILL;
+            if (group && add_step(b, check, err) != 0)
+                return -1;
+        }
     return 0;
 }
 

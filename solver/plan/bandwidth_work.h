@@ -19,6 +19,7 @@ enum nt_bw_kind {
     SPILL,
     FAN_AGAIN,
     PAIRS,
+    CHECK, /* a FAN or SPILL again: a link's bandwidth is nothing that one round alone shows */
     SHIFT_LADDER,
     LADDER
 };
@@ -40,6 +41,7 @@ struct nt_bw {
     size_t steps, steps_capacity, step;
     struct nt_bw_step *plan;
     double *most;      /* channels: the most that a round carried; NaN */
+    double *second;    /* channels: the most of the other rounds; NaN */
     double *load;      /* channels: of a round */
     uint32_t *channel; /* room for a path */
     bool *marked;      /* vertices */
@@ -68,6 +70,10 @@ void nt_bw_repeat_hosts(struct nt_bw *b, size_t turn, bool into);
 /* Marks groups below parents of the height that carried less than another one and less than their
  * hosts could; in what is to take their flows, those known to be narrow get fewer. */
 void nt_bw_mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into);
+
+/* Whether a group that sent (or took) in the FAN or SPILL has a link of which no two rounds agree.
+ */
+bool nt_bw_is_unsettled(const struct nt_bw *b, const struct nt_bw_step *step);
 
 /* bandwidth_split.c: the schedule's pairs into b->pair and b->cut. Flows that a group sends stay
  * together; groups go into one part as long as it stays under the limit. */

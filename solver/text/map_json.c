@@ -107,6 +107,7 @@ static void read_links(struct reading *r, struct json_object *list)
         nt_json_number(&r->json, entry, "bandwidth_back_MBps", &l->bandwidth_back_MBps);
         nt_json_number(&r->json, entry, "bandwidth_se_MBps", &l->bandwidth_se_MBps);
         nt_json_number(&r->json, entry, "bandwidth_back_se_MBps", &l->bandwidth_back_se_MBps);
+        nt_json_number(&r->json, entry, "bandwidth_loaded_MBps", &l->loaded_MBps);
         nt_json_number_between(&r->json, entry, "probability", 0, 1, &l->probability);
         nt_json_flag(&r->json, entry, "bandwidth_at_least", &l->at_least);
         nt_json_flag(&r->json, entry, "bandwidth_forth_at_least", &l->forth_at_least);

@@ -244,6 +244,8 @@ static void put_links(struct nt_json_writer *w, const struct nt_map *map)
         flag_if(w, "bandwidth_forth_at_least", l->forth_at_least);
         flag_if(w, "bandwidth_back_at_least", l->back_at_least);
         flag_if(w, "bandwidth_effective", l->effective);
+        if (l->loaded_MBps > 0)
+            nt_json_put_number(w, "bandwidth_loaded_MBps", l->loaded_MBps);
         nt_json_put_number(w, "probability", l->probability);
         flag_if(w, "simplex", l->simplex);
         nt_json_put_flag(w, "suspect", l->suspect);
