@@ -52,6 +52,8 @@ static void every_item_is_read(void **state)
     assert_int_equal(parsed("sweep=adaptive").sweep, NT_SWEEP_ADAPTIVE);
     assert_true(parsed("off").off);
     assert_true(parsed("debug,quick").debug);
+    assert_int_equal(parsed("quick").spare, 0);
+    assert_int_equal(parsed("spare=12,quick").spare, 12);
     static const char *const patterns[] = {"allreduce",
                                            "allreduce:ring",
                                            "halo:4x2",
@@ -139,6 +141,10 @@ static void a_wrong_item_is_named(void **state)
         {"pattern=matrix:/a\x7f", "control character"},
         {"sweep=some", "expected auto, all, adaptive or sequential"},
         {"sweep=all,sweep=all", "the sweep was given twice"},
+        {"spare=1,spare=1", "spare was given twice"},
+        {"spare=0", "item \"spare=0\": expected hosts from 1 to 65535"},
+        {"spare=65536", "expected hosts from 1 to 65535"},
+        {"spare=", "expected hosts from 1 to 65535"},
         {"apply=yes", "unknown item \"apply=yes\""},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
@@ -239,6 +245,7 @@ static void format_then_parse_is_identity(void **state)
         "pattern=matrix:a=b",
         "standard,budget=3599.999",
         "quick,debug",
+        "quick,spare=3,apply",
         "full,pattern=tree,apply,debug",
     };
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
@@ -254,6 +261,7 @@ static void format_then_parse_is_identity(void **state)
         assert_int_equal(out.apply, in.apply);
         assert_int_equal(out.sweep, in.sweep);
         assert_int_equal(out.debug, in.debug);
+        assert_int_equal(out.spare, in.spare);
     }
 }
 

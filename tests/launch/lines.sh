@@ -5,6 +5,7 @@
 set -euo pipefail
 PATH=$PWD:$PATH
 export MASTER_PORT=$((20000 + SLURM_JOB_ID % 400 * 40)) PORT=0
+# shellcheck disable=SC2034
 FIRST=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 line() {
     local name=$1 ranks=$2 out rc=0 n

@@ -12,7 +12,7 @@ mpirun_rankfile() {
         --rankfile "$NETTOPO_RANKFILE" rank.py
 }
 echo "spares $NETTOPO_SPARES"
-line spare-srun 4 srun_hostfile
-line spare-torchrun 4 torchrun_static
-line spare-mpirun 4 mpirun_rankfile
+line spare-srun "$hosts" srun_hostfile
+line spare-torchrun "$hosts" torchrun_static
+line spare-mpirun "$hosts" mpirun_rankfile
 echo end
