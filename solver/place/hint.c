@@ -26,9 +26,9 @@ enum { MAPS = 4 };
 /* Of more tasks the other methods leave little, and each exchange costs more. */
 enum { EXCHANGE_TASKS = 32, EXCHANGES_MAX = 20000 };
 
-#define SUM_SLACK 1e-9    /* sums of the same numbers in another order differ in their last digits */
-#define SURE_SDS 2.0      /* a gain counts that is larger than so many of its standard errors, */
-#define GAIN_LEAST 1.01   /*   and this */
+#define SUM_SLACK 1e-9  /* sums of the same numbers in another order differ in their last digits */
+#define SURE_SDS 2.0    /* a gain counts that is larger than so many of its standard errors, */
+#define GAIN_LEAST 1.01 /*   and this */
 #define FIRST_PERCENT 1.0 /* what rank 0 on the first host may cost unstated */
 #define UNKNOWN_RATE 0.02 /* relative error of a bandwidth that states none */
 
