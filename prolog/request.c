@@ -122,6 +122,8 @@ int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt
     if (verbs[v].script)
         return read_script_environment(request, err);
     request->wanted = true;
+    if (arguments.option == NULL)
+        arguments.option = getenv("NETTOPO_OPTION"); /* of the plugin, as others see arguments */
     if (nt_option_parse(option_value(arguments.option), &request->option, err) != 0)
         return nt_err_prefix(err, "--option");
     if (request->verb == NT_VERB_REMOVE && arguments.uid == NULL)

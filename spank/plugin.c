@@ -211,12 +211,10 @@ static int run_agent(const struct nt_conf *conf, const char *path,
                           (char *)arguments->uid,
                           "--gid",
                           (char *)arguments->gid,
-                          "--option",
-                          (char *)arguments->option,
                           path != NULL ? "--conf" : NULL,
                           (char *)path,
                           NULL};
-    return nt_spawn_wait(argv, seconds, err);
+    return nt_spawn_wait(argv, arguments->option, seconds, err);
 }
 
 static int get_job_ids(spank_t spank, struct agent_arguments *arguments, struct nt_err *err)
@@ -304,7 +302,7 @@ int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
         return 0;
     char *const argv[] = {conf.prolog,  "remove", "--job", id, path != NULL ? "--conf" : NULL,
                           (char *)path, NULL};
-    if (nt_spawn_wait(argv, REMOVE_S, &err) != 0)
+    if (nt_spawn_wait(argv, NULL, REMOVE_S, &err) != 0)
         goto log_error;
     return 0;
 log_error:

@@ -25,25 +25,26 @@ static const char *const passed_variables[] = {
 enum { PASSED = sizeof passed_variables / sizeof *passed_variables };
 
 struct environment {
-    char *text[PASSED + 3]; /* PATH, LANG and NULL */
-    char *owned[PASSED];
+    char *text[PASSED + 4]; /* PATH, LANG, the option and NULL */
+    char *owned[PASSED + 1];
 };
 
-static int make_environment(struct environment *env, struct nt_err *err)
+static int make_environment(struct environment *env, const char *option, struct nt_err *err)
 {
     size_t n = 0;
     *env = (struct environment){0};
     env->text[n++] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
     env->text[n++] = "LANG=C";
-    for (size_t k = 0; k < PASSED; k++) {
-        const char *value = getenv(passed_variables[k]);
+    for (size_t k = 0; k <= PASSED; k++) {
+        const char *name = k < PASSED ? passed_variables[k] : "NETTOPO_OPTION",
+                   *value = k < PASSED ? getenv(name) : option;
         if (value == NULL)
             continue;
-        size_t room = strlen(passed_variables[k]) + strlen(value) + 2;
+        size_t room = strlen(name) + strlen(value) + 2;
         env->owned[k] = malloc(room);
         if (env->owned[k] == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
-        snprintf(env->owned[k], room, "%s=%s", passed_variables[k], value);
+        snprintf(env->owned[k], room, "%s=%s", name, value);
         env->text[n++] = env->owned[k];
     }
     return 0;
@@ -51,7 +52,7 @@ static int make_environment(struct environment *env, struct nt_err *err)
 
 static void free_environment(struct environment *env)
 {
-    for (size_t k = 0; k < PASSED; k++)
+    for (size_t k = 0; k <= PASSED; k++)
         free(env->owned[k]);
 }
 
@@ -116,7 +117,7 @@ static int check_status(const char *path, int status, const char *output, struct
     return 0;
 }
 
-int nt_spawn_wait(char *const argv[], double seconds, struct nt_err *err)
+int nt_spawn_wait(char *const argv[], const char *option, double seconds, struct nt_err *err)
 {
     struct environment env;
     double until = nt_clock_s() + seconds;
@@ -124,7 +125,7 @@ int nt_spawn_wait(char *const argv[], double seconds, struct nt_err *err)
     char line[256];
     if (pipe2(output, O_CLOEXEC | O_NONBLOCK) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "pipe: %s", strerror(errno));
-    if (make_environment(&env, err) != 0)
+    if (make_environment(&env, option, err) != 0)
         goto close_pipe;
     pid_t pid = fork();
     if (pid == 0)

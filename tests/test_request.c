@@ -41,6 +41,11 @@ static void a_command_line_is_read(void **state)
     assert_int_equal(request.option.level, NT_LEVEL_QUICK);
     assert_true(request.option.apply);
     assert_string_equal(request.conf, "/etc/nt");
+    static const char *const hidden[WORDS] = {"run", "--job", "42", "--uid", "1", "--gid", "1"};
+    setenv("NETTOPO_OPTION", "full", 1); /* the plugin's way */
+    assert_int_equal(read_request(&request, hidden, &err), 0);
+    unsetenv("NETTOPO_OPTION");
+    assert_int_equal(request.option.level, NT_LEVEL_FULL);
     static const char *const gone[WORDS] = {"remove", "--job", "7"};
     assert_int_equal(read_request(&request, gone, &err), 0);
     assert_int_equal(request.verb, NT_VERB_REMOVE);

@@ -20,7 +20,7 @@
 static int sh(const char *script, double seconds, struct nt_err *err)
 {
     char *const argv[] = {"/bin/sh", "-c", (char *)script, NULL};
-    return nt_spawn_wait(argv, seconds, err);
+    return nt_spawn_wait(argv, "quick,budget=2", seconds, err);
 }
 
 static double now(void)
@@ -36,12 +36,13 @@ static void success_and_failure_are_distinguished(void **state)
     struct nt_err err = {0};
     assert_int_equal(sh("exit 0", 60, &err), 0);
     assert_int_equal(sh("echo chatter; exit 0", 60, &err), 0);
+    assert_int_equal(sh("[ \"$NETTOPO_OPTION\" = quick,budget=2 ]", 60, &err), 0);
     assert_int_equal(sh("echo first >&2; echo second >&2; exit 3", 60, &err), -1);
     assert_string_equal(err.text, "/bin/sh: status 3: first");
     assert_int_equal(sh("kill -9 $$", 60, &err), -1);
     assert_string_equal(err.text, "/bin/sh: killed by signal 9");
     char *const none[] = {"/nonexistent/agent", NULL};
-    assert_int_equal(nt_spawn_wait(none, 60, &err), -1);
+    assert_int_equal(nt_spawn_wait(none, NULL, 60, &err), -1);
     assert_string_equal(err.text, "/nonexistent/agent: could not be started");
 }
 

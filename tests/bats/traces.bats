@@ -118,6 +118,7 @@ field() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status" | tr '\t' ' '; }
         probe=$(probes_of $host)
         held+=("$probe")
         assert_equal "probes on $host" "$(wc -w <<<"$probe")" 1
+        assert_equal "options that all can see" "$(cat /proc/$probe/cmdline $(agents_of $host | sed 's,[0-9]*,/proc/&/cmdline,g') | grep -ac budget)" 0
         assert_equal "uids" "$(field Uid $probe)" "$uid $uid $uid $uid"
         assert_equal "gids" "$(field Gid $probe)" "$gid $gid $gid $gid"
         assert_equal "groups" "$(field Groups $probe | xargs)" ""
