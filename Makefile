@@ -13,6 +13,7 @@
 #   make install    honours PREFIX, DESTDIR, SYSCONFDIR and SLURM_PLUGIN_DIR
 #   make uninstall  removes what install has put there; the configuration stays where it was changed
 #   make deb, rpm   packages, in build/deb and build/rpm
+#   make dist       the sources of the last commit with their checksums, in build/dist; SIGN=KEY signs them
 #   make clean
 #
 # Options: V=1 shows commands; CC=clang; SANITIZE=address,undefined builds into its own folder;
@@ -44,7 +45,7 @@ ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS))$(filter-out all,$(MAKECMDGOALS)),0)
 MAKEFLAGS := $(MAKEFLAGS) -j$(shell nproc)
 endif
 
-.PHONY: all check test demo bench fuzz coverage install uninstall deb rpm clean deps
+.PHONY: all check test demo bench fuzz coverage install uninstall deb rpm dist clean deps
 all: nettopo probe agent checker plugin
 
 # ---- rooms ------------------------------------------------------------------------------------
@@ -91,7 +92,7 @@ HARDENED = $(if $(SANITIZE),,-fstack-clash-protection $(if $(filter x86_64% i%86
 # Enumerators are of type int in C; clang from 19 on warns where one meets a double.
 REQUIRED = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes \
   -Wmissing-prototypes -Wvla -Werror -fPIC -fvisibility=hidden -fstack-protector-strong \
-  -ffunction-sections -MMD -MP $(HARDENED) $(if $(filter clang%,$(CC)),-Wno-enum-float-conversion) \
+  -ffunction-sections -MMD -MP -ffile-prefix-map=$(CURDIR)=. $(HARDENED) $(if $(filter clang%,$(CC)),-Wno-enum-float-conversion) \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all \
   $(if $(filter gcc%,$(CC)),-Wno-format-truncation -Wno-maybe-uninitialized,$(COUNTERS)))
 DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_AGENTDIR='"$(AGENTDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
@@ -261,12 +262,13 @@ $(BUILD)/tests/storm: $(STORM_OBJECTS) $(BUILD)/libprobe.a $(BUILD)/libprolog.a 
 # libFuzzer needs clang, and in what it fuzzes counters of where it has been. Those alone cost units
 # little, so that the gate makes one build of both; make fuzzers adds the tracing of comparisons.
 FUZZ_SANITIZE := fuzzer-no-link,address,undefined
+FUZZ_ENGINE ?= -fsanitize=fuzzer
 ifneq ($(and $(SANITIZE),$(filter clang%,$(CC))),)
 fuzzers: $(FUZZERS)
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(TEST_LIBS) $(SPANK_TESTED)
 	$(call say,FUZZ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(REQUIRED) $(TEST_CFLAGS) $(DEFINES) $(TEST_SEES) -fsanitize=fuzzer -Wl,--as-needed -o $@ $< \
+	$(Q)$(CC) $(REQUIRED) $(TEST_CFLAGS) $(DEFINES) $(TEST_SEES) $(FUZZ_ENGINE) -Wl,--as-needed -o $@ $< \
 	  $(SPANK_TESTED) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS)
 else
 fuzzers:
@@ -299,6 +301,7 @@ INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
   $(SLURM_PLUGIN_DIR)/spank_nettopo.so $(DATADIR)/nettopo-map.schema.json \
   $(foreach e,$(wildcard etc/examples/*),$(DATADIR)/examples/$(notdir $(e))) \
   $(foreach e,$(wildcard etc/dashboards/*),$(DATADIR)/dashboards/$(notdir $(e))) \
+  $(foreach e,$(wildcard etc/systemd/*),$(DATADIR)/systemd/$(notdir $(e))) $(DATADIR)/apparmor.d/nettopo-probe \
   $(addprefix $(DATADIR)/,container-mounts container-nettopo) \
   $(ENROOT)/mounts.d/60-nettopo.fstab $(ENROOT)/hooks.d/60-nettopo.sh \
   $(foreach m,$(PAGES),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))))
@@ -316,6 +319,8 @@ install: all
 	  $(PLACE) <etc/containers/enroot-hook.sh >$(DESTDIR)$(ENROOT)/hooks.d/60-nettopo.sh
 	install -m 755 etc/examples/* $(DESTDIR)$(DATADIR)/examples
 	install -m 644 etc/dashboards/* $(DESTDIR)$(DATADIR)/dashboards
+	for f in systemd/nettopo-fleet.service systemd/nettopo-fleet.timer apparmor.d/nettopo-probe; do \
+	  install -m 644 etc/$$f $(DESTDIR)$(DATADIR)/$$f && $(PLACE) <etc/$$f >$(DESTDIR)$(DATADIR)/$$f || exit; done
 	for m in $(PAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -m 644 $$m $$d && \
 	  $(PLACE) <$$m >$$d/$${m##*/} || exit; done
 	test -e $(CONF) || { install -m 644 etc/nettopo.conf $(CONF) && $(PLACE) <etc/nettopo.conf >$(CONF); }
@@ -326,11 +331,12 @@ uninstall:
 	rm -f $(PLUGSTACK)
 	rm -f $(INSTALLED)
 	if $(PLACE) <etc/nettopo.conf | cmp -s - $(CONF); then rm -f $(CONF); fi
-	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/examples $(DESTDIR)$(DATADIR)/dashboards $(DESTDIR)$(DATADIR) \
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/examples $(DESTDIR)$(DATADIR)/dashboards \
+	  $(addprefix $(DESTDIR)$(DATADIR)/,systemd apparmor.d /) \
 	  $(DESTDIR)$(LIBEXECDIR)/nettopo $(dir $(CONF)) $(addprefix $(DESTDIR)$(ENROOT),/mounts.d /hooks.d /) 2>/dev/null
 
-deb rpm:
-	@VERSION=$(VERSION) SLURM_PREFIX=$(SLURM_PREFIX) etc/packaging/package $@
+deb rpm dist:
+	@VERSION=$(VERSION) SLURM_PREFIX=$(SLURM_PREFIX) SIGN=$(SIGN) etc/packaging/package $@
 
 clean:
 	rm -rf build
