@@ -11,7 +11,10 @@ sanitizer=${SANITIZER:-address,undefined}
 engine=${LIB_FUZZING_ENGINE:--fsanitize=fuzzer}
 [ "$sanitizer" != coverage ] || sanitizer=
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- $(basename -s .c tests/fuzz/fuzz_*.c)
+if [ $# = 0 ]; then
+    mapfile -t all < <(basename -s .c tests/fuzz/fuzz_*.c)
+    set -- "${all[@]}"
+fi
 
 folder=fuzzer-no-link${sanitizer:+,$sanitizer}
 build=build/${folder//,/-}/clang
@@ -21,5 +24,5 @@ for fuzzer in "$@"; do
     cp "$build/fuzz/$fuzzer" "$out/"
     corpus=tests/fuzz/corpus/${fuzzer#fuzz_}
     [ ! -d "$corpus" ] || (cd "$corpus" && rm -f "$out/${fuzzer}_seed_corpus.zip" &&
-        python3 -m zipfile -c "$out/${fuzzer}_seed_corpus.zip" *)
+        python3 -m zipfile -c "$out/${fuzzer}_seed_corpus.zip" ./*)
 done
