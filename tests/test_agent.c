@@ -196,14 +196,15 @@ static double late_s(void)
     return full != NULL && strcmp(full, "1") == 0 ? 1 : 50;
 }
 
-/* With the monitor's reason, since the worker had no processor for half a second. */
+/* With the reason of a monitor or worker that waited in vain for who had no processor. */
 static bool ended_by_monitor(const struct scene *s)
 {
     bool ended = false;
     for (int k = 0; k < s->hosts && late_s() > 1; k++) {
         char text[4096];
         published(s, k, "hint.env", text);
-        ended |= strstr(text, "the agent's worker did not end within the budget") != NULL;
+        ended |= strstr(text, "the agent's worker did not end within the budget") != NULL ||
+                 strstr(text, "the relay could not be ended") != NULL;
     }
     return ended;
 }
