@@ -622,6 +622,55 @@ static void test_uneven(void **state)
     }
 }
 
+/* The link of a host is slow in all jobs, by less than a tier, as much, and far more: it stays on
+ * its switch, and the map has its link as long as it is. */
+static void test_slow_from_the_first_job(void **state)
+{
+    static const double longer[] = {0.06, 0.11, 0.22, 0.4, 2};
+    static const char *const networks[] = {"tree:2x4", "tree:4x8", "tree:2x4x8"};
+    (void)state;
+    for (size_t k = 0; k < 15; k++) {
+        struct nt_network *n = made_machine(networks[k / 5]);
+        struct nt_switch_naming naming = {0};
+        struct nt_evidence e;
+        struct nt_cluster_map *c;
+        struct nt_err err = {0};
+        struct nt_rng rng;
+        uint32_t parent[HOSTS] = {0}, host[HOSTS];
+        double us = 0;
+        nt_rng_init(&rng, k);
+        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+        for (uint32_t j = 0; j < 30; j++) {
+            uint32_t job;
+            size_t hosts = n->hosts == 8 ? 8 : planted_hosts(&rng, n->hosts, 24, host);
+            for (uint32_t h = 0; n->hosts == 8 && h < 8; h++)
+                host[h] = h;
+            assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, j + 1, j % 3, &job, &err),
+                             0);
+            for (size_t a = 0; a < hosts; a++)
+                for (size_t b = 0; b < a; b++) {
+                    double own = nt_network_latency(n, host[a], host[b]);
+                    own += host[a] == 2 || host[b] == 2 ? longer[k % 5] : 0;
+                    assert_int_equal(nt_evidence_note(&e, job, host[a], host[b],
+                                                      own * exp(0.01 * nt_rng_normal(&rng)), &err),
+                                     0);
+                }
+        }
+        assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+        for (size_t l = 0; l < c->model->links; l++) {
+            if (c->model->link[l].a < c->model->hosts)
+                parent[c->model->link[l].a] = c->model->link[l].b;
+            us = c->model->link[l].a == 2 ? c->model->link[l].latency_us : us;
+        }
+        if (parent[2] == 0 || parent[2] != parent[1] || fabs(us - 0.56 - longer[k % 5]) > 0.03)
+            fail_msg("%s, %g us: on vertex %u, others of its switch on %u, link %.3f us",
+                     networks[k / 5], longer[k % 5], parent[2], parent[1], us);
+        nt_cluster_map_destroy(c);
+        nt_evidence_fini(&e);
+        nt_network_destroy(n);
+    }
+}
+
 static void test_too_little(void **state)
 {
     struct nt_evidence e;
@@ -644,6 +693,6 @@ int main(void)
         cmocka_unit_test(test_slow_by_a_tier), cmocka_unit_test(test_slow_after_one_job),
         cmocka_unit_test(test_same_jobs),      cmocka_unit_test(test_never_together),
         cmocka_unit_test(test_too_little),     cmocka_unit_test(test_one_user_moves_nothing),
-        cmocka_unit_test(test_uneven)};
+        cmocka_unit_test(test_uneven),         cmocka_unit_test(test_slow_from_the_first_job)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet_changes.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "named_faults.h"
+#include "number.h"
 #include "packed.h"
 #include "utc.h"
 
-enum { NONE = UINT32_MAX };
+enum { NONE = UINT32_MAX, FIGURE_DIGITS = 4 };
 
 const char *nt_fleet_kind_name(unsigned kind)
 {
@@ -258,7 +260,7 @@ bool nt_fleet_change_is_against(const struct nt_fleet_change *c, uint32_t host)
     return c->part == host && c->tier == 0 && c->current && c->worse;
 }
 
-static bool is_slow(const struct nt_fleet_changes *changes, uint32_t host)
+bool nt_fleet_changes_slow(const struct nt_fleet_changes *changes, uint32_t host)
 {
     for (size_t k = 0; k < changes->count; k++)
         if (changes->change[k].kind == NT_FIGURE_LATENCY &&
@@ -277,7 +279,7 @@ int nt_fleet_changes_place(struct nt_fleet_changes *changes, const char *given, 
     if (seems == NULL)
         return nt_arena_check(&memory, err);
     for (size_t k = 0; k < count; k++)
-        if (asked[k] < changes->fleet.hosts.count && is_slow(changes, asked[k]))
+        if (asked[k] < changes->fleet.hosts.count && nt_fleet_changes_slow(changes, asked[k]))
             seems[slow++] = asked[k];
     if (slow == 0)
         return 0;
@@ -289,7 +291,7 @@ int nt_fleet_changes_place(struct nt_fleet_changes *changes, const char *given, 
     if (changes->explained == NULL)
         return nt_err_memory(err);
     for (size_t k = 0; k < slow; k++) /* hosts keep their numbers */
-        changes->explained[seems[k]] = !is_slow(changes, seems[k]);
+        changes->explained[seems[k]] = !nt_fleet_changes_slow(changes, seems[k]);
     return 0;
 }
 
@@ -345,4 +347,85 @@ void nt_fleet_part_name(const struct nt_fleet_changes *changes, const struct nt_
         map != NULL ? name_above(map, host ? changes->fleet.at[c->part] : c->part) : NULL;
     snprintf(name, NT_PART_BYTES, "%.255s%s%.255s", below, above != NULL ? " " : "",
              above != NULL ? above : "");
+}
+
+void nt_fleet_change_put(struct nt_strbuf *d, const struct nt_fleet_changes *changes,
+                         const struct nt_fleet_change *c)
+{
+    char since[NT_SINCE_BYTES], part[NT_PART_BYTES], from[NT_NUMBER_BYTES], to[NT_NUMBER_BYTES];
+    nt_fleet_since_text(c, since);
+    nt_fleet_part_name(changes, c, part);
+    nt_number_plain(c->from, FIGURE_DIGITS, from);
+    nt_number_plain(c->to, FIGURE_DIGITS, to);
+    nt_strbuf_puts(d, part);
+    nt_strbuf_print(d,
+                    ": %s %s from %s to %s %s %s, job %llu; in %u job%s of %u users, confidence "
+                    "%.4f%s\n",
+                    nt_fleet_kind_name(c->kind), c->worse ? "worse" : "better", from, to,
+                    nt_fleet_kind_unit(c->kind), since, (unsigned long long)c->first_job, c->jobs,
+                    c->jobs == 1 ? "" : "s", c->users, c->confidence,
+                    c->current ? "" : "; not any more");
+}
+
+/* ---- on the map ---- */
+
+/* The finding of the same link and kind, or a new one. */
+static struct nt_fault *fault_of(struct nt_map *map, enum nt_fault_kind kind, uint32_t v,
+                                 uint32_t above)
+{
+    for (size_t k = 0; k < map->faults; k++)
+        if (map->fault[k].part.kind == kind && map->fault[k].part.a == v)
+            return &map->fault[k];
+    struct nt_fault *f = &map->fault[map->faults++];
+    *f = (struct nt_fault){.part = {kind, v, above}};
+    if (v < map->model->hosts) { /* a host and its only cable */
+        f->others = 1;
+        f->other[0] = (struct nt_fault_part){NT_FAULT_HOST_SLOW, v, v};
+    }
+    return f;
+}
+
+static void mark(struct nt_map *map, const struct nt_fleet_change *c, uint32_t v, double slow_us)
+{
+    bool slow = c->kind == NT_FIGURE_LATENCY;
+    enum nt_fault_way way = slow                      ? NT_FAULT_BOTH
+                            : c->kind == NT_FIGURE_UP ? NT_FAULT_UP
+                                                      : NT_FAULT_DOWN;
+    for (size_t k = 0; k < map->model->links; k++) {
+        struct nt_link *l = &map->model->link[k];
+        if (l->a != v || map->faults == NT_FAULTS_MAX)
+            continue;
+        struct nt_fault *f =
+            fault_of(map, slow ? NT_FAULT_LINK_SLOW : NT_FAULT_LINK_NARROW, v, l->b);
+        bool is_new = !(f->expected > 0), worst = is_new || c->to < f->found;
+        f->way = is_new || f->way == way ? way : NT_FAULT_BOTH;
+        if (worst) {
+            f->found = c->to;
+            f->expected = c->from;
+            f->confidence = fmin(c->confidence, 1);
+        }
+        l->suspect = true;
+        if (slow && c->tier == 0 && !(slow_us > 0)) /* else the link is as long as it is */
+            l->latency_us += c->to - c->from;
+        return;
+    }
+}
+
+int nt_fleet_changes_mark(struct nt_fleet_changes *changes, struct nt_err *err)
+{
+    struct nt_map *map = changes->fleet.map;
+    if (map == NULL)
+        return 0;
+    map->fault = calloc(changes->count + 1, sizeof *map->fault);
+    if (map->fault == NULL)
+        return nt_err_memory(err);
+    map->judged = true;
+    for (size_t k = 0; k < changes->count; k++) {
+        const struct nt_fleet_change *c = &changes->change[k];
+        bool host = c->part < changes->fleet.hosts.count;
+        if (c->part != NT_CHANGE_CLASS && c->current && c->worse)
+            mark(map, c, host ? changes->fleet.at[c->part] : c->part,
+                 host ? changes->fleet.cluster->slow_us[c->part] : 0);
+    }
+    return 0;
 }

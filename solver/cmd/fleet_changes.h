@@ -39,6 +39,9 @@ const struct nt_cluster_move *nt_fleet_changes_moved(const struct nt_fleet_chang
 /* Whether the host's own link is worse now than it was. */
 bool nt_fleet_change_is_against(const struct nt_fleet_change *change, uint32_t host);
 
+/* Whether that is so of its latency. */
+bool nt_fleet_changes_slow(const struct nt_fleet_changes *changes, uint32_t host);
+
 /* "since 2026-01-07", or "since the first job on 2026-01-07" of what was never better. */
 enum { NT_SINCE_BYTES = 64 };
 void nt_fleet_since_text(const struct nt_fleet_change *c, char text[NT_SINCE_BYTES]);
@@ -48,6 +51,14 @@ enum { NT_PART_BYTES = 520 };
 /* "n5 s3" of a link, "n5" where its switch is not known, "all hosts" of a class. */
 void nt_fleet_part_name(const struct nt_fleet_changes *changes, const struct nt_fleet_change *c,
                         char name[NT_PART_BYTES]);
+
+/* "n5 s3: latency worse from 0.5 to 0.7 us since ..." and a line's end. */
+void nt_fleet_change_put(struct nt_strbuf *d, const struct nt_fleet_changes *changes,
+                         const struct nt_fleet_change *change);
+
+/* Marks on the map what is worse now, as findings of it (which it had none of). Changes that were
+ * loaded with switches. */
+int nt_fleet_changes_mark(struct nt_fleet_changes *changes, struct nt_err *err);
 
 /* "latency", "bandwidth up", "bandwidth down"; its unit. */
 const char *nt_fleet_kind_name(unsigned kind);

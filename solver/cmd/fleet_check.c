@@ -5,6 +5,7 @@
 
 #include "fleet_changes.h"
 #include "hostlist.h"
+#include "number.h"
 
 static const char help[] =
     "usage: nettopo fleet check [OPTION...]\n"
@@ -32,12 +33,14 @@ static void check_host(struct checking *c, uint32_t host, int64_t oldest_s)
     const struct nt_fleet_changes *changes = &c->changes;
     for (size_t k = 0; k < changes->count; k++) {
         const struct nt_fleet_change *f = &changes->change[k];
-        char since[NT_SINCE_BYTES];
+        char since[NT_SINCE_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
         if (!nt_fleet_change_is_against(f, host))
             continue;
         nt_fleet_since_text(f, since);
-        printf("%s: %s %.4g instead of %.4g %s %s, in %u jobs of %u users\n",
-               changes->fleet.hosts.name[host], nt_fleet_kind_name(f->kind), f->to, f->from,
+        nt_number_plain(f->to, 4, now);
+        nt_number_plain(f->from, 4, before);
+        printf("%s: %s %s instead of %s %s %s, in %u jobs of %u users\n",
+               changes->fleet.hosts.name[host], nt_fleet_kind_name(f->kind), now, before,
                nt_fleet_kind_unit(f->kind), since, f->jobs, f->users);
         c->suspects++;
     }

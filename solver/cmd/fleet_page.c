@@ -8,6 +8,7 @@
 #include "graph.h"
 #include "html.h"
 #include "memory.h"
+#include "number.h"
 #include "strbuf.h"
 #include "utc.h"
 
@@ -47,7 +48,7 @@ static int add_change(struct page *p, const struct nt_fleet_change *c, uint32_t 
 {
     struct nt_event *e = &p->history.event[p->history.events++];
     struct nt_strbuf d = {0};
-    char name[NT_PART_BYTES];
+    char name[NT_PART_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
     *e = (struct nt_event){.kind = c->worse ? NT_EVENT_WORSE : NT_EVENT_BETTER,
                            .at = {NT_NO_VERTEX, NT_NO_VERTEX},
                            .series = series,
@@ -60,8 +61,10 @@ static int add_change(struct page *p, const struct nt_fleet_change *c, uint32_t 
         e->at[1] = p->above[v] != NT_NO_VERTEX ? p->above[v] : v;
     }
     nt_fleet_part_name(&p->changes, c, name);
-    nt_strbuf_print(&d, "%s: %s %s, %.4g instead of %.4g %s, in %u job%s of %u users", name,
-                    nt_fleet_kind_name(c->kind), c->worse ? "worse" : "better", c->to, c->from,
+    nt_number_plain(c->to, 4, now);
+    nt_number_plain(c->from, 4, before);
+    nt_strbuf_print(&d, "%s: %s %s, %s instead of %s %s, in %u job%s of %u users", name,
+                    nt_fleet_kind_name(c->kind), c->worse ? "worse" : "better", now, before,
                     nt_fleet_kind_unit(c->kind), c->jobs, c->jobs == 1 ? "" : "s", c->users);
     return take_text(e, &d, err);
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "files.h"
-#include "fleet_cluster.h"
+#include "fleet_changes.h"
 #include "prior.h"
 #include "utc.h"
 
@@ -17,8 +17,27 @@ static const char help[] =
     "  --days SPAN        readings of so long before the last job; default 90d\n"
     "  -o, --output FILE  written whole or not at all; default -\n";
 
-static int write_prior(const struct nt_fleet_cluster *fleet, const char *output, struct nt_err *err)
+/* A host whose link is slow keeps its switch, with no support: the prior has one latency for all
+ * hosts of a switch, and sweeps measure whoever has none. */
+static void loosen_slow(const struct nt_fleet_changes *changes, struct nt_model *m)
 {
+    const struct nt_fleet_cluster *fleet = &changes->fleet;
+    for (size_t k = 0; k < m->links; k++) {
+        struct nt_link *l = &m->link[k];
+        if (l->a >= m->hosts)
+            continue;
+        const char *name = fleet->map->host_name[l->a];
+        uint32_t host = nt_names_find(&fleet->hosts, name, strlen(name));
+        if (nt_fleet_changes_slow(changes, host) || fleet->cluster->slow_us[host] > 0)
+            l->probability = 0;
+        l->latency_us -= fleet->cluster->slow_us[host];
+    }
+}
+
+static int write_prior(const struct nt_fleet_changes *changes, const char *output,
+                       struct nt_err *err)
+{
+    const struct nt_fleet_cluster *fleet = &changes->fleet;
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_prior *prior;
     struct nt_map *map;
@@ -34,6 +53,7 @@ static int write_prior(const struct nt_fleet_cluster *fleet, const char *output,
         return -1;
     for (size_t v = 0; v < map->model->hosts + map->model->switches; v++)
         day[v] = (int32_t)(fleet->part[was[v]].last_s / NT_DAY_S);
+    loosen_slow(changes, map->model);
     int rc = nt_prior_of_map(map, day, &prior, err);
     nt_map_destroy(map);
     if (rc != 0)
@@ -50,16 +70,16 @@ static int write_prior(const struct nt_fleet_cluster *fleet, const char *output,
 static int prior_run(int argc, char **argv, struct nt_err *err)
 {
     const char *store = NULL, *output = "-", *days = "90d";
-    struct nt_fleet_cluster fleet;
+    struct nt_fleet_changes changes;
     int64_t days_s;
     const struct nt_flag flags[] = {
         {"store", 0, &store, NULL}, {"days", 0, &days, NULL}, {"output", 'o', &output, NULL}};
     if (nt_command_line_options(argc, argv, flags, 3, NULL, 0, err) != 0 ||
         nt_fleet_span("days", days, &days_s, err) != 0 ||
-        nt_fleet_cluster_load(store, days_s, &fleet, err) != 0)
+        nt_fleet_changes_load(store, days_s, true, &changes, err) != 0)
         return -1;
-    int rc = write_prior(&fleet, output, err);
-    nt_fleet_cluster_fini(&fleet);
+    int rc = write_prior(&changes, output, err);
+    nt_fleet_changes_fini(&changes);
     return rc;
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "files.h"
-#include "fleet_cluster.h"
+#include "fleet_changes.h"
 #include "fleet_page.h"
 #include "json_write.h"
 #include "map_json.h"
@@ -73,22 +73,30 @@ static void put_shape(struct nt_strbuf *d, const struct nt_model *m)
 static void put_age(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet)
 {
     const struct nt_model *m = fleet->cluster->model;
-    size_t unsure = 0, old = 0, unknown = 0;
+    size_t unsure = 0, old = 0, unknown = 0, contradicted = 0, alone = 0;
     for (size_t h = 0; h < m->hosts; h++) {
         const struct nt_cluster_part *p = &fleet->part[h];
-        unknown += p->jobs == 0;
+        contradicted += p->contradicted;
+        unknown += p->jobs == 0 && !p->contradicted;
+        alone += p->jobs > 0 && !p->confirmed;
         unsure += p->jobs > 0 && p->support < 0.9;
         old += p->jobs > 0 && p->last_s < fleet->sums.last_s - (int64_t)30 * NT_DAY_S;
     }
-    nt_strbuf_print(d,
-                    "%zu hosts placed, %zu of them under 90 %%, %zu not seen for 30 days, "
-                    "%zu never measured\n",
-                    m->hosts - unknown, unsure, old, unknown);
+    put_count(d, m->hosts - unknown - contradicted, "host", " placed, ");
+    nt_strbuf_print(d, "%zu of them under 90 %%, %zu not seen for 30 days, %zu never measured\n",
+                    unsure, old, unknown);
+    if (alone > 0)
+        put_count(d, alone, "host", " placed by jobs of one user alone: not in prior and sync\n");
+    if (contradicted > 0)
+        put_count(
+            d, contradicted, "host",
+            " undetermined: latencies contradict every place in a tree of equally deep hosts\n");
 }
 
-static int put_text(const struct nt_fleet_cluster *fleet, const struct arguments *a,
+static int put_text(const struct nt_fleet_changes *changes, const struct arguments *a,
                     struct nt_strbuf *d, struct nt_err *err)
 {
+    const struct nt_fleet_cluster *fleet = &changes->fleet;
     struct nt_terminal terminal;
     nt_terminal_look(&terminal);
     if (a->plain)
@@ -102,6 +110,9 @@ static int put_text(const struct nt_fleet_cluster *fleet, const struct arguments
     put_age(d, fleet);
     for (size_t k = 0; k < fleet->cluster->moves; k++)
         nt_fleet_cluster_put_move(d, fleet, &fleet->cluster->move[k]);
+    for (size_t k = 0; k < changes->count; k++)
+        if (changes->change[k].current && changes->change[k].worse)
+            nt_fleet_change_put(d, changes, &changes->change[k]);
     nt_strbuf_puts(d, "\n");
     return nt_show_net(fleet->map, a->all, &terminal, d, err);
 }
@@ -125,6 +136,9 @@ static void put_part(struct nt_json_writer *w, const char *name, const struct nt
     put_time(w, "last", p->last_s);
     nt_json_put_whole(w, "jobs", p->jobs);
     nt_json_put_whole(w, "users", p->users);
+    nt_json_put_flag(w, "confirmed", p->confirmed);
+    if (p->contradicted)
+        nt_json_put_flag(w, "undetermined", true);
     nt_json_end(w, '}');
 }
 
@@ -210,15 +224,17 @@ static int show_page(const struct arguments *a, struct nt_err *err)
 
 static int show(const struct arguments *a, struct nt_err *err)
 {
-    struct nt_fleet_cluster fleet;
+    struct nt_fleet_changes changes;
     struct nt_strbuf d = {0};
     char *text;
     size_t bytes;
-    if (nt_fleet_cluster_load(a->store, a->days_s, &fleet, err) != 0)
+    if (nt_fleet_changes_load(a->store, a->days_s, true, &changes, err) != 0)
         return -1;
-    int rc =
-        strcmp(a->format, "json") == 0 ? put_json(&fleet, &d, err) : put_text(&fleet, a, &d, err);
-    nt_fleet_cluster_fini(&fleet);
+    int rc = nt_fleet_changes_mark(&changes, err);
+    if (rc == 0)
+        rc = strcmp(a->format, "json") == 0 ? put_json(&changes.fleet, &d, err)
+                                            : put_text(&changes, a, &d, err);
+    nt_fleet_changes_fini(&changes);
     if (rc != 0) {
         free(d.text);
         return -1;

@@ -36,20 +36,6 @@ static bool is_asked_for(const char *part, const char *operand)
            (blank != NULL && strcmp(blank + 1, operand) == 0);
 }
 
-static void put_text(struct nt_strbuf *d, const struct nt_fleet_change *c, const char *part)
-{
-    char since[NT_SINCE_BYTES];
-    nt_fleet_since_text(c, since);
-    nt_strbuf_puts(d, part);
-    nt_strbuf_print(d,
-                    ": %s %s from %.4g to %.4g %s %s, job %llu; in %u job%s of %u users, "
-                    "confidence %.4f%s\n",
-                    nt_fleet_kind_name(c->kind), c->worse ? "worse" : "better", c->from, c->to,
-                    nt_fleet_kind_unit(c->kind), since, (unsigned long long)c->first_job, c->jobs,
-                    c->jobs == 1 ? "" : "s", c->users, c->confidence,
-                    c->current ? "" : "; not any more");
-}
-
 static void put_json(struct nt_json_writer *w, const struct nt_fleet_change *c, const char *part)
 {
     char since[NT_UTC_BYTES], before[NT_UTC_BYTES];
@@ -99,7 +85,7 @@ static void put_changes(struct nt_json_writer *w, const struct nt_fleet_changes 
         if (a->json)
             put_json(w, c, part);
         else
-            put_text(&w->buf, c, part);
+            nt_fleet_change_put(&w->buf, changes, c);
     }
     if (a->json) {
         nt_json_end(w, ']');

@@ -7,11 +7,11 @@
 
 #include "memory.h"
 
-enum { ENTRIES_MOST = 256, ENTRIES_LEAST = 4, STEPS = 72 };
+enum { ENTRIES_MOST = 256, ENTRIES_LEAST = 4, STEPS = 24 };
 
-/* Shifts up to that are looked at, more than from one class to the next; how far one is expected to be, of a job that shares pairs and of
+/* Shifts up to that are looked at; how far one is expected to be, of a job that shares pairs and of
  * one that does not; and the most that one reading says. */
-static const double SHIFT_MOST = 0.36, SHARING_SD = 0.02, ALONE_SD = 0.05, READING_MOST = 12;
+static const double SHIFT_MOST = 0.12, SHARING_SD = 0.02, ALONE_SD = 0.05, READING_MOST = 12;
 
 /* How near so many values are to classes, with a shift taken off; higher is nearer. */
 static double nearness(const struct nt_classes *c, const float *ln, size_t n, double shift)

@@ -14,7 +14,7 @@
  * sqrt(pi/2) of a mean's, three times. One in WEAK_PART of a host's pairs may be off by chance
  * where one user alone read each: readings are outliers one time in fifty. */
 enum { NONE = UINT32_MAX, USERS = 2, WITNESSES = 3, WEAK_PART = 8, FEW = 64, SHIFTED = 4 };
-static const double EXACT = 0.04, SDS = 3, MEDIAN = 1.2533;
+static const double EXACT = 0.055, SDS = 3, MEDIAN = 1.2533;
 static const float SHIFT_MOST = 0.12F; /* two sds of jobs' factors */
 
 /* Different users, as far as they matter: two besides any one. */
@@ -49,10 +49,10 @@ struct contradiction {
     struct witnesses off;
 };
 
-/* Who confirms some pair of these two clusters. */
+/* Whose readings of pairs of these two clusters agree, and whose are off. */
 struct block {
     uint32_t x, y;
-    struct witnesses agree;
+    struct witnesses agree, off;
 };
 
 struct check {
@@ -271,6 +271,11 @@ static int find_agreeing(struct check *c, struct nt_arena *memory, struct nt_err
     for (size_t k = 0; k < c->count; k++)
         if (c->blocks == 0 || compare_blocks(&c->block[c->blocks - 1], &c->block[k]) != 0)
             c->block[c->blocks++] = c->block[k];
+    for (size_t k = 0; k < c->count; k++) {
+        struct block *block = block_of(c, c->at[k].a, c->at[k].b);
+        for (unsigned u = 0; u < c->at[k].off.count; u++)
+            see(&block->off, c->at[k].off.user[u]);
+    }
     for (size_t k = 0; c->blocks > 0 && k < c->e->entries; k++) {
         const struct nt_evidence_entry *one = &c->e->entry[k];
         struct block *block =
@@ -286,15 +291,19 @@ static int find_agreeing(struct check *c, struct nt_arena *memory, struct nt_err
 }
 
 /* Of what one user alone read a few pairs may be off by chance; or by will, where two others find
- * that such hosts meet where they do. */
+ * that such hosts meet where they do. Of many hosts most pairs are read once, and some are off:
+ * there it takes two users who find none of such pairs right. */
 static bool counts(const struct check *c, const struct contradiction *x)
 {
     uint32_t user = x->off.count > 0 ? x->off.user[0] : NT_NO_USER;
+    const struct block *block = block_of(c, x->a, x->b);
     if (x->off.count >= USERS)
         return true;
+    if (c->m->hosts > FEW)
+        return block->off.count >= USERS && block->agree.count < USERS;
     return (WEAK_PART * c->off[x->a] >= c->pairs[x->a] ||
             WEAK_PART * c->off[x->b] >= c->pairs[x->b]) &&
-           !has_two_besides(&block_of(c, x->a, x->b)->agree, user);
+           !has_two_besides(&block->agree, user);
 }
 
 /* The host in most of the contradictions; of several the one that was read with fewest. */

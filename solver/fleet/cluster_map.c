@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "origin.h"
 #include "readings.h"
+#include "slow_links.h"
 #include "sparse.h"
 
 /* ---- from tiers to a network ------------------------------------------------------------------
@@ -229,6 +230,25 @@ static int make_parts(const struct nt_evidence *e, const bool *ignored,
     return nt_switch_naming_match(naming, c->model, c->switch_number, after, err);
 }
 
+/* Whoever is on a slow link is placed as if it was not: classes and tiers again. */
+static int take_slow_out(struct nt_evidence *e, struct nt_classes *classes, const bool *ignored,
+                         struct nt_cluster_tiers *tiers, struct nt_cluster_map *c,
+                         struct nt_err *err)
+{
+    size_t slow = 0;
+    c->slow_us = calloc(e->hosts + 1, sizeof *c->slow_us);
+    if (c->slow_us == NULL)
+        return nt_err_memory(err);
+    if (nt_slow_links_take_out(e, tiers, c->slow_us, &slow, err) != 0)
+        return -1;
+    if (slow == 0)
+        return 0;
+    nt_cluster_tiers_fini(tiers);
+    if (nt_cluster_tiers_classes(e, classes, err) != 0)
+        return -1;
+    return nt_cluster_tiers_find(e, classes, ignored, tiers, err);
+}
+
 static int fill(struct nt_evidence *e, const struct nt_switch_naming *naming,
                 struct nt_switch_naming *after, struct nt_cluster_map *c, struct nt_err *err)
 {
@@ -247,6 +267,8 @@ static int fill(struct nt_evidence *e, const struct nt_switch_naming *naming,
         return -1;
     int rc = nt_cluster_tiers_find(e, &classes, ignored, &tiers, err);
     if (rc == 0)
+        rc = take_slow_out(e, &classes, ignored, &tiers, c, err);
+    if (rc == 0)
         rc = nt_host_moves_find(e, &tiers, ignored, &c->move, &c->moves, err);
     if (rc == 0 && any_of(ignored, e->entries)) {
         nt_cluster_tiers_fini(&tiers);
@@ -256,6 +278,9 @@ static int fill(struct nt_evidence *e, const struct nt_switch_naming *naming,
         rc = make_checked(e, ignored, missing, &tiers, c, err);
     if (rc == 0)
         rc = make_parts(e, ignored, naming, after, c, err);
+    for (size_t k = 0; rc == 0 && k < c->model->links; k++)
+        if (c->model->link[k].a < e->hosts)
+            c->model->link[k].latency_us += c->slow_us[c->model->link[k].a];
     c->classes = classes.count;
     c->noise = classes.noise;
     for (size_t k = 0; k < classes.count; k++)
@@ -287,6 +312,7 @@ void nt_cluster_map_destroy(struct nt_cluster_map *c)
     nt_model_destroy(c->model);
     free(c->part);
     free(c->switch_number);
+    free(c->slow_us);
     free(c->move);
     free(c);
 }

@@ -44,6 +44,7 @@ struct nt_cluster_map {
                                contradicted. Owned, as are the others */
     struct nt_cluster_part *part; /* model->hosts + model->switches of them, by vertex */
     uint32_t *switch_number;      /* model->switches of them: names are "s" and that */
+    double *slow_us; /* hosts: by how much the link of one that is slow in all jobs is longer; 0 */
     size_t moves;
     struct nt_cluster_move *move; /* by time, then host */
     size_t classes;
