@@ -22,6 +22,7 @@ static const char good[] =
     "created 2026-01-01T00:00:00Z\n"
     "budget 5\n"
     "pattern ring\n"
+    "spare 2\n"
     "host n1\n"
     "host n2\n"
     "host n10\n"
@@ -82,6 +83,7 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
         assert_int_equal(s->job_id, 42);
         assert_int_equal(s->restart, 1);
         assert_string_equal(s->pattern, "ring");
+        assert_int_equal(s->spare, 2);
         assert_int_equal(s->hosts, 3);
         assert_string_equal(s->host_name[2], "n10");
         assert_null(s->missing[0]);
