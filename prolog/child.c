@@ -233,13 +233,13 @@ static int open_to_read(const char *path, bool trusted, const char **why)
 {
     struct stat st;
     int fd = path[0] == '/' ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
-    *why = path[0] != '/'                  ? "expected a path that begins with /"
-           : fd < 0                        ? strerror(errno)
-           : fstat(fd, &st) != 0           ? strerror(errno)
-           : !S_ISREG(st.st_mode)          ? "expected a regular file"
-           : trusted && st.st_uid != 0     ? "expected a file of root"
-           : trusted && (st.st_mode & 022) ? "expected a file that only root can write"
-                                           : NULL;
+    *why = path[0] != '/'         ? "expected a path that begins with /"
+           : fd < 0               ? strerror(errno)
+           : fstat(fd, &st) != 0  ? strerror(errno)
+           : !S_ISREG(st.st_mode) ? "expected a regular file"
+           : trusted && (st.st_uid != 0 || (st.st_mode & 022) != 0)
+               ? "expected a file of root that nobody else can write"
+               : NULL;
     return *why == NULL ? fd : -1;
 }
 

@@ -304,7 +304,7 @@ static void a_private_file_of_the_job_comes_through_a_pipe(void **state)
     char text[64] = "";
     for (ssize_t n = 0, more; (more = read(untrusted, text + n, sizeof text - 1 - (size_t)n)) > 0;)
         n += more;
-    assert_string_equal(text, "-expected a file of root");
+    assert_string_equal(text, "-expected a file of root that nobody else can write");
     assert_int_equal(ask(socket, 't'), '+');
     assert_int_equal(ask(socket, 't'), 'A');
     assert_int_equal(ask(socket, 't'), 0);
