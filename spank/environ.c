@@ -10,7 +10,18 @@
 enum { FINDINGS_MAX = 4096 }; /* ucx_probe/artifacts.c writes no more */
 enum { REASON_MAX = NT_ERR_TEXT_BYTES - 1, PATH_ROOM = 320 };
 
-enum kind { STATUS, REASON, JSON, ORDER, GAIN, FINDINGS, FILE_NAME, APPLY_FILE, APPLY_VALUE };
+enum kind {
+    STATUS,
+    REASON,
+    JSON,
+    ORDER,
+    GAIN,
+    FINDINGS,
+    DEVICES,
+    FILE_NAME,
+    APPLY_FILE,
+    APPLY_VALUE
+};
 
 struct rule {
     const char *name;
@@ -30,6 +41,7 @@ static const struct rule rules[] = {
     {"NETTOPO_RANK_ORDER", FILE_NAME, "rankorder"},
     {"NETTOPO_GAIN", GAIN, NULL},
     {"NETTOPO_FINDINGS", FINDINGS, NULL},
+    {"NETTOPO_NET_DEVICES", DEVICES, NULL},
     {"NETTOPO_LOG", FILE_NAME, NT_LOG_FILE},
     {"SLURM_HOSTFILE", APPLY_FILE, "hostfile"},
     {"SLURM_DISTRIBUTION", APPLY_VALUE, "arbitrary"},
@@ -47,10 +59,10 @@ static bool is_letter_or_digit(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-static bool is_host_list(const char *value)
+static bool is_list(const char *value, const char *also)
 {
     for (; *value != '\0'; value++)
-        if (!is_letter_or_digit(*value) && !is_one_of(*value, "._-,"))
+        if (!is_letter_or_digit(*value) && !is_one_of(*value, also))
             return false;
     return true;
 }
@@ -87,7 +99,9 @@ static bool value_is_valid(const struct rule *rule, const char *value, size_t by
     case JSON:
         return bytes > 1 && value[0] == '{' && value[bytes - 1] == '}';
     case ORDER:
-        return bytes > 0 && is_host_list(value);
+        return bytes > 0 && is_list(value, "._-,");
+    case DEVICES:
+        return bytes > 0 && is_list(value, "._-,:");
     case GAIN:
         return is_number(value);
     case FINDINGS:

@@ -38,6 +38,7 @@ static void known_lines_become_variables(void **state)
                                "NETTOPO_RANK_ORDER=rankorder\n"
                                "NETTOPO_GAIN=1.25\n"
                                "NETTOPO_FINDINGS=link-narrow n5 s3 4.7/11.7 MB/s 0.99\n"
+                               "NETTOPO_NET_DEVICES=mlx5_0:1,fab-1.2\n"
                                "NETTOPO_LOG=sweep.log\n"
                                "SLURM_HOSTFILE=hostfile\n"
                                "SLURM_DISTRIBUTION=arbitrary\n";
@@ -48,7 +49,7 @@ static void known_lines_become_variables(void **state)
         struct nt_err err = {0};
         if (nt_environ_read(text, sizeof text - 1, &options, &environ, &err) != 0)
             fail_msg("%s", err.text);
-        assert_int_equal(environ.count, apply ? 12 : 10);
+        assert_int_equal(environ.count, apply ? 13 : 11);
         assert_string_equal(value_of(&environ, "NETTOPO_STATUS"), "partial");
         assert_string_equal(value_of(&environ, "NETTOPO_REASON"),
                             "host n3 did not answer: 5 % of = signs");
@@ -109,6 +110,7 @@ static void one_wrong_line_rejects_the_text(void **state)
         {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=a b\n", "invalid value of NETTOPO_NODE_ORDER"},
         {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=$(id)\n", "invalid value of NETTOPO_NODE_ORDER"},
         {"NETTOPO_STATUS=ok\nNETTOPO_REASON=\n", "invalid value of NETTOPO_REASON"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_NET_DEVICES=a;b\n", "invalid value of NETTOPO_NET_DEVICES"},
         {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\x1b[2J\n", "hint.env:2: not NAME=VALUE"},
         {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\xc2\x9b"
          "2J\n",

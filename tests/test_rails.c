@@ -193,6 +193,18 @@ static void rails_of_a_map(void **state)
     assert_int_equal(nt_rails_of_map(&map, "through 3 switches", rail, &together), 1);
     assert_int_equal(together.regimes, 0);
     assert_int_equal(nt_rails_of_map(&map, "nowhere", rail, &together), 0);
+    char devices[NT_RAILS_DEVICES_BYTES];
+    nt_rails_devices(&map, devices); /* "all" is no faster than one of the equal ones */
+    assert_string_equal(devices, "fab0");
+    map.loggps = 3; /* nothing is known of "all": dividing evenly pays */
+    nt_rails_devices(&map, devices);
+    assert_string_equal(devices, "fab0,fab1");
+    snprintf(g[2].rail, sizeof g[2].rail, "fab1;reboot");
+    nt_rails_devices(&map, devices);
+    assert_string_equal(devices, "");
+    map.loggps = 2;
+    nt_rails_devices(&map, devices);
+    assert_string_equal(devices, "");
 }
 
 int main(void)

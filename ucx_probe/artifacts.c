@@ -9,6 +9,7 @@
 #include "launch.h"
 #include "log_line.h"
 #include "map_json.h"
+#include "rails.h"
 #include "memory.h"
 #include "strbuf.h"
 
@@ -133,6 +134,7 @@ static int write_env(const struct nt_map *map, const struct nt_artifacts_options
                  {"NETTOPO_RANKFILE", NT_ARTIFACT_RANKFILE},
                  {"NETTOPO_RANK_ORDER", NT_ARTIFACT_RANK_ORDER}};
     struct nt_strbuf page = {0};
+    char devices[NT_RAILS_DEVICES_BYTES];
     int rc = 0;
     put_line_value(&page, "NETTOPO_STATUS", nt_status_name(options->status));
     if (options->status != NT_STATUS_OK)
@@ -150,6 +152,9 @@ static int write_env(const struct nt_map *map, const struct nt_artifacts_options
             put_hosts(&page, "NETTOPO_SPARES", map, p->spare, p->spares);
             nt_strbuf_print(&page, "NETTOPO_GAIN=%.3g\n", p->gain);
         }
+        nt_rails_devices(map, devices);
+        if (devices[0] != '\0')
+            put_line_value(&page, "NETTOPO_NET_DEVICES", devices);
         if (options->apply && artifacts->text[NT_ARTIFACT_HOSTFILE] != NULL)
             nt_strbuf_print(&page, "SLURM_HOSTFILE=%s\nSLURM_DISTRIBUTION=arbitrary\n",
                             nt_artifact_name(NT_ARTIFACT_HOSTFILE));

@@ -12,6 +12,7 @@
 #include "launch.h"
 #include "memory.h"
 #include "option.h"
+#include "rails.h"
 #include "spare.h"
 #include "strbuf.h"
 #include "terminal.h"
@@ -258,10 +259,11 @@ static void copy_metrics(double to[3], const struct nt_metrics *m)
 
 static void put_variable(struct nt_strbuf *d, bool csh, const char *name, const char *value)
 {
-    if (csh)
-        nt_strbuf_print(d, "setenv %s \"%s\";\n", name, value);
-    else
-        nt_strbuf_print(d, "%s=%s\n", name, value);
+    nt_strbuf_puts(d, csh ? "setenv " : "");
+    nt_strbuf_puts(d, name);
+    nt_strbuf_puts(d, csh ? " \"" : "=");
+    nt_strbuf_puts(d, value); /* of any length */
+    nt_strbuf_puts(d, csh ? "\";\n" : "\n");
 }
 
 /* Names and numbers only: safe for `eval` and for `export $(...)`. */
@@ -270,7 +272,7 @@ static int write_env(const struct found *f, const struct nt_map *map, bool csh, 
 {
     const struct nt_hint *h = f->hint;
     struct nt_strbuf d = {0}, order = {0}, spares = {0};
-    char gain[32];
+    char gain[32], devices[NT_RAILS_DEVICES_BYTES];
     for (size_t k = 0; k < h->hosts; k++)
         if (!is_spare(f, h->host_order[k]))
             nt_strbuf_print(&order, "%s%s", order.used > 0 ? "," : "",
@@ -282,6 +284,11 @@ static int write_env(const struct found *f, const struct nt_map *map, bool csh, 
     put_variable(&d, csh, "NETTOPO_GAIN", gain);
     if (spares.used > 0)
         put_variable(&d, csh, "NETTOPO_SPARES", spares.text);
+    nt_rails_devices(map, devices);
+    if (devices[0] != '\0') {
+        put_variable(&d, csh, "NETTOPO_NET_DEVICES", devices);
+        put_variable(&d, csh, "UCX_NET_DEVICES", devices);
+    }
     d.failed = d.failed || order.failed || spares.failed;
     free(order.text);
     free(spares.text);

@@ -2,6 +2,7 @@
 #include "rails.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "loggp_time.h"
@@ -158,7 +159,10 @@ int nt_rails_advise(const struct nt_rail *rail, size_t rails, const struct nt_ra
         return nt_err_set(err, NT_ERR_INPUT, "%zu rails: expected 1 to %d", rails,
                           (int)NT_RAILS_MAX);
     struct nt_rail_advice made = {0};
-    for (double s = LEAST_BYTES; s <= MOST_BYTES; s *= 2) {
+    double most = MOST_BYTES;
+    for (size_t i = 0; i < rails; i++)
+        most = fmax(LEAST_BYTES, fmin(most, rail[i].regime[rail[i].regimes - 1].max_bytes));
+    for (double s = LEAST_BYTES; s <= most; s *= 2) {
         struct nt_rail_range now, *last = made.ranges > 0 ? &made.range[made.ranges - 1] : NULL;
         choose_for(rail, rails, s, &now);
         if (last == NULL || ((last->split != now.split || last->rail != now.rail) &&
@@ -171,11 +175,11 @@ int nt_rails_advise(const struct nt_rail *rail, size_t rails, const struct nt_ra
         now.max_bytes = s;
         *last = now;
     }
-    made.best = best_alone(rail, rails, MOST_BYTES);
-    double best = time_us(&rail[made.best], MOST_BYTES);
-    made.loses = even_us(rail, rails, MOST_BYTES) / best;
-    double all = together != NULL && together->regimes > 0 ? time_us(together, MOST_BYTES)
-                                                           : made.loses * best;
+    made.best = best_alone(rail, rails, most);
+    double best = time_us(&rail[made.best], most);
+    made.loses = even_us(rail, rails, most) / best;
+    double all =
+        together != NULL && together->regimes > 0 ? time_us(together, most) : made.loses * best;
     made.together = rails > 1 && best / all >= WORTH;
     *out = made;
     return 0;
@@ -203,4 +207,37 @@ size_t nt_rails_of_map(const struct nt_map *map, const char *class_name, struct 
             rail[rails++] = found;
     }
     return rails;
+}
+
+static void put_devices(const struct nt_rail *rail, size_t rails,
+                        const struct nt_rail_advice *advice, char devices[NT_RAILS_DEVICES_BYTES])
+{
+    size_t used = 0;
+    for (size_t i = 0; i < rails; i++)
+        if (advice->together || i == advice->best)
+            used += (size_t)snprintf(devices + used, NT_RAILS_DEVICES_BYTES - used, "%s%.63s",
+                                     used > 0 ? "," : "", rail[i].name);
+}
+
+/* Shells, and the plugin, read what has these characters only. */
+static const char SAFE[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:,";
+
+void nt_rails_devices(const struct nt_map *map, char devices[NT_RAILS_DEVICES_BYTES])
+{
+    char last[NT_RAILS_DEVICES_BYTES];
+    devices[0] = '\0';
+    for (size_t k = 0; k < map->loggps; k++) {
+        struct nt_rail rail[NT_RAILS_MAX], together;
+        struct nt_rail_advice advice;
+        size_t rails = nt_rails_of_map(map, map->loggp[k].class_name, rail, &together);
+        if (rails < 2 || nt_rails_advise(rail, rails, &together, &advice, NULL) != 0)
+            continue;
+        put_devices(rail, rails, &advice, last);
+        if ((devices[0] != '\0' && strcmp(devices, last) != 0) ||
+            last[strspn(last, SAFE)] != '\0') {
+            devices[0] = '\0';
+            return;
+        }
+        memcpy(devices, last, sizeof last);
+    }
 }

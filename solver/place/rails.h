@@ -54,7 +54,8 @@ struct nt_rail_advice {
 };
 
 /* together: the measured LogGP with all devices (NT_LOGGP_ALL_RAILS), or NULL: then an even
- * division is taken for what the transport does. Sizes from 8 bytes to 4 MiB. */
+ * division is taken for what the transport does. Sizes from 8 bytes to 4 MiB, as far as all rails
+ * were measured. */
 int nt_rails_advise(const struct nt_rail *rail, size_t rails, const struct nt_rail *together,
                     struct nt_rail_advice *out, struct nt_err *err);
 
@@ -63,5 +64,10 @@ int nt_rails_advise(const struct nt_rail *rail, size_t rails, const struct nt_ra
  * many rails. */
 size_t nt_rails_of_map(const struct nt_map *map, const char *class_name, struct nt_rail *rail,
                        struct nt_rail *together);
+
+/* The devices to use for all messages, ',' between them: what nt_rails_advise says of every class
+ * of the map. Empty if hosts have not several, or classes differ. */
+enum { NT_RAILS_DEVICES_BYTES = NT_RAILS_MAX * 64 };
+void nt_rails_devices(const struct nt_map *map, char devices[NT_RAILS_DEVICES_BYTES]);
 
 #endif

@@ -15,7 +15,7 @@ enum { REPEATS_MIN = 2, REPEATS_GOOD = 12, REPEATS_MAX = 200, FAILURES_MAX = 3 }
 static const double GOOD_ROUNDS = 8;
 
 /* Of the seconds: by then the sizes, and the gaps, must have been measured. */
-static const double SIZES_SHARE = 0.45, GAP_SHARE = 0.65;
+static const double SIZES_SHARE = 0.45, GAP_SHARE = 0.65, CHECK_SHARE = 0.9;
 
 static const double MAX_BYTES = 4 << 20, ROUND_S = 0.03, LONGEST_S = 2;
 
@@ -126,12 +126,14 @@ void nt_loggp_took(struct nt_planner *planner, double seconds)
     p->ordered_s = 0;
 }
 
-/* When the time is over the check is left out, since all else is in the map. Another round of the
- * same length is kept in reserve, as rounds vary. */
+/* A round of gaps that would end too late is left out, and one of the check: rather that than to be
+ * cut, since all else is in the map. */
 static bool is_over(const struct planner *p, const struct track *t, double turn)
 {
-    double needs = turn * repeats_in_round(p, turn) + p->round_overhead_s;
-    return t->step == NT_STEP_CHECK && p->used_s + 2 * needs > p->seconds;
+    double until = t->step == NT_STEP_GAP     ? GAP_SHARE
+                   : t->step == NT_STEP_CHECK ? CHECK_SHARE
+                                              : (double)INFINITY;
+    return p->used_s + turn * repeats_in_round(p, turn) + p->round_overhead_s > until * p->seconds;
 }
 
 static struct track *least_advanced(struct planner *p)

@@ -469,3 +469,21 @@ PY
     run "$nettopo" validate "$name"
     [[ $status = 0 && $output == "$seen: valid"* ]]
 }
+
+@test "hint --format env: orders of any length, and the network devices to use" {
+    local format
+    "$nettopo" simulate --topology tree:4x100 -f map -o large.json
+    for format in env csh; do
+        run "$nettopo" hint --format $format large.json
+        [ "$status" = 0 ]
+        [ "$(tr -c -d , <<<"${lines[0]}" | wc -c)" = 399 ]
+        [[ $output != *DEVICES* ]]
+    done
+    run "$nettopo" hint --format env "$maps/rails.json"
+    [[ $output =~ NETTOPO_NET_DEVICES=([a-z0-9_,:]+) ]] && [[ $output == *"UCX_NET_DEVICES=${BASH_REMATCH[1]}"* ]]
+    # without the gap a train has no time, and nothing is saved
+    jq '.loggp |= map(del(.g_us, .g_se_us, .gap_us_per_byte))' "$maps/rails.json" >bare.json
+    run "$nettopo" hint --rails bare.json
+    [ "$status" = 0 ]
+    [ "$(grep -cE ' [0-9]+ ([KM]i)?B r[01] .* %( +-){6}$' <<<"$output")" = 7 ] || { echo "$output" && return 1; }
+}
