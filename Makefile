@@ -54,7 +54,9 @@ PURE := solver/base solver/core solver/text solver/plan solver/infer solver/plac
 # FLEET: what many jobs say together; only nettopo has it, too.
 PUBLISHED := solver/published solver/routes
 FLEET := solver/fleet
-ROOMS := $(PURE) $(PUBLISHED) $(FLEET) solver/cmd ucx_probe prolog prolog/check spank
+# SYSTEM: what programs share of the kernel, which the pure rooms must not know.
+SYSTEM := solver/system
+ROOMS := $(PURE) $(PUBLISHED) $(FLEET) $(SYSTEM) solver/cmd ucx_probe prolog prolog/check spank
 SEES_solver/base  :=
 SEES_solver/core  := solver/base
 SEES_solver/text  := solver/base solver/core
@@ -66,9 +68,10 @@ SEES_solver/join  := solver/base solver/core solver/text solver/plan solver/infe
 SEES_solver/published := solver/base solver/core solver/infer
 SEES_solver/routes := solver/base solver/core
 SEES_solver/fleet := solver/base solver/core solver/text solver/infer solver/place solver/join
-SEES_solver/cmd   := $(PURE) $(PUBLISHED) $(FLEET)
-SEES_ucx_probe    := $(PURE)
-SEES_prolog       := solver/base
+SEES_solver/system := solver/base
+SEES_solver/cmd   := $(PURE) $(PUBLISHED) $(FLEET) $(SYSTEM)
+SEES_ucx_probe    := $(PURE) $(SYSTEM)
+SEES_prolog       := solver/base $(SYSTEM)
 SEES_prolog/check := prolog solver/base
 SEES_spank        := solver/base
 ALSO_solver/place := -I/usr/include/scotch
@@ -152,8 +155,8 @@ $(BUILD)/lib$(1).a: $(foreach r,$(2),$(call objects,$(r)))
 	@mkdir -p $$(@D)
 	$(Q)rm -f $$@ && ar rcsD $$@ $$^
 endef
-$(eval $(call archive_rule,base,solver/base))
-$(eval $(call archive_rule,solver,$(PURE)))
+$(eval $(call archive_rule,base,solver/base $(SYSTEM)))
+$(eval $(call archive_rule,solver,$(PURE) $(SYSTEM)))
 $(eval $(call archive_rule,published,$(PUBLISHED)))
 $(eval $(call archive_rule,fleet,$(FLEET)))
 $(eval $(call archive_rule,cmd,solver/cmd))

@@ -8,9 +8,9 @@
 
 #include "err.h"
 
-/* argv ends with NULL, argv[0] is the path. option (NULL: none) becomes NETTOPO_OPTION: it may name a
- * file of the user, and others see argv. 0 when it exited with status 0 in time; else an
- * error. After that many seconds it is killed with its process group. */
+/* argv ends with NULL, argv[0] is the path. option (NULL: none) becomes NETTOPO_OPTION: it may name
+ * a file of the user, and others see argv. 0 when it exited with status 0 in time; else an error.
+ * After that many seconds it is killed with its process group. */
 int nt_spawn_wait(char *const argv[], const char *option, double seconds, struct nt_err *err);
 
 #endif

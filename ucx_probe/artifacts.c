@@ -9,8 +9,8 @@
 #include "launch.h"
 #include "log_line.h"
 #include "map_json.h"
-#include "rails.h"
 #include "memory.h"
+#include "rails.h"
 #include "strbuf.h"
 
 enum {

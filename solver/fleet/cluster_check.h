@@ -7,7 +7,8 @@
  * is left. Jobs of one user take no host out that two others confirm. Where hosts
  * are not equally deep, of few hosts, pairs have to be read for the network to have them. A host is
  * confirmed by the readings with others that it meets at its own switch, a switch by those that
- * meet at it, and at the one above. Pure. Tests: test_cluster_map.c. */
+ * meet at it, and at the one above. Pure.
+ * Tests: test_cluster_map.c. */
 #ifndef NT_CLUSTER_CHECK_H
 #define NT_CLUSTER_CHECK_H
 

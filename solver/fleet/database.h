@@ -3,7 +3,8 @@
  *
  * In WAL mode readers and a writer do not wait for each other; a second writer waits for the first,
  * at most NT_DATABASE_WAIT_MS. A value has at most 64 MiB. Queries are prepared once and kept by
- * their text. Tests: test_store.c. */
+ * their text.
+ * Tests: test_store.c. */
 #ifndef NT_DATABASE_H
 #define NT_DATABASE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a process gives up for good, with all programs that it becomes: system calls (seccomp),
- * which then fail with EPERM, and writing to files (Landlock). After PR_SET_NO_NEW_PRIVS. Tests:
- * test_confine.c. */
+ * which then fail with EPERM, and writing to files (Landlock). After PR_SET_NO_NEW_PRIVS.
+ * Tests: test_confine.c. */
 #ifndef NT_DENY_H
 #define NT_DENY_H
 
