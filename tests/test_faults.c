@@ -248,6 +248,12 @@ static void findings_are_texts(void **state)
     assert_string_equal(map->warning[1], "link e - s1 is narrower than its like upwards: 10 MB/s, "
                                          "expected 100 (100 % sure); the cause may be host e");
     free(line.text);
+    line = (struct nt_strbuf){0};
+    map->fault[1].found = 3150;
+    map->fault[1].expected = 12490;
+    nt_faults_put_line(&line, map, 1000);
+    assert_non_null(strstr(line.text, ";link-narrow e s1 3150/12500 MB/s 1.00"));
+    free(line.text);
     free(cut.text);
     nt_map_destroy(map);
 }

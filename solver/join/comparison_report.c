@@ -364,9 +364,10 @@ void nt_comparison_report_summary(const struct nt_reference_match *a, char *text
 {
     const struct nt_comparison *c = a->comparison;
     snprintf(text, bytes,
-             "%zu hosts in common; similarity %.1f %%: shape in common %.1f %%, figures in common "
+             "%zu host%s in common; similarity %.1f %%: shape in common %.1f %%, figures in common "
              "%.1f %%",
-             a->found->hosts, c->similarity_percent, c->common_percent, c->figures_percent);
+             a->found->hosts, a->found->hosts == 1 ? "" : "s", c->similarity_percent,
+             c->common_percent, c->figures_percent);
 }
 
 int nt_comparison_report_text(const struct nt_reference_match *a, size_t width, char **text,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "number.h"
 #include "strbuf.h"
 #include "switch_support.h"
 
@@ -75,15 +76,22 @@ static void put_dot_vertex(struct nt_strbuf *d, const struct nt_map *map, const 
     nt_strbuf_puts(d, "];\n");
 }
 
+static void put_figure(struct nt_strbuf *d, const char *before, double value, const char *unit)
+{
+    char number[NT_NUMBER_BYTES];
+    if (!isfinite(value))
+        return;
+    nt_number_plain(value, 3, number);
+    nt_strbuf_print(d, "%s%s%s", before, number, unit);
+}
+
 static void put_dot_link(struct nt_strbuf *d, const struct nt_map *map, const struct nt_link *l,
                          const char *colour)
 {
     nt_strbuf_print(d, "  \"%s\" -- \"%s\" [label=\"", nt_map_vertex_name(map, l->a),
                     nt_map_vertex_name(map, l->b));
-    if (isfinite(l->latency_us))
-        nt_strbuf_print(d, "%.3g us", l->latency_us);
-    if (isfinite(l->bandwidth_MBps))
-        nt_strbuf_print(d, "\\n%.3g Gbit/s", l->bandwidth_MBps * 8 / 1000);
+    put_figure(d, "", l->latency_us, " us");
+    put_figure(d, "\\n", l->bandwidth_MBps * 8 / 1000, " Gbit/s");
     nt_strbuf_puts(d, "\"");
     put_attribute(d, "latency_us", l->latency_us);
     put_attribute(d, "bandwidth_Gbps", l->bandwidth_MBps * 8 / 1000);

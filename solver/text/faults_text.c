@@ -194,9 +194,12 @@ void nt_faults_put_line(struct nt_strbuf *to, const struct nt_map *map, size_t b
         const struct nt_fault *f = &map->fault[k];
         struct nt_strbuf one = {0};
         bool link = f->part.a != f->part.b;
-        nt_strbuf_print(&one, "%s%s %s%s%s %.3g/%.3g %s %.2f", k > 0 ? ";" : "",
-                        kinds[f->part.kind], nt_map_vertex_name(map, f->part.a), link ? " " : "",
-                        link ? nt_map_vertex_name(map, f->part.b) : "", f->found, f->expected,
+        char found[NT_NUMBER_BYTES], expected[NT_NUMBER_BYTES];
+        nt_number_plain(f->found, 3, found);
+        nt_number_plain(f->expected, 3, expected);
+        nt_strbuf_print(&one, "%s%s %s%s%s %s/%s %s %.2f", k > 0 ? ";" : "", kinds[f->part.kind],
+                        nt_map_vertex_name(map, f->part.a), link ? " " : "",
+                        link ? nt_map_vertex_name(map, f->part.b) : "", found, expected,
                         nt_fault_unit(f), f->confidence);
         bool fits = !one.failed && to->used + one.used <= bytes_max;
         if (fits)
