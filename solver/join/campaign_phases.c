@@ -99,7 +99,9 @@ static double widest_window(const struct nt_phase_site *site, size_t rounds, uns
 static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, double share,
                             struct nt_planner **out, struct nt_phase_need *need, struct nt_err *err)
 {
-    struct nt_bandwidth_options options = {.phases = phases, .seen = site->flows};
+    /* what full measures after this has the first claim on the time */
+    bool once = site->options->level == NT_LEVEL_FULL;
+    struct nt_bandwidth_options options = {.phases = phases, .once = once, .seen = site->flows};
     struct nt_planner *planner;
     if (nt_bandwidth_create(site->model, site->missing, &options, &planner, err) != 0)
         return -1;

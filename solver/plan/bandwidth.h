@@ -58,6 +58,7 @@ struct nt_bandwidth_options {
     double shortest_s; /* the shortest window; 0: 10 ms */
     double max_load;   /* share of the hosts below a link that may send over it at the same
                           time, 0..1; 0: all. Below 1 most links are lower bounds only */
+    bool once;         /* do not check rounds of groups with others */
     struct nt_bandwidth_seen *seen; /* NULL, or of the caller's, for several planners one after
                                        another on the same hosts: only the first has a warm-up */
 };

@@ -158,7 +158,7 @@ static int plan_tiers(struct nt_bw *b, struct nt_err *err)
                 return -1;
     /* last, so that what disturbed a round is over */
     size_t steps = b->steps;
-    for (uint32_t turn = 0; turn < CHECKS; turn++)
+    for (uint32_t turn = 0; turn < CHECKS && !b->options.once; turn++)
         for (size_t k = 0; k < steps; k++) {
             struct nt_bw_step check = {.kind = CHECK, .index = (uint32_t)k, .parity = turn};
             bool group = b->plan[k].kind == FAN || b->plan[k].kind == SPILL;
