@@ -17,7 +17,7 @@
 #include "option.h"
 #include "sweep_adaptive.h"
 
-enum { TEXT_MAX = 65536, KEYS = 31 };
+enum { TEXT_MAX = 65536, KEYS = 33 };
 
 /* A text of the tree without roff's font changes and escapes. */
 static char *page(const char *path)
