@@ -328,6 +328,10 @@ with_stranger() { # MODE ANSWER
     with_stranger honest admitted
 }
 
+# What a job has after a failed sweep, a variable per line.
+FAILED_NAMES="NETTOPO_FINDINGS NETTOPO_GAIN NETTOPO_HOSTFILE NETTOPO_NODE_ORDER NETTOPO_RANKFILE NETTOPO_RANK_ORDER NETTOPO_REASON NETTOPO_STATUS"
+names_set() { cut -d= -f1 "$GROUND_HOME/$JOB.env" | xargs; }
+
 # ---- a probe that wants to harm root's part ---------------------------------------------------
 
 with_foe() { # HOW STATUS REASON
@@ -337,7 +341,7 @@ with_foe() { # HOW STATUS REASON
     start_job
     ends "$2" "$3"
     # nothing but what is ours, however the texts looked
-    assert_equal "variables" "$(cut -d= -f1 "$GROUND_HOME/$JOB.env" | xargs)" "NETTOPO_REASON NETTOPO_STATUS"
+    assert_equal "variables" "$(names_set)" "$FAILED_NAMES"
 }
 
 foes_of() { pgrep -f "$GROUND_STATE/stage/bin/foe" || true; }
@@ -421,7 +425,7 @@ listeners() { on "$1" ss -Hltn src 10.77.0.0/16 | awk '{print $4}'; } # HOST: ad
             sbatch --parsable -o /dev/null -N2 "--nettopo=$item")
         completed
         assert_equal "status for ${item:0:20}" "$(variable NETTOPO_STATUS)" failed
-        assert_equal "lines of the environment" "$(wc -l <"$GROUND_HOME/$JOB.env")" 2
+        assert_equal "variables for ${item:0:20}" "$(names_set)" "$FAILED_NAMES"
         reason=$(variable NETTOPO_REASON)
         [ -n "$reason" ] && [ ${#reason} -lt 500 ] || fail "reason of ${#reason} characters"
         waited_at_most 1
