@@ -49,6 +49,17 @@ bool nt_confine_close(int first, int last)
     return closedir(open_files) == 0;
 }
 
+bool nt_confine_standard(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    bool done = null >= 0;
+    for (int fd = 0; fd < 3 && done; fd++)
+        done = dup2(null, fd) >= 0;
+    if (null >= 3)
+        close(null);
+    return done;
+}
+
 void nt_confine_memory(void)
 {
     static const char first[] = "1000";

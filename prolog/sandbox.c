@@ -2,7 +2,6 @@
 #include "sandbox.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
@@ -42,13 +41,12 @@ static int compare_fds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Closes all but those. 0 to 2 become /dev/null: what was there is root's, such as slurmd's log. */
+/* Closes all but those. */
 static int close_others(const struct nt_sandbox *sandbox, struct nt_err *err)
 {
-    int keep[NT_SANDBOX_FDS], first = 3, null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd < first; fd++)
-        if (null < 0 || dup2(null, fd) < 0)
-            return failed("/dev/null", err);
+    int keep[NT_SANDBOX_FDS], first = 3;
+    if (!nt_confine_standard())
+        return failed("/dev/null", err);
     memcpy(keep, sandbox->fd, sizeof keep);
     qsort(keep, sandbox->fds, sizeof keep[0], compare_fds);
     for (size_t k = 0; k <= sandbox->fds; k++) {

@@ -39,6 +39,17 @@ static int children_of(pid_t pid, pid_t *first)
     return children;
 }
 
+/* Else slurmd, which reads the output of a prolog script, waits for a worker that hangs. */
+static void expect_no_output_held(pid_t worker)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        char path[64], target[64] = "";
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)worker, fd);
+        assert_true(readlink(path, target, sizeof target - 1) > 0);
+        assert_string_equal(target, "/dev/null");
+    }
+}
+
 /* A job of one host, whose worker gets the signal once it has begun. */
 static void expect_reason(int number, double budget_s, const char *reason)
 {
@@ -64,6 +75,8 @@ static void expect_reason(int number, double budget_s, const char *reason)
     if (monitor == 0) {
         struct nt_err err;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (int k = 0, some = open(run_dir, O_RDONLY); k < 3; k++)
+            dup2(some, k);
         setenv("SLURM_JOB_NODELIST", "n1", 1);
         setenv("SLURMD_NODENAME", "n1", 1);
         _exit(nt_monitor_run(&request, &conf, budget_s, nt_clock_s(), &err) == 0 ? 0 : 1);
@@ -73,6 +86,7 @@ static void expect_reason(int number, double budget_s, const char *reason)
          k < 12000 && (children_of(monitor, &worker) == 0 || children_of(worker, &first) < 2); k++)
         poll(NULL, 0, 5);
     assert_true(worker > 0);
+    expect_no_output_held(worker);
     kill(worker, number);
     assert_int_equal(waitpid(monitor, NULL, 0), monitor);
     snprintf(path, sizeof path, "%s/%d/hint.env", run_dir, JOB);
