@@ -56,7 +56,7 @@ static void worker_main(struct monitor *m, pid_t monitor, int report_fd)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != monitor) /* it has died before */
         _exit(1);
-    /* it or a child of it may hang in a file system and outlive us: slurmd must not wait for that */
+    /* it or a child of it may hang in a file system and outlive us; slurmd must not wait for it */
     nt_confine_standard();
     madvise(m->state, sizeof *m->state, MADV_DONTFORK);
     nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, m->state, &service,

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "environ.h"
+
 int nt_slurm_order_add(struct nt_slurm_order *order, char *name)
 {
     size_t n = order->hosts;
@@ -76,7 +78,7 @@ char *nt_slurm_order_text(const struct nt_slurm_order *order, size_t first, size
     size_t bytes = 1, used = 0;
     for (size_t h = first; h < last; h++)
         bytes += strlen(order->host[h]) + 1;
-    char *text = malloc(bytes);
+    char *text = bytes <= NT_ENVIRON_VALUE_MAX ? malloc(bytes) : NULL;
     if (text == NULL)
         return NULL;
     for (size_t h = first; h < last; h++) {
@@ -104,26 +106,38 @@ void nt_slurm_order_fini(struct nt_slurm_order *order)
 enum file { HOSTFILE, RANKFILE, RANK_ORDER, FILES };
 static const char *const names[FILES] = {"hostfile", "rankfile", "rankorder"};
 
-static void print_rank(FILE *to, enum file file, const struct nt_slurm_order *order, size_t host,
-                       uint32_t local, uint64_t rank)
+/* Its bytes, or -1. */
+static int print_rank(FILE *to, enum file file, const struct nt_slurm_order *order, size_t host,
+                      uint32_t local, uint64_t rank)
 {
     uint64_t first = (uint64_t)local * order->cores, last = first + order->cores - 1;
     if (file == HOSTFILE)
-        fprintf(to, "%s\n", order->host[host]);
-    else if (file == RANK_ORDER)
-        fprintf(to, "%s%llu", rank > 0 ? "," : "", (unsigned long long)rank);
-    else if (order->cores > 1)
-        fprintf(to, "rank %llu=%s slot=%llu-%llu\n", (unsigned long long)rank, order->host[host],
-                (unsigned long long)first, (unsigned long long)last);
-    else
-        fprintf(to, "rank %llu=%s slot=%u\n", (unsigned long long)rank, order->host[host], local);
+        return fprintf(to, "%s\n", order->host[host]);
+    if (file == RANK_ORDER)
+        return fprintf(to, "%s%llu", rank > 0 ? "," : "", (unsigned long long)rank);
+    if (order->cores > 1)
+        return fprintf(to, "rank %llu=%s slot=%llu-%llu\n", (unsigned long long)rank,
+                       order->host[host], (unsigned long long)first, (unsigned long long)last);
+    return fprintf(to, "rank %llu=%s slot=%u\n", (unsigned long long)rank, order->host[host],
+                   local);
+}
+
+/* *left: bytes that may still be written; 0: there was no room for all. */
+static void print_ranks(FILE *to, enum file file, const struct nt_slurm_order *order,
+                        uint64_t *left)
+{
+    uint64_t rank = 0;
+    for (size_t h = 0; h < order->hosts - order->spares; h++)
+        for (uint32_t k = 0; k < order->tasks[h] && *left > 0; k++) {
+            int bytes = print_rank(to, file, order, h, k, rank++);
+            *left -= bytes > 0 && (uint64_t)bytes < *left ? (uint64_t)bytes : *left;
+        }
 }
 
 static int write_file(int dir_fd, enum file file, const struct nt_slurm_order *order,
-                      struct nt_err *err)
+                      uint64_t *left, struct nt_err *err)
 {
     char tmp[32];
-    uint64_t rank = 0;
     snprintf(tmp, sizeof tmp, "%s.%ld", names[file], (long)getpid());
     int fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
@@ -133,18 +147,16 @@ static int write_file(int dir_fd, enum file file, const struct nt_slurm_order *o
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", tmp, strerror(errno));
     }
     fchmod(fd, 0644); /* whatever the umask: the directory restricts access */
-    for (size_t h = 0; h < order->hosts - order->spares; h++)
-        for (uint32_t k = 0; k < order->tasks[h]; k++)
-            print_rank(to, file, order, h, k, rank++);
+    print_ranks(to, file, order, left);
     if (file == RANK_ORDER)
         fputs("\n", to);
     bool failed = ferror(to) != 0;
-    if (fclose(to) != 0 || failed || renameat(dir_fd, tmp, dir_fd, names[file]) != 0) {
-        nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", names[file], strerror(errno));
-        unlinkat(dir_fd, tmp, 0);
-        return -1;
-    }
-    return 0;
+    if (fclose(to) == 0 && !failed && *left > 0 && renameat(dir_fd, tmp, dir_fd, names[file]) == 0)
+        return 0;
+    nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", names[file],
+               *left > 0 ? strerror(errno) : "all files of a job are over publish_limit");
+    unlinkat(dir_fd, tmp, 0);
+    return -1;
 }
 
 /* A directory of root that nobody else may write to; -1 with errno set. */
@@ -161,7 +173,7 @@ static int open_dir(int at, const char *path)
 }
 
 int nt_slurm_order_write(const struct nt_slurm_order *order, const char *run_dir, uint32_t job,
-                         gid_t gid, struct nt_err *err)
+                         gid_t gid, uint64_t limit_bytes, struct nt_err *err)
 {
     char name[16];
     int rc = 0, run_fd, fd = -1;
@@ -179,7 +191,7 @@ int nt_slurm_order_write(const struct nt_slurm_order *order, const char *run_dir
     if (fd < 0)
         rc = nt_err_set(err, NT_ERR_SYSTEM, "%s/%s: %s", run_dir, name, strerror(errno));
     for (int file = 0; rc == 0 && file < FILES; file++)
-        rc = write_file(fd, (enum file)file, order, err);
+        rc = write_file(fd, (enum file)file, order, &limit_bytes, err);
     if (fd >= 0)
         close(fd);
     if (run_fd >= 0)

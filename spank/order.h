@@ -31,13 +31,16 @@ int nt_slurm_order_add(struct nt_slurm_order *order, char *name);
 int nt_slurm_order_spread(struct nt_slurm_order *order, const char *layout, uint32_t ntasks,
                           size_t spares, struct nt_err *err);
 
-/* Hosts first to last (excluded), separated by commas; the caller's (free). NULL: no memory. */
+/* Hosts first to last (excluded), separated by commas; the caller's (free). NULL: no memory, or
+ * more than a variable may have (NT_ENVIRON_VALUE_MAX): with one of 128 KiB no program of the job
+ * would start. */
 char *nt_slurm_order_text(const struct nt_slurm_order *order, size_t first, size_t last);
 
 /* Writes hostfile, rankfile and rankorder into run_dir/JOB, which the job's group can read; makes
- * what is missing. Each file appears whole. */
+ * what is missing. Each file appears whole; -1 where they would have limit_bytes or more: the order
+ * is from a step's environment, which the user may set. */
 int nt_slurm_order_write(const struct nt_slurm_order *order, const char *run_dir, uint32_t job,
-                         gid_t gid, struct nt_err *err);
+                         gid_t gid, uint64_t limit_bytes, struct nt_err *err);
 
 /* Removes these files, and the directory if nothing else is in it. */
 void nt_slurm_order_remove(const char *run_dir, uint32_t job);

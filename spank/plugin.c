@@ -476,7 +476,7 @@ static void write_order(spank_t spank, int ac, char **av)
         slurm_error("nettopo: %s", err.text);
         return;
     }
-    if (nt_slurm_order_write(&order, conf.run_dir, job, gid, &err) != 0)
+    if (nt_slurm_order_write(&order, conf.run_dir, job, gid, conf.publish_limit_bytes, &err) != 0)
         slurm_error("nettopo: the scheduler's order was not written: %s", err.text);
     nt_slurm_order_fini(&order);
 }

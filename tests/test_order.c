@@ -90,7 +90,7 @@ static void the_files_are_whole_and_go_again(void **state)
     order.cores = 2;
     for (int again = 0; again < 2; again++) {
         struct nt_err err = {0};
-        if (nt_slurm_order_write(&order, dir, 42, getgid(), &err) != 0)
+        if (nt_slurm_order_write(&order, dir, 42, getgid(), 4096, &err) != 0)
             fail_msg("%s", err.text);
         assert_file(dir, "hostfile", "n1\nn1\nn2\n");
         assert_file(dir, "rankfile",
@@ -125,9 +125,47 @@ static void a_directory_of_others_is_refused(void **state)
     assert_int_equal(chmod(dir, 0777), 0);
     struct nt_slurm_order order = hosts_of(1);
     assert_int_equal(nt_slurm_order_spread(&order, NULL, 0, 0, NULL), 0);
-    assert_int_equal(nt_slurm_order_write(&order, dir, 42, getgid(), &err), -1);
+    assert_int_equal(nt_slurm_order_write(&order, dir, 42, getgid(), 4096, &err), -1);
     assert_int_equal(err.kind, NT_ERR_SYSTEM);
     assert_int_equal(rmdir(dir), 0);
+    nt_slurm_order_fini(&order);
+}
+
+/* A step's user may set SLURM_NTASKS to anything. */
+static void root_writes_no_more_than_the_limit(void **state)
+{
+    (void)state;
+    enum { LIMIT = 100000 };
+    static const char *const names[] = {"hostfile", "rankfile", "rankorder"};
+    char dir[] = "/tmp/nettopo-order-XXXXXX", path[128];
+    struct nt_err err = {0};
+    struct stat st;
+    off_t bytes = 0;
+    assert_non_null(mkdtemp(dir));
+    struct nt_slurm_order order = hosts_of(2);
+    assert_int_equal(nt_slurm_order_spread(&order, NULL, NT_SLURM_ORDER_TASKS_MAX, 0, NULL), 0);
+    assert_int_equal(nt_slurm_order_write(&order, dir, 42, getgid(), LIMIT, &err), -1);
+    assert_non_null(strstr(err.text, "publish_limit"));
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        snprintf(path, sizeof path, "%s/42/%s", dir, names[k]);
+        bytes += stat(path, &st) == 0 ? st.st_size : 0;
+    }
+    assert_true(bytes < LIMIT);
+    nt_slurm_order_remove(dir, 42);
+    assert_int_equal(rmdir(dir), 0); /* no temporary file is left */
+    nt_slurm_order_fini(&order);
+}
+
+static void a_list_has_room_in_a_variable(void **state)
+{
+    (void)state;
+    char variable[131072] = "NETTOPO_NODE_ORDER="; /* the kernel's limit */
+    struct nt_slurm_order order = hosts_of(30000);
+    char *text = nt_slurm_order_text(&order, 0, 15000);
+    assert_non_null(text);
+    assert_true(strlen(variable) + strlen(text) < sizeof variable);
+    free(text);
+    assert_null(nt_slurm_order_text(&order, 0, 30000));
     nt_slurm_order_fini(&order);
 }
 
@@ -138,6 +176,8 @@ int main(void)
         cmocka_unit_test(one_host_always_stays),
         cmocka_unit_test(the_files_are_whole_and_go_again),
         cmocka_unit_test(a_directory_of_others_is_refused),
+        cmocka_unit_test(root_writes_no_more_than_the_limit),
+        cmocka_unit_test(a_list_has_room_in_a_variable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
