@@ -23,9 +23,9 @@ enum { PAIRS = sizeof pairs / sizeof *pairs, HOSTS = 80000 };
 static const struct nt_fleet_figure figures[] = {
     {.host = 0, .tier = 0, .kind = NT_FIGURE_LATENCY, .value = 0.5f},
     {.host = 0, .tier = 0, .kind = NT_FIGURE_UP, .value = 12000},
-    {.host = 0, .tier = 0, .kind = NT_FIGURE_DOWN, .value = 11000, .shared = true},
+    {.host = 0, .tier = 0, .kind = NT_FIGURE_DOWN, .value = 11000, .bound = true},
     {.host = 0, .tier = 7, .kind = NT_FIGURE_LATENCY, .value = 1e-6f},
-    {.host = 70000, .tier = 1, .kind = NT_FIGURE_UP, .value = 1e8f, .shared = true},
+    {.host = 70000, .tier = 1, .kind = NT_FIGURE_UP, .value = 1e8f, .shared = true, .bound = true},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 
@@ -59,6 +59,7 @@ static int check_figure(void *context, const struct nt_fleet_figure *f, struct n
     assert_int_equal(f->tier, figures[*k].tier);
     assert_int_equal(f->kind, figures[*k].kind);
     assert_int_equal(f->shared, figures[*k].shared);
+    assert_int_equal(f->bound, figures[*k].bound);
     assert_near(f->value, figures[*k].value);
     ++*k;
     return 0;

@@ -430,7 +430,7 @@ static void an_older_file_is_brought_up_to_date(void **state)
                      0);
     nt_database_close(db);
     assert_int_equal(nt_store_open(g->file, true, &store, &err), -1);
-    assert_non_null(strstr(err.text, "of version 1: ingest brings it to version 3"));
+    assert_non_null(strstr(err.text, "of version 1: ingest brings it to version 4"));
     store = opened(g, false);
     struct nt_switch_naming naming = {0};
     assert_int_equal(nt_store_naming(store, &naming, &err), 0);
@@ -572,7 +572,7 @@ static void what_is_no_store_is_refused(void **state)
     nt_database_run(db, "PRAGMA user_version=99", &err);
     nt_database_close(db);
     assert_int_equal(nt_store_open(g->file, false, &store, &err), -1);
-    assert_non_null(strstr(err.text, "expected version 3 or older, found 99"));
+    assert_non_null(strstr(err.text, "expected version 4 or older, found 99"));
 }
 
 #define IN_GROUND(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)

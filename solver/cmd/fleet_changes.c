@@ -132,7 +132,8 @@ static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind
 }
 
 /* Latencies between switches are no figures of a job: other jobs see other switches between. A host
- * has been below all of them. */
+ * has been below all of them. A bound is no level, but shows whether the link is as narrow as others
+ * found it. */
 static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
 {
     struct gathering *g = context;
@@ -140,7 +141,7 @@ static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt
     if (!is_comparable(g, f))
         return 0;
     uint32_t part = latency && f->tier > 0 ? NONE : part_above(g, f->host, f->tier);
-    if (part != NONE && (nt_changes_add(&g->changes, f, part, err) != 0 ||
+    if (part != NONE && ((!f->bound && nt_changes_add(&g->changes, f, part, err) != 0) ||
                          cross(g, f->host, f->tier, f->kind, f->value, err) != 0))
         return -1;
     for (uint32_t t = 1; latency && f->tier == 0 && g->model != NULL && t < NT_FLEET_TIERS; t++)

@@ -166,32 +166,32 @@ static int add_record(struct nt_fleet_job *job, const struct nt_samples *samples
 
 /* ---- figures of links ---- */
 
-static void add_figure(struct nt_fleet_job *job, uint32_t host, uint32_t tier, bool shared,
-                       enum nt_figure_kind kind, double value)
+static void add_figure(struct nt_fleet_job *job, struct nt_fleet_figure figure, double value)
 {
-    if (!(value > 0) || !(value < FIGURE_MAX) || tier >= NT_FLEET_TIERS)
+    if (!(value > 0) || !(value < FIGURE_MAX))
         return;
-    job->figure[job->figures++] = (struct nt_fleet_figure){.host = host,
-                                                           .tier = (uint8_t)tier,
-                                                           .kind = (uint8_t)kind,
-                                                           .shared = shared,
-                                                           .value = (float)value};
+    figure.value = (float)value;
+    job->figure[job->figures++] = figure;
 }
 
-/* Lower bounds say nothing about the link. own: its latency is not that of several in a row. */
+/* own: its latency is not that of several in a row. */
 static void add_link(struct nt_fleet_job *job, const struct nt_link *link, uint32_t host,
                      uint32_t tier, bool shared, bool upward, bool own)
 {
     double up = upward ? link->bandwidth_MBps : link->bandwidth_back_MBps;
     double down = upward ? link->bandwidth_back_MBps : link->bandwidth_MBps;
-    bool up_bound = link->at_least || (upward ? link->forth_at_least : link->back_at_least);
-    bool down_bound = link->at_least || (upward ? link->back_at_least : link->forth_at_least);
+    if (tier >= NT_FLEET_TIERS)
+        return;
+    struct nt_fleet_figure f = {
+        .host = host, .tier = (uint8_t)tier, .kind = NT_FIGURE_LATENCY, .shared = shared};
     if (own)
-        add_figure(job, host, tier, shared, NT_FIGURE_LATENCY, link->latency_us);
-    if (!up_bound)
-        add_figure(job, host, tier, shared, NT_FIGURE_UP, up);
-    if (!down_bound)
-        add_figure(job, host, tier, shared, NT_FIGURE_DOWN, down);
+        add_figure(job, f, link->latency_us);
+    f.kind = NT_FIGURE_UP;
+    f.bound = link->at_least || (upward ? link->forth_at_least : link->back_at_least);
+    add_figure(job, f, up);
+    f.kind = NT_FIGURE_DOWN;
+    f.bound = link->at_least || (upward ? link->back_at_least : link->forth_at_least);
+    add_figure(job, f, down);
 }
 
 static uint32_t first_host(const struct nt_rooted_tree *rooted, uint32_t vertex)

@@ -39,6 +39,7 @@ struct nt_fleet_figure {
     uint8_t kind;  /* enum nt_figure_kind */
     bool shared;   /* the job cannot tell this link from others: fewer than three hosts behind it
                       and beside it, so that its neighbour's figure may stand here */
+    bool bound;    /* the link has at least that bandwidth */
     float value;
 };
 

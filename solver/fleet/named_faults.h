@@ -35,7 +35,7 @@ struct nt_named_part {
 struct nt_named_crossing {
     struct nt_named_part part;
     uint32_t among; /* any number: NT_NAMED_NEAR have the same */
-    float value;    /* its figure; 0: none */
+    float value;    /* its figure, or what it has at least; 0: none */
 };
 
 struct nt_named_sight; /* a part in a job */

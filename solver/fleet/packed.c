@@ -68,7 +68,8 @@ void nt_packed_put_figures(struct nt_strbuf *buf, const struct nt_fleet_figure *
         const struct nt_fleet_figure *f = &figure[k];
         int64_t steps = steps_of(f->value);
         put_whole(buf, f->host - host);
-        put_whole(buf, (uint64_t)f->tier | (uint64_t)f->kind << 3 | (uint64_t)f->shared << 5);
+        put_whole(buf, (uint64_t)f->tier | (uint64_t)f->kind << 3 | (uint64_t)f->shared << 5 |
+                           (uint64_t)f->bound << 6);
         put_signed(buf, steps - last[f->kind]);
         host = f->host;
         last[f->kind] = steps;
@@ -153,14 +154,15 @@ int nt_packed_visit_figures(const void *bytes, size_t n, size_t hosts, nt_packed
     int64_t last[NT_FIGURE_KINDS] = {0};
     while (r.at < r.end) {
         host += take_whole(&r, UINT32_MAX);
-        uint64_t what = take_whole(&r, 63), kind = what >> 3 & 3;
+        uint64_t what = take_whole(&r, 127), kind = what >> 3 & 3;
         if (r.bad || host >= hosts || kind >= NT_FIGURE_KINDS)
             return bad_bytes(err);
         last[kind] = take_steps(&r, last[kind]);
         struct nt_fleet_figure f = {.host = (uint32_t)host,
                                     .tier = (uint8_t)(what & 7),
                                     .kind = (uint8_t)kind,
-                                    .shared = what >> 5 != 0,
+                                    .shared = (what >> 5 & 1) != 0,
+                                    .bound = what >> 6 != 0,
                                     .value = value_of(last[kind])};
         if (r.bad)
             return bad_bytes(err);

@@ -32,6 +32,7 @@ static const char *const step[NT_STORE_VERSION] = {
     " pairs BLOB NOT NULL, UNIQUE(day, user, part));"
     "INSERT INTO reading_user SELECT day, -1, host, pairs FROM reading_day;"
     "DROP TABLE reading_day;",
+    "", /* figures that are bounds */
 };
 
 static const struct nt_schema schema = {APPLICATION_ID, NT_STORE_VERSION, step};

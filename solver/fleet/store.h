@@ -19,7 +19,7 @@
 #include "names.h"
 #include "switch_naming.h"
 
-enum { NT_STORE_VERSION = 3 };
+enum { NT_STORE_VERSION = 4 };
 
 struct nt_store;
 

@@ -323,6 +323,29 @@ part() {
     "$nettopo" fleet check --store s
 }
 
+# A sound uplink is wider than what its hosts send: jobs have a lower bound of it, and no figure.
+@test "a narrow uplink is told since it is narrow, until it was repaired, by two users" {
+    printf 'JobID|UID|NodeList\n' >record
+    "$nettopo" simulate --topology tree:2x3x4 -f map -o sound.json
+    jq 'del(.placement) | .links[] |= if .a == "s3" then .bandwidth_MBps = 2500 | .bandwidth_back_MBps = 2500 else . end' \
+        sound.json >narrow.json
+    for k in {1..10}; do
+        mkdir -p "jobs/$k"
+        "$nettopo" simulate --topology "$([ $((k > 3 && k < 7)) = 1 ] && echo narrow || echo sound).json" \
+            --noise 0.02 --bandwidth --seed "$k" |
+            sed "/^created /d; s/^level .*/&\njob $k 0\ncluster c\ncreated 2026-01-$(printf %02d "$k")T00:00:00Z/" >"jobs/$k/samples"
+        "$nettopo" solve -o "jobs/$k/map.json" "jobs/$k/samples"
+        echo "$k|$((k < 7 ? k % 3 : k < 9 ? 7 : 8))|n[1-24]" >>record
+    done
+    "$nettopo" fleet ingest -q --store s --record record jobs/{1..6}
+    "$nettopo" fleet since --store s | tee said
+    [ "$(grep -c '^s3 s2: bandwidth .* worse from .* since 2026-01-04, job 4; in 3 jobs of 3 users' said)" = 2 ]
+    "$nettopo" fleet ingest -q --store s --record record jobs/{7..8} # of one user
+    [ "$("$nettopo" fleet since --store s)" = "$(<said)" ]
+    "$nettopo" fleet ingest -q --store s --record record jobs/{9..10}
+    [ "$("$nettopo" fleet since --store s)" = "no changes in 10 jobs" ]
+}
+
 @test "check is for health checks" {
     planted
     run --separate-stderr "$nettopo" fleet check --store s
