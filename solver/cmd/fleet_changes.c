@@ -132,8 +132,8 @@ static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind
 }
 
 /* Latencies between switches are no figures of a job: other jobs see other switches between. A host
- * has been below all of them. A bound is no level, but shows whether the link is as narrow as others
- * found it. */
+ * has been below all of them. A bound is no level, but may show that the link is not as narrow as
+ * others found it. */
 static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
 {
     struct gathering *g = context;

@@ -14,7 +14,8 @@ static const char help[] =
     "with a line for each suspect, 2 usage, 3 when nothing is known about one of them, 4 the\n"
     "system refused. A host is suspect when its link is worse than it was, or every job finds it\n"
     "worse than others', in jobs of at least two users. One that only seemed so, since it was\n"
-    "moved to another switch, is told as moved and is no suspect.\n"
+    "moved to another switch, is told as moved and is no suspect. Without --hosts links between\n"
+    "switches are checked, too, and 3 is for a store in which no host is known.\n"
     "\n"
     "  --store FILE      default: fleet_store of nettopo.conf\n"
     "  --hosts LIST      of these, as Slurm writes them; default: all in the store\n"
@@ -26,26 +27,54 @@ struct checking {
     struct nt_fleet_changes changes;
     uint32_t *asked; /* hosts by number */
     size_t hosts, hosts_room, suspects, unknown;
+    const char *unknown_name; /* the first one's */
 };
+
+static void put_suspect(struct checking *c, const char *name, const struct nt_fleet_change *f)
+{
+    char since[NT_SINCE_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
+    nt_fleet_since_text(f, since);
+    nt_number_plain(f->to, 4, now);
+    nt_number_plain(f->from, 4, before);
+    printf("%s: %s %s instead of %s %s %s, in %u jobs of %u users\n", name,
+           nt_fleet_kind_name(f->kind), now, before, nt_fleet_kind_unit(f->kind), since, f->jobs,
+           f->users);
+    c->suspects++;
+}
+
+static void add_unknown(struct checking *c, const char *name)
+{
+    if (c->unknown++ == 0)
+        c->unknown_name = nt_arena_text(&c->memory, name, strlen(name));
+}
 
 static void check_host(struct checking *c, uint32_t host, int64_t oldest_s)
 {
     const struct nt_fleet_changes *changes = &c->changes;
     for (size_t k = 0; k < changes->count; k++) {
-        const struct nt_fleet_change *f = &changes->change[k];
-        char since[NT_SINCE_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
-        if (!nt_fleet_change_is_against(f, host))
-            continue;
-        nt_fleet_since_text(f, since);
-        nt_number_plain(f->to, 4, now);
-        nt_number_plain(f->from, 4, before);
-        printf("%s: %s %s instead of %s %s %s, in %u jobs of %u users\n",
-               changes->fleet.hosts.name[host], nt_fleet_kind_name(f->kind), now, before,
-               nt_fleet_kind_unit(f->kind), since, f->jobs, f->users);
-        c->suspects++;
+        if (nt_fleet_change_is_against(&changes->change[k], host))
+            put_suspect(c, changes->fleet.hosts.name[host], &changes->change[k]);
     }
     if (changes->fleet.seen_s[host] < oldest_s)
-        c->unknown++;
+        add_unknown(c, changes->fleet.hosts.name[host]);
+}
+
+/* Links between switches, which the changes so far may lack. */
+static int check_switches(struct checking *c, const char *store, int64_t days_s, struct nt_err *err)
+{
+    struct nt_fleet_changes all;
+    if (nt_fleet_changes_load(store, days_s, true, &all, err) != 0)
+        return -1;
+    for (size_t k = 0; k < all.count; k++) {
+        const struct nt_fleet_change *f = &all.change[k];
+        char name[NT_PART_BYTES];
+        if (f->tier == 0 || f->part == NT_CHANGE_CLASS || !f->worse || !f->current)
+            continue;
+        nt_fleet_part_name(&all, f, name);
+        put_suspect(c, name, f);
+    }
+    nt_fleet_changes_fini(&all);
+    return 0;
 }
 
 static int tell_moved(const struct checking *c, struct nt_err *err)
@@ -80,8 +109,10 @@ static int ask_for_name(void *context, const char *name, struct nt_err *err)
 {
     struct checking *c = context;
     uint32_t host = nt_names_find(&c->changes.fleet.hosts, name, strlen(name));
-    c->unknown += host == NT_NAMES_NONE;
-    return host == NT_NAMES_NONE ? 0 : ask_for(c, host, err);
+    if (host != NT_NAMES_NONE)
+        return ask_for(c, host, err);
+    add_unknown(c, name);
+    return 0;
 }
 
 static int ask_for_list(struct checking *c, const char *list, struct nt_err *err)
@@ -107,14 +138,19 @@ static int check(struct checking *c, const char *store, const char *list, int64_
         return -1;
     for (size_t k = 0; k < c->hosts; k++)
         check_host(c, c->asked[k], oldest_s);
-    if (list == NULL)
-        c->unknown = c->hosts == 0; /* the others are at work, one may be away */
+    if (nt_arena_check(&c->memory, err) != 0 ||
+        (list == NULL && check_switches(c, store, days_s, err) != 0))
+        return -1;
     if (c->suspects > 0)
         return nt_err_set(err, NT_ERR_NO, "%s", "");
-    if (c->unknown > 0)
-        return nt_err_set(err, NT_ERR_INPUT, "of %zu host%s nothing is known", c->unknown,
-                          c->unknown == 1 ? "" : "s");
-    return 0;
+    if (list == NULL && c->unknown == c->hosts)
+        return nt_err_set(err, NT_ERR_INPUT, "no host was in a job within --max-age");
+    if (list == NULL || c->unknown == 0) /* the others are at work, one may be away */
+        return 0;
+    if (c->unknown == 1)
+        return nt_err_set(err, NT_ERR_INPUT, "of %s nothing is known", c->unknown_name);
+    return nt_err_set(err, NT_ERR_INPUT, "of %s and %zu more nothing is known", c->unknown_name,
+                      c->unknown - 1);
 }
 
 static int check_run(int argc, char **argv, struct nt_err *err)

@@ -174,7 +174,7 @@ PY
     "$nettopo" fleet ingest -q --store nobody jobs
     "$nettopo" fleet show --store nobody | grep -q '^cluster c: 12 jobs of 1 user,'
     [ "$("$nettopo" fleet since --store nobody)" = "no changes in 12 jobs" ]
-    "$nettopo" fleet check --store nobody
+    "$nettopo" fleet check --store nobody --max-age 20000d
 }
 
 @test "without a store there is one line" {
@@ -269,6 +269,9 @@ part() {
     # another store: the maps above kept nothing in it; users are known until readings are folded
     "$nettopo" fleet ingest -q --store t --fold 100000d --record record jobs
     run "$nettopo" fleet check --store t
+    [ "$status" = 3 ] # no job for a month
+    [[ $output == *"nettopo fleet: no host was in a job within --max-age" ]]
+    run "$nettopo" fleet check --store t --max-age 20000d
     echo "$output"
     [ "$status" = 0 ]
     [[ $output == "n8 moved by 2026-01-05 (4 jobs of 3 users), away from n"[1-7] ]]
@@ -320,7 +323,7 @@ part() {
 @test "one user's jobs alone make nobody suspect" {
     planted 1
     [ "$("$nettopo" fleet since --store s)" = "no changes in 12 jobs" ]
-    "$nettopo" fleet check --store s
+    "$nettopo" fleet check --store s --max-age 20000d
 }
 
 # A sound uplink is wider than what its hosts send: jobs have a lower bound of it, and no figure.
@@ -340,6 +343,11 @@ part() {
     "$nettopo" fleet ingest -q --store s --record record jobs/{1..6}
     "$nettopo" fleet since --store s | tee said
     [ "$(grep -c '^s3 s2: bandwidth .* worse from .* since 2026-01-04, job 4; in 3 jobs of 3 users' said)" = 2 ]
+    run "$nettopo" fleet check --store s # all is well with the hosts
+    [ "$status" = 1 ]
+    [[ ${lines[0]} == "s3 s2: bandwidth up 25"*" instead of 2"*" MB/s since 2026-01-04, in 3 jobs of 3 users" ]]
+    [ "${#lines[@]}" = 2 ]
+    [ -z "$("$nettopo" fleet check --store s --hosts 'n[1-24]' --max-age 20000d)" ]
     "$nettopo" fleet ingest -q --store s --record record jobs/{7..8} # of one user
     [ "$("$nettopo" fleet since --store s)" = "$(<said)" ]
     "$nettopo" fleet ingest -q --store s --record record jobs/{9..10}
@@ -357,7 +365,9 @@ part() {
     [ -z "$output" ]
     run --separate-stderr "$nettopo" fleet check --store s --hosts n[1-2],n99 --max-age 100000d
     [ "$status" = 3 ]
-    [ "$stderr" = "nettopo fleet: of 1 host nothing is known" ]
+    [ "$stderr" = "nettopo fleet: of n99 nothing is known" ]
+    run --separate-stderr "$nettopo" fleet check --store s --hosts n98,n1,n99 --max-age 100000d
+    [ "$stderr" = "nettopo fleet: of n98 and 1 more nothing is known" ]
     run "$nettopo" fleet check --store s --hosts n1 --max-age 1
     [ "$status" = 3 ]
     run "$nettopo" fleet check --store s --hosts 'n[1'
