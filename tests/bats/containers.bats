@@ -71,6 +71,13 @@ in_box() { # MOUNTS CMD...
     : >mounts
     NETTOPO_STATUS='' ENROOT_ROOTFS=$box ENROOT_MOUNTS=mounts ENROOT_ENVIRON=/dev/null "$BATS_TEST_TMPDIR/hooks.d/60-nettopo.sh"
     [ ! -s mounts ]
+    # a container starts also without nettopo, as after apt-get remove, and with a nettopo that lacks a part
+    sed "s,/usr/local,$BATS_TEST_TMPDIR/none," "$root/etc/containers/enroot-hook.sh" >"$BATS_TEST_TMPDIR/hooks.d/none.sh"
+    mkdir -p "$BATS_TEST_TMPDIR/none/share/nettopo"
+    sh "$BATS_TEST_TMPDIR/hooks.d/none.sh"
+    cp "$root/etc/containers/container-mounts" "$BATS_TEST_TMPDIR/none/share/nettopo/"
+    ENROOT_ROOTFS=$box ENROOT_MOUNTS=mounts ENROOT_ENVIRON=/dev/null sh "$BATS_TEST_TMPDIR/hooks.d/none.sh"
+    [ ! -s mounts ]
     echo own >"$box/usr/local/bin/nettopo"
     ENROOT_ROOTFS=$box ENROOT_MOUNTS=mounts ENROOT_ENVIRON=/dev/null "$BATS_TEST_TMPDIR/hooks.d/60-nettopo.sh"
     [ ! -s mounts ]
