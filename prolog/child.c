@@ -116,21 +116,23 @@ static bool set_limits(double seconds)
            set_limit(RLIMIT_CPU, cpu, cpu + 1);
 }
 
-/* Puts each where it belongs, first out of the way of the others; -1 is closed. */
+/* Puts each where it belongs, first out of the way of the others. In place of a file that is -1 the
+ * probe finds an empty one: else a descriptor of its own could come there, which it would read and
+ * close. */
 static bool set_descriptors(int socket, int log_fd, const int *files)
 {
     enum { FIRST_FILE = FILES_FD, ALL = FIRST_FILE + NT_CHILD_FILES };
     int null = open("/dev/null", O_RDWR), out = log_fd >= 0 ? log_fd : null;
-    int from[ALL] = {null, out, out, socket, files[NT_CHILD_TRAFFIC], files[NT_CHILD_PRIOR]};
+    int from[ALL] = {null, out, out, socket};
+    for (int k = 0; k < NT_CHILD_FILES; k++)
+        from[FIRST_FILE + k] = files[k] >= 0 ? files[k] : null;
     for (int k = 0; k < ALL; k++)
-        if (from[k] >= 0 && (from[k] = fcntl(from[k], F_DUPFD, FILE_FDS_FROM)) < 0)
+        if ((from[k] = fcntl(from[k], F_DUPFD, FILE_FDS_FROM)) < 0)
             return false;
-    for (int k = 0; k < ALL; k++) {
-        close(k);
-        if (from[k] >= 0 && dup2(from[k], k) < 0)
+    for (int k = 0; k < ALL; k++)
+        if (dup2(from[k], k) < 0)
             return false;
-    }
-    return null >= 0 && nt_confine_close(ALL, -1);
+    return nt_confine_close(ALL, -1);
 }
 
 static void reset_signals(void)
