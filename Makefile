@@ -320,7 +320,8 @@ install: all
 	install -m 644 etc/containers/nettopo.fstab $(DESTDIR)$(ENROOT)/mounts.d/60-nettopo.fstab
 	install -m 755 etc/containers/enroot-hook.sh $(DESTDIR)$(ENROOT)/hooks.d/60-nettopo.sh && \
 	  $(PLACE) <etc/containers/enroot-hook.sh >$(DESTDIR)$(ENROOT)/hooks.d/60-nettopo.sh
-	install -m 755 etc/examples/* $(DESTDIR)$(DATADIR)/examples
+	install -m 755 etc/examples/*.sh $(DESTDIR)$(DATADIR)/examples
+	install -m 644 etc/examples/*.py $(DESTDIR)$(DATADIR)/examples
 	install -m 644 etc/dashboards/* $(DESTDIR)$(DATADIR)/dashboards
 	for f in systemd/nettopo-fleet.service systemd/nettopo-fleet.timer apparmor.d/nettopo-probe; do \
 	  install -m 644 etc/$$f $(DESTDIR)$(DATADIR)/$$f && $(PLACE) <etc/$$f >$(DESTDIR)$(DATADIR)/$$f || exit; done

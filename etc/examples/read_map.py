@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Hosts by switch, and the slowest links, with the standard library alone: read_map.py [MAP]
 

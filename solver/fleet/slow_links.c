@@ -61,7 +61,7 @@ static bool is_first_of_place(const struct host *h, size_t k)
 {
     size_t there = 0;
     for (size_t i = 0; i < h->n; i++) {
-        if (h->at[i].place == h->at[k].place && i < k)
+        if (i < k && h->at[i].place == h->at[k].place)
             return false;
         there += h->at[i].place == h->at[k].place && h->at[i].partner != h->at[k].partner;
     }

@@ -8,6 +8,7 @@
 load ground
 
 setup_file() {
+    need_ground slurmctld
     ground_up - <<'FABRIC'
 host n1 l1 100 200
 host n3 l1 100 200
@@ -19,6 +20,8 @@ FABRIC
 }
 
 teardown_file() { ground_down; }
+
+setup() { need_ground slurmctld; }
 
 teardown() {
     on n5 ip route flush type unreachable

@@ -40,7 +40,7 @@ in_a_container() { # an image has its own /run and no nettopo; the order is in t
 megatron() {
     PYTHON=python3 TP=1 PP=2 DP=2 EACH=1 PATH=$PWD:$PATH examples/megatron.sh ./rank.py
 }
-read_map() { examples/read_map.py && echo connected; }
+read_map() { python3 examples/read_map.py && echo connected; }
 mpich_order() { [ "$(tr , '\n' <"$NETTOPO_RANK_ORDER" | sort -n | xargs)" = "0 1 2 3" ] && echo connected; }
 abort_example() { MASTER_ADDR=$FIRST examples/abort-if-suspect.sh srun rank.py; }
 line srun-first-host 4 first_as_master srun rank.py
