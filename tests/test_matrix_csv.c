@@ -58,6 +58,30 @@ static void good_texts_give_their_matrix(void **state)
     }
 }
 
+static void the_rows_of_one_triangle_may_be_short(void **state)
+{
+    (void)state;
+    static const char *const table[] = {
+        ",a,b,c\na,0\nb,1.5,0\nc,2,3,0\n",
+        ",a,b,c\na\nb,1.5\nc,2,3",
+        ",a,b,c\r\nc,2,3,\r\na,\r\nb,1.5,\r\n",
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        for (size_t piece = 1; piece < 40; piece += 3) {
+            struct nt_named_matrix *t;
+            struct nt_err err = {0};
+            if (read_in_pieces(table[k], strlen(table[k]), piece, NT_MATRIX_LATENCY_US, &t, &err))
+                fail_msg("%zu: %s", k, err.text);
+            assert_true(nt_matrix_get(t->matrix, 1, 0) == 1.5f);
+            assert_true(nt_matrix_get(t->matrix, 2, 0) == 2 && nt_matrix_get(t->matrix, 2, 1) == 3);
+            for (size_t i = 0; i < 3; i++)
+                for (size_t j = i; j < 3; j++)
+                    assert_true(isnan(nt_matrix_get(t->matrix, i, j)));
+            nt_named_matrix_destroy(t);
+        }
+    }
+}
+
 static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
 {
     (void)state;
@@ -77,7 +101,10 @@ static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
         {",a,b\na,,1\na,,1\n", "f:3: expected one row for each host, found a again"},
         {",a,b\na,,1\nb,1\n", "f:3: expected 2 values as in the first row, found 1"},
         {",a,b\na,,1\nb,1", "f:3: expected 2 values as in the first row, found 1"},
-        {",a,b\na\n", "f:2: expected 2 values as in the first row, found 0"},
+        {",a,b\na\n", "f:3: expected a row for b, found the end of the file"},
+        {",a,b\na\nb\n", "f:3: expected 2 values as in the first row, found 0"},
+        {",a,b,c\na,0\nb,1,0\nc,2\n", "f:4: expected 3 values as in the first row, found 1"},
+        {",a,b,c\na,0\nb,1,0,4\n", "f:3: expected 3 values as in the first row, found 3"},
         {",a,b\na,,1,2\n", "f:2: expected 2 values as in the first row, found more"},
         {",a,b\na,,x\n", "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"x\""},
         {",a,b\na,,1 2\n",
@@ -267,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_texts_give_their_matrix),
+        cmocka_unit_test(the_rows_of_one_triangle_may_be_short),
         cmocka_unit_test(a_bad_text_is_refused_with_its_line_and_reason),
         cmocka_unit_test(a_bandwidth_is_more_than_nothing),
         cmocka_unit_test(an_endless_line_fails_early),

@@ -23,6 +23,7 @@ struct nt_csv_reader {
     size_t column; /* of the cell that is read next, from 0 */
     bool headed;   /* the first row is read */
     bool broken;
+    bool cut, beyond; /* a row ends at its diagonal and before the last host; goes on behind it */
     char cell[NT_CSV_CELL_MAX + 1]; /* the beginning of a cell that a piece cut */
     size_t cell_used;
     struct nt_names names;
@@ -196,6 +197,23 @@ static int take_cell(struct nt_csv_reader *r, char *cell, size_t bytes, struct n
     return nt_err_set(err, NT_ERR_INPUT, "expected an empty cell first, found \"%.64s\"", cell);
 }
 
+/* A short row is one of a triangle: it ends with the cell of its own host or the one before, and no
+ * other row goes on behind that. */
+static int end_row(struct nt_csv_reader *r, struct nt_err *err)
+{
+    size_t host = r->host_of[r->rows - 1];
+    r->cut = r->cut || r->column < r->n;
+    r->beyond = r->beyond || r->column > host + 1;
+    if (r->cut && (r->column < host || r->beyond))
+        return nt_err_set(err, NT_ERR_INPUT, "expected %zu values as in the first row, found %zu",
+                          r->n, r->column);
+    while (r->column < r->n) {
+        r->column++;
+        *target_cell(r) = NAN;
+    }
+    return 0;
+}
+
 static int end_line(struct nt_csv_reader *r, struct nt_err *err)
 {
     if (!r->headed) {
@@ -205,11 +223,9 @@ static int end_line(struct nt_csv_reader *r, struct nt_err *err)
         r->has_row = calloc(r->n + 1, sizeof *r->has_row);
         if (r->has_row == NULL)
             return nt_err_memory(err);
-    } else if (r->column < r->n) {
-        return nt_err_set(err, NT_ERR_INPUT, "expected %zu values as in the first row, found %zu",
-                          r->n, r->column);
+        return 0;
     }
-    return 0;
+    return end_row(r, err);
 }
 
 /* ---- the stream -------------------------------------------------------------------------------
