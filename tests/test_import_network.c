@@ -136,6 +136,34 @@ static void topology_conf_gives_blocks(void **state)
     nt_map_destroy(map);
 }
 
+static struct nt_map *import_text(const char *text)
+{
+    struct nt_map *map;
+    struct nt_err err = {0};
+    if (nt_import_topology_conf("f", text, strlen(text), &map, &err) != 0)
+        fail_msg("%s", err.text);
+    return map;
+}
+
+static void what_scontrol_prints_gives_the_same(void **state)
+{
+    (void)state;
+    struct nt_map *map =
+        import_text("SwitchName=top Level=1 LinkSpeed=1 Nodes=n[1-4] Switches=a,b\n"
+                    "SwitchName=a Level=0 LinkSpeed=1 Nodes=n[1-2]\n"
+                    "SwitchName=b Level=0 LinkSpeed=1 Nodes=n[3-4]\n");
+    assert_int_equal(map->model->links, 6);
+    link_of(map, "n3", "b");
+    link_of(map, "a", "top");
+    nt_map_destroy(map);
+    map = import_text("BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\n"
+                      "BlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
+                      "AggregatedBlock=b[1-2] BlockIndex=2 Nodes=n[1-4] BlockSize=4\n");
+    assert_int_equal(map->model->links, 6);
+    link_of(map, "n3", "b2");
+    nt_map_destroy(map);
+}
+
 #define SW "Switch 2 \"S-1\" # \"a b\"\n"
 
 static void wrong_texts_name_their_line(void **state)
@@ -224,6 +252,7 @@ int main(void)
         cmocka_unit_test(ibnetdiscover_falls_back_on_numbers),
         cmocka_unit_test(topology_conf_gives_a_tree),
         cmocka_unit_test(topology_conf_gives_blocks),
+        cmocka_unit_test(what_scontrol_prints_gives_the_same),
         cmocka_unit_test(wrong_texts_name_their_line),
         cmocka_unit_test(cut_texts_do_no_harm),
     };

@@ -59,7 +59,8 @@ int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes, st
 
 /* Slurm's topology.conf: SwitchName= lines (topology/tree), or BlockName= lines (topology/block),
  * whose blocks are attached to one switch "blocks". Latencies and bandwidths are NaN: a LinkSpeed
- * has no unit. Include is refused, since one text is read. */
+ * has no unit. Include is refused, since one text is read. What scontrol show topology prints is
+ * read, too. */
 int nt_import_topology_conf(const char *file, const char *text, size_t bytes, struct nt_map **out,
                             struct nt_err *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's topology.conf: KEY=VALUE pairs, a switch or a block a line, "#" comments, "\" continues
- * a line, keys in any case. */
+ * a line, keys in any case. The same with what scontrol show topology adds: of each switch its
+ * level and all hosts below it, of each block its number and size, and blocks put together. */
 #include "import.h"
 
 #include <math.h>
@@ -32,6 +33,7 @@ struct reading {
     bool blocks, trees;
     struct nt_text_line line; /* the line at hand */
     uint32_t parent;          /* the switch of the line at hand */
+    bool above;               /* scontrol: its nodes are those of its switches */
 };
 
 struct pair {
@@ -161,11 +163,17 @@ static int visit_names(struct reading *r, const struct pair *p, nt_hostlist_each
 
 static int read_pair(struct reading *r, const struct pair *p, struct nt_err *err)
 {
+    if (is_key(p, "Level") && !r->blocks) {
+        r->above = p->value_bytes != 1 || *p->value != '0';
+        return 0;
+    }
+    if (is_key(p, "Nodes") && r->above)
+        return 0;
     if (is_key(p, "Nodes"))
         return visit_names(r, p, hang_host, err);
     if (is_key(p, "Switches") && !r->blocks)
         return visit_names(r, p, hang_switch, err);
-    if (is_key(p, "LinkSpeed") && !r->blocks)
+    if (r->blocks ? is_key(p, "BlockIndex") || is_key(p, "BlockSize") : is_key(p, "LinkSpeed"))
         return 0;
     return nt_line_fail(&r->line, err, "unknown key %.*s", nt_line_shown(p->key_bytes), p->key);
 }
@@ -200,8 +208,9 @@ static int read_line(struct reading *r, struct nt_text_line line, struct nt_err 
         return nt_line_fail(&line, err, "include is not followed: give the whole text");
     if (next_pair(&line, &p, &more, err) != 0)
         return -1;
-    if (!more || is_key(&p, "BlockSizes"))
+    if (!more || is_key(&p, "BlockSizes") || is_key(&p, "AggregatedBlock"))
         return 0;
+    r->above = false;
     bool block = is_key(&p, "BlockName");
     if (!block && !is_key(&p, "SwitchName"))
         return nt_line_fail(&line, err, "expected SwitchName= or BlockName=, found %.*s",
