@@ -15,7 +15,7 @@
 
 #include "err.h"
 
-enum { NT_SOURCE_BYTES = 16, NT_SOURCES_MAX = 16 };
+enum { NT_SOURCE_BYTES = 16, NT_SOURCES_MAX = 64 };
 
 /* An address from which connections come: of IPv6, or of IPv4 in the form ::ffff:a.b.c.d. */
 struct nt_source {
