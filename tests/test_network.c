@@ -50,6 +50,7 @@ static const struct family {
     {"torus:8x4", 32, 0, 64, 6, 0, 64},
     {"torus:5x3x2", 30, 0, 75, 4, 0, 75},
     {"torus:9", 9, 0, 9, 4, 0, 9},
+    {"ring:9", 9, 0, 9, 4, 0, 9},
     {"torus:2x2", 4, 0, 4, 2, 0, 4},
     {"torus:1x5", 5, 0, 5, 2, 0, 5},
     {"mesh:4x3", 12, 0, 17, 5, 0, 17},
@@ -519,7 +520,7 @@ static void test_bad_specs(void **state)
         "rails:two:star:2",
         "rails:2:rails:2:star:2",
         "rails:8:fullmesh:2048",
-        "ring:5",
+        "ring:5x2",
         "/etc/passwd",
     };
     (void)state;

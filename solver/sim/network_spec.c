@@ -26,6 +26,7 @@ static const struct form forms[] = {
     {"dragonfly+", NT_TOPOLOGY_DRAGONFLY_PLUS, 'x', 4, 4, 1,
      "dragonfly+:GxLxSxH, G groups of L leaves and S spines"},
     {"torus", NT_TOPOLOGY_TORUS, 'x', 1, NT_DIMENSIONS_MAX, 1, "torus:AxB[xC]"},
+    {"ring", NT_TOPOLOGY_TORUS, 'x', 1, 1, 1, "ring:N"},
     {"mesh", NT_TOPOLOGY_MESH, 'x', 1, NT_DIMENSIONS_MAX, 1, "mesh:AxB[xC]"},
     {"ttorus", NT_TOPOLOGY_TWISTED_TORUS, 'x', 2, 2, 1, "ttorus:AxB:TWIST with TWIST below A"},
     {"hypercube", NT_TOPOLOGY_HYPERCUBE, 'x', 1, 1, 0, "hypercube:K with K at most 16"},
@@ -246,8 +247,9 @@ int nt_spec_parse(const char *text, struct nt_spec *spec, struct nt_err *err)
     if (form == NULL)
         return nt_err_set(
             err, NT_ERR_USAGE,
-            "topology %s: expected star:, tree:, fattree:, torus:, ttorus:, mesh:, hypercube:, "
-            "fullmesh:, dragonfly:, dragonfly+:, aries:, chain:, rails: or the file of a map",
+            "topology %s: expected star:, tree:, fattree:, torus:, ttorus:, ring:, mesh:, "
+            "hypercube:, fullmesh:, dragonfly:, dragonfly+:, aries:, chain:, rails: or the file of "
+            "a map",
             text);
     struct nt_spec s = {.topology = form->topology, .rails = rails};
     if (read_numbers(plane, form, &s) < 0)

@@ -21,7 +21,7 @@ enum nt_topology {
     NT_TOPOLOGY_DRAGONFLY, /* dragonfly:GxRxH   G groups of R routers with H hosts each */
     NT_TOPOLOGY_ARIES, /* aries:GxAxBxH     groups of AxB routers, linked along rows and columns */
     NT_TOPOLOGY_DRAGONFLY_PLUS, /* dragonfly+:GxLxSxH  groups of L leaves and S spines */
-    NT_TOPOLOGY_TORUS,          /* torus:AxB[xC...]  of hosts; torus:N is a ring */
+    NT_TOPOLOGY_TORUS,          /* torus:AxB[xC...]  of hosts; torus:N and ring:N are a ring */
     NT_TOPOLOGY_MESH,           /* mesh:AxB[xC...]   a torus without its wraps */
     NT_TOPOLOGY_TWISTED_TORUS,  /* ttorus:AxB:TWIST  the wrap of B shifts by TWIST along A */
     NT_TOPOLOGY_HYPERCUBE,      /* hypercube:K       2^K hosts */
