@@ -84,19 +84,20 @@ static bool read_report(struct monitor *m, int fd, bool *late)
 }
 
 /* Waits until then, then kills it and waits no longer than REAP_S: a process that is blocked in a
- * file system cannot be killed. *status: of its end; 0: unknown. */
-static void reap_worker(pid_t pid, double until, int *status)
+ * file system cannot be killed. *status: of its end; 0: unknown. Whether it ended by itself. */
+static bool reap_worker(pid_t pid, double until, int *status)
 {
     double last = (until > 0 ? until : nt_clock_s()) + REAP_S;
     *status = 0;
     while (nt_clock_s() < last) {
         pid_t got = waitpid(pid, status, WNOHANG);
         if (got == pid || (got < 0 && errno != EINTR))
-            return;
+            return !WIFSIGNALED(*status);
         if (nt_clock_s() >= until)
             kill(pid, SIGKILL);
         poll(NULL, 0, 1);
     }
+    return false;
 }
 
 static void publish_failed(struct monitor *m, enum nt_advice advice, const char *reason)
@@ -237,8 +238,10 @@ static bool start_and_wait(struct monitor *m, char why[WHY_BYTES], enum nt_advic
     close(pipe_fd[1]);
     bool reported = pid > 0 && read_report(m, pipe_fd[0], &late);
     close(pipe_fd[0]);
-    if (pid > 0)
-        reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0, &status); /* it may be archiving */
+    bool ended = pid <= 0 || reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0, &status);
+    if (reported && !ended && m->conf->archive[0] != '\0') /* all that it may still do */
+        syslog(LOG_WARNING, "%s: not archived: %s takes longer than %d ms", m->log.prefix,
+               m->conf->archive, (int)CLEAN_MS);
     if (pid > 0 && !reported)
         *advice = why_no_report(m, late, status, why);
     return reported;

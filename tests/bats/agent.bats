@@ -48,7 +48,7 @@ comes() { # CMD...: within a minute
 
 # The agent with that /dev; what hangs is ended. [NAME=VALUE...] AGENT ARGUMENT...
 run_agent() {
-    unshare --mount sh -c 'touch dev/null && mount --bind /dev/null dev/null && mount --bind dev /dev &&
+    unshare --mount sh -c 'touch dev/null && mount --bind /dev/null dev/null && mount --rbind dev /dev &&
         exec timeout 60 env "$@"' sh "$@"
 }
 
@@ -166,4 +166,22 @@ in_time() { # MILLISECONDS BEGAN: with FULL=1; otherwise it ended, that is all
     run -0 run_agent "${environment[@]}" "$agent" --from-prolog-script --conf "$PWD/conf"
     in_time 2500 "$began"
     grep -q STATUS=failed run/7/hint.env # publishing comes before the log
+}
+
+@test "a map that a slow archive does not take in time costs a line in the log" {
+    start_syslogd reads
+    cat >conf <<END
+probe = $root/build/nettopo-probe
+probe_user = nobody
+run_dir = $BATS_TEST_TMPDIR/run
+archive = $BATS_TEST_TMPDIR/archive
+END
+    mkdir archive
+    echo '#include <unistd.h>
+int fsync(int fd) { (void)fd; for (;;) pause(); }' | ${CC:-cc} -shared -fPIC -o hangs.so -xc -
+    run -0 run_agent LD_PRELOAD="$PWD/hangs.so" SLURM_JOB_NODELIST=localhost SLURMD_NODENAME=localhost \
+        "$agent" run --job 7 --uid 65534 --gid 65534 --option quick --conf "$PWD/conf"
+    echo "$output"
+    [ -e run/7/map.json ]
+    comes grep -q "not archived: $BATS_TEST_TMPDIR/archive takes longer than 200 ms" syslog
 }
