@@ -40,6 +40,11 @@ uint32_t nt_auth_version(void)
 
 int nt_auth_refuse_version(const char *host, uint32_t theirs, uint32_t ours, struct nt_err *err)
 {
+    if (theirs >> 24 == 0) /* before the release was part of it */
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%.64s has an older nettopo (protocol %u) than this host: install one "
+                          "version on all hosts",
+                          host, theirs);
     return nt_err_set(err, NT_ERR_INPUT,
                       "%.64s has nettopo %u.%u.%u (protocol %u), this host %u.%u.%u (protocol %u): "
                       "install one version on all hosts",

@@ -154,6 +154,15 @@ static void another_version_is_refused_on_both_sides(void **state)
     nt_listener_fini(&s.listener);
 }
 
+static void agents_from_before_releases_are_named_as_older(void **state)
+{
+    (void)state;
+    struct nt_err err;
+    assert_int_equal(nt_auth_refuse_version("n2", 2, nt_auth_version(), &err), -1);
+    assert_string_equal(err.text, "n2 has an older nettopo (protocol 2) than this host: install "
+                                  "one version on all hosts");
+}
+
 static void without_munge_no_member_is_accepted(void **state)
 {
     (void)state;
@@ -399,6 +408,7 @@ int main(void)
         cmocka_unit_test(a_port_in_use_is_skipped),
         cmocka_unit_test(another_restart_or_host_is_rejected),
         cmocka_unit_test(another_version_is_refused_on_both_sides),
+        cmocka_unit_test(agents_from_before_releases_are_named_as_older),
         cmocka_unit_test(without_munge_no_member_is_accepted),
         cmocka_unit_test(garbage_and_idle_connections_do_not_block_members),
         cmocka_unit_test(one_machine_does_not_keep_members_out),
