@@ -203,8 +203,10 @@ agents_of() { processes_of "$1" nettopo-prolog; }
 of_ours() {
     local host pid
     for pid in $(pgrep -x 'nettopo-(probe|prolog)'); do
+        host=$(ip netns identify "$pid" 2>/dev/null)
+        [ -n "$host" ] || continue # nobody's job: another checkout tests beside us
         [ -z "$(tr -d '\0' 2>/dev/null <"/proc/$pid/cmdline")" ] || # a dead one that nobody has reaped yet
-            echo "$(ip netns identify "$pid") $(ps -o comm= -p "$pid") $pid"
+            echo "$host $(ps -o comm= -p "$pid") $pid"
     done
     for host in $("$FABRIC" --hosts "$GROUND_FABRIC"); do
         on "$host" sh -c 'find /run/nettopo -mindepth 1
