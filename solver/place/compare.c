@@ -870,6 +870,7 @@ static int measure_similarity(struct work *w)
     const struct nt_model *r = w->reference.m;
     double shape = 0, figures = 0, sum = 0;
     size_t links = r->links + w->found.m->links;
+    bool pairs = r->hosts > 1; /* one host alone shows nothing of its network */
     if (weigh_host_links(w) != 0)
         return -1;
     for (size_t k = 0; k < r->links; k++) {
@@ -888,8 +889,8 @@ static int measure_similarity(struct work *w)
     }
     w->c->links = links;
     w->c->figures_percent = shape > 0 ? 100 * figures / shape : 100;
-    w->c->common_percent = links == 0 ? 100 : 100 * shape / (double)links;
-    w->c->similarity_percent = r->links == 0 ? 100 : 100 * sum / (double)r->links;
+    w->c->common_percent = links == 0 || !pairs ? 100 : 100 * shape / (double)links;
+    w->c->similarity_percent = r->links == 0 || !pairs ? 100 : 100 * sum / (double)r->links;
     w->c->similarity_percent = fmin(w->c->similarity_percent, w->c->common_percent);
     return 0;
 }

@@ -217,6 +217,16 @@ TABLE
     [ ! -e out.json ]
 }
 
+@test "the map of one host is valid, and equal to itself" {
+    "$nettopo" simulate --topology star:1 | "$nettopo" solve -o alone.json -
+    "$nettopo" validate alone.json
+    "$nettopo" simulate --topology star:1 -f map -o alone.json
+    "$nettopo" validate alone.json
+    run "$nettopo" compare alone.json alone.json
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = "1 host in common; similarity 100.0 %: shape in common 100.0 %, figures in common 100.0 %" ]
+}
+
 @test "a bad map is exit 3, and exit 1 for validate" {
     echo '{' >bad.json
     for verb in show validate; do
