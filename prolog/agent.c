@@ -49,6 +49,7 @@
 #include "archive_prune.h"
 #include "clock.h"
 #include "conffile.h"
+#include "confine.h"
 #include "job.h"
 #include "lookup.h"
 #include "monitor.h"
@@ -114,7 +115,7 @@ static int report_error(const struct nt_request *request, struct nt_err *err)
 
 /* ---- what earlier jobs left ---- */
 
-enum { ORPHANS = 8, ORPHANS_MS = 800, PRUNE_EACH = 8 };
+enum { ORPHANS = 8, ORPHANS_MS = 800, PRUNE_EACH = 8, PRUNE_MS = 400 };
 static const double PRUNE_S = 0.3;
 
 static int find_ended(const void *query, void *bytes)
@@ -146,19 +147,31 @@ static void remove_orphans(const struct nt_conf *conf)
     nt_lookup_fini(&lookup);
 }
 
+static int find_room(const void *query, void *bytes)
+{
+    const struct nt_conf *conf = query;
+    struct nt_err err;
+    nt_confine_standard(); /* slurmd must not wait for a process that hangs */
+    if (nt_archive_prune(conf->archive, conf->archive_limit_bytes, nt_clock_s() + PRUNE_S, bytes,
+                         &err) != 0)
+        syslog(LOG_WARNING, "%s", err.text);
+    return 0;
+}
+
 /* On the job's first host, where its map was kept, at the end of one job in PRUNE_EACH. An archive
- * that takes longer is left to nettopo fleet ingest. */
+ * that takes longer is left to nettopo fleet ingest; one that hangs, as NFS may, to the kernel. */
 static void prune_archive(const struct nt_request *request, const struct nt_conf *conf)
 {
     struct nt_job job;
-    struct nt_err err;
-    bool done;
+    static struct nt_lookup lookup;
     if (conf->archive[0] == '\0' || request->job % PRUNE_EACH != 0 ||
         nt_job_read(&job, request->job, request->uid, request->gid, NULL) != 0)
         return;
-    if (job.self == 0 && nt_archive_prune(conf->archive, conf->archive_limit_bytes,
-                                          nt_clock_s() + PRUNE_S, &done, &err) != 0)
-        syslog(LOG_WARNING, "job %u: %s", request->job, err.text);
+    if (job.self == 0 && nt_lookup_start(&lookup, sizeof(bool), find_room, conf, NULL) == 0) {
+        struct pollfd answer = {.fd = lookup.fd, .events = POLLIN};
+        poll(&answer, 1, PRUNE_MS);
+        nt_lookup_fini(&lookup);
+    }
     nt_job_fini(&job);
 }
 

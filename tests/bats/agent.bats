@@ -49,7 +49,7 @@ comes() { # CMD...: within a minute
 # The agent with that /dev; what hangs is ended. [NAME=VALUE...] AGENT ARGUMENT...
 run_agent() {
     unshare --mount sh -c 'touch dev/null && mount --bind /dev/null dev/null && mount --rbind dev /dev &&
-        exec timeout 60 env "$@"' sh "$@"
+        exec timeout -s KILL 60 env "$@"' sh "$@"
 }
 
 @test "no byte that a terminal obeys reaches syslog" {
@@ -184,4 +184,32 @@ int fsync(int fd) { (void)fd; for (;;) pause(); }' | ${CC:-cc} -shared -fPIC -o 
     echo "$output"
     [ -e run/7/map.json ]
     comes grep -q "not archived: $BATS_TEST_TMPDIR/archive takes longer than 200 ms" syslog
+}
+
+# As a file system of NFS whose server is away: only SIGKILL ends it.
+@test "an epilog does not wait for an archive that hangs" {
+    start_syslogd reads
+    mkdir archive
+    printf 'run_dir = %s\narchive = %s\n' "$PWD/run" "$PWD/archive" >conf
+    echo '#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+DIR *fdopendir(int fd) {
+    char link[64], path[4096] = "";
+    sigset_t all;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    if (n > 8 && strcmp(path + n - 8, "/archive") == 0) {
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, 0);
+        for (;;) pause();
+    }
+    return ((DIR *(*)(int))dlsym(RTLD_NEXT, "fdopendir"))(fd);
+}' | ${CC:-cc} -shared -fPIC -o hangs.so -xc -
+    run -0 run_agent LD_PRELOAD="$PWD/hangs.so" SLURM_JOB_ID=8 SLURM_JOB_UID=65534 SLURM_JOB_GID=65534 \
+        SLURM_JOB_NODELIST=localhost SLURMD_NODENAME=localhost "$agent" --from-epilog-script --conf "$PWD/conf"
 }
