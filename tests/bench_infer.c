@@ -339,12 +339,10 @@ static void bench_coverage(size_t seeds)
                 struct nt_model *truth = shape(k);
                 struct nt_matrix *x = known_measure(truth, &noise, &rng);
                 struct nt_model *m = infer(x);
-                struct nt_fault *fault;
+                struct nt_faults_found found;
                 struct nt_err err;
-                size_t faults;
                 bool exact = known_same_shape(truth, m);
-                known_must(nt_faults_find(m, false, &fault, &faults, &err), &err);
-                free(fault);
+                known_must(nt_faults_find(m, NULL, false, &found, &err), &err);
                 for (size_t l = 0; l < m->links && exact; l++) {
                     const struct nt_link *f = &m->link[l];
                     int trunk = f->a >= m->hosts;
@@ -354,7 +352,8 @@ static void bench_coverage(size_t seeds)
                     in[trunk] += fabs(f->latency_us - truth->link[l].latency_us) <=
                                  1.95996 * f->latency_se_us;
                 }
-                alarms += exact && faults > 0;
+                alarms += exact && found.count > 0;
+                nt_faults_found_fini(&found);
                 networks += exact;
                 nt_matrix_destroy(x);
                 nt_model_destroy(truth);

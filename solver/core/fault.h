@@ -26,6 +26,13 @@ enum {
     NT_FAULT_OTHERS_MAX = 4, /* alternatives of one finding */
     NT_FAULTS_MAX = 4096,    /* findings of one map */
     NT_FAULT_RAIL_BYTES = 32,
+    NT_POPULATIONS_MAX = 4, /* of hosts' links in one map */
+};
+
+/* Hosts whose links are equally long and wide: an adapter generation. */
+struct nt_population {
+    uint32_t hosts;
+    double latency_us, bandwidth_MBps; /* of a host's link; NaN: not measured */
 };
 
 /* A host: a == b. */

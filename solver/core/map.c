@@ -104,6 +104,7 @@ void nt_map_destroy(struct nt_map *map)
     nt_model_destroy(map->model);
     free(map->machine);
     free(map->machine_of);
+    free(map->population_of);
     free(map->fault);
     free(map->loggp);
     free(map->stress);
@@ -296,6 +297,8 @@ static void apply_renaming(struct nt_map *map, const struct renaming *host,
     PERMUTE(m->host_suspect, saved, host->order, m->hosts);
     if (map->machine_of != NULL)
         PERMUTE(map->machine_of, saved, host->order, m->hosts);
+    if (map->population_of != NULL)
+        PERMUTE(map->population_of, saved, host->order, m->hosts);
     PERMUTE(map->switch_name, saved, sw->order, m->switches);
     PERMUTE(m->tier, saved, sw->order, m->switches);
     PERMUTE(m->oversubscription, saved, sw->order, m->switches);

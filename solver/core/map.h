@@ -113,8 +113,11 @@ struct nt_map {
     size_t machines;
     struct nt_machine *machine; /* what hosts are inside, each kind once */
     uint32_t *machine_of; /* model->hosts of them, NT_MAP_NO_MACHINE: not known; NULL: of no host */
-    bool judged;          /* its links were held against their like; else faults is 0 */
-    size_t faults;        /* findings, at most NT_FAULTS_MAX */
+    size_t populations;   /* of hosts' links, most hosts first; 0: they do not differ */
+    struct nt_population population[NT_POPULATIONS_MAX];
+    uint32_t *population_of; /* model->hosts of them; populations or more: none; NULL: of no host */
+    bool judged;             /* its links were held against their like; else faults is 0 */
+    size_t faults;           /* findings, at most NT_FAULTS_MAX */
     struct nt_fault *fault;
     size_t loggps;
     struct nt_loggp *loggp;

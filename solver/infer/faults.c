@@ -7,18 +7,18 @@
 
 #include "fault_odds.h"
 #include "memory.h"
+#include "rooted_tree.h"
+#include "sound_links.h"
 #include "stats.h"
 
 #define MEDIAN_VARIANCE 1.57
 #define FRAME_BYTES 200.0 /* of a ping with its headers, at the most */
 #define TWINS_DIFFER 0.25
-#define LONE_MOST 4.0 /* a way over two switches more is hardly longer than so many host links */
-#define LONE_SLACK 1.25
-enum { CLASS_MIN = 3, SIBLINGS_MIN = 5, EACH_MAX = 64 };
+enum { CLASS_MIN = 3, EACH_MAX = 64 };
 
-/* One figure of one link. worse: its logarithm, so turned that more is worse. */
+/* One figure of one link between switches. worse: its logarithm, so turned that more is worse. */
 struct member {
-    uint64_t tier, class; /* of a link: all of its tier, and its siblings */
+    uint32_t cables; /* the kind of link */
     uint32_t link;
     enum nt_fault_way way;
     double worse, variance; /* NaN: not known */
@@ -29,97 +29,24 @@ struct member {
 
 struct search {
     const struct nt_model *model;
-    double *depth_us; /* by vertex: the longest way down to a host over other switches; 0: none */
-    uint64_t *parent; /* by link: the switch above a host, or the higher end */
-    struct member *member;
+    bool marked;
+    struct nt_link_verdict *verdict; /* links */
+    struct widest *widest;           /* hosts and switches */
+    struct member *member;           /* both ways of links */
     size_t members;
     float *value;
     struct nt_fault *fault;
     size_t faults;
 };
 
-/* ---- classes ---------------------------------------------------------------------------------*/
-
-/* Hosts on a switch that has others below it may be alone behind one: they are of a class of their
- * own. */
-static uint64_t tier_class(const struct search *s, const struct nt_link *l)
-{
-    const struct nt_model *m = s->model;
-    uint64_t a = nt_model_tier(m, l->a), b = nt_model_tier(m, l->b);
-    if (a == 0 || b == 0)
-        return s->depth_us[a == 0 ? l->b : l->a] > 0;
-    return 2 + a * ((uint64_t)m->tiers + 1) + b;
-}
-
-/* A link between switches, from the lower tier to the higher one; -1: it is none. */
-static int ends_of(const struct nt_model *m, const struct nt_link *l, uint32_t *low, uint32_t *high)
-{
-    bool rises = nt_model_tier(m, l->a) < nt_model_tier(m, l->b);
-    if (l->a < m->hosts || l->b < m->hosts || nt_model_tier(m, l->a) == nt_model_tier(m, l->b))
-        return -1;
-    *low = rises ? l->a : l->b;
-    *high = rises ? l->b : l->a;
-    return 0;
-}
-
-/* Tier by tier from below; at most as often as there are tiers. */
-static void find_depths(struct search *s, double *longest_us)
-{
-    const struct nt_model *m = s->model;
-    uint32_t low, high;
-    for (size_t k = 0; k < m->links; k++) {
-        const struct nt_link *l = &m->link[k];
-        uint32_t host = l->a < m->hosts ? l->a : l->b, on = host == l->a ? l->b : l->a;
-        if (host < m->hosts && on >= m->hosts)
-            longest_us[on] = fmax(longest_us[on], l->latency_us);
-    }
-    bool more = true;
-    for (uint32_t t = 0; t < m->tiers && more; t++) {
-        more = false;
-        for (size_t k = 0; k < m->links; k++) {
-            if (ends_of(m, &m->link[k], &low, &high) != 0)
-                continue;
-            double us = longest_us[low] + fmax(m->link[k].latency_us, 0);
-            more = more || us > s->depth_us[high];
-            s->depth_us[high] = fmax(s->depth_us[high], us);
-            longest_us[high] = fmax(longest_us[high], us);
-        }
-    }
-}
-
-/* Up to where a host's link may be that of a host behind a switch that the job sees nothing else
- * of: as long as the longest way down from its switch; of a single switch nobody knows. 0: nowhere.
- */
-static double lone_us(const struct search *s, const struct nt_link *l, double usual_us)
-{
-    const struct nt_model *m = s->model;
-    uint32_t on = l->a < m->hosts ? l->b : l->a;
-    if (on < m->hosts || (l->a >= m->hosts && l->b >= m->hosts))
-        return 0;
-    if (m->switches == 1)
-        return LONE_MOST * usual_us;
-    return LONE_SLACK * s->depth_us[on];
-}
-
-static uint64_t upper_end(const struct nt_model *m, const struct nt_link *l)
-{
-    return nt_model_tier(m, l->a) > nt_model_tier(m, l->b) ? l->a : l->b;
-}
-
-static int by_class(const void *x, const void *y)
+static int by_cables(const void *x, const void *y)
 {
     const struct member *a = x, *b = y;
-    if (a->class != b->class)
-        return a->class < b->class ? -1 : 1;
-    return a->link < b->link ? -1 : a->link > b->link;
-}
-
-static int by_tier(const void *x, const void *y)
-{
-    const struct member *a = x, *b = y;
-    if (a->tier != b->tier)
-        return a->tier < b->tier ? -1 : 1;
-    return a->link < b->link ? -1 : a->link > b->link;
+    if (a->cables != b->cables)
+        return a->cables < b->cables ? -1 : 1;
+    if (a->link != b->link)
+        return a->link < b->link ? -1 : 1;
+    return a->way < b->way ? -1 : a->way > b->way;
 }
 
 /* ---- one class -------------------------------------------------------------------------------*/
@@ -221,115 +148,152 @@ static void judge_class(struct search *s, struct member *member, size_t count, d
         member[k].bad = false; /* what is usual is not known */
 }
 
-/* ---- all classes of a figure ----------------------------------------------------------------*/
+/* ---- latencies -------------------------------------------------------------------------------*/
 
-static void add_fault(struct search *s, const struct member *m, enum nt_fault_kind kind)
+static struct nt_fault *add_fault(struct search *s, size_t link, enum nt_fault_kind kind)
 {
-    const struct nt_link *l = &s->model->link[m->link];
-    double sign = kind == NT_FAULT_LINK_SLOW ? 1 : -1;
+    const struct nt_link *l = &s->model->link[link];
     if (s->faults == NT_FAULTS_MAX)
-        return;
+        return NULL;
     struct nt_fault *f = &s->fault[s->faults++];
-    *f = (struct nt_fault){.part = nt_fault_part_of(s->model, m->link, kind),
-                           .found = exp(sign * m->worse),
-                           .expected = exp(sign * m->usual),
-                           .confidence = m->confidence,
-                           .way = m->way};
+    *f = (struct nt_fault){.part = nt_fault_part_of(s->model, link, kind)};
     uint32_t ends[] = {l->a, l->b};
     for (size_t e = 0; e < 2 && s->model->switches > 0; e++)
         if (ends[e] < s->model->hosts)
             f->other[f->others++] = (struct nt_fault_part){NT_FAULT_HOST_SLOW, ends[e], ends[e]};
-}
-
-static void judge_members(struct search *s, double least)
-{
-    struct member *all = s->member;
-    qsort(all, s->members, sizeof *all, by_class);
-    for (size_t first = 0, last; first < s->members; first = last) {
-        for (last = first; last < s->members && all[last].class == all[first].class;)
-            last++;
-        bool siblings = last - first >= SIBLINGS_MIN;
-        if (siblings)
-            judge_class(s, all + first, last - first, least);
-        for (size_t k = first; k < last; k++)
-            all[k].judged = all[k].judged && !siblings;
-    }
-    qsort(all, s->members, sizeof *all, by_tier);
-    for (size_t first = 0, last; first < s->members; first = last) {
-        for (last = first; last < s->members && all[last].tier == all[first].tier;)
-            last++;
-        judge_class(s, all + first, last - first, least);
-    }
-}
-
-static void add_member(struct search *s, uint32_t link, enum nt_fault_way way, double worse,
-                       double variance, bool judged)
-{
-    const struct nt_link *l = &s->model->link[link];
-    if (isfinite(worse))
-        s->member[s->members++] = (struct member){.tier = tier_class(s, l),
-                                                  .class = s->parent[link],
-                                                  .link = link,
-                                                  .way = way,
-                                                  .worse = worse,
-                                                  .variance = variance,
-                                                  .judged = judged};
+    return f;
 }
 
 static void find_slow(struct search *s)
 {
     const struct nt_model *m = s->model;
-    s->members = 0;
-    for (uint32_t k = 0; k < m->links; k++) {
-        const struct nt_link *l = &m->link[k];
-        double relative = l->latency_se_us / l->latency_us;
-        if (l->latency_us > 0)
-            add_member(s, k, NT_FAULT_BOTH, log(l->latency_us), relative * relative,
-                       isfinite(relative) && !l->simplex);
-    }
-    judge_members(s, log(NT_FAULT_SLOWER));
-    for (size_t k = 0; k < s->members; k++) {
-        const struct member *x = &s->member[k];
-        if (x->bad && exp(x->worse) > lone_us(s, &m->link[x->link], exp(x->usual)))
-            add_fault(s, x, NT_FAULT_LINK_SLOW);
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link_verdict *v = &s->verdict[k];
+        double us = m->link[k].latency_us;
+        if (!(v->slow >= NT_FAULT_CONFIDENCE) || !(us > NT_FAULT_SLOWER * v->usual_us))
+            continue;
+        struct nt_fault *f = add_fault(s, k, NT_FAULT_LINK_SLOW);
+        if (f == NULL)
+            return;
+        f->found = us;
+        f->expected = v->usual_us;
+        f->confidence = fmin(v->slow, 1);
     }
 }
 
 /* ---- bandwidths ------------------------------------------------------------------------------*/
 
-static bool rises(const struct nt_model *m, const struct nt_link *l)
-{
-    return nt_model_tier(m, l->a) <= nt_model_tier(m, l->b);
-}
-
-/* Of a link the way that goes up, or down. */
+/* Of a link the way from the end towards the hosts, or to it. */
 static double rate_of(const struct nt_model *m, const struct nt_link *l, bool down, double *se,
                       bool *bound)
 {
-    bool back = down == rises(m, l);
+    bool rises = nt_model_tier(m, l->a) <= nt_model_tier(m, l->b), back = down == rises;
     *se = back ? l->bandwidth_back_se_MBps : l->bandwidth_se_MBps;
     *bound = l->at_least || (back ? l->back_at_least : l->forth_at_least);
     return back ? l->bandwidth_back_MBps : l->bandwidth_MBps;
 }
 
+static bool may_be_narrow(const struct search *s, const struct nt_link *l, bool bound)
+{
+    return !bound && !l->effective && (!s->marked || l->suspect);
+}
+
+/* Of each switch the widest link of a host below it, or elsewhere: a pair shows no more. */
+struct widest {
+    double below, elsewhere;
+};
+
+static void note_widest(double *widest, double rate)
+{
+    *widest = fmax(*widest, isnan(rate) ? 0 : rate);
+}
+
+static int find_widest(const struct nt_model *m, struct widest *of, struct nt_err *err)
+{
+    struct nt_rooted_tree *r;
+    if (nt_rooted_tree_create(m, &r, err) != 0)
+        return -1;
+    for (size_t k = r->tree ? r->reached : 0; k-- > 1;) {
+        uint32_t v = r->order[k];
+        const struct nt_link *l = &m->link[r->up[v] / 2];
+        if (v < m->hosts)
+            of[v].below = fmax(fmax(l->bandwidth_MBps, l->bandwidth_back_MBps), 0);
+        note_widest(&of[r->parent[v]].below, of[v].below);
+    }
+    for (size_t k = 0; r->tree && k < r->reached; k++) {
+        uint32_t v = r->order[k], first = r->first[v], last = r->first[v + 1];
+        double before = of[v].elsewhere, after = of[v].elsewhere;
+        for (uint32_t c = first; c < last; c++) {
+            note_widest(&of[r->child[c]].elsewhere, before);
+            note_widest(&before, of[r->child[c]].below);
+        }
+        for (uint32_t c = last; c-- > first;) {
+            note_widest(&of[r->child[c]].elsewhere, after);
+            note_widest(&after, of[r->child[c]].below);
+        }
+    }
+    nt_rooted_tree_destroy(r);
+    return 0;
+}
+
+/* Whether hosts on one side of a link between switches let pairs have no more than it has. */
+static bool hosts_limit(const struct search *s, const struct nt_link *l, double rate)
+{
+    double most = INFINITY;
+    for (int e = 0; e < 2 && !s->marked; e++) {
+        const struct widest *w = &s->widest[e == 0 ? l->a : l->b];
+        if (w->below > 0 && w->elsewhere > 0)
+            most = fmin(most, fmin(w->below, w->elsewhere));
+    }
+    return rate > NT_FAULT_NARROWER * most;
+}
+
 /* The ways of one link are one finding. */
 static void add_narrow(struct search *s, const struct member *m)
 {
+    struct nt_fault_part part = nt_fault_part_of(s->model, m->link, NT_FAULT_LINK_NARROW);
+    double found = exp(-m->worse), expected = exp(-m->usual);
     for (size_t k = 0; k < s->faults; k++) {
         struct nt_fault *f = &s->fault[k];
-        struct nt_fault_part part = nt_fault_part_of(s->model, m->link, NT_FAULT_LINK_NARROW);
         if (f->part.kind != part.kind || f->part.a != part.a || f->part.b != part.b)
             continue;
         if (f->way != m->way)
             f->way = NT_FAULT_BOTH;
-        if (exp(-m->worse) / exp(-m->usual) < f->found / f->expected) {
-            f->found = exp(-m->worse);
-            f->expected = exp(-m->usual);
+        if (found / expected < f->found / f->expected) {
+            f->found = found;
+            f->expected = expected;
         }
         f->confidence = fmax(f->confidence, m->confidence);
         return;
     }
-    add_fault(s, m, NT_FAULT_LINK_NARROW);
+    struct nt_fault *f = add_fault(s, m->link, NT_FAULT_LINK_NARROW);
+    if (f == NULL)
+        return;
+    f->found = found;
+    f->expected = expected;
+    f->confidence = m->confidence;
+    f->way = m->way;
+}
+
+static void find_narrow_hosts(struct search *s)
+{
+    const struct nt_model *m = s->model;
+    for (uint32_t k = 0; k < m->links; k++)
+        for (int down = 0; down < 2; down++) {
+            const struct nt_link *l = &m->link[k];
+            const struct nt_link_verdict *v = &s->verdict[k];
+            bool bound, of_host = l->a < m->hosts || l->b < m->hosts;
+            double se, rate = rate_of(m, l, down == 1, &se, &bound);
+            if (!of_host || !may_be_narrow(s, l, bound) ||
+                !(v->narrow[down] >= NT_FAULT_CONFIDENCE) ||
+                !(rate < NT_FAULT_NARROWER * v->usual_MBps))
+                continue;
+            add_narrow(s, &(struct member){.link = k,
+                                           .way = down ? NT_FAULT_DOWN : NT_FAULT_UP,
+                                           .worse = -log(rate),
+                                           .usual = -log(v->usual_MBps),
+                                           .confidence = fmin(v->narrow[down], 1)});
+        }
 }
 
 static double variance_of(double rate, double se)
@@ -337,40 +301,65 @@ static double variance_of(double rate, double se)
     return isnan(se) ? (double)NAN : se / rate * (se / rate);
 }
 
-static void find_narrow(struct search *s, bool marked, bool down)
+static void add_member(struct search *s, uint32_t link, bool down, double worse, double variance,
+                       bool judged)
+{
+    if (isfinite(worse))
+        s->member[s->members++] = (struct member){.cables = s->verdict[link].cables,
+                                                  .link = link,
+                                                  .way = down ? NT_FAULT_DOWN : NT_FAULT_UP,
+                                                  .worse = worse,
+                                                  .variance = variance,
+                                                  .judged = judged};
+}
+
+static void judge_members(struct search *s)
+{
+    struct member *all = s->member;
+    qsort(all, s->members, sizeof *all, by_cables);
+    for (size_t first = 0, last; first < s->members; first = last) {
+        for (last = first; last < s->members && all[last].cables == all[first].cables;)
+            last++;
+        judge_class(s, all + first, last - first, -log(NT_FAULT_NARROWER));
+    }
+}
+
+/* Links between switches: both ways of all of a kind together. */
+static void find_narrow(struct search *s)
 {
     const struct nt_model *m = s->model;
     s->members = 0;
-    for (uint32_t k = 0; k < m->links; k++) {
-        const struct nt_link *l = &m->link[k];
-        bool bound, back = down == rises(m, l);
-        double se, rate = rate_of(m, l, down, &se, &bound);
-        if (rate > 0)
-            add_member(s, k, back ? NT_FAULT_DOWN : NT_FAULT_UP, -log(rate), variance_of(rate, se),
-                       !bound && !l->effective && (!marked || l->suspect));
-    }
-    judge_members(s, -log(NT_FAULT_NARROWER));
+    for (uint32_t k = 0; k < m->links; k++)
+        for (int down = 0; down < 2; down++) {
+            const struct nt_link *l = &m->link[k];
+            bool bound;
+            double se, rate = rate_of(m, l, down == 1, &se, &bound);
+            if (rate > 0 && l->a >= m->hosts && l->b >= m->hosts)
+                add_member(s, k, down == 1, -log(rate), variance_of(rate, se),
+                           may_be_narrow(s, l, bound) && !hosts_limit(s, l, rate));
+        }
+    judge_members(s);
     for (size_t k = 0; k < s->members; k++)
         if (s->member[k].bad)
             add_narrow(s, &s->member[k]);
 }
 
 /* One way against the other. */
-static void find_uneven(struct search *s, bool marked, bool down)
+static void find_uneven(struct search *s, bool down)
 {
     const struct nt_model *m = s->model;
     s->members = 0;
     for (uint32_t k = 0; k < m->links; k++) {
         const struct nt_link *l = &m->link[k];
-        bool bound, other_bound, back = down == rises(m, l);
+        bool bound, other_bound;
         double se, other_se, rate = rate_of(m, l, down, &se, &bound),
                              other = rate_of(m, l, !down, &other_se, &other_bound);
-        if (rate > 0 && other > 0 && (m->switches == 0 || l->a >= m->hosts) && !bound)
-            add_member(s, k, back ? NT_FAULT_DOWN : NT_FAULT_UP, log(other / rate),
+        if (rate > 0 && other > 0 && l->a >= m->hosts && l->b >= m->hosts && !bound)
+            add_member(s, k, down, log(other / rate),
                        variance_of(rate, se) + variance_of(other, other_se),
-                       !l->effective && (!marked || l->suspect));
+                       may_be_narrow(s, l, bound) && !hosts_limit(s, l, rate));
     }
-    judge_members(s, -log(NT_FAULT_NARROWER));
+    judge_members(s);
     for (size_t k = 0; k < s->members; k++) {
         struct member *x = &s->member[k];
         double se, ratio = exp(-x->worse), rate;
@@ -459,37 +448,62 @@ static int by_kind(const void *x, const void *y)
     return (a->part.b > b->part.b) - (a->part.b < b->part.b);
 }
 
-int nt_faults_find(const struct nt_model *model, bool marked, struct nt_fault **fault,
-                   size_t *count, struct nt_err *err)
+static int find_all(struct search *s, const uint32_t *adapter, struct nt_faults_found *found,
+                    struct nt_err *err)
+{
+    const struct nt_model *m = s->model;
+    if (find_widest(m, s->widest, err) != 0 ||
+        nt_sound_links(m, adapter, s->verdict, found->population, &found->populations, err) != 0)
+        return -1;
+    for (size_t k = 0; k < m->links; k++)
+        for (size_t e = 0; e < 2; e++) {
+            uint32_t end = e == 0 ? m->link[k].a : m->link[k].b;
+            if (end < m->hosts && s->verdict[k].population < found->populations)
+                found->population_of[end] = s->verdict[k].population;
+        }
+    find_slow(s);
+    find_narrow_hosts(s);
+    find_narrow(s);
+    find_uneven(s, false);
+    find_uneven(s, true);
+    drop_contradictory(s);
+    drop_serialisation(s);
+    qsort(s->fault, s->faults, sizeof *s->fault, by_kind);
+    return 0;
+}
+
+int nt_faults_find(const struct nt_model *model, const uint32_t *adapter, bool marked,
+                   struct nt_faults_found *out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct search s = {.model = model};
-    s.parent = nt_arena_array(&memory, model->links + 1, sizeof *s.parent);
-    s.member = nt_arena_array(&memory, model->links + 1, sizeof *s.member);
-    s.value = nt_arena_array(&memory, model->links + 1, sizeof *s.value);
-    s.depth_us = nt_arena_array(&memory, model->hosts + model->switches + 1, sizeof *s.depth_us);
-    double *longest_us =
-        nt_arena_array(&memory, model->hosts + model->switches + 1, sizeof *longest_us);
+    struct nt_faults_found found = {.count = 0};
+    struct search s = {.model = model, .marked = marked};
+    s.verdict = nt_arena_array(&memory, model->links + 1, sizeof *s.verdict);
+    s.widest = nt_arena_array(&memory, model->hosts + model->switches + 1, sizeof *s.widest);
+    s.member = nt_arena_array(&memory, 2 * model->links + 1, sizeof *s.member);
+    s.value = nt_arena_array(&memory, 2 * model->links + 1, sizeof *s.value);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    find_depths(&s, longest_us);
-    s.fault = calloc(NT_FAULTS_MAX, sizeof *s.fault);
-    if (s.fault == NULL)
+    found.fault = s.fault = calloc(NT_FAULTS_MAX, sizeof *s.fault);
+    found.population_of = malloc((model->hosts + 1) * sizeof *found.population_of);
+    if (found.fault == NULL || found.population_of == NULL) {
+        nt_faults_found_fini(&found);
         return nt_err_memory(err);
-    for (size_t k = 0; k < model->links; k++) {
-        const struct nt_link *l = &model->link[k];
-        uint64_t kinds = ((uint64_t)model->tiers + 3) * ((uint64_t)model->tiers + 3);
-        s.parent[k] = upper_end(model, l) * kinds + tier_class(&s, l);
     }
-    find_slow(&s);
-    for (int down = 0; down < 2; down++) {
-        find_narrow(&s, marked, down == 1);
-        find_uneven(&s, marked, down == 1);
+    for (size_t h = 0; h < model->hosts; h++)
+        found.population_of[h] = UINT32_MAX;
+    if (find_all(&s, adapter, &found, err) != 0) {
+        nt_faults_found_fini(&found);
+        return -1;
     }
-    drop_contradictory(&s);
-    drop_serialisation(&s);
-    qsort(s.fault, s.faults, sizeof *s.fault, by_kind);
-    *fault = s.fault;
-    *count = s.faults;
+    found.count = s.faults;
+    *out = found;
     return 0;
+}
+
+void nt_faults_found_fini(struct nt_faults_found *found)
+{
+    free(found->fault);
+    free(found->population_of);
+    *found = (struct nt_faults_found){.count = 0};
 }

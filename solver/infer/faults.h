@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which links are worse than their like, from the figures of a model.
+/* Which links are degraded, from the figures of a model.
  *
- * A link is held against the others of its class by the logarithm of its figure: hosts' links
- * against those at the same switch where there are five or more, else against all of them; links
- * between switches likewise, those between the same two tiers. The class's spread is estimated from
- * its undisturbed members (median absolute deviation), as if four more had been seen at 2 %: so two
- * members tell nothing, three show what is far off, many show what is near. The confidence is the
- * posterior probability of a fault (fault_odds.h). It is stated
- * from NT_FAULT_CONFIDENCE on, and only while the undisturbed members of the class are the
- * majority: else what is usual is not known.
- *
- * A host that a job sees alone of its leaf looks like one on a longer link. So on a switch that has
- * others below it a host's link is only slow when it is longer, by a quarter, than the longest way
- * down from there; on a single switch, when it is longer than four of the usual ones.
+ * Latencies of all links and rates of hosts' links are judged by sound_links.h: a finding is stated
+ * if no sound network of tiers and of adapter generations explains the figure. Rates of links
+ * between switches are compared with those of the same kind, as sound_links.h tells kinds apart, by
+ * the logarithm. The spread of a kind is estimated from its undisturbed members (median absolute
+ * deviation), as if four more had been seen at 2 %, and the confidence is the posterior probability
+ * of a fault (fault_odds.h). A finding is stated from NT_FAULT_CONFIDENCE on, and only while the
+ * undisturbed members are the majority: otherwise the usual rate is not known.
  *
  * What a narrow link's latency is longer by because of the frame of a ping is part of that finding.
  *
@@ -30,6 +25,14 @@
 #include "fault.h"
 #include "model.h"
 
+struct nt_faults_found {
+    struct nt_fault *fault;
+    size_t count;
+    struct nt_population population[NT_POPULATIONS_MAX];
+    size_t populations;      /* 0: hosts' links do not differ */
+    uint32_t *population_of; /* by host; UINT32_MAX: none */
+};
+
 #define NT_FAULT_CONFIDENCE 0.9
 #define NT_FAULT_SLOWER 1.15   /* by less than this factor a link is not called slow, */
 #define NT_FAULT_NARROWER 0.92 /* with more than this share of the usual not narrow */
@@ -43,10 +46,12 @@ static inline struct nt_fault_part nt_fault_part_of(const struct nt_model *model
     return (struct nt_fault_part){kind, rises ? l->a : l->b, rises ? l->b : l->a};
 }
 
-/* marked: a link is narrow only if it is suspect in model (nt_infer_flows has judged the rounds).
- * *fault: *count of them, the surest first within a kind, at most NT_FAULTS_MAX; freed by the
- * caller. A host's link has the host as alternative. */
-int nt_faults_find(const struct nt_model *model, bool marked, struct nt_fault **fault,
-                   size_t *count, struct nt_err *err);
+/* adapter: of each host the number of its kind of adapter, UINT32_MAX: not known; NULL: of none.
+ * marked: a link is narrow only if it is suspect in model (nt_infer_flows has judged the rounds).
+ * found: at most NT_FAULTS_MAX faults, the surest first within a kind; released by
+ * nt_faults_found_fini. A host's link has the host as alternative. */
+int nt_faults_find(const struct nt_model *model, const uint32_t *adapter, bool marked,
+                   struct nt_faults_found *found, struct nt_err *err);
+void nt_faults_found_fini(struct nt_faults_found *found);
 
 #endif

@@ -163,16 +163,17 @@ static int kind_of(const struct nt_fault *f)
                                                   : FIGURES;
 }
 
-static int find_of_rail(struct rails *s, size_t rail, struct nt_fault **found, struct nt_err *err)
+static int find_of_rail(struct rails *s, size_t rail, struct nt_faults_found *found,
+                        struct nt_err *err)
 {
     struct nt_model *model;
-    size_t count, hosts = s->model->hosts;
+    size_t hosts = s->model->hosts;
     if (make_rail_model(s, rail, &model, err) != 0)
         return -1;
-    int rc = nt_faults_find(model, false, found, &count, err);
+    int rc = nt_faults_find(model, NULL, false, found, err);
     nt_model_destroy(model);
-    for (size_t k = 0; rc == 0 && k < count; k++) {
-        const struct nt_fault *f = &(*found)[k];
+    for (size_t k = 0; rc == 0 && k < found->count; k++) {
+        const struct nt_fault *f = &found->fault[k];
         if (f->part.a < hosts && f->part.b >= hosts && kind_of(f) < FIGURES)
             s->at[kind_of(f)][rail * hosts + f->part.a].fault = f;
     }
@@ -296,7 +297,7 @@ static void find_links(struct rails *s)
     }
 }
 
-static int find_all(struct rails *s, struct nt_fault **found, struct nt_err *err)
+static int find_all(struct rails *s, struct nt_faults_found *found, struct nt_err *err)
 {
     double shortest = shortest_message(s);
     find_links(s);
@@ -337,7 +338,7 @@ int nt_rail_faults_find(const struct nt_model *model, const struct nt_rail_seen 
     s.link = nt_arena_array(&memory, model->hosts + 1, sizeof *s.link);
     s.lowest = nt_arena_array(&memory, model->hosts + 1, sizeof *s.lowest);
     s.value = nt_arena_array(&memory, model->hosts + 1, sizeof *s.value);
-    struct nt_fault **found = nt_arena_array(&memory, rails, sizeof *found);
+    struct nt_faults_found *found = nt_arena_array(&memory, rails, sizeof *found);
     s.seen = nt_arena_array(&memory, seen_count, sizeof *s.seen);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
@@ -348,6 +349,6 @@ int nt_rail_faults_find(const struct nt_model *model, const struct nt_rail_seen 
             s.at[kind][k] = (struct figure){.value = NAN, .se = NAN, .worse = NAN};
     int rc = find_all(&s, found, err);
     for (size_t r = 0; r < rails; r++)
-        free(found[r]);
+        nt_faults_found_fini(&found[r]);
     return rc;
 }

@@ -162,6 +162,7 @@ static int by_value(const void *a, const void *b)
 struct rate {
     double MBps, se_MBps;
     bool bound; /* only a lower bound */
+    uint32_t pairs;
 };
 
 /* The median of the pairs, and its standard error (a median of normal values has 1.57 times the
@@ -169,7 +170,7 @@ struct rate {
 static struct rate settle_channel(struct tree *t, size_t channel)
 {
     size_t from = channel == 0 ? 0 : t->from[channel], n = t->from[channel + 1] - from;
-    struct rate rate = {t->most[channel], (double)NAN, n == 0};
+    struct rate rate = {t->most[channel], (double)NAN, n == 0, (uint32_t)n};
     if (n == 0)
         return rate;
     qsort(t->value + from, n, sizeof *t->value, by_value);
@@ -189,6 +190,8 @@ static void set_links(struct tree *t, struct nt_model *m)
         l->bandwidth_se_MBps = forth.se_MBps;
         l->bandwidth_back_MBps = back.MBps;
         l->bandwidth_back_se_MBps = back.se_MBps;
+        l->pairs = forth.pairs;
+        l->back_pairs = back.pairs;
         bool known = !isnan(forth.MBps) && !isnan(back.MBps);
         l->at_least = known && forth.bound && back.bound;
         l->forth_at_least = !isnan(forth.MBps) && forth.bound && !l->at_least;

@@ -48,13 +48,16 @@ static int warn(struct nt_map *map, struct nt_err *err)
 
 int nt_map_faults(struct nt_map *map, const struct nt_faults_source *from, struct nt_err *err)
 {
-    struct nt_fault *fault;
-    size_t count;
-    if (nt_faults_find(map->model, from->flows, &fault, &count, err) != 0)
+    struct nt_faults_found found;
+    if (nt_faults_find(map->model, NULL, from->flows, &found, err) != 0)
         return -1;
     free(map->fault);
-    map->fault = fault;
-    map->faults = count;
+    map->fault = found.fault;
+    map->faults = found.count;
+    free(map->population_of);
+    map->population_of = found.population_of;
+    map->populations = found.populations;
+    memcpy(map->population, found.population, sizeof map->population);
     map->judged = true;
     if (from->latency != NULL &&
         nt_one_way_slow_find(map->model, from->latency, map->fault, &map->faults, err) != 0)

@@ -63,6 +63,44 @@ static void read_names(struct reading *r, const char *list_name, struct json_obj
 
 /* ---- vertices and links ---------------------------------------------------------------------- */
 
+/* After the nodes. Each population has as many hosts as nodes name it. */
+static void read_populations(struct reading *r, struct json_object *root, struct json_object *nodes)
+{
+    struct nt_map *map = r->map;
+    struct json_object *list = nt_json_array(&r->json, root, "populations", NT_JSON_MAY);
+    size_t hosts = map->model->hosts, n = nt_json_length(list);
+    uint32_t count[NT_POPULATIONS_MAX + 1] = {0};
+    map->population_of = calloc(hosts + 1, sizeof *map->population_of);
+    if (map->population_of == NULL) {
+        nt_json_lack_memory(&r->json);
+        return;
+    }
+    if (n > NT_POPULATIONS_MAX)
+        nt_json_wrong(&r->json, "populations", "expected at most %d, found %zu", NT_POPULATIONS_MAX,
+                      n);
+    map->populations = n < NT_POPULATIONS_MAX ? n : NT_POPULATIONS_MAX;
+    for (size_t k = 0; k < hosts; k++) {
+        struct json_object *node = nt_json_enter(&r->json, "nodes", nodes, k);
+        uint32_t number = 0;
+        nt_json_whole32(&r->json, node, "population", (uint32_t)map->populations, &number);
+        map->population_of[k] = number - 1;
+        count[number <= NT_POPULATIONS_MAX ? number : 0]++;
+        nt_json_leave(&r->json);
+    }
+    for (size_t k = 0; k < map->populations; k++) {
+        struct json_object *entry = nt_json_enter(&r->json, "populations", list, k);
+        struct nt_population *p = &map->population[k];
+        *p = (struct nt_population){0, (double)NAN, (double)NAN};
+        nt_json_whole32(&r->json, entry, "hosts", COUNT_MAX, &p->hosts);
+        nt_json_number(&r->json, entry, "latency_us", &p->latency_us);
+        nt_json_number(&r->json, entry, "bandwidth_MBps", &p->bandwidth_MBps);
+        if (p->hosts != count[k + 1])
+            nt_json_wrong(&r->json, "hosts", "expected %u, which nodes have it, found %u",
+                          count[k + 1], p->hosts);
+        nt_json_leave(&r->json);
+    }
+}
+
 static void read_nodes(struct reading *r, struct json_object *list)
 {
     struct nt_model *m = r->map->model;
@@ -556,6 +594,7 @@ static int read_map(struct reading *r, struct json_object *root)
     read_head(r, root);
     read_sweep(r, root);
     read_nodes(r, nodes);
+    read_populations(r, root, nodes);
     nt_machines_read(&r->json, root, nodes, r->map);
     read_switches(r, switches);
     read_links(r, links);

@@ -111,6 +111,22 @@ static void put_model_of(struct nt_json_writer *w, const struct nt_map *map, siz
     put_model_name(w, "model", map->machine_of[host]);
 }
 
+static void put_populations(struct nt_json_writer *w, const struct nt_map *map)
+{
+    if (map->populations == 0)
+        return;
+    nt_json_begin(w, "populations", '[', true);
+    for (size_t k = 0; k < map->populations; k++) {
+        const struct nt_population *p = &map->population[k];
+        nt_json_begin(w, NULL, '{', false);
+        nt_json_put_whole(w, "hosts", p->hosts);
+        put_positive(w, "latency_us", p->latency_us);
+        put_positive(w, "bandwidth_MBps", p->bandwidth_MBps);
+        nt_json_end(w, '}');
+    }
+    nt_json_end(w, ']');
+}
+
 static void put_vertices(struct nt_json_writer *w, const struct nt_map *map,
                          const struct nt_attachment *at, const double *support)
 {
@@ -123,6 +139,8 @@ static void put_vertices(struct nt_json_writer *w, const struct nt_map *map,
             nt_json_put_text(w, "switch", map->switch_name[at->switch_of[k]]);
         put_positive(w, "overhead_us", m->overhead_us[k]);
         put_model_of(w, map, k);
+        if (map->population_of != NULL && map->population_of[k] < map->populations)
+            nt_json_put_whole(w, "population", map->population_of[k] + 1);
         flag_if(w, "suspect", m->host_suspect[k]);
         if (m->missing[k])
             nt_json_put_text(w, "status", "missing");
@@ -473,6 +491,7 @@ static void put_map(struct nt_json_writer *w, const struct nt_map *map,
     put_sweep(w, map);
     put_vertices(w, map, at, support);
     put_machines(w, map);
+    put_populations(w, map);
     put_links(w, map);
     put_structure(w, map->model);
     nt_faults_write(w, map);

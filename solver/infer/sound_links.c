@@ -1,0 +1,1182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sound_links.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault_odds.h"
+#include "memory.h"
+#include "rooted_tree.h"
+
+enum {
+    TIERS = 4, /* of switches, the highest one included if it is not seen */
+    STEPS = TIERS + 1,
+    POPS = NT_POPULATIONS_MAX,
+    LENGTHS = POPS + TIERS - 1, /* of hosts' links by population, then of uplinks by tier */
+    TERMS = TIERS + 1,
+    CLUSTERS = 6, /* lengths that links share, as starts */
+    MORE_STARTS = 40,
+    STARTS = 16,    /* lengths of uplinks as starts */
+    BEAM = 5,       /* fits that are refined and extended */
+    FITS = 64,      /* fits that are averaged over */
+    ROUNDS = 4,     /* of expectation-maximisation */
+    SEEN = 1 << 24, /* what is seen itself comes before differences */
+    HOSTS_MIN = 3,  /* fewer do not show which differs */
+    NONE = UINT32_MAX,
+};
+
+/* Student's distribution with six degrees of freedom: what noise of measured link figures needs. */
+#define TAIL_DF 6.0
+#define TAIL_NORM 0.3827327723098717 /* of its density */
+#define FAULT_LOG_RANGE 1.94         /* log(8 / 1.15): factors of a fault, flat in the logarithm */
+#define UPLINK_LOG_RANGE 2.3         /* log(1 / 0.1): an uplink over a host's link, likewise */
+#define UPLINK_LEAST                                                                               \
+    0.02 /*   shorter and longer ones hardly exist: a cable and a switch                           \
+            against a cable, an adapter and what a host needs itself */
+#define UPLINK_MOST 1.0
+#define LOW_SHARE 0.02    /* of readings of bandwidth are low by chance, by 5 to 45 %: */
+#define LOW_LEAST (-0.05) /*   logarithms */
+#define LOW_MOST (-0.6)
+#define SKIP_SHARE 0.5     /* a switch one tier lower than it could be is so much less likely */
+#define DIRECT_SHARE 0.1   /* hosts or switches that are cabled past a tier */
+#define SMALLEST_LOG 345.0 /* less than exp of this against another is nothing */
+
+struct edge {
+    uint32_t link, parent, child; /* nodes; child NONE: a host */
+    uint32_t adapter;
+    double us, se_us; /* se NaN: not judged */
+    double rate[2], rate_se[2];
+    bool bound[2];
+    double low[2]; /* probability that a reading that was low by chance made the rate */
+    double log_a[STEPS], ratio[STEPS]; /* root above; root below over that; by tier of the parent */
+    double rate_odds[POPS], narrow[POPS][2];
+};
+
+/* A sum of uplinks, with its prior. */
+struct term {
+    double prior, us;
+    uint8_t times[TIERS]; /* of the uplinks of each tier; [0]: unused */
+};
+
+struct cell {
+    size_t n;
+    struct term term[TERMS];
+};
+
+struct node {
+    double log_a[STEPS], root[STEPS]; /* without the root; with it over without */
+    double above[STEPS], here[STEPS]; /* posterior of a tier, the root elsewhere or at or below */
+    size_t children;
+};
+
+struct fit {
+    size_t tiers, pops;
+    double us[LENGTHS], share[POPS], spread; /* spread: variance, relative */
+    double rate[POPS], rate_spread;          /* logarithm */
+    double log_evidence, faults;             /* faults: expected */
+};
+
+struct sums {
+    double normal[LENGTHS][LENGTHS], right[LENGTHS];
+    double spread, members, faults, explained; /* explained: links, with faults or without */
+    double share[POPS];
+    double rate[POPS], rate_weight[POPS], rate_square, rate_members;
+};
+
+struct work {
+    struct edge *edge;
+    struct node *node;
+    const struct edge **host; /* hosts' links that are judged, by their figures */
+    double *room;             /* two of each edge */
+    size_t edges, nodes, hosts, judged, adapters;
+    bool rooted; /* false: links of one class each, no tiers */
+    bool rates;
+    struct cell below[STEPS][STEPS], over[STEPS][STEPS]; /* lower, higher */
+    struct sums sums;
+    /* of the last pass, if wanted: by edge */
+    struct nt_link_verdict *verdict;
+    double *fault_us, *best;
+    double (*belongs)[POPS];
+    double weight; /* of the fit in the mean */
+    bool label;
+    struct fit *fit;
+    size_t fits;
+};
+
+/* ---- densities -------------------------------------------------------------------------------*/
+
+static double tail_density(double off, double variance)
+{
+    double q = 1 + off * off / (TAIL_DF * variance);
+    return TAIL_NORM / (q * q * q * sqrt(q * variance));
+}
+
+static double tail_weight(double off, double variance)
+{
+    return (TAIL_DF + 1) / (TAIL_DF + off * off / variance);
+}
+
+static double variance_at(const struct fit *f, const struct edge *e, double us)
+{
+    return e->se_us * e->se_us + f->spread * us * us;
+}
+
+/* Of a link that should be us long: without a fault, and with one. */
+static void likelihood(const struct fit *f, const struct edge *e, double us, double *sound,
+                       double *faulty)
+{
+    *sound = 1 - NT_FAULT_PRIOR;
+    *faulty = NT_FAULT_PRIOR;
+    if (isnan(e->se_us))
+        return;
+    *sound *= tail_density(e->us - us, variance_at(f, e, us));
+    *faulty *= e->us > us && e->us < 8 * us ? 1 / (FAULT_LOG_RANGE * e->us) : 0;
+}
+
+static double uplink_us(const struct fit *f, size_t tier)
+{
+    return f->us[POPS + tier - 1];
+}
+
+/* ---- explanations of a link ------------------------------------------------------------------*/
+
+static void add_term(struct cell *c, double prior, const struct term *sum)
+{
+    if (c->n == TERMS)
+        return;
+    c->term[c->n] = *sum;
+    c->term[c->n++].prior = prior;
+}
+
+/* Adds the uplinks of tiers low to high - 1; those of hosts are in the population. */
+static void add_chain(const struct fit *f, struct term *t, size_t low, size_t high)
+{
+    for (size_t s = low == 0 ? 1 : low; s < high; s++) {
+        t->us += uplink_us(f, s);
+        t->times[s]++;
+    }
+}
+
+/* Of the lower end of a link from a switch of tier high down. */
+static double tier_prior(size_t low, size_t high)
+{
+    double all = 0;
+    if (low == 0)
+        return 1;
+    for (size_t s = 1; s < high; s++)
+        all += pow(SKIP_SHARE, (double)(high - 1 - s));
+    return pow(SKIP_SHARE, (double)(high - 1 - low)) / all;
+}
+
+static void make_cells(struct work *w, const struct fit *f)
+{
+    memset(w->below, 0, sizeof w->below);
+    memset(w->over, 0, sizeof w->over);
+    for (size_t low = 0; low <= f->tiers; low++)
+        for (size_t high = 1; high <= f->tiers; high++) {
+            struct term chain = {0}, direct = {0};
+            bool skips = high > low + 1;
+            double prior = high > low ? tier_prior(low, high) : 0;
+            add_chain(f, &chain, low, high);
+            add_chain(f, &direct, low, low + 1);
+            if (high > low)
+                add_term(&w->below[low][high], skips ? prior * (1 - DIRECT_SHARE) : prior, &chain);
+            if (skips)
+                add_term(&w->below[low][high], prior * DIRECT_SHARE, &direct);
+            for (size_t top = (low > high ? low : high) + 1; top <= f->tiers; top++) {
+                struct term both = {0};
+                add_chain(f, &both, low, top);
+                add_chain(f, &both, high, top);
+                add_term(&w->over[low][high], tier_prior(low, top) * tier_prior(high, top), &both);
+            }
+        }
+}
+
+/* ---- rates of hosts' links -------------------------------------------------------------------*/
+
+static void way_odds(const struct fit *f, const struct edge *e, size_t p, size_t way, double *sound,
+                     double *faulty)
+{
+    double relative = e->rate_se[way] / e->rate[way];
+    double variance = f->rate_spread + (isnan(relative) ? 0 : relative * relative);
+    double off = log(e->rate[way]) - f->rate[p];
+    if (e->bound[way]) { /* at least so wide */
+        *sound = 1 / (1 + exp(1.7 * off / sqrt(variance)));
+        *faulty = fmin(1, fmax(0, -off / FAULT_LOG_RANGE));
+        return;
+    }
+    *sound = (1 - e->low[way]) * tail_density(off, variance) +
+             (off > LOW_MOST && off < LOW_LEAST ? e->low[way] / (LOW_LEAST - LOW_MOST) : 0);
+    *faulty = off < 0 ? 1 / FAULT_LOG_RANGE : 0;
+}
+
+/* One fault in two is of both ways, and then about the same. */
+static void set_rate_odds(const struct work *w, const struct fit *f, struct edge *e)
+{
+    for (size_t p = 0; p < f->pops; p++) {
+        double sound[2] = {1, 1}, faulty[2] = {0, 0}, same = 0;
+        bool known[2] = {e->rate[0] > 0, e->rate[1] > 0};
+        e->rate_odds[p] = 1;
+        e->narrow[p][0] = e->narrow[p][1] = 0;
+        if (!w->rates || !(known[0] || known[1]))
+            continue;
+        for (size_t k = 0; k < 2; k++)
+            if (known[k])
+                way_odds(f, e, p, k, &sound[k], &faulty[k]);
+        if (known[0] && known[1] && !e->bound[0] && !e->bound[1])
+            same = tail_density(log(e->rate[0] / e->rate[1]), 2 * f->rate_spread);
+        double both = NT_FAULT_PRIOR / 2 * fmax(faulty[0] * same, faulty[0] * faulty[1]);
+        double up = NT_FAULT_PRIOR / 4 * faulty[0] * sound[1];
+        double down = NT_FAULT_PRIOR / 4 * sound[0] * faulty[1];
+        double all = (1 - NT_FAULT_PRIOR) * sound[0] * sound[1] + both + up + down;
+        e->rate_odds[p] = fmax(all, 1e-100);
+        e->narrow[p][0] = (both + up) / e->rate_odds[p];
+        e->narrow[p][1] = (both + down) / e->rate_odds[p];
+    }
+}
+
+/* ---- sums over all explanations --------------------------------------------------------------*/
+
+static double population_share(const struct work *w, const struct fit *f, const struct edge *e,
+                               size_t p)
+{
+    if (w->adapters < 2 || e->adapter == NONE)
+        return f->share[p] * e->rate_odds[p];
+    return (e->adapter == p ? 1 : 1e-3) * e->rate_odds[p]; /* who has which is known */
+}
+
+static double cell_odds(const struct work *w, const struct fit *f, const struct edge *e,
+                        const struct cell *c)
+{
+    double all = 0, sound, faulty;
+    bool host = e->child == NONE;
+    for (size_t p = 0; p < (host ? f->pops : 1); p++) {
+        double share = host ? population_share(w, f, e, p) : 1;
+        for (size_t k = 0; k < c->n; k++) {
+            likelihood(f, e, c->term[k].us + (host ? f->us[p] : 0), &sound, &faulty);
+            all += share * c->term[k].prior * (sound + faulty);
+        }
+    }
+    return all;
+}
+
+static double finish_node(struct node *n, size_t tiers)
+{
+    double most = -INFINITY;
+    for (size_t t = 1; t <= tiers; t++)
+        most = fmax(most, n->log_a[t] + log(n->root[t]));
+    return most;
+}
+
+/* Of a link to a switch: its likelihood by the parent's tier. */
+static void switch_odds(struct work *w, const struct fit *f, const struct edge *e, double scale,
+                        double *a, double *b)
+{
+    const struct node *c = &w->node[e->child];
+    for (size_t low = 1; low <= f->tiers; low++) {
+        double without = c->children > 0 ? exp(c->log_a[low] - scale) : 0;
+        double with = exp(c->log_a[low] + log(c->root[low]) - scale);
+        for (size_t t = 1; t <= f->tiers; t++) {
+            if (t > low && without > 0)
+                a[t] += without * cell_odds(w, f, e, &w->below[low][t]);
+            if (t < low)
+                b[t] += with * cell_odds(w, f, e, &w->below[t][low]);
+            if (without > 0 && w->over[low][t].n > 0)
+                b[t] += without * cell_odds(w, f, e, &w->over[low][t]);
+        }
+    }
+}
+
+static void sum_up_edge(struct work *w, const struct fit *f, struct edge *e)
+{
+    double a[STEPS] = {0}, b[STEPS] = {0}, scale = 0, floor = 0;
+    struct node *n = &w->node[e->parent];
+    if (e->child == NONE) {
+        set_rate_odds(w, f, e);
+        for (size_t t = 1; t <= f->tiers; t++) {
+            a[t] = cell_odds(w, f, e, &w->below[0][t]);
+            b[t] = cell_odds(w, f, e, &w->over[0][t]);
+        }
+    } else {
+        scale = finish_node(&w->node[e->child], f->tiers);
+        switch_odds(w, f, e, scale, a, b);
+    }
+    for (size_t t = 1; t <= f->tiers; t++)
+        floor = fmax(floor, fmax(a[t], b[t]));
+    floor = fmax(floor * exp(-SMALLEST_LOG / 2), 1e-300);
+    for (size_t t = 1; t <= f->tiers; t++) {
+        a[t] = fmax(a[t], floor);
+        e->log_a[t] = log(a[t]) + scale;
+        e->ratio[t] = b[t] / a[t];
+        n->log_a[t] += e->log_a[t];
+        n->root[t] += e->ratio[t];
+    }
+    n->children++;
+}
+
+static double sum_up(struct work *w, const struct fit *f)
+{
+    double all = 0;
+    make_cells(w, f);
+    for (size_t k = 0; k < w->nodes; k++) {
+        w->node[k] = (struct node){.children = 0};
+        for (size_t t = 1; t <= f->tiers; t++)
+            w->node[k].root[t] = 1;
+    }
+    for (size_t k = w->edges; k-- > 0;)
+        sum_up_edge(w, f, &w->edge[k]);
+    double scale = finish_node(&w->node[0], f->tiers);
+    for (size_t t = 1; t <= f->tiers; t++)
+        all += exp(w->node[0].log_a[t] + log(w->node[0].root[t]) - scale);
+    for (size_t t = 1; t <= f->tiers; t++) {
+        w->node[0].above[t] = 0;
+        w->node[0].here[t] = exp(w->node[0].log_a[t] + log(w->node[0].root[t]) - scale) / all;
+    }
+    return scale + log(all / (double)f->tiers);
+}
+
+/* ---- posterior of each explanation -----------------------------------------------------------*/
+
+static void add_length(struct sums *s, const struct fit *f, const struct edge *e, double us,
+                       double weight, const double *times)
+{
+    double variance = variance_at(f, e, us), own = f->spread * us * us, off = e->us - us;
+    double tail = tail_weight(off, variance), gain = weight * tail / variance;
+    for (size_t i = 0; i < LENGTHS; i++) {
+        s->right[i] += gain * times[i] * off;
+        for (size_t j = 0; j < LENGTHS; j++)
+            s->normal[i][j] += gain * times[i] * times[j];
+    }
+    double part = own / variance;
+    s->spread += weight * (tail * part * part * off * off + part * e->se_us * e->se_us) / (us * us);
+    s->members += weight;
+}
+
+static void note_verdict(struct work *w, size_t edge, double weight, double faulty, double us,
+                         uint32_t label)
+{
+    if (w->verdict == NULL)
+        return;
+    struct nt_link_verdict *v = &w->verdict[w->edge[edge].link];
+    v->slow += w->weight * weight * faulty;
+    w->fault_us[edge] += w->weight * weight * faulty;
+    v->usual_us += w->weight * weight * faulty * us;
+    if (w->label && weight > w->best[edge]) {
+        w->best[edge] = weight;
+        v->cables = label;
+    }
+}
+
+static void note_rate(struct work *w, const struct fit *f, size_t edge, size_t p, double weight)
+{
+    struct edge *e = &w->edge[edge];
+    struct sums *s = &w->sums;
+    s->share[p] += weight;
+    s->faults += weight * fmax(e->narrow[p][0], e->narrow[p][1]);
+    if (w->verdict != NULL) {
+        struct nt_link_verdict *v = &w->verdict[e->link];
+        for (size_t k = 0; k < 2; k++)
+            v->narrow[k] += w->weight * weight * e->narrow[p][k];
+        v->usual_MBps += w->weight * weight * exp(f->rate[p]);
+        if (w->label)
+            w->belongs[edge][p] += weight;
+    }
+    for (size_t k = 0; k < 2 && w->rates; k++) {
+        if (!(e->rate[k] > 0)) /* what is at least so wide is a member with that rate */
+            continue;
+        double relative = isnan(e->rate_se[k]) ? 0 : e->rate_se[k] / e->rate[k];
+        double variance = f->rate_spread + relative * relative, off = log(e->rate[k]) - f->rate[p];
+        double part = f->rate_spread / variance, tail = tail_weight(off, variance);
+        double sound = weight * (1 - e->narrow[p][k]);
+        s->rate[p] += sound * tail / variance * off;
+        s->rate_weight[p] += sound * tail / variance;
+        s->rate_square += sound * (tail * part * part * off * off + part * relative * relative);
+        s->rate_members += sound;
+    }
+}
+
+/* Shares weight among the explanations of a cell. */
+static void share_cell(struct work *w, const struct fit *f, size_t edge, const struct cell *c,
+                       double weight, uint32_t label)
+{
+    struct edge *e = &w->edge[edge];
+    bool host = e->child == NONE;
+    double all = cell_odds(w, f, e, c), sound, faulty;
+    if (!(all > 0) || !(weight > 1e-12))
+        return;
+    for (size_t p = 0; p < (host ? f->pops : 1); p++) {
+        double share = (host ? population_share(w, f, e, p) : 1) / all, of_population = 0;
+        for (size_t k = 0; k < c->n; k++) {
+            const struct term *t = &c->term[k];
+            double us = t->us + (host ? f->us[p] : 0), times[LENGTHS] = {0};
+            likelihood(f, e, us, &sound, &faulty);
+            double here = weight * share * t->prior * (sound + faulty);
+            of_population += here;
+            if (host)
+                times[p] = 1;
+            for (size_t s = 1; s < TIERS; s++)
+                times[POPS + s - 1] = t->times[s];
+            note_verdict(w, edge, here, isnan(e->se_us) ? 0 : faulty / (sound + faulty), us,
+                         label * TERMS + (uint32_t)k);
+            if (isnan(e->se_us))
+                continue;
+            w->sums.explained += here;
+            w->sums.faults += here * faulty / (sound + faulty);
+            add_length(&w->sums, f, e, us, here * sound / (sound + faulty), times);
+        }
+        if (host)
+            note_rate(w, f, edge, p, of_population);
+    }
+}
+
+static void share_switch(struct work *w, const struct fit *f, size_t edge, size_t t, double above,
+                         double below)
+{
+    struct edge *e = &w->edge[edge];
+    struct node *c = &w->node[e->child];
+    double part[3][STEPS] = {{0}}, all[2] = {0}, scale = finish_node(c, f->tiers);
+    for (size_t low = 1; low <= f->tiers; low++) {
+        double without = c->children > 0 ? exp(c->log_a[low] - scale) : 0;
+        double with = exp(c->log_a[low] + log(c->root[low]) - scale);
+        if (low < t)
+            all[0] += part[0][low] = without * cell_odds(w, f, e, &w->below[low][t]);
+        if (low > t)
+            all[1] += part[1][low] = with * cell_odds(w, f, e, &w->below[t][low]);
+        all[1] += part[2][low] = without * cell_odds(w, f, e, &w->over[low][t]);
+    }
+    for (size_t low = 1; low <= f->tiers; low++) {
+        double down = all[0] > 0 ? above * part[0][low] / all[0] : 0;
+        double up = all[1] > 0 ? below * part[1][low] / all[1] : 0;
+        double over = all[1] > 0 ? below * part[2][low] / all[1] : 0;
+        c->above[low] += down + over;
+        c->here[low] += up;
+        if (low < t)
+            share_cell(w, f, edge, &w->below[low][t], down, (uint32_t)(low * STEPS + t));
+        if (low > t)
+            share_cell(w, f, edge, &w->below[t][low], up, (uint32_t)(t * STEPS + low));
+        share_cell(w, f, edge, &w->over[low][t], over,
+                   (uint32_t)(STEPS * STEPS + (low < t ? low * STEPS + t : t * STEPS + low)));
+    }
+}
+
+/* After sum_up. */
+static void share_out(struct work *w, const struct fit *f)
+{
+    w->sums = (struct sums){.members = 0};
+    for (size_t k = 0; k < w->edges; k++) {
+        struct edge *e = &w->edge[k];
+        const struct node *n = &w->node[e->parent];
+        for (size_t t = 1; t <= f->tiers; t++) {
+            double below = n->here[t] * e->ratio[t] / n->root[t];
+            double above = fmax(0, n->above[t] + n->here[t] - below);
+            if (e->child != NONE) {
+                share_switch(w, f, k, t, above, below);
+                continue;
+            }
+            share_cell(w, f, k, &w->below[0][t], above, (uint32_t)t);
+            share_cell(w, f, k, &w->over[0][t], below, (uint32_t)(STEPS * STEPS + t));
+        }
+    }
+}
+
+/* ---- lengths ---------------------------------------------------------------------------------*/
+
+static bool is_active(const struct fit *f, size_t length)
+{
+    return length < POPS ? length < f->pops : length - POPS + 1 < f->tiers;
+}
+
+/* Prior density of a length at its value. */
+static double length_density(const struct fit *f, size_t length)
+{
+    double us = f->us[length], over = us / f->us[0];
+    if (length == 0)
+        return 1 / (UPLINK_LOG_RANGE * us);
+    if (length >= POPS)
+        return fmin(1, fmin(pow(UPLINK_MOST / over, 12), pow(over / UPLINK_LEAST, 4))) /
+               (UPLINK_LOG_RANGE * us);
+    /* another generation is mostly within 38 %, and hardly ever just as long */
+    over = fabs(log(over));
+    return ((over < 0.04   ? 0.2
+             : over < 0.32 ? 0.95 / 0.64
+                           : 0) +
+            (over < 1.5 ? 0.05 / 3 : 1e-4)) /
+           us;
+}
+
+/* Cholesky's factor in the lower half; what is not active is 1. */
+static void factor_normal(const struct fit *f, double (*m)[LENGTHS])
+{
+    for (size_t i = 0; i < LENGTHS; i++)
+        if (!is_active(f, i)) {
+            for (size_t j = 0; j < LENGTHS; j++)
+                m[i][j] = m[j][i] = 0;
+            m[i][i] = 1;
+        } else {
+            double range = 1 / (2.5066 * length_density(f, i));
+            m[i][i] += 1 / (range * range);
+        }
+    for (size_t i = 0; i < LENGTHS; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = m[i][j];
+            for (size_t k = 0; k < j; k++)
+                sum -= m[i][k] * m[j][k];
+            m[i][j] = i == j ? sqrt(fmax(sum, 1e-300)) : sum / m[j][j];
+        }
+}
+
+static void solve_normal(double (*m)[LENGTHS], double *right)
+{
+    for (size_t i = 0; i < LENGTHS; i++) {
+        for (size_t k = 0; k < i; k++)
+            right[i] -= m[i][k] * right[k];
+        right[i] /= m[i][i];
+    }
+    for (size_t i = LENGTHS; i-- > 0;) {
+        for (size_t k = i + 1; k < LENGTHS; k++)
+            right[i] -= m[k][i] * right[k];
+        right[i] /= m[i][i];
+    }
+}
+
+/* A variance as if NT_FAULT_PRIOR_MEMBERS more had been seen at NT_FAULT_PRIOR_SPREAD. */
+static double with_prior(double squares, double members)
+{
+    double seen = NT_FAULT_PRIOR_MEMBERS * NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD;
+    return (seen + squares) / (NT_FAULT_PRIOR_MEMBERS + members);
+}
+
+static double log_spread_prior(double variance)
+{
+    double seen = NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD;
+    return NT_FAULT_PRIOR_MEMBERS / 2 * (log(seen / variance) - seen / variance);
+}
+
+/* Of the logarithm of the quotient of the rates of two generations that differ: mostly 2, 4 or 2.5,
+ * as those of links do. */
+static double step_density(double off)
+{
+    static const double steps[] = {0.6931, 1.3863, 0.9163};
+    double density = 0.2 / 3.2;
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+        density += fabs(off - steps[k]) < 0.05 ? 0.3 / 0.6 : 0;
+    return density;
+}
+
+static double log_prior(const struct fit *f, const struct sums *s, bool rates, bool adapters)
+{
+    static const double of_tiers[] = {0, 0.15, 0.35, 0.35, 0.15};
+    static const double of_pops[] = {0, 0.8, 0.17, 0.025, 0.005};
+    double sum = log(of_tiers[f->tiers]) + log_spread_prior(f->spread);
+    if (!adapters)
+        sum += log(of_pops[f->pops]);
+    if (!rates)
+        return sum;
+    sum += log_spread_prior(f->rate_spread);
+    for (size_t p = 1; p < f->pops; p++) { /* half of the generations have the same rate */
+        double se = 1 / sqrt(s->rate_weight[p] + 1), off = fabs(f->rate[p] - f->rate[0]);
+        sum += log(off < 3 * se ? 0.5 : fmin(0.5, step_density(off) * 2.5066 * se));
+    }
+    return sum;
+}
+
+static void note_evidence(struct work *w, struct fit *f, double log_likelihood)
+{
+    double m[LENGTHS][LENGTHS], sum = 0;
+    memcpy(m, w->sums.normal, sizeof m);
+    factor_normal(f, m);
+    for (size_t k = 0; k < LENGTHS; k++)
+        if (is_active(f, k))
+            sum += log(2.5066 * length_density(f, k) / m[k][k]);
+    f->faults = w->sums.faults + (double)w->judged - w->sums.explained;
+    f->log_evidence = log_likelihood + sum + log_prior(f, &w->sums, w->rates, w->adapters > 1);
+}
+
+static void improve(struct work *w, struct fit *f)
+{
+    struct sums *s = &w->sums;
+    double m[LENGTHS][LENGTHS], hosts = 0;
+    memcpy(m, s->normal, sizeof m);
+    factor_normal(f, m);
+    solve_normal(m, s->right);
+    for (size_t k = 0; k < LENGTHS; k++)
+        if (is_active(f, k))
+            f->us[k] = fmax(f->us[k] + s->right[k], f->us[k] / 4);
+    f->spread = with_prior(s->spread, s->members);
+    for (size_t p = 0; p < f->pops; p++)
+        hosts += s->share[p] + 1;
+    for (size_t p = 0; p < f->pops; p++) {
+        f->share[p] = (s->share[p] + 1) / hosts;
+        if (w->rates && s->rate_weight[p] > 0)
+            f->rate[p] += s->rate[p] / s->rate_weight[p];
+    }
+    if (w->rates)
+        f->rate_spread = with_prior(s->rate_square, s->rate_members);
+}
+
+static void evaluate(struct work *w, struct fit *f)
+{
+    double log_likelihood = sum_up(w, f);
+    share_out(w, f);
+    note_evidence(w, f, log_likelihood);
+}
+
+/* Whether to refine a start at all: without its Laplace approximation. */
+static void screen(struct work *w, struct fit *f)
+{
+    f->log_evidence = sum_up(w, f) + log_spread_prior(f->spread);
+}
+
+static void refine(struct work *w, struct fit *f)
+{
+    for (size_t k = 0; k < ROUNDS; k++) {
+        evaluate(w, f);
+        improve(w, f);
+    }
+    evaluate(w, f);
+}
+
+/* ---- starts ----------------------------------------------------------------------------------*/
+
+struct lengths {
+    double us[MORE_STARTS];
+    size_t count[MORE_STARTS], n;
+};
+
+struct seen {
+    struct lengths hosts, trunks, uplinks;
+};
+
+static int by_size(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Adds a length unless a near one is there; the room is for those that are seen most. */
+static void add_start(struct lengths *l, double us, size_t count, size_t most)
+{
+    size_t least = 0;
+    if (!(us > 0))
+        return;
+    for (size_t k = 0; k < l->n; k++) {
+        if (fabs(l->us[k] - us) < 0.04 * us) {
+            l->count[k] += count;
+            return;
+        }
+        if (l->count[k] < l->count[least])
+            least = k;
+    }
+    if (l->n < most)
+        least = l->n++;
+    else if (l->count[least] >= count)
+        return;
+    l->us[least] = us;
+    l->count[least] = count;
+}
+
+/* Lengths that links share, from those of hosts or of switches. */
+static struct lengths cluster(const struct work *w, bool hosts, double *room)
+{
+    struct lengths l = {.n = 0};
+    size_t n = 0;
+    for (size_t k = 0; k < w->edges; k++)
+        if ((w->edge[k].child == NONE) == hosts && !isnan(w->edge[k].se_us))
+            room[n++] = w->edge[k].us;
+    qsort(room, n, sizeof *room, by_size);
+    for (size_t first = 0, last; first < n; first = last) {
+        for (last = first + 1; last < n && room[last] < 1.05 * room[first];)
+            last++;
+        add_start(&l, room[(first + last) / 2], last - first, CLUSTERS);
+    }
+    return l;
+}
+
+/* Uplinks: what is between switches, or between hosts' links; either may be two of them. */
+static struct lengths uplink_starts(const struct lengths *hosts, const struct lengths *trunks)
+{
+    struct lengths l = {.n = 0};
+    for (size_t k = 0; k < trunks->n; k++) {
+        add_start(&l, trunks->us[k], 2 * SEEN + trunks->count[k], STARTS);
+        add_start(&l, trunks->us[k] / 2, SEEN + trunks->count[k], STARTS);
+    }
+    for (int of = 0; of < 2; of++) {
+        const struct lengths *x = of == 0 ? hosts : trunks;
+        for (size_t i = 0; i < x->n; i++)
+            for (size_t j = 0; j < i; j++) {
+                double off = fabs(x->us[i] - x->us[j]);
+                size_t count = x->count[i] < x->count[j] ? x->count[i] : x->count[j];
+                if (off < 0.03 * fmax(x->us[i], x->us[j]))
+                    continue;
+                add_start(&l, off, count, STARTS);
+                add_start(&l, off / 2, count, STARTS);
+            }
+    }
+    return l;
+}
+
+static void set_first_rate(const struct work *w, struct fit *f, double *room)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < w->edges && w->rates; k++)
+        for (size_t way = 0; way < 2; way++)
+            if (w->edge[k].rate[way] > 0)
+                room[n++] = log(w->edge[k].rate[way]);
+    qsort(room, n, sizeof *room, by_size);
+    f->rate[0] = n > 0 ? room[n - 1 - n / 4] : 0;
+    f->rate_spread = NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD;
+    f->spread = f->rate_spread;
+}
+
+/* ---- search ----------------------------------------------------------------------------------*/
+
+/* The best so far, sorted; the same fit, reached twice, counts once. */
+struct beam {
+    struct fit fit[FITS];
+    size_t n, most;
+};
+
+static bool is_same(const struct fit *a, const struct fit *b)
+{
+    if (a->tiers != b->tiers || a->pops != b->pops)
+        return false;
+    for (size_t k = 0; k < LENGTHS; k++)
+        if (is_active(a, k) && fabs(a->us[k] - b->us[k]) > 0.01 * a->us[k])
+            return false;
+    for (size_t p = 0; p < a->pops; p++)
+        if (fabs(a->rate[p] - b->rate[p]) > 0.02)
+            return false;
+    return true;
+}
+
+static void add_fit(struct beam *b, const struct fit *f)
+{
+    size_t at = b->n;
+    if (isnan(f->log_evidence))
+        return;
+    for (size_t k = 0; k < b->n; k++)
+        if (is_same(&b->fit[k], f)) {
+            if (b->fit[k].log_evidence >= f->log_evidence)
+                return;
+            memmove(&b->fit[k], &b->fit[k + 1], (b->n - k - 1) * sizeof *f);
+            at = --b->n;
+            break;
+        }
+    for (; at > 0 && b->fit[at - 1].log_evidence < f->log_evidence; at--)
+        if (at < b->most)
+            b->fit[at] = b->fit[at - 1];
+    if (at < b->most)
+        b->fit[at] = *f;
+    b->n += b->n < b->most;
+}
+
+static void refine_all(struct work *w, struct beam *from, struct beam *all)
+{
+    for (size_t k = 0; k < from->n; k++) {
+        struct fit f = from->fit[k];
+        refine(w, &f);
+        add_fit(all, &f);
+    }
+}
+
+/* What links are longer by than sums of the lengths there are, once or twice; and what is seen. */
+static struct lengths tier_starts(const struct fit *f, const struct seen *seen)
+{
+    struct lengths l = seen->uplinks;
+    for (size_t low = 0; low < f->tiers; low++) {
+        double sum = low == 0 ? f->us[0] : 0;
+        for (size_t high = low == 0 ? 1 : low; high <= f->tiers; high++) {
+            const struct lengths *x = low == 0 ? &seen->hosts : &seen->trunks;
+            for (size_t k = 0; k < x->n; k++) {
+                double off = x->us[k] - sum;
+                if (off < 0.03 * x->us[k])
+                    continue;
+                add_start(&l, off / 2, x->count[k], MORE_STARTS);
+                add_start(&l, off, x->count[k], MORE_STARTS);
+            }
+            if (high < f->tiers)
+                sum += uplink_us(f, high);
+        }
+    }
+    return l;
+}
+
+/* One tier more: a new length below or above each of those there are. */
+static void add_tier(struct work *w, const struct fit *f, const struct seen *seen,
+                     struct beam *next)
+{
+    struct lengths own = tier_starts(f, seen), *starts = &own;
+    for (size_t k = 0; k < starts->n; k++)
+        for (size_t at = 1; at <= f->tiers; at++) {
+            struct fit more = *f;
+            for (size_t s = f->tiers; s > at; s--)
+                more.us[POPS + s - 1] = f->us[POPS + s - 2];
+            more.us[POPS + at - 1] = starts->us[k];
+            more.tiers++;
+            screen(w, &more);
+            add_fit(next, &more);
+        }
+}
+
+/* One population more: of hosts that some host's link is like, perhaps behind uplinks. */
+static void add_population(struct work *w, const struct fit *f, const struct edge *like,
+                           struct beam *next)
+{
+    double us = like->us;
+    for (size_t tier = 1; tier <= f->tiers && us > f->us[0] / 4; tier++) {
+        struct fit more = *f;
+        size_t p = more.pops++;
+        more.us[p] = us;
+        for (size_t q = 0; q < p; q++)
+            more.share[q] = f->share[q] * (double)(p + 1) / (double)(p + 2);
+        more.share[p] = 1 / (double)(p + 2);
+        more.rate[p] = like->rate[0] > 0   ? log(like->rate[0])
+                       : like->rate[1] > 0 ? log(like->rate[1])
+                                           : f->rate[0];
+        screen(w, &more);
+        add_fit(next, &more);
+        if (tier < f->tiers)
+            us -= uplink_us(f, tier);
+    }
+}
+
+static bool is_like(const struct edge *a, const struct edge *b)
+{
+    for (size_t k = 0; k < 2; k++)
+        if (a->rate[k] > 0 && b->rate[k] > 0 && fabs(log(a->rate[k] / b->rate[k])) > 0.08)
+            return false;
+    return fabs(a->us - b->us) < 0.04 * a->us;
+}
+
+/* Hosts' links that differ, the commonest kinds. */
+static size_t distinct_hosts(const struct work *w, const struct edge **like)
+{
+    size_t n = 0, count[CLUSTERS] = {0};
+    for (size_t k = 0; k < w->hosts; k++) {
+        size_t at = 0, least = 0;
+        while (at < n && !is_like(like[at], w->host[k]))
+            at++;
+        if (at == n && n < CLUSTERS) {
+            n++;
+        } else if (at == n) {
+            for (size_t j = 1; j < n; j++)
+                least = count[j] < count[least] ? j : least;
+            if (count[least] > 1)
+                continue;
+            at = least;
+            count[at] = 0;
+        }
+        if (count[at]++ == 0)
+            like[at] = w->host[k];
+    }
+    return n;
+}
+
+/* Of known adapters each is a population, as much longer as its hosts' links are. */
+static void set_adapters(const struct work *w, struct fit *f)
+{
+    double middle[POPS] = {0};
+    f->pops = w->adapters;
+    for (size_t p = 0; p < f->pops; p++) {
+        size_t n = 0;
+        for (size_t k = 0; k < w->hosts; k++)
+            if (w->host[k]->adapter == p)
+                w->room[n++] = w->host[k]->us;
+        middle[p] = n > 0 ? w->room[n / 2] : middle[0];
+        f->us[p] = f->us[0] * middle[p] / middle[0];
+        f->share[p] = 1 / (double)f->pops;
+        f->rate[p] = f->rate[0];
+    }
+}
+
+/* One tier: hosts' links alone. */
+static void start_fits(struct work *w, const struct lengths *hosts, struct beam *now)
+{
+    for (size_t k = 0; k < hosts->n; k++) {
+        struct fit f = {.tiers = 1, .pops = 1, .us[0] = hosts->us[k], .share[0] = 1};
+        set_first_rate(w, &f, w->room);
+        if (w->adapters > 1)
+            set_adapters(w, &f);
+        evaluate(w, &f);
+        add_fit(now, &f);
+    }
+}
+
+/* Adds populations to those of from that have so many. */
+static void add_populations(struct work *w, const struct beam *from, size_t pops, struct beam *now,
+                            struct beam *next)
+{
+    const struct edge *like[CLUSTERS];
+    size_t likes = distinct_hosts(w, like);
+    now->n = next->n = 0;
+    for (size_t k = 0; k < from->n && now->n < BEAM; k++)
+        if (from->fit[k].pops == pops)
+            add_fit(now, &from->fit[k]);
+    for (size_t k = 0; k < now->n; k++)
+        for (size_t j = 0; j < likes; j++)
+            add_population(w, &now->fit[k], like[j], next);
+}
+
+/* A sound network that hardly leaves a fault, and whose links are alike: more lengths would change
+ * nothing. */
+static bool is_explained(const struct beam *all)
+{
+    const double few = 0.05, alike = 1.5 * NT_FAULT_PRIOR_SPREAD;
+    return all->n > 0 && all->fit[0].faults < few && all->fit[0].spread < alike * alike;
+}
+
+/* From few lengths to many, of tiers and of populations; all is what was found. */
+static void search(struct work *w, struct beam *now, struct beam *next, struct beam *all)
+{
+    struct seen seen = {cluster(w, true, w->room), cluster(w, false, w->room), {.n = 0}};
+    seen.uplinks = uplink_starts(&seen.hosts, &seen.trunks);
+    size_t most = w->rooted ? TIERS : 1;
+    for (size_t pops = 1; pops <= (w->adapters > 1 ? 1 : 2) && !is_explained(all); pops++) {
+        now->n = 0;
+        start_fits(w, &seen.hosts, now);
+        if (pops == 2) {
+            struct beam one = *now;
+            add_populations(w, &one, 1, now, next);
+            *now = *next;
+        }
+        for (size_t tiers = 1; tiers <= most && !is_explained(all); tiers++) {
+            refine_all(w, now, all);
+            next->n = 0;
+            for (size_t k = 0; k < now->n && tiers < most; k++)
+                add_tier(w, &now->fit[k], &seen, next);
+            *now = *next;
+        }
+    }
+    for (size_t pops = 1; pops < POPS && w->adapters < 2 && !is_explained(all); pops++) {
+        add_populations(w, all, pops, now, next);
+        refine_all(w, next, all);
+    }
+}
+
+/* ---- from a model ----------------------------------------------------------------------------*/
+
+static int by_figures(const void *x, const void *y)
+{
+    const struct edge *a = *(const struct edge *const *)x, *b = *(const struct edge *const *)y;
+    if (a->us != b->us)
+        return a->us < b->us ? -1 : 1;
+    for (size_t k = 0; k < 2; k++)
+        if (a->rate[k] != b->rate[k])
+            return a->rate[k] < b->rate[k] ? -1 : 1;
+    return 0;
+}
+
+/* That the median of so many pairs (of two the larger) is of a low reading. */
+static double chance_low(uint32_t pairs)
+{
+    const double one = LOW_SHARE, two = one * one;
+    return pairs == 1 ? one : pairs == 2 ? two : pairs == 3 ? 3 * two : pairs == 0 ? 0 : two / 4;
+}
+
+/* An edge for a link; way 0 goes to the parent, up. */
+static struct edge *add_edge(struct work *w, const struct nt_model *m, uint32_t link,
+                             uint32_t lower)
+{
+    const struct nt_link *l = &m->link[link];
+    struct edge *e = &w->edge[w->edges++];
+    bool forth = l->a == lower, known = l->latency_us > 0 && l->latency_se_us >= 0 && !l->simplex;
+    *e = (struct edge){.link = link,
+                       .child = NONE,
+                       .adapter = NONE,
+                       .us = l->latency_us,
+                       .se_us = known ? l->latency_se_us : (double)NAN};
+    e->rate[0] = forth ? l->bandwidth_MBps : l->bandwidth_back_MBps;
+    e->rate[1] = forth ? l->bandwidth_back_MBps : l->bandwidth_MBps;
+    e->rate_se[0] = forth ? l->bandwidth_se_MBps : l->bandwidth_back_se_MBps;
+    e->rate_se[1] = forth ? l->bandwidth_back_se_MBps : l->bandwidth_se_MBps;
+    e->low[0] = chance_low(forth ? l->pairs : l->back_pairs);
+    e->low[1] = chance_low(forth ? l->back_pairs : l->pairs);
+    e->bound[0] = l->at_least || (forth ? l->forth_at_least : l->back_at_least);
+    e->bound[1] = l->at_least || (forth ? l->back_at_least : l->forth_at_least);
+    return e;
+}
+
+/* Edges from the top down; nodes are switches in that order. */
+static void make_tree(struct work *w, const struct nt_model *m, const struct nt_rooted_tree *r,
+                      uint32_t *node)
+{
+    for (size_t k = 0; k < r->reached; k++) {
+        uint32_t v = r->order[k];
+        if (v >= m->hosts)
+            node[v] = (uint32_t)w->nodes++;
+        if (r->parent[v] == NT_NO_VERTEX)
+            continue;
+        struct edge *e = add_edge(w, m, r->up[v] / 2, v);
+        e->parent = node[r->parent[v]];
+        e->child = v < m->hosts ? NONE : node[v];
+    }
+}
+
+/* Of a network that is no tree: links of hosts, or those between switches, as if all were on one.
+ */
+static void make_class(struct work *w, const struct nt_model *m, bool hosts)
+{
+    w->nodes = 1;
+    w->edges = 0;
+    for (uint32_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if ((l->a < m->hosts || l->b < m->hosts) == hosts)
+            add_edge(w, m, k, l->a < m->hosts || l->b >= m->hosts ? l->a : l->b);
+    }
+}
+
+/* ---- all together ----------------------------------------------------------------------------*/
+
+struct answer {
+    struct nt_link_verdict *verdict; /* links */
+    struct nt_population *population;
+    size_t *populations;
+};
+
+static size_t host_count(const struct work *w, size_t population)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < w->edges; k++)
+        n += w->edge[k].child == NONE && w->belongs[k][population] > 0.5;
+    return n;
+}
+
+/* Populations of the best fit with two hosts or more, largest first. */
+static void list_populations(const struct work *w, const struct fit *f, const struct answer *to)
+{
+    size_t order[POPS], count[POPS], n = 0;
+    for (size_t p = 0; p < f->pops; p++) {
+        size_t hosts = host_count(w, p), at = n;
+        if (hosts < 2)
+            continue;
+        for (; at > 0 && count[order[at - 1]] < hosts; at--)
+            order[at] = order[at - 1];
+        order[at] = p;
+        count[p] = hosts;
+        n++;
+    }
+    *to->populations = n < 2 ? 0 : n;
+    for (size_t i = 0; i < *to->populations; i++) {
+        size_t p = order[i];
+        to->population[i] =
+            (struct nt_population){.hosts = (uint32_t)count[p],
+                                   .latency_us = f->us[p],
+                                   .bandwidth_MBps = w->rates ? exp(f->rate[p]) : (double)NAN};
+        for (size_t k = 0; k < w->edges; k++)
+            if (w->edge[k].child == NONE && w->belongs[k][p] > 0.5)
+                to->verdict[w->edge[k].link].population = (uint32_t)i;
+    }
+}
+
+/* The mean over what was found, by evidence. */
+static void average(struct work *w, struct beam *all, const struct answer *to)
+{
+    double sum = 0, several = 0;
+    const double least = 14; /* e^-14: a millionth */
+    for (size_t k = 0; k < all->n; k++)
+        sum += exp(all->fit[k].log_evidence - all->fit[0].log_evidence);
+    w->verdict = to->verdict;
+    for (size_t k = 0; k < all->n; k++) {
+        struct fit *f = &all->fit[k];
+        w->weight = exp(f->log_evidence - all->fit[0].log_evidence) / sum;
+        w->label = k == 0;
+        several += f->pops > 1 ? w->weight : 0;
+        if (f->log_evidence > all->fit[0].log_evidence - least)
+            evaluate(w, f);
+    }
+    w->verdict = NULL;
+    for (size_t k = 0; k < w->edges; k++)
+        if (w->fault_us[k] > 0)
+            to->verdict[w->edge[k].link].usual_us /= w->fault_us[k];
+    if (several >= 0.9)
+        list_populations(w, &all->fit[0], to);
+}
+
+static int find_verdicts(struct work *w, const struct answer *to, struct nt_arena *memory,
+                         struct nt_err *err)
+{
+    struct beam *beam = nt_arena_array(memory, 3, sizeof *beam);
+    w->host = nt_arena_array(memory, w->edges + 1, sizeof(struct edge *));
+    w->room = nt_arena_array(memory, 2 * w->edges + 1, sizeof *w->room);
+    w->fault_us = nt_arena_array(memory, w->edges + 1, sizeof *w->fault_us);
+    w->best = nt_arena_array(memory, w->edges + 1, sizeof *w->best);
+    w->belongs = nt_arena_array(memory, w->edges + 1, sizeof *w->belongs);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    w->hosts = w->judged = 0;
+    for (size_t k = 0; k < w->edges; k++) {
+        const struct edge *e = &w->edge[k];
+        w->judged += isnan(e->se_us) ? 0 : 1;
+        if (e->child == NONE && !isnan(e->se_us))
+            w->host[w->hosts++] = e;
+        w->rates = w->rates || (e->child == NONE && e->rate[0] > 0);
+    }
+    if (w->hosts < HOSTS_MIN)
+        return 0;
+    qsort(w->host, w->hosts, sizeof(struct edge *), by_figures);
+    beam[0].most = beam[1].most = BEAM;
+    beam[2].most = FITS;
+    search(w, &beam[0], &beam[1], &beam[2]);
+    if (beam[2].n > 0)
+        average(w, &beam[2], to);
+    return 0;
+}
+
+/* Numbers of adapters by how many hosts have them, those beyond the room with the last. */
+static void set_edge_adapters(struct work *w, const struct nt_model *m, const uint32_t *adapter)
+{
+    uint32_t kind[POPS], n = 0;
+    for (size_t k = 0; k < w->edges && adapter != NULL; k++) {
+        struct edge *e = &w->edge[k];
+        const struct nt_link *l = &m->link[e->link];
+        uint32_t of = e->child != NONE ? NONE : adapter[l->a < m->hosts ? l->a : l->b], at = 0;
+        if (of == NONE)
+            continue;
+        while (at < n && kind[at] != of)
+            at++;
+        if (at == POPS)
+            continue;
+        kind[at] = of;
+        n = at == n ? n + 1 : n;
+        e->adapter = at;
+    }
+    w->adapters = n;
+}
+
+int nt_sound_links(const struct nt_model *model, const uint32_t *adapter,
+                   struct nt_link_verdict *verdict, struct nt_population *population,
+                   size_t *populations, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct answer to = {verdict, population, populations};
+    struct nt_rooted_tree *r;
+    struct work w = {.edges = 0};
+    *populations = 0;
+    for (size_t k = 0; k < model->links; k++)
+        verdict[k] = (struct nt_link_verdict){.population = NONE};
+    w.edge = nt_arena_array(&memory, model->links + 1, sizeof *w.edge);
+    w.node = nt_arena_array(&memory, model->switches + 1, sizeof *w.node);
+    uint32_t *node = nt_arena_array(&memory, model->hosts + model->switches + 1, sizeof *node);
+    if (nt_arena_check(&memory, err) != 0 || nt_rooted_tree_create(model, &r, err) != 0)
+        return -1;
+    int rc = 0;
+    if (r->tree && r->reached == model->links + 1) {
+        w.rooted = true;
+        make_tree(&w, model, r, node);
+        set_edge_adapters(&w, model, adapter);
+        rc = find_verdicts(&w, &to, &memory, err);
+    }
+    for (int hosts = 1; hosts >= 0 && !w.rooted && rc == 0; hosts--) {
+        size_t others = 0;
+        make_class(&w, model, hosts == 1);
+        w.rates = false;
+        if (hosts == 1)
+            set_edge_adapters(&w, model, adapter);
+        else
+            to.populations = &others;
+        rc = find_verdicts(&w, &to, &memory, err);
+    }
+    nt_rooted_tree_destroy(r);
+    return rc;
+}
