@@ -12,15 +12,19 @@
 enum {
     TIERS = 4, /* of switches, the highest one included if it is not seen */
     STEPS = TIERS + 1,
+    OVER = STEPS * STEPS, /* labels of links over the highest switch come from here on */
     POPS = NT_POPULATIONS_MAX,
     LENGTHS = POPS + TIERS - 1, /* of hosts' links by population, then of uplinks by tier */
     TERMS = TIERS + 1,
-    CLUSTERS = 6, /* lengths that links share, as starts */
-    MORE_STARTS = 40,
-    STARTS = 16,    /* lengths of uplinks as starts */
-    BEAM = 5,       /* fits that are refined and extended */
+    SUMS = 1 + 2 * TIERS * TIERS, /* of uplinks, that a link can be */
+    CLUSTERS = 6,                 /* lengths that links share, as starts */
+    MORE_STARTS = 24,
+    STARTS = 12,    /* lengths of uplinks as starts */
+    BEAM = 3,       /* fits that are refined and extended */
     FITS = 64,      /* fits that are averaged over */
     ROUNDS = 4,     /* of expectation-maximisation */
+    SAMPLE = 40,    /* links of hosts, and of switches, from which lengths are found */
+    WORTH = 2048,   /* links that all fits may be held against */
     SEEN = 1 << 24, /* what is seen itself comes before differences */
     HOSTS_MIN = 3,  /* fewer do not show which differs */
     NONE = UINT32_MAX,
@@ -38,25 +42,30 @@ enum {
 #define LOW_SHARE 0.02    /* of readings of bandwidth are low by chance, by 5 to 45 %: */
 #define LOW_LEAST (-0.05) /*   logarithms */
 #define LOW_MOST (-0.6)
-#define SKIP_SHARE 0.5     /* a switch one tier lower than it could be is so much less likely */
-#define DIRECT_SHARE 0.1   /* hosts or switches that are cabled past a tier */
-#define SMALLEST_LOG 345.0 /* less than exp of this against another is nothing */
+#define SKIP_SHARE 0.5    /* a switch one tier lower than it could be is so much less likely */
+#define DIRECT_SHARE 0.1  /* hosts or switches that are cabled past a tier */
+#define LEAST_WEIGHT 1e-9 /* of an explanation, to be counted */
+#define FEW_FAULTS 0.05   /* expected ones, that call for no more lengths */
+#define HARDLY 0.02       /* logarithm of evidence */
+#define NOTHING 10.0      /* e^-10: less than a tenth of a thousandth */
+#define ALIKE 1.15        /* lengths that are nearer than this factor are one kind in a sample */
+#define SMALLEST 1e-75    /* less than this against another is nothing */
 
 struct edge {
     uint32_t link, parent, child; /* nodes; child NONE: a host */
     uint32_t adapter;
-    double us, se_us; /* se NaN: not judged */
-    double rate[2], rate_se[2];
+    double us, se_us;                              /* se NaN: not judged */
+    double rate[2], log_rate[2], rate_variance[2]; /* the variance: relative */
     bool bound[2];
     double low[2]; /* probability that a reading that was low by chance made the rate */
     double log_a[STEPS], ratio[STEPS]; /* root above; root below over that; by tier of the parent */
     double rate_odds[POPS], narrow[POPS][2];
 };
 
-/* A sum of uplinks, with its prior. */
+/* One explanation of a link: a sum of uplinks, by its number, and its prior. */
 struct term {
-    double prior, us;
-    uint8_t times[TIERS]; /* of the uplinks of each tier; [0]: unused */
+    double prior;
+    size_t sum;
 };
 
 struct cell {
@@ -64,10 +73,17 @@ struct cell {
     struct term term[TERMS];
 };
 
+/* What a link can be in a network of so many tiers; the sums of hosts' links come first. */
+struct tiers {
+    struct cell below[STEPS][STEPS], over[STEPS][STEPS]; /* lower, higher */
+    uint8_t times[SUMS][TIERS]; /* of the uplinks of each tier; [0]: unused */
+    size_t sums, of_hosts;
+};
+
 struct node {
     double log_a[STEPS], root[STEPS]; /* without the root; with it over without */
     double above[STEPS], here[STEPS]; /* posterior of a tier, the root elsewhere or at or below */
-    size_t children;
+    bool below;                       /* has links down */
 };
 
 struct fit {
@@ -92,7 +108,12 @@ struct work {
     size_t edges, nodes, hosts, judged, adapters;
     bool rooted; /* false: links of one class each, no tiers */
     bool rates;
-    struct cell below[STEPS][STEPS], over[STEPS][STEPS]; /* lower, higher */
+    bool thorough;  /* looks for more lengths though the links are explained, */
+    bool short_cut; /*   which was enough of a reason to stop */
+    struct tiers of_tiers[STEPS];
+    const struct tiers *tiers; /* of the fit at hand, */
+    double sum_us[SUMS];       /*   its sums */
+    struct fit rated;          /* whose rates' odds the edges have */
     struct sums sums;
     /* of the last pass, if wanted: by edge */
     struct nt_link_verdict *verdict;
@@ -108,30 +129,13 @@ struct work {
 
 static double tail_density(double off, double variance)
 {
-    double q = 1 + off * off / (TAIL_DF * variance);
-    return TAIL_NORM / (q * q * q * sqrt(q * variance));
+    double wide = variance + off * off / TAIL_DF; /* the variance times what is in brackets */
+    return TAIL_NORM * variance * variance * variance / (wide * wide * wide * sqrt(wide));
 }
 
 static double tail_weight(double off, double variance)
 {
     return (TAIL_DF + 1) / (TAIL_DF + off * off / variance);
-}
-
-static double variance_at(const struct fit *f, const struct edge *e, double us)
-{
-    return e->se_us * e->se_us + f->spread * us * us;
-}
-
-/* Of a link that should be us long: without a fault, and with one. */
-static void likelihood(const struct fit *f, const struct edge *e, double us, double *sound,
-                       double *faulty)
-{
-    *sound = 1 - NT_FAULT_PRIOR;
-    *faulty = NT_FAULT_PRIOR;
-    if (isnan(e->se_us))
-        return;
-    *sound *= tail_density(e->us - us, variance_at(f, e, us));
-    *faulty *= e->us > us && e->us < 8 * us ? 1 / (FAULT_LOG_RANGE * e->us) : 0;
 }
 
 static double uplink_us(const struct fit *f, size_t tier)
@@ -141,21 +145,23 @@ static double uplink_us(const struct fit *f, size_t tier)
 
 /* ---- explanations of a link ------------------------------------------------------------------*/
 
-static void add_term(struct cell *c, double prior, const struct term *sum)
+/* Adds to times the uplinks of tiers low to high - 1; that of hosts is in the population. */
+static void add_chain(uint8_t *times, size_t low, size_t high)
 {
-    if (c->n == TERMS)
-        return;
-    c->term[c->n] = *sum;
-    c->term[c->n++].prior = prior;
+    for (size_t s = low == 0 ? 1 : low; s < high; s++)
+        times[s]++;
 }
 
-/* Adds the uplinks of tiers low to high - 1; those of hosts are in the population. */
-static void add_chain(const struct fit *f, struct term *t, size_t low, size_t high)
+static void add_term(struct tiers *t, struct cell *c, double prior, const uint8_t *times)
 {
-    for (size_t s = low == 0 ? 1 : low; s < high; s++) {
-        t->us += uplink_us(f, s);
-        t->times[s]++;
-    }
+    size_t sum = 0;
+    while (sum < t->sums && memcmp(t->times[sum], times, TIERS) != 0)
+        sum++;
+    if (c->n == TERMS || sum == SUMS)
+        return;
+    memcpy(t->times[sum], times, TIERS);
+    t->sums = sum == t->sums ? sum + 1 : t->sums;
+    c->term[c->n++] = (struct term){prior, sum};
 }
 
 /* Of the lower end of a link from a switch of tier high down. */
@@ -169,28 +175,40 @@ static double tier_prior(size_t low, size_t high)
     return pow(SKIP_SHARE, (double)(high - 1 - low)) / all;
 }
 
-static void make_cells(struct work *w, const struct fit *f)
+static void make_cells(struct tiers *t, size_t tiers)
 {
-    memset(w->below, 0, sizeof w->below);
-    memset(w->over, 0, sizeof w->over);
-    for (size_t low = 0; low <= f->tiers; low++)
-        for (size_t high = 1; high <= f->tiers; high++) {
-            struct term chain = {0}, direct = {0};
+    for (size_t low = 0; low <= tiers; low++) {
+        for (size_t high = 1; high <= tiers; high++) {
+            uint8_t chain[TIERS] = {0}, direct[TIERS] = {0};
             bool skips = high > low + 1;
             double prior = high > low ? tier_prior(low, high) : 0;
-            add_chain(f, &chain, low, high);
-            add_chain(f, &direct, low, low + 1);
+            add_chain(chain, low, high);
+            add_chain(direct, low, low + 1);
             if (high > low)
-                add_term(&w->below[low][high], skips ? prior * (1 - DIRECT_SHARE) : prior, &chain);
+                add_term(t, &t->below[low][high], skips ? prior * (1 - DIRECT_SHARE) : prior,
+                         chain);
             if (skips)
-                add_term(&w->below[low][high], prior * DIRECT_SHARE, &direct);
-            for (size_t top = (low > high ? low : high) + 1; top <= f->tiers; top++) {
-                struct term both = {0};
-                add_chain(f, &both, low, top);
-                add_chain(f, &both, high, top);
-                add_term(&w->over[low][high], tier_prior(low, top) * tier_prior(high, top), &both);
+                add_term(t, &t->below[low][high], prior * DIRECT_SHARE, direct);
+            for (size_t top = (low > high ? low : high) + 1; top <= tiers; top++) {
+                uint8_t both[TIERS] = {0};
+                add_chain(both, low, top);
+                add_chain(both, high, top);
+                add_term(t, &t->over[low][high], tier_prior(low, top) * tier_prior(high, top),
+                         both);
             }
         }
+        t->of_hosts = low == 0 ? t->sums : t->of_hosts;
+    }
+}
+
+static void set_sums(struct work *w, const struct fit *f)
+{
+    w->tiers = &w->of_tiers[f->tiers];
+    for (size_t k = 0; k < w->tiers->sums; k++) {
+        w->sum_us[k] = 0;
+        for (size_t s = 1; s < f->tiers; s++)
+            w->sum_us[k] += w->tiers->times[k][s] * uplink_us(f, s);
+    }
 }
 
 /* ---- rates of hosts' links -------------------------------------------------------------------*/
@@ -198,9 +216,8 @@ static void make_cells(struct work *w, const struct fit *f)
 static void way_odds(const struct fit *f, const struct edge *e, size_t p, size_t way, double *sound,
                      double *faulty)
 {
-    double relative = e->rate_se[way] / e->rate[way];
-    double variance = f->rate_spread + (isnan(relative) ? 0 : relative * relative);
-    double off = log(e->rate[way]) - f->rate[p];
+    double variance = f->rate_spread + e->rate_variance[way];
+    double off = e->log_rate[way] - f->rate[p];
     if (e->bound[way]) { /* at least so wide */
         *sound = 1 / (1 + exp(1.7 * off / sqrt(variance)));
         *faulty = fmin(1, fmax(0, -off / FAULT_LOG_RANGE));
@@ -225,7 +242,7 @@ static void set_rate_odds(const struct work *w, const struct fit *f, struct edge
             if (known[k])
                 way_odds(f, e, p, k, &sound[k], &faulty[k]);
         if (known[0] && known[1] && !e->bound[0] && !e->bound[1])
-            same = tail_density(log(e->rate[0] / e->rate[1]), 2 * f->rate_spread);
+            same = tail_density(e->log_rate[0] - e->log_rate[1], 2 * f->rate_spread);
         double both = NT_FAULT_PRIOR / 2 * fmax(faulty[0] * same, faulty[0] * faulty[1]);
         double up = NT_FAULT_PRIOR / 4 * faulty[0] * sound[1];
         double down = NT_FAULT_PRIOR / 4 * sound[0] * faulty[1];
@@ -241,49 +258,78 @@ static void set_rate_odds(const struct work *w, const struct fit *f, struct edge
 static double population_share(const struct work *w, const struct fit *f, const struct edge *e,
                                size_t p)
 {
+    if (e->child != NONE)
+        return 1;
     if (w->adapters < 2 || e->adapter == NONE)
         return f->share[p] * e->rate_odds[p];
     return (e->adapter == p ? 1 : 1e-3) * e->rate_odds[p]; /* who has which is known */
 }
 
-static double cell_odds(const struct work *w, const struct fit *f, const struct edge *e,
-                        const struct cell *c)
+/* A link's likelihood for each sum of uplinks that it can be: without a fault, with one. */
+struct odds {
+    size_t populations;
+    double sound[POPS][SUMS], faulty[POPS][SUMS], share[POPS];
+    double all[SUMS]; /* over populations */
+};
+
+static void set_odds(const struct work *w, const struct fit *f, const struct edge *e,
+                     struct odds *o)
 {
-    double all = 0, sound, faulty;
-    bool host = e->child == NONE;
-    for (size_t p = 0; p < (host ? f->pops : 1); p++) {
-        double share = host ? population_share(w, f, e, p) : 1;
-        for (size_t k = 0; k < c->n; k++) {
-            likelihood(f, e, c->term[k].us + (host ? f->us[p] : 0), &sound, &faulty);
-            all += share * c->term[k].prior * (sound + faulty);
+    bool host = e->child == NONE, known = !isnan(e->se_us);
+    size_t sums = host ? w->tiers->of_hosts : w->tiers->sums;
+    double own = e->se_us * e->se_us, fault = NT_FAULT_PRIOR / (FAULT_LOG_RANGE * e->us);
+    o->populations = host ? f->pops : 1;
+    for (size_t k = 0; k < sums; k++)
+        o->all[k] = 0;
+    for (size_t p = 0; p < o->populations; p++) {
+        double first = host ? f->us[p] : 0, share = o->share[p] = population_share(w, f, e, p);
+        for (size_t k = 0; k < sums; k++) {
+            double us = first + w->sum_us[k];
+            o->sound[p][k] = 1 - NT_FAULT_PRIOR;
+            o->faulty[p][k] = NT_FAULT_PRIOR;
+            if (known) {
+                o->sound[p][k] *= tail_density(e->us - us, own + f->spread * us * us);
+                o->faulty[p][k] = e->us > us && e->us < 8 * us ? fault : 0;
+            }
+            o->all[k] += share * (o->sound[p][k] + o->faulty[p][k]);
         }
     }
+}
+
+static double cell_odds(const struct odds *o, const struct cell *c)
+{
+    double all = 0;
+    for (size_t k = 0; k < c->n; k++)
+        all += c->term[k].prior * o->all[c->term[k].sum];
     return all;
 }
 
-static double finish_node(struct node *n, size_t tiers)
+static double finish_node(const struct node *n, size_t tiers)
 {
     double most = -INFINITY;
-    for (size_t t = 1; t <= tiers; t++)
-        most = fmax(most, n->log_a[t] + log(n->root[t]));
+    for (size_t t = 1; t <= tiers; t++) {
+        double here = n->log_a[t] + log(n->root[t]);
+        most = here > most ? here : most;
+    }
     return most;
 }
 
 /* Of a link to a switch: its likelihood by the parent's tier. */
-static void switch_odds(struct work *w, const struct fit *f, const struct edge *e, double scale,
-                        double *a, double *b)
+static void switch_odds(const struct work *w, const struct fit *f, const struct edge *e,
+                        const struct odds *o, double scale, double *a, double *b)
 {
     const struct node *c = &w->node[e->child];
+    const struct tiers *of = w->tiers;
     for (size_t low = 1; low <= f->tiers; low++) {
-        double without = c->children > 0 ? exp(c->log_a[low] - scale) : 0;
-        double with = exp(c->log_a[low] + log(c->root[low]) - scale);
+        double here = exp(c->log_a[low] - scale), with = here * c->root[low];
+        double without = c->below ? here : 0;
         for (size_t t = 1; t <= f->tiers; t++) {
             if (t > low && without > 0)
-                a[t] += without * cell_odds(w, f, e, &w->below[low][t]);
+                a[t] += without * cell_odds(o, &of->below[low][t]);
             if (t < low)
-                b[t] += with * cell_odds(w, f, e, &w->below[t][low]);
-            if (without > 0 && w->over[low][t].n > 0)
-                b[t] += without * cell_odds(w, f, e, &w->over[low][t]);
+                b[t] += with * cell_odds(o, &of->below[t][low]);
+            if (without > 0 && of->over[low][t].n > 0)
+                b[t] += without * cell_odds(o, &of->over[low][t]);
         }
     }
 }
@@ -292,35 +338,52 @@ static void sum_up_edge(struct work *w, const struct fit *f, struct edge *e)
 {
     double a[STEPS] = {0}, b[STEPS] = {0}, scale = 0, floor = 0;
     struct node *n = &w->node[e->parent];
+    struct odds o;
+    set_odds(w, f, e, &o);
     if (e->child == NONE) {
-        set_rate_odds(w, f, e);
         for (size_t t = 1; t <= f->tiers; t++) {
-            a[t] = cell_odds(w, f, e, &w->below[0][t]);
-            b[t] = cell_odds(w, f, e, &w->over[0][t]);
+            a[t] = cell_odds(&o, &w->tiers->below[0][t]);
+            b[t] = cell_odds(&o, &w->tiers->over[0][t]);
         }
     } else {
         scale = finish_node(&w->node[e->child], f->tiers);
-        switch_odds(w, f, e, scale, a, b);
+        switch_odds(w, f, e, &o, scale, a, b);
     }
-    for (size_t t = 1; t <= f->tiers; t++)
-        floor = fmax(floor, fmax(a[t], b[t]));
-    floor = fmax(floor * exp(-SMALLEST_LOG / 2), 1e-300);
     for (size_t t = 1; t <= f->tiers; t++) {
-        a[t] = fmax(a[t], floor);
+        floor = a[t] > floor ? a[t] : floor;
+        floor = b[t] > floor ? b[t] : floor;
+    }
+    floor = floor * SMALLEST > 1e-300 ? floor * SMALLEST : 1e-300;
+    for (size_t t = 1; t <= f->tiers; t++) {
+        a[t] = a[t] > floor ? a[t] : floor;
         e->log_a[t] = log(a[t]) + scale;
         e->ratio[t] = b[t] / a[t];
         n->log_a[t] += e->log_a[t];
         n->root[t] += e->ratio[t];
     }
-    n->children++;
+}
+
+/* The odds of rates, unless the last fit had the same. */
+static void rate_hosts(struct work *w, const struct fit *f)
+{
+    bool same = w->rated.pops == f->pops && w->rated.rate_spread == f->rate_spread;
+    for (size_t p = 0; p < f->pops; p++)
+        same = same && w->rated.rate[p] == f->rate[p];
+    if (same)
+        return;
+    w->rated = *f;
+    for (size_t k = 0; k < w->edges; k++)
+        if (w->edge[k].child == NONE)
+            set_rate_odds(w, f, &w->edge[k]);
 }
 
 static double sum_up(struct work *w, const struct fit *f)
 {
     double all = 0;
-    make_cells(w, f);
+    set_sums(w, f);
+    rate_hosts(w, f);
     for (size_t k = 0; k < w->nodes; k++) {
-        w->node[k] = (struct node){.children = 0};
+        w->node[k] = (struct node){.below = w->node[k].below};
         for (size_t t = 1; t <= f->tiers; t++)
             w->node[k].root[t] = 1;
     }
@@ -338,15 +401,16 @@ static double sum_up(struct work *w, const struct fit *f)
 
 /* ---- posterior of each explanation -----------------------------------------------------------*/
 
+/* used: the lengths of the sum, times each. */
 static void add_length(struct sums *s, const struct fit *f, const struct edge *e, double us,
-                       double weight, const double *times)
+                       double weight, const size_t *used, const double *times, size_t n)
 {
-    double variance = variance_at(f, e, us), own = f->spread * us * us, off = e->us - us;
+    double own = f->spread * us * us, variance = e->se_us * e->se_us + own, off = e->us - us;
     double tail = tail_weight(off, variance), gain = weight * tail / variance;
-    for (size_t i = 0; i < LENGTHS; i++) {
-        s->right[i] += gain * times[i] * off;
-        for (size_t j = 0; j < LENGTHS; j++)
-            s->normal[i][j] += gain * times[i] * times[j];
+    for (size_t i = 0; i < n; i++) {
+        s->right[used[i]] += gain * times[i] * off;
+        for (size_t j = 0; j < n; j++)
+            s->normal[used[i]][used[j]] += gain * times[i] * times[j];
     }
     double part = own / variance;
     s->spread += weight * (tail * part * part * off * off + part * e->se_us * e->se_us) / (us * us);
@@ -385,65 +449,68 @@ static void note_rate(struct work *w, const struct fit *f, size_t edge, size_t p
     for (size_t k = 0; k < 2 && w->rates; k++) {
         if (!(e->rate[k] > 0)) /* what is at least so wide is a member with that rate */
             continue;
-        double relative = isnan(e->rate_se[k]) ? 0 : e->rate_se[k] / e->rate[k];
-        double variance = f->rate_spread + relative * relative, off = log(e->rate[k]) - f->rate[p];
+        double own = e->rate_variance[k], variance = f->rate_spread + own;
+        double off = e->log_rate[k] - f->rate[p];
         double part = f->rate_spread / variance, tail = tail_weight(off, variance);
         double sound = weight * (1 - e->narrow[p][k]);
         s->rate[p] += sound * tail / variance * off;
         s->rate_weight[p] += sound * tail / variance;
-        s->rate_square += sound * (tail * part * part * off * off + part * relative * relative);
+        s->rate_square += sound * (tail * part * part * off * off + part * own);
         s->rate_members += sound;
     }
 }
 
 /* Shares weight among the explanations of a cell. */
-static void share_cell(struct work *w, const struct fit *f, size_t edge, const struct cell *c,
-                       double weight, uint32_t label)
+static void share_cell(struct work *w, const struct fit *f, size_t edge, const struct odds *o,
+                       const struct cell *c, double weight, uint32_t label)
 {
     struct edge *e = &w->edge[edge];
     bool host = e->child == NONE;
-    double all = cell_odds(w, f, e, c), sound, faulty;
-    if (!(all > 0) || !(weight > 1e-12))
+    double all = cell_odds(o, c);
+    if (!(all > 0) || !(weight > LEAST_WEIGHT))
         return;
-    for (size_t p = 0; p < (host ? f->pops : 1); p++) {
-        double share = (host ? population_share(w, f, e, p) : 1) / all, of_population = 0;
+    for (size_t p = 0; p < o->populations; p++) {
+        double share = weight * o->share[p] / all, of_population = 0;
         for (size_t k = 0; k < c->n; k++) {
-            const struct term *t = &c->term[k];
-            double us = t->us + (host ? f->us[p] : 0), times[LENGTHS] = {0};
-            likelihood(f, e, us, &sound, &faulty);
-            double here = weight * share * t->prior * (sound + faulty);
+            size_t used[LENGTHS], n = 0, sum = c->term[k].sum;
+            double sound = o->sound[p][sum], faulty = o->faulty[p][sum], times[LENGTHS];
+            double here = share * c->term[k].prior * (sound + faulty);
+            double us = w->sum_us[sum] + (host ? f->us[p] : 0), bad = faulty / (sound + faulty);
             of_population += here;
-            if (host)
-                times[p] = 1;
-            for (size_t s = 1; s < TIERS; s++)
-                times[POPS + s - 1] = t->times[s];
-            note_verdict(w, edge, here, isnan(e->se_us) ? 0 : faulty / (sound + faulty), us,
-                         label * TERMS + (uint32_t)k);
+            if (!(here > LEAST_WEIGHT))
+                continue;
+            note_verdict(w, edge, here, isnan(e->se_us) ? 0 : bad, us, label * TERMS + (uint32_t)k);
             if (isnan(e->se_us))
                 continue;
+            for (size_t s = host ? 0 : 1; s < TIERS; s++) {
+                if (s > 0 && w->tiers->times[sum][s] == 0)
+                    continue;
+                used[n] = s == 0 ? p : POPS + s - 1;
+                times[n++] = s == 0 ? 1 : w->tiers->times[sum][s];
+            }
             w->sums.explained += here;
-            w->sums.faults += here * faulty / (sound + faulty);
-            add_length(&w->sums, f, e, us, here * sound / (sound + faulty), times);
+            w->sums.faults += here * bad;
+            add_length(&w->sums, f, e, us, here * (1 - bad), used, times, n);
         }
-        if (host)
+        if (host && of_population > LEAST_WEIGHT)
             note_rate(w, f, edge, p, of_population);
     }
 }
 
-static void share_switch(struct work *w, const struct fit *f, size_t edge, size_t t, double above,
-                         double below)
+static void share_switch(struct work *w, const struct fit *f, size_t edge, const struct odds *o,
+                         size_t t, double above, double below)
 {
-    struct edge *e = &w->edge[edge];
-    struct node *c = &w->node[e->child];
+    struct node *c = &w->node[w->edge[edge].child];
+    const struct tiers *of = w->tiers;
     double part[3][STEPS] = {{0}}, all[2] = {0}, scale = finish_node(c, f->tiers);
     for (size_t low = 1; low <= f->tiers; low++) {
-        double without = c->children > 0 ? exp(c->log_a[low] - scale) : 0;
-        double with = exp(c->log_a[low] + log(c->root[low]) - scale);
+        double here = exp(c->log_a[low] - scale), with = here * c->root[low];
+        double without = c->below ? here : 0;
         if (low < t)
-            all[0] += part[0][low] = without * cell_odds(w, f, e, &w->below[low][t]);
+            all[0] += part[0][low] = without * cell_odds(o, &of->below[low][t]);
         if (low > t)
-            all[1] += part[1][low] = with * cell_odds(w, f, e, &w->below[t][low]);
-        all[1] += part[2][low] = without * cell_odds(w, f, e, &w->over[low][t]);
+            all[1] += part[1][low] = with * cell_odds(o, &of->below[t][low]);
+        all[1] += part[2][low] = without * cell_odds(o, &of->over[low][t]);
     }
     for (size_t low = 1; low <= f->tiers; low++) {
         double down = all[0] > 0 ? above * part[0][low] / all[0] : 0;
@@ -452,11 +519,11 @@ static void share_switch(struct work *w, const struct fit *f, size_t edge, size_
         c->above[low] += down + over;
         c->here[low] += up;
         if (low < t)
-            share_cell(w, f, edge, &w->below[low][t], down, (uint32_t)(low * STEPS + t));
+            share_cell(w, f, edge, o, &of->below[low][t], down, (uint32_t)(low * STEPS + t));
         if (low > t)
-            share_cell(w, f, edge, &w->below[t][low], up, (uint32_t)(t * STEPS + low));
-        share_cell(w, f, edge, &w->over[low][t], over,
-                   (uint32_t)(STEPS * STEPS + (low < t ? low * STEPS + t : t * STEPS + low)));
+            share_cell(w, f, edge, o, &of->below[t][low], up, (uint32_t)(t * STEPS + low));
+        share_cell(w, f, edge, o, &of->over[low][t], over,
+                   (uint32_t)(OVER + (low < t ? low * STEPS + t : t * STEPS + low)));
     }
 }
 
@@ -467,15 +534,20 @@ static void share_out(struct work *w, const struct fit *f)
     for (size_t k = 0; k < w->edges; k++) {
         struct edge *e = &w->edge[k];
         const struct node *n = &w->node[e->parent];
+        struct odds o;
+        set_odds(w, f, e, &o);
         for (size_t t = 1; t <= f->tiers; t++) {
             double below = n->here[t] * e->ratio[t] / n->root[t];
-            double above = fmax(0, n->above[t] + n->here[t] - below);
+            double above = n->above[t] + n->here[t] - below;
+            above = above > 0 ? above : 0;
+            if (above + below < LEAST_WEIGHT)
+                continue;
             if (e->child != NONE) {
-                share_switch(w, f, k, t, above, below);
+                share_switch(w, f, k, &o, t, above, below);
                 continue;
             }
-            share_cell(w, f, k, &w->below[0][t], above, (uint32_t)t);
-            share_cell(w, f, k, &w->over[0][t], below, (uint32_t)(STEPS * STEPS + t));
+            share_cell(w, f, k, &o, &w->tiers->below[0][t], above, (uint32_t)t);
+            share_cell(w, f, k, &o, &w->tiers->over[0][t], below, (uint32_t)(OVER + t));
         }
     }
 }
@@ -622,19 +694,20 @@ static void evaluate(struct work *w, struct fit *f)
     note_evidence(w, f, log_likelihood);
 }
 
-/* Whether to refine a start at all: without its Laplace approximation. */
-static void screen(struct work *w, struct fit *f)
+/* Until a round hardly gains, or has no hope of what would count beside best. */
+static void refine(struct work *w, struct fit *f, size_t rounds, double best)
 {
-    f->log_evidence = sum_up(w, f) + log_spread_prior(f->spread);
-}
-
-static void refine(struct work *w, struct fit *f)
-{
-    for (size_t k = 0; k < ROUNDS; k++) {
-        evaluate(w, f);
-        improve(w, f);
-    }
     evaluate(w, f);
+    for (size_t k = 0; k < rounds; k++) {
+        struct fit better = *f;
+        improve(w, &better);
+        evaluate(w, &better);
+        double gain = better.log_evidence - f->log_evidence;
+        if (gain > 0)
+            *f = better;
+        if (!(gain > HARDLY) || f->log_evidence + gain < best - NOTHING)
+            return;
+    }
 }
 
 /* ---- starts ----------------------------------------------------------------------------------*/
@@ -698,7 +771,7 @@ static struct lengths uplink_starts(const struct lengths *hosts, const struct le
 {
     struct lengths l = {.n = 0};
     for (size_t k = 0; k < trunks->n; k++) {
-        add_start(&l, trunks->us[k], 2 * SEEN + trunks->count[k], STARTS);
+        add_start(&l, trunks->us[k], (size_t)2 * SEEN + trunks->count[k], STARTS);
         add_start(&l, trunks->us[k] / 2, SEEN + trunks->count[k], STARTS);
     }
     for (int of = 0; of < 2; of++) {
@@ -771,13 +844,33 @@ static void add_fit(struct beam *b, const struct fit *f)
     b->n += b->n < b->most;
 }
 
-static void refine_all(struct work *w, struct beam *from, struct beam *all)
+static bool is_known(const struct beam *b, const struct fit *f)
 {
+    for (size_t k = 0; k < b->n; k++)
+        if (is_same(&b->fit[k], f))
+            return true;
+    return false;
+}
+
+/* Adds a start that may be worth refining: without its Laplace approximation. */
+static void screen(struct work *w, struct fit *f, struct beam *next)
+{
+    if (is_known(next, f))
+        return;
+    f->log_evidence = sum_up(w, f) + log_spread_prior(f->spread);
+    add_fit(next, f);
+}
+
+static double refine_all(struct work *w, const struct beam *from, struct beam *all, size_t rounds)
+{
+    double best = -INFINITY;
     for (size_t k = 0; k < from->n; k++) {
         struct fit f = from->fit[k];
-        refine(w, &f);
+        refine(w, &f, rounds, all->n > 0 ? all->fit[0].log_evidence : -INFINITY);
         add_fit(all, &f);
+        best = f.log_evidence > best ? f.log_evidence : best;
     }
+    return best;
 }
 
 /* What links are longer by than sums of the lengths there are, once or twice; and what is seen. */
@@ -814,8 +907,7 @@ static void add_tier(struct work *w, const struct fit *f, const struct seen *see
                 more.us[POPS + s - 1] = f->us[POPS + s - 2];
             more.us[POPS + at - 1] = starts->us[k];
             more.tiers++;
-            screen(w, &more);
-            add_fit(next, &more);
+            screen(w, &more, next);
         }
 }
 
@@ -834,8 +926,7 @@ static void add_population(struct work *w, const struct fit *f, const struct edg
         more.rate[p] = like->rate[0] > 0   ? log(like->rate[0])
                        : like->rate[1] > 0 ? log(like->rate[1])
                                            : f->rate[0];
-        screen(w, &more);
-        add_fit(next, &more);
+        screen(w, &more, next);
         if (tier < f->tiers)
             us -= uplink_us(f, tier);
     }
@@ -903,6 +994,12 @@ static void start_fits(struct work *w, const struct lengths *hosts, struct beam 
     }
 }
 
+static void take_best(struct beam *now, const struct beam *from)
+{
+    now->n = from->n < BEAM ? from->n : BEAM;
+    memcpy(now->fit, from->fit, now->n * sizeof *now->fit);
+}
+
 /* Adds populations to those of from that have so many. */
 static void add_populations(struct work *w, const struct beam *from, size_t pops, struct beam *now,
                             struct beam *next)
@@ -920,10 +1017,13 @@ static void add_populations(struct work *w, const struct beam *from, size_t pops
 
 /* A sound network that hardly leaves a fault, and whose links are alike: more lengths would change
  * nothing. */
-static bool is_explained(const struct beam *all)
+static bool is_explained(struct work *w, const struct beam *all)
 {
-    const double few = 0.05, alike = 1.5 * NT_FAULT_PRIOR_SPREAD;
-    return all->n > 0 && all->fit[0].faults < few && all->fit[0].spread < alike * alike;
+    const double alike = 1.5 * NT_FAULT_PRIOR_SPREAD;
+    bool is = !w->thorough && all->n > 0 && all->fit[0].faults < FEW_FAULTS &&
+              all->fit[0].spread < alike * alike;
+    w->short_cut = w->short_cut || is;
+    return is;
 }
 
 /* From few lengths to many, of tiers and of populations; all is what was found. */
@@ -932,25 +1032,30 @@ static void search(struct work *w, struct beam *now, struct beam *next, struct b
     struct seen seen = {cluster(w, true, w->room), cluster(w, false, w->room), {.n = 0}};
     seen.uplinks = uplink_starts(&seen.hosts, &seen.trunks);
     size_t most = w->rooted ? TIERS : 1;
-    for (size_t pops = 1; pops <= (w->adapters > 1 ? 1 : 2) && !is_explained(all); pops++) {
+    for (size_t pops = 1; pops <= (w->adapters > 1 ? 1 : 2) && !is_explained(w, all); pops++) {
+        double best = -INFINITY;
         now->n = 0;
         start_fits(w, &seen.hosts, now);
         if (pops == 2) {
             struct beam one = *now;
             add_populations(w, &one, 1, now, next);
-            *now = *next;
+            take_best(now, next);
         }
-        for (size_t tiers = 1; tiers <= most && !is_explained(all); tiers++) {
-            refine_all(w, now, all);
+        for (size_t tiers = 1; tiers <= most && !is_explained(w, all); tiers++) {
+            double before = best;
+            best = refine_all(w, now, all, ROUNDS);
+            if (best < before - NOTHING)
+                break;
             next->n = 0;
             for (size_t k = 0; k < now->n && tiers < most; k++)
                 add_tier(w, &now->fit[k], &seen, next);
-            *now = *next;
+            take_best(now, next);
         }
     }
-    for (size_t pops = 1; pops < POPS && w->adapters < 2 && !is_explained(all); pops++) {
+    for (size_t pops = 1; pops < POPS && w->adapters < 2 && !is_explained(w, all); pops++) {
         add_populations(w, all, pops, now, next);
-        refine_all(w, next, all);
+        take_best(now, next);
+        refine_all(w, now, all, ROUNDS);
     }
 }
 
@@ -988,8 +1093,12 @@ static struct edge *add_edge(struct work *w, const struct nt_model *m, uint32_t 
                        .se_us = known ? l->latency_se_us : (double)NAN};
     e->rate[0] = forth ? l->bandwidth_MBps : l->bandwidth_back_MBps;
     e->rate[1] = forth ? l->bandwidth_back_MBps : l->bandwidth_MBps;
-    e->rate_se[0] = forth ? l->bandwidth_se_MBps : l->bandwidth_back_se_MBps;
-    e->rate_se[1] = forth ? l->bandwidth_back_se_MBps : l->bandwidth_se_MBps;
+    double se[] = {l->bandwidth_se_MBps, l->bandwidth_back_se_MBps};
+    for (size_t k = 0; k < 2; k++) {
+        double relative = se[forth ? k : 1 - k] / e->rate[k];
+        e->log_rate[k] = e->rate[k] > 0 ? log(e->rate[k]) : (double)NAN;
+        e->rate_variance[k] = isnan(relative) ? 0 : relative * relative;
+    }
     e->low[0] = chance_low(forth ? l->pairs : l->back_pairs);
     e->low[1] = chance_low(forth ? l->back_pairs : l->pairs);
     e->bound[0] = l->at_least || (forth ? l->forth_at_least : l->back_at_least);
@@ -1009,6 +1118,7 @@ static void make_tree(struct work *w, const struct nt_model *m, const struct nt_
             continue;
         struct edge *e = add_edge(w, m, r->up[v] / 2, v);
         e->parent = node[r->parent[v]];
+        w->node[e->parent].below = true;
         e->child = v < m->hosts ? NONE : node[v];
     }
 }
@@ -1019,6 +1129,8 @@ static void make_class(struct work *w, const struct nt_model *m, bool hosts)
 {
     w->nodes = 1;
     w->edges = 0;
+    w->node[0].below = true;
+    w->rated.pops = 0;
     for (uint32_t k = 0; k < m->links; k++) {
         const struct nt_link *l = &m->link[k];
         if ((l->a < m->hosts || l->b < m->hosts) == hosts)
@@ -1073,7 +1185,6 @@ static void list_populations(const struct work *w, const struct fit *f, const st
 static void average(struct work *w, struct beam *all, const struct answer *to)
 {
     double sum = 0, several = 0;
-    const double least = 14; /* e^-14: a millionth */
     for (size_t k = 0; k < all->n; k++)
         sum += exp(all->fit[k].log_evidence - all->fit[0].log_evidence);
     w->verdict = to->verdict;
@@ -1082,7 +1193,7 @@ static void average(struct work *w, struct beam *all, const struct answer *to)
         w->weight = exp(f->log_evidence - all->fit[0].log_evidence) / sum;
         w->label = k == 0;
         several += f->pops > 1 ? w->weight : 0;
-        if (f->log_evidence > all->fit[0].log_evidence - least)
+        if (f->log_evidence > all->fit[0].log_evidence - NOTHING)
             evaluate(w, f);
     }
     w->verdict = NULL;
@@ -1093,10 +1204,9 @@ static void average(struct work *w, struct beam *all, const struct answer *to)
         list_populations(w, &all->fit[0], to);
 }
 
-static int find_verdicts(struct work *w, const struct answer *to, struct nt_arena *memory,
-                         struct nt_err *err)
+/* What a pass over the links needs besides them; hosts' links sorted by their figures. */
+static int prepare(struct work *w, struct nt_arena *memory, struct nt_err *err)
 {
-    struct beam *beam = nt_arena_array(memory, 3, sizeof *beam);
     w->host = nt_arena_array(memory, w->edges + 1, sizeof(struct edge *));
     w->room = nt_arena_array(memory, 2 * w->edges + 1, sizeof *w->room);
     w->fault_us = nt_arena_array(memory, w->edges + 1, sizeof *w->fault_us);
@@ -1112,12 +1222,127 @@ static int find_verdicts(struct work *w, const struct answer *to, struct nt_aren
             w->host[w->hosts++] = e;
         w->rates = w->rates || (e->child == NONE && e->rate[0] > 0);
     }
+    qsort(w->host, w->hosts, sizeof(struct edge *), by_figures);
+    return 0;
+}
+
+/* Marks up to SAMPLE of some links sorted by figures: as many of each length, so that what is rare
+ * is among them. */
+static void choose(const struct work *w, const struct edge *const *of, size_t n, bool *keep)
+{
+    for (size_t cap = n < SAMPLE ? n : SAMPLE, all = SAMPLE + 1; all > SAMPLE && cap > 0; cap--) {
+        all = 0;
+        for (size_t first = 0, last; first < n; first = last, all += cap) {
+            for (last = first + 1; last < n && of[last]->us < ALIKE * of[first]->us;)
+                last++;
+            all -= last - first < cap ? cap - (last - first) : 0;
+        }
+        if (all > SAMPLE && cap > 1)
+            continue;
+        for (size_t first = 0, last; first < n; first = last) {
+            for (last = first + 1; last < n && of[last]->us < ALIKE * of[first]->us;)
+                last++;
+            size_t some = last - first < cap ? last - first : cap;
+            for (size_t k = 0; k < some; k++)
+                keep[of[first + (2 * k + 1) * (last - first) / (2 * some)] - w->edge] = true;
+        }
+        return;
+    }
+}
+
+/* The part of a network that chosen links and those above them make. */
+static int take_sample(const struct work *w, struct work *s, struct nt_arena *memory,
+                       struct nt_err *err)
+{
+    size_t trunks = 0, edges = w->edges + 1;
+    const struct edge **trunk = nt_arena_array(memory, edges, sizeof(struct edge *));
+    bool *keep = nt_arena_array(memory, edges, sizeof *keep);
+    size_t *above = nt_arena_array(memory, w->nodes, sizeof *above);
+    uint32_t *node = nt_arena_array(memory, w->nodes, sizeof *node);
+    *s = *w;
+    s->edge = nt_arena_array(memory, edges, sizeof *s->edge);
+    s->node = nt_arena_array(memory, w->nodes, sizeof *s->node);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < w->edges; k++)
+        if (w->edge[k].child != NONE) {
+            above[w->edge[k].child] = k;
+            if (!isnan(w->edge[k].se_us))
+                trunk[trunks++] = &w->edge[k];
+        }
+    qsort(trunk, trunks, sizeof *trunk, by_figures);
+    choose(w, w->host, w->hosts, keep);
+    choose(w, trunk, trunks, keep);
+    for (size_t k = w->edges; k-- > 0;)
+        if (keep[k] && w->edge[k].parent != 0)
+            keep[above[w->edge[k].parent]] = true;
+    s->edges = 0;
+    s->nodes = 1;
+    s->node[0] = w->node[0];
+    for (size_t k = 0; k < w->edges; k++) {
+        if (!keep[k])
+            continue;
+        struct edge *e = &s->edge[s->edges++];
+        *e = w->edge[k];
+        e->parent = node[e->parent];
+        if (e->child == NONE)
+            continue;
+        s->node[s->nodes] = w->node[e->child];
+        node[e->child] = (uint32_t)s->nodes;
+        e->child = (uint32_t)s->nodes++;
+    }
+    return prepare(s, memory, err);
+}
+
+/* Holds the best fits of a sample against all links, fewer the more links there are, and hosts that
+ * none of them explains for a population that the sample has not. */
+static void refine_with_all(struct work *w, struct beam *beam)
+{
+    size_t most = 1 + WORTH / w->edges, rounds = w->edges < WORTH ? 2 : 1;
+    beam[3] = beam[2];
+    beam[3].n = beam[2].n < most ? beam[2].n : most;
+    beam[2].n = 0;
+    refine_all(w, &beam[3], &beam[2], rounds);
+    if (beam[2].n == 0 || w->edges >= WORTH || w->adapters > 1 || beam[2].fit[0].pops == POPS ||
+        beam[2].fit[0].faults < 0.5)
+        return;
+    add_populations(w, &beam[2], beam[2].fit[0].pops, &beam[0], &beam[1]);
+    take_best(&beam[0], &beam[1]);
+    refine_all(w, &beam[0], &beam[2], rounds);
+}
+
+/* Whether more links than by chance look faulty that a sample did not show. */
+static bool is_unexplained(const struct work *w, const struct beam *all)
+{
+    return all->n > 0 && all->fit[0].faults > 1 + NT_FAULT_PRIOR / 10 * (double)w->edges;
+}
+
+/* Large networks: from a sample first, a bound of the time. */
+static int find_verdicts(struct work *w, const struct answer *to, struct nt_arena *memory,
+                         struct nt_err *err)
+{
+    struct beam *beam = nt_arena_array(memory, 4, sizeof *beam);
+    struct work sample;
+    if (prepare(w, memory, err) != 0)
+        return -1;
     if (w->hosts < HOSTS_MIN)
         return 0;
-    qsort(w->host, w->hosts, sizeof(struct edge *), by_figures);
-    beam[0].most = beam[1].most = BEAM;
-    beam[2].most = FITS;
-    search(w, &beam[0], &beam[1], &beam[2]);
+    for (size_t k = 1; k <= TIERS && w->of_tiers[k].sums == 0; k++)
+        make_cells(&w->of_tiers[k], k);
+    for (size_t k = 0; k < 4; k++)
+        beam[k].most = k == 0 ? BEAM : FITS;
+    if (w->edges <= (size_t)2 * SAMPLE) {
+        search(w, &beam[0], &beam[1], &beam[2]);
+    } else if (take_sample(w, &sample, memory, err) != 0) {
+        return -1;
+    } else {
+        do {
+            beam[2].n = 0;
+            search(&sample, &beam[0], &beam[1], &beam[2]);
+            refine_with_all(w, beam);
+            sample.thorough = !sample.thorough;
+        } while (sample.thorough && sample.short_cut && is_unexplained(w, &beam[2]));
+    }
     if (beam[2].n > 0)
         average(w, &beam[2], to);
     return 0;

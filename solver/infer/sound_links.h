@@ -19,6 +19,9 @@
  * length costs what it gains only if several links share it, and a finding remains only where no
  * sound network fits.
  *
+ * In networks of more than 80 links the lengths come from a sample of links, chosen by figures so
+ * that rare lengths are in it, and the best of them are held against all links.
+ *
  * Knows figures and the tree, not how they were measured. Private to infer/.
  * Tests: test_faults.c. */
 #ifndef NT_INFER_SOUND_LINKS_H
