@@ -429,6 +429,111 @@ static void hosts_alone_on_their_leaf_are_sound(void **state)
     }
 }
 
+/* ---- what must not matter --------------------------------------------------------------------*/
+
+/* A tree of random shape and figures, hosts below every leaf; its vertices and links are in this
+ * order and at this top. */
+struct drawn {
+    struct nt_model *m;
+    uint32_t vertex[256], link[256]; /* what each is, as it was drawn */
+};
+
+static void shuffle(struct nt_rng *rng, uint32_t *x, uint32_t first, uint32_t end)
+{
+    for (uint32_t k = first; k < end; k++)
+        x[k] = k;
+    for (uint32_t k = end - first; rng != NULL && k > 1; k--) {
+        uint32_t other = first + (uint32_t)nt_rng_below(rng, k), last = first + k - 1,
+                 held = x[other];
+        x[other] = x[last];
+        x[last] = held;
+    }
+}
+
+static void draw_tree(struct drawn *d, uint64_t seed, struct nt_rng *order)
+{
+    struct nt_rng rng;
+    struct nt_err err = {0};
+    nt_rng_init(&rng, seed);
+    uint32_t pods = 2 + (uint32_t)nt_rng_below(&rng, 3), leaves = pods * 2;
+    uint32_t switches = leaves + pods + 1;
+    uint32_t hosts = leaves + (uint32_t)nt_rng_below(&rng, seed % 8 == 0 ? 120 : 40);
+    uint32_t links = hosts + switches - 1, place[256];
+    bool old = nt_rng_uniform(&rng) < 0.4, faulty = nt_rng_uniform(&rng) < 0.6;
+    assert_int_equal(nt_model_create(hosts, switches, links, &d->m, &err), 0);
+    shuffle(order, d->vertex, 0, hosts);
+    shuffle(order, d->vertex, hosts, hosts + switches);
+    shuffle(order, place, 0, links);
+    uint32_t bad = faulty ? (uint32_t)nt_rng_below(&rng, links) : UINT32_MAX;
+    for (uint32_t k = 0; k < links; k++) {
+        uint32_t s = k - hosts,
+                 leaf = hosts + (k < leaves ? k : (uint32_t)nt_rng_below(&rng, leaves));
+        uint32_t up = k < hosts ? leaf : s < leaves ? hosts + leaves + s / 2 : hosts + switches - 1;
+        double us = (k < hosts ? 0.6 : s < leaves ? 0.2 : 0.25) * exp(0.015 * nt_rng_normal(&rng));
+        us *= (k == bad ? 2.5 : 1) * (k < hosts && old && nt_rng_uniform(&rng) < 0.3 ? 1.2 : 1);
+        struct nt_link l = {.a = d->vertex[k],
+                            .b = d->vertex[up],
+                            .latency_us = us,
+                            .latency_se_us = 0.005,
+                            .bandwidth_MBps = (double)NAN,
+                            .bandwidth_back_MBps = (double)NAN,
+                            .probability = 1};
+        if (order != NULL && nt_rng_uniform(order) < 0.5) {
+            l.a = d->vertex[up];
+            l.b = d->vertex[k];
+        }
+        d->link[place[k]] = k;
+        d->m->link[place[k]] = l;
+    }
+    /* the switch of the highest tier is the top that the search hangs the tree up at */
+    uint32_t top = order != NULL ? (uint32_t)nt_rng_below(order, switches) : switches - 1;
+    for (uint32_t k = 0; k < switches; k++)
+        d->m->tier[d->vertex[hosts + k] - hosts] = k == top ? 4 : k < leaves ? 1 : 2;
+}
+
+/* The number of the link as it was drawn. */
+static uint32_t link_of(const struct drawn *d, const struct nt_fault *f)
+{
+    for (uint32_t k = 0; k < d->m->links; k++) {
+        const struct nt_link *l = &d->m->link[k];
+        if ((l->a == f->part.a && l->b == f->part.b) || (l->a == f->part.b && l->b == f->part.a))
+            return d->link[k];
+    }
+    return UINT32_MAX;
+}
+
+static void neither_order_nor_the_top_matter(void **state)
+{
+    size_t with = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct drawn one, other;
+        struct nt_faults_found x, y;
+        struct nt_rng rng;
+        struct nt_err err = {0};
+        nt_rng_init(&rng, 1000 + seed);
+        draw_tree(&one, seed, NULL);
+        draw_tree(&other, seed, &rng);
+        assert_int_equal(nt_faults_find(one.m, NULL, false, &x, &err), 0);
+        assert_int_equal(nt_faults_find(other.m, NULL, false, &y, &err), 0);
+        with += x.count > 0;
+        if (x.count != y.count || x.populations != y.populations)
+            fail_msg("seed %d: %zu and %zu findings", (int)seed, x.count, y.count);
+        for (size_t k = 0; k < x.count; k++) {
+            size_t j = 0;
+            while (j < y.count && link_of(&other, &y.fault[j]) != link_of(&one, &x.fault[k]))
+                j++;
+            if (j == y.count || fabs(x.fault[k].confidence - y.fault[j].confidence) > 1e-9)
+                fail_msg("seed %d: another part or confidence", (int)seed);
+        }
+        nt_faults_found_fini(&x);
+        nt_faults_found_fini(&y);
+        nt_model_destroy(one.m);
+        nt_model_destroy(other.m);
+    }
+    assert_true(with > 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +548,7 @@ int main(void)
         cmocka_unit_test(a_way_is_slow_where_directions_are_measured),
         cmocka_unit_test(no_placement_on_a_sound_tree_has_a_finding),
         cmocka_unit_test(hosts_alone_on_their_leaf_are_sound),
+        cmocka_unit_test(neither_order_nor_the_top_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
