@@ -77,7 +77,7 @@ slurmd_of() { cut -d' ' -f1 "$GROUND_STATE/pids/slurmd.$1"; }
 # From 23.11 on the daemons start anew for it. What DeferBatch defers is forgotten then, as with any
 # Prolog that takes time: the job can be cancelled.
 reconfigured() {
-    while_measuring n2 'on n1 scontrol reconfigure' submit_recording -N4 --exclusive --nettopo=standard
+    while_measuring n2 'on n1 scontrol reconfigure' submit_recording -N4 --exclusive --nettopo=full
     if ! slurm_before 23.11; then
         wait_until 15 nothing_runs_of_ours
         user scancel "$JOB"
