@@ -36,8 +36,8 @@ struct nt_link {
     double bandwidth_MBps;                            /* a to b */
     double bandwidth_back_MBps;                       /* b to a */
     double bandwidth_se_MBps, bandwidth_back_se_MBps; /* standard errors */
-    double loaded_MBps;  /* the least that flows had over it which had more in another round: other
-                            traffic, or busy hosts; 0: none was seen */
+    double loaded_MBps; /* the least that flows had over it which had more in another round: other
+                           traffic, or busy hosts; 0: none was seen */
     uint32_t pairs, back_pairs; /* whose bandwidths they are the medians of; 0: not stated */
     double probability;  /* 0..1: between switches that exactly the hosts below it stand behind one
                             switch; of a host that it stands there */
