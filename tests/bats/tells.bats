@@ -187,13 +187,13 @@ END
 n3_lacks_it() { [[ $(in_syslog n3) =~ "transport 'rc_mlx5' is not available" ]] || fail "$(in_syslog n3)"; }
 
 @test "the probe of the first host is killed" {
-    LEVEL=standard BUDGET=10 # long enough to be met
+    LEVEL=full BUDGET=10 # long enough to be met
     while_measuring n1 'kill -s KILL $(probes_of n1)' start_job
     tells failed 'killed by signal 9' 'out-of-memory killer'
 }
 
 @test "the probe of another host is killed" {
-    LEVEL=standard BUDGET=10
+    LEVEL=full BUDGET=10
     while_measuring n3 'kill -s KILL $(probes_of n3)' start_job
     tells partial 'the probe of n3 failed: killed by signal 9' 'log of the hosts that are named'
     wait_until 5 n3_tells
