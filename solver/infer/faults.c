@@ -222,11 +222,12 @@ static int find_widest(const struct nt_model *m, struct widest *of, struct nt_er
     }
     for (size_t k = 0; r->tree && k < r->reached; k++) {
         uint32_t v = r->order[k], first = r->first[v], last = r->first[v + 1];
-        double before = of[v].elsewhere, after = of[v].elsewhere;
+        double before = of[v].elsewhere;
         for (uint32_t c = first; c < last; c++) {
             note_widest(&of[r->child[c]].elsewhere, before);
             note_widest(&before, of[r->child[c]].below);
         }
+        double after = of[v].elsewhere;
         for (uint32_t c = last; c-- > first;) {
             note_widest(&of[r->child[c]].elsewhere, after);
             note_widest(&after, of[r->child[c]].below);
