@@ -13,6 +13,7 @@
 
 #include "faults.h"
 #include "faults_text.h"
+#include "html.h"
 #include "map_faults.h"
 #include "map_json.h"
 #include "matrix_csv.h"
@@ -260,6 +261,30 @@ static void findings_are_texts(void **state)
     nt_map_destroy(map);
 }
 
+/* was, in the text of a map, replaced by is: why is among what is wrong. */
+static void expect_refused(const char *text, const char *was, const char *is, const char *why)
+{
+    struct nt_findings findings = {0};
+    struct nt_err err = {0};
+    struct nt_map *map = NULL;
+    char *copy = strdup(text), *at = strstr(copy, was);
+    assert_non_null(at);
+    memcpy(at, is, strlen(is));
+    if (strlen(is) < strlen(was))
+        at[strlen(is)] = ' ';
+    assert_int_equal(nt_map_inspect("f", copy, strlen(copy), &findings, &map, &err), 0);
+    if (map != NULL)
+        assert_int_equal(nt_map_check(map, &findings, &err), 0);
+    bool said = false;
+    for (size_t l = 0; l < findings.count; l++)
+        said |= strstr(findings.line[l], why) != NULL;
+    if (!said)
+        fail_msg("%s: %s", is, findings.count > 0 ? findings.line[0] : "nothing");
+    nt_findings_fini(&findings);
+    nt_map_destroy(map);
+    free(copy);
+}
+
 /* Suspects and findings of a text must agree. */
 static void a_false_text_is_refused(void **state)
 {
@@ -279,27 +304,53 @@ static void a_false_text_is_refused(void **state)
     (void)state;
     assert_int_equal(nt_map_write(map, false, &text, &bytes, &err), 0);
     nt_map_destroy(map);
-    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_findings findings = {0};
-        char *copy = strdup(text), *at = strstr(copy, table[k].was);
-        assert_non_null(at);
-        memcpy(at, table[k].is, strlen(table[k].is));
-        if (strlen(table[k].is) < strlen(table[k].was))
-            at[strlen(table[k].is)] = ' ';
-        map = NULL;
-        assert_int_equal(nt_map_inspect("f", copy, bytes, &findings, &map, &err), 0);
-        if (map != NULL)
-            assert_int_equal(nt_map_check(map, &findings, &err), 0);
-        bool said = false;
-        for (size_t l = 0; l < findings.count; l++)
-            said |= strstr(findings.line[l], table[k].why) != NULL;
-        if (!said)
-            fail_msg("row %zu: %s", k, findings.count > 0 ? findings.line[0] : "nothing");
-        nt_findings_fini(&findings);
-        nt_map_destroy(map);
-        free(copy);
-    }
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        expect_refused(text, table[k].was, table[k].is, table[k].why);
     free(text);
+}
+
+/* Eight hosts and four with an older adapter: in the map's text, in its page, and read again. */
+static void adapter_generations_are_texts(void **state)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+    struct nt_model *m = star(12, 1, 0.01);
+    struct nt_map *map, *read;
+    struct nt_err err = {0};
+    char *text, *again, *page;
+    size_t bytes;
+    (void)state;
+    for (size_t h = 1; h < 12; h += 3) {
+        m->link[h].latency_us = 1.5;
+        m->link[h].bandwidth_MBps = m->link[h].bandwidth_back_MBps = 50;
+    }
+    m->rms_us = m->resolution_us = 0.01;
+    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    assert_int_equal(nt_map_faults(map, &(struct nt_faults_source){.flows = false}, &err), 0);
+    map->sweep.pairs_total = map->sweep.pairs_measured = 66;
+    assert_int_equal(map->faults, 0);
+    assert_int_equal(nt_map_write(map, false, &text, &bytes, &err), 0);
+    assert_int_equal(nt_map_read("f", text, bytes, &read, &err), 0);
+    assert_int_equal(read->populations, 2);
+    assert_int_equal(read->population[0].hosts, 8);
+    assert_int_equal(read->population[1].hosts, 4);
+    assert_true(fabs(read->population[1].latency_us - 1.5) < 0.01);
+    assert_true(fabs(read->population[1].bandwidth_MBps - 50) < 0.5);
+    for (size_t h = 0; h < 12; h++)
+        assert_int_equal(read->population_of[h], h % 3 == 1);
+    assert_int_equal(nt_map_write(read, false, &again, &bytes, &err), 0);
+    assert_string_equal(again, text);
+    expect_refused(text, "\"population\": 2", "\"population\": 1",
+                   "expected 9, which nodes have it");
+    expect_refused(text, "\"population\": 2", "\"population\": 3", "population: ");
+    struct nt_picture picture = {.map = read, .title = {"f", NULL}};
+    assert_int_equal(nt_html_write(&picture, &page, &bytes, &err), 0);
+    assert_non_null(
+        strstr(page, "\"populations\":\"8 hosts at 0.8 Gbit/s, 4 hosts at 0.4 Gbit/s\""));
+    free(text);
+    free(again);
+    free(page);
+    nt_map_destroy(map);
+    nt_map_destroy(read);
 }
 
 /* Row to column: what one way takes longer is that way's. */
@@ -562,6 +613,7 @@ int main(void)
         cmocka_unit_test(a_narrow_host_link_is_found_in_matrices),
         cmocka_unit_test(findings_are_texts),
         cmocka_unit_test(a_false_text_is_refused),
+        cmocka_unit_test(adapter_generations_are_texts),
         cmocka_unit_test(a_way_is_slow_where_directions_are_measured),
         cmocka_unit_test(no_placement_on_a_sound_tree_has_a_finding),
         cmocka_unit_test(sound_tables_have_none),

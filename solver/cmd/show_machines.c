@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "faults_text.h"
 #include "number.h"
 
 static void put_count(struct nt_strbuf *d, const char *before, uint32_t count, const char *what)
@@ -78,29 +79,11 @@ static void put_core_latencies(struct nt_strbuf *d, const struct nt_machine *m)
     }
 }
 
-/* "12 hosts at 100 Gbit/s, 4 hosts at 50 Gbit/s"; latencies where rates do not differ. */
-static void put_populations(struct nt_strbuf *d, const struct nt_map *map)
-{
-    const double gbits = 8e-3; /* of a MB/s */
-    char text[NT_NUMBER_BYTES];
-    bool rates = false;
-    for (size_t k = 1; k < map->populations; k++)
-        rates =
-            rates ||
-            fabs(map->population[k].bandwidth_MBps / map->population[0].bandwidth_MBps - 1) > 0.05;
-    for (size_t k = 0; k < map->populations; k++) {
-        const struct nt_population *p = &map->population[k];
-        nt_strbuf_puts(d, k == 0 ? "\nlinks  " : ", ");
-        put_count(d, "", p->hosts, "host");
-        nt_number_plain(rates ? gbits * p->bandwidth_MBps : p->latency_us, 3, text);
-        nt_strbuf_print(d, " at %s %s", text, rates ? "Gbit/s" : "us");
-    }
-    nt_strbuf_puts(d, map->populations > 0 ? "\n" : "");
-}
-
 void nt_show_machines(struct nt_strbuf *d, const struct nt_map *map)
 {
-    put_populations(d, map);
+    nt_strbuf_puts(d, map->populations > 0 ? "\nlinks  " : "");
+    nt_populations_put(d, map);
+    nt_strbuf_puts(d, map->populations > 0 ? "\n" : "");
     for (size_t k = 0; k < map->machines; k++) {
         const struct nt_machine *m = &map->machine[k];
         nt_strbuf_puts(d, k == 0 ? "\nhosts  " : "       ");

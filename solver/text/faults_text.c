@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "faults_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,5 +245,22 @@ void nt_fault_put_sentence(struct nt_strbuf *to, const struct nt_map *map, const
     for (uint32_t k = 0; k < f->others; k++) {
         nt_strbuf_puts(to, k == 0 ? "; the cause may be " : " or ");
         put_part_words(to, map, &f->other[k]);
+    }
+}
+
+void nt_populations_put(struct nt_strbuf *to, const struct nt_map *map)
+{
+    const double gbits = 8e-3; /* of a MB/s */
+    char text[NT_NUMBER_BYTES];
+    bool rates = false;
+    for (size_t k = 1; k < map->populations; k++)
+        rates =
+            rates ||
+            fabs(map->population[k].bandwidth_MBps / map->population[0].bandwidth_MBps - 1) > 0.05;
+    for (size_t k = 0; k < map->populations; k++) {
+        const struct nt_population *p = &map->population[k];
+        nt_number_plain(rates ? gbits * p->bandwidth_MBps : p->latency_us, 3, text);
+        nt_strbuf_print(to, "%s%u host%s at %s %s", k == 0 ? "" : ", ", p->hosts,
+                        p->hosts == 1 ? "" : "s", text, rates ? "Gbit/s" : "us");
     }
 }

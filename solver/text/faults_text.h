@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings (core/fault.h) as texts: in a map's JSON, in NETTOPO_FINDINGS, and as a sentence.
+/* Findings and populations (core/fault.h) as texts: in a map's JSON, in NETTOPO_FINDINGS, and as a
+ * sentence.
  * Tests: test_faults.c, test_map_json.c. */
 #ifndef NT_FAULTS_TEXT_H
 #define NT_FAULTS_TEXT_H
@@ -29,5 +30,9 @@ void nt_faults_put_line(struct nt_strbuf *to, const struct nt_map *map, size_t b
 /* "link n5 - s3 is narrower than its like: 4.7 of 11.7 MB/s (upwards), 0.99; it may be host n5" */
 void nt_fault_put_sentence(struct nt_strbuf *to, const struct nt_map *map,
                            const struct nt_fault *fault);
+
+/* "12 hosts at 100 Gbit/s, 4 hosts at 50 Gbit/s"; latencies where rates do not differ. Nothing
+ * without populations. */
+void nt_populations_put(struct nt_strbuf *to, const struct nt_map *map);
 
 #endif

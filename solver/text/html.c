@@ -177,10 +177,10 @@ static void put_differences(struct nt_strbuf *d, const struct side *s)
     nt_strbuf_puts(d, "]");
 }
 
-/* When, where and how it was measured; what the hint is worth. */
+/* When, where and how it was measured; how hosts' links differ; what the hint is worth. */
 static void put_job(struct nt_strbuf *d, const struct nt_map *map)
 {
-    struct nt_strbuf job = {0}, hint = {0};
+    struct nt_strbuf job = {0}, populations = {0}, hint = {0};
     char gain[NT_NUMBER_BYTES];
     nt_strbuf_puts(&job, nt_status_name(map->status));
     if (map->job_id != 0)
@@ -195,6 +195,10 @@ static void put_job(struct nt_strbuf *d, const struct nt_map *map)
         nt_strbuf_put_line(&job, words[k]);
     }
     put_written(d, "job", &job);
+    if (map->populations > 0) {
+        nt_populations_put(&populations, map);
+        put_written(d, "populations", &populations);
+    }
     if (map->placement != NULL) {
         nt_number_plain(map->placement->gain, 4, gain);
         nt_strbuf_print(&hint, "hint for %s: gain %s", map->placement->pattern, gain);

@@ -408,7 +408,9 @@ function fillHead() {
   if (here.moreWarnings) warnings.push(`${here.moreWarnings} more warnings`);
   $("warnings").hidden = !warnings.length;
   $("warnings").replaceChildren(...warnings.map(w => el("li", { textContent: w })));
-  $("job").textContent = [here.job, here.hint, maps[1] && here.summary].filter(x => x).join(" \u2014 ");
+  $("job").textContent = [here.job, here.populations, here.hint, maps[1] && here.summary]
+    .filter(x => x)
+    .join(" \u2014 ");
   document.title = `nettopo: ${here.what}`;
   const option = (value, textContent) => el("option", { value, textContent });
   if (here.isTree) $("layout").append(option("tree", "tree"), option("radial", "radial"));

@@ -50,6 +50,39 @@ widest() { wc -L; }
     assert_contains "$(cat narrow)" "a2a of 64 hosts, 10000"
 }
 
+# matrix FIGURE: of 16 hosts on two leaves, every fourth with an older adapter
+matrix() {
+    awk -v figure="$1" 'BEGIN {
+        for (i = 1; i <= 16; i++) printf ",n%d", i
+        for (i = 1; i <= 16; i++) {
+            printf "\nn%d", i
+            for (j = 1; j <= 16; j++) {
+                old = (i % 4 == 0) + (j % 4 == 0)
+                us = 1.16 + 0.32 * old + ((i <= 8) == (j <= 8) ? 0 : 0.36)
+                printf ",%s", i == j ? "" : figure == "us" ? us : old ? 6250 : 12500
+            }
+        }
+        print ""
+    }'
+}
+
+@test "hosts with an older adapter are a population, by rate or else by latency" {
+    matrix us >us.csv
+    matrix MBps >MBps.csv
+    "$nettopo" solve --latency us.csv --bandwidth MBps.csv -o both.json
+    "$nettopo" solve --latency us.csv -o us.json
+    for map in both us; do
+        "$nettopo" validate $map.json
+        assert_equal "findings" "$(jq -c '.findings' $map.json)" '[]'
+        assert_equal "hosts" "$(jq -c '[.nodes[] | select(.population == 2).name]' $map.json)" '["n4","n8","n12","n16"]'
+    done
+    assert_equal "rates" "$("$nettopo" show both.json | grep ^links)" "links  12 hosts at 100 Gbit/s, 4 hosts at 50 Gbit/s"
+    assert_equal "latencies" "$("$nettopo" show us.json | grep ^links)" "links  12 hosts at 0.58 us, 4 hosts at 0.9 us"
+    "$nettopo" export --format html both.json >both.html
+    assert_contains "$(cat both.html)" '"populations":"12 hosts at 100 Gbit/s, 4 hosts at 50 Gbit/s"'
+    refute_contains "$("$nettopo" show "$maps/star.json")" "links  "
+}
+
 @test "a map from standard input" {
     "$nettopo" show - <"$maps/star.json" >piped
     "$nettopo" show "$maps/star.json" | cmp - piped
