@@ -183,12 +183,13 @@ static void make_cells(struct tiers *t, size_t tiers)
             bool skips = high > low + 1;
             double prior = high > low ? tier_prior(low, high) : 0;
             add_chain(chain, low, high);
-            add_chain(direct, low, low + 1);
             if (high > low)
                 add_term(t, &t->below[low][high], skips ? prior * (1 - DIRECT_SHARE) : prior,
                          chain);
-            if (skips)
+            if (skips) {
+                add_chain(direct, low, low + 1);
                 add_term(t, &t->below[low][high], prior * DIRECT_SHARE, direct);
+            }
             for (size_t top = (low > high ? low : high) + 1; top <= tiers; top++) {
                 uint8_t both[TIERS] = {0};
                 add_chain(both, low, top);
