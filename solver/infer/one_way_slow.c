@@ -145,7 +145,11 @@ static double confidence_of(struct search *s, size_t link)
     n = 0;
     for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
         s->value[n++] = (float)off_of(s, k);
-    double se = MEDIAN_ERROR * (double)nt_stats_mad(s->value, n) / sqrt((double)n) / us;
+    double spread = (double)nt_stats_mad(s->value, n); /* of few pairs: by chance hardly any, */
+    for (size_t k = 0; k < s->pairs; k++)              /*   so that all pairs' is the least */
+        s->value[k] = (float)s->pair[k].off_us;
+    spread = fmax(spread, (double)nt_stats_mad(s->value, s->pairs));
+    double se = MEDIAN_ERROR * spread / sqrt((double)n) / us;
     double prior = NT_FAULT_PRIOR_MEMBERS;
     double all = (prior * NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD + worth * mad * mad) /
                  (prior + worth);

@@ -19,14 +19,15 @@ enum {
     SUMS = 1 + 2 * TIERS * TIERS, /* of uplinks, that a link can be */
     CLUSTERS = 6,                 /* lengths that links share, as starts */
     MORE_STARTS = 24,
-    STARTS = 12,    /* lengths of uplinks as starts */
-    BEAM = 3,       /* fits that are refined and extended */
-    FITS = 64,      /* fits that are averaged over */
-    ROUNDS = 4,     /* of expectation-maximisation */
-    SAMPLE = 40,    /* links of hosts, and of switches, from which lengths are found */
-    WORTH = 2048,   /* links that all fits may be held against */
-    SEEN = 1 << 24, /* what is seen itself comes before differences */
-    HOSTS_MIN = 3,  /* fewer do not show which differs */
+    STARTS = 12,     /* lengths of uplinks as starts */
+    BEAM = 8,        /* fits that are refined and extended */
+    FITS = 64,       /* fits that are averaged over */
+    ROUNDS = 4,      /* of expectation-maximisation */
+    SAMPLE = 40,     /* links of hosts, and of switches, from which lengths are found */
+    WORTH = 2048,    /* links that all fits may be held against */
+    SEEN = 1 << 24,  /* what is seen itself comes before differences */
+    HOSTS_MIN = 3,   /* fewer do not show which differs */
+    FRAME_STEPS = 4, /* values of a frame's bytes, each two of FRAME_STEP from the next */
     NONE = UINT32_MAX,
 };
 
@@ -39,6 +40,8 @@ enum {
     0.02 /*   shorter and longer ones hardly exist: a cable and a switch                           \
             against a cable, an adapter and what a host needs itself */
 #define UPLINK_MOST 1.0
+#define FRAME_LEAST_BYTES 40.0 /* a small message on a cable, with its headers, to 160: */
+#define FRAME_STEP 1.18920711500272106672 /* fourth root of 2, */
 #define LOW_SHARE 0.02    /* of readings of bandwidth are low by chance, by 5 to 45 %: */
 #define LOW_LEAST (-0.05) /*   logarithms */
 #define LOW_MOST (-0.6)
@@ -59,7 +62,9 @@ struct edge {
     bool bound[2];
     double low[2]; /* probability that a reading that was low by chance made the rate */
     double log_a[STEPS], ratio[STEPS]; /* root above; root below over that; by tier of the parent */
-    double rate_odds[POPS], narrow[POPS][2];
+    double rate_sound[POPS],
+        rate_faulty[POPS];  /* likelihoods of the rates, without a fault, with */
+    double narrow[POPS][2]; /* the way of a fault of rates */
 };
 
 /* One explanation of a link: a sum of uplinks, by its number, and its prior. */
@@ -235,7 +240,7 @@ static void set_rate_odds(const struct work *w, const struct fit *f, struct edge
     for (size_t p = 0; p < f->pops; p++) {
         double sound[2] = {1, 1}, faulty[2] = {0, 0}, same = 0;
         bool known[2] = {e->rate[0] > 0, e->rate[1] > 0};
-        e->rate_odds[p] = 1;
+        e->rate_sound[p] = e->rate_faulty[p] = 1;
         e->narrow[p][0] = e->narrow[p][1] = 0;
         if (!w->rates || !(known[0] || known[1]))
             continue;
@@ -244,13 +249,14 @@ static void set_rate_odds(const struct work *w, const struct fit *f, struct edge
                 way_odds(f, e, p, k, &sound[k], &faulty[k]);
         if (known[0] && known[1] && !e->bound[0] && !e->bound[1])
             same = tail_density(e->log_rate[0] - e->log_rate[1], 2 * f->rate_spread);
-        double both = NT_FAULT_PRIOR / 2 * fmax(faulty[0] * same, faulty[0] * faulty[1]);
-        double up = NT_FAULT_PRIOR / 4 * faulty[0] * sound[1];
-        double down = NT_FAULT_PRIOR / 4 * sound[0] * faulty[1];
-        double all = (1 - NT_FAULT_PRIOR) * sound[0] * sound[1] + both + up + down;
-        e->rate_odds[p] = fmax(all, 1e-100);
-        e->narrow[p][0] = (both + up) / e->rate_odds[p];
-        e->narrow[p][1] = (both + down) / e->rate_odds[p];
+        double both = fmax(faulty[0] * same, faulty[0] * faulty[1]) / 2;
+        double up = faulty[0] * sound[1] / 4, down = sound[0] * faulty[1] / 4;
+        e->rate_sound[p] = fmax(sound[0] * sound[1], 1e-100);
+        e->rate_faulty[p] = both + up + down;
+        if (e->rate_faulty[p] > 0) {
+            e->narrow[p][0] = (both + up) / e->rate_faulty[p];
+            e->narrow[p][1] = (both + down) / e->rate_faulty[p];
+        }
     }
 }
 
@@ -262,37 +268,78 @@ static double population_share(const struct work *w, const struct fit *f, const 
     if (e->child != NONE)
         return 1;
     if (w->adapters < 2 || e->adapter == NONE)
-        return f->share[p] * e->rate_odds[p];
-    return (e->adapter == p ? 1 : 1e-3) * e->rate_odds[p]; /* who has which is known */
+        return f->share[p];
+    return e->adapter == p ? 1 : 1e-3; /* who has which is known */
 }
 
 /* A link's likelihood for each sum of uplinks that it can be: without a fault, with one. */
 struct odds {
     size_t populations;
     double sound[POPS][SUMS], faulty[POPS][SUMS], share[POPS];
-    double all[SUMS]; /* over populations */
+    double delayed[POPS][SUMS]; /* by a fault of the rates, which delays by so much */
+    double delay_us_byte[POPS];
+    double narrow[POPS][2]; /* that the rates have a fault, if the latency has none, has one */
+    double all[SUMS];       /* over populations */
 };
+
+/* One link in fifty has a fault of latency, one of rate; one fault is both every other time. Fault
+ * of the rates alone: of these, narrow is what does not delay a small message. */
+static void set_fault_odds(const struct edge *e, const struct odds *o, size_t p, double *none,
+                           double *slow, double narrow[2])
+{
+    double one = NT_FAULT_PRIOR / 2, both = one * e->rate_faulty[p];
+    double plain = o->delay_us_byte[p] > 0 ? both / 2 : both;
+    *none = (1 - 3 * one) * e->rate_sound[p] + plain;
+    *slow = one * e->rate_sound[p] + both;
+    narrow[0] = plain / *none;
+    narrow[1] = both / *slow;
+}
+
+/* A narrow link sends the bytes of a frame more slowly, which is one fault, not two. */
+static double frame_delay(const struct fit *f, const struct edge *e, size_t p)
+{
+    double us_byte = 0;
+    if (isnan(e->se_us) || !(NT_FAULT_PRIOR * e->rate_faulty[p] > 1e-9 * e->rate_sound[p]))
+        return 0;
+    for (size_t k = 0; k < 2; k++)
+        if (e->rate[k] > 0 && !e->bound[k])
+            us_byte += fmax(0, 1 / e->rate[k] - exp(-f->rate[p])) / 2;
+    return us_byte;
+}
+
+/* Of a latency that is so far from the sum: a frame has 40 to 160 bytes, flat in the logarithm. */
+static double delayed_density(double off, double variance, double us_byte)
+{
+    double sum = 0, bytes = FRAME_LEAST_BYTES * FRAME_STEP;
+    for (int k = 0; k < FRAME_STEPS; k++, bytes *= FRAME_STEP * FRAME_STEP) {
+        double delay = bytes * us_byte, wide = (FRAME_STEP - 1) * delay;
+        sum += tail_density(off - delay, variance + wide * wide / 3);
+    }
+    return sum / FRAME_STEPS;
+}
 
 static void set_odds(const struct work *w, const struct fit *f, const struct edge *e,
                      struct odds *o)
 {
     bool host = e->child == NONE, known = !isnan(e->se_us);
     size_t sums = host ? w->tiers->of_hosts : w->tiers->sums;
-    double own = e->se_us * e->se_us, fault = NT_FAULT_PRIOR / (FAULT_LOG_RANGE * e->us);
+    double own = e->se_us * e->se_us, fault = 1 / (FAULT_LOG_RANGE * e->us);
     o->populations = host ? f->pops : 1;
     for (size_t k = 0; k < sums; k++)
         o->all[k] = 0;
     for (size_t p = 0; p < o->populations; p++) {
         double first = host ? f->us[p] : 0, share = o->share[p] = population_share(w, f, e, p);
+        double none, slow, delay = o->delay_us_byte[p] = host ? frame_delay(f, e, p) : 0;
+        set_fault_odds(e, o, p, &none, &slow, o->narrow[p]);
         for (size_t k = 0; k < sums; k++) {
-            double us = first + w->sum_us[k];
-            o->sound[p][k] = 1 - NT_FAULT_PRIOR;
-            o->faulty[p][k] = NT_FAULT_PRIOR;
-            if (known) {
-                o->sound[p][k] *= tail_density(e->us - us, own + f->spread * us * us);
-                o->faulty[p][k] = e->us > us && e->us < 8 * us ? fault : 0;
-            }
-            o->all[k] += share * (o->sound[p][k] + o->faulty[p][k]);
+            double us = first + w->sum_us[k], variance = own + f->spread * us * us;
+            o->sound[p][k] = known ? none * tail_density(e->us - us, variance) : none;
+            o->faulty[p][k] = known && (e->us <= us || e->us >= 8 * us) ? 0 : slow;
+            o->faulty[p][k] *= known ? fault : 1;
+            o->delayed[p][k] = delay > 0 ? NT_FAULT_PRIOR / 4 * e->rate_faulty[p] *
+                                               delayed_density(e->us - us, variance, delay)
+                                         : 0;
+            o->all[k] += share * (o->sound[p][k] + o->faulty[p][k] + o->delayed[p][k]);
         }
     }
 }
@@ -433,16 +480,18 @@ static void note_verdict(struct work *w, size_t edge, double weight, double faul
     }
 }
 
-static void note_rate(struct work *w, const struct fit *f, size_t edge, size_t p, double weight)
+/* bad: of the weight, with a fault of the rates. */
+static void note_rate(struct work *w, const struct fit *f, size_t edge, size_t p, double weight,
+                      double bad)
 {
     struct edge *e = &w->edge[edge];
     struct sums *s = &w->sums;
     s->share[p] += weight;
-    s->faults += weight * fmax(e->narrow[p][0], e->narrow[p][1]);
+    s->faults += bad * fmax(e->narrow[p][0], e->narrow[p][1]);
     if (w->verdict != NULL) {
         struct nt_link_verdict *v = &w->verdict[e->link];
         for (size_t k = 0; k < 2; k++)
-            v->narrow[k] += w->weight * weight * e->narrow[p][k];
+            v->narrow[k] += w->weight * bad * e->narrow[p][k];
         v->usual_MBps += w->weight * weight * exp(f->rate[p]);
         if (w->label)
             w->belongs[edge][p] += weight;
@@ -453,7 +502,7 @@ static void note_rate(struct work *w, const struct fit *f, size_t edge, size_t p
         double own = e->rate_variance[k], variance = f->rate_spread + own;
         double off = e->log_rate[k] - f->rate[p];
         double part = f->rate_spread / variance, tail = tail_weight(off, variance);
-        double sound = weight * (1 - e->narrow[p][k]);
+        double sound = weight - bad * e->narrow[p][k];
         s->rate[p] += sound * tail / variance * off;
         s->rate_weight[p] += sound * tail / variance;
         s->rate_square += sound * (tail * part * part * off * off + part * own);
@@ -471,13 +520,16 @@ static void share_cell(struct work *w, const struct fit *f, size_t edge, const s
     if (!(all > 0) || !(weight > LEAST_WEIGHT))
         return;
     for (size_t p = 0; p < o->populations; p++) {
-        double share = weight * o->share[p] / all, of_population = 0;
+        double share = weight * o->share[p] / all, of_population = 0, narrow = 0;
         for (size_t k = 0; k < c->n; k++) {
             size_t used[LENGTHS], n = 0, sum = c->term[k].sum;
             double sound = o->sound[p][sum], faulty = o->faulty[p][sum], times[LENGTHS];
-            double here = share * c->term[k].prior * (sound + faulty);
-            double us = w->sum_us[sum] + (host ? f->us[p] : 0), bad = faulty / (sound + faulty);
+            double any = sound + faulty + o->delayed[p][sum], bad = faulty / any;
+            double here = share * c->term[k].prior * any;
+            double us = w->sum_us[sum] + (host ? f->us[p] : 0);
             of_population += here;
+            narrow += share * c->term[k].prior *
+                      (sound * o->narrow[p][0] + faulty * o->narrow[p][1] + o->delayed[p][sum]);
             if (!(here > LEAST_WEIGHT))
                 continue;
             note_verdict(w, edge, here, isnan(e->se_us) ? 0 : bad, us, label * TERMS + (uint32_t)k);
@@ -491,10 +543,10 @@ static void share_cell(struct work *w, const struct fit *f, size_t edge, const s
             }
             w->sums.explained += here;
             w->sums.faults += here * bad;
-            add_length(&w->sums, f, e, us, here * (1 - bad), used, times, n);
+            add_length(&w->sums, f, e, us, here * sound / any, used, times, n);
         }
         if (host && of_population > LEAST_WEIGHT)
-            note_rate(w, f, edge, p, of_population);
+            note_rate(w, f, edge, p, of_population, narrow);
     }
 }
 
@@ -626,15 +678,27 @@ static double log_spread_prior(double variance)
     return NT_FAULT_PRIOR_MEMBERS / 2 * (log(seen / variance) - seen / variance);
 }
 
-/* Of the logarithm of the quotient of the rates of two generations that differ: mostly 2, 4 or 2.5,
- * as those of links do. */
+/* Of the logarithm of the quotient of the rates of two generations: half of them have the same
+ * rate; others differ mostly by 2, and by 2.5 or 4, as those of links do. */
 static double step_density(double off)
 {
-    static const double steps[] = {0.6931, 1.3863, 0.9163};
-    double density = 0.2 / 3.2;
+    static const double steps[] = {0.6931, 0.9163, 1.3863}, share[] = {0.3, 0.05, 0.05};
+    double density = 0.1 / 3.2;
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
-        density += fabs(off - steps[k]) < 0.05 ? 0.3 / 0.6 : 0;
+        density += fabs(off - steps[k]) < 0.05 ? share[k] / 0.1 : 0;
     return density;
+}
+
+/* How many hosts are of each population: all numbers are equally probable, and then all sets of
+ * hosts. The likelihood has the shares' product for it (Dirichlet's integral). */
+static double log_shares(const struct fit *f, const struct sums *s)
+{
+    double hosts = 0, sum = lgamma((double)f->pops);
+    for (size_t p = 0; p < f->pops; p++) {
+        hosts += s->share[p];
+        sum += lgamma(s->share[p] + 1) - s->share[p] * log(f->share[p]);
+    }
+    return sum - lgamma(hosts + (double)f->pops);
 }
 
 static double log_prior(const struct fit *f, const struct sums *s, bool rates, bool adapters)
@@ -643,11 +707,11 @@ static double log_prior(const struct fit *f, const struct sums *s, bool rates, b
     static const double of_pops[] = {0, 0.8, 0.17, 0.025, 0.005};
     double sum = log(of_tiers[f->tiers]) + log_spread_prior(f->spread);
     if (!adapters)
-        sum += log(of_pops[f->pops]);
+        sum += log(of_pops[f->pops]) + log_shares(f, s);
     if (!rates)
         return sum;
     sum += log_spread_prior(f->rate_spread);
-    for (size_t p = 1; p < f->pops; p++) { /* half of the generations have the same rate */
+    for (size_t p = 1; p < f->pops; p++) {
         double se = 1 / sqrt(s->rate_weight[p] + 1), off = fabs(f->rate[p] - f->rate[0]);
         sum += log(off < 3 * se ? 0.5 : fmin(0.5, step_density(off) * 2.5066 * se));
     }
@@ -1095,6 +1159,8 @@ static struct edge *add_edge(struct work *w, const struct nt_model *m, uint32_t 
     e->rate[0] = forth ? l->bandwidth_MBps : l->bandwidth_back_MBps;
     e->rate[1] = forth ? l->bandwidth_back_MBps : l->bandwidth_MBps;
     double se[] = {l->bandwidth_se_MBps, l->bandwidth_back_se_MBps};
+    for (size_t p = 0; p < POPS; p++)
+        e->rate_sound[p] = e->rate_faulty[p] = 1;
     for (size_t k = 0; k < 2; k++) {
         double relative = se[forth ? k : 1 - k] / e->rate[k];
         e->log_rate[k] = e->rate[k] > 0 ? log(e->rate[k]) : (double)NAN;
