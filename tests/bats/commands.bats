@@ -316,6 +316,12 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     [ "$status" = 0 ]
 }
 
+@test "a measured host at a tenth of the others' rate is one finding, though its pings are slower, too" {
+    "$nettopo" solve "$root/tests/data/samples/narrow8.samples" -o narrow8.json
+    found=$(jq -r '.findings[] | "\(.kind) \(.part.a)"' narrow8.json)
+    [ "$found" = "link-narrow n3" ] || { echo "found: $found; expected: link-narrow n3"; return 1; }
+}
+
 @test "a map that cannot be read is taken from NETTOPO_JSON, by every command that takes one" {
     export NETTOPO_JSON NETTOPO_MAP=/nowhere/map.json
     NETTOPO_JSON=$(jq -c . "$maps/star.json")
