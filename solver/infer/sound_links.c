@@ -20,7 +20,7 @@ enum {
     CLUSTERS = 6,                 /* lengths that links share, as starts */
     MORE_STARTS = 24,
     STARTS = 12,     /* lengths of uplinks as starts */
-    BEAM = 8,        /* fits that are refined and extended */
+    BEAM = 3,        /* fits that are refined and extended */
     FITS = 64,       /* fits that are averaged over */
     ROUNDS = 4,      /* of expectation-maximisation */
     SAMPLE = 40,     /* links of hosts, and of switches, from which lengths are found */
@@ -282,17 +282,17 @@ struct odds {
     double all[SUMS];       /* over populations */
 };
 
-/* One link in fifty has a fault of latency, one of rate; one fault is both every other time. Fault
- * of the rates alone: of these, narrow is what does not delay a small message. */
+/* One link in fifty has a fault of latency, one of rate; one of these in four is both. Of faults of
+ * the rate alone, every other one delays no small message: it is in none, and all in narrow[0]. */
 static void set_fault_odds(const struct edge *e, const struct odds *o, size_t p, double *none,
                            double *slow, double narrow[2])
 {
-    double one = NT_FAULT_PRIOR / 2, both = one * e->rate_faulty[p];
-    double plain = o->delay_us_byte[p] > 0 ? both / 2 : both;
-    *none = (1 - 3 * one) * e->rate_sound[p] + plain;
-    *slow = one * e->rate_sound[p] + both;
+    double both = NT_FAULT_PRIOR / 4, one = NT_FAULT_PRIOR - both;
+    double plain = e->rate_faulty[p] * (o->delay_us_byte[p] > 0 ? one / 2 : one);
+    *none = (1 - both - 2 * one) * e->rate_sound[p] + plain;
+    *slow = one * e->rate_sound[p] + both * e->rate_faulty[p];
     narrow[0] = plain / *none;
-    narrow[1] = both / *slow;
+    narrow[1] = both * e->rate_faulty[p] / *slow;
 }
 
 /* A narrow link sends the bytes of a frame more slowly, which is one fault, not two. */
@@ -336,7 +336,7 @@ static void set_odds(const struct work *w, const struct fit *f, const struct edg
             o->sound[p][k] = known ? none * tail_density(e->us - us, variance) : none;
             o->faulty[p][k] = known && (e->us <= us || e->us >= 8 * us) ? 0 : slow;
             o->faulty[p][k] *= known ? fault : 1;
-            o->delayed[p][k] = delay > 0 ? NT_FAULT_PRIOR / 4 * e->rate_faulty[p] *
+            o->delayed[p][k] = delay > 0 ? NT_FAULT_PRIOR * 3 / 8 * e->rate_faulty[p] *
                                                delayed_density(e->us - us, variance, delay)
                                          : 0;
             o->all[k] += share * (o->sound[p][k] + o->faulty[p][k] + o->delayed[p][k]);
@@ -1046,17 +1046,15 @@ static void set_adapters(const struct work *w, struct fit *f)
     }
 }
 
-/* One tier: hosts' links alone. */
-static void start_fits(struct work *w, const struct lengths *hosts, struct beam *now)
+/* One tier: hosts' links alone, so long. */
+static struct fit start_fit(struct work *w, double us)
 {
-    for (size_t k = 0; k < hosts->n; k++) {
-        struct fit f = {.tiers = 1, .pops = 1, .us[0] = hosts->us[k], .share[0] = 1};
-        set_first_rate(w, &f, w->room);
-        if (w->adapters > 1)
-            set_adapters(w, &f);
-        evaluate(w, &f);
-        add_fit(now, &f);
-    }
+    struct fit f = {.tiers = 1, .pops = 1, .us[0] = us, .share[0] = 1};
+    set_first_rate(w, &f, w->room);
+    if (w->adapters > 1)
+        set_adapters(w, &f);
+    evaluate(w, &f);
+    return f;
 }
 
 static void take_best(struct beam *now, const struct beam *from)
@@ -1091,32 +1089,40 @@ static bool is_explained(struct work *w, const struct beam *all)
     return is;
 }
 
-/* From few lengths to many, of tiers and of populations; all is what was found. */
+/* One tier after the other, from what now has. */
+static void add_tiers(struct work *w, const struct seen *seen, struct beam *now, struct beam *next,
+                      struct beam *all)
+{
+    size_t most = w->rooted ? TIERS : 1;
+    double best = -INFINITY;
+    for (size_t tiers = 1; tiers <= most && !is_explained(w, all); tiers++) {
+        double before = best;
+        best = refine_all(w, now, all, ROUNDS);
+        if (best < before - NOTHING)
+            return;
+        next->n = 0;
+        for (size_t k = 0; k < now->n && tiers < most; k++)
+            add_tier(w, &now->fit[k], seen, next);
+        take_best(now, next);
+    }
+}
+
+/* From few lengths to many, of tiers and of populations; all is what was found. Each length of
+ * hosts' links by itself: those of few hosts explain little before there are tiers. */
 static void search(struct work *w, struct beam *now, struct beam *next, struct beam *all)
 {
     struct seen seen = {cluster(w, true, w->room), cluster(w, false, w->room), {.n = 0}};
     seen.uplinks = uplink_starts(&seen.hosts, &seen.trunks);
-    size_t most = w->rooted ? TIERS : 1;
-    for (size_t pops = 1; pops <= (w->adapters > 1 ? 1 : 2) && !is_explained(w, all); pops++) {
-        double best = -INFINITY;
-        now->n = 0;
-        start_fits(w, &seen.hosts, now);
-        if (pops == 2) {
-            struct beam one = *now;
-            add_populations(w, &one, 1, now, next);
-            take_best(now, next);
+    for (size_t pops = 1; pops <= (w->adapters > 1 ? 1 : 2); pops++)
+        for (size_t k = 0; k < seen.hosts.n && !is_explained(w, all); k++) {
+            struct beam one = {.fit[0] = start_fit(w, seen.hosts.us[k]), .n = 1, .most = now->most};
+            *now = one;
+            if (pops == 2) {
+                add_populations(w, &one, 1, now, next);
+                take_best(now, next);
+            }
+            add_tiers(w, &seen, now, next, all);
         }
-        for (size_t tiers = 1; tiers <= most && !is_explained(w, all); tiers++) {
-            double before = best;
-            best = refine_all(w, now, all, ROUNDS);
-            if (best < before - NOTHING)
-                break;
-            next->n = 0;
-            for (size_t k = 0; k < now->n && tiers < most; k++)
-                add_tier(w, &now->fit[k], &seen, next);
-            take_best(now, next);
-        }
-    }
     for (size_t pops = 1; pops < POPS && w->adapters < 2 && !is_explained(w, all); pops++) {
         add_populations(w, all, pops, now, next);
         take_best(now, next);
