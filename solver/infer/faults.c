@@ -449,6 +449,25 @@ static int by_kind(const void *x, const void *y)
     return (a->part.b > b->part.b) - (a->part.b < b->part.b);
 }
 
+static bool is_found(const struct search *s, uint32_t host)
+{
+    for (size_t k = 0; k < s->faults; k++)
+        if (is_of_host(s, &s->fault[k], host))
+            return true;
+    return false;
+}
+
+static void find_odd(const struct search *s, struct nt_faults_found *found)
+{
+    const struct nt_model *m = s->model;
+    for (size_t k = 0; k < m->links && m->switches > 0; k++)
+        for (size_t e = 0; e < 2; e++) {
+            uint32_t end = e == 0 ? m->link[k].a : m->link[k].b;
+            if (end < m->hosts)
+                found->odd[end] = s->verdict[k].odd >= NT_FAULT_CONFIDENCE && !is_found(s, end);
+        }
+}
+
 static int find_all(struct search *s, const uint32_t *adapter, struct nt_faults_found *found,
                     struct nt_err *err)
 {
@@ -469,6 +488,7 @@ static int find_all(struct search *s, const uint32_t *adapter, struct nt_faults_
     find_uneven(s, true);
     drop_contradictory(s);
     drop_serialisation(s);
+    find_odd(s, found);
     qsort(s->fault, s->faults, sizeof *s->fault, by_kind);
     return 0;
 }
@@ -487,7 +507,8 @@ int nt_faults_find(const struct nt_model *model, const uint32_t *adapter, bool m
         return -1;
     found.fault = s.fault = calloc(NT_FAULTS_MAX, sizeof *s.fault);
     found.population_of = malloc((model->hosts + 1) * sizeof *found.population_of);
-    if (found.fault == NULL || found.population_of == NULL) {
+    found.odd = calloc(model->hosts + 1, sizeof *found.odd);
+    if (found.fault == NULL || found.population_of == NULL || found.odd == NULL) {
         nt_faults_found_fini(&found);
         return nt_err_memory(err);
     }
@@ -506,5 +527,6 @@ void nt_faults_found_fini(struct nt_faults_found *found)
 {
     free(found->fault);
     free(found->population_of);
+    free(found->odd);
     *found = (struct nt_faults_found){.count = 0};
 }

@@ -123,8 +123,8 @@ struct work {
     /* of the last pass, if wanted: by edge */
     struct nt_link_verdict *verdict;
     double *fault_us, *best;
-    double (*belongs)[POPS];
-    double weight; /* of the fit in the mean */
+    double (*belongs)[POPS], (*unsound)[POPS]; /* of the last fit: unsound of belongs, by a fault */
+    double weight;                             /* of the fit in the mean */
     bool label;
     struct fit *fit;
     size_t fits;
@@ -493,8 +493,6 @@ static void note_rate(struct work *w, const struct fit *f, size_t edge, size_t p
         for (size_t k = 0; k < 2; k++)
             v->narrow[k] += w->weight * bad * e->narrow[p][k];
         v->usual_MBps += w->weight * weight * exp(f->rate[p]);
-        if (w->label)
-            w->belongs[edge][p] += weight;
     }
     for (size_t k = 0; k < 2 && w->rates; k++) {
         if (!(e->rate[k] > 0)) /* what is at least so wide is a member with that rate */
@@ -520,7 +518,7 @@ static void share_cell(struct work *w, const struct fit *f, size_t edge, const s
     if (!(all > 0) || !(weight > LEAST_WEIGHT))
         return;
     for (size_t p = 0; p < o->populations; p++) {
-        double share = weight * o->share[p] / all, of_population = 0, narrow = 0;
+        double share = weight * o->share[p] / all, of_population = 0, narrow = 0, healthy = 0;
         for (size_t k = 0; k < c->n; k++) {
             size_t used[LENGTHS], n = 0, sum = c->term[k].sum;
             double sound = o->sound[p][sum], faulty = o->faulty[p][sum], times[LENGTHS];
@@ -528,6 +526,7 @@ static void share_cell(struct work *w, const struct fit *f, size_t edge, const s
             double here = share * c->term[k].prior * any;
             double us = w->sum_us[sum] + (host ? f->us[p] : 0);
             of_population += here;
+            healthy += share * c->term[k].prior * sound * (1 - o->narrow[p][0]);
             narrow += share * c->term[k].prior *
                       (sound * o->narrow[p][0] + faulty * o->narrow[p][1] + o->delayed[p][sum]);
             if (!(here > LEAST_WEIGHT))
@@ -545,8 +544,11 @@ static void share_cell(struct work *w, const struct fit *f, size_t edge, const s
             w->sums.faults += here * bad;
             add_length(&w->sums, f, e, us, here * sound / any, used, times, n);
         }
-        if (host && of_population > LEAST_WEIGHT)
-            note_rate(w, f, edge, p, of_population, narrow);
+        if (!host || !(of_population > LEAST_WEIGHT))
+            continue;
+        w->belongs[edge][p] += of_population;
+        w->unsound[edge][p] += of_population - healthy;
+        note_rate(w, f, edge, p, of_population, narrow);
     }
 }
 
@@ -1254,20 +1256,33 @@ static void list_populations(const struct work *w, const struct fit *f, const st
     }
 }
 
-/* The mean over what was found, by evidence. */
+/* Evaluates a fit for the mean. A host in a population of its own is odd, with a fault or without.
+ */
+static void add_to_mean(struct work *w, struct fit *f)
+{
+    memset(w->belongs, 0, w->edges * sizeof *w->belongs);
+    memset(w->unsound, 0, w->edges * sizeof *w->unsound);
+    evaluate(w, f);
+    for (size_t p = 0; p < f->pops; p++)
+        for (size_t k = 0; k < w->edges; k++)
+            w->verdict[w->edge[k].link].odd +=
+                w->weight * (p > 0 && w->sums.share[p] < 1.5 ? w->belongs[k][p] : w->unsound[k][p]);
+}
+
+/* The mean over what was found, by evidence; the best last, as whose populations are listed. */
 static void average(struct work *w, struct beam *all, const struct answer *to)
 {
     double sum = 0, several = 0;
     for (size_t k = 0; k < all->n; k++)
         sum += exp(all->fit[k].log_evidence - all->fit[0].log_evidence);
     w->verdict = to->verdict;
-    for (size_t k = 0; k < all->n; k++) {
+    for (size_t k = all->n; k-- > 0;) {
         struct fit *f = &all->fit[k];
         w->weight = exp(f->log_evidence - all->fit[0].log_evidence) / sum;
         w->label = k == 0;
         several += f->pops > 1 ? w->weight : 0;
         if (f->log_evidence > all->fit[0].log_evidence - NOTHING)
-            evaluate(w, f);
+            add_to_mean(w, f);
     }
     w->verdict = NULL;
     for (size_t k = 0; k < w->edges; k++)
@@ -1285,6 +1300,7 @@ static int prepare(struct work *w, struct nt_arena *memory, struct nt_err *err)
     w->fault_us = nt_arena_array(memory, w->edges + 1, sizeof *w->fault_us);
     w->best = nt_arena_array(memory, w->edges + 1, sizeof *w->best);
     w->belongs = nt_arena_array(memory, w->edges + 1, sizeof *w->belongs);
+    w->unsound = nt_arena_array(memory, w->edges + 1, sizeof *w->unsound);
     if (nt_arena_check(memory, err) != 0)
         return -1;
     w->hosts = w->judged = 0;

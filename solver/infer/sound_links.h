@@ -43,6 +43,7 @@ struct nt_link_verdict {
     double usual_MBps;   /* its rate without */
     uint32_t cables;     /* links between switches with the same number are the same kind of link */
     uint32_t population; /* of hosts' links; UINT32_MAX: none */
+    double odd;          /* of hosts' links: probability of a fault or of a generation of its own */
 };
 
 /* adapter: of each host the number of its kind of adapter, UINT32_MAX: not known; NULL: of none.

@@ -31,6 +31,21 @@ static void mark_suspects(struct nt_map *map)
     }
 }
 
+/* What may be a fault as well as another adapter is no finding. */
+static int warn_odd(struct nt_map *map, const bool *odd, struct nt_err *err)
+{
+    int rc = 0;
+    for (size_t h = 0, named = 0; h < map->model->hosts && named < NAMED_MAX && rc == 0; h++)
+        if (odd[h]) {
+            rc = nt_map_warn(map, err,
+                             "the link of %s is unlike those of all others: it has a fault, or the "
+                             "host another adapter",
+                             map->host_name[h]);
+            named++;
+        }
+    return rc;
+}
+
 static int warn(struct nt_map *map, struct nt_err *err)
 {
     for (size_t f = 0; f < map->faults && f < NAMED_MAX; f++) {
@@ -59,6 +74,10 @@ int nt_map_faults(struct nt_map *map, const struct nt_faults_source *from, struc
     map->populations = found.populations;
     memcpy(map->population, found.population, sizeof map->population);
     map->judged = true;
+    int rc = warn_odd(map, found.odd, err);
+    free(found.odd);
+    if (rc != 0)
+        return -1;
     if (from->latency != NULL &&
         nt_one_way_slow_find(map->model, from->latency, map->fault, &map->faults, err) != 0)
         return -1;
