@@ -127,9 +127,35 @@ static void test_alone(void **state)
     nt_evidence_fini(&e);
 }
 
+/* Two groups of jobs of the same mean factor, and one job of the second whose reading of a pair of
+ * the first is disturbed: that pair does not put the groups apart. */
+static void test_groups(void **state)
+{
+    enum { JOBS = 8, HOSTS = 5 };
+    struct nt_evidence e;
+    struct nt_err err;
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, 2 * HOSTS, &err), 0);
+    for (uint32_t j = 0; j < 2 * JOBS; j++) {
+        uint32_t group = j / JOBS, first = group * HOSTS;
+        double factor = 1 + 0.02 * ((int)(j % JOBS) - 3.5);
+        assert_int_equal(nt_evidence_add_job(&e, j, j, 0, NULL, &err), 0);
+        for (uint32_t a = first; a < first + HOSTS; a++)
+            for (uint32_t b = a + 1; b < first + HOSTS; b++)
+                assert_int_equal(nt_evidence_note(&e, j, a, b, factor, &err), 0);
+    }
+    assert_int_equal(nt_evidence_note(&e, JOBS, 0, 1, 1.4, &err), 0);
+    assert_int_equal(nt_evidence_align(&e, &err), 0);
+    for (size_t k = 0; k < e.entries; k++)
+        if (e.entry[k].job != JOBS || e.entry[k].a > 0)
+            assert_true(fabs((double)e.entry[k].ln) < 0.03);
+    nt_evidence_fini(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_bounds), cmocka_unit_test(test_folds),
-                                       cmocka_unit_test(test_aligns), cmocka_unit_test(test_alone)};
+                                       cmocka_unit_test(test_aligns), cmocka_unit_test(test_alone),
+                                       cmocka_unit_test(test_groups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,24 @@ static size_t middles_of(const struct nt_evidence *e, double noise, double *valu
     return n;
 }
 
+/* Offsets of jobs are no better than one sd of a reading where they share few pairs: classes that
+ * are nearer to each other are one, seen by groups of jobs that are off. */
+static void merge_near(struct nt_classes *c, double noise)
+{
+    for (size_t k = 1; k < c->count;) {
+        double *mean = &c->mean[k - 1], *weight = &c->weight[k - 1];
+        if (mean[1] - mean[0] >= noise) {
+            k++;
+            continue;
+        }
+        mean[0] = (mean[0] * weight[0] + mean[1] * weight[1]) / (weight[0] + weight[1]);
+        weight[0] += weight[1];
+        c->count--;
+        memmove(mean + 1, mean + 2, (c->count - k) * sizeof *mean);
+        memmove(weight + 1, weight + 2, (c->count - k) * sizeof *weight);
+    }
+}
+
 int nt_cluster_tiers_classes(const struct nt_evidence *e, struct nt_classes *out,
                              struct nt_err *err)
 {
@@ -75,6 +93,7 @@ int nt_cluster_tiers_classes(const struct nt_evidence *e, struct nt_classes *out
                           n, PAIRS_LEAST);
     if (nt_classes_fit(value, n, noise / sqrt(2), OUTLIERS, out, err) < 0)
         return -1;
+    merge_near(out, noise);
     out->noise = noise;
     out->outliers = OUTLIERS;
     out->low_share = LOW_SHARE;

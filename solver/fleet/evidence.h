@@ -69,8 +69,9 @@ size_t nt_evidence_next_pair(const struct nt_evidence *evidence, size_t from);
 /* Estimates the jobs' offsets from the pairs that they share, and sets ln. Jobs differ by a factor
  * (clocks of processors, load): the median over the pairs that a job shares with others of its own
  * latency over the median of all, in turns until nothing moves, so that few pairs that changed or
- * were disturbed move none. The middle job has offset 0; one that shares no pair has NaN, and its
- * latencies count as they are. Sorts. */
+ * were disturbed move none. Jobs that share hardly a pair with the others are no measure of these:
+ * both groups are aligned by themselves, about the same mean. The middle job has offset 0; one that
+ * shares no pair has NaN, and its latencies count as they are. Sorts. */
 int nt_evidence_align(struct nt_evidence *evidence, struct nt_err *err);
 
 #endif
