@@ -90,6 +90,24 @@ static void what_was_not_measured_stays(void **state)
             "SwitchName=t Switches=a,b,c\nSwitchName=c Nodes=m2,m3\n");
 }
 
+/* With two hosts of the other pod, one pod is more like the whole than like itself. */
+static void moved_hosts_move_no_switch(void **state)
+{
+    (void)state;
+    expects("SwitchName=s1 Nodes=n3\nSwitchName=s2 Nodes=n4\nSwitchName=s3 Nodes=n[1,5-6]\n"
+            "SwitchName=s4 Nodes=n[2,7-8]\nSwitchName=s5 Switches=s1,s2\n"
+            "SwitchName=s6 Switches=s3,s4\nSwitchName=s7 Switches=s5,s6\n",
+            "SwitchName=a Nodes=n[1,3]\nSwitchName=b Nodes=n[2,4]\nSwitchName=c Nodes=n[5-6]\n"
+            "SwitchName=d Nodes=n[7-8]\nSwitchName=p Switches=a,b\nSwitchName=q Switches=c,d\n"
+            "SwitchName=top Switches=p,q\n",
+            "host n1: from a to c\nhost n2: from b to d\nhost n3: from a to s1\n"
+            "host n4: from b to s2\nswitch s1: new, below s5\nswitch s2: new, below s5\n"
+            "switch s5: new, below top\nswitch a: gone\nswitch b: gone\nswitch p: gone\n",
+            "SwitchName=s1 Nodes=n3\nSwitchName=s2 Nodes=n4\nSwitchName=c Nodes=n1,n5,n6\n"
+            "SwitchName=d Nodes=n2,n7,n8\nSwitchName=s5 Switches=s1,s2\nSwitchName=q Switches=c,d\n"
+            "SwitchName=top Switches=s5,q\n");
+}
+
 static void flat_becomes_a_tree(void **state)
 {
     (void)state;
@@ -232,6 +250,7 @@ int main(void)
         cmocka_unit_test(without_a_topology_all_is_new),
         cmocka_unit_test(names_stay_with_what_they_name),
         cmocka_unit_test(what_was_not_measured_stays),
+        cmocka_unit_test(moved_hosts_move_no_switch),
         cmocka_unit_test(flat_becomes_a_tree),
         cmocka_unit_test(what_is_no_tree_is_refused),
         cmocka_unit_test(nothing_changes_the_second_time),

@@ -106,51 +106,78 @@ static void count_placed(const struct merge *m, uint32_t *there)
                 there[v]++;
 }
 
-/* Of one measured switch the current one with most of its hosts of both together (Jaccard), more
- * than half of either, that no other one is. Of the current one hosts count that are placed: what
- * is not known makes no other switch of it. count: zeros before and after. */
-static uint32_t find_same(const struct merge *m, uint32_t v, const bool *taken,
-                          const uint32_t *placed, uint32_t *count)
+/* A measured switch and a current one that may be the same: the share of hosts of both in those of
+ * either (Jaccard). */
+struct likeness {
+    double share;
+    uint32_t measured, current;
+    uint32_t rank; /* children before parents, on both sides */
+};
+
+static int compare_likeness(const void *x, const void *y)
+{
+    const struct likeness *p = x, *q = y;
+    if (p->share != q->share)
+        return p->share > q->share ? -1 : 1;
+    return (p->rank > q->rank) - (p->rank < q->rank);
+}
+
+/* The current switches that have more than half of a measured switch's hosts, and of which it has
+ * more than half. Of a current one hosts count that are placed: what is not known makes no other
+ * switch of it. count: zeros before and after. */
+static int list_like(struct merge *m, uint32_t v, const uint32_t *placed, uint32_t *count,
+                     struct likeness **like, size_t *n, size_t *room, struct nt_err *err)
 {
     const struct nt_rooted_tree *t = m->measured.tree;
-    uint32_t best = NONE, here = nt_rooted_tree_count(t, v);
-    double most = 0;
+    uint32_t here = nt_rooted_tree_count(t, v);
     for (uint32_t k = t->head[v]; k < t->tail[v]; k++)
         for (uint32_t w = NONE; (w = next_above(m, k, w)) != NONE;)
             count[w]++;
     for (uint32_t k = t->head[v]; k < t->tail[v]; k++)
         for (uint32_t w = NONE; (w = next_above(m, k, w)) != NONE;) {
             uint32_t both = count[w], there = placed[w];
-            double share = (double)both / (here + there - both);
             count[w] = 0;
-            if (taken[w] || both * 2 <= here || both * 2 <= there || share <= most)
+            if (both * 2 <= here || both * 2 <= there)
                 continue;
-            most = share;
-            best = w;
+            *like = nt_arena_grow(&m->memory, *like, room, *n + 1, sizeof **like);
+            if (*like == NULL)
+                return nt_arena_check(&m->memory, err);
+            (*like)[*n] = (struct likeness){.share = (double)both / (here + there - both),
+                                            .measured = v,
+                                            .current = w,
+                                            .rank = (uint32_t)*n};
+            ++*n;
         }
-    return best;
+    return 0;
 }
 
+/* The likest first: with hosts that have moved, a pod can be more like the whole than like what it
+ * was, but the whole is liker. */
 static int match_switches(struct merge *m, struct nt_err *err)
 {
     const struct nt_model *model = m->measured.map->model;
     uint32_t *count = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *count);
     bool *taken = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *taken);
     uint32_t *placed = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *placed);
+    struct likeness *like = NULL;
+    size_t n = 0, room = 0;
     if (nt_arena_check(&m->memory, err) != 0)
         return -1;
     count_placed(m, placed);
-    for (uint32_t h = 0; h < model->hosts; h++)
-        m->same[h] = host_in(&m->current, m->measured.map->host_name[h]);
-    /* children before parents: of two that fit the lower one */
-    for (size_t k = m->measured.tree->reached; k-- > 0;) {
+    for (size_t v = 0; v < vertices_of(&m->measured); v++)
+        m->same[v] = v < model->hosts ? host_in(&m->current, m->measured.map->host_name[v]) : NONE;
+    for (size_t k = m->measured.tree->reached; m->current.map != NULL && k-- > 0;) {
         uint32_t v = m->measured.tree->order[k];
-        if (v < model->hosts)
-            continue;
-        m->same[v] = m->current.map != NULL ? find_same(m, v, taken, placed, count) : NONE;
-        if (m->same[v] != NONE)
-            taken[m->same[v]] = true;
+        if (v >= model->hosts && list_like(m, v, placed, count, &like, &n, &room, err) != 0)
+            return -1;
     }
+    if (n > 0)
+        qsort(like, n, sizeof *like, compare_likeness);
+    for (size_t k = 0; k < n; k++)
+        if (m->same[like[k].measured] == NONE && !taken[like[k].current]) {
+            m->same[like[k].measured] = like[k].current;
+            taken[like[k].current] = true;
+        }
     return 0;
 }
 
