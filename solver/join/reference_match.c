@@ -303,15 +303,26 @@ static bool is_known(const struct nt_reference_match *a, const struct nt_fault *
     return false;
 }
 
-/* What joins the parts of the reference is in the map alone, as one link for each part but one. */
-static void count_joints(struct nt_reference_match *a)
+/* What the models do not have counts as well. Links of one side alone: of each host that did not
+ * answer, or that the reference does not have, its own, and for each part of the reference but one
+ * the link that joins it. Figures: those of findings, each of a link in common. */
+static void count_unmatched(struct nt_reference_match *a)
 {
     struct nt_comparison *c = a->comparison;
-    if (a->parts < 2)
-        return;
-    double links = (double)c->links, all = links + (double)(a->parts - 1);
-    c->similarity_percent *= links / all;
-    c->common_percent *= links / all;
+    double links = (double)c->links, was = c->figures_percent;
+    double all = links + (double)(a->missing + a->unknown + (a->parts > 1 ? a->parts - 1 : 0));
+    for (size_t k = 0; links > 0 && k < a->findings; k++) {
+        double found = a->finding[k]->found, expected = a->finding[k]->expected;
+        double likeness = fmin(found, expected) / fmax(found, expected);
+        c->figures_percent -= 100 * (1 - (likeness > 0 ? likeness : 0)) / links;
+    }
+    c->figures_percent = fmax(c->figures_percent, 0);
+    if (was > 0)
+        c->similarity_percent *= c->figures_percent / was;
+    if (all > 0) {
+        c->similarity_percent *= links / all;
+        c->common_percent *= links / all;
+    }
 }
 
 static int take_findings(struct nt_reference_match *a, struct nt_err *err)
@@ -346,7 +357,7 @@ int nt_reference_match_create(const struct nt_map *map, const struct nt_map *ref
         nt_reference_match_destroy(a);
         return -1;
     }
-    count_joints(a);
+    count_unmatched(a);
     *out = a;
     return 0;
 }

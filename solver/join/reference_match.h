@@ -16,7 +16,8 @@
 
 struct nt_reference_match {
     struct nt_arena memory;           /* of the arrays; first, for nt_object_create */
-    struct nt_comparison *comparison; /* in indices of the two models below */
+    struct nt_comparison *comparison; /* in indices of the two models below; its percentages count
+                                         missing and unknown hosts, parts and findings, too */
     struct nt_model *found, *reference;
     const char **host_name; /* of both models' hosts; borrowed from the map */
     size_t unknown;         /* the map's hosts that the reference does not have */
