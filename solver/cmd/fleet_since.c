@@ -17,7 +17,7 @@ static const char help[] =
     "it. A change is stated when jobs of at least two users say so, as is what all jobs find "
     "worse\n"
     "than its like since some day, or from the first one on. Without an operand all of them; LINK\n"
-    "is two names with a blank between them.\n"
+    "is two names with a blank between them. Exits with 3 if no host or switch has the name.\n"
     "\n"
     "  --store FILE       default: fleet_store of nettopo.conf\n"
     "  --days SPAN        jobs of so long before the last one; default 90d\n"
@@ -34,6 +34,30 @@ static bool is_asked_for(const char *part, const char *operand)
     return operand == NULL || strcmp(part, operand) == 0 ||
            (n == first && memcmp(part, operand, n) == 0) ||
            (blank != NULL && strcmp(blank + 1, operand) == 0);
+}
+
+/* A host of the store, or a switch of the cluster's map. */
+static bool is_known(const struct nt_fleet_cluster *fleet, const char *name, size_t bytes)
+{
+    bool known = nt_names_find(&fleet->hosts, name, bytes) != NT_NAMES_NONE;
+    for (size_t s = 0; fleet->map != NULL && !known && s < fleet->map->model->switches; s++)
+        known = strlen(fleet->map->switch_name[s]) == bytes &&
+                memcmp(fleet->map->switch_name[s], name, bytes) == 0;
+    return known;
+}
+
+static int check_operand(const struct nt_fleet_cluster *fleet, const char *operand,
+                         struct nt_err *err)
+{
+    for (const char *at = operand; at != NULL && *at != '\0';) {
+        size_t bytes = strcspn(at, " ");
+        if (!is_known(fleet, at, bytes))
+            return nt_err_set(err, NT_ERR_INPUT,
+                              "nothing is known of %.*s: no host or switch has this name",
+                              (int)bytes, at);
+        at += bytes + strspn(at + bytes, " ");
+    }
+    return 0;
 }
 
 static void put_json(struct nt_json_writer *w, const struct nt_fleet_change *c, const char *part)
@@ -105,13 +129,15 @@ static int since(const struct arguments *a, struct nt_err *err)
     size_t bytes;
     if (nt_fleet_changes_load(a->store, a->days_s, true, &changes, err) != 0)
         return -1;
-    put_changes(&w, &changes, a);
+    int rc = check_operand(&changes.fleet, a->operand, err);
+    if (rc == 0)
+        put_changes(&w, &changes, a);
     nt_fleet_changes_fini(&changes);
+    if (rc != 0)
+        return -1;
     if (nt_strbuf_finish(&w.buf, &text, &bytes, err) != 0)
         return -1;
-    int rc = nt_file_write(a->output, text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text(a->output, text, bytes, err);
 }
 
 static int since_run(int argc, char **argv, struct nt_err *err)

@@ -212,6 +212,11 @@ planted() {
     "$nettopo" fleet since --store s --json n5 | jq -e '.changes[0] | .worse and .current and
         (.to / .from - 0.7 | fabs < 0.01) and .since == "2026-01-07T00:00:00Z" and .jobs == 6 and .users == 3'
     [ "$("$nettopo" fleet since --store s n6)" = "no changes in 12 jobs" ]
+    for unknown in n99 "n6 s99"; do
+        run "$nettopo" fleet since --store s "$unknown"
+        [ "$status" = 3 ]
+        [[ $output == *"nothing is known of ${unknown#* }: no host or switch has this name" ]]
+    done
 }
 
 @test "what is slow from the first job on is told, also between switches" {
