@@ -73,9 +73,12 @@ static void dlrover_is_told_the_switches(void **state)
     m->tier[1] = 2;
     m->missing[2] = true;
     assert_int_equal(nt_map_create(m, names, &map, &err), 0);
-    assert_int_equal(nt_launch_dlrover(map, &text, &bytes, &err), 0);
+    assert_int_equal(nt_launch_dlrover(map, NULL, 0, &text, &bytes, &err), 0);
     assert_string_equal(text, "{\n  \"a\": {\"asw\": \"s1\", \"psw\": \"s2\"},\n"
                               "  \"b\": {\"asw\": \"s2\", \"psw\": \"\"}\n}\n");
+    free(text);
+    assert_int_equal(nt_launch_dlrover(map, (const uint32_t[]){0}, 1, &text, &bytes, &err), 0);
+    assert_string_equal(text, "{\n  \"b\": {\"asw\": \"s2\", \"psw\": \"\"}\n}\n");
     free(text);
     nt_map_destroy(map);
 }

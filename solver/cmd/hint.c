@@ -201,6 +201,10 @@ static int leave_spares_out(const struct arguments *a, const struct nt_map *map,
         (a->spares > 0 && nt_spare_choose(map, a->pattern, matrix, capacity, (size_t)a->spares,
                                           f->spare, &f->spares, err) != 0))
         return -1;
+    if (f->spares < a->spares)
+        fprintf(stderr, "nettopo hint: --spare %llu of %zu hosts: %zu %s left out, one is kept\n",
+                (unsigned long long)a->spares, map->model->hosts, f->spares,
+                f->spares == 1 ? "is" : "are");
     const struct nt_model *m = map->model;
     size_t slots = 0;
     for (size_t h = 0; h < m->hosts; h++)
@@ -308,7 +312,7 @@ static int write_hint(const struct arguments *a, const struct found *f, const st
         return write(&s, text, bytes, err);
     }
     if (strcmp(format, "dlrover") == 0)
-        return nt_launch_dlrover(map, text, bytes, err);
+        return nt_launch_dlrover(map, f->spare, f->spares, text, bytes, err);
     if (strcmp(format, "env") == 0 || strcmp(format, "csh") == 0)
         return write_env(f, map, strcmp(format, "csh") == 0, text, bytes, err);
     struct nt_hint_words w = {.pattern = h->pattern,

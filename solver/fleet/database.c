@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "database.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,9 +118,12 @@ static int open_file(struct nt_database *db, bool read_only, struct nt_err *err)
 {
     int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     int rc = sqlite3_open_v2(db->file, &db->db, flags, NULL);
-    if (rc == SQLITE_CANTOPEN && read_only)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: expected a store, found none that can be read",
-                          db->file);
+    int reason = rc == SQLITE_CANTOPEN ? sqlite3_system_errno(db->db) : 0;
+    if ((reason == ENOENT || reason == ENOTDIR) && read_only)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: expected a store, found none", db->file);
+    if (reason != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: cannot %s the store: %s", db->file,
+                          read_only ? "read" : "open or make", strerror(reason));
     if (rc != SQLITE_OK)
         return database_error(db, err);
     sqlite3_busy_timeout(db->db, NT_DATABASE_WAIT_MS);

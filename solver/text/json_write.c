@@ -87,11 +87,11 @@ void nt_json_put_number(struct nt_json_writer *w, const char *name, double value
 
 void nt_json_put_figure(struct nt_json_writer *w, const char *name, double value, int digits)
 {
-    put_name(w, name);
+    char text[NT_NUMBER_BYTES] = "null";
     if (isfinite(value))
-        nt_strbuf_print(&w->buf, "%.*g", digits, value);
-    else
-        nt_strbuf_puts(&w->buf, "null");
+        nt_number_plain(value, digits, text);
+    put_name(w, name);
+    nt_strbuf_puts(&w->buf, text);
 }
 
 void nt_json_put_whole(struct nt_json_writer *w, const char *name, uint64_t value)

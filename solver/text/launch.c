@@ -134,7 +134,16 @@ static void find_above(const struct nt_model *m, size_t *above)
     }
 }
 
-int nt_launch_dlrover(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+static bool is_in(const uint32_t *host, size_t hosts, size_t one)
+{
+    for (size_t k = 0; k < hosts; k++)
+        if (host[k] == one)
+            return true;
+    return false;
+}
+
+int nt_launch_dlrover(const struct nt_map *map, const uint32_t *spare, size_t spares, char **text,
+                      size_t *bytes, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
     NT_SCOPED struct nt_arena memory = {0};
@@ -148,7 +157,7 @@ int nt_launch_dlrover(const struct nt_map *map, char **text, size_t *bytes, stru
     for (size_t h = 0; h < m->hosts; h++) {
         size_t leaf = at.switch_of[h] == NT_ATTACHMENT_NOWHERE ? SIZE_MAX : at.switch_of[h];
         size_t next = leaf == SIZE_MAX ? SIZE_MAX : above[leaf];
-        if (m->missing[h])
+        if (m->missing[h] || is_in(spare, spares, h))
             continue;
         nt_json_begin(&w, map->host_name[h], '{', false);
         nt_json_put_text(&w, "asw", leaf == SIZE_MAX ? "" : map->switch_name[leaf]);

@@ -45,7 +45,8 @@ int nt_launch_torchrun(const struct nt_seating *s, char **text, size_t *bytes, s
 int nt_launch_ray(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
 
 /* What dlrover's TopologyQuerier is asked for: {"NAME": {"asw": LEAF, "psw": SWITCH ABOVE}, ...},
- * "" where the map shows none. */
-int nt_launch_dlrover(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err);
+ * "" where the map shows none. Without missing hosts and those that are left out. */
+int nt_launch_dlrover(const struct nt_map *map, const uint32_t *spare, size_t spares, char **text,
+                      size_t *bytes, struct nt_err *err);
 
 #endif

@@ -3,6 +3,12 @@
 # The outside of nettopo: bad input to each command ends in one line, the documented exit code and
 # no output file; good input in a map that the schema accepts.
 
+bats_require_minimum_version 1.5.0
+
+teardown() {
+    [ ! -f "$BATS_TEST_TMPDIR/open" ] || rm -r "$(<"$BATS_TEST_TMPDIR/open")"
+}
+
 setup() {
     root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     nettopo=${NETTOPO:-$root/build/nettopo}
@@ -256,6 +262,38 @@ TABLE
     [ "$status" = 4 ]
 }
 
+@test "a file that cannot be read is exit 4, one that does not exist exit 3, for every verb" {
+    # root reads any file
+    [ "$(id -u)" = 0 ] || skip "needs root to drop its rights"
+    local file verb open
+    open=$(mktemp -d "${TMPDIR:-/tmp}/nettopo-open-XXXXXX")
+    echo "$open" >open # whoever may not search the folders above finds no store
+    cp "$nettopo" "$open/nettopo"
+    cp "$maps/star.json" "$open/good.json"
+    echo x >"$open/closed"
+    chmod 0 "$open/closed"
+    chmod 755 "$open"
+    for file in 4:closed 3:none; do
+        for verb in "solve" "solve --latency" "show" "export --format dot" "hint" "compare" "compare good.json" \
+            "hint --pattern matrix:${file#*:}" "plan --routes" "validate" "stats" "simulate --topology ./${file#*:}" \
+            "fleet show --store" "fleet since --store" "fleet check --store" "fleet prior --store" \
+            "fleet metrics --store" "fleet sync --format topology.conf --store"; do
+            case $verb in
+            compare) set -- "${file#*:}" good.json ;;
+            hint*matrix*) set -- good.json ;;
+            simulate*) set -- ;;
+            *) set -- "${file#*:}" ;;
+            esac
+            # shellcheck disable=SC2086
+            run --separate-stderr bash -c 'cd "$0" && exec setpriv --reuid=65534 --regid=65534 --clear-groups ./nettopo "$@"' \
+                "$open" $verb "$@"
+            echo "exit $status for $verb $*: $stderr"
+            [ "$status" = "${file%%:*}" ]
+            [[ ${#stderr_lines[@]} = 1 && $stderr == *"${file#*:}: "* ]]
+        done
+    done
+}
+
 @test "solve writes a valid map, the same each time and from any order of options" {
     "$nettopo" solve good.samples -o one.json
     "$nettopo" solve --output=two.json - <good.samples
@@ -361,6 +399,20 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     [ "$(grep -c ' %$' <<<"$output")" = 4 ] # and the host n5
     run env COLUMNS=80 LC_ALL=C "$nettopo" show "$maps/star.json"
     [[ $output != *sure* ]]
+}
+
+@test "hint --spare: no more hosts than there are; dlrover gets the others" {
+    "$nettopo" simulate --topology tree:2x2 -f map -o four.json
+    run --separate-stderr "$nettopo" hint --spare 4 -f dlrover four.json
+    [ "$status" = 0 ]
+    [ "$(jq -c keys <<<"$output")" = '["n1"]' ]
+    [ "$stderr" = "nettopo hint: --spare 4 of 4 hosts: 3 are left out, one is kept" ]
+    run --separate-stderr "$nettopo" hint --spare 3 -f dlrover four.json
+    [ "$(jq -c keys <<<"$output")" = '["n1"]' ]
+    [ -z "$stderr" ]
+    # numbers without exponents
+    run "$nettopo" hint --ntasks 4000 --bytes 1000000 four.json
+    [[ $output == *hop_bytes* && $output != *e+* ]]
 }
 
 @test "hint --rails: what several devices are worth by size, aligned; a map without them is exit 3" {
