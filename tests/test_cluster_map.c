@@ -246,6 +246,75 @@ static void test_one_user_moves_nothing(void **state)
     nt_network_destroy(n);
 }
 
+/* A latency that is not the network's: all hosts on one switch, all far apart, near for far, or
+ * any. */
+static double not_us(size_t kind, double us, struct nt_rng *rng)
+{
+    const double near = 1.12, far = 1.78;
+    switch (kind) {
+    case 0:
+        return near;
+    case 1:
+        return far;
+    case 2:
+        return us < (near + far) / 2 ? far : near;
+    default:
+        return near + (far - near) * nt_rng_uniform(rng);
+    }
+}
+
+/* Jobs of seven users, then up to four jobs of another one that states another network: no
+ * host stands elsewhere, and the switches stay. */
+static void test_one_user_flattens_nothing(void **state)
+{
+    static const uint32_t jobs[] = {1, 2, 4};
+    struct nt_network *n = made_machine("tree:4x8");
+    struct nt_err err = {0};
+    (void)state;
+    for (size_t k = 0; k < 12; k++) {
+        struct planted_jobs p = {
+            .network = n, .noise = {.sd = 0.02, .outliers = 0.01, .seed = k}, .offset_sd = 0.03};
+        struct nt_switch_naming naming = {0};
+        struct nt_evidence e;
+        struct nt_cluster_map *c;
+        struct nt_rng rng;
+        uint32_t job;
+        nt_rng_init(&rng, k);
+        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+        run_jobs(&p, &e, 60, 24, k);
+        for (uint32_t j = 0; j < jobs[k % 3]; j++) {
+            assert_int_equal(
+                nt_evidence_add_job(&e, PLANTED_START_S + 100000 + j, 100 + j, 6666, &job, &err),
+                0);
+            for (uint32_t a = 0; a < n->hosts; a++)
+                for (uint32_t b = 0; b < a; b++) {
+                    double us = not_us(k / 3, nt_network_latency(n, a, b), &rng);
+                    us *= exp(0.02 * nt_rng_normal(&rng));
+                    assert_int_equal(nt_evidence_note(&e, job, a, b, us, &err), 0);
+                }
+        }
+        assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+        size_t placed = 0;
+        uint32_t leaf[4] = {0};
+        for (size_t l = 0; l < c->model->links; l++) {
+            const struct nt_link *link = &c->model->link[l];
+            if (link->a >= n->hosts)
+                continue;
+            placed++;
+            leaf[link->a / 8] = leaf[link->a / 8] == 0 ? link->b : leaf[link->a / 8];
+            if (leaf[link->a / 8] != link->b)
+                fail_msg("kind %zu, %u jobs: host %u stands elsewhere", k / 3, jobs[k % 3],
+                         link->a);
+        }
+        assert_int_equal(c->moves, 0);
+        assert_int_equal(c->model->switches, 5);
+        assert_true(placed >= 30); /* two may be undetermined */
+        nt_cluster_map_destroy(c);
+        nt_evidence_fini(&e);
+    }
+    nt_network_destroy(n);
+}
+
 /* Hosts are exchanged one pair after the other, and are in jobs with others that stay: nobody who
  * stayed has moved, after so many jobs. */
 static void test_who_stayed(void **state)
@@ -686,13 +755,20 @@ static void test_too_little(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),          cmocka_unit_test(test_order),
-        cmocka_unit_test(test_moves),          cmocka_unit_test(test_who_stayed),
-        cmocka_unit_test(test_unanchored),     cmocka_unit_test(test_slow_link),
-        cmocka_unit_test(test_slow_by_a_tier), cmocka_unit_test(test_slow_after_one_job),
-        cmocka_unit_test(test_same_jobs),      cmocka_unit_test(test_never_together),
-        cmocka_unit_test(test_too_little),     cmocka_unit_test(test_one_user_moves_nothing),
-        cmocka_unit_test(test_uneven),         cmocka_unit_test(test_slow_from_the_first_job)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found),
+                                       cmocka_unit_test(test_order),
+                                       cmocka_unit_test(test_moves),
+                                       cmocka_unit_test(test_who_stayed),
+                                       cmocka_unit_test(test_unanchored),
+                                       cmocka_unit_test(test_slow_link),
+                                       cmocka_unit_test(test_slow_by_a_tier),
+                                       cmocka_unit_test(test_slow_after_one_job),
+                                       cmocka_unit_test(test_same_jobs),
+                                       cmocka_unit_test(test_never_together),
+                                       cmocka_unit_test(test_too_little),
+                                       cmocka_unit_test(test_one_user_moves_nothing),
+                                       cmocka_unit_test(test_one_user_flattens_nothing),
+                                       cmocka_unit_test(test_uneven),
+                                       cmocka_unit_test(test_slow_from_the_first_job)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
