@@ -15,6 +15,9 @@
  * where one user alone read each: readings are outliers one time in fifty. */
 enum { NONE = UINT32_MAX, USERS = 2, WITNESSES = 3, WEAK_PART = 8, FEW = 64, SHIFTED = 4 };
 static const double EXACT = 0.055, SDS = 3, MEDIAN = 1.2533;
+/* All pairs of two clusters have one latency in the network: what their readings have in common has
+ * hardly an error, and leaves this of the 6 % that a stated latency may be off. */
+static const double EXACT_TOGETHER = 0.045;
 static const float SHIFT_MOST = 0.12F; /* two sds of jobs' factors */
 
 /* Different users, as far as they matter: two besides any one. */
@@ -55,6 +58,12 @@ struct block {
     struct witnesses agree, off;
 };
 
+/* One reading between two clusters, less what the network has. */
+struct between {
+    uint32_t x, y;
+    float off;
+};
+
 struct check {
     const struct nt_evidence *e;
     const bool *ignored;
@@ -69,8 +78,9 @@ struct check {
     struct contradiction *at;
     size_t clusters;
     uint32_t *cluster; /* hosts; NONE: missing */
-    size_t blocks;
+    size_t blocks, fars, far_room;
     struct block *block; /* sorted */
+    struct block *far;   /* sorted: of clusters whose readings together are off */
     float *scratch;
     float *shift; /* jobs */
 };
@@ -185,6 +195,67 @@ static int find_shifts(struct check *c, struct nt_arena *memory, struct nt_err *
     return 0;
 }
 
+static double error_of(const struct check *c, size_t n)
+{
+    return EXACT + SDS * c->noise * (n > 2 ? MEDIAN / sqrt((double)n) : 1);
+}
+
+static struct block key_of(const struct check *c, uint32_t a, uint32_t b)
+{
+    uint32_t x = c->cluster[a], y = c->cluster[b];
+    return (struct block){.x = x < y ? x : y, .y = x < y ? y : x};
+}
+
+static int compare_blocks(const void *p, const void *q)
+{
+    const struct block *x = p, *y = q;
+    if (x->x != y->x)
+        return x->x < y->x ? -1 : 1;
+    return (x->y > y->y) - (x->y < y->y);
+}
+
+static int compare_between(const void *p, const void *q)
+{
+    const struct between *x = p, *y = q;
+    if (x->x != y->x)
+        return x->x < y->x ? -1 : 1;
+    if (x->y != y->y)
+        return x->y < y->y ? -1 : 1;
+    return (x->off > y->off) - (x->off < y->off);
+}
+
+/* The clusters between which the median of all readings is off: ascending in far. */
+static int find_far(struct check *c, struct nt_arena *memory, struct nt_err *err)
+{
+    struct between *all = nt_arena_array(memory, c->e->entries + 1, sizeof *all);
+    uint32_t below[2];
+    size_t n = 0;
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < c->e->entries; k++) {
+        const struct nt_evidence_entry *one = &c->e->entry[k];
+        uint32_t at = c->ignored[k] ? NONE : meet(c, one->a, one->b, below);
+        struct block key = at != NONE ? key_of(c, one->a, one->b) : (struct block){0};
+        if (at != NONE)
+            all[n++] = (struct between){
+                key.x, key.y, (float)(ln_read(c, one) - ln_between(c, one->a, one->b, at))};
+    }
+    if (n > 0)
+        qsort(all, n, sizeof *all, compare_between);
+    for (size_t k = 0, end; k < n; k = end) {
+        for (end = k; end < n && all[end].x == all[k].x && all[end].y == all[k].y; end++)
+            ;
+        double error = SDS * c->noise * MEDIAN / sqrt((double)(end - k));
+        if (end - k < SHIFTED || fabs((double)all[(k + end) / 2].off) <= EXACT_TOGETHER + error)
+            continue;
+        c->far = nt_arena_grow(memory, c->far, &c->far_room, c->fars + 1, sizeof *c->far);
+        if (c->far == NULL)
+            return nt_arena_check(memory, err);
+        c->far[c->fars++] = (struct block){.x = all[k].x, .y = all[k].y};
+    }
+    return 0;
+}
+
 static int add(struct check *c, struct contradiction one, struct nt_arena *memory,
                struct nt_err *err)
 {
@@ -197,11 +268,6 @@ static int add(struct check *c, struct contradiction one, struct nt_arena *memor
     c->off[one.a]++;
     c->off[one.b]++;
     return 0;
-}
-
-static double error_of(const struct check *c, size_t n)
-{
-    return EXACT + SDS * c->noise * (n > 2 ? MEDIAN / sqrt((double)n) : 1);
 }
 
 /* The readings of one pair: who confirms that it meets there, or that it contradicts. */
@@ -219,7 +285,10 @@ static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *
         return 0;
     double ln = ln_between(c, one->a, one->b, at);
     double median = (double)nt_stats_median(c->scratch, n) - ln;
-    bool contradicts = !(fabs(median) <= error_of(c, n));
+    const struct block key = key_of(c, one->a, one->b);
+    bool contradicts =
+        !(fabs(median) <= error_of(c, n)) ||
+        (c->fars > 0 && bsearch(&key, c->far, c->fars, sizeof key, compare_blocks) != NULL);
     c->pairs[one->a]++;
     c->pairs[one->b]++;
     for (size_t k = from; k < to; k++) {
@@ -241,18 +310,9 @@ static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *
 /* ---- what one user alone contradicts ----------------------------------------------------------
  */
 
-static int compare_blocks(const void *p, const void *q)
-{
-    const struct block *x = p, *y = q;
-    if (x->x != y->x)
-        return x->x < y->x ? -1 : 1;
-    return (x->y > y->y) - (x->y < y->y);
-}
-
 static struct block *block_of(const struct check *c, uint32_t a, uint32_t b)
 {
-    uint32_t x = c->cluster[a], y = c->cluster[b];
-    const struct block key = {.x = x < y ? x : y, .y = x < y ? y : x};
+    const struct block key = key_of(c, a, b);
     return bsearch(&key, c->block, c->blocks, sizeof key, compare_blocks);
 }
 
@@ -263,10 +323,8 @@ static int find_agreeing(struct check *c, struct nt_arena *memory, struct nt_err
     c->block = nt_arena_array(memory, c->count + 1, sizeof *c->block);
     if (c->block == NULL)
         return nt_arena_check(memory, err);
-    for (size_t k = 0; k < c->count; k++) {
-        uint32_t x = c->cluster[c->at[k].a], y = c->cluster[c->at[k].b];
-        c->block[k] = (struct block){.x = x < y ? x : y, .y = x < y ? y : x};
-    }
+    for (size_t k = 0; k < c->count; k++)
+        c->block[k] = key_of(c, c->at[k].a, c->at[k].b);
     qsort(c->block, c->count, sizeof *c->block, compare_blocks);
     for (size_t k = 0; k < c->count; k++)
         if (c->blocks == 0 || compare_blocks(&c->block[c->blocks - 1], &c->block[k]) != 0)
@@ -403,7 +461,7 @@ int nt_cluster_check(const struct nt_evidence *e, const bool *ignored, const str
     struct check c = {.e = e, .ignored = ignored, .m = m, .noise = noise};
     uint32_t *in = nt_arena_array(&memory, m->hosts + 1, sizeof *in);
     if (check_init(&c, &memory, err) != 0 || find_clusters(&c, &memory, err) != 0 ||
-        find_shifts(&c, &memory, err) != 0)
+        find_shifts(&c, &memory, err) != 0 || find_far(&c, &memory, err) != 0)
         return -1;
     for (size_t k = 0, end; k < e->entries; k = end) {
         end = nt_evidence_next_pair(e, k);
