@@ -32,12 +32,13 @@ struct gathering {
     struct nt_named_crossing *crossed; /* by the job at hand */
     size_t crossings, crossings_room;
     size_t hosts;
-    const struct nt_model *model; /* NULL: hosts' links alone */
-    const uint32_t *at;           /* of each host its vertex in the model */
-    uint32_t *above;              /* of each vertex of the model, or NONE */
-    uint32_t *below;              /* of each vertex: hosts of the job at hand right below it */
-    int64_t *moved_s;             /* of each host: when it moved last; 0: it has not */
-    int64_t time_s;               /* of the job at hand */
+    const struct nt_model *model;       /* NULL: hosts' links alone */
+    const struct nt_cluster_part *part; /* of each host in the cluster's map; NULL: all are even */
+    const uint32_t *at;                 /* of each host its vertex in the model */
+    uint32_t *above;                    /* of each vertex of the model, or NONE */
+    uint32_t *below;  /* of each vertex: hosts of the job at hand right below it */
+    int64_t *moved_s; /* of each host: when it moved last; 0: it has not */
+    int64_t time_s;   /* of the job at hand */
 };
 
 static void find_above(const struct nt_model *m, uint32_t *above)
@@ -160,7 +161,9 @@ static int take_finding(void *context, const struct nt_store_finding *found, str
     bool slow = f->kind == NT_FAULT_LINK_SLOW || f->kind == NT_FAULT_HOST_SLOW;
     if (part == NONE || (!slow && f->kind != NT_FAULT_LINK_NARROW))
         return 0;
-    if (slow && f->tier == 0 && !is_placed(g, f->host, found->time_s))
+    if (slow && f->tier == 0 &&
+        (!is_placed(g, f->host, found->time_s) ||
+         (g->part != NULL && g->part[f->host].contradicted)))
         return 0;
     for (unsigned kind = 0; kind < NT_FIGURE_KINDS; kind++) {
         bool is = slow ? kind == NT_FIGURE_LATENCY
@@ -190,6 +193,18 @@ static int take_job(void *context, const struct nt_store_job *job, struct nt_err
     return nt_named_cross(&g->named, j, g->crossed, g->crossings, err);
 }
 
+/* Where more hosts than these are undetermined, hosts are not equally deep: one that is has no
+ * comparable ones, whatever single jobs made of it. As slow_links.c has it. */
+enum { EVEN_ONE_IN = 8 };
+
+static bool is_uneven(const struct nt_cluster_map *c)
+{
+    size_t contradicted = 0;
+    for (size_t h = 0; h < c->model->hosts; h++)
+        contradicted += c->part[h].contradicted;
+    return contradicted * EVEN_ONE_IN > c->model->hosts;
+}
+
 static int gather(struct gathering *g, const struct nt_cluster_map *cluster, struct nt_store *store,
                   int64_t since_s, struct nt_err *err)
 {
@@ -202,6 +217,7 @@ static int gather(struct gathering *g, const struct nt_cluster_map *cluster, str
         if (nt_arena_check(&memory, err) != 0)
             return -1;
         find_above(g->model, g->above);
+        g->part = is_uneven(cluster) ? cluster->part : NULL;
         for (size_t k = 0; k < cluster->moves; k++)
             g->moved_s[cluster->move[k].host] = cluster->move[k].time_s;
     }
