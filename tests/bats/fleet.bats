@@ -177,6 +177,30 @@ PY
     "$nettopo" fleet check --store nobody --max-age 20000d
 }
 
+@test "a host without comparable ones is not blamed, whatever single jobs found" {
+    {
+        echo 'graph { s1 -- s2; s2 -- s3'
+        printf 'n%d -- s1\n' 1 2 3 4
+        printf 'n%d -- s2\n' 5 6
+        printf 'n%d -- s3\n' 7 8 9 10
+        echo '}'
+    } >net.dot
+    printf 'JobID|UID|NodeList\n' >record
+    for k in $(seq 8); do
+        mkdir -p "jobs/$k"
+        "$nettopo" simulate --topology net.dot --noise 0.02 --link-latency 0.25 --seed "$k" |
+            sed "/^created /d; s/^level .*/&\njob $k 0\ncluster c\ncreated 2026-01-0${k}T00:00:00Z/" >"jobs/$k/samples"
+        "$nettopo" solve "jobs/$k/samples" | jq '(.nodes[] | select(.name == "n5") | .switch) as $s |
+            .findings = [{kind: "link-slow", part: {a: "n5", b: $s}, alternatives: [{kind: "host-slow", part: {a: "n5"}}],
+            found: 0.8, expected: 0.5, unit: "us", way: "both", confidence: 0.99}] |
+            (.links[] | select(.a == "n5") | .suspect) = true' >"jobs/$k/map.json"
+        echo "$k|$((1000 + k % 3))|n[1-10]" >>record
+    done
+    "$nettopo" fleet ingest -q --store s --record record jobs
+    "$nettopo" fleet show --store s --format json | jq -e '[.nodes[] | select(.status == "missing") | .name] == ["n5", "n6"]'
+    "$nettopo" fleet check --store s --max-age 20000d --hosts n5
+}
+
 @test "without a store there is one line" {
     run --separate-stderr "$nettopo" fleet show --store none
     [ "$status" = 3 ]
