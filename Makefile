@@ -296,7 +296,9 @@ deps:
 # ---- installation ------------------------------------------------------------------------------
 CONF := $(DESTDIR)$(SYSCONFDIR)/nettopo/nettopo.conf
 PLUGSTACK := $(DESTDIR)$(SYSCONFDIR)/slurm/plugstack.conf.d/nettopo.conf
-ENROOT := $(SYSCONFDIR)/enroot
+ENROOT := $(DESTDIR)$(SYSCONFDIR)/enroot
+EDITED := etc/nettopo.conf:$(CONF) etc/containers/nettopo.fstab:$(ENROOT)/mounts.d/60-nettopo.fstab \
+  etc/containers/enroot-hook.sh:$(ENROOT)/hooks.d/60-nettopo.sh # administrators may: FROM:TO
 PAGES := $(wildcard etc/man/*.[1578])
 PLACE := sed 's,/usr/local/libexec/nettopo,$(AGENTDIR),g; s,/usr/local/share/nettopo,$(DATADIR),g' # what the texts say
 INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
@@ -306,10 +308,9 @@ INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
   $(foreach e,$(wildcard etc/dashboards/*),$(DATADIR)/dashboards/$(notdir $(e))) \
   $(foreach e,$(wildcard etc/systemd/*),$(DATADIR)/systemd/$(notdir $(e))) $(DATADIR)/apparmor.d/nettopo-probe \
   $(addprefix $(DATADIR)/,container-mounts container-nettopo) \
-  $(ENROOT)/mounts.d/60-nettopo.fstab $(ENROOT)/hooks.d/60-nettopo.sh \
   $(foreach m,$(PAGES),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))))
 install: all
-	install -d $(sort $(dir $(INSTALLED) $(CONF) $(PLUGSTACK)))
+	install -d $(sort $(dir $(INSTALLED) $(foreach e,$(EDITED),$(lastword $(subst :, ,$(e)))) $(PLUGSTACK)))
 	install -m 755 $(BUILD)/nettopo $(BUILD)/nettopo-probe $(DESTDIR)$(BINDIR)
 	install -m 755 $(BUILD)/nettopo-prolog $(BUILD)/nettopo-check $(DESTDIR)$(LIBEXECDIR)/nettopo
 # the agent's copy: the kernel lets a user trace no program that the user cannot read
@@ -317,9 +318,6 @@ install: all
 	install -m 644 $(BUILD)/spank_nettopo.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
 	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(DATADIR)
 	install -m 755 etc/containers/container-mounts etc/containers/container-nettopo $(DESTDIR)$(DATADIR)
-	install -m 644 etc/containers/nettopo.fstab $(DESTDIR)$(ENROOT)/mounts.d/60-nettopo.fstab
-	install -m 755 etc/containers/enroot-hook.sh $(DESTDIR)$(ENROOT)/hooks.d/60-nettopo.sh && \
-	  $(PLACE) <etc/containers/enroot-hook.sh >$(DESTDIR)$(ENROOT)/hooks.d/60-nettopo.sh
 	install -m 755 etc/examples/*.sh $(DESTDIR)$(DATADIR)/examples
 	install -m 644 etc/examples/*.py $(DESTDIR)$(DATADIR)/examples
 	install -m 644 etc/dashboards/* $(DESTDIR)$(DATADIR)/dashboards
@@ -327,17 +325,18 @@ install: all
 	  install -m 644 etc/$$f $(DESTDIR)$(DATADIR)/$$f && $(PLACE) <etc/$$f >$(DESTDIR)$(DATADIR)/$$f || exit; done
 	for m in $(PAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -m 644 $$m $$d && \
 	  $(PLACE) <$$m >$$d/$${m##*/} || exit; done
-	test -e $(CONF) || { install -m 644 etc/nettopo.conf $(CONF) && $(PLACE) <etc/nettopo.conf >$(CONF); }
+	for e in $(EDITED); do from=$${e%%:*} to=$${e#*:}; test -e $$to || { install -m $$(stat -c %a $$from) $$from $$to && \
+	  $(PLACE) <$$from >$$to; } || exit; done
 	install -m 644 etc/plugstack.conf.d/nettopo.conf $(PLUGSTACK)
 
 # first what makes Slurm load the plugin
 uninstall:
 	rm -f $(PLUGSTACK)
 	rm -f $(INSTALLED)
-	if $(PLACE) <etc/nettopo.conf | cmp -s - $(CONF); then rm -f $(CONF); fi
+	for e in $(EDITED); do if $(PLACE) <$${e%%:*} | cmp -s - $${e#*:}; then rm -f $${e#*:}; fi; done
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/examples $(DESTDIR)$(DATADIR)/dashboards \
 	  $(addprefix $(DESTDIR)$(DATADIR)/,systemd apparmor.d /) \
-	  $(DESTDIR)$(LIBEXECDIR)/nettopo $(dir $(CONF)) $(addprefix $(DESTDIR)$(ENROOT),/mounts.d /hooks.d /) 2>/dev/null
+	  $(DESTDIR)$(LIBEXECDIR)/nettopo $(dir $(CONF)) $(addprefix $(ENROOT),/mounts.d /hooks.d /) 2>/dev/null
 
 deb rpm dist:
 	@VERSION=$(VERSION) SLURM_PREFIX=$(SLURM_PREFIX) SIGN=$(SIGN) etc/packaging/package $@

@@ -65,3 +65,22 @@ setup() {
     PATH=$PATH:/sbin:/usr/sbin apparmor_parser -RK profile
     [ "$status" != 0 ]
 }
+
+@test "make install and uninstall keep a file that the administrator has edited" {
+    local file made=(make -s -C "$root" DESTDIR="$PWD/to" PREFIX=/usr SYSCONFDIR=/etc)
+    "${made[@]}" install >&2
+    for file in nettopo/nettopo.conf enroot/mounts.d/60-nettopo.fstab enroot/hooks.d/60-nettopo.sh; do
+        cp "to/etc/$file" shipped
+        echo '# edited' >>"to/etc/$file"
+        cp "to/etc/$file" edited
+        "${made[@]}" install >&2
+        cmp edited "to/etc/$file"
+        "${made[@]}" uninstall >&2
+        cmp edited "to/etc/$file"
+        rm "to/etc/$file"
+        "${made[@]}" install >&2
+        cmp shipped "to/etc/$file"
+    done
+    "${made[@]}" uninstall >&2
+    [ -z "$(find to -type f)" ]
+}
