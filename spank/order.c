@@ -176,18 +176,21 @@ int nt_slurm_order_write(const struct nt_slurm_order *order, const char *run_dir
                          gid_t gid, uint64_t limit_bytes, struct nt_err *err)
 {
     char name[16];
+    struct stat st;
     int rc = 0, run_fd, fd = -1;
     snprintf(name, sizeof name, "%u", job);
     if (mkdir(run_dir, 0755) == 0)
         chmod(run_dir, 0755);
     run_fd = open_dir(AT_FDCWD, run_dir);
-    if (run_fd >= 0 && mkdirat(run_fd, name, 0700) == 0 && (fd = open_dir(run_fd, name)) >= 0 &&
-        (fchown(fd, (uid_t)-1, gid) != 0 || fchmod(fd, 0750) != 0)) {
+    if (run_fd >= 0 && (mkdirat(run_fd, name, 0700) == 0 || errno == EEXIST))
+        fd = open_dir(run_fd, name);
+    /* also that of a process that was killed just after it had made it */
+    if (fd >= 0 &&
+        (fstat(fd, &st) != 0 || ((st.st_mode & 0777) == 0700 &&
+                                 (fchown(fd, (uid_t)-1, gid) != 0 || fchmod(fd, 0750) != 0)))) {
         close(fd);
         fd = -1;
     }
-    if (run_fd >= 0 && fd < 0)
-        fd = open_dir(run_fd, name);
     if (fd < 0)
         rc = nt_err_set(err, NT_ERR_SYSTEM, "%s/%s: %s", run_dir, name, strerror(errno));
     for (int file = 0; rc == 0 && file < FILES; file++)

@@ -115,6 +115,25 @@ static void the_files_are_whole_and_go_again(void **state)
     nt_slurm_order_fini(&order);
 }
 
+/* By a writer that was killed before it had given it to the job's group. */
+static void a_directory_left_closed_is_opened(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/nettopo-order-XXXXXX", path[128];
+    struct stat st;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/42", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    struct nt_slurm_order order = hosts_of(1);
+    assert_int_equal(nt_slurm_order_spread(&order, NULL, 0, 0, NULL), 0);
+    assert_int_equal(nt_slurm_order_write(&order, dir, 42, getgid(), 4096, NULL), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0750);
+    nt_slurm_order_remove(dir, 42);
+    assert_int_equal(rmdir(dir), 0);
+    nt_slurm_order_fini(&order);
+}
+
 /* Others could put files there that a job takes for root's. */
 static void a_directory_of_others_is_refused(void **state)
 {
@@ -175,6 +194,7 @@ int main(void)
         cmocka_unit_test(tasks_are_spread_as_slurm_does),
         cmocka_unit_test(one_host_always_stays),
         cmocka_unit_test(the_files_are_whole_and_go_again),
+        cmocka_unit_test(a_directory_left_closed_is_opened),
         cmocka_unit_test(a_directory_of_others_is_refused),
         cmocka_unit_test(root_writes_no_more_than_the_limit),
         cmocka_unit_test(a_list_has_room_in_a_variable),
