@@ -460,9 +460,12 @@ static void write_order(spank_t spank, int ac, char **av)
     struct nt_conf conf;
     struct nt_err err;
     struct nt_slurm_order order;
-    uint32_t job = 0;
+    uint32_t job = 0, step = 0;
     gid_t gid = 0;
     char dir[NT_CONF_PATH_BYTES + 16];
+    /* that of PrologFlags=Contain has no tasks, and may begin before the sweep has ended */
+    if (spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS && step == SLURM_EXTERN_CONT)
+        return;
     nt_file_conf(conf_path(ac, av), &conf, NULL); /* if it is wrong: the defaults */
     if ((is_submitted && submitted.off) || geteuid() != 0 ||
         spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
