@@ -264,7 +264,7 @@ END
 }
 
 # Slurm adds "Invalid --nettopo argument: ..." of its own to what a plugin says.
-ours() { grep 'error: --nettopo: ' <<<"$1"; }
+ours() { grep -E "error: --nettopo: |: nettopo: " <<<"$1" || true; }
 
 @test "a wrong item is refused at submission by one line that names it" {
     last=$(user squeue -h -a -t all -o %A | sort -n | tail -n 1)
@@ -287,6 +287,28 @@ ours() { grep 'error: --nettopo: ' <<<"$1"; }
         assert_contains "$output" '"fast"'
     done
     assert_equal "jobs" "$(user squeue -h -a -t all -o %A | sort -n | tail -n 1)" "$last"
+}
+
+@test "items that have no effect are reported in one line" {
+    local said
+    printf '#!/bin/bash\n#SBATCH --nettopo=quick,budget=3,pattern=ring\n' >"$GROUND_HOME/items.sh"
+    run user timeout 30 sbatch -N1 -o /dev/null --nettopo=standard "$GROUND_HOME/items.sh"
+    assert_equal "exit" "$status" 0
+    said=$(ours "$output")
+    assert_equal "lines of an override" "$(wc -l <<<"$said")" 1
+    assert_contains "$said" "--nettopo=standard"
+    assert_contains "$said" " replaces --nettopo=quick,budget=3,pattern=ring"
+    run user timeout 30 sbatch -N1 -o /dev/null --nettopo=quick,budget=3,pattern=ring "$GROUND_HOME/items.sh"
+    assert_equal "lines of the same items" "$(ours "$output")" ""
+    run user timeout 60 salloc -N1 --nettopo=quick,apply true
+    assert_equal "exit" "$status" 0
+    said=$(ours "$output")
+    assert_equal "lines of apply" "$(wc -l <<<"$said")" 1
+    assert_contains "$said" "apply has no effect on a command of salloc"
+    run user timeout 60 srun -N1 --nettopo=quick,apply true
+    said=$(ours "$output")
+    assert_equal "lines of apply with srun" "$(wc -l <<<"$said")" 1
+    assert_contains "$said" "apply has no effect on this step"
 }
 
 @test "hostile option strings are refused at submission in one short line" {
