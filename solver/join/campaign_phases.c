@@ -156,35 +156,42 @@ static void bandwidth_left(const struct nt_planner *planner, struct nt_phase_nee
 
 /* ---- what comes last ------------------------------------------------------------------------ */
 
-static const double SIZES[] = {512, 4096, 32768};
+static const double SIZES[] = {4096, 512, 32768}; /* the first is needed; solving sorts them */
 enum { SIZES_COUNT = sizeof SIZES / sizeof *SIZES };
 
-/* The pings of all pairs, and what their bytes take both ways. */
-static double sizes_s(const struct nt_phase_site *site)
+/* The pings of all pairs with the first sizes, and what their bytes take both ways. */
+static double sizes_s(const struct nt_phase_site *site, size_t sizes)
 {
     double bytes = 0, rounds = (double)nt_sweep_all_rounds(site->present);
-    for (size_t k = 0; k < SIZES_COUNT; k++)
+    for (size_t k = 0; k < sizes; k++)
         bytes += 2 * BATCHES * PINGS * SIZES[k];
     double sending = site->rate_MBps > 0 ? bytes / (site->rate_MBps * 1e6) : 0;
-    return rounds * (SIZES_COUNT * site->ping_s + sending);
+    return rounds * ((double)sizes * site->ping_s + sending);
 }
+
+/* Of the time that is left; what connecting takes is known only of pairs. */
+static const double KERNELS_PART = 0.6;
 
 /* The windows of the kernels shrink to what is left: what stays is connecting. */
 static double kernels_s(const struct nt_phase_site *site)
 {
-    return site->options->max_load < 1
-               ? 0
-               : NT_STRESS_KERNELS * (site->ping_s + site->round_overhead_s);
+    double connecting = NT_STRESS_KERNELS * (site->ping_s + site->round_overhead_s);
+    return site->options->max_load < 1 ? 0 : connecting / KERNELS_PART;
 }
 
-/* Of the time that is left, what those after LogGP do not need; what would not fit into the rest
- * after the least share of LogGP is left out. */
-static double loggp_most_s(const struct nt_phase_site *site, double least_share)
+/* The most that the phases after LogGP get of the time that is left. */
+static const double AFTER_LOGGP_PART = 0.5;
+
+/* Of the time that is left, what those after LogGP do not need; what would not fit into their part
+ * is left out. */
+static double loggp_most_s(const struct nt_phase_site *site)
 {
-    double rest = (1 - least_share) * site->left_s, kernels = kernels_s(site),
-           sizes = sizes_s(site);
+    double rest = AFTER_LOGGP_PART * site->left_s, kernels = kernels_s(site);
     double needed = kernels < rest ? kernels : 0;
-    return site->left_s - (needed + sizes < rest ? needed + sizes : needed);
+    size_t sizes = SIZES_COUNT;
+    while (sizes > 0 && needed + sizes_s(site, sizes) >= rest)
+        sizes--;
+    return site->left_s - needed - sizes_s(site, sizes);
 }
 
 /* ---- rails ---------------------------------------------------------------------------------- */
@@ -213,14 +220,19 @@ static int create_rails(const struct nt_phase_site *site, struct nt_planner **ou
 
 /* An order that would take more than this share of the budget is not worth it. */
 static const double LOGGP_SHARE = 0.05;
-/* Of the time that is left. */
+/* Of the time that is left, if rails follow. */
 static const double LOGGP_PART = 0.6;
+
+static void loggp_left(const struct nt_planner *planner, struct nt_phase_need *need)
+{
+    need->rounds = nt_loggp_rounds_left(planner, &need->repeats);
+}
 
 static int create_loggp(const struct nt_phase_site *site, struct nt_planner **out,
                         struct nt_phase_need *need, struct nt_err *err)
 {
     const struct nt_campaign_options *o = site->options;
-    double loggp_s = loggp_most_s(site, LOGGP_PART);
+    double loggp_s = loggp_most_s(site);
     if (o->rails > 1) /* its links come next */
         loggp_s = LOGGP_PART * site->left_s;
     need->most_s = loggp_s;
@@ -236,18 +248,19 @@ static int create_loggp(const struct nt_phase_site *site, struct nt_planner **ou
     for (uint32_t h = 0; h < site->hosts; h++)
         if (site->missing[h])
             (*out)->ops->lose(*out, h);
-    /* the sizes alone are worth it: they are ordered first, on every rail */
-    size_t rounds = nt_loggp_rounds_left(*out);
-    need->rounds = rounds / 4;
-    need->window_s = rounds == 0 ? 0 : nt_loggp_seconds_left(*out) / (double)rounds;
+    /* the coarse sizes alone are worth it: they are ordered first, on every rail */
+    loggp_left(*out, need);
+    need->window_s = nt_loggp_round_s(*out);
     need->kind = NT_ORDER_PRTT;
     return 0;
 }
 
 /* ---- message sizes -------------------------------------------------------------------------- */
 
-/* Of the time that is left: if the kernels need more than the rest, they are left out. */
-static const double SIZES_PART = 0.6;
+static void sizes_left(const struct nt_planner *planner, struct nt_phase_need *need)
+{
+    need->rounds = nt_message_sizes_rounds_left(planner, &need->repeats);
+}
 
 static int create_sizes(const struct nt_phase_site *site, struct nt_planner **out,
                         struct nt_phase_need *need, struct nt_err *err)
@@ -257,16 +270,15 @@ static int create_sizes(const struct nt_phase_site *site, struct nt_planner **ou
                           "not measured, it takes all pairs, of at most %d hosts",
                           (int)NT_SWEEP_ALL_HOSTS_MAX);
     double kernels = kernels_s(site);
-    need->rounds = SIZES_COUNT * nt_sweep_all_rounds(site->present);
-    need->most_s = site->left_s - (kernels < (1 - SIZES_PART) * site->left_s ? kernels : 0);
-    return nt_message_sizes_create(site->hosts, site->missing, SIZES, SIZES_COUNT, 1, BATCHES,
-                                   PINGS, out, err);
+    need->most_s = site->left_s - (kernels + sizes_s(site, 1) < site->left_s ? kernels : 0);
+    if (nt_message_sizes_create(site->hosts, site->missing, SIZES, SIZES_COUNT, 1, BATCHES, PINGS,
+                                site->rate_MBps, out, err) != 0)
+        return -1;
+    sizes_left(*out, need);
+    return 0;
 }
 
 /* ---- stress kernels ------------------------------------------------------------------------- */
-
-/* Of the time that is left; what connecting takes is known only of pairs. */
-static const double KERNELS_PART = 0.6;
 
 static int create_kernels(const struct nt_phase_site *site, struct nt_planner **out,
                           struct nt_phase_need *need, struct nt_err *err)
@@ -293,9 +305,9 @@ const struct nt_phase_kind nt_phase_kinds[] = {
      NULL},
     {"link-latency", NT_LEVEL_FULL, false, true, create_link_latency, NULL, NULL},
     {"bandwidth shared by few", NT_LEVEL_FULL, true, true, create_ladder, bandwidth_left, NULL},
-    {"loggp", NT_LEVEL_FULL, true, true, create_loggp, NULL, nt_loggp_took},
+    {"loggp", NT_LEVEL_FULL, true, true, create_loggp, loggp_left, nt_loggp_took},
     {NT_RAIL_LINKS_PHASE, NT_LEVEL_FULL, true, true, create_rails, NULL, NULL},
-    {"sizes", NT_LEVEL_FULL, true, false, create_sizes, NULL, NULL},
+    {"sizes", NT_LEVEL_FULL, true, false, create_sizes, sizes_left, NULL},
     {"kernels", NT_LEVEL_FULL, true, false, create_kernels, NULL, NULL},
 };
 const size_t nt_phase_kinds_count = sizeof nt_phase_kinds / sizeof *nt_phase_kinds;

@@ -11,8 +11,11 @@
 
 enum { REPEATS_MIN = 2, REPEATS_GOOD = 12, REPEATS_MAX = 200, FAILURES_MAX = 3 };
 
-/* Times round_s. */
-static const double GOOD_ROUNDS = 8;
+/* Times round_s, at most, for enough repetitions of a long message; if the time is short, once. */
+static const double GOOD_ROUNDS = 8, SHORT_GOOD_ROUNDS = 1;
+
+/* Ratios of the coarse sizes; the second if they would otherwise take more than SIZES_SHARE. */
+static const double SIZE_RATIO = 4, SHORT_SIZE_RATIO = 16;
 
 /* Of the seconds: by then the sizes, and the gaps, must have been measured. */
 static const double SIZES_SHARE = 0.45, GAP_SHARE = 0.65, CHECK_SHARE = 0.9;
@@ -35,8 +38,10 @@ struct planner {
     size_t hosts, rails, tracks;
     char rail[NT_LOGGP_RAILS_MAX + 1][32];
     double max_bytes, round_s, longest_s, seconds, round_overhead_s;
-    double used_s;    /* by the orders so far */
-    double ordered_s; /* of that, what the last was taken to need */
+    double size_ratio;  /* of a coarse size to the one before */
+    double good_rounds; /* see GOOD_ROUNDS */
+    double used_s;      /* by the orders so far */
+    double ordered_s;   /* of that, what the last was taken to need */
     bool *lost;
     struct track *track;
     struct track *now; /* whose request was ordered last */
@@ -70,7 +75,7 @@ static size_t longest_run(const struct track *t)
 static uint32_t repeats_in_round(const struct planner *p, double turn)
 {
     /* so many that the lowest tenth means something, where that does not take too long */
-    double n = fmax(p->round_s / turn, fmin(REPEATS_GOOD, GOOD_ROUNDS * p->round_s / turn));
+    double n = fmax(p->round_s / turn, fmin(REPEATS_GOOD, p->good_rounds * p->round_s / turn));
     return n < REPEATS_MIN ? REPEATS_MIN : n > REPEATS_MAX ? REPEATS_MAX : (uint32_t)n;
 }
 
@@ -95,8 +100,8 @@ static int advance_track(const struct planner *p, struct track *t, struct nt_err
         t->requests.at = 0;
         if (t->step == NT_STEP_DONE)
             t->requests.n = 0;
-        else if (nt_loggp_requests_make(t->step, t->run, t->runs, p->max_bytes, &t->requests,
-                                        err) != 0)
+        else if (nt_loggp_requests_make(t->step, t->run, t->runs, p->max_bytes, p->size_ratio,
+                                        &t->requests, err) != 0)
             return -1;
     }
     return 0;
@@ -272,25 +277,27 @@ static const size_t USUAL_ROUNDS[] = {
     [NT_STEP_COARSE] = 12, [NT_STEP_BETWEEN] = 24, [NT_STEP_ENDS] = 8,  [NT_STEP_GAP] = 10,
     [NT_STEP_SEND] = 3,    [NT_STEP_RECEIVE] = 4,  [NT_STEP_CHECK] = 12};
 
-size_t nt_loggp_rounds_left(const struct nt_planner *planner)
+size_t nt_loggp_rounds_left(const struct nt_planner *planner, size_t *optional)
 {
     const struct planner *p = (const struct planner *)planner;
-    size_t rounds = 0;
+    size_t rounds = 0, coarse = 0;
     for (size_t k = 0; k < p->tracks; k++) {
         const struct track *t = &p->track[k];
         if (t->step == NT_STEP_DONE || all_closed(t))
             continue;
         rounds += t->requests.n - t->requests.at;
+        if (t->step == NT_STEP_COARSE)
+            coarse += t->requests.n - t->requests.at;
         for (int step = (int)t->step + 1; step < NT_STEP_DONE; step++)
             rounds += USUAL_ROUNDS[step];
     }
+    *optional = rounds - coarse;
     return rounds;
 }
 
-double nt_loggp_seconds_left(const struct nt_planner *planner)
+double nt_loggp_round_s(const struct nt_planner *planner)
 {
-    const struct planner *p = (const struct planner *)planner;
-    return (double)nt_loggp_rounds_left(planner) * p->round_s;
+    return ((const struct planner *)planner)->round_s;
 }
 
 /* ---- life ---- */
@@ -340,11 +347,24 @@ static int make_tracks(struct planner *p, struct nt_err *err)
             for (size_t k = 0; k < p->classes.classes; k++)
                 if (p->classes.class[k].group == g && p->classes.class[k].candidates > 0)
                     t->class[t->runs++] = k;
-            if (nt_loggp_requests_make(NT_STEP_COARSE, t->run, t->runs, p->max_bytes, &t->requests,
-                                       err) != 0)
+            if (nt_loggp_requests_make(NT_STEP_COARSE, t->run, t->runs, p->max_bytes, p->size_ratio,
+                                       &t->requests, err) != 0)
                 return -1;
         }
     return 0;
+}
+
+/* Coarse sizes that leave time for what comes after them. */
+static void choose_sizes(struct planner *p)
+{
+    double sizes = 1 + ceil(log(p->max_bytes) / log(SIZE_RATIO));
+    double coarse_s =
+        (double)(p->rails * p->classes.groups) * sizes * (p->round_s + p->round_overhead_s);
+    bool is_short = coarse_s > SIZES_SHARE * p->seconds;
+    p->size_ratio = is_short ? SHORT_SIZE_RATIO : SIZE_RATIO;
+    p->good_rounds = is_short ? SHORT_GOOD_ROUNDS : GOOD_ROUNDS;
+    if (is_short) /* no size takes much more than its share */
+        p->longest_s = fmin(p->longest_s, 2 * p->round_s);
 }
 
 int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings *settings,
@@ -369,6 +389,7 @@ int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings
         rc = set_rails(p, s, err);
     if (rc == 0)
         rc = nt_path_classes_init(&p->classes, model, err);
+    choose_sizes(p);
     if (rc == 0)
         rc = make_tracks(p, err);
     if (rc != 0) {

@@ -5,7 +5,8 @@
  * it is measured by one pair. Classes whose pairs share no link are measured in the same rounds.
  * For each set of classes, on each rail, in this order, all sets and rails a step before any goes
  * on:
- *   1. round trips of single messages, sizes in factors of four;
+ *   1. round trips of single messages, sizes in factors of four, or of
+ *      16 if the time is short;
  *   2. sizes in between, where a straight line between neighbours fails, and halfway between
  *      regimes that jump: that narrows down where the protocol changes;
  *   3. trains without delay in every regime: the gap;
@@ -50,8 +51,9 @@ int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings
  * out sizes first, then the check. 0: unknown. */
 void nt_loggp_took(struct nt_planner *planner, double seconds);
 
-/* About how many rounds are still to come, and for how long they will load the network. */
-size_t nt_loggp_rounds_left(const struct nt_planner *planner);
-double nt_loggp_seconds_left(const struct nt_planner *planner);
+/* About how many rounds are still to come; *optional: of them, those after the coarse sizes. */
+size_t nt_loggp_rounds_left(const struct nt_planner *planner, size_t *optional);
+/* For how long a round loads the network, about. */
+double nt_loggp_round_s(const struct nt_planner *planner);
 
 #endif

@@ -91,9 +91,9 @@ static int known_init(const struct nt_loggp_series *run, struct known *out, stru
 }
 
 /* ---- 1, 2: sizes ---- */
-static void request_coarse(double max_bytes, struct nt_loggp_requests *w)
+static void request_coarse(double max_bytes, double ratio, struct nt_loggp_requests *w)
 {
-    for (double s = 1; s < max_bytes; s *= 4)
+    for (double s = 1; s < max_bytes; s *= ratio)
         add_request(w, (struct nt_loggp_request){.bytes = s, .count = 1});
     add_request(w, (struct nt_loggp_request){.bytes = max_bytes, .count = 1});
 }
@@ -340,7 +340,8 @@ static void request_checks(const struct nt_loggp_series *runs, size_t n, double 
 }
 
 int nt_loggp_requests_make(enum nt_loggp_step step, const struct nt_loggp_series *runs, size_t n,
-                           double max_bytes, struct nt_loggp_requests *requests, struct nt_err *err)
+                           double max_bytes, double ratio, struct nt_loggp_requests *requests,
+                           struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct known *known = nt_arena_array(&memory, n, sizeof *known);
@@ -352,7 +353,7 @@ int nt_loggp_requests_make(enum nt_loggp_step step, const struct nt_loggp_series
     } else if (rc == 0) {
         *requests = (struct nt_loggp_requests){0};
         if (step == NT_STEP_COARSE)
-            request_coarse(max_bytes, requests);
+            request_coarse(max_bytes, ratio, requests);
         for (size_t k = 0; step == NT_STEP_ENDS && k < n; k++) {
             request_ends(&runs[k], &known[k], requests);
             request_again(&runs[k], &known[k], requests);

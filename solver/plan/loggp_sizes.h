@@ -54,9 +54,9 @@ double nt_curve_time_us(const struct nt_point *curve, size_t n, double bytes);
 
 /* The requests of a step. NT_STEP_BETWEEN and NT_STEP_ENDS are called again when their requests
  * have been measured, until there are none; those of NT_STEP_BETWEEN follow from the requests
- * before. runs: of the classes that are measured together. */
+ * before. runs: of the classes that are measured together. ratio: of coarse sizes. */
 int nt_loggp_requests_make(enum nt_loggp_step step, const struct nt_loggp_series *runs, size_t n,
-                           double max_bytes, struct nt_loggp_requests *requests,
+                           double max_bytes, double ratio, struct nt_loggp_requests *requests,
                            struct nt_err *err);
 
 /* No answer had come by the end of the hold: it is measured once more, with a longer one. Once for

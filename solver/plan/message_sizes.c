@@ -11,10 +11,12 @@ struct sizes {
     struct nt_planner *sweep; /* of the size that is on; NULL: none yet, or no more */
     double size[NT_MESSAGE_SIZES_MAX];
     size_t count, at;
+    size_t rounds; /* of this size, so far */
     size_t hosts;
     bool *away; /* hosts of them */
     unsigned passes;
     uint32_t batches, pings;
+    double rate_MBps;
 };
 
 static int begin_size(struct sizes *s, struct nt_err *err)
@@ -34,11 +36,16 @@ static int message_sizes_next(struct nt_planner *planner, struct nt_order *order
             return -1;
         if (rc == 1) {
             order->message_bytes = s->size[s->at];
+            if (s->rate_MBps > 0)
+                order->window_s =
+                    2.0 * s->batches * s->pings * order->message_bytes / (s->rate_MBps * 1e6);
+            s->rounds++;
             snprintf(order->phase, sizeof order->phase, "sizes");
             return 1;
         }
         nt_planner_destroy(s->sweep);
         s->sweep = NULL;
+        s->rounds = 0;
         s->at++;
     }
     return 0;
@@ -72,7 +79,7 @@ static const struct nt_planner_ops OPS = {message_sizes_next, message_sizes_tell
                                           message_sizes_lose, message_sizes_destroy, NULL};
 
 int nt_message_sizes_create(size_t hosts, const bool *missing, const double *sizes, size_t count,
-                            unsigned passes, uint32_t batches, uint32_t pings,
+                            unsigned passes, uint32_t batches, uint32_t pings, double rate_MBps,
                             struct nt_planner **out, struct nt_err *err)
 {
     if (count > NT_MESSAGE_SIZES_MAX)
@@ -88,6 +95,7 @@ int nt_message_sizes_create(size_t hosts, const bool *missing, const double *siz
     s->passes = passes;
     s->batches = batches;
     s->pings = pings;
+    s->rate_MBps = rate_MBps;
     if (nt_arena_check(&s->base.memory, err) != 0) {
         nt_planner_destroy(&s->base);
         return -1;
@@ -97,4 +105,18 @@ int nt_message_sizes_create(size_t hosts, const bool *missing, const double *siz
         memcpy(s->away, missing, hosts * sizeof *s->away);
     *out = &s->base;
     return 0;
+}
+
+size_t nt_message_sizes_rounds_left(const struct nt_planner *planner, size_t *optional)
+{
+    const struct sizes *s = (const struct sizes *)planner;
+    size_t present = 0;
+    for (size_t h = 0; h < s->hosts; h++)
+        present += !s->away[h];
+    size_t all = s->passes * nt_sweep_all_rounds(present);
+    size_t first = s->at == 0 && s->rounds < all ? all - s->rounds : 0;
+    size_t now = s->at > 0 && s->at < s->count && s->rounds < all ? all - s->rounds : 0;
+    size_t later = s->at < s->count ? (s->count - s->at - 1) * all : 0;
+    *optional = now + later;
+    return first + now + later;
 }
