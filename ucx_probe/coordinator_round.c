@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "clock.h"
+#include "probe_log.h"
+#include "rescue.h"
 
 /* Many ranks have no rounds that are known before. */
 enum { SERIES_RANKS_MAX = 1024 };
@@ -94,6 +96,7 @@ static int gather(struct nt_coordinator_round *m, enum nt_wire_kind kind,
         m->reported[r] = m->contributions[r].present &&
                          nt_report_decode(kind, m->contributions[r].data, m->contributions[r].bytes,
                                           &m->report[r * m->turns_max], NULL) == 0;
+    m->reported[0] = m->reported[0] && !m->own_lost;
     nt_contributions_free(m->contributions, m->oob->size);
     return 0;
 }
@@ -227,6 +230,60 @@ static int send_order(struct nt_coordinator_round *m, const struct nt_round *rou
     return rc == 0 ? bcast(m, &bytes, err) : -1;
 }
 
+/* ---- this rank's part ---- */
+struct part {
+    struct nt_participant *participant;
+    const struct nt_round *round;
+    const struct nt_go *go;
+    struct nt_report *report;
+    size_t reports; /* of a series */
+};
+
+static void connect_part(void *context)
+{
+    struct part *p = context;
+    nt_participant_connect(p->participant, p->round, p->report);
+}
+
+static void measure_part(void *context)
+{
+    struct part *p = context;
+    nt_participant_measure(p->participant, p->round, p->go, p->report);
+}
+
+static void series_part(void *context)
+{
+    struct part *p = context;
+    p->reports = nt_participant_series(p->participant, p->round, p->report);
+}
+
+static void disconnect_part(void *context)
+{
+    struct part *p = context;
+    nt_participant_disconnect(p->participant);
+}
+
+/* All limits within it have passed for so long: it hangs. */
+static const double HANGS_S = 1;
+
+/* A crash of UCX costs this rank's host: from then on it has no network. */
+static void run_part(struct nt_coordinator_round *m, void (*run)(void *), struct part *part,
+                     double until_s)
+{
+    char why[NT_RESCUE_WHY_BYTES];
+    double most_s = fmax(until_s - nt_clock_s(), 0) + HANGS_S;
+    part->participant = m->participant;
+    if (m->own_lost) {
+        run(part);
+    } else if (!nt_rescue_run(run, part, most_s, why)) {
+        nt_probe_log(NT_LOG_ERROR, "UCX %s on this host, which measures nothing more", why);
+        m->own_lost = true;
+        m->participant->pair = NULL; /* leaked: nothing of it can be called */
+        m->participant->no_pair_reason = "UCX crashed";
+        run(part);
+    }
+}
+
 static int order_and_connect(struct nt_coordinator_round *m, const struct nt_round *round,
                              const struct nt_timeouts *timeouts, struct nt_err *err)
 {
@@ -234,7 +291,8 @@ static int order_and_connect(struct nt_coordinator_round *m, const struct nt_rou
     if (send_order(m, round, err) != 0)
         return -1;
     double now = nt_clock_s(), until = now + round->connect_s + nt_timeouts_slack_s(timeouts, now);
-    nt_participant_connect(m->participant, round, &mine);
+    struct part part = {.round = round, .report = &mine};
+    run_part(m, connect_part, &part, until);
     return gather(m, NT_WIRE_READY, &mine, until, err);
 }
 
@@ -285,7 +343,8 @@ static int go_and_measure(struct nt_coordinator_round *m, const struct nt_round 
     if (send_go(m, &go, err) != 0)
         return -1;
     double now = nt_clock_s(), until = now + go.give_up_s + nt_timeouts_slack_s(timeouts, now);
-    nt_participant_measure(m->participant, round, &go, &mine);
+    struct part part = {.round = round, .go = &go, .report = &mine};
+    run_part(m, measure_part, &part, until);
     return gather(m, NT_WIRE_RESULT, &mine, until, err);
 }
 
@@ -377,7 +436,7 @@ int nt_coordinator_round_run(struct nt_coordinator_round *m, const struct nt_ord
         evaluate_reports(m, order, true, &m->measure_s);
         note_kept(m, &round);
     }
-    nt_participant_disconnect(m->participant);
+    run_part(m, disconnect_part, &(struct part){0}, 0);
     return rc;
 }
 
@@ -517,6 +576,7 @@ static int gather_series(struct nt_coordinator_round *m, const struct nt_report 
         m->reported[r] = m->contributions[r].present &&
                          nt_series_decode(m->contributions[r].data, m->contributions[r].bytes,
                                           &m->report[r * m->turns_max], m->turns_of[r], NULL) == 0;
+    m->reported[0] = m->reported[0] && !m->own_lost;
     nt_contributions_free(m->contributions, m->oob->size);
     return 0;
 }
@@ -548,8 +608,9 @@ int nt_coordinator_series_run(struct nt_coordinator_round *m, uint32_t number,
     if ((m->oob->ops->scatter != NULL ? scatter_turns : send_order)(m, &round, err) != 0)
         return -1;
     double now = nt_clock_s(), until = now + round.series_s + nt_timeouts_slack_s(timeouts, now);
-    size_t n = nt_participant_series(m->participant, &round, mine);
-    if (gather_series(m, mine, n, until - nt_clock_s(), err) != 0)
+    struct part part = {.round = &round, .report = mine};
+    run_part(m, series_part, &part, until);
+    if (gather_series(m, mine, part.reports, until - nt_clock_s(), err) != 0)
         return -1;
     note_unreported(m, unreported);
     evaluate_reports(m, &all, true, &m->measure_s);

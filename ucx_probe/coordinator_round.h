@@ -37,6 +37,7 @@ struct nt_coordinator_round {
     struct nt_oob *oob; /* these three are borrowed */
     struct nt_participant *participant;
     const struct nt_membership *membership;
+    bool own_lost; /* UCX crashed on this rank: its host has stopped answering, too */
     struct nt_contribution *contributions; /* the rest is owned; ranks of them */
     struct nt_report *report;              /* turns_max of each rank */
     bool *reported;      /* the last report of this rank is there and well-formed */

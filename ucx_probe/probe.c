@@ -20,6 +20,7 @@
 #include "participant_loop.h"
 #include "probe_conf.h"
 #include "probe_log.h"
+#include "rescue.h"
 #include "sweep_status.h"
 
 enum { BUDGET_MS = 5000, BUDGET_MAX_MS = 3600000 };
@@ -395,7 +396,7 @@ static int run_rank(struct nt_oob *oob, const struct nt_probe_job *job, const st
              : only_greets  ? nt_participant_send_greeting(oob, job, &participant, err)
                             : nt_participant_run(oob, job, &participant, err);
     nt_participant_fini(&participant);
-    nt_pair_destroy(pair);
+    nt_pair_destroy(participant.pair);
     return rc;
 }
 
@@ -416,6 +417,8 @@ static int run_probe(const struct settings *set)
         set_job_by_hand(oob, &job, set);
     else
         job.traffic_fd = set->agent_fd + 1, job.prior_fd = set->agent_fd + 2;
+    if (!by_hand && oob->rank == 0)
+        nt_rescue_install();
     nt_probe_log_set(job.log, nt_clock_s());
     nt_probe_log(NT_LOG_INFO, "%s, rank %u of %u, level %s, %.3f s", job.host, oob->rank, oob->size,
                  nt_level_name(job.option.level), oob->deadline_s - nt_clock_s());
@@ -474,5 +477,8 @@ int main(int argc, char **argv)
     /* UCX logs to the standard output, where a map may go */
     set.output_fd = dup(STDOUT_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    return set.lists_transports ? list_transports(set.output_fd) : run_probe(&set);
+    int rc = set.lists_transports ? list_transports(set.output_fd) : run_probe(&set);
+    if (nt_rescue_was_needed())
+        _exit(rc);
+    return rc;
 }

@@ -410,6 +410,15 @@ listeners() { on "$1" ss -Hltn src 10.77.0.0/16 | awk '{print $4}'; } # HOST: ad
     ends partial n3
 }
 
+@test "a host of the job sends rank 0 what ends a probe" {
+    LEVEL=standard BUDGET=6
+    heard() { # it does not end with that, and the connection stays
+        until [ "$(on n2 "$ROOT/tests/foes/outsider" $(listeners n1))" = open ]; do measuring n1 || return 1; done
+    }
+    met_in_sweep n1 heard
+    ends partial n1
+}
+
 # ---- hostile texts ---------------------------------------------------------------------------------
 
 @test "hostile options that got past submission" {

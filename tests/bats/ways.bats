@@ -297,7 +297,7 @@ ours() { grep -E "error: --nettopo: |: nettopo: " <<<"$1" || true; }
     said=$(ours "$output")
     assert_equal "lines of an override" "$(wc -l <<<"$said")" 1
     assert_contains "$said" "--nettopo=standard"
-    assert_contains "$said" " replaces --nettopo=quick,budget=3,pattern=ring"
+    assert_contains "$said" " replaces --nettopo=quick,budget=3.000,pattern=ring, whose items have no effect"
     run user timeout 30 sbatch -N1 -o /dev/null --nettopo=quick,budget=3,pattern=ring "$GROUND_HOME/items.sh"
     assert_equal "lines of the same items" "$(ours "$output")" ""
     run user timeout 60 salloc -N1 --nettopo=quick,apply true
