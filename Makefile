@@ -227,8 +227,12 @@ $(BUILD)/tests/bench_libraries: private SOLVER_LIBS += $(if $(wildcard /usr/incl
 FABRIC_MAINS := tests/fabric/fabric.c tests/fabric/talk.c
 FABRIC_OBJECTS := $(patsubst tests/%.c,$(BUILD)/obj/%.o,$(filter-out $(FABRIC_MAINS),$(wildcard tests/fabric/*.c)))
 .PHONY: fabric
-fabric: $(BUILD)/tests/fabric $(BUILD)/tests/talk
+fabric: $(BUILD)/tests/fabric $(BUILD)/tests/talk $(BUILD)/tests/ticks.so
 
+$(BUILD)/tests/ticks.so: tests/cluster/ticks.c
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(REQUIRED) -shared -o $@ $<
 $(BUILD)/obj/fabric/%.o: tests/fabric/%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)

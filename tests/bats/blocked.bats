@@ -6,6 +6,7 @@
 # warnings name the rest. And a step that does not see /run.
 
 load ground
+load jobs
 
 setup_file() {
     need_ground slurmctld
@@ -32,15 +33,14 @@ address() { on "$1" ip -4 -o addr show fab0 | awk '{sub("/.*", "", $4); print $4
 
 # Runs a job on all hosts; $map is its map, $reason what it was told.
 job() { # LEVEL
-    user sh -c 'cat >blocked.job && timeout 60 sbatch -Q --wait -N5 --exclusive --nettopo="$1" -o blocked.out blocked.job' \
-        sh "$1" <<'JOB'
+    submit -N5 --exclusive --nettopo="$1" <<'END' && completed || return
 #!/bin/bash
 echo "$NETTOPO_STATUS $NETTOPO_REASON"
-cp "$NETTOPO_MAP" "$HOME/blocked.map"
-[ -z "$NETTOPO_LOG" ] || cp "$NETTOPO_LOG" "$HOME/blocked.log"
-JOB
-    map=$GROUND_HOME/blocked.map
-    reason=$(cat "$GROUND_HOME/blocked.out")
+cp "$NETTOPO_MAP" "$HOME/$SLURM_JOB_ID.map"
+[ -z "$NETTOPO_LOG" ] || cp "$NETTOPO_LOG" "$HOME/$SLURM_JOB_ID.log"
+END
+    map=$GROUND_HOME/$JOB.map
+    reason=$(cat "$GROUND_HOME/$JOB.out")
     jq -c '[.structure, .warnings, .sweep]' "$map" >&2
     echo "# $reason" >&2
     "$ROOT/build/nettopo" validate --quiet "$map"
@@ -91,7 +91,7 @@ closes() { # NAME NAME: no way from the first to the second
     run on n1 "${check[@]}" --host "$(address n5)"
     cluster fabric set host n5 mtu=1500
     [[ $reason =~ ^partial\ between\ (n[1-4])\ and\ n5\ small\ messages\ pass\ and\ large\ ones\ do\ not:\ compare\ the\ MTU ]]
-    grep "to do: set one MTU (ip link) on ${BASH_REMATCH[1]}, n5 and the switches between" "$GROUND_HOME/blocked.log"
+    grep "to do: set one MTU (ip link) on ${BASH_REMATCH[1]}, n5 and the switches between" "$GROUND_HOME/$JOB.log"
     jq -e 'any(.warnings[]; test("^between n[1-4] and n5 small messages pass and large ones do not: compare the MTU of both hosts"))' "$map"
     assert_equal "leaves" "$(leaves)" $'n1 n3\nn2 n4 n5'
     [ "$status" = 1 ]
@@ -119,12 +119,13 @@ closes() { # NAME NAME: no way from the first to the second
 }
 
 @test "a step in a mount namespace with an empty /run uses NETTOPO_JSON" {
-    user sh -c 'cat >masked.job && timeout 60 sbatch -Q --wait -N5 --exclusive --nettopo=quick -o masked.out masked.job' <<JOB
+    submit -N5 --exclusive --nettopo=quick <<END
 #!/bin/bash
 srun -Q -N1 -n1 unshare --user --map-root-user --mount sh -c 'mount -t tmpfs tmpfs /run && ls /run | wc -l &&
     "$ROOT/build/nettopo" validate && "$ROOT/build/nettopo" hint | head -n 1 && "$ROOT/build/nettopo" show >/dev/null && echo shown'
-JOB
-    run cat "$GROUND_HOME/masked.out"
+END
+    completed
+    run cat "$GROUND_HOME/$JOB.out"
     echo "$output" | sed 's/^/# /' >&2
     [ "${lines[0]}" = 0 ]
     [[ ${lines[1]} == '$NETTOPO_JSON: valid, 5 hosts'* ]]

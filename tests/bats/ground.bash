@@ -64,6 +64,7 @@ ground_up() {
     need_ground slurmctld slurmd munged
     GROUND_FABRIC=$(fabric_path "$fabric") || return
     export GROUND_FABRIC
+    [ ! -e "$GROUND_STATE/left" ] || cluster down >/dev/null
     timeout 600 "$ROOT/tests/cluster/cluster" up "$@" "$GROUND_FABRIC" >&2
 }
 
