@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "asserts.h"
 #include "cells.h"
 #include "class_fit.h"
 #include "clusters.h"
@@ -59,8 +60,8 @@ static void test_error_rates(void **state)
             split += !tested(&rng, 0, table[k].same, table[k].differ, &readings);
         }
         double may_merge = exp(-table[k].same) * n, may_split = exp(table[k].differ) * n;
-        assert_true(merged <= may_merge + 4 * sqrt(may_merge) + 0.5);
-        assert_true(split <= may_split + 4 * sqrt(may_split) + 0.5);
+        assert_at_most(merged, may_merge + 4 * sqrt(may_merge) + 0.5);
+        assert_at_most(split, may_split + 4 * sqrt(may_split) + 0.5);
         assert_true(readings < 2 * n * (1 + table[k].same));
         if (table[k].same < 3) /* and the test could see them */
             assert_true(merged > 0 && split > 0);
@@ -70,12 +71,12 @@ static void test_error_rates(void **state)
 static void test_evidence(void **state)
 {
     (void)state;
-    assert_true(nt_classes_llr(&TWO, 0.113, 0) > 3);
-    assert_true(nt_classes_llr(&TWO, 0.293, 0) < -3);
-    assert_true(fabs(nt_classes_llr(&TWO, 0.203, 0)) < 0.1); /* just between */
-    assert_true(nt_classes_llr(&TWO, 0.113, 0) <= 12);
-    assert_true(nt_classes_llr(&TWO, 0.293, 0) >= -7);
-    assert_true(fabs(nt_classes_llr(&TWO, 1.1, 0)) < 0.1); /* far off: an outlier, no evidence */
+    assert_above(nt_classes_llr(&TWO, 0.113, 0), 3);
+    assert_below(nt_classes_llr(&TWO, 0.293, 0), -3);
+    assert_below(fabs(nt_classes_llr(&TWO, 0.203, 0)), 0.1); /* just between */
+    assert_at_most(nt_classes_llr(&TWO, 0.113, 0), 12);
+    assert_at_least(nt_classes_llr(&TWO, 0.293, 0), -7);
+    assert_below(fabs(nt_classes_llr(&TWO, 1.1, 0)), 0.1); /* far off: an outlier, no evidence */
     assert_true(nt_classes_llr(&TWO, 0.113, 1) == 0);      /* no class above */
 }
 
@@ -125,9 +126,9 @@ static void test_class_fit(void **state)
             if (c.count > table[k].classes)
                 continue;
             for (size_t i = 0; i < c.count; i++)
-                assert_true(fabs(exp(c.mean[i]) / table[k].us[i] - 1) < 0.02);
+                assert_close(exp(c.mean[i]) / table[k].us[i], 1, 0.02);
             if (table[k].spread_us > 0)
-                assert_true(fabs(c.spread_us / table[k].spread_us - 1) < 0.25);
+                assert_close(c.spread_us / table[k].spread_us, 1, 0.25);
         }
         if (extra > (table[k].outliers > 0 ? 4 : 0))
             fail_msg("mixture %zu: %u times a class too many", k, extra);
@@ -171,11 +172,11 @@ static void test_cells(void **state)
     nt_cells_add(c, 1, 2, -5);
     assert_int_equal(nt_cells_merge(c, 0, 1, &err), 0);
     assert_true(c->cluster[1].merged && c->cluster[0].size == 2);
-    assert_true(fabs((double)c->sum[nt_cell_at(0, 2)] - -1) < 1e-6); /* evidence adds up */
+    assert_close((double)c->sum[nt_cell_at(0, 2)], -1, 1e-6); /* evidence adds up */
     assert_int_equal(c->count[nt_cell_at(0, 2)], 2);
     assert_int_equal(nt_cells_append(c, 2, &err), 0);
     assert_true(c->sum[nt_cell_at(4, 0)] == 0 && c->clusters == 5);
-    assert_true(fabs((double)c->sum[nt_cell_at(0, 2)] - -1) < 1e-6);
+    assert_close((double)c->sum[nt_cell_at(0, 2)], -1, 1e-6);
     nt_cells_destroy(c);
     nt_cells_destroy(NULL);
 }

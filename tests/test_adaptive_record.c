@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "made_network.h"
 #include "map_json.h"
 #include "recorded_sweep.h"
@@ -76,12 +77,14 @@ static void a_tree_is_told_by_some_pairs(void **state)
         struct recorded r = record(n, seed, 1000);
         struct nt_map *map = solved(r.samples);
         assert_true(r.verified && is_exact(map, n));
-        assert_true(map->model->confidence > 0.9 && map->status == NT_STATUS_OK);
+        assert_above(map->model->confidence, 0.9);
+        assert_true(map->status == NT_STATUS_OK);
         assert_true(map->sweep.pairs_measured < map->sweep.pairs_total && map->sweep.rounds < 31);
         for (size_t k = 0; k < map->model->links; k++) { /* 0.5 us to a host, 0.25 us above */
             const struct nt_link *l = &map->model->link[k];
-            assert_true(l->latency_se_us > 0 && l->latency_se_us < 0.02);
-            assert_true(fabs(l->latency_us - (l->a < 32 ? 0.5 : 0.25)) < 0.05);
+            assert_above(l->latency_se_us, 0);
+            assert_below(l->latency_se_us, 0.02);
+            assert_close(l->latency_us, (l->a < 32 ? 0.5 : 0.25), 0.05);
         }
         assert_same_again(r.samples, map);
         nt_map_destroy(map);

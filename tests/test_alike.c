@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "alike.h"
+#include "asserts.h"
 #include "known_network.h"
 #include "steady.h"
 
@@ -105,8 +106,8 @@ static void an_order_costs_what_it_did(void **state)
         assert_int_equal(nt_alike_order(m, capacity, m->hosts, seats, &err), 0);
         for (size_t a = 0; a < m->hosts; a++)
             for (size_t b = 0; b < a; b++)
-                assert_true(fabs((double)nt_matrix_get(us, was[a], was[b]) -
-                                 (double)nt_matrix_get(us, seats[a], seats[b])) < 1e-5);
+                assert_close((double)nt_matrix_get(us, was[a], was[b]),
+                             (double)nt_matrix_get(us, seats[a], seats[b]), 1e-5);
         nt_matrix_destroy(us);
         nt_model_destroy(m);
         free(seats);

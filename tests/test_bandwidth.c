@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "flow_schedule.h"
 #include "known_rates.h"
 
@@ -85,7 +86,8 @@ static void watch_round(struct watched *w, const struct nt_order *o)
     bool alone = strcmp(o->phase, "host-links") == 0;
     memset(w->flows, 0, (2 * w->m->links + 1) * sizeof *w->flows);
     assert_true(o->kind == NT_ORDER_BANDWIDTH && o->pairs > 0);
-    assert_true(o->window_s >= 0.01 && o->window_s <= 0.3);
+    assert_at_least(o->window_s, 0.01);
+    assert_at_most(o->window_s, 0.3);
     assert_true(o->message_bytes >= 1 && o->message_bytes <= 1 << 20);
     for (size_t k = 0; k < o->pairs; k++) {
         uint32_t a = o->pair[k][0], b = o->pair[k][1];
@@ -129,7 +131,7 @@ static void watch(struct watched *w, const struct nt_model *m, const bool *absen
         if (planner->ops->next(planner, &order, &err) != 1)
             break;
         assert_true(left > 0);
-        assert_true(nt_bandwidth_rounds_left(planner) < left);
+        assert_below(nt_bandwidth_rounds_left(planner), left);
         watch_round(w, &order);
         for (size_t k = 0; k < order.pairs; k++)
             result[k] = (struct nt_result){.a = order.pair[k][0],
@@ -375,8 +377,8 @@ static void test_windows(void **state)
                                           .bytes = table[k].rate_MBps * 1e6};
             planner->ops->tell(planner, r, o.pairs, NULL);
         }
-        assert_true(fabs(o.window_s / table[k].window_s - 1) < 0.01);
-        assert_true(fabs(nt_bandwidth_window_s(planner) / table[k].window_s - 1) < 0.01);
+        assert_close(o.window_s / table[k].window_s, 1, 0.01);
+        assert_close(nt_bandwidth_window_s(planner) / table[k].window_s, 1, 0.01);
         double messages = table[k].rate_MBps * 1e6 * o.window_s / o.message_bytes;
         assert_true(messages > 16 && messages < 1000);
         nt_planner_destroy(planner);
@@ -412,7 +414,7 @@ static void test_crowded(void **state)
         split += strcmp(o.phase, "tiers") == 0 && o.pairs > 4;
         planner->ops->tell(planner, r, o.pairs, NULL);
         if (round == 2)
-            assert_true(nt_bandwidth_rounds_left(planner) > announced);
+            assert_above(nt_bandwidth_rounds_left(planner), announced);
     }
     for (uint32_t h = 0; h < 16; h++)
         assert_true(sent[h] >= 2 && got[h] >= 2);
@@ -487,8 +489,9 @@ static void test_one_warm_up_is_enough(void **state)
         struct nt_bandwidth_options options = {.phases = phases[k], .seen = &seen};
         assert_int_equal(nt_bandwidth_create(m, NULL, &options, &planner, NULL), 0);
         assert_int_equal(drive_at(planner, 100, &window_s), k == 0 ? 2 : 0);
-        assert_true(fabs(window_s - 8 * 1048576 / 100e6) < 1e-9); /* by the rate */
-        assert_true(fabs(seen.rate_MBps - 100) < 1e-9 && isinf(seen.limit_MBps));
+        assert_close(window_s, 8 * 1048576 / 100e6, 1e-9); /* by the rate */
+        assert_close(seen.rate_MBps, 100, 1e-9);
+        assert_true(isinf(seen.limit_MBps));
     }
     /* what the network carries at once counts for the others, too */
     seen.limit_MBps = 450;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "bufe.h"
 #include "rng.h"
 #include "seed_tables.h"
@@ -86,12 +87,14 @@ static void table_2_2_tree(void **state)
     assert_int_equal(m->links, 12);
     assert_int_equal(m->family, NT_FAMILY_TREE);
     for (size_t k = 0; k < m->links; k++)
-        assert_true(fabs(m->link[k].latency_us - 1) < 1e-6);
+        assert_close(m->link[k].latency_us, 1, 1e-6);
     for (uint32_t h = 0; h < 9; h++)
         assert_int_equal(switch_of(m, h) == switch_of(m, 0), h < 3);
     for (uint32_t h = 3; h < 9; h++)
         assert_int_equal(switch_of(m, h) == switch_of(m, 3), h < 6);
-    assert_true(r->fitted && m->r2 > 0.999999 && m->rms_us < 1e-6);
+    assert_true(r->fitted);
+    assert_above(m->r2, 0.999999);
+    assert_below(m->rms_us, 1e-6);
     assert_int_equal(r->rank, 12);
     assert_int_equal(r->rows, 36);
     nt_bufe_destroy(r);
@@ -109,7 +112,7 @@ static void table_2_3_hosts_of_three_kinds(void **state)
     assert_int_equal(r->model->links, 4);
     assert_int_equal(r->model->family, NT_FAMILY_STAR);
     for (uint32_t h = 0; h < 4; h++)
-        assert_true(fabs(latency_of(r->model, h, 4) - expected[h]) < 1e-6);
+        assert_close(latency_of(r->model, h, 4), expected[h], 1e-6);
     nt_bufe_destroy(r);
 }
 
@@ -121,8 +124,10 @@ static void table_3_5_westmere_cluster(void **state)
     assert_int_equal(r->model->family, NT_FAMILY_STAR);
     assert_int_equal(r->model->switches, 1);
     assert_int_equal(r->model->links, 10);
-    for (size_t k = 0; k < 10; k++)
-        assert_true(r->model->link[k].latency_us > 26 && r->model->link[k].latency_us < 28);
+    for (size_t k = 0; k < 10; k++) {
+        assert_above(r->model->link[k].latency_us, 26);
+        assert_below(r->model->link[k].latency_us, 28);
+    }
     nt_bufe_destroy(r);
 }
 
@@ -136,8 +141,9 @@ static void table_3_6_westmere_node(void **state)
     assert_int_equal(m->links, 13);
     for (uint32_t h = 0; h < 12; h++)
         assert_int_equal(switch_of(m, h) == switch_of(m, 0), h < 6);
-    assert_true(latency_of(m, 12, 13) > 0.38 && latency_of(m, 12, 13) < 0.47);
-    assert_true(m->r2 > 0.99);
+    assert_above(latency_of(m, 12, 13), 0.38);
+    assert_below(latency_of(m, 12, 13), 0.47);
+    assert_above(m->r2, 0.99);
     nt_bufe_destroy(r);
 }
 
@@ -207,7 +213,7 @@ static void ring_of_switches_loses_its_diagonals(void **state)
     assert_int_equal(r->model->links, 16);
     assert_int_equal(r->virtual_switch, 2);
     for (uint32_t h = 0; h < 12; h++)
-        assert_true(fabs(latency_of(r->model, h, switch_of(r->model, h)) - 1) < 1e-6);
+        assert_close(latency_of(r->model, h, switch_of(r->model, h)), 1, 1e-6);
     nt_bufe_destroy(r);
     nt_matrix_destroy(m);
 }
@@ -227,8 +233,8 @@ static void kinds_of_hosts_share_their_switch(void **state)
         assert_int_equal(r->model->links, 4 * kinds);
         assert_int_equal(r->rejoined, kinds - 1);
         for (uint32_t h = 0; h < 4 * kinds; h++)
-            assert_true(fabs(latency_of(r->model, h, (uint32_t)(4 * kinds)) -
-                             (1 + (double)(h / 4))) < 1e-5);
+            assert_close(latency_of(r->model, h, (uint32_t)(4 * kinds)), (1 + (double)(h / 4)),
+                         1e-5);
         nt_bufe_destroy(r);
         nt_matrix_destroy(m);
     }
@@ -252,8 +258,7 @@ static void cliques_are_never_mixed(void **state)
     assert_int_equal(r->model->links, 12);
     assert_int_equal(r->model->family, NT_FAMILY_TREE);
     for (uint32_t h = 0; h < 9; h++)
-        assert_true(fabs(latency_of(r->model, h, switch_of(r->model, h)) - (h < 3 ? 1 : 1.3)) <
-                    1e-5);
+        assert_close(latency_of(r->model, h, switch_of(r->model, h)), (h < 3 ? 1 : 1.3), 1e-5);
     nt_bufe_destroy(r);
     nt_matrix_destroy(m);
 }
@@ -353,8 +358,8 @@ static void links_have_their_throughput(void **state)
     assert_int_equal(r->model->family, NT_FAMILY_STAR);
     for (uint32_t h = 0; h < 5; h++) {
         const struct nt_link *link = link_of(r->model, h, 5);
-        assert_true(fabs(link->latency_us - 2) < 1e-4);
-        assert_true(fabs(link->bandwidth_MBps - rate[h]) < 1e-3);
+        assert_close(link->latency_us, 2, 1e-4);
+        assert_close(link->bandwidth_MBps, rate[h], 1e-3);
     }
     nt_bufe_destroy(r);
     nt_matrix_destroy(l);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "campaign.h"
 #include "made_network.h"
 #include "shape.h"
@@ -236,7 +237,7 @@ static void a_budget_holds_and_more_of_it_never_knows_less(void **state)
                 struct seen s = run(t);
                 double stop = nt_campaign_measuring_s(t.budget_s);
                 /* the very first round is begun without knowing what it costs */
-                assert_true(s.ended_s <= stop + (s.rounds < 2 ? t.lap_s : 0));
+                assert_at_most(s.ended_s, stop + (s.rounds < 2 ? t.lap_s : 0));
                 assert_true(s.phases >= before || t.budget_s < 5);
                 assert_true((s.cut[0] == '\0') == (strstr(s.warned, "budget") == NULL));
                 char asked[32]; /* what the user gave, not what was left of it */
@@ -267,11 +268,14 @@ static void max_load_rests(void **state)
     struct seen s = run(t);
     double phases_s = s.load_s + s.rested_s;
     print_message("load %.2f s, rest %.2f s\n", s.load_s, s.rested_s);
-    assert_true(s.load_s > 0 && s.load_s <= 0.21 * phases_s);
-    assert_true(s.worst_share > 0.1 && s.worst_share <= 0.2 + 1e-9);
+    assert_above(s.load_s, 0);
+    assert_at_most(s.load_s, 0.21 * phases_s);
+    assert_above(s.worst_share, 0.1);
+    assert_at_most(s.worst_share, 0.2 + 1e-9);
     t.max_load = 1;
     s = run(t);
-    assert_true(s.rested_s == 0 && s.worst_share > 0.9);
+    assert_true(s.rested_s == 0);
+    assert_above(s.worst_share, 0.9);
 }
 
 /* From one round of flows to the next, with all that is between; kernels are not run. */
@@ -285,8 +289,8 @@ static void max_load_holds_at_every_level_and_within_the_budget(void **state)
                 struct trial t = {
                     "tree:2x2x4", (enum nt_level)level, budget, 0.02, shares[k], false, NULL, 0, 0};
                 struct seen s = run(t);
-                assert_true(s.worst_share <= shares[k] + 1e-9);
-                assert_true(s.ended_s <= nt_campaign_measuring_s(budget));
+                assert_at_most(s.worst_share, shares[k] + 1e-9);
+                assert_at_most(s.ended_s, nt_campaign_measuring_s(budget));
                 assert_false(has(&s, "kernels"));
                 assert_int_equal(level == NT_LEVEL_FULL,
                                  strstr(s.warned, "kernels: not measured") != NULL);
@@ -462,7 +466,7 @@ static void a_short_budget_is_used(void **state)
         struct seen s = run_on(t, made_network(t.topology), true);
         show(&t, &s);
         assert_true(budget_s > 5 || strstr(s.cut, "too short") != NULL);
-        assert_true(s.ended_s > 0.85 * nt_campaign_measuring_s(budget_s));
+        assert_above(s.ended_s, 0.85 * nt_campaign_measuring_s(budget_s));
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "change_point.h"
 #include "rng.h"
 
@@ -62,8 +63,10 @@ static void a_link_at_70_percent_is_found_within_three_readings(void **state)
         found += first;
         dated += n >= 1 && c[0].at == p.from;
         back += n >= 2 && c[1].at >= p.until && c[1].seen < p.until + 3;
-        if (first)
-            assert_true(fabs(c[0].after - log(0.7)) < 0.1 && c[0].confidence >= 0.99);
+        if (first) {
+            assert_close(c[0].after, log(0.7), 0.1);
+            assert_at_least(c[0].confidence, 0.99);
+        }
     }
     print_message("%zu of %d found within three readings, %zu with the right date, %zu "
                   "recoveries\n",
@@ -85,7 +88,7 @@ static void a_thousand_jobs_give_no_more_than_one_false_alarm(void **state)
         double level;
         struct planted p = {.n = 100, .share = 1, .sd = 0.03, .outliers = 0.01, .doubt = 0.02};
         alarms += changes_of(&p, &rng, c, &level);
-        assert_true(fabs(level) < 0.1);
+        assert_below(fabs(level), 0.1);
     }
     print_message("%zu false alarms in 60000 readings\n", alarms);
     assert_true(alarms <= 1);
@@ -123,15 +126,17 @@ static void what_was_slow_for_three_jobs_is_stated_with_its_recovery(void **stat
                         .x = k >= 8 && k < 8 + slow ? 0.36 : 0, .sd = sds[s], .doubt = 0.02};
                 assert_int_equal(
                     nt_change_points(r, n, &nt_change_default, c, &found, &level, NULL), 0);
-                assert_true(fabs(level) < 0.02);
+                assert_below(fabs(level), 0.02);
                 assert_int_equal(found, slow < 3 ? 0 : 2);
                 if (found == 0)
                     continue;
                 assert_int_equal(c[0].at, 8);
-                assert_true(fabs(c[0].before) < 0.02 && fabs(c[0].after - 0.36) < 0.02);
+                assert_below(fabs(c[0].before), 0.02);
+                assert_close(c[0].after, 0.36, 0.02);
                 assert_int_equal(c[1].at, 8 + slow);
-                assert_true(fabs(c[1].before - 0.36) < 0.02 && fabs(c[1].after) < 0.02);
-                assert_true(c[1].confidence >= nt_change_default.certainty);
+                assert_close(c[1].before, 0.36, 0.02);
+                assert_below(fabs(c[1].after), 0.02);
+                assert_at_least(c[1].confidence, nt_change_default.certainty);
             }
 }
 
@@ -172,7 +177,8 @@ static void what_is_like_others_is_known_by_one_reading(void **state)
     assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
     assert_int_equal(n, 1);
     assert_int_equal(c[0].at, 1);
-    assert_true(fabs(c[0].before) < 0.03 && fabs(c[0].after - 0.36) < 0.03);
+    assert_below(fabs(c[0].before), 0.03);
+    assert_close(c[0].after, 0.36, 0.03);
     r[0].doubt = 0.5; /* perhaps of its neighbour */
     assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
     assert_int_equal(n, 0);
@@ -220,7 +226,7 @@ static void relabelling_the_level_changes_nothing(void **state)
     assert_int_equal(n, m);
     for (size_t k = 0; k < n; k++) {
         assert_int_equal(c[k].at, d[k].at);
-        assert_true(fabs(c[k].after + d[k].after) < 1e-9);
+        assert_below(fabs(c[k].after + d[k].after), 1e-9);
     }
 }
 

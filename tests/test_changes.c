@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "changes.h"
 #include "rng.h"
 
@@ -89,7 +90,8 @@ static void faults_and_recoveries_are_dated(void **state)
                 fail_msg("host %u from job %u: %g to %g", host, first, c[k].from, c[k].to);
             assert_true(c[k].users >= 2 && c[k].jobs >= 2);
             assert_true(c[k].since_s == 1700000000 + (int64_t)first * HOUR_S);
-            assert_true(c[k].before_s > 0 && c[k].before_s < c[k].since_s);
+            assert_above(c[k].before_s, 0);
+            assert_below(c[k].before_s, c[k].since_s);
         } else if (!c[k].worse && first >= from + p.fault_jobs) {
             back += c[k].current;
         } else {
@@ -184,7 +186,8 @@ static void a_change_of_all_is_the_classs(void **state)
     assert_int_equal(count, 1);
     assert_int_equal(out[0].part, NT_CHANGE_CLASS);
     assert_int_equal(out[0].first_job, 5120);
-    assert_true(out[0].worse && fabs(out[0].to / out[0].from - 1.3) < 0.03);
+    assert_true(out[0].worse);
+    assert_close(out[0].to / out[0].from, 1.3, 0.03);
     free(out);
     nt_changes_fini(&c);
 }
@@ -213,7 +216,7 @@ static void one_job_before_is_enough_where_all_are_alike(void **state)
     assert_int_equal(out[0].part, 0);
     assert_int_equal(out[0].first_job, 5030);
     assert_true(out[0].worse && out[0].jobs_to_sure <= 3);
-    assert_true(fabs(out[0].to / out[0].from - 1.43) < 0.06);
+    assert_close(out[0].to / out[0].from, 1.43, 0.06);
     free(out);
     nt_changes_fini(&c);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "cluster_map.h"
 #include "origin.h"
 #include "planted_jobs.h"
@@ -178,8 +179,9 @@ static void test_moves(void **state)
             const struct nt_cluster_move *m = &c->move[k];
             if (m->host != x && m->host != y)
                 fail_msg("seed %u: host %u has not moved", (unsigned)seed, m->host);
-            assert_true(m->time_s >= PLANTED_START_S + (JOBS / 2) * 1000 &&
-                        m->before_s < PLANTED_START_S + (JOBS / 2) * 1000 && m->jobs >= 2);
+            assert_at_least(m->time_s, PLANTED_START_S + (JOBS / 2) * 1000);
+            assert_below(m->before_s, PLANTED_START_S + (JOBS / 2) * 1000);
+            assert_true(m->jobs >= 2);
             if (m->beside != UINT32_MAX)
                 assert_int_equal(after[m->beside] / 8, after[m->host] / 8);
         }
@@ -578,8 +580,10 @@ static void test_never_together(void **state)
     assert_int_not_equal(parent[0], parent[8]);
     assert_true(c->model->missing[7]);
     assert_int_equal(c->part[7].jobs, 0);
-    assert_true(c->part[0].support > 0.5 && c->part[0].jobs > 1 && c->part[0].users > 1);
-    assert_true(c->part[0].first_s >= PLANTED_START_S && c->part[0].last_s <= PLANTED_START_S + 60);
+    assert_above(c->part[0].support, 0.5);
+    assert_true(c->part[0].jobs > 1 && c->part[0].users > 1);
+    assert_at_least(c->part[0].first_s, PLANTED_START_S);
+    assert_at_most(c->part[0].last_s, PLANTED_START_S + 60);
     nt_cluster_map_destroy(c);
     nt_switch_naming_fini(&naming);
     nt_evidence_fini(&e);

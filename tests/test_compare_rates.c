@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "compare.h"
 #include "known_rates.h"
 
@@ -128,7 +129,7 @@ static void the_margin_is_tested(void **state)
             if (table[k].narrow) {
                 assert_int_equal(c->difference[0].found, 1);
                 assert_int_equal(c->difference[0].back, back);
-                assert_true(fabs(c->difference[0].confidence - table[k].confidence) < 1e-6);
+                assert_close(c->difference[0].confidence, table[k].confidence, 1e-6);
             }
             nt_comparison_destroy(c);
             nt_model_destroy(m[0]);

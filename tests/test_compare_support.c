@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "import_dot.h"
 #include "reference_match.h"
 
@@ -58,7 +59,7 @@ static void a_difference_is_as_sure_as_its_switch(void **state)
         const struct nt_comparison *c = a->comparison;
         assert_in_range(c->differences, 1, 2);
         assert_int_equal(c->difference[0].kind, table[k].kind);
-        assert_true(fabs(c->difference[0].confidence - table[k].expected) < 1e-9);
+        assert_close(c->difference[0].confidence, table[k].expected, 1e-9);
         nt_reference_match_destroy(a);
         nt_map_destroy(map);
         nt_map_destroy(r);

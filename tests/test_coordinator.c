@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <ucp/api/ucp.h>
 
+#include "asserts.h"
 #include "clock.h"
 #include "coordinator.h"
 #include "participant_loop.h"
@@ -155,8 +156,9 @@ static size_t pairs_without(const struct nt_samples *s, size_t out)
         if (p->kind != NT_SAMPLE_LATENCY || p->a == out || p->b == out || met[p->a][p->b] ||
             met[p->b][p->a])
             continue;
-        assert_true(p->value_us > 0 && p->value_us < 1e5);
-        assert_true(p->latency.median_us >= p->value_us);
+        assert_above(p->value_us, 0);
+        assert_below(p->value_us, 1e5);
+        assert_at_least(p->latency.median_us, p->value_us);
         assert_true(p->count > 0 && p->count < 100000);
         met[p->a][p->b] = true;
         n++;
@@ -222,7 +224,7 @@ static void check_loss(const char *what, struct relay_plan plan)
     assert_memory_equal(out.done, "partial ", 8);
     assert_non_null(strstr(out.done, "n3"));
     assert_int_equal(out.fallen, 0);
-    assert_true(out.seconds < plan.deadline_ms * 1e-3);
+    assert_below(out.seconds, plan.deadline_ms * 1e-3);
     struct nt_samples *s = read_samples(&out);
     assert_int_equal(s->hosts, 5);
     assert_int_equal(s->status, NT_STATUS_PARTIAL);
@@ -289,7 +291,7 @@ static void a_short_time_ends_in_time(void **state)
         relay_run(&plan, &out);
         slower = 1;
         show("short", &out);
-        assert_true(out.seconds < budgets[k] * 1e-3 + 0.3);
+        assert_below(out.seconds, budgets[k] * 1e-3 + 0.3);
         assert_string_not_equal(out.done, "");
         if (budgets[k] == 0) /* over before the probes are there */
             assert_non_null(strstr(out.done, "the time was too short"));
@@ -327,12 +329,12 @@ static void check_phases(const struct nt_samples *s)
     double end = 0;
     assert_true(s->phases > 0);
     for (size_t k = 0; k < s->phases; k++) {
-        assert_true(s->phase_begin_s[k] >= (k == 0 ? 0 : end - 1e-6));
+        assert_at_least(s->phase_begin_s[k], (k == 0 ? 0 : end - 1e-6));
         assert_true(k == 0 || s->phase_begin_s[k] < end + 1e-3);
         assert_true(s->phase[k].rounds > 0);
         end = s->phase_begin_s[k] + s->phase[k].seconds;
     }
-    assert_true(end <= s->seconds + 1e-6);
+    assert_at_most(end, s->seconds + 1e-6);
 }
 
 static void flows_that_block_each_other_lose_no_host(void **state)
@@ -431,12 +433,13 @@ static void a_full_sweep_has_flows_trains_and_kernels(void **state)
         assert_int_equal(nt_samples_crowd(s, x, group), 5);
         for (uint32_t h = 0; h < 5; h++)
             assert_int_equal(group[h], h);
-        assert_true(0 < x->kernel.low_us && x->kernel.low_us <= x->value_us &&
-                    x->value_us <= x->kernel.high_us);
+        assert_below(0, x->kernel.low_us);
+        assert_at_most(x->kernel.low_us, x->value_us);
+        assert_at_most(x->value_us, x->kernel.high_us);
     }
     assert_int_equal(count_kind(s, NT_SAMPLE_KERNEL), 6);
     assert_true(count_kind(s, NT_SAMPLE_PRTT) > 0);
-    assert_true(out.seconds < 20);
+    assert_below(out.seconds, 20);
     nt_samples_destroy(s);
     relay_fini(&out);
 }
@@ -462,7 +465,7 @@ static void a_death_in_any_phase_costs_only_itself(void **state)
         show(plan.signal == SIGKILL ? "killed" : "frozen", &out);
         assert_memory_equal(out.done, "partial ", 8);
         assert_int_equal(out.fallen, 0);
-        assert_true(out.seconds < 3);
+        assert_below(out.seconds, 3);
         struct nt_samples *s = read_samples(&out);
         assert_int_equal(pairs_without(s, 2), 6);
         for (size_t h = 0; h < 5; h++)
@@ -489,7 +492,7 @@ static void probes_that_come_too_late_end_at_once(void **state)
     show("late", &out);
     assert_true(out.done[0] != '\0');
     assert_true(strcmp(out.done, "ok") != 0);
-    assert_true(out.seconds < 0.5 + 0.25);
+    assert_below(out.seconds, 0.5 + 0.25);
     relay_fini(&out);
 }
 

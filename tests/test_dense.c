@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "dense.h"
 #include "panels.h"
 #include "rng.h"
@@ -64,14 +65,14 @@ static void the_factor_times_itself_is_the_matrix(void **state)
                 double sum = 0;
                 for (size_t p = 0; p <= j; p++)
                     sum += l[p * n + i] * l[p * n + j];
-                assert_true(fabs(sum - a[j * n + i]) < 1e-10);
+                assert_below(fabs(sum - a[j * n + i]), 1e-10);
             }
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++)
                 b[i] += of(a, n, i, j) * x[j];
         nt_dense_solve(l, n, b);
         for (size_t i = 0; i < n; i++)
-            assert_true(fabs(b[i] - x[i]) < 1e-9);
+            assert_close(b[i], x[i], 1e-9);
         free(a);
         free(l);
         free(x);
@@ -97,7 +98,7 @@ static void the_inverse_times_the_matrix_is_one(void **state)
                 assert_true(z[j * n + i] == z[i * n + j]); /* both triangles */
                 for (size_t p = 0; p < n; p++)
                     sum += z[p * n + i] * of(a, n, p, j);
-                assert_true(fabs(sum) < 1e-9);
+                assert_below(fabs(sum), 1e-9);
             }
         free(a);
         free(z);
@@ -156,7 +157,7 @@ static void products_of_any_shape_are_right(void **state)
                 if (i >= m)
                     assert_true(c[j * ld + i] == was[j * ld + i]); /* nothing behind it */
                 else if (!lower || i >= j)
-                    assert_true(fabs(c[j * ld + i] - sum) < 1e-11);
+                    assert_below(fabs(c[j * ld + i] - sum), 1e-11);
             }
         free(a);
         free(b);
@@ -183,10 +184,10 @@ static void sums_are_right_for_any_length(void **state)
         nt_dense_add4(y, a, (const double *const[]){x[0], x[1], x[2], x[3]}, n);
         double dot = 0;
         for (size_t i = 0; i < n; i++) {
-            assert_true(fabs(y[i] - one_by_one[i]) < 1e-12);
+            assert_close(y[i], one_by_one[i], 1e-12);
             dot += x[0][i] * x[1][i];
         }
-        assert_true(fabs(dot - nt_dense_dot(x[0], x[1], n)) < 1e-12);
+        assert_close(dot, nt_dense_dot(x[0], x[1], n), 1e-12);
         for (size_t k = 0; k < 4; k++)
             free(x[k]);
         free(y);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "disturbed.h"
 #include "rng.h"
 #include "sweep_latency.h"
@@ -66,7 +67,7 @@ static void the_share_is_found(void **state)
             }
             print_message("%g of %u readings: %.3f, %.4f pairs, expected %.4f\n", shares[k],
                           readings, share, pairs, PAIRS * pow(shares[k], readings));
-            assert_true(fabs(share - shares[k]) < 0.02 + (readings < 6 ? 0.2 : 0.1) * shares[k]);
+            assert_below(fabs(share - shares[k]), 0.02 + (readings < 6 ? 0.2 : 0.1) * shares[k]);
         }
 }
 
@@ -78,7 +79,7 @@ static void one_that_is_too_low_disturbs_no_others(void **state)
     nt_latencies_init(&l, HOSTS);
     for (size_t k = 0; k < 5; k++)
         note(&l, 1, 3, us[k]);
-    assert_true(fabs(disturbed_of(&l).share - 0.2) < 1e-3);
+    assert_close(disturbed_of(&l).share, 0.2, 1e-3);
 }
 
 static void what_is_no_reading_does_not_count(void **state)
@@ -205,7 +206,8 @@ static void pairs_of_a_host_that_became_slow_are_counted(void **state)
         }
         print_message("slow from reading %zu of %d on: %.2f pairs, expected %.2f\n", reading,
                       3 * PAIRS, pairs, wrong);
-        assert_true(pairs >= 0.85 * wrong && pairs < 1.15 * wrong + 0.05);
+        assert_at_least(pairs, 0.85 * wrong);
+        assert_below(pairs, 1.15 * wrong + 0.05);
     }
 }
 

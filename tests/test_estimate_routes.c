@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "estimate_routes.h"
 #include "plan_routes.h"
 #include "rng.h"
@@ -94,11 +95,11 @@ static void exact_measurements_give_exact_links_and_all_pairs(void **state)
             assert_int_equal(e->aggregates, 0);
             assert_int_equal(e->pairs, t.routes->pairs);
             for (size_t k = 0; k < e->links; k++) {
-                assert_true(fabs(e->link[k].latency.us - t.truth[e->link[k].link]) < 1e-9);
+                assert_close(e->link[k].latency.us, t.truth[e->link[k].link], 1e-9);
                 assert_false(e->link[k].suspect);
             }
             for (size_t p = 0; p < e->pairs; p++)
-                assert_true(fabs(e->pair_latency[p].us - path_truth(&t, p)) < 1e-9);
+                assert_close(e->pair_latency[p].us, path_truth(&t, p), 1e-9);
             assert_true(redundancy == 2 || isnan(e->link[0].latency.se_us));
             nt_estimate_destroy(e);
             end(&t);
@@ -147,15 +148,15 @@ static void the_papers_example_gives_the_papers_figures(void **state)
     assert_int_equal(e->fit.rank, 7);
     assert_int_equal(e->links, 6);
     for (size_t k = 0; k < e->links; k++)
-        assert_true(fabs(e->link[k].latency.us - expected[e->link[k].link]) < 1e-9);
+        assert_close(e->link[k].latency.us, expected[e->link[k].link], 1e-9);
     assert_int_equal(e->aggregates, 1);
     assert_int_equal(e->run_start[1], 2);
     assert_int_equal(e->run_link[0], 2);
     assert_int_equal(e->run_link[1], 3);
-    assert_true(fabs(e->run_latency[0].us - 8.5) < 1e-9);
+    assert_close(e->run_latency[0].us, 8.5, 1e-9);
     assert_int_equal(e->pairs, 15);
     for (size_t p = 0; p < 15; p++)
-        assert_true(fabs(e->pair_latency[p].us - table[p].rtt / 2) < 1e-9);
+        assert_close(e->pair_latency[p].us, table[p].rtt / 2, 1e-9);
     nt_estimate_destroy(e);
     nt_routes_destroy(r);
 }
@@ -265,12 +266,12 @@ static void fewer_measurements_say_less_but_nothing_else(void **state)
         assert_int_equal(e->fit.rank, whole->fit.rank - 1);
         assert_true(e->pairs < whole->pairs);
         for (size_t k = 0; k < e->links; k++)
-            assert_true(fabs(e->link[k].latency.us - t.truth[e->link[k].link]) < 1e-9);
+            assert_close(e->link[k].latency.us, t.truth[e->link[k].link], 1e-9);
         for (size_t a = 0; a < e->aggregates; a++) {
             double sum = 0;
             for (size_t k = e->run_start[a]; k < e->run_start[a + 1]; k++)
                 sum += t.truth[e->run_link[k]];
-            assert_true(fabs(e->run_latency[a].us - sum) < 1e-9);
+            assert_close(e->run_latency[a].us, sum, 1e-9);
         }
         most = e->aggregates > most ? e->aggregates : most;
         nt_estimate_destroy(e);

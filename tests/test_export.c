@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "export.h"
 #include "inside.h"
 #include "known_tree.h"
@@ -92,7 +93,7 @@ static void hosts_are_opened_up(void **state)
         if (strcmp(b, "a.core0") == 0 || strcmp(b, "a.numa0") == 0 || strcmp(b, "a.package0") == 0)
             way += whole->model->link[k].latency_us;
     }
-    assert_true(fabs(2 * way - 0.2) < 1e-9);
+    assert_close(2 * way, 0.2, 1e-9);
     nt_map_destroy(whole);
     nt_map_destroy(map);
 }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "faults.h"
 #include "faults_text.h"
 #include "html.h"
@@ -89,8 +90,10 @@ static void a_larger_class_shows_what_is_nearer(void **state)
             fail_msg("row %zu: %zu found", k, found);
         if (found > 0) {
             assert_int_equal(f.part.kind, NT_FAULT_LINK_SLOW);
-            assert_true(fabs(f.found - table[k].factor) < 1e-6 && fabs(f.expected - 1) < 1e-3);
-            assert_true(f.confidence >= NT_FAULT_CONFIDENCE && f.part.a < table[k].bad);
+            assert_close(f.found, table[k].factor, 1e-6);
+            assert_close(f.expected, 1, 1e-3);
+            assert_at_least(f.confidence, NT_FAULT_CONFIDENCE);
+            assert_true(f.part.a < table[k].bad);
             assert_true(f.others == 1 && f.other[0].kind == NT_FAULT_HOST_SLOW &&
                         f.other[0].a == f.part.a);
         }
@@ -138,7 +141,8 @@ static void ways_of_a_narrow_link_are_one_finding(void **state)
     assert_true(f.part.kind == NT_FAULT_LINK_NARROW && f.way == NT_FAULT_UP && f.part.a == 3);
     m->link[3].bandwidth_back_MBps = 50;
     assert_int_equal(find(m, &f), 1);
-    assert_true(f.way == NT_FAULT_BOTH && fabs(f.found - 50) < 1e-3);
+    assert_true(f.way == NT_FAULT_BOTH);
+    assert_close(f.found, 50, 1e-3);
     m->link[3].bandwidth_MBps = 100;
     assert_int_equal(find(m, &f), 1);
     assert_true(f.way == NT_FAULT_DOWN);
@@ -333,8 +337,8 @@ static void adapter_generations_are_texts(void **state)
     assert_int_equal(read->populations, 2);
     assert_int_equal(read->population[0].hosts, 8);
     assert_int_equal(read->population[1].hosts, 4);
-    assert_true(fabs(read->population[1].latency_us - 1.5) < 0.01);
-    assert_true(fabs(read->population[1].bandwidth_MBps - 50) < 0.5);
+    assert_close(read->population[1].latency_us, 1.5, 0.01);
+    assert_close(read->population[1].bandwidth_MBps, 50, 0.5);
     for (size_t h = 0; h < 12; h++)
         assert_int_equal(read->population_of[h], h % 3 == 1);
     assert_int_equal(nt_map_write(read, false, &again, &bytes, &err), 0);
@@ -379,7 +383,7 @@ static void a_way_is_slow_where_directions_are_measured(void **state)
             assert_int_equal(fault[0].part.kind, NT_FAULT_LINK_SLOW);
             assert_int_equal(fault[0].part.a, 2);
             assert_int_equal(fault[0].way, down == 1 ? NT_FAULT_UP : NT_FAULT_DOWN);
-            assert_true(fabs(fault[0].found - 2) < 0.1);
+            assert_close(fault[0].found, 2, 0.1);
         }
         nt_matrix_destroy(latency);
     }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "fleet_made.h"
 #include "utc.h"
 
@@ -74,14 +75,16 @@ static void a_job_is_what_its_map_and_record_say(void **state)
         double us = p->a / 4 == p->b / 4 ? 1 : 1.5;
         assert_true(p->a < p->b);
         assert_int_equal(p->count, 2);
-        assert_true(fabs(p->mean_us - us) < 0.02 * us && p->lowest_us <= p->mean_us);
+        assert_below(fabs(p->mean_us - us), 0.02 * us);
+        assert_at_most(p->lowest_us, p->mean_us);
     }
     for (size_t k = 0; k < job->figures; k++) {
         const struct nt_fleet_figure *f = &job->figure[k];
         assert_int_equal(f->kind, NT_FIGURE_LATENCY);
-        if (f->tier == 0)
-            assert_true(fabs(f->value - 0.5) < 0.05 && !f->shared);
-        else
+        if (f->tier == 0) {
+            assert_close(f->value, 0.5, 0.05);
+            assert_true(!f->shared);
+        } else
             assert_true(f->host == 0 || f->host == 4);
         uplinks += f->tier > 0;
     }

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "asserts.h"
 #include "flow_links.h"
 #include "known_rates.h"
 #include "made_network.h"
@@ -59,7 +60,9 @@ static void test_known_trees(void **state)
                      v.ratios_wrong, v.effective);
         /* a slow receiver can hide one direction of a sender: then it is a bound */
         assert_true(v.hidden * 33 <= v.values + v.bounds);
-        assert_true(v.value_worst < 0.03 && v.host_worst < 0.06 && v.ratio_worst < 0.05);
+        assert_below(v.value_worst, 0.03);
+        assert_below(v.host_worst, 0.06);
+        assert_below(v.ratio_worst, 0.05);
         assert_int_equal(v.slow > 0, table[k].slow_hosts + table[k].slow_links > 0);
     }
 }
@@ -74,7 +77,8 @@ static void test_exact_without_noise(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT(table); k++) {
         struct rates_verdict v = judged(&table[k], 0, 5);
-        assert_true(v.value_worst < 0.01 && v.host_worst < 0.01);
+        assert_below(v.value_worst, 0.01);
+        assert_below(v.host_worst, 0.01);
         assert_int_equal(v.missed + v.invented + v.false_bounds, 0);
     }
 }
@@ -157,16 +161,16 @@ static void test_by_hand(void **state)
     struct nt_model *m = two_leaves(), *out;
     assert_int_equal(nt_infer_flows(m, rounds, 4, &out, NULL), 0);
     for (size_t k = 0; k < 4; k++) {
-        assert_true(fabs(out->link[k].bandwidth_MBps - 10) < 1e-9);
-        assert_true(fabs(out->link[k].bandwidth_back_MBps - 10) < 1e-9);
+        assert_close(out->link[k].bandwidth_MBps, 10, 1e-9);
+        assert_close(out->link[k].bandwidth_back_MBps, 10, 1e-9);
         assert_false(out->link[k].at_least || out->link[k].suspect || out->link[k].effective);
     }
-    assert_true(fabs(out->link[4].bandwidth_MBps - 12) < 1e-9);
-    assert_true(fabs(out->link[4].bandwidth_back_MBps - 8) < 1e-9);
+    assert_close(out->link[4].bandwidth_MBps, 12, 1e-9);
+    assert_close(out->link[4].bandwidth_back_MBps, 8, 1e-9);
     assert_false(out->link[4].at_least);
-    assert_true(fabs(out->oversubscription[0] - 20.0 / 8) < 1e-9);
-    assert_true(fabs(out->oversubscription[1] - 20.0 / 8) < 1e-9);
-    assert_true(fabs(out->bisection_MBps - 8) < 1e-9);
+    assert_close(out->oversubscription[0], 20.0 / 8, 1e-9);
+    assert_close(out->oversubscription[1], 20.0 / 8, 1e-9);
+    assert_close(out->bisection_MBps, 8, 1e-9);
     nt_model_destroy(out);
     /* no flow crossed: nothing is known of the middle, and earlier figures are removed */
     assert_int_equal(nt_infer_flows(m, rounds, 2, &out, NULL), 0);
@@ -245,7 +249,7 @@ static void test_a_disturbed_round_is_measured_again(void **state)
     quiet = rates_sweep(net, NULL, 0.01, 7);
     size_t rounds = quiet.rounds;
     for (size_t k = 0; k < quiet.found->links; k++)
-        assert_true(quiet.found->link[k].loaded_MBps <= 0);
+        assert_at_most(quiet.found->link[k].loaded_MBps, 0);
     rates_run_fini(&quiet);
     for (size_t r = hosts_rounds; r < rounds; r++) {
         struct rates_run run = {.disturbed_from = r, .disturbed_to = r + 5, .disturbed = 0.6};
@@ -350,8 +354,8 @@ static void test_torus(void **state)
         const struct nt_link *l = &run.found->link[k];
         double forth = l->a == from && l->b == to ? 3 : 1;
         double back = l->b == from && l->a == to ? 3 : 1;
-        assert_true(fabs(l->bandwidth_MBps * forth / 12500 - 1) < 0.05);
-        assert_true(fabs(l->bandwidth_back_MBps * back / 12500 - 1) < 0.05);
+        assert_close(l->bandwidth_MBps * forth / 12500, 1, 0.05);
+        assert_close(l->bandwidth_back_MBps * back / 12500, 1, 0.05);
         assert_false(l->at_least);
     }
     rates_run_fini(&run);
@@ -413,12 +417,12 @@ static void test_record(void **state)
             if (warm) {
                 assert_true(isnan(l->bandwidth_MBps));
             } else if (l->a < 4) {
-                assert_true(fabs(l->bandwidth_MBps - 10) < 1e-6);
+                assert_close(l->bandwidth_MBps, 10, 1e-6);
             } else {
                 /* leaf 4 has a and b, the record's 3 and 2: from it the slower way */
                 middle++;
-                assert_true(fabs(l->bandwidth_MBps - 8) < 1e-6);
-                assert_true(fabs(l->bandwidth_back_MBps - 12) < 1e-6);
+                assert_close(l->bandwidth_MBps, 8, 1e-6);
+                assert_close(l->bandwidth_back_MBps, 12, 1e-6);
             }
         }
         assert_int_equal(middle, !warm);

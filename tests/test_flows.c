@@ -9,12 +9,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "asserts.h"
 #include "flows.h"
 #include "made_network.h"
 #include "rng.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-#define assert_near(x, y, apart) assert_true(fabs((x) - (y)) <= (apart))
 
 static void rate_all(struct nt_network *n, double rate)
 {
@@ -47,7 +47,7 @@ static void test_uplink(void **state)
     for (size_t flows = 1; flows <= 4; flows++) {
         assert_int_equal(nt_flows_share(n, f, flows, NULL), 0);
         for (size_t k = 0; k < flows; k++)
-            assert_near(f[k].rate_MBps, flows < 2 ? 12500 : 25000.0 / (double)flows, 1e-6);
+            assert_close(f[k].rate_MBps, flows < 2 ? 12500 : 25000.0 / (double)flows, 1e-6);
     }
     nt_network_destroy(n);
 }
@@ -65,7 +65,7 @@ static void check_fair(const struct nt_network *n, const struct nt_flow *flow, s
             fastest[arc] = fmax(fastest[arc], flow[f].rate_MBps);
         }
     for (size_t k = 0; k < n->arcs; k++)
-        assert_true(load[k] <= n->arc[k].rate_MBps * (1 + 1e-9));
+        assert_at_most(load[k], n->arc[k].rate_MBps * (1 + 1e-9));
     for (size_t f = 0; f < flows; f++) {
         bool held = flow[f].from == flow[f].to;
         for (nt_walk_begin(n, flow[f].from, flow[f].to, &walk); nt_walk_next(&walk, &arc);)
@@ -119,7 +119,7 @@ static void test_alone(void **state)
             struct nt_flow f = {a, b, 0};
             assert_int_equal(nt_flows_share(n, &f, 1, NULL), 0);
             if (a != b)
-                assert_near(nt_matrix_get(m, a, b), f.rate_MBps, 1e-4);
+                assert_close(nt_matrix_get(m, a, b), f.rate_MBps, 1e-4);
         }
     nt_matrix_destroy(m);
     nt_network_destroy(n);
@@ -155,10 +155,10 @@ static void test_rails_add_up(void **state)
     double rate = n->arc[0].rate_MBps;
     n->next_rail->arc[n->next_rail->out[n->next_rail->first[0]]].rate_MBps = rate / 4;
     assert_int_equal(nt_flows_share(n, flow, 2, NULL), 0);
-    assert_true(fabs(flow[0].rate_MBps - (rate / 2 + rate / 4)) < 1e-6 * rate);
-    assert_true(fabs(flow[1].rate_MBps - (rate / 2 + 3 * rate / 4)) < 1e-6 * rate);
+    assert_below(fabs(flow[0].rate_MBps - (rate / 2 + rate / 4)), 1e-6 * rate);
+    assert_below(fabs(flow[1].rate_MBps - (rate / 2 + 3 * rate / 4)), 1e-6 * rate);
     assert_int_equal(nt_flows_share_rail(n->next_rail, flow, 2, NULL), 0);
-    assert_true(fabs(flow[0].rate_MBps - rate / 4) < 1e-6 * rate);
+    assert_below(fabs(flow[0].rate_MBps - rate / 4), 1e-6 * rate);
     nt_network_destroy(n);
 }
 

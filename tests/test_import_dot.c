@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "export.h"
 #include "import_dot.h"
 #include "known_tree.h"
@@ -63,7 +64,8 @@ static void figures_are_read_in_every_form(void **state)
     const struct nt_link *both = link_of(map, "n4", "leaf2");
     assert_true(both->bandwidth_MBps + both->bandwidth_back_MBps == 4000 + 2000);
     const struct nt_link *up = link_of(map, "leaf-1", "core");
-    assert_true(up->latency_us > 0.29 && up->latency_us < 0.31);
+    assert_above(up->latency_us, 0.29);
+    assert_below(up->latency_us, 0.31);
     assert_true(up->bandwidth_MBps == 12500 && up->bandwidth_back_MBps == 6250);
     nt_map_destroy(map);
 }
@@ -105,8 +107,8 @@ static void ours_are_read_back(void **state)
     for (size_t k = 0; k < map->model->links; k++) {
         const struct nt_link *l = &map->model->link[k];
         const struct nt_link *b = link_of(back, name_of(map, l->a), name_of(map, l->b));
-        assert_true(fabs(b->latency_us - l->latency_us) < 1e-5 * l->latency_us);
-        assert_true(fabs(b->bandwidth_MBps - l->bandwidth_MBps) < 1e-5 * l->bandwidth_MBps);
+        assert_below(fabs(b->latency_us - l->latency_us), 1e-5 * l->latency_us);
+        assert_below(fabs(b->bandwidth_MBps - l->bandwidth_MBps), 1e-5 * l->bandwidth_MBps);
     }
     nt_map_destroy(back);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {

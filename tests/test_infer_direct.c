@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "direct.h"
 #include "known_network.h"
 
@@ -48,8 +49,8 @@ static void test_families(void **state)
                          m->links, m->twist);
             for (size_t k = 0; k < cases[c].dimensions; k++)
                 assert_int_equal(m->dimension[k], cases[c].size[k]);
-            assert_true(fabs(m->link[0].latency_us - 0.5) < 0.02);
-            assert_true(fabs(m->overhead_us[0] - 0.5) < 0.02);
+            assert_close(m->link[0].latency_us, 0.5, 0.02);
+            assert_close(m->overhead_us[0], 0.5, 0.02);
             nt_matrix_destroy(x);
             nt_model_destroy(truth);
             nt_model_destroy(m);
@@ -123,7 +124,7 @@ static void test_broken_link(void **state)
         struct nt_model *m = infer(x);
         assert_true(known_same_shape(truth, m));
         assert_int_equal(m->family, NT_FAMILY_IRREGULAR);
-        assert_true(m->confidence > 0.8);
+        assert_above(m->confidence, 0.8);
         nt_matrix_destroy(x);
         nt_model_destroy(truth);
         nt_model_destroy(m);
@@ -152,7 +153,7 @@ static void test_dragonflies(void **state)
             assert_true(known_same_shape(truth, m));
         } else {
             assert_true(m->family == NT_FAMILY_UNDETERMINED || m->shortcuts);
-            assert_true(m->confidence < 0.05);
+            assert_below(m->confidence, 0.05);
         }
         nt_matrix_destroy(x);
         nt_model_destroy(truth);
@@ -183,10 +184,10 @@ static void test_confidence(void **state)
         }
         print_message("noise %g: confidence %.3f\n", sds[k], sum);
         assert_true(k > 0 || sum > 0.95);
-        assert_true(sum < before + 0.05);
+        assert_below(sum, before + 0.05);
         before = sum;
     }
-    assert_true(before < 0.5);
+    assert_below(before, 0.5);
 }
 
 /* ---- the search itself ------------------------------------------------------------------------

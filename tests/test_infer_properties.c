@@ -9,6 +9,7 @@
 #include <float.h>
 #include <time.h>
 
+#include "asserts.h"
 #include "faults.h"
 #include "known_network.h"
 #include "links.h"
@@ -114,7 +115,7 @@ static void test_relabelling(void **state)
         struct nt_model *a = infer(x), *b = infer(y);
         assert_int_equal(a->switches, b->switches);
         assert_int_equal(a->links, b->links);
-        assert_true(largest_difference(a, b, order, 1) < 0.01 * (double)x->at[1]);
+        assert_below(largest_difference(a, b, order, 1), 0.01 * (double)x->at[1]);
         nt_matrix_destroy(x);
         nt_matrix_destroy(y);
         nt_model_destroy(truth);
@@ -132,7 +133,7 @@ static void test_scaling(void **state)
         struct nt_matrix *y = changed(x, NULL, 250, SIZE_MAX, 0);
         struct nt_model *a = infer(x), *b = infer(y);
         assert_true(known_same_shape(a, b));
-        assert_true(largest_difference(a, b, NULL, 250) < 1e-3 * (double)x->at[1]);
+        assert_below(largest_difference(a, b, NULL, 250), 1e-3 * (double)x->at[1]);
         nt_matrix_destroy(x);
         nt_matrix_destroy(y);
         nt_model_destroy(truth);
@@ -164,11 +165,11 @@ static void test_longer_host_link(void **state)
             const struct nt_link *is = &b->link[k], *was = &a->link[k];
             bool own = a->switches > 0 && (was->a == 3 || was->b == 3);
             double moved = is->latency_us - was->latency_us - (own ? (double)more : 0);
-            assert_true(fabs(moved) < 0.05 * (double)more);
+            assert_below(fabs(moved), 0.05 * (double)more);
         }
         for (size_t h = 0; h < a->hosts; h++) {
             double moved = own_us(b, h) - own_us(a, h) - (h == 3 ? (double)more : 0);
-            assert_true(fabs(moved) < 0.05 * (double)more);
+            assert_below(fabs(moved), 0.05 * (double)more);
         }
         nt_matrix_destroy(x);
         nt_matrix_destroy(y);
@@ -191,7 +192,7 @@ static void test_round_trip(void **state)
         struct nt_model *b = infer(y);
         assert_true(known_same_shape(a, b));
         assert_int_equal(a->family, b->family);
-        assert_true(largest_difference(a, b, NULL, 1) < 2e-3 * (double)x->at[1]);
+        assert_below(largest_difference(a, b, NULL, 1), 2e-3 * (double)x->at[1]);
         nt_matrix_destroy(x);
         nt_matrix_destroy(y);
         nt_model_destroy(truth);
@@ -211,13 +212,14 @@ static void test_noise_lowers_confidence(void **state)
             struct nt_model *truth;
             struct nt_matrix *x = measure(seed, sds[k], TREES, &truth);
             struct nt_model *m = infer(x);
-            assert_true(m->confidence >= 0 && m->confidence <= 1);
+            assert_at_least(m->confidence, 0);
+            assert_at_most(m->confidence, 1);
             sum += m->confidence / 40;
             nt_matrix_destroy(x);
             nt_model_destroy(truth);
             nt_model_destroy(m);
         }
-        assert_true(sum < before + 0.02);
+        assert_below(sum, before + 0.02);
         before = sum;
     }
 }
@@ -426,7 +428,7 @@ static void test_any_start(void **state)
     known_must(nt_infer_figures(x, 7, m, &err), &err);
     assert_in_range(m->pairs_off, 0, 10);
     for (size_t k = 0; k < m->links; k++)
-        assert_true(fabs(m->link[k].latency_us - truth->link[k].latency_us) < 0.04);
+        assert_close(m->link[k].latency_us, truth->link[k].latency_us, 0.04);
     nt_model_destroy(m);
     nt_model_destroy(truth);
     nt_matrix_destroy(x);

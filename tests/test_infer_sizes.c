@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "infer.h"
 #include "known_network.h"
 #include "rng.h"
@@ -68,7 +69,7 @@ static void a_link_is_as_sure_as_the_sizes_are_of_it(void **state)
     nt_model_destroy(model);
     model = merged(m, 1);
     for (size_t k = 0; k < model->links; k++)
-        assert_true(model->link[k].probability > (is_inner(model, k) ? 0.9 : 0.999));
+        assert_above(model->link[k].probability, (is_inner(model, k) ? 0.9 : 0.999));
     nt_model_destroy(model);
     destroy(m, SIZES);
 }
@@ -85,7 +86,7 @@ static void a_size_that_could_not_show_a_link_says_nothing(void **state)
     struct nt_model *alone = merged(m, 1), *model = merged(m, 2);
     assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
     for (size_t k = 0; k < model->links; k++)
-        assert_true(model->link[k].probability > alone->link[k].probability - 1e-9);
+        assert_above(model->link[k].probability, alone->link[k].probability - 1e-9);
     nt_model_destroy(alone);
     nt_model_destroy(model);
     destroy(m, 2);
@@ -99,9 +100,11 @@ static void a_link_that_most_sizes_lack_is_taken_out(void **state)
     struct nt_model *model = merged(m, SIZES);
     assert_int_equal(model->family, NT_FAMILY_STAR);
     assert_int_equal(model->switches, 1);
-    assert_true(model->confidence < 0.6);
-    for (size_t k = 0; k < model->links; k++)
-        assert_true(model->link[k].latency_us > 0.9 && model->link[k].latency_us < 2.1);
+    assert_below(model->confidence, 0.6);
+    for (size_t k = 0; k < model->links; k++) {
+        assert_above(model->link[k].latency_us, 0.9);
+        assert_below(model->link[k].latency_us, 2.1);
+    }
     nt_model_destroy(model);
     destroy(m, SIZES);
 }
@@ -116,7 +119,7 @@ static void a_link_that_the_first_size_cannot_tell_is_not_added(void **state)
     assert_int_equal(model->family, NT_FAMILY_STAR);
     assert_int_equal(model->switches, 1);
     for (size_t k = 0; k < model->links; k++)
-        assert_true(fabs(model->link[k].latency_us - 1) < 0.02);
+        assert_close(model->link[k].latency_us, 1, 0.02);
     nt_model_destroy(model);
     destroy(m, SIZES);
 }
@@ -165,7 +168,8 @@ static void a_link_of_larger_sizes_is_added(void **state)
         }
         for (size_t k = 0; k < both->links && both->switches > alone->switches; k++) {
             const struct nt_link *l = &both->link[k];
-            assert_true(l->probability >= 0.5 && l->latency_us > 0);
+            assert_at_least(l->probability, 0.5);
+            assert_above(l->latency_us, 0);
             assert_true(!is_inner(both, k) || both->confidence <= l->probability);
         }
         nt_model_destroy(alone);
@@ -280,7 +284,7 @@ static void sizes_are_as_right_as_they_are_sure(void **state)
         for (size_t k = 0; k < model->links; k++) {
             if (!is_inner(model, k))
                 continue;
-            assert_true(model->link[k].probability >= 0.5);
+            assert_at_least(model->link[k].probability, 0.5);
             if (model->link[k].probability < 0.9)
                 continue;
             stated++;
@@ -308,7 +312,7 @@ static void a_size_without_a_host_has_its_say(void **state)
     assert_int_equal(
         nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, NULL, &model, &err), 0);
     for (size_t k = 0; k < model->links; k++)
-        assert_true(model->link[k].probability > (is_inner(model, k) ? 0.9 : 0.999));
+        assert_above(model->link[k].probability, (is_inner(model, k) ? 0.9 : 0.999));
     nt_model_destroy(model);
     nt_matrix_destroy(m[0]);
     nt_matrix_destroy(m[1]);
@@ -335,7 +339,7 @@ static void sizes_are_weighed_by_their_confidence(void **state)
     known_must(nt_infer_merge_sizes(&m, others, 2, NULL, 1, &err), &err);
     for (size_t k = 0; k < m->links; k++) {
         double expected = m->link[k].a < m->hosts ? 1 : (1 + 1 + 0.25) / 3;
-        assert_true(fabs(m->link[k].probability - expected) < 1e-9);
+        assert_close(m->link[k].probability, expected, 1e-9);
     }
     nt_model_destroy(m);
     nt_model_destroy(same);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "known_network.h"
 
 #define FAN(...) ((const size_t[]){__VA_ARGS__})
@@ -84,7 +85,7 @@ static void test_few_hosts(void **state)
         assert_int_equal(m->switches, n > 0);
         assert_int_equal(m->links, n);
         for (size_t k = 0; k < m->links && n > 1; k++)
-            assert_true(fabs(m->link[k].latency_us - 1) < 1e-6);
+            assert_close(m->link[k].latency_us, 1, 1e-6);
         nt_matrix_destroy(x);
         nt_model_destroy(m);
     }

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "kernels.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-#define assert_near(x, y, apart) assert_true(fabs((x) - (y)) <= (apart))
 
 /* latency us, MB/s, no overhead */
 static struct nt_network *made(const char *text, double latency, double rate)
@@ -94,8 +94,8 @@ static void test_uneven(void **state)
     n->overhead_us[0] = 0.25;
     n->overhead_us[2] = 0.5;
     struct nt_kernel_result r = run(n, "o2a", (struct nt_workload){.bytes = 1000});
-    assert_near(r.message[0].received_us, 0.25 + 10 + 1, 1e-9);
-    assert_near(r.message[1].received_us, 0.25 + 20 + 2 + 0.5, 1e-9);
+    assert_close(r.message[0].received_us, 0.25 + 10 + 1, 1e-9);
+    assert_close(r.message[1].received_us, 0.25 + 20 + 2 + 0.5, 1e-9);
     nt_kernel_result_fini(&r);
     nt_network_destroy(n);
 }
@@ -138,8 +138,9 @@ static void test_conservation(void **state)
                 }
                 assert_int_equal(r.packets, packets);
                 assert_int_equal(r.packet_hops, hops);
-                assert_near(r.time_us, last, 1e-9);
-                assert_true(r.busiest > 0 && r.busiest <= 1 + 1e-9);
+                assert_close(r.time_us, last, 1e-9);
+                assert_true(r.busiest > 0);
+                assert_at_most(r.busiest, 1 + 1e-9);
                 nt_kernel_result_fini(&r);
                 nt_network_destroy(n);
             }
@@ -161,7 +162,7 @@ static void test_causality(void **state)
                 memcpy(heard, next, sizeof heard);
             else if (m == 0)
                 memset(next, 0, sizeof next);
-            assert_true(r.message[m].sent_us >= heard[r.message[m].from]);
+            assert_at_least(r.message[m].sent_us, heard[r.message[m].from]);
             next[r.message[m].to] = fmax(next[r.message[m].to], r.message[m].received_us);
         }
         nt_kernel_result_fini(&r);
@@ -178,8 +179,8 @@ static void test_wave_of_one(void **state)
     struct nt_kernel_result r = run(n, "sr:1", w);
     for (size_t m = 0; m < r.messages; m++)
         if (r.message[m].from != r.message[m].to)
-            assert_true(r.message[m].received_us - r.message[m].sent_us >= 12 - 1e-9);
-    assert_true(r.time_us < 12.0 * 500);
+            assert_at_least(r.message[m].received_us - r.message[m].sent_us, 12 - 1e-9);
+    assert_below(r.time_us, 12.0 * 500);
     nt_kernel_result_fini(&r);
     nt_network_destroy(n);
 }
@@ -214,13 +215,16 @@ static void test_published(void **state)
             struct nt_workload w = {.bytes = k < 3 ? 10000 : 1000, .seed = seed};
             gain[k] += (1 - time_of(tt, kernel[k], w) / time_of(t, kernel[k], w)) / 3;
         }
-    assert_true(gain[0] > 0.13 && gain[0] < 0.25); /* "near 20 %" */
-    assert_true(fabs(gain[1]) < 0.001);            /* bound by the one injection port */
-    assert_true(fabs(gain[2]) < 0.001);            /* and by the one consumption port */
-    assert_true(gain[3] > 0.03 && gain[4] > gain[3] + 0.01 && gain[5] > gain[4] + 0.01);
-    assert_true(gain[6] > gain[4] + 0.01);
+    assert_above(gain[0], 0.13);
+    assert_below(gain[0], 0.25);        /* "near 20 %" */
+    assert_below(fabs(gain[1]), 0.001); /* bound by the one injection port */
+    assert_below(fabs(gain[2]), 0.001); /* and by the one consumption port */
+    assert_above(gain[3], 0.03);
+    assert_above(gain[4], gain[3] + 0.01);
+    assert_above(gain[5], gain[4] + 0.01);
+    assert_above(gain[6], gain[4] + 0.01);
     for (size_t k = 1; k < COUNT(kernel); k++)
-        assert_true(gain[0] > gain[k]); /* a2a differs most */
+        assert_above(gain[0], gain[k]); /* a2a differs most */
     nt_network_destroy(t);
     nt_network_destroy(tt);
 }
@@ -236,8 +240,8 @@ static void test_buffers(void **state)
     double tight = time_of(n, "gups", w);
     w.buffer_packets = 60000; /* only the order in a queue counts */
     double wide = time_of(n, "gups", w);
-    assert_true(tight > 1.2 * unbounded);
-    assert_true(tight > 1.2 * wide);
+    assert_above(tight, 1.2 * unbounded);
+    assert_above(tight, 1.2 * wide);
     nt_network_destroy(n);
 }
 
@@ -286,17 +290,18 @@ static void test_consumption(void **state)
     struct nt_network *twisted = made("ttorus:8x4:4", 0.05, 175);
     struct nt_workload w = {.bytes = 10000, .seed = 1};
     double one_port = time_of(torus, "a2o", w);
-    assert_near(one_port, time_of(twisted, "a2o", w), 0.2);
+    assert_close(one_port, time_of(twisted, "a2o", w), 0.2);
     w.consume_all = true;
     double static_routes = time_of(torus, "a2o", w);
-    assert_true(static_routes < 0.5 * one_port);
+    assert_below(static_routes, 0.5 * one_port);
     w.adaptive = true;
     double torus_us = 0, twisted_us = 0;
     for (w.seed = 1; w.seed <= 10; w.seed++) {
         torus_us += time_of(torus, "a2o", w);
         twisted_us += time_of(twisted, "a2o", w);
     }
-    assert_true(torus_us < 10 * static_routes && twisted_us < 0.95 * torus_us);
+    assert_below(torus_us, 10 * static_routes);
+    assert_below(twisted_us, 0.95 * torus_us);
     nt_network_destroy(torus);
     nt_network_destroy(twisted);
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "launch.h"
 #include "traffic_text.h"
 
@@ -101,7 +102,8 @@ static void both_forms_of_a_matrix_say_the_same(void **state)
         assert_int_equal(t.n, 2);
         assert_int_equal(t.pair[0][0], 0);
         assert_int_equal(t.pair[0][1], 1);
-        assert_true(t.bytes[0] > 9.9f && t.bytes[0] < 10.1f);
+        assert_above(t.bytes[0], 9.9f);
+        assert_below(t.bytes[0], 10.1f);
         assert_int_equal(t.pair[1][1], 2);
         nt_triples_fini(&t);
     }

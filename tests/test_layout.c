@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "html.h"
 #include "known_tree.h"
 #include "layout.h"
@@ -45,9 +46,9 @@ static void lengths_are_kept_where_they_can_be(void **state)
     }
     for (int dims = 2; dims <= 3; dims++) {
         struct nt_layout *l = layout_of(m, dims);
-        assert_true(l->stress < 1e-4);
-        assert_true(fabs(apart(l, 1, 2) / apart(l, 0, 1) - 2) < 0.05);
-        assert_true(fabs(apart(l, 0, 3) / apart(l, 0, 1) - 6) < 0.15);
+        assert_below(l->stress, 1e-4);
+        assert_close(apart(l, 1, 2) / apart(l, 0, 1), 2, 0.05);
+        assert_close(apart(l, 0, 3) / apart(l, 0, 1), 6, 0.15);
         nt_layout_destroy(l);
     }
     nt_model_destroy(m);
@@ -59,12 +60,12 @@ static void more_room_never_hurts_and_far_hosts_stay_apart(void **state)
     struct nt_model *m = known_tree(2, 4, 8, true, false, 3);
     struct nt_layout *flat = layout_of(m, 2), *solid = layout_of(m, 3);
     assert_true(solid->stress < flat->stress);
-    assert_true(flat->stress < 0.15);
+    assert_below(flat->stress, 0.15);
     double nearest = INFINITY;
     for (size_t a = 0; a < flat->vertices; a++)
         for (size_t b = 0; b < a; b++)
             nearest = fmin(nearest, apart(flat, a, b));
-    assert_true(nearest > 0.005);
+    assert_above(nearest, 0.005);
     nt_layout_destroy(flat);
     nt_layout_destroy(solid);
     nt_model_destroy(m);
@@ -91,9 +92,9 @@ static void what_nothing_joins_stands_on_the_rim(void **state)
         assert_int_equal(nt_model_create(sizes[k], 0, 0, &m, &err), 0);
         struct nt_layout *l = layout_of(m, 2);
         for (size_t v = 0; v < l->vertices; v++)
-            assert_true(fabs(hypot(l->at[2 * v], l->at[2 * v + 1]) - 1.15) < 1e-9);
+            assert_close(hypot(l->at[2 * v], l->at[2 * v + 1]), 1.15, 1e-9);
         for (size_t v = 1; v < l->vertices; v++)
-            assert_true(apart(l, v, v - 1) > 0.1);
+            assert_above(apart(l, v, v - 1), 0.1);
         nt_layout_destroy(l);
         nt_model_destroy(m);
     }
@@ -105,7 +106,7 @@ static void many_vertices_are_held_by_pivots(void **state)
     struct nt_model *m = known_tree(4, 10, 50, true, false, 3);
     struct nt_layout *l = layout_of(m, 2);
     assert_true(l->vertices > NT_LAYOUT_EXACT);
-    assert_true(l->stress < 0.25);
+    assert_below(l->stress, 0.25);
     nt_layout_destroy(l);
     nt_model_destroy(m);
 }

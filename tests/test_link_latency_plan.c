@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "link_latency.h"
 #include "link_latency_plan.h"
 #include "made_network.h"
@@ -184,8 +185,9 @@ static void links_come_out_better_than_pairs(void **state)
         double claimed, seen = error_of(table[k].topology, table[k].outliers, &claimed);
         print_message("%s, outliers %g: error %.2f of a pair's sd, claimed %.2f\n",
                       table[k].topology, table[k].outliers, seen, claimed);
-        assert_true(seen < 0.6);
-        assert_true(claimed > 0.5 * seen && claimed < 2 * seen);
+        assert_below(seen, 0.6);
+        assert_above(claimed, 0.5 * seen);
+        assert_true(claimed < 2 * seen);
     }
 }
 

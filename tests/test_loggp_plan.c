@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "known_loggp.h"
 #include "known_network.h"
 #include "loggp.h"
@@ -53,7 +54,8 @@ static void check_order(const struct nt_model *model, const struct nt_order *ord
     bool busy[64] = {false}, used[256] = {false};
     assert_int_equal(order->kind, NT_ORDER_PRTT);
     assert_true(order->pairs > 0 && order->batches >= 2 && order->count >= 1);
-    assert_true(order->message_bytes >= 1 && order->window_s > 0);
+    assert_true(order->message_bytes >= 1);
+    assert_above(order->window_s, 0);
     for (size_t k = 0; k < order->pairs; k++) {
         for (int end = 0; end < 2; end++) {
             assert_true(order->pair[k][end] < model->hosts);
@@ -375,7 +377,7 @@ static void long_rounds_are_not_ordered(void **state)
     truths(truth, 0, 0, 1);
     drive(model, &brief, truth, &seen);
     for (size_t i = 0; i < seen.n[0]; i++)
-        assert_true(seen.m[0][i].time_us < 0.05 * 1e6);
+        assert_below(seen.m[0][i].time_us, 0.05 * 1e6);
     assert_true(seen.n[0] > 20);
     nt_model_destroy(model);
 }
@@ -394,7 +396,7 @@ static void a_short_time_still_has_its_check(void **state)
         struct nt_loggp_fit fit;
         struct nt_err err = {0};
         drive(model, &brief, truth, &seen);
-        assert_true(seen.seconds < share * all + 0.4 * all);
+        assert_below(seen.seconds, share * all + 0.4 * all);
         assert_int_equal(nt_loggp_fit(seen.m[0], seen.n[0], &fit, &err), 0);
         assert_true(!isnan(fit.check_percent) && !isnan(fit.regime[0].o_recv_us));
     }

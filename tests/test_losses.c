@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "known_tree.h"
 #include "losses.h"
 #include "map_faults.h"
@@ -205,7 +206,7 @@ static void a_record_has_what_was_sent_again(void **state)
     assert_int_equal(map->faults, 1);
     assert_int_equal(map->fault[0].part.kind, NT_FAULT_LINK_LOSSY);
     assert_string_equal(map->host_name[map->fault[0].part.a], "n4");
-    assert_true(fabs(map->fault[0].found - 100 * 4 / 120.0) < 0.01);
+    assert_close(map->fault[0].found, 100 * 4 / 120.0, 0.01);
     assert_true(map->warnings == 1 && strstr(map->warning[0], "loses messages") != NULL);
     nt_map_destroy(map);
     nt_samples_destroy(s);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "map_json.h"
 #include "number.h"
 #include "rng.h"
@@ -440,7 +441,7 @@ static void sorting_keeps_the_network(void **state)
             after += map->model->overhead_us[k] * (double)atoi(map->host_name[k] + 1);
             assert_true(k == 0 || nt_name_compare(map->host_name[k - 1], map->host_name[k]) < 0);
         }
-        assert_true(fabs(before - after) < 1e-9);
+        assert_close(before, after, 1e-9);
         nt_map_destroy(map);
     }
 }

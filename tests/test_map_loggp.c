@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "known_loggp.h"
 #include "loggp.h"
 #include "loggp_time.h"
@@ -98,7 +99,7 @@ static void classes_and_rails_become_entries(void **state)
         double bytes = floor(sqrt(g->min_bytes * g->max_bytes));
         const struct known_regime *r = known_regime(&truth, bytes);
         double time = r->o_send + slower * r->L + r->o_recv + (bytes - 1) * r->G;
-        assert_true(fabs(nt_loggp_time_us(g, 1, bytes) / time - 1) < 0.01);
+        assert_close(nt_loggp_time_us(g, 1, bytes) / time, 1, 0.01);
     }
     assert_int_equal(at, 3);
     nt_samples_destroy(s);

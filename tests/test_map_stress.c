@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "map.h"
 #include "map_stress.h"
 #include "reversed_record.h"
@@ -174,8 +175,9 @@ static void figures_that_are_not_known_give_no_prediction(void **state)
         map->model->link[k].bandwidth_MBps = map->model->link[k].bandwidth_back_MBps = NAN;
     assert_int_equal(nt_map_stress(s, map, &err), 0);
     assert_int_equal(map->stresses, 1);
-    assert_true(map->stress[0].time_us > 0 && isnan(map->stress[0].alone_us) &&
-                isnan(map->stress[0].shared_us) && !map->stress[0].congested);
+    assert_above(map->stress[0].time_us, 0);
+    assert_true(isnan(map->stress[0].alone_us) && isnan(map->stress[0].shared_us) &&
+                !map->stress[0].congested);
     nt_samples_destroy(s);
     nt_map_destroy(map);
 }
@@ -230,9 +232,10 @@ static void waves_add_up(void **state)
     assert_int_equal(four.waves, 4);
     assert_int_equal(all.waves, 1);
     assert_near(all.alone_us, one.alone_us, 1e-9);
-    assert_true(four.alone_us > one.alone_us);
+    assert_above(four.alone_us, one.alone_us);
     assert_true(one.messages <= 16 && one.messages == four.messages);
-    assert_true(four.shared_us >= four.alone_us && one.shared_us >= one.alone_us);
+    assert_at_least(four.shared_us, four.alone_us);
+    assert_at_least(one.shared_us, one.alone_us);
 }
 
 int main(void)

@@ -9,11 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "asserts.h"
 #include "made_network.h"
 #include "measure.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-#define assert_near(x, y, apart) assert_true(fabs((x) - (y)) <= (apart))
 
 static void test_none(void **state)
 {
@@ -49,9 +49,10 @@ static void test_noise(void **state)
             again += x * (nt_measure_latency(n, &noise, a, b, 1) - 1);
             count++;
         }
-    assert_true(fabs(sum / count) < 4 * 0.05 / sqrt(count));
-    assert_near(sqrt(square / count), 0.05, 0.001);
-    assert_true(fabs(both / square) < 0.02 && fabs(again / square) < 0.02);
+    assert_below(fabs(sum / count), 4 * 0.05 / sqrt(count));
+    assert_close(sqrt(square / count), 0.05, 0.001);
+    assert_below(fabs(both / square), 0.02);
+    assert_below(fabs(again / square), 0.02);
     nt_network_destroy(n);
 }
 
@@ -78,10 +79,10 @@ static void test_shares(void **state)
             high += x > 1;
             changed += x != 1 && z == 1;
         }
-    assert_near(missing / pairs, 0.2, 0.01);
-    assert_near(wrong / (pairs - missing), 0.1, 0.01);
-    assert_near(high / wrong, 0.75, 0.03);
-    assert_near(changed / wrong, 0.9, 0.03);
+    assert_close(missing / pairs, 0.2, 0.01);
+    assert_close(wrong / (pairs - missing), 0.1, 0.01);
+    assert_close(high / wrong, 0.75, 0.03);
+    assert_close(changed / wrong, 0.9, 0.03);
     nt_network_destroy(n);
 }
 
@@ -97,22 +98,22 @@ static void test_settled(void **state)
     for (uint32_t h = 1; h < n->hosts; h++) {
         double own = nt_network_latency(n, 0, h) - n->arc[0].latency_us;
         double x = own / 0.5 - 1;
-        assert_near(nt_network_latency(n, h, 0), nt_network_latency(n, 0, h), 1e-12);
-        assert_near(nt_network_latency(n, h, (h + 1) % 2000) -
-                        n->arc[2 * ((h + 1) % 2000)].latency_us,
-                    own, 1e-12);
+        assert_close(nt_network_latency(n, h, 0), nt_network_latency(n, 0, h), 1e-12);
+        assert_close(nt_network_latency(n, h, (h + 1) % 2000) -
+                         n->arc[2 * ((h + 1) % 2000)].latency_us,
+                     own, 1e-12);
         sum += x;
         square += x * x;
     }
-    assert_true(fabs(sum / 1999) < 0.01);
-    assert_near(sqrt(square / 1999), 0.1, 0.008);
+    assert_below(fabs(sum / 1999), 0.01);
+    assert_close(sqrt(square / 1999), 0.1, 0.008);
     nt_network_destroy(n);
 
     n = made_network("torus:4x4");
     struct nt_measure_noise skew = {.asymmetry = 0.1, .seed = 3};
     assert_int_equal(nt_measure_settle(&skew, n, NULL), 0);
     assert_true(nt_network_latency(n, 0, 1) != nt_network_latency(n, 1, 0));
-    assert_near(nt_network_latency(n, 0, 1) + nt_network_latency(n, 1, 0), 2 * 1.3, 1e-9);
+    assert_close(nt_network_latency(n, 0, 1) + nt_network_latency(n, 1, 0), 2 * 1.3, 1e-9);
     nt_network_destroy(n);
 }
 

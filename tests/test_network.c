@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "made_network.h"
 #include "rng.h"
 #include "shape.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-#define assert_near(x, y, apart) assert_true(fabs((x) - (y)) <= (apart))
 
 /* longest: the longest route between hosts, in links. */
 static const struct family {
@@ -107,7 +107,7 @@ static uint32_t follow(const struct nt_network *n, const char *name, uint32_t a,
     }
     if (at != b)
         fail_msg("%s: the route from %u to %u ends at %u", name, a, b, at);
-    assert_near(nt_network_latency(n, a, b), sum, 1e-9);
+    assert_close(nt_network_latency(n, a, b), sum, 1e-9);
     return steps;
 }
 
@@ -153,7 +153,7 @@ static void test_from_model(void **state)
         bool shortest = !has_groups(families[k].spec);
         for (uint32_t a = 0; a < n->hosts; a++)
             for (uint32_t b = 0; b < n->hosts && shortest; b++)
-                assert_near(nt_network_latency(m, a, b), nt_network_latency(n, a, b), 1e-9);
+                assert_close(nt_network_latency(m, a, b), nt_network_latency(n, a, b), 1e-9);
         nt_network_destroy(m);
         nt_network_destroy(n);
     }
@@ -247,7 +247,7 @@ static void test_truth_latencies(void **state)
         for (uint32_t a = 0; a < n->hosts && t->family != NT_FAMILY_IRREGULAR; a++)
             for (uint32_t b = 0; b < n->hosts; b++)
                 if (a != b && n->hosts > 1)
-                    assert_near(nt_network_latency(m, a, b), nt_network_latency(n, a, b), 1e-9);
+                    assert_close(nt_network_latency(m, a, b), nt_network_latency(n, a, b), 1e-9);
         nt_network_destroy(m);
         nt_network_destroy(n);
         nt_model_destroy(t);
@@ -294,9 +294,9 @@ static void test_truth_of_idle_switches(void **state)
     for (size_t k = 0; k < t->links; k++) {
         const struct nt_link *l = &t->link[k];
         if (l->a == 0)
-            assert_near(l->latency_us, 1.5, 1e-12);
+            assert_close(l->latency_us, 1.5, 1e-12);
         if (l->a >= 4) { /* links 5 and 6: 11 us, narrowest 50 one way and 45 the other */
-            assert_near(l->latency_us, 11, 1e-12);
+            assert_close(l->latency_us, 11, 1e-12);
             assert_true(fmin(l->bandwidth_MBps, l->bandwidth_back_MBps) == 45);
             assert_true(fmax(l->bandwidth_MBps, l->bandwidth_back_MBps) == 50);
         }
@@ -400,8 +400,8 @@ static void test_rails_are_networks_of_their_own(void **state)
     assert_int_equal(nt_network_truth(three, &truth_three, NULL), 0);
     assert_true(nt_shape_equal(truth, truth_three));
     for (size_t k = 0; k < truth->links; k++) {
-        assert_near(truth_three->link[k].bandwidth_MBps, 3 * truth->link[k].bandwidth_MBps, 1e-6);
-        assert_near(truth_three->link[k].latency_us, truth->link[k].latency_us, 1e-9);
+        assert_close(truth_three->link[k].bandwidth_MBps, 3 * truth->link[k].bandwidth_MBps, 1e-6);
+        assert_close(truth_three->link[k].latency_us, truth->link[k].latency_us, 1e-9);
     }
     nt_model_destroy(truth);
     nt_model_destroy(truth_three);
@@ -461,7 +461,7 @@ static void test_large_tree(void **state)
             y /= 16;
         }
         double expected = up == 0 ? 0 : 1 + 0.5 * (up - 1);
-        assert_near(nt_network_latency(n, a, b), expected, 1e-9);
+        assert_close(nt_network_latency(n, a, b), expected, 1e-9);
     }
     struct nt_model *t;
     assert_int_equal(nt_network_truth(n, &t, NULL), 0);
@@ -561,11 +561,11 @@ static void test_adaptive_latencies(void **state)
         for (uint32_t a = 0; a < n->hosts; a++)
             for (uint32_t b = 0; b < n->hosts; b++) {
                 double us = nt_network_latency(n, a, b), mean = nt_network_latency(m, a, b);
-                assert_near(mean, nt_network_latency(m, b, a), 1e-9);
+                assert_close(mean, nt_network_latency(m, b, a), 1e-9);
                 if (a / each == b / each)
-                    assert_near(mean, us, 1e-9);
+                    assert_close(mean, us, 1e-9);
                 else
-                    assert_true(mean > us + 0.1);
+                    assert_above(mean, us + 0.1);
             }
         nt_network_destroy(n);
         nt_network_destroy(m);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "network_routes.h"
 #include "routes_text.h"
 
@@ -60,9 +61,9 @@ static void a_route_has_what_its_pair_takes(void **state)
                 there += k < r->there[p] ? us : 0;
                 all += us;
             }
-            assert_true(fabs(there - nt_network_latency(net, a, b)) < 1e-9);
+            assert_close(there, nt_network_latency(net, a, b), 1e-9);
             assert_int_equal(m->pair[p], p);
-            assert_true(fabs(all / nt_route_ways(r, p) - m->latency_us[p]) < 1e-9);
+            assert_close(all / nt_route_ways(r, p), m->latency_us[p], 1e-9);
         }
         nt_measured_destroy(m);
         nt_routes_destroy(r);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <math.h>
 
+#include "asserts.h"
 #include "infer.h"
 #include "known_network.h"
 #include "latencies.h"
@@ -70,7 +71,8 @@ static void one_low_reading_of_three_is_hardly_a_group(void **state)
     (void)state;
     double one = mean_support(MORE, 10, 1, true), without = mean_support(MORE, 10, 1, false);
     print_message("one of three low: %.2f, without errors %.2f\n", one, without);
-    assert_true(one < 0.2 && without > one + 0.2);
+    assert_below(one, 0.2);
+    assert_above(without, one + 0.2);
 }
 
 static void three_low_readings_are_a_group(void **state)
@@ -78,7 +80,8 @@ static void three_low_readings_are_a_group(void **state)
     (void)state;
     double all = mean_support(MORE, 10, 3, true), without = mean_support(MORE, 10, 3, false);
     print_message("three of three low: %.2f, without errors %.2f\n", all, without);
-    assert_true(all > 0.7 && all >= without);
+    assert_above(all, 0.7);
+    assert_true(all >= without);
 }
 
 /* All trees of few hosts are tried, which is another way to the same. */
@@ -87,7 +90,8 @@ static void of_few_hosts_one_low_reading_is_none(void **state)
     (void)state;
     double one = mean_support(FEW, 20, 1, true), all = mean_support(FEW, 20, 3, true);
     print_message("of few hosts: one of three low %.2f, three %.2f\n", one, all);
-    assert_true(one < 0.2 && all > 0.9);
+    assert_below(one, 0.2);
+    assert_above(all, 0.9);
 }
 
 int main(void)

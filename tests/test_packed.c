@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "packed.h"
 
 static const struct nt_evidence_entry pairs[] = {
@@ -45,7 +46,7 @@ static int check_pair(void *context, const struct nt_evidence_entry *p, struct n
     assert_int_equal(p->count, pairs[*k].count);
     assert_near(p->lowest_us, pairs[*k].lowest_us);
     assert_near(p->mean_us, pairs[*k].mean_us);
-    assert_true(fabs(p->sd_us - pairs[*k].sd_us) < 0.001 * p->mean_us);
+    assert_below(fabs(p->sd_us - pairs[*k].sd_us), 0.001 * p->mean_us);
     ++*k;
     return 0;
 }
@@ -87,8 +88,11 @@ static void what_is_packed_comes_back(void **state)
 static int take_pair(void *context, const struct nt_evidence_entry *p, struct nt_err *err)
 {
     (void)context, (void)err;
-    assert_true(p->a < p->b && p->b < 100 && p->count > 0 && p->lowest_us > 0);
-    assert_true(p->mean_us >= p->lowest_us && p->sd_us >= 0 && isfinite(p->sd_us));
+    assert_true(p->a < p->b && p->b < 100 && p->count > 0);
+    assert_above(p->lowest_us, 0);
+    assert_at_least(p->mean_us, p->lowest_us);
+    assert_at_least(p->sd_us, 0);
+    assert_true(isfinite(p->sd_us));
     return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "parus.h"
 #include "rng.h"
 
@@ -76,7 +77,7 @@ static void a_regular_network_is_found(void **state)
         assert_int_equal(torus_hops(r->arc[k].from, r->arc[k].to, 4), 1);
     for (size_t k = 0; k < r->model->links; k++) {
         assert_false(r->model->link[k].simplex);
-        assert_true(fabs(r->model->link[k].latency_us - 1.5) < 1e-6);
+        assert_close(r->model->link[k].latency_us, 1.5, 1e-6);
         assert_true(r->model->link[k].probability == 1);
     }
     nt_parus_destroy(r);
@@ -229,9 +230,9 @@ static void matrices_are_merged(void **state)
         const struct nt_link *link = &r->model->link[k];
         if (link->a == 2 && link->b == 6) {
             assert_true(link->simplex && link->probability == 0.25);
-            assert_true(fabs(link->latency_us - 1.2) < 1e-6);
+            assert_close(link->latency_us, 1.2, 1e-6);
         } else {
-            assert_true(fabs(link->latency_us - 1) < 1e-6);
+            assert_close(link->latency_us, 1, 1e-6);
         }
     }
     assert_int_equal(r->model->links, n + 1);
@@ -268,7 +269,8 @@ static void time_grows_with_the_cube(void **state)
         if (before > 0) {
             exponent = log2(operations / before);
             print_message("  n %3zu: %.3g operations, exponent %.2f\n", n, operations, exponent);
-            assert_true(exponent > 2.8 && exponent < 3.1);
+            assert_above(exponent, 2.8);
+            assert_below(exponent, 3.1);
         }
         before = operations;
     }

@@ -7,15 +7,11 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "construct.h"
 #include "cost.h"
 #include "hint.h"
 #include "known_tree.h"
-
-static void assert_near(double is, double expected, double within)
-{
-    assert_true(fabs(is - expected) <= within);
-}
 
 static struct nt_map map_of(struct nt_model *model)
 {
@@ -55,8 +51,8 @@ static void respects_capacities(const struct nt_hint *hint, const uint32_t *room
 
 static void never_worse(const struct nt_hint *h)
 {
-    assert_true(h->cost <= h->cost_default * 1.000001);
-    assert_true(h->gain >= 1);
+    assert_at_most(h->cost, h->cost_default * 1.000001);
+    assert_at_least(h->gain, 1);
 }
 
 static void a_ring_on_scattered_hosts_reaches_the_lower_bound(void **state)
@@ -73,13 +69,13 @@ static void a_ring_on_scattered_hosts_reaches_the_lower_bound(void **state)
             nt_hint_create(&map, chain ? "neighbour" : "ring", room, 64, any_first, &h, &err), 0);
         if (!any_first) { /* costs nothing here */
             assert_int_equal(h->rank_host[0], 0);
-            assert_near(h->first_percent, 0, 0);
+            assert_close(h->first_percent, 0, 0);
         }
         respects_capacities(h, room, m->hosts);
         never_worse(h);
-        assert_true(h->gain > 1.5);
+        assert_above(h->gain, 1.5);
         if (!chain)
-            assert_near(h->metrics.latency_us, h->lower_bound, 1e-6);
+            assert_close(h->metrics.latency_us, h->lower_bound, 1e-6);
         nt_hint_destroy(h);
     }
     free(room);
@@ -94,7 +90,7 @@ static void hosts_already_in_order_need_no_change(void **state)
     uint32_t *room = capacities(m->hosts, 1);
     for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
         struct nt_hint *h = hint_of(m, patterns[k], room, 32);
-        assert_near(h->gain, 1, 0);
+        assert_close(h->gain, 1, 0);
         for (uint32_t r = 0; r < 32; r++)
             assert_int_equal(h->rank_host[r], r);
         nt_hint_destroy(h);
@@ -115,8 +111,8 @@ static void a_stencil_is_cut_into_boxes(void **state)
     never_worse(h);
     struct nt_model *sorted = known_tree(2, 4, 4, false, false, 3);
     struct nt_hint *rows = hint_of(sorted, "stencil:16x16:periodic", room, 256);
-    assert_true(h->cost < 0.85 * rows->cost_default);
-    assert_near(h->cost, rows->cost, 0.05 * h->cost);
+    assert_below(h->cost, 0.85 * rows->cost_default);
+    assert_close(h->cost, rows->cost, 0.05 * h->cost);
     nt_hint_destroy(h);
     nt_hint_destroy(rows);
     free(room);
@@ -161,7 +157,7 @@ static void relabelled_hosts_cost_the_same(void **state)
         struct nt_hint *h = hint_of(m, "stencil:16x8", room, 128);
         if (seed == 0)
             first = h->cost;
-        assert_near(h->cost, first, 1e-6 * first);
+        assert_close(h->cost, first, 1e-6 * first);
         nt_hint_destroy(h);
         free(room);
         nt_model_destroy(m);
@@ -192,7 +188,7 @@ static void the_order_of_the_links_changes_nothing(void **state)
         }
         struct nt_hint *after = hint_of(m, patterns[p], room, 72);
         assert_memory_equal(before->rank_host, after->rank_host, 72 * sizeof(uint32_t));
-        assert_near(after->gain, before->gain, 1e-9);
+        assert_close(after->gain, before->gain, 1e-9);
         nt_hint_destroy(before);
         nt_hint_destroy(after);
         free(room);
@@ -217,7 +213,7 @@ static void relabelled_hosts_of_unequal_rooms_cost_the_same(void **state)
             never_worse(h);
             if (seed == 0)
                 first = h->metrics.latency_us;
-            assert_near(h->metrics.latency_us, first, 1e-6 * first);
+            assert_close(h->metrics.latency_us, first, 1e-6 * first);
             nt_hint_destroy(h);
             free(room);
             nt_model_destroy(m);
@@ -255,8 +251,8 @@ static void a_matrix_of_hidden_clusters_is_found(void **state)
     assert_int_equal(nt_hint_from_traffic(&map, t, "matrix:m", room, true, &h, &err), 0);
     respects_capacities(h, room, m->hosts);
     never_worse(h);
-    assert_true(h->metrics.latency_us < 2.0 + 1e-6); /* no cluster leaves its switch */
-    assert_true(h->gain > 2);
+    assert_below(h->metrics.latency_us, 2.0 + 1e-6); /* no cluster leaves its switch */
+    assert_above(h->gain, 2);
     nt_hint_destroy(h);
     nt_traffic_destroy(t);
     free(room);
@@ -317,7 +313,7 @@ static void a_stencil_on_a_torus_gets_nearer(void **state)
     struct nt_hint *h = hint_of(m, "stencil:4x4:periodic", room, 16);
     respects_capacities(h, room, 16);
     never_worse(h);
-    assert_true(h->gain > 1.2);
+    assert_above(h->gain, 1.2);
     nt_hint_destroy(h);
     free(room);
     nt_model_destroy(m);
@@ -353,7 +349,7 @@ static void tasks_follow_the_links_of_a_direct_network(void **state)
         struct nt_hint *h = hint_of(m, "ring", room, tasks);
         respects_capacities(h, room, HOSTS);
         never_worse(h);
-        assert_true(h->gain > (way == 0 ? 5 : 2));
+        assert_above(h->gain, (way == 0 ? 5 : 2));
         nt_hint_destroy(h);
         free(room);
     }
@@ -388,12 +384,12 @@ static void the_time_is_of_the_messages_asked_for(void **state)
     for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
         struct nt_hint *little = hint_of_messages(m, patterns[k], 4096);
         struct nt_hint *much = hint_of_messages(m, patterns[k], 65536);
-        assert_near(little->message_bytes, 4096, 1e-6);
-        assert_near(much->message_bytes, 65536, 1e-6);
+        assert_close(little->message_bytes, 4096, 1e-6);
+        assert_close(much->message_bytes, 65536, 1e-6);
         const struct nt_metrics *a = &little->metrics_default, *b = &much->metrics_default;
-        assert_near(16 * a->max_link_load, b->max_link_load, 1e-6 * b->max_link_load);
-        assert_near(a->latency_us, b->latency_us, 1e-9 * b->latency_us);
-        assert_near(little->cost_default, a->latency_us + a->max_link_load, 1e-9);
+        assert_close(16 * a->max_link_load, b->max_link_load, 1e-6 * b->max_link_load);
+        assert_close(a->latency_us, b->latency_us, 1e-9 * b->latency_us);
+        assert_close(little->cost_default, a->latency_us + a->max_link_load, 1e-9);
         nt_hint_destroy(little);
         nt_hint_destroy(much);
     }
@@ -411,8 +407,8 @@ static void steps_follow_each_other(void **state)
         m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps =
             m->link[k].a < m->hosts ? host_MBps : uplink_MBps;
     struct nt_hint *hint = hint_of_messages(m, "tree", bytes);
-    assert_near(hint->metrics_default.max_link_load, bytes / host_MBps + 2 * bytes / uplink_MBps,
-                1e-6 * bytes);
+    assert_close(hint->metrics_default.max_link_load, bytes / host_MBps + 2 * bytes / uplink_MBps,
+                 1e-6 * bytes);
     nt_hint_destroy(hint);
     nt_model_destroy(m);
 }
@@ -441,9 +437,9 @@ static void a_little_latency_does_not_outweigh_half_of_the_time(void **state)
     m->family = NT_FAMILY_TREE;
     struct nt_hint *hint = hint_of_messages(m, "neighbour", 65536);
     never_worse(hint);
-    assert_true(hint->metrics.latency_us > hint->metrics_default.latency_us * 1.005);
-    assert_near(hint->metrics_default.max_link_load / hint->metrics.max_link_load, 2, 1e-6);
-    assert_true(hint->gain > 1.9);
+    assert_above(hint->metrics.latency_us, hint->metrics_default.latency_us * 1.005);
+    assert_close(hint->metrics_default.max_link_load / hint->metrics.max_link_load, 2, 1e-6);
+    assert_above(hint->gain, 1.9);
     nt_hint_destroy(hint);
     nt_model_destroy(m);
 }

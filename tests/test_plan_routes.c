@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "plan_checks.h"
 #include "plan_routes.h"
 #include "rng.h"
@@ -166,7 +167,7 @@ static double amplification(const struct nt_routes *r, const struct nt_plan *pla
             a[c * 2 * m + k] = t;
         }
         double pivot = a[c * 2 * m + c];
-        assert_true(fabs(pivot) > 1e-9);
+        assert_above(fabs(pivot), 1e-9);
         for (size_t k = 0; k < 2 * m; k++)
             a[c * 2 * m + k] /= pivot;
         for (size_t i = 0; i < m; i++) {
@@ -191,9 +192,9 @@ static void amplification_is_what_the_normal_matrix_says(void **state)
             struct nt_plan *plan;
             assert_int_equal(nt_plan_routes(r, redundancy, 1, &plan, NULL), 0);
             double expected = amplification(r, plan);
-            assert_true(fabs(plan->amplification_rms / expected - 1) < 1e-6);
+            assert_close(plan->amplification_rms / expected, 1, 1e-6);
             assert_true(plan->amplification_max >= plan->amplification_rms);
-            assert_true(plan->amplification_rms < (redundancy == 1 ? 3 : 0.7));
+            assert_below(plan->amplification_rms, (redundancy == 1 ? 3 : 0.7));
             nt_plan_destroy(plan);
         }
         nt_routes_destroy(r);

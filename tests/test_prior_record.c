@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "campaign.h"
 #include "made_belief.h"
 #include "made_network.h"
@@ -263,7 +264,7 @@ static void test_taken(void **state)
         assert_int_equal(nt_model_latencies(map->model, &is, NULL), 0);
         for (size_t a = 0; a < n->hosts; a++)
             for (size_t b = 0; b < a; b++)
-                assert_true(fabs(nt_matrix_get(is, a, b) / nt_matrix_get(was, a, b) - 1) < 1e-5);
+                assert_close(nt_matrix_get(is, a, b) / nt_matrix_get(was, a, b), 1, 1e-5);
         assert_true(map->placement == NULL || map->placement->gain == 1); /* not acted on */
         check_text(s, map);
         assert_int_equal(nt_prior_of_map(map, NULL, &again, NULL), 0);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <math.h>
 
+#include "asserts.h"
 #include "job_network.h"
 #include "switch_support.h"
 
@@ -75,7 +76,8 @@ static void many_pairs_resolve_what_one_does_not(void **state)
     struct nt_matrix *x = job_measure(truth, &(struct job_noise){.sd_us = 0.03}, &rng);
     known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
     assert_int_equal(check(m), 4);
-    assert_true(m->resolution_us > 0.03 && m->resolution_us < 0.04);
+    assert_above(m->resolution_us, 0.03);
+    assert_below(m->resolution_us, 0.04);
     nt_model_destroy(m);
     nt_matrix_destroy(x);
     nt_model_destroy(truth);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "rng.h"
 #include "samples.h"
 
@@ -112,7 +113,7 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
         assert_int_equal(crowd[1], 0);
         assert_int_equal(s->sample[9].b, 12);
         assert_string_equal(s->text[s->sample[1].text], "no answer");
-        assert_true(fabs(s->sample[2].value_us - 123.456789) < 1e-9);
+        assert_close(s->sample[2].value_us, 123.456789, 1e-9);
         assert_true(s->sample[3].prtt.delay_us == 12.5 && s->sample[3].value_us == 3.25);
         assert_true(s->sample[4].prtt.se_us == 0.125 && s->sample[4].text == 0);
         assert_true(s->sample[5].prtt.se_us == 0.125 && s->sample[5].prtt.hold_us == 800);

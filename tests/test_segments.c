@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "reach.h"
 #include "rng.h"
 #include "segments.h"
@@ -46,9 +47,10 @@ static void pieces_and_their_ends_are_found(void **state)
         assert_int_equal(line[1].first, 20);
         assert_int_equal(line[2].first, 40);
         assert_int_equal(line[2].count, 20);
-        assert_true(fabs(line[1].slope - 2) <= 4 * line[1].slope_se + 1e-9);
-        assert_true(fabs(line[1].level - 40) <= 4 * line[1].level_se + 1e-9);
-        assert_true(line[2].slope < 0.2 && line[1].r2 > 0.99);
+        assert_at_most(fabs(line[1].slope - 2), 4 * line[1].slope_se + 1e-9);
+        assert_at_most(fabs(line[1].level - 40), 4 * line[1].level_se + 1e-9);
+        assert_below(line[2].slope, 0.2);
+        assert_above(line[1].r2, 0.99);
     }
 }
 
@@ -77,7 +79,8 @@ static void lines_never_fall(void **state)
     const struct nt_point p[] = {{1, 9, 1}, {2, 6, 1}, {3, 3, 1}};
     struct nt_line line;
     nt_line_fit(p, 3, 0, &line);
-    assert_true(line.slope == 0 && fabs(line.level - 6) < 1e-9);
+    assert_true(line.slope == 0);
+    assert_close(line.level, 6, 1e-9);
     nt_line_fit(p, 1, 0, &line);
     assert_true(line.slope == 0 && line.level == 9);
 }

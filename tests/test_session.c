@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "clock.h"
 #include "oob.h"
 #include "session.h"
@@ -129,14 +130,14 @@ static void a_late_probe_has_no_later_deadline(void **state)
 {
     (void)state;
     double due = nt_clock_s() + 2;
-    assert_true(fabs(deadline_of_late(due, 200) - due) < 1e-4);
+    assert_close(deadline_of_late(due, 200), due, 1e-4);
 }
 
 static void a_budget_of_minutes_is_not_cut(void **state)
 {
     (void)state;
     double due = nt_clock_s() + 250;
-    assert_true(fabs(deadline_of_late(due, 0) - due) < 1e-4);
+    assert_close(deadline_of_late(due, 0), due, 1e-4);
 }
 
 /* At its deadline a probe sends DONE and exits, with unread frames in its socket. */

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "faults.h"
 #include "known_rates.h"
 #include "samples.h"
@@ -107,8 +108,8 @@ static void uplinks_that_share_a_cable_are_found(void **state)
                 assert_int_equal(fault[0].part.kind, NT_FAULT_PATH_SHARED);
                 assert_int_equal(fault[0].part.a, first + one);
                 assert_int_equal(fault[0].part.b, first + other);
-                assert_true(fabs(fault[0].found / UPLINK_MBPS - 1) < 0.05);
-                assert_true(fabs(fault[0].expected / UPLINK_MBPS - 2) < 0.1);
+                assert_close(fault[0].found / UPLINK_MBPS, 1, 0.05);
+                assert_close(fault[0].expected / UPLINK_MBPS, 2, 0.1);
             }
     if (5 * found < 2 * all)
         fail_msg("%zu of %zu", found, all);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "driven_sweep.h"
 #include "made_network.h"
 #include "shape.h"
@@ -90,7 +91,7 @@ static void test_slow_hosts(void **state)
             for (size_t i = 0; sound && i < count; i++)
                 if (table[k].slow[i].us > 0.05) { /* else it is within what classes are wide */
                     double us = 0.56 + table[k].slow[i].us;
-                    assert_true(fabs(host_link(m, table[k].slow[i].host) / us - 1) < 0.03);
+                    assert_close(host_link(m, table[k].slow[i].host) / us, 1, 0.03);
                 }
             if (order == NULL) {
                 struct nt_model *again;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "job_groups.h"
 #include "job_network.h"
 
@@ -230,8 +231,8 @@ static double confidence_of_four(double others_us)
 static void what_was_not_measured_is_not_sure(void **state)
 {
     (void)state;
-    assert_true(confidence_of_four(434) >= 0.9);
-    assert_true(confidence_of_four(NAN) < 0.5);
+    assert_at_least(confidence_of_four(434), 0.9);
+    assert_below(confidence_of_four(NAN), 0.5);
 }
 
 /* One in twenty of the readings of 1,024 hosts is wrong, 0.6 to 1.6 times as long: those within
@@ -268,7 +269,7 @@ static void a_large_group_is_certain(void **state)
     assert_true(known_same_shape(truth, m));
     for (size_t k = 0; k < m->links; k++)
         if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts)
-            assert_true(m->link[k].probability >= 0.95);
+            assert_at_least(m->link[k].probability, 0.95);
     nt_matrix_destroy(x);
     nt_model_destroy(m);
     nt_model_destroy(truth);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "link_bandwidth.h"
 #include "map_json.h"
 #include "rng.h"
@@ -241,7 +242,7 @@ static void a_matrix_comes_from_the_record(void **state)
         assert_int_equal(nt_samples_add_traffic(s, r, r + PER_LEAF, 1e6, &err), 0);
     assert_int_equal(nt_solve_samples(s, &map, &err), 0);
     assert_string_equal(map->placement->pattern, "matrix:/t.csv");
-    assert_true(map->placement->gain > 1.5);
+    assert_above(map->placement->gain, 1.5);
     for (uint32_t r = 0; r < PER_LEAF; r++)
         assert_int_equal(map->placement->rank_host[r] / PER_LEAF,
                          map->placement->rank_host[r + PER_LEAF] / PER_LEAF);
@@ -331,8 +332,8 @@ static void disturbed_readings_cost_confidence(void **state)
         assert_int_equal(warns(map, "of the readings were disturbed"), shares[k] > 0.5);
         nt_map_destroy(map);
     }
-    assert_true(confidence[1] > 0.99 * confidence[0]);
-    assert_true(confidence[2] < 0.8 * confidence[0]);
+    assert_above(confidence[1], 0.99 * confidence[0]);
+    assert_below(confidence[2], 0.8 * confidence[0]);
 }
 
 /* In a round of their own: a flow, and beside it one that failed or went as fast. */
@@ -369,7 +370,7 @@ static void flows_beside_one_that_failed_do_not_count(void **state)
                 continue;
             double rate = isnan(l->bandwidth_MBps) ? l->bandwidth_back_MBps : l->bandwidth_MBps;
             seen = true;
-            assert_true(fabs(rate - (failed ? 100 : 150)) < 1);
+            assert_below(fabs(rate - (failed ? 100 : 150)), 1);
         }
         assert_true(seen);
         nt_map_destroy(map);

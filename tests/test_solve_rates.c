@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "made_network.h"
 #include "map_json.h"
 #include "measure.h"
@@ -82,13 +83,14 @@ static void narrow_uplinks_show_groups(void **state)
         struct nt_model *truth;
         struct nt_map *map = solve("tree:3x4", 0.5, 1, contended, &truth);
         assert_true(nt_shape_equal(map->model, truth));
-        assert_true(map->model->confidence > 0.9 && warns(map, "from bandwidths alone"));
+        assert_above(map->model->confidence, 0.9);
+        assert_true(warns(map, "from bandwidths alone"));
         assert_int_equal(warns(map, "all hosts sent"), contended);
         for (size_t k = 0; k < map->model->links; k++) {
             const struct nt_link *l = &map->model->link[k];
             bool host = l->a < map->model->hosts;
             assert_true(isnan(l->latency_us));
-            assert_true(fabs(l->bandwidth_MBps - (host ? 100 : 50)) < 5);
+            assert_below(fabs(l->bandwidth_MBps - (host ? 100 : 50)), 5);
             assert_int_equal(l->at_least, !host && contended);
         }
         nt_map_destroy(map);

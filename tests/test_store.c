@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "database.h"
 #include "rng.h"
 #include "store.h"
@@ -261,8 +262,8 @@ static void old_readings_are_folded_by_pair_user_and_day(void **state)
     /* jobs were twice as slow or not: folded without their offsets all are alike */
     for (size_t k = 0; k < after.entries; k++) {
         const struct nt_evidence_entry *x = &after.entry[k];
-        assert_true(fabs(x->lowest_us / after.entry[0].lowest_us - 1) < 0.02);
-        assert_true(fabs(x->mean_us / x->lowest_us - 1.1) < 0.02);
+        assert_close(x->lowest_us / after.entry[0].lowest_us, 1, 0.02);
+        assert_close(x->mean_us / x->lowest_us, 1.1, 0.02);
     }
     /* a job that comes late joins its day */
     put(store, JOBS + 1);
@@ -285,7 +286,8 @@ static int count_job(void *context, const struct nt_store_job *job, struct nt_er
 {
     int64_t *last = context;
     (void)err;
-    assert_true(job->time_s > *last && job->figures_bytes > 0);
+    assert_above(job->time_s, *last);
+    assert_true(job->figures_bytes > 0);
     *last = job->time_s;
     return 0;
 }

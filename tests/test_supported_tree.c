@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "cost.h"
 #include "distance.h"
 #include "hint.h"
@@ -87,15 +88,15 @@ static void a_switch_that_is_not_sure_leaves_its_hosts_where_they_were(void **st
     uplink(m, leaf(m, 7))->probability = 0.9;
     struct nt_model *sure = sure_of(m);
     assert_int_equal(sure->links, m->links - 2);
-    assert_true(fabs((double)far(sure, 0, 1) - 12) < 1e-5);  /* one leaf before: 2 */
-    assert_true(fabs((double)far(sure, 0, 4) - 12) < 1e-5);  /* one pod before: 6 */
-    assert_true(fabs((double)far(sure, 4, 5) - 2) < 1e-5);   /* a sure leaf */
-    assert_true(fabs((double)far(sure, 0, 16) - 12) < 1e-5); /* as before */
-    assert_true(fabs((double)far(sure, 28, 31) - 2) < 1e-5);
+    assert_close((double)far(sure, 0, 1), 12, 1e-5);  /* one leaf before: 2 */
+    assert_close((double)far(sure, 0, 4), 12, 1e-5);  /* one pod before: 6 */
+    assert_close((double)far(sure, 4, 5), 2, 1e-5);   /* a sure leaf */
+    assert_close((double)far(sure, 0, 16), 12, 1e-5); /* as before */
+    assert_close((double)far(sure, 28, 31), 2, 1e-5);
     const struct nt_link *host = uplink(sure, 0);
     assert_int_equal(host->b, m->hosts);
-    assert_true(fabs(host->bandwidth_MBps - 200) < 1e-9); /* upwards: the pod's b to a */
-    assert_true(fabs(host->bandwidth_back_MBps - 300) < 1e-9);
+    assert_close(host->bandwidth_MBps, 200, 1e-9); /* upwards: the pod's b to a */
+    assert_close(host->bandwidth_back_MBps, 300, 1e-9);
     nt_model_destroy(sure);
     nt_model_destroy(m);
 }
@@ -110,8 +111,9 @@ static void without_a_sure_group_the_order_is_the_schedulers(void **state)
         struct nt_hint *sure = hint_of(m, patterns[k], 1);
         set_all(m, 0.89);
         struct nt_hint *none = hint_of(m, patterns[k], 1);
-        assert_true(sure->gain > 1.1);
-        assert_true(none->gain >= 1 && none->gain <= 1);
+        assert_above(sure->gain, 1.1);
+        assert_at_least(none->gain, 1);
+        assert_at_most(none->gain, 1);
         for (uint32_t r = 0; r < ALL; r++)
             assert_int_equal(none->rank_host[r], r);
         nt_hint_destroy(sure);
@@ -119,7 +121,7 @@ static void without_a_sure_group_the_order_is_the_schedulers(void **state)
     }
     m->confidence = (double)NAN; /* shares of message sizes are no support */
     struct nt_hint *shares = hint_of(m, "ring", 1);
-    assert_true(shares->gain > 1.1);
+    assert_above(shares->gain, 1.1);
     nt_hint_destroy(shares);
     nt_model_destroy(m);
 }
@@ -132,7 +134,8 @@ static void without_a_sure_group_tasks_still_share_hosts(void **state)
     struct nt_hint *sure = hint_of(m, "stencil:16x16:periodic", 8);
     set_all(m, 0.89);
     struct nt_hint *none = hint_of(m, "stencil:16x16:periodic", 8);
-    assert_true(none->gain > 1.4 && none->gain < 0.6 * sure->gain);
+    assert_above(none->gain, 1.4);
+    assert_below(none->gain, 0.6 * sure->gain);
     nt_hint_destroy(sure);
     nt_hint_destroy(none);
     nt_model_destroy(m);
@@ -147,7 +150,8 @@ static void an_unsure_group_is_no_gain(void **state)
     for (uint32_t k = 0; k < PODS * LEAVES - 1; k++)
         uplink(m, leaf(m, k))->probability = 0.7;
     struct nt_hint *some = hint_of(m, "ring", 1);
-    assert_true(some->gain > 1.05 && some->gain < all->gain - 0.1);
+    assert_above(some->gain, 1.05);
+    assert_below(some->gain, all->gain - 0.1);
     nt_hint_destroy(all);
     nt_hint_destroy(some);
     nt_model_destroy(m);
@@ -188,8 +192,9 @@ static void the_hint_is_no_worse_where_an_unsure_group_is_there(void **state)
         struct nt_hint *h = hint_of(m, "neighbour", 1);
         double was = cost_of(m, "neighbour", order).latency_us;
         double is = cost_of(m, "neighbour", h->rank_host).latency_us;
-        assert_true(is <= was * 1.000001);
-        assert_true(h->gain <= was / is * 1.000001 && h->gain >= 1);
+        assert_at_most(is, was * 1.000001);
+        assert_at_most(h->gain, was / is * 1.000001);
+        assert_at_least(h->gain, 1);
         nt_hint_destroy(h);
         nt_model_destroy(m);
     }

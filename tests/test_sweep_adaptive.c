@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "driven_sweep.h"
 #include "made_network.h"
 #include "map.h"
@@ -62,7 +63,8 @@ static void test_exact(void **state)
                          t.rounds, facts.tests);
             open += m->confidence == 0; /* it may always say that it does not know */
             assert_true(m->confidence == 0 || (m->confidence > 0.9 && m->confidence <= 1));
-            assert_true(m->resolution_us > 0 && m->resolution_us < 0.3);
+            assert_above(m->resolution_us, 0);
+            assert_below(m->resolution_us, 0.3);
             if (order == NULL) { /* its record gives the same */
                 struct nt_sparse_check check;
                 struct nt_model *again;
@@ -77,7 +79,7 @@ static void test_exact(void **state)
         }
         if (open > 0)
             print_message("%s: %u open\n", table[k].topology, open);
-        assert_true(open <= (table[k].outliers < 0.05 ? 0 : table[k].seeds / 5));
+        assert_at_most(open, (table[k].outliers < 0.05 ? 0 : table[k].seeds / 5));
         nt_model_destroy(truth);
         nt_network_destroy(n);
     }
@@ -147,7 +149,7 @@ static void test_unsure_is_not_stated(void **state)
         driven(&d);
         struct nt_model *before = found_by(&d);
         const struct nt_clustering *m = &nt_sweep_adaptive_known(d.planner)->clustering;
-        assert_true(before->confidence > 0.9);
+        assert_above(before->confidence, 0.9);
         assert_valid(before);
         uint32_t root = nt_clusters_find(&m->clusters, table[k].level, 0);
         m->error_probability[table[k].level][root] = (float)table[k].error_probability;
@@ -233,8 +235,9 @@ static void test_latencies(void **state)
     driven(&d);
     struct nt_model *m = found_by(&d);
     for (size_t k = 0; k < m->links; k++)
-        assert_true(fabs(m->link[k].latency_us / (m->link[k].a < 32 ? 0.56 : 0.11) - 1) < 0.1);
-    assert_true(m->r2 > 0.95 && m->rms_us < 0.03);
+        assert_close(m->link[k].latency_us / (m->link[k].a < 32 ? 0.56 : 0.11), 1, 0.1);
+    assert_above(m->r2, 0.95);
+    assert_below(m->rms_us, 0.03);
     nt_model_destroy(m);
     free(d.result);
     nt_planner_destroy(d.planner);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "infer.h"
 #include "made_network.h"
 #include "shape.h"
@@ -134,12 +135,13 @@ static void test_flows_in_samples(void **state)
         if (x->kind != NT_SAMPLE_BANDWIDTH)
             continue;
         double rate = x->bytes / x->value_us;
-        assert_true(rate > 0 && rate <= 12500 + 1e-3);
+        assert_above(rate, 0);
+        assert_at_most(rate, 12500 + 1e-3);
         up = x->round == round ? up : 0;
         round = x->round;
         if (x->a / 4 == 0 && x->b / 4 != 0)
             up += rate;
-        assert_true(up <= 25000 + 1e-2);
+        assert_at_most(up, 25000 + 1e-2);
         flows++;
     }
     assert_int_equal(flows, 132); /* each ordered pair once */
@@ -251,11 +253,13 @@ static void test_orders(void **state)
         asker = (struct asker){.base.ops = &ASKING, .order = orders[k]};
         assert_int_equal(nt_sweep_simulate(&kind, n, &noise, NULL, NULL, NULL, &run, NULL), 0);
         assert_int_equal(asker.told, told[k]);
-        if (k == 0)
-            assert_true(asker.first.ok && fabs(asker.first.value_us - 1.5) < 1e-9 &&
-                        asker.first.count == 10 && asker.first.se_us == 0);
+        if (k == 0) {
+            assert_true(asker.first.ok);
+            assert_close(asker.first.value_us, 1.5, 1e-9);
+            assert_true(asker.first.count == 10 && asker.first.se_us == 0);
+        }
         if (k == 1) /* three flows over an uplink of 25,000 MB/s */
-            assert_true(fabs(asker.first.bytes / asker.first.value_us - 25000.0 / 3) < 1e-6);
+            assert_close(asker.first.bytes / asker.first.value_us, 25000.0 / 3, 1e-6);
         nt_model_destroy(run.model);
     }
     pairs[1][1] = 8;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "known_tree.h"
 #include "switch_support.h"
 
@@ -46,7 +47,7 @@ static void a_switch_has_the_probability_of_its_link_upwards(void **state)
     double *support = support_of(m);
     static const double expected[] = {1, 0.7, 1, 1, 1, 0.8, 0.6};
     for (size_t s = 0; s < m->switches; s++)
-        assert_true(fabs(support[s] - expected[s]) < 1e-12);
+        assert_close(support[s], expected[s], 1e-12);
     free(support);
     nt_model_destroy(m);
 }
@@ -63,7 +64,8 @@ static void a_top_over_one_switch_is_as_sure_as_that(void **state)
     m->link[4] = (struct nt_link){.a = 4, .b = 5, .probability = 0.8};
     m->tier[1] = 2;
     double *support = support_of(m);
-    assert_true(fabs(support[0] - 0.8) < 1e-12 && fabs(support[1] - 0.8) < 1e-12);
+    assert_close(support[0], 0.8, 1e-12);
+    assert_close(support[1], 0.8, 1e-12);
     free(support);
     nt_model_destroy(m);
 }
@@ -77,7 +79,7 @@ static void a_single_switch_is_sure(void **state)
     for (uint32_t k = 0; k < 4; k++)
         m->link[k] = (struct nt_link){.a = k, .b = 4, .probability = 0.4};
     double *support = support_of(m);
-    assert_true(fabs(support[0] - 1) < 1e-12);
+    assert_close(support[0], 1, 1e-12);
     free(support);
     nt_model_destroy(m);
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "asserts.h"
 #include "known_rates.h"
 #include "map.h"
 #include "map_json.h"
@@ -58,7 +59,7 @@ static void links_are_full_before_a_switch(void **state)
     struct nt_model *m = sweep(&star, INFINITY);
     (void)state;
     assert_true(m->throughput[0].at_least);
-    assert_true(fabs(m->throughput[0].MBps / (HOSTS / 2 * HOST_MBPS) - 1) < 0.05);
+    assert_close(m->throughput[0].MBps / (HOSTS / 2 * HOST_MBPS), 1, 0.05);
     nt_model_destroy(m);
 }
 
@@ -84,7 +85,7 @@ static void a_full_switch_is_a_value(void **state)
     struct nt_model *m = sweep(&star, 3 * HOST_MBPS);
     (void)state;
     assert_false(m->throughput[0].at_least);
-    assert_true(fabs(m->throughput[0].MBps / (3 * HOST_MBPS) - 1) < 0.05);
+    assert_close(m->throughput[0].MBps / (3 * HOST_MBPS), 1, 0.05);
     nt_model_destroy(m);
 }
 
