@@ -17,8 +17,8 @@
 #   make clean
 #
 # Options: V=1 shows commands; CC=clang; SANITIZE=address,undefined builds into its own folder;
-# CFLAGS are yours, the required flags stay; SLURM_PREFIX=DIR is for the Slurm that is installed there,
-# in place of the system's.
+# CFLAGS are yours, CFLAGS_ROOM are added for one room, the required flags stay; SLURM_PREFIX=DIR is for
+# the Slurm that is installed there, in place of the system's.
 #
 # A folder is a room: it sees the headers of the rooms named in SEES_<room> and no others, so a
 # wrong include does not compile. A new .c file in a room, a new tests/test_*.c and a new
@@ -131,7 +131,7 @@ define room_rule
 $(BUILD)/$(1)/%.o: $(1)/%.c
 	$$(call say,CC,$$<)
 	@mkdir -p $$(@D)
-	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(DEFINES_$(1)) $(call sees,$(1)) -c -o $$@ $$<
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(CFLAGS_$(1)) $(DEFINES) $(DEFINES_$(1)) $(call sees,$(1)) -c -o $$@ $$<
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 

@@ -29,7 +29,7 @@ CONF=$GROUND_STATE/stage/etc/nettopo/nettopo.conf
 # slurm_before RELEASE, such as 23.11
 slurm_before() {
     local is
-    is=$(user srun -V) && is=${is#* }
+    is=$(PATH=${SLURM_PREFIX:+$SLURM_PREFIX/bin:}$PATH srun -V) && is=${is#* }
     [ "$1" != "$is" ] && [ "$(printf '%s\n' "$1" "$is" | sort -V | tail -n 1)" = "$1" ]
 }
 

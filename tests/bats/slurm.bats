@@ -115,9 +115,7 @@ SETTINGS="PrologFlags=Alloc,NoHold PrologFlags=Alloc,DeferBatch,Contain
 # Slurm then calls no plugin in the prolog.
 @test "RunInJob: the agent is started by Prolog and Epilog scripts" {
     local verb dir=$GROUND_STATE/etc
-    stands
     ! slurm_before 24.05 || skip "this release of Slurm does not know it"
-    ground_down
     for verb in prolog epilog; do
         printf '#!/bin/sh\nexec %s --from-%s-script --conf %s\n' \
             "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" $verb \
