@@ -132,6 +132,22 @@ static struct nt_store_sums sums_of(struct nt_store *store)
     return sums;
 }
 
+/* A store of one job, to which these statements are done. */
+static void make_changed(const struct ground *g, const char *statements)
+{
+    struct nt_err err = {0};
+    struct nt_database *db;
+    struct nt_store *store = opened(g, false);
+    put(store, 1);
+    commit(store);
+    nt_store_close(store);
+    const struct nt_schema any = {0x6e74666c, NT_STORE_VERSION, NULL};
+    if (nt_database_open(g->file, false, &any, &db, &err) != 0 ||
+        nt_database_run(db, statements, &err) != 0)
+        fail_msg("%s: %s", statements, err.text);
+    nt_database_close(db);
+}
+
 static void a_job_counts_once(void **state)
 {
     struct ground *g = *state;
@@ -415,22 +431,12 @@ static void an_older_file_is_brought_up_to_date(void **state)
 {
     struct ground *g = *state;
     struct nt_err err = {0};
-    struct nt_database *db;
-    struct nt_store *store = opened(g, false);
-    put(store, 1);
-    commit(store);
-    nt_store_close(store);
+    struct nt_store *store;
     /* back to version 1, which had no names of switches */
-    const struct nt_schema any = {0x6e74666c, NT_STORE_VERSION, NULL};
-    assert_int_equal(nt_database_open(g->file, false, &any, &db, &err), 0);
-    assert_int_equal(nt_database_run(db,
-                                     "DROP TABLE switch_member; DROP INDEX job_unfolded;"
-                                     "DROP TABLE reading_user; CREATE TABLE reading_day(day, host,"
-                                     " pairs); INSERT INTO reading_day VALUES(19000, 3, x'00');"
-                                     "PRAGMA user_version=1",
-                                     &err),
-                     0);
-    nt_database_close(db);
+    make_changed(g, "DROP TABLE switch_member; DROP INDEX job_unfolded;"
+                    "DROP TABLE reading_user; CREATE TABLE reading_day(day, host,"
+                    " pairs); INSERT INTO reading_day VALUES(19000, 3, x'00');"
+                    "PRAGMA user_version=1");
     assert_int_equal(nt_store_open(g->file, true, &store, &err), -1);
     assert_non_null(strstr(err.text, "of version 1: ingest brings it to version 4"));
     store = opened(g, false);
@@ -512,17 +518,8 @@ static void what_a_damaged_store_says_is_bounded(void **state)
     struct ground *g = *state;
     for (size_t k = 0; k < sizeof damage / sizeof *damage; k++) {
         struct nt_err err = {0};
-        struct nt_database *db;
-        struct nt_store *store = opened(g, false);
-        put(store, 1);
-        commit(store);
-        nt_store_close(store);
-        const struct nt_schema any = {0x6e74666c, NT_STORE_VERSION, NULL};
-        assert_int_equal(nt_database_open(g->file, false, &any, &db, &err), 0);
-        if (nt_database_run(db, damage[k], &err) != 0)
-            fail_msg("%s: %s", damage[k], err.text);
-        nt_database_close(db);
-        store = opened(g, true);
+        make_changed(g, damage[k]);
+        struct nt_store *store = opened(g, true);
         struct nt_switch_naming naming = {0};
         struct nt_evidence e;
         struct nt_names hosts = {0};
