@@ -74,8 +74,9 @@ struct queue {
     bool *waits;     /* or was estimated */
 };
 
-/* Jobs whose offsets are about 0 together. The mean of n jobs' factors, of sd 5 % each, is known as
- * well as what one pair says of two jobs, 2.5 %, from four on: fewer keep what that says. */
+/* What one pair of hosts says of two jobs, with readings of 2 %: a group whose middle is known
+ * better from the spread of its jobs does not need it. */
+static const double TIE_ERROR = 0.025, MEDIAN = 1.2533;
 enum { GROUP_LEAST = 4 };
 
 static size_t shared_of(const struct shared *s, size_t job)
@@ -87,6 +88,19 @@ static void enqueue(struct shared *s, struct queue *q, size_t job)
 {
     q->waits[job] = true;
     s->order[s->ordered++] = (uint32_t)job;
+}
+
+/* Whether the jobs of a group differ so little that their middle is that of all jobs. */
+static bool is_group(const struct shared *s, size_t from, size_t to)
+{
+    double n = (double)(to - from), sum = 0, squares = 0;
+    for (size_t k = from; k < to; k++) {
+        double offset = (double)s->offset[s->order[k]];
+        sum += offset;
+        squares += offset * offset;
+    }
+    return to - from >= GROUP_LEAST &&
+           MEDIAN * sqrt(fmax(squares - sum * sum / n, 0) / (n - 1) / n) <= TIE_ERROR;
 }
 
 /* What these jobs, s->order[from..to), have in common is of the cluster. */
@@ -151,7 +165,7 @@ static int estimate_jobs(const struct nt_evidence *e, struct shared *s, struct n
     for (size_t done = 0, group = 0;;) {
         if (done == s->ordered) {
             size_t best = next_best(e, s, &q);
-            if (done - group >= GROUP_LEAST)
+            if (is_group(s, group, done))
                 centre(s, group, done);
             if (best == SIZE_MAX)
                 return 0;
