@@ -28,7 +28,9 @@ static const char help[] =
     "                       over each link: grey within a tenth of those of a healthy network or\n"
     "                       if one of the paths is, red below, blue over\n"
     "  --message-bytes N    of those times; default 1048576, and 8 for a map without bandwidths\n"
-    "  -o, --output FILE    written whole or not at all; default -\n";
+    "  -o, --output FILE    written whole or not at all; default -\n"
+    "\n"
+    "Example: nettopo compare map.json /etc/slurm/topology.conf\n";
 
 struct arguments {
     const char *tolerance, *coloured, *message, *output, *file[2];

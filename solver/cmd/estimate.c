@@ -19,7 +19,9 @@ static const char help[] =
     "\n"
     "  --routes FILE     - is standard input\n"
     "  --measured FILE   pairs of the routes; one measured several times counts several times\n"
-    "  -o, --output FILE JSON, written whole or not at all; default -\n";
+    "  -o, --output FILE JSON, written whole or not at all; default -\n"
+    "\n"
+    "Example: nettopo estimate --routes routes.txt --measured measured.txt\n";
 
 static int estimate_text(const char *routes_path, const char *measured_path, char **text,
                          size_t *bytes, struct nt_err *err)

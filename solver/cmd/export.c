@@ -39,7 +39,9 @@ static const char help[] =
     "  -i, --inside            tgf and graphml: with the packages, memory nodes and cores of "
     "hosts\n"
     "                          whose model the map has\n"
-    "  -o, --output FILE       written whole or not at all; default -\n";
+    "  -o, --output FILE       written whole or not at all; default -\n"
+    "\n"
+    "Example: nettopo export --format svg -o map.svg map.json\n";
 
 struct arguments {
     const char *format, *reference, *output, *map;

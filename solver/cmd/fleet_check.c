@@ -20,7 +20,9 @@ static const char help[] =
     "  --store FILE      default: fleet_store of nettopo.conf\n"
     "  --hosts LIST      of these, as Slurm writes them; default: all in the store\n"
     "  --max-age SPAN    what was seen last before that is not known; default 30d\n"
-    "  --days SPAN       jobs of so long before the last one; default 90d\n";
+    "  --days SPAN       jobs of so long before the last one; default 90d\n"
+    "\n"
+    "Example: nettopo fleet check --hosts n[1-8]\n";
 
 struct checking {
     struct nt_arena memory;

@@ -31,7 +31,9 @@ static const char help[] =
     "                    map with other hosts than the job had, or of no such job, is refused\n"
     "  --fold SPAN       readings older than that are folded per pair and day; default 14d\n"
     "  --keep SPAN       what is older than that is removed; default 400d\n"
-    "  -q, --quiet       no line about what was taken\n";
+    "  -q, --quiet       no line about what was taken\n"
+    "\n"
+    "Example: nettopo fleet ingest --store fleet.db /shared/archive\n";
 
 enum { PATH_BYTES = 4096, RECORD_MAX = 256 << 20, OPERANDS_MAX = 4096 };
 

@@ -16,7 +16,9 @@ static const char help[] =
     "\n"
     "  --store FILE       default: fleet_store of nettopo.conf\n"
     "  --days SPAN        jobs of so long before the last one; default 90d\n"
-    "  -o, --output FILE  FILE.prom in the collector's folder, written by rename; default -\n";
+    "  -o, --output FILE  FILE.prom in the collector's folder, written by rename; default -\n"
+    "\n"
+    "Example: nettopo fleet metrics -o /var/lib/node_exporter/nettopo.prom\n";
 
 enum { SUSPECTS_MAX = 100 };
 

@@ -17,7 +17,9 @@ static const char help[] =
     "\n"
     "  --store FILE       default: fleet_store of nettopo.conf\n"
     "  --days SPAN        readings of so long before the last job; default 90d\n"
-    "  -o, --output FILE  written whole or not at all; default -\n";
+    "  -o, --output FILE  written whole or not at all; default -\n"
+    "\n"
+    "Example: nettopo fleet prior --store fleet.db -o /etc/nettopo/prior\n";
 
 /* The prior has one latency for all hosts of a switch: a pair may be off by that. */
 static const double PAIR_OFF = 0.06;

@@ -26,7 +26,9 @@ static const char help[] =
     "  --days SPAN        readings of so long before the last job; default 90d\n"
     "  -a, --all          every host on its own line\n"
     "  -p, --plain        ASCII and no colours, whatever the terminal can\n"
-    "  -o, --output FILE  written whole or not at all; default -\n";
+    "  -o, --output FILE  written whole or not at all; default -\n"
+    "\n"
+    "Example: nettopo fleet show --store fleet.db\n";
 
 struct arguments {
     const char *store, *format, *output;

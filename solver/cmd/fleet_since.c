@@ -23,7 +23,9 @@ static const char help[] =
     "  --days SPAN        jobs of so long before the last one; default 90d\n"
     "  --current          only what is worse now\n"
     "  --json             as JSON\n"
-    "  -o, --output FILE  written whole or not at all; default -\n";
+    "  -o, --output FILE  written whole or not at all; default -\n"
+    "\n"
+    "Example: nettopo fleet since --store fleet.db n5\n";
 
 /* The operand is one of the two names, or both. */
 static bool is_asked_for(const char *part, const char *operand)

@@ -36,7 +36,9 @@ static const char help[] =
     "  --days SPAN        readings of so long before the last job; default 90d\n"
     "  --support P        of a host that counts as placed; default 0.9\n"
     "  --apply            write --output, or with nodes tell slurmctld\n"
-    "  -o, --output FILE  written whole or not at all, by rename\n";
+    "  -o, --output FILE  written whole or not at all, by rename\n"
+    "\n"
+    "Example: nettopo fleet sync --format topology.conf --against scontrol\n";
 
 enum { TEXT_MAX = 64 << 20 };
 

@@ -56,7 +56,9 @@ static const char help[] =
     "  --rails               instead: of several network devices a host, by message size, what\n"
     "                        one alone, a divided message, UCX's own division (measured) and\n"
     "                        messages scheduled over all take, and how much of the time is saved\n"
-    "  -o, --output FILE     written whole or not at all; default -\n";
+    "  -o, --output FILE     written whole or not at all; default -\n"
+    "\n"
+    "Example: nettopo hint --ntasks 64 --pattern ring --format hostfile -o hosts map.json\n";
 
 struct arguments {
     const char *ntasks, *each, *list, *cpus, *spare, *pattern, *bytes, *format, *output, *map;

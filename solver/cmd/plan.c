@@ -25,7 +25,9 @@ static const char help[] =
     "  --routes FILE     - is standard input\n"
     "  --redundancy R    R pairs for each independent one; 1 (default) is a minimal set, which\n"
     "                    amplifies noise, 2 to 4 are well-conditioned\n"
-    "  -o, --output FILE JSON, written whole or not at all; default -\n";
+    "  -o, --output FILE JSON, written whole or not at all; default -\n"
+    "\n"
+    "Example: nettopo plan --redundancy 2 --routes routes.txt\n";
 
 /* The same seed always: the plan is a function of the routes. */
 enum { SEED = 1 };

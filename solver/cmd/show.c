@@ -36,7 +36,9 @@ static const char help[] =
     "  -p, --plain       ASCII and no colours, whatever the terminal can\n"
     "  --store FILE      in place of fleet_store of nettopo.conf: what many jobs measured says "
     "since\n"
-    "                    when a host is slow\n";
+    "                    when a host is slow\n"
+    "\n"
+    "Example: nettopo show map.json\n";
 
 struct arguments {
     bool all, wide, plain, trace, legend;

@@ -77,7 +77,9 @@ static const char help[] =
     "                       wait for; dragonflies, dragonfly+, aries: latencies are means over\n"
     "                       minimal ways and ways by other groups\n"
     "  --repeat N           repetitions of a workload with other seeds; default 10\n"
-    "  -o, --output FILE    written whole or not at all; default -\n";
+    "  -o, --output FILE    written whole or not at all; default -\n"
+    "\n"
+    "Example: nettopo simulate --topology tree:2x4x8 --noise 0.02 -o samples\n";
 
 struct arguments {
     const char *topology, *noise, *spread, *outliers, *missing, *asymmetry, *seed;

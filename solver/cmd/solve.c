@@ -39,7 +39,9 @@ static const char help[] =
     "  --epsilon E       bufe: relative tolerance; default 0.15\n"
     "  --eps-shared E    parus: spread within a group on shared memory; default 0.1\n"
     "  --eps-duplex E    parus: by how much two directions may differ; default 0.5\n"
-    "  -o, --output MAP  written whole or not at all; default -\n";
+    "  -o, --output MAP  written whole or not at all; default -\n"
+    "\n"
+    "Example: nettopo solve --latency latency.csv -o map.json\n";
 
 /* The options. */
 struct arguments {

@@ -26,7 +26,9 @@ static const char help[] =
     "  -s, --since TIME  jobs from then on: 2026-01-31, 2026-01-31T18:00Z (UTC), or an age: 7d, "
     "12h\n"
     "  -u, --until TIME  jobs before then\n"
-    "  -n, --top N       lines of reasons, and of hosts (default 10)\n";
+    "  -n, --top N       lines of reasons, and of hosts (default 10)\n"
+    "\n"
+    "Example: journalctl -t nettopo | nettopo stats --since 7d\n";
 
 enum { LINE_MAX_BYTES = 16384, FILES_MAX = 64, NAMES_MAX = 1 << 17, TOP_DEFAULT = 10 };
 

@@ -18,7 +18,9 @@ static const char help[] =
     "Says one line and exits 0 when it is valid; otherwise a line for each violation and exit 1.\n"
     "What is no JSON at all is bad input, exit 3.\n"
     "\n"
-    "  -q, --quiet       the exit code only\n";
+    "  -q, --quiet       the exit code only\n"
+    "\n"
+    "Example: nettopo validate map.json\n";
 
 static int inspect_map(const char *name, const char *text, size_t bytes, struct nt_findings *found,
                        struct nt_map **map, struct nt_err *err)

@@ -110,11 +110,14 @@ PY
 }
 
 @test "help and version are everywhere" {
-    for verb in "" solve show validate; do
+    for verb in "" $(sed -nE 's/^  ([a-z]+) .*/\1/p' <<<"$("$nettopo" --help)") \
+        $("$nettopo" fleet --help | sed -nE 's/^  ([a-z]+) .*/fleet:\1/p'); do
+        verb=${verb/:/ }
         # shellcheck disable=SC2086
         run "$nettopo" $verb --help
         [ "$status" = 0 ]
         [[ $output == usage:* ]]
+        case $verb in "" | fleet) ;; *) [[ $output == *"Example: "*"nettopo $verb "* ]] ;; esac
         # shellcheck disable=SC2086
         run "$nettopo" $verb --version
         [ "$status" = 0 ]
