@@ -397,11 +397,12 @@ static int cut_phase(struct nt_campaign *c)
     return end_phase(c), 0;
 }
 
-/* The first round has shown how long the others take. */
+/* The first round has shown how long the others take. Of flows: other planners choose by the time,
+ * and one slow round says little of theirs. */
 static bool is_too_long(const struct nt_campaign *c)
 {
     struct nt_phase_need need = c->need;
-    if (c->round != 1 || phase_kind(c)->left == NULL)
+    if (c->round != 1 || c->need.kind != NT_ORDER_BANDWIDTH)
         return false;
     phase_kind(c)->left(c->planner, &need);
     return !phase_fits(c, &need);
