@@ -234,7 +234,7 @@ static void way_odds(const struct fit *f, const struct edge *e, size_t p, size_t
     *faulty = off < 0 ? 1 / FAULT_LOG_RANGE : 0;
 }
 
-/* One fault in two is of both ways, and then about the same. */
+/* One fault in three is of both ways, and then about the same. */
 static void set_rate_odds(const struct work *w, const struct fit *f, struct edge *e)
 {
     for (size_t p = 0; p < f->pops; p++) {
@@ -249,8 +249,8 @@ static void set_rate_odds(const struct work *w, const struct fit *f, struct edge
                 way_odds(f, e, p, k, &sound[k], &faulty[k]);
         if (known[0] && known[1] && !e->bound[0] && !e->bound[1])
             same = tail_density(e->log_rate[0] - e->log_rate[1], 2 * f->rate_spread);
-        double both = fmax(faulty[0] * same, faulty[0] * faulty[1]) / 2;
-        double up = faulty[0] * sound[1] / 4, down = sound[0] * faulty[1] / 4;
+        double both = fmax(faulty[0] * same, faulty[0] * faulty[1]) / 3;
+        double up = faulty[0] * sound[1] / 3, down = sound[0] * faulty[1] / 3;
         e->rate_sound[p] = fmax(sound[0] * sound[1], 1e-100);
         e->rate_faulty[p] = both + up + down;
         if (e->rate_faulty[p] > 0) {
@@ -276,23 +276,24 @@ static double population_share(const struct work *w, const struct fit *f, const 
 struct odds {
     size_t populations;
     double sound[POPS][SUMS], faulty[POPS][SUMS], share[POPS];
-    double delayed[POPS][SUMS]; /* by a fault of the rates, which delays by so much */
-    double delay_us_byte[POPS];
-    double narrow[POPS][2]; /* that the rates have a fault, if the latency has none, has one */
-    double all[SUMS];       /* over populations */
+    double delayed[POPS][SUMS]; /* by a fault of the rates */
+    double narrow[POPS][2];     /* that the rates have a fault, if the latency has none, has one */
+    double all[SUMS];           /* over populations */
 };
 
-/* One link in fifty has a fault of latency, one of rate; one of these in four is both. Of faults of
- * the rate alone, every other one delays no small message: it is in none, and all in narrow[0]. */
-static void set_fault_odds(const struct edge *e, const struct odds *o, size_t p, double *none,
-                           double *slow, double narrow[2])
+/* One link in fifty has a fault of latency, one of rate, and every fourth of these both. Half as
+ * many are so narrow that small messages are late. */
+static const double ALONE = 0.75 * NT_FAULT_PRIOR, BOTH = 0.25 * NT_FAULT_PRIOR,
+                    DELAYED = 0.5 * NT_FAULT_PRIOR;
+
+static void set_fault_odds(const struct edge *e, size_t p, double *none, double *slow,
+                           double narrow[2])
 {
-    double both = NT_FAULT_PRIOR / 4, one = NT_FAULT_PRIOR - both;
-    double plain = e->rate_faulty[p] * (o->delay_us_byte[p] > 0 ? one / 2 : one);
-    *none = (1 - both - 2 * one) * e->rate_sound[p] + plain;
-    *slow = one * e->rate_sound[p] + both * e->rate_faulty[p];
-    narrow[0] = plain / *none;
-    narrow[1] = both * e->rate_faulty[p] / *slow;
+    double alone = ALONE * e->rate_faulty[p], both = BOTH * e->rate_faulty[p];
+    *none = (1 - 2 * ALONE - BOTH - DELAYED) * e->rate_sound[p] + alone;
+    *slow = ALONE * e->rate_sound[p] + both;
+    narrow[0] = alone / *none;
+    narrow[1] = both / *slow;
 }
 
 /* A narrow link sends the bytes of a frame more slowly, which is one fault, not two. */
@@ -329,16 +330,17 @@ static void set_odds(const struct work *w, const struct fit *f, const struct edg
         o->all[k] = 0;
     for (size_t p = 0; p < o->populations; p++) {
         double first = host ? f->us[p] : 0, share = o->share[p] = population_share(w, f, e, p);
-        double none, slow, delay = o->delay_us_byte[p] = host ? frame_delay(f, e, p) : 0;
-        set_fault_odds(e, o, p, &none, &slow, o->narrow[p]);
+        double none, slow, delay = host ? frame_delay(f, e, p) : 0;
+        set_fault_odds(e, p, &none, &slow, o->narrow[p]);
         for (size_t k = 0; k < sums; k++) {
             double us = first + w->sum_us[k], variance = own + f->spread * us * us;
             o->sound[p][k] = known ? none * tail_density(e->us - us, variance) : none;
             o->faulty[p][k] = known && (e->us <= us || e->us >= 8 * us) ? 0 : slow;
             o->faulty[p][k] *= known ? fault : 1;
-            o->delayed[p][k] = delay > 0 ? NT_FAULT_PRIOR * 3 / 8 * e->rate_faulty[p] *
-                                               delayed_density(e->us - us, variance, delay)
-                                         : 0;
+            o->delayed[p][k] = 0;
+            if (delay > 0)
+                o->delayed[p][k] =
+                    DELAYED * e->rate_faulty[p] * delayed_density(e->us - us, variance, delay);
             o->all[k] += share * (o->sound[p][k] + o->faulty[p][k] + o->delayed[p][k]);
         }
     }

@@ -8,8 +8,8 @@
  * of the tree, at most, goes over the highest switch of the job, up and down again. Which switch or
  * which link is the highest is not known: all are summed over, so that the root of the model has no
  * influence. A link with a fault (NT_FAULT_PRIOR of them) is longer by a factor of up to 8, or
- * narrower, one way or both; one fault in four of one figure is one of both, and a narrow link also
- * delays a ping by the bytes of its frame. What a link's figures deviate by otherwise has Student's
+ * narrower, one way or both; seldom both; a narrow link may
+ * delay a ping by the bytes of its frame. What a link's figures deviate by otherwise has Student's
  * distribution, whose scale is estimated.
  *
  * The probability of a fault is that of all explanations with one, summed exactly over tiers of
