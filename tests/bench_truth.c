@@ -1,0 +1,743 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps held against the networks that were measured, for every kind of network, noise and job.
+ *     build/tests/bench_truth [--dump DIR] [TABLE, default all [SEED, default 1 [SCALE, default
+ * 1]]] TABLE is trees, small, placements, pairs, nontrees, invariance, speed or all. SCALE
+ * multiplies the networks. --dump writes each matrix as DIR/TABLE-N.csv and its truth as
+ * DIR/TABLE-N.truth. The last line is ok, or the required figures that fail (exit 1).
+ *
+ * Truth comes from the generator's network and the job's hosts alone.
+ * - A group is the set of hosts on one side of a link between switches, two or more on each side.
+ *   In trees all such sets are real, and only these. The gap of a group is what the link adds to
+ *   the readings that cross it twice: twice its latency (chains of links count as one link).
+ * - In networks that are no trees the groups are the hosts of one switch, with the shortest link
+ *   between switches as gap. Another set is real if in 400 quartets, two hosts i, j of it and two
+ *   others u, v, min(d_iu + d_jv, d_iv + d_ju) > d_ij + d_uv without noise.
+ * - Noise is the robust sd of a pair's reading (truth_noise_us). A group is visible if its gap is
+ *   VISIBLE_SD times the noise or more, and if each host on its smaller side has readings inside
+ *   that show it: errors of less than half the gap, in the median over its pairs inside. Otherwise
+ *   the reading that decides on a pair of hosts may be one of those that are wrong. In the tables
+ *   small, placements and pairs groups have a known gap, and all of them count.
+ * - A map is right (exact) if it states every visible group and none that is not real, and is a
+ *   tree if the network is one. In networks that are no trees a map states the hosts of one switch
+ *   also by attaching exactly these to a switch. Whole rings, meshes, tori and hypercubes are right
+ *   (found) if each host is with the hosts of its switch and the map's latencies of all pairs are
+ *   right to a quarter of a link: no other network has these.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "solve.h"
+#include "truth_readings.h"
+
+static const double VISIBLE_SD = 5, SURE = 0.9;
+
+/* ---- the run ---------------------------------------------------------------------------------*/
+
+enum { BINS = 6, FAILS = 4096 };
+static const double bin_from[BINS] = {0, 0.5, 0.8, 0.9, 0.95, 0.99};
+
+struct run {
+    uint64_t seed;
+    double scale;
+    const char *table, *dump;
+    size_t dumped;
+    size_t bin[BINS], bin_real[BINS]; /* supports of the table's groups */
+    char fails[FAILS];
+};
+
+struct tally {
+    size_t maps, right, visible, found, stated, invented, high, high_invented;
+    size_t sure, sure_right, middle, middle_right;
+    double brier, ms;
+};
+
+static size_t scaled(const struct run *r, double networks)
+{
+    return (size_t)fmax(1, round(networks * r->scale));
+}
+
+/* A stream of its own for each network, whatever else is run. */
+static void stream(const struct run *r, uint64_t kind, uint64_t size, uint64_t network,
+                   struct nt_rng *rng)
+{
+    nt_rng_init(rng, r->seed);
+    for (const char *c = r->table; *c != '\0'; c++)
+        nt_rng_init(rng, nt_rng_next(rng) ^ (uint64_t)*c);
+    nt_rng_init(rng, nt_rng_next(rng) ^ kind);
+    nt_rng_init(rng, nt_rng_next(rng) ^ size);
+    nt_rng_init(rng, nt_rng_next(rng) ^ network);
+}
+
+static void require(struct run *r, bool holds, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void require(struct run *r, bool holds, const char *format, ...)
+{
+    va_list list;
+    size_t used = strlen(r->fails);
+    if (holds)
+        return;
+    used += (size_t)snprintf(r->fails + used, FAILS - used, "%s", used > 0 ? "; " : "");
+    va_start(list, format);
+    if (used < FAILS)
+        vsnprintf(r->fails + used, FAILS - used, format, list);
+    va_end(list);
+}
+
+/* ---- readings in, map out --------------------------------------------------------------------*/
+
+static double cpu_ms(void)
+{
+    return 1e3 * (double)clock() / CLOCKS_PER_SEC;
+}
+
+/* name: of each host in the order of x, or NULL: n0, n1, ... */
+static struct nt_map *solve(const struct nt_matrix *x, const char *const *name, double *ms)
+{
+    char(*made)[24] = truth_alloc(x->n, sizeof *made);
+    const char **names = truth_alloc(x->n, sizeof *names);
+    struct nt_map *map;
+    struct nt_err err = {0};
+    for (size_t h = 0; h < x->n; h++) {
+        snprintf(made[h], sizeof *made, "n%zu", h);
+        names[h] = name != NULL ? name[h] : made[h];
+    }
+    struct nt_solve_input input = {.latency = x, .host_name = names, .pattern = ""};
+    double from = cpu_ms();
+    known_must(nt_solve_measured(&input, &map, &err), &err);
+    *ms = cpu_ms() - from;
+    free(made);
+    free(names);
+    return map;
+}
+
+/* Marks all that hangs together with vertex v without link `but`. */
+static void reach(const struct nt_model *m, uint32_t v, size_t but, bool *seen)
+{
+    bool more = true;
+    seen[v] = true;
+    while (more) {
+        more = false;
+        for (size_t k = 0; k < m->links; k++) {
+            uint32_t a = m->link[k].a, b = m->link[k].b;
+            if (k == but || seen[a] == seen[b])
+                continue;
+            seen[a] = seen[b] = more = true;
+        }
+    }
+}
+
+/* What a map states of hosts. */
+struct stated {
+    struct job_groups groups; /* links between switches that part the map */
+    struct job_groups seats;  /* the hosts that are attached to one switch */
+    bool tree;
+};
+
+static void state(const struct nt_model *m, struct stated *s)
+{
+    size_t n = m->hosts, vertices = n + m->switches, count, bridges = 0;
+    uint32_t *host = truth_alloc(n, sizeof *host);
+    bool *seen = truth_alloc(vertices, sizeof *seen);
+    job_groups_init(&s->groups, n);
+    job_groups_init(&s->seats, n);
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        memset(seen, 0, vertices * sizeof *seen);
+        reach(m, l->a, k, seen);
+        bridges += !seen[l->b];
+        if (l->a < n || l->b < n || seen[l->b])
+            continue;
+        count = 0;
+        for (uint32_t h = 0; h < n; h++)
+            if (seen[h])
+                host[count++] = h;
+        job_groups_add(&s->groups, host, count, l->latency_us, l->probability);
+    }
+    for (size_t v = n; v < vertices; v++) {
+        count = 0;
+        for (size_t k = 0; k < m->links; k++) {
+            const struct nt_link *l = &m->link[k];
+            if ((l->a < n && l->b == v) || (l->b < n && l->a == v))
+                host[count++] = l->a < n ? l->a : l->b;
+        }
+        job_groups_add(&s->seats, host, count, 0, 1);
+    }
+    s->tree = bridges == m->links && (m->switches > 0 || n < 3);
+    free(host);
+    free(seen);
+}
+
+static void stated_fini(struct stated *s)
+{
+    job_groups_fini(&s->groups);
+    job_groups_fini(&s->seats);
+}
+
+/* ---- judgement -------------------------------------------------------------------------------*/
+
+/* Two hosts of the group, or two others. */
+static void draw_two(const struct job_group *g, size_t hosts, bool in, struct nt_rng *rng,
+                     uint32_t two[2])
+{
+    for (size_t k = 0; k < 2; k++)
+        do
+            two[k] = (uint32_t)nt_rng_below(rng, hosts);
+        while (job_holds(g, two[k]) != in || (k == 1 && two[1] == two[0]));
+}
+
+/* In a network that is no tree: see the top. */
+static bool is_real_split(const struct truth_net *net, const struct job_group *g)
+{
+    struct nt_rng rng;
+    nt_rng_init(&rng, 1);
+    for (size_t k = 0; k < 400; k++) {
+        uint32_t i[2], u[2];
+        draw_two(g, net->hosts, true, &rng, i);
+        draw_two(g, net->hosts, false, &rng, u);
+        double one = truth_apart(net, i[0], u[0]) + truth_apart(net, i[1], u[1]);
+        double other = truth_apart(net, i[0], u[1]) + truth_apart(net, i[1], u[0]);
+        double inside = truth_apart(net, i[0], i[1]) + truth_apart(net, u[0], u[1]);
+        if (fmin(one, other) < inside + 1e-9)
+            return false;
+    }
+    return true;
+}
+
+/* In a network that is no tree: the hosts of one switch. */
+static void switch_groups(struct truth_net *net)
+{
+    uint32_t *host = truth_alloc(net->hosts, sizeof *host);
+    for (uint32_t s = 0; s < net->switches; s++) {
+        size_t count = 0;
+        for (uint32_t h = 0; h < net->hosts; h++)
+            if (net->at[h] == s)
+                host[count++] = h;
+        job_groups_add(&net->groups, host, count, net->hop_us / 2, 1);
+    }
+    free(host);
+}
+
+/* The map's latencies are the network's, to a quarter of a link. */
+static bool same_latencies(const struct truth_net *net, const struct nt_model *m)
+{
+    struct nt_matrix *x;
+    struct nt_err err;
+    bool same = true;
+    known_must(nt_model_latencies(m, &x, &err), &err);
+    for (size_t i = 0; i < net->hosts; i++)
+        for (size_t j = 0; j < i; j++)
+            same &= fabs((double)nt_matrix_get(x, i, j) - truth_us(net, i, j)) < net->hop_us / 4;
+    nt_matrix_destroy(x);
+    return same;
+}
+
+/* Hosts share a switch of the map if and only if they share one of the network. */
+static bool same_seats(const struct truth_net *net, const struct nt_model *m)
+{
+    uint32_t *at = truth_alloc(net->hosts, sizeof *at);
+    bool same = true;
+    for (uint32_t h = 0; h < net->hosts; h++)
+        at[h] = h;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if (l->a < net->hosts && l->b >= net->hosts)
+            at[l->a] = l->b;
+        if (l->b < net->hosts && l->a >= net->hosts)
+            at[l->b] = l->a;
+    }
+    for (size_t i = 0; i < net->hosts; i++)
+        for (size_t j = 0; j < i; j++)
+            same &= (at[i] == at[j]) == (net->at[i] == net->at[j]);
+    free(at);
+    return same;
+}
+
+/* A single host per switch: a map may attach several to one where the latencies are the same. */
+static bool is_found(const struct truth_net *net, const struct nt_model *m)
+{
+    bool single = net->hosts == net->switches;
+    return same_latencies(net, m) && (single || same_seats(net, m));
+}
+
+/* The readings that one sweep gave. */
+struct readings {
+    const struct nt_matrix *x;
+    double least_us; /* gap from which a group is visible; 0: all groups are */
+};
+
+static double error_us(const struct truth_net *net, const struct nt_matrix *x, size_t i, size_t j)
+{
+    double there = (double)nt_matrix_get(x, i, j), back = (double)nt_matrix_get(x, j, i);
+    return fabs((there + back) / 2 - truth_us(net, i, j));
+}
+
+static bool is_visible(const struct truth_net *net, const struct readings *read,
+                       const struct job_group *g)
+{
+    double gap_us = 2 * g->latency_us, *off = truth_alloc(net->hosts, sizeof *off);
+    size_t holds = 0, count;
+    bool visible = gap_us >= read->least_us;
+    for (size_t h = 0; h < net->hosts; h++)
+        holds += job_holds(g, h);
+    bool small = holds == g->size; /* the side that is kept */
+    for (size_t i = 0; i < net->hosts && visible && read->least_us > 0; i++) {
+        count = 0;
+        for (size_t j = 0; j < net->hosts && job_holds(g, i) == small; j++)
+            if (j != i && job_holds(g, j) == small)
+                off[count++] = error_us(net, read->x, i, j);
+        visible = truth_median(off, count) < gap_us / 2;
+    }
+    free(off);
+    return visible;
+}
+
+static void judge_groups(struct run *r, const struct truth_net *net, const struct stated *s,
+                         const struct readings *read, struct tally *t)
+{
+    for (size_t k = 0; k < net->groups.count; k++) {
+        const struct job_group *g = &net->groups.group[k];
+        if (!is_visible(net, read, g))
+            continue;
+        t->visible++;
+        t->found += job_groups_find(&s->groups, g) != NULL ||
+                    (!net->tree && job_groups_find(&s->seats, g) != NULL);
+    }
+    for (size_t k = 0; k < s->groups.count; k++) {
+        const struct job_group *g = &s->groups.group[k];
+        bool real =
+            job_groups_find(&net->groups, g) != NULL || (!net->tree && is_real_split(net, g));
+        size_t bin = BINS - 1;
+        while (bin > 0 && !(g->support >= bin_from[bin]))
+            bin--;
+        r->bin[bin]++;
+        r->bin_real[bin] += real;
+        t->stated++;
+        t->invented += !real;
+        t->high += g->support >= SURE;
+        t->high_invented += !real && g->support >= SURE;
+    }
+}
+
+static void add(struct tally *to, const struct tally *t)
+{
+    to->maps += t->maps;
+    to->right += t->right;
+    to->visible += t->visible;
+    to->found += t->found;
+    to->stated += t->stated;
+    to->invented += t->invented;
+    to->high += t->high;
+    to->high_invented += t->high_invented;
+    to->sure += t->sure;
+    to->sure_right += t->sure_right;
+    to->middle += t->middle;
+    to->middle_right += t->middle_right;
+    to->brier += t->brier;
+    to->ms += t->ms;
+}
+
+static bool judge(struct run *r, const struct truth_net *net, const struct nt_map *map,
+                  const struct readings *read, struct tally *to)
+{
+    const struct nt_model *m = map->model;
+    struct tally t = {.maps = 1};
+    struct stated s;
+    double confidence = isnan(m->confidence) ? 0 : m->confidence;
+    state(m, &s);
+    judge_groups(r, net, &s, read, &t);
+    bool right = t.found == t.visible && t.invented == 0 && (s.tree || !net->tree);
+    if (net->lattice)
+        right = is_found(net, m);
+    t.right = right;
+    t.sure = confidence >= SURE;
+    t.sure_right = right && confidence >= SURE;
+    t.middle = confidence >= 0.5 && confidence < 0.8;
+    t.middle_right = t.middle && right;
+    t.brier = (confidence - right) * (confidence - right);
+    stated_fini(&s);
+    add(to, &t);
+    return right;
+}
+
+static void write_csv(FILE *f, const struct nt_matrix *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        fprintf(f, ",n%zu", i);
+    for (size_t i = 0; i < x->n; i++) {
+        fprintf(f, "\nn%zu", i);
+        for (size_t j = 0; j < x->n; j++)
+            if (i == j || isnan(nt_matrix_get(x, i, j)))
+                fputc(',', f);
+            else
+                fprintf(f, ",%.7g", (double)nt_matrix_get(x, i, j));
+    }
+    fputc('\n', f);
+}
+
+static FILE *open_dump(const struct run *r, const char *suffix)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s-%05zu.%s", r->dump, r->table, r->dumped, suffix);
+    FILE *f = fopen(path, "w");
+    if (f == NULL) {
+        fprintf(stderr, "bench_truth: cannot write %s: %s\n", path, strerror(errno));
+        exit(4);
+    }
+    return f;
+}
+
+/* The truth: lines "group GAP_IN_SD visible|hidden HOST..." and "switch N HOST...". */
+static void dump(struct run *r, const struct truth_net *net, const struct readings *read,
+                 double sd_us)
+{
+    FILE *f = open_dump(r, "csv");
+    write_csv(f, read->x);
+    fclose(f);
+    f = open_dump(r, "truth");
+    for (size_t k = 0; k < net->groups.count; k++) {
+        const struct job_group *g = &net->groups.group[k];
+        fprintf(f, "group %.2f %s", 2 * g->latency_us / sd_us,
+                is_visible(net, read, g) ? "visible" : "hidden");
+        for (size_t h = 0; h < net->hosts; h++)
+            if (job_holds(g, h))
+                fprintf(f, " n%zu", h);
+        fputc('\n', f);
+    }
+    for (size_t h = 0; h < net->hosts; h++)
+        fprintf(f, "host n%zu switch %u\n", h, net->at[h]);
+    fclose(f);
+    r->dumped++;
+}
+
+/* Measures, solves and judges one network. multiple: VISIBLE_SD, or 0 if all groups count. */
+static bool one(struct run *r, struct truth_net *net, const struct truth_noise *noise,
+                double multiple, struct nt_rng *rng, struct tally *t)
+{
+    double ms = 0;
+    if (!net->tree)
+        switch_groups(net);
+    struct nt_matrix *x = truth_measure(net, noise, rng);
+    double sd_us = truth_noise_us(net, noise, rng);
+    const struct readings read = {.x = x, .least_us = multiple * sd_us};
+    if (r->dump != NULL)
+        dump(r, net, &read, sd_us);
+    struct nt_map *map = solve(x, NULL, &ms);
+    t->ms += ms;
+    bool right = judge(r, net, map, &read, t);
+    nt_map_destroy(map);
+    nt_matrix_destroy(x);
+    return right;
+}
+
+/* ---- tables ----------------------------------------------------------------------------------*/
+
+static double share(size_t a, size_t b)
+{
+    return b == 0 ? 1 : (double)a / (double)b;
+}
+
+static void print_head(struct run *r, const char *table, const char *title)
+{
+    r->table = table;
+    r->dumped = 0;
+    memset(r->bin, 0, sizeof r->bin);
+    memset(r->bin_real, 0, sizeof r->bin_real);
+    printf("\n# %s: %s\n%-18s %9s %8s %6s %6s %12s %9s %11s %11s %9s %6s %9s\n", table, title,
+           "kind", "size", "networks", "exact", "share", "found", "invented", "at >= .9",
+           "sure:right", ".5-.8", "Brier", "CPU ms");
+}
+
+static void print_row(struct run *r, const char *kind, const char *size, const struct tally *t)
+{
+    char found[24], high[24], sure[24], middle[24];
+    snprintf(found, sizeof found, "%zu/%zu", t->found, t->visible);
+    snprintf(high, sizeof high, "%zu/%zu", t->high_invented, t->high);
+    snprintf(sure, sizeof sure, "%zu/%zu", t->sure_right, t->sure);
+    snprintf(middle, sizeof middle, "%zu/%zu", t->middle_right, t->middle);
+    printf("%-18s %9s %8zu %6zu %6.3f %12s %9zu %11s %11s %9s %6.3f %9.2f\n", kind, size, t->maps,
+           t->right, share(t->right, t->maps), found, t->invented, high, sure, middle,
+           t->maps == 0 ? 0 : t->brier / (double)t->maps,
+           t->maps == 0 ? 0 : t->ms / (double)t->maps);
+    fflush(stdout);
+    require(r, t->sure < 30 || share(t->sure_right, t->sure) >= 0.95,
+            "%s %s %s: sure maps right %zu/%zu", r->table, kind, size, t->sure_right, t->sure);
+    require(r, t->high < 30 || share(t->high_invented, t->high) <= 0.05,
+            "%s %s %s: groups at .9 invented %zu/%zu", r->table, kind, size, t->high_invented,
+            t->high);
+}
+
+static void print_supports(const struct run *r)
+{
+    printf("supports stated, real/all:");
+    for (size_t k = 0; k < BINS; k++)
+        printf("  %.2f+: %zu/%zu", bin_from[k], r->bin_real[k], r->bin[k]);
+    printf("\n");
+}
+
+static void print_size(struct run *r, const char *kind, size_t size, const struct tally *t)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%zu", size);
+    print_row(r, kind, text, t);
+}
+
+/* Trees, nested and uneven in turn. */
+static void one_tree(struct run *r, enum truth_kind kind, size_t hosts, size_t network,
+                     struct tally shape[2], struct tally *t)
+{
+    struct nt_rng rng;
+    struct truth_net net;
+    struct truth_noise noise;
+    struct tally mine = {0};
+    bool uneven = network % 2;
+    stream(r, kind, hosts, network, &rng);
+    double older = kind == TRUTH_OLDER ? truth_between(&rng, 0.2, 0.5) : 0;
+    if (uneven)
+        truth_uneven(hosts, older, &rng, &net);
+    else
+        truth_nested(hosts, older, &rng, &net);
+    double more_us = kind == TRUTH_ETHERNET ? truth_between(&rng, 1, 4) : 0;
+    for (size_t h = 0; h < hosts; h++)
+        net.end_us[h] += more_us * exp(0.01 * nt_rng_normal(&rng));
+    truth_net_median(&net);
+    truth_noise_draw(kind, &rng, &noise);
+    one(r, &net, &noise, VISIBLE_SD, &rng, &mine);
+    add(&shape[uneven], &mine);
+    add(t, &mine);
+    truth_net_fini(&net);
+}
+
+static void bench_trees(struct run *r)
+{
+    static const size_t sizes[] = {4, 6, 8, 16, 32, 64, 128, 256};
+    static const double networks[] = {24, 16, 16, 12, 8, 6, 2, 2};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    struct tally by_size[SIZES] = {{0}}, shape[2] = {{0}}, few = {0}, many = {0};
+    print_head(r, "trees", "nested and uneven, 14 kinds of noise, visible from 5 sd");
+    for (size_t k = 0; k < TRUTH_KINDS; k++) {
+        struct tally all = {0};
+        for (size_t s = 0; s < SIZES; s++) {
+            struct tally t = {0};
+            for (size_t i = 0; i < scaled(r, networks[s]); i++)
+                one_tree(r, (enum truth_kind)k, sizes[s], i, shape, &t);
+            print_size(r, truth_kind_names[k], sizes[s], &t);
+            add(&all, &t);
+            add(&by_size[s], &t);
+            add(sizes[s] < 128 ? &few : &many, &t);
+        }
+        print_row(r, truth_kind_names[k], "all", &all);
+    }
+    for (size_t s = 0; s < SIZES; s++)
+        print_size(r, "all", sizes[s], &by_size[s]);
+    print_row(r, "nested", "all", &shape[0]);
+    print_row(r, "uneven", "all", &shape[1]);
+    print_row(r, "all", "4-64", &few);
+    print_row(r, "all", "128-256", &many);
+    print_supports(r);
+    require(r, share(few.right, few.maps) >= 0.97, "trees 4-64: exact %.3f < .97",
+            share(few.right, few.maps));
+    require(r, share(many.right, many.maps) >= 0.92, "trees 128-256: exact %.3f < .92",
+            share(many.right, many.maps));
+    require(r,
+            few.middle < 30 || (share(few.middle_right, few.middle) >= 0.5 &&
+                                share(few.middle_right, few.middle) <= 0.85),
+            "trees 4-64: maps at .5 to .8 right %zu/%zu", few.middle_right, few.middle);
+}
+
+/* A network whose links at the leaves are gap sd of a pair's reading apart. */
+static struct truth_noise noise_of_gap(const struct truth_net *net, double gap_us, double gap,
+                                       struct nt_rng *rng)
+{
+    struct truth_noise noise = {.one_way = nt_rng_below(rng, 2) == 0};
+    noise.core = gap_us / gap / net->median_us * (noise.one_way ? 1 : sqrt(2));
+    return noise;
+}
+
+static void one_small(struct run *r, size_t hosts, double gap, size_t network, struct tally *t)
+{
+    static struct truth_pod_shape shape[TRUTH_POD_SHAPES];
+    static struct truth_placement_shape all[2048];
+    struct nt_rng rng;
+    struct truth_net net;
+    struct truth_placement_shape now = {0};
+    stream(r, (uint64_t)(10 * gap), hosts, network, &rng);
+    size_t shapes = truth_pod_shapes(hosts, shape);
+    size_t count = truth_placements(hosts, shape, shapes - 1, &now, all);
+    double us[3] = {truth_between(&rng, 0.4, 1)};
+    us[1] = us[0] * truth_between(&rng, 0.15, 0.4);
+    us[2] = us[1] * truth_between(&rng, 0.8, 1.25);
+    truth_placed(&all[nt_rng_below(&rng, count)], shape, us, 0.02, &rng, &net);
+    struct truth_noise noise = noise_of_gap(&net, 2 * us[1], gap, &rng);
+    one(r, &net, &noise, 0, &rng, t);
+    truth_net_fini(&net);
+}
+
+static void bench_small(struct run *r)
+{
+    static const double gaps[] = {20, 10, 6.7, 5, 3}, least[] = {0, 0, 0.93, 0.88, 0};
+    struct tally all = {0};
+    print_head(r, "small", "pods of leaves, kind: gap in sd of a reading, all groups count");
+    for (size_t g = 0; g < 5; g++) {
+        struct tally of_gap = {0};
+        char kind[24];
+        snprintf(kind, sizeof kind, "gap %g sd", gaps[g]);
+        for (size_t hosts = 4; hosts <= 7; hosts++) {
+            struct tally t = {0};
+            for (size_t i = 0; i < scaled(r, 48); i++)
+                one_small(r, hosts, gaps[g], i, &t);
+            print_size(r, kind, hosts, &t);
+            add(&of_gap, &t);
+        }
+        print_row(r, kind, "4-7", &of_gap);
+        require(r, share(of_gap.right, of_gap.maps) >= least[g], "small %s: exact %.3f < %.2f",
+                kind, share(of_gap.right, of_gap.maps), least[g]);
+        add(&all, &of_gap);
+    }
+    print_row(r, "all", "4-7", &all);
+    print_supports(r);
+    require(r, share(all.sure_right, all.sure) >= 0.99, "small: sure maps right %zu/%zu",
+            all.sure_right, all.sure);
+}
+
+/* Ends .58 us, uplinks .15 and .18 us. */
+static void one_placement(struct run *r, size_t hosts, const struct truth_noise *noise,
+                          size_t which, size_t kind, struct tally *t)
+{
+    static const double us[3] = {0.58, 0.15, 0.18};
+    static struct truth_pod_shape shape[TRUTH_POD_SHAPES];
+    static struct truth_placement_shape all[2048];
+    static size_t made;
+    struct truth_placement_shape now = {0};
+    struct nt_rng rng;
+    struct truth_net net;
+    if (made != hosts)
+        truth_placements(hosts, shape, truth_pod_shapes(hosts, shape) - 1, &now, all);
+    made = hosts;
+    stream(r, kind, hosts, which, &rng);
+    truth_placed(&all[which], shape, us, noise->core > 0 ? 0.003 : 0, &rng, &net);
+    one(r, &net, noise, 0, &rng, t);
+    truth_net_fini(&net);
+}
+
+static void bench_placements(struct run *r)
+{
+    static const struct truth_noise noise[] = {{.one_way = true},
+                                               {.core = 0.01, .one_way = true},
+                                               {.core = 0.01, .quantum_us = 0.1, .one_way = true}};
+    static const char *const kinds[] = {"exact", "1 %", "1 %, 0.1 us timer"};
+    static const size_t count[] = {58, 111, 223, 424, 817, 1527};
+    print_head(r, "placements",
+               "every placement on a three-tier tree (SCALE under 1: one in so "
+               "many), all groups count");
+    for (size_t k = 0; k < 3; k++) {
+        struct tally all = {0};
+        for (size_t hosts = 6; hosts <= TRUTH_FEW; hosts++) {
+            struct tally t = {0};
+            size_t step = (size_t)fmax(1, 1 / r->scale);
+            for (size_t i = 0; i < count[hosts - 6]; i += step)
+                one_placement(r, hosts, &noise[k], i, k, &t);
+            print_size(r, kinds[k], hosts, &t);
+            add(&all, &t);
+        }
+        print_row(r, kinds[k], "6-11", &all);
+        require(r, share(all.right, all.maps) >= 0.99, "placements %s: exact %.4f < .99", kinds[k],
+                share(all.right, all.maps));
+        require(r, share(all.sure - all.sure_right, all.maps) <= 0.005 || all.maps == 0,
+                "placements %s: sure and wrong %zu of %zu", kinds[k], all.sure - all.sure_right,
+                all.maps);
+    }
+    print_supports(r);
+}
+
+/* Pairs or triples among single hosts, whose leaves have the same uplinks. */
+static void one_pairs(struct run *r, size_t hosts, size_t size, double least, double most,
+                      size_t network, struct tally *t)
+{
+    struct nt_rng rng;
+    struct truth_net net;
+    uint32_t *pod = truth_alloc(hosts, sizeof *pod), *leaf = truth_alloc(hosts, sizeof *leaf);
+    stream(r, size * 100 + (uint64_t)most, hosts, network, &rng);
+    double us[3] = {truth_between(&rng, 0.4, 1)}, gap = truth_scale(&rng, least, most);
+    us[1] = us[0] * truth_between(&rng, 0.15, 0.4);
+    size_t groups = truth_count(&rng, 1, hosts / size / 2);
+    for (uint32_t h = 0; h < hosts; h++)
+        leaf[h] = h < groups * size ? h / (uint32_t)size : h;
+    truth_pods(hosts, pod, leaf, us, 0.01, &rng, &net);
+    struct truth_noise noise = noise_of_gap(&net, 2 * us[1], gap, &rng);
+    one(r, &net, &noise, 0, &rng, t);
+    truth_net_fini(&net);
+    free(pod);
+    free(leaf);
+}
+
+static void bench_pairs(struct run *r)
+{
+    static const size_t sizes[] = {8, 16, 32, 64, 128};
+    static const double networks[] = {40, 30, 20, 10, 4}, most[] = {5, 15};
+    static const char *const kinds[2][2] = {{"pairs, 5 sd", "pairs, 5-15 sd"},
+                                            {"triples, 5 sd", "triples, 5-15 sd"}};
+    print_head(r, "pairs", "pairs and triples among singles, all groups count");
+    for (size_t size = 2; size <= 3; size++)
+        for (size_t g = 0; g < 2; g++) {
+            struct tally all = {0};
+            const char *kind = kinds[size - 2][g];
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                struct tally t = {0};
+                for (size_t i = 0; i < scaled(r, networks[s]); i++)
+                    one_pairs(r, sizes[s], size, 5, most[g], i, &t);
+                print_size(r, kind, sizes[s], &t);
+                add(&all, &t);
+            }
+            print_row(r, kind, "all", &all);
+            require(r, g == 0 || share(all.found, all.visible) >= 0.98, "%s: found %.3f < .98",
+                    kind, share(all.found, all.visible));
+        }
+    print_supports(r);
+}
+
+int main(int argc, char **argv)
+{
+    static struct run r = {.seed = 1, .scale = 1};
+    static const struct {
+        const char *name;
+        void (*bench)(struct run *r);
+    } tables[] = {{"trees", bench_trees},
+                  {"small", bench_small},
+                  {"placements", bench_placements},
+                  {"pairs", bench_pairs}};
+    enum { TABLES = sizeof tables / sizeof *tables };
+    const char *table = "all";
+    size_t ran = 0;
+    int at = 1;
+    if (at + 1 < argc && strcmp(argv[at], "--dump") == 0) {
+        r.dump = argv[at + 1];
+        at += 2;
+    }
+    if (at < argc && strchr("0123456789", argv[at][0]) == NULL)
+        table = argv[at++];
+    if (at < argc)
+        r.seed = strtoull(argv[at++], NULL, 10);
+    if (at < argc)
+        r.scale = strtod(argv[at++], NULL);
+    for (size_t k = 0; k < TABLES; k++)
+        if (strcmp(table, "all") == 0 || strcmp(table, tables[k].name) == 0) {
+            tables[k].bench(&r);
+            ran++;
+        }
+    if (ran == 0 || !(r.scale > 0)) {
+        fprintf(stderr, "bench_truth: expected [--dump DIR] [TABLE [SEED [SCALE]]], see its top\n");
+        return 2;
+    }
+    printf("\n%s%s\n", r.fails[0] != '\0' ? "fails: " : "ok", r.fails);
+    return r.fails[0] != '\0';
+}
