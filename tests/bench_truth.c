@@ -446,15 +446,21 @@ static double share(size_t a, size_t b)
     return b == 0 ? 1 : (double)a / (double)b;
 }
 
-static void print_head(struct run *r, const char *table, const char *title)
+static void print_table(struct run *r, const char *table, const char *title)
 {
     r->table = table;
     r->dumped = 0;
     memset(r->bin, 0, sizeof r->bin);
     memset(r->bin_real, 0, sizeof r->bin_real);
-    printf("\n# %s: %s\n%-18s %9s %8s %6s %6s %12s %9s %11s %11s %9s %6s %9s\n", table, title,
-           "kind", "size", "networks", "exact", "share", "found", "invented", "at >= .9",
-           "sure:right", ".5-.8", "Brier", "CPU ms");
+    printf("\n# %s: %s\n", table, title);
+}
+
+static void print_head(struct run *r, const char *table, const char *title)
+{
+    print_table(r, table, title);
+    printf("%-18s %9s %8s %6s %6s %12s %9s %11s %11s %9s %6s %9s\n", "kind", "size", "networks",
+           "exact", "share", "found", "invented", "at >= .9", "sure:right", ".5-.8", "Brier",
+           "CPU ms");
 }
 
 static void print_row(struct run *r, const char *kind, const char *size, const struct tally *t)
@@ -705,16 +711,385 @@ static void bench_pairs(struct run *r)
     print_supports(r);
 }
 
+/* ---- networks that are no trees --------------------------------------------------------------*/
+
+enum part {
+    CYCLE_SCATTERED,
+    CYCLE_RUNS,
+    CYCLE_PAIRS,
+    HYPERX,
+    SLIMFLY,
+    TORUS_PART,
+    DRAGONFLY_PART,
+    PARTS
+};
+static const char *const part_names[PARTS] = {"cycle, scattered", "cycle, runs", "cycle, pairs",
+                                              "HyperX",           "Slim Fly",    "torus, part",
+                                              "dragonfly, part"};
+
+/* A job on a part of the network. */
+static void draw_part(enum part kind, size_t hosts, struct nt_rng *rng, struct truth_net *net)
+{
+    static struct truth_graph g;
+    static const size_t shapes[][3] = {{6, 6, 1}, {8, 4, 1}, {4, 4, 3}}, torus[] = {6, 6, 4};
+    enum truth_placement how = (enum truth_placement)nt_rng_below(rng, TRUTH_PLACEMENTS);
+    double host_us = truth_between(rng, 0.45, 0.65), us = truth_between(rng, 0.1, 0.25);
+    size_t on_switch = truth_count(rng, 2, 4);
+    if (kind <= CYCLE_PAIRS) {
+        truth_cycle(&g, 0.11);
+        how = kind == CYCLE_RUNS ? TRUTH_PACKED : TRUTH_SCATTERED;
+        on_switch = kind != CYCLE_PAIRS ? 18 : hosts < 14 ? 2 : (hosts + 6) / 7;
+        truth_graph_some(&g, how, 7, on_switch, hosts, 0.55, rng, net);
+        return;
+    }
+    if (kind == HYPERX)
+        truth_hyperx(&g, 3, shapes[nt_rng_below(rng, 3)], us);
+    else if (kind == SLIMFLY)
+        truth_slimfly(&g, us);
+    else if (kind == TORUS_PART)
+        truth_lattice(&g, 3, torus, true, us), on_switch = truth_count(rng, 1, 2);
+    else
+        truth_dragonfly(&g, 9, 6, us, us * truth_between(rng, 1, 3));
+    truth_graph_some(&g, how, g.switches, on_switch, hosts, host_us, rng, net);
+}
+
+static void one_part(struct run *r, enum part kind, size_t hosts, size_t network, struct tally *t)
+{
+    struct nt_rng rng;
+    struct truth_net net;
+    struct truth_noise noise;
+    stream(r, kind, hosts, network, &rng);
+    draw_part(kind, hosts, &rng, &net);
+    truth_noise_draw(nt_rng_below(&rng, 2) == 0 ? TRUTH_PLAIN : TRUTH_TAILS, &rng, &noise);
+    noise.core = truth_scale(&rng, 0.004, 0.02);
+    one(r, &net, &noise, VISIBLE_SD, &rng, t);
+    truth_net_fini(&net);
+}
+
+enum whole { RING, MESH, TORUS_2, TORUS_3, CUBE, DRAGONFLY, WHOLES };
+static const char *const whole_names[WHOLES] = {"ring 3-12",   "mesh",      "torus 4x4",
+                                                "torus 3x3x3", "hypercube", "dragonfly"};
+
+/* 1 to 6 hosts per switch. */
+static void draw_whole(enum whole kind, size_t network, struct nt_rng *rng, struct truth_net *net)
+{
+    static struct truth_graph g;
+    static const size_t meshes[][2] = {{3, 3}, {4, 3}, {4, 4}}, four[] = {4, 4};
+    static const size_t three[] = {3, 3, 3}, two[] = {2, 2, 2, 2};
+    static const size_t flies[][2] = {{4, 3}, {5, 4}, {6, 3}};
+    double host_us = truth_between(rng, 0.45, 0.65), us = truth_between(rng, 0.15, 0.3);
+    size_t ring = 3 + network % 10, on_switch = 1 + (network / 10 + network) % 6;
+    if (kind == RING)
+        truth_lattice(&g, 1, &ring, true, us);
+    else if (kind == MESH)
+        truth_lattice(&g, 2, meshes[network / 6 % 3], false, us);
+    else if (kind == TORUS_2)
+        truth_lattice(&g, 2, four, true, us);
+    else if (kind == TORUS_3)
+        truth_lattice(&g, 3, three, true, us);
+    else if (kind == CUBE)
+        truth_lattice(&g, 3 + network / 6 % 2, two, false, us);
+    else
+        truth_dragonfly(&g, flies[network / 6 % 3][0], flies[network / 6 % 3][1], us,
+                        us * truth_between(rng, 1, 3));
+    truth_graph_whole(&g, on_switch, host_us, rng, net);
+}
+
+static void bench_wholes(struct run *r, struct tally *all)
+{
+    static const double cores[] = {0, 0.01, 0.03};
+    static const double networks[WHOLES] = {60, 18, 12, 6, 12, 12};
+    for (size_t k = 0; k < WHOLES; k++)
+        for (size_t c = 0; c < 3; c++) {
+            struct truth_noise noise = {.core = cores[c]};
+            struct tally t = {0};
+            char size[24];
+            for (size_t i = 0; i < scaled(r, networks[k]); i++) {
+                struct nt_rng rng;
+                struct truth_net net;
+                stream(r, 100 + 10 * k + c, 0, i, &rng);
+                draw_whole((enum whole)k, i, &rng, &net);
+                one(r, &net, &noise, VISIBLE_SD, &rng, &t);
+                truth_net_fini(&net);
+            }
+            snprintf(size, sizeof size, "%.0f %%", 100 * cores[c]);
+            print_row(r, whole_names[k], size, &t);
+            add(all, &t);
+            require(r, k == DRAGONFLY || share(t.right, t.maps) >= 0.9,
+                    "nontrees %s %s: found %zu/%zu", whole_names[k], size, t.right, t.maps);
+            require(r, k == DRAGONFLY || t.sure == t.sure_right,
+                    "nontrees %s %s: sure and wrong %zu", whole_names[k], size,
+                    t.sure - t.sure_right);
+        }
+}
+
+static void bench_nontrees(struct run *r)
+{
+    static const size_t sizes[] = {6, 8, 12, 16, 32};
+    struct tally all = {0};
+    print_head(r, "nontrees",
+               "parts of networks by hosts; whole networks by noise, 1 to 6 hosts "
+               "per switch");
+    for (size_t k = 0; k < PARTS; k++) {
+        struct tally of_kind = {0};
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            struct tally t = {0};
+            for (size_t i = 0; i < scaled(r, 10); i++)
+                one_part(r, (enum part)k, sizes[s], i, &t);
+            print_size(r, part_names[k], sizes[s], &t);
+            add(&of_kind, &t);
+        }
+        print_row(r, part_names[k], "all", &of_kind);
+        add(&all, &of_kind);
+    }
+    bench_wholes(r, &all);
+    print_row(r, "all", "all", &all);
+    print_supports(r);
+    require(r, share(all.sure_right, all.sure) >= 0.95, "nontrees: sure maps right %zu/%zu",
+            all.sure_right, all.sure);
+    require(r, share(r->bin_real[2], r->bin[2]) >= 0.7, "nontrees: supports .8 to .9 real %zu/%zu",
+            r->bin_real[2], r->bin[2]);
+}
+
+/* ---- invariance ------------------------------------------------------------------------------*/
+
+enum change { REORDERED, RENAMED, SCALED, SHIFTED, THINNED, CHANGES };
+static const char *const change_names[CHANGES] = {"other order", "other names", "times 1,000",
+                                                  "plus a constant", "30 % missing"};
+
+/* Row and column k of the result are those of host order[k]. */
+static struct nt_matrix *changed(const struct nt_matrix *x, enum change change,
+                                 const uint32_t *order, struct nt_rng *rng)
+{
+    struct nt_matrix *y;
+    struct nt_err err;
+    known_must(nt_matrix_create(x->n, NT_MATRIX_LATENCY_US, &y, &err), &err);
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            bool none = change == THINNED && nt_rng_uniform(rng) < 0.3;
+            for (size_t way = 0; way < 2; way++) {
+                size_t a = way ? i : j, b = way ? j : i;
+                float v = nt_matrix_get(x, order[a], order[b]);
+                v = change == SCALED ? v * 1000 : change == SHIFTED ? v + 2 : none ? NAN : v;
+                nt_matrix_set(y, a, b, v);
+            }
+        }
+    return y;
+}
+
+struct invariance {
+    size_t maps, shapes, families, findings, crosses, wrong_new, lost;
+    double confidence, link; /* largest changes; of a link between switches relative */
+};
+
+static bool same_sets(const struct job_groups *a, const struct job_groups *b)
+{
+    bool same = a->count == b->count;
+    for (size_t k = 0; k < a->count; k++)
+        same = same && job_groups_find(b, &a->group[k]) != NULL;
+    return same;
+}
+
+/* The wrong groups that b states and a does not; of the right ones the other way around. */
+static size_t wrong_new(const struct truth_net *net, const struct stated *a, const struct stated *b,
+                        bool real)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < b->groups.count; k++) {
+        const struct job_group *g = &b->groups.group[k];
+        bool is = job_groups_find(&net->groups, g) != NULL || (!net->tree && is_real_split(net, g));
+        count += is == real && job_groups_find(&a->groups, g) == NULL;
+    }
+    return count;
+}
+
+static void compare(const struct truth_net *net, const struct nt_map *was, const struct nt_map *is,
+                    struct invariance *v)
+{
+    const struct nt_model *a = was->model, *b = is->model;
+    struct stated before, after;
+    state(a, &before);
+    state(b, &after);
+    bool same = same_sets(&before.groups, &after.groups) && same_sets(&before.seats, &after.seats);
+    v->maps++;
+    v->shapes += !same || a->links != b->links;
+    v->families += a->family != b->family;
+    v->findings += was->faults != is->faults;
+    v->crosses += (a->confidence >= SURE) != (b->confidence >= SURE);
+    v->confidence = fmax(v->confidence, fabs(a->confidence - b->confidence));
+    v->lost += wrong_new(net, &after, &before, true);
+    if (b->confidence >= SURE)
+        v->wrong_new += wrong_new(net, &before, &after, false);
+    for (size_t k = 0; k < before.groups.count && same; k++) {
+        double x = before.groups.group[k].latency_us, y = after.groups.group[k].latency_us;
+        v->link = fmax(v->link, fabs(y - x) / x);
+    }
+    stated_fini(&before);
+    stated_fini(&after);
+}
+
+static void one_change(const struct truth_net *net, const struct nt_matrix *x, enum change change,
+                       const struct nt_map *was, struct nt_rng *rng, struct invariance *v)
+{
+    double ms;
+    size_t n = net->hosts;
+    uint32_t *order = truth_alloc(n, sizeof *order), *number = truth_alloc(n, sizeof *number);
+    char(*text)[24] = truth_alloc(n, sizeof *text);
+    const char **name = truth_alloc(n, sizeof *name);
+    for (uint32_t h = 0; h < n; h++)
+        order[h] = number[h] = h;
+    if (change == REORDERED)
+        nt_rng_shuffle(rng, order, n);
+    if (change == RENAMED)
+        nt_rng_shuffle(rng, number, n);
+    for (size_t h = 0; h < n; h++) {
+        snprintf(text[h], sizeof *text, "n%u", number[order[h]]);
+        name[h] = text[h];
+    }
+    struct nt_matrix *y = changed(x, change, order, rng);
+    struct nt_map *is = solve(y, name, &ms);
+    struct nt_model *m = is->model;
+    for (uint32_t h = 0; h < n; h++)
+        order[number[h]] = h;
+    for (size_t k = 0; k < m->links && change == RENAMED; k++) {
+        struct nt_link *l = &m->link[k];
+        l->a = l->a < n ? order[l->a] : l->a;
+        l->b = l->b < n ? order[l->b] : l->b;
+    }
+    for (size_t k = 0; k < m->links && change == SCALED; k++)
+        m->link[k].latency_us /= 1000;
+    compare(net, was, is, v);
+    nt_map_destroy(is);
+    nt_matrix_destroy(y);
+    free(order);
+    free(number);
+    free(text);
+    free(name);
+}
+
+/* Trees and other networks in turn. */
+static void one_invariance(struct run *r, size_t network, struct invariance *v)
+{
+    static const size_t sizes[] = {4, 6, 8, 12, 16, 24, 32, 64};
+    size_t hosts = sizes[network / 3 % 8];
+    struct nt_rng rng;
+    struct truth_net net;
+    struct truth_noise noise;
+    double ms;
+    stream(r, 0, hosts, network, &rng);
+    if (network % 3 == 0)
+        truth_nested(hosts, 0, &rng, &net);
+    else if (network % 3 == 1)
+        truth_uneven(hosts, 0, &rng, &net);
+    else
+        draw_part((enum part)(network / 3 % PARTS), hosts, &rng, &net);
+    if (!net.tree)
+        switch_groups(&net);
+    truth_noise_draw((enum truth_kind)(network % TRUTH_KINDS), &rng, &noise);
+    struct nt_matrix *x = truth_measure(&net, &noise, &rng);
+    struct nt_map *was = solve(x, NULL, &ms);
+    for (size_t c = 0; c < CHANGES; c++)
+        one_change(&net, x, (enum change)c, was, &rng, &v[c]);
+    nt_map_destroy(was);
+    nt_matrix_destroy(x);
+    truth_net_fini(&net);
+}
+
+static void bench_invariance(struct run *r)
+{
+    struct invariance all[CHANGES] = {{0}};
+    print_table(r, "invariance", "maps that change, and the largest change of confidence");
+    for (size_t i = 0; i < scaled(r, 96); i++)
+        one_invariance(r, i, all);
+    printf("%-16s %6s %6s %6s %8s %10s %10s %10s %12s %12s\n", "change", "maps", "shape", "family",
+           "findings", "crosses .9", "confidence", "link", "groups lost", "wrong, sure");
+    for (size_t c = 0; c < CHANGES; c++) {
+        const struct invariance *v = &all[c];
+        printf("%-16s %6zu %6zu %6zu %8zu %10zu %10.2g %10.2g %12zu %12zu\n", change_names[c],
+               v->maps, v->shapes, v->families, v->findings, v->crosses, v->confidence, v->link,
+               v->lost, v->wrong_new);
+        if (c == THINNED)
+            require(r, v->wrong_new == 0, "invariance, %s: wrong groups new in sure maps %zu",
+                    change_names[c], v->wrong_new);
+        else
+            require(r,
+                    v->shapes + v->families + v->findings == 0 &&
+                        (c == SHIFTED || v->confidence <= 1e-6),
+                    "invariance, %s: %zu shapes, %zu families, %zu findings, confidence %.2g",
+                    change_names[c], v->shapes, v->families, v->findings, v->confidence);
+    }
+}
+
+/* ---- speed -----------------------------------------------------------------------------------*/
+
+/* CPU of gzip -1 of the matrix as CSV; NaN: there is no gzip. */
+static double gzip_ms(const struct nt_matrix *x)
+{
+    FILE *csv = tmpfile();
+    struct rusage use;
+    int status;
+    if (csv == NULL)
+        return (double)NAN;
+    write_csv(csv, x);
+    rewind(csv);
+    fflush(stdout); /* or the child prints it again */
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(fileno(csv), STDIN_FILENO);
+        if (freopen("/dev/null", "w", stdout) != NULL)
+            execlp("gzip", "gzip", "-1c", (char *)NULL);
+        _exit(127);
+    }
+    bool ran = child > 0 && wait4(child, &status, 0, &use) == child && status == 0;
+    fclose(csv);
+    if (!ran)
+        return (double)NAN;
+    return 1e3 * (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+           1e-3 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+}
+
+static void bench_speed(struct run *r)
+{
+    static const size_t sizes[] = {8, 64, 256, 1024, 4096};
+    static const double runs[] = {20, 6, 4, 2, 1};
+    print_table(r, "speed", "CPU ms per map, mean and most, and gzip -1 of the CSV");
+    printf("%6s %6s %12s %12s %12s\n", "hosts", "maps", "mean", "most", "gzip -1");
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        double sum = 0, most = 0, gzip = 0;
+        size_t count = scaled(r, runs[s]);
+        for (size_t i = 0; i < count; i++) {
+            struct nt_rng rng;
+            struct truth_net net;
+            struct truth_noise noise = {.core = 0.01, .tail = 0.01};
+            double ms;
+            stream(r, 0, sizes[s], i, &rng);
+            truth_nested(sizes[s], 0, &rng, &net);
+            struct nt_matrix *x = truth_measure(&net, &noise, &rng);
+            nt_map_destroy(solve(x, NULL, &ms));
+            gzip += gzip_ms(x) / (double)count;
+            sum += ms;
+            most = fmax(most, ms);
+            nt_matrix_destroy(x);
+            truth_net_fini(&net);
+        }
+        printf("%6zu %6zu %12.2f %12.2f %12.2f\n", sizes[s], count, sum / (double)count, most,
+               gzip);
+        fflush(stdout);
+        require(r, sizes[s] != 1024 || !(sum / (double)count > gzip),
+                "speed: 1024 hosts take %.0f ms, gzip -1 %.0f", sum / (double)count, gzip);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct run r = {.seed = 1, .scale = 1};
     static const struct {
         const char *name;
         void (*bench)(struct run *r);
-    } tables[] = {{"trees", bench_trees},
-                  {"small", bench_small},
-                  {"placements", bench_placements},
-                  {"pairs", bench_pairs}};
+    } tables[] = {
+        {"trees", bench_trees}, {"small", bench_small},       {"placements", bench_placements},
+        {"pairs", bench_pairs}, {"nontrees", bench_nontrees}, {"invariance", bench_invariance},
+        {"speed", bench_speed}};
     enum { TABLES = sizeof tables / sizeof *tables };
     const char *table = "all";
     size_t ran = 0;

@@ -207,7 +207,7 @@ static inline void truth_place(enum truth_placement how, size_t leaves, size_t o
         bool jump = how == TRUTH_SCATTERED || (how != TRUTH_PACKED && left == 0);
         if (jump) {
             at = nt_rng_below(rng, slots);
-            left = how == TRUTH_FRAGMENTS ? truth_count(rng, 1, 4) : truth_count(rng, 2, on_leaf);
+            left = how == TRUTH_FRAGMENTS ? truth_count(rng, 1, 4) : truth_count(rng, 1, on_leaf);
             if (how == TRUTH_FEW_LEAVES)
                 at = at / on_leaf * on_leaf;
         } else if (how == TRUTH_PACKED && nt_rng_below(rng, 16) == 0) {
@@ -545,14 +545,13 @@ static inline void truth_graph_whole(const struct truth_graph *g, size_t on_swit
     free(at);
 }
 
-/* Some hosts, placed as schedulers do, where each of the first `leaves` switches has on_switch. */
-static inline void truth_graph_some(const struct truth_graph *g, size_t leaves, size_t on_switch,
-                                    size_t hosts, double host_us, struct nt_rng *rng,
-                                    struct truth_net *net)
+/* Some hosts, where each of the first `leaves` switches has on_switch. */
+static inline void truth_graph_some(const struct truth_graph *g, enum truth_placement how,
+                                    size_t leaves, size_t on_switch, size_t hosts, double host_us,
+                                    struct nt_rng *rng, struct truth_net *net)
 {
     uint32_t *at = truth_alloc(hosts, sizeof *at);
-    truth_place((enum truth_placement)nt_rng_below(rng, TRUTH_PLACEMENTS), leaves, on_switch, hosts,
-                at, rng);
+    truth_place(how, leaves, on_switch, hosts, at, rng);
     truth_graph_net(g, at, hosts, host_us, 0.01, rng, net);
     free(at);
 }
