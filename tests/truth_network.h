@@ -198,6 +198,11 @@ enum truth_placement {
     TRUTH_PLACEMENTS
 };
 
+static inline enum truth_placement truth_placement_draw(struct nt_rng *rng)
+{
+    return (enum truth_placement)nt_rng_below(rng, TRUTH_PLACEMENTS);
+}
+
 static inline void truth_place(enum truth_placement how, size_t leaves, size_t on_leaf,
                                size_t hosts, uint32_t *leaf, struct nt_rng *rng)
 {
@@ -223,8 +228,8 @@ static inline void truth_place(enum truth_placement how, size_t leaves, size_t o
 }
 
 /* Leaves, pods of leaves and zones of pods, as many tiers as drawn: 2 to 4 with the hosts'. */
-static inline void truth_nested(size_t hosts, double older, struct nt_rng *rng,
-                                struct truth_net *net)
+static inline void truth_nested(size_t hosts, enum truth_placement how, double older,
+                                struct nt_rng *rng, struct truth_net *net)
 {
     static const size_t capacities[] = {4, 8, 16, 18, 24, 32};
     static struct truth_tree t;
@@ -251,8 +256,8 @@ static inline void truth_nested(size_t hosts, double older, struct nt_rng *rng,
         truth_tree_add(&t, (uint32_t)(above[tiers - 2] + l * wide[tiers - 2] / leaves),
                        us[0] * exp(alike * nt_rng_normal(rng)));
     uint32_t *at = truth_alloc(hosts, sizeof *at);
-    truth_place((enum truth_placement)nt_rng_below(rng, TRUTH_PLACEMENTS), leaves,
-                leaves * on_leaf < hosts ? hosts / leaves + 1 : on_leaf, hosts, at, rng);
+    truth_place(how, leaves, leaves * on_leaf < hosts ? hosts / leaves + 1 : on_leaf, hosts, at,
+                rng);
     for (size_t h = 0; h < hosts; h++)
         at[h] += (uint32_t)first;
     truth_tree_net(&t, at, hosts, host_us, 0.01, older, rng, net);
