@@ -42,7 +42,7 @@ static const double VISIBLE_SD = 5, SURE = 0.9;
 
 /* ---- the run ---------------------------------------------------------------------------------*/
 
-enum { BINS = 6, FAILS = 4096 };
+enum { BINS = 6, FAILS = 32768 };
 static const double bin_from[BINS] = {0, 0.5, 0.8, 0.9, 0.95, 0.99};
 
 struct run {
