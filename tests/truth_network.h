@@ -482,8 +482,8 @@ static inline void truth_dragonfly(struct truth_graph *g, size_t groups, size_t 
             truth_edge(g, a * routers + (b - 1) % routers, b * routers + a % routers, far_us);
 }
 
-/* Seven leaf switches of PlaFRIM and a spine (the last), which have a cycle: its forwarding tables
- * as netloc published them. Hosts are behind the leaves. */
+/* Seven leaf switches and a spine (the last) with a cycle: the links that the hops of a job on
+ * PlaFRIM showed. Hosts are behind the leaves. */
 static inline void truth_cycle(struct truth_graph *g, double us)
 {
     enum { S2, S4, S51, S52, S53, S56, S142, SPINE };
