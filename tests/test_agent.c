@@ -196,7 +196,7 @@ static double late_s(void)
     return full != NULL && strcmp(full, "1") == 0 ? 1 : 50;
 }
 
-/* With the reason of a monitor or worker that waited in vain for who had no processor. */
+/* With the reason of a monitor, worker or leader that waited in vain for who had no processor. */
 static bool ended_by_monitor(const struct scene *s)
 {
     bool ended = false;
@@ -204,7 +204,8 @@ static bool ended_by_monitor(const struct scene *s)
         char text[4096];
         published(s, k, "hint.env", text);
         ended |= strstr(text, "the agent's worker did not end within the budget") != NULL ||
-                 strstr(text, "the relay could not be ended") != NULL;
+                 strstr(text, "the relay could not be ended") != NULL ||
+                 strstr(text, "hosts are missing") != NULL;
     }
     return ended;
 }
