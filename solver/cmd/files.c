@@ -160,6 +160,17 @@ const char *nt_file_map_path(const char *path, struct nt_err *err)
     return NULL;
 }
 
+int nt_file_write_json(const char *path, struct nt_json_writer *w, struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    nt_json_end(w, '}');
+    nt_strbuf_puts(&w->buf, "\n");
+    return nt_strbuf_finish(&w->buf, &text, &bytes, err) != 0
+               ? -1
+               : nt_file_write_text(path, text, bytes, err);
+}
+
 int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err)
 {
     char *text;

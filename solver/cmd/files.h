@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "err.h"
+#include "json_write.h"
 #include "map.h"
 #include "samples.h"
 
@@ -34,6 +35,9 @@ int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_er
 
 /* The same, and frees the text. */
 int nt_file_write_text(const char *path, char *text, size_t bytes, struct nt_err *err);
+
+/* Ends the object that is open, and writes the text of the writer. */
+int nt_file_write_json(const char *path, struct nt_json_writer *w, struct nt_err *err);
 
 /* The map in a file; path NULL: as nt_file_map_path. */
 int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err);

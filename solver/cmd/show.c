@@ -6,6 +6,7 @@
 
 #include "files.h"
 #include "hostlist_format.h"
+#include "map_json.h"
 #include "number.h"
 #include "show.h"
 #include "show_net.h"
@@ -18,7 +19,7 @@
 enum { WIDE = 1000 }; /* columns that nothing here fills */
 
 static const char help[] =
-    "usage: nettopo show [--all] [--wide] [--plain] [--legend] [MAP]\n"
+    "usage: nettopo show [--all] [--wide] [--plain] [--legend] [--json] [MAP]\n"
     "       nettopo show --trace [--wide] [--plain] [SAMPLES]\n"
     "\n"
     "Shows a map to people: what was found, the tree of switches with the latency and bandwidth\n"
@@ -34,6 +35,8 @@ static const char help[] =
     "  -l, --legend      what the words and signs mean, below the map; on a terminal always\n"
     "  -w, --wide        as wide as it takes, whatever the terminal is\n"
     "  -p, --plain       ASCII and no colours, whatever the terminal can\n"
+    "  --json            the map as JSON (nettopo-map/1) instead, with the fields that nettopo "
+    "knows\n"
     "  --store FILE      in place of fleet_store of nettopo.conf: what many jobs measured says "
     "since\n"
     "                    when a host is slow\n"
@@ -41,7 +44,7 @@ static const char help[] =
     "Example: nettopo show map.json\n";
 
 struct arguments {
-    bool all, wide, plain, trace, legend;
+    bool all, wide, plain, trace, legend, json;
     const char *store;
 };
 
@@ -322,11 +325,25 @@ static int show_map(const char *path, const struct arguments *a, const struct nt
     return rc;
 }
 
+static int write_json(const char *path, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_map *map;
+    if (nt_file_read_map(path, &map, err) != 0)
+        return -1;
+    int rc = nt_map_write(map, false, text, bytes, err);
+    nt_map_destroy(map);
+    return rc;
+}
+
 static int show_file(const char *path, const struct arguments *arguments, char **text,
                      size_t *bytes, struct nt_err *err)
 {
     struct nt_terminal terminal;
     struct nt_strbuf d = {0};
+    if (arguments->json && arguments->trace)
+        return nt_err_set(err, NT_ERR_USAGE, "--json: goes with a map, not with --trace");
+    if (arguments->json)
+        return write_json(path, text, bytes, err);
     nt_terminal_look(&terminal);
     if (arguments->wide)
         terminal.width = WIDE;
@@ -349,7 +366,8 @@ static int show_run(int argc, char **argv, struct nt_err *err)
     const struct nt_flag flags[] = {
         {"all", 'a', NULL, &arguments.all},     {"wide", 'w', NULL, &arguments.wide},
         {"plain", 'p', NULL, &arguments.plain}, {"legend", 'l', NULL, &arguments.legend},
-        {"store", 0, &arguments.store, NULL},   {"trace", 't', NULL, &arguments.trace}};
+        {"store", 0, &arguments.store, NULL},   {"trace", 't', NULL, &arguments.trace},
+        {"json", 0, NULL, &arguments.json}};
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &path, 1, err) !=
             0 ||
         show_file(path, &arguments, &text, &bytes, err) != 0)

@@ -7,14 +7,16 @@
 
 #include "decimal.h"
 #include "files.h"
+#include "json_write.h"
 #include "log_record.h"
 #include "memory.h"
 #include "names.h"
 #include "strbuf.h"
+#include "utc.h"
 #include "verbs.h"
 
 static const char help[] =
-    "usage: nettopo stats [--since TIME] [--until TIME] [--top N] [FILE...]\n"
+    "usage: nettopo stats [--since TIME] [--until TIME] [--top N] [--json] [FILE...]\n"
     "\n"
     "Counts the jobs in logs of the agent: how many were ok, partial and failed, the reasons, and "
     "the\n"
@@ -26,7 +28,8 @@ static const char help[] =
     "  -s, --since TIME  jobs from then on: 2026-01-31, 2026-01-31T18:00Z (UTC), or an age: 7d, "
     "12h\n"
     "  -u, --until TIME  jobs before then\n"
-    "  -n, --top N       lines of reasons, and of hosts (default 10)\n"
+    "  -n, --top N       lines of reasons, and of hosts (default 10; all with --json)\n"
+    "  --json            as JSON\n"
     "\n"
     "Example: journalctl -t nettopo | nettopo stats --since 7d\n";
 
@@ -175,18 +178,9 @@ static int compare_places(const void *a, const void *b)
     return nt_name_compare(x->name, y->name);
 }
 
-static int put_tally(struct nt_strbuf *d, const char *title, const struct tally *t, uint64_t top,
-                     struct nt_err *err)
+static void put_places(struct nt_strbuf *d, const char *title, const struct place *place, size_t n,
+                       uint64_t top)
 {
-    size_t n = t->names.count;
-    if (n == 0)
-        return 0;
-    struct place *place = calloc(n, sizeof *place);
-    if (place == NULL)
-        return nt_err_memory(err);
-    for (size_t k = 0; k < n; k++)
-        place[k] = (struct place){t->names.name[k], t->count[k]};
-    qsort(place, n, sizeof *place, compare_places);
     nt_strbuf_print(d, "\n%s\n", title);
     for (size_t k = 0; k < n && k < top; k++) {
         nt_strbuf_print(d, "%8" PRIu64 "  ", place[k].count);
@@ -195,51 +189,105 @@ static int put_tally(struct nt_strbuf *d, const char *title, const struct tally 
     }
     if (n > top)
         nt_strbuf_print(d, "%8s  %zu more\n", "", n - (size_t)top);
+}
+
+static void put_json_places(struct nt_json_writer *w, const char *name, const char *item,
+                            const struct place *place, size_t n)
+{
+    nt_json_begin(w, name, '[', true);
+    for (size_t k = 0; k < n; k++) {
+        nt_json_begin(w, NULL, '{', false);
+        nt_json_put_text(w, item, place[k].name);
+        nt_json_put_whole(w, "count", place[k].count);
+        nt_json_end(w, '}');
+    }
+    nt_json_end(w, ']');
+}
+
+struct output {
+    struct nt_json_writer w; /* of text only its buffer */
+    bool json;
+    uint64_t top;
+};
+
+/* name: of JSON the array, item: what each entry of it counts. */
+static int put_tally(struct output *o, const char *title, const char *name, const char *item,
+                     const struct tally *t, struct nt_err *err)
+{
+    size_t n = t->names.count;
+    if (n == 0 && !o->json)
+        return 0;
+    struct place *place = calloc(n + 1, sizeof *place);
+    if (place == NULL)
+        return nt_err_memory(err);
+    for (size_t k = 0; k < n; k++)
+        place[k] = (struct place){t->names.name[k], t->count[k]};
+    qsort(place, n, sizeof *place, compare_places);
+    if (o->json)
+        put_json_places(&o->w, name, item, place, n < o->top ? n : (size_t)o->top);
+    else
+        put_places(&o->w.buf, title, place, n, o->top);
     free(place);
     return 0;
 }
 
-static void put_time(struct nt_strbuf *d, int64_t time_s)
+static void put_head(struct nt_strbuf *d, const struct stats *s, uint64_t all)
 {
-    time_t t = (time_t)time_s;
-    struct tm tm;
-    char text[32] = "";
-    if (gmtime_r(&t, &tm) != NULL)
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    nt_strbuf_puts(d, text);
-}
-
-static int put_stats(const struct stats *s, uint64_t top, char **text, size_t *bytes,
-                     struct nt_err *err)
-{
-    struct nt_strbuf d = {0};
-    uint64_t all = 0;
-    for (int k = NT_STATUS_OK; k <= NT_STATUS_FAILED; k++)
-        all += s->jobs[k];
-    nt_strbuf_print(&d, "%" PRIu64 " job%s", all, all == 1 ? "" : "s");
-    if (all > 0) {
-        nt_strbuf_puts(&d, ", ");
-        put_time(&d, s->first_s);
-        nt_strbuf_puts(&d, " to ");
-        put_time(&d, s->last_s);
-    }
-    nt_strbuf_puts(&d, "\n");
+    char first[NT_UTC_BYTES], last[NT_UTC_BYTES];
+    nt_utc_format(s->first_s, first);
+    nt_utc_format(s->last_s, last);
+    nt_strbuf_print(d, "%" PRIu64 " job%s", all, all == 1 ? "" : "s");
+    if (all > 0)
+        nt_strbuf_print(d, ", %s to %s", first, last);
+    nt_strbuf_puts(d, "\n");
     if (s->records == 0 && s->lines > 0)
-        nt_strbuf_print(&d,
+        nt_strbuf_print(d,
                         "no job's line in %" PRIu64 " lines; it has job, time and status, as "
                         "key=value pairs or JSON\n",
                         s->lines);
     for (int k = NT_STATUS_OK; k <= NT_STATUS_FAILED && all > 0; k++)
-        nt_strbuf_print(&d, "%8" PRIu64 "  %-7s  %5.1f %%\n", s->jobs[k],
+        nt_strbuf_print(d, "%8" PRIu64 "  %-7s  %5.1f %%\n", s->jobs[k],
                         nt_status_name((enum nt_status)k),
                         100.0 * (double)s->jobs[k] / (double)all);
-    if (put_tally(&d, "reasons", &s->reasons, top, err) != 0 ||
-        put_tally(&d, "hosts missing", &s->missing, top, err) != 0 ||
-        put_tally(&d, "hosts in findings", &s->suspect, top, err) != 0) {
-        free(d.text);
-        return -1;
+}
+
+static void put_json_head(struct nt_json_writer *w, const struct stats *s, uint64_t all)
+{
+    char first[NT_UTC_BYTES], last[NT_UTC_BYTES];
+    nt_utc_format(s->first_s, first);
+    nt_utc_format(s->last_s, last);
+    nt_json_put_whole(w, "jobs", all);
+    if (all > 0) {
+        nt_json_put_text(w, "first", first);
+        nt_json_put_text(w, "last", last);
     }
-    return nt_strbuf_finish(&d, text, bytes, err);
+    nt_json_put_whole(w, "lines", s->lines);
+    nt_json_begin(w, "statuses", '{', false);
+    for (int k = NT_STATUS_OK; k <= NT_STATUS_FAILED; k++)
+        nt_json_put_whole(w, nt_status_name((enum nt_status)k), s->jobs[k]);
+    nt_json_end(w, '}');
+}
+
+static int put_stats(const struct stats *s, struct output *o, struct nt_err *err)
+{
+    uint64_t all = 0;
+    for (int k = NT_STATUS_OK; k <= NT_STATUS_FAILED; k++)
+        all += s->jobs[k];
+    if (o->json) {
+        nt_json_begin(&o->w, NULL, '{', true);
+        put_json_head(&o->w, s, all);
+    } else {
+        put_head(&o->w.buf, s, all);
+    }
+    if (put_tally(o, "reasons", "reasons", "reason", &s->reasons, err) != 0 ||
+        put_tally(o, "hosts missing", "hosts_missing", "host", &s->missing, err) != 0 ||
+        put_tally(o, "hosts in findings", "hosts_in_findings", "host", &s->suspect, err) != 0)
+        return -1;
+    if (o->json) {
+        nt_json_end(&o->w, '}');
+        nt_strbuf_puts(&o->w.buf, "\n");
+    }
+    return 0;
 }
 
 /* ---- the command line ---- */
@@ -269,14 +317,17 @@ static int read_time(const char *text, int64_t *time_s, struct nt_err *err)
 static int stats_run(int argc, char **argv, struct nt_err *err)
 {
     const char *path[FILES_MAX] = {NULL}, *since = NULL, *until = NULL, *lines = NULL;
-    uint64_t top = TOP_DEFAULT;
+    struct output o = {0};
     char *text;
     size_t bytes;
-    const struct nt_flag flags[] = {
-        {"since", 's', &since, NULL}, {"until", 'u', &until, NULL}, {"top", 'n', &lines, NULL}};
-    if (nt_command_line_options(argc, argv, flags, 3, path, FILES_MAX, err) != 0)
+    const struct nt_flag flags[] = {{"since", 's', &since, NULL},
+                                    {"until", 'u', &until, NULL},
+                                    {"top", 'n', &lines, NULL},
+                                    {"json", 0, NULL, &o.json}};
+    if (nt_command_line_options(argc, argv, flags, 4, path, FILES_MAX, err) != 0)
         return -1;
-    if (lines != NULL && nt_decimal_whole(lines, strlen(lines), NAMES_MAX, &top) != 0)
+    o.top = o.json ? NAMES_MAX : TOP_DEFAULT;
+    if (lines != NULL && nt_decimal_whole(lines, strlen(lines), NAMES_MAX, &o.top) != 0)
         return nt_err_set(err, NT_ERR_USAGE, "top %.20s: expected a number up to %d", lines,
                           (int)NAMES_MAX);
     struct stats *s = calloc(1, sizeof *s);
@@ -290,12 +341,16 @@ static int stats_run(int argc, char **argv, struct nt_err *err)
     for (size_t k = 0; k < FILES_MAX && path[k] != NULL && rc == 0; k++)
         rc = read_file(s, path[k], err);
     if (rc == 0)
-        rc = put_stats(s, top, &text, &bytes, err);
+        rc = put_stats(s, &o, err);
     tally_fini(&s->reasons);
     tally_fini(&s->missing);
     tally_fini(&s->suspect);
     free(s);
-    if (rc != 0)
+    if (rc != 0) {
+        free(o.w.buf.text);
+        return -1;
+    }
+    if (nt_strbuf_finish(&o.w.buf, &text, &bytes, err) != 0)
         return -1;
     return nt_file_write_text("-", text, bytes, err);
 }

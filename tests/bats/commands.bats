@@ -95,7 +95,16 @@ hosts in findings
     [ "$status" = 0 ] && [[ $output == "4 jobs, "*"1 more"* ]]
     run "$nettopo" stats --since 1m /dev/null
     [ "$status" = 0 ] && [ "$output" = "0 jobs" ]
+    # the same as JSON
+    "$nettopo" stats --json log | jq -e '. == {jobs: 4, first: "2026-11-20T10:00:00Z", last: "2026-11-22T10:00:00Z",
+        lines: $lines, statuses: {ok: 1, partial: 2, failed: 1},
+        reasons: [{reason: "n# is missing: UCX: no usable network", count: 2}, {reason: "the job was cancelled", count: 1}],
+        hosts_missing: [{host: "n3", count: 2}, {host: "n10", count: 1}],
+        hosts_in_findings: [{host: "n2", count: 1}]}' --argjson lines "$(grep -c . log)"
+    "$nettopo" stats --json --top 1 log | jq -e '.reasons, .hosts_missing, .hosts_in_findings | length == 1'
+    "$nettopo" stats --json /dev/null | jq -e '.jobs == 0 and .reasons == [] and (has("first") | not)'
     refuses 2 '"last week": expected a time' "$nettopo" stats --since 'last week' log
+    refuses 3 'nowhere: expected to open it' "$nettopo" stats --json nowhere
     refuses 3 'nowhere: expected to open it' "$nettopo" stats nowhere
 }
 
@@ -238,10 +247,13 @@ TABLE
 
 @test "a bad map is exit 3, and exit 1 for validate" {
     echo '{' >bad.json
-    for verb in show validate; do
-        refuses 3 "bad.json:2: expected JSON" "$nettopo" $verb bad.json
-        refuses 3 "No such file" "$nettopo" $verb nowhere.json
-        NETTOPO_MAP=nowhere.json refuses 3 "nowhere.json" "$nettopo" $verb
+    for verb in show validate "show --json" "validate --json"; do
+        # shellcheck disable=SC2086
+        {
+            refuses 3 "bad.json:2: expected JSON" "$nettopo" $verb bad.json
+            refuses 3 "No such file" "$nettopo" $verb nowhere.json
+            NETTOPO_MAP=nowhere.json refuses 3 "nowhere.json" "$nettopo" $verb
+        }
     done
     sed 's/"b": "s1"/"b": "s9"/' "$maps/star.json" >bad.json
     refuses 3 'bad.json: links[0].b: expected the name of a node or switch, found "s9"' "$nettopo" show bad.json
@@ -249,6 +261,27 @@ TABLE
     [ "$status" = 1 ]
     [ "${#lines[@]}" = 4 ]
     [ "${lines[3]}" = 'bad.json: links[3].b: expected the name of a node or switch, found "s9"' ]
+    local said=$output
+    run "$nettopo" validate --json bad.json
+    [ "$status" = 1 ]
+    jq -e '.file == "bad.json" and .valid == false and (has("more") | not)' <<<"$output"
+    [ "$(jq -r '"\(.file): \(.errors[].what)"' <<<"$output")" = "$said" ]
+    [ -z "$("$nettopo" validate --json --quiet bad.json)" ]
+    refuses 3 'bad.json: links[0].b' "$nettopo" show --json bad.json
+    # each fact of a valid map's line
+    for map in "$maps"/*.json; do
+        [ "$("$nettopo" validate --json "$map" | jq -r 'select(.valid and .errors == []) |
+            "\(.file): valid, \(.hosts) hosts, \(.switches) switch, \(.links) link"')" = \
+            "$("$nettopo" validate "$map" | sed 's/ switches,/ switch,/; s/s$//')" ]
+        "$nettopo" show --json "$map" >shown.json
+        "$nettopo" show --json shown.json | cmp - shown.json
+        diff <("$nettopo" show "$map") <("$nettopo" show shown.json)
+        accepted_by_schema shown.json
+    done
+    # what solve wrote comes back to the byte
+    "$nettopo" solve good.samples -o solved.json
+    "$nettopo" show --json solved.json | cmp - solved.json
+    refuses 2 "not with --trace" "$nettopo" show --json --trace good.samples
     sed 's/"star"/"ring"/' "$maps/star.json" >bad.json
     run "$nettopo" validate bad.json
     [ "$status" = 1 ]
