@@ -32,7 +32,7 @@ static char *merged(const char *measured, const char *current, const char *chang
     struct nt_err err = {0};
     char *text;
     size_t bytes;
-    if (nt_topology_merge(m, c, &out, &d, &err) != 0)
+    if (nt_topology_merge(m, c, &out, &d, NULL, &err) != 0)
         fail_msg("%s", err.text);
     assert_string_equal(d.used > 0 ? d.text : "", changes);
     assert_int_equal(nt_export_topology_conf(out, &text, &bytes, &err), 0);
@@ -126,7 +126,7 @@ static void what_is_no_tree_is_refused(void **state)
     struct nt_err err = {0};
     (void)state;
     map->model->switches = 0;
-    assert_int_equal(nt_topology_merge(map, NULL, &out, &d, &err), -1);
+    assert_int_equal(nt_topology_merge(map, NULL, &out, &d, NULL, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     map->model->switches = 3;
     nt_map_destroy(map);
@@ -199,12 +199,12 @@ static void nothing_changes_the_second_time(void **state)
         char *text = c != NULL ? conf_of(c) : NULL;
         if (m != NULL) {
             c = read_conf(text);
-            assert_int_equal(nt_topology_merge(m, c, &out, &first, &err), 0);
+            assert_int_equal(nt_topology_merge(m, c, &out, &first, NULL, &err), 0);
             nt_map_destroy(c);
             free(text);
             text = conf_of(out);
             c = read_conf(text);
-            assert_int_equal(nt_topology_merge(m, c, &out, &second, &err), 0);
+            assert_int_equal(nt_topology_merge(m, c, &out, &second, NULL, &err), 0);
             if (second.used > 0)
                 fail_msg("seed %u: %s", (unsigned)seed, second.text);
             nt_map_destroy(out);
@@ -235,7 +235,7 @@ static void leaves_are_blocks(void **state)
     assert_string_equal(strchr(text, '\n'),
                         "\nBlockName=a Nodes=n1,n2\nBlockName=b Nodes=n3\nBlockName=d Nodes=n4\n");
     again = read_conf(text);
-    assert_int_equal(nt_topology_merge(blocks, again, &merged, &changes, NULL), 0);
+    assert_int_equal(nt_topology_merge(blocks, again, &merged, &changes, NULL, NULL), 0);
     assert_int_equal(changes.used, 0);
     nt_map_destroy(merged);
     nt_map_destroy(again);

@@ -366,6 +366,28 @@ void nt_fleet_part_name(const struct nt_fleet_changes *changes, const struct nt_
              above != NULL ? above : "");
 }
 
+void nt_fleet_change_put_json(struct nt_json_writer *w, const struct nt_fleet_change *c,
+                              const char *part)
+{
+    nt_json_begin(w, NULL, '{', false);
+    nt_json_put_text(w, "part", part);
+    nt_json_put_text(w, "kind", nt_fleet_kind_name(c->kind));
+    nt_json_put_text(w, "unit", nt_fleet_kind_unit(c->kind));
+    nt_json_put_number(w, "from", c->from);
+    nt_json_put_number(w, "to", c->to);
+    nt_json_put_flag(w, "worse", c->worse);
+    nt_json_put_flag(w, "current", c->current);
+    if (c->named)
+        nt_json_put_flag(w, "named", true);
+    nt_fleet_put_json_time(w, "since", c->since_s);
+    nt_fleet_put_json_time(w, "last_before", c->before_s);
+    nt_json_put_whole(w, "first_job", c->first_job);
+    nt_json_put_whole(w, "jobs", c->jobs);
+    nt_json_put_whole(w, "users", c->users);
+    nt_json_put_number(w, "confidence", c->confidence);
+    nt_json_end(w, '}');
+}
+
 void nt_fleet_change_put(struct nt_strbuf *d, const struct nt_fleet_changes *changes,
                          const struct nt_fleet_change *c)
 {

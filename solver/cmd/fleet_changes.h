@@ -56,6 +56,10 @@ void nt_fleet_part_name(const struct nt_fleet_changes *changes, const struct nt_
 void nt_fleet_change_put(struct nt_strbuf *d, const struct nt_fleet_changes *changes,
                          const struct nt_fleet_change *change);
 
+/* The same as an item of JSON; part: the name to give it. */
+void nt_fleet_change_put_json(struct nt_json_writer *w, const struct nt_fleet_change *c,
+                              const char *part);
+
 /* Marks on the map what is worse now, as findings of it (which it had none of). Changes that were
  * loaded with switches. */
 int nt_fleet_changes_mark(struct nt_fleet_changes *changes, struct nt_err *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "fleet_changes.h"
 #include "hostlist.h"
 #include "number.h"
@@ -21,6 +21,7 @@ static const char help[] =
     "  --hosts LIST      of these, as Slurm writes them; default: all in the store\n"
     "  --max-age SPAN    what was seen last before that is not known; default 30d\n"
     "  --days SPAN       jobs of so long before the last one; default 90d\n"
+    "  --json            as JSON; the exit code is the same\n"
     "\n"
     "Example: nettopo fleet check --hosts n[1-8]\n";
 
@@ -30,18 +31,24 @@ struct checking {
     uint32_t *asked; /* hosts by number */
     size_t hosts, hosts_room, suspects, unknown;
     const char *unknown_name; /* the first one's */
+    struct nt_json_writer w;  /* of text only its buffer */
+    bool json;
 };
 
 static void put_suspect(struct checking *c, const char *name, const struct nt_fleet_change *f)
 {
+    c->suspects++;
+    if (c->json) {
+        nt_fleet_change_put_json(&c->w, f, name);
+        return;
+    }
     char since[NT_SINCE_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
     nt_fleet_since_text(f, since);
     nt_number_plain(f->to, 4, now);
     nt_number_plain(f->from, 4, before);
-    printf("%s: %s %s instead of %s %s %s, in %u jobs of %u users\n", name,
-           nt_fleet_kind_name(f->kind), now, before, nt_fleet_kind_unit(f->kind), since, f->jobs,
-           f->users);
-    c->suspects++;
+    nt_strbuf_print(&c->w.buf, "%s: %s %s instead of %s %s %s, in %u jobs of %u users\n", name,
+                    nt_fleet_kind_name(f->kind), now, before, nt_fleet_kind_unit(f->kind), since,
+                    f->jobs, f->users);
 }
 
 static void add_unknown(struct checking *c, const char *name)
@@ -79,21 +86,40 @@ static int check_switches(struct checking *c, const char *store, int64_t days_s,
     return 0;
 }
 
-static int tell_moved(const struct checking *c, struct nt_err *err)
+static void put_moved(struct checking *c)
 {
-    struct nt_strbuf d = {0};
-    char *text;
-    size_t bytes;
     for (size_t k = 0; k < c->hosts; k++) {
         const struct nt_cluster_move *move = nt_fleet_changes_moved(&c->changes, c->asked[k]);
-        if (move != NULL)
-            nt_fleet_cluster_put_move(&d, &c->changes.fleet, move);
+        if (move != NULL && c->json)
+            nt_fleet_cluster_put_json_move(&c->w, &c->changes.fleet, move);
+        else if (move != NULL)
+            nt_fleet_cluster_put_move(&c->w.buf, &c->changes.fleet, move);
     }
-    if (nt_strbuf_finish(&d, &text, &bytes, err) != 0)
-        return -1;
-    fputs(text, stdout);
-    free(text);
-    return 0;
+}
+
+/* JSON: the array of this name, after the one before. */
+static void begin_list(struct checking *c, const char *name)
+{
+    if (!c->json)
+        return;
+    if (c->w.depth == 0)
+        nt_json_begin(&c->w, NULL, '{', true);
+    else
+        nt_json_end(&c->w, ']');
+    nt_json_begin(&c->w, name, '[', true);
+}
+
+static int print(struct checking *c, struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    if (c->json) {
+        nt_json_end(&c->w, ']');
+        return nt_file_write_json("-", &c->w, err);
+    }
+    return nt_strbuf_finish(&c->w.buf, &text, &bytes, err) != 0
+               ? -1
+               : nt_file_write_text("-", text, bytes, err);
 }
 
 static int ask_for(struct checking *c, uint32_t host, struct nt_err *err)
@@ -135,9 +161,11 @@ static int check(struct checking *c, const char *store, const char *list, int64_
                  int64_t oldest_s, struct nt_err *err)
 {
     if (ask_for_list(c, list, err) != 0 ||
-        nt_fleet_changes_place(&c->changes, store, days_s, c->asked, c->hosts, err) != 0 ||
-        tell_moved(c, err) != 0)
+        nt_fleet_changes_place(&c->changes, store, days_s, c->asked, c->hosts, err) != 0)
         return -1;
+    begin_list(c, "moved");
+    put_moved(c);
+    begin_list(c, "suspects");
     for (size_t k = 0; k < c->hosts; k++)
         check_host(c, c->asked[k], oldest_s);
     if (nt_arena_check(&c->memory, err) != 0 ||
@@ -163,8 +191,9 @@ static int check_run(int argc, char **argv, struct nt_err *err)
     const struct nt_flag flags[] = {{"store", 0, &store, NULL},
                                     {"hosts", 0, &hosts, NULL},
                                     {"max-age", 0, &age, NULL},
-                                    {"days", 0, &days, NULL}};
-    if (nt_command_line_options(argc, argv, flags, 4, NULL, 0, err) != 0 ||
+                                    {"days", 0, &days, NULL},
+                                    {"json", 0, NULL, &c.json}};
+    if (nt_command_line_options(argc, argv, flags, 5, NULL, 0, err) != 0 ||
         nt_fleet_span("max-age", age, &age_s, err) != 0 ||
         nt_fleet_span("days", days, &days_s, err) != 0 ||
         nt_fleet_changes_load(store, days_s, false, &c.changes, err) != 0)
@@ -172,6 +201,9 @@ static int check_run(int argc, char **argv, struct nt_err *err)
     int rc = check(&c, store, hosts, days_s, nt_fleet_now() - age_s, err);
     nt_fleet_changes_fini(&c.changes);
     nt_arena_fini(&c.memory);
+    if ((rc == 0 || err->kind == NT_ERR_NO) && print(&c, err) != 0)
+        rc = -1;
+    free(c.w.buf.text);
     return rc;
 }
 

@@ -275,3 +275,27 @@ void nt_fleet_cluster_put_move(struct nt_strbuf *d, const struct nt_fleet_cluste
         nt_strbuf_print(d, ", to %s", fleet->hosts.name[m->beside]);
     nt_strbuf_puts(d, "\n");
 }
+
+void nt_fleet_put_json_time(struct nt_json_writer *w, const char *name, int64_t time_s)
+{
+    char text[NT_UTC_BYTES];
+    nt_utc_format(time_s, text);
+    if (time_s > 0)
+        nt_json_put_text(w, name, text);
+}
+
+void nt_fleet_cluster_put_json_move(struct nt_json_writer *w, const struct nt_fleet_cluster *fleet,
+                                    const struct nt_cluster_move *m)
+{
+    nt_json_begin(w, NULL, '{', false);
+    nt_json_put_text(w, "host", fleet->hosts.name[m->host]);
+    nt_fleet_put_json_time(w, "since", m->time_s);
+    nt_fleet_put_json_time(w, "last_before", m->before_s);
+    if (m->beside_before < fleet->hosts.count)
+        nt_json_put_text(w, "beside_before", fleet->hosts.name[m->beside_before]);
+    if (m->beside < fleet->hosts.count)
+        nt_json_put_text(w, "beside", fleet->hosts.name[m->beside]);
+    nt_json_put_whole(w, "jobs", m->jobs);
+    nt_json_put_whole(w, "users", m->users);
+    nt_json_end(w, '}');
+}

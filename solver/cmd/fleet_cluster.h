@@ -6,6 +6,7 @@
 
 #include "cluster_map.h"
 #include "fleet.h"
+#include "json_write.h"
 #include "map.h"
 #include "names.h"
 #include "store.h"
@@ -42,5 +43,12 @@ int nt_fleet_cluster_confirmed(const struct nt_fleet_cluster *fleet, double supp
 /* "n8 moved by 2026-01-05 (4 jobs of 3 users), away from n7, to n17" and a line's end. */
 void nt_fleet_cluster_put_move(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet,
                                const struct nt_cluster_move *move);
+
+/* The same as an item of JSON. */
+void nt_fleet_cluster_put_json_move(struct nt_json_writer *w, const struct nt_fleet_cluster *fleet,
+                                    const struct nt_cluster_move *move);
+
+/* In UTC; nothing at all when it is not known (0). */
+void nt_fleet_put_json_time(struct nt_json_writer *w, const char *name, int64_t time_s);
 
 #endif

@@ -13,6 +13,7 @@
 #include "decimal.h"
 #include "files.h"
 #include "fleet.h"
+#include "json_write.h"
 #include "memory.h"
 #include "terminal.h"
 
@@ -32,6 +33,7 @@ static const char help[] =
     "  --fold SPAN       readings older than that are folded per pair and day; default 14d\n"
     "  --keep SPAN       what is older than that is removed; default 400d\n"
     "  -q, --quiet       no line about what was taken\n"
+    "  --json            that line as JSON, with what was refused\n"
     "\n"
     "Example: nettopo fleet ingest --store fleet.db /shared/archive\n";
 
@@ -53,6 +55,8 @@ struct ingest {
     int64_t now_s;
     size_t taken, known, refused;
     double held_s; /* since when others may not write; 0: they may */
+    struct nt_json_writer rejected;
+    bool quiet, json;
 };
 
 /* ---- which files ---- */
@@ -144,13 +148,17 @@ static bool is_known_name(const struct ingest *in, const char *path, uint64_t *j
 }
 
 /* What is wrong with one file ends that file, what is wrong with the system everything. */
-static int refuse(struct ingest *in, struct nt_err *err)
+static int refuse(struct ingest *in, const char *path, struct nt_err *err)
 {
     if (err->kind != NT_ERR_INPUT)
         return -1;
     nt_terminal_progress(NULL);
     fprintf(stderr, "nettopo fleet: refused: %s\n", err->text);
     in->refused++;
+    nt_json_begin(&in->rejected, NULL, '{', false);
+    nt_json_put_text(&in->rejected, "file", path);
+    nt_json_put_text(&in->rejected, "reason", err->text);
+    nt_json_end(&in->rejected, '}');
     return 0;
 }
 
@@ -171,7 +179,7 @@ static int put_job(struct ingest *in, const char *path, const struct nt_fleet_jo
         return -1;
     if (nt_store_put(in->store, job, err) != 0) {
         nt_err_prefix(err, "%s", path);
-        return refuse(in, err);
+        return refuse(in, path, err);
     }
     in->known += has;
     in->taken += !has;
@@ -197,7 +205,7 @@ static int take_file(struct ingest *in, const char *path, struct nt_err *err)
         return 0;
     }
     if (nt_fleet_read_job(path, in->records, in->now_s, &job, err) != 0)
-        return refuse(in, err);
+        return refuse(in, path, err);
     int rc = put_job(in, path, job, err);
     nt_fleet_job_destroy(job);
     return rc;
@@ -257,17 +265,33 @@ static int read_records(const char *path, struct nt_slurm_jobs **out, struct nt_
     return rc;
 }
 
-static int ingest_files(struct ingest *in, const char *store, const struct files *files,
-                        int64_t fold_s, int64_t keep_s, bool quiet, struct nt_err *err)
+static int print_taken(struct ingest *in, struct nt_err *err)
 {
+    struct nt_json_writer *w = &in->rejected;
+    if (!in->json) {
+        printf("%zu taken, %zu known, %zu refused\n", in->taken, in->known, in->refused);
+        return 0;
+    }
+    nt_json_end(w, ']');
+    nt_json_put_whole(w, "taken", in->taken);
+    nt_json_put_whole(w, "known", in->known);
+    nt_json_put_whole(w, "refused", in->refused);
+    return nt_file_write_json("-", w, err);
+}
+
+static int ingest_files(struct ingest *in, const char *store, const struct files *files,
+                        int64_t fold_s, int64_t keep_s, struct nt_err *err)
+{
+    nt_json_begin(&in->rejected, NULL, '{', true);
+    nt_json_begin(&in->rejected, "rejected", '[', true);
     if (nt_fleet_open(store, false, &in->store, err) != 0)
         return -1;
     int rc = take_files(in, files, err);
     if (rc == 0)
         rc = nt_store_fold(in->store, in->now_s - fold_s, in->now_s - keep_s, err);
     nt_store_close(in->store);
-    if (rc == 0 && !quiet)
-        printf("%zu taken, %zu known, %zu refused\n", in->taken, in->known, in->refused);
+    if (rc == 0 && !in->quiet)
+        rc = print_taken(in, err);
     if (rc == 0 && in->refused > 0)
         rc = nt_err_set(err, NT_ERR_INPUT, "%s", "");
     return rc;
@@ -277,16 +301,13 @@ static int ingest_run(int argc, char **argv, struct nt_err *err)
 {
     const char *store = NULL, *record = NULL, *fold = "14d", *keep = "400d";
     static const char *operand[OPERANDS_MAX + 1];
-    bool quiet = false;
     int64_t fold_s, keep_s;
     struct ingest in = {.now_s = nt_fleet_now()};
     struct files files = {0};
-    const struct nt_flag flags[] = {{"store", 0, &store, NULL},
-                                    {"record", 0, &record, NULL},
-                                    {"fold", 0, &fold, NULL},
-                                    {"keep", 0, &keep, NULL},
-                                    {"quiet", 'q', NULL, &quiet}};
-    if (nt_command_line_options(argc, argv, flags, 5, operand, OPERANDS_MAX, err) != 0 ||
+    const struct nt_flag flags[] = {{"store", 0, &store, NULL},      {"record", 0, &record, NULL},
+                                    {"fold", 0, &fold, NULL},        {"keep", 0, &keep, NULL},
+                                    {"quiet", 'q', NULL, &in.quiet}, {"json", 0, NULL, &in.json}};
+    if (nt_command_line_options(argc, argv, flags, 6, operand, OPERANDS_MAX, err) != 0 ||
         nt_fleet_span("fold", fold, &fold_s, err) != 0 ||
         nt_fleet_span("keep", keep, &keep_s, err) != 0)
         return -1;
@@ -294,9 +315,10 @@ static int ingest_run(int argc, char **argv, struct nt_err *err)
     if (rc == 0)
         rc = read_records(record, &in.records, err);
     if (rc == 0)
-        rc = ingest_files(&in, store, &files, fold_s, keep_s, quiet, err);
+        rc = ingest_files(&in, store, &files, fold_s, keep_s, err);
     if (rc == 0)
         prune_archive(operand, OPERANDS_MAX);
+    free(in.rejected.buf.text);
     nt_slurm_jobs_destroy(in.records);
     nt_arena_fini(&files.memory);
     return rc;

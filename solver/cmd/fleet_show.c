@@ -121,21 +121,13 @@ static int put_text(const struct nt_fleet_changes *changes, const struct argumen
 
 /* ---- JSON ---- */
 
-static void put_time(struct nt_json_writer *w, const char *name, int64_t time_s)
-{
-    char text[NT_UTC_BYTES];
-    nt_utc_format(time_s, text);
-    if (time_s > 0)
-        nt_json_put_text(w, name, text);
-}
-
 static void put_part(struct nt_json_writer *w, const char *name, const struct nt_cluster_part *p)
 {
     nt_json_begin(w, NULL, '{', false);
     nt_json_put_text(w, "name", name);
     nt_json_put_number(w, "support", p->support);
-    put_time(w, "first", p->first_s);
-    put_time(w, "last", p->last_s);
+    nt_fleet_put_json_time(w, "first", p->first_s);
+    nt_fleet_put_json_time(w, "last", p->last_s);
     nt_json_put_whole(w, "jobs", p->jobs);
     nt_json_put_whole(w, "users", p->users);
     nt_json_put_flag(w, "confirmed", p->confirmed);
@@ -147,20 +139,8 @@ static void put_part(struct nt_json_writer *w, const char *name, const struct nt
 static void put_json_moves(struct nt_json_writer *w, const struct nt_fleet_cluster *fleet)
 {
     nt_json_begin(w, "moves", '[', true);
-    for (size_t k = 0; k < fleet->cluster->moves; k++) {
-        const struct nt_cluster_move *m = &fleet->cluster->move[k];
-        nt_json_begin(w, NULL, '{', false);
-        nt_json_put_text(w, "host", fleet->hosts.name[m->host]);
-        put_time(w, "since", m->time_s);
-        put_time(w, "last_before", m->before_s);
-        if (m->beside_before < fleet->hosts.count)
-            nt_json_put_text(w, "beside_before", fleet->hosts.name[m->beside_before]);
-        if (m->beside < fleet->hosts.count)
-            nt_json_put_text(w, "beside", fleet->hosts.name[m->beside]);
-        nt_json_put_whole(w, "jobs", m->jobs);
-        nt_json_put_whole(w, "users", m->users);
-        nt_json_end(w, '}');
-    }
+    for (size_t k = 0; k < fleet->cluster->moves; k++)
+        nt_fleet_cluster_put_json_move(w, fleet, &fleet->cluster->move[k]);
     nt_json_end(w, ']');
 }
 
@@ -171,8 +151,8 @@ static void put_fleet(struct nt_json_writer *w, const struct nt_fleet_cluster *f
     nt_json_begin(w, NULL, '{', true);
     nt_json_put_whole(w, "jobs", s->jobs);
     nt_json_put_whole(w, "users", s->users);
-    put_time(w, "first", s->first_s);
-    put_time(w, "last", s->last_s);
+    nt_fleet_put_json_time(w, "first", s->first_s);
+    nt_fleet_put_json_time(w, "last", s->last_s);
     nt_json_begin(w, "parts", '[', true);
     for (size_t v = 0; v < vertices; v++)
         put_part(w, nt_map_vertex_name(fleet->map, (uint32_t)v), &fleet->part[v]);

@@ -7,7 +7,6 @@
 #include "fleet_changes.h"
 #include "json_write.h"
 #include "strbuf.h"
-#include "utc.h"
 
 static const char help[] =
     "usage: nettopo fleet since [OPTION...] [HOST|SWITCH|\"LINK\"]\n"
@@ -62,31 +61,6 @@ static int check_operand(const struct nt_fleet_cluster *fleet, const char *opera
     return 0;
 }
 
-static void put_json(struct nt_json_writer *w, const struct nt_fleet_change *c, const char *part)
-{
-    char since[NT_UTC_BYTES], before[NT_UTC_BYTES];
-    nt_utc_format(c->since_s, since);
-    nt_utc_format(c->before_s, before);
-    nt_json_begin(w, NULL, '{', false);
-    nt_json_put_text(w, "part", part);
-    nt_json_put_text(w, "kind", nt_fleet_kind_name(c->kind));
-    nt_json_put_text(w, "unit", nt_fleet_kind_unit(c->kind));
-    nt_json_put_number(w, "from", c->from);
-    nt_json_put_number(w, "to", c->to);
-    nt_json_put_flag(w, "worse", c->worse);
-    nt_json_put_flag(w, "current", c->current);
-    if (c->named)
-        nt_json_put_flag(w, "named", true);
-    nt_json_put_text(w, "since", since);
-    if (c->before_s > 0)
-        nt_json_put_text(w, "last_before", before);
-    nt_json_put_whole(w, "first_job", c->first_job);
-    nt_json_put_whole(w, "jobs", c->jobs);
-    nt_json_put_whole(w, "users", c->users);
-    nt_json_put_number(w, "confidence", c->confidence);
-    nt_json_end(w, '}');
-}
-
 struct arguments {
     const char *store, *output, *operand;
     bool current, json;
@@ -109,14 +83,12 @@ static void put_changes(struct nt_json_writer *w, const struct nt_fleet_changes 
             continue;
         shown++;
         if (a->json)
-            put_json(w, c, part);
+            nt_fleet_change_put_json(w, c, part);
         else
             nt_fleet_change_put(&w->buf, changes, c);
     }
     if (a->json) {
         nt_json_end(w, ']');
-        nt_json_end(w, '}');
-        nt_strbuf_puts(&w->buf, "\n");
     } else if (shown == 0) {
         nt_strbuf_print(&w->buf, "no changes in %llu jobs\n",
                         (unsigned long long)changes->fleet.sums.jobs);
@@ -137,6 +109,8 @@ static int since(const struct arguments *a, struct nt_err *err)
     nt_fleet_changes_fini(&changes);
     if (rc != 0)
         return -1;
+    if (a->json)
+        return nt_file_write_json(a->output, &w, err);
     if (nt_strbuf_finish(&w.buf, &text, &bytes, err) != 0)
         return -1;
     return nt_file_write_text(a->output, text, bytes, err);

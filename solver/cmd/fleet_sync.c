@@ -36,6 +36,7 @@ static const char help[] =
     "  --days SPAN        readings of so long before the last job; default 90d\n"
     "  --support P        of a host that counts as placed; default 0.9\n"
     "  --apply            write --output, or with nodes tell slurmctld\n"
+    "  --json             the changes as JSON, and of nodes the updates\n"
     "  -o, --output FILE  written whole or not at all, by rename\n"
     "\n"
     "Example: nettopo fleet sync --format topology.conf --against scontrol\n";
@@ -44,7 +45,7 @@ enum { TEXT_MAX = 64 << 20 };
 
 struct arguments {
     const char *store, *format, *against, *topology, *output;
-    bool apply, yaml, nodes, block;
+    bool apply, yaml, nodes, block, json;
     int64_t days_s;
     double support;
 };
@@ -136,11 +137,17 @@ static int write_merged(const struct arguments *a, const struct nt_topology_text
 
 /* What is asked for: only to be shown, to be written, or to be told. */
 static int apply(const struct arguments *a, const struct nt_topology_text *old,
-                 const struct nt_map *current, const struct nt_map *merged, struct nt_err *err)
+                 const struct nt_map *current, const struct nt_map *merged,
+                 struct nt_json_writer *json, struct nt_err *err)
 {
-    if (a->nodes)
-        return nt_fleet_sync_nodes(a->topology, current, merged, a->apply, err);
-    return a->apply ? write_merged(a, old, merged, err) : 0;
+    if (!a->nodes)
+        return a->apply ? write_merged(a, old, merged, err) : 0;
+    if (json != NULL)
+        nt_json_begin(json, "updates", '[', true);
+    int rc = nt_fleet_sync_nodes(a->topology, current, merged, a->apply, json, err);
+    if (json != NULL)
+        nt_json_end(json, ']');
+    return rc;
 }
 
 static int merge(struct arguments *a, const struct nt_map *measured,
@@ -148,17 +155,25 @@ static int merge(struct arguments *a, const struct nt_map *measured,
 {
     struct nt_map *current = NULL, *merged = NULL, *blocks = NULL;
     struct nt_strbuf changes = {0};
+    struct nt_json_writer w = {0}, *json = a->json ? &w : NULL;
     if (read_current(a, old, &current, err) != 0)
         return -1;
     int rc = a->block ? nt_topology_blocks(measured, &blocks, err) : 0;
+    nt_json_begin(&w, NULL, '{', true);
+    nt_json_begin(&w, "changes", '[', true);
     if (rc == 0)
-        rc = nt_topology_merge(blocks != NULL ? blocks : measured, current, &merged, &changes, err);
+        rc = nt_topology_merge(blocks != NULL ? blocks : measured, current, &merged, &changes, json,
+                               err);
+    nt_json_end(&w, ']');
     if (rc == 0 && changes.failed)
         rc = nt_err_memory(err);
-    if (rc == 0)
+    if (rc == 0 && !a->json)
         fputs(changes.used > 0 ? changes.text : "nothing changes\n", stdout);
     if (rc == 0)
-        rc = apply(a, old, current, merged, err);
+        rc = apply(a, old, current, merged, json, err);
+    if (rc == 0 && a->json)
+        rc = nt_file_write_json("-", &w, err);
+    free(w.buf.text);
     free(changes.text);
     nt_map_destroy(merged);
     nt_map_destroy(blocks);
@@ -218,8 +233,8 @@ static int sync_run(int argc, char **argv, struct nt_err *err)
         {"against", 0, &a.against, NULL}, {"topology", 0, &a.topology, NULL},
         {"days", 0, &days, NULL},         {"support", 0, &support, NULL},
         {"apply", 0, NULL, &a.apply},     {"output", 'o', &a.output, NULL},
-        {"block", 0, NULL, &a.block}};
-    if (nt_command_line_options(argc, argv, flags, 9, NULL, 0, err) != 0 ||
+        {"block", 0, NULL, &a.block},     {"json", 0, NULL, &a.json}};
+    if (nt_command_line_options(argc, argv, flags, 10, NULL, 0, err) != 0 ||
         nt_fleet_span("days", days, &a.days_s, err) != 0 || check_arguments(&a, support, err) != 0)
         return -1;
     return sync_topology(&a, err);

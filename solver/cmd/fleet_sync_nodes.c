@@ -23,6 +23,7 @@ struct sync {
     const char **line;               /* and the line of each, */
     char *nodes;                     /* in what it shows */
     bool tell;
+    struct nt_json_writer *json; /* may be NULL */
 };
 
 static uint32_t find(const struct nt_names *names, const char *name)
@@ -141,7 +142,14 @@ static int tell(const struct sync *s, const char *names, const char *place, stru
     size_t bytes;
     nt_strbuf_print(&node, "NodeName=%s", names);
     nt_strbuf_print(&topology, "Topology=%s", place);
-    printf("scontrol update NodeName=%s Topology=%s\n", names, place);
+    if (s->json != NULL) {
+        nt_json_begin(s->json, NULL, '{', false);
+        nt_json_put_text(s->json, "NodeName", names);
+        nt_json_put_text(s->json, "Topology", place);
+        nt_json_end(s->json, '}');
+    } else {
+        printf("scontrol update NodeName=%s Topology=%s\n", names, place);
+    }
     if (nt_strbuf_finish(&node, &what, &bytes, err) != 0) {
         free(topology.text);
         return -1;
@@ -231,11 +239,15 @@ static int list_names(struct sync *s, struct nt_err *err)
 }
 
 int nt_fleet_sync_nodes(const char *topology, const struct nt_map *current,
-                        const struct nt_map *merged, bool tell_slurm, struct nt_err *err)
+                        const struct nt_map *merged, bool tell_slurm, struct nt_json_writer *json,
+                        struct nt_err *err)
 {
     static const char *const ask[] = {"-o", "show", "node", NULL};
-    struct sync s = {
-        .topology = topology, .current = current, .merged = merged, .tell = tell_slurm};
+    struct sync s = {.topology = topology,
+                     .current = current,
+                     .merged = merged,
+                     .tell = tell_slurm,
+                     .json = json};
     NT_SCOPED struct nt_arena memory = {0};
     int rc = nt_rooted_tree_create(merged->model, &s.is, err);
     if (rc == 0 && current != NULL)

@@ -7,13 +7,16 @@
 #include <stdbool.h>
 
 #include "err.h"
+#include "json_write.h"
 #include "map.h"
 
 /* Prints a command for the nodes of each switch that are not there yet, and runs them when told to,
  * until one fails. A switch that Slurm has not is named with those above it, from one that it has
  * on: NT_ERR_INPUT when there is none, and nothing is run. What a node is in other topologies
- * stays. current NULL: Slurm has no switches. */
+ * stays. current NULL: Slurm has no switches. json not NULL: gets the commands, instead of standard
+ * output. */
 int nt_fleet_sync_nodes(const char *topology, const struct nt_map *current,
-                        const struct nt_map *merged, bool tell, struct nt_err *err);
+                        const struct nt_map *merged, bool tell, struct nt_json_writer *json,
+                        struct nt_err *err);
 
 #endif

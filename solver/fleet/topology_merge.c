@@ -344,7 +344,40 @@ static int build(struct merge *m, struct nt_map **out, struct nt_err *err)
 
 /* ---- what changes ---- */
 
-static void put_changes(const struct merge *m, struct nt_strbuf *d)
+enum change { HOST_NEW, HOST_MOVED, SWITCH_NEW, SWITCH_MOVED, SWITCH_GONE };
+
+struct outlet {
+    struct nt_strbuf *text;
+    struct nt_json_writer *json; /* may be NULL */
+};
+
+/* from, to: switches, NULL: none. */
+static void put_change(const struct outlet *o, enum change kind, const char *name, const char *from,
+                       const char *to)
+{
+    static const struct {
+        const char *kind, *part, *before_from, *before_to;
+    } words[] = {[HOST_NEW] = {"host-new", "host", ": on ", ""},
+                 [HOST_MOVED] = {"host-moved", "host", ": from ", " to "},
+                 [SWITCH_NEW] = {"switch-new", "switch", ": new", ", below "},
+                 [SWITCH_MOVED] = {"switch-moved", "switch", ": now below ", ""},
+                 [SWITCH_GONE] = {"switch-gone", "switch", ": gone", ""}};
+    nt_strbuf_print(o->text, "%s %s%s%s%s%s\n", words[kind].part, name, words[kind].before_from,
+                    from != NULL ? from : "", to != NULL ? words[kind].before_to : "",
+                    to != NULL ? to : "");
+    if (o->json == NULL)
+        return;
+    nt_json_begin(o->json, NULL, '{', false);
+    nt_json_put_text(o->json, "kind", words[kind].kind);
+    nt_json_put_text(o->json, "name", name);
+    if (from != NULL)
+        nt_json_put_text(o->json, "from", from);
+    if (to != NULL)
+        nt_json_put_text(o->json, "to", to);
+    nt_json_end(o->json, '}');
+}
+
+static void put_changes(const struct merge *m, const struct outlet *o)
 {
     const struct nt_map *map = m->measured.map;
     for (uint32_t h = 0; h < map->model->hosts; h++) {
@@ -354,20 +387,17 @@ static void put_changes(const struct merge *m, struct nt_strbuf *d)
         const char *to = m->name[leaf - map->model->hosts];
         was = is_placed(&m->current, was) ? switch_of(&m->current, was) : NONE;
         const char *from = was != NONE ? nt_map_vertex_name(m->current.map, was) : NULL;
-        if (from == NULL)
-            nt_strbuf_print(d, "host %s: on %s\n", map->host_name[h], to);
-        else if (m->same[leaf] != was)
-            nt_strbuf_print(d, "host %s: from %s to %s\n", map->host_name[h], from, to);
+        if (from == NULL || m->same[leaf] != was)
+            put_change(o, from == NULL ? HOST_NEW : HOST_MOVED, map->host_name[h], from, to);
     }
     for (size_t s = 0; s < map->model->switches; s++) {
         uint32_t v = (uint32_t)(map->model->hosts + s), up = m->measured.tree->parent[v];
         const char *above = up != NT_NO_VERTEX ? m->name[up - map->model->hosts] : NULL;
         uint32_t was = m->same[v], was_up = was != NONE ? m->current.tree->parent[was] : NONE;
         if (was == NONE)
-            nt_strbuf_print(d, "switch %s: new%s%s\n", m->name[s], above != NULL ? ", below " : "",
-                            above != NULL ? above : "");
+            put_change(o, SWITCH_NEW, m->name[s], NULL, above);
         else if (above != NULL && m->same[up] != was_up)
-            nt_strbuf_print(d, "switch %s: now below %s\n", m->name[s], above);
+            put_change(o, SWITCH_MOVED, m->name[s], NULL, above);
     }
     for (size_t v = 0; v < vertices_of(&m->current); v++) {
         bool gone = v >= m->current.map->model->hosts && !m->stays[v] &&
@@ -375,13 +405,13 @@ static void put_changes(const struct merge *m, struct nt_strbuf *d)
         for (size_t w = map->model->hosts; gone && w < vertices_of(&m->measured); w++)
             gone = m->same[w] != v;
         if (gone)
-            nt_strbuf_print(d, "switch %s: gone\n",
-                            nt_map_vertex_name(m->current.map, (uint32_t)v));
+            put_change(o, SWITCH_GONE, nt_map_vertex_name(m->current.map, (uint32_t)v), NULL, NULL);
     }
 }
 
 int nt_topology_merge(const struct nt_map *measured, const struct nt_map *current,
-                      struct nt_map **out, struct nt_strbuf *changes, struct nt_err *err)
+                      struct nt_map **out, struct nt_strbuf *changes, struct nt_json_writer *json,
+                      struct nt_err *err)
 {
     struct merge m = {0};
     size_t vertices = measured->model->hosts + measured->model->switches;
@@ -407,7 +437,7 @@ int nt_topology_merge(const struct nt_map *measured, const struct nt_map *curren
     if (rc == 0)
         rc = build(&m, out, err);
     if (rc == 0)
-        put_changes(&m, changes);
+        put_changes(&m, &(struct outlet){changes, json});
     if (rc != 0) {
         nt_map_destroy(*out);
         *out = NULL;

@@ -9,14 +9,17 @@
 #define NT_TOPOLOGY_MERGE_H
 
 #include "err.h"
+#include "json_write.h"
 #include "map.h"
 #include "strbuf.h"
 
 /* measured: a tree of switches, hosts that are not placed on no link. current: what Slurm has,
  * NULL: nothing. *out: a map with names and no figures, for nt_export_topology_conf and _yaml.
  * changes (appended to): a line for each host that comes, moves, and each switch that is new or
- * gone; none when nothing changes. NT_ERR_INPUT: measured is no tree of switches. */
+ * gone; none when nothing changes. json (may be NULL): gets them as items. NT_ERR_INPUT: measured
+ * is no tree of switches. */
 int nt_topology_merge(const struct nt_map *measured, const struct nt_map *current,
-                      struct nt_map **out, struct nt_strbuf *changes, struct nt_err *err);
+                      struct nt_map **out, struct nt_strbuf *changes, struct nt_json_writer *json,
+                      struct nt_err *err);
 
 #endif

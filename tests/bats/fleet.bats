@@ -110,6 +110,14 @@ job() {
     [ "$(grep -c '^nettopo fleet: refused: jobs/' <<<"$stderr")" = 8 ]
     grep -q 'jobs/3/map.json: host n99 was not of job 3' <<<"$stderr"
     grep -q 'jobs/4/map.json: the record is of job 2, the map of job 4' <<<"$stderr"
+    # the same as JSON; what was taken is known now
+    cp "$BATS_TEST_TMPDIR/record" again
+    run --separate-stderr "$nettopo" fleet ingest --json --store s --record again jobs
+    [ "$status" = 3 ]
+    jq -e '[.taken, .known, .refused] == [0, 2, 8] and (.rejected | length) == 8' <<<"$output"
+    diff <(jq -r '.rejected[] | "nettopo fleet: refused: " + .reason' <<<"$output") - <<<"$stderr"
+    [ "$(jq -r '.rejected[0].file' <<<"$output")" = jobs/3/map.json ]
+    [ -z "$("$nettopo" fleet ingest --json -q --store s --record record jobs/1)" ]
     run --separate-stderr "$nettopo" fleet ingest --store s --record <(sed /^2/d record) jobs/2
     [ "$status" = 3 ]
     [[ $stderr == *"has no job 2"* ]]
@@ -299,13 +307,17 @@ part() {
     "$nettopo" fleet ingest -q --store t --fold 100000d --record record jobs
     run "$nettopo" fleet check --store t
     [ "$status" = 3 ] # no job for a month
-    [[ $output == *"nettopo fleet: no host was in a job within --max-age" ]]
+    [ "$output" = "nettopo fleet: no host was in a job within --max-age" ]
+    [ "$("$nettopo" fleet check --json --store t 2>&1)" = "$output" ]
     run "$nettopo" fleet check --store t --max-age 20000d
     echo "$output"
     [ "$status" = 0 ]
     [[ $output == "n8 moved by 2026-01-05 (4 jobs of 3 users), away from n"[1-7] ]]
     [ "$("$nettopo" fleet check --store t --hosts n8 --max-age 20000d)" = "$output" ]
     [ -z "$("$nettopo" fleet check --store t --hosts n7,n17 --max-age 20000d)" ]
+    "$nettopo" fleet check --json --store t --max-age 20000d >moved.json
+    [ "$(jq -r '.moved[] | "\(.host) moved by \(.since[:10]) (\(.jobs) jobs of \(.users) users), away from \(.beside_before)"' moved.json)" = "$output" ]
+    jq -e '.suspects == []' moved.json
     "$nettopo" show --wide --store t jobs/8/map.json >shown
     grep -qxF "$output" shown
     ! grep since shown
@@ -389,6 +401,20 @@ part() {
     [ "$status" = 1 ]
     [ -z "$stderr" ]
     [[ $output == "n5: bandwidth up "*" since 2026-01-07, in 6 jobs of 3 users" ]]
+    local said=$output
+    run --separate-stderr "$nettopo" fleet check --json --store s
+    [ "$status" = 1 ]
+    [ -z "$stderr" ]
+    jq -e '.moved == [] and (.suspects | length) == 1 and (.suspects[0] | .current and .worse)' <<<"$output"
+    [ "$(jq -r '.suspects[] | "\(.part): \(.kind) X instead of X \(.unit) since \(.since[:10]), in \(.jobs) jobs of \(.users) users"' <<<"$output")" = \
+        "$(sed -E 's/ [0-9.]+ instead of [0-9.]+ / X instead of X /' <<<"$said")" ]
+    run "$nettopo" fleet check --json --store s --hosts "n[1-4,6-16]" --max-age 100000d
+    [ "$status" = 0 ]
+    jq -e '. == {moved: [], suspects: []}' <<<"$output"
+    run --separate-stderr "$nettopo" fleet check --json --store s --hosts n[1-2],n99 --max-age 100000d
+    [ "$status" = 3 ]
+    [ -z "$output" ]
+    [ "$stderr" = "nettopo fleet: of n99 nothing is known" ]
     run "$nettopo" fleet check --store s --hosts "n[1-4,6-16]" --max-age 100000d
     [ "$status" = 0 ]
     [ -z "$output" ]
@@ -433,6 +459,14 @@ part() {
     grep -q '^node_textfile_scrape_error 0' <<<"$got"
 }
 
+# as_lines FILE: the changes of sync --json, as sync prints them
+as_lines() {
+    jq -r '(.changes[] | (.kind | split("-")) as [$part, $what] | "\($part) \(.name): " +
+        {hostnew: "on \(.to)", hostmoved: "from \(.from) to \(.to)", switchmoved: "now below \(.to)",
+        switchnew: ("new" + if .to then ", below \(.to)" else "" end), switchgone: "gone"}[$part + $what]),
+        (.updates // [] | .[] | "scontrol update NodeName=\(.NodeName) Topology=\(.Topology)")' "$1"
+}
+
 @test "sync keeps names and what it does not know" {
     planted
     "$nettopo" fleet sync --store s -f topology.conf >changes
@@ -453,6 +487,9 @@ END
     grep -qx 'host n1: from right to left' changes
     grep -qx 'host n5: from left to right' changes
     ! grep -q 'n[2-4]:\|n[6-8]:\|m1\|m2\|far' changes
+    "$nettopo" fleet sync --store s -f topology.conf -o topology.conf --json >changes.json
+    cmp topology.conf before.conf
+    as_lines changes.json | diff changes -
     "$nettopo" fleet sync --store s -f topology.conf -o topology.conf --apply >/dev/null
     cat topology.conf
     head -1 topology.conf | grep -qx '# ours'
@@ -461,6 +498,7 @@ END
     grep -qx 'SwitchName=far Nodes=m2' topology.conf
     [ "$("$nettopo" fleet sync --store s -f topology.conf -o topology.conf)" = "nothing changes" ]
     [ "$("$nettopo" fleet sync --store s -f topology.conf --against topology.conf)" = "nothing changes" ]
+    "$nettopo" fleet sync --store s -f topology.conf --against topology.conf --json | jq -e '. == {changes: []}'
 }
 
 @test "sync replaces one of several topologies" {
@@ -565,6 +603,8 @@ END
     export PATH=$PWD/bin:$PATH
     "$nettopo" fleet sync --store s -f nodes >changes
     cat changes
+    "$nettopo" fleet sync --store s -f nodes --json >changes.json
+    as_lines changes.json | diff changes -
     [ ! -e told ]
     grep -qx 'scontrol update NodeName=n1 Topology=other:u1,default:a' changes
     "$nettopo" fleet sync --store s -f nodes --apply
@@ -580,6 +620,8 @@ END
     run "$nettopo" fleet sync --store s -f nodes --apply
     [ "$status" = 3 ] && [ "$(wc -l <told)" = 1 ]
     grep -q 'expected one above it that Slurm has' <<<"$output"
+    run --separate-stderr "$nettopo" fleet sync --store s -f nodes --apply --json
+    [ "$status" = 3 ] && [ -z "$output" ] && [[ $stderr == *"expected one above it that Slurm has"* ]]
     run "$nettopo" fleet sync --store s -f nodes -o x
     [ "$status" = 2 ]
 }
