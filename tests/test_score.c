@@ -132,7 +132,7 @@ static double by_definition(const struct nt_pairs *p, const struct nt_chain *c, 
 {
     static struct dense d;
     static uint32_t pair[PAIRS][2];
-    double sum[4] = {0}, weight[4] = {0}, log_w = 0;
+    double sum[4] = {0}, weight[4] = {0};
     d.count = 0;
     for (uint32_t i = 0; i < p->hosts; i++)
         for (size_t k = p->start[i]; k < p->start[i + 1]; k++)
@@ -149,7 +149,6 @@ static double by_definition(const struct nt_pairs *p, const struct nt_chain *c, 
     for (size_t a = 0; a < d.count; a++) {
         uint32_t class = nt_chain_class(c, pair[a][0], pair[a][1]);
         double w = pow(sum[class] / weight[class], -2 * power);
-        log_w += log(w);
         for (size_t b = 0; b <= a; b++)
             d.c[a][b] = covariance(c, second, pair[a], pair[b], ends, links, sd) +
                         (a == b ? 1 / (w * d.w[a]) : 0);
