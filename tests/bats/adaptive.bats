@@ -29,13 +29,16 @@ swept() { # ITEMS
     found_network --above 90
 }
 
+# All pairs followed; disturbed readings may be repeated after them.
+has_measured_all() { [ "$(sweep 'any(.sweep.phases[]; .name == "latency")')" = true ]; }
+
 # Whether some pairs are enough is for chance to say: what verification doubts is measured whole, and
 # is right all the same. Of three sweeps one at least must do without.
 swept_some() {
     local try
     for try in 1 2 3; do
         swept sweep=auto
-        [ "$(sweep '.sweep.phases[-1].name')" = latency ] || return 0
+        has_measured_all || return 0
         echo "# try $try: $(sweep '.warnings | join("; ")')" >&3
     done
     fail "all pairs followed in each of three sweeps"
@@ -75,6 +78,6 @@ swept_some() {
 @test "24 hosts on a chain of switches: all pairs, after some told no tiers" {
     ground_up chain24
     swept sweep=auto
-    assert_equal "last phase" "$(sweep '.sweep.phases[-1].name')" latency
+    has_measured_all
     assert_contains "$(sweep '.warnings | join(" ")')" "were to be measured"
 }
