@@ -342,7 +342,7 @@ static void bench_coverage(size_t seeds)
                 struct nt_faults_found found;
                 struct nt_err err;
                 bool exact = known_same_shape(truth, m);
-                known_must(nt_faults_find(m, NULL, false, &found, &err), &err);
+                known_must(nt_faults_find(m, false, &found, &err), &err);
                 for (size_t l = 0; l < m->links && exact; l++) {
                     const struct nt_link *f = &m->link[l];
                     int trunk = f->a >= m->hosts;

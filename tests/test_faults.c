@@ -51,7 +51,7 @@ static size_t find(const struct nt_model *m, struct nt_fault *first)
 {
     struct nt_faults_found found;
     struct nt_err err = {0};
-    assert_int_equal(nt_faults_find(m, NULL, false, &found, &err), 0);
+    assert_int_equal(nt_faults_find(m, false, &found, &err), 0);
     size_t count = found.count;
     if (count > 0 && first != NULL)
         *first = found.fault[0];
@@ -586,8 +586,8 @@ static void neither_order_nor_the_top_matter(void **state)
         nt_rng_init(&rng, 1000 + seed);
         draw_tree(&one, seed, NULL);
         draw_tree(&other, seed, &rng);
-        assert_int_equal(nt_faults_find(one.m, NULL, false, &x, &err), 0);
-        assert_int_equal(nt_faults_find(other.m, NULL, false, &y, &err), 0);
+        assert_int_equal(nt_faults_find(one.m, false, &x, &err), 0);
+        assert_int_equal(nt_faults_find(other.m, false, &y, &err), 0);
         with += x.count > 0;
         if (x.count != y.count || x.populations != y.populations)
             fail_msg("seed %d: %zu and %zu findings", (int)seed, x.count, y.count);

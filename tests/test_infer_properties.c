@@ -345,7 +345,7 @@ static void test_errors_cover(void **state)
             struct nt_model *m = infer(x);
             struct nt_faults_found found;
             struct nt_err err;
-            known_must(nt_faults_find(m, NULL, false, &found, &err), &err);
+            known_must(nt_faults_find(m, false, &found, &err), &err);
             for (size_t l = 0; l < m->links && known_same_shape(truth, m); l++) {
                 double off = fabs(m->link[l].latency_us - truth->link[l].latency_us);
                 links++;

@@ -65,7 +65,7 @@ static size_t sweep(const struct nt_network *net, const struct nt_model *believe
     struct nt_model *blank = rates_blank(believed), *found;
     size_t rounds = rates_record(net, blank, &options, &noise, round, &run);
     assert_int_equal(nt_infer_flows(blank, round, rounds, &found, &err), 0);
-    assert_int_equal(nt_faults_find(found, NULL, true, &own, &err), 0);
+    assert_int_equal(nt_faults_find(found, true, &own, &err), 0);
     size_t count = own.count;
     memcpy(fault, own.fault, count * sizeof *fault);
     nt_faults_found_fini(&own);

@@ -164,8 +164,10 @@ int nt_file_write_json(const char *path, struct nt_json_writer *w, struct nt_err
 {
     char *text;
     size_t bytes;
-    nt_json_end(w, '}');
-    nt_strbuf_puts(&w->buf, "\n");
+    if (w->depth > 0) {
+        nt_json_end(w, '}');
+        nt_strbuf_puts(&w->buf, "\n");
+    }
     return nt_strbuf_finish(&w->buf, &text, &bytes, err) != 0
                ? -1
                : nt_file_write_text(path, text, bytes, err);

@@ -36,7 +36,8 @@ int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_er
 /* The same, and frees the text. */
 int nt_file_write_text(const char *path, char *text, size_t bytes, struct nt_err *err);
 
-/* Ends the object that is open, and writes the text of the writer. */
+/* Ends the object that is open, if one is, and writes the text of the writer: JSON, or what was put
+ * into its buffer. Frees it. */
 int nt_file_write_json(const char *path, struct nt_json_writer *w, struct nt_err *err);
 
 /* The map in a file; path NULL: as nt_file_map_path. */

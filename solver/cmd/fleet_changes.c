@@ -9,6 +9,7 @@
 #include "named_faults.h"
 #include "number.h"
 #include "packed.h"
+#include "slow_links.h"
 #include "utc.h"
 
 enum { NONE = UINT32_MAX, FIGURE_DIGITS = 4 };
@@ -193,16 +194,14 @@ static int take_job(void *context, const struct nt_store_job *job, struct nt_err
     return nt_named_cross(&g->named, j, g->crossed, g->crossings, err);
 }
 
-/* Where more hosts than these are undetermined, hosts are not equally deep: one that is has no
- * comparable ones, whatever single jobs made of it. As slow_links.c has it. */
-enum { EVEN_ONE_IN = 8 };
-
+/* An undetermined host of a cluster that is not equally deep has no comparable ones, whatever
+ * single jobs made of it. */
 static bool is_uneven(const struct nt_cluster_map *c)
 {
     size_t contradicted = 0;
     for (size_t h = 0; h < c->model->hosts; h++)
         contradicted += c->part[h].contradicted;
-    return contradicted * EVEN_ONE_IN > c->model->hosts;
+    return contradicted * NT_UNEVEN_ONE_IN > c->model->hosts;
 }
 
 static int gather(struct gathering *g, const struct nt_cluster_map *cluster, struct nt_store *store,

@@ -111,15 +111,9 @@ static void begin_list(struct checking *c, const char *name)
 
 static int print(struct checking *c, struct nt_err *err)
 {
-    char *text;
-    size_t bytes;
-    if (c->json) {
+    if (c->json)
         nt_json_end(&c->w, ']');
-        return nt_file_write_json("-", &c->w, err);
-    }
-    return nt_strbuf_finish(&c->w.buf, &text, &bytes, err) != 0
-               ? -1
-               : nt_file_write_text("-", text, bytes, err);
+    return nt_file_write_json("-", &c->w, err);
 }
 
 static int ask_for(struct checking *c, uint32_t host, struct nt_err *err)

@@ -99,8 +99,6 @@ static int since(const struct arguments *a, struct nt_err *err)
 {
     struct nt_fleet_changes changes;
     struct nt_json_writer w = {0};
-    char *text;
-    size_t bytes;
     if (nt_fleet_changes_load(a->store, a->days_s, true, &changes, err) != 0)
         return -1;
     int rc = check_operand(&changes.fleet, a->operand, err);
@@ -109,11 +107,7 @@ static int since(const struct arguments *a, struct nt_err *err)
     nt_fleet_changes_fini(&changes);
     if (rc != 0)
         return -1;
-    if (a->json)
-        return nt_file_write_json(a->output, &w, err);
-    if (nt_strbuf_finish(&w.buf, &text, &bytes, err) != 0)
-        return -1;
-    return nt_file_write_text(a->output, text, bytes, err);
+    return nt_file_write_json(a->output, &w, err);
 }
 
 static int since_run(int argc, char **argv, struct nt_err *err)

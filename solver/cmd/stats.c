@@ -279,15 +279,12 @@ static int put_stats(const struct stats *s, struct output *o, struct nt_err *err
     } else {
         put_head(&o->w.buf, s, all);
     }
-    if (put_tally(o, "reasons", "reasons", "reason", &s->reasons, err) != 0 ||
-        put_tally(o, "hosts missing", "hosts_missing", "host", &s->missing, err) != 0 ||
-        put_tally(o, "hosts in findings", "hosts_in_findings", "host", &s->suspect, err) != 0)
-        return -1;
-    if (o->json) {
-        nt_json_end(&o->w, '}');
-        nt_strbuf_puts(&o->w.buf, "\n");
-    }
-    return 0;
+    int rc = put_tally(o, "reasons", "reasons", "reason", &s->reasons, err);
+    if (rc == 0)
+        rc = put_tally(o, "hosts missing", "hosts_missing", "host", &s->missing, err);
+    if (rc == 0)
+        rc = put_tally(o, "hosts in findings", "hosts_in_findings", "host", &s->suspect, err);
+    return rc;
 }
 
 /* ---- the command line ---- */
@@ -318,8 +315,6 @@ static int stats_run(int argc, char **argv, struct nt_err *err)
 {
     const char *path[FILES_MAX] = {NULL}, *since = NULL, *until = NULL, *lines = NULL;
     struct output o = {0};
-    char *text;
-    size_t bytes;
     const struct nt_flag flags[] = {{"since", 's', &since, NULL},
                                     {"until", 'u', &until, NULL},
                                     {"top", 'n', &lines, NULL},
@@ -350,9 +345,7 @@ static int stats_run(int argc, char **argv, struct nt_err *err)
         free(o.w.buf.text);
         return -1;
     }
-    if (nt_strbuf_finish(&o.w.buf, &text, &bytes, err) != 0)
-        return -1;
-    return nt_file_write_text("-", text, bytes, err);
+    return nt_file_write_json("-", &o.w, err);
 }
 
 const struct nt_verb nt_verb_stats = {"stats", "counts jobs in the agent's logs", help, stats_run};

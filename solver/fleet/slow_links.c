@@ -11,7 +11,7 @@
 /* A reading says no more than MOST, ln of likelihoods; with an average under FITS all but outliers
  * are right; a place has to be better than any other by GAIN, as for moves (host_moves.c), and is
  * known by two hosts there. */
-enum { READINGS_LEAST = 4, THERE_LEAST = 2, ONE_IN = 8 };
+enum { READINGS_LEAST = 4, THERE_LEAST = 2 };
 static const double MOST = 12, FITS = 2.5, GAIN = 15;
 
 struct reading {
@@ -128,7 +128,7 @@ int nt_slow_links_take_out(struct nt_evidence *e, const struct nt_cluster_tiers 
         extra_us[h] = find_offset(&host, h);
         *count += extra_us[h] > 0;
     }
-    if (*count * ONE_IN > e->hosts) { /* another network than one of equally deep hosts */
+    if (*count * NT_UNEVEN_ONE_IN > e->hosts) { /* another network than one of equally deep hosts */
         memset(extra_us, 0, e->hosts * sizeof *extra_us);
         *count = 0;
     }

@@ -12,6 +12,10 @@
 #include "err.h"
 #include "evidence.h"
 
+/* A cluster in which more hosts than one in so many differ from those of their place is none of
+ * equally deep hosts. */
+enum { NT_UNEVEN_ONE_IN = 8 };
+
 /* Changes ln of entries. extra_us[hosts]: of such hosts their offset, else 0. *count: of them. */
 int nt_slow_links_take_out(struct nt_evidence *evidence, const struct nt_cluster_tiers *tiers,
                            double *extra_us, size_t *count, struct nt_err *err);

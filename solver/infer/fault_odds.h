@@ -12,6 +12,8 @@
 #define NT_FAULT_PRIOR 0.02        /* that a link has a fault */
 #define NT_FAULT_PRIOR_SPREAD 0.02 /* of links of a class, relative, */
 #define NT_FAULT_PRIOR_MEMBERS 4.0 /*   as if seen in so many */
+#define NT_FRAME_LEAST_BYTES 40.0  /* a ping with its headers on a cable, of any transport, */
+#define NT_FRAME_MOST_BYTES 160.0  /*   up to so many: TCP with its options */
 
 /* worse: logarithm of the figure over the usual one, more is worse; sd: of that without a fault;
  * df: degrees of freedom behind the sd. 0 within one sd. */

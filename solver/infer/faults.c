@@ -12,7 +12,6 @@
 #include "stats.h"
 
 #define MEDIAN_VARIANCE 1.57
-#define FRAME_BYTES 200.0 /* of a ping with its headers, at the most */
 #define TWINS_DIFFER 0.25
 enum { CLASS_MIN = 3, EACH_MAX = 64 };
 
@@ -423,11 +422,11 @@ static void drop_serialisation(struct search *s)
         bool explained = false;
         for (size_t j = 0; j < s->faults && slow->part.kind == NT_FAULT_LINK_SLOW; j++) {
             const struct nt_fault *narrow = &s->fault[j];
-            explained =
-                explained || (narrow->part.kind == NT_FAULT_LINK_NARROW &&
-                              narrow->part.a == slow->part.a && narrow->part.b == slow->part.b &&
-                              slow->found - slow->expected <
-                                  FRAME_BYTES / narrow->found - FRAME_BYTES / narrow->expected);
+            explained = explained ||
+                        (narrow->part.kind == NT_FAULT_LINK_NARROW &&
+                         narrow->part.a == slow->part.a && narrow->part.b == slow->part.b &&
+                         slow->found - slow->expected < NT_FRAME_MOST_BYTES / narrow->found -
+                                                            NT_FRAME_MOST_BYTES / narrow->expected);
         }
         if (!explained)
             s->fault[kept++] = *slow;
@@ -468,12 +467,11 @@ static void find_odd(const struct search *s, struct nt_faults_found *found)
         }
 }
 
-static int find_all(struct search *s, const uint32_t *adapter, struct nt_faults_found *found,
-                    struct nt_err *err)
+static int find_all(struct search *s, struct nt_faults_found *found, struct nt_err *err)
 {
     const struct nt_model *m = s->model;
     if (find_widest(m, s->widest, err) != 0 ||
-        nt_sound_links(m, adapter, s->verdict, found->population, &found->populations, err) != 0)
+        nt_sound_links(m, s->verdict, found->population, &found->populations, err) != 0)
         return -1;
     for (size_t k = 0; k < m->links; k++)
         for (size_t e = 0; e < 2; e++) {
@@ -493,8 +491,8 @@ static int find_all(struct search *s, const uint32_t *adapter, struct nt_faults_
     return 0;
 }
 
-int nt_faults_find(const struct nt_model *model, const uint32_t *adapter, bool marked,
-                   struct nt_faults_found *out, struct nt_err *err)
+int nt_faults_find(const struct nt_model *model, bool marked, struct nt_faults_found *out,
+                   struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_faults_found found = {.count = 0};
@@ -514,7 +512,7 @@ int nt_faults_find(const struct nt_model *model, const uint32_t *adapter, bool m
     }
     for (size_t h = 0; h < model->hosts; h++)
         found.population_of[h] = UINT32_MAX;
-    if (find_all(&s, adapter, &found, err) != 0) {
+    if (find_all(&s, &found, err) != 0) {
         nt_faults_found_fini(&found);
         return -1;
     }

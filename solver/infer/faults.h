@@ -47,12 +47,11 @@ static inline struct nt_fault_part nt_fault_part_of(const struct nt_model *model
     return (struct nt_fault_part){kind, rises ? l->a : l->b, rises ? l->b : l->a};
 }
 
-/* adapter: of each host the number of its kind of adapter, UINT32_MAX: not known; NULL: of none.
- * marked: a link is narrow only if it is suspect in model (nt_infer_flows has judged the rounds).
+/* marked: a link is narrow only if it is suspect in model (nt_infer_flows has judged the rounds).
  * found: at most NT_FAULTS_MAX faults, the surest first within a kind; released by
  * nt_faults_found_fini. A host's link has the host as alternative. */
-int nt_faults_find(const struct nt_model *model, const uint32_t *adapter, bool marked,
-                   struct nt_faults_found *found, struct nt_err *err);
+int nt_faults_find(const struct nt_model *model, bool marked, struct nt_faults_found *found,
+                   struct nt_err *err);
 void nt_faults_found_fini(struct nt_faults_found *found);
 
 #endif

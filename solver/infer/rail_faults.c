@@ -170,7 +170,7 @@ static int find_of_rail(struct rails *s, size_t rail, struct nt_faults_found *fo
     size_t hosts = s->model->hosts;
     if (make_rail_model(s, rail, &model, err) != 0)
         return -1;
-    int rc = nt_faults_find(model, NULL, false, found, err);
+    int rc = nt_faults_find(model, false, found, err);
     nt_model_destroy(model);
     for (size_t k = 0; rc == 0 && k < found->count; k++) {
         const struct nt_fault *f = &found->fault[k];

@@ -27,7 +27,8 @@ enum {
     WORTH = 2048,    /* links that all fits may be held against */
     SEEN = 1 << 24,  /* what is seen itself comes before differences */
     HOSTS_MIN = 3,   /* fewer do not show which differs */
-    FRAME_STEPS = 4, /* values of a frame's bytes, each two of FRAME_STEP from the next */
+    FRAME_STEPS = 4, /* values of a frame's bytes, each two of FRAME_STEP from the next: the fourth
+                        is NT_FRAME_MOST_BYTES over FRAME_STEP */
     NONE = UINT32_MAX,
 };
 
@@ -36,12 +37,9 @@ enum {
 #define TAIL_NORM 0.3827327723098717 /* of its density */
 #define FAULT_LOG_RANGE 1.94         /* log(8 / 1.15): factors of a fault, flat in the logarithm */
 #define UPLINK_LOG_RANGE 2.3         /* log(1 / 0.1): an uplink over a host's link, likewise */
-#define UPLINK_LEAST                                                                               \
-    0.02 /*   shorter and longer ones hardly exist: a cable and a switch                           \
-            against a cable, an adapter and what a host needs itself */
-#define UPLINK_MOST 1.0
-#define FRAME_LEAST_BYTES 40.0 /* a small message on a cable, with its headers, to 160: */
-#define FRAME_STEP 1.18920711500272106672 /* fourth root of 2, */
+#define UPLINK_LEAST 0.02            /*   shorter and longer ones hardly exist: a cable and a */
+#define UPLINK_MOST 1.0              /*   switch against a cable, an adapter and the host itself */
+#define FRAME_STEP 1.18920711500272106672 /* fourth root of 2 */
 #define LOW_SHARE 0.02    /* of readings of bandwidth are low by chance, by 5 to 45 %: */
 #define LOW_LEAST (-0.05) /*   logarithms */
 #define LOW_MOST (-0.6)
@@ -55,8 +53,7 @@ enum {
 #define SMALLEST 1e-75    /* less than this against another is nothing */
 
 struct edge {
-    uint32_t link, parent, child; /* nodes; child NONE: a host */
-    uint32_t adapter;
+    uint32_t link, parent, child;                  /* nodes; child NONE: a host */
     double us, se_us;                              /* se NaN: not judged */
     double rate[2], log_rate[2], rate_variance[2]; /* the variance: relative */
     bool bound[2];
@@ -110,7 +107,7 @@ struct work {
     struct node *node;
     const struct edge **host; /* hosts' links that are judged, by their figures */
     double *room;             /* two of each edge */
-    size_t edges, nodes, hosts, judged, adapters;
+    size_t edges, nodes, hosts, judged;
     bool rooted; /* false: links of one class each, no tiers */
     bool rates;
     bool thorough;  /* looks for more lengths though the links are explained, */
@@ -126,8 +123,6 @@ struct work {
     double (*belongs)[POPS], (*unsound)[POPS]; /* of the last fit: unsound of belongs, by a fault */
     double weight;                             /* of the fit in the mean */
     bool label;
-    struct fit *fit;
-    size_t fits;
 };
 
 /* ---- densities -------------------------------------------------------------------------------*/
@@ -262,16 +257,6 @@ static void set_rate_odds(const struct work *w, const struct fit *f, struct edge
 
 /* ---- sums over all explanations --------------------------------------------------------------*/
 
-static double population_share(const struct work *w, const struct fit *f, const struct edge *e,
-                               size_t p)
-{
-    if (e->child != NONE)
-        return 1;
-    if (w->adapters < 2 || e->adapter == NONE)
-        return f->share[p];
-    return e->adapter == p ? 1 : 1e-3; /* who has which is known */
-}
-
 /* A link's likelihood for each sum of uplinks that it can be: without a fault, with one. */
 struct odds {
     size_t populations;
@@ -308,10 +293,10 @@ static double frame_delay(const struct fit *f, const struct edge *e, size_t p)
     return us_byte;
 }
 
-/* Of a latency that is so far from the sum: a frame has 40 to 160 bytes, flat in the logarithm. */
+/* Of a latency that is so far from the sum: bytes of a frame are flat in the logarithm. */
 static double delayed_density(double off, double variance, double us_byte)
 {
-    double sum = 0, bytes = FRAME_LEAST_BYTES * FRAME_STEP;
+    double sum = 0, bytes = NT_FRAME_LEAST_BYTES * FRAME_STEP;
     for (int k = 0; k < FRAME_STEPS; k++, bytes *= FRAME_STEP * FRAME_STEP) {
         double delay = bytes * us_byte, wide = (FRAME_STEP - 1) * delay;
         sum += tail_density(off - delay, variance + wide * wide / 3);
@@ -329,7 +314,7 @@ static void set_odds(const struct work *w, const struct fit *f, const struct edg
     for (size_t k = 0; k < sums; k++)
         o->all[k] = 0;
     for (size_t p = 0; p < o->populations; p++) {
-        double first = host ? f->us[p] : 0, share = o->share[p] = population_share(w, f, e, p);
+        double first = host ? f->us[p] : 0, share = o->share[p] = host ? f->share[p] : 1;
         double none, slow, delay = host ? frame_delay(f, e, p) : 0;
         set_fault_odds(e, p, &none, &slow, o->narrow[p]);
         for (size_t k = 0; k < sums; k++) {
@@ -705,13 +690,12 @@ static double log_shares(const struct fit *f, const struct sums *s)
     return sum - lgamma(hosts + (double)f->pops);
 }
 
-static double log_prior(const struct fit *f, const struct sums *s, bool rates, bool adapters)
+static double log_prior(const struct fit *f, const struct sums *s, bool rates)
 {
     static const double of_tiers[] = {0, 0.15, 0.35, 0.35, 0.15};
     static const double of_pops[] = {0, 0.8, 0.17, 0.025, 0.005};
     double sum = log(of_tiers[f->tiers]) + log_spread_prior(f->spread);
-    if (!adapters)
-        sum += log(of_pops[f->pops]) + log_shares(f, s);
+    sum += log(of_pops[f->pops]) + log_shares(f, s);
     if (!rates)
         return sum;
     sum += log_spread_prior(f->rate_spread);
@@ -731,7 +715,7 @@ static void note_evidence(struct work *w, struct fit *f, double log_likelihood)
         if (is_active(f, k))
             sum += log(2.5066 * length_density(f, k) / m[k][k]);
     f->faults = w->sums.faults + (double)w->judged - w->sums.explained;
-    f->log_evidence = log_likelihood + sum + log_prior(f, &w->sums, w->rates, w->adapters > 1);
+    f->log_evidence = log_likelihood + sum + log_prior(f, &w->sums, w->rates);
 }
 
 static void improve(struct work *w, struct fit *f)
@@ -1033,30 +1017,11 @@ static size_t distinct_hosts(const struct work *w, const struct edge **like)
     return n;
 }
 
-/* Of known adapters each is a population, as much longer as its hosts' links are. */
-static void set_adapters(const struct work *w, struct fit *f)
-{
-    double middle[POPS] = {0};
-    f->pops = w->adapters;
-    for (size_t p = 0; p < f->pops; p++) {
-        size_t n = 0;
-        for (size_t k = 0; k < w->hosts; k++)
-            if (w->host[k]->adapter == p)
-                w->room[n++] = w->host[k]->us;
-        middle[p] = n > 0 ? w->room[n / 2] : middle[0];
-        f->us[p] = f->us[0] * middle[p] / middle[0];
-        f->share[p] = 1 / (double)f->pops;
-        f->rate[p] = f->rate[0];
-    }
-}
-
 /* One tier: hosts' links alone, so long. */
 static struct fit start_fit(struct work *w, double us)
 {
     struct fit f = {.tiers = 1, .pops = 1, .us[0] = us, .share[0] = 1};
     set_first_rate(w, &f, w->room);
-    if (w->adapters > 1)
-        set_adapters(w, &f);
     evaluate(w, &f);
     return f;
 }
@@ -1117,7 +1082,7 @@ static void search(struct work *w, struct beam *now, struct beam *next, struct b
 {
     struct seen seen = {cluster(w, true, w->room), cluster(w, false, w->room), {.n = 0}};
     seen.uplinks = uplink_starts(&seen.hosts, &seen.trunks);
-    for (size_t pops = 1; pops <= (w->adapters > 1 ? 1 : 2); pops++)
+    for (size_t pops = 1; pops <= 2; pops++)
         for (size_t k = 0; k < seen.hosts.n && !is_explained(w, all); k++) {
             struct beam one = {.fit[0] = start_fit(w, seen.hosts.us[k]), .n = 1, .most = now->most};
             *now = one;
@@ -1127,7 +1092,7 @@ static void search(struct work *w, struct beam *now, struct beam *next, struct b
             }
             add_tiers(w, &seen, now, next, all);
         }
-    for (size_t pops = 1; pops < POPS && w->adapters < 2 && !is_explained(w, all); pops++) {
+    for (size_t pops = 1; pops < POPS && !is_explained(w, all); pops++) {
         add_populations(w, all, pops, now, next);
         take_best(now, next);
         refine_all(w, now, all, ROUNDS);
@@ -1163,7 +1128,6 @@ static struct edge *add_edge(struct work *w, const struct nt_model *m, uint32_t 
     bool forth = l->a == lower, known = l->latency_us > 0 && l->latency_se_us >= 0 && !l->simplex;
     *e = (struct edge){.link = link,
                        .child = NONE,
-                       .adapter = NONE,
                        .us = l->latency_us,
                        .se_us = known ? l->latency_se_us : (double)NAN};
     e->rate[0] = forth ? l->bandwidth_MBps : l->bandwidth_back_MBps;
@@ -1394,7 +1358,7 @@ static void refine_with_all(struct work *w, struct beam *beam)
     beam[3].n = beam[2].n < most ? beam[2].n : most;
     beam[2].n = 0;
     refine_all(w, &beam[3], &beam[2], rounds);
-    if (beam[2].n == 0 || w->edges >= WORTH || w->adapters > 1 || beam[2].fit[0].pops == POPS ||
+    if (beam[2].n == 0 || w->edges >= WORTH || beam[2].fit[0].pops == POPS ||
         beam[2].fit[0].faults < 0.5)
         return;
     add_populations(w, &beam[2], beam[2].fit[0].pops, &beam[0], &beam[1]);
@@ -1439,30 +1403,8 @@ static int find_verdicts(struct work *w, const struct answer *to, struct nt_aren
     return 0;
 }
 
-/* Numbers of adapters by how many hosts have them, those beyond the room with the last. */
-static void set_edge_adapters(struct work *w, const struct nt_model *m, const uint32_t *adapter)
-{
-    uint32_t kind[POPS], n = 0;
-    for (size_t k = 0; k < w->edges && adapter != NULL; k++) {
-        struct edge *e = &w->edge[k];
-        const struct nt_link *l = &m->link[e->link];
-        uint32_t of = e->child != NONE ? NONE : adapter[l->a < m->hosts ? l->a : l->b], at = 0;
-        if (of == NONE)
-            continue;
-        while (at < n && kind[at] != of)
-            at++;
-        if (at == POPS)
-            continue;
-        kind[at] = of;
-        n = at == n ? n + 1 : n;
-        e->adapter = at;
-    }
-    w->adapters = n;
-}
-
-int nt_sound_links(const struct nt_model *model, const uint32_t *adapter,
-                   struct nt_link_verdict *verdict, struct nt_population *population,
-                   size_t *populations, struct nt_err *err)
+int nt_sound_links(const struct nt_model *model, struct nt_link_verdict *verdict,
+                   struct nt_population *population, size_t *populations, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct answer to = {verdict, population, populations};
@@ -1480,16 +1422,13 @@ int nt_sound_links(const struct nt_model *model, const uint32_t *adapter,
     if (r->tree && r->reached == model->links + 1) {
         w.rooted = true;
         make_tree(&w, model, r, node);
-        set_edge_adapters(&w, model, adapter);
         rc = find_verdicts(&w, &to, &memory, err);
     }
     for (int hosts = 1; hosts >= 0 && !w.rooted && rc == 0; hosts--) {
         size_t others = 0;
         make_class(&w, model, hosts == 1);
         w.rates = false;
-        if (hosts == 1)
-            set_edge_adapters(&w, model, adapter);
-        else
+        if (hosts == 0)
             to.populations = &others;
         rc = find_verdicts(&w, &to, &memory, err);
     }

@@ -46,11 +46,9 @@ struct nt_link_verdict {
     double odd;          /* of hosts' links: probability of a fault or of a generation of its own */
 };
 
-/* adapter: of each host the number of its kind of adapter, UINT32_MAX: not known; NULL: of none.
- * verdict: model->links of them, filled. population: room for NT_POPULATIONS_MAX; *populations: how
+/* verdict: model->links of them, filled. population: room for NT_POPULATIONS_MAX; *populations: how
  * many have two hosts or more, largest first. */
-int nt_sound_links(const struct nt_model *model, const uint32_t *adapter,
-                   struct nt_link_verdict *verdict, struct nt_population *population,
-                   size_t *populations, struct nt_err *err);
+int nt_sound_links(const struct nt_model *model, struct nt_link_verdict *verdict,
+                   struct nt_population *population, size_t *populations, struct nt_err *err);
 
 #endif

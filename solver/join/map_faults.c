@@ -64,7 +64,7 @@ static int warn(struct nt_map *map, struct nt_err *err)
 int nt_map_faults(struct nt_map *map, const struct nt_faults_source *from, struct nt_err *err)
 {
     struct nt_faults_found found;
-    if (nt_faults_find(map->model, NULL, from->flows, &found, err) != 0)
+    if (nt_faults_find(map->model, from->flows, &found, err) != 0)
         return -1;
     free(map->fault);
     map->fault = found.fault;
