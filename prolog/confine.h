@@ -16,8 +16,8 @@ pid_t nt_confine_fork(void);
 /* Closes the descriptors from first to last; last -1: all from first on. */
 bool nt_confine_close(int first, int last);
 
-/* Makes 0 to 2 /dev/null: what was there is root's, such as slurmd's log, or a pipe that slurmd
- * reads until its last holder has ended. */
+/* Redirects 0 to 2 to /dev/null. Before, they are files of root, such as slurmd's log, or a pipe
+ * that slurmd reads until its last holder has ended. */
 bool nt_confine_standard(void);
 
 /* Before the change of user. The kernel takes the process first when memory runs out (slurmd's own

@@ -32,8 +32,8 @@ static const char help[] =
     "                    map with other hosts than the job had, or of no such job, is refused\n"
     "  --fold SPAN       readings older than that are folded per pair and day; default 14d\n"
     "  --keep SPAN       what is older than that is removed; default 400d\n"
-    "  -q, --quiet       no line about what was taken\n"
-    "  --json            that line as JSON, with what was refused\n"
+    "  -q, --quiet       no summary\n"
+    "  --json            the summary as JSON, with the refused files\n"
     "\n"
     "Example: nettopo fleet ingest --store fleet.db /shared/archive\n";
 

@@ -31,7 +31,7 @@ struct nt_faults_found {
     struct nt_population population[NT_POPULATIONS_MAX];
     size_t populations;      /* 0: hosts' links do not differ */
     uint32_t *population_of; /* by host; UINT32_MAX: none */
-    bool *odd; /* by host: unlike all others, by a fault or as the only one with its adapter */
+    bool *odd; /* by host: differs from all others, by a fault or by another adapter */
 };
 
 #define NT_FAULT_CONFIDENCE 0.9

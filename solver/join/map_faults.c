@@ -38,8 +38,8 @@ static int warn_odd(struct nt_map *map, const bool *odd, struct nt_err *err)
     for (size_t h = 0, named = 0; h < map->model->hosts && named < NAMED_MAX && rc == 0; h++)
         if (odd[h]) {
             rc = nt_map_warn(map, err,
-                             "the link of %s is unlike those of all others: it has a fault, or the "
-                             "host another adapter",
+                             "the link of %s differs from all other host links: by a fault, or by "
+                             "another adapter",
                              map->host_name[h]);
             named++;
         }

@@ -399,7 +399,7 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
 @test "a host at a quarter of the others' rate, as adapters differ, is no finding but a warning" {
     "$nettopo" solve "$root/tests/data/samples/quarter8.samples" -o quarter8.json
     [ "$(jq '.findings | length' quarter8.json)" = 0 ]
-    jq -r '.warnings[]' quarter8.json | grep -F "the link of n3 is unlike those of all others"
+    jq -r '.warnings[]' quarter8.json | grep -F "the link of n3 differs from all other host links"
 }
 
 @test "a map that cannot be read is taken from NETTOPO_JSON, by every command that takes one" {
