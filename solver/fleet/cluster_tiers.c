@@ -58,8 +58,8 @@ static size_t middles_of(const struct nt_evidence *e, double noise, double *valu
     return n;
 }
 
-/* Offsets of jobs are no better than one sd of a reading where they share few pairs: classes that
- * are nearer to each other are one, seen by groups of jobs that are off. */
+/* The offsets of jobs that share few pairs have an error of one sd of a reading. Two classes that
+ * are nearer to each other are one class, seen by groups of jobs with different offsets. */
 static void merge_near(struct nt_classes *c, double noise)
 {
     for (size_t k = 1; k < c->count;) {

@@ -74,8 +74,8 @@ struct queue {
     bool *waits;     /* or was estimated */
 };
 
-/* What one pair of hosts says of two jobs, with readings of 2 %: a group whose middle is known
- * better from the spread of its jobs does not need it. */
+/* Error of the offset between two jobs from one pair of hosts, with readings of 2 %. A group needs
+ * no such pair if the spread of its jobs gives its middle with a smaller error. */
 static const double TIE_ERROR = 0.025, MEDIAN = 1.2533;
 enum { GROUP_LEAST = 4 };
 

@@ -12,8 +12,8 @@
 #include "err.h"
 #include "evidence.h"
 
-/* A cluster in which more hosts than one in so many differ from those of their place is none of
- * equally deep hosts. */
+/* If more than one host in eight differs from the others of its place, the hosts of the cluster are
+ * not equally deep. */
 enum { NT_UNEVEN_ONE_IN = 8 };
 
 /* Changes ln of entries. extra_us[hosts]: of such hosts their offset, else 0. *count: of them. */

@@ -151,8 +151,8 @@ static int list_like(struct merge *m, uint32_t v, const uint32_t *placed, uint32
     return 0;
 }
 
-/* The likest first: with hosts that have moved, a pod can be more like the whole than like what it
- * was, but the whole is liker. */
+/* The most similar pair first. If hosts have moved, a pod can be more similar to the whole tree
+ * than to its former self, but the whole tree is more similar to itself. */
 static int match_switches(struct merge *m, struct nt_err *err)
 {
     const struct nt_model *model = m->measured.map->model;
