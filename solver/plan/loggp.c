@@ -389,9 +389,10 @@ int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings
         rc = set_rails(p, s, err);
     if (rc == 0)
         rc = nt_path_classes_init(&p->classes, model, err);
-    choose_sizes(p);
-    if (rc == 0)
+    if (rc == 0) {
+        choose_sizes(p);
         rc = make_tracks(p, err);
+    }
     if (rc != 0) {
         loggp_destroy(&p->base);
         return -1;

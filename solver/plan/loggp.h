@@ -5,8 +5,7 @@
  * it is measured by one pair. Classes whose pairs share no link are measured in the same rounds.
  * For each set of classes, on each rail, in this order, all sets and rails a step before any goes
  * on:
- *   1. round trips of single messages, sizes in factors of four, or of
- *      16 if the time is short;
+ *   1. round trips of single messages, sizes in factors of four, or of 16 if the time is short;
  *   2. sizes in between, where a straight line between neighbours fails, and halfway between
  *      regimes that jump: that narrows down where the protocol changes;
  *   3. trains without delay in every regime: the gap;

@@ -114,9 +114,8 @@ size_t nt_message_sizes_rounds_left(const struct nt_planner *planner, size_t *op
     for (size_t h = 0; h < s->hosts; h++)
         present += !s->away[h];
     size_t all = s->passes * nt_sweep_all_rounds(present);
-    size_t first = s->at == 0 && s->rounds < all ? all - s->rounds : 0;
-    size_t now = s->at > 0 && s->at < s->count && s->rounds < all ? all - s->rounds : 0;
+    size_t now = s->at < s->count && s->rounds < all ? all - s->rounds : 0;
     size_t later = s->at < s->count ? (s->count - s->at - 1) * all : 0;
-    *optional = now + later;
-    return first + now + later;
+    *optional = later + (s->at > 0 ? now : 0);
+    return now + later;
 }
