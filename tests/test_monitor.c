@@ -85,11 +85,16 @@ static void expect_reason(int number, double budget_s, const char *reason)
     for (int k = 0;
          k < 12000 && (children_of(monitor, &worker) == 0 || children_of(worker, &first) < 2); k++)
         poll(NULL, 0, 5);
-    assert_true(worker > 0);
+    snprintf(path, sizeof path, "%s/%d/hint.env", run_dir, JOB);
+    if (worker <= 0) {
+        int early = open(path, O_RDONLY);
+        ssize_t n = early >= 0 ? read(early, text, sizeof text - 1) : 0;
+        fail_msg("expected a worker with two children, found that it had ended: %s",
+                 n > 0 ? text : "nothing is published");
+    }
     expect_no_output_held(worker);
     kill(worker, number);
     assert_int_equal(waitpid(monitor, NULL, 0), monitor);
-    snprintf(path, sizeof path, "%s/%d/hint.env", run_dir, JOB);
     int fd = open(path, O_RDONLY);
     assert_true(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
     close(fd);
