@@ -54,16 +54,21 @@ static void expect_no_output_held(pid_t worker)
 static void expect_reason(int number, double budget_s, const char *reason)
 {
     char run_dir[] = "/tmp/nettopo-monitor-XXXXXX", path[128], text[512] = "", line[128];
-    char probe[] = "/tmp/nettopo-sleeps-XXXXXX"; /* for any user */
+    char probe[] = "/tmp/nettopo-waits-XXXXXX"; /* for any user */
+    char script[128], never[64];
     struct nt_conf conf;
     struct nt_request request = {.verb = NT_VERB_RUN,
                                  .wanted = true,
                                  .job = JOB,
                                  .uid = geteuid() != 0 ? geteuid() : 65534,
                                  .gid = geteuid() != 0 ? getegid() : 65534};
-    static const char script[] = "#!/bin/sh\nexec sleep 60\n";
     int to = mkstemp(probe);
-    assert_int_equal(write(to, script, sizeof script - 1), (ssize_t)sizeof script - 1);
+    snprintf(never, sizeof never, "%s.never", probe);
+    /* a probe cannot execute programs: the shell waits until somebody writes, and nobody does */
+    int length = snprintf(script, sizeof script, "#!/bin/sh\nread line <%s\n", never);
+    assert_int_equal(mkfifo(never, 0644), 0);
+    assert_int_equal(chmod(never, 0644), 0);
+    assert_int_equal(write(to, script, (size_t)length), length);
     assert_int_equal(fchmod(to, 0755), 0);
     close(to);
     assert_non_null(mkdtemp(run_dir));
@@ -101,6 +106,7 @@ static void expect_reason(int number, double budget_s, const char *reason)
     nt_publish_remove(run_dir, JOB, NULL);
     rmdir(run_dir);
     unlink(probe);
+    unlink(never);
     snprintf(line, sizeof line, "NETTOPO_REASON=%s\n", reason);
     if (strstr(text, line) == NULL)
         fail_msg("expected %s, found %s", line, text);
