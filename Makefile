@@ -50,7 +50,7 @@ all: nettopo probe agent checker plugin
 
 # ---- rooms ------------------------------------------------------------------------------------
 # PUBLISHED: the papers' own methods, which only nettopo has; whoever sweeps cannot select them.
-PURE := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim solver/join
+PURE := solver/base solver/core solver/text solver/plan solver/model solver/infer solver/place solver/sim solver/join
 # FLEET: what many jobs say together; only nettopo has it, too.
 PUBLISHED := solver/published solver/routes
 FLEET := solver/fleet
@@ -61,7 +61,8 @@ SEES_solver/base  :=
 SEES_solver/core  := solver/base
 SEES_solver/text  := solver/base solver/core
 SEES_solver/plan  := solver/base solver/core solver/infer
-SEES_solver/infer := solver/base solver/core
+SEES_solver/infer := solver/base solver/core solver/model
+SEES_solver/model := solver/base solver/core
 SEES_solver/place := solver/base solver/core
 SEES_solver/sim   := solver/base solver/core
 SEES_solver/join  := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim

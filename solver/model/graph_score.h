@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The score of a graph of switches: ln p(readings, graph), comparable with that of the best chain
+ * of partitions (tiers.h, evidence). Hosts on one switch are a unit; a pair's latency is the ends
+ * of both hosts, and one length for each link on the shortest way between their units:
+ *
+ *     y_ij = b + h_i + h_j + L hops(i, j) + e_ij
+ *
+ * with the priors, the noise and the outliers of score.h; L is half normal as a tier's step is. It
+ * is integrated by Laplace's method around the given length. One host per unit is a network of
+ * hosts that are linked to each other.
+ * Tests: test_switch_graph.c. */
+#ifndef NT_GRAPH_SCORE_H
+#define NT_GRAPH_SCORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "pairs.h"
+
+/* The prior probability that the network is a graph of one of the families, or an irregular one. */
+#define NT_GRAPH_PRIOR 0.05
+enum { NT_GRAPH_FAMILIES = 6 }; /* ring, mesh, torus, hypercube, full mesh, irregular */
+
+struct nt_switch_graph {
+    uint32_t hosts; /* of the caller */
+    uint32_t units;
+    const uint32_t *unit; /* hosts; UINT32_MAX: without readings */
+    const uint16_t *hops; /* units * units */
+    double link_us;       /* length of a link */
+    size_t links;
+    bool regular; /* of a family: the order of the units is all that there is to choose */
+};
+
+int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pair_value *values,
+                   size_t count, double *score, struct nt_err *err);
+
+#endif

@@ -1,0 +1,1326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "score.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Priors, in units of the median reading. Ends of hosts of one kind differ by about 1 %, links of a
+ * tier by less; both within a factor of three or so. A tier's two crossings are a fraction of a
+ * latency; a second kind of adapter is 10 to 35 % of an end slower or faster. */
+static const double offset_sd = 1, step_sd = 0.3, population_sd = 0.15;
+static const double ends_median = 0.008, ends_spread = 1.1;
+static const double links_median = 0.005, links_spread = 0.9;
+/* Noise: no measurement of microseconds is better than 0.15 % of a latency; its prior is uniform in
+ * the logarithm up to a half. */
+static const double sd_least = 0.0015, sd_most = 0.5;
+/* If readings of the same pair show the noise, it is log-normal around that and what paths of one
+ * kind differ by lastingly: 1 to 4 % were measured. */
+static const double path_sd = 0.01, sd_spread = 0.7;
+/* sd of rounding to a step: 0.29 of it when values spread over several, up to 0.5 when they lie at
+ * the edge between two; the middle. */
+static const double rounding_sd = 0.4;
+static const double ratio_least = 0.16, ratio_step = 2.5;
+/* (T / s)^2 of a link that is not there: its length is then 0 for all readings. */
+static const double no_link = 1e-6;
+
+enum { R = NT_SCORE_COLUMNS };
+
+struct factor { /* of one node; hosts: det is their pivot */
+    double lambda, reach, rho, delta, inner, det;
+    double pairs; /* that meet at a group's switch */
+};
+
+struct sums {
+    double (*row)[NT_CHAIN_CLASSES]; /* hosts: sum of weight * value over the pairs of each class */
+    double weight[NT_CHAIN_CLASSES], sum[NT_CHAIN_CLASSES], square[NT_CHAIN_CLASSES];
+    double count[NT_CHAIN_CLASSES];
+};
+
+struct nt_score {
+    struct nt_arena memory;
+    const struct nt_pairs *pairs;
+    struct nt_chain_tree tree;
+    struct nt_chain chain, base_chain;
+    struct sums now, base;
+    uint32_t *room;
+    bool *moved;
+
+    double power;
+    bool allow_low, population, *second;
+    bool *off;            /* entries of pairs */
+    size_t outliers, low; /* low: those under their mean, at the last evaluation */
+    bool sparse;          /* fewer than half the pairs have their full weight, and many have not */
+    size_t static_odds, odds;
+    struct nt_score_odd *odd; /* dense: pairs without full weight; sparse: all that count */
+    size_t odd_room;
+    double log_weights; /* sum of ln weight of all pairs that count */
+
+    double weight[NT_CHAIN_CLASSES];    /* w of each class */
+    double density[NT_CHAIN_CLASSES];   /* mean weight of the pairs of a class among its readings */
+    double effective[NT_CHAIN_CLASSES]; /* what the tree is factored with */
+    double (*below)[NT_CHAIN_CLASSES];  /* nodes: sums of row over their hosts */
+    struct factor *factor;
+    double root, log_det; /* of the tree: 1 + B w; ln det of the matrix */
+    double (*column)[R], (*acc)[R], (*message)[R], (*x)[R], (*part)[R], (*direction)[R];
+    double (*product)[R], (*inner)[R], *reach;
+    double (*along)[NT_CHAIN_CLASSES][R], (*lack)[NT_CHAIN_CLASSES][R]; /* hosts; nodes */
+    double (*inverse)[NT_SCORE_DOWNDATES]; /* nodes: (X'WX + L)^-1 times the odd pairs' columns */
+    double *small, *cross; /* the downdate's matrix; its odd pairs times solutions */
+    double (*way)[NT_CHAIN_CLASSES], *length;
+    uint64_t *candidate; /* entries, for outliers */
+};
+
+/* ---- creation ------------------------------------------------------------------------------ */
+
+static int init_sums(struct sums *s, uint32_t hosts, struct nt_arena *memory)
+{
+    s->row = nt_arena_array(memory, hosts, sizeof *s->row);
+    return s->row != NULL ? 0 : -1;
+}
+
+static int init(struct nt_score *s, struct nt_err *err)
+{
+    uint32_t hosts = s->pairs->hosts;
+    size_t nodes = 2 * (size_t)hosts + 1;
+    struct nt_arena *m = &s->memory;
+    if (nt_chain_tree_init(&s->tree, hosts, m, err) != 0 ||
+        nt_chain_init(&s->chain, hosts, m, err) != 0 ||
+        nt_chain_init(&s->base_chain, hosts, m, err) != 0)
+        return -1;
+    init_sums(&s->now, hosts, m);
+    init_sums(&s->base, hosts, m);
+    s->room = nt_arena_array(m, 3 * (size_t)hosts, sizeof *s->room);
+    s->moved = nt_arena_array(m, hosts, sizeof *s->moved);
+    s->second = nt_arena_array(m, hosts, sizeof *s->second);
+    s->off = nt_arena_array(m, 2 * s->pairs->count, sizeof *s->off);
+    s->below = nt_arena_array(m, nodes, sizeof *s->below);
+    s->factor = nt_arena_array(m, nodes, sizeof *s->factor);
+    s->column = nt_arena_array(m, nodes, sizeof *s->column);
+    s->acc = nt_arena_array(m, nodes, sizeof *s->acc);
+    s->message = nt_arena_array(m, nodes, sizeof *s->message);
+    s->x = nt_arena_array(m, nodes, sizeof *s->x);
+    s->part = nt_arena_array(m, nodes, sizeof *s->part);
+    s->direction = nt_arena_array(m, nodes, sizeof *s->direction);
+    s->product = nt_arena_array(m, nodes, sizeof *s->product);
+    s->inner = nt_arena_array(m, nodes, sizeof *s->inner);
+    s->reach = nt_arena_array(m, nodes, sizeof *s->reach);
+    s->along = nt_arena_array(m, hosts, sizeof *s->along);
+    s->lack = nt_arena_array(m, nodes, sizeof *s->lack);
+    s->inverse = nt_arena_array(m, nodes, sizeof *s->inverse);
+    s->small = nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * NT_SCORE_DOWNDATES, sizeof *s->small);
+    s->cross = nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * 2 * R, sizeof *s->cross);
+    s->way = nt_arena_array(m, hosts, sizeof *s->way);
+    s->length = nt_arena_array(m, nodes, sizeof *s->length);
+    s->candidate = nt_arena_array(m, s->pairs->count, sizeof *s->candidate);
+    return nt_arena_check(m, err);
+}
+
+static int add_odd(struct nt_score *s, uint32_t a, uint32_t b, double lack)
+{
+    void *grown = nt_arena_grow(&s->memory, s->odd, &s->odd_room, s->odds + 1, sizeof *s->odd);
+    if (grown == NULL)
+        return -1;
+    s->odd = grown;
+    s->odd[s->odds++] = (struct nt_score_odd){a, b, lack};
+    return 0;
+}
+
+/* Pairs that are missing or have less than the full weight. */
+static void list_odds(struct nt_score *s)
+{
+    const struct nt_pairs *p = s->pairs;
+    for (uint32_t a = 0; a < p->hosts; a++) {
+        uint32_t next = a + 1;
+        for (size_t k = p->start[a]; k < p->start[a + 1]; k++) {
+            const struct nt_pair_entry *e = &p->entry[k];
+            if (e->host < a)
+                continue;
+            if (s->sparse) {
+                add_odd(s, a, e->host, -(double)e->weight);
+                continue;
+            }
+            for (; next < e->host; next++)
+                add_odd(s, a, next, 1);
+            next = e->host + 1;
+            if (e->weight < 1)
+                add_odd(s, a, e->host, 1 - (double)e->weight);
+        }
+        for (; !s->sparse && next < p->hosts; next++)
+            add_odd(s, a, next, 1);
+    }
+    s->static_odds = s->odds;
+}
+
+int nt_score_create(const struct nt_pairs *pairs, struct nt_score **out, struct nt_err *err)
+{
+    struct nt_score *s = nt_object_create(sizeof *s, err);
+    if (s == NULL)
+        return -1;
+    s->pairs = pairs;
+    size_t all = (size_t)pairs->hosts * (pairs->hosts - (pairs->hosts > 0)) / 2, full = 0;
+    for (size_t k = 0; k < 2 * pairs->count; k++)
+        full += pairs->entry[k].weight >= 1;
+    s->sparse = full < all && all - full / 2 > NT_SCORE_DOWNDATES; /* full counts both rows */
+    if (init(s, err) == 0)
+        list_odds(s);
+    if (nt_arena_check(&s->memory, err) != 0) {
+        nt_score_destroy(s);
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+void nt_score_destroy(struct nt_score *score)
+{
+    nt_object_destroy(score);
+}
+
+/* ---- sums of a chain ------------------------------------------------------------------------- */
+
+static void add_pair(struct sums *t, const struct nt_pair_entry *e, uint32_t class, double sign)
+{
+    double w = sign * (double)e->weight;
+    t->weight[class] += w;
+    t->sum[class] += w * e->value;
+    t->square[class] += w * e->value * e->value;
+    t->count[class] += sign;
+}
+
+static void clear_totals(struct sums *t)
+{
+    for (int c = 0; c < NT_CHAIN_CLASSES; c++)
+        t->weight[c] = t->sum[c] = t->square[c] = t->count[c] = 0;
+}
+
+static void sum_readings(struct nt_score *s, const struct nt_chain *chain, struct sums *t)
+{
+    const struct nt_pairs *p = s->pairs;
+    clear_totals(t);
+    memset(t->row, 0, p->hosts * sizeof *t->row);
+    for (uint32_t i = 0; i < p->hosts; i++)
+        for (size_t k = p->start[i + 1]; k-- > p->start[i] && p->entry[k].host > i;) {
+            const struct nt_pair_entry *e = &p->entry[k];
+            if (s->off[k])
+                continue;
+            uint32_t c = nt_chain_class(chain, i, e->host);
+            t->row[i][c] += (double)e->weight * e->value;
+            t->row[e->host][c] += (double)e->weight * e->value;
+            add_pair(t, e, c, 1);
+        }
+}
+
+static void copy_sums(struct sums *to, const struct sums *from, uint32_t hosts)
+{
+    double(*row)[NT_CHAIN_CLASSES] = to->row;
+    memcpy(row, from->row, hosts * sizeof *row);
+    *to = *from;
+    to->row = row;
+}
+
+/* The first entry from e on that is off; all of them: none. */
+static size_t next_off(const struct nt_score *s, size_t e)
+{
+    size_t all = 2 * s->pairs->count;
+    const bool *found = e < all ? memchr(s->off + e, 1, all - e) : NULL;
+    return found != NULL ? (size_t)(found - s->off) : all;
+}
+
+/* The odd pairs behind the static ones, outliers, and their number. */
+static void list_outliers(struct nt_score *s)
+{
+    const struct nt_pairs *p = s->pairs;
+    uint32_t i = 0;
+    s->odds = s->sparse ? 0 : s->static_odds;
+    s->outliers = 0;
+    for (size_t k = next_off(s, 0); k < 2 * p->count; k = next_off(s, k + 1)) {
+        while (p->start[i + 1] <= k)
+            i++;
+        if (i > p->entry[k].host)
+            continue;
+        s->outliers++;
+        if (!s->sparse)
+            add_odd(s, i, p->entry[k].host, (double)p->entry[k].weight);
+    }
+    for (i = 0; s->sparse && i < p->hosts; i++)
+        for (size_t k = p->start[i]; k < p->start[i + 1]; k++)
+            if (i < p->entry[k].host && !s->off[k])
+                add_odd(s, i, p->entry[k].host, -(double)p->entry[k].weight);
+}
+
+/* Weights of the classes, and sums of the readings of each node by class. */
+static void weigh(struct nt_score *s)
+{
+    struct nt_chain_tree *t = &s->tree;
+    double pairs[NT_CHAIN_CLASSES] = {0};
+    memset(s->below, 0, t->nodes * sizeof *s->below);
+    for (uint32_t v = 0; v < t->nodes; v++) {
+        double size = t->size[v];
+        if (v < t->hosts)
+            memcpy(s->below[v], s->now.row[v], sizeof s->below[v]);
+        else
+            pairs[t->class[v]] += size * size / 2;
+        if (v + 1 == t->nodes)
+            break;
+        pairs[t->class[t->parent[v]]] -= size * size / 2;
+        for (int c = 0; c < NT_CHAIN_CLASSES; c++)
+            s->below[t->parent[v]][c] += s->below[v][c];
+    }
+    bool exact = !s->sparse && s->odds <= NT_SCORE_DOWNDATES;
+    for (uint32_t c = 0; c < t->classes; c++) {
+        double mean = s->now.weight[c] > 0 ? 1 + s->now.sum[c] / s->now.weight[c] : 1;
+        s->weight[c] = s->power > 0 ? pow(mean, -2 * s->power) : 1;
+        s->density[c] = exact || pairs[c] < 0.5 ? 1 : s->now.weight[c] / pairs[c];
+        s->effective[c] = s->weight[c] * s->density[c];
+    }
+}
+
+static void set(struct nt_score *s, const struct nt_chain *chain)
+{
+    nt_chain_copy(&s->chain, chain);
+    nt_chain_tree_make(&s->tree, chain, s->room);
+    weigh(s);
+}
+
+void nt_score_set_chain(struct nt_score *score, const struct nt_chain *chain)
+{
+    sum_readings(score, chain, &score->now);
+    set(score, chain);
+}
+
+void nt_score_set_base(struct nt_score *score, const struct nt_chain *base)
+{
+    nt_score_set_chain(score, base);
+    nt_chain_copy(&score->base_chain, base);
+    copy_sums(&score->base, &score->now, base->hosts);
+}
+
+void nt_score_set_moved(struct nt_score *s, const struct nt_chain *chain, const uint32_t *moved,
+                        size_t count)
+{
+    const struct nt_pairs *p = s->pairs;
+    if (chain->tiers != s->base_chain.tiers) {
+        nt_score_set_chain(s, chain);
+        return;
+    }
+    copy_sums(&s->now, &s->base, p->hosts);
+    for (size_t m = 0; m < count; m++)
+        s->moved[moved[m]] = true;
+    for (size_t m = 0; m < count; m++) {
+        uint32_t i = moved[m];
+        for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
+            const struct nt_pair_entry *e = &p->entry[k];
+            uint32_t was = nt_chain_class(&s->base_chain, i, e->host);
+            uint32_t is = nt_chain_class(chain, i, e->host);
+            if (was == is || s->off[k])
+                continue;
+            double v = (double)e->weight * e->value;
+            s->now.row[i][was] -= v;
+            s->now.row[i][is] += v;
+            if (s->moved[e->host] && e->host < i)
+                continue;
+            add_pair(&s->now, e, was, -1);
+            add_pair(&s->now, e, is, 1);
+            if (s->moved[e->host])
+                continue;
+            s->now.row[e->host][was] -= v;
+            s->now.row[e->host][is] += v;
+        }
+    }
+    for (size_t m = 0; m < count; m++)
+        s->moved[moved[m]] = false;
+    set(s, chain);
+}
+
+void nt_score_set_power(struct nt_score *score, double power)
+{
+    score->power = power;
+}
+
+void nt_score_allow_low(struct nt_score *score)
+{
+    score->allow_low = true;
+}
+
+void nt_score_set_population(struct nt_score *score, const bool *second)
+{
+    score->population = second != NULL;
+    if (second != NULL)
+        memcpy(score->second, second, score->pairs->hosts * sizeof *second);
+}
+
+/* ---- the normal matrix of a tree ---------------------------------------------------------------
+ */
+
+/* Factors X'WX + L with the classes' weights w. */
+static void factor(struct nt_score *s, const double *w, double ends, double links)
+{
+    struct nt_chain_tree *t = &s->tree;
+    uint32_t root = t->nodes - 1;
+    s->factor[root].reach = 0;
+    for (uint32_t v = root; v-- > 0;) {
+        struct factor *f = &s->factor[v], *up = &s->factor[t->parent[v]];
+        double size = t->size[v], here = w[t->class[t->parent[v]]];
+        f->reach = up->reach + here * (t->size[t->parent[v]] - size);
+        double steps = t->alone[v] - (double)__builtin_popcount(t->flat[v]);
+        f->lambda = 1 / (v < t->hosts ? ends + steps * links : fmax(steps * links, no_link));
+        f->rho = f->reach - size * here;
+        f->delta = v < t->hosts ? 0 : w[t->class[v]] - here;
+    }
+    double product = 1;
+    int exponent = 0, e;
+    for (uint32_t v = 0; v <= root; v++) {
+        s->factor[v].inner = 0;
+        s->factor[v].pairs = (double)t->size[v] * t->size[v] / 2;
+    }
+    for (uint32_t v = 0; v < root; v++)
+        s->factor[t->parent[v]].pairs -= (double)t->size[v] * t->size[v] / 2;
+    for (uint32_t v = 0; v < root; v++) {
+        struct factor *f = &s->factor[v];
+        double n = t->size[v], out;
+        if (v < t->hosts) {
+            f->det = f->lambda + f->rho;
+            out = 1 / f->det;
+        } else {
+            double first = 1 + f->inner * f->delta;
+            f->det = first * (f->lambda + n * f->rho) - f->inner * f->rho * f->rho;
+            out = (f->lambda * f->inner + n * n * first - n * f->rho * f->inner) / f->det;
+        }
+        s->factor[t->parent[v]].inner += out;
+        product = frexp(product * f->det, &e);
+        exponent += e;
+    }
+    s->root = 1 + s->factor[root].inner * w[t->class[root]];
+    s->log_det = log(fabs(product * s->root)) + exponent * M_LN2;
+}
+
+/* x = (X'WX + L)^-1 column, R columns at once. */
+static void solve(struct nt_score *s, const double *w, double (*column)[R], double (*x)[R])
+{
+    struct nt_chain_tree *t = &s->tree;
+    uint32_t root = t->nodes - 1;
+    memset(s->acc, 0, t->nodes * sizeof *s->acc);
+    for (uint32_t v = 0; v < root; v++) {
+        const struct factor *f = &s->factor[v];
+        double *up = s->acc[t->parent[v]], n = t->size[v];
+        double own = v < t->hosts ? 0 : f->lambda / f->det;
+        double given = v < t->hosts ? 1 / f->det
+                                    : (n * (1 + f->inner * f->delta) - f->inner * f->rho) / f->det;
+        for (int r = 0; r < R; r++)
+            up[r] += own * s->acc[v][r] + given * column[v][r];
+    }
+    for (int r = 0; r < R; r++)
+        s->message[root][r] = w[t->class[root]] * s->acc[root][r] / s->root;
+    for (uint32_t v = root; v-- > 0;) {
+        const struct factor *f = &s->factor[v];
+        const double *up = s->message[t->parent[v]];
+        double n = t->size[v], first = 1 + f->inner * f->delta, last = f->lambda + n * f->rho;
+        if (v < t->hosts) {
+            for (int r = 0; r < R; r++)
+                x[v][r] = (column[v][r] - up[r]) / f->det;
+            continue;
+        }
+        for (int r = 0; r < R; r++) {
+            double a = s->acc[v][r] - f->inner * up[r], b = column[v][r] - n * up[r];
+            x[v][r] = (first * b - f->rho * a) / f->det;
+            double sum = (last * a - f->inner * f->rho * b) / f->det;
+            s->message[v][r] = up[r] + f->delta * sum + f->rho * x[v][r];
+        }
+    }
+}
+
+struct route {
+    size_t links;
+    uint32_t link[2 * NT_CHAIN_CLASSES];
+    double weight; /* of the pair's class */
+};
+
+/* The links between two hosts. */
+static struct route route_of(const struct nt_score *s, const struct nt_score_odd *odd)
+{
+    const struct nt_chain_tree *t = &s->tree;
+    uint32_t class = nt_chain_class(&s->chain, odd->a, odd->b);
+    struct route r = {.weight = s->weight[class]};
+    for (int end = 0; end < 2; end++)
+        for (uint32_t v = end == 0 ? odd->a : odd->b, last = 0; !last; v = t->parent[v]) {
+            last = t->class[t->parent[v]] >= class;
+            r.link[r.links++] = v;
+        }
+    return r;
+}
+
+/* The sum of a column over a pair's links. */
+static double along(const struct route *route, const double *column, size_t stride)
+{
+    double sum = 0;
+    for (size_t k = 0; k < route->links; k++)
+        sum += column[route->link[k] * stride];
+    return sum;
+}
+
+/* Factors the small matrix in place (lower); its ln det; NaN when it is not positive. */
+static double cholesky(double *a, size_t n, size_t stride)
+{
+    double log_det = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double v = a[i * stride + j];
+            for (size_t k = 0; k < j; k++)
+                v -= a[i * stride + k] * a[j * stride + k];
+            if (i != j) {
+                a[i * stride + j] = v / a[j * stride + j];
+                continue;
+            }
+            if (!(v > 0))
+                return NAN;
+            a[i * stride + i] = sqrt(v);
+            log_det += log(v);
+        }
+    return log_det;
+}
+
+/* Takes the odd pairs' lack of weight from the matrix: X'WX - C K C'. Leaves N^-1 C in inverse and
+ * the factor of K^-1 - C' N^-1 C in small; what ln det changes by. */
+static double downdate(struct nt_score *s)
+{
+    size_t n = s->odds;
+    double log_det = 0;
+    for (size_t first = 0; first < n; first += R) {
+        memset(s->part, 0, s->tree.nodes * sizeof *s->part);
+        for (size_t e = first; e < n && e < first + R; e++) {
+            struct route route = route_of(s, &s->odd[e]);
+            for (size_t k = 0; k < route.links; k++)
+                s->part[route.link[k]][e - first] = 1;
+        }
+        solve(s, s->effective, s->part, s->direction);
+        for (uint32_t v = 0; v < s->tree.nodes; v++)
+            for (size_t e = first; e < n && e < first + R; e++)
+                s->inverse[v][e] = s->direction[v][e - first];
+    }
+    for (size_t e = 0; e < n; e++) {
+        struct route route = route_of(s, &s->odd[e]);
+        double lack = s->odd[e].lack * route.weight;
+        for (size_t d = 0; d <= e; d++)
+            s->small[e * NT_SCORE_DOWNDATES + d] =
+                (d == e ? 1 / lack : 0) - along(&route, &s->inverse[0][d], NT_SCORE_DOWNDATES);
+        log_det += log(lack);
+    }
+    return log_det + cholesky(s->small, n, NT_SCORE_DOWNDATES);
+}
+
+/* Corrects solutions x of the tree's matrix for the downdate: x + N^-1 C small^-1 C'x. */
+static void correct(struct nt_score *s, double (*x)[R])
+{
+    size_t n = s->odds, stride = NT_SCORE_DOWNDATES;
+    double *all = s->cross + NT_SCORE_DOWNDATES, *c = s->cross;
+    for (size_t e = 0; e < n; e++) {
+        struct route route = route_of(s, &s->odd[e]);
+        for (size_t r = 0; r < R; r++)
+            all[e * R + r] = along(&route, &x[0][r], R);
+    }
+    for (size_t r = 0; r < R; r++) {
+        for (size_t e = 0; e < n; e++) {
+            c[e] = all[e * R + r];
+            for (size_t d = 0; d < e; d++)
+                c[e] -= s->small[e * stride + d] * c[d];
+            c[e] /= s->small[e * stride + e];
+        }
+        for (size_t e = n; e-- > 0;) {
+            for (size_t d = e + 1; d < n; d++)
+                c[e] -= s->small[d * stride + e] * c[d];
+            c[e] /= s->small[e * stride + e];
+        }
+        for (uint32_t v = 0; v < s->tree.nodes - 1; v++)
+            for (size_t e = 0; e < n; e++)
+                x[v][r] += s->inverse[v][e] * c[e];
+    }
+}
+
+/* ---- conjugate gradients, for many odd pairs
+ * ----------------------------------------------------- */
+
+/* Takes the odd pairs' part from y: sums along the ways of hosts to each class, what each pair
+ * lacks of them, and that summed over the hosts below each link. */
+static void take_odds(struct nt_score *s, double (*x)[R], double (*y)[R])
+{
+    struct nt_chain_tree *t = &s->tree;
+    memset(s->lack, 0, t->nodes * sizeof *s->lack);
+    for (uint32_t i = 0; i < t->hosts; i++) {
+        uint32_t v = i;
+        double sum[R] = {0};
+        for (uint32_t c = 0; c < t->classes; c++) {
+            for (; v + 1 < t->nodes && t->class[t->parent[v]] <= c; v = t->parent[v])
+                for (int r = 0; r < R; r++)
+                    sum[r] += x[v][r];
+            memcpy(s->along[i][c], sum, sizeof sum);
+        }
+    }
+    for (size_t e = 0; e < s->odds; e++) {
+        uint32_t a = s->odd[e].a, b = s->odd[e].b, c = nt_chain_class(&s->chain, a, b);
+        for (int r = 0; r < R; r++) {
+            double part = s->odd[e].lack * s->weight[c] * (s->along[a][c][r] + s->along[b][c][r]);
+            s->lack[a][c][r] += part;
+            s->lack[b][c][r] += part;
+        }
+    }
+    for (uint32_t v = 0; v + 1 < t->nodes; v++)
+        for (uint32_t c = t->class[t->parent[v]]; c < t->classes; c++)
+            for (int r = 0; r < R; r++) {
+                y[v][r] -= s->lack[v][c][r];
+                s->lack[t->parent[v]][c][r] += s->lack[v][c][r];
+            }
+}
+
+/* y = (X'WX + L) x with the pairs' true weights. */
+static void multiply(struct nt_score *s, double (*x)[R], double (*y)[R])
+{
+    struct nt_chain_tree *t = &s->tree;
+    uint32_t root = t->nodes - 1;
+    double full = s->sparse ? 0 : 1;
+    memset(s->acc, 0, t->nodes * sizeof *s->acc);
+    memset(s->message[root], 0, sizeof s->message[root]);
+    for (uint32_t v = 0; v < root; v++)
+        for (int r = 0; r < R; r++)
+            s->acc[t->parent[v]][r] += s->acc[v][r] + t->size[v] * x[v][r];
+    for (int r = 0; r < R; r++)
+        s->message[root][r] = s->weight[t->class[root]] * s->acc[root][r];
+    s->reach[root] = 0;
+    for (uint32_t v = root; v-- > 0;) {
+        uint32_t p = t->parent[v];
+        double n = t->size[v], here = s->weight[t->class[p]];
+        s->reach[v] = s->reach[p] + here * (t->size[p] - n);
+        for (int r = 0; r < R; r++) {
+            double sum = s->acc[v][r] + n * x[v][r], z = s->message[p][r] - here * sum;
+            y[v][r] = full * (s->reach[v] * sum + n * z) + s->factor[v].lambda * x[v][r];
+            s->message[v][r] = z + s->reach[v] * x[v][r] + s->weight[t->class[v]] * s->acc[v][r];
+        }
+    }
+    take_odds(s, x, y);
+}
+
+static void dot(const struct nt_score *s, double (*a)[R], double (*b)[R], double *out)
+{
+    memset(out, 0, R * sizeof *out);
+    for (uint32_t v = 0; v + 1 < s->tree.nodes; v++)
+        for (int r = 0; r < R; r++)
+            out[r] += a[v][r] * b[v][r];
+}
+
+/* x = (X'WX + L)^-1 column with the true weights, by conjugate gradients that the tree's solution
+ * preconditions (Golub, Van Loan: Matrix Computations, 4th ed., algorithm 11.5.1). */
+static void iterate(struct nt_score *s, double (*column)[R], double (*x)[R])
+{
+    double gamma[R], first[R] = {0}, step[R], before[R];
+    double(*rest)[R] = s->part, (*z)[R] = s->inner, (*p)[R] = s->direction, (*ap)[R] = s->product;
+    size_t bytes = (s->tree.nodes - 1) * sizeof *rest;
+    memset(x, 0, bytes);
+    memcpy(rest, column, bytes);
+    memset(p, 0, bytes);
+    memset(before, 0, sizeof before);
+    for (int round = 0; round < 40; round++) {
+        bool done = true;
+        solve(s, s->effective, rest, z);
+        dot(s, rest, z, gamma);
+        for (int r = 0; r < R; r++) {
+            first[r] = round == 0 ? gamma[r] : first[r];
+            done = done && gamma[r] <= 1e-10 * first[r];
+        }
+        if (done)
+            return;
+        for (uint32_t v = 0; v + 1 < s->tree.nodes; v++)
+            for (int r = 0; r < R; r++)
+                p[v][r] = z[v][r] + (before[r] > 0 ? gamma[r] / before[r] : 0) * p[v][r];
+        multiply(s, p, ap);
+        dot(s, p, ap, step);
+        for (int r = 0; r < R; r++) {
+            before[r] = gamma[r];
+            step[r] = step[r] > 0 ? gamma[r] / step[r] : 0;
+        }
+        for (uint32_t v = 0; v + 1 < s->tree.nodes; v++)
+            for (int r = 0; r < R; r++) {
+                x[v][r] += step[r] * p[v][r];
+                rest[v][r] -= step[r] * ap[v][r];
+            }
+    }
+}
+
+/* ---- one evaluation
+ * ------------------------------------------------------------------------------ */
+
+static size_t means(const struct nt_score *s)
+{
+    return 1 + s->chain.tiers + s->population;
+}
+
+/* The share of mean a in node v: the columns of U. */
+static double share(const struct nt_score *s, size_t a, uint32_t v)
+{
+    bool host = v < s->tree.hosts;
+    if (a == 0)
+        return host ? 0.5 : 0;
+    if (a <= s->chain.tiers)
+        return (s->tree.mask[v] & ~s->tree.flat[v]) >> (a - 1) & 1 ? 0.5 : 0;
+    return host && s->second[v] ? 1 : 0;
+}
+
+struct complement { /* of the means, without their priors */
+    double s[NT_SCORE_MEANS][NT_SCORE_MEANS], g[NT_SCORE_MEANS];
+    double square;  /* r'Wr - f'N^-1 f */
+    double log_det; /* ln det N - ln det L */
+    double count;
+};
+
+/* Fills x: column 0 the readings' part, column 1 + a the links' for a unit of mean a. */
+static void reduce(struct nt_score *s, struct nt_score_place place, struct complement *k)
+{
+    struct nt_chain_tree *t = &s->tree;
+    double ends = nt_score_ratio(place.ends);
+    double links = nt_score_ratio(place.links);
+    size_t n = means(s);
+    double log_lambda = 0, product = 1;
+    factor(s, s->effective, ends * ends, links * links);
+    for (uint32_t v = 0; v + 1 < t->nodes; v++) {
+        double f = 0, lambda = s->factor[v].lambda;
+        for (uint32_t c = t->class[t->parent[v]]; c < t->classes; c++)
+            f += s->weight[c] * s->below[v][c];
+        s->column[v][0] = f;
+        for (size_t a = 0; a < R - 1; a++)
+            s->column[v][1 + a] = a < n ? lambda * share(s, a, v) : 0;
+        product *= lambda;
+        if (product < 1e-200 || product > 1e200) {
+            log_lambda += log(product);
+            product = 1;
+        }
+    }
+    k->log_det = s->log_det - log_lambda - log(product);
+    if (s->sparse || s->odds > NT_SCORE_DOWNDATES) {
+        iterate(s, s->column, s->x);
+    } else {
+        solve(s, s->effective, s->column, s->x);
+        if (s->odds > 0) {
+            k->log_det += downdate(s);
+            correct(s, s->x);
+        }
+    }
+    double part[R][R] = {{0}};
+    for (uint32_t v = 0; v + 1 < t->nodes; v++)
+        for (size_t a = 0; a <= n; a++)
+            for (size_t b = 0; b <= a; b++)
+                part[a][b] += s->column[v][a] * s->x[v][b];
+    k->square = -part[0][0];
+    k->count = 0;
+    for (uint32_t c = 0; c < t->classes; c++) {
+        k->square += s->weight[c] * s->now.square[c];
+        k->count += s->now.count[c];
+    }
+    memset(k->s, 0, sizeof k->s);
+    for (size_t a = 0; a < n; a++) {
+        k->g[a] = part[1 + a][0];
+        for (size_t b = 0; b <= a; b++)
+            k->s[a][b] = -part[1 + a][1 + b];
+    }
+    for (uint32_t v = 0; v + 1 < t->nodes; v++)
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = 0; b <= a; b++)
+                k->s[a][b] += s->column[v][1 + a] * share(s, b, v);
+}
+
+/* The means at a given s: their factor in l, the solution in mean, and what remains of the squares.
+ */
+static double settle(const struct nt_score *s, const struct complement *k, double sd,
+                     double (*l)[NT_SCORE_MEANS], double *mean, double *log_det)
+{
+    size_t n = means(s);
+    double rest = k->square, y[NT_SCORE_MEANS] = {0};
+    *log_det = 0;
+    for (size_t a = 0; a < n; a++) {
+        double prior = a == 0 ? offset_sd : a <= s->chain.tiers ? step_sd : population_sd;
+        double gamma = sd * sd / (prior * prior);
+        for (size_t b = 0; b <= a; b++)
+            l[a][b] = k->s[a][b] + (a == b ? gamma : 0);
+        *log_det -= log(gamma);
+    }
+    *log_det += cholesky(&l[0][0], n, NT_SCORE_MEANS);
+    for (size_t a = 0; a < n; a++) {
+        y[a] = k->g[a];
+        for (size_t b = 0; b < a; b++)
+            y[a] -= l[a][b] * y[b];
+        y[a] /= l[a][a];
+        rest -= y[a] * y[a];
+    }
+    for (size_t a = n; a-- > 0;) {
+        mean[a] = y[a];
+        for (size_t b = a + 1; b < n; b++)
+            mean[a] -= l[b][a] * mean[b];
+        mean[a] /= l[a][a];
+    }
+    return rest > 0 ? rest : 0;
+}
+
+/* The prior of ln s: normal, or uniform with spread infinite. */
+struct sd_prior {
+    double likely, spread, least;
+};
+
+static struct sd_prior prior_of_sd(const struct nt_pairs *pairs)
+{
+    return (struct sd_prior){
+        .likely = log(hypot(pairs->noise, path_sd)),
+        .spread = pairs->noise > 0 ? sd_spread : (double)INFINITY,
+        .least = fmax(sd_least, rounding_sd * pairs->quantum),
+    };
+}
+
+/* The ln s of the largest s^-count exp(-square / 2 s^2) times the prior, by Newton's method. */
+static double likeliest_sd(double count, double square, const struct sd_prior *prior)
+{
+    double u = 0.5 * log(fmax(square / count, DBL_MIN)), weight = 1 / prior->spread / prior->spread;
+    for (int round = 0; round < 4; round++) {
+        double part = square * exp(-2 * u);
+        u += (part - count - (weight > 0 ? weight * (u - prior->likely) : 0)) / (2 * part + weight);
+    }
+    return u;
+}
+
+/* ln of the integral over ln s of s^-count exp(-square / 2 s^2) times the prior. */
+static double over_sd(double count, double square, const struct sd_prior *prior)
+{
+    bool known = isfinite(prior->spread);
+    double mode = likeliest_sd(count, square, prior), low = log(prior->least);
+    double step = 1 / sqrt(2 * count), sum = 0, top = 0;
+    double from = mode - 3 * step > low ? mode - 3 * step : low;
+    for (int k = -1; k < 8; k++) { /* first at the top */
+        double u = k < 0 ? fmax(mode, low) : from + k * step;
+        double z = known ? (u - prior->likely) / prior->spread : 0;
+        double value = -count * u - square / 2 * exp(-2 * u) - z * z / 2;
+        if (k < 0)
+            top = value;
+        else
+            sum += k == 0 ? exp(value - top) / 2 : exp(value - top);
+    }
+    double norm = known ? prior->spread * sqrt(2 * M_PI) : log(sd_most / sd_least);
+    return top + log(sum * step / norm);
+}
+
+/* Student's distribution of ln value with 3 degrees of freedom, per step of the grid: some networks
+ * are far from the usual ones. */
+static double log_student(double value, double median, double spread)
+{
+    double z = log(value / median) / spread, norm = 2 / (M_PI * sqrt(3));
+    return -2 * log1p(z * z / 3) + log(norm * log(ratio_step) / spread);
+}
+
+/* ln(2 Phi(z)): a length is over 0. Far below, by the first terms of its asymptotic series. */
+static double positive(double z)
+{
+    double x = -z / M_SQRT2;
+    if (x < 5)
+        return log(erfc(x));
+    return -x * x - log(x * sqrt(M_PI)) + log1p(-0.5 / (x * x));
+}
+
+/* ln of what the links between switches bring since no link is shorter than 0: the probability of
+ * that by the readings, over that by the prior. A link's error is that of the readings across it
+ * and of those below it, which tell the ends. */
+static double positive_links(const struct nt_score *s, const struct nt_score_value *value,
+                             double links)
+{
+    const struct nt_chain_tree *t = &s->tree;
+    double sum = 0;
+    for (uint32_t v = t->hosts; v + 1 < t->nodes; v++) {
+        uint32_t there = t->mask[v] & ~t->flat[v];
+        const struct factor *f = &s->factor[v];
+        double across = f->reach * t->size[v], below = 4 * s->effective[t->class[v]] * f->pairs;
+        double mean = 0, error = value->sd / sqrt(across * below / (across + below) + f->lambda);
+        for (uint32_t k = 0; k < s->chain.tiers; k++)
+            mean += there >> k & 1 ? value->mean[1 + k] / 2 : 0;
+        double differ = links * value->sd * sqrt(__builtin_popcount(there));
+        if (there != 0)
+            sum += positive(s->length[v] / error) - positive(mean / differ);
+    }
+    return sum;
+}
+
+double nt_score_ratio(double place)
+{
+    return ratio_least * pow(ratio_step, place);
+}
+
+double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
+                         struct nt_score_value *value)
+{
+    struct complement k;
+    const struct sd_prior prior = prior_of_sd(s->pairs);
+    double l[NT_SCORE_MEANS][NT_SCORE_MEANS], log_det, square;
+    reduce(s, place, &k);
+    double sd = prior.least;
+    for (int round = 0; round < 3; round++) { /* priors of the means depend on s weakly */
+        value->sd = sd;
+        square = settle(s, &k, sd, l, value->mean, &log_det);
+        sd = fmin(fmax(exp(likeliest_sd(k.count, square, &prior)), prior.least), sd_most);
+    }
+    sd = value->sd;
+    double log_weights = s->log_weights;
+    for (uint32_t c = 0; c < s->tree.classes; c++)
+        log_weights += s->now.count[c] * log(s->weight[c]);
+    double p = -0.5 * (k.count * log(2 * M_PI) - log_weights + k.log_det + log_det);
+    p += over_sd(k.count, square, &prior);
+    p += log_student(nt_score_ratio(place.ends) * sd, ends_median, ends_spread);
+    if (s->chain.tiers > 0)
+        p += log_student(nt_score_ratio(place.links) * sd, links_median, links_spread);
+    size_t n = means(s);
+    for (size_t a = 0; a < n; a++) { /* the inverse's diagonal */
+        double u[NT_SCORE_MEANS], sum = 0;
+        for (size_t i = a; i < n; i++) {
+            u[i] = i == a;
+            for (size_t j = a; j < i; j++)
+                u[i] -= l[i][j] * u[j];
+            u[i] /= l[i][i];
+            sum += u[i] * u[i];
+        }
+        value->variance[a] = sum * sd * sd;
+        if (a > 0 && a <= s->chain.tiers)
+            p += positive(value->mean[a] / sqrt(value->variance[a]));
+    }
+    for (uint32_t v = 0; v + 1 < s->tree.nodes; v++) {
+        s->length[v] = s->x[v][0];
+        for (size_t a = 0; a < n; a++)
+            s->length[v] += s->x[v][1 + a] * value->mean[a];
+    }
+    p += positive_links(s, value, nt_score_ratio(place.links));
+    value->log_likelihood = isfinite(p) ? p : -(double)INFINITY;
+    return value->log_likelihood;
+}
+
+/* ---- the sum over places
+ * --------------------------------------------------------------------------- */
+
+struct grid {
+    struct nt_score *score;
+    double value[NT_RATIOS][NT_RATIOS];
+    bool known[NT_RATIOS][NT_RATIOS];
+};
+
+static double at(struct grid *g, int ends, int links)
+{
+    struct nt_score_value value;
+    if (ends < 0 || links < 0 || ends >= NT_RATIOS || links >= NT_RATIOS)
+        return -(double)INFINITY;
+    if (!g->known[ends][links]) {
+        g->known[ends][links] = true;
+        g->value[ends][links] =
+            nt_score_evaluate(g->score, (struct nt_score_place){ends, links}, &value);
+    }
+    return g->value[ends][links];
+}
+
+static double climb(struct grid *g, bool links, int *e, int *l)
+{
+    double best = at(g, *e, *l);
+    for (bool moved = true; moved;) {
+        static const int step[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
+        moved = false;
+        for (int k = 0; k < (links ? 4 : 2); k++)
+            while (at(g, *e + step[k][0], *l + step[k][1]) > best) {
+                *e += step[k][0];
+                *l += step[k][1];
+                best = at(g, *e, *l);
+                moved = true;
+            }
+    }
+    return best;
+}
+
+/* ln of the integral along an axis, relative to middle and in steps, from three points: of the
+ * parabola through them, or their sum where they lie flat. Sets where the maximum lies. */
+static double axis(double low, double middle, double high, double *shift)
+{
+    double bend = 2 * middle - low - high;
+    *shift = 0;
+    if (!(isfinite(bend) && bend > 0))
+        return log1p(exp(low - middle) + exp(high - middle));
+    *shift = (high - low) / (2 * bend);
+    if (bend < 2)
+        return log1p(exp(low - middle) + exp(high - middle));
+    return (high - low) * (high - low) / (8 * bend) + 0.5 * log(2 * M_PI / bend);
+}
+
+static int index_of(double place)
+{
+    long k = lround(place);
+    return k < 0 ? 0 : k >= NT_RATIOS ? NT_RATIOS - 1 : (int)k;
+}
+
+double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
+                          struct nt_score_value *value)
+{
+    struct grid g = {.score = s};
+    bool links = s->chain.tiers > 0;
+    int e = index_of(place->ends), l = index_of(place->links), far = e < 4 ? 6 : 2, l2 = l;
+    double best = climb(&g, links, &e, &l), other = at(&g, far, l2);
+    if (other > best - 30) { /* unlike ends and little noise, or the reverse: a second maximum */
+        other = climb(&g, links, &far, &l2);
+        if (other > best) {
+            best = other;
+            e = far;
+            l = l2;
+        }
+    }
+    double shift;
+    double sum = best + axis(at(&g, e - 1, l), best, at(&g, e + 1, l), &shift);
+    place->ends = e + shift;
+    if (links) {
+        sum += axis(at(&g, e, l - 1), best, at(&g, e, l + 1), &shift);
+        place->links = l + shift;
+    }
+    nt_score_evaluate(s, *place, value);
+    return sum;
+}
+
+/* ---- outliers
+ * ---------------------------------------------------------------------------------------- */
+
+/* ln density of a reading that is wrong, x over its mean: half Cauchy, or uniform down to 0. */
+static double wrong(double x, double mean)
+{
+    const double c = NT_TAIL_SCALE;
+    return x > 0 ? log(2 / M_PI * c / (c * c + x * x)) : -log(mean);
+}
+
+const double *nt_score_ways(struct nt_score *s)
+{
+    struct nt_chain_tree *t = &s->tree;
+    for (uint32_t i = 0; i < t->hosts; i++) {
+        double sum = 0;
+        uint32_t v = i;
+        for (uint32_t c = 0; c < NT_CHAIN_CLASSES; c++) {
+            while (v + 1 < t->nodes && t->class[t->parent[v]] <= c) {
+                sum += s->length[v];
+                v = t->parent[v];
+            }
+            s->way[i][c] = sum;
+        }
+    }
+    return &s->way[0][0];
+}
+
+/* ln odds that the next reading is wrong in a direction. */
+static double next_rate(const struct nt_score *s, bool high)
+{
+    double k = (double)(high ? s->outliers - s->low : s->low);
+    double shape = high ? 1 : NT_LOW_SHAPE_PRIOR;
+    double prior = high ? NT_TAIL_RATE_PRIOR : NT_LOW_RATE_PRIOR;
+    return log((shape + k) / (prior + (double)s->pairs->count - k));
+}
+
+/* What it brings that a reading which is too low leaves its pair's upper one right, instead of one
+ * of the tail. */
+static double contradicted(const struct nt_score *s, const struct nt_pair_entry *e, double mean,
+                           double sigma)
+{
+    double x = (double)e->upper - mean, single = sigma * M_SQRT2;
+    if (!(x == x))
+        return 0;
+    double right = -x * x / (2 * single * single) - log(single) - 0.5 * log(2 * M_PI);
+    return fmax(right - wrong(fmax(x, 0), 1) - next_rate(s, true), 0);
+}
+
+static double log_beta(double a, double b)
+{
+    return lgamma(a) + lgamma(b) - lgamma(a + b);
+}
+
+/* ln p of k wrong readings among all, whose rate is Beta(shape, prior). */
+static double rate(size_t k, double shape, double prior, size_t all)
+{
+    return log_beta(shape + (double)k, prior + (double)(all - k)) - log_beta(shape, prior);
+}
+
+static double toggle_gain(const struct nt_score *s, uint32_t i, size_t e, double sd, double lever);
+
+/* Densities and price of the outliers, with the fit of the last evaluation and its noise. back:
+ * with what it would bring to take those back that are no longer wrong. */
+static double price(struct nt_score *s, double sd, bool back)
+{
+    const struct nt_pairs *p = s->pairs;
+    double sum = 0;
+    size_t low = 0;
+    uint32_t i = 0;
+    if (s->outliers > 0)
+        nt_score_ways(s);
+    for (size_t e = s->outliers > 0 ? next_off(s, 0) : 2 * p->count; e < 2 * p->count;
+         e = next_off(s, e + 1)) {
+        while (p->start[i + 1] <= e)
+            i++;
+        uint32_t j = p->entry[e].host, c = nt_chain_class(&s->chain, i, j);
+        if (j < i)
+            continue;
+        double mean = s->way[i][c] + s->way[j][c], x = p->entry[e].value - mean;
+        low += x <= 0;
+        sum += wrong(x, 1 + mean);
+        if (x <= 0)
+            sum += contradicted(s, &p->entry[e], mean, sd / sqrt(s->weight[c]));
+    }
+    s->low = low;
+    i = 0;
+    for (size_t e = back && s->outliers > 0 ? next_off(s, 0) : 2 * p->count; e < 2 * p->count;
+         e = next_off(s, e + 1)) {
+        while (p->start[i + 1] <= e)
+            i++;
+        if (p->entry[e].host > i)
+            sum += fmax(toggle_gain(s, i, e, sd, 0), 0);
+    }
+    return sum + rate(s->outliers - low, 1, NT_TAIL_RATE_PRIOR, p->count) +
+           rate(low, NT_LOW_SHAPE_PRIOR, NT_LOW_RATE_PRIOR, p->count);
+}
+
+static struct nt_pair_entry *twin(const struct nt_pairs *p, uint32_t a, size_t e)
+{
+    return (struct nt_pair_entry *)nt_pairs_find(p, p->entry[e].host, a);
+}
+
+static void toggle(struct nt_score *s, uint32_t a, size_t e)
+{
+    const struct nt_pair_entry *entry = &s->pairs->entry[e];
+    uint32_t c = nt_chain_class(&s->chain, a, entry->host);
+    double sign = s->off[e] ? 1 : -1, v = sign * (double)entry->weight * entry->value;
+    s->off[e] = !s->off[e];
+    s->off[twin(s->pairs, a, e) - s->pairs->entry] = s->off[e];
+    s->now.row[a][c] += v;
+    s->now.row[entry->host][c] += v;
+    add_pair(&s->now, entry, c, sign);
+}
+
+static void retally(struct nt_score *s)
+{
+    list_outliers(s);
+    weigh(s);
+}
+
+/* The mean share of a reading that the links take up: a reading's own residual is smaller by it. */
+static double leverage(const struct nt_score *s)
+{
+    double taken = 0, count = 0;
+    for (uint32_t v = 0; v + 1 < s->tree.nodes; v++) {
+        double own = s->factor[v].reach * s->tree.size[v];
+        taken += own / (own + s->factor[v].lambda);
+    }
+    for (uint32_t c = 0; c < s->tree.classes; c++)
+        count += s->now.count[c];
+    return taken < 0.9 * count ? taken / count : 0.9;
+}
+
+/* What it would bring to toggle a pair, by its residual. */
+static double toggle_gain(const struct nt_score *s, uint32_t i, size_t e, double sd, double lever)
+{
+    const struct nt_pair_entry *entry = &s->pairs->entry[e];
+    uint32_t c = nt_chain_class(&s->chain, i, entry->host);
+    double sigma = sd / sqrt(s->weight[c] * (double)entry->weight);
+    double mean = s->way[i][c] + s->way[entry->host][c], x = entry->value - mean, z = x / sigma;
+    double bonus = 0;
+    if (x <= 0 && !s->allow_low)
+        return s->off[e] ? 50 : -(double)INFINITY;
+    if (!s->off[e])
+        z /= sqrt(1 - lever);
+    if (x <= 0)
+        bonus = contradicted(s, entry, mean, sigma);
+    double gain = bonus + next_rate(s, x > 0) + wrong(x, 1 + mean) + z * z / 2 + log(sigma) +
+                  0.5 * log(2 * M_PI);
+    return s->off[e] ? -gain : gain;
+}
+
+/* How far from its mean a pair of each class must be for a gain over -near, at least. */
+static void toggle_limits(const struct nt_score *s, double sd, double lever, double near,
+                          double *limit)
+{
+    double high = next_rate(s, true) + wrong(1e-9, 1), low = next_rate(s, false) + log(2);
+    for (uint32_t c = 0; c < s->tree.classes; c++) {
+        double sigma = sd / sqrt(s->weight[c]);
+        double need = -near - fmax(high, low) - log(sigma) - 0.5 * log(2 * M_PI);
+        limit[c] = need > 0 ? sigma * sqrt(2 * need * (1 - lever)) : 0;
+    }
+}
+
+/* Lists the pairs that are worth toggling; *best: the index of the best of them, or of the best one
+ * at all when it is near (mean leverage is not each pair's). */
+static size_t list_toggles(struct nt_score *s, double sd, uint64_t *best, uint32_t *best_host)
+{
+    const struct nt_pairs *p = s->pairs;
+    const double near = 2;
+    double lever = leverage(s), top = -near, limit[NT_CHAIN_CLASSES];
+    size_t n = 0;
+    *best = UINT64_MAX;
+    nt_score_ways(s);
+    toggle_limits(s, sd, lever, near, limit);
+    for (uint32_t i = 0; i < p->hosts; i++)
+        for (size_t e = p->start[i + 1]; e-- > p->start[i] && p->entry[e].host > i;) {
+            uint32_t j = p->entry[e].host, c = nt_chain_class(&s->chain, i, j);
+            if (!s->off[e] && fabs(p->entry[e].value - s->way[i][c] - s->way[j][c]) < limit[c])
+                continue;
+            double gain = toggle_gain(s, i, e, sd, lever);
+            if (gain > 0)
+                s->candidate[n++] = e;
+            if (gain > top) {
+                top = gain;
+                *best = e;
+                *best_host = i;
+            }
+        }
+    return n;
+}
+
+static void toggle_list(struct nt_score *s, size_t n)
+{
+    const struct nt_pairs *p = s->pairs;
+    uint32_t i = 0;
+    for (size_t k = 0; k < n; k++) {
+        while (p->start[i + 1] <= s->candidate[k]) /* ascending by host */
+            i++;
+        toggle(s, i, s->candidate[k]);
+    }
+    retally(s);
+}
+
+double nt_score_quick(struct nt_score *s, struct nt_score_place place, const uint32_t *moved,
+                      struct nt_score_value *value)
+{
+    enum { ROUNDS = 3 }; /* an outlier hides others, since it widens the noise */
+    const struct nt_pairs *p = s->pairs;
+    double sum = nt_score_evaluate(s, place, value) + price(s, value->sd, true);
+    size_t taken = 0;
+    for (int round = 0; moved != NULL && round < ROUNDS; round++) {
+        size_t before = taken;
+        nt_score_ways(s);
+        for (size_t e = p->start[*moved]; e < p->start[*moved + 1]; e++)
+            if (!s->off[e] && toggle_gain(s, *moved, e, value->sd, 0) > 0)
+                s->candidate[taken++] = e;
+        if (taken == before)
+            break;
+        for (size_t k = before; k < taken; k++)
+            toggle(s, *moved, s->candidate[k]);
+        retally(s);
+        double next = nt_score_evaluate(s, place, value) + price(s, value->sd, true);
+        if (next <= sum)
+            break;
+        sum = next;
+    }
+    for (size_t k = 0; k < taken; k++)
+        toggle(s, *moved, s->candidate[k]);
+    if (taken > 0)
+        retally(s);
+    return sum;
+}
+
+static double priced(struct nt_score *s, struct nt_score_place place, struct nt_score_value *value)
+{
+    double v = nt_score_evaluate(s, place, value);
+    return v + price(s, value->sd, false);
+}
+
+double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt_score_value *value)
+{
+    enum { ROUNDS = 16 };
+    double total = priced(s, *place, value);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct nt_score_value other;
+        uint64_t best;
+        uint32_t host = 0;
+        size_t n = list_toggles(s, value->sd, &best, &host);
+        if (best == UINT64_MAX)
+            break;
+        double next = -(double)INFINITY;
+        if (n > 1) {
+            toggle_list(s, n);
+            next = priced(s, *place, &other);
+            if (next <= total)
+                toggle_list(s, n);
+        }
+        if (next <= total) {
+            s->candidate[0] = best;
+            toggle_list(s, 1);
+            next = priced(s, *place, &other);
+            if (next <= total) {
+                toggle_list(s, 1);
+                break;
+            }
+        }
+        total = next;
+        *value = other;
+    }
+    double fit = nt_score_integrate(s, place, value);
+    return fit + price(s, value->sd, false);
+}
+
+/* ---- what was found
+ * ------------------------------------------------------------------------------------ */
+
+size_t nt_score_outliers(const struct nt_score *score)
+{
+    return score->outliers;
+}
+
+void nt_score_high(struct nt_score *s, bool *high)
+{
+    const struct nt_pairs *p = s->pairs;
+    memcpy(high, s->off, 2 * p->count * sizeof *high);
+    for (uint32_t i = 0; s->low > 0 && i < p->hosts; i++)
+        for (size_t e = p->start[i]; e < p->start[i + 1]; e++) {
+            uint32_t j = p->entry[e].host, c = nt_chain_class(&s->chain, i, j);
+            high[e] = high[e] && p->entry[e].value > s->way[i][c] + s->way[j][c];
+        }
+}
+
+const bool *nt_score_off(const struct nt_score *score)
+{
+    return score->off;
+}
+
+void nt_score_set_off(struct nt_score *s, const bool *off)
+{
+    memcpy(s->off, off, 2 * s->pairs->count * sizeof *off);
+    list_outliers(s);
+}
+
+const struct nt_chain_tree *nt_score_tree(const struct nt_score *score)
+{
+    return &score->tree;
+}
+
+const double *nt_score_lengths(const struct nt_score *score)
+{
+    return score->length;
+}
+
+const double *nt_score_weights(const struct nt_score *score)
+{
+    return score->weight;
+}
+
+void nt_score_errors(struct nt_score *s, const struct nt_score_value *value, double *error)
+{
+    uint32_t nodes = s->tree.nodes - 1;
+    size_t n = means(s);
+    bool many = s->sparse || s->odds > NT_SCORE_DOWNDATES;
+    for (uint32_t v = 0; v < nodes; v++) {
+        error[v] = 0;
+        for (size_t a = 0; a < n; a++)
+            error[v] += s->x[v][1 + a] * s->x[v][1 + a] * value->variance[a];
+    }
+    for (uint32_t first = 0; first < nodes; first += R) {
+        memset(s->column, 0, nodes * sizeof *s->column);
+        for (uint32_t r = 0; r < R && first + r < nodes; r++)
+            s->column[first + r][r] = 1;
+        if (many) /* of the tree's own matrix: what the others add is small */
+            solve(s, s->effective, s->column, s->direction);
+        else {
+            solve(s, s->effective, s->column, s->direction);
+            if (s->odds > 0)
+                correct(s, s->direction);
+        }
+        for (uint32_t r = 0; r < R && first + r < nodes; r++)
+            error[first + r] =
+                sqrt(error[first + r] + value->sd * value->sd * s->direction[first + r][r]);
+    }
+}

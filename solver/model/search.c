@@ -1,0 +1,1102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merges.h"
+
+/* ln odds under which a chain is not scored in full: it then weighs under 0.7 % of the best. */
+static const double near = 5;
+/* ln odds by which a chain must be better to take the place of the best: less is a random walk. */
+static const double worth = 0.01;
+/* What a screen may err by: the lengths of the other links are held. */
+static const double screened = 6;
+
+enum {
+    CUTS = 12,        /* of a linkage, at its widest gaps; all of them up to 13 hosts */
+    INSERT_CUTS = 6,  /* of them below a tier that is there */
+    PLACES = 8,       /* of a unit, the best by the screen, that are scored */
+    PAIR_CUTS = 7,    /* of which pairs are tried */
+    SPLIT_UNITS = 7,  /* up to which all 63 ways to part a group are tried */
+    NEIGHBOURS = 8,   /* chains beside the best whose neighbours are scored, too */
+    SMALL_HOSTS = 16, /* up to which scoring all places costs no more than screening them */
+    WIDE_HOSTS = 10,  /* up to which several moves at once matter for the support */
+};
+
+/* The prior probability that hosts have two kinds of ends. */
+static const double two_populations = 0.25;
+
+struct option {
+    double score;
+    uint32_t to, beside;
+};
+
+struct cut {
+    double gap;
+    size_t after;
+};
+
+struct tally { /* of the readings between a unit and the hosts below a node */
+    double count, sum, square;
+};
+
+struct search_work {
+    struct nt_chain chain, start;
+    uint32_t *map, *room, *members, *group, *parent, *units;
+    double *lengths, *ways;    /* of the best chain */
+    bool *high;                /* its outliers that are too high */
+    struct nt_chain_tree tree; /* of the best chain */
+    struct tally *below, *inner;
+    uint32_t *first; /* tiers * hosts: the first host of each group of the best chain */
+    float *sum, *count;
+    struct nt_merge *merge;
+    struct option *option;
+    struct cut *cut;
+    double *mean;
+    bool *done;
+    bool allow_low;   /* readings may be too low */
+    double here;      /* what the last unit's place is by the screen */
+    double refund;    /* what a low reading costs at most */
+    size_t without;   /* an entry that the screen leaves out; SIZE_MAX: none */
+    bool small, hold; /* few hosts; chains are only noted, none is taken for the best */
+};
+
+/* ---- the table ---------------------------------------------------------------------------------
+ */
+
+static struct nt_visit *place_of(struct nt_visit *table, size_t room, uint64_t hash)
+{
+    size_t k = hash & (room - 1);
+    while (table[k].hash != 0 && table[k].hash != hash)
+        k = (k + 1) & (room - 1);
+    return &table[k];
+}
+
+static void grow_table(struct nt_search *s)
+{
+    size_t room = s->room == 0 ? 1024 : 2 * s->room;
+    struct nt_visit *table = nt_arena_array(&s->memory, room, sizeof *table);
+    if (table == NULL)
+        return;
+    for (size_t k = 0; k < s->room; k++)
+        if (s->visit[k].hash != 0)
+            *place_of(table, room, s->visit[k].hash) = s->visit[k];
+    s->visit = table;
+    s->room = room;
+}
+
+/* The visit of a canonical chain, made if it is new; NULL without memory. */
+static struct nt_visit *visit_of(struct nt_search *s, const struct nt_chain *chain)
+{
+    if (2 * s->visits >= s->room)
+        grow_table(s);
+    size_t need = s->labels_used + (size_t)chain->tiers * chain->hosts;
+    uint32_t *grown =
+        nt_arena_grow(&s->memory, s->labels, &s->labels_room, need + 1, sizeof *s->labels);
+    if (grown == NULL || s->memory.failed != 0)
+        return NULL;
+    s->labels = grown;
+    struct nt_visit *v = place_of(s->visit, s->room, nt_chain_hash(chain));
+    if (v->hash != 0)
+        return v;
+    *v = (struct nt_visit){.hash = nt_chain_hash(chain),
+                           .score = -(double)INFINITY,
+                           .tiers = chain->tiers,
+                           .labels = s->labels_used};
+    for (uint32_t k = 0; k < chain->tiers; k++)
+        for (uint32_t i = 0; i < chain->hosts; i++)
+            s->labels[s->labels_used++] = chain->label[i].tier[k];
+    s->visits++;
+    return v;
+}
+
+void nt_search_chain(const struct nt_search *search, const struct nt_visit *visit,
+                     struct nt_chain *chain)
+{
+    chain->tiers = visit->tiers;
+    memset(chain->label, 0, chain->hosts * sizeof *chain->label);
+    for (uint32_t k = 0; k < visit->tiers; k++) {
+        chain->groups[k] = 0;
+        for (uint32_t i = 0; i < chain->hosts; i++) {
+            uint32_t label = search->labels[visit->labels + (size_t)k * chain->hosts + i];
+            uint32_t number = nt_chain_number(label);
+            chain->label[i].tier[k] = label;
+            chain->groups[k] = number >= chain->groups[k] ? number + 1 : chain->groups[k];
+        }
+    }
+}
+
+/* ---- scoring a chain
+ * ----------------------------------------------------------------------------- */
+
+static double chain_prior(struct nt_search *s, const struct nt_chain *chain)
+{
+    return nt_chain_prior(&s->prior, chain, s->work->room);
+}
+
+/* Makes the score's state that of the best chain. */
+static void settle(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    nt_score_set_off(s->score, s->off);
+    nt_score_set_base(s->score, &s->best);
+    s->best_quick = nt_score_quick(s->score, s->place, NULL, &s->value) + chain_prior(s, &s->best);
+    s->bests++;
+    w->refund =
+        log((NT_LOW_RATE_PRIOR + (double)s->pairs->count) / NT_LOW_SHAPE_PRIOR) - log(s->value.sd);
+    const struct nt_chain_tree *t = nt_score_tree(s->score);
+    memcpy(w->lengths, nt_score_lengths(s->score), t->nodes * sizeof *w->lengths);
+    memcpy(w->ways, nt_score_ways(s->score),
+           (size_t)s->best.hosts * NT_CHAIN_CLASSES * sizeof *w->ways);
+    nt_score_high(s->score, w->high);
+    nt_chain_tree_make(&w->tree, &s->best, w->room);
+    memset(w->first, 0xff, (size_t)NT_TIERS_MAX * s->best.hosts * sizeof *w->first);
+    for (uint32_t i = s->best.hosts; i-- > 0;)
+        for (uint32_t k = 0; k < s->best.tiers; k++)
+            w->first[k * s->best.hosts + nt_chain_number(s->best.label[i].tier[k])] = i;
+}
+
+static void note(struct nt_visit *v, double score, bool exact, const struct nt_score_value *value,
+                 uint32_t tiers)
+{
+    v->score = score;
+    v->exact = exact;
+    for (uint32_t k = 0; k < tiers; k++)
+        v->step[k] = (float)(value->mean[1 + k] / value->sd);
+}
+
+/* Scores the chain that is set in full, notes it, and takes it for the best if it is; whether. */
+static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct nt_visit *v,
+                       struct nt_score_place place)
+{
+    struct nt_score_value value;
+    double score = nt_score_full(s->score, &place, &value) + chain_prior(s, chain);
+    s->scored++;
+    if (!v->exact || score > v->score)
+        note(v, score, true, &value, chain->tiers);
+    v->looked = s->bests;
+    bool better = !s->work->hold && score > s->best_score + worth;
+    if (better) {
+        nt_chain_copy(&s->best, chain);
+        s->best_score = score;
+        s->place = place;
+        memcpy(s->off, nt_score_off(s->score), 2 * s->pairs->count * sizeof *s->off);
+        settle(s);
+    } else {
+        nt_score_set_off(s->score, s->off);
+    }
+    return better;
+}
+
+/* How a chain is looked at before it is scored in full: with the variances of the best, with its
+ * own, or not. */
+enum look { NARROW, WIDE, FULL };
+
+/* Scores work->chain; whether it is the new best. count: it differs from the best only in the
+ * labels of members[count]; 0: not known. */
+static bool consider(struct nt_search *s, size_t count, enum look look)
+{
+    struct search_work *w = s->work;
+    struct nt_score_value value;
+    nt_chain_canonicalise(&w->chain, w->map);
+    struct nt_visit *v = visit_of(s, &w->chain);
+    if (v == NULL || (isfinite(v->score) && (v->looked == 0 || v->looked == s->bests)))
+        return false;
+    bool again = v->exact; /* but with the outliers of another best */
+    if (look != NARROW)    /* low readings may be groups that no chain has yet */
+        nt_score_set_off(s->score, w->high);
+    if (count > 0)
+        nt_score_set_moved(s->score, &w->chain, w->members, count);
+    else
+        nt_score_set_chain(s->score, &w->chain);
+    struct nt_score_place place = s->place;
+    double gain = look != NARROW ? nt_score_integrate(s->score, &place, &value) : 0;
+    if (look != FULL) {
+        double quick = nt_score_quick(s->score, place, count == 1 ? w->members : NULL, &value);
+        gain +=
+            (look == WIDE ? quick - value.log_likelihood - s->best_score : quick - s->best_quick) +
+            chain_prior(s, &w->chain);
+        if (gain < (again ? worth : -near)) {
+            if (!again && s->best_score + gain > v->score)
+                note(v, s->best_score + gain, false, &value, w->chain.tiers);
+            v->looked = look == WIDE ? 0 : s->bests;
+            if (look != NARROW)
+                nt_score_set_off(s->score, s->off);
+            return false;
+        }
+    }
+    return score_full(s, &w->chain, v, place);
+}
+
+/* ---- the screen: a unit at every place, with all other links as they are
+ * --------------------------- */
+
+/* A host or a group that moves: its hosts are work->members. */
+struct unit {
+    size_t count;
+    uint32_t tier; /* of a group; a host's links start at tier 0, too */
+    bool host;
+    uint32_t inside; /* class of the group's node */
+};
+
+/* The node that is the group of host i at tier k. */
+static uint32_t node_at(const struct nt_chain_tree *t, uint32_t i, uint32_t k)
+{
+    uint32_t v = i;
+    while ((t->mask[v] >> k & 1) == 0)
+        v = t->parent[v];
+    return v;
+}
+
+/* Sums of the readings between the unit, which is marked, and all others, at each node that they
+ * are below. */
+static void tally(struct nt_search *s, const struct unit *u)
+{
+    struct search_work *w = s->work;
+    const struct nt_chain_tree *t = &w->tree;
+    const struct nt_pairs *p = s->pairs;
+    memset(w->below, 0, t->nodes * sizeof *w->below);
+    memset(w->inner, 0, t->nodes * sizeof *w->inner);
+    for (size_t m = 0; m < u->count; m++) {
+        uint32_t i = w->members[m];
+        double own = u->host ? 0 : w->ways[i * NT_CHAIN_CLASSES + u->inside];
+        for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
+            const struct nt_pair_entry *e = &p->entry[k];
+            if (s->off[k] || w->done[e->host] || k == w->without)
+                continue;
+            double weight = (double)e->weight;
+            for (uint32_t v = e->host; v + 1 < t->nodes; v = t->parent[v]) {
+                double rest =
+                    e->value - own - w->ways[e->host * NT_CHAIN_CLASSES + t->class[t->parent[v]]];
+                w->below[v].count += weight;
+                w->below[v].sum += weight * rest;
+                w->below[v].square += weight * rest * rest;
+            }
+        }
+    }
+    for (uint32_t v = 0; v + 1 < t->nodes; v++) {
+        struct tally *up = &w->inner[t->parent[v]];
+        up->count += w->below[v].count;
+        up->sum += w->below[v].sum;
+        up->square += w->below[v].square;
+    }
+}
+
+/* Adds a tally whose readings are longer by shift than was taken off them, with weight w. */
+static void add(struct tally *total, double *log_w, const struct tally *a, const struct tally *less,
+                double shift, double w)
+{
+    double n = a->count - (less != NULL ? less->count : 0);
+    double sum = a->sum - (less != NULL ? less->sum : 0);
+    double square = a->square - (less != NULL ? less->square : 0);
+    total->count += w * n;
+    total->sum += w * (sum - shift * n);
+    total->square += w * (square - 2 * shift * sum + shift * shift * n);
+    *log_w += n * log(w);
+}
+
+static double ratio_square(double place)
+{
+    return nt_score_ratio(place) * nt_score_ratio(place);
+}
+
+/* ln p of the unit's readings at tier to beside host j (to = tiers: alone), up to a constant. */
+static double screen(const struct nt_search *s, const struct unit *u, uint32_t to, uint32_t j)
+{
+    const struct search_work *w = s->work;
+    const struct nt_chain_tree *t = &w->tree;
+    const double *weight = nt_score_weights(s->score), *step = &s->value.mean[1];
+    uint32_t v = to < s->best.tiers ? node_at(t, j, to) : t->nodes - 1;
+    struct tally total = {0};
+    double log_w = 0, shift = 0, mean = u->host ? s->value.mean[0] / 2 : 0;
+    bool joins = v >= t->hosts && t->class[v] == to;
+    if (joins) {
+        add(&total, &log_w, &w->inner[v], NULL, 0, weight[to]);
+        shift = v + 1 < t->nodes ? w->lengths[v] : 0;
+    } else { /* next to a node whose link then ends at tier to */
+        for (uint32_t k = to; k < s->best.tiers; k++)
+            shift += (t->mask[v] & ~t->flat[v]) >> k & 1 ? step[k] / 2 : 0;
+        add(&total, &log_w, &w->below[v], NULL, -shift, weight[to]);
+    }
+    for (uint32_t p; v + 1 < t->nodes; v = p) {
+        p = t->parent[v];
+        add(&total, &log_w, &w->inner[p], &w->below[v], shift, weight[t->class[p]]);
+        shift += p + 1 < t->nodes ? w->lengths[p] : 0;
+    }
+    double s2 = s->value.sd * s->value.sd;
+    double variance =
+        (u->host ? ratio_square(s->place.ends) : 0) + (to - u->tier) * ratio_square(s->place.links);
+    for (uint32_t k = u->tier; k < to; k++)
+        mean += step[k] / 2;
+    if (s->populations && u->host && s->second[w->members[0]])
+        mean += s->value.mean[1 + s->best.tiers];
+    double square = total.square - 2 * mean * total.sum + mean * mean * total.count;
+    double sum = total.sum - mean * total.count;
+    if (variance <= 0)
+        return log_w / 2 - square / (2 * s2);
+    double all = total.count + 1 / variance;
+    return log_w / 2 - (square - sum * sum / all) / (2 * s2) - log(all * variance) / 2;
+}
+
+/* ---- moves
+ * ---------------------------------------------------------------------------------------- */
+
+static int by_score(const void *x, const void *y)
+{
+    const struct option *a = x, *b = y;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    return (a->beside > b->beside) - (a->beside < b->beside);
+}
+
+/* work->chain: the best with the unit at tier to beside host j. */
+static void place_unit(struct nt_search *s, const struct unit *u, uint32_t to, uint32_t j)
+{
+    struct search_work *w = s->work;
+    nt_chain_copy(&w->chain, &s->best);
+    for (size_t m = 0; m < u->count; m++) {
+        uint32_t *label = w->chain.label[w->members[m]].tier;
+        for (uint32_t k = u->tier + (u->host ? 0 : 1); k < to; k++)
+            label[k] = s->best.hosts; /* no group has it */
+        for (uint32_t k = to; k < s->best.tiers; k++)
+            label[k] = s->best.label[j].tier[k];
+    }
+}
+
+/* A host of group a of tier to that is not of the unit (which is marked); hosts: none. */
+static uint32_t beside(const struct nt_search *s, uint32_t to, uint32_t a)
+{
+    uint32_t hosts = s->best.hosts, j = s->work->first[to * hosts + a];
+    while (j < hosts && (s->work->done[j] || nt_chain_number(s->best.label[j].tier[to]) != a))
+        j++;
+    return j;
+}
+
+static void mark(struct search_work *w, size_t count, bool on)
+{
+    for (size_t m = 0; m < count; m++)
+        w->done[w->members[m]] = on;
+}
+
+/* Lists the places of a unit, best first by the screen; *here: the score of where it is. */
+static size_t list_places(struct nt_search *s, const struct unit *u, double *here)
+{
+    struct search_work *w = s->work;
+    uint32_t tiers = s->best.tiers, lead = w->members[0];
+    bool found = false; /* where it is: with the first others of its own groups */
+    size_t n = 0;
+    mark(w, u->count, true);
+    if (!w->small)
+        tally(s, u);
+    for (uint32_t to = u->tier; to <= tiers; to++)
+        for (uint32_t a = 0; a < (to < tiers ? s->best.groups[to] : 1); a++) {
+            bool own = to == tiers || nt_chain_number(s->best.label[lead].tier[to]) == a;
+            uint32_t j = to < tiers ? beside(s, to, a) : lead;
+            if (j >= s->best.hosts)
+                continue;
+            double score = w->small ? 0 : screen(s, u, to, j);
+            if (own && !found) {
+                *here = score;
+                found = true;
+                continue;
+            }
+            w->option[n++] = (struct option){score, to, j};
+        }
+    mark(w, u->count, false);
+    if (!w->small)
+        qsort(w->option, n, sizeof *w->option, by_score);
+    return n;
+}
+
+/* Tries the places of a unit that the screen finds worse than where it is by less than slack;
+ * whether one is better. */
+static bool try_places(struct nt_search *s, const struct unit *u, double slack)
+{
+    struct search_work *w = s->work;
+    double here = 0;
+    size_t n = list_places(s, u, &here);
+    w->here = here;
+    size_t most = w->small || n < PLACES ? n : PLACES;
+    for (size_t k = 0; k < most && w->option[k].score > here - slack; k++) {
+        place_unit(s, u, w->option[k].to, w->option[k].beside);
+        if (consider(s, u->count, NARROW))
+            return true;
+    }
+    return false;
+}
+
+/* The tier whose groups have readings nearest to a value. */
+static uint32_t nearest_tier(const struct nt_search *s, double value)
+{
+    double expected = s->value.mean[0], least = fabs(value - expected);
+    uint32_t nearest = 0;
+    for (uint32_t k = 1; k < s->best.tiers; k++) {
+        expected += s->value.mean[k];
+        if (fabs(value - expected) >= least)
+            break;
+        least = fabs(value - expected);
+        nearest = k;
+    }
+    return nearest;
+}
+
+/* Tries a host beside those of its readings that are too low: these may be right. */
+static bool join_low(struct nt_search *s, const struct unit *u)
+{
+    const struct nt_pairs *p = s->pairs;
+    uint32_t i = *s->work->members;
+    for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
+        uint32_t to = nearest_tier(s, p->entry[k].value), j = p->entry[k].host;
+        if (!s->off[k] || s->work->high[k] ||
+            screen(s, u, to, j) < s->work->here - s->work->refund - screened)
+            continue;
+        place_unit(s, u, to, j);
+        if (consider(s, u->count, NARROW))
+            return true;
+    }
+    return false;
+}
+
+/* A reading that is too low holds a host where it is: the places are screened without the lowest
+ * of its smallest group, too. */
+static bool move_unit(struct nt_search *s, const struct unit *u)
+{
+    const struct nt_pairs *p = s->pairs;
+    if (try_places(s, u, near + screened))
+        return true;
+    if (!s->work->allow_low || s->work->small || !u->host)
+        return false;
+    size_t least = SIZE_MAX;
+    uint32_t i = *s->work->members, class = NT_CHAIN_CLASSES;
+    for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
+        uint32_t c = nt_chain_class(&s->best, i, p->entry[k].host);
+        if (s->off[k] || c > class ||
+            (c == class && least != SIZE_MAX && p->entry[k].value >= p->entry[least].value))
+            continue;
+        class = c;
+        least = k;
+    }
+    s->work->without = least;
+    bool moved = try_places(s, u, near);
+    s->work->without = SIZE_MAX;
+    return moved || join_low(s, u);
+}
+
+static bool move_hosts(struct nt_search *s)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->best.hosts && s->best.tiers > 0; i++) {
+        struct unit u = {.count = 1, .host = true};
+        s->work->members[0] = i;
+        any = move_unit(s, &u) || any;
+    }
+    return any;
+}
+
+/* The hosts of group a of tier k into work->members. */
+static size_t members_of(struct nt_search *s, uint32_t k, uint32_t a)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->best.hosts; i++)
+        if (nt_chain_number(s->best.label[i].tier[k]) == a)
+            s->work->members[n++] = i;
+    return n;
+}
+
+static bool move_groups(struct nt_search *s)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < s->best.tiers; k++)
+        for (uint32_t a = 0; k < s->best.tiers && a < s->best.groups[k]; a++) {
+            struct unit u = {.tier = k, .count = members_of(s, k, a)};
+            if (u.count < 2)
+                continue;
+            u.inside = s->work->tree.class[node_at(&s->work->tree, s->work->members[0], k)];
+            any = move_unit(s, &u) || any;
+        }
+    return any;
+}
+
+/* Sums and counts of the readings between units, work->mean taken off each end, in work->sum and
+ * count. Hosts whose unit is UINT32_MAX are left out; parent: and pairs of different parents. */
+static void sum_units(struct nt_search *s, uint32_t units, const uint32_t *parent)
+{
+    struct search_work *w = s->work;
+    const struct nt_pairs *p = s->pairs;
+    memset(w->sum, 0, (size_t)units * units * sizeof *w->sum);
+    memset(w->count, 0, (size_t)units * units * sizeof *w->count);
+    for (uint32_t i = 0; i < p->hosts; i++)
+        for (size_t k = w->units[i] != UINT32_MAX ? p->start[i + 1] : p->start[i];
+             k-- > p->start[i] && p->entry[k].host > i;) {
+            uint32_t a = w->units[i], b = w->units[p->entry[k].host];
+            if (b == UINT32_MAX || a == b || s->off[k] ||
+                (parent != NULL && parent[a] != parent[b]))
+                continue;
+            double value = p->entry[k].value - w->mean[i] - w->mean[p->entry[k].host];
+            size_t at = (size_t)a * units + b, back = (size_t)b * units + a;
+            w->sum[at] = w->sum[back] = w->sum[at] + (float)value;
+            w->count[at] = w->count[back] = w->count[at] + 1;
+        }
+}
+
+/* The ends of hosts: what the best chain gives them beyond the tiers that they are alone in. */
+static void ends_of(struct nt_search *s)
+{
+    const struct nt_chain_tree *t = &s->work->tree;
+    for (uint32_t i = 0; i < s->best.hosts; i++) {
+        s->work->mean[i] = s->work->lengths[i];
+        for (uint32_t k = 0; k < s->best.tiers; k++)
+            if ((t->mask[i] & ~t->flat[i]) >> k & 1)
+                s->work->mean[i] -= s->value.mean[1 + k] / 2;
+    }
+}
+
+/* The units of the marked group of tier k: hosts, or groups of the tier below, numbered in the
+ * order of hosts; UINT32_MAX for all other hosts. */
+static uint32_t units_of(struct nt_search *s, uint32_t k, size_t count)
+{
+    struct search_work *w = s->work;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->best.hosts; i++)
+        w->units[i] = w->map[i] = UINT32_MAX;
+    for (size_t m = 0; m < count; m++) {
+        uint32_t i = w->members[m];
+        uint32_t below = k > 0 ? nt_chain_number(s->best.label[i].tier[k - 1]) : i;
+        if (w->map[below] == UINT32_MAX)
+            w->map[below] = n++;
+        w->units[i] = w->map[below];
+    }
+    return n;
+}
+
+static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t units)
+{
+    struct search_work *w = s->work;
+    uint32_t ways = units <= SPLIT_UNITS ? (1u << (units - 1)) - 1 : 1;
+    if (units > SPLIT_UNITS) {
+        ends_of(s);
+        sum_units(s, units, NULL);
+        size_t merges = nt_merges_find(units, w->sum, w->count, NULL, w->merge, w->room);
+        if (merges == 0)
+            return false;
+        nt_merges_cut(w->merge, merges - 1, units, w->group);
+    }
+    for (uint32_t bits = 1; bits <= ways; bits++) {
+        nt_chain_copy(&w->chain, &s->best);
+        for (size_t m = 0; m < count; m++) {
+            uint32_t i = w->members[m], unit = w->units[i];
+            if (units <= SPLIT_UNITS ? bits >> unit & 1 : w->group[unit] != w->group[0])
+                w->chain.label[i].tier[k] = s->best.hosts;
+        }
+        if (consider(s, count, NARROW))
+            return true;
+    }
+    return false;
+}
+
+static bool split_groups(struct nt_search *s)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < s->best.tiers; k++)
+        for (uint32_t a = 0; k < s->best.tiers && a < s->best.groups[k]; a++) {
+            size_t count = members_of(s, k, a);
+            uint32_t units = units_of(s, k, count);
+            if (units > 1)
+                any = split_group(s, k, count, units) || any;
+        }
+    return any;
+}
+
+/* Takes the links of a node in these tiers away, or gives it them. */
+static bool flatten(struct nt_search *s, uint32_t k, uint32_t a, uint32_t tiers)
+{
+    struct search_work *w = s->work;
+    size_t count = members_of(s, k, a);
+    nt_chain_copy(&w->chain, &s->best);
+    for (size_t m = 0; m < count; m++)
+        for (uint32_t c = 0; c < s->best.tiers; c++)
+            if (tiers >> c & 1)
+                w->chain.label[w->members[m]].tier[c] ^= NT_CHAIN_FLAT;
+    return consider(s, 0, NARROW);
+}
+
+/* For the node of each group: all its links, if its length is nearer to 0 than to what they sum to
+ * or differ by, and each. */
+static bool flatten_groups(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    const struct nt_chain_tree *t = &w->tree;
+    bool any = false;
+    for (uint32_t k = 0; k < s->best.tiers; k++)
+        for (uint32_t a = 0; k < s->best.tiers && a < s->best.groups[k]; a++) {
+            uint32_t v = node_at(t, w->first[k * s->best.hosts + a], k);
+            uint32_t there = t->mask[v] & ~t->flat[v];
+            double length = w->lengths[v] - (v < t->hosts ? s->value.mean[0] / 2 : 0), sum = 0;
+            for (uint32_t c = 0; c < s->best.tiers; c++)
+                sum += there >> c & 1 ? s->value.mean[1 + c] / 2 : 0;
+            bool own = there >> k & 1;
+            double differ = nt_score_ratio(s->place.links) * s->value.sd;
+            if (own && (there & (there - 1)) != 0 && (there & ((1u << k) - 1)) == 0 &&
+                length < fmax(sum / 2, differ) && flatten(s, k, a, there)) {
+                any = true;
+                continue;
+            }
+            if (!own || length < sum - s->value.mean[1 + k] / 4 || length < differ)
+                any = flatten(s, k, a, 1u << k) || any;
+        }
+    return any;
+}
+
+/* ---- tiers
+ * ------------------------------------------------------------------------------------------ */
+
+static int by_gap(const void *x, const void *y)
+{
+    const struct cut *a = x, *b = y;
+    if (a->gap != b->gap)
+        return a->gap > b->gap ? -1 : 1;
+    return (a->after > b->after) - (a->after < b->after);
+}
+
+/* The cuts of a linkage at its widest gaps; all: also the one after all merges. */
+static size_t list_cuts(const struct nt_merge *merge, size_t merges, bool all, struct cut *cut)
+{
+    size_t n = 0;
+    for (size_t k = 1; k < merges + all; k++)
+        cut[n++] = (struct cut){k < merges ? merge[k].height - merge[k - 1].height : 0, k};
+    qsort(cut, n, sizeof *cut, by_gap);
+    return n < CUTS ? n : CUTS;
+}
+
+static bool remove_tiers(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    for (uint32_t k = 0; k < s->best.tiers; k++) {
+        nt_chain_copy(&w->chain, &s->best);
+        for (uint32_t i = 0; i < s->best.hosts; i++)
+            for (uint32_t c = k; c + 1 < s->best.tiers; c++)
+                w->chain.label[i].tier[c] = s->best.label[i].tier[c + 1];
+        w->chain.tiers--;
+        if (consider(s, 0, w->small || w->allow_low ? FULL : WIDE))
+            return true;
+    }
+    return false;
+}
+
+/* work->chain: the best with a tier below tier k, of groups by unit. */
+static void add_tier(struct nt_search *s, uint32_t k)
+{
+    struct search_work *w = s->work;
+    nt_chain_copy(&w->chain, &s->best);
+    w->chain.tiers++;
+    for (uint32_t i = 0; i < s->best.hosts; i++) {
+        for (uint32_t c = k; c < s->best.tiers; c++)
+            w->chain.label[i].tier[c + 1] = s->best.label[i].tier[c];
+        w->chain.label[i].tier[k] = w->group[w->units[i]];
+    }
+}
+
+static bool insert_pairs(struct nt_search *s, uint32_t k, uint32_t units)
+{
+    struct search_work *w = s->work;
+    for (uint32_t a = 0; a < units; a++)
+        for (uint32_t b = 0; b < a; b++) {
+            if (w->parent[a] != w->parent[b])
+                continue;
+            for (uint32_t u = 0; u < units; u++)
+                w->group[u] = u == a ? b : u;
+            add_tier(s, k);
+            if (consider(s, 0, NARROW))
+                return true;
+        }
+    return false;
+}
+
+static bool insert_tier(struct nt_search *s, uint32_t k)
+{
+    struct search_work *w = s->work;
+    const struct nt_chain *best = &s->best;
+    uint32_t units = k > 0 ? best->groups[k - 1] : best->hosts;
+    for (uint32_t i = 0; i < best->hosts; i++) {
+        w->units[i] = k > 0 ? nt_chain_number(best->label[i].tier[k - 1]) : i;
+        w->parent[w->units[i]] = k < best->tiers ? nt_chain_number(best->label[i].tier[k]) : 0;
+    }
+    ends_of(s);
+    sum_units(s, units, w->parent);
+    size_t merges = nt_merges_find(units, w->sum, w->count, w->parent, w->merge, w->room);
+    size_t n = list_cuts(w->merge, merges, true, w->cut), most = w->small ? n : INSERT_CUTS;
+    for (size_t c = 0; c < n && c < most; c++) {
+        nt_merges_cut(w->merge, w->cut[c].after, units, w->group);
+        add_tier(s, k);
+        if (consider(s, 0, w->small ? FULL : WIDE))
+            return true;
+    }
+    return w->small && insert_pairs(s, k, units);
+}
+
+static bool insert_tiers(struct nt_search *s)
+{
+    bool any = false;
+    if (s->work->allow_low && !s->work->small)
+        return false; /* low readings take tiers away, and add none */
+    for (uint32_t k = 0; s->best.tiers < NT_TIERS_MAX && k <= s->best.tiers; k++)
+        any = insert_tier(s, k) || any;
+    return any;
+}
+
+/* ---- starts
+ * ------------------------------------------------------------------------------------------ */
+
+/* The score of the chain of a linkage's cuts after these merges, ascending. */
+static double try_cuts(struct nt_search *s, const struct nt_merge *merge, const size_t *after,
+                       uint32_t levels)
+{
+    struct search_work *w = s->work;
+    uint32_t hosts = s->best.hosts;
+    w->chain.tiers = levels;
+    for (uint32_t k = 0; k < levels; k++) {
+        nt_merges_cut(merge, after[k], hosts, w->group);
+        for (uint32_t i = 0; i < hosts; i++)
+            w->chain.label[i].tier[k] = w->group[i];
+    }
+    nt_chain_canonicalise(&w->chain, w->map);
+    nt_chain_copy(&w->start, &w->chain);
+    consider(s, 0, s->work->small ? FULL : WIDE);
+    struct nt_visit *v = visit_of(s, &w->start);
+    return v != NULL ? v->score : -(double)INFINITY;
+}
+
+/* Chains of one, two and three of a linkage's cuts; work->mean taken off each end. */
+static void start_from(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    size_t after[3], best[2] = {0, 0}, n, most;
+    double top = -(double)INFINITY;
+    for (uint32_t i = 0; i < s->best.hosts; i++)
+        w->units[i] = i;
+    sum_units(s, s->best.hosts, NULL);
+    size_t merges = nt_merges_find(s->best.hosts, w->sum, w->count, NULL, w->merge, w->room);
+    n = list_cuts(w->merge, merges, false, w->cut);
+    most = n < PAIR_CUTS ? n : PAIR_CUTS;
+    for (size_t a = 0; a < n; a++)
+        try_cuts(s, w->merge, &w->cut[a].after, 1);
+    for (size_t a = 0; a < most; a++)
+        for (size_t b = 0; b < most; b++) {
+            after[0] = w->cut[a].after;
+            after[1] = w->cut[b].after;
+            double score = after[0] < after[1] ? try_cuts(s, w->merge, after, 2) : top;
+            if (score > top) {
+                top = score;
+                memcpy(best, after, sizeof best);
+            }
+        }
+    for (size_t a = 0; a < n && best[0] < best[1]; a++) {
+        size_t c = w->cut[a].after;
+        if (c == best[0] || c == best[1])
+            continue;
+        after[0] = c < best[0] ? c : best[0];
+        after[1] = c < best[0] ? best[0] : c < best[1] ? c : best[1];
+        after[2] = c < best[1] ? best[1] : c;
+        try_cuts(s, w->merge, after, 3);
+    }
+}
+
+/* Half of what each host's mean reading is over the mean of all, if all others were equal. */
+static void row_means(struct nt_search *s)
+{
+    const struct nt_pairs *p = s->pairs;
+    for (uint32_t i = 0; i < p->hosts; i++) {
+        double sum = 0, count = 0;
+        for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
+            sum += s->off[k] ? 0 : p->entry[k].value;
+            count += !s->off[k];
+        }
+        s->work->mean[i] = count > 1 ? sum / (count - 1) / 2 : 0;
+    }
+}
+
+static void refine(struct nt_search *s)
+{
+    for (bool any = true; any;) {
+        any = move_hosts(s);
+        any = remove_tiers(s) || any;
+        any = insert_tiers(s) || any;
+        any = move_groups(s) || any;
+        any = split_groups(s) || any;
+        any = flatten_groups(s) || any;
+    }
+}
+
+/* Scores again with another exponent of the weights; keeps it if that is better. */
+static bool choose_power(struct nt_search *s)
+{
+    static const double powers[] = {0, 0.5, 1};
+    double kept = s->power, best = s->best_score, before = s->power;
+    for (size_t k = 0; k < sizeof powers / sizeof *powers; k++) {
+        struct nt_score_place place = s->place;
+        struct nt_score_value value;
+        nt_score_set_power(s->score, powers[k]);
+        nt_score_set_off(s->score, s->off);
+        nt_score_set_chain(s->score, &s->best);
+        double score = nt_score_full(s->score, &place, &value) + chain_prior(s, &s->best);
+        if (powers[k] != before && score > best + 1e-9) {
+            best = score;
+            kept = powers[k];
+        }
+    }
+    s->power = kept;
+    nt_score_set_power(s->score, kept);
+    settle(s);
+    return kept != before;
+}
+
+/* Forgets all scores but keeps the chains, and scores the best one. */
+static void rescore(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    for (size_t k = 0; k < s->room; k++) {
+        s->visit[k].score = -(double)INFINITY;
+        s->visit[k].exact = false;
+    }
+    s->best_score = -(double)INFINITY;
+    nt_chain_copy(&w->chain, &s->best);
+    nt_score_set_off(s->score, s->off);
+    consider(s, 0, FULL);
+}
+
+static int by_visit(const void *x, const void *y)
+{
+    const struct nt_visit *a = *(struct nt_visit *const *)x, *b = *(struct nt_visit *const *)y;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return (a->hash > b->hash) - (a->hash < b->hash);
+}
+
+/* Scores the neighbours of the chains that come next, too: with few hosts several moves at once
+ * matter as much as one. */
+static void widen(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_visit **top = nt_arena_array(&memory, s->visits, sizeof(struct nt_visit *));
+    struct nt_chain best;
+    size_t n = 0;
+    if (top == NULL || nt_chain_init(&best, s->best.hosts, &memory, NULL) != 0)
+        return;
+    for (size_t k = 0; k < s->room; k++)
+        if (s->visit[k].hash != 0 && s->visit[k].score > s->best_score - near)
+            top[n++] = &s->visit[k];
+    qsort(top, n, sizeof *top, by_visit);
+    size_t count = n < NEIGHBOURS ? n : NEIGHBOURS;
+    uint64_t from[NEIGHBOURS];
+    double score = s->best_score;
+    for (size_t k = 0; k < count; k++)
+        from[k] = top[k]->hash;
+    nt_chain_copy(&best, &s->best);
+    w->hold = true;
+    for (size_t k = 1; k < count; k++) {
+        const struct nt_visit *v = place_of(s->visit, s->room, from[k]);
+        nt_search_chain(s, v, &s->best);
+        s->best_score = v->score;
+        settle(s);
+        move_hosts(s);
+        move_groups(s);
+    }
+    w->hold = false;
+    nt_chain_copy(&s->best, &best);
+    s->best_score = score;
+    settle(s);
+}
+
+/* Takes the best chain of the table for the best; whether it is another one. */
+static bool take_best(struct nt_search *s)
+{
+    const struct nt_visit *top = NULL;
+    for (size_t k = 0; k < s->room; k++) {
+        const struct nt_visit *v = &s->visit[k];
+        if (v->hash != 0 && v->exact && (top == NULL || v->score > top->score))
+            top = v;
+    }
+    if (top == NULL || top->score <= s->best_score + 1e-9)
+        return false;
+    nt_search_chain(s, top, &s->best);
+    rescore(s);
+    return true;
+}
+
+/* ---- two populations of hosts
+ * ---------------------------------------------------------------------- */
+
+static int by_end(const void *x, const void *y)
+{
+    const struct option *a = x, *b = y;
+    return (a->score > b->score) - (a->score < b->score);
+}
+
+/* Marks the hosts over the cut of their ends that leaves the least squares; how many. */
+static uint32_t part_ends(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    uint32_t hosts = s->best.hosts, cut = 0;
+    double all = 0, below = 0, top = 0;
+    ends_of(s);
+    for (uint32_t i = 0; i < hosts; i++) {
+        w->option[i] = (struct option){.score = w->mean[i], .beside = i};
+        all += w->mean[i];
+    }
+    qsort(w->option, hosts, sizeof *w->option, by_end);
+    for (uint32_t i = 0; i + 1 < hosts; i++) {
+        below += w->option[i].score;
+        double n = i + 1, m = hosts - n;
+        double between = below * below / n + (all - below) * (all - below) / m;
+        if (i == 0 || between > top) {
+            top = between;
+            cut = i + 1;
+        }
+    }
+    for (uint32_t i = 0; i < hosts; i++)
+        s->second[w->option[i].beside] = i >= cut;
+    return hosts - cut;
+}
+
+/* Tries two populations of hosts, parted by the fitted ends; whether they are better than one. */
+static bool try_populations(struct nt_search *s)
+{
+    struct nt_score_place place = s->place;
+    struct nt_score_value value;
+    double n = s->best.hosts, k = part_ends(s);
+    place.ends -= 2;
+    double prior = log(two_populations / (1 - two_populations)) - log(n - 1) -
+                   (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1));
+    nt_score_set_population(s->score, s->second);
+    nt_score_set_off(s->score, s->off);
+    nt_score_set_chain(s->score, &s->best);
+    double score = nt_score_full(s->score, &place, &value) + chain_prior(s, &s->best);
+    if (score + prior > s->best_score) {
+        s->populations = true;
+        s->place = place;
+        return true;
+    }
+    nt_score_set_population(s->score, NULL);
+    nt_score_set_off(s->score, s->off);
+    settle(s);
+    return false;
+}
+
+/* ---- all of it
+ * ----------------------------------------------------------------------------------------- */
+
+static int init(struct nt_search *s, struct nt_err *err)
+{
+    struct nt_arena *m = &s->memory;
+    uint32_t hosts = s->pairs->hosts;
+    size_t nodes = 2 * (size_t)hosts + 1, square = (size_t)hosts * hosts;
+    struct search_work *w = s->work = nt_arena_array(m, 1, sizeof *w);
+    if (w == NULL || nt_chain_init(&s->best, hosts, m, err) != 0 ||
+        nt_chain_init(&w->chain, hosts, m, err) != 0 ||
+        nt_chain_init(&w->start, hosts, m, err) != 0 ||
+        nt_chain_tree_init(&w->tree, hosts, m, err) != 0 ||
+        nt_chain_prior_init(&s->prior, hosts, m, err) != 0)
+        return nt_arena_check(m, err);
+    s->off = nt_arena_array(m, 2 * s->pairs->count, sizeof *s->off);
+    s->second = nt_arena_array(m, hosts, sizeof *s->second);
+    w->map = nt_arena_array(m, 2 * (size_t)hosts, sizeof *w->map);
+    w->room = nt_arena_array(m, 3 * (size_t)hosts, sizeof *w->room);
+    w->members = nt_arena_array(m, hosts, sizeof *w->members);
+    w->group = nt_arena_array(m, hosts, sizeof *w->group);
+    w->parent = nt_arena_array(m, hosts, sizeof *w->parent);
+    w->units = nt_arena_array(m, hosts, sizeof *w->units);
+    w->lengths = nt_arena_array(m, nodes, sizeof *w->lengths);
+    w->ways = nt_arena_array(m, hosts, NT_CHAIN_CLASSES * sizeof *w->ways);
+    w->below = nt_arena_array(m, nodes, sizeof *w->below);
+    w->inner = nt_arena_array(m, nodes, sizeof *w->inner);
+    w->first = nt_arena_array(m, hosts, NT_TIERS_MAX * sizeof *w->first);
+    w->high = nt_arena_array(m, 2 * s->pairs->count, sizeof *w->high);
+    w->sum = nt_arena_array(m, square, sizeof *w->sum);
+    w->count = nt_arena_array(m, square, sizeof *w->count);
+    w->merge = nt_arena_array(m, hosts, sizeof *w->merge);
+    w->mean = nt_arena_array(m, hosts, sizeof *w->mean);
+    w->done = nt_arena_array(m, hosts, sizeof *w->done);
+    w->option = nt_arena_array(m, (NT_TIERS_MAX + 1) * (size_t)hosts, sizeof *w->option);
+    w->cut = nt_arena_array(m, hosts + 1, sizeof *w->cut);
+    w->small = hosts <= SMALL_HOSTS;
+    w->without = SIZE_MAX;
+    return nt_arena_check(m, err);
+}
+
+static void run(struct nt_search *s)
+{
+    s->best_score = -(double)INFINITY;
+    s->place = (struct nt_score_place){2, 2};
+    nt_chain_copy(&s->work->chain, &s->best); /* one switch */
+    consider(s, 0, FULL);
+    if (s->best.hosts < 4) /* no two ways to part them */
+        return;
+    memset(s->work->mean, 0, s->best.hosts * sizeof *s->work->mean);
+    start_from(s);
+    row_means(s);
+    start_from(s);
+    refine(s);
+    ends_of(s);
+    start_from(s);
+    refine(s);
+    if (choose_power(s)) {
+        rescore(s);
+        refine(s);
+    }
+    if (try_populations(s)) {
+        rescore(s);
+        refine(s);
+    }
+    /* A group that no chain has yet would be taken for low readings: they come last. */
+    nt_score_allow_low(s->score);
+    s->work->allow_low = true;
+    rescore(s);
+    refine(s);
+    s->wide = s->best.hosts <= WIDE_HOSTS;
+    if (s->wide) {
+        widen(s);
+        while (take_best(s))
+            refine(s);
+    }
+}
+
+void nt_search_settle(struct nt_search *s, const struct nt_visit *visit)
+{
+    nt_search_chain(s, visit, &s->best);
+    nt_score_set_off(s->score, s->off);
+    nt_score_set_chain(s->score, &s->best);
+    nt_score_full(s->score, &s->place, &s->value);
+    memcpy(s->off, nt_score_off(s->score), 2 * s->pairs->count * sizeof *s->off);
+    settle(s);
+}
+
+int nt_search_create(const struct nt_pairs *pairs, struct nt_search **out, struct nt_err *err)
+{
+    struct nt_search *s = nt_object_create(sizeof *s, err);
+    if (s == NULL)
+        return -1;
+    s->pairs = pairs;
+    if (nt_score_create(pairs, &s->score, err) != 0 || init(s, err) != 0) {
+        nt_search_destroy(s);
+        return -1;
+    }
+    run(s);
+    if (nt_arena_check(&s->memory, err) != 0) {
+        nt_search_destroy(s);
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+void nt_search_destroy(struct nt_search *search)
+{
+    if (search != NULL)
+        nt_score_destroy(search->score);
+    nt_object_destroy(search);
+}

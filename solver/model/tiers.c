@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tiers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain.h"
+#include "contradiction.h"
+#include "score.h"
+#include "search.h"
+
+/* Chains that weigh less than e^-12 of the best do not count. */
+static const double negligible = 12;
+/* A step under 1.5 sd of a reading cannot be shown: a chain that has one more is not another map.
+ */
+static const double shown = 1.5;
+/* Prior odds that a group of the best hierarchy is none because the network is no hierarchy. */
+static const double no_hierarchy = 0.03;
+
+struct split {
+    uint64_t key; /* sum of its hosts' keys, or of the others': the smaller */
+    bool shown;
+};
+
+struct alternative {
+    const struct nt_visit *visit;
+    struct split *split; /* ascending by key */
+    size_t splits;
+    uint64_t key; /* of all of them */
+    double weight;
+};
+
+struct table {
+    struct nt_search *search;
+    struct alternative *at;
+    size_t count;
+    double total;
+    uint64_t *sum;  /* room: hosts */
+    uint32_t *size; /* room: hosts */
+};
+
+static int by_key(const void *x, const void *y)
+{
+    const struct split *a = x, *b = y;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+static const struct split *find(const struct alternative *a, uint64_t key)
+{
+    struct split wanted = {.key = key};
+    return bsearch(&wanted, a->split, a->splits, sizeof *a->split, by_key);
+}
+
+static void add_splits(struct table *t, struct alternative *a, const uint32_t *label, bool is_shown)
+{
+    uint32_t hosts = t->search->pairs->hosts, groups = 0;
+    uint64_t all = 0;
+    memset(t->sum, 0, hosts * sizeof *t->sum);
+    memset(t->size, 0, hosts * sizeof *t->size);
+    for (uint32_t i = 0; i < hosts; i++) {
+        uint64_t key = nt_pairs_mix(i);
+        all += key;
+        uint32_t number = nt_chain_number(label[i]);
+        t->sum[number] += key;
+        t->size[number] += label[i] & NT_CHAIN_FLAT ? 0 : 1; /* those are no groups */
+        groups = number >= groups ? number + 1 : groups;
+    }
+    for (uint32_t g = 0; g < groups; g++) {
+        uint64_t key = t->sum[g] < all - t->sum[g] ? t->sum[g] : all - t->sum[g];
+        if (t->size[g] >= 2 && t->size[g] + 2 <= hosts)
+            a->split[a->splits++] = (struct split){key, is_shown};
+    }
+}
+
+/* The splits of a visited chain, each once; shown if any of its tiers can be. */
+static int list_splits(struct table *t, struct alternative *a, struct nt_arena *memory)
+{
+    const struct nt_visit *v = a->visit;
+    uint32_t hosts = t->search->pairs->hosts;
+    a->split = nt_arena_array(memory, v->tiers * (size_t)(hosts / 2), sizeof *a->split);
+    if (a->split == NULL)
+        return -1;
+    for (uint32_t k = 0; k < v->tiers; k++)
+        add_splits(t, a, t->search->labels + v->labels + (size_t)k * hosts,
+                   (double)v->step[k] >= shown);
+    qsort(a->split, a->splits, sizeof *a->split, by_key);
+    size_t n = 0;
+    for (size_t k = 0; k < a->splits; k++) {
+        if (n > 0 && a->split[n - 1].key == a->split[k].key)
+            a->split[n - 1].shown = a->split[n - 1].shown || a->split[k].shown;
+        else
+            a->split[n++] = a->split[k];
+    }
+    a->splits = n;
+    a->key = 0;
+    for (size_t k = 0; k < n; k++)
+        a->key = nt_pairs_mix(a->key ^ a->split[k].key);
+    return 0;
+}
+
+static int by_weight(const void *x, const void *y)
+{
+    const struct alternative *a = x, *b = y;
+    if (a->weight != b->weight)
+        return a->weight > b->weight ? -1 : 1;
+    return (a->visit->hash > b->visit->hash) - (a->visit->hash < b->visit->hash);
+}
+
+static int make_table(struct table *t, struct nt_arena *memory, struct nt_err *err)
+{
+    const struct nt_search *s = t->search;
+    t->at = nt_arena_array(memory, s->visits + 1, sizeof *t->at);
+    t->sum = nt_arena_array(memory, s->pairs->hosts, sizeof *t->sum);
+    t->size = nt_arena_array(memory, s->pairs->hosts, sizeof *t->size);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < s->room; k++) {
+        const struct nt_visit *v = &s->visit[k];
+        if (v->hash == 0 || !(v->score > s->best_score - negligible))
+            continue;
+        struct alternative *a = &t->at[t->count++];
+        *a = (struct alternative){.visit = v, .weight = exp(v->score - s->best_score)};
+        if (list_splits(t, a, memory) != 0)
+            return nt_arena_check(memory, err);
+        t->total += a->weight;
+    }
+    qsort(t->at, t->count, sizeof *t->at, by_weight);
+    return 0;
+}
+
+/* The set of splits with the largest weight: its heaviest chain. */
+static const struct alternative *choose(const struct table *t, double *weight)
+{
+    const struct alternative *best = NULL;
+    *weight = -1;
+    for (size_t k = 0; k < t->count && t->at[k].weight > 0.02; k++) {
+        double sum = 0;
+        for (size_t j = k; j < t->count; j++)
+            sum += t->at[j].key == t->at[k].key ? t->at[j].weight : 0;
+        if (sum > *weight) {
+            *weight = sum;
+            best = &t->at[k];
+        }
+    }
+    return best;
+}
+
+static double support_of(const struct table *t, uint64_t key, double chosen)
+{
+    double with = 0;
+    for (size_t k = 0; k < t->count; k++)
+        with += find(&t->at[k], key) != NULL ? t->at[k].weight : 0;
+    if (t->search->wide)
+        return with / t->total;
+    return chosen / (chosen + t->total - with);
+}
+
+struct locus {
+    uint64_t key;
+    double odds;
+};
+
+static int by_locus(const void *x, const void *y)
+{
+    const struct locus *a = x, *b = y;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+/* Where a chain differs from the splits that are stated: the first that it breaks, or the first
+ * that it has and is not stated although it could be seen; 0: nowhere. */
+static uint64_t locus_of(const struct alternative *a, const struct alternative *stated)
+{
+    for (size_t k = 0; k < stated->splits; k++)
+        if (find(a, stated->split[k].key) == NULL)
+            return stated->split[k].key;
+    for (size_t k = 0; k < a->splits; k++)
+        if (a->split[k].shown && find(stated, a->split[k].key) == NULL)
+            return a->split[k].key;
+    return 0;
+}
+
+/* The probability that exactly the stated splits can be seen. */
+static double confidence_of(const struct table *t, const struct alternative *stated,
+                            struct locus *locus)
+{
+    double agree = 0, odds = 0, p = 1;
+    size_t n = 0;
+    for (size_t k = 0; k < t->count; k++) {
+        uint64_t key = locus_of(&t->at[k], stated);
+        if (key == 0)
+            agree += t->at[k].weight;
+        else
+            locus[n++] = (struct locus){key, t->at[k].weight};
+    }
+    if (t->search->wide)
+        return agree / t->total;
+    qsort(locus, n, sizeof *locus, by_locus);
+    for (size_t k = 0; k < n; k++) {
+        odds += locus[k].odds / agree;
+        if (k + 1 == n || locus[k + 1].key != locus[k].key) {
+            p /= 1 + odds;
+            odds = 0;
+        }
+    }
+    return p;
+}
+
+/* ---- the result
+ * ------------------------------------------------------------------------------------ */
+
+/* Of the tree's nodes: the split that each makes, and how likely it is a group. */
+struct nodes {
+    uint64_t *key;
+    double *support, *error;
+};
+
+/* A node is a group if no chain that breaks it is right, and no other network; prior: its odds. */
+static int support_nodes(const struct table *t, const struct nt_chain_tree *tree, double chosen,
+                         double prior, struct nodes *n, struct nt_arena *memory, struct nt_err *err)
+{
+    double *odds = nt_arena_array(memory, tree->nodes, sizeof *odds);
+    uint32_t root = tree->nodes - 1;
+    n->key = nt_arena_array(memory, tree->nodes, sizeof *n->key);
+    n->support = nt_arena_array(memory, tree->nodes, sizeof *n->support);
+    n->error = nt_arena_array(memory, tree->nodes, sizeof *n->error);
+    if (nt_arena_check(memory, err) != 0 || nt_contradiction_odds(t->search, odds, err) != 0)
+        return -1;
+    for (uint32_t v = 0; v < root; v++) {
+        n->key[v] += v < tree->hosts ? nt_pairs_mix(v) : 0;
+        n->key[tree->parent[v]] += n->key[v];
+    }
+    for (uint32_t v = tree->hosts; v < root; v++) {
+        uint64_t rest = n->key[root] - n->key[v];
+        n->key[v] = n->key[v] < rest ? n->key[v] : rest;
+        if (tree->size[v] + 2 <= tree->hosts && (tree->mask[v] & ~tree->flat[v]) != 0)
+            n->support[v] =
+                support_of(t, n->key[v], chosen) / (1 + prior * exp(fmin(odds[v], 500)));
+    }
+    nt_score_errors(t->search->score, &t->search->value, n->error);
+    return 0;
+}
+
+/* The splits of nodes that are more likely than not. */
+static int state(const struct nt_chain_tree *tree, const struct nodes *n,
+                 struct alternative *stated, struct nt_arena *memory, struct nt_err *err)
+{
+    stated->split = nt_arena_array(memory, tree->nodes, sizeof *stated->split);
+    stated->splits = 0;
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (uint32_t v = tree->hosts; v + 1 < tree->nodes; v++)
+        if (n->support[v] >= 0.5)
+            stated->split[stated->splits++] = (struct split){.key = n->key[v]};
+    qsort(stated->split, stated->splits, sizeof *stated->split, by_key);
+    return 0;
+}
+
+/* Groups, from the nodes that are stated. */
+static int fill_groups(struct nt_tiers *out, const struct nt_search *s, const struct nodes *n)
+{
+    const struct nt_chain_tree *tree = nt_score_tree(s->score);
+    const double *length = nt_score_lengths(s->score);
+    double scale = s->pairs->scale_us;
+    uint32_t *id = nt_arena_array(&out->memory, tree->nodes, sizeof *id), root = tree->nodes - 1;
+    double *more = nt_arena_array(&out->memory, tree->nodes, sizeof *more);
+    out->group = nt_arena_array(&out->memory, tree->nodes, sizeof *out->group);
+    if (out->memory.failed != 0)
+        return -1;
+    for (uint32_t v = 0; v < tree->nodes; v++) {
+        id[v] = NT_TIERS_NONE;
+        if (v < tree->hosts || v == root || n->support[v] < 0.5)
+            continue;
+        id[v] = (uint32_t)out->groups;
+        out->group[out->groups++] =
+            (struct nt_tiers_group){.hosts = tree->size[v],
+                                    .tier = tree->class[v] + tree->alone[v] - 1,
+                                    .error_us = n->error[v] * scale,
+                                    .support = n->support[v]};
+    }
+    double rest = 0; /* the link of all hosts but one is that host's */
+    for (uint32_t v = tree->hosts; v < root; v++)
+        rest += tree->size[v] + 1 == tree->hosts ? length[v] : 0;
+    for (uint32_t v = root; v-- > 0;) { /* a node that is not stated lengthens what is below it */
+        uint32_t p = tree->parent[v];
+        bool stays = id[v] != NT_TIERS_NONE || v < tree->hosts;
+        double own = v < tree->hosts || tree->size[v] + 1 < tree->hosts ? length[v] : 0;
+        own += v < tree->hosts && p == root && rest > 0 ? rest : 0;
+        more[v] = own + (p != root && id[p] == NT_TIERS_NONE ? more[p] : 0);
+        while (p != root && id[p] == NT_TIERS_NONE)
+            p = tree->parent[p];
+        if (!stays)
+            continue;
+        if (v >= tree->hosts) {
+            out->group[id[v]].parent = id[p];
+            out->group[id[v]].length_us = more[v] * scale;
+        } else {
+            uint32_t host = s->pairs->origin[v];
+            out->group_of[host] = id[p];
+            out->end_us[host] = (0.5 + more[v]) * scale;
+            out->end_error_us[host] = n->error[v] * scale;
+        }
+    }
+    return 0;
+}
+
+static int fill_outliers(struct nt_tiers *out, struct nt_search *s)
+{
+    const struct nt_pairs *p = s->pairs;
+    const bool *off = nt_score_off(s->score);
+    const double *way = nt_score_ways(s->score);
+    out->outlier =
+        nt_arena_array(&out->memory, nt_score_outliers(s->score) + 1, sizeof *out->outlier);
+    if (out->outlier == NULL)
+        return -1;
+    for (uint32_t i = 0; i < p->hosts; i++)
+        for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
+            uint32_t j = p->entry[k].host, c = nt_chain_class(&s->best, i, j);
+            if (!off[k] || j < i)
+                continue;
+            double fitted = 1 + way[i * NT_CHAIN_CLASSES + c] + way[j * NT_CHAIN_CLASSES + c];
+            out->outlier[out->outliers++] = (struct nt_tiers_outlier){
+                p->origin[i], p->origin[j], (1 + p->entry[k].value) * p->scale_us,
+                fitted * p->scale_us};
+        }
+    return 0;
+}
+
+static void fill_figures(struct nt_tiers *out, const struct nt_search *s)
+{
+    double scale = s->pairs->scale_us, sd = s->value.sd;
+    out->noise_us = sd * scale;
+    out->evidence = s->best_score;
+    out->noise_known = s->pairs->noise > 0;
+    out->quantum_us = s->pairs->quantum * scale;
+    out->scale_us = scale;
+    out->power = s->power;
+    out->ends_us = nt_score_ratio(s->place.ends) * sd * scale;
+    out->links_us = nt_score_ratio(s->place.links) * sd * scale;
+    out->tiers = s->best.tiers;
+    for (uint32_t k = 0; k < s->best.tiers; k++)
+        out->step_us[k] = s->value.mean[1 + k] * scale;
+    for (uint32_t i = 0; s->populations && i < s->pairs->hosts; i++)
+        out->second[s->pairs->origin[i]] = s->second[i];
+    out->population_us = s->populations ? s->value.mean[1 + s->best.tiers] * scale : 0;
+    out->visits = s->visits;
+    out->scored = s->scored;
+}
+
+static int fill(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct table t = {.search = s};
+    double chosen, structure;
+    if (make_table(&t, &memory, err) != 0)
+        return -1;
+    const struct alternative *best = choose(&t, &chosen);
+    struct alternative stated = {0};
+    struct nodes nodes = {0};
+    struct locus *locus = nt_arena_array(&memory, t.count, sizeof *locus);
+    nt_search_settle(s, best->visit);
+    if (nt_arena_check(&memory, err) != 0 || nt_contradiction_structure(s, &structure, err) != 0)
+        return -1;
+    double odds = no_hierarchy * exp(fmin(structure, 500));
+    if (support_nodes(&t, nt_score_tree(s->score), chosen, fmax(no_hierarchy, fmin(odds, 1)),
+                      &nodes, &memory, err) != 0 ||
+        state(nt_score_tree(s->score), &nodes, &stated, &memory, err) != 0)
+        return -1;
+    out->hierarchy = 1 / (1 + odds);
+    out->confidence = confidence_of(&t, &stated, locus) * out->hierarchy;
+    if (fill_groups(out, s, &nodes) != 0 || fill_outliers(out, s) != 0)
+        return nt_arena_check(&out->memory, err);
+    for (size_t k = 0; k < out->groups; k++)
+        out->confidence = fmin(out->confidence, out->group[k].support);
+    fill_figures(out, s);
+    return 0;
+}
+
+static int make(struct nt_tiers *out, const struct nt_pair_value *values, size_t count,
+                struct nt_err *err)
+{
+    out->group_of = nt_arena_array(&out->memory, out->hosts, sizeof *out->group_of);
+    out->end_us = nt_arena_array(&out->memory, out->hosts, sizeof *out->end_us);
+    out->end_error_us = nt_arena_array(&out->memory, out->hosts, sizeof *out->end_error_us);
+    out->second = nt_arena_array(&out->memory, out->hosts, sizeof *out->second);
+    if (nt_arena_check(&out->memory, err) != 0)
+        return -1;
+    for (uint32_t h = 0; h < out->hosts; h++) {
+        out->group_of[h] = NT_TIERS_NONE;
+        out->end_us[h] = out->end_error_us[h] = (double)NAN;
+    }
+    out->confidence = out->hierarchy = 1;
+    struct nt_pairs *pairs = NULL;
+    struct nt_search *search = NULL;
+    int status = nt_pairs_create(out->hosts, values, count, &pairs, err);
+    if (status == 0 && pairs->count > 0)
+        status = nt_search_create(pairs, &search, err);
+    if (status == 0 && search != NULL)
+        status = fill(out, search, err);
+    nt_search_destroy(search);
+    nt_pairs_destroy(pairs);
+    return status;
+}
+
+int nt_tiers_solve(uint32_t hosts, const struct nt_pair_value *values, size_t count,
+                   struct nt_tiers **out, struct nt_err *err)
+{
+    struct nt_tiers *t = nt_object_create(sizeof *t, err);
+    if (t == NULL)
+        return -1;
+    t->hosts = hosts;
+    if (make(t, values, count, err) != 0) {
+        nt_tiers_destroy(t);
+        return -1;
+    }
+    *out = t;
+    return 0;
+}
+
+void nt_tiers_destroy(struct nt_tiers *tiers)
+{
+    nt_object_destroy(tiers);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search against all chains of few hosts. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rng.h"
+#include "search.h"
+
+enum { HOSTS = 6 };
+
+/* Leaves in pods, similar uplinks, noise. */
+static struct nt_pairs *draw(uint32_t hosts, double step, struct nt_rng *rng)
+{
+    struct nt_pair_value value[HOSTS * HOSTS];
+    uint32_t leaf[HOSTS], pod[HOSTS];
+    size_t n = 0;
+    for (uint32_t i = 0; i < hosts; i++) {
+        pod[i] = (uint32_t)nt_rng_below(rng, 2);
+        leaf[i] = 2 * pod[i] + (uint32_t)nt_rng_below(rng, 2);
+    }
+    for (uint32_t i = 0; i < hosts; i++)
+        for (uint32_t j = 0; j < hosts; j++)
+            if (i != j)
+                value[n++] = (struct nt_pair_value){
+                    .a = i,
+                    .b = j,
+                    .us = 2 + step * ((leaf[i] != leaf[j]) + (pod[i] != pod[j])) +
+                          0.02 * nt_rng_normal(rng)};
+    struct nt_pairs *p = NULL;
+    assert_int_equal(nt_pairs_create(hosts, value, n, &p, NULL), 0);
+    return p;
+}
+
+struct all {
+    struct nt_search *search;
+    struct nt_chain chain, canonical;
+    double best, total; /* ln scores: the best, and of the sum relative to search->best_score */
+    size_t chains;
+};
+
+static void score(struct all *all)
+{
+    uint32_t map[2 * HOSTS], room[3 * HOSTS];
+    nt_chain_copy(&all->canonical, &all->chain);
+    nt_chain_canonicalise(&all->canonical, map);
+    if (all->canonical.tiers != all->chain.tiers)
+        return; /* it is the same as one with fewer tiers */
+    struct nt_score *s = all->search->score;
+    struct nt_score_place place = all->search->place;
+    struct nt_score_value value;
+    bool none[HOSTS * HOSTS] = {false};
+    nt_score_set_off(s, none);
+    nt_score_set_chain(s, &all->canonical);
+    double v = nt_score_full(s, &place, &value) +
+               nt_chain_prior(&all->search->prior, &all->canonical, room);
+    all->best = fmax(all->best, v);
+    all->total += exp(v - all->search->best_score);
+    all->chains++;
+}
+
+/* All ways to put units, of the tier below, into groups; each followed by all further tiers. */
+static void enumerate(struct all *all, uint32_t tier, uint32_t units, uint32_t unit,
+                      const uint32_t *of, uint32_t *to, uint32_t groups)
+{
+    uint32_t hosts = all->chain.hosts;
+    if (unit < units) {
+        for (to[unit] = 0; to[unit] <= groups; to[unit]++)
+            enumerate(all, tier, units, unit + 1, of, to, to[unit] == groups ? groups + 1 : groups);
+        return;
+    }
+    if (groups == 1 || groups == units)
+        return;
+    uint32_t above[HOSTS], next[HOSTS];
+    for (uint32_t i = 0; i < hosts; i++)
+        all->chain.label[i].tier[tier] = above[i] = to[of[i]];
+    all->chain.tiers = tier + 1;
+    score(all);
+    if (tier + 1 < NT_TIERS_MAX)
+        enumerate(all, tier + 1, groups, 0, above, next, 0);
+}
+
+static void the_search_finds_the_best_of_all_chains(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 15; seed++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed);
+        struct nt_arena memory = {0};
+        uint32_t hosts = 4 + (uint32_t)(seed % 3), of[HOSTS], to[HOSTS];
+        struct nt_pairs *p = draw(hosts, 0.02 * (double)(1 + seed % 6), &rng);
+        struct all all = {.best = -(double)INFINITY};
+        assert_int_equal(nt_search_create(p, &all.search, NULL), 0);
+        assert_int_equal(nt_chain_init(&all.chain, hosts, &memory, NULL), 0);
+        assert_int_equal(nt_chain_init(&all.canonical, hosts, &memory, NULL), 0);
+        score(&all); /* one switch */
+        for (uint32_t i = 0; i < hosts; i++)
+            of[i] = i;
+        enumerate(&all, 0, hosts, 0, of, to, 0);
+        double seen = 0;
+        for (size_t k = 0; k < all.search->room; k++)
+            if (all.search->visit[k].hash != 0)
+                seen += exp(all.search->visit[k].score - all.search->best_score);
+        assert_true(all.best < all.search->best_score + 0.15);
+        assert_true(fabs(log(all.total / seen)) < 0.1);
+        nt_search_destroy(all.search);
+        nt_pairs_destroy(p);
+        nt_arena_fini(&memory);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_search_finds_the_best_of_all_chains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

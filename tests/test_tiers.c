@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rng.h"
+#include "tiers.h"
+
+enum { HOSTS = 32, VALUES = HOSTS * HOSTS };
+
+struct known {
+    uint32_t hosts, leaf[HOSTS], pod[HOSTS];
+    double end[HOSTS], leaf_us, pod_us;
+    size_t count;
+    struct nt_pair_value value[VALUES];
+};
+
+/* per_leaf hosts on each leaf, two leaves per pod; ends of 0.6 us, uplinks of 0.15 and 0.2 us. */
+static void draw(struct known *k, uint32_t hosts, uint32_t per_leaf, double noise,
+                 struct nt_rng *rng)
+{
+    *k = (struct known){.hosts = hosts, .leaf_us = 0.15, .pod_us = 0.2};
+    for (uint32_t i = 0; i < hosts; i++) {
+        k->leaf[i] = i / per_leaf;
+        k->pod[i] = k->leaf[i] / 2;
+        k->end[i] = 0.6 * (1 + 0.003 * nt_rng_normal(rng));
+    }
+    for (uint32_t i = 0; i < hosts; i++)
+        for (uint32_t j = 0; j < hosts; j++) {
+            double us = k->end[i] + k->end[j] + (k->leaf[i] != k->leaf[j] ? 2 * k->leaf_us : 0) +
+                        (k->pod[i] != k->pod[j] ? 2 * k->pod_us : 0);
+            if (i != j)
+                k->value[k->count++] = (struct nt_pair_value){
+                    .a = i, .b = j, .us = us * (1 + noise * nt_rng_normal(rng))};
+        }
+}
+
+static struct nt_tiers *solve(const struct known *k)
+{
+    struct nt_tiers *t = NULL;
+    assert_int_equal(nt_tiers_solve(k->hosts, k->value, k->count, &t, NULL), 0);
+    return t;
+}
+
+static bool below(const struct nt_tiers *t, uint32_t host, uint32_t group)
+{
+    uint32_t g = t->group_of[host];
+    while (g != NT_TIERS_NONE && g != group)
+        g = t->group[g].parent;
+    return g == group;
+}
+
+/* The group of exactly the hosts with this label, or NT_TIERS_NONE. */
+static uint32_t group_of(const struct nt_tiers *t, const uint32_t *label, uint32_t wanted)
+{
+    for (uint32_t g = 0; g < t->groups; g++) {
+        bool same = true;
+        for (uint32_t i = 0; i < t->hosts; i++)
+            same = same && below(t, i, g) == (label[i] == wanted);
+        if (same)
+            return g;
+    }
+    return NT_TIERS_NONE;
+}
+
+static void a_known_network_is_found(void **state)
+{
+    (void)state;
+    static const uint32_t size[][2] = {{8, 2}, {16, 4}, {32, 4}, {32, 2}};
+    for (size_t c = 0; c < sizeof size / sizeof *size; c++) {
+        struct nt_rng rng;
+        struct known k;
+        nt_rng_init(&rng, c + 1);
+        draw(&k, size[c][0], size[c][1], 0.01, &rng);
+        struct nt_tiers *t = solve(&k);
+        uint32_t leaves = k.leaf[k.hosts - 1] + 1, pods = k.pod[k.hosts - 1] + 1;
+        assert_int_equal(t->groups, leaves + pods);
+        assert_true(t->confidence > 0.9);
+        for (uint32_t a = 0; a < leaves; a++) {
+            uint32_t g = group_of(t, k.leaf, a);
+            assert_int_not_equal(g, NT_TIERS_NONE);
+            assert_true(fabs(t->group[g].length_us - k.leaf_us) < 5 * t->group[g].error_us + 0.002);
+            assert_true(t->group[g].error_us < 0.02);
+        }
+        for (uint32_t a = 0; a < pods; a++)
+            assert_int_not_equal(group_of(t, k.pod, a), NT_TIERS_NONE);
+        for (uint32_t i = 0; i < k.hosts; i++)
+            assert_true(fabs(t->end_us[i] - k.end[i]) < 5 * t->end_error_us[i] + 0.002);
+        assert_true(t->noise_us > 0.005 && t->noise_us < 0.03);
+        nt_tiers_destroy(t);
+    }
+}
+
+static void assert_near(double a, double b, double accuracy)
+{
+    assert_true(fabs(a - b) <= accuracy);
+}
+
+/* The same network under other names, in another order, or in another unit. */
+static void compare(const struct known *k, const uint32_t *name, double factor)
+{
+    struct known other = *k;
+    for (size_t v = 0; v < k->count; v++) {
+        other.value[k->count - 1 - v] = (struct nt_pair_value){
+            .a = name[k->value[v].a], .b = name[k->value[v].b], .us = factor * k->value[v].us};
+    }
+    struct nt_tiers *t = solve(k), *o = solve(&other);
+    assert_int_equal(t->groups, o->groups);
+    assert_near(t->confidence, o->confidence, 1e-6);
+    for (uint32_t g = 0; g < t->groups; g++) {
+        uint32_t label[HOSTS] = {0};
+        for (uint32_t i = 0; i < k->hosts; i++)
+            label[name[i]] = below(t, i, g);
+        uint32_t h = group_of(o, label, 1);
+        assert_int_not_equal(h, NT_TIERS_NONE);
+        assert_near(t->group[g].support, o->group[h].support, 1e-6);
+        assert_near(factor * t->group[g].length_us, o->group[h].length_us, 1e-6 * factor);
+    }
+    nt_tiers_destroy(t);
+    nt_tiers_destroy(o);
+}
+
+static void names_order_and_unit_change_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct nt_rng rng;
+        struct known k;
+        uint32_t name[HOSTS];
+        nt_rng_init(&rng, seed);
+        draw(&k, 5 + (uint32_t)nt_rng_below(&rng, 20), 2, seed % 3 == 0 ? 0 : 0.05, &rng);
+        for (uint32_t i = 0; i < k.hosts; i++)
+            name[i] = i;
+        compare(&k, name, 1000);
+        nt_rng_shuffle(&rng, name, k.hosts);
+        compare(&k, name, seed % 2 == 0 ? 1 : 0.001);
+    }
+}
+
+static void missing_pairs_are_left_out(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct nt_rng rng;
+        struct known k;
+        nt_rng_init(&rng, seed);
+        draw(&k, seed % 2 == 0 ? 12 : 32, 4, 0.01, &rng);
+        size_t kept = 0;
+        for (size_t v = 0; v < k.count; v++)
+            if (nt_rng_uniform(&rng) < 0.6)
+                k.value[kept++] = k.value[v];
+        k.count = kept;
+        struct nt_tiers *t = solve(&k);
+        for (uint32_t a = 0; a <= k.leaf[k.hosts - 1]; a++)
+            assert_int_not_equal(group_of(t, k.leaf, a), NT_TIERS_NONE);
+        nt_tiers_destroy(t);
+    }
+}
+
+static void readings_that_are_too_high_are_outliers(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    struct known k;
+    nt_rng_init(&rng, 3);
+    draw(&k, 16, 4, 0.01, &rng);
+    for (size_t v = 0; v < k.count; v++)
+        if ((k.value[v].a == 1 && k.value[v].b == 2) || (k.value[v].a == 2 && k.value[v].b == 1) ||
+            (k.value[v].a == 5 && k.value[v].b == 14) || (k.value[v].a == 14 && k.value[v].b == 5))
+            k.value[v].us += 0.8;
+    struct nt_tiers *t = solve(&k);
+    assert_int_equal(t->outliers, 2);
+    assert_int_equal(t->groups, 6);
+    nt_tiers_destroy(t);
+}
+
+static void readings_that_are_too_low_are_no_groups(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    struct known k;
+    nt_rng_init(&rng, 4);
+    draw(&k, 32, 4, 0.01, &rng);
+    for (size_t v = 0; v < k.count; v++)
+        if (k.value[v].a + 9 == k.value[v].b || k.value[v].b + 9 == k.value[v].a)
+            k.value[v].us *= k.value[v].a % 5 == 0 && k.value[v].b % 5 == 4 ? 0.7 : 1;
+    struct nt_tiers *t = solve(&k);
+    assert_int_equal(t->groups, 12);
+    assert_true(t->outliers >= 3);
+    nt_tiers_destroy(t);
+}
+
+static void hosts_have_one_kind_of_ends_or_two(void **state)
+{
+    (void)state;
+    for (int two = 0; two < 2; two++) {
+        struct nt_rng rng;
+        struct known k;
+        nt_rng_init(&rng, 5);
+        draw(&k, 24, 4, 0.005, &rng);
+        for (size_t v = 0; two && v < k.count; v++)
+            k.value[v].us += 0.12 * ((k.value[v].a % 3 == 0) + (k.value[v].b % 3 == 0));
+        struct nt_tiers *t = solve(&k);
+        assert_near(t->population_us, 0.12 * two, 0.03);
+        for (uint32_t i = 0; two && i < k.hosts; i++)
+            assert_int_equal(t->second[i], i % 3 == 0);
+        assert_int_equal(t->groups, 9);
+        nt_tiers_destroy(t);
+    }
+}
+
+/* Readings that agree with each other and with no hierarchy: four switches in a ring. */
+static void a_ring_is_no_hierarchy(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    struct known k = {.hosts = 12};
+    nt_rng_init(&rng, 6);
+    for (uint32_t i = 0; i < k.hosts; i++)
+        for (uint32_t j = 0; j < k.hosts; j++) {
+            uint32_t steps = (i / 3 + 4 - j / 3) % 4;
+            double us = 1 + 0.4 * (steps == 3 ? 1 : steps) + 0.01 * nt_rng_normal(&rng);
+            k.leaf[i] = i / 3;
+            if (i != j)
+                k.value[k.count++] = (struct nt_pair_value){.a = i, .b = j, .us = us};
+        }
+    struct nt_tiers *t = solve(&k);
+    assert_true(t->hierarchy < 0.1);
+    assert_true(t->confidence < 0.1);
+    for (uint32_t a = 0; a < 4; a++) /* the switches are real */
+        assert_int_not_equal(group_of(t, k.leaf, a), NT_TIERS_NONE);
+    assert_int_equal(t->groups, 4);
+    nt_tiers_destroy(t);
+}
+
+static void the_step_of_a_timer_is_found(void **state)
+{
+    (void)state;
+    static const double step[] = {0, 1, 0.1, 0.05};
+    for (size_t c = 0; c < sizeof step / sizeof *step; c++) {
+        struct nt_rng rng;
+        struct known k;
+        struct nt_pairs *p = NULL;
+        nt_rng_init(&rng, c + 1);
+        draw(&k, 12, 3, 0.05, &rng);
+        for (size_t v = 0; v < k.count; v++) {
+            double us = step[c] > 0.5 ? 10 * k.value[v].us : k.value[v].us;
+            k.value[v].us = (double)(float)(step[c] > 0 ? round(us / step[c]) * step[c] : us);
+        }
+        assert_int_equal(nt_pairs_create(k.hosts, k.value, k.count, &p, NULL), 0);
+        assert_near(p->quantum * p->scale_us * sqrt(2), step[c], 1e-5);
+        nt_pairs_destroy(p);
+    }
+}
+
+static void few_hosts_are_one_switch(void **state)
+{
+    (void)state;
+    for (uint32_t hosts = 0; hosts <= 3; hosts++) {
+        struct nt_rng rng;
+        struct known k;
+        nt_rng_init(&rng, 1);
+        draw(&k, hosts, 1, 0.01, &rng);
+        struct nt_tiers *t = solve(&k);
+        assert_int_equal(t->groups, 0);
+        nt_tiers_destroy(t);
+    }
+}
+
+static void bad_readings_are_refused(void **state)
+{
+    (void)state;
+    static const struct nt_pair_value bad[] = {{.a = 0, .b = 0, .us = 1},
+                                               {.a = 0, .b = 9, .us = 1},
+                                               {.a = 0, .b = 1, .us = -1},
+                                               {.a = 0, .b = 1, .us = NAN}};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        struct nt_tiers *t = NULL;
+        struct nt_err err = {0};
+        assert_int_equal(nt_tiers_solve(4, &bad[k], 1, &t, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        assert_null(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_known_network_is_found),
+        cmocka_unit_test(names_order_and_unit_change_nothing),
+        cmocka_unit_test(missing_pairs_are_left_out),
+        cmocka_unit_test(readings_that_are_too_high_are_outliers),
+        cmocka_unit_test(readings_that_are_too_low_are_no_groups),
+        cmocka_unit_test(hosts_have_one_kind_of_ends_or_two),
+        cmocka_unit_test(a_ring_is_no_hierarchy),
+        cmocka_unit_test(the_step_of_a_timer_is_found),
+        cmocka_unit_test(few_hosts_are_one_switch),
+        cmocka_unit_test(bad_readings_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
