@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Maps held against the networks that were measured, for every kind of network, noise and job.
- *     build/tests/bench_truth [--strict] [--dump DIR] [TABLE, default all [SEED, default 1 [SCALE,
- * default 1]]] TABLE is trees, small, placements, pairs, nontrees, invariance, speed or all. SCALE
- * multiplies the networks. --dump writes each matrix as DIR/TABLE-N.csv and its truth as
- * DIR/TABLE-N.truth. The last line is ok, or the required figures that are missed; with --strict
- * the exit code is 1 then.
+ *     build/tests/bench_truth [--strict] [--method METHOD] [--dump DIR] [TABLE, default all [SEED,
+ * default 1 [SCALE, default 1]]] METHOD is that of nettopo solve. TABLE is trees, small,
+ * placements, pairs, nontrees, invariance, speed or all. SCALE multiplies the networks. --dump
+ * writes each matrix as DIR/TABLE-N.csv and its truth as DIR/TABLE-N.truth. The last line is ok, or
+ * the required figures that are missed; with --strict the exit code is 1 then.
  *
  * Truth comes from the generator's network and the job's hosts alone.
  * - A group is the set of hosts on one side of a link between switches, two or more on each side.
@@ -36,6 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "published.h"
 #include "solve.h"
 #include "truth_readings.h"
 
@@ -102,8 +103,11 @@ static double cpu_ms(void)
 }
 
 /* name: of each host in the order of x, or NULL: n0, n1, ... */
+static struct nt_published published; /* --method */
+
 static struct nt_map *solve(const struct nt_matrix *x, const char *const *name, double *ms)
 {
+    struct nt_method method;
     char(*made)[24] = truth_alloc(x->n, sizeof *made);
     const char **names = truth_alloc(x->n, sizeof *names);
     struct nt_map *map;
@@ -113,6 +117,7 @@ static struct nt_map *solve(const struct nt_matrix *x, const char *const *name, 
         names[h] = name != NULL ? name[h] : made[h];
     }
     struct nt_solve_input input = {.latency = x, .host_name = names, .pattern = ""};
+    input.method = nt_published_method(&published, &method) ? &method : NULL;
     double from = cpu_ms();
     known_must(nt_solve_measured(&input, &map, &err), &err);
     *ms = cpu_ms() - from;
@@ -1104,6 +1109,13 @@ int main(int argc, char **argv)
     int at = 1;
     bool strict = at < argc && strcmp(argv[at], "--strict") == 0;
     at += strict ? 1 : 0;
+    published = nt_published_named("auto");
+    if (at + 1 < argc && strcmp(argv[at], "--method") == 0) {
+        struct nt_err err;
+        published = nt_published_named(argv[at + 1]);
+        known_must(nt_published_check(&published, 1, &err), &err);
+        at += 2;
+    }
     if (at + 1 < argc && strcmp(argv[at], "--dump") == 0) {
         r.dump = argv[at + 1];
         at += 2;
@@ -1120,9 +1132,9 @@ int main(int argc, char **argv)
             ran++;
         }
     if (ran == 0 || !(r.scale > 0)) {
-        fprintf(
-            stderr,
-            "bench_truth: expected [--strict] [--dump DIR] [TABLE [SEED [SCALE]]], see its top\n");
+        fprintf(stderr,
+                "bench_truth: expected [--strict] [--method METHOD] [--dump DIR] [TABLE [SEED "
+                "[SCALE]]], see its top\n");
         return 2;
     }
     printf("\n%s%s\n", r.fails[0] != '\0' ? "missed: " : "ok", r.fails);

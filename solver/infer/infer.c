@@ -16,6 +16,7 @@
 #include "small_groups.h"
 #include "support.h"
 #include "switch_support.h"
+#include "tiers_model.h"
 #include "work.h"
 
 static void work_fini(struct nt_work *w)
@@ -411,8 +412,37 @@ static int infer_model(struct nt_work *w, const struct nt_matrix *latency, struc
     return 0;
 }
 
-int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
-                     struct nt_model **out, struct nt_err *err)
+/* By the tier model, and graphs of switches. */
+static int infer_by_tiers(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
+                          struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_tiers_readings readings;
+    double evidence;
+    if (nt_tiers_readings(latency, w->error, &memory, &readings, err) < 0 ||
+        nt_tiers_model(&readings, out, &w->noise, &evidence, err) < 0)
+        return -1;
+    if (w->directions)
+        nt_work_mean_of_directions(w, latency);
+    if (nt_work_weigh(w, err) < 0 || nt_links_fit(w, *out, err) < 0 ||
+        nt_switch_graph_judge(w, &readings, evidence, out, err) < 0)
+        return -1;
+    enum nt_family family = (*out)->family;
+    if (family != NT_FAMILY_IRREGULAR && !(*out)->shortcuts)
+        return 0;
+    (*out)->family = NT_FAMILY_UNDETERMINED; /* it may be a dragonfly */
+    if (nt_dragonfly_try(latency, out, err) < 0)
+        return -1;
+    if ((*out)->family == NT_FAMILY_UNDETERMINED)
+        (*out)->family = family;
+    return 0;
+}
+
+/* The path from a matrix to a model that all methods share. */
+static int infer_by(int (*infer)(struct nt_work *w, const struct nt_matrix *latency,
+                                 struct nt_model **out, struct nt_err *err),
+                    const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
+                    struct nt_model **out, struct nt_err *err)
 {
     size_t n = latency->n;
     if (n == 0)
@@ -431,21 +461,10 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
         w.error = se != NULL && se->n == n ? se : NULL;
         nt_work_fill(&w, latency);
         nt_work_drop_missing(&w, n, missing);
-        if (w.n == 0)
-            status = nt_model_create(n, 0, 0, &model, err);
-        else
-            status = infer_model(&w, latency, &model, err);
+        status = w.n == 0 ? nt_model_create(n, 0, 0, &model, err) : infer(&w, latency, &model, err);
     }
-    if (status == 0) {
+    if (status == 0)
         memcpy(model->missing, missing, n * sizeof *missing);
-        status = nt_dragonfly_try(latency, &model, err);
-    }
-    if (status == 0)
-        status = nt_model_canonicalise(model, err);
-    if (status == 0)
-        nt_shortcuts_doubt(model);
-    if (status == 0)
-        status = nt_one_way_links_mark(latency, model, err);
     if (status == 0)
         *out = model;
     else
@@ -453,6 +472,44 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
     free(missing);
     work_fini(&w);
     return status;
+}
+
+/* Canonical, with its links of one way. */
+static int finish(const struct nt_matrix *latency, bool doubt, struct nt_model **model,
+                  struct nt_err *err)
+{
+    int status = nt_model_canonicalise(*model, err);
+    if (status == 0 && doubt)
+        nt_shortcuts_doubt(*model);
+    if (status == 0)
+        status = nt_one_way_links_mark(latency, *model, err);
+    if (status != 0) {
+        nt_model_destroy(*model);
+        *model = NULL;
+    }
+    return status;
+}
+
+int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
+                     struct nt_model **out, struct nt_err *err)
+{
+    if (infer_by(infer_model, latency, se, seed, out, err) < 0)
+        return -1;
+    if (latency->n < 2)
+        return 0;
+    if (nt_dragonfly_try(latency, out, err) < 0) {
+        nt_model_destroy(*out);
+        return -1;
+    }
+    return finish(latency, true, out, err);
+}
+
+int nt_infer_tiers(const struct nt_matrix *latency, struct nt_model **out, struct nt_err *err)
+{
+    const uint64_t seed = 1; /* of the search among graphs */
+    if (infer_by(infer_by_tiers, latency, NULL, seed, out, err) < 0)
+        return -1;
+    return latency->n < 2 ? 0 : finish(latency, false, out, err);
 }
 
 int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_model *model,

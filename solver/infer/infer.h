@@ -24,6 +24,11 @@ enum { NT_INFER_ERRORS_HOSTS = 64 };
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
                      struct nt_model **out, struct nt_err *err);
 
+/* The same by the tier model (solver/model/tiers.h) and, by the same score, graphs of switches with
+ * any number of hosts each (graph_score.h): rings, meshes, tori, hypercubes. To compare: it finds
+ * more, and its confidence is too high if the readings are noisy. */
+int nt_infer_tiers(const struct nt_matrix *latency, struct nt_model **out, struct nt_err *err);
+
 /* A network that was inferred already, and of what. Empty: all zeros. */
 struct nt_inferred {
     struct nt_matrix *latency, *se; /* latency NULL: of other than a matrix; se may be NULL */

@@ -227,7 +227,7 @@ static bool has_one_host_each(const struct nt_model *m)
 static int warn_of_lines(struct nt_map *map, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
-    bool hosts = m->family == NT_FAMILY_MESH && m->dimensions == 1;
+    bool hosts = m->family == NT_FAMILY_MESH && m->dimensions == 1 && m->switches == 0;
     bool switches = m->family == NT_FAMILY_TREE && m->hosts > 3 && m->switches + 2 >= m->hosts &&
                     has_one_host_each(m);
     if (!hosts && !switches)

@@ -82,9 +82,9 @@ static void check_switches(struct check *c)
     if (is_tree(m) && m->switches > 0 && m->tiers != top)
         FOUND(c, "structure.tiers: expected the highest tier of a switch, %u, found %u", top,
               m->tiers);
-    if (is_direct(m) && m->switches > 0)
-        FOUND(c, "switches: expected none in a %s, found %zu", nt_family_name(m->family),
-              m->switches);
+    if (is_direct(m) && m->switches > 0 && m->switches < 4)
+        FOUND(c, "switches: expected none or at least 4 in a %s, found %zu",
+              nt_family_name(m->family), m->switches);
 }
 
 /* A switch of tier t has one of tier t - 1 below. */
@@ -296,9 +296,12 @@ static void check_dimensions(struct check *c)
         return;
     for (size_t k = 0; k < m->dimensions && product <= NT_HOSTS_MAX; k++)
         product *= m->dimension[k];
-    if (is_direct(m) && product != m->hosts && product != answering_hosts(m))
-        FOUND(c, "structure.parameters.dimensions: expected a product of %zu hosts, found %llu",
-              m->hosts, (unsigned long long)product);
+    bool fits = m->switches > 0 ? product == m->switches
+                                : product == m->hosts || product == answering_hosts(m);
+    if (is_direct(m) && !fits)
+        FOUND(c, "structure.parameters.dimensions: expected a product of %zu %s, found %llu",
+              m->switches > 0 ? m->switches : m->hosts, m->switches > 0 ? "switches" : "hosts",
+              (unsigned long long)product);
 }
 
 static void check_sweep(struct check *c)

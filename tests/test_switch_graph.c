@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs of switches with several hosts each, by method tiers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "asserts.h"
+#include "infer.h"
+#include "known_network.h"
+#include "rng.h"
+
+enum { SEEDS = 4 };
+
+struct graph {
+    size_t dimensions, size[3], hosts; /* per switch */
+    bool wraps;
+    enum nt_family family;
+};
+
+static const struct graph graphs[] = {
+    {1, {4}, 3, true, NT_FAMILY_RING},
+    {1, {7}, 2, true, NT_FAMILY_RING},
+    {1, {12}, 6, true, NT_FAMILY_RING},
+    {2, {4, 3}, 2, false, NT_FAMILY_MESH},
+    {2, {5, 4}, 3, true, NT_FAMILY_TORUS},
+    {3, {3, 3, 3}, 2, true, NT_FAMILY_TORUS},
+    {3, {2, 2, 2}, 4, false, NT_FAMILY_HYPERCUBE},
+};
+
+/* Readings of hosts whose switches are the vertices of a lattice: host h is on switch h / hosts. */
+static struct nt_matrix *measure(const struct graph *g, double sd, struct nt_rng *rng)
+{
+    const double host_us = 0.6, link_us = 0.5;
+    struct nt_model *lattice = known_lattice(g->dimensions, g->size, g->wraps, 0, host_us, link_us);
+    size_t n = lattice->hosts * g->hosts;
+    struct nt_matrix *between, *x;
+    struct nt_err err;
+    known_must(nt_model_latencies(lattice, &between, &err), &err);
+    known_must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &x, &err), &err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            size_t a = i / g->hosts, b = j / g->hosts;
+            double us = a == b ? 2 * host_us : (double)nt_matrix_get(between, a, b);
+            if (i != j)
+                nt_matrix_set(x, i, j, (float)(us * (1 + sd * nt_rng_normal(rng))));
+        }
+    nt_matrix_destroy(between);
+    nt_model_destroy(lattice);
+    return x;
+}
+
+static struct nt_model *infer(const struct nt_matrix *x)
+{
+    struct nt_model *m;
+    struct nt_err err;
+    known_must(nt_infer_tiers(x, &m, &err), &err);
+    return m;
+}
+
+/* Each host is with those of its switch, and with no other. */
+static void hosts_are_attached(const struct nt_model *m, size_t hosts)
+{
+    uint32_t *at = calloc(m->hosts, sizeof *at);
+    assert_non_null(at);
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a < m->hosts && m->link[k].b >= m->hosts)
+            at[m->link[k].a] = m->link[k].b;
+    for (size_t i = 0; i < m->hosts; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_int_equal(at[i] == at[j], i / hosts == j / hosts);
+    free(at);
+}
+
+static void graphs_of_switches_are_found(void **state)
+{
+    const double sds[] = {0, 0.01, 0.03};
+    (void)state;
+    for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++)
+        for (size_t s = 0; s < sizeof sds / sizeof *sds; s++) {
+            struct nt_rng rng;
+            nt_rng_init(&rng, 10 * k + s);
+            struct nt_matrix *x = measure(&graphs[k], sds[s], &rng);
+            struct nt_model *m = infer(x);
+            size_t switches = 1;
+            for (size_t d = 0; d < graphs[k].dimensions; d++)
+                switches *= graphs[k].size[d];
+            assert_int_equal(m->family, graphs[k].family);
+            assert_int_equal(m->switches, switches);
+            assert_above(m->confidence, 0.9);
+            hosts_are_attached(m, graphs[k].hosts);
+            for (size_t l = 0; l < m->links; l++)
+                if (m->link[l].a >= m->hosts)
+                    assert_close(m->link[l].latency_us, 0.5, 0.02);
+            nt_model_destroy(m);
+            nt_matrix_destroy(x);
+        }
+}
+
+/* A line of switches has no cycle: it is a tree, with the same groups, or not sure. */
+static void a_line_of_switches_is_a_tree(void **state)
+{
+    size_t found = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed);
+        struct nt_model *truth = known_chain(6, 5, 0.6, 0.3);
+        struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.02}, &rng);
+        struct nt_model *m = infer(x);
+        assert_int_equal(m->family, NT_FAMILY_TREE);
+        found += known_same_shape(truth, m);
+        assert_true(known_same_shape(truth, m) || m->confidence < 0.9);
+        nt_model_destroy(m);
+        nt_model_destroy(truth);
+        nt_matrix_destroy(x);
+    }
+    assert_true(found >= SEEDS - 1);
+}
+
+/* Trees of any depth are no graphs, however few their hosts are. */
+static void trees_stay_trees(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 8 * SEEDS; seed++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed);
+        struct nt_model *truth =
+            seed % 2 == 0
+                ? known_balanced(3, (const size_t[]){2, 3, 1 + seed % 4},
+                                 (const double[]){0.6, 0.3, 0.2})
+                : known_balanced(2, (const size_t[]){4, 2 + seed % 5}, (const double[]){0.6, 0.25});
+        struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
+        struct nt_model *m = infer(x);
+        assert_true(m->family == NT_FAMILY_TREE || m->family == NT_FAMILY_STAR);
+        nt_model_destroy(m);
+        nt_model_destroy(truth);
+        nt_matrix_destroy(x);
+    }
+}
+
+/* One host that is far from all others has a long link, and the others keep theirs. */
+static void a_distant_host_has_a_long_link(void **state)
+{
+    (void)state;
+    for (size_t n = 4; n <= 20; n += 4) {
+        struct nt_rng rng;
+        struct nt_err err;
+        struct nt_matrix *x;
+        nt_rng_init(&rng, n);
+        known_must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &x, &err), &err);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++)
+                if (i != j)
+                    nt_matrix_set(
+                        x, i, j,
+                        (float)((i == 1 || j == 1 ? 2 : 1) * (1 + 0.01 * nt_rng_normal(&rng))));
+        struct nt_model *m = infer(x);
+        assert_int_equal(m->family, NT_FAMILY_STAR);
+        for (size_t k = 0; k < m->links; k++)
+            assert_close(m->link[k].latency_us, m->link[k].a == 1 ? 1.5 : 0.5, 0.05);
+        nt_model_destroy(m);
+        nt_matrix_destroy(x);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(graphs_of_switches_are_found),
+        cmocka_unit_test(a_line_of_switches_is_a_tree),
+        cmocka_unit_test(trees_stay_trees),
+        cmocka_unit_test(a_distant_host_has_a_long_link),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
