@@ -36,8 +36,7 @@ int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_er
 /* The same, and frees the text. */
 int nt_file_write_text(const char *path, char *text, size_t bytes, struct nt_err *err);
 
-/* Ends the object that is open, if one is, and writes the text of the writer: JSON, or what was put
- * into its buffer. Frees it. */
+/* Ends the open object, if any, writes the writer's buffer (JSON or other text), and frees it. */
 int nt_file_write_json(const char *path, struct nt_json_writer *w, struct nt_err *err);
 
 /* The map in a file; path NULL: as nt_file_map_path. */

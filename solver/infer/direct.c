@@ -36,7 +36,7 @@ void nt_direct_fini(struct nt_direct *d)
     *d = (struct nt_direct){.score = INFINITY};
 }
 
-static int direct_init(struct nt_direct *d, size_t n, struct nt_err *err)
+int nt_direct_init(struct nt_direct *d, size_t n, struct nt_err *err)
 {
     *d = (struct nt_direct){.n = n, .score = INFINITY, .cost = INFINITY};
     d->linked = calloc(n * n + 1, 1);
@@ -212,7 +212,7 @@ static bool take_links(const struct readings_view *readings_view, struct nt_dire
 }
 
 /* Hops from every host, breadth first; false when some host cannot be reached. */
-static bool count_hops(struct nt_direct *d, uint32_t *queue, uint32_t *neighbour, size_t *start)
+bool nt_direct_count_hops(struct nt_direct *d, uint32_t *queue, uint32_t *neighbour, size_t *start)
 {
     size_t n = d->n, p = 0;
     for (size_t i = 0; i < n; i++) {
@@ -261,10 +261,10 @@ static int scratch_init(struct scratch *r, size_t n, struct nt_direct_effort *ef
                         struct nt_arena *memory, struct nt_err *err)
 {
     *r = (struct scratch){.effort = effort};
-    if (direct_init(&r->try, n, err) < 0)
+    if (nt_direct_init(&r->try, n, err) < 0)
         return -1;
     for (; r->starts < starts_for(n); r->starts++)
-        if (direct_init(&r->start[r->starts], n, err) < 0)
+        if (nt_direct_init(&r->start[r->starts], n, err) < 0)
             return -1;
     r->queue = nt_arena_array(memory, n + 1, sizeof *r->queue);
     r->neighbour = nt_arena_array(memory, n * NT_DIRECT_DEGREE_MAX * 2 + 1, sizeof *r->neighbour);
@@ -310,7 +310,7 @@ static void try_cut(const struct nt_work *w, const struct readings_view *reading
     memcpy(d->offset, r->offset, w->n * sizeof *d->offset);
     double hop = hop_guess(readings_view, d, cut, r->values);
     if (!(hop > 0) || !take_links(readings_view, d, cut, hop, r->queue, r->effort) ||
-        nt_direct_is_spent(r->effort) || !count_hops(d, r->queue, r->neighbour, r->first))
+        nt_direct_is_spent(r->effort) || !nt_direct_count_hops(d, r->queue, r->neighbour, r->first))
         return;
     nt_direct_fit(w, d, r->values);
     r->effort->steps += NT_DIRECT_FIT_STEPS * w->pairs;
@@ -484,4 +484,15 @@ int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct_eff
     }
     scratch_fini(&r);
     return status;
+}
+
+bool nt_direct_is_plausible(const struct nt_work *w, const struct nt_model *model, double misfit)
+{
+    enum { TRIED = 24, FEW = 64 };
+    const double KNOWN = 0.7;                   /* with fewer pairs a tree fits nearly anything */
+    const double CLEAR_FEW = 0.97, CLEAR = 1.1; /* misfits: few hosts have a spread spectrum */
+    double known = 2 * (double)w->pairs / ((double)w->n * ((double)w->n - 1));
+    if (w->n < TRIED || 3 * model->switches > w->n || (known < KNOWN && w->n <= FEW))
+        return true;
+    return misfit > (w->n <= FEW ? CLEAR_FEW : CLEAR);
 }

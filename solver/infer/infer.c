@@ -185,21 +185,6 @@ static double direct_score(const struct nt_work *w, const struct nt_direct *d)
     return fmin(d->score, nt_score(d->residual, (double)w->pairs, figures) + 2 * lgamma(n + 1));
 }
 
-/* Whether a direct network is worth the time that it takes to look for one. Under TRIED hosts it is
- * nothing; else a tree that leaves no more than noise is clear, unless it has as many switches as
- * a line of hosts would need, or too many pairs are missing to tell. */
-static bool direct_is_plausible(const struct nt_work *w, const struct nt_model *model,
-                                double misfit)
-{
-    enum { TRIED = 24, FEW = 64 };
-    const double KNOWN = 0.7;                   /* with fewer pairs a tree fits nearly anything */
-    const double CLEAR_FEW = 0.97, CLEAR = 1.1; /* misfits: few hosts have a spread spectrum */
-    double known = 2 * (double)w->pairs / ((double)w->n * ((double)w->n - 1));
-    if (w->n < TRIED || 3 * model->switches > w->n || (known < KNOWN && w->n <= FEW))
-        return true;
-    return misfit > (w->n <= FEW ? CLEAR_FEW : CLEAR);
-}
-
 /* A tree that leaves no more of a pattern than this (nt_misfit) is not looked for in another way.
  */
 static const double CLEAN = 1.12;
@@ -227,7 +212,7 @@ static int judge_model(struct nt_work *w, bool few, struct nt_model **model, str
     int status = nt_misfit(w, p, &misfit, err);
     if (status == 0)
         status = nt_shortcuts_find(w, p, &(*model)->shortcuts, err);
-    if (status == 0 && direct_is_plausible(w, *model, misfit)) {
+    if (status == 0 && nt_direct_is_plausible(w, *model, misfit)) {
         status = tree_score(w, *model, p, &tree, err);
         if (status == 0)
             status = nt_direct_find(w, tree.differ, &effort, &d, err);

@@ -293,7 +293,7 @@ static double frame_delay(const struct fit *f, const struct edge *e, size_t p)
     return us_byte;
 }
 
-/* Of a latency that is so far from the sum: bytes of a frame are flat in the logarithm. */
+/* Density of a latency that differs from the sum by this; uniform in the logarithm of the bytes. */
 static double delayed_density(double off, double variance, double us_byte)
 {
     double sum = 0, bytes = NT_FRAME_LEAST_BYTES * FRAME_STEP;

@@ -9,6 +9,7 @@
 #include "graph_score.h"
 #include "memory.h"
 #include "merges.h"
+#include "stats.h"
 #include "tiers_model.h"
 
 enum {
@@ -218,44 +219,22 @@ static int consider(struct candidate *c, struct nt_direct *d,
     return status;
 }
 
-/* Hops of the links (Floyd, CACM 5, 1962); whether all units are connected. */
-static bool count_hops(struct nt_direct *d)
-{
-    size_t n = d->n;
-    bool connected = true;
-    for (size_t p = 0; p < n * n; p++)
-        d->hops[p] = d->linked[p] ? 1 : p % (n + 1) == 0 ? 0 : (uint16_t)n;
-    for (size_t k = 0; k < n; k++)
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < n; j++)
-                if (d->hops[i * n + k] + d->hops[k * n + j] < d->hops[i * n + j])
-                    d->hops[i * n + j] = (uint16_t)(d->hops[i * n + k] + d->hops[k * n + j]);
-    for (size_t p = 0; p < n * n; p++)
-        connected = connected && d->hops[p] < n;
-    return connected;
-}
-
-/* The graph of all pairs of units up to a reading. d->n: 0 if it does not connect them. */
+/* The graph of all pairs of units up to a reading. d->hop: NaN if it does not connect them. */
 static int near_graph(const struct nt_work *q, float cut, struct nt_direct *d, struct nt_err *err)
 {
     size_t n = q->n;
     float values[FEW_UNITS * 9];
-    *d = (struct nt_direct){.n = n,
-                            .linked = calloc(n * n, sizeof *d->linked),
-                            .hops = calloc(n * n, sizeof *d->hops),
-                            .offset = calloc(n, sizeof *d->offset),
-                            .score = INFINITY};
-    if (d->linked == NULL || d->hops == NULL || d->offset == NULL) {
-        nt_direct_fini(d);
-        return nt_err_memory(err);
-    }
+    uint32_t queue[FEW_UNITS], neighbour[FEW_UNITS * FEW_UNITS];
+    size_t start[FEW_UNITS + 1];
+    if (nt_direct_init(d, n, err) < 0)
+        return -1;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
             d->linked[i * n + j] = i != j && q->d[i * n + j] <= cut;
             d->links += j < i && d->linked[i * n + j];
         }
     d->hop = NAN;
-    if (!count_hops(d))
+    if (!nt_direct_count_hops(d, queue, neighbour, start))
         return 0;
     nt_direct_fit(q, d, values);
     struct nt_model *named;
@@ -310,9 +289,10 @@ static int find_graph(const struct nt_work *w, const struct nt_tiers_readings *r
 /* What the fit leaves over. */
 static int fit_quality(const struct nt_work *w, struct nt_model *m, struct nt_err *err)
 {
-    const double off = 4.5; /* sd: one in a hundred networks of 64 hosts has such a pair */
     struct nt_matrix *p;
     double sum = 0, square = 0, rest = 0, fits = 0, left = 0, count = (double)w->pairs;
+    /* one in a hundred networks of good pairs has such a one (nt_links_quality) */
+    double off = -nt_normal_quantile(0.005 / (count > 1 ? count : 1));
     if (nt_model_latencies(m, &p, err) < 0)
         return -1;
     free(m->pair_off);
@@ -343,7 +323,7 @@ static int fit_quality(const struct nt_work *w, struct nt_model *m, struct nt_er
     return 0;
 }
 
-/* The model of switches and their hosts, from that of the units alone. */
+/* Adds the hosts to the model of the units. */
 static int attach_hosts(const struct nt_work *w, const struct candidate *c,
                         const struct nt_model *units, size_t hosts, struct nt_model **out,
                         struct nt_err *err)
@@ -392,26 +372,18 @@ static int graph_model(const struct nt_work *w, const struct candidate *c, size_
     return status;
 }
 
-/* Whether a graph is worth the time that it takes to look for one. Under TRIED hosts it is nothing;
- * else a tree that is likely and leaves no more than noise is clear, unless it has as many switches
- * as a line of hosts would need, or too many pairs are missing to tell. */
+/* Whether a graph is worth the time that it takes to look for one: the tree is less likely than
+ * not, or a direct network is worth it. */
 static int is_plausible(const struct nt_work *w, const struct nt_model *m, bool *plausible,
                         struct nt_err *err)
 {
-    enum { TRIED = 24, FEW = 64 };
-    const double KNOWN = 0.7;                   /* with fewer pairs a tree fits nearly anything */
-    const double CLEAR_FEW = 0.97, CLEAR = 1.1; /* misfits: few hosts have a spread spectrum */
-    double known = 2 * (double)w->pairs / ((double)w->n * ((double)w->n - 1)), misfit;
+    double misfit;
     struct nt_matrix *p;
-    *plausible = w->n < TRIED || m->confidence < 0.5 || 3 * m->switches > w->n ||
-                 (known < KNOWN && w->n <= FEW);
-    if (*plausible)
-        return 0;
     if (nt_model_latencies(m, &p, err) < 0)
         return -1;
     int status = nt_misfit(w, p, &misfit, err);
     nt_matrix_destroy(p);
-    *plausible = misfit > (w->n <= FEW ? CLEAR_FEW : CLEAR);
+    *plausible = status == 0 && (m->confidence < 0.5 || nt_direct_is_plausible(w, m, misfit));
     return status;
 }
 

@@ -18,7 +18,7 @@ int nt_tiers_readings(const struct nt_matrix *latency, const struct nt_matrix *s
                       struct nt_arena *memory, struct nt_tiers_readings *out, struct nt_err *err);
 
 /* Fills shape, supports (probability of links between switches), confidence and first figures.
- * shortcuts: what is left over has a structure that no hierarchy explains. noise: of a pair.
+ * shortcuts: the residuals have a structure that no hierarchy explains. noise: of a pair.
  * evidence: ln p(readings, the best hierarchy). */
 int nt_tiers_model(const struct nt_tiers_readings *readings, struct nt_model **out,
                    struct nt_noise *noise, double *evidence, struct nt_err *err);

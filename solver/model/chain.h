@@ -4,8 +4,8 @@
  * Tier k has the group label[i].tier[k] of host i; each tier is coarser than the one below. In
  * canonical form labels count from 0 in the order of hosts, no tier is all singletons or one group,
  * and no two are equal. No tiers: one switch. A group of one stands for a host or a group that is
- * alone behind a switch of that tier. A label may have the bit NT_CHAIN_FLAT: the group has no
- * switch of its own in that tier, its units are attached to the switch above.
+ * alone behind a switch of that tier. If a label has the bit NT_CHAIN_FLAT, the group has no switch
+ * in that tier, and its units are attached to the switch above.
  *
  * The tree has a node for each host, for each distinct group of two hosts or more, and for the
  * root. A node that is a group of several tiers, or a host that is alone in some, has one link

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The score of a graph of switches: ln p(readings, graph), comparable with that of the best chain
- * of partitions (tiers.h, evidence). Hosts on one switch are a unit; a pair's latency is the ends
- * of both hosts, and one length for each link on the shortest way between their units:
+/* Scores a graph of switches: ln p(readings, graph). The evidence of the best chain of partitions
+ * (tiers.h) is on the same scale. Hosts on one switch are a unit. The latency of a pair is the sum
+ * of both hosts' ends and of one length for each link on the shortest path between their units:
  *
  *     y_ij = b + h_i + h_j + L hops(i, j) + e_ij
  *

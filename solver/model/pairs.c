@@ -96,7 +96,7 @@ static double noise_of(const struct one *at, size_t count, float *room)
 /* Readings whose standard error is well over the noise of most weigh less. */
 static void weigh(struct one *at, size_t count, double sd, float *room)
 {
-    const double far = 2; /* what is less is in the noise of all */
+    const double far = 2; /* smaller errors are part of the noise of all readings */
     size_t n = 0;
     for (size_t k = 0; k < count; k++)
         if (at[k].se_us > 0)
