@@ -4,6 +4,9 @@
  *
  *     build/tests/bench_confidence [NETWORKS, default 1500 [SEED, default 1]]
  *
+ * The last line has the power of the stated odds that fits best (by likelihood): 1 if they are
+ * calibrated, less if they are too sure.
+ *
  * NETWORKS are drawn for each table: the shape, 4 to 256 hosts, noise, wrong and missing pairs all
  * at random. FULL=1 in the environment takes ten times as many.
  */
@@ -12,9 +15,12 @@
 
 #include "known_network.h"
 
+enum { POWERS = 40 }; /* twentieths, up to 2 */
+
 struct reliability {
     size_t count[11], exact[11];
     double stated[11];
+    double fit[POWERS]; /* ln p(exact or not) if the stated odds are taken to each power */
 };
 
 static double between(struct nt_rng *rng, double low, double high)
@@ -137,6 +143,9 @@ static void rely(struct reliability *r, draw *draw, struct nt_rng *rng)
     r->count[bin]++;
     r->stated[bin] += m->confidence;
     r->exact[bin] += exact;
+    double stated = fmin(fmax(m->confidence, 1e-6), 1 - 1e-6), odds = log(stated / (1 - stated));
+    for (size_t k = 0; k < POWERS; k++)
+        r->fit[k] -= log1p(exp((exact ? -1.0 : 1.0) * odds * (double)(k + 1) / 20));
     nt_matrix_destroy(x);
     nt_model_destroy(truth);
     nt_model_destroy(m);
@@ -149,6 +158,8 @@ static void add(struct reliability *all, const struct reliability *r)
         all->exact[b] += r->exact[b];
         all->stated[b] += r->stated[b];
     }
+    for (size_t k = 0; k < POWERS; k++)
+        all->fit[k] += r->fit[k];
 }
 
 static void print_table(const char *what, const struct reliability *r)
@@ -179,5 +190,9 @@ int main(int argc, char **argv)
         add(&all, &r);
     }
     print_table("all", &all);
+    size_t best = 0;
+    for (size_t k = 1; k < POWERS; k++)
+        best = all.fit[k] > all.fit[best] ? k : best;
+    printf("\npower of the odds that fits best: %.2f\n", (double)(best + 1) / 20);
     return 0;
 }

@@ -147,7 +147,7 @@ static double above_zero(struct nt_score *s, const struct nt_score_value *value,
         double error =
             value->sd / sqrt(across * below / (across + below) + 1 / (links * t->alone[v]));
         sum += log_twice_phi(length[v] / error) -
-               log_twice_phi(mean / (value->sd * sqrt(links * t->alone[v])));
+               log_twice_phi(fmax(mean, 0) / (value->sd * sqrt(links * t->alone[v])));
     }
     return sum;
 }
@@ -176,12 +176,12 @@ static double by_definition(const struct nt_pairs *p, const struct nt_chain *c, 
         for (size_t k = p->start[i]; k < p->start[i + 1]; k++)
             if (p->entry[k].host > i && !off[k]) {
                 uint32_t class = nt_chain_class(c, i, p->entry[k].host);
-                sum[class] += p->entry[k].weight * (1 + p->entry[k].value);
-                weight[class] += p->entry[k].weight;
+                sum[class] += nt_pairs_weight(p, k) * (1 + (double)p->entry[k].value);
+                weight[class] += nt_pairs_weight(p, k);
                 pair[d.count][0] = i;
                 pair[d.count][1] = p->entry[k].host;
-                d.w[d.count] = p->entry[k].weight;
-                d.y[d.count++] = p->entry[k].value;
+                d.w[d.count] = nt_pairs_weight(p, k);
+                d.y[d.count++] = (double)p->entry[k].value;
             }
     double ends = pow(0.16 * pow(2.5, place.ends), 2), links = pow(0.16 * pow(2.5, place.links), 2);
     for (size_t a = 0; a < d.count; a++) {
@@ -199,7 +199,8 @@ static double by_definition(const struct nt_pairs *p, const struct nt_chain *c, 
         log_det += log(d.w[a]); /* the score leaves out the constant of the weights given */
     }
     double value = -0.5 * (n * log(2 * M_PI) + log_det) + integral(n, square, least);
-    value += log_student(0.16 * pow(2.5, place.ends) * sd, 0.008, 1.1) - log(log(0.5 / 0.0015));
+    value += log_student(fmax(sqrt(square / n), least), 0.015, 1) - log(log(2.5));
+    value += log_student(0.16 * pow(2.5, place.ends) * sd, 0.008, 1.1);
     if (c->tiers > 0)
         value += log_student(0.16 * pow(2.5, place.links) * sd, 0.005, 0.9);
     for (uint32_t k = 0; k < c->tiers; k++) {
@@ -221,7 +222,7 @@ static size_t odd_pairs(const struct nt_pairs *p, const bool *off)
 {
     size_t full = 0;
     for (size_t k = 0; k < 2 * p->count; k++)
-        full += !off[k] && p->entry[k].weight >= 1;
+        full += !off[k] && nt_pairs_weight(p, k) >= 1;
     return (size_t)p->hosts * (p->hosts - 1) / 2 - full / 2;
 }
 
@@ -235,7 +236,8 @@ static void find_density(const struct nt_pairs *p, const struct nt_chain *c, con
             const struct nt_pair_entry *e = nt_pairs_find(p, i, j);
             uint32_t class = nt_chain_class(c, i, j);
             all[class]++;
-            weight[class] += e != NULL && !off[e - p->entry] ? (double)e->weight : 0;
+            weight[class] +=
+                e != NULL && !off[e - p->entry] ? nt_pairs_weight(p, (size_t)(e - p->entry)) : 0;
         }
     for (uint32_t k = 0; k <= c->tiers; k++)
         density[k] = all[k] > 0 ? weight[k] / all[k] : 1;
@@ -259,18 +261,29 @@ static void compare(const struct given *g, uint64_t seed, double accuracy)
     assert_int_equal(nt_chain_init(&chain, p->hosts, &memory, NULL), 0);
     assert_int_equal(nt_score_create(p, &s, NULL), 0);
     draw_chain(&chain, (uint32_t)nt_rng_below(&rng, 4), &rng, map);
-    bool *off = calloc(2 * p->count, sizeof *off), second[HOSTS];
-    assert_non_null(off);
+    bool *drawn = calloc(2 * p->count, sizeof *drawn), second[HOSTS];
+    assert_non_null(drawn);
+    struct nt_outlier list[PAIRS];
+    struct nt_outliers outliers = {.at = list};
     for (uint32_t k = 0; k < g->outliers; k++) {
         size_t e = nt_rng_below(&rng, 2 * p->count);
         uint32_t a = 0;
         while (p->start[a + 1] <= e)
             a++;
-        off[e] = off[nt_pairs_find(p, p->entry[e].host, a) - p->entry] = true;
+        if (a > p->entry[e].host) {
+            uint32_t b = p->entry[e].host;
+            e = (size_t)(nt_pairs_find(p, b, a) - p->entry);
+            a = b;
+        }
+        if (!drawn[e])
+            list[outliers.count++] = (struct nt_outlier){a, e};
+        drawn[e] = true;
     }
+    free(drawn);
     for (uint32_t i = 0; i < hosts; i++)
         second[i] = nt_rng_below(&rng, 3) == 0;
-    nt_score_set_off(s, off);
+    nt_score_set_off(s, &outliers);
+    const bool *off = nt_score_off(s);
     nt_score_set_power(s, g->power);
     nt_score_set_population(s, g->population ? second : NULL);
     nt_score_set_chain(s, &chain);
@@ -288,7 +301,6 @@ static void compare(const struct given *g, uint64_t seed, double accuracy)
     slow += above_zero(s, &value, pow(0.16 * pow(2.5, place.links), 2), density);
     double readings = accuracy == NEARLY ? (double)p->count : 1;
     assert_true(fabs(fast - slow) < accuracy * (readings + fabs(slow)));
-    free(off);
     nt_score_destroy(s);
     nt_pairs_destroy(p);
     nt_arena_fini(&memory);

@@ -55,8 +55,7 @@ static void score(struct all *all)
     struct nt_score *s = all->search->score;
     struct nt_score_place place = all->search->place;
     struct nt_score_value value;
-    bool none[HOSTS * HOSTS] = {false};
-    nt_score_set_off(s, none);
+    nt_score_set_off(s, &(struct nt_outliers){0});
     nt_score_set_chain(s, &all->canonical);
     double v = nt_score_full(s, &place, &value) +
                nt_chain_prior(&all->search->prior, &all->canonical, room);

@@ -43,8 +43,11 @@ static void draw(struct known *k, uint32_t hosts, uint32_t per_leaf, double nois
 
 static struct nt_tiers *solve(const struct known *k)
 {
+    struct nt_pairs *p = NULL;
     struct nt_tiers *t = NULL;
-    assert_int_equal(nt_tiers_solve(k->hosts, k->value, k->count, &t, NULL), 0);
+    assert_int_equal(nt_pairs_create(k->hosts, k->value, k->count, &p, NULL), 0);
+    assert_int_equal(nt_tiers_solve(p, &t, NULL), 0);
+    nt_pairs_destroy(p);
     return t;
 }
 
@@ -281,11 +284,11 @@ static void bad_readings_are_refused(void **state)
                                                {.a = 0, .b = 1, .us = -1},
                                                {.a = 0, .b = 1, .us = NAN}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-        struct nt_tiers *t = NULL;
+        struct nt_pairs *p = NULL;
         struct nt_err err = {0};
-        assert_int_equal(nt_tiers_solve(4, &bad[k], 1, &t, &err), -1);
+        assert_int_equal(nt_pairs_create(4, &bad[k], 1, &p, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
-        assert_null(t);
+        assert_null(p);
     }
 }
 

@@ -81,6 +81,7 @@ int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t h
 {
     struct nt_model *m;
     double rms, error = hop_error(w, d, &rms);
+    bool whole = true; /* links are one hop each */
     size_t k = 0;
     if (nt_model_create(hosts, 0, d->links, &m, err) < 0)
         return -1;
@@ -91,11 +92,13 @@ int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t h
                 continue;
             m->link[k].a = w->host[i];
             m->link[k].b = w->host[j];
-            m->link[k].latency_us = d->hop;
+            m->link[k].latency_us = d->hop * d->hops[i * d->n + j];
+            whole = whole && d->hops[i * d->n + j] == 1;
             m->link[k++].latency_se_us = error;
         }
     }
-    if (fit_quality(w, d, m, rms, err) < 0 || nt_direct_family(d, m, err) < 0) {
+    m->family = NT_FAMILY_IRREGULAR;
+    if (fit_quality(w, d, m, rms, err) < 0 || (whole && nt_direct_family(d, m, err) < 0)) {
         nt_model_destroy(m);
         return -1;
     }

@@ -473,6 +473,8 @@ static int find_all(struct search *s, struct nt_faults_found *found, struct nt_e
     if (find_widest(m, s->widest, err) != 0 ||
         nt_sound_links(m, s->verdict, found->population, &found->populations, err) != 0)
         return -1;
+    if (m->switches == 0) /* links of several hosts each */
+        found->populations = 0;
     for (size_t k = 0; k < m->links; k++)
         for (size_t e = 0; e < 2; e++) {
             uint32_t end = e == 0 ? m->link[k].a : m->link[k].b;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "additive.h"
 #include "confidence.h"
 #include "direct.h"
 #include "dragonfly.h"
@@ -397,29 +398,93 @@ static int infer_model(struct nt_work *w, const struct nt_matrix *latency, struc
     return 0;
 }
 
+/* Less than this part of the pairs fits one switch always. */
+static bool is_sparse(const struct nt_work *w)
+{
+    return 8 * (double)w->pairs < (double)w->n * ((double)w->n - 1);
+}
+
+/* One switch of which nothing is stated: of so many hosts with so few readings a search would take
+ * long, and determine nothing (sparse.h has the plan of readings that does). */
+static int infer_nothing(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
+{
+    if (nt_model_create(hosts, 1, w->n, out, err) < 0)
+        return -1;
+    for (size_t i = 0; i < w->n; i++) {
+        (*out)->link[i].a = w->host[i];
+        (*out)->link[i].b = (uint32_t)hosts;
+        (*out)->link[i].latency_us = 0;
+    }
+    (*out)->family = NT_FAMILY_UNDETERMINED;
+    (*out)->confidence = 0;
+    nt_noise_estimate(w->d, w->n, &w->rng, &w->noise);
+    return nt_links_fit(w, *out, err);
+}
+
+/* The figures of a network whose shape is certain. */
+static int infer_figures(struct nt_work *w, struct nt_model *model, struct nt_err *err)
+{
+    nt_noise_estimate(w->d, w->n, &w->rng, &w->noise);
+    if (nt_links_fit(w, model, err) < 0)
+        return -1;
+    nt_resolution_state(model);
+    nt_confidence_limit(model);
+    return 0;
+}
+
+/* With up to so many hosts a search among few readings takes less than a second. */
+enum { SEARCHED = 128 };
+
+/* Less confidence than this says nothing, as of graphs (direct_model.c). */
+static const double nothing = 0.05;
+
+/* Whether what the residuals show may be a dragonfly. */
+static int try_dragonfly(const struct nt_matrix *latency, struct nt_model **model,
+                         struct nt_err *err)
+{
+    enum nt_family family = (*model)->family;
+    if (family != NT_FAMILY_IRREGULAR && !(*model)->shortcuts)
+        return 0;
+    (*model)->family = NT_FAMILY_UNDETERMINED;
+    if (nt_dragonfly_try(latency, model, err) < 0)
+        return -1;
+    if ((*model)->family == NT_FAMILY_UNDETERMINED)
+        (*model)->family = family;
+    return 0;
+}
+
+static int infer_chain(struct nt_work *w, const struct nt_matrix *latency,
+                       const struct nt_pairs *readings, struct nt_model **out, struct nt_err *err)
+{
+    double evidence;
+    if (nt_tiers_model(readings, out, &w->noise, &evidence, err) < 0)
+        return -1;
+    if (w->directions)
+        nt_work_mean_of_directions(w, latency);
+    if (nt_work_weigh(w, err) < 0 || nt_links_fit(w, *out, err) < 0)
+        return -1;
+    return nt_switch_graph_judge(w, readings, evidence, out, err);
+}
+
 /* By the tier model, and graphs of switches. */
 static int infer_by_tiers(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
                           struct nt_err *err)
 {
-    NT_SCOPED struct nt_arena memory = {0};
-    struct nt_tiers_readings readings;
-    double evidence;
-    if (nt_tiers_readings(latency, w->error, &memory, &readings, err) < 0 ||
-        nt_tiers_model(&readings, out, &w->noise, &evidence, err) < 0)
+    struct nt_pairs *readings;
+    if (is_sparse(w) && w->n > SEARCHED)
+        return infer_nothing(w, latency->n, out, err);
+    if (nt_additive_find(w, latency->n, out, err) < 0)
         return -1;
-    if (w->directions)
-        nt_work_mean_of_directions(w, latency);
-    if (nt_work_weigh(w, err) < 0 || nt_links_fit(w, *out, err) < 0 ||
-        nt_switch_graph_judge(w, &readings, evidence, out, err) < 0)
+    if (*out != NULL)
+        return infer_figures(w, *out, err);
+    if (nt_tiers_readings(latency, w->error, &readings, err) < 0)
         return -1;
-    enum nt_family family = (*out)->family;
-    if (family != NT_FAMILY_IRREGULAR && !(*out)->shortcuts)
-        return 0;
-    (*out)->family = NT_FAMILY_UNDETERMINED; /* it may be a dragonfly */
-    if (nt_dragonfly_try(latency, out, err) < 0)
+    int status = infer_chain(w, latency, readings, out, err);
+    nt_pairs_destroy(readings);
+    if (status < 0 || try_dragonfly(latency, out, err) < 0)
         return -1;
-    if ((*out)->family == NT_FAMILY_UNDETERMINED)
-        (*out)->family = family;
+    if (is_sparse(w) && ((*out)->switches == 1 || (*out)->confidence < nothing))
+        (*out)->family = NT_FAMILY_UNDETERMINED;
     return 0;
 }
 

@@ -14,43 +14,34 @@
 
 enum {
     FEW_UNITS = 8, /* for which the search among graphs has too few readings */
-    CUTS = 3,      /* of the linkage of all hosts, at its widest gaps */
-    CANDIDATES = CUTS + 2
+    CUTS = 3,      /* of a linkage of all hosts, at its widest gaps */
+    MOVES = 5,     /* times that hosts are moved to units which fit better, or a unit is split */
+    STARTS = 2 * CUTS + 3,
+    CANDIDATES = STARTS + MOVES,
+    TABLE_UNITS =
+        64 /* beyond, a table of hops costs too much, and has no place for anything else */
 };
 
 struct units {
     uint32_t *of; /* hosts of the input; UINT32_MAX: without readings */
     uint32_t count;
-    double *end_us; /* hosts of the input: link to the leaf, less the unit's mean */
+    double *end_us; /* hosts of the input: of their links, less the unit's middle */
 };
 
 struct candidate {
     struct units units;
     struct nt_work readings; /* between the units */
     struct nt_direct graph;
-    double score; /* ln p(readings, graph); -INFINITY: there is none */
+    double score;  /* ln p(readings, graph); -INFINITY: there is none */
+    double others; /* the same of all other graphs that were looked at */
+    bool any;      /* the graph is a table of hops */
 };
 
-static int centre_ends(struct units *u, size_t hosts, struct nt_arena *memory, struct nt_err *err)
-{
-    double *sum = nt_arena_array(memory, u->count + 1, sizeof *sum);
-    double *count = nt_arena_array(memory, u->count + 1, sizeof *count);
-    if (nt_arena_check(memory, err) != 0)
-        return -1;
-    for (size_t h = 0; h < hosts; h++)
-        if (u->of[h] != UINT32_MAX) {
-            sum[u->of[h]] += u->end_us[h];
-            count[u->of[h]]++;
-        }
-    for (size_t h = 0; h < hosts; h++)
-        if (u->of[h] != UINT32_MAX)
-            u->end_us[h] -= sum[u->of[h]] / count[u->of[h]];
-    return 0;
-}
+enum seats { OWN, LEAVES, SWITCHES };
 
-/* The leaf of each host: a switch with one link to another is one unit. own: each host is one. */
-static int find_units(const struct nt_model *m, bool own, struct nt_arena *memory, struct units *u,
-                      struct nt_err *err)
+/* Each host is a unit, or those of a leaf, a switch with one link to another, or of any switch. */
+static int find_units(const struct nt_model *m, enum seats seats, struct nt_arena *memory,
+                      struct units *u, struct nt_err *err)
 {
     uint32_t *links = nt_arena_array(memory, m->switches + 1, sizeof *links);
     uint32_t *number = nt_arena_array(memory, m->switches + 1, sizeof *number);
@@ -71,28 +62,12 @@ static int find_units(const struct nt_model *m, bool own, struct nt_arena *memor
         if (host >= m->hosts)
             continue;
         at -= (uint32_t)m->hosts;
-        u->end_us[host] = l->latency_us;
-        bool leaf = !own && links[at] == 1;
-        if (leaf && number[at] == UINT32_MAX)
+        bool shared = seats == SWITCHES || (seats == LEAVES && links[at] == 1);
+        if (shared && number[at] == UINT32_MAX)
             number[at] = u->count++;
-        u->of[host] = leaf ? number[at] : u->count++;
+        u->of[host] = shared ? number[at] : u->count++;
     }
-    return centre_ends(u, m->hosts, memory, err);
-}
-
-/* Ends of the hosts of a unit differ as their mean readings to all other units do. */
-static void ends_by_readings(const struct nt_work *w, struct units *u)
-{
-    for (size_t i = 0; i < w->n; i++) {
-        double sum = 0, count = 0;
-        for (size_t j = 0; j < w->n; j++) {
-            float v = w->d[i * w->n + j];
-            bool other = u->of[w->host[i]] != u->of[w->host[j]] && v == v;
-            sum += other ? (double)v : 0;
-            count += other;
-        }
-        u->end_us[w->host[i]] = count > 0 ? sum / count : 0;
-    }
+    return 0;
 }
 
 /* The clusters of a linkage after some merges. */
@@ -113,27 +88,15 @@ static int cut_units(const struct nt_work *w, size_t hosts, const struct nt_merg
             number[group[i]] = u->count++;
         u->of[w->host[i]] = number[group[i]];
     }
-    ends_by_readings(w, u);
-    return centre_ends(u, hosts, memory, err);
+    return 0;
 }
 
-/* Units at the widest gaps of the hosts' linkage: between hosts of one switch and all others. */
-static int find_cuts(const struct nt_work *w, size_t hosts, struct candidate *c,
-                     struct nt_arena *memory, struct nt_err *err)
+/* Units at the widest gaps of a linkage: between hosts of one switch and all others. */
+static int cut_gaps(const struct nt_work *w, size_t hosts, const struct nt_merge *merge,
+                    size_t merges, struct candidate *c, struct nt_arena *memory, struct nt_err *err)
 {
     size_t n = w->n, after[CUTS] = {0};
     double gap[CUTS] = {0};
-    float *sum = nt_arena_array(memory, n * n, sizeof *sum);
-    float *count = nt_arena_array(memory, n * n, sizeof *count);
-    struct nt_merge *merge = nt_arena_array(memory, n, sizeof *merge);
-    uint32_t *room = nt_arena_array(memory, n, sizeof *room);
-    if (nt_arena_check(memory, err) != 0)
-        return -1;
-    for (size_t p = 0; p < n * n; p++) {
-        count[p] = w->d[p] == w->d[p] ? 1 : 0;
-        sum[p] = w->d[p] == w->d[p] ? w->d[p] : 0;
-    }
-    size_t merges = nt_merges_find((uint32_t)n, sum, count, NULL, merge, room);
     for (size_t k = 1; k < merges && n - k > 3; k++) { /* four units and more */
         double own = merge[k].height - merge[k - 1].height;
         size_t at = CUTS;
@@ -154,66 +117,169 @@ static int find_cuts(const struct nt_work *w, size_t hosts, struct candidate *c,
     return status;
 }
 
-/* Mean readings between units. */
-static int sum_readings(const struct nt_work *w, struct candidate *c, struct nt_arena *memory,
-                        struct nt_err *err)
+static int by_height(const void *x, const void *y)
+{
+    const struct nt_merge *a = x, *b = y;
+    return (a->height > b->height) - (a->height < b->height);
+}
+
+/* The least spanning tree of the hosts (Prim, 1957): the linkage by nearest hosts, which readings
+ * that are too high do not change. near, from: n of room. */
+static size_t link_nearest(const struct nt_work *w, struct nt_merge *merge, double *near,
+                           uint32_t *from)
+{
+    size_t n = w->n, merges = 0;
+    for (size_t i = 0; i < n; i++)
+        near[i] = i == 0 ? -1 : (double)INFINITY; /* below 0: in the tree */
+    for (uint32_t last = 0, next = 1; next != 0; last = next) {
+        next = 0;
+        for (uint32_t i = 1; i < n; i++) {
+            double v = (double)w->d[last * n + i];
+            if (v < near[i]) {
+                near[i] = v;
+                from[i] = last;
+            }
+            if (near[i] >= 0 && isfinite(near[i]) && (next == 0 || near[i] < near[next]))
+                next = i;
+        }
+        if (next != 0) {
+            merge[merges++] = (struct nt_merge){from[next], next, near[next]};
+            near[next] = -1;
+        }
+    }
+    qsort(merge, merges, sizeof *merge, by_height);
+    return merges;
+}
+
+/* Cuts of two linkages of the hosts: by the mean reading, and by the nearest hosts. */
+static int find_cuts(const struct nt_work *w, size_t hosts, struct candidate *c,
+                     struct nt_arena *memory, struct nt_err *err)
+{
+    size_t n = w->n;
+    float *sum = nt_arena_array(memory, n * n, sizeof *sum);
+    float *count = nt_arena_array(memory, n * n, sizeof *count);
+    struct nt_merge *merge = nt_arena_array(memory, n, sizeof *merge);
+    uint32_t *room = nt_arena_array(memory, n, sizeof *room);
+    double *near = nt_arena_array(memory, n, sizeof *near);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t p = 0; p < n * n; p++) {
+        count[p] = w->d[p] == w->d[p] ? 1 : 0;
+        sum[p] = w->d[p] == w->d[p] ? w->d[p] : 0;
+    }
+    size_t merges = nt_merges_find((uint32_t)n, sum, count, NULL, merge, room);
+    if (cut_gaps(w, hosts, merge, merges, c, memory, err) < 0)
+        return -1;
+    merges = link_nearest(w, merge, near, room);
+    return cut_gaps(w, hosts, merge, merges, c + CUTS, memory, err);
+}
+
+/* The middle of the readings between two units, less their hosts' ends. start: units squared and
+ * one of room; value: a place for each pair of hosts. */
+static void find_middles(const struct nt_work *w, struct candidate *c, size_t *start, float *value)
 {
     const struct units *u = &c->units;
-    size_t n = u->count;
+    struct nt_work *q = &c->readings;
+    size_t n = q->n;
+    for (int put = 0; put < 2; put++) { /* how many there are, then the readings */
+        memset(start, 0, put ? 0 : (n * n + 1) * sizeof *start);
+        for (size_t i = 1; i < w->n; i++)
+            for (size_t j = 0; j < i; j++) {
+                uint32_t a = w->host[i], b = w->host[j];
+                size_t x = u->of[a] > u->of[b] ? u->of[a] : u->of[b];
+                size_t y = x == u->of[a] ? u->of[b] : u->of[a];
+                float v = w->d[i * w->n + j] - (float)(u->end_us[a] + u->end_us[b]);
+                if (v == v && x != y && put)
+                    value[--start[x * n + y]] = v;
+                else if (v == v && x != y)
+                    start[x * n + y]++;
+            }
+        for (size_t p = 0; !put && p < n * n; p++)
+            start[p + 1] += start[p];
+    }
+    q->pairs = 0;
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = 0; b <= a; b++) {
+            size_t at = a * n + b, count = start[at + 1] - start[at];
+            float middle = count > 0 ? nt_stats_median(value + start[at], count) : NAN;
+            q->d[at] = q->d[b * n + a] = middle;
+            q->pairs += count > 0;
+        }
+    q->holes = 2 * q->pairs != n * (n - 1);
+}
+
+/* Ends of the hosts of a unit: by how much their readings to other units differ in the middle. */
+static void find_ends(const struct nt_work *w, struct candidate *c, float *value)
+{
+    struct units *u = &c->units;
+    for (size_t i = 0; i < w->n; i++) {
+        size_t count = 0;
+        for (size_t j = 0; j < w->n; j++) {
+            uint32_t a = u->of[w->host[i]], b = u->of[w->host[j]];
+            float rest = w->d[i * w->n + j] - c->readings.d[a * u->count + b];
+            if (rest == rest)
+                value[count++] = rest;
+        }
+        u->end_us[w->host[i]] = count > 0 ? (double)nt_stats_median(value, count) : 0;
+    }
+}
+
+/* Readings between units. */
+static int take_readings(const struct nt_work *w, struct candidate *c, struct nt_arena *memory,
+                         struct nt_err *err)
+{
+    size_t n = c->units.count;
     struct nt_work *q = &c->readings;
     *q = (struct nt_work){.n = n, .noise = w->noise, .rng = w->rng};
     q->host = nt_arena_array(memory, n + 1, sizeof *q->host);
     q->d = nt_arena_array(memory, n * n + 1, sizeof *q->d);
     q->offset = nt_arena_array(memory, n + 1, sizeof *q->offset);
-    uint32_t *count = nt_arena_array(memory, n * n + 1, sizeof *count);
+    size_t *start = nt_arena_array(memory, n * n + 1, sizeof *start);
+    float *value = nt_arena_array(memory, w->n * (w->n + 1) / 2, sizeof *value);
     if (nt_arena_check(memory, err) != 0)
         return -1;
-    for (size_t i = 1; i < w->n; i++)
-        for (size_t j = 0; j < i; j++) {
-            uint32_t a = w->host[i], b = w->host[j];
-            float v = w->d[i * w->n + j];
-            if (v != v || u->of[a] == u->of[b])
-                continue;
-            size_t at = (size_t)u->of[a] * n + u->of[b];
-            if (u->of[a] < u->of[b])
-                at = (size_t)u->of[b] * n + u->of[a];
-            q->d[at] += v - (float)(u->end_us[a] + u->end_us[b]);
-            count[at]++;
-        }
-    for (size_t a = 0; a < n; a++) {
+    for (size_t a = 0; a < n; a++)
         q->host[a] = (uint32_t)a;
-        q->d[a * n + a] = NAN;
-        for (size_t b = 0; b < a; b++) {
-            size_t at = a * n + b;
-            q->d[at] = count[at] > 0 ? q->d[at] / (float)count[at] : NAN;
-            q->d[b * n + a] = q->d[at];
-            q->pairs += count[at] > 0;
-        }
-    }
-    q->holes = 2 * q->pairs != n * (n - 1);
+    find_middles(w, c, start, value);
+    if (n == w->n)
+        return 0;
+    find_ends(w, c, value);
+    find_middles(w, c, start, value);
     return 0;
 }
 
-/* Takes the graph if it scores better than the candidate's; else frees it. */
-static int consider(struct candidate *c, struct nt_direct *d,
-                    const struct nt_tiers_readings *readings, struct nt_err *err)
+/* ln (e^a + e^b) */
+static double log_sum(double a, double b)
 {
-    struct nt_switch_graph g = {.hosts = readings->hosts,
-                                .units = c->units.count,
+    double most = fmax(a, b), least = fmin(a, b);
+    return isfinite(least) ? most + log1p(exp(least - most)) : most;
+}
+
+/* Takes the graph if it scores better than the candidate's; else frees it. */
+static int consider(struct candidate *c, struct nt_direct *d, bool any,
+                    const struct nt_pairs *readings, struct nt_err *err)
+{
+    struct nt_switch_graph g = {.units = c->units.count,
                                 .unit = c->units.of,
                                 .hops = d->hops,
                                 .link_us = d->hop,
                                 .links = d->links,
-                                .regular = d->regular};
+                                .regular = d->regular,
+                                .any = any};
     double score = -(double)INFINITY;
     int status = 0;
     if (isfinite(d->hop) && d->hop > 0)
-        status = nt_graph_score(&g, readings->value, readings->count, &score, err);
+        status = nt_graph_score(&g, readings, &score, err);
+    size_t hops = (size_t)c->units.count * c->units.count * sizeof *d->hops;
+    bool again = isfinite(c->score) && memcmp(d->hops, c->graph.hops, hops) == 0;
+    if (status == 0 && !again)
+        c->others = log_sum(c->others, fmin(score, c->score));
     if (status == 0 && score > c->score) {
         struct nt_direct swap = c->graph;
         c->graph = *d;
         *d = swap;
         c->score = score;
+        c->any = any;
     }
     nt_direct_fini(d);
     return status;
@@ -249,7 +315,7 @@ static int near_graph(const struct nt_work *q, float cut, struct nt_direct *d, s
 }
 
 /* Few units: the graphs of all pairs up to each reading. */
-static int find_near_graphs(const struct nt_tiers_readings *readings, struct candidate *c,
+static int find_near_graphs(const struct nt_pairs *readings, struct candidate *c,
                             struct nt_err *err)
 {
     const struct nt_work *q = &c->readings;
@@ -261,28 +327,248 @@ static int find_near_graphs(const struct nt_tiers_readings *readings, struct can
             if (cut == cut)
                 status = near_graph(q, cut, &d, err);
             if (cut == cut && status == 0)
-                status = consider(c, &d, readings, err);
+                status = consider(c, &d, false, readings, err);
         }
     return status;
 }
 
-/* The best graph of the units, and its score. */
-static int find_graph(const struct nt_work *w, const struct nt_tiers_readings *readings,
-                      struct nt_direct_effort *effort, struct candidate *c, struct nt_arena *memory,
+/* The nearest number of hops for each pair of units. */
+static void set_hops(const struct nt_work *q, struct nt_direct *d)
+{
+    size_t n = q->n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double us = (double)nt_direct_reading(q, d, i, j),
+                   hops = round((us - d->base) / d->hop);
+            d->hops[i * n + j] = 0;
+            if (us == us)
+                d->hops[i * n + j] = (uint16_t)fmax(1, fmin(hops, NT_GRAPH_HOPS_MAX));
+        }
+}
+
+/* Links of a table of hops: pairs that have no unit between them. */
+static void set_links(struct nt_direct *d)
+{
+    size_t n = d->n;
+    d->links = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            unsigned hops = d->hops[i * n + j];
+            bool linked = hops > 0;
+            for (size_t k = 0; k < n && linked; k++) {
+                unsigned a = d->hops[i * n + k], b = d->hops[k * n + j];
+                linked = a == 0 || b == 0 || a + b > hops;
+            }
+            d->linked[i * n + j] = linked;
+            d->links += linked && j < i;
+        }
+}
+
+/* Whether the hops are those of a tree, up to rounding: of the three sums of a quartet the two
+ * largest are equal (Buneman 1971), in all quartets if it is so in those of one unit. A table of a
+ * tree says nothing against a hierarchy. */
+static bool is_tree(const struct nt_direct *d)
+{
+    enum { MOST = 256, ROUNDING = 1 };
+    size_t n = d->n < MOST ? d->n : MOST;
+    const uint16_t *hops = d->hops;
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = 1; j < i; j++)
+            for (size_t k = 1; k < j; k++) {
+                int a = hops[i] + hops[j * d->n + k], b = hops[j] + hops[i * d->n + k];
+                int c = hops[k] + hops[i * d->n + j];
+                int most = a > b ? a : b, least = a > b ? b : a;
+                int middle = c < least ? least : c < most ? c : most;
+                bool known = hops[i] > 0 && hops[j] > 0 && hops[k] > 0 && hops[j * d->n + k] > 0 &&
+                             hops[i * d->n + k] > 0 && hops[i * d->n + j] > 0;
+                most = c > most ? c : most;
+                if (known && most - middle > ROUNDING)
+                    return false;
+            }
+    return true;
+}
+
+/* Odds, summed, of the tables that differ in one number. */
+static double table_odds(const struct nt_work *q, const struct nt_direct *d)
+{
+    size_t n = q->n;
+    double sum = 0;
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = 0; j < i; j++) {
+            double us = (double)nt_direct_reading(q, d, i, j), hops = d->hops[i * n + j];
+            double off = fabs(us - d->base - d->hop * hops) / d->hop;
+            double sd = fmax(NT_SD_OF_MEAN * d->residual * us / d->hop, 1e-6);
+            if (us == us)
+                sum += exp(fmin((2 * off - 1) / (2 * sd * sd), 0));
+        }
+    return sum;
+}
+
+/* A network of which nothing is known but that pairs of units are whole numbers of hops apart. */
+static int find_table(const struct nt_pairs *readings, struct candidate *c, struct nt_arena *memory,
                       struct nt_err *err)
+{
+    enum { SPANS = 10, ROUNDS = 5 };
+    const struct nt_work *q = &c->readings;
+    size_t n = q->n, count = 0;
+    float *v = nt_arena_array(memory, n * n + 9 * n, sizeof *v);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (q->d[i * n + j] == q->d[i * n + j])
+                v[count++] = q->d[i * n + j];
+    if (count < 3)
+        return 0;
+    double low = (double)nt_stats_quantile(v, count, 0.05);
+    double span = (double)nt_stats_quantile(v, count, 0.95) - low;
+    for (int k = 1; k <= SPANS && span > 0; k++) {
+        struct nt_direct d;
+        if (nt_direct_init(&d, n, err) < 0)
+            return -1;
+        d.hop = span / k;
+        d.base = low - d.hop;
+        for (int round = 0; round < ROUNDS && d.hop > 0; round++) {
+            set_hops(q, &d);
+            nt_direct_fit(q, &d, v);
+        }
+        if (d.hop > 0)
+            set_hops(q, &d);
+        if (!(d.hop > 0) || is_tree(&d)) {
+            nt_direct_fini(&d);
+            continue;
+        }
+        set_links(&d);
+        d.error_odds = table_odds(q, &d);
+        if (consider(c, &d, true, readings, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The best graph of the units, and its score. */
+static int find_graph(const struct nt_work *w, const struct nt_pairs *readings,
+                      struct nt_direct_effort *effort, struct candidate *c, struct candidate *table,
+                      struct nt_arena *memory, struct nt_err *err)
 {
     const struct units *u = &c->units;
     struct nt_direct d;
-    c->score = -(double)INFINITY;
     if (u->count < 4 || u->count > NT_DIRECT_HOSTS_MAX)
         return 0;
-    if (sum_readings(w, c, memory, err) < 0 ||
+    if (take_readings(w, c, memory, err) < 0 ||
         (u->count <= FEW_UNITS && find_near_graphs(readings, c, err) < 0) ||
-        nt_direct_find(&c->readings, INFINITY, effort, &d, err) < 0)
+        nt_direct_find(&c->readings, (double)INFINITY, effort, &d, err) < 0)
         return -1;
-    if (isfinite(d.score))
-        return consider(c, &d, readings, err);
-    nt_direct_fini(&d);
+    if (!isfinite(d.score))
+        nt_direct_fini(&d);
+    else if (consider(c, &d, false, readings, err) < 0)
+        return -1;
+    *table = (struct candidate){.units = *u, .readings = c->readings, .score = -(double)INFINITY};
+    return u->count <= TABLE_UNITS ? find_table(readings, table, memory, err) : 0;
+}
+
+/* How far the readings of host i are from the candidate's, were it in the unit: in the mean, about
+ * its own end; by a hop at the most each. */
+static double host_misfit(const struct nt_work *w, const struct candidate *c, size_t i,
+                          uint32_t unit, float *rest, float *order)
+{
+    const struct nt_direct *d = &c->graph;
+    size_t count = 0;
+    double sum = 0;
+    for (size_t j = 0; j < w->n; j++) {
+        uint32_t h = w->host[j], b = c->units.of[h];
+        double us = d->base + d->hop * d->hops[unit * d->n + b] + c->units.end_us[h];
+        float v = w->d[i * w->n + j] - (float)us - d->offset[b];
+        if (v == v && (b == unit || d->hops[unit * d->n + b] > 0))
+            rest[count++] = v;
+    }
+    if (count == 0)
+        return INFINITY;
+    memcpy(order, rest, count * sizeof *rest);
+    float end = nt_stats_median(order, count);
+    for (size_t k = 0; k < count; k++)
+        sum += fmin((double)fabsf(rest[k] - end), d->hop);
+    return sum / (double)count;
+}
+
+/* How far apart the readings of two hosts to all others are. */
+static double rows_apart(const struct nt_work *w, size_t i, size_t j, double most)
+{
+    double sum = 0, count = 0;
+    for (size_t k = 0; k < w->n; k++) {
+        double off = fabs((double)(w->d[i * w->n + k] - w->d[j * w->n + k]));
+        sum += off == off ? fmin(off, most) : 0;
+        count += off == off;
+    }
+    return count > 0 ? sum / count : 0;
+}
+
+/* The unit that fits worst in two: each host with the one of two that it is more like, which are
+ * those that differ most. misfit: of each host in its unit. */
+static void split_unit(const struct nt_work *w, const struct candidate *c, const double *misfit,
+                       double *sum, struct units *next)
+{
+    uint32_t worst = UINT32_MAX, units = c->units.count;
+    size_t seed[2] = {0, 0};
+    double widest = 0;
+    memset(sum, 0, 2 * (size_t)units * sizeof *sum);
+    for (size_t i = 0; i < w->n; i++) {
+        sum[c->units.of[w->host[i]]] += misfit[i];
+        sum[units + c->units.of[w->host[i]]]++;
+    }
+    for (uint32_t a = 0; a < units; a++)
+        if (sum[units + a] > 1 &&
+            (worst == UINT32_MAX || sum[a] / sum[units + a] > sum[worst] / sum[units + worst]))
+            worst = a;
+    for (size_t i = 1; i < w->n && worst != UINT32_MAX; i++)
+        for (size_t j = 0; j < i && c->units.of[w->host[i]] == worst; j++) {
+            double apart = c->units.of[w->host[j]] == worst ? rows_apart(w, i, j, c->graph.hop) : 0;
+            if (apart > widest) {
+                widest = apart;
+                seed[0] = i;
+                seed[1] = j;
+            }
+        }
+    for (size_t i = 0; i < w->n; i++) {
+        uint32_t unit = c->units.of[w->host[i]];
+        bool other = unit == worst && rows_apart(w, i, seed[1], c->graph.hop) <
+                                          rows_apart(w, i, seed[0], c->graph.hop);
+        next->of[w->host[i]] = other ? units : unit;
+    }
+    next->count = widest > 0 ? units + 1 : 0;
+}
+
+/* The units with each host where its readings fit best; if all are there, with one unit more;
+ * next->count: 0 if there is none. */
+static int move_hosts(const struct nt_work *w, const struct candidate *c, size_t hosts,
+                      struct units *next, struct nt_arena *memory, struct nt_err *err)
+{
+    uint32_t *number = nt_arena_array(memory, c->units.count + 1, sizeof *number);
+    float *rest = nt_arena_array(memory, 2 * w->n, sizeof *rest);
+    double *own = nt_arena_array(memory, w->n + 2 * (size_t)c->units.count, sizeof *own);
+    bool moved = false;
+    *next = (struct units){.of = nt_arena_array(memory, hosts + 1, sizeof *next->of),
+                           .end_us = nt_arena_array(memory, hosts + 1, sizeof *next->end_us)};
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    memset(next->of, 0xff, hosts * sizeof *next->of);
+    memset(number, 0xff, (c->units.count + 1) * sizeof *number);
+    for (size_t i = 0; i < w->n; i++) {
+        uint32_t best = c->units.of[w->host[i]];
+        double least = own[i] = host_misfit(w, c, i, best, rest, rest + w->n);
+        for (uint32_t a = 0; a < c->units.count; a++) {
+            double misfit = host_misfit(w, c, i, a, rest, rest + w->n);
+            if (misfit < least - 1e-9 * c->graph.hop) {
+                least = misfit;
+                best = a;
+            }
+        }
+        moved = moved || best != c->units.of[w->host[i]];
+        number[best] = number[best] == UINT32_MAX ? next->count++ : number[best];
+        next->of[w->host[i]] = number[best];
+    }
+    if (!moved)
+        split_unit(w, c, own, own + w->n, next);
     return 0;
 }
 
@@ -373,7 +659,8 @@ static int graph_model(const struct nt_work *w, const struct candidate *c, size_
 }
 
 /* Whether a graph is worth the time that it takes to look for one: the tree is less likely than
- * not, or a direct network is worth it. */
+ * not, more of its readings are off than are wrong by the prior, or a direct network is worth it.
+ */
 static int is_plausible(const struct nt_work *w, const struct nt_model *m, bool *plausible,
                         struct nt_err *err)
 {
@@ -383,44 +670,75 @@ static int is_plausible(const struct nt_work *w, const struct nt_model *m, bool 
         return -1;
     int status = nt_misfit(w, p, &misfit, err);
     nt_matrix_destroy(p);
-    *plausible = status == 0 && (m->confidence < 0.5 || nt_direct_is_plausible(w, m, misfit));
+    *plausible = status == 0 && (m->confidence < 0.5 ||
+                                 (double)m->pairs_off * NT_TAIL_RATE_PRIOR > (double)w->pairs ||
+                                 nt_direct_is_plausible(w, m, misfit));
     return status;
 }
 
-int nt_switch_graph_judge(const struct nt_work *w, const struct nt_tiers_readings *readings,
-                          double evidence, struct nt_model **model, struct nt_err *err)
+static bool same_units(const struct units *a, const struct units *b, size_t hosts)
+{
+    return a->count == b->count && memcmp(a->of, b->of, hosts * sizeof *a->of) == 0;
+}
+
+/* A graph and a table that are one network. */
+static bool same_network(const struct candidate *graph, const struct candidate *table, size_t hosts)
+{
+    size_t n = graph->units.count;
+    return isfinite(graph->score) && isfinite(table->score) &&
+           same_units(&graph->units, &table->units, hosts) &&
+           memcmp(graph->graph.hops, table->graph.hops, n * n * sizeof *graph->graph.hops) == 0;
+}
+
+int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readings, double evidence,
+                          struct nt_model **model, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_direct_effort effort = {.most = NT_DIRECT_STEPS_MAX};
-    struct candidate c[CANDIDATES] = {0};
+    struct candidate c[CANDIDATES] = {0}, t[CANDIDATES] = {0}; /* graphs, and tables of hops */
     bool plausible;
     if (w->n < 4)
         return 0;
     int status = is_plausible(w, *model, &plausible, err);
     if (status == 0 && plausible) { /* hosts, leaves of the tree, and clusters */
-        if (find_units(*model, true, &memory, &c[0].units, err) < 0 ||
-            find_units(*model, false, &memory, &c[1].units, err) < 0 ||
-            find_cuts(w, (*model)->hosts, c + 2, &memory, err) < 0)
+        if (find_units(*model, OWN, &memory, &c[0].units, err) < 0 ||
+            find_units(*model, LEAVES, &memory, &c[1].units, err) < 0 ||
+            find_units(*model, SWITCHES, &memory, &c[2].units, err) < 0 ||
+            find_cuts(w, (*model)->hosts, c + 3, &memory, err) < 0)
             return -1;
     }
-    const struct candidate *best = &c[0];
+    const struct candidate *best = &c[0], *table = &t[0];
+    double last = -(double)INFINITY; /* the likeliest before hosts were moved the last time */
     for (size_t k = 0; k < CANDIDATES; k++) {
+        const struct candidate *likely = table->score > best->score ? table : best;
+        c[k].score = t[k].score = -(double)INFINITY;
+        bool rises = likely->score > fmin(last, evidence); /* or is worth another try */
+        last = k >= STARTS ? likely->score : last;
+        if (status == 0 && k >= STARTS && rises)
+            status = move_hosts(w, likely, readings->all, &c[k].units, &memory, err);
         bool seen = c[k].units.count == 0;
-        c[k].score = -(double)INFINITY;
+        c[k].others = t[k].others = -(double)INFINITY;
         for (size_t l = 0; l < k && !seen; l++)
-            seen =
-                c[k].units.count == c[l].units.count &&
-                memcmp(c[k].units.of, c[l].units.of, readings->hosts * sizeof *c[k].units.of) == 0;
+            seen = same_units(&c[k].units, &c[l].units, readings->all);
         if (status == 0 && !seen)
-            status = find_graph(w, readings, &effort, &c[k], &memory, err);
+            status = find_graph(w, readings, &effort, &c[k], &t[k], &memory, err);
         best = c[k].score > best->score ? &c[k] : best;
+        table = t[k].score > table->score ? &t[k] : table;
     }
-    double odds = exp(fmin(best->score - evidence, 500));
-    if (status == 0 && odds > 1) {
+    bool graph_wins = best->score >= table->score; /* else its own table may be the likelier */
+    double all = evidence;
+    for (size_t k = 0; k < CANDIDATES; k++)
+        all = log_sum(all, log_sum(c[k].score, c[k].others));
+    if (!same_network(best, table, readings->all))
+        all = log_sum(all, table->score);
+    else
+        all = fmax(all, table->score);
+    best = graph_wins ? best : table;
+    if (status == 0 && best->score > evidence) {
         struct nt_model *graph = NULL;
         status = graph_model(w, best, (*model)->hosts, &graph, err);
         if (status == 0) {
-            graph->confidence *= odds / (1 + odds);
+            graph->confidence *= exp(best->score - all);
             for (size_t k = 0; k < graph->links; k++)
                 if (graph->link[k].a >= graph->hosts && graph->link[k].b >= graph->hosts)
                     graph->link[k].probability = graph->confidence;
@@ -428,9 +746,11 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_tiers_reading
             *model = graph;
         }
     } else if (status == 0) {
-        (*model)->confidence /= 1 + odds;
+        (*model)->confidence *= exp(evidence - all);
     }
-    for (size_t k = 0; k < CANDIDATES; k++)
+    for (size_t k = 0; k < CANDIDATES; k++) {
         nt_direct_fini(&c[k].graph);
+        nt_direct_fini(&t[k].graph);
+    }
     return status;
 }

@@ -6,25 +6,46 @@
 
 #include "tiers.h"
 
-int nt_tiers_readings(const struct nt_matrix *latency, const struct nt_matrix *se,
-                      struct nt_arena *memory, struct nt_tiers_readings *out, struct nt_err *err)
+struct cells { /* of a matrix: both directions of a pair together */
+    const struct nt_matrix *latency, *se;
+    size_t i, j;
+    bool back;
+};
+
+static void rewind_cells(void *of)
 {
-    size_t n = latency->n;
-    *out = (struct nt_tiers_readings){.hosts = (uint32_t)n};
-    out->value = nt_arena_array(memory, n * n + 1, sizeof *out->value);
-    if (nt_arena_check(memory, err) != 0)
-        return -1;
-    for (size_t i = 0; i < n; i++) /* both directions of a pair together: sorted */
-        for (size_t j = i + 1; j < n; j++)
-            for (int way = 0; way < 2; way++) {
-                size_t a = way == 0 ? i : j, b = way == 0 ? j : i;
-                float us = nt_matrix_get(latency, a, b);
-                float error = se != NULL ? nt_matrix_get(se, a, b) : 0;
-                if (nt_work_usable(us))
-                    out->value[out->count++] = (struct nt_pair_value){
-                        (uint32_t)a, (uint32_t)b, (double)us, fabs((double)error), 1};
-            }
-    return 0;
+    struct cells *c = of;
+    c->i = 0;
+    c->j = 1;
+    c->back = false;
+}
+
+static bool next_cell(void *of, struct nt_pair_value *value)
+{
+    struct cells *c = of;
+    while (c->i + 1 < c->latency->n) {
+        size_t i = c->i, j = c->j, a = c->back ? j : i, b = c->back ? i : j;
+        if (c->back && ++c->j == c->latency->n)
+            c->j = ++c->i + 1;
+        c->back = !c->back;
+        float us = nt_matrix_get(c->latency, a, b);
+        if (!nt_work_usable(us))
+            continue;
+        *value = (struct nt_pair_value){.a = (uint32_t)i, .b = (uint32_t)j, .us = (double)us};
+        if (c->se != NULL)
+            value->se_us = fabs((double)nt_matrix_get(c->se, a, b));
+        return true;
+    }
+    return false;
+}
+
+int nt_tiers_readings(const struct nt_matrix *latency, const struct nt_matrix *se,
+                      struct nt_pairs **out, struct nt_err *err)
+{
+    struct cells cells = {.latency = latency, .se = se};
+    struct nt_pair_source source = {&cells, rewind_cells, next_cell, latency->n * latency->n,
+                                    se != NULL};
+    return nt_pairs_read((uint32_t)latency->n, &source, out, err);
 }
 
 /* The vertices of the groups. The root is a switch unless it has two links and no host: then the
@@ -100,12 +121,12 @@ static void set_noise(struct nt_noise *noise, const struct nt_tiers *t)
     noise->prior = t->noise_known ? t->noise_us / t->scale_us : 0; /* errors can be stated */
 }
 
-int nt_tiers_model(const struct nt_tiers_readings *readings, struct nt_model **out,
-                   struct nt_noise *noise, double *evidence, struct nt_err *err)
+int nt_tiers_model(const struct nt_pairs *readings, struct nt_model **out, struct nt_noise *noise,
+                   double *evidence, struct nt_err *err)
 {
     size_t links = 0;
     struct nt_tiers *t = NULL;
-    if (nt_tiers_solve(readings->hosts, readings->value, readings->count, &t, err) != 0)
+    if (nt_tiers_solve(readings, &t, err) != 0)
         return -1;
     struct vertices v = choose_root(t);
     bool joined = v.join != NT_TIERS_NONE;

@@ -7,27 +7,22 @@
 #include "pairs.h"
 #include "work.h"
 
-struct nt_tiers_readings {
-    uint32_t hosts;
-    struct nt_pair_value *value;
-    size_t count;
-};
-
-/* All readings of a matrix and their standard errors (NULL: not known), in the arena. */
+/* All readings of a matrix and their standard errors (NULL: not known). *out is for
+ * nt_pairs_destroy. */
 int nt_tiers_readings(const struct nt_matrix *latency, const struct nt_matrix *se,
-                      struct nt_arena *memory, struct nt_tiers_readings *out, struct nt_err *err);
+                      struct nt_pairs **out, struct nt_err *err);
 
 /* Fills shape, supports (probability of links between switches), confidence and first figures.
  * shortcuts: the residuals have a structure that no hierarchy explains. noise: of a pair.
  * evidence: ln p(readings, the best hierarchy). */
-int nt_tiers_model(const struct nt_tiers_readings *readings, struct nt_model **out,
-                   struct nt_noise *noise, double *evidence, struct nt_err *err);
+int nt_tiers_model(const struct nt_pairs *readings, struct nt_model **out, struct nt_noise *noise,
+                   double *evidence, struct nt_err *err);
 
 /* ---- switch_graph.c ---- */
 
 /* Replaces the tree by a graph of switches, or of hosts that are linked to each other, if that is
  * likelier by the same score; else the chance of one lowers the confidence. */
-int nt_switch_graph_judge(const struct nt_work *w, const struct nt_tiers_readings *readings,
-                          double evidence, struct nt_model **model, struct nt_err *err);
+int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readings, double evidence,
+                          struct nt_model **model, struct nt_err *err);
 
 #endif

@@ -128,9 +128,24 @@ static double log_sum(double a, double b)
     return a > b ? a + log1p(exp(b - a)) : b + log1p(exp(a - b));
 }
 
-/* ln p of a partition of units into groups whose ln gamma(size) sum to log_gamma. */
+/* Hosts of a job in leaves of alike sizes, among hosts that are alone: each size is drawn from an
+ * unknown distribution of sizes (Dirichlet, of one group in all, with the weight 1 / s (s + 1) of
+ * size s), and the partition from all that have these sizes. ln p; count: room, units of 0. */
+static double alike_sizes(const struct nt_chain_prior *prior, uint32_t units, uint32_t groups,
+                          const uint32_t *size, uint32_t *count)
+{
+    double p = -log(units) - prior->log_gamma[units]; /* ln groups! cancels */
+    for (uint32_t a = 0; a < groups; a++) {
+        double s = size[a];
+        p += log(1 / (s * (s + 1)) + count[size[a] - 1]++) + log(s) + prior->log_gamma[size[a]];
+    }
+    return p;
+}
+
+/* ln p of a partition of units into groups whose ln gamma(size) sum to log_gamma. alike: ln p of
+ * its sizes, if they are expected to be; else -INFINITY. */
 static double partition(struct nt_chain_prior *prior, uint32_t units, uint32_t groups,
-                        double log_gamma)
+                        double log_gamma, double alike)
 {
     double best = -INFINITY, value[CONCENTRATIONS], sum = 0;
     for (uint32_t a = 0; a < CONCENTRATIONS; a++) {
@@ -140,7 +155,8 @@ static double partition(struct nt_chain_prior *prior, uint32_t units, uint32_t g
     }
     for (uint32_t a = 0; a < CONCENTRATIONS; a++)
         sum += exp(value[a] - best);
-    return log_sum(best + log(sum / CONCENTRATIONS), -log_bell(prior, units)) - log(2);
+    double p = log_sum(best + log(sum / CONCENTRATIONS), -log_bell(prior, units));
+    return isfinite(alike) ? log_sum(p, alike) - log(3) : p - log(2);
 }
 
 static double log_beta(double a, double b)
@@ -164,7 +180,12 @@ double nt_chain_prior(struct nt_chain_prior *prior, const struct nt_chain *chain
             }
         for (uint32_t a = 0; a < chain->groups[k]; a++)
             log_gamma += prior->log_gamma[size[a]];
-        p += partition(prior, units, chain->groups[k], log_gamma);
+        double alike = -(double)INFINITY;
+        if (k == 0) {
+            memset(room + units, 0, units * sizeof *room);
+            alike = alike_sizes(prior, units, chain->groups[k], size, room + units);
+        }
+        p += partition(prior, units, chain->groups[k], log_gamma, alike);
         all += chain->groups[k];
     }
     return p + log_beta(flat_shape + flat, flat_prior + all - flat) -

@@ -74,9 +74,9 @@ struct nt_chain_prior {
 int nt_chain_prior_init(struct nt_chain_prior *prior, uint32_t hosts, struct nt_arena *memory,
                         struct nt_err *err);
 
-/* ln p(chain): the number of tiers, times for each tier the partition of the units below, half
- * uniform and half a mixture of Chinese restaurants; times for the groups that are flat, of an
- * unknown rate. room: 2 * hosts. */
+/* ln p(chain): the number of tiers, times for each tier the partition of the units below,
+ * uniform, a mixture of Chinese restaurants or, of hosts, with groups of alike sizes; times for the
+ * groups that are flat, of an unknown rate. room: 2 * hosts. */
 double nt_chain_prior(struct nt_chain_prior *prior, const struct nt_chain *chain, uint32_t *room);
 
 struct nt_chain_tree {

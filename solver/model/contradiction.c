@@ -4,9 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What paths of a hierarchy differ by lastingly, relative to a latency, and what the residuals of
- * another network are: 1 to 4 % were measured; a hop is 5 to 20 %. */
-static const double path_spread = 0.015, other_spread = 0.1;
+/* What paths of a hierarchy differ by lastingly, relative to a latency: 1 to 4 % were measured. */
+static const double path_spread = 0.015, path_most = 0.04;
 /* Standard scores that are no noise: a link may be shorter than the noise of a reading. */
 static const double plain = 3;
 
@@ -16,6 +15,8 @@ struct view {
     const double *way, *weight, *length;
     const bool *off;
     uint32_t *unit; /* hosts: the child of the group that each is below; UINT32_MAX: outside */
+    uint32_t *member, members;      /* hosts below the group */
+    uint32_t *number;               /* nodes: children of the group, numbered */
     double *sum, *good, *all, *bad; /* units: residuals at one host */
     uint32_t *size;                 /* units */
 };
@@ -27,7 +28,8 @@ struct trials {
 
 static double residual(const struct view *v, uint32_t i, const struct nt_pair_entry *e, uint32_t c)
 {
-    return e->value - v->way[i * NT_CHAIN_CLASSES + c] - v->way[e->host * NT_CHAIN_CLASSES + c];
+    return (double)e->value - v->way[i * NT_CHAIN_CLASSES + c] -
+           v->way[e->host * NT_CHAIN_CLASSES + c];
 }
 
 /* P(|normal| > x sd). */
@@ -41,20 +43,21 @@ static double beyond(double x, double sd)
 static double tally(struct view *v, uint32_t u, uint32_t units, uint32_t *n)
 {
     const struct nt_pairs *p = v->search->pairs;
+    uint32_t c = nt_chain_class(&v->search->best, u, v->member[0]); /* of all of them */
     double mean = 0;
     memset(v->sum, 0, units * sizeof *v->sum);
     memset(v->bad, 0, units * sizeof *v->bad);
     memset(v->good, 0, units * sizeof *v->good);
     memset(v->all, 0, units * sizeof *v->all);
-    for (size_t k = p->start[u]; k < p->start[u + 1]; k++) {
-        uint32_t a = v->unit[p->entry[k].host];
-        if (a == UINT32_MAX)
+    for (uint32_t m = 0; m < v->members; m++) {
+        uint32_t i = v->member[m], a = v->unit[i];
+        const struct nt_pair_entry *e = nt_pairs_find(p, u, i);
+        if (e == NULL)
             continue;
-        uint32_t c = nt_chain_class(&v->search->best, u, p->entry[k].host);
-        double rest = residual(v, u, &p->entry[k], c);
+        double rest = residual(v, u, e, c);
         v->all[a]++;
         v->bad[a] += rest;
-        if (v->off[k])
+        if (v->off[(size_t)(e - p->entry)])
             continue;
         v->good[a]++;
         v->sum[a] += rest;
@@ -100,14 +103,15 @@ static void look_inside(struct view *v, uint32_t class, uint32_t units, double l
 {
     const struct nt_pairs *p = v->search->pairs;
     double pairs = 0, contradicting = 0, limit = fmax(link, plain * sd);
-    for (uint32_t i = 0; i < p->hosts; i++)
-        for (size_t k = p->start[i]; v->unit[i] != UINT32_MAX && k < p->start[i + 1]; k++) {
-            uint32_t j = p->entry[k].host;
-            if (j < i || v->unit[j] == UINT32_MAX ||
-                nt_chain_class(&v->search->best, i, j) != class)
+    for (uint32_t m = 0; m < v->members; m++)
+        for (uint32_t n = m + 1; n < v->members; n++) {
+            uint32_t i = v->member[m], j = v->member[n];
+            const struct nt_pair_entry *e =
+                nt_chain_class(&v->search->best, i, j) == class ? nt_pairs_find(p, i, j) : NULL;
+            if (e == NULL)
                 continue;
             pairs++;
-            contradicting += residual(v, i, &p->entry[k], class) > limit;
+            contradicting += residual(v, i, e, class) > limit;
         }
     if (pairs == 0)
         return;
@@ -138,21 +142,20 @@ static double odds_of(struct view *v, uint32_t node, double sd, double wrong)
     struct trials trials = {0};
     uint32_t units = 0, hosts = t->hosts;
     double link = v->length[node], noise = sd / sqrt(v->weight[t->classes - 1]);
+    for (uint32_t a = 0; a + 1 < t->nodes; a++)
+        if (t->parent[a] == node) {
+            v->size[units] = t->size[a];
+            v->number[a] = units++;
+        }
+    v->members = 0;
     for (uint32_t i = 0; i < hosts; i++) {
         uint32_t a = i;
-        while (a + 1 < t->nodes && t->parent[a] != node)
+        while (a < node && t->parent[a] != node)
             a = t->parent[a];
-        v->unit[i] = a + 1 < t->nodes ? a : UINT32_MAX;
+        v->unit[i] = a < node ? v->number[a] : UINT32_MAX;
+        if (a < node)
+            v->member[v->members++] = i;
     }
-    for (uint32_t a = 0; a < t->nodes; a++) /* children are numbered from 0 */
-        if (a + 1 < t->nodes && t->parent[a] == node) {
-            v->size[units] = t->size[a];
-            for (uint32_t i = 0; i < hosts; i++)
-                v->unit[i] = v->unit[i] == a ? units | 0x80000000u : v->unit[i];
-            units++;
-        }
-    for (uint32_t i = 0; i < hosts; i++)
-        v->unit[i] = v->unit[i] == UINT32_MAX ? UINT32_MAX : v->unit[i] & 0x7fffffffu;
     for (uint32_t u = 0; u < hosts; u++)
         if (v->unit[u] == UINT32_MAX)
             look(v, u, units, link, noise, wrong, &trials);
@@ -178,6 +181,8 @@ int nt_contradiction_odds(struct nt_search *search, double *odds, struct nt_err 
     v.all = nt_arena_array(&memory, hosts, sizeof *v.all);
     v.bad = nt_arena_array(&memory, hosts, sizeof *v.bad);
     v.size = nt_arena_array(&memory, hosts, sizeof *v.size);
+    v.member = nt_arena_array(&memory, hosts, sizeof *v.member);
+    v.number = nt_arena_array(&memory, nodes, sizeof *v.number);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     double wrong =
@@ -189,48 +194,28 @@ int nt_contradiction_odds(struct nt_search *search, double *odds, struct nt_err 
     return 0;
 }
 
-/* ---- structure in the residuals
+/* ---- noise apart from the misfit
  * ------------------------------------------------------------------ */
 
-/* Residuals of the fit relative to their noise, clipped so that a single wrong reading is no
- * structure; y += R x, and the sum of squares. */
-static double apply(const struct view *v, double sd, const double *x, double *y)
-{
-    const struct nt_pairs *p = v->search->pairs;
-    double square = 0;
-    for (uint32_t i = 0; i < p->hosts; i++) {
-        double sum = 0;
-        for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
-            uint32_t j = p->entry[k].host, c = nt_chain_class(&v->search->best, i, j);
-            double rest = residual(v, i, &p->entry[k], c) * sqrt(v->weight[c]);
-            rest = fmax(fmin(rest, 3 * sd), -3 * sd);
-            square += rest * rest;
-            sum += rest * x[j];
-        }
-        y[i] = sum;
-    }
-    return square;
-}
-
-/* The sd of readings between the same two units of the lowest tier, about their mean; 0: there are
- * none. */
-static double within(struct view *v, struct nt_arena *memory)
+/* The sum of squares of readings between the same two units of the lowest tier, about their mean.
+ */
+static double within(struct view *v, struct nt_arena *memory, double *freedom)
 {
     const struct nt_pairs *p = v->search->pairs;
     const struct nt_chain *chain = &v->search->best;
     uint32_t units = chain->tiers > 0 ? chain->groups[0] : 0;
     double *moment = nt_arena_array(memory, 3 * (size_t)units + 1, sizeof *moment);
-    double square = 0, freedom = 0;
+    double square = 0;
     for (uint32_t a = 0; a < units && moment != NULL; a++) {
         memset(moment, 0, 3 * (size_t)units * sizeof *moment);
         for (uint32_t i = 0; i < p->hosts; i++)
             for (size_t k = p->start[i];
                  nt_chain_number(chain->label[i].tier[0]) == a && k < p->start[i + 1]; k++) {
                 uint32_t j = p->entry[k].host, b = nt_chain_number(chain->label[j].tier[0]);
-                uint32_t c = nt_chain_class(chain, i, j);
-                double rest = residual(v, i, &p->entry[k], c) * sqrt(v->weight[c]);
                 if (b <= a || v->off[k])
                     continue;
+                uint32_t c = nt_chain_class(chain, i, j);
+                double rest = residual(v, i, &p->entry[k], c) * sqrt(v->weight[c]);
                 moment[(size_t)3 * b]++;
                 moment[(size_t)3 * b + 1] += rest;
                 moment[(size_t)3 * b + 2] += rest * rest;
@@ -240,47 +225,25 @@ static double within(struct view *v, struct nt_arena *memory)
                 square += moment[(size_t)3 * b + 2] - moment[(size_t)3 * b + 1] *
                                                           moment[(size_t)3 * b + 1] /
                                                           moment[(size_t)3 * b];
-                freedom += moment[(size_t)3 * b] - 1;
+                *freedom += moment[(size_t)3 * b] - 1;
             }
     }
-    return freedom > 0 ? sqrt(fmax(square, 0) / freedom) : 0;
+    return fmax(square, 0);
 }
 
-int nt_contradiction_structure(struct nt_search *search, double *odds, struct nt_err *err)
+int nt_contradiction_noise(struct nt_search *search, double *sd, struct nt_err *err)
 {
-    enum { ROUNDS = 12 };
     NT_SCOPED struct nt_arena memory = {0};
     struct view v = {.search = search,
                      .tree = nt_score_tree(search->score),
                      .way = nt_score_ways(search->score),
                      .weight = nt_score_weights(search->score),
                      .off = nt_score_off(search->score)};
-    uint32_t hosts = search->pairs->hosts;
-    double *x = nt_arena_array(&memory, hosts, sizeof *x);
-    double *y = nt_arena_array(&memory, hosts, sizeof *y);
-    double square = 0, value = 0, n = hosts;
-    if (nt_arena_check(&memory, err) != 0)
-        return -1;
-    for (uint32_t i = 0; i < hosts; i++) /* hosts are in an order of their own: no symmetry */
-        x[i] = cos(1 + 2.4 * i);
-    for (int round = 0; round < ROUNDS; round++) { /* R^2 has the largest value of either sign */
-        double norm = 0;
-        square = apply(&v, search->value.sd, x, y);
-        for (uint32_t i = 0; i < hosts; i++)
-            norm += y[i] * y[i];
-        norm = sqrt(norm);
-        for (uint32_t i = 0; i < hosts; i++)
-            x[i] = norm > 0 ? y[i] / norm : 0;
-        value = norm;
-    }
-    double pairs = 2 * (double)search->pairs->count, sd2 = square / pairs, ratio = 0;
-    if (sd2 > 0)
-        ratio = value * value / (pairs / (n - 1) * sd2);
-    double spike = ratio > 4 ? n * (ratio / 4 - (log(ratio) + 1) / 2) : -n;
-    double noise = fmax(search->pairs->noise, within(&v, &memory));
-    double rest = fmax(sd2 - noise * noise, 0);
-    double size = log(path_spread / other_spread) +
-                  rest * (1 / (path_spread * path_spread) - 1 / (other_spread * other_spread)) / 2;
-    *odds = noise > 0 ? size : fmin(spike, size);
-    return 0;
+    double freedom = 0, square = within(&v, &memory, &freedom), own = search->value.sd;
+    double same = freedom > 0 ? sqrt((square + own * own) / (freedom + 1)) : 0;
+    if (search->pairs->noise >
+        0) /* units that are no switches have more within than paths differ by */
+        same = fmin(same, hypot(search->pairs->noise, path_most));
+    *sd = fmin(fmax(search->pairs->noise, same), own);
+    return nt_arena_check(&memory, err);
 }

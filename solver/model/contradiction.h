@@ -23,7 +23,9 @@
  * prior. odds: nodes. O(readings * tiers). */
 int nt_contradiction_odds(struct nt_search *search, double *odds, struct nt_err *err);
 
-/* ln of the odds that the network is no hierarchy, by structure in what the best chain leaves. */
-int nt_contradiction_structure(struct nt_search *search, double *odds, struct nt_err *err);
+/* The noise of readings that the fit has not made larger by its misfit, relative: as readings of
+ * the same pair show it, or readings between the same two units of the lowest tier (with the fit's
+ * own as one more). 0: there are none. */
+int nt_contradiction_noise(struct nt_search *search, double *sd, struct nt_err *err);
 
 #endif

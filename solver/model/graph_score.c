@@ -2,6 +2,7 @@
 #include "graph_score.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "chain.h"
 #include "score.h"
@@ -9,14 +10,49 @@
 /* As a tier's step (score.c). */
 static const double link_sd = 0.3;
 
-/* ln of the prior: family, which unit is where (a ring or a lattice turns and mirrors onto itself
- * at least as often as it has units, twice), or which pairs are linked. */
+/* At how many places a unit of a lattice can be without a change: all that have the fewest links,
+ * twice in those that have no ends, which mirror onto themselves as well. */
+static double turns_of(const struct nt_switch_graph *g)
+{
+    uint32_t least = UINT32_MAX, count = 0;
+    for (uint32_t a = 0; a < g->units; a++) {
+        uint32_t links = 0;
+        for (uint32_t b = 0; b < g->units; b++)
+            links += g->hops[(size_t)a * g->units + b] == 1;
+        count = links < least ? 1 : count + (links == least);
+        least = links < least ? links : least;
+    }
+    return count == g->units ? 2 * count : count;
+}
+
+/* ln of the prior of all pairs' hops, which are from 1 to some most: Dirichlet's, uniform. */
+static double hops_prior(const struct nt_switch_graph *g)
+{
+    double count[NT_GRAPH_HOPS_MAX + 1] = {0}, pairs = 0, most = 1, p = 0;
+    for (size_t a = 1; a < g->units; a++)
+        for (size_t b = 0; b < a; b++) {
+            size_t hops = g->hops[a * g->units + b];
+            if (hops == 0 || hops > NT_GRAPH_HOPS_MAX)
+                continue;
+            count[hops]++;
+            pairs++;
+            most = fmax(most, (double)hops);
+        }
+    for (size_t k = 1; k <= NT_GRAPH_HOPS_MAX; k++)
+        p += lgamma(count[k] + 1);
+    return p + lgamma(most) - lgamma(pairs + most) - log(NT_GRAPH_HOPS_MAX);
+}
+
+/* ln of the prior: family, which unit is where (up to how the lattice turns and mirrors onto
+ * itself, at least), or which pairs are linked. */
 static double graph_prior(const struct nt_switch_graph *g)
 {
     double units = g->units, pairs = units * (units - 1) / 2, links = (double)g->links;
     double p = log(NT_GRAPH_PRIOR / NT_GRAPH_FAMILIES);
+    if (g->any)
+        return p + hops_prior(g);
     if (g->regular)
-        return p - fmax(lgamma(units + 1) - log(2 * units), 0);
+        return p - fmax(lgamma(units + 1) - log(turns_of(g)), 0);
     return p - log(pairs + 1) - lgamma(pairs + 1) + lgamma(links + 1) + lgamma(pairs - links + 1);
 }
 
@@ -65,41 +101,42 @@ static double take_links_off(struct nt_pairs *p, const struct nt_switch_graph *g
             uint32_t j = p->entry[k].host;
             double hops = hops_between(g, p, i, j), own = hops - row[i] - row[j] + mean;
             square += own * own / 2; /* each pair is there twice */
-            p->entry[k].value -= link * (hops - mean);
-            p->entry[k].upper -= (float)(link * (hops - mean));
+            p->entry[k].value -= (float)(link * (hops - mean));
+            if (p->upper != NULL)
+                p->upper[k] -= (float)(link * (hops - mean));
         }
     return square;
 }
 
-int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pair_value *values,
-                   size_t count, double *score, struct nt_err *err)
+int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
+                   double *score, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct nt_pairs *pairs = NULL;
+    struct nt_pairs pairs = *readings; /* with values of its own */
     struct nt_score *s = NULL;
     struct nt_chain chain;
-    double partition = 0;
-    int status = nt_pairs_create(graph->hosts, values, count, &pairs, err);
-    if (status == 0)
-        status = partition_prior(pairs, graph, &partition, err);
-    double *row = status == 0 ? nt_arena_array(&memory, pairs->hosts, sizeof *row) : NULL;
-    if (status == 0)
-        status = nt_chain_init(&chain, pairs->hosts, &memory, err);
-    if (status == 0) {
-        double square = take_links_off(pairs, graph, row), link = graph->link_us / pairs->scale_us;
-        status = nt_score_create(pairs, &s, err);
-        if (status == 0) {
-            struct nt_score_place place = {2, 2};
-            struct nt_score_value value;
-            nt_score_allow_low(s);
-            nt_score_set_chain(s, &chain);
-            nt_score_integrate(s, &place, &value);
-            *score = nt_score_full(s, &place, &value) + graph_prior(graph) + partition -
-                     link * link / (2 * link_sd * link_sd) - log(link_sd) + log(value.sd) -
-                     0.5 * log(fmax(square, 1e-9)) + log(2);
-        }
-    }
+    double partition = 0, *row = nt_arena_array(&memory, pairs.hosts, sizeof *row);
+    size_t entries = 2 * pairs.count;
+    pairs.entry = nt_arena_array(&memory, entries, sizeof *pairs.entry);
+    if (pairs.upper != NULL)
+        pairs.upper = nt_arena_array(&memory, entries, sizeof *pairs.upper);
+    if (nt_arena_check(&memory, err) != 0 || partition_prior(&pairs, graph, &partition, err) != 0 ||
+        nt_chain_init(&chain, pairs.hosts, &memory, err) != 0)
+        return -1;
+    memcpy(pairs.entry, readings->entry, entries * sizeof *pairs.entry);
+    if (pairs.upper != NULL)
+        memcpy(pairs.upper, readings->upper, entries * sizeof *pairs.upper);
+    double square = take_links_off(&pairs, graph, row), link = graph->link_us / pairs.scale_us;
+    if (nt_score_create(&pairs, &s, err) != 0)
+        return -1;
+    struct nt_score_place place = {2, 2};
+    struct nt_score_value value;
+    nt_score_allow_low(s);
+    nt_score_set_chain(s, &chain);
+    nt_score_integrate(s, &place, &value);
+    *score = nt_score_thorough(s, &place, &value) + graph_prior(graph) + partition -
+             link * link / (2 * link_sd * link_sd) - log(link_sd) + log(value.sd) -
+             0.5 * log(fmax(square, 1e-9)) + log(2);
     nt_score_destroy(s);
-    nt_pairs_destroy(pairs);
-    return status;
+    return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scores a graph of switches: ln p(readings, graph). The evidence of the best chain of partitions
+/* Scores a graph of switches: ln p(readings, graph). The evidence of all chains of partitions
  * (tiers.h) is on the same scale. Hosts on one switch are a unit. The latency of a pair is the sum
  * of both hosts' ends and of one length for each link on the shortest path between their units:
  *
@@ -20,19 +20,20 @@
 
 /* The prior probability that the network is a graph of one of the families, or an irregular one. */
 #define NT_GRAPH_PRIOR 0.05
-enum { NT_GRAPH_FAMILIES = 6 }; /* ring, mesh, torus, hypercube, full mesh, irregular */
+enum { NT_GRAPH_FAMILIES = 7 };  /* ring, mesh, torus, hypercube, full mesh, irregular, any */
+enum { NT_GRAPH_HOPS_MAX = 16 }; /* of a pair of units, where any are possible */
 
 struct nt_switch_graph {
-    uint32_t hosts; /* of the caller */
     uint32_t units;
-    const uint32_t *unit; /* hosts; UINT32_MAX: without readings */
-    const uint16_t *hops; /* units * units */
+    const uint32_t *unit; /* hosts of the caller; UINT32_MAX: without readings */
+    const uint16_t *hops; /* units * units; 0 between two units: not known */
     double link_us;       /* length of a link */
     size_t links;
     bool regular; /* of a family: the order of the units is all that there is to choose */
+    bool any;     /* of none: each pair has hops of its own, whatever makes them */
 };
 
-int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pair_value *values,
-                   size_t count, double *score, struct nt_err *err);
+int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
+                   double *score, struct nt_err *err);
 
 #endif

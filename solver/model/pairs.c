@@ -12,10 +12,20 @@
 /* Relative values as integers, whose sums do not depend on their order */
 #define FIXED_POINT 16777216.0
 
-struct one { /* small, since many are sorted */
+struct one { /* of a pair: its value */
     uint32_t a, b;
     double us;
-    float se_us, weight, upper_us;
+    float weight, upper_us;
+};
+
+/* Readings by pairs. */
+struct stream {
+    const struct nt_pair_source *source;
+    struct nt_arena *memory;
+    struct nt_pair_value ahead; /* the first of the next pair */
+    bool more;
+    struct nt_pair_value *at; /* of this pair, the lowest first */
+    size_t count, room;
 };
 
 double nt_pairs_tail_limit(double sd)
@@ -26,7 +36,7 @@ double nt_pairs_tail_limit(double sd)
 
 static int by_pair(const void *x, const void *y)
 {
-    const struct one *a = x, *b = y;
+    const struct nt_pair_value *a = x, *b = y;
     if (a->a != b->a)
         return a->a < b->a ? -1 : 1;
     if (a->b != b->b)
@@ -36,7 +46,7 @@ static int by_pair(const void *x, const void *y)
 
 static int by_value(const void *x, const void *y)
 {
-    double a = *(const double *)x, b = *(const double *)y;
+    float a = *(const float *)x, b = *(const float *)y;
     return (a > b) - (a < b);
 }
 
@@ -45,137 +55,144 @@ static double median(float *values, size_t n)
     return n > 0 ? (double)nt_stats_select(values, n, n / 2) : 0;
 }
 
-static int take(uint32_t hosts, const struct nt_pair_value *values, size_t count, struct one *at,
-                struct nt_err *err)
+static void rewind_stream(struct stream *s)
 {
-    for (size_t k = 0; k < count; k++) {
-        const struct nt_pair_value *v = &values[k];
-        if (v->a >= hosts || v->b >= hosts || v->a == v->b)
-            return nt_err_set(err, NT_ERR_INPUT, "reading %zu: hosts %u and %u: expected two of %u",
-                              k, v->a, v->b, hosts);
-        if (!isfinite(v->us) || v->us <= 0)
-            return nt_err_set(err, NT_ERR_INPUT, "reading %zu: %g us: expected a positive number",
-                              k, v->us);
-        at[k] = (struct one){.a = v->a < v->b ? v->a : v->b,
-                             .b = v->a < v->b ? v->b : v->a,
-                             .us = v->us,
-                             .se_us = v->se_us > 0 ? (float)v->se_us : 0,
-                             .weight = v->weight > 0 && v->weight < 1 ? (float)v->weight : 1};
-    }
-    qsort(at, count, sizeof *at, by_pair);
-    return 0;
+    s->source->rewind(s->source->of);
+    s->more = s->source->next(s->source->of, &s->ahead);
 }
 
-static size_t end_of_pair(const struct one *at, size_t count, size_t from)
+/* The next pair's readings; whether there are any. */
+static bool next_pair(struct stream *s)
 {
-    size_t to = from + 1;
-    while (to < count && at[to].a == at[from].a && at[to].b == at[from].b)
-        to++;
-    return to;
+    s->count = 0;
+    while (s->more && (s->count == 0 || (s->ahead.a == s->at[0].a && s->ahead.b == s->at[0].b))) {
+        void *grown = nt_arena_grow(s->memory, s->at, &s->room, s->count + 1, sizeof *s->at);
+        if (grown == NULL)
+            return false;
+        s->at = grown;
+        size_t k = s->count++;
+        for (; k > 0 && s->at[k - 1].us > s->ahead.us; k--)
+            s->at[k] = s->at[k - 1];
+        s->at[k] = s->ahead;
+        s->more = s->source->next(s->source->of, &s->ahead);
+    }
+    return s->count > 0;
 }
 
 /* The sd of one reading: from differences of a pair's two lowest, and from standard errors, which
- * count as a few more pairs. */
-static double noise_of(const struct one *at, size_t count, float *room)
+ * count as a few more pairs. *error: the median of these; 0: none. */
+static double noise_of(struct stream *s, float *differ, size_t pairs, float *room, double *error)
 {
     const double errors = 3 / NT_MAD_WORTH;
-    size_t pairs = 0, n = 0;
-    for (size_t k = 0; k < count; k = end_of_pair(at, count, k))
-        if (end_of_pair(at, count, k) > k + 1)
-            room[pairs++] = (float)(at[k + 1].us - at[k].us);
-    double apart = pairs > 0 ? NT_SD_OF_MEDIAN * median(room, pairs) / M_SQRT2 : 0;
-    for (size_t k = 0; k < count; k++)
-        if (at[k].se_us > 0)
-            room[n++] = at[k].se_us;
-    double own = median(room, n), share = (double)pairs / ((double)pairs + errors);
+    size_t n = 0;
+    double apart = pairs > 0 ? NT_SD_OF_MEDIAN * median(differ, pairs) / M_SQRT2 : 0;
+    for (rewind_stream(s); s->source->errors && next_pair(s);)
+        for (size_t k = 0; k < s->count; k++)
+            if (s->at[k].se_us > 0)
+                room[n++] = (float)s->at[k].se_us;
+    double own = *error = median(room, n), share = (double)pairs / ((double)pairs + errors);
     if (!(apart > 0) || !(own > 0))
         return fmax(apart, own);
     return exp(share * log(apart) + (1 - share) * log(own));
 }
 
-/* Readings whose standard error is well over the noise of most weigh less. */
-static void weigh(struct one *at, size_t count, double sd, float *room)
+/* Readings whose standard error is well over the usual noise weigh less. */
+static double weight_of(const struct nt_pair_value *v, double usual)
 {
     const double far = 2; /* smaller errors are part of the noise of all readings */
-    size_t n = 0;
-    for (size_t k = 0; k < count; k++)
-        if (at[k].se_us > 0)
-            room[n++] = at[k].se_us;
-    double usual = fmax(sd, median(room, n));
-    for (size_t k = 0; k < count; k++) {
-        double se = (double)at[k].se_us;
-        if (se > far * usual)
-            at[k].weight *= (float)(usual * usual / (usual * usual + se * se));
-    }
+    double weight = v->weight > 0 && v->weight < 1 ? v->weight : 1, se = v->se_us;
+    return se > far * usual ? weight * usual * usual / (usual * usual + se * se) : weight;
 }
 
-/* The largest step of which all values are multiples (Euclid's algorithm); 0: none over
- * a thousandth of the largest, under which a timer is no part of the noise. Readings have six
- * digits or seven, and remainders add up their errors. */
-static double step_of_sorted(const double *value, size_t count)
+/* A length that is a multiple of the step, and how far it may be off. */
+struct measure {
+    double value, error;
+};
+
+/* The largest step of which both are multiples, by Euclid's algorithm, as far as errors allow. */
+static struct measure common(struct measure a, struct measure b)
 {
-    double step = 0, largest = count > 0 ? value[count - 1] : 0;
-    double least = largest * 1e-3, accuracy = least / 50;
-    for (size_t k = 0; k < count; k++) {
-        double a = value[k], b = step;
-        while (b > accuracy) {
-            double rest = fabs(a - b * round(a / b));
-            a = b;
-            b = rest;
-        }
-        double steps = round(largest / a); /* its error is the least with the largest */
-        step = fabs(largest - a * steps) < 10 * accuracy ? largest / steps : a;
-        if (step < least)
+    while (b.value > 2 * b.error) {
+        double times = round(a.value / b.value);
+        struct measure rest = {fabs(a.value - b.value * times), a.error + b.error * times};
+        if (rest.error > b.value / 4) /* too far to count */
+            return (struct measure){0, 0};
+        if (rest.value <= 2 * rest.error) /* a multiple, which tells the step better */
+            return times > 0 && a.error / times < b.error
+                       ? (struct measure){a.value / times, a.error / times}
+                       : b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Of sorted values: of their differences, ascending, then of the values. Floats of a step's
+ * multiples have six digits or seven. */
+static double step_of_sorted(const float *value, size_t count, double part, float *room)
+{
+    const double digits = 1.5e-7;
+    double largest = count > 0 ? (double)value[count - 1] : 0;
+    struct measure step = {0, 0};
+    size_t n = 0;
+    for (size_t k = 1; k < count; k++)
+        room[n++] = value[k] - value[k - 1];
+    qsort(room, n, sizeof *room, by_value);
+    for (size_t k = 0; k < n + count; k++) {
+        struct measure next = {(double)(k < n ? room[k] : value[k - n]), digits * largest};
+        if (next.value <= 2 * next.error)
+            continue;
+        step = step.value > 0 ? common(next, step) : next;
+        if (step.value < part * largest)
             return 0;
     }
-    return count > 1 ? step : 0;
+    return count > 1 ? step.value : 0;
 }
 
 /* Multiples of more than this part of a latency are exact readings of few levels: no timer is so
  * coarse. */
 static const double coarsest = 0.125;
 
-/* Few readings show that there is none. */
-static double step_of(double *value, size_t count)
+double nt_pairs_step(float *value, size_t count, double part, float *room)
 {
     enum { FEW = 64 };
-    double few[FEW] = {0};
+    float few[FEW] = {0};
     if (count == 0)
         return 0;
     size_t n = count < FEW ? count : FEW;
     for (size_t k = 0; k < n; k++)
         few[k] = value[k * (count / n)];
     qsort(few, n, sizeof *few, by_value);
-    if (step_of_sorted(few, n) <= 0 && few[0] < few[n - 1])
-        return 0;
+    if (step_of_sorted(few, n, part, room) <= 0 && few[0] < few[n - 1])
+        return 0; /* few readings show that there is none */
     qsort(value, count, sizeof *value, by_value);
-    return step_of_sorted(value, count);
+    return step_of_sorted(value, count, part, room);
 }
 
-/* One value per pair into at[], from the front; their number. Tails are upward: readings over the
- * lowest by more than the tail's limit do not count. */
-static size_t merge(struct one *at, size_t count, double sd, double scale)
+/* One value per pair into at[]; their number. Tails are upward: readings over the lowest by more
+ * than the tail's limit do not count. usual: the noise of most. */
+static size_t merge(struct stream *s, struct one *at, double sd, double scale, double usual)
 {
     double limit = sd > 0 ? nt_pairs_tail_limit(sd * M_SQRT2 / scale) * sd * M_SQRT2 : 0;
     size_t pairs = 0;
-    for (size_t k = 0, end; k < count; k = end) {
+    for (rewind_stream(s); next_pair(s);) {
         double sum = 0, weight = 0, all = 0;
         size_t kept = 0;
-        end = end_of_pair(at, count, k);
-        for (size_t r = k; r < end; r++) {
-            all += at[r].us;
-            if (sd <= 0 || at[r].us <= at[k].us + limit) {
-                sum += at[r].us;
-                weight += (double)at[r].weight;
+        for (size_t k = 0; k < s->count; k++) {
+            all += s->at[k].us;
+            if (sd <= 0 || s->at[k].us <= s->at[0].us + limit) {
+                sum += s->at[k].us;
+                weight += weight_of(&s->at[k], usual);
                 kept++;
             }
         }
-        struct one value = at[k];
-        value.upper_us =
-            k + kept < end ? (float)((all - sum) / (double)(end - k - kept)) : (float)NAN;
-        value.us = sum / (double)kept;
-        value.weight = (float)(weight / (double)kept);
-        at[pairs++] = value;
+        float upper =
+            kept < s->count ? (float)((all - sum) / (double)(s->count - kept)) : (float)NAN;
+        at[pairs++] = (struct one){.a = s->at[0].a,
+                                   .b = s->at[0].b,
+                                   .us = sum / (double)kept,
+                                   .weight = (float)(weight / (double)kept),
+                                   .upper_us = upper};
     }
     return pairs;
 }
@@ -202,6 +219,12 @@ static int by_key(const void *x, const void *y)
     return a->host < b->host ? -1 : 1;
 }
 
+static int by_number(const void *x, const void *y)
+{
+    const struct key *a = x, *b = y;
+    return (a->host > b->host) - (a->host < b->host);
+}
+
 static int64_t fixed(double us, double scale)
 {
     return llround(us / scale * FIXED_POINT);
@@ -223,6 +246,13 @@ static void order(const struct one *at, size_t pairs, uint32_t hosts, double sca
     }
     for (uint32_t h = 0; h < hosts; h++)
         key[h].mean = degree[h] > 0 ? (double)sum[h] / degree[h] : (double)INFINITY;
+    qsort(key, hosts, sizeof *key, by_key);
+    bool tie = false;
+    for (uint32_t h = 1; h < hosts; h++)
+        tie = tie || (isfinite(key[h].mean) && key[h].mean <= key[h - 1].mean);
+    if (!tie)
+        return;
+    qsort(key, hosts, sizeof *key, by_number);
     for (int round = 0; round < 3; round++) {
         memset(next, 0, hosts * sizeof *next);
         for (size_t k = 0; k < pairs; k++) {
@@ -236,69 +266,117 @@ static void order(const struct one *at, size_t pairs, uint32_t hosts, double sca
     qsort(key, hosts, sizeof *key, by_key);
 }
 
-static int by_host(const void *x, const void *y)
+/* The pairs of each host as the second, in the order of hosts: second[first[host]...]. */
+static void list_seconds(const struct one *at, size_t pairs, uint32_t hosts, size_t *first,
+                         size_t *second)
 {
-    const struct nt_pair_entry *a = x, *b = y;
-    return (a->host > b->host) - (a->host < b->host);
+    for (size_t k = 0; k < pairs; k++)
+        first[at[k].b + 1]++;
+    for (uint32_t h = 0; h < hosts; h++)
+        first[h + 1] += first[h];
+    for (size_t k = 0; k < pairs; k++)
+        second[first[at[k].b]++] = k;
+    for (uint32_t h = hosts; h > 0; h--)
+        first[h] = first[h - 1];
+    first[0] = 0;
 }
 
-static int fill(struct nt_pairs *p, const struct one *at, const struct key *key, uint32_t hosts,
-                uint32_t *seat, struct nt_err *err)
+static void add_entry(struct nt_pairs *p, size_t k, uint32_t host, const struct one *pair)
 {
-    while (p->hosts < hosts && isfinite(key[p->hosts].mean))
-        p->hosts++;
+    p->entry[k] = (struct nt_pair_entry){host, (float)(pair->us / p->scale_us - 1)};
+    if (p->weight != NULL)
+        p->weight[k] = pair->weight;
+    if (p->upper != NULL)
+        p->upper[k] = pair->upper_us / (float)p->scale_us - 1;
+}
+
+static int make_arrays(struct nt_pairs *p, const struct one *at, struct nt_err *err)
+{
+    bool weights = false, uppers = false;
+    for (size_t k = 0; k < p->count; k++) {
+        weights = weights || at[k].weight < 1;
+        uppers = uppers || at[k].upper_us > 0;
+    }
     p->start = nt_arena_array(&p->memory, p->hosts + 2, sizeof *p->start);
     p->entry = nt_arena_array(&p->memory, 2 * p->count, sizeof *p->entry);
     p->origin = nt_arena_array(&p->memory, p->hosts, sizeof *p->origin);
-    if (nt_arena_check(&p->memory, err) != 0)
+    p->weight = weights ? nt_arena_array(&p->memory, 2 * p->count, sizeof *p->weight) : NULL;
+    p->upper = uppers ? nt_arena_array(&p->memory, 2 * p->count, sizeof *p->upper) : NULL;
+    return nt_arena_check(&p->memory, err);
+}
+
+/* Rows, filled by the columns in order, so that none needs to be sorted. */
+static int fill(struct nt_pairs *p, const struct one *at, const struct key *key, uint32_t hosts,
+                uint32_t *seat, struct nt_arena *memory, struct nt_err *err)
+{
+    size_t *first = nt_arena_array(memory, (size_t)hosts + 1, sizeof *first);
+    size_t *begin = nt_arena_array(memory, (size_t)hosts + 1, sizeof *begin);
+    size_t *second = nt_arena_array(memory, p->count, sizeof *second);
+    while (p->hosts < hosts && isfinite(key[p->hosts].mean))
+        p->hosts++;
+    if (nt_arena_check(memory, err) != 0 || make_arrays(p, at, err) != 0)
         return -1;
     for (uint32_t h = 0; h < p->hosts; h++) {
         p->origin[h] = key[h].host;
         seat[key[h].host] = h;
     }
+    list_seconds(at, p->count, hosts, first, second);
+    for (size_t k = 0; k < p->count; k++)
+        begin[at[k].a + 1]++;
+    for (uint32_t h = 0; h < hosts; h++)
+        begin[h + 1] += begin[h];
     size_t *end =
         p->start + 1; /* counted one further, so that start is right when they are filled */
-    for (size_t k = 0; k < p->count; k++) {
-        end[seat[at[k].a] + 1]++;
-        end[seat[at[k].b] + 1]++;
+    for (uint32_t h = 0; h < p->hosts; h++) {
+        uint32_t i = p->origin[h];
+        end[h + 1] = end[h] + begin[i + 1] - begin[i] + first[i + 1] - first[i];
     }
-    for (uint32_t h = 0; h < p->hosts; h++)
-        end[h + 1] += end[h];
-    for (size_t k = 0; k < p->count; k++) {
-        uint32_t a = seat[at[k].a], b = seat[at[k].b];
-        struct nt_pair_entry e = {.weight = at[k].weight,
-                                  .upper = at[k].upper_us / (float)p->scale_us - 1,
-                                  .value = at[k].us / p->scale_us - 1};
-        e.host = b;
-        p->entry[end[a]++] = e;
-        e.host = a;
-        p->entry[end[b]++] = e;
+    for (uint32_t h = 0; h < p->hosts; h++) {
+        uint32_t i = p->origin[h];
+        for (size_t k = begin[i]; k < begin[i + 1]; k++)
+            add_entry(p, end[seat[at[k].b]]++, h, &at[k]);
+        for (size_t k = first[i]; k < first[i + 1]; k++)
+            add_entry(p, end[seat[at[second[k]].a]]++, h, &at[second[k]]);
     }
-    for (uint32_t h = 0; h < p->hosts; h++)
-        qsort(p->entry + p->start[h], p->start[h + 1] - p->start[h], sizeof *p->entry, by_host);
     return 0;
 }
 
-static int make(struct nt_pairs *p, uint32_t hosts, const struct nt_pair_value *values,
-                size_t count, struct nt_arena *memory, struct nt_err *err)
+static int make(struct nt_pairs *p, const struct nt_pair_source *source, struct nt_arena *memory,
+                struct nt_err *err)
 {
-    struct one *at = nt_arena_array(memory, count, sizeof *at);
-    double *us = nt_arena_array(memory, count, sizeof *us);
-    float *room = nt_arena_array(memory, count, sizeof *room);
+    uint32_t hosts = p->all;
+    struct stream stream = {.source = source, .memory = memory};
+    struct nt_arena_block *mark = nt_arena_mark(memory);
+    float *room = nt_arena_array(memory, source->most, sizeof *room);
+    float *differ = nt_arena_array(memory, source->most / 2, sizeof *differ);
+    float *steps = nt_arena_array(memory, source->most, sizeof *steps);
+    size_t count = 0, several = 0;
+    double error;
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (rewind_stream(&stream); next_pair(&stream);) {
+        p->count++;
+        for (size_t k = 0; k < stream.count; k++)
+            room[count++] = (float)stream.at[k].us;
+        if (stream.count > 1)
+            differ[several++] = (float)(stream.at[1].us - stream.at[0].us);
+    }
+    /* under a thousandth, a timer is no part of the noise */
+    double step = nt_pairs_step(room, count, 1e-3, steps);
+    p->scale_us = median(room, count);
+    double sd = noise_of(&stream, differ, several, room, &error);
+    nt_arena_release(memory, mark);
+    stream.at = NULL;
+    stream.room = 0;
+    struct one *at = nt_arena_array(memory, p->count, sizeof *at);
     struct key *key = nt_arena_array(memory, hosts, sizeof *key);
     int64_t *sum = nt_arena_array(memory, hosts, sizeof *sum);
     uint64_t *next = nt_arena_array(memory, hosts, sizeof *next);
     uint32_t *seat = nt_arena_array(memory, hosts, sizeof *seat);
-    if (nt_arena_check(memory, err) != 0 || take(hosts, values, count, at, err) != 0)
+    if (nt_arena_check(memory, err) != 0)
         return -1;
-    for (size_t k = 0; k < count; k++) {
-        us[k] = at[k].us;
-        room[k] = (float)at[k].us;
-    }
-    p->scale_us = median(room, count);
-    double step = step_of(us, count), sd = noise_of(at, count, room);
-    weigh(at, count, sd, room);
-    p->count = merge(at, count, sd, p->scale_us);
+    if (merge(&stream, at, sd, p->scale_us, fmax(sd, error)) != p->count)
+        return nt_arena_check(memory, err);
     /* directions that never differ are one reading, given twice */
     double per_pair = p->count > 0 && sd > 0 ? (double)count / (double)p->count : 1;
     p->noise = count > 0 ? sd / sqrt(per_pair) / p->scale_us : 0;
@@ -306,22 +384,66 @@ static int make(struct nt_pairs *p, uint32_t hosts, const struct nt_pair_value *
         step = 0;
     p->quantum = count > 0 ? step / sqrt(per_pair) / p->scale_us : 0;
     order(at, p->count, hosts, p->scale_us, key, sum, next);
-    return fill(p, at, key, hosts, seat, err);
+    return fill(p, at, key, hosts, seat, memory, err);
+}
+
+int nt_pairs_read(uint32_t hosts, const struct nt_pair_source *source, struct nt_pairs **out,
+                  struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_pairs *p = nt_object_create(sizeof *p, err);
+    if (p == NULL)
+        return -1;
+    p->all = hosts;
+    if (make(p, source, &memory, err) != 0) {
+        nt_pairs_destroy(p);
+        return -1;
+    }
+    *out = p;
+    return 0;
+}
+
+struct list {
+    struct nt_pair_value *value;
+    size_t count, at;
+};
+
+static void rewind_list(void *of)
+{
+    ((struct list *)of)->at = 0;
+}
+
+static bool next_of_list(void *of, struct nt_pair_value *value)
+{
+    struct list *l = of;
+    if (l->at == l->count)
+        return false;
+    *value = l->value[l->at++];
+    return true;
 }
 
 int nt_pairs_create(uint32_t hosts, const struct nt_pair_value *values, size_t count,
                     struct nt_pairs **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct nt_pairs *p = nt_object_create(sizeof *p, err);
-    if (p == NULL)
+    struct list list = {.value = nt_arena_array(&memory, count, sizeof *values), .count = count};
+    struct nt_pair_source source = {&list, rewind_list, next_of_list, count, true};
+    if (nt_arena_check(&memory, err) != 0)
         return -1;
-    if (make(p, hosts, values, count, &memory, err) != 0) {
-        nt_pairs_destroy(p);
-        return -1;
+    for (size_t k = 0; k < count; k++) {
+        const struct nt_pair_value *v = &values[k];
+        if (v->a >= hosts || v->b >= hosts || v->a == v->b)
+            return nt_err_set(err, NT_ERR_INPUT, "reading %zu: hosts %u and %u: expected two of %u",
+                              k, v->a, v->b, hosts);
+        if (!isfinite(v->us) || v->us <= 0)
+            return nt_err_set(err, NT_ERR_INPUT, "reading %zu: %g us: expected a positive number",
+                              k, v->us);
+        list.value[k] = *v;
+        list.value[k].a = v->a < v->b ? v->a : v->b;
+        list.value[k].b = v->a < v->b ? v->b : v->a;
     }
-    *out = p;
-    return 0;
+    qsort(list.value, count, sizeof *list.value, by_pair);
+    return nt_pairs_read(hosts, &source, out, err);
 }
 
 void nt_pairs_destroy(struct nt_pairs *pairs)
@@ -332,6 +454,8 @@ void nt_pairs_destroy(struct nt_pairs *pairs)
 const struct nt_pair_entry *nt_pairs_find(const struct nt_pairs *pairs, uint32_t a, uint32_t b)
 {
     size_t low = pairs->start[a], high = pairs->start[a + 1];
+    if (high - low + 1 == pairs->hosts) /* all others */
+        return a != b ? &pairs->entry[low + b - (b > a)] : NULL;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (pairs->entry[middle].host < b)

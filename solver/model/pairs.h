@@ -15,6 +15,7 @@
 #ifndef NT_PAIRS_H
 #define NT_PAIRS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,24 +31,35 @@ struct nt_pair_value {
     double weight; /* precision relative to most readings, in (0, 1]; 0 stands for 1 */
 };
 
+/* Where readings come from, several times: in the order of pairs, a < b, positive. */
+struct nt_pair_source {
+    void *of;
+    void (*rewind)(void *of);
+    bool (*next)(void *of, struct nt_pair_value *value); /* false: there are no more */
+    size_t most;                                         /* readings at most */
+    bool errors;                                         /* some may have a standard error */
+};
+
 struct nt_pair_entry {
     uint32_t host;
-    float weight; /* in (0, 1] */
-    float upper;  /* relative: a reading that was left out since it is far over value; NaN: none */
-    double value; /* relative: y / scale - 1 */
+    float value; /* relative: y / scale - 1 */
 };
 
 struct nt_pairs {
     struct nt_arena memory;      /* first, for nt_object_create */
+    uint32_t all;                /* hosts of the caller */
     uint32_t hosts;              /* that were measured */
     size_t count;                /* measured pairs */
     size_t *start;               /* hosts + 1: where each host's row starts in entry */
     struct nt_pair_entry *entry; /* 2 * count, rows ascending by host */
-    uint32_t *origin;            /* hosts: index of the caller */
-    double scale_us;             /* median reading */
-    double noise;   /* relative sd of a pair's value, from its readings or standard errors; 0: not
-                       known */
-    double quantum; /* relative step of the timer, divided by sqrt(readings per pair); 0: none */
+    float *weight;               /* of each entry, in (0, 1]; NULL: all 1 */
+    float *upper;     /* of each entry, relative: a reading that was left out since it is far over
+                         value; NaN: none; NULL: there is none of any */
+    uint32_t *origin; /* hosts: index of the caller */
+    double scale_us;  /* median reading */
+    double noise;     /* relative sd of a pair's value, from its readings or standard errors; 0: not
+                         known */
+    double quantum;   /* relative step of the timer, divided by sqrt(readings per pair); 0: none */
 };
 
 /* Readings that are wrong, before any was seen (Beta priors of their rates): one in 41 is too high,
@@ -63,14 +75,25 @@ struct nt_pairs {
  * the tail: prior odds times the ratio of densities is 1. */
 double nt_pairs_tail_limit(double sd);
 
+/* The largest step of which all values are multiples; 0: none over this part of the largest. Sorts
+ * the values; room: for as many. */
+double nt_pairs_step(float *value, size_t count, double part, float *room);
+
 /* hosts: hosts of the caller; those without a reading are left out. NT_ERR_INPUT: a reading is not
  * a positive number, or its hosts are not two of hosts. *out is for nt_pairs_destroy. */
 int nt_pairs_create(uint32_t hosts, const struct nt_pair_value *values, size_t count,
                     struct nt_pairs **out, struct nt_err *err);
+int nt_pairs_read(uint32_t hosts, const struct nt_pair_source *source, struct nt_pairs **out,
+                  struct nt_err *err);
 void nt_pairs_destroy(struct nt_pairs *pairs);
 
 /* A hash of z: one step of rng.h. */
 uint64_t nt_pairs_mix(uint64_t z);
+
+static inline double nt_pairs_weight(const struct nt_pairs *pairs, size_t entry)
+{
+    return pairs->weight != NULL ? (double)pairs->weight[entry] : 1;
+}
 
 /* The entry of host b in the row of a; NULL: not measured. */
 const struct nt_pair_entry *nt_pairs_find(const struct nt_pairs *pairs, uint32_t a, uint32_t b);

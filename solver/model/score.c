@@ -6,21 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "noise_prior.h"
+
+#include "stats.h"
+
 /* Priors, in units of the median reading. Ends of hosts of one kind differ by about 1 %, links of a
  * tier by less; both within a factor of three or so. A tier's two crossings are a fraction of a
  * latency; a second kind of adapter is 10 to 35 % of an end slower or faster. */
 static const double offset_sd = 1, step_sd = 0.3, population_sd = 0.15;
 static const double ends_median = 0.008, ends_spread = 1.1;
 static const double links_median = 0.005, links_spread = 0.9;
-/* Noise: no measurement of microseconds is better than 0.15 % of a latency; its prior is uniform in
- * the logarithm up to a half. */
-static const double sd_least = 0.0015, sd_most = 0.5;
-/* If readings of the same pair show the noise, it is log-normal around that and what paths of one
- * kind differ by lastingly: 1 to 4 % were measured. */
-static const double path_sd = 0.01, sd_spread = 0.7;
-/* sd of rounding to a step: 0.29 of it when values spread over several, up to 0.5 when they lie at
- * the edge between two; the middle. */
-static const double rounding_sd = 0.4;
 static const double ratio_least = 0.16, ratio_step = 2.5;
 /* (T / s)^2 of a link that is not there: its length is then 0 for all readings. */
 static const double no_link = 1e-6;
@@ -43,15 +38,20 @@ struct nt_score {
     const struct nt_pairs *pairs;
     struct nt_chain_tree tree;
     struct nt_chain chain, base_chain;
-    struct sums now, base;
-    uint32_t *room;
+    struct sums now, base, whole; /* whole: all readings, in class 0 */
+    uint32_t *room, *order;
     bool *moved;
 
     double power;
-    bool allow_low, population, *second;
-    bool *off;            /* entries of pairs */
-    size_t outliers, low; /* low: those under their mean, at the last evaluation */
-    bool sparse;          /* fewer than half the pairs have their full weight, and many have not */
+    bool allow_low, population, *second, *far;
+    double far_variance; /* of the end of a host that is far, over s^2 */
+    bool *off;           /* entries of pairs */
+    float *middle;       /* of the entries of few pairs, and hosts */
+    struct nt_outliers far_out, before;
+    struct nt_outliers outliers;
+    size_t low;  /* those under their mean, at the last evaluation */
+    bool rough;  /* weights of pairs are the means of their classes: for where a maximum lies */
+    bool sparse; /* fewer than half the pairs have their full weight, and many have not */
     size_t static_odds, odds;
     struct nt_score_odd *odd; /* dense: pairs without full weight; sparse: all that count */
     size_t odd_room;
@@ -69,8 +69,113 @@ struct nt_score {
     double (*inverse)[NT_SCORE_DOWNDATES]; /* nodes: (X'WX + L)^-1 times the odd pairs' columns */
     double *small, *cross; /* the downdate's matrix; its odd pairs times solutions */
     double (*way)[NT_CHAIN_CLASSES], *length;
-    uint64_t *candidate; /* entries, for outliers */
+    float *top; /* hosts: ways to the highest class */
+    struct nt_outliers toggles, taken;
 };
+
+/* ---- sums of a chain ------------------------------------------------------------------------- */
+
+/* Adds a pair of weight w to a class; takes it out with w < 0. */
+static void add_pair(struct sums *t, double w, double value, uint32_t class)
+{
+    t->weight[class] += w;
+    t->sum[class] += w * value;
+    t->square[class] += w * value * value;
+    t->count[class] += w < 0 ? -1 : 1;
+}
+
+static void clear_totals(struct sums *t)
+{
+    for (int c = 0; c < NT_CHAIN_CLASSES; c++)
+        t->weight[c] = t->sum[c] = t->square[c] = t->count[c] = 0;
+}
+
+/* Adds a pair to a class, or takes it out (sign -1). */
+static void count_pair(const struct nt_score *s, struct sums *t, uint32_t i, size_t k,
+                       uint32_t class, double sign)
+{
+    const struct nt_pair_entry *e = &s->pairs->entry[k];
+    double w = sign * nt_pairs_weight(s->pairs, k), value = (double)e->value;
+    t->row[i][class] += w * value;
+    t->row[e->host][class] += w * value;
+    add_pair(t, w, value, class);
+}
+
+/* All pairs are of the highest class but those within a group of the highest tier: count them. */
+static void sum_groups(struct nt_score *s, const struct nt_chain *chain, struct sums *t)
+{
+    const struct nt_pairs *p = s->pairs;
+    uint32_t hosts = p->hosts, top = chain->tiers - 1, *end = s->room;
+    memset(end, 0, (chain->groups[top] + 1) * sizeof *end);
+    for (uint32_t i = 0; i < hosts; i++)
+        end[nt_chain_number(chain->label[i].tier[top]) + 1]++;
+    for (uint32_t a = 0; a < chain->groups[top]; a++)
+        end[a + 1] += end[a];
+    for (uint32_t i = 0; i < hosts; i++) /* end[a]: where a begins, then where it ends */
+        s->order[end[nt_chain_number(chain->label[i].tier[top])]++] = i;
+    for (uint32_t m = 0; m < hosts; m++) {
+        uint32_t i = s->order[m], last = end[nt_chain_number(chain->label[i].tier[top])];
+        if (p->start[i + 1] - p->start[i] + 1 == hosts) {
+            for (uint32_t n = m + 1; n < last; n++) {
+                size_t k = p->start[i] + s->order[n] - 1;
+                if (!s->off[k])
+                    count_pair(s, t, i, k, nt_chain_class(chain, i, s->order[n]), 1);
+            }
+            continue;
+        }
+        for (size_t k = p->start[i + 1]; k-- > p->start[i] && p->entry[k].host > i;) {
+            uint32_t j = p->entry[k].host;
+            if (chain->label[i].tier[top] == chain->label[j].tier[top] && !s->off[k])
+                count_pair(s, t, i, k, nt_chain_class(chain, i, j), 1);
+        }
+    }
+}
+
+/* O(readings within groups of the highest tier). */
+static void sum_readings(struct nt_score *s, const struct nt_chain *chain, struct sums *t)
+{
+    uint32_t top = chain->tiers;
+    clear_totals(t);
+    t->weight[top] = s->whole.weight[0];
+    t->sum[top] = s->whole.sum[0];
+    t->square[top] = s->whole.square[0];
+    t->count[top] = s->whole.count[0];
+    memset(t->row, 0, s->pairs->hosts * sizeof *t->row);
+    for (uint32_t i = 0; i < s->pairs->hosts; i++)
+        t->row[i][top] = s->whole.row[i][0];
+    for (size_t k = 0; k < s->outliers.count; k++)
+        count_pair(s, t, s->outliers.at[k].host, s->outliers.at[k].entry, top, -1);
+    if (top == 0)
+        return;
+    sum_groups(s, chain, t);
+    for (uint32_t i = 0; i < s->pairs->hosts; i++)
+        for (uint32_t c = 0; c < top; c++)
+            t->row[i][top] -= t->row[i][c];
+    for (uint32_t c = 0; c < top; c++) {
+        t->weight[top] -= t->weight[c];
+        t->sum[top] -= t->sum[c];
+        t->square[top] -= t->square[c];
+        t->count[top] -= t->count[c];
+    }
+    if (t->count[top] < 0.5) /* there are none: no rest of rounding */
+        t->weight[top] = t->sum[top] = t->square[top] = 0;
+}
+
+static void sum_all(struct nt_score *s)
+{
+    const struct nt_pairs *p = s->pairs;
+    for (uint32_t i = 0; i < p->hosts; i++)
+        for (size_t k = p->start[i + 1]; k-- > p->start[i] && p->entry[k].host > i;)
+            count_pair(s, &s->whole, i, k, 0, 1);
+}
+
+static void copy_sums(struct sums *to, const struct sums *from, uint32_t hosts)
+{
+    double(*row)[NT_CHAIN_CLASSES] = to->row;
+    memcpy(row, from->row, hosts * sizeof *row);
+    *to = *from;
+    to->row = row;
+}
 
 /* ---- creation ------------------------------------------------------------------------------ */
 
@@ -91,10 +196,15 @@ static int init(struct nt_score *s, struct nt_err *err)
         return -1;
     init_sums(&s->now, hosts, m);
     init_sums(&s->base, hosts, m);
+    init_sums(&s->whole, hosts, m);
+    s->order = nt_arena_array(m, hosts, sizeof *s->order);
+    s->top = nt_arena_array(m, hosts, sizeof *s->top);
     s->room = nt_arena_array(m, 3 * (size_t)hosts, sizeof *s->room);
     s->moved = nt_arena_array(m, hosts, sizeof *s->moved);
     s->second = nt_arena_array(m, hosts, sizeof *s->second);
+    s->far = nt_arena_array(m, hosts, sizeof *s->far);
     s->off = nt_arena_array(m, 2 * s->pairs->count, sizeof *s->off);
+    s->middle = nt_arena_array(m, 2 * (size_t)NT_SCORE_DOWNDATES + hosts, sizeof *s->middle);
     s->below = nt_arena_array(m, nodes, sizeof *s->below);
     s->factor = nt_arena_array(m, nodes, sizeof *s->factor);
     s->column = nt_arena_array(m, nodes, sizeof *s->column);
@@ -113,7 +223,6 @@ static int init(struct nt_score *s, struct nt_err *err)
     s->cross = nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * 2 * R, sizeof *s->cross);
     s->way = nt_arena_array(m, hosts, sizeof *s->way);
     s->length = nt_arena_array(m, nodes, sizeof *s->length);
-    s->candidate = nt_arena_array(m, s->pairs->count, sizeof *s->candidate);
     return nt_arena_check(m, err);
 }
 
@@ -138,14 +247,14 @@ static void list_odds(struct nt_score *s)
             if (e->host < a)
                 continue;
             if (s->sparse) {
-                add_odd(s, a, e->host, -(double)e->weight);
+                add_odd(s, a, e->host, -nt_pairs_weight(p, k));
                 continue;
             }
             for (; next < e->host; next++)
                 add_odd(s, a, next, 1);
             next = e->host + 1;
-            if (e->weight < 1)
-                add_odd(s, a, e->host, 1 - (double)e->weight);
+            if (nt_pairs_weight(p, k) < 1)
+                add_odd(s, a, e->host, 1 - nt_pairs_weight(p, k));
         }
         for (; !s->sparse && next < p->hosts; next++)
             add_odd(s, a, next, 1);
@@ -161,10 +270,12 @@ int nt_score_create(const struct nt_pairs *pairs, struct nt_score **out, struct 
     s->pairs = pairs;
     size_t all = (size_t)pairs->hosts * (pairs->hosts - (pairs->hosts > 0)) / 2, full = 0;
     for (size_t k = 0; k < 2 * pairs->count; k++)
-        full += pairs->entry[k].weight >= 1;
+        full += nt_pairs_weight(pairs, k) >= 1;
     s->sparse = full < all && all - full / 2 > NT_SCORE_DOWNDATES; /* full counts both rows */
-    if (init(s, err) == 0)
+    if (init(s, err) == 0) {
+        sum_all(s);
         list_odds(s);
+    }
     if (nt_arena_check(&s->memory, err) != 0) {
         nt_score_destroy(s);
         return -1;
@@ -178,76 +289,21 @@ void nt_score_destroy(struct nt_score *score)
     nt_object_destroy(score);
 }
 
-/* ---- sums of a chain ------------------------------------------------------------------------- */
+/* ---- outliers and weights ---- */
 
-static void add_pair(struct sums *t, const struct nt_pair_entry *e, uint32_t class, double sign)
-{
-    double w = sign * (double)e->weight;
-    t->weight[class] += w;
-    t->sum[class] += w * e->value;
-    t->square[class] += w * e->value * e->value;
-    t->count[class] += sign;
-}
-
-static void clear_totals(struct sums *t)
-{
-    for (int c = 0; c < NT_CHAIN_CLASSES; c++)
-        t->weight[c] = t->sum[c] = t->square[c] = t->count[c] = 0;
-}
-
-static void sum_readings(struct nt_score *s, const struct nt_chain *chain, struct sums *t)
-{
-    const struct nt_pairs *p = s->pairs;
-    clear_totals(t);
-    memset(t->row, 0, p->hosts * sizeof *t->row);
-    for (uint32_t i = 0; i < p->hosts; i++)
-        for (size_t k = p->start[i + 1]; k-- > p->start[i] && p->entry[k].host > i;) {
-            const struct nt_pair_entry *e = &p->entry[k];
-            if (s->off[k])
-                continue;
-            uint32_t c = nt_chain_class(chain, i, e->host);
-            t->row[i][c] += (double)e->weight * e->value;
-            t->row[e->host][c] += (double)e->weight * e->value;
-            add_pair(t, e, c, 1);
-        }
-}
-
-static void copy_sums(struct sums *to, const struct sums *from, uint32_t hosts)
-{
-    double(*row)[NT_CHAIN_CLASSES] = to->row;
-    memcpy(row, from->row, hosts * sizeof *row);
-    *to = *from;
-    to->row = row;
-}
-
-/* The first entry from e on that is off; all of them: none. */
-static size_t next_off(const struct nt_score *s, size_t e)
-{
-    size_t all = 2 * s->pairs->count;
-    const bool *found = e < all ? memchr(s->off + e, 1, all - e) : NULL;
-    return found != NULL ? (size_t)(found - s->off) : all;
-}
-
-/* The odd pairs behind the static ones, outliers, and their number. */
+/* The odd pairs behind the static ones: outliers, or all that count. */
 static void list_outliers(struct nt_score *s)
 {
     const struct nt_pairs *p = s->pairs;
-    uint32_t i = 0;
     s->odds = s->sparse ? 0 : s->static_odds;
-    s->outliers = 0;
-    for (size_t k = next_off(s, 0); k < 2 * p->count; k = next_off(s, k + 1)) {
-        while (p->start[i + 1] <= k)
-            i++;
-        if (i > p->entry[k].host)
-            continue;
-        s->outliers++;
-        if (!s->sparse)
-            add_odd(s, i, p->entry[k].host, (double)p->entry[k].weight);
+    for (size_t k = 0; !s->sparse && k < s->outliers.count; k++) {
+        size_t e = s->outliers.at[k].entry;
+        add_odd(s, s->outliers.at[k].host, p->entry[e].host, nt_pairs_weight(p, e));
     }
-    for (i = 0; s->sparse && i < p->hosts; i++)
+    for (uint32_t i = 0; s->sparse && i < p->hosts; i++)
         for (size_t k = p->start[i]; k < p->start[i + 1]; k++)
             if (i < p->entry[k].host && !s->off[k])
-                add_odd(s, i, p->entry[k].host, -(double)p->entry[k].weight);
+                add_odd(s, i, p->entry[k].host, -nt_pairs_weight(p, k));
 }
 
 /* Weights of the classes, and sums of the readings of each node by class. */
@@ -277,6 +333,13 @@ static void weigh(struct nt_score *s)
     }
 }
 
+/* The same chain after other pairs are out. */
+static void reset(struct nt_score *s)
+{
+    sum_readings(s, &s->chain, &s->now);
+    weigh(s);
+}
+
 static void set(struct nt_score *s, const struct nt_chain *chain)
 {
     nt_chain_copy(&s->chain, chain);
@@ -297,8 +360,20 @@ void nt_score_set_base(struct nt_score *score, const struct nt_chain *base)
     copy_sums(&score->base, &score->now, base->hosts);
 }
 
+/* Takes entry k, in the row of host i, from its class of the base to that of chain. */
+static void reclass(struct nt_score *s, const struct nt_chain *chain, uint32_t i, size_t k)
+{
+    const struct nt_pairs *p = s->pairs;
+    uint32_t was = nt_chain_class(&s->base_chain, i, p->entry[k].host);
+    uint32_t is = nt_chain_class(chain, i, p->entry[k].host);
+    if (was == is || s->off[k])
+        return;
+    count_pair(s, &s->now, i, k, was, -1);
+    count_pair(s, &s->now, i, k, is, 1);
+}
+
 void nt_score_set_moved(struct nt_score *s, const struct nt_chain *chain, const uint32_t *moved,
-                        size_t count)
+                        size_t count, bool within)
 {
     const struct nt_pairs *p = s->pairs;
     if (chain->tiers != s->base_chain.tiers) {
@@ -310,24 +385,14 @@ void nt_score_set_moved(struct nt_score *s, const struct nt_chain *chain, const 
         s->moved[moved[m]] = true;
     for (size_t m = 0; m < count; m++) {
         uint32_t i = moved[m];
-        for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
-            const struct nt_pair_entry *e = &p->entry[k];
-            uint32_t was = nt_chain_class(&s->base_chain, i, e->host);
-            uint32_t is = nt_chain_class(chain, i, e->host);
-            if (was == is || s->off[k])
-                continue;
-            double v = (double)e->weight * e->value;
-            s->now.row[i][was] -= v;
-            s->now.row[i][is] += v;
-            if (s->moved[e->host] && e->host < i)
-                continue;
-            add_pair(&s->now, e, was, -1);
-            add_pair(&s->now, e, is, 1);
-            if (s->moved[e->host])
-                continue;
-            s->now.row[e->host][was] -= v;
-            s->now.row[e->host][is] += v;
+        for (size_t n = m + 1; within && n < count; n++) {
+            const struct nt_pair_entry *e = nt_pairs_find(p, i, moved[n]);
+            if (e != NULL)
+                reclass(s, chain, i, (size_t)(e - p->entry));
         }
+        for (size_t k = p->start[i]; !within && k < p->start[i + 1]; k++)
+            if (!s->moved[p->entry[k].host] || p->entry[k].host > i)
+                reclass(s, chain, i, k);
     }
     for (size_t m = 0; m < count; m++)
         s->moved[moved[m]] = false;
@@ -351,6 +416,12 @@ void nt_score_set_population(struct nt_score *score, const bool *second)
         memcpy(score->second, second, score->pairs->hosts * sizeof *second);
 }
 
+void nt_score_set_far(struct nt_score *score, const bool *far, double ratio)
+{
+    memcpy(score->far, far, score->pairs->hosts * sizeof *far);
+    score->far_variance = ratio * ratio;
+}
+
 /* ---- the normal matrix of a tree ---------------------------------------------------------------
  */
 
@@ -365,7 +436,8 @@ static void factor(struct nt_score *s, const double *w, double ends, double link
         double size = t->size[v], here = w[t->class[t->parent[v]]];
         f->reach = up->reach + here * (t->size[t->parent[v]] - size);
         double steps = t->alone[v] - (double)__builtin_popcount(t->flat[v]);
-        f->lambda = 1 / (v < t->hosts ? ends + steps * links : fmax(steps * links, no_link));
+        double own = v < t->hosts ? ends + (s->far[v] ? s->far_variance : 0) : 0;
+        f->lambda = 1 / (v < t->hosts ? own + steps * links : fmax(steps * links, no_link));
         f->rho = f->reach - size * here;
         f->delta = v < t->hosts ? 0 : w[t->class[v]] - here;
     }
@@ -672,6 +744,12 @@ struct complement { /* of the means, without their priors */
     double count;
 };
 
+/* Whether only the determinant at mean weights is known, and solutions are iterated. */
+static bool many_odds(const struct nt_score *s)
+{
+    return s->sparse || s->odds > NT_SCORE_DOWNDATES;
+}
+
 /* Fills x: column 0 the readings' part, column 1 + a the links' for a unit of mean a. */
 static void reduce(struct nt_score *s, struct nt_score_place place, struct complement *k)
 {
@@ -695,11 +773,11 @@ static void reduce(struct nt_score *s, struct nt_score_place place, struct compl
         }
     }
     k->log_det = s->log_det - log_lambda - log(product);
-    if (s->sparse || s->odds > NT_SCORE_DOWNDATES) {
+    if (many_odds(s) && !s->rough) {
         iterate(s, s->column, s->x);
     } else {
         solve(s, s->effective, s->column, s->x);
-        if (s->odds > 0) {
+        if (s->odds > 0 && !s->rough) {
             k->log_det += downdate(s);
             correct(s, s->x);
         }
@@ -759,68 +837,6 @@ static double settle(const struct nt_score *s, const struct complement *k, doubl
     return rest > 0 ? rest : 0;
 }
 
-/* The prior of ln s: normal, or uniform with spread infinite. */
-struct sd_prior {
-    double likely, spread, least;
-};
-
-static struct sd_prior prior_of_sd(const struct nt_pairs *pairs)
-{
-    return (struct sd_prior){
-        .likely = log(hypot(pairs->noise, path_sd)),
-        .spread = pairs->noise > 0 ? sd_spread : (double)INFINITY,
-        .least = fmax(sd_least, rounding_sd * pairs->quantum),
-    };
-}
-
-/* The ln s of the largest s^-count exp(-square / 2 s^2) times the prior, by Newton's method. */
-static double likeliest_sd(double count, double square, const struct sd_prior *prior)
-{
-    double u = 0.5 * log(fmax(square / count, DBL_MIN)), weight = 1 / prior->spread / prior->spread;
-    for (int round = 0; round < 4; round++) {
-        double part = square * exp(-2 * u);
-        u += (part - count - (weight > 0 ? weight * (u - prior->likely) : 0)) / (2 * part + weight);
-    }
-    return u;
-}
-
-/* ln of the integral over ln s of s^-count exp(-square / 2 s^2) times the prior. */
-static double over_sd(double count, double square, const struct sd_prior *prior)
-{
-    bool known = isfinite(prior->spread);
-    double mode = likeliest_sd(count, square, prior), low = log(prior->least);
-    double step = 1 / sqrt(2 * count), sum = 0, top = 0;
-    double from = mode - 3 * step > low ? mode - 3 * step : low;
-    for (int k = -1; k < 8; k++) { /* first at the top */
-        double u = k < 0 ? fmax(mode, low) : from + k * step;
-        double z = known ? (u - prior->likely) / prior->spread : 0;
-        double value = -count * u - square / 2 * exp(-2 * u) - z * z / 2;
-        if (k < 0)
-            top = value;
-        else
-            sum += k == 0 ? exp(value - top) / 2 : exp(value - top);
-    }
-    double norm = known ? prior->spread * sqrt(2 * M_PI) : log(sd_most / sd_least);
-    return top + log(sum * step / norm);
-}
-
-/* Student's distribution of ln value with 3 degrees of freedom, per step of the grid: some networks
- * are far from the usual ones. */
-static double log_student(double value, double median, double spread)
-{
-    double z = log(value / median) / spread, norm = 2 / (M_PI * sqrt(3));
-    return -2 * log1p(z * z / 3) + log(norm * log(ratio_step) / spread);
-}
-
-/* ln(2 Phi(z)): a length is over 0. Far below, by the first terms of its asymptotic series. */
-static double positive(double z)
-{
-    double x = -z / M_SQRT2;
-    if (x < 5)
-        return log(erfc(x));
-    return -x * x - log(x * sqrt(M_PI)) + log1p(-0.5 / (x * x));
-}
-
 /* ln of what the links between switches bring since no link is shorter than 0: the probability of
  * that by the readings, over that by the prior. A link's error is that of the readings across it
  * and of those below it, which tell the ends. */
@@ -838,7 +854,8 @@ static double positive_links(const struct nt_score *s, const struct nt_score_val
             mean += there >> k & 1 ? value->mean[1 + k] / 2 : 0;
         double differ = links * value->sd * sqrt(__builtin_popcount(there));
         if (there != 0)
-            sum += positive(s->length[v] / error) - positive(mean / differ);
+            sum +=
+                nt_log_twice_phi(s->length[v] / error) - nt_log_twice_phi(fmax(mean, 0) / differ);
     }
     return sum;
 }
@@ -852,24 +869,27 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
                          struct nt_score_value *value)
 {
     struct complement k;
-    const struct sd_prior prior = prior_of_sd(s->pairs);
+    const struct nt_noise_prior prior = nt_noise_prior_of(s->pairs);
+    const double per_step = log(log(ratio_step)); /* of the grid */
     double l[NT_SCORE_MEANS][NT_SCORE_MEANS], log_det, square;
     reduce(s, place, &k);
     double sd = prior.least;
     for (int round = 0; round < 3; round++) { /* priors of the means depend on s weakly */
         value->sd = sd;
         square = settle(s, &k, sd, l, value->mean, &log_det);
-        sd = fmin(fmax(exp(likeliest_sd(k.count, square, &prior)), prior.least), sd_most);
+        sd = fmin(fmax(exp(nt_noise_likeliest(k.count, square, &prior)), prior.least),
+                  NT_NOISE_MOST);
     }
     sd = value->sd;
     double log_weights = s->log_weights;
     for (uint32_t c = 0; c < s->tree.classes; c++)
         log_weights += s->now.count[c] * log(s->weight[c]);
     double p = -0.5 * (k.count * log(2 * M_PI) - log_weights + k.log_det + log_det);
-    p += over_sd(k.count, square, &prior);
-    p += log_student(nt_score_ratio(place.ends) * sd, ends_median, ends_spread);
+    p += nt_noise_integral(k.count, square, &prior);
+    p += nt_log_student(nt_score_ratio(place.ends) * sd, ends_median, ends_spread) + per_step;
     if (s->chain.tiers > 0)
-        p += log_student(nt_score_ratio(place.links) * sd, links_median, links_spread);
+        p +=
+            nt_log_student(nt_score_ratio(place.links) * sd, links_median, links_spread) + per_step;
     size_t n = means(s);
     for (size_t a = 0; a < n; a++) { /* the inverse's diagonal */
         double u[NT_SCORE_MEANS], sum = 0;
@@ -882,7 +902,7 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
         }
         value->variance[a] = sum * sd * sd;
         if (a > 0 && a <= s->chain.tiers)
-            p += positive(value->mean[a] / sqrt(value->variance[a]));
+            p += nt_log_twice_phi(value->mean[a] / sqrt(value->variance[a]));
     }
     for (uint32_t v = 0; v + 1 < s->tree.nodes; v++) {
         s->length[v] = s->x[v][0];
@@ -899,6 +919,7 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
 
 struct grid {
     struct nt_score *score;
+    bool rough;
     double value[NT_RATIOS][NT_RATIOS];
     bool known[NT_RATIOS][NT_RATIOS];
 };
@@ -906,6 +927,7 @@ struct grid {
 static double at(struct grid *g, int ends, int links)
 {
     struct nt_score_value value;
+    g->score->rough = g->rough;
     if (ends < 0 || links < 0 || ends >= NT_RATIOS || links >= NT_RATIOS)
         return -(double)INFINITY;
     if (!g->known[ends][links]) {
@@ -934,13 +956,18 @@ static double climb(struct grid *g, bool links, int *e, int *l)
 }
 
 /* ln of the integral along an axis, relative to middle and in steps, from three points: of the
- * parabola through them, or their sum where they lie flat. Sets where the maximum lies. */
-static double axis(double low, double middle, double high, double *shift)
+ * parabola through them, or their sum where they lie flat. Sets where the maximum lies. ln p of
+ * count lengths of one variance bends by 2 count at the most per square of the variance's ln:
+ * points farther below are on no parabola. */
+static double axis(double low, double middle, double high, double count, double *shift)
 {
-    double bend = 2 * middle - low - high;
+    double most = 2 * count * log(ratio_step) * log(ratio_step);
+    double bend = fmin(middle - low, most) + fmin(middle - high, most);
     *shift = 0;
-    if (!(isfinite(bend) && bend > 0))
+    if (!(isfinite(low) && isfinite(high) && bend > 0))
         return log1p(exp(low - middle) + exp(high - middle));
+    low = fmax(low, middle - most);
+    high = fmax(high, middle - most);
     *shift = (high - low) / (2 * bend);
     if (bend < 2)
         return log1p(exp(low - middle) + exp(high - middle));
@@ -956,25 +983,28 @@ static int index_of(double place)
 double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
                           struct nt_score_value *value)
 {
-    struct grid g = {.score = s};
+    struct grid rough = {.score = s, .rough = many_odds(s)}, g = {.score = s};
     bool links = s->chain.tiers > 0;
     int e = index_of(place->ends), l = index_of(place->links), far = e < 4 ? 6 : 2, l2 = l;
-    double best = climb(&g, links, &e, &l), other = at(&g, far, l2);
+    double best = climb(&rough, links, &e, &l), other = at(&rough, far, l2);
     if (other > best - 30) { /* unlike ends and little noise, or the reverse: a second maximum */
-        other = climb(&g, links, &far, &l2);
+        other = climb(&rough, links, &far, &l2);
         if (other > best) {
-            best = other;
             e = far;
             l = l2;
         }
     }
+    if (!rough.rough)
+        g = rough;
+    best = climb(&g, links, &e, &l);
     double shift;
-    double sum = best + axis(at(&g, e - 1, l), best, at(&g, e + 1, l), &shift);
+    double sum = best + axis(at(&g, e - 1, l), best, at(&g, e + 1, l), s->tree.nodes, &shift);
     place->ends = e + shift;
     if (links) {
-        sum += axis(at(&g, e, l - 1), best, at(&g, e, l + 1), &shift);
+        sum += axis(at(&g, e, l - 1), best, at(&g, e, l + 1), s->tree.nodes, &shift);
         place->links = l + shift;
     }
+    s->rough = false;
     nt_score_evaluate(s, *place, value);
     return sum;
 }
@@ -986,7 +1016,9 @@ double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
 static double wrong(double x, double mean)
 {
     const double c = NT_TAIL_SCALE;
-    return x > 0 ? log(2 / M_PI * c / (c * c + x * x)) : -log(mean);
+    if (x > 0)
+        return log(2 / M_PI * c / (c * c + x * x));
+    return mean > 0 ? -log(mean) : -(double)INFINITY; /* no latency is under 0 */
 }
 
 const double *nt_score_ways(struct nt_score *s)
@@ -1009,7 +1041,7 @@ const double *nt_score_ways(struct nt_score *s)
 /* ln odds that the next reading is wrong in a direction. */
 static double next_rate(const struct nt_score *s, bool high)
 {
-    double k = (double)(high ? s->outliers - s->low : s->low);
+    double k = (double)(high ? s->outliers.count - s->low : s->low);
     double shape = high ? 1 : NT_LOW_SHAPE_PRIOR;
     double prior = high ? NT_TAIL_RATE_PRIOR : NT_LOW_RATE_PRIOR;
     return log((shape + k) / (prior + (double)s->pairs->count - k));
@@ -1017,10 +1049,10 @@ static double next_rate(const struct nt_score *s, bool high)
 
 /* What it brings that a reading which is too low leaves its pair's upper one right, instead of one
  * of the tail. */
-static double contradicted(const struct nt_score *s, const struct nt_pair_entry *e, double mean,
-                           double sigma)
+static double contradicted(const struct nt_score *s, size_t e, double mean, double sigma)
 {
-    double x = (double)e->upper - mean, single = sigma * M_SQRT2;
+    double x = s->pairs->upper != NULL ? (double)s->pairs->upper[e] - mean : (double)NAN;
+    double single = sigma * M_SQRT2;
     if (!(x == x))
         return 0;
     double right = -x * x / (2 * single * single) - log(single) - 0.5 * log(2 * M_PI);
@@ -1045,34 +1077,24 @@ static double toggle_gain(const struct nt_score *s, uint32_t i, size_t e, double
 static double price(struct nt_score *s, double sd, bool back)
 {
     const struct nt_pairs *p = s->pairs;
+    size_t count = s->outliers.count, low = 0;
     double sum = 0;
-    size_t low = 0;
-    uint32_t i = 0;
-    if (s->outliers > 0)
+    if (count > 0)
         nt_score_ways(s);
-    for (size_t e = s->outliers > 0 ? next_off(s, 0) : 2 * p->count; e < 2 * p->count;
-         e = next_off(s, e + 1)) {
-        while (p->start[i + 1] <= e)
-            i++;
-        uint32_t j = p->entry[e].host, c = nt_chain_class(&s->chain, i, j);
-        if (j < i)
-            continue;
-        double mean = s->way[i][c] + s->way[j][c], x = p->entry[e].value - mean;
+    for (size_t k = 0; k < count; k++) {
+        uint32_t i = s->outliers.at[k].host;
+        const struct nt_pair_entry *e = &p->entry[s->outliers.at[k].entry];
+        uint32_t c = nt_chain_class(&s->chain, i, e->host);
+        double mean = s->way[i][c] + s->way[e->host][c], x = (double)e->value - mean;
         low += x <= 0;
         sum += wrong(x, 1 + mean);
         if (x <= 0)
-            sum += contradicted(s, &p->entry[e], mean, sd / sqrt(s->weight[c]));
+            sum += contradicted(s, s->outliers.at[k].entry, mean, sd / sqrt(s->weight[c]));
     }
     s->low = low;
-    i = 0;
-    for (size_t e = back && s->outliers > 0 ? next_off(s, 0) : 2 * p->count; e < 2 * p->count;
-         e = next_off(s, e + 1)) {
-        while (p->start[i + 1] <= e)
-            i++;
-        if (p->entry[e].host > i)
-            sum += fmax(toggle_gain(s, i, e, sd, 0), 0);
-    }
-    return sum + rate(s->outliers - low, 1, NT_TAIL_RATE_PRIOR, p->count) +
+    for (size_t k = 0; back && k < count; k++)
+        sum += fmax(toggle_gain(s, s->outliers.at[k].host, s->outliers.at[k].entry, sd, 0), 0);
+    return sum + rate(count - low, 1, NT_TAIL_RATE_PRIOR, p->count) +
            rate(low, NT_LOW_SHAPE_PRIOR, NT_LOW_RATE_PRIOR, p->count);
 }
 
@@ -1081,20 +1103,34 @@ static struct nt_pair_entry *twin(const struct nt_pairs *p, uint32_t a, size_t e
     return (struct nt_pair_entry *)nt_pairs_find(p, p->entry[e].host, a);
 }
 
-static void toggle(struct nt_score *s, uint32_t a, size_t e)
+static void push(struct nt_score *s, struct nt_outliers *list, uint32_t host, size_t entry)
 {
-    const struct nt_pair_entry *entry = &s->pairs->entry[e];
-    uint32_t c = nt_chain_class(&s->chain, a, entry->host);
-    double sign = s->off[e] ? 1 : -1, v = sign * (double)entry->weight * entry->value;
-    s->off[e] = !s->off[e];
-    s->off[twin(s->pairs, a, e) - s->pairs->entry] = s->off[e];
-    s->now.row[a][c] += v;
-    s->now.row[entry->host][c] += v;
-    add_pair(&s->now, entry, c, sign);
+    void *grown =
+        nt_arena_grow(&s->memory, list->at, &list->room, list->count + 1, sizeof *list->at);
+    if (grown == NULL)
+        return;
+    list->at = grown;
+    list->at[list->count++] = (struct nt_outlier){host, entry};
 }
 
-static void retally(struct nt_score *s)
+/* Takes pairs out, or back if they are. */
+static void toggle(struct nt_score *s, const struct nt_outliers *list)
 {
+    size_t kept = 0;
+    for (size_t k = 0; k < list->count; k++) {
+        uint32_t i = list->at[k].host;
+        size_t e = list->at[k].entry;
+        uint32_t c = nt_chain_class(&s->chain, i, s->pairs->entry[e].host);
+        count_pair(s, &s->now, i, e, c, s->off[e] ? 1 : -1);
+        s->off[e] = !s->off[e];
+        s->off[twin(s->pairs, i, e) - s->pairs->entry] = s->off[e];
+        if (s->off[e])
+            push(s, &s->outliers, i, e);
+    }
+    for (size_t k = 0; k < s->outliers.count; k++)
+        if (s->off[s->outliers.at[k].entry])
+            s->outliers.at[kept++] = s->outliers.at[k];
+    s->outliers.count = kept;
     list_outliers(s);
     weigh(s);
 }
@@ -1117,15 +1153,16 @@ static double toggle_gain(const struct nt_score *s, uint32_t i, size_t e, double
 {
     const struct nt_pair_entry *entry = &s->pairs->entry[e];
     uint32_t c = nt_chain_class(&s->chain, i, entry->host);
-    double sigma = sd / sqrt(s->weight[c] * (double)entry->weight);
-    double mean = s->way[i][c] + s->way[entry->host][c], x = entry->value - mean, z = x / sigma;
+    double sigma = sd / sqrt(s->weight[c] * nt_pairs_weight(s->pairs, e));
+    double mean = s->way[i][c] + s->way[entry->host][c], x = (double)entry->value - mean,
+           z = x / sigma;
     double bonus = 0;
     if (x <= 0 && !s->allow_low)
         return s->off[e] ? 50 : -(double)INFINITY;
     if (!s->off[e])
         z /= sqrt(1 - lever);
     if (x <= 0)
-        bonus = contradicted(s, entry, mean, sigma);
+        bonus = contradicted(s, e, mean, sigma);
     double gain = bonus + next_rate(s, x > 0) + wrong(x, 1 + mean) + z * z / 2 + log(sigma) +
                   0.5 * log(2 * M_PI);
     return s->off[e] ? -gain : gain;
@@ -1143,44 +1180,54 @@ static void toggle_limits(const struct nt_score *s, double sd, double lever, dou
     }
 }
 
-/* Lists the pairs that are worth toggling; *best: the index of the best of them, or of the best one
- * at all when it is near (mean leverage is not each pair's). */
-static size_t list_toggles(struct nt_score *s, double sd, uint64_t *best, uint32_t *best_host)
+/* The best pair to toggle so far. */
+struct best_toggle {
+    double gain;
+    struct nt_outlier pair;
+};
+
+static void weigh_toggle(struct nt_score *s, uint32_t i, size_t e, double sd, double lever,
+                         struct best_toggle *best)
+{
+    double gain = toggle_gain(s, i, e, sd, lever);
+    if (gain > 0)
+        push(s, &s->toggles, i, e);
+    if (gain > best->gain)
+        *best = (struct best_toggle){gain, {i, e}};
+}
+
+/* Lists the pairs that are worth toggling; whether there is one, or *best, the best of all, is near
+ * (mean leverage is not each pair's). */
+static bool list_toggles(struct nt_score *s, double sd, struct nt_outlier *best)
 {
     const struct nt_pairs *p = s->pairs;
     const double near = 2;
-    double lever = leverage(s), top = -near, limit[NT_CHAIN_CLASSES];
-    size_t n = 0;
-    *best = UINT64_MAX;
+    struct best_toggle top = {.gain = -near};
+    double lever = leverage(s), limit[NT_CHAIN_CLASSES];
+    uint32_t last = s->chain.tiers;
     nt_score_ways(s);
     toggle_limits(s, sd, lever, near, limit);
+    s->toggles.count = 0;
+    for (size_t k = 0; k < s->outliers.count; k++)
+        weigh_toggle(s, s->outliers.at[k].host, s->outliers.at[k].entry, sd, lever, &top);
+    uint32_t *group = s->order;
+    for (uint32_t i = 0; i < p->hosts; i++) {
+        s->top[i] = (float)s->way[i][last];
+        group[i] = last > 0 ? s->chain.label[i].tier[last - 1] : 0;
+    }
+    float most = (float)limit[last] * (1 - 1e-5f);
     for (uint32_t i = 0; i < p->hosts; i++)
         for (size_t e = p->start[i + 1]; e-- > p->start[i] && p->entry[e].host > i;) {
-            uint32_t j = p->entry[e].host, c = nt_chain_class(&s->chain, i, j);
-            if (!s->off[e] && fabs(p->entry[e].value - s->way[i][c] - s->way[j][c]) < limit[c])
+            uint32_t j = p->entry[e].host;
+            if (group[i] != group[j] && fabsf(p->entry[e].value - s->top[i] - s->top[j]) < most)
                 continue;
-            double gain = toggle_gain(s, i, e, sd, lever);
-            if (gain > 0)
-                s->candidate[n++] = e;
-            if (gain > top) {
-                top = gain;
-                *best = e;
-                *best_host = i;
-            }
+            uint32_t c = nt_chain_class(&s->chain, i, j);
+            double x = (double)p->entry[e].value - s->way[i][c] - s->way[j][c];
+            if (fabs(x) >= limit[c] && !s->off[e])
+                weigh_toggle(s, i, e, sd, lever, &top);
         }
-    return n;
-}
-
-static void toggle_list(struct nt_score *s, size_t n)
-{
-    const struct nt_pairs *p = s->pairs;
-    uint32_t i = 0;
-    for (size_t k = 0; k < n; k++) {
-        while (p->start[i + 1] <= s->candidate[k]) /* ascending by host */
-            i++;
-        toggle(s, i, s->candidate[k]);
-    }
-    retally(s);
+    *best = top.pair;
+    return top.gain > -near;
 }
 
 double nt_score_quick(struct nt_score *s, struct nt_score_place place, const uint32_t *moved,
@@ -1189,27 +1236,28 @@ double nt_score_quick(struct nt_score *s, struct nt_score_place place, const uin
     enum { ROUNDS = 3 }; /* an outlier hides others, since it widens the noise */
     const struct nt_pairs *p = s->pairs;
     double sum = nt_score_evaluate(s, place, value) + price(s, value->sd, true);
-    size_t taken = 0;
+    s->taken.count = 0;
     for (int round = 0; moved != NULL && round < ROUNDS; round++) {
-        size_t before = taken;
+        s->toggles.count = 0;
         nt_score_ways(s);
         for (size_t e = p->start[*moved]; e < p->start[*moved + 1]; e++)
-            if (!s->off[e] && toggle_gain(s, *moved, e, value->sd, 0) > 0)
-                s->candidate[taken++] = e;
-        if (taken == before)
+            if (!s->off[e] && toggle_gain(s, *moved, e, value->sd, 0) > 0) {
+                bool first = *moved < p->entry[e].host;
+                uint32_t i = first ? *moved : p->entry[e].host;
+                size_t k = first ? e : (size_t)(twin(p, *moved, e) - p->entry);
+                push(s, &s->toggles, i, k);
+                push(s, &s->taken, i, k);
+            }
+        if (s->toggles.count == 0)
             break;
-        for (size_t k = before; k < taken; k++)
-            toggle(s, *moved, s->candidate[k]);
-        retally(s);
+        toggle(s, &s->toggles);
         double next = nt_score_evaluate(s, place, value) + price(s, value->sd, true);
         if (next <= sum)
             break;
         sum = next;
     }
-    for (size_t k = 0; k < taken; k++)
-        toggle(s, *moved, s->candidate[k]);
-    if (taken > 0)
-        retally(s);
+    if (s->taken.count > 0)
+        toggle(s, &s->taken);
     return sum;
 }
 
@@ -1225,24 +1273,22 @@ double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt
     double total = priced(s, *place, value);
     for (int round = 0; round < ROUNDS; round++) {
         struct nt_score_value other;
-        uint64_t best;
-        uint32_t host = 0;
-        size_t n = list_toggles(s, value->sd, &best, &host);
-        if (best == UINT64_MAX)
-            break;
+        struct nt_outlier best;
         double next = -(double)INFINITY;
-        if (n > 1) {
-            toggle_list(s, n);
+        if (!list_toggles(s, value->sd, &best))
+            break;
+        if (s->toggles.count > 1) {
+            toggle(s, &s->toggles);
             next = priced(s, *place, &other);
             if (next <= total)
-                toggle_list(s, n);
+                toggle(s, &s->toggles);
         }
         if (next <= total) {
-            s->candidate[0] = best;
-            toggle_list(s, 1);
+            struct nt_outliers one = {&best, 1, 1};
+            toggle(s, &one);
             next = priced(s, *place, &other);
             if (next <= total) {
-                toggle_list(s, 1);
+                toggle(s, &one);
                 break;
             }
         }
@@ -1253,23 +1299,75 @@ double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt
     return fit + price(s, value->sd, false);
 }
 
+/* Takes those out that are far over the middle of their class, the middles of both hosts' readings
+ * taken off: middles are not moved by outliers as means are. False: there are none. */
+static bool take_far_out(struct nt_score *s)
+{
+    const struct nt_pairs *p = s->pairs;
+    float *v = s->middle, *end = v + 2 * p->count;
+    double class[NT_CHAIN_CLASSES], limit = nt_pairs_tail_limit(p->noise) * p->noise;
+    for (uint32_t c = 0; c < NT_CHAIN_CLASSES; c++) {
+        size_t n = 0;
+        for (uint32_t i = 0; i < p->hosts; i++)
+            for (size_t e = p->start[i]; e < p->start[i + 1]; e++)
+                if (nt_chain_class(&s->chain, i, p->entry[e].host) == c)
+                    v[n++] = p->entry[e].value;
+        class[c] = n > 0 ? (double)nt_stats_median(v, n) : 0;
+    }
+    for (uint32_t i = 0; i < p->hosts; i++) {
+        size_t n = 0;
+        for (size_t e = p->start[i]; e < p->start[i + 1]; e++)
+            v[n++] =
+                p->entry[e].value - (float)class[nt_chain_class(&s->chain, i, p->entry[e].host)];
+        end[i] = n > 0 ? nt_stats_median(v, n) : 0;
+    }
+    s->far_out.count = 0;
+    for (uint32_t i = 0; i < p->hosts; i++)
+        for (size_t e = p->start[i]; e < p->start[i + 1]; e++) {
+            uint32_t j = p->entry[e].host;
+            double rest = (double)(p->entry[e].value - end[i] - end[j]) -
+                          class[nt_chain_class(&s->chain, i, j)];
+            if (j > i && rest > limit)
+                push(s, &s->far_out, i, e);
+        }
+    return s->far_out.count > 0 && 4 * s->far_out.count <= p->count;
+}
+
+/* Where there are so few pairs, a quarter of them at the most is taken out: fewer than half would
+ * move the middles. */
+double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
+                         struct nt_score_value *value)
+{
+    const struct nt_pairs *p = s->pairs;
+    double total = nt_score_full(s, place, value), next;
+    struct nt_score_place from = *place;
+    struct nt_score_value now;
+    if (!(p->noise > 0) || !(value->sd > 2 * p->noise) || p->count > NT_SCORE_DOWNDATES ||
+        s->sparse)
+        return total;
+    if (!take_far_out(s))
+        return total;
+    nt_outliers_copy(&s->before, &s->outliers, &s->memory);
+    nt_score_set_off(s, &s->far_out);
+    reset(s);
+    nt_score_integrate(s, &from, &now);
+    next = nt_score_full(s, &from, &now);
+    if (next > total) {
+        *place = from;
+        *value = now;
+        return next;
+    }
+    nt_score_set_off(s, &s->before);
+    reset(s);
+    return nt_score_full(s, place, value);
+}
+
 /* ---- what was found
  * ------------------------------------------------------------------------------------ */
 
-size_t nt_score_outliers(const struct nt_score *score)
+const struct nt_outliers *nt_score_outliers(const struct nt_score *score)
 {
-    return score->outliers;
-}
-
-void nt_score_high(struct nt_score *s, bool *high)
-{
-    const struct nt_pairs *p = s->pairs;
-    memcpy(high, s->off, 2 * p->count * sizeof *high);
-    for (uint32_t i = 0; s->low > 0 && i < p->hosts; i++)
-        for (size_t e = p->start[i]; e < p->start[i + 1]; e++) {
-            uint32_t j = p->entry[e].host, c = nt_chain_class(&s->chain, i, j);
-            high[e] = high[e] && p->entry[e].value > s->way[i][c] + s->way[j][c];
-        }
+    return &score->outliers;
 }
 
 const bool *nt_score_off(const struct nt_score *score)
@@ -1277,9 +1375,43 @@ const bool *nt_score_off(const struct nt_score *score)
     return score->off;
 }
 
-void nt_score_set_off(struct nt_score *s, const bool *off)
+void nt_outliers_copy(struct nt_outliers *to, const struct nt_outliers *from,
+                      struct nt_arena *memory)
 {
-    memcpy(s->off, off, 2 * s->pairs->count * sizeof *off);
+    void *grown = nt_arena_grow(memory, to->at, &to->room, from->count, sizeof *to->at);
+    to->at = grown != NULL ? grown : to->at;
+    to->count = grown != NULL ? from->count : 0;
+    if (to->count > 0)
+        memcpy(to->at, from->at, to->count * sizeof *to->at);
+}
+
+void nt_score_keep_high(struct nt_score *s, struct nt_outliers *list)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < list->count; k++) {
+        uint32_t i = list->at[k].host;
+        const struct nt_pair_entry *e = &s->pairs->entry[list->at[k].entry];
+        uint32_t c = nt_chain_class(&s->chain, i, e->host);
+        if ((double)e->value > s->way[i][c] + s->way[e->host][c])
+            list->at[kept++] = list->at[k];
+    }
+    list->count = kept;
+}
+
+static void mark(struct nt_score *s, bool off)
+{
+    for (size_t k = 0; k < s->outliers.count; k++) {
+        size_t e = s->outliers.at[k].entry;
+        s->off[e] = off;
+        s->off[twin(s->pairs, s->outliers.at[k].host, e) - s->pairs->entry] = off;
+    }
+}
+
+void nt_score_set_off(struct nt_score *s, const struct nt_outliers *off)
+{
+    mark(s, false);
+    nt_outliers_copy(&s->outliers, off, &s->memory);
+    mark(s, true);
     list_outliers(s);
 }
 
@@ -1302,7 +1434,7 @@ void nt_score_errors(struct nt_score *s, const struct nt_score_value *value, dou
 {
     uint32_t nodes = s->tree.nodes - 1;
     size_t n = means(s);
-    bool many = s->sparse || s->odds > NT_SCORE_DOWNDATES;
+    bool many = many_odds(s);
     for (uint32_t v = 0; v < nodes; v++) {
         error[v] = 0;
         for (size_t a = 0; a < n; a++)

@@ -8,10 +8,11 @@
  *     x_v  = b / 2 (hosts) + sum of t_k / 2 over the tiers k that it stands for + D (second
  *            population of hosts) + N(0, T_h^2 (hosts) + T_d^2 per tier)
  *     b ~ N(1, 1), t_k > 0 half normal, D normal; T_h, T_d by Student's distribution of their
- *     logarithm; s log-normal around the noise that readings of the same pairs show, or uniform in
- *     ln s if there are none
+ *     logarithm; s log-normal around the noise that readings of the same pairs show, or by
+ * Student's distribution, too, if there are none
  *
- * so that links of one tier are similar, and no link between switches is shorter than 0. A flat
+ * (on top, for a host that is far: N(0, F^2)), so that links of one tier are similar, and no link
+ * between switches is shorter than 0. A flat
  * group (chain.h) has no link. A pair may be an outlier: it is then left out, has a
  * density of the upper tail, or a uniform one if it is too low, and the price of a Beta prior of
  * their rate.
@@ -66,6 +67,17 @@ struct nt_score_value {
     double variance[NT_SCORE_MEANS]; /* of them */
 };
 
+/* A pair that is left out: an entry in the row of its host that comes first. */
+struct nt_outlier {
+    uint32_t host;
+    size_t entry;
+};
+
+struct nt_outliers {
+    struct nt_outlier *at;
+    size_t count, room;
+};
+
 struct nt_score; /* a chain with its sums, and room for evaluations */
 
 int nt_score_create(const struct nt_pairs *pairs, struct nt_score **out, struct nt_err *err);
@@ -76,15 +88,19 @@ void nt_score_destroy(struct nt_score *score);
 void nt_score_set_power(struct nt_score *score, double power);
 void nt_score_allow_low(struct nt_score *score); /* readings may be too low, too */
 void nt_score_set_population(struct nt_score *score, const bool *second);
+/* Hosts (copied) whose ends have a standard deviation of their own on top, ratio times s. */
+void nt_score_set_far(struct nt_score *score, const bool *far, double ratio);
 
-/* Sets a canonical chain: its tree and its sums, from the readings. O(readings). */
+/* Sets a canonical chain: its tree and its sums, from the readings within groups of its highest
+ * tier: O(readings) at most. */
 void nt_score_set_chain(struct nt_score *score, const struct nt_chain *chain);
 
 /* The same for a chain that differs from base (set before by nt_score_set_base) only in the labels
- * of hosts moved[count]: O(count * hosts). */
+ * of hosts moved[count]: O(count * hosts), or O(count^2) if only pairs within them change classes.
+ */
 void nt_score_set_base(struct nt_score *score, const struct nt_chain *base);
 void nt_score_set_moved(struct nt_score *score, const struct nt_chain *chain, const uint32_t *moved,
-                        size_t count);
+                        size_t count, bool within);
 
 /* One evaluation, with the outliers as they are. */
 double nt_score_evaluate(struct nt_score *score, struct nt_score_place place,
@@ -100,18 +116,26 @@ double nt_score_integrate(struct nt_score *score, struct nt_score_place *place,
 double nt_score_full(struct nt_score *score, struct nt_score_place *place,
                      struct nt_score_value *value);
 
+/* The same, and with few pairs once more from where all that are far over the middle of their class
+ * are out: outliers hide each other, since they widen the noise. */
+double nt_score_thorough(struct nt_score *score, struct nt_score_place *place,
+                         struct nt_score_value *value);
+
 /* nt_score_evaluate with the densities and price of the outliers as they are, what it would bring
  * to take some back as it seems before the fit follows, and readings of host *moved taken out while
  * that pays (NULL: none). The outliers are then as before. */
 double nt_score_quick(struct nt_score *score, struct nt_score_place place, const uint32_t *moved,
                       struct nt_score_value *value);
 
-/* Outliers: pairs (entries of pairs->entry, both rows are marked). */
-size_t nt_score_outliers(const struct nt_score *score);
+/* Pairs that are left out, and whether each entry of pairs->entry is. Borrowed. */
+const struct nt_outliers *nt_score_outliers(const struct nt_score *score);
 const bool *nt_score_off(const struct nt_score *score);
-/* Those that were over their mean at the last evaluation, into high[2 * pairs->count]. */
-void nt_score_high(struct nt_score *score, bool *high);
-void nt_score_set_off(struct nt_score *score, const bool *off);
+/* Others are left out; sums are those of before until a chain is set. */
+void nt_score_set_off(struct nt_score *score, const struct nt_outliers *off);
+/* Keeps those of a list that are over their mean at the last evaluation. */
+void nt_score_keep_high(struct nt_score *score, struct nt_outliers *list);
+void nt_outliers_copy(struct nt_outliers *to, const struct nt_outliers *from,
+                      struct nt_arena *memory);
 
 /* Of the last evaluation: the tree, the lengths of links (nodes; a host's without its half of the
  * scale), the sums of lengths from each host to the class c ([host * NT_CHAIN_CLASSES + c]), and

@@ -27,6 +27,9 @@ enum {
 
 /* The prior probability that hosts have two kinds of ends. */
 static const double two_populations = 0.25;
+/* Hosts with a link of their own, as a slow cable makes it: one in a hundred and in most networks
+ * none (Beta), longer by a half of a latency. */
+static const double far_shape = 0.3, far_prior = 30, far_sd = 0.5;
 
 struct option {
     double score;
@@ -38,6 +41,11 @@ struct cut {
     size_t after;
 };
 
+struct move {
+    double gain;
+    uint32_t host, to, beside;
+};
+
 struct tally { /* of the readings between a unit and the hosts below a node */
     double count, sum, square;
 };
@@ -46,7 +54,8 @@ struct search_work {
     struct nt_chain chain, start;
     uint32_t *map, *room, *members, *group, *parent, *units;
     double *lengths, *ways;    /* of the best chain */
-    bool *high;                /* its outliers that are too high */
+    double *end;               /* hosts: the way to the parent node of the best chain's tree */
+    struct nt_outliers high;   /* its outliers that are too high */
     struct nt_chain_tree tree; /* of the best chain */
     struct tally *below, *inner;
     uint32_t *first; /* tiers * hosts: the first host of each group of the best chain */
@@ -54,11 +63,14 @@ struct search_work {
     struct nt_merge *merge;
     struct option *option;
     struct cut *cut;
+    struct move *move;
     double *mean;
-    bool *done;
+    bool *done, *left, *joined;
+    bool *near;       /* hosts that the screen found another place for */
     bool allow_low;   /* readings may be too low */
     double here;      /* what the last unit's place is by the screen */
     double refund;    /* what a low reading costs at most */
+    uint32_t refined; /* the best that no move makes better */
     size_t without;   /* an entry that the screen leaves out; SIZE_MAX: none */
     bool small, hold; /* few hosts; chains are only noted, none is taken for the best */
 };
@@ -140,7 +152,7 @@ static double chain_prior(struct nt_search *s, const struct nt_chain *chain)
 static void settle(struct nt_search *s)
 {
     struct search_work *w = s->work;
-    nt_score_set_off(s->score, s->off);
+    nt_score_set_off(s->score, &s->outliers);
     nt_score_set_base(s->score, &s->best);
     s->best_quick = nt_score_quick(s->score, s->place, NULL, &s->value) + chain_prior(s, &s->best);
     s->bests++;
@@ -150,8 +162,11 @@ static void settle(struct nt_search *s)
     memcpy(w->lengths, nt_score_lengths(s->score), t->nodes * sizeof *w->lengths);
     memcpy(w->ways, nt_score_ways(s->score),
            (size_t)s->best.hosts * NT_CHAIN_CLASSES * sizeof *w->ways);
-    nt_score_high(s->score, w->high);
+    nt_outliers_copy(&w->high, &s->outliers, &s->memory);
+    nt_score_keep_high(s->score, &w->high);
     nt_chain_tree_make(&w->tree, &s->best, w->room);
+    for (uint32_t i = 0; i < s->best.hosts; i++)
+        w->end[i] = w->ways[i * NT_CHAIN_CLASSES + w->tree.class[w->tree.parent[i]]];
     memset(w->first, 0xff, (size_t)NT_TIERS_MAX * s->best.hosts * sizeof *w->first);
     for (uint32_t i = s->best.hosts; i-- > 0;)
         for (uint32_t k = 0; k < s->best.tiers; k++)
@@ -172,7 +187,7 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
                        struct nt_score_place place)
 {
     struct nt_score_value value;
-    double score = nt_score_full(s->score, &place, &value) + chain_prior(s, chain);
+    double score = nt_score_thorough(s->score, &place, &value) + chain_prior(s, chain);
     s->scored++;
     if (!v->exact || score > v->score)
         note(v, score, true, &value, chain->tiers);
@@ -182,10 +197,10 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
         nt_chain_copy(&s->best, chain);
         s->best_score = score;
         s->place = place;
-        memcpy(s->off, nt_score_off(s->score), 2 * s->pairs->count * sizeof *s->off);
+        nt_outliers_copy(&s->outliers, nt_score_outliers(s->score), &s->memory);
         settle(s);
     } else {
-        nt_score_set_off(s->score, s->off);
+        nt_score_set_off(s->score, &s->outliers);
     }
     return better;
 }
@@ -195,8 +210,8 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
 enum look { NARROW, WIDE, FULL };
 
 /* Scores work->chain; whether it is the new best. count: it differs from the best only in the
- * labels of members[count]; 0: not known. */
-static bool consider(struct nt_search *s, size_t count, enum look look)
+ * labels of members[count], 0: not known; within: and in classes of pairs of these. */
+static bool consider_change(struct nt_search *s, size_t count, bool within, enum look look)
 {
     struct search_work *w = s->work;
     struct nt_score_value value;
@@ -206,9 +221,9 @@ static bool consider(struct nt_search *s, size_t count, enum look look)
         return false;
     bool again = v->exact; /* but with the outliers of another best */
     if (look != NARROW)    /* low readings may be groups that no chain has yet */
-        nt_score_set_off(s->score, w->high);
+        nt_score_set_off(s->score, &w->high);
     if (count > 0)
-        nt_score_set_moved(s->score, &w->chain, w->members, count);
+        nt_score_set_moved(s->score, &w->chain, w->members, count, within);
     else
         nt_score_set_chain(s->score, &w->chain);
     struct nt_score_place place = s->place;
@@ -223,11 +238,16 @@ static bool consider(struct nt_search *s, size_t count, enum look look)
                 note(v, s->best_score + gain, false, &value, w->chain.tiers);
             v->looked = look == WIDE ? 0 : s->bests;
             if (look != NARROW)
-                nt_score_set_off(s->score, s->off);
+                nt_score_set_off(s->score, &s->outliers);
             return false;
         }
     }
     return score_full(s, &w->chain, v, place);
+}
+
+static bool consider(struct nt_search *s, size_t count, enum look look)
+{
+    return consider_change(s, count, false, look);
 }
 
 /* ---- the screen: a unit at every place, with all other links as they are
@@ -263,24 +283,27 @@ static void tally(struct nt_search *s, const struct unit *u)
         uint32_t i = w->members[m];
         double own = u->host ? 0 : w->ways[i * NT_CHAIN_CLASSES + u->inside];
         for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
-            const struct nt_pair_entry *e = &p->entry[k];
-            if (s->off[k] || w->done[e->host] || k == w->without)
+            uint32_t j = p->entry[k].host;
+            if (s->off[k] || w->done[j] || k == w->without)
                 continue;
-            double weight = (double)e->weight;
-            for (uint32_t v = e->host; v + 1 < t->nodes; v = t->parent[v]) {
-                double rest =
-                    e->value - own - w->ways[e->host * NT_CHAIN_CLASSES + t->class[t->parent[v]]];
-                w->below[v].count += weight;
-                w->below[v].sum += weight * rest;
-                w->below[v].square += weight * rest * rest;
-            }
+            double weight = nt_pairs_weight(p, k),
+                   rest = (double)p->entry[k].value - own - w->end[j];
+            w->below[j].count += weight;
+            w->below[j].sum += weight * rest;
+            w->below[j].square += weight * rest * rest;
         }
     }
     for (uint32_t v = 0; v + 1 < t->nodes; v++) {
-        struct tally *up = &w->inner[t->parent[v]];
-        up->count += w->below[v].count;
-        up->sum += w->below[v].sum;
-        up->square += w->below[v].square;
+        struct tally *up = &w->inner[t->parent[v]], *own = &w->below[v];
+        if (v >= t->hosts) { /* what those inside have, longer by the node's link */
+            double length = w->lengths[v];
+            *own = w->inner[v];
+            own->square += length * (length * own->count - 2 * own->sum);
+            own->sum -= length * own->count;
+        }
+        up->count += own->count;
+        up->sum += own->sum;
+        up->square += own->square;
     }
 }
 
@@ -328,6 +351,8 @@ static double screen(const struct nt_search *s, const struct unit *u, uint32_t t
     double s2 = s->value.sd * s->value.sd;
     double variance =
         (u->host ? ratio_square(s->place.ends) : 0) + (to - u->tier) * ratio_square(s->place.links);
+    if (u->host && s->far[w->members[0]])
+        variance += far_sd * far_sd / s2;
     for (uint32_t k = u->tier; k < to; k++)
         mean += step[k] / 2;
     if (s->populations && u->host && s->second[w->members[0]])
@@ -361,7 +386,7 @@ static void place_unit(struct nt_search *s, const struct unit *u, uint32_t to, u
     for (size_t m = 0; m < u->count; m++) {
         uint32_t *label = w->chain.label[w->members[m]].tier;
         for (uint32_t k = u->tier + (u->host ? 0 : 1); k < to; k++)
-            label[k] = s->best.hosts; /* no group has it */
+            label[k] = s->best.hosts + w->members[0]; /* no group has it */
         for (uint32_t k = to; k < s->best.tiers; k++)
             label[k] = s->best.label[j].tier[k];
     }
@@ -382,8 +407,9 @@ static void mark(struct search_work *w, size_t count, bool on)
         w->done[w->members[m]] = on;
 }
 
-/* Lists the places of a unit, best first by the screen; *here: the score of where it is. */
-static size_t list_places(struct nt_search *s, const struct unit *u, double *here)
+/* Lists the places of a unit that the screen finds worse than where it is by less than slack, best
+ * first; *here: the score of where it is. */
+static size_t list_places(struct nt_search *s, const struct unit *u, double slack, double *here)
 {
     struct search_work *w = s->work;
     uint32_t tiers = s->best.tiers, lead = w->members[0];
@@ -407,9 +433,14 @@ static size_t list_places(struct nt_search *s, const struct unit *u, double *her
             w->option[n++] = (struct option){score, to, j};
         }
     mark(w, u->count, false);
-    if (!w->small)
-        qsort(w->option, n, sizeof *w->option, by_score);
-    return n;
+    if (w->small)
+        return n;
+    size_t kept = 0;
+    for (size_t k = 0; k < n; k++)
+        if (w->option[k].score > *here - slack)
+            w->option[kept++] = w->option[k];
+    qsort(w->option, kept, sizeof *w->option, by_score);
+    return kept;
 }
 
 /* Tries the places of a unit that the screen finds worse than where it is by less than slack;
@@ -418,10 +449,10 @@ static bool try_places(struct nt_search *s, const struct unit *u, double slack)
 {
     struct search_work *w = s->work;
     double here = 0;
-    size_t n = list_places(s, u, &here);
+    size_t n = list_places(s, u, slack, &here);
     w->here = here;
     size_t most = w->small || n < PLACES ? n : PLACES;
-    for (size_t k = 0; k < most && w->option[k].score > here - slack; k++) {
+    for (size_t k = 0; k < most; k++) {
         place_unit(s, u, w->option[k].to, w->option[k].beside);
         if (consider(s, u->count, NARROW))
             return true;
@@ -448,11 +479,16 @@ static uint32_t nearest_tier(const struct nt_search *s, double value)
 static bool join_low(struct nt_search *s, const struct unit *u)
 {
     const struct nt_pairs *p = s->pairs;
+    const double *ways = s->work->ways;
     uint32_t i = *s->work->members;
     for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
-        uint32_t to = nearest_tier(s, p->entry[k].value), j = p->entry[k].host;
-        if (!s->off[k] || s->work->high[k] ||
-            screen(s, u, to, j) < s->work->here - s->work->refund - screened)
+        if (!s->off[k])
+            continue;
+        uint32_t to = nearest_tier(s, (double)p->entry[k].value), j = p->entry[k].host;
+        uint32_t c = nt_chain_class(&s->best, i, j);
+        bool high = (double)p->entry[k].value >
+                    ways[i * NT_CHAIN_CLASSES + c] + ways[j * NT_CHAIN_CLASSES + c];
+        if (high || screen(s, u, to, j) < s->work->here - s->work->refund - screened)
             continue;
         place_unit(s, u, to, j);
         if (consider(s, u->count, NARROW))
@@ -486,13 +522,62 @@ static bool move_unit(struct nt_search *s, const struct unit *u)
     return moved || join_low(s, u);
 }
 
+static int by_gain(const void *x, const void *y)
+{
+    const struct move *a = x, *b = y;
+    if (a->gain != b->gain)
+        return a->gain > b->gain ? -1 : 1;
+    return a->host < b->host ? -1 : 1;
+}
+
+/* Hosts that the screen finds better elsewhere, all at once: the largest gains first, of groups
+ * that no other host leaves for another or joins. Whether that is better. */
+static bool move_together(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    const struct nt_chain_tree *t = &w->tree;
+    uint32_t n = 0, hosts = s->best.hosts;
+    bool *left = w->left, *joined = w->joined;
+    for (uint32_t i = 0; i < hosts; i++) {
+        struct unit u = {.count = 1, .host = true};
+        double here = 0;
+        w->members[0] = i;
+        w->near[i] = list_places(s, &u, near + screened, &here) > 0;
+        if (w->near[i] && w->option[0].score > here + worth)
+            w->move[n++] =
+                (struct move){w->option[0].score - here, i, w->option[0].to, w->option[0].beside};
+    }
+    if (n < 2)
+        return false;
+    qsort(w->move, n, sizeof *w->move, by_gain);
+    nt_chain_copy(&w->chain, &s->best);
+    memset(left, 0, t->nodes * sizeof *left);
+    memset(joined, 0, t->nodes * sizeof *joined);
+    for (uint32_t m = 0; m < n; m++) {
+        const struct move *v = &w->move[m];
+        uint32_t from = t->parent[v->host];
+        uint32_t into = v->to < s->best.tiers ? node_at(t, v->beside, v->to) : t->nodes - 1;
+        if (joined[from] || left[into])
+            continue;
+        left[from] = from + 1 < t->nodes;
+        joined[into] = into + 1 < t->nodes;
+        uint32_t *label = w->chain.label[v->host].tier;
+        for (uint32_t k = 0; k < s->best.tiers; k++)
+            label[k] = k < v->to ? hosts + v->host : s->best.label[v->beside].tier[k];
+    }
+    return consider(s, 0, WIDE);
+}
+
 static bool move_hosts(struct nt_search *s)
 {
     bool any = false;
+    while (!s->work->small && s->best.tiers > 0 && move_together(s))
+        any = true;
     for (uint32_t i = 0; i < s->best.hosts && s->best.tiers > 0; i++) {
         struct unit u = {.count = 1, .host = true};
         s->work->members[0] = i;
-        any = move_unit(s, &u) || any;
+        if (s->work->small || s->work->allow_low || s->work->near[i])
+            any = move_unit(s, &u) || any;
     }
     return any;
 }
@@ -529,14 +614,23 @@ static void sum_units(struct nt_search *s, uint32_t units, const uint32_t *paren
     const struct nt_pairs *p = s->pairs;
     memset(w->sum, 0, (size_t)units * units * sizeof *w->sum);
     memset(w->count, 0, (size_t)units * units * sizeof *w->count);
-    for (uint32_t i = 0; i < p->hosts; i++)
+    for (uint32_t i = 0; units == p->hosts && i < p->hosts; i++) /* each is one: row by row */
+        for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
+            uint32_t j = p->entry[k].host;
+            if (s->off[k] || (parent != NULL && parent[i] != parent[j]))
+                continue;
+            size_t at = (size_t)i * units + j;
+            w->sum[at] = (float)((double)p->entry[k].value - (w->mean[i] + w->mean[j]));
+            w->count[at] = 1;
+        }
+    for (uint32_t i = 0; units < p->hosts && i < p->hosts; i++)
         for (size_t k = w->units[i] != UINT32_MAX ? p->start[i + 1] : p->start[i];
              k-- > p->start[i] && p->entry[k].host > i;) {
             uint32_t a = w->units[i], b = w->units[p->entry[k].host];
             if (b == UINT32_MAX || a == b || s->off[k] ||
                 (parent != NULL && parent[a] != parent[b]))
                 continue;
-            double value = p->entry[k].value - w->mean[i] - w->mean[p->entry[k].host];
+            double value = (double)p->entry[k].value - (w->mean[i] + w->mean[p->entry[k].host]);
             size_t at = (size_t)a * units + b, back = (size_t)b * units + a;
             w->sum[at] = w->sum[back] = w->sum[at] + (float)value;
             w->count[at] = w->count[back] = w->count[at] + 1;
@@ -573,26 +667,82 @@ static uint32_t units_of(struct nt_search *s, uint32_t k, size_t count)
     return n;
 }
 
+/* Sums of the residuals between units of the marked group of tier k; false: one is left out that a
+ * link more would explain. */
+static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
+                      struct tally cross[SPLIT_UNITS][SPLIT_UNITS])
+{
+    const struct search_work *w = s->work;
+    const struct nt_pairs *p = s->pairs;
+    double step = s->value.mean[1 + k], links = ratio_square(s->place.links);
+    double limit = nt_pairs_tail_limit(s->value.sd) * s->value.sd *
+                   sqrt(1 / nt_score_weights(s->score)[k] + 2 * links);
+    memset(cross, 0, SPLIT_UNITS * sizeof *cross);
+    for (size_t m = 0; m < count; m++)
+        for (size_t n = m + 1; n < count; n++) {
+            uint32_t i = w->members[m], j = w->members[n], a = w->units[i], b = w->units[j];
+            const struct nt_pair_entry *e = a != b ? nt_pairs_find(p, i, j) : NULL;
+            if (e == NULL)
+                continue;
+            size_t at = (size_t)(e - p->entry);
+            double weight = nt_pairs_weight(p, at);
+            double rest = (double)e->value - w->ways[i * NT_CHAIN_CLASSES + k] -
+                          w->ways[j * NT_CHAIN_CLASSES + k];
+            if (s->off[at] && fabs(rest - step) < limit)
+                return false;
+            if (s->off[at])
+                continue;
+            struct tally *t = a < b ? &cross[a][b] : &cross[b][a];
+            t->count += weight;
+            t->sum += weight * rest;
+        }
+    return true;
+}
+
+/* ln odds of parting units (bits) from the others of a group of tier k, by the readings between
+ * them: two links more, of this tier's lengths, or none. */
+static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits,
+                           struct tally cross[SPLIT_UNITS][SPLIT_UNITS])
+{
+    double count = 0, sum = 0, weight = nt_score_weights(s->score)[k];
+    for (uint32_t a = 0; a < SPLIT_UNITS; a++)
+        for (uint32_t b = a + 1; b < SPLIT_UNITS; b++)
+            if ((bits >> a ^ bits >> b) & 1) {
+                count += cross[a][b].count;
+                sum += cross[a][b].sum;
+            }
+    if (count <= 0)
+        return 0;
+    double step = s->value.mean[1 + k], mean = sum / count, s2 = s->value.sd * s->value.sd;
+    double one = s2 / (count * weight), more = one + 2 * ratio_square(s->place.links) * s2;
+    return mean * mean / (2 * one) - (mean - step) * (mean - step) / (2 * more) +
+           log(one / more) / 2;
+}
+
 static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t units)
 {
     struct search_work *w = s->work;
-    uint32_t ways = units <= SPLIT_UNITS ? (1u << (units - 1)) - 1 : 1;
-    if (units > SPLIT_UNITS) {
+    struct tally cross[SPLIT_UNITS][SPLIT_UNITS];
+    if (units > SPLIT_UNITS) { /* the two of the last merge */
         ends_of(s);
         sum_units(s, units, NULL);
         size_t merges = nt_merges_find(units, w->sum, w->count, NULL, w->merge, w->room);
         if (merges == 0)
             return false;
         nt_merges_cut(w->merge, merges - 1, units, w->group);
+        for (size_t m = 0; m < count; m++)
+            w->units[w->members[m]] = w->group[w->units[w->members[m]]] != w->group[0];
+        units = 2;
     }
-    for (uint32_t bits = 1; bits <= ways; bits++) {
+    bool screens = !w->small && sum_split(s, k, count, cross);
+    for (uint32_t bits = 1; bits < 1u << (units - 1); bits++) {
+        if (screens && screen_split(s, k, bits, cross) < -near - screened)
+            continue;
         nt_chain_copy(&w->chain, &s->best);
-        for (size_t m = 0; m < count; m++) {
-            uint32_t i = w->members[m], unit = w->units[i];
-            if (units <= SPLIT_UNITS ? bits >> unit & 1 : w->group[unit] != w->group[0])
-                w->chain.label[i].tier[k] = s->best.hosts;
-        }
-        if (consider(s, count, NARROW))
+        for (size_t m = 0; m < count; m++)
+            if (bits >> w->units[w->members[m]] & 1)
+                w->chain.label[w->members[m]].tier[k] = s->best.hosts;
+        if (consider_change(s, count, true, NARROW))
             return true;
     }
     return false;
@@ -812,7 +962,7 @@ static void row_means(struct nt_search *s)
     for (uint32_t i = 0; i < p->hosts; i++) {
         double sum = 0, count = 0;
         for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
-            sum += s->off[k] ? 0 : p->entry[k].value;
+            sum += s->off[k] ? 0 : (double)p->entry[k].value;
             count += !s->off[k];
         }
         s->work->mean[i] = count > 1 ? sum / (count - 1) / 2 : 0;
@@ -821,6 +971,8 @@ static void row_means(struct nt_search *s)
 
 static void refine(struct nt_search *s)
 {
+    if (s->work->refined == s->bests) /* nothing is new */
+        return;
     for (bool any = true; any;) {
         any = move_hosts(s);
         any = remove_tiers(s) || any;
@@ -829,6 +981,7 @@ static void refine(struct nt_search *s)
         any = split_groups(s) || any;
         any = flatten_groups(s) || any;
     }
+    s->work->refined = s->bests;
 }
 
 /* Scores again with another exponent of the weights; keeps it if that is better. */
@@ -840,7 +993,7 @@ static bool choose_power(struct nt_search *s)
         struct nt_score_place place = s->place;
         struct nt_score_value value;
         nt_score_set_power(s->score, powers[k]);
-        nt_score_set_off(s->score, s->off);
+        nt_score_set_off(s->score, &s->outliers);
         nt_score_set_chain(s->score, &s->best);
         double score = nt_score_full(s->score, &place, &value) + chain_prior(s, &s->best);
         if (powers[k] != before && score > best + 1e-9) {
@@ -864,7 +1017,7 @@ static void rescore(struct nt_search *s)
     }
     s->best_score = -(double)INFINITY;
     nt_chain_copy(&w->chain, &s->best);
-    nt_score_set_off(s->score, s->off);
+    nt_score_set_off(s->score, &s->outliers);
     consider(s, 0, FULL);
 }
 
@@ -973,18 +1126,118 @@ static bool try_populations(struct nt_search *s)
     double prior = log(two_populations / (1 - two_populations)) - log(n - 1) -
                    (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1));
     nt_score_set_population(s->score, s->second);
-    nt_score_set_off(s->score, s->off);
+    nt_score_set_off(s->score, &s->outliers);
     nt_score_set_chain(s->score, &s->best);
     double score = nt_score_full(s->score, &place, &value) + chain_prior(s, &s->best);
     if (score + prior > s->best_score) {
         s->populations = true;
         s->place = place;
+        s->host_prior += prior;
         return true;
     }
     nt_score_set_population(s->score, NULL);
-    nt_score_set_off(s->score, s->off);
+    nt_score_set_off(s->score, &s->outliers);
     settle(s);
     return false;
+}
+
+/* ---- hosts that are far
+ * ---------------------------------------------------------------------- */
+
+static double log_beta(double a, double b)
+{
+    return lgamma(a) + lgamma(b) - lgamma(a + b);
+}
+
+static void mark_far(struct nt_search *s, uint32_t host, bool far)
+{
+    s->far[host] = far;
+    nt_score_set_far(s->score, s->far, far_sd / s->value.sd);
+}
+
+/* The host whose link is the longest, if it is well over those of most. */
+static uint32_t farthest(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    uint32_t hosts = s->best.hosts, n = 0, top = UINT32_MAX;
+    for (uint32_t i = 0; i < hosts; i++) {
+        w->option[n++] = (struct option){.score = w->lengths[i], .beside = i};
+        if (!s->far[i] && (top == UINT32_MAX || w->lengths[i] > w->lengths[top]))
+            top = i;
+    }
+    qsort(w->option, n, sizeof *w->option, by_end);
+    double sd = fmax(nt_score_ratio(s->place.ends), 1) * s->value.sd;
+    bool over = top != UINT32_MAX && w->lengths[top] > w->option[n / 2].score + 3 * sd;
+    return over ? top : UINT32_MAX;
+}
+
+/* Scores work->chain with these outliers; takes it for the best if it is better, with the prior. */
+static bool try_chain(struct nt_search *s, const struct nt_outliers *off, double prior)
+{
+    struct search_work *w = s->work;
+    struct nt_score_place place = s->place;
+    struct nt_score_value value;
+    nt_chain_canonicalise(&w->chain, w->map);
+    nt_score_set_off(s->score, off);
+    nt_score_set_chain(s->score, &w->chain);
+    double score = nt_score_full(s->score, &place, &value) + chain_prior(s, &w->chain) + prior;
+    if (!(score > s->best_score + worth))
+        return false;
+    nt_chain_copy(&s->best, &w->chain);
+    s->best_score = score;
+    s->place = place;
+    nt_outliers_copy(&s->outliers, nt_score_outliers(s->score), &s->memory);
+    return true;
+}
+
+/* Tries a host at each place as one that is far, since what is wrong about it may have been taken
+ * for outliers; whether that is better. */
+static bool try_far_host(struct nt_search *s, uint32_t host, double prior, struct nt_outliers *off)
+{
+    struct search_work *w = s->work;
+    const struct nt_pairs *p = s->pairs;
+    struct unit u = {.count = 1, .host = true};
+    size_t kept = 0;
+    double here;
+    nt_outliers_copy(off, &s->outliers, &s->memory);
+    for (size_t k = 0; k < off->count; k++)
+        if (off->at[k].host != host && p->entry[off->at[k].entry].host != host)
+            off->at[kept++] = off->at[k];
+    off->count = kept;
+    nt_score_set_off(s->score, off); /* for the screen, too */
+    mark_far(s, host, true);
+    w->members[0] = host;
+    size_t n = list_places(s, &u, (double)INFINITY, &here),
+           most = w->small || n < PLACES ? n : PLACES;
+    nt_chain_copy(&w->start, &s->best);
+    nt_chain_copy(&w->chain, &s->best);
+    bool any = try_chain(s, off, prior);
+    for (size_t k = 0; k < most; k++) {
+        nt_chain_copy(&w->chain, &w->start);
+        for (uint32_t c = 0; c < w->start.tiers; c++)
+            w->chain.label[host].tier[c] =
+                c < w->option[k].to ? s->pairs->hosts : w->start.label[w->option[k].beside].tier[c];
+        any = try_chain(s, off, prior) || any;
+    }
+    if (!any)
+        mark_far(s, host, false);
+    return any;
+}
+
+/* Finds hosts that are far, the farthest first; whether there is one. */
+static bool find_far(struct nt_search *s)
+{
+    struct nt_outliers off = {0};
+    double n = s->best.hosts;
+    uint32_t count = 0, host;
+    for (bool found = true; found && (host = farthest(s)) != UINT32_MAX; count += found) {
+        double prior = log_beta(far_shape + count + 1, far_prior + n - count - 1) -
+                       log_beta(far_shape + count, far_prior + n - count);
+        found = try_far_host(s, host, prior, &off);
+        s->host_prior += found ? prior : 0;
+        settle(s);
+    }
+    return count > 0;
 }
 
 /* ---- all of it
@@ -1002,8 +1255,9 @@ static int init(struct nt_search *s, struct nt_err *err)
         nt_chain_tree_init(&w->tree, hosts, m, err) != 0 ||
         nt_chain_prior_init(&s->prior, hosts, m, err) != 0)
         return nt_arena_check(m, err);
-    s->off = nt_arena_array(m, 2 * s->pairs->count, sizeof *s->off);
+    s->off = nt_score_off(s->score);
     s->second = nt_arena_array(m, hosts, sizeof *s->second);
+    s->far = nt_arena_array(m, hosts, sizeof *s->far);
     w->map = nt_arena_array(m, 2 * (size_t)hosts, sizeof *w->map);
     w->room = nt_arena_array(m, 3 * (size_t)hosts, sizeof *w->room);
     w->members = nt_arena_array(m, hosts, sizeof *w->members);
@@ -1012,15 +1266,19 @@ static int init(struct nt_search *s, struct nt_err *err)
     w->units = nt_arena_array(m, hosts, sizeof *w->units);
     w->lengths = nt_arena_array(m, nodes, sizeof *w->lengths);
     w->ways = nt_arena_array(m, hosts, NT_CHAIN_CLASSES * sizeof *w->ways);
+    w->end = nt_arena_array(m, hosts, sizeof *w->end);
     w->below = nt_arena_array(m, nodes, sizeof *w->below);
     w->inner = nt_arena_array(m, nodes, sizeof *w->inner);
     w->first = nt_arena_array(m, hosts, NT_TIERS_MAX * sizeof *w->first);
-    w->high = nt_arena_array(m, 2 * s->pairs->count, sizeof *w->high);
     w->sum = nt_arena_array(m, square, sizeof *w->sum);
     w->count = nt_arena_array(m, square, sizeof *w->count);
     w->merge = nt_arena_array(m, hosts, sizeof *w->merge);
     w->mean = nt_arena_array(m, hosts, sizeof *w->mean);
     w->done = nt_arena_array(m, hosts, sizeof *w->done);
+    w->near = nt_arena_array(m, hosts, sizeof *w->near);
+    w->left = nt_arena_array(m, nodes, sizeof *w->left);
+    w->joined = nt_arena_array(m, nodes, sizeof *w->joined);
+    w->move = nt_arena_array(m, hosts, sizeof *w->move);
     w->option = nt_arena_array(m, (NT_TIERS_MAX + 1) * (size_t)hosts, sizeof *w->option);
     w->cut = nt_arena_array(m, hosts + 1, sizeof *w->cut);
     w->small = hosts <= SMALL_HOSTS;
@@ -1052,10 +1310,15 @@ static void run(struct nt_search *s)
         rescore(s);
         refine(s);
     }
+    if (find_far(s)) {
+        rescore(s);
+        refine(s);
+    }
     /* A group that no chain has yet would be taken for low readings: they come last. */
     nt_score_allow_low(s->score);
     s->work->allow_low = true;
     rescore(s);
+    remove_tiers(s); /* first: what moves in a tier of low readings is lost */
     refine(s);
     s->wide = s->best.hosts <= WIDE_HOSTS;
     if (s->wide) {
@@ -1068,10 +1331,10 @@ static void run(struct nt_search *s)
 void nt_search_settle(struct nt_search *s, const struct nt_visit *visit)
 {
     nt_search_chain(s, visit, &s->best);
-    nt_score_set_off(s->score, s->off);
+    nt_score_set_off(s->score, &s->outliers);
     nt_score_set_chain(s->score, &s->best);
     nt_score_full(s->score, &s->place, &s->value);
-    memcpy(s->off, nt_score_off(s->score), 2 * s->pairs->count * sizeof *s->off);
+    nt_outliers_copy(&s->outliers, nt_score_outliers(s->score), &s->memory);
     settle(s);
 }
 

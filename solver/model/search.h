@@ -42,9 +42,12 @@ struct nt_search {
     struct nt_score_place place;
     struct nt_score_value value;
     double power;
-    bool *off;    /* outliers of the best */
-    bool *second; /* hosts of the second population */
+    struct nt_outliers outliers; /* of the best */
+    const bool *off;             /* the same, of each entry: the score's own */
+    bool *second;                /* hosts of the second population */
     bool populations;
+    bool *far;         /* hosts whose link is far longer than those of the others */
+    double host_prior; /* ln p of these hosts and of the second population; not in the scores */
 
     struct nt_visit *visit; /* table: room of them, a power of two */
     size_t room, visits;

@@ -7,20 +7,22 @@
 
 #include "chain.h"
 #include "contradiction.h"
+#include "noise_prior.h"
 #include "score.h"
 #include "search.h"
 
 /* Chains that weigh less than e^-12 of the best do not count. */
 static const double negligible = 12;
-/* A step under 1.5 sd of a reading cannot be shown: a chain that has one more is not another map.
- */
-static const double shown = 1.5;
 /* Prior odds that a group of the best hierarchy is none because the network is no hierarchy. */
 static const double no_hierarchy = 0.03;
+/* What the best hierarchy leaves of another network, since a hop is 5 to 20 % of a latency: within
+ * a factor of two of 0.1. And of a hierarchy, whose paths differ lastingly by 0.5 to 4 %, in 95 of
+ * 100. */
+static const double other_sd = 0.1, other_spread = 0.7, path_sd = 0.014, path_spread = 0.53;
 
 struct split {
     uint64_t key; /* sum of its hosts' keys, or of the others': the smaller */
-    bool shown;
+    bool open;    /* of the best chain, but not stated: other chains may have it or not */
 };
 
 struct alternative {
@@ -52,7 +54,7 @@ static const struct split *find(const struct alternative *a, uint64_t key)
     return bsearch(&wanted, a->split, a->splits, sizeof *a->split, by_key);
 }
 
-static void add_splits(struct table *t, struct alternative *a, const uint32_t *label, bool is_shown)
+static void add_splits(struct table *t, struct alternative *a, const uint32_t *label)
 {
     uint32_t hosts = t->search->pairs->hosts, groups = 0;
     uint64_t all = 0;
@@ -69,11 +71,11 @@ static void add_splits(struct table *t, struct alternative *a, const uint32_t *l
     for (uint32_t g = 0; g < groups; g++) {
         uint64_t key = t->sum[g] < all - t->sum[g] ? t->sum[g] : all - t->sum[g];
         if (t->size[g] >= 2 && t->size[g] + 2 <= hosts)
-            a->split[a->splits++] = (struct split){key, is_shown};
+            a->split[a->splits++] = (struct split){.key = key};
     }
 }
 
-/* The splits of a visited chain, each once; shown if any of its tiers can be. */
+/* The splits of a visited chain, each once. */
 static int list_splits(struct table *t, struct alternative *a, struct nt_arena *memory)
 {
     const struct nt_visit *v = a->visit;
@@ -82,16 +84,12 @@ static int list_splits(struct table *t, struct alternative *a, struct nt_arena *
     if (a->split == NULL)
         return -1;
     for (uint32_t k = 0; k < v->tiers; k++)
-        add_splits(t, a, t->search->labels + v->labels + (size_t)k * hosts,
-                   (double)v->step[k] >= shown);
+        add_splits(t, a, t->search->labels + v->labels + (size_t)k * hosts);
     qsort(a->split, a->splits, sizeof *a->split, by_key);
     size_t n = 0;
-    for (size_t k = 0; k < a->splits; k++) {
-        if (n > 0 && a->split[n - 1].key == a->split[k].key)
-            a->split[n - 1].shown = a->split[n - 1].shown || a->split[k].shown;
-        else
+    for (size_t k = 0; k < a->splits; k++)
+        if (n == 0 || a->split[n - 1].key != a->split[k].key)
             a->split[n++] = a->split[k];
-    }
     a->splits = n;
     a->key = 0;
     for (size_t k = 0; k < n; k++)
@@ -168,19 +166,19 @@ static int by_locus(const void *x, const void *y)
 }
 
 /* Where a chain differs from the splits that are stated: the first that it breaks, or the first
- * that it has and is not stated although it could be seen; 0: nowhere. */
+ * that it has and is not stated; 0: nowhere. */
 static uint64_t locus_of(const struct alternative *a, const struct alternative *stated)
 {
     for (size_t k = 0; k < stated->splits; k++)
-        if (find(a, stated->split[k].key) == NULL)
+        if (!stated->split[k].open && find(a, stated->split[k].key) == NULL)
             return stated->split[k].key;
     for (size_t k = 0; k < a->splits; k++)
-        if (a->split[k].shown && find(stated, a->split[k].key) == NULL)
+        if (find(stated, a->split[k].key) == NULL)
             return a->split[k].key;
     return 0;
 }
 
-/* The probability that exactly the stated splits can be seen. */
+/* The probability that exactly the stated splits are there, open ones apart. */
 static double confidence_of(const struct table *t, const struct alternative *stated,
                             struct locus *locus)
 {
@@ -241,17 +239,23 @@ static int support_nodes(const struct table *t, const struct nt_chain_tree *tree
     return 0;
 }
 
-/* The splits of nodes that are more likely than not. */
+/* The splits of nodes: stated are those that are more likely than not. *rest: the probability that
+ * the others are none. */
 static int state(const struct nt_chain_tree *tree, const struct nodes *n,
-                 struct alternative *stated, struct nt_arena *memory, struct nt_err *err)
+                 struct alternative *stated, double *rest, struct nt_arena *memory,
+                 struct nt_err *err)
 {
     stated->split = nt_arena_array(memory, tree->nodes, sizeof *stated->split);
     stated->splits = 0;
+    *rest = 1;
     if (nt_arena_check(memory, err) != 0)
         return -1;
-    for (uint32_t v = tree->hosts; v + 1 < tree->nodes; v++)
-        if (n->support[v] >= 0.5)
-            stated->split[stated->splits++] = (struct split){.key = n->key[v]};
+    for (uint32_t v = tree->hosts; v + 1 < tree->nodes; v++) {
+        bool open = n->support[v] < 0.5;
+        *rest *= open ? 1 - n->support[v] : 1;
+        if (n->support[v] > 0)
+            stated->split[stated->splits++] = (struct split){n->key[v], open};
+    }
     qsort(stated->split, stated->splits, sizeof *stated->split, by_key);
     return 0;
 }
@@ -310,17 +314,18 @@ static int fill_outliers(struct nt_tiers *out, struct nt_search *s)
     const bool *off = nt_score_off(s->score);
     const double *way = nt_score_ways(s->score);
     out->outlier =
-        nt_arena_array(&out->memory, nt_score_outliers(s->score) + 1, sizeof *out->outlier);
+        nt_arena_array(&out->memory, nt_score_outliers(s->score)->count + 1, sizeof *out->outlier);
     if (out->outlier == NULL)
         return -1;
     for (uint32_t i = 0; i < p->hosts; i++)
         for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
-            uint32_t j = p->entry[k].host, c = nt_chain_class(&s->best, i, j);
+            uint32_t j = p->entry[k].host;
             if (!off[k] || j < i)
                 continue;
+            uint32_t c = nt_chain_class(&s->best, i, j);
             double fitted = 1 + way[i * NT_CHAIN_CLASSES + c] + way[j * NT_CHAIN_CLASSES + c];
             out->outlier[out->outliers++] = (struct nt_tiers_outlier){
-                p->origin[i], p->origin[j], (1 + p->entry[k].value) * p->scale_us,
+                p->origin[i], p->origin[j], (1 + (double)p->entry[k].value) * p->scale_us,
                 fitted * p->scale_us};
         }
     return 0;
@@ -330,7 +335,6 @@ static void fill_figures(struct nt_tiers *out, const struct nt_search *s)
 {
     double scale = s->pairs->scale_us, sd = s->value.sd;
     out->noise_us = sd * scale;
-    out->evidence = s->best_score;
     out->noise_known = s->pairs->noise > 0;
     out->quantum_us = s->pairs->quantum * scale;
     out->scale_us = scale;
@@ -347,11 +351,31 @@ static void fill_figures(struct nt_tiers *out, const struct nt_search *s)
     out->scored = s->scored;
 }
 
+static double log_normal(double value, double median, double spread)
+{
+    double z = log(value / median) / spread;
+    return -z * z / 2 - log(spread * sqrt(2 * M_PI));
+}
+
+/* The odds that the network is no hierarchy, by the misfit of the best one: what its residuals are
+ * over the noise that readings show. If they show none, the residuals are noise or all misfit. */
+static double other_odds(const struct nt_search *s, double noise)
+{
+    double sd = s->value.sd, misfit = sqrt(fmax(sd * sd - noise * noise, 0)), odds;
+    misfit = fmax(misfit, path_sd); /* less is not more likely another network's */
+    if (noise > 0)
+        odds =
+            log_normal(misfit, other_sd, other_spread) - log_normal(misfit, path_sd, path_spread);
+    else
+        odds = log_normal(sd, other_sd, other_spread) - nt_noise_log_prior(s->pairs, sd);
+    return no_hierarchy * exp(fmin(odds, 500));
+}
+
 static int fill(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct table t = {.search = s};
-    double chosen, structure;
+    double chosen, rest, noise;
     if (make_table(&t, &memory, err) != 0)
         return -1;
     const struct alternative *best = choose(&t, &chosen);
@@ -359,25 +383,25 @@ static int fill(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
     struct nodes nodes = {0};
     struct locus *locus = nt_arena_array(&memory, t.count, sizeof *locus);
     nt_search_settle(s, best->visit);
-    if (nt_arena_check(&memory, err) != 0 || nt_contradiction_structure(s, &structure, err) != 0)
+    if (nt_arena_check(&memory, err) != 0 || nt_contradiction_noise(s, &noise, err) != 0)
         return -1;
-    double odds = no_hierarchy * exp(fmin(structure, 500));
+    double odds = other_odds(s, noise);
     if (support_nodes(&t, nt_score_tree(s->score), chosen, fmax(no_hierarchy, fmin(odds, 1)),
                       &nodes, &memory, err) != 0 ||
-        state(nt_score_tree(s->score), &nodes, &stated, &memory, err) != 0)
+        state(nt_score_tree(s->score), &nodes, &stated, &rest, &memory, err) != 0)
         return -1;
     out->hierarchy = 1 / (1 + odds);
-    out->confidence = confidence_of(&t, &stated, locus) * out->hierarchy;
+    out->confidence = confidence_of(&t, &stated, locus) * rest * out->hierarchy;
     if (fill_groups(out, s, &nodes) != 0 || fill_outliers(out, s) != 0)
         return nt_arena_check(&out->memory, err);
     for (size_t k = 0; k < out->groups; k++)
         out->confidence = fmin(out->confidence, out->group[k].support);
     fill_figures(out, s);
+    out->evidence = s->best_score + s->host_prior + log(t.total);
     return 0;
 }
 
-static int make(struct nt_tiers *out, const struct nt_pair_value *values, size_t count,
-                struct nt_err *err)
+static int make(struct nt_tiers *out, const struct nt_pairs *pairs, struct nt_err *err)
 {
     out->group_of = nt_arena_array(&out->memory, out->hosts, sizeof *out->group_of);
     out->end_us = nt_arena_array(&out->memory, out->hosts, sizeof *out->end_us);
@@ -390,26 +414,23 @@ static int make(struct nt_tiers *out, const struct nt_pair_value *values, size_t
         out->end_us[h] = out->end_error_us[h] = (double)NAN;
     }
     out->confidence = out->hierarchy = 1;
-    struct nt_pairs *pairs = NULL;
     struct nt_search *search = NULL;
-    int status = nt_pairs_create(out->hosts, values, count, &pairs, err);
-    if (status == 0 && pairs->count > 0)
-        status = nt_search_create(pairs, &search, err);
-    if (status == 0 && search != NULL)
+    if (pairs->count == 0)
+        return 0;
+    int status = nt_search_create(pairs, &search, err);
+    if (status == 0)
         status = fill(out, search, err);
     nt_search_destroy(search);
-    nt_pairs_destroy(pairs);
     return status;
 }
 
-int nt_tiers_solve(uint32_t hosts, const struct nt_pair_value *values, size_t count,
-                   struct nt_tiers **out, struct nt_err *err)
+int nt_tiers_solve(const struct nt_pairs *pairs, struct nt_tiers **out, struct nt_err *err)
 {
     struct nt_tiers *t = nt_object_create(sizeof *t, err);
     if (t == NULL)
         return -1;
-    t->hosts = hosts;
-    if (make(t, values, count, err) != 0) {
+    t->hosts = pairs->all;
+    if (make(t, pairs, err) != 0) {
         nt_tiers_destroy(t);
         return -1;
     }

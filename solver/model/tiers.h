@@ -50,7 +50,7 @@ struct nt_tiers {
 
     double
         confidence;  /* 0..1: that the groups are those that the readings can show, and no others */
-    double evidence; /* ln p(readings, the best chain), for graph_score.h */
+    double evidence; /* ln p(readings, any chain), for graph_score.h */
     double hierarchy;  /* 0..1: that residuals have no structure that a hierarchy cannot explain */
     double scale_us;   /* median latency */
     double noise_us;   /* sd of a reading of the median latency */
@@ -64,10 +64,9 @@ struct nt_tiers {
     size_t visits, scored;    /* chains seen, and scored in full */
 };
 
-/* *out is for nt_tiers_destroy. Fewer than 4 hosts: no groups. Memory: 33 bytes per measured pair,
- * 8 per pair of hosts for linkages, and 4 per host and tier of each chain in the table. */
-int nt_tiers_solve(uint32_t hosts, const struct nt_pair_value *values, size_t count,
-                   struct nt_tiers **out, struct nt_err *err);
+/* *out is for nt_tiers_destroy. Fewer than 4 hosts: no groups. Memory: 18 bytes per measured
+ * pair, 8 per pair of hosts for linkages, and 4 per host and tier of each chain in the table. */
+int nt_tiers_solve(const struct nt_pairs *pairs, struct nt_tiers **out, struct nt_err *err);
 void nt_tiers_destroy(struct nt_tiers *tiers);
 
 #endif

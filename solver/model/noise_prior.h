@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The prior of the noise s of a reading, relative to the median reading, and densities that the
+ * score (score.h) is made of.
+ * Tests: test_score.c. */
+#ifndef NT_NOISE_PRIOR_H
+#define NT_NOISE_PRIOR_H
+
+#include "pairs.h"
+
+/* s is under a half. */
+#define NT_NOISE_MOST 0.5
+
+/* The prior of ln s: normal, or Student's with spread infinite. */
+struct nt_noise_prior {
+    double likely, spread, least;
+};
+
+struct nt_noise_prior nt_noise_prior_of(const struct nt_pairs *pairs);
+/* ln p(ln s) */
+double nt_noise_log_prior(const struct nt_pairs *pairs, double sd);
+
+/* The ln s of the largest s^-count exp(-square / 2 s^2) times the prior. */
+double nt_noise_likeliest(double count, double square, const struct nt_noise_prior *prior);
+/* ln of the integral of that over ln s. */
+double nt_noise_integral(double count, double square, const struct nt_noise_prior *prior);
+
+/* ln of Student's distribution of ln value, with 3 degrees of freedom. */
+double nt_log_student(double value, double median, double spread);
+/* ln(2 Phi(z)) */
+double nt_log_twice_phi(double z);
+
+#endif
