@@ -658,8 +658,8 @@ static int graph_model(const struct nt_work *w, const struct candidate *c, size_
     return status;
 }
 
-/* Whether a graph is worth the time that it takes to look for one: the tree is less likely than
- * not, more of its readings are off than are wrong by the prior, or a direct network is worth it.
+/* Whether a graph is worth the time that it takes to look for one: the tree is not sure, more of
+ * its readings are off than are wrong by the prior, or a direct network is worth it.
  */
 static int is_plausible(const struct nt_work *w, const struct nt_model *m, bool *plausible,
                         struct nt_err *err)
@@ -670,7 +670,7 @@ static int is_plausible(const struct nt_work *w, const struct nt_model *m, bool 
         return -1;
     int status = nt_misfit(w, p, &misfit, err);
     nt_matrix_destroy(p);
-    *plausible = status == 0 && (m->confidence < 0.5 ||
+    *plausible = status == 0 && (m->confidence < 0.9 ||
                                  (double)m->pairs_off * NT_TAIL_RATE_PRIOR > (double)w->pairs ||
                                  nt_direct_is_plausible(w, m, misfit));
     return status;

@@ -241,9 +241,11 @@ int nt_contradiction_noise(struct nt_search *search, double *sd, struct nt_err *
                      .off = nt_score_off(search->score)};
     double freedom = 0, square = within(&v, &memory, &freedom), own = search->value.sd;
     double same = freedom > 0 ? sqrt((square + own * own) / (freedom + 1)) : 0;
-    if (search->pairs->noise >
-        0) /* units that are no switches have more within than paths differ by */
+    /* units that are no switches have more within than paths differ by: then nothing is known */
+    if (search->pairs->noise > 0)
         same = fmin(same, hypot(search->pairs->noise, path_most));
+    else if (same > path_most)
+        same = 0;
     *sd = fmin(fmax(search->pairs->noise, same), own);
     return nt_arena_check(&memory, err);
 }
