@@ -147,6 +147,17 @@ float nt_stats_mad(float *values, size_t n)
     return (float)NT_SD_OF_MEDIAN * nt_stats_median(values, n);
 }
 
+double nt_log_sum(double a, double b)
+{
+    double most = fmax(a, b), least = fmin(a, b);
+    return isfinite(least) ? most + log1p(exp(least - most)) : most;
+}
+
+double nt_log_beta(double a, double b)
+{
+    return lgamma(a) + lgamma(b) - lgamma(a + b);
+}
+
 double nt_normal_cdf(double z)
 {
     return 0.5 * erfc(-z * M_SQRT1_2);

@@ -39,6 +39,9 @@ float nt_stats_weighted_median(struct nt_weighted *values, size_t n);
  * replaces the values by those distances. */
 float nt_stats_mad(float *values, size_t n);
 
+double nt_log_sum(double a, double b);  /* ln (e^a + e^b); -INFINITY: ln 0 */
+double nt_log_beta(double a, double b); /* ln of the beta function, both over 0 */
+
 double nt_normal_cdf(double z);
 double nt_normal_quantile(double p);             /* p in (0,1) */
 double nt_student_quantile(double p, double df); /* p in (0,1), df > 0 */

@@ -299,13 +299,18 @@ static int try_host_joining(struct nt_work *w, struct nt_model **model, struct n
     return status;
 }
 
+/* Less than a quarter of the pairs fit one switch always. */
+static bool is_sparse(const struct nt_work *w)
+{
+    return 8 * (double)w->pairs < (double)w->n * ((double)w->n - 1);
+}
+
 /* Few readings of many hosts always fit one switch, since they determine nothing else: so uncertain
  * a shape is not stated. */
 static void limit_few_hosts_confidence(const struct nt_work *w, struct nt_model *model)
 {
-    const double FEW = 0.25, NOTHING = 0.3;
-    double n = (double)w->n;
-    if (2 * (double)w->pairs < FEW * n * (n - 1) && model->confidence < NOTHING)
+    const double NOTHING = 0.3;
+    if (is_sparse(w) && model->confidence < NOTHING)
         model->family = NT_FAMILY_UNDETERMINED;
 }
 
@@ -398,14 +403,8 @@ static int infer_model(struct nt_work *w, const struct nt_matrix *latency, struc
     return 0;
 }
 
-/* Less than this part of the pairs fits one switch always. */
-static bool is_sparse(const struct nt_work *w)
-{
-    return 8 * (double)w->pairs < (double)w->n * ((double)w->n - 1);
-}
-
-/* One switch of which nothing is stated: of so many hosts with so few readings a search would take
- * long, and determine nothing (sparse.h has the plan of readings that does). */
+/* One switch, with nothing stated about it. Few readings of many hosts determine nothing, and a
+ * search would take long. (sparse.h plans few readings that determine a network.) */
 static int infer_nothing(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
 {
     if (nt_model_create(hosts, 1, w->n, out, err) < 0)
@@ -432,7 +431,7 @@ static int infer_figures(struct nt_work *w, struct nt_model *model, struct nt_er
     return 0;
 }
 
-/* With up to so many hosts a search among few readings takes less than a second. */
+/* Few readings of more hosts are not searched: that takes over a second. */
 enum { SEARCHED = 128 };
 
 /* Less confidence than this says nothing, as of graphs (direct_model.c). */

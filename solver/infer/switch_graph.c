@@ -18,8 +18,7 @@ enum {
     MOVES = 5,     /* times that hosts are moved to units which fit better, or a unit is split */
     STARTS = 2 * CUTS + 3,
     CANDIDATES = STARTS + MOVES,
-    TABLE_UNITS =
-        64 /* beyond, a table of hops costs too much, and has no place for anything else */
+    TABLE_UNITS = 64, /* of a table of hops: is_tree takes the cube of them */
 };
 
 struct units {
@@ -39,7 +38,8 @@ struct candidate {
 
 enum seats { OWN, LEAVES, SWITCHES };
 
-/* Each host is a unit, or those of a leaf, a switch with one link to another, or of any switch. */
+/* Units: each host; or the hosts of each leaf, which is a switch with one link to another; or the
+ * hosts of each switch. */
 static int find_units(const struct nt_model *m, enum seats seats, struct nt_arena *memory,
                       struct units *u, struct nt_err *err)
 {
@@ -248,13 +248,6 @@ static int take_readings(const struct nt_work *w, struct candidate *c, struct nt
     return 0;
 }
 
-/* ln (e^a + e^b) */
-static double log_sum(double a, double b)
-{
-    double most = fmax(a, b), least = fmin(a, b);
-    return isfinite(least) ? most + log1p(exp(least - most)) : most;
-}
-
 /* Takes the graph if it scores better than the candidate's; else frees it. */
 static int consider(struct candidate *c, struct nt_direct *d, bool any,
                     const struct nt_pairs *readings, struct nt_err *err)
@@ -273,7 +266,7 @@ static int consider(struct candidate *c, struct nt_direct *d, bool any,
     size_t hops = (size_t)c->units.count * c->units.count * sizeof *d->hops;
     bool again = isfinite(c->score) && memcmp(d->hops, c->graph.hops, hops) == 0;
     if (status == 0 && !again)
-        c->others = log_sum(c->others, fmin(score, c->score));
+        c->others = nt_log_sum(c->others, fmin(score, c->score));
     if (status == 0 && score > c->score) {
         struct nt_direct swap = c->graph;
         c->graph = *d;
@@ -364,23 +357,23 @@ static void set_links(struct nt_direct *d)
         }
 }
 
-/* Whether the hops are those of a tree, up to rounding: of the three sums of a quartet the two
- * largest are equal (Buneman 1971), in all quartets if it is so in those of one unit. A table of a
- * tree says nothing against a hierarchy. */
+/* Whether the hops can be those of a tree: of the three sums of a quartet the two largest are equal
+ * (Buneman 1971), here up to one hop of rounding. If this is so in all quartets with the first
+ * unit, it is so in all. A tree's table is no evidence against a hierarchy. */
 static bool is_tree(const struct nt_direct *d)
 {
-    enum { MOST = 256, ROUNDING = 1 };
-    size_t n = d->n < MOST ? d->n : MOST;
+    enum { ROUNDING = 1 };
+    size_t n = d->n;
     const uint16_t *hops = d->hops;
     for (size_t i = 1; i < n; i++)
         for (size_t j = 1; j < i; j++)
             for (size_t k = 1; k < j; k++) {
-                int a = hops[i] + hops[j * d->n + k], b = hops[j] + hops[i * d->n + k];
-                int c = hops[k] + hops[i * d->n + j];
+                int a = hops[i] + hops[j * n + k], b = hops[j] + hops[i * n + k];
+                int c = hops[k] + hops[i * n + j];
                 int most = a > b ? a : b, least = a > b ? b : a;
                 int middle = c < least ? least : c < most ? c : most;
-                bool known = hops[i] > 0 && hops[j] > 0 && hops[k] > 0 && hops[j * d->n + k] > 0 &&
-                             hops[i * d->n + k] > 0 && hops[i * d->n + j] > 0;
+                bool known = hops[i] > 0 && hops[j] > 0 && hops[k] > 0 && hops[j * n + k] > 0 &&
+                             hops[i * n + k] > 0 && hops[i * n + j] > 0;
                 most = c > most ? c : most;
                 if (known && most - middle > ROUNDING)
                     return false;
@@ -467,8 +460,8 @@ static int find_graph(const struct nt_work *w, const struct nt_pairs *readings,
     return u->count <= TABLE_UNITS ? find_table(readings, table, memory, err) : 0;
 }
 
-/* How far the readings of host i are from the candidate's, were it in the unit: in the mean, about
- * its own end; by a hop at the most each. */
+/* The mean distance between the readings of host i, less its own end, and those that the candidate
+ * gives a host of the unit. One reading counts at most one hop. */
 static double host_misfit(const struct nt_work *w, const struct candidate *c, size_t i,
                           uint32_t unit, float *rest, float *order)
 {
@@ -503,8 +496,8 @@ static double rows_apart(const struct nt_work *w, size_t i, size_t j, double mos
     return count > 0 ? sum / count : 0;
 }
 
-/* The unit that fits worst in two: each host with the one of two that it is more like, which are
- * those that differ most. misfit: of each host in its unit. */
+/* Splits the unit that fits worst: each host joins the one of two seeds whose readings are nearer
+ * to its own. The seeds are the two hosts that differ most. misfit: of each host in its unit. */
 static void split_unit(const struct nt_work *w, const struct candidate *c, const double *misfit,
                        double *sum, struct units *next)
 {
@@ -728,9 +721,9 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readin
     bool graph_wins = best->score >= table->score; /* else its own table may be the likelier */
     double all = evidence;
     for (size_t k = 0; k < CANDIDATES; k++)
-        all = log_sum(all, log_sum(c[k].score, c[k].others));
+        all = nt_log_sum(all, nt_log_sum(c[k].score, c[k].others));
     if (!same_network(best, table, readings->all))
-        all = log_sum(all, table->score);
+        all = nt_log_sum(all, table->score);
     else
         all = fmax(all, table->score);
     best = graph_wins ? best : table;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "stats.h"
+
 /* The prior of 0 to 3 tiers below the root: jobs see one switch, leaves, pods of leaves, or three
  * tiers; one or two are the usual fabric. */
 static const double tiers_prior[NT_TIERS_MAX + 1] = {0.15, 0.33, 0.35, 0.17};
@@ -123,11 +125,6 @@ static double log_bell(struct nt_chain_prior *prior, uint32_t m)
     return prior->log_bell[m];
 }
 
-static double log_sum(double a, double b)
-{
-    return a > b ? a + log1p(exp(b - a)) : b + log1p(exp(a - b));
-}
-
 /* Hosts of a job in leaves of alike sizes, among hosts that are alone: each size is drawn from an
  * unknown distribution of sizes (Dirichlet, of one group in all, with the weight 1 / s (s + 1) of
  * size s), and the partition from all that have these sizes. ln p; count: room, units of 0. */
@@ -155,13 +152,8 @@ static double partition(struct nt_chain_prior *prior, uint32_t units, uint32_t g
     }
     for (uint32_t a = 0; a < CONCENTRATIONS; a++)
         sum += exp(value[a] - best);
-    double p = log_sum(best + log(sum / CONCENTRATIONS), -log_bell(prior, units));
-    return isfinite(alike) ? log_sum(p, alike) - log(3) : p - log(2);
-}
-
-static double log_beta(double a, double b)
-{
-    return lgamma(a) + lgamma(b) - lgamma(a + b);
+    double p = nt_log_sum(best + log(sum / CONCENTRATIONS), -log_bell(prior, units));
+    return isfinite(alike) ? nt_log_sum(p, alike) - log(3) : p - log(2);
 }
 
 double nt_chain_prior(struct nt_chain_prior *prior, const struct nt_chain *chain, uint32_t *room)
@@ -188,8 +180,8 @@ double nt_chain_prior(struct nt_chain_prior *prior, const struct nt_chain *chain
         p += partition(prior, units, chain->groups[k], log_gamma, alike);
         all += chain->groups[k];
     }
-    return p + log_beta(flat_shape + flat, flat_prior + all - flat) -
-           log_beta(flat_shape, flat_prior);
+    return p + nt_log_beta(flat_shape + flat, flat_prior + all - flat) -
+           nt_log_beta(flat_shape, flat_prior);
 }
 
 int nt_chain_tree_init(struct nt_chain_tree *tree, uint32_t hosts, struct nt_arena *memory,

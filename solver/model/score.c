@@ -1059,15 +1059,10 @@ static double contradicted(const struct nt_score *s, size_t e, double mean, doub
     return fmax(right - wrong(fmax(x, 0), 1) - next_rate(s, true), 0);
 }
 
-static double log_beta(double a, double b)
-{
-    return lgamma(a) + lgamma(b) - lgamma(a + b);
-}
-
 /* ln p of k wrong readings among all, whose rate is Beta(shape, prior). */
 static double rate(size_t k, double shape, double prior, size_t all)
 {
-    return log_beta(shape + (double)k, prior + (double)(all - k)) - log_beta(shape, prior);
+    return nt_log_beta(shape + (double)k, prior + (double)(all - k)) - nt_log_beta(shape, prior);
 }
 
 static double toggle_gain(const struct nt_score *s, uint32_t i, size_t e, double sd, double lever);

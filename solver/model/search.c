@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats.h"
+
 #include "merges.h"
 
 /* ln odds under which a chain is not scored in full: it then weighs under 0.7 % of the best. */
@@ -1144,11 +1146,6 @@ static bool try_populations(struct nt_search *s)
 /* ---- hosts that are far
  * ---------------------------------------------------------------------- */
 
-static double log_beta(double a, double b)
-{
-    return lgamma(a) + lgamma(b) - lgamma(a + b);
-}
-
 static void mark_far(struct nt_search *s, uint32_t host, bool far)
 {
     s->far[host] = far;
@@ -1231,8 +1228,8 @@ static bool find_far(struct nt_search *s)
     double n = s->best.hosts;
     uint32_t count = 0, host;
     for (bool found = true; found && (host = farthest(s)) != UINT32_MAX; count += found) {
-        double prior = log_beta(far_shape + count + 1, far_prior + n - count - 1) -
-                       log_beta(far_shape + count, far_prior + n - count);
+        double prior = nt_log_beta(far_shape + count + 1, far_prior + n - count - 1) -
+                       nt_log_beta(far_shape + count, far_prior + n - count);
         found = try_far_host(s, host, prior, &off);
         s->host_prior += found ? prior : 0;
         settle(s);
