@@ -168,6 +168,29 @@ static void a_distant_host_has_a_long_link(void **state)
     }
 }
 
+/* A host whose link is longer by a whole latency stays on its leaf, with the others. */
+static void a_host_with_a_slow_link_stays_in_its_leaf(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed);
+        struct nt_model *truth = known_balanced(3, (const size_t[]){3, 4, 3 + seed % 2},
+                                                (const double[]){0.6, 0.3, 0.4});
+        for (size_t k = 0; k < truth->links; k++)
+            truth->link[k].latency_us += truth->link[k].a == 3 ? 2.6 : 0;
+        struct nt_matrix *x = known_measure(
+            truth, &(struct known_noise){.sd = 0.01, .spread = 0.1, .in_order = true}, &rng);
+        struct nt_model *m = infer(x);
+        assert_true(known_same_shape(truth, m));
+        for (size_t k = 0; k < m->links; k++)
+            assert_close(m->link[k].latency_us, truth->link[k].latency_us, 0.05);
+        nt_model_destroy(m);
+        nt_model_destroy(truth);
+        nt_matrix_destroy(x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_line_of_switches_is_a_tree),
         cmocka_unit_test(trees_stay_trees),
         cmocka_unit_test(a_distant_host_has_a_long_link),
+        cmocka_unit_test(a_host_with_a_slow_link_stays_in_its_leaf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,9 @@ static double reading(const struct nt_work *w, size_t i, size_t j)
     return (double)w->d[i * w->n + j];
 }
 
-/* Whether readings that noise disturbs would hardly agree with the tree by chance. On a grid as
- * coarse as the noise, each independent condition is met in about six of ten; on a coarser one
- * nearly all are, but then what noise moves is one step. */
+/* Whether noisy readings would hardly agree with the tree by chance. If the readings lie on a grid
+ * as coarse as the noise, each independent condition is met by chance in about six of ten cases. On
+ * a coarser grid nearly all are met, but then noise moves a reading by one step only. */
 static int is_credible(const struct nt_work *w, const struct nt_model *m, bool *credible,
                        struct nt_err *err)
 {
@@ -149,6 +149,7 @@ static int check(const struct nt_work *w, double same, struct nt_model **model, 
     bool agrees = true;
     if (nt_model_latencies(*model, &p, err) < 0) {
         nt_model_destroy(*model);
+        *model = NULL;
         return -1;
     }
     for (size_t i = 1; i < w->n && agrees; i++)

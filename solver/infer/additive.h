@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computed readings: those of a simulation or of a declared network are the distances of a tree to
- * the last digit, and the tree of given distances is unique (Buneman 1971). Measured readings are
- * for tiers_model.h. Private to infer/.
- * Tests: test_few_hosts.c, test_small_groups.c. */
+/* Computed readings, as a simulation writes them, equal the distances in a tree to the last digit.
+ * Only one tree has these distances (Buneman 1971). Private to infer/. Tests: test_additive.c. */
 #ifndef NT_INFER_ADDITIVE_H
 #define NT_INFER_ADDITIVE_H
 
