@@ -51,7 +51,8 @@ swept_some() {
     # where calibration told every pair of leaves apart, nothing was left to ask between
     assert_equal phases "$(sweep '[.sweep.phases[].name] - ["adaptive"] | join(" ")')" \
         "calibration verification"
-    assert_between rounds "$(sweep .sweep.rounds)" 1 $((ALL_ROUNDS / 2))
+    # a machine that disturbs readings has more of them verified
+    figure assert_between rounds "$(sweep .sweep.rounds)" 1 $((ALL_ROUNDS / 2))
     # every host has met another
     assert_between "pairs measured" "$(sweep .sweep.pairs_measured)" 12 275
     figure assert_between confidence "$(sweep .structure.confidence)" 0.9 1
