@@ -133,7 +133,7 @@ static void test_broken_link(void **state)
 
 /* No tree and no network of hosts describes a dragonfly: it must not be stated that one does. With
  * three routers a group and more it may be found; with two nothing tells a local link from a global
- * one. */
+ * one, and all that can be stated are its routers and links. */
 static void test_dragonflies(void **state)
 {
     (void)state;
@@ -151,7 +151,8 @@ static void test_dragonflies(void **state)
             assert_true(s[1] > 2 && m->dimension[0] == s[0] && m->dimension[1] == s[1] &&
                         m->dimension[2] == s[2]);
             assert_true(known_same_shape(truth, m));
-        } else {
+        } else if (!known_same_shape(truth,
+                                     m)) { /* right, but without its name: it has two lengths */
             assert_true(m->family == NT_FAMILY_UNDETERMINED || m->shortcuts);
             assert_below(m->confidence, 0.05);
         }
@@ -162,30 +163,34 @@ static void test_dragonflies(void **state)
     assert_true(found >= 4); /* make bench dragonfly has more */
 }
 
-/* What is stated falls with what the readings say, and is high where they leave no doubt. */
+/* What is stated falls with what the readings say, and is high where they leave no doubt. With more
+ * noise one switch is stated, since nothing else is found: that is not sure. */
 static void test_confidence(void **state)
 {
     (void)state;
-    /* at 30 % nothing indicates more than one switch in some */
-    const double sds[] = {0.02, 0.1, 0.15, 0.2};
+    const double sds[] = {0.02, 0.1, 0.15, 0.2, 0.3};
     double before = 1;
-    for (size_t k = 0; k < 4; k++) {
-        double sum = 0;
+    for (size_t k = 0; k < sizeof sds / sizeof *sds; k++) {
+        double right = 0, wrong = 0;
         for (size_t seed = 0; seed < 6; seed++) {
             struct nt_rng rng;
             nt_rng_init(&rng, seed);
             struct nt_model *truth = lattice(TORUS, 0.5, 0.5);
             struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = sds[k]}, &rng);
             struct nt_model *m = infer(x);
-            sum += m->confidence / 6;
+            bool same = known_same_shape(truth, m) && m->family == NT_FAMILY_TORUS;
+            right += same ? m->confidence / 6 : 0;
+            wrong = !same && m->confidence > wrong ? m->confidence : wrong;
             nt_matrix_destroy(x);
             nt_model_destroy(truth);
             nt_model_destroy(m);
         }
-        print_message("noise %g: confidence %.3f\n", sds[k], sum);
-        assert_true(k > 0 || sum > 0.95);
-        assert_below(sum, before + 0.05);
-        before = sum;
+        print_message("noise %g: confidence %.3f, at most %.3f of another network\n", sds[k], right,
+                      wrong);
+        assert_true(k > 0 || right > 0.95);
+        assert_below(right, before + 0.05);
+        assert_below(wrong, 0.9);
+        before = right;
     }
     assert_below(before, 0.5);
 }
@@ -199,8 +204,7 @@ static struct nt_work work_of(const struct nt_matrix *x)
     struct nt_work w = {.n = x->n, .d = x->at};
     nt_rng_init(&w.rng, 1);
     w.host = calloc(x->n + 1, sizeof *w.host);
-    w.offset = calloc(x->n + 1, sizeof *w.offset);
-    assert_true(w.host != NULL && w.offset != NULL);
+    assert_non_null(w.host);
     for (uint32_t i = 0; i < x->n; i++) {
         w.host[i] = i;
         for (size_t j = 0; j < i; j++)
@@ -219,9 +223,8 @@ static struct nt_direct found_in(struct nt_model *truth, const struct known_nois
     nt_rng_init(&rng, seed);
     struct nt_matrix *x = known_measure(truth, noise, &rng);
     struct nt_work w = work_of(x);
-    known_must(nt_direct_find(&w, INFINITY, effort, &d, &err), &err);
+    known_must(nt_direct_find(&w, effort, &d, &err), &err);
     free(w.host);
-    free(w.offset);
     nt_matrix_destroy(x);
     return d;
 }

@@ -224,16 +224,18 @@ static void test_noise_lowers_confidence(void **state)
     }
 }
 
-/* What is stated at a support over a half is wrong now and then; what is stated at 0.9 is not. */
+/* Hosts of one switch, of which noise makes no groups: if both directions tell what is noise, one
+ * switch is stated in 99 of 100; if not, the map may be unsure. A group is sure in one of 200. */
 static void test_noise_hardly_splits(void **state)
 {
     (void)state;
     const size_t sizes[] = {8, 16, 64}, runs[] = {100, 300, 60};
     for (size_t s = 0; s < 3; s++) {
-        size_t wrong = 0, sure = 0;
+        size_t wrong = 0, split = 0, sure = 0;
         for (size_t seed = 0; seed < runs[s]; seed++) {
             struct nt_rng rng;
             struct known_noise noise = {.sd = 0.01 * (double)(1 + seed % 10)};
+            noise.directions = seed / 6 % 2 == 1;
             noise.skewed = seed % 3 == 1;
             if (seed % 3 == 2) /* a fixed step, or one near the noise */
                 noise.quantum = seed % 2 == 0 ? 0.1 : 1.2 * noise.sd;
@@ -241,15 +243,22 @@ static void test_noise_hardly_splits(void **state)
             struct nt_model *truth = known_balanced(1, &sizes[s], US(0.6));
             struct nt_matrix *x = known_measure(truth, &noise, &rng);
             struct nt_model *m = infer(x);
-            wrong += m->switches != 1;
+            double most = m->switches == 1 ? 0 : m->confidence;
+            wrong += m->switches != 1 && noise.directions;
+            split += m->switches > 1;
             for (size_t k = 0; k < m->links; k++)
-                sure += m->link[k].a >= m->hosts && m->link[k].probability >= 0.9;
+                if (m->link[k].a >= m->hosts)
+                    most = fmax(most, m->link[k].probability);
+            sure += most >= 0.9;
             nt_matrix_destroy(x);
             nt_model_destroy(truth);
             nt_model_destroy(m);
         }
-        assert_true(wrong <= 1);
-        assert_int_equal(sure, 0);
+        print_message("%zu hosts: %zu wrong, %zu split, %zu surely\n", sizes[s], wrong, split,
+                      sure);
+        assert_true(100 * wrong <= runs[s]);
+        assert_true(100 * split <= 2 * runs[s]);
+        assert_true(200 * sure <= runs[s]);
     }
 }
 
@@ -272,7 +281,8 @@ static void test_coarse_timer(void **state)
     }
 }
 
-/* Noise that leaves a few readings in a hundred on the wrong side: all of them together decide. */
+/* Noise that leaves a few readings in a hundred on the wrong side: all of them together decide, if
+ * the two directions tell that it is noise. */
 static void test_much_noise(void **state)
 {
     (void)state;
@@ -281,7 +291,8 @@ static void test_much_noise(void **state)
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
         struct nt_model *truth = known_balanced(3, FAN(4, 4, 8), US(0.6, 0.25, 0.4));
-        struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.14}, &rng);
+        struct nt_matrix *x = known_measure(
+            truth, &(struct known_noise){.sd = 0.14 * M_SQRT2, .directions = true}, &rng);
         struct nt_model *m = infer(x);
         exact += known_same_shape(truth, m);
         nt_matrix_destroy(x);

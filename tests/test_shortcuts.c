@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts anywhere in a dragonfly, few of each group: those of two groups with a link between their
- * routers are nearer than others, which makes groups of a tree that are no places. */
+ * routers are nearer than others, which makes groups of a tree that are no places. What is right
+ * are the routers, and that no tree of them is sure. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,12 +13,15 @@
 #include "measure.h"
 #include "network.h"
 #include "rng.h"
-#include "shortcuts.h"
 
 enum { SEEDS = 12 };
 
-/* What is inferred from so many hosts of a network, the first ones or any, with 5 % of noise. */
-static struct nt_model *infer_some(const char *topology, size_t hosts, bool any, uint64_t seed)
+enum { HOSTS_MAX = 512, PER_ROUTER = 4 };
+
+/* What is inferred from so many hosts of a network, the first ones or any, with 5 % of noise.
+ * host[HOSTS_MAX]: which they are. */
+static struct nt_model *infer_some(const char *topology, size_t hosts, bool any, uint64_t seed,
+                                   uint32_t *host)
 {
     struct nt_spec spec;
     struct nt_network *net;
@@ -26,10 +30,9 @@ static struct nt_model *infer_some(const char *topology, size_t hosts, bool any,
     struct nt_rng rng;
     struct nt_err err;
     struct nt_measure_noise noise = {.sd = 0.05, .seed = seed};
-    uint32_t host[512];
     assert_int_equal(nt_spec_parse(topology, &spec, &err), 0);
     assert_int_equal(nt_network_build(&spec, NULL, &net, &err), 0);
-    assert_true(net->hosts <= sizeof host / sizeof *host);
+    assert_true(net->hosts <= HOSTS_MAX);
     assert_int_equal(nt_measure_latencies(net, &noise, &all, &err), 0);
     nt_rng_init(&rng, seed);
     for (uint32_t k = 0; k < net->hosts; k++)
@@ -56,14 +59,30 @@ static size_t sure_groups(const struct nt_model *m)
     return sure;
 }
 
+/* Whether hosts share a switch if and only if they share a router. */
+static bool has_routers(const struct nt_model *m, const uint32_t *host)
+{
+    uint32_t on[HOSTS_MAX] = {0};
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a < m->hosts)
+            on[m->link[k].a] = m->link[k].b;
+    for (size_t a = 0; a < m->hosts; a++)
+        for (size_t b = 0; b < a; b++)
+            if ((on[a] == on[b]) != (host[a] / PER_ROUTER == host[b] / PER_ROUTER))
+                return false;
+    return true;
+}
+
 static void test_no_group_is_sure_beside_shortcuts(void **state)
 {
     size_t found = 0;
+    uint32_t host[HOSTS_MAX];
     (void)state;
     for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
-        struct nt_model *m = infer_some("dragonfly:9x8x4", seed % 2 == 0 ? 24 : 32, true, seed);
-        found += m->shortcuts;
-        assert_true(!m->shortcuts || sure_groups(m) == 0);
+        struct nt_model *m =
+            infer_some("dragonfly:9x8x4", seed % 2 == 0 ? 24 : 32, true, seed, host);
+        found += has_routers(m, host) && sure_groups(m) == 0;
+        assert_true(m->confidence < 0.9);
         nt_model_destroy(m);
     }
     assert_true(found >= 2 * SEEDS - 2);
@@ -72,11 +91,13 @@ static void test_no_group_is_sure_beside_shortcuts(void **state)
 /* Whole routers: they are told by what their hosts have among them. */
 static void test_routers_stay_sure(void **state)
 {
+    uint32_t host[HOSTS_MAX];
     (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        struct nt_model *m = infer_some("dragonfly:9x8x4", 144, false, seed);
-        assert_true(m->shortcuts);
-        assert_int_equal(sure_groups(m), 144 / 4);
+        struct nt_model *m = infer_some("dragonfly:9x8x4", 144, false, seed, host);
+        assert_true(has_routers(m, host));
+        assert_int_equal(m->switches, 144 / PER_ROUTER);
+        assert_true(m->family != NT_FAMILY_TREE && m->confidence >= 0.9);
         nt_model_destroy(m);
     }
 }
@@ -85,10 +106,12 @@ static void test_trees_have_none(void **state)
 {
     static const char *const trees[] = {"tree:6x6", "tree:3x4x4", "star:24"};
     size_t sure = 0;
+    uint32_t host[HOSTS_MAX];
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         for (size_t k = 0; k < sizeof trees / sizeof *trees; k++) {
-            struct nt_model *m = infer_some(trees[k], 24, true, seed);
+            struct nt_model *m = infer_some(trees[k], 24, true, seed, host);
+            assert_true(m->family == (k == 2 ? NT_FAMILY_STAR : NT_FAMILY_TREE));
             assert_false(m->shortcuts);
             sure += sure_groups(m);
             nt_model_destroy(m);

@@ -58,7 +58,7 @@ static struct nt_model *infer(const struct nt_matrix *x)
 {
     struct nt_model *m;
     struct nt_err err;
-    known_must(nt_infer_tiers(x, &m, &err), &err);
+    known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
     return m;
 }
 

@@ -35,7 +35,7 @@ static const char help[] =
     "                    benchmarks or mpiGraph wrote. Alone it shows groups of hosts where links\n"
     "                    between switches are narrower than theirs\n"
     "  --from FORMAT     csv, mpigraph, osu or parus, where a text does not show what it is\n"
-    "  --method METHOD   auto (default); to compare: tiers, or the published bufe and parus\n"
+    "  --method METHOD   auto (default), or the published methods bufe and parus, to compare\n"
     "  --epsilon E       bufe: relative tolerance; default 0.15\n"
     "  --eps-shared E    parus: spread within a group on shared memory; default 0.1\n"
     "  --eps-duplex E    parus: by how much two directions may differ; default 0.5\n"

@@ -49,8 +49,6 @@ void nt_resolution_state(struct nt_model *m)
     for (size_t k = 0; k < m->links; k++)
         if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts)
             m->resolution_us = fmin(m->resolution_us, m->link[k].latency_us);
-    if (m->rms_us > m->resolution_us)
-        m->confidence = fmin(m->confidence, NT_MISFIT_SURE);
 }
 
 void nt_confidence_limit(struct nt_model *m)

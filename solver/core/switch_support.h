@@ -8,7 +8,6 @@
 #include "model.h"
 
 #define NT_SUPPORT_STATED 0.5 /* a group of less is not in a map */
-#define NT_MISFIT_SURE 0.45   /* the most confidence where the rms is over the resolution */
 #define NT_SUPPORT_ACTED 0.9  /* a hint leaves groups of less alone */
 #define NT_SUPPORT_SHOWN 0.99 /* people are told of less */
 
@@ -19,10 +18,8 @@
 int nt_support_create(const struct nt_model *model, double **out, struct nt_err *err);
 
 /* resolution_us as a fit leaves it is that of one pair of readings. A shorter link between switches
- * that is stated is shown by many pairs: what the readings resolve is then its latency. Where the
- * rms is over that, either the shape rests on means of readings that vary by more than what they
- * show, or something is in them that is not in the model: the confidence goes down to
- * NT_MISFIT_SURE at the most. Does nothing where the resolution is not known (NaN). */
+ * that is stated is shown by many pairs: what the readings resolve is then its latency. Does
+ * nothing if the resolution is not known (NaN). */
 void nt_resolution_state(struct nt_model *model);
 
 /* The whole is no more certain than the least certain of its groups. */

@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "confidence.h"
 #include "graph.h"
 #include "memory.h"
 #include "stats.h"
 
 /* SMALL: with fewer hosts a spectrum means little. ALWAYS: with fewer, all starts are tried. */
-enum { ROUNDS = 3, SMALL = 8, STARTS = 8, ALWAYS = 24 };
+enum { ROUNDS = 3, SMALL = 8, STARTS = 3, ALWAYS = 24 };
 
 /* A regular network with smaller error odds needs no second try. */
 static const double SURE = 0.05;
@@ -24,9 +23,6 @@ static const double SURE = 0.05;
 static const double REACH_HOPS = 1.5, OTHERWISE = 0.2, OTHERWISE_UNREAD = 0.04;
 /* Readings so many hops above the cut are no distance in such a network, but wrong. */
 enum { WRONG_HOPS = 40 };
-/* Toggling gains less than this: a tenth of the pairs' readings, and a little where those are few.
- */
-static const double TOGGLE_A_PAIR = 0.1, TOGGLE_LEAST = 50;
 
 void nt_direct_fini(struct nt_direct *d)
 {
@@ -376,47 +372,10 @@ static int try_denoised(const struct nt_work *w, struct scratch *r, struct nt_er
     return status;
 }
 
-/* What a graph leaves over: one of twice the links at twice the hop may be regular too, and the
- * nearest to a ring in all its neighbourhood; but what it leaves over is no noise. */
-static int find_misfit(const struct nt_work *w, struct nt_direct *d, struct nt_err *err)
-{
-    struct nt_matrix *p;
-    if (nt_direct_latencies(w, d, &p, err) < 0)
-        return -1;
-    int status = nt_misfit(w, p, &d->misfit, err);
-    nt_matrix_destroy(p);
-    return status;
-}
-
-/* Linked hosts that are linked with the same others stand for one switch, as the hosts of a
- * dragonfly's router do; regular networks have none. */
-static bool is_crowded(const struct nt_direct *d)
-{
-    size_t n = d->n, twins = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool twin = false;
-        for (size_t j = 0; j < n && !twin; j++) {
-            if (!d->linked[i * n + j])
-                continue;
-            twin = true;
-            for (size_t k = 0; k < n && twin; k++)
-                twin = k == i || k == j || d->linked[i * n + k] == d->linked[j * n + k];
-        }
-        twins += twin;
-    }
-    return 4 * twins > n;
-}
-
 /* Whether nothing else needs to be tried. */
-static int is_sure(const struct nt_work *w, struct nt_direct *d, bool *sure, struct nt_err *err)
+static bool is_sure(const struct nt_work *w, const struct nt_direct *d)
 {
-    *sure = false;
-    if (!d->regular || !(d->error_odds < SURE) || w->n < ALWAYS)
-        return 0;
-    if (find_misfit(w, d, err) < 0)
-        return -1;
-    *sure = d->misfit < 1.3;
-    return 0;
+    return d->regular && d->error_odds < SURE && w->n >= ALWAYS;
 }
 
 /* It is none when after toggling a hop has no latency. */
@@ -427,22 +386,19 @@ static int toggle_start(const struct nt_work *w, struct nt_direct *d, struct scr
         return -1;
     if (!isfinite(d->score))
         d->cost = INFINITY;
-    return is_sure(w, d, sure, err);
+    *sure = is_sure(w, d);
+    return 0;
 }
 
-/* Toggles the starts until one is regular with certainty: noise does not make a torus. If its score
- * is far from the one to beat, no other start will reach that. */
-static int toggle_all(const struct nt_work *w, double to_beat, struct scratch *r, size_t *best,
-                      bool *sure, struct nt_err *err)
+/* Toggles the starts until one is regular with certainty: noise does not make a torus. */
+static int toggle_all(const struct nt_work *w, struct scratch *r, size_t *best, bool *sure,
+                      struct nt_err *err)
 {
-    double score_limit = to_beat + TOGGLE_A_PAIR * (double)w->pairs + TOGGLE_LEAST;
     for (size_t k = 0; k < r->starts && !*sure && !nt_direct_is_spent(r->effort); k++) {
         struct nt_direct *d = &r->start[k];
         bool toggled = isfinite(d->cost);
         if (!isfinite(d->score)) /* no start, or toggling made it none */
             continue;
-        if (!toggled && r->start[*best].score > score_limit && isfinite(r->start[*best].cost))
-            return 0;
         if (!toggled && toggle_start(w, d, r, sure, err) < 0)
             return -1;
         if (d->cost < r->start[*best].cost)
@@ -451,8 +407,8 @@ static int toggle_all(const struct nt_work *w, double to_beat, struct scratch *r
     return 0;
 }
 
-int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct_effort *effort,
-                   struct nt_direct *out, struct nt_err *err)
+int nt_direct_find(const struct nt_work *w, struct nt_direct_effort *effort, struct nt_direct *out,
+                   struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct readings_view raw;
@@ -472,27 +428,13 @@ int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct_eff
     if (status == 0 && !sure)
         status = try_denoised(w, &r, err);
     if (status == 0 && !sure)
-        status = toggle_all(w, to_beat, &r, &best, &sure, err);
+        status = toggle_all(w, &r, &best, &sure, err);
     if (status == 0 && nt_direct_is_spent(effort))
         r.start[best].score = INFINITY;
-    if (status == 0 && isfinite(r.start[best].score))
-        status = find_misfit(w, &r.start[best], err);
     if (status == 0) {
-        r.start[best].crowded = !r.start[best].regular && is_crowded(&r.start[best]);
         *out = r.start[best];
         r.start[best] = (struct nt_direct){0};
     }
     scratch_fini(&r);
     return status;
-}
-
-bool nt_direct_is_plausible(const struct nt_work *w, const struct nt_model *model, double misfit)
-{
-    enum { TRIED = 24, FEW = 64 };
-    const double KNOWN = 0.7;                   /* with fewer pairs a tree fits nearly anything */
-    const double CLEAR_FEW = 0.97, CLEAR = 1.1; /* misfits: few hosts have a spread spectrum */
-    double known = 2 * (double)w->pairs / ((double)w->n * ((double)w->n - 1));
-    if (w->n < TRIED || 3 * model->switches > w->n || (known < KNOWN && w->n <= FEW))
-        return true;
-    return misfit > (w->n <= FEW ? CLEAR_FEW : CLEAR);
 }

@@ -62,7 +62,14 @@ static double mean_residual(const struct nt_work *w, const struct nt_direct *d)
             }
         }
     /* a perfect fit on a grid of readings is worth no more than the grid's step */
-    return count > 0 ? sum / count + NT_GRID_RESIDUAL * nt_noise_least(w) : INFINITY;
+    return count > 0 ? sum / count + NT_GRID_RESIDUAL * w->noise.least : INFINITY;
+}
+
+double nt_score(double mean, double pairs, double unknowns)
+{
+    if (unknowns >= pairs - 1)
+        return INFINITY;
+    return 2 * pairs * log(mean * pairs / (pairs - unknowns) + 1e-9) + unknowns * log(pairs);
 }
 
 /* With and without own overheads, whichever is worth its unknowns. The graph is described by its
@@ -92,21 +99,4 @@ void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values)
     memset(d->offset, 0, w->n * sizeof *d->offset);
     d->base = base;
     d->hop = hop;
-}
-
-int nt_direct_latencies(const struct nt_work *w, const struct nt_direct *d, struct nt_matrix **out,
-                        struct nt_err *err)
-{
-    size_t hosts = 0;
-    for (size_t i = 0; i < w->n; i++)
-        hosts = w->host[i] >= hosts ? w->host[i] + 1u : hosts;
-    if (nt_matrix_create(hosts, NT_MATRIX_LATENCY_US, out, err) < 0)
-        return -1;
-    for (size_t i = 0; i < w->n; i++)
-        for (size_t j = 0; j < w->n; j++) {
-            double v = d->base + d->hop * d->hops[i * w->n + j];
-            if (i != j)
-                nt_matrix_set(*out, w->host[i], w->host[j], (float)v + d->offset[i] + d->offset[j]);
-        }
-    return 0;
 }

@@ -32,12 +32,32 @@ static double hop_error(const struct nt_work *w, const struct nt_direct *d, doub
     return *rms / sqrt(fmax(sxx - sx * sx / fmax(1, s), 1e-9));
 }
 
-static int fit_quality(const struct nt_work *w, const struct nt_direct *d, struct nt_model *m,
-                       double rms, struct nt_err *err)
+/* The robust sd of what the model leaves over, relative to the latency. */
+static int relative_sd(const struct nt_work *w, const struct nt_matrix *p, double *sd,
+                       struct nt_err *err)
 {
-    double sum = 0, square = 0, rest = 0, count = (double)w->pairs;
-    double off = -nt_normal_quantile(ANY_OFF / 2 / (count > 1 ? count : 1)) * rms;
-    uint32_t(*pair)[2] = malloc((w->n * 16 + 1) * sizeof *pair);
+    size_t count = 0;
+    float *size = malloc((w->pairs + 1) * sizeof *size);
+    if (size == NULL)
+        return nt_err_memory(err);
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            float v = w->d[i * w->n + j], modelled = nt_matrix_get(p, w->host[i], w->host[j]);
+            if (v == v)
+                size[count++] = fabsf(v - modelled) / modelled;
+        }
+    *sd = count > 0 ? NT_SD_OF_MEDIAN * (double)nt_stats_median(size, count) : 0;
+    free(size);
+    return 0;
+}
+
+static int set_quality(const struct nt_work *w, const struct nt_matrix *p, double sd,
+                       struct nt_model *m, struct nt_err *err)
+{
+    double sum = 0, square = 0, rest = 0, fits = 0, left = 0, count = (double)w->pairs;
+    double off = -nt_normal_quantile(ANY_OFF / 2 / fmax(count, 1)) * fmax(sd, w->noise.least);
+    size_t most = w->n * 16;
+    uint32_t(*pair)[2] = malloc((most + 1) * sizeof *pair);
     if (pair == NULL)
         return nt_err_memory(err);
     free(m->pair_off);
@@ -45,35 +65,37 @@ static int fit_quality(const struct nt_work *w, const struct nt_direct *d, struc
     for (size_t i = 1; i < w->n; i++)
         for (size_t j = 0; j < i; j++) {
             double v = (double)w->d[i * w->n + j];
-            double r =
-                (double)nt_direct_reading(w, d, i, j) - d->base - d->hop * d->hops[i * w->n + j];
+            double modelled = (double)nt_matrix_get(p, w->host[i], w->host[j]), r = v - modelled;
             if (v != v)
                 continue;
             sum += v;
             square += v * v;
             rest += r * r;
-            if (fabs(r) > off && m->pairs_off < w->n * 16) {
+            if (fabs(r) > off * modelled && m->pairs_off < most) {
                 pair[m->pairs_off][0] = w->host[i];
                 pair[m->pairs_off++][1] = w->host[j];
+            } else {
+                left += r * r;
+                fits++;
             }
         }
     double spread = square - sum * sum / count;
-    m->rms_us = sqrt(rest / count);
-    m->r2 = spread > 1e-9 * square ? 1 - rest / spread : NAN;
-    m->resolution_us = NT_SDS_95 * sqrt(2) * rms;
+    m->rms_us = sqrt(left / fmax(fits, 1));
+    m->r2 = spread > 1e-9 * square ? 1 - rest / spread : (double)NAN;
     return 0;
 }
 
-/* From the odds of the graphs that differ in one link. Those count the readings alone; a mistaken
- * graph is nearly always off in several, which the factors make up for: of networks simulated with
- * all kinds of noise they let as many be exact as is stated (`make bench`, reliability). A pattern
- * in what is left over says that the graph is another one. */
-static double direct_confidence(const struct nt_direct *d, const struct nt_model *m)
+int nt_direct_quality(const struct nt_work *w, struct nt_model *m, struct nt_err *err)
 {
-    const double MOST = 0.99, REGULAR = 4, IRREGULAR = 25, PATTERN = 6, USUAL = 1.15;
-    bool regular = m->family != NT_FAMILY_IRREGULAR;
-    double sure = regular ? exp(-REGULAR * d->error_odds) : 1 / (1 + IRREGULAR * d->error_odds);
-    return MOST * sure * exp(-PATTERN * fmax(0, d->misfit - USUAL));
+    struct nt_matrix *p;
+    double sd = 0;
+    if (nt_model_latencies(m, &p, err) < 0)
+        return -1;
+    int status = relative_sd(w, p, &sd, err);
+    if (status == 0)
+        status = set_quality(w, p, sd, m, err);
+    nt_matrix_destroy(p);
+    return status;
 }
 
 int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t hosts,
@@ -98,11 +120,13 @@ int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t h
         }
     }
     m->family = NT_FAMILY_IRREGULAR;
-    if (fit_quality(w, d, m, rms, err) < 0 || (whole && nt_direct_family(d, m, err) < 0)) {
+    m->resolution_us = NT_SDS_95 * sqrt(2) * rms;
+    if (nt_direct_quality(w, m, err) < 0 || (whole && nt_direct_family(d, m, err) < 0)) {
         nt_model_destroy(m);
         return -1;
     }
-    m->confidence = direct_confidence(d, m);
+    /* against the graphs that differ in one link; against all others: switch_graph.c */
+    m->confidence = 1 / (1 + d->error_odds);
     if (m->confidence < NOTHING) /* one of many that are as near, and perhaps none of them */
         m->family = NT_FAMILY_UNDETERMINED;
     *out = m;

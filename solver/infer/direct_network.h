@@ -37,8 +37,6 @@ struct nt_direct {
     /* set by nt_direct_toggle: */
     bool regular;      /* a name fits: nt_direct_family */
     double error_odds; /* odds, summed, of the networks that differ in one link */
-    double misfit;     /* as nt_misfit, set by nt_direct_find */
-    bool crowded;      /* hosts have the same links as others, as behind switches; nt_direct_find */
     double cost;       /* minus ln of the likelihood of readings and graph; less is better */
 };
 
@@ -72,13 +70,17 @@ int nt_denoise(const struct nt_work *w, float *out, struct nt_err *err);
 
 /* ---- direct_fit.c ---- */
 
+/* What a grid of readings leaves over in the mean, of its step as the noise's least has it (the sd
+ * of a step, 1 / sqrt(12) of it): a score is of no smaller residuals. */
+#define NT_GRID_RESIDUAL 0.3
+
+/* Penalised likelihood of a fit with mean relative residual `mean` over `pairs` with `unknowns`
+ * fitted values; less is better (Laplace errors, Schwarz 1978, degrees of freedom corrected). */
+double nt_score(double mean, double pairs, double unknowns);
+
 /* Figures of the present hops: base, hop, offset where they are worth it, residual and score.
  * values: n of scratch. */
 void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values);
-
-/* The modelled latencies of all pairs; to be destroyed by the caller. */
-int nt_direct_latencies(const struct nt_work *w, const struct nt_direct *d, struct nt_matrix **out,
-                        struct nt_err *err);
 
 /* ---- direct_toggle.c ---- */
 

@@ -328,7 +328,7 @@ static double find_sd(struct search *s)
                 s->scratch[count++] = (float)fabs(r) / v;
         }
     double sd = NT_SD_OF_MEDIAN * (double)nt_stats_median(s->scratch, count);
-    sd = fmax(sd, nt_noise_least(s->w)) + 1e-6;
+    sd = fmax(sd, s->w->noise.least) + 1e-6;
     for (size_t k = 0; k < count; k++)
         off += (double)s->scratch[k] > WRONG * sd;
     const double WRONG_RANGE = 0.5; /* relative, in which wrong readings lie */

@@ -407,8 +407,9 @@ int nt_dragonfly_try(const struct nt_matrix *latency, struct nt_model **model, s
     NT_SCOPED struct nt_arena memory = {0};
     struct dragonfly d = {.latency = latency, .tree = *model};
     struct nt_model *found;
-    if (d.tree->family != NT_FAMILY_UNDETERMINED || d.tree->hosts < HOSTS_MIN ||
-        d.tree->switches > NT_DRAGONFLY_ROUTERS_MAX)
+    bool open = d.tree->family == NT_FAMILY_UNDETERMINED || d.tree->shortcuts ||
+                d.tree->family == NT_FAMILY_IRREGULAR;
+    if (!open || d.tree->hosts < HOSTS_MIN || d.tree->switches > NT_DRAGONFLY_ROUTERS_MAX)
         return 0;
     if (dragonfly_init(&d, &memory, err) != 0)
         return -1;

@@ -20,9 +20,10 @@
 
 enum { NT_DRAGONFLY_ROUTERS_MAX = 512 };
 
-/* model: a tree that does not fit the readings (NT_FAMILY_UNDETERMINED). Replaced by a dragonfly
- * where the readings are those of one: dimension[] are groups, routers a group and hosts a router,
- * at the most that was seen; a failure leaves it. */
+/* model: one that does not fit the readings: a tree with shortcuts, an irregular graph, or one that
+ * is undetermined; any other stays as it is. Replaced by a dragonfly if the readings fit one:
+ * dimension[] are groups, routers per group and hosts per router, at most as many as were seen. A
+ * failure leaves it. */
 int nt_dragonfly_try(const struct nt_matrix *latency, struct nt_model **model, struct nt_err *err);
 
 #endif

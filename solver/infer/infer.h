@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From measurements to a model. The one method without options that everything uses.
+ *
+ * The tree comes from the tier model (solver/model/tiers.h), with supports and confidence; links.h
+ * fits its figures. Graphs of hosts or of switches are compared with it by the same score
+ * (switch_graph.c), and dragonfly.h looks for a dragonfly if neither fits.
+ *
  * Published methods, for comparison, are handed in by those who know them: see method.h.
  * Tests: test_small_groups.c, test_few_hosts.c. */
 #ifndef NT_INFER_H
@@ -16,18 +21,13 @@
 enum { NT_INFER_ERRORS_HOSTS = 64 };
 
 /* latency: full or partial, one or both directions, NaN where not measured; n may be 0, 1, 2...
- * se: standard errors (same shape, NaN: not known), which bound the noise where hosts are few; may
- * be NULL: everything follows from the data's own noise.
+ * se: standard errors (same shape, NaN: not known). A reading whose error is well above the others
+ * counts for less, and if no pair has two readings, the median error is the noise. May be NULL.
  * The same input and seed give the same model. The model is canonical (see model.h). A host
- * without any measurement is marked missing. No values make it fail: when nothing fits, or
- * the readings do not determine the network, the family is undetermined. */
+ * without any measurement is marked missing. No values make it fail: if the readings do not
+ * determine the network, the family is undetermined. */
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
                      struct nt_model **out, struct nt_err *err);
-
-/* The same by the tier model (solver/model/tiers.h) and, by the same score, graphs of switches with
- * any number of hosts each (graph_score.h): rings, meshes, tori, hypercubes. To compare: it finds
- * more, and its confidence is too high if the readings are noisy. */
-int nt_infer_tiers(const struct nt_matrix *latency, struct nt_model **out, struct nt_err *err);
 
 /* A network that was inferred already, and of what. Empty: all zeros. */
 struct nt_inferred {

@@ -394,7 +394,7 @@ static int set_errors(struct nt_link_sites *s, struct nt_err *err)
     double df = s->used - (double)s->w->n - (double)s->trunks, unit = NAN;
     if (df >= 1)
         unit = sqrt(s->rss / df) * nt_student_quantile(0.975, df) / NT_SDS_95;
-    else if (s->w->noise.prior > 0)
+    else if (s->w->noise.known)
         unit = 1;
     if (n > UNKNOWNS_MAX)
         unit = NAN;

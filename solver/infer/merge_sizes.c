@@ -6,7 +6,6 @@
  * a linear pool, which of calibrated chances is itself too careful rather than too sure (R. Ranjan,
  * T. Gneiting, 2010). Sizes share hosts and cables, and so errors: that they agree makes a link no
  * more certain. */
-#include "confidence.h"
 #include "infer.h"
 
 #include <math.h>
@@ -483,8 +482,6 @@ int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matri
     if (rc == 0 && sizes > 1)
         rc = nt_infer_merge_sizes(&model[0], (const struct nt_model *const *)model + 1, sizes - 1,
                                   latency[0], seed, err);
-    if (rc == 0 && sizes > 0 && model[0]->switches > 0)
-        nt_confidence_hidden_pairs(model[0], latency[0]);
     for (size_t k = rc == 0; k < sizes; k++)
         nt_model_destroy(model[k]);
     if (rc == 0)

@@ -143,11 +143,8 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
 {
     struct gaps g = {.count = 0};
     struct nt_rng own = *rng;
-    double prior = noise->prior > 0 ? noise->prior : 0.03;
-    noise->power = 1;
-    noise->scale = prior;
-    noise->df = 3;
-    noise->least = 1e-4;
+    const double prior = 0.03;
+    *noise = (struct nt_noise){.power = 1, .scale = prior, .least = 1e-4};
     if (n < 4)
         return;
     if (n <= ENUMERATE_HOSTS)
@@ -156,7 +153,7 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
         some_quartets(&g, d, n, &own);
     if (g.count == 0)
         return;
-    double p = noise->power = fmin(noise_exponent(&g), 1 - noise->flatter);
+    double p = noise->power = noise_exponent(&g);
     memcpy(g.scratch, g.level, g.count * sizeof *g.scratch);
     double level = (double)nt_stats_median(g.scratch, g.count);
     double floor_us = fmax(1e-4 * level, grid_floor(&g, level));
@@ -168,10 +165,9 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
      * quartet or five need the other: the prior and their few degrees of freedom guard them */
     double scale = (double)nt_stats_median(g.scratch, g.count) / (n < 6 ? 1.3 : 0.98);
     double least = floor_us / pow(level, p), guess = prior * pow(level, 1 - p);
-    noise->least = least;
+    noise->least = floor_us / level;
     scale = scale > least ? scale : least;
     /* few hosts say little about their noise: the prior counts as 3 more pairs */
     double df = 0.8 * (double)n * ((double)n - 3) / 2;
     noise->scale = sqrt((df * scale * scale + 3 * guess * guess) / (df + 3));
-    noise->df = df + 3;
 }

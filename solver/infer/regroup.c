@@ -14,34 +14,6 @@ static void copy_properties(const struct nt_model *from, struct nt_model *m)
     m->confidence = from->confidence;
 }
 
-int nt_regroup_gather(struct nt_model **model, const struct nt_gathered *gathered, size_t count,
-                      const uint32_t *to, struct nt_err *err)
-{
-    const struct nt_model *from = *model;
-    struct nt_model *m;
-    uint32_t first = (uint32_t)(from->hosts + from->switches);
-    if (nt_model_create(from->hosts, from->switches + count, from->links + count, &m, err) < 0)
-        return -1;
-    memcpy(m->link, from->link, from->links * sizeof *m->link);
-    for (size_t k = 0; k < from->links; k++) {
-        struct nt_link *l = &m->link[k];
-        if (to[k] == UINT32_MAX)
-            continue;
-        *(l->a == gathered[to[k]].at ? &l->a : &l->b) = first + to[k];
-        l->latency_us -= gathered[to[k]].us;
-    }
-    for (size_t g = 0; g < count; g++) {
-        struct nt_link *l = &m->link[from->links + g];
-        l->a = first + (uint32_t)g;
-        l->b = gathered[g].at;
-        l->latency_us = gathered[g].us;
-    }
-    copy_properties(from, m);
-    nt_model_destroy(*model);
-    *model = m;
-    return 0;
-}
-
 /* What hangs on the lower end gets longer by what is taken out above it. */
 static void lengthen_links(struct nt_model *m, const bool *gone, size_t k)
 {

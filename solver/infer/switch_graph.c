@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "confidence.h"
 #include "direct.h"
 #include "graph_score.h"
 #include "memory.h"
 #include "merges.h"
 #include "stats.h"
+#include "switch_support.h"
 #include "tiers_model.h"
 
 enum {
+    ALWAYS = 32,   /* units for which a search among graphs takes little time */
     FEW_UNITS = 8, /* for which the search among graphs has too few readings */
     CUTS = 3,      /* of a linkage of all hosts, at its widest gaps */
     MOVES = 5,     /* times that hosts are moved to units which fit better, or a unit is split */
@@ -233,7 +234,6 @@ static int take_readings(const struct nt_work *w, struct candidate *c, struct nt
     *q = (struct nt_work){.n = n, .noise = w->noise, .rng = w->rng};
     q->host = nt_arena_array(memory, n + 1, sizeof *q->host);
     q->d = nt_arena_array(memory, n * n + 1, sizeof *q->d);
-    q->offset = nt_arena_array(memory, n + 1, sizeof *q->offset);
     size_t *start = nt_arena_array(memory, n * n + 1, sizeof *start);
     float *value = nt_arena_array(memory, w->n * (w->n + 1) / 2, sizeof *value);
     if (nt_arena_check(memory, err) != 0)
@@ -450,7 +450,7 @@ static int find_graph(const struct nt_work *w, const struct nt_pairs *readings,
         return 0;
     if (take_readings(w, c, memory, err) < 0 ||
         (u->count <= FEW_UNITS && find_near_graphs(readings, c, err) < 0) ||
-        nt_direct_find(&c->readings, (double)INFINITY, effort, &d, err) < 0)
+        nt_direct_find(&c->readings, effort, &d, err) < 0)
         return -1;
     if (!isfinite(d.score))
         nt_direct_fini(&d);
@@ -565,43 +565,6 @@ static int move_hosts(const struct nt_work *w, const struct candidate *c, size_t
     return 0;
 }
 
-/* What the fit leaves over. */
-static int fit_quality(const struct nt_work *w, struct nt_model *m, struct nt_err *err)
-{
-    struct nt_matrix *p;
-    double sum = 0, square = 0, rest = 0, fits = 0, left = 0, count = (double)w->pairs;
-    /* one in a hundred networks of good pairs has such a one (nt_links_quality) */
-    double off = -nt_normal_quantile(0.005 / (count > 1 ? count : 1));
-    if (nt_model_latencies(m, &p, err) < 0)
-        return -1;
-    free(m->pair_off);
-    m->pair_off = malloc((w->n * 16 + 1) * sizeof *m->pair_off);
-    for (size_t i = 1; i < w->n && m->pair_off != NULL; i++)
-        for (size_t j = 0; j < i; j++) {
-            double v = (double)w->d[i * w->n + j];
-            double modelled = (double)nt_matrix_get(p, w->host[i], w->host[j]), r = v - modelled;
-            if (v != v)
-                continue;
-            sum += v;
-            square += v * v;
-            rest += r * r;
-            if (fabs(r) > off * nt_noise_sd(&w->noise, modelled) && m->pairs_off < w->n * 16) {
-                m->pair_off[m->pairs_off][0] = w->host[i];
-                m->pair_off[m->pairs_off++][1] = w->host[j];
-            } else {
-                left += r * r;
-                fits++;
-            }
-        }
-    nt_matrix_destroy(p);
-    if (m->pair_off == NULL)
-        return nt_err_memory(err);
-    double spread = square - sum * sum / count;
-    m->rms_us = sqrt(left / fmax(fits, 1));
-    m->r2 = spread > 1e-9 * square ? 1 - rest / spread : (double)NAN;
-    return 0;
-}
-
 /* Adds the hosts to the model of the units. */
 static int attach_hosts(const struct nt_work *w, const struct candidate *c,
                         const struct nt_model *units, size_t hosts, struct nt_model **out,
@@ -647,26 +610,16 @@ static int graph_model(const struct nt_work *w, const struct candidate *c, size_
     int status = attach_hosts(w, c, units, hosts, out, err);
     nt_model_destroy(units);
     if (status == 0)
-        status = fit_quality(w, *out, err);
+        status = nt_direct_quality(w, *out, err);
     return status;
 }
 
-/* Whether a graph is worth the time that it takes to look for one: the tree is not sure, more of
- * its readings are off than are wrong by the prior, or a direct network is worth it.
- */
-static int is_plausible(const struct nt_work *w, const struct nt_model *m, bool *plausible,
-                        struct nt_err *err)
+/* Whether a graph of more units is worth the time that it takes to look for one: the tree is not
+ * sure, or more of its readings are off than are wrong by the prior. */
+static bool is_plausible(const struct nt_work *w, const struct nt_model *m)
 {
-    double misfit;
-    struct nt_matrix *p;
-    if (nt_model_latencies(m, &p, err) < 0)
-        return -1;
-    int status = nt_misfit(w, p, &misfit, err);
-    nt_matrix_destroy(p);
-    *plausible = status == 0 && (m->confidence < 0.9 ||
-                                 (double)m->pairs_off * NT_TAIL_RATE_PRIOR > (double)w->pairs ||
-                                 nt_direct_is_plausible(w, m, misfit));
-    return status;
+    return m->confidence < NT_SUPPORT_ACTED ||
+           (double)m->pairs_off * NT_TAIL_RATE_PRIOR > (double)w->pairs;
 }
 
 static bool same_units(const struct units *a, const struct units *b, size_t hosts)
@@ -689,17 +642,16 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readin
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_direct_effort effort = {.most = NT_DIRECT_STEPS_MAX};
     struct candidate c[CANDIDATES] = {0}, t[CANDIDATES] = {0}; /* graphs, and tables of hops */
-    bool plausible;
+    int status = 0;
     if (w->n < 4)
         return 0;
-    int status = is_plausible(w, *model, &plausible, err);
-    if (status == 0 && plausible) { /* hosts, leaves of the tree, and clusters */
-        if (find_units(*model, OWN, &memory, &c[0].units, err) < 0 ||
-            find_units(*model, LEAVES, &memory, &c[1].units, err) < 0 ||
-            find_units(*model, SWITCHES, &memory, &c[2].units, err) < 0 ||
-            find_cuts(w, (*model)->hosts, c + 3, &memory, err) < 0)
-            return -1;
-    }
+    /* hosts, leaves of the tree, and clusters */
+    if (find_units(*model, OWN, &memory, &c[0].units, err) < 0 ||
+        find_units(*model, LEAVES, &memory, &c[1].units, err) < 0 ||
+        find_units(*model, SWITCHES, &memory, &c[2].units, err) < 0 ||
+        find_cuts(w, (*model)->hosts, c + 3, &memory, err) < 0)
+        return -1;
+    bool plausible = is_plausible(w, *model);
     const struct candidate *best = &c[0], *table = &t[0];
     double last = -(double)INFINITY; /* the likeliest before hosts were moved the last time */
     for (size_t k = 0; k < CANDIDATES; k++) {
@@ -709,7 +661,7 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readin
         last = k >= STARTS ? likely->score : last;
         if (status == 0 && k >= STARTS && rises)
             status = move_hosts(w, likely, readings->all, &c[k].units, &memory, err);
-        bool seen = c[k].units.count == 0;
+        bool seen = c[k].units.count == 0 || (c[k].units.count > ALWAYS && !plausible);
         c[k].others = t[k].others = -(double)INFINITY;
         for (size_t l = 0; l < k && !seen; l++)
             seen = same_units(&c[k].units, &c[l].units, readings->all);
@@ -718,6 +670,9 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readin
         best = c[k].score > best->score ? &c[k] : best;
         table = t[k].score > table->score ? &t[k] : table;
     }
+    if (isfinite(table->score) && table->units.count == w->n && (*model)->switches == 1)
+        evidence = nt_log_sum(
+            evidence, table->score + nt_graph_levels_odds(table->graph.hop, readings->scale_us));
     bool graph_wins = best->score >= table->score; /* else its own table may be the likelier */
     double all = evidence;
     for (size_t k = 0; k < CANDIDATES; k++)

@@ -118,10 +118,10 @@ static void set_noise(struct nt_noise *noise, const struct nt_tiers *t)
     noise->power = t->power;
     noise->scale = t->noise_us / pow(t->scale_us, t->power);
     noise->least = fmax(digits, rounding * t->quantum_us / t->scale_us);
-    noise->prior = t->noise_known ? t->noise_us / t->scale_us : 0; /* errors can be stated */
+    noise->known = t->noise_known;
 }
 
-int nt_tiers_model(const struct nt_pairs *readings, struct nt_model **out, struct nt_noise *noise,
+int nt_tiers_model(struct nt_pairs *readings, struct nt_model **out, struct nt_noise *noise,
                    double *evidence, struct nt_err *err)
 {
     size_t links = 0;

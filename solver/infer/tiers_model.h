@@ -15,7 +15,7 @@ int nt_tiers_readings(const struct nt_matrix *latency, const struct nt_matrix *s
 /* Fills shape, supports (probability of links between switches), confidence and first figures.
  * shortcuts: the residuals have a structure that no hierarchy explains. noise: of a pair.
  * evidence: ln p(readings, the best hierarchy). */
-int nt_tiers_model(const struct nt_pairs *readings, struct nt_model **out, struct nt_noise *noise,
+int nt_tiers_model(struct nt_pairs *readings, struct nt_model **out, struct nt_noise *noise,
                    double *evidence, struct nt_err *err);
 
 /* ---- switch_graph.c ---- */

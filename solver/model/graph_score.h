@@ -33,6 +33,10 @@ struct nt_switch_graph {
     bool any;     /* of none: each pair has hops of its own, whatever makes them */
 };
 
+/* ln of the odds of one switch whose paths have such levels, as large switches have inside, against
+ * the network of any hops (any, one host per unit) that explains the same readings alike. */
+double nt_graph_levels_odds(double link_us, double scale_us);
+
 int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
                    double *score, struct nt_err *err);
 

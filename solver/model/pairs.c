@@ -96,12 +96,13 @@ static double noise_of(struct stream *s, float *differ, size_t pairs, float *roo
     return exp(share * log(apart) + (1 - share) * log(own));
 }
 
-/* Readings whose standard error is well over the usual noise weigh less. */
+/* Readings with a standard error well over the usual weigh less. Their variance is shrunk to the
+ * usual one: both count as much, since an error comes from few readings (Smyth 2004). */
 static double weight_of(const struct nt_pair_value *v, double usual)
 {
     const double far = 2; /* smaller errors are part of the noise of all readings */
-    double weight = v->weight > 0 && v->weight < 1 ? v->weight : 1, se = v->se_us;
-    return se > far * usual ? weight * usual * usual / (usual * usual + se * se) : weight;
+    double weight = v->weight > 0 && v->weight < 1 ? v->weight : 1, part = v->se_us / usual;
+    return part > far ? weight * 2 / (1 + part * part) : weight;
 }
 
 /* A length that is a multiple of the step, and how far it may be off. */
@@ -380,6 +381,7 @@ static int make(struct nt_pairs *p, const struct nt_pair_source *source, struct 
     /* directions that never differ are one reading, given twice */
     double per_pair = p->count > 0 && sd > 0 ? (double)count / (double)p->count : 1;
     p->noise = count > 0 ? sd / sqrt(per_pair) / p->scale_us : 0;
+    p->usual = count > 0 ? fmax(sd, error) / sqrt(per_pair) / p->scale_us : 0;
     if (step > coarsest * p->scale_us)
         step = 0;
     p->quantum = count > 0 ? step / sqrt(per_pair) / p->scale_us : 0;
@@ -401,6 +403,14 @@ int nt_pairs_read(uint32_t hosts, const struct nt_pair_source *source, struct nt
     }
     *out = p;
     return 0;
+}
+
+void nt_pairs_reweigh(struct nt_pairs *p, double noise)
+{
+    double part = p->usual * p->usual / (noise * noise);
+    for (size_t k = 0; p->weight != NULL && p->usual > 0 && k < 2 * p->count; k++)
+        p->weight[k] = (float)(1 / (1 + part * (1 / (double)p->weight[k] - 1)));
+    p->usual = p->usual > 0 ? noise : 0;
 }
 
 struct list {

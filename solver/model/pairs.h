@@ -59,7 +59,9 @@ struct nt_pairs {
     double scale_us;  /* median reading */
     double noise;     /* relative sd of a pair's value, from its readings or standard errors; 0: not
                          known */
-    double quantum;   /* relative step of the timer, divided by sqrt(readings per pair); 0: none */
+    double usual;   /* relative noise of the values of weight 1, by which those with standard errors
+                       over   it are weighed; 0: none is known */
+    double quantum; /* relative step of the timer, divided by sqrt(readings per pair); 0: none */
 };
 
 /* Readings that are wrong, before any was seen (Beta priors of their rates): one in 41 is too high,
@@ -86,6 +88,10 @@ int nt_pairs_create(uint32_t hosts, const struct nt_pair_value *values, size_t c
 int nt_pairs_read(uint32_t hosts, const struct nt_pair_source *source, struct nt_pairs **out,
                   struct nt_err *err);
 void nt_pairs_destroy(struct nt_pairs *pairs);
+
+/* Weighs the values with large standard errors again, as the noise of the others is found to be:
+ * the variance of a value is that of the noise and of its own error. */
+void nt_pairs_reweigh(struct nt_pairs *pairs, double noise);
 
 /* A hash of z: one step of rng.h. */
 uint64_t nt_pairs_mix(uint64_t z);

@@ -17,6 +17,9 @@ static const double offset_sd = 1, step_sd = 0.3, population_sd = 0.15;
 static const double ends_median = 0.008, ends_spread = 1.1;
 static const double links_median = 0.005, links_spread = 0.9;
 static const double ratio_least = 0.16, ratio_step = 2.5;
+/* Links of a tier are switches and cables of one kind, so that few are much shorter than the
+ * others, also where they differ: one in ten is shorter than a quarter of their mean. */
+static const double short_rate = 0.1, short_part = 0.25;
 /* (T / s)^2 of a link that is not there: its length is then 0 for all readings. */
 static const double no_link = 1e-6;
 
@@ -837,9 +840,17 @@ static double settle(const struct nt_score *s, const struct complement *k, doubl
     return rest > 0 ? rest : 0;
 }
 
-/* ln of what the links between switches bring since no link is shorter than 0: the probability of
- * that by the readings, over that by the prior. A link's error is that of the readings across it
- * and of those below it, which tell the ends. */
+/* ln of the probability that a link is one, if its length is normal: longer than 0, and in nine of
+ * ten cases than a part of what others of its tiers are. */
+static double is_link(double length, double error, double mean)
+{
+    return nt_log_sum(log(short_rate) + nt_log_twice_phi(length / error),
+                      log(1 - short_rate) + nt_log_twice_phi((length - short_part * mean) / error));
+}
+
+/* ln of what the links between switches bring since none is shorter than 0, and few are far shorter
+ * than the others: the probability of that by the readings, over that by the prior. A link's error
+ * is that of the readings across it and of those below it, which tell the ends. */
 static double positive_links(const struct nt_score *s, const struct nt_score_value *value,
                              double links)
 {
@@ -853,9 +864,9 @@ static double positive_links(const struct nt_score *s, const struct nt_score_val
         for (uint32_t k = 0; k < s->chain.tiers; k++)
             mean += there >> k & 1 ? value->mean[1 + k] / 2 : 0;
         double differ = links * value->sd * sqrt(__builtin_popcount(there));
+        mean = fmax(mean, 0);
         if (there != 0)
-            sum +=
-                nt_log_twice_phi(s->length[v] / error) - nt_log_twice_phi(fmax(mean, 0) / differ);
+            sum += is_link(s->length[v], error, mean) - is_link(mean, differ, mean);
     }
     return sum;
 }
@@ -980,17 +991,30 @@ static int index_of(double place)
     return k < 0 ? 0 : k >= NT_RATIOS ? NT_RATIOS - 1 : (int)k;
 }
 
+/* An index in the other half of the grid. */
+static int opposite(int index)
+{
+    return index < NT_RATIOS / 2 ? 6 : 2;
+}
+
 double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
                           struct nt_score_value *value)
 {
     struct grid rough = {.score = s, .rough = many_odds(s)}, g = {.score = s};
     bool links = s->chain.tiers > 0;
-    int e = index_of(place->ends), l = index_of(place->links), far = e < 4 ? 6 : 2, l2 = l;
-    double best = climb(&rough, links, &e, &l), other = at(&rough, far, l2);
-    if (other > best - 30) { /* unlike ends and little noise, or the reverse: a second maximum */
-        other = climb(&rough, links, &far, &l2);
+    int e = index_of(place->ends), l = index_of(place->links);
+    double best = climb(&rough, links, &e, &l);
+    /* a second maximum: unlike ends, or links, and little noise, or the reverse; of links, which
+     * are few, the slopes are gentle */
+    static const double far[] = {30, 5};
+    for (int k = 0; k <= (links ? 1 : 0); k++) {
+        int e2 = k == 0 ? opposite(e) : e, l2 = k == 0 ? l : opposite(l);
+        double other = at(&rough, e2, l2);
+        if (other > best - far[k])
+            other = climb(&rough, links, &e2, &l2);
         if (other > best) {
-            e = far;
+            best = other;
+            e = e2;
             l = l2;
         }
     }
@@ -1067,6 +1091,14 @@ static double rate(size_t k, double shape, double prior, size_t all)
 
 static double toggle_gain(const struct nt_score *s, uint32_t i, size_t e, double sd, double lever);
 
+/* By how much a reading is over what the links sum to (nt_score_ways). */
+static double over_mean(const struct nt_score *s, const struct nt_outlier *o)
+{
+    const struct nt_pair_entry *e = &s->pairs->entry[o->entry];
+    uint32_t c = nt_chain_class(&s->chain, o->host, e->host);
+    return (double)e->value - s->way[o->host][c] - s->way[e->host][c];
+}
+
 /* Densities and price of the outliers, with the fit of the last evaluation and its noise. back:
  * with what it would bring to take those back that are no longer wrong. */
 static double price(struct nt_score *s, double sd, bool back)
@@ -1076,17 +1108,17 @@ static double price(struct nt_score *s, double sd, bool back)
     double sum = 0;
     if (count > 0)
         nt_score_ways(s);
+    for (size_t k = 0; k < count; k++)
+        low += over_mean(s, &s->outliers.at[k]) <= 0;
+    s->low = low; /* first: rates follow from it */
     for (size_t k = 0; k < count; k++) {
-        uint32_t i = s->outliers.at[k].host;
-        const struct nt_pair_entry *e = &p->entry[s->outliers.at[k].entry];
-        uint32_t c = nt_chain_class(&s->chain, i, e->host);
-        double mean = s->way[i][c] + s->way[e->host][c], x = (double)e->value - mean;
-        low += x <= 0;
+        size_t e = s->outliers.at[k].entry;
+        double x = over_mean(s, &s->outliers.at[k]), mean = (double)p->entry[e].value - x;
+        uint32_t c = nt_chain_class(&s->chain, s->outliers.at[k].host, p->entry[e].host);
         sum += wrong(x, 1 + mean);
         if (x <= 0)
-            sum += contradicted(s, s->outliers.at[k].entry, mean, sd / sqrt(s->weight[c]));
+            sum += contradicted(s, e, mean, sd / sqrt(s->weight[c]));
     }
-    s->low = low;
     for (size_t k = 0; back && k < count; k++)
         sum += fmax(toggle_gain(s, s->outliers.at[k].host, s->outliers.at[k].entry, sd, 0), 0);
     return sum + rate(count - low, 1, NT_TAIL_RATE_PRIOR, p->count) +
@@ -1383,13 +1415,9 @@ void nt_outliers_copy(struct nt_outliers *to, const struct nt_outliers *from,
 void nt_score_keep_high(struct nt_score *s, struct nt_outliers *list)
 {
     size_t kept = 0;
-    for (size_t k = 0; k < list->count; k++) {
-        uint32_t i = list->at[k].host;
-        const struct nt_pair_entry *e = &s->pairs->entry[list->at[k].entry];
-        uint32_t c = nt_chain_class(&s->chain, i, e->host);
-        if ((double)e->value > s->way[i][c] + s->way[e->host][c])
+    for (size_t k = 0; k < list->count; k++)
+        if (over_mean(s, &list->at[k]) > 0)
             list->at[kept++] = list->at[k];
-    }
     list->count = kept;
 }
 

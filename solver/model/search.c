@@ -763,6 +763,29 @@ static bool split_groups(struct nt_search *s)
     return any;
 }
 
+/* Parts all leaves of one size at once: leaves of a job are alike (chain.c), so that few of another
+ * size are each likelier where the others are. */
+static bool part_sizes(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    const struct nt_chain_tree *t = &w->tree;
+    uint32_t hosts = s->best.hosts, *count = w->units;
+    bool any = false;
+    memset(count, 0, hosts * sizeof *count);
+    for (uint32_t i = 0; i < hosts && s->best.tiers > 0; i++)
+        count[t->size[node_at(t, i, 0)] - 1]++;
+    for (uint32_t size = 2; size < hosts && s->best.tiers > 0; size++) {
+        if (count[size - 1] <= size) /* one leaf */
+            continue;
+        nt_chain_copy(&w->chain, &s->best);
+        for (uint32_t i = 0; i < hosts; i++)
+            if (t->size[node_at(t, i, 0)] == size)
+                w->chain.label[i].tier[0] = hosts + i;
+        any = consider(s, 0, WIDE) || any;
+    }
+    return any;
+}
+
 /* Takes the links of a node in these tiers away, or gives it them. */
 static bool flatten(struct nt_search *s, uint32_t k, uint32_t a, uint32_t tiers)
 {
@@ -868,6 +891,24 @@ static bool insert_pairs(struct nt_search *s, uint32_t k, uint32_t units)
     return false;
 }
 
+/* Tries cuts of a linkage of the units, work->mean taken off each host's readings. */
+static bool insert_cuts(struct nt_search *s, uint32_t k, uint32_t units)
+{
+    struct search_work *w = s->work;
+    sum_units(s, units, w->parent);
+    size_t merges = nt_merges_find(units, w->sum, w->count, w->parent, w->merge, w->room);
+    size_t n = list_cuts(w->merge, merges, true, w->cut), most = w->small ? n : INSERT_CUTS;
+    for (size_t c = 0; c < n && c < most; c++) {
+        nt_merges_cut(w->merge, w->cut[c].after, units, w->group);
+        add_tier(s, k);
+        if (consider(s, 0, w->small ? FULL : WIDE))
+            return true;
+    }
+    return false;
+}
+
+/* If links of the tier below are alike, units that are near belong together; if they differ by more
+ * than their mean, those do whose readings are less than their own ways up sum to. */
 static bool insert_tier(struct nt_search *s, uint32_t k)
 {
     struct search_work *w = s->work;
@@ -878,15 +919,14 @@ static bool insert_tier(struct nt_search *s, uint32_t k)
         w->parent[w->units[i]] = k < best->tiers ? nt_chain_number(best->label[i].tier[k]) : 0;
     }
     ends_of(s);
-    sum_units(s, units, w->parent);
-    size_t merges = nt_merges_find(units, w->sum, w->count, w->parent, w->merge, w->room);
-    size_t n = list_cuts(w->merge, merges, true, w->cut), most = w->small ? n : INSERT_CUTS;
-    for (size_t c = 0; c < n && c < most; c++) {
-        nt_merges_cut(w->merge, w->cut[c].after, units, w->group);
-        add_tier(s, k);
-        if (consider(s, 0, w->small ? FULL : WIDE))
-            return true;
-    }
+    if (insert_cuts(s, k, units))
+        return true;
+    double differ = nt_score_ratio(s->place.links) * s->value.sd;
+    bool alike = k == 0 || differ < s->value.mean[k] / 2;
+    for (uint32_t i = 0; i < best->hosts && !alike; i++)
+        w->mean[i] = w->ways[i * NT_CHAIN_CLASSES + k];
+    if (!alike && insert_cuts(s, k, units))
+        return true;
     return w->small && insert_pairs(s, k, units);
 }
 
@@ -981,6 +1021,7 @@ static void refine(struct nt_search *s)
         any = insert_tiers(s) || any;
         any = move_groups(s) || any;
         any = split_groups(s) || any;
+        any = part_sizes(s) || any;
         any = flatten_groups(s) || any;
     }
     s->work->refined = s->bests;
@@ -1283,15 +1324,27 @@ static int init(struct nt_search *s, struct nt_err *err)
     return nt_arena_check(m, err);
 }
 
-static void run(struct nt_search *s)
+/* Takes off far hosts what their ends are over the others'. */
+static void far_ends(struct nt_search *s)
 {
+    double *mean = s->work->mean, sum = 0, count = 0;
+    ends_of(s);
+    for (uint32_t i = 0; i < s->best.hosts; i++) {
+        sum += s->far[i] ? 0 : mean[i];
+        count += !s->far[i];
+    }
+    for (uint32_t i = 0; i < s->best.hosts; i++)
+        mean[i] = s->far[i] && count > 0 ? mean[i] - sum / count : 0;
+}
+
+static void from_starts(struct nt_search *s)
+{
+    far_ends(s);
     s->best_score = -(double)INFINITY;
-    s->place = (struct nt_score_place){2, 2};
-    nt_chain_copy(&s->work->chain, &s->best); /* one switch */
+    s->work->chain.tiers = 0; /* one switch */
     consider(s, 0, FULL);
     if (s->best.hosts < 4) /* no two ways to part them */
         return;
-    memset(s->work->mean, 0, s->best.hosts * sizeof *s->work->mean);
     start_from(s);
     row_means(s);
     start_from(s);
@@ -1299,15 +1352,42 @@ static void run(struct nt_search *s)
     ends_of(s);
     start_from(s);
     refine(s);
+}
+
+/* Weighs readings by the noise of the best chain, and scores again. */
+static int reweigh(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
+{
+    nt_pairs_reweigh(pairs, s->value.sd);
+    nt_score_destroy(s->score);
+    s->score = NULL;
+    if (nt_score_create(pairs, &s->score, err) != 0)
+        return -1;
+    s->off = nt_score_off(s->score);
+    nt_score_set_power(s->score, s->power);
+    rescore(s);
+    refine(s);
+    return 0;
+}
+
+static int run(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
+{
+    s->place = (struct nt_score_place){2, 2};
+    from_starts(s);
+    if (s->best.hosts < 4)
+        return 0;
     if (choose_power(s)) {
         rescore(s);
         refine(s);
     }
-    if (try_populations(s)) {
+    if (pairs->weight != NULL && reweigh(s, pairs, err) != 0)
+        return -1;
+    if (find_far(s)) { /* they have misled what came before */
         rescore(s);
-        refine(s);
+        from_starts(s);
+        if (take_best(s))
+            refine(s);
     }
-    if (find_far(s)) {
+    if (try_populations(s)) {
         rescore(s);
         refine(s);
     }
@@ -1323,6 +1403,7 @@ static void run(struct nt_search *s)
         while (take_best(s))
             refine(s);
     }
+    return 0;
 }
 
 void nt_search_settle(struct nt_search *s, const struct nt_visit *visit)
@@ -1335,7 +1416,7 @@ void nt_search_settle(struct nt_search *s, const struct nt_visit *visit)
     settle(s);
 }
 
-int nt_search_create(const struct nt_pairs *pairs, struct nt_search **out, struct nt_err *err)
+int nt_search_create(struct nt_pairs *pairs, struct nt_search **out, struct nt_err *err)
 {
     struct nt_search *s = nt_object_create(sizeof *s, err);
     if (s == NULL)
@@ -1345,8 +1426,7 @@ int nt_search_create(const struct nt_pairs *pairs, struct nt_search **out, struc
         nt_search_destroy(s);
         return -1;
     }
-    run(s);
-    if (nt_arena_check(&s->memory, err) != 0) {
+    if (run(s, pairs, err) != 0 || nt_arena_check(&s->memory, err) != 0) {
         nt_search_destroy(s);
         return -1;
     }

@@ -60,7 +60,8 @@ struct nt_search {
     struct search_work *work;
 };
 
-int nt_search_create(const struct nt_pairs *pairs, struct nt_search **out, struct nt_err *err);
+/* Weighs the readings by the noise that is found (nt_pairs_reweigh). */
+int nt_search_create(struct nt_pairs *pairs, struct nt_search **out, struct nt_err *err);
 void nt_search_destroy(struct nt_search *search);
 
 /* Fills chain (of as many hosts) from a visit. */

@@ -401,7 +401,7 @@ static int fill(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
     return 0;
 }
 
-static int make(struct nt_tiers *out, const struct nt_pairs *pairs, struct nt_err *err)
+static int make(struct nt_tiers *out, struct nt_pairs *pairs, struct nt_err *err)
 {
     out->group_of = nt_arena_array(&out->memory, out->hosts, sizeof *out->group_of);
     out->end_us = nt_arena_array(&out->memory, out->hosts, sizeof *out->end_us);
@@ -424,7 +424,7 @@ static int make(struct nt_tiers *out, const struct nt_pairs *pairs, struct nt_er
     return status;
 }
 
-int nt_tiers_solve(const struct nt_pairs *pairs, struct nt_tiers **out, struct nt_err *err)
+int nt_tiers_solve(struct nt_pairs *pairs, struct nt_tiers **out, struct nt_err *err)
 {
     struct nt_tiers *t = nt_object_create(sizeof *t, err);
     if (t == NULL)

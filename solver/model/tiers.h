@@ -66,7 +66,7 @@ struct nt_tiers {
 
 /* *out is for nt_tiers_destroy. Fewer than 4 hosts: no groups. Memory: 18 bytes per measured
  * pair, 8 per pair of hosts for linkages, and 4 per host and tier of each chain in the table. */
-int nt_tiers_solve(const struct nt_pairs *pairs, struct nt_tiers **out, struct nt_err *err);
+int nt_tiers_solve(struct nt_pairs *pairs, struct nt_tiers **out, struct nt_err *err);
 void nt_tiers_destroy(struct nt_tiers *tiers);
 
 #endif

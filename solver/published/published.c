@@ -51,22 +51,12 @@ static int infer_parus(const void *settings, const struct nt_matrix *const *late
     return 0;
 }
 
-static int infer_tiers(const void *settings, const struct nt_matrix *const *latency, size_t sizes,
-                       const struct nt_matrix *bandwidth, struct nt_model **out, struct nt_err *err)
-{
-    (void)bandwidth;
-    if (nt_published_check(settings, sizes, err) != 0)
-        return -1;
-    return nt_infer_tiers(latency[0], out, err);
-}
-
 static const struct kind {
     const char *name;
     struct nt_method method; /* without its settings */
 } kinds[] = {
     {"auto", {.sizes_max = NT_INFER_SIZES_MAX}},
     {"bufe", {.infer = infer_bufe, .sizes_max = 1, .has_bandwidths = true}},
-    {"tiers", {.infer = infer_tiers, .sizes_max = 1}},
     {"parus", {.infer = infer_parus, .sizes_max = NT_PARUS_MATRICES_MAX}},
 };
 
@@ -112,7 +102,7 @@ int nt_published_check(const struct nt_published *published, size_t sizes, struc
 {
     const struct kind *kind = find_kind(published);
     if (kind == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "method %.64s: expected auto, tiers, bufe or parus",
+        return nt_err_set(err, NT_ERR_USAGE, "method %.64s: expected auto, bufe or parus",
                           published->name);
     if (sizes > kind->method.sizes_max)
         return nt_err_set(err, NT_ERR_USAGE,

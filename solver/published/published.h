@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The published methods, and our next one, by the names that users give them, with their settings:
- * for comparison, and for nettopo only. */
+/* The published methods by the names that users give them, with their settings: for comparison,
+ * and for nettopo only. */
 #ifndef NT_PUBLISHED_H
 #define NT_PUBLISHED_H
 
@@ -12,7 +12,7 @@
 
 /* A setting that is NaN is the method's own default. */
 struct nt_published {
-    const char *name;  /* "tiers", "bufe", "parus"; "auto" or NULL: none of them */
+    const char *name;  /* "bufe", "parus"; "auto" or NULL: none of them */
     double epsilon;    /* bufe: relative tolerance (Bufe 2014, equation 1.9), above 0 and below 2 */
     double eps_shared; /* parus: spread within a group on shared memory (Bannikov and Salnikov
                           2013, formula 1), 0 to 100 */

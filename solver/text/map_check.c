@@ -221,7 +221,7 @@ static void check_faults(struct check *c)
                   named[k] ? "none" : "no such finding");
 }
 
-/* What is shorter was not resolved, and what the fit leaves is no more than what was. */
+/* What is shorter was not resolved. */
 static void check_resolution(struct check *c)
 {
     const struct nt_model *m = c->model;
@@ -234,11 +234,6 @@ static void check_resolution(struct check *c)
                   nt_map_vertex_name(c->map, l->a), nt_map_vertex_name(c->map, l->b),
                   m->resolution_us, l->latency_us);
     }
-    if (m->rms_us > m->resolution_us && m->confidence > NT_MISFIT_SURE)
-        FOUND(c,
-              "structure.confidence: expected %g at the most where fit.rms_us, %g, is over "
-              "fit.resolution_us, %g, found %g",
-              NT_MISFIT_SURE, m->rms_us, m->resolution_us, m->confidence);
 }
 
 static void check_support(struct check *c)

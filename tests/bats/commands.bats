@@ -148,7 +148,7 @@ PY
     refuses 2 "--latency: expected a value" "$nettopo" solve --latency
     refuses 2 "--output: expected once" "$nettopo" solve -o a -o b good.samples
     refuses 2 "expected either SAMPLES or --latency or --bandwidth FILE, found both" "$nettopo" solve --bandwidth good.csv good.samples
-    refuses 2 "method guess: expected auto, tiers, bufe or parus" "$nettopo" solve --method guess good.samples -o out.json
+    refuses 2 "method guess: expected auto, bufe or parus" "$nettopo" solve --method guess good.samples -o out.json
     refuses 2 "sweep some: expected one of all, adaptive, sequential, pmm" "$nettopo" simulate --topology star:4 --sweep some
     refuses 2 "--all: expected no value" "$nettopo" show --all=yes
     refuses 2 "NETTOPO_MAP is not set" "$nettopo" show
