@@ -59,9 +59,9 @@ struct nt_pairs {
     double scale_us;  /* median reading */
     double noise;     /* relative sd of a pair's value, from its readings or standard errors; 0: not
                          known */
-    double usual;   /* relative noise of the values of weight 1, by which those with standard errors
-                       over   it are weighed; 0: none is known */
-    double quantum; /* relative step of the timer, divided by sqrt(readings per pair); 0: none */
+    double usual;     /* relative noise of the values of weight 1, by which those with larger
+                         standard errors are weighed; 0: none is known */
+    double quantum;   /* relative step of the timer, divided by sqrt(readings per pair); 0: none */
 };
 
 /* Readings that are wrong, before any was seen (Beta priors of their rates): one in 41 is too high,
