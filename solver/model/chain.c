@@ -8,7 +8,7 @@
 
 /* The prior of 0 to 3 tiers below the root: jobs see one switch, leaves, pods of leaves, or three
  * tiers; one or two are the usual fabric. */
-static const double tiers_prior[NT_TIERS_MAX + 1] = {0.15, 0.33, 0.35, 0.17};
+static const double tiers_prior[NT_TIERS_MAX + 1] = {NT_CHAIN_ONE_SWITCH, 0.33, 0.35, 0.17};
 
 /* The rate of units that are attached to a switch above the usual one is Beta: one in ten, and in
  * most networks none. */

@@ -26,6 +26,8 @@
 enum { NT_TIERS_MAX = 3, NT_CHAIN_CLASSES = NT_TIERS_MAX + 1 };
 
 #define NT_CHAIN_FLAT 0x80000000u
+/* The prior of no tiers: one switch. */
+#define NT_CHAIN_ONE_SWITCH 0.15
 
 static inline uint32_t nt_chain_number(uint32_t label)
 {

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-/* What paths of a hierarchy differ by lastingly, relative to a latency: 1 to 4 % were measured. */
-static const double path_spread = 0.015, path_most = 0.04;
+#include "noise_prior.h"
+
+/* What paths of a hierarchy differ by at most. */
+static const double path_most = 0.04;
 /* Standard scores that are no noise: a link may be shorter than the noise of a reading. */
 static const double plain = 3;
 
@@ -188,7 +190,7 @@ int nt_contradiction_odds(struct nt_search *search, double *odds, struct nt_err 
     double wrong =
         1 / (1 + NT_TAIL_RATE_PRIOR); /* outliers may be misfit: their number is no guide */
     /* the fit's own noise has taken up the misfit */
-    double sd = fmin(search->value.sd, hypot(search->pairs->noise, path_spread));
+    double sd = fmin(search->value.sd, hypot(search->pairs->noise, NT_PATHS_SD));
     for (uint32_t node = 0; node < nodes; node++)
         odds[node] = node < hosts || node + 1 == nodes ? 0 : odds_of(&v, node, sd, wrong);
     return 0;

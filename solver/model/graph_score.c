@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "chain.h"
+#include "noise_prior.h"
 #include "score.h"
-#include "stats.h"
 
 /* As a tier's step (score.c). */
 static const double link_sd = 0.3;
-/* Paths through a switch differ lastingly by this part of a latency (tiers.c); in one of ten they
- * differ by levels. One switch: as in chain.c. */
-static const double path_sd = 0.014, path_spread = 0.53, levels = 0.1, one_switch = 0.15;
+/* In one of ten switches paths differ by levels. */
+static const double levels = 0.1;
 
 /* At how many places a unit of a lattice can be without a change: all that have the fewest links,
  * twice in those that have no ends, which mirror onto themselves as well. */
@@ -62,10 +61,10 @@ static double graph_prior(const struct nt_switch_graph *g)
 
 double nt_graph_levels_odds(double link_us, double scale_us)
 {
-    double link = link_us / scale_us, z = log(link / path_sd) / path_spread;
-    double path = -z * z / 2 - log(link * path_spread * sqrt(2 * M_PI));
+    double link = link_us / scale_us;
+    double path = nt_log_normal(link, NT_PATHS_SD, NT_PATHS_SPREAD) - log(link);
     double hop = -link * link / (2 * link_sd * link_sd) - log(link_sd * sqrt(M_PI / 2));
-    return path - hop + log(one_switch * levels / (NT_GRAPH_PRIOR / NT_GRAPH_FAMILIES));
+    return path - hop + log(NT_CHAIN_ONE_SWITCH * levels / (NT_GRAPH_PRIOR / NT_GRAPH_FAMILIES));
 }
 
 /* ln of the prior of the units as a partition of the hosts; 0 if each host is one. */
@@ -120,15 +119,6 @@ static double take_links_off(struct nt_pairs *p, const struct nt_switch_graph *g
     return square;
 }
 
-/* ln of the share of a table in what it explains: readings that are no nearer to whole numbers of
- * hops than by chance are noise, whose density is any: the same number of hops for each pair, and
- * uniform in between, instead of normal with an entropy of ln(sd sqrt(2 pi e)). */
-static double share_of_table(double link, double sd, double pairs)
-{
-    double gain = pairs * log(link / (sd * sqrt(2 * M_PI * M_E)));
-    return -nt_log_sum(0, -gain - log(NT_GRAPH_PRIOR / NT_GRAPH_FAMILIES));
-}
-
 int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
                    double *score, struct nt_err *err)
 {
@@ -158,8 +148,6 @@ int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *r
     *score = nt_score_thorough(s, &place, &value) + graph_prior(graph) + partition -
              link * link / (2 * link_sd * link_sd) - log(link_sd) + log(value.sd) -
              0.5 * log(fmax(square, 1e-9)) + log(2);
-    if (graph->any)
-        *score += share_of_table(link, value.sd, (double)pairs.count);
     nt_score_destroy(s);
     return 0;
 }

@@ -9,9 +9,9 @@
  * were measured; its prior is around that, by Student's distribution of its logarithm. */
 static const double sd_least = 0.0015;
 static const double noise_median = 0.015, noise_spread = 1;
-/* If readings of the same pair show the noise, it is log-normal around that and what paths of one
- * kind differ by lastingly: 1 to 4 % were measured. */
-static const double path_sd = 0.01, sd_spread = 0.7;
+/* If readings of the same pair show the noise, it is log-normal around that and what paths differ
+ * by. */
+static const double sd_spread = 0.7;
 /* sd of rounding to a step: 0.29 of it when values spread over several, up to 0.5 when they lie at
  * the edge between two; the middle. */
 static const double rounding_sd = 0.4;
@@ -19,10 +19,16 @@ static const double rounding_sd = 0.4;
 struct nt_noise_prior nt_noise_prior_of(const struct nt_pairs *pairs)
 {
     return (struct nt_noise_prior){
-        .likely = log(hypot(pairs->noise, path_sd)),
+        .likely = log(hypot(pairs->noise, NT_PATHS_SD)),
         .spread = pairs->noise > 0 ? sd_spread : (double)INFINITY,
         .least = fmax(sd_least, rounding_sd * pairs->quantum),
     };
+}
+
+double nt_log_normal(double value, double median, double spread)
+{
+    double z = log(value / median) / spread;
+    return -z * z / 2 - log(spread * sqrt(2 * M_PI));
 }
 
 /* ln of Student's distribution of ln value, with 3 degrees of freedom: some networks are far from
@@ -36,10 +42,9 @@ double nt_log_student(double value, double median, double spread)
 double nt_noise_log_prior(const struct nt_pairs *pairs, double sd)
 {
     const struct nt_noise_prior prior = nt_noise_prior_of(pairs);
-    double z = (log(sd) - prior.likely) / prior.spread;
     if (isinf(prior.spread))
         return nt_log_student(sd, noise_median, noise_spread);
-    return -z * z / 2 - log(prior.spread * sqrt(2 * M_PI));
+    return nt_log_normal(sd, exp(prior.likely), prior.spread);
 }
 
 /* The ln s of the largest s^-count exp(-square / 2 s^2) times the prior, by Newton's method. */

@@ -9,6 +9,10 @@
 
 /* s is under a half. */
 #define NT_NOISE_MOST 0.5
+/* Paths of one kind differ lastingly by 0.5 to 4 % of a latency in 95 of 100 networks: the median
+ * and the spread of the logarithm. */
+#define NT_PATHS_SD 0.014
+#define NT_PATHS_SPREAD 0.53
 
 /* The prior of ln s: normal, or Student's with spread infinite. */
 struct nt_noise_prior {
@@ -24,6 +28,8 @@ double nt_noise_likeliest(double count, double square, const struct nt_noise_pri
 /* ln of the integral of that over ln s. */
 double nt_noise_integral(double count, double square, const struct nt_noise_prior *prior);
 
+/* ln of the normal distribution of ln value. */
+double nt_log_normal(double value, double median, double spread);
 /* ln of Student's distribution of ln value, with 3 degrees of freedom. */
 double nt_log_student(double value, double median, double spread);
 /* ln(2 Phi(z)) */

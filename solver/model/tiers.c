@@ -16,9 +16,8 @@ static const double negligible = 12;
 /* Prior odds that a group of the best hierarchy is none because the network is no hierarchy. */
 static const double no_hierarchy = 0.03;
 /* What the best hierarchy leaves of another network, since a hop is 5 to 20 % of a latency: within
- * a factor of two of 0.1. And of a hierarchy, whose paths differ lastingly by 0.5 to 4 %, in 95 of
- * 100. */
-static const double other_sd = 0.1, other_spread = 0.7, path_sd = 0.014, path_spread = 0.53;
+ * a factor of two of 0.1. */
+static const double other_sd = 0.1, other_spread = 0.7;
 
 struct split {
     uint64_t key; /* sum of its hosts' keys, or of the others': the smaller */
@@ -351,23 +350,17 @@ static void fill_figures(struct nt_tiers *out, const struct nt_search *s)
     out->scored = s->scored;
 }
 
-static double log_normal(double value, double median, double spread)
-{
-    double z = log(value / median) / spread;
-    return -z * z / 2 - log(spread * sqrt(2 * M_PI));
-}
-
 /* The odds that the network is no hierarchy, by the misfit of the best one: what its residuals are
  * over the noise that readings show. If they show none, the residuals are noise or all misfit. */
 static double other_odds(const struct nt_search *s, double noise)
 {
     double sd = s->value.sd, misfit = sqrt(fmax(sd * sd - noise * noise, 0)), odds;
-    misfit = fmax(misfit, path_sd); /* less is not more likely another network's */
+    misfit = fmax(misfit, NT_PATHS_SD); /* less is not more likely another network's */
     if (noise > 0)
-        odds =
-            log_normal(misfit, other_sd, other_spread) - log_normal(misfit, path_sd, path_spread);
+        odds = nt_log_normal(misfit, other_sd, other_spread) -
+               nt_log_normal(misfit, NT_PATHS_SD, NT_PATHS_SPREAD);
     else
-        odds = log_normal(sd, other_sd, other_spread) - nt_noise_log_prior(s->pairs, sd);
+        odds = nt_log_normal(sd, other_sd, other_spread) - nt_noise_log_prior(s->pairs, sd);
     return no_hierarchy * exp(fmin(odds, 500));
 }
 
