@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts anywhere in a dragonfly, few of each group: those of two groups with a link between their
- * routers are nearer than others, which makes groups of a tree that are no places. What is right
- * are the routers, and that no tree of them is sure. */
+ * routers are nearer than others, which makes groups of a tree that are no places. A map
+ * is right if it has the routers and no tree of them is sure. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ enum { SEEDS = 12 };
 
 enum { HOSTS_MAX = 512, PER_ROUTER = 4 };
 
-/* What is inferred from so many hosts of a network, the first ones or any, with 5 % of noise.
+/* The map of some hosts of a network, the first ones or any, with 5 % of noise.
  * host[HOSTS_MAX]: which they are. */
 static struct nt_model *infer_some(const char *topology, size_t hosts, bool any, uint64_t seed,
                                    uint32_t *host)

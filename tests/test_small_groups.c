@@ -156,8 +156,8 @@ static void hosts_go_to_their_leaf(void **state)
 }
 
 /* Two hosts of three whose third has two readings that are high by chance are no group of two where
- * the others are of three. In one job of thirty so many are high that groups of two are likelier
- * than what is there: that job is not sure. */
+ * the others are of three. In one job of thirty many readings are high, and groups of two
+ * are likelier than the true ones: that map is not sure. */
 static void triples_are_no_pairs(void **state)
 {
     (void)state;

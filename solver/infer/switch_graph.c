@@ -357,9 +357,9 @@ static void set_links(struct nt_direct *d)
         }
 }
 
-/* Whether the hops can be those of a tree: of the three sums of a quartet the two largest are equal
- * (Buneman 1971), here up to one hop of rounding. If this is so in all quartets with the first
- * unit, it is so in all. A tree's table is no evidence against a hierarchy. */
+/* Whether a tree can have these hops. In a tree the two largest sums of each quartet are equal
+ * (Buneman 1971), here up to one hop of rounding. If the quartets with the first unit have this,
+ * all have it. A tree's table is no evidence against a hierarchy. */
 static bool is_tree(const struct nt_direct *d)
 {
     enum { ROUNDING = 1 };
@@ -397,7 +397,7 @@ static double table_odds(const struct nt_work *q, const struct nt_direct *d)
     return sum;
 }
 
-/* A network of which nothing is known but that pairs of units are whole numbers of hops apart. */
+/* A network of any shape, in which units are whole numbers of hops apart. */
 static int find_table(const struct nt_pairs *readings, struct candidate *c, struct nt_arena *memory,
                       struct nt_err *err)
 {

@@ -128,8 +128,8 @@ static struct measure common(struct measure a, struct measure b)
     return a;
 }
 
-/* Of sorted values: of their differences, ascending, then of the values. Floats of a step's
- * multiples have six digits or seven. */
+/* The common step of sorted values. It takes their differences first, from the least, and then the
+ * values. A float has six digits or seven. */
 static double step_of_sorted(const float *value, size_t count, double part, float *room)
 {
     const double digits = 1.5e-7;

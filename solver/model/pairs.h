@@ -89,8 +89,8 @@ int nt_pairs_read(uint32_t hosts, const struct nt_pair_source *source, struct nt
                   struct nt_err *err);
 void nt_pairs_destroy(struct nt_pairs *pairs);
 
-/* Weighs the values with large standard errors again, as the noise of the others is found to be:
- * the variance of a value is that of the noise and of its own error. */
+/* Weighs the values with large standard errors again, after the noise of the others is found: their
+ * variance is the sum of that of the noise and of what their own errors add. */
 void nt_pairs_reweigh(struct nt_pairs *pairs, double noise);
 
 /* A hash of z: one step of rng.h. */

@@ -850,7 +850,7 @@ static double is_link(double length, double error, double mean)
 
 /* ln of what the links between switches bring since none is shorter than 0, and few are far shorter
  * than the others: the probability of that by the readings, over that by the prior. A link's error
- * is that of the readings across it and of those below it, which tell the ends. */
+ * comes from the readings across it, and from those below it, since they determine the ends. */
 static double positive_links(const struct nt_score *s, const struct nt_score_value *value,
                              double links)
 {
@@ -967,9 +967,9 @@ static double climb(struct grid *g, bool links, int *e, int *l)
 }
 
 /* ln of the integral along an axis, relative to middle and in steps, from three points: of the
- * parabola through them, or their sum where they lie flat. Sets where the maximum lies. ln p of
- * count lengths of one variance bends by 2 count at the most per square of the variance's ln:
- * points farther below are on no parabola. */
+ * parabola through them, or their sum where they lie flat. Sets where the maximum lies. The second
+ * derivative of ln p, by the ln of the variance of count lengths, is at most 2 count: points
+ * farther below are on no parabola. */
 static double axis(double low, double middle, double high, double count, double *shift)
 {
     double most = 2 * count * log(ratio_step) * log(ratio_step);
@@ -1360,8 +1360,7 @@ static bool take_far_out(struct nt_score *s)
     return s->far_out.count > 0 && 4 * s->far_out.count <= p->count;
 }
 
-/* Where there are so few pairs, a quarter of them at the most is taken out: fewer than half would
- * move the middles. */
+/* Takes out at most a quarter of few pairs: half of them would move the middles. */
 double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
                          struct nt_score_value *value)
 {

@@ -130,7 +130,7 @@ double nt_score_quick(struct nt_score *score, struct nt_score_place place, const
 /* Pairs that are left out, and whether each entry of pairs->entry is. Borrowed. */
 const struct nt_outliers *nt_score_outliers(const struct nt_score *score);
 const bool *nt_score_off(const struct nt_score *score);
-/* Others are left out; sums are those of before until a chain is set. */
+/* Leaves out these pairs and no others. Sums change when a chain is set. */
 void nt_score_set_off(struct nt_score *score, const struct nt_outliers *off);
 /* Keeps those of a list that are over their mean at the last evaluation. */
 void nt_score_keep_high(struct nt_score *score, struct nt_outliers *list);
