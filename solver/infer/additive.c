@@ -82,7 +82,7 @@ static int find_tree(const struct nt_work *w, struct additive *t, struct nt_aren
     float *sum = nt_arena_array(memory, others * others, sizeof *sum);
     float *count = nt_arena_array(memory, others * others, sizeof *count);
     struct nt_merge *merge = nt_arena_array(memory, n, sizeof *merge);
-    uint32_t *chain = nt_arena_array(memory, n, sizeof *chain);
+    uint32_t *room = nt_arena_array(memory, 2 * n, sizeof *room);
     t->parent = nt_arena_array(memory, 2 * n, sizeof *t->parent);
     t->depth = nt_arena_array(memory, 2 * n, sizeof *t->depth);
     t->top = nt_arena_array(memory, n, sizeof *t->top);
@@ -98,7 +98,7 @@ static int find_tree(const struct nt_work *w, struct additive *t, struct nt_aren
             count[(i - 1) * others + j - 1] = 1;
         }
     }
-    size_t merges = nt_merges_find((uint32_t)others, sum, count, NULL, merge, chain);
+    size_t merges = nt_merges_find((uint32_t)others, sum, count, NULL, merge, room);
     uint32_t top = 1;
     for (size_t k = 0; k < merges; k++) {
         uint32_t a = merge[k].a + 1, b = merge[k].b + 1;

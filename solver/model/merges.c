@@ -4,30 +4,20 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-static double distance(const float *sum, const float *count, size_t at)
-{
-    return count[at] > 0 ? (double)sum[at] / (double)count[at] : (double)INFINITY;
-}
-
-/* The nearest live unit of the same parent; UINT32_MAX: none. Ties go to the one before, if it is
- * among them, then to the first. */
-static uint32_t nearest(uint32_t units, const float *sum, const float *count,
-                        const uint32_t *parent, uint32_t a, uint32_t before, double *height)
+/* The nearest unit that is there, by a row of distances; UINT32_MAX: none. Ties go to the one
+ * before, if it is among them, then to the first. */
+static uint32_t nearest(uint32_t units, const float *row, const uint32_t *gone, uint32_t before)
 {
     uint32_t found = UINT32_MAX;
-    *height = (double)INFINITY;
-    for (uint32_t b = 0; b < units; b++) {
-        if (b == a || count[(size_t)b * units + b] < 0 ||
-            (parent != NULL && parent[a] != parent[b]))
-            continue;
-        double d = distance(sum, count, (size_t)a * units + b);
-        if (d < *height || (d <= *height && b == before && isfinite(d))) {
-            *height = d;
+    float least = INFINITY;
+    for (uint32_t b = 0; b < units; b++)
+        if (row[b] < least && !gone[b]) {
+            least = row[b];
             found = b;
         }
-    }
-    return found;
+    return found != UINT32_MAX && before != UINT32_MAX && row[before] <= least ? before : found;
 }
 
 static int by_height(const void *x, const void *y)
@@ -38,48 +28,62 @@ static int by_height(const void *x, const void *y)
     return a->a != b->a ? (a->a < b->a ? -1 : 1) : (a->b > b->b) - (a->b < b->b);
 }
 
-static void join(uint32_t units, float *sum, float *count, uint32_t a, uint32_t b)
+/* sum becomes the distances of units: mean readings, infinite where there are none. */
+static void find_distances(uint32_t units, float *sum, const float *count, const uint32_t *parent)
 {
+    for (uint32_t a = 0; a < units; a++)
+        for (uint32_t b = 0; b < units; b++) {
+            size_t at = (size_t)a * units + b;
+            bool any = a != b && count[at] > 0 && (parent == NULL || parent[a] == parent[b]);
+            sum[at] = any ? sum[at] / count[at] : (float)INFINITY;
+        }
+}
+
+static void join(uint32_t units, float *distance, float *count, uint32_t *gone, uint32_t a,
+                 uint32_t b)
+{
+    gone[b] = 1;
     for (uint32_t j = 0; j < units; j++) {
-        size_t at = (size_t)a * units + j, back = (size_t)j * units + a;
-        if (j == a || j == b)
+        size_t at = (size_t)a * units + j, other = (size_t)b * units + j;
+        if (gone[j] || j == a || !isfinite(distance[other]))
             continue;
-        sum[at] = sum[back] = sum[at] + sum[(size_t)b * units + j];
-        count[at] = count[back] = count[at] + count[(size_t)b * units + j];
+        float all = count[at] + count[other], mean = distance[other];
+        if (isfinite(distance[at]))
+            mean = (distance[at] * count[at] + distance[other] * count[other]) / all;
+        distance[at] = distance[(size_t)j * units + a] = mean;
+        count[at] = count[(size_t)j * units + a] = all;
     }
-    count[(size_t)b * units + b] = -1; /* no longer there */
 }
 
 size_t nt_merges_find(uint32_t units, float *sum, float *count, const uint32_t *parent,
-                      struct nt_merge *merge, uint32_t *chain)
+                      struct nt_merge *merge, uint32_t *room)
 {
     size_t merges = 0, length = 0;
-    uint32_t next = 0;
-    for (uint32_t a = 0; a < units; a++)
-        count[(size_t)a * units + a] = 0;
+    uint32_t next = 0, *chain = room, *gone = room + units;
+    find_distances(units, sum, count, parent);
+    memset(gone, 0, units * sizeof *gone);
     while (true) {
-        while (length == 0 && next < units && count[(size_t)next * units + next] < 0)
+        while (length == 0 && next < units && gone[next])
             next++;
         if (length == 0 && next >= units)
             break;
         if (length == 0)
             chain[length++] = next;
-        double height;
         uint32_t a = chain[length - 1], before = length > 1 ? chain[length - 2] : UINT32_MAX;
-        uint32_t b = nearest(units, sum, count, parent, a, before, &height);
+        uint32_t b = nearest(units, sum + (size_t)a * units, gone, before);
         if (b == UINT32_MAX) { /* nothing to join with: finished with it */
-            count[(size_t)a * units + a] = -1;
+            gone[a] = 1;
             length--;
         } else if (b == before) {
             uint32_t low = a < b ? a : b, high = a < b ? b : a;
-            merge[merges++] = (struct nt_merge){low, high, height};
-            join(units, sum, count, low, high);
+            merge[merges++] = (struct nt_merge){low, high, (double)sum[(size_t)a * units + b]};
+            join(units, sum, count, gone, low, high);
             length -= 2;
         } else if (length < units) {
             chain[length++] = b;
         } else { /* means of unequal counts may run in a circle: begin again */
             length = 0;
-            count[(size_t)a * units + a] = -1;
+            gone[a] = 1;
         }
     }
     qsort(merge, merges, sizeof *merge, by_height);

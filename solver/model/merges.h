@@ -15,9 +15,9 @@ struct nt_merge {
 
 /* sum and count: units * units, symmetric, of the readings between two units; destroyed. parent:
  * units with others are never joined; NULL: all may. merge: room for units. Returns the number of
- * merges, ascending by height. chain: room for units. */
+ * merges, ascending by height. room: 2 * units. */
 size_t nt_merges_find(uint32_t units, float *sum, float *count, const uint32_t *parent,
-                      struct nt_merge *merge, uint32_t *chain);
+                      struct nt_merge *merge, uint32_t *room);
 
 /* The clusters after the first merges: group[units], numbers under units. */
 void nt_merges_cut(const struct nt_merge *merge, size_t merges, uint32_t units, uint32_t *group);
