@@ -46,17 +46,17 @@ static double tally(struct view *v, uint32_t u, uint32_t units, uint32_t *n)
 {
     const struct nt_pairs *p = v->search->pairs;
     uint32_t c = nt_chain_class(&v->search->best, u, v->member[0]); /* of all of them */
-    double mean = 0;
+    double mean = 0, own = v->way[u * NT_CHAIN_CLASSES + c];
     memset(v->sum, 0, units * sizeof *v->sum);
     memset(v->bad, 0, units * sizeof *v->bad);
     memset(v->good, 0, units * sizeof *v->good);
     memset(v->all, 0, units * sizeof *v->all);
     for (uint32_t m = 0; m < v->members; m++) {
         uint32_t i = v->member[m], a = v->unit[i];
-        const struct nt_pair_entry *e = nt_pairs_find(p, u, i);
+        const struct nt_pair_entry *e = nt_pairs_find(p, i, u); /* rows of few hosts: in cache */
         if (e == NULL)
             continue;
-        double rest = residual(v, u, e, c);
+        double rest = (double)e->value - own - v->way[i * NT_CHAIN_CLASSES + c];
         v->all[a]++;
         v->bad[a] += rest;
         if (v->off[(size_t)(e - p->entry)])
