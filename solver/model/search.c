@@ -997,20 +997,6 @@ static void start_from(struct nt_search *s)
     }
 }
 
-/* Half of what each host's mean reading is over the mean of all, if all others were equal. */
-static void row_means(struct nt_search *s)
-{
-    const struct nt_pairs *p = s->pairs;
-    for (uint32_t i = 0; i < p->hosts; i++) {
-        double sum = 0, count = 0;
-        for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
-            sum += s->off[k] ? 0 : (double)p->entry[k].value;
-            count += !s->off[k];
-        }
-        s->work->mean[i] = count > 1 ? sum / (count - 1) / 2 : 0;
-    }
-}
-
 static void refine(struct nt_search *s)
 {
     if (s->work->refined == s->bests) /* nothing is new */
@@ -1345,8 +1331,6 @@ static void from_starts(struct nt_search *s)
     consider(s, 0, FULL);
     if (s->best.hosts < 4) /* no two ways to part them */
         return;
-    start_from(s);
-    row_means(s);
     start_from(s);
     refine(s);
     ends_of(s);
