@@ -36,6 +36,12 @@ struct sums {
     double count[NT_CHAIN_CLASSES];
 };
 
+/* A reading by the fit of the last evaluation: by how much it is over the mean of its pair, and the
+ * sd of that. */
+struct residual {
+    double over, mean, sd;
+};
+
 struct nt_score {
     struct nt_arena memory;
     const struct nt_pairs *pairs;
@@ -74,6 +80,8 @@ struct nt_score {
     double (*way)[NT_CHAIN_CLASSES], *length;
     float *top; /* hosts: ways to the highest class */
     struct nt_outliers toggles, taken;
+    struct residual *rest; /* of the outliers */
+    size_t rest_room;
 };
 
 /* ---- sums of a chain ------------------------------------------------------------------------- */
@@ -1071,16 +1079,39 @@ static double next_rate(const struct nt_score *s, bool high)
     return log((shape + k) / (prior + (double)s->pairs->count - k));
 }
 
-/* What it brings that a reading which is too low leaves its pair's upper one right, instead of one
- * of the tail. */
-static double contradicted(const struct nt_score *s, size_t e, double mean, double sigma)
+static struct residual residual_of(const struct nt_score *s, uint32_t i, size_t e, double sd)
 {
-    double x = s->pairs->upper != NULL ? (double)s->pairs->upper[e] - mean : (double)NAN;
-    double single = sigma * M_SQRT2;
-    if (!(x == x))
-        return 0;
+    const struct nt_pair_entry *entry = &s->pairs->entry[e];
+    uint32_t c = nt_chain_class(&s->chain, i, entry->host);
+    double mean = s->way[i][c] + s->way[entry->host][c];
+    return (struct residual){(double)entry->value - mean, mean,
+                             sd / sqrt(s->weight[c] * nt_pairs_weight(s->pairs, e))};
+}
+
+/* ln density of a pair's readings, if the one that counts is wrong. One that is too low leaves the
+ * pair's upper one right, instead of one of the tail. */
+static double wrong_pair(const struct nt_score *s, size_t e, const struct residual *r)
+{
+    double density = wrong(r->over, 1 + r->mean), single = r->sd * M_SQRT2;
+    double x = s->pairs->upper != NULL ? (double)s->pairs->upper[e] - r->mean : (double)NAN;
+    if (r->over > 0 || !(x == x))
+        return density;
     double right = -x * x / (2 * single * single) - log(single) - 0.5 * log(2 * M_PI);
-    return fmax(right - wrong(fmax(x, 0), 1) - next_rate(s, true), 0);
+    return density + fmax(right - wrong(fmax(x, 0), 1) - next_rate(s, true), 0);
+}
+
+/* What it would bring to toggle a pair of that density when it is wrong. */
+static double toggle_gain(const struct nt_score *s, size_t e, const struct residual *r,
+                          double density, double lever)
+{
+    double z = r->over / r->sd;
+    if (r->over <= 0 && !s->allow_low)
+        return s->off[e] ? 50 : -(double)INFINITY;
+    if (!s->off[e])
+        z /= sqrt(1 - lever);
+    double gain =
+        next_rate(s, r->over > 0) + density + z * z / 2 + log(r->sd) + 0.5 * log(2 * M_PI);
+    return s->off[e] ? -gain : gain;
 }
 
 /* ln p of k wrong readings among all, whose rate is Beta(shape, prior). */
@@ -1089,40 +1120,32 @@ static double rate(size_t k, double shape, double prior, size_t all)
     return nt_log_beta(shape + (double)k, prior + (double)(all - k)) - nt_log_beta(shape, prior);
 }
 
-static double toggle_gain(const struct nt_score *s, uint32_t i, size_t e, double sd, double lever);
-
-/* By how much a reading is over what the links sum to (nt_score_ways). */
-static double over_mean(const struct nt_score *s, const struct nt_outlier *o)
-{
-    const struct nt_pair_entry *e = &s->pairs->entry[o->entry];
-    uint32_t c = nt_chain_class(&s->chain, o->host, e->host);
-    return (double)e->value - s->way[o->host][c] - s->way[e->host][c];
-}
-
 /* Densities and price of the outliers, with the fit of the last evaluation and its noise. back:
  * with what it would bring to take those back that are no longer wrong. */
 static double price(struct nt_score *s, double sd, bool back)
 {
-    const struct nt_pairs *p = s->pairs;
-    size_t count = s->outliers.count, low = 0;
+    size_t count = s->outliers.count, all = s->pairs->count, low = 0;
     double sum = 0;
+    void *grown = nt_arena_grow(&s->memory, s->rest, &s->rest_room, count, sizeof *s->rest);
+    if (count > 0 && grown == NULL)
+        return -(double)INFINITY;
+    s->rest = grown;
     if (count > 0)
         nt_score_ways(s);
-    for (size_t k = 0; k < count; k++)
-        low += over_mean(s, &s->outliers.at[k]) <= 0;
+    for (size_t k = 0; k < count; k++) {
+        s->rest[k] = residual_of(s, s->outliers.at[k].host, s->outliers.at[k].entry, sd);
+        low += s->rest[k].over <= 0;
+    }
     s->low = low; /* first: rates follow from it */
     for (size_t k = 0; k < count; k++) {
         size_t e = s->outliers.at[k].entry;
-        double x = over_mean(s, &s->outliers.at[k]), mean = (double)p->entry[e].value - x;
-        uint32_t c = nt_chain_class(&s->chain, s->outliers.at[k].host, p->entry[e].host);
-        sum += wrong(x, 1 + mean);
-        if (x <= 0)
-            sum += contradicted(s, e, mean, sd / sqrt(s->weight[c]));
+        double density = wrong_pair(s, e, &s->rest[k]);
+        sum += density;
+        if (back)
+            sum += fmax(toggle_gain(s, e, &s->rest[k], density, 0), 0);
     }
-    for (size_t k = 0; back && k < count; k++)
-        sum += fmax(toggle_gain(s, s->outliers.at[k].host, s->outliers.at[k].entry, sd, 0), 0);
-    return sum + rate(count - low, 1, NT_TAIL_RATE_PRIOR, p->count) +
-           rate(low, NT_LOW_SHAPE_PRIOR, NT_LOW_RATE_PRIOR, p->count);
+    return sum + rate(count - low, 1, NT_TAIL_RATE_PRIOR, all) +
+           rate(low, NT_LOW_SHAPE_PRIOR, NT_LOW_RATE_PRIOR, all);
 }
 
 static struct nt_pair_entry *twin(const struct nt_pairs *p, uint32_t a, size_t e)
@@ -1175,26 +1198,6 @@ static double leverage(const struct nt_score *s)
     return taken < 0.9 * count ? taken / count : 0.9;
 }
 
-/* What it would bring to toggle a pair, by its residual. */
-static double toggle_gain(const struct nt_score *s, uint32_t i, size_t e, double sd, double lever)
-{
-    const struct nt_pair_entry *entry = &s->pairs->entry[e];
-    uint32_t c = nt_chain_class(&s->chain, i, entry->host);
-    double sigma = sd / sqrt(s->weight[c] * nt_pairs_weight(s->pairs, e));
-    double mean = s->way[i][c] + s->way[entry->host][c], x = (double)entry->value - mean,
-           z = x / sigma;
-    double bonus = 0;
-    if (x <= 0 && !s->allow_low)
-        return s->off[e] ? 50 : -(double)INFINITY;
-    if (!s->off[e])
-        z /= sqrt(1 - lever);
-    if (x <= 0)
-        bonus = contradicted(s, e, mean, sigma);
-    double gain = bonus + next_rate(s, x > 0) + wrong(x, 1 + mean) + z * z / 2 + log(sigma) +
-                  0.5 * log(2 * M_PI);
-    return s->off[e] ? -gain : gain;
-}
-
 /* How far from its mean a pair of each class must be for a gain over -near, at least. */
 static void toggle_limits(const struct nt_score *s, double sd, double lever, double near,
                           double *limit)
@@ -1216,7 +1219,8 @@ struct best_toggle {
 static void weigh_toggle(struct nt_score *s, uint32_t i, size_t e, double sd, double lever,
                          struct best_toggle *best)
 {
-    double gain = toggle_gain(s, i, e, sd, lever);
+    struct residual r = residual_of(s, i, e, sd);
+    double gain = toggle_gain(s, e, &r, wrong_pair(s, e, &r), lever);
     if (gain > 0)
         push(s, &s->toggles, i, e);
     if (gain > best->gain)
@@ -1267,14 +1271,16 @@ double nt_score_quick(struct nt_score *s, struct nt_score_place place, const uin
     for (int round = 0; moved != NULL && round < ROUNDS; round++) {
         s->toggles.count = 0;
         nt_score_ways(s);
-        for (size_t e = p->start[*moved]; e < p->start[*moved + 1]; e++)
-            if (!s->off[e] && toggle_gain(s, *moved, e, value->sd, 0) > 0) {
+        for (size_t e = p->start[*moved]; e < p->start[*moved + 1]; e++) {
+            struct residual r = residual_of(s, *moved, e, value->sd);
+            if (!s->off[e] && toggle_gain(s, e, &r, wrong_pair(s, e, &r), 0) > 0) {
                 bool first = *moved < p->entry[e].host;
                 uint32_t i = first ? *moved : p->entry[e].host;
                 size_t k = first ? e : (size_t)(twin(p, *moved, e) - p->entry);
                 push(s, &s->toggles, i, k);
                 push(s, &s->taken, i, k);
             }
+        }
         if (s->toggles.count == 0)
             break;
         toggle(s, &s->toggles);
@@ -1415,7 +1421,7 @@ void nt_score_keep_high(struct nt_score *s, struct nt_outliers *list)
 {
     size_t kept = 0;
     for (size_t k = 0; k < list->count; k++)
-        if (over_mean(s, &list->at[k]) > 0)
+        if (residual_of(s, list->at[k].host, list->at[k].entry, 1).over > 0)
             list->at[kept++] = list->at[k];
     list->count = kept;
 }
