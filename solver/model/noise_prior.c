@@ -83,6 +83,8 @@ double nt_noise_integral(double count, double square, const struct nt_noise_prio
 double nt_log_twice_phi(double z)
 {
     double x = -z / M_SQRT2;
+    if (x < -6) /* 2, to the last digit */
+        return M_LN2;
     if (x < 5)
         return log(erfc(x));
     return -x * x - log(x * sqrt(M_PI)) + log1p(-0.5 / (x * x));

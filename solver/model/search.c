@@ -68,13 +68,14 @@ struct search_work {
     struct move *move;
     double *mean;
     bool *done, *left, *joined;
-    bool *near;       /* hosts that the screen found another place for */
-    bool allow_low;   /* readings may be too low */
-    double here;      /* what the last unit's place is by the screen */
-    double refund;    /* what a low reading costs at most */
-    uint32_t refined; /* the best that no move makes better */
-    size_t without;   /* an entry that the screen leaves out; SIZE_MAX: none */
-    bool small, hold; /* few hosts; chains are only noted, none is taken for the best */
+    bool *near;         /* hosts that the screen found another place for */
+    bool allow_low;     /* readings may be too low */
+    double here;        /* what the last unit's place is by the screen */
+    double refund;      /* what a low reading costs at most */
+    double ends, links; /* variances at the best chain's place, over s^2 */
+    uint32_t refined;   /* the best that no move makes better */
+    size_t without;     /* an entry that the screen leaves out; SIZE_MAX: none */
+    bool small, hold;   /* few hosts; chains are only noted, none is taken for the best */
 };
 
 /* ---- the table ---------------------------------------------------------------------------------
@@ -150,6 +151,11 @@ static double chain_prior(struct nt_search *s, const struct nt_chain *chain)
     return nt_chain_prior(&s->prior, chain, s->work->room);
 }
 
+static double ratio_square(double place)
+{
+    return nt_score_ratio(place) * nt_score_ratio(place);
+}
+
 /* Makes the score's state that of the best chain. */
 static void settle(struct nt_search *s)
 {
@@ -158,6 +164,8 @@ static void settle(struct nt_search *s)
     nt_score_set_base(s->score, &s->best);
     s->best_quick = nt_score_quick(s->score, s->place, NULL, &s->value) + chain_prior(s, &s->best);
     s->bests++;
+    w->ends = ratio_square(s->place.ends);
+    w->links = ratio_square(s->place.links);
     w->refund =
         log((NT_LOW_RATE_PRIOR + (double)s->pairs->count) / NT_LOW_SHAPE_PRIOR) - log(s->value.sd);
     const struct nt_chain_tree *t = nt_score_tree(s->score);
@@ -322,11 +330,6 @@ static void add(struct tally *total, double *log_w, const struct tally *a, const
     *log_w += n * log(w);
 }
 
-static double ratio_square(double place)
-{
-    return nt_score_ratio(place) * nt_score_ratio(place);
-}
-
 /* ln p of the unit's readings at tier to beside host j (to = tiers: alone), up to a constant. */
 static double screen(const struct nt_search *s, const struct unit *u, uint32_t to, uint32_t j)
 {
@@ -351,8 +354,7 @@ static double screen(const struct nt_search *s, const struct unit *u, uint32_t t
         shift += p + 1 < t->nodes ? w->lengths[p] : 0;
     }
     double s2 = s->value.sd * s->value.sd;
-    double variance =
-        (u->host ? ratio_square(s->place.ends) : 0) + (to - u->tier) * ratio_square(s->place.links);
+    double variance = (u->host ? w->ends : 0) + (to - u->tier) * w->links;
     if (u->host && s->far[w->members[0]])
         variance += far_sd * far_sd / s2;
     for (uint32_t k = u->tier; k < to; k++)
@@ -676,7 +678,7 @@ static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
 {
     const struct search_work *w = s->work;
     const struct nt_pairs *p = s->pairs;
-    double step = s->value.mean[1 + k], links = ratio_square(s->place.links);
+    double step = s->value.mean[1 + k], links = w->links;
     double limit = nt_pairs_tail_limit(s->value.sd) * s->value.sd *
                    sqrt(1 / nt_score_weights(s->score)[k] + 2 * links);
     memset(cross, 0, SPLIT_UNITS * sizeof *cross);
@@ -716,7 +718,7 @@ static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits,
     if (count <= 0)
         return 0;
     double step = s->value.mean[1 + k], mean = sum / count, s2 = s->value.sd * s->value.sd;
-    double one = s2 / (count * weight), more = one + 2 * ratio_square(s->place.links) * s2;
+    double one = s2 / (count * weight), more = one + 2 * s->work->links * s2;
     return mean * mean / (2 * one) - (mean - step) * (mean - step) / (2 * more) +
            log(one / more) / 2;
 }
