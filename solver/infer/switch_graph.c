@@ -614,14 +614,6 @@ static int graph_model(const struct nt_work *w, const struct candidate *c, size_
     return status;
 }
 
-/* Whether a graph of more units is worth the time that it takes to look for one: the tree is not
- * sure, or more of its readings are off than are wrong by the prior. */
-static bool is_plausible(const struct nt_work *w, const struct nt_model *m)
-{
-    return m->confidence < NT_SUPPORT_ACTED ||
-           (double)m->pairs_off * NT_TAIL_RATE_PRIOR > (double)w->pairs;
-}
-
 static bool same_units(const struct units *a, const struct units *b, size_t hosts)
 {
     return a->count == b->count && memcmp(a->of, b->of, hosts * sizeof *a->of) == 0;
@@ -651,7 +643,7 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readin
         find_units(*model, SWITCHES, &memory, &c[2].units, err) < 0 ||
         find_cuts(w, (*model)->hosts, c + 3, &memory, err) < 0)
         return -1;
-    bool plausible = is_plausible(w, *model);
+    bool sure = (*model)->confidence >= NT_SUPPORT_ACTED; /* then most of the time would be lost */
     const struct candidate *best = &c[0], *table = &t[0];
     double last = -(double)INFINITY; /* the likeliest before hosts were moved the last time */
     for (size_t k = 0; k < CANDIDATES; k++) {
@@ -661,7 +653,7 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readin
         last = k >= STARTS ? likely->score : last;
         if (status == 0 && k >= STARTS && rises)
             status = move_hosts(w, likely, readings->all, &c[k].units, &memory, err);
-        bool seen = c[k].units.count == 0 || (c[k].units.count > ALWAYS && !plausible);
+        bool seen = c[k].units.count == 0 || (c[k].units.count > ALWAYS && sure);
         c[k].others = t[k].others = -(double)INFINITY;
         for (size_t l = 0; l < k && !seen; l++)
             seen = same_units(&c[k].units, &c[l].units, readings->all);
