@@ -293,16 +293,16 @@ static void add_entry(struct nt_pairs *p, size_t k, uint32_t host, const struct 
 
 static int make_arrays(struct nt_pairs *p, const struct one *at, struct nt_err *err)
 {
-    bool weights = false, uppers = false;
+    bool weights = false;
     for (size_t k = 0; k < p->count; k++) {
         weights = weights || at[k].weight < 1;
-        uppers = uppers || at[k].upper_us > 0;
+        p->uppers += at[k].upper_us > 0;
     }
     p->start = nt_arena_array(&p->memory, p->hosts + 2, sizeof *p->start);
     p->entry = nt_arena_array(&p->memory, 2 * p->count, sizeof *p->entry);
     p->origin = nt_arena_array(&p->memory, p->hosts, sizeof *p->origin);
     p->weight = weights ? nt_arena_array(&p->memory, 2 * p->count, sizeof *p->weight) : NULL;
-    p->upper = uppers ? nt_arena_array(&p->memory, 2 * p->count, sizeof *p->upper) : NULL;
+    p->upper = p->uppers > 0 ? nt_arena_array(&p->memory, 2 * p->count, sizeof *p->upper) : NULL;
     return nt_arena_check(&p->memory, err);
 }
 

@@ -55,6 +55,7 @@ struct nt_pairs {
     float *weight;               /* of each entry, in (0, 1]; NULL: all 1 */
     float *upper;     /* of each entry, relative: a reading that was left out since it is far over
                          value; NaN: none; NULL: there is none of any */
+    size_t uppers;    /* pairs that have one */
     uint32_t *origin; /* hosts: index of the caller */
     double scale_us;  /* median reading */
     double noise;     /* relative sd of a pair's value, from its readings or standard errors; 0: not

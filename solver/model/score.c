@@ -1070,13 +1070,19 @@ const double *nt_score_ways(struct nt_score *s)
     return &s->way[0][0];
 }
 
+/* Readings that are too high: outliers, and those that pairs left out before (pairs.h). */
+static size_t count_high(const struct nt_score *s)
+{
+    return s->outliers.count - s->low + s->pairs->uppers;
+}
+
 /* ln odds that the next reading is wrong in a direction. */
 static double next_rate(const struct nt_score *s, bool high)
 {
-    double k = (double)(high ? s->outliers.count - s->low : s->low);
+    double k = (double)(high ? count_high(s) : s->low), all = (double)s->pairs->count;
     double shape = high ? 1 : NT_LOW_SHAPE_PRIOR;
-    double prior = high ? NT_TAIL_RATE_PRIOR : NT_LOW_RATE_PRIOR;
-    return log((shape + k) / (prior + (double)s->pairs->count - k));
+    double prior = high ? NT_TAIL_RATE_PRIOR + (double)s->pairs->uppers : NT_LOW_RATE_PRIOR;
+    return log((shape + k) / (prior + all - k));
 }
 
 static struct residual residual_of(const struct nt_score *s, uint32_t i, size_t e, double sd)
@@ -1144,7 +1150,7 @@ static double price(struct nt_score *s, double sd, bool back)
         if (back)
             sum += fmax(toggle_gain(s, e, &s->rest[k], density, 0), 0);
     }
-    return sum + rate(count - low, 1, NT_TAIL_RATE_PRIOR, all) +
+    return sum + rate(count_high(s), 1, NT_TAIL_RATE_PRIOR, all + s->pairs->uppers) +
            rate(low, NT_LOW_SHAPE_PRIOR, NT_LOW_RATE_PRIOR, all);
 }
 
