@@ -42,6 +42,15 @@ struct residual {
     double over, mean, sd;
 };
 
+/* The last evaluation, as long as nothing has changed; integrated: its place is what the sum over
+ * places ended with. */
+struct known {
+    bool evaluated, integrated;
+    struct nt_score_place place;
+    struct nt_score_value value;
+    double integral;
+};
+
 struct nt_score {
     struct nt_arena memory;
     const struct nt_pairs *pairs;
@@ -58,6 +67,7 @@ struct nt_score {
     float *middle;       /* of the entries of few pairs, and hosts */
     struct nt_outliers far_out, before;
     struct nt_outliers outliers;
+    struct known known;
     size_t low;  /* those under their mean, at the last evaluation */
     bool rough;  /* weights of pairs are the means of their classes: for where a maximum lies */
     bool sparse; /* fewer than half the pairs have their full weight, and many have not */
@@ -306,6 +316,7 @@ void nt_score_destroy(struct nt_score *score)
 static void list_outliers(struct nt_score *s)
 {
     const struct nt_pairs *p = s->pairs;
+    s->known.evaluated = false;
     s->odds = s->sparse ? 0 : s->static_odds;
     for (size_t k = 0; !s->sparse && k < s->outliers.count; k++) {
         size_t e = s->outliers.at[k].entry;
@@ -322,6 +333,7 @@ static void weigh(struct nt_score *s)
 {
     struct nt_chain_tree *t = &s->tree;
     double pairs[NT_CHAIN_CLASSES] = {0};
+    s->known.evaluated = false;
     memset(s->below, 0, t->nodes * sizeof *s->below);
     for (uint32_t v = 0; v < t->nodes; v++) {
         double size = t->size[v];
@@ -884,9 +896,20 @@ double nt_score_ratio(double place)
     return ratio_least * pow(ratio_step, place);
 }
 
+/* Whether the last evaluation was of this place, and holds. */
+static bool is_known(const struct nt_score *s, struct nt_score_place place)
+{
+    return s->known.evaluated && s->known.place.ends == place.ends &&
+           s->known.place.links == place.links;
+}
+
 double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
                          struct nt_score_value *value)
 {
+    if (is_known(s, place) && !s->rough) {
+        *value = s->known.value;
+        return value->log_likelihood;
+    }
     struct complement k;
     const struct nt_noise_prior prior = nt_noise_prior_of(s->pairs);
     const double per_step = log(log(ratio_step)); /* of the grid */
@@ -930,6 +953,7 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
     }
     p += positive_links(s, value, nt_score_ratio(place.links));
     value->log_likelihood = isfinite(p) ? p : -(double)INFINITY;
+    s->known = (struct known){.evaluated = !s->rough, .place = place, .value = *value};
     return value->log_likelihood;
 }
 
@@ -1011,6 +1035,10 @@ double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
     struct grid rough = {.score = s, .rough = many_odds(s)}, g = {.score = s};
     bool links = s->chain.tiers > 0;
     int e = index_of(place->ends), l = index_of(place->links);
+    if (is_known(s, *place) && s->known.integrated) {
+        *value = s->known.value;
+        return s->known.integral;
+    }
     double best = climb(&rough, links, &e, &l);
     /* a second maximum: unlike ends, or links, and little noise, or the reverse; of links, which
      * are few, the slopes are gentle */
@@ -1038,6 +1066,8 @@ double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
     }
     s->rough = false;
     nt_score_evaluate(s, *place, value);
+    s->known.integrated = true;
+    s->known.integral = sum;
     return sum;
 }
 
