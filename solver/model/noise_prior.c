@@ -51,9 +51,9 @@ double nt_noise_log_prior(const struct nt_pairs *pairs, double sd)
 double nt_noise_likeliest(double count, double square, const struct nt_noise_prior *prior)
 {
     double u = 0.5 * log(fmax(square / count, DBL_MIN)), weight = 1 / prior->spread / prior->spread;
-    for (int round = 0; round < 4; round++) {
+    for (int round = 0; round < 4 && weight > 0; round++) {
         double part = square * exp(-2 * u);
-        u += (part - count - (weight > 0 ? weight * (u - prior->likely) : 0)) / (2 * part + weight);
+        u += (part - count - weight * (u - prior->likely)) / (2 * part + weight);
     }
     return u;
 }
