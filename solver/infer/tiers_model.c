@@ -20,11 +20,15 @@ static void rewind_cells(void *of)
     c->back = false;
 }
 
+enum { AHEAD = 16 };
+
 static bool next_cell(void *of, struct nt_pair_value *value)
 {
     struct cells *c = of;
     while (c->i + 1 < c->latency->n) {
         size_t i = c->i, j = c->j, a = c->back ? j : i, b = c->back ? i : j;
+        if (c->back && j + AHEAD < c->latency->n) /* each cell back is in another row */
+            __builtin_prefetch(c->latency->at + (j + AHEAD) * c->latency->n + i);
         if (c->back && ++c->j == c->latency->n)
             c->j = ++c->i + 1;
         c->back = !c->back;

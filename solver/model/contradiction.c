@@ -85,14 +85,20 @@ static void look(struct view *v, uint32_t u, uint32_t units, double link, double
 {
     uint32_t n;
     double mean = tally(v, u, units, &n), contradicting = 0, expected = 0;
+    double limit = 0, chance = 0, good = 0;
     if (n < 2)
         return;
     for (uint32_t a = 0; a < units; a++) {
         if (v->good[a] == 0)
             continue;
-        double noise = sd * sqrt((1 - 1.0 / n) / v->good[a]), limit = fmax(link, plain * noise);
+        if (v->good[a] != good) { /* most units have as many as the one before */
+            good = v->good[a];
+            double noise = sd * sqrt((1 - 1.0 / n) / good);
+            limit = fmax(link, plain * noise);
+            chance = fmin(wrong + beyond(limit, noise), 1);
+        }
         contradicting += fabs(v->sum[a] - mean) > limit;
-        expected += fmin(wrong + beyond(limit, noise), 1);
+        expected += chance;
     }
     t->count += 1;
     t->contradicting += contradicting / n;

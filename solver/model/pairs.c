@@ -66,10 +66,12 @@ static bool next_pair(struct stream *s)
 {
     s->count = 0;
     while (s->more && (s->count == 0 || (s->ahead.a == s->at[0].a && s->ahead.b == s->at[0].b))) {
-        void *grown = nt_arena_grow(s->memory, s->at, &s->room, s->count + 1, sizeof *s->at);
-        if (grown == NULL)
-            return false;
-        s->at = grown;
+        if (s->count == s->room) {
+            void *grown = nt_arena_grow(s->memory, s->at, &s->room, s->count + 1, sizeof *s->at);
+            if (grown == NULL)
+                return false;
+            s->at = grown;
+        }
         size_t k = s->count++;
         for (; k > 0 && s->at[k - 1].us > s->ahead.us; k--)
             s->at[k] = s->at[k - 1];
