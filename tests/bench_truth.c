@@ -20,7 +20,9 @@
  *   small, placements and pairs groups have a known gap, and all of them count.
  * - A map is right (exact) if it states every visible group and none that is not real, and is a
  *   tree if the network is one. In networks that are no trees a map states the hosts of one switch
- *   also by attaching exactly these to a switch. Whole rings, meshes, tori and hypercubes are right
+ *   also by attaching exactly these to a switch, or these and hosts that hang on it: a host alone
+ *   on its switch, all of whose paths lead over one other switch, is as a host of that with a
+ *   longer link, as in trees. Whole rings, meshes, tori and hypercubes are right
  *   (found) if each host is with the hosts of its switch and the map's latencies of all pairs are
  *   right to a quarter of a link: no other network has these.
  */
@@ -307,6 +309,43 @@ static bool is_visible(const struct truth_net *net, const struct readings *read,
     return visible;
 }
 
+/* Whether a host is alone on its switch and all its paths lead over the switch of another: it is as
+ * a host of that switch with a longer link. */
+static bool hangs_on(const struct truth_net *net, size_t host, size_t other)
+{
+    bool hangs = true;
+    for (size_t h = 0; h < net->hosts && hangs; h++) {
+        double over = truth_apart(net, host, other) + truth_apart(net, other, h);
+        hangs =
+            h == host || (net->at[h] != net->at[host] && over < truth_apart(net, host, h) + 1e-9);
+    }
+    return hangs;
+}
+
+/* Whether a map attaches the hosts of one switch, and none that does not hang on it, to one. */
+static bool is_seat(const struct truth_net *net, const struct job_groups *seats,
+                    const struct job_group *g)
+{
+    size_t first[2] = {SIZE_MAX, SIZE_MAX};
+    bool one[2] = {true, true}; /* the hosts outside, and inside: all on one switch */
+    for (size_t h = 0; h < net->hosts; h++) {
+        bool in = job_holds(g, h);
+        first[in] = first[in] == SIZE_MAX ? h : first[in];
+        one[in] = one[in] && net->at[h] == net->at[first[in]];
+    }
+    size_t member = one[true] ? first[true] : first[false];
+    for (size_t k = 0; k < seats->count; k++) {
+        bool side = job_holds(&seats->group[k], member), same = one[true] || one[false];
+        for (size_t h = 0; h < net->hosts && same; h++)
+            same = net->at[h] == net->at[member]
+                       ? job_holds(&seats->group[k], h) == side
+                       : job_holds(&seats->group[k], h) != side || hangs_on(net, h, member);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
 static void judge_groups(struct run *r, const struct truth_net *net, const struct stated *s,
                          const struct readings *read, struct tally *t)
 {
@@ -315,8 +354,8 @@ static void judge_groups(struct run *r, const struct truth_net *net, const struc
         if (!is_visible(net, read, g))
             continue;
         t->visible++;
-        t->found += job_groups_find(&s->groups, g) != NULL ||
-                    (!net->tree && job_groups_find(&s->seats, g) != NULL);
+        t->found +=
+            job_groups_find(&s->groups, g) != NULL || (!net->tree && is_seat(net, &s->seats, g));
     }
     for (size_t k = 0; k < s->groups.count; k++) {
         const struct job_group *g = &s->groups.group[k];
