@@ -31,6 +31,7 @@ struct units {
 struct candidate {
     struct units units;
     struct nt_work readings; /* between the units */
+    double within_us;        /* between hosts of a unit, less their ends; NaN: each has one */
     struct nt_direct graph;
     double score;  /* ln p(readings, graph); -INFINITY: there is none */
     double others; /* the same of all other graphs that were looked at */
@@ -225,6 +226,20 @@ static void find_ends(const struct nt_work *w, struct candidate *c, float *value
     }
 }
 
+/* The middle of the readings within units, less their hosts' ends. */
+static double middle_within(const struct nt_work *w, const struct units *u, float *value)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            uint32_t a = w->host[i], b = w->host[j];
+            float v = w->d[i * w->n + j] - (float)(u->end_us[a] + u->end_us[b]);
+            if (u->of[a] == u->of[b] && v == v)
+                value[count++] = v;
+        }
+    return count > 0 ? (double)nt_stats_median(value, count) : (double)NAN;
+}
+
 /* Readings between units. */
 static int take_readings(const struct nt_work *w, struct candidate *c, struct nt_arena *memory,
                          struct nt_err *err)
@@ -241,10 +256,12 @@ static int take_readings(const struct nt_work *w, struct candidate *c, struct nt
     for (size_t a = 0; a < n; a++)
         q->host[a] = (uint32_t)a;
     find_middles(w, c, start, value);
+    c->within_us = (double)NAN;
     if (n == w->n)
         return 0;
     find_ends(w, c, value);
     find_middles(w, c, start, value);
+    c->within_us = middle_within(w, &c->units, value);
     return 0;
 }
 
@@ -339,6 +356,47 @@ static void set_hops(const struct nt_work *q, struct nt_direct *d)
         }
 }
 
+/* By how many hops pairs are farther apart than over a third unit, which no path is: the most, but
+ * for one pair and as many as are wrong by the prior. */
+static int longest_detour(const struct nt_direct *d)
+{
+    size_t n = d->n, over[NT_GRAPH_HOPS_MAX + 1] = {0}, longer = 0; /* pairs by how many hops */
+    int more = NT_GRAPH_HOPS_MAX;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++) {
+            int own = d->hops[i * n + j], excess = 0;
+            for (size_t k = 0; k < n; k++) {
+                int a = d->hops[i * n + k], b = d->hops[k * n + j];
+                excess = a > 0 && b > 0 && own - a - b > excess ? own - a - b : excess;
+            }
+            over[excess]++;
+        }
+    for (double pairs = (double)(n * (n - 1) / 2); more > 0; more--) {
+        longer += over[more];
+        if (longer > 1 && (double)(longer - 1) * NT_TAIL_RATE_PRIOR > pairs)
+            break;
+    }
+    return more;
+}
+
+/* The readings between units show differences of hops alone. Their number follows from the readings
+ * within units, which have none; or it is the least with which paths are no detours. */
+static void anchor_hops(struct nt_direct *d, double within_us)
+{
+    size_t count = d->n * d->n;
+    int least = NT_GRAPH_HOPS_MAX, most = 0;
+    for (size_t p = 0; p < count; p++) {
+        least = d->hops[p] > 0 && d->hops[p] < least ? d->hops[p] : least;
+        most = d->hops[p] > most ? d->hops[p] : most;
+    }
+    double more = isfinite(within_us) ? round((d->base - within_us) / d->hop) : longest_detour(d);
+    more = fmin(more, fmin(NT_GRAPH_HOPS_MAX - most, floor(d->base / d->hop))); /* ends over 0 */
+    more = fmax(more, 1 - least);
+    for (size_t p = 0; p < count; p++)
+        d->hops[p] = (uint16_t)(d->hops[p] + (d->hops[p] > 0 ? more : 0));
+    d->base -= more * d->hop;
+}
+
 /* Links of a table of hops: pairs that have no unit between them. */
 static void set_links(struct nt_direct *d)
 {
@@ -357,12 +415,11 @@ static void set_links(struct nt_direct *d)
         }
 }
 
-/* Whether a tree can have these hops. In a tree the two largest sums of each quartet are equal
- * (Buneman 1971), here up to one hop of rounding. If the quartets with the first unit have this,
- * all have it. A tree's table is no evidence against a hierarchy. */
+/* Whether a tree has exactly these hops: in a tree the two largest sums of each quartet are equal
+ * (Buneman 1971). If the quartets with the first unit have this, all have it. A tree's table is no
+ * other network than the hierarchy. */
 static bool is_tree(const struct nt_direct *d)
 {
-    enum { ROUNDING = 1 };
     size_t n = d->n;
     const uint16_t *hops = d->hops;
     for (size_t i = 1; i < n; i++)
@@ -375,7 +432,7 @@ static bool is_tree(const struct nt_direct *d)
                 bool known = hops[i] > 0 && hops[j] > 0 && hops[k] > 0 && hops[j * n + k] > 0 &&
                              hops[i * n + k] > 0 && hops[i * n + j] > 0;
                 most = c > most ? c : most;
-                if (known && most - middle > ROUNDING)
+                if (known && most > middle)
                     return false;
             }
     return true;
@@ -413,14 +470,15 @@ static int find_table(const struct nt_pairs *readings, struct candidate *c, stru
                 v[count++] = q->d[i * n + j];
     if (count < 3)
         return 0;
-    double low = (double)nt_stats_quantile(v, count, 0.05);
+    bool within = isfinite(c->within_us); /* 0 hops; else the nearest units are one hop apart */
+    double low = within ? c->within_us : (double)nt_stats_quantile(v, count, 0.05);
     double span = (double)nt_stats_quantile(v, count, 0.95) - low;
     for (int k = 1; k <= SPANS && span > 0; k++) {
         struct nt_direct d;
         if (nt_direct_init(&d, n, err) < 0)
             return -1;
         d.hop = span / k;
-        d.base = low - d.hop;
+        d.base = within ? low : low - d.hop;
         for (int round = 0; round < ROUNDS && d.hop > 0; round++) {
             set_hops(q, &d);
             nt_direct_fit(q, &d, v);
@@ -431,6 +489,7 @@ static int find_table(const struct nt_pairs *readings, struct candidate *c, stru
             nt_direct_fini(&d);
             continue;
         }
+        anchor_hops(&d, c->within_us);
         set_links(&d);
         d.error_odds = table_odds(q, &d);
         if (consider(c, &d, true, readings, err) < 0)
@@ -456,7 +515,10 @@ static int find_graph(const struct nt_work *w, const struct nt_pairs *readings,
         nt_direct_fini(&d);
     else if (consider(c, &d, false, readings, err) < 0)
         return -1;
-    *table = (struct candidate){.units = *u, .readings = c->readings, .score = -(double)INFINITY};
+    *table = (struct candidate){.units = *u,
+                                .readings = c->readings,
+                                .within_us = c->within_us,
+                                .score = -(double)INFINITY};
     return u->count <= TABLE_UNITS ? find_table(readings, table, memory, err) : 0;
 }
 
