@@ -7,6 +7,7 @@
 #include "chain.h"
 #include "noise_prior.h"
 #include "score.h"
+#include "stats.h"
 
 /* As a tier's step (score.c). */
 static const double link_sd = 0.3;
@@ -28,22 +29,55 @@ static double turns_of(const struct nt_switch_graph *g)
     return count == g->units ? 2 * count : count;
 }
 
-/* ln of the prior of all pairs' hops, which are from 1 to some most: Dirichlet's, uniform. */
-static double hops_prior(const struct nt_switch_graph *g)
+/* ln of the prior of the hops of some pairs, which are from 1 to some most: Dirichlet's, uniform.
+ */
+static double hops_prior(const double count[NT_GRAPH_HOPS_MAX + 1])
 {
-    double count[NT_GRAPH_HOPS_MAX + 1] = {0}, pairs = 0, most = 1, p = 0;
+    double pairs = 0, most = 1, p = 0;
+    for (size_t k = 1; k <= NT_GRAPH_HOPS_MAX; k++) {
+        pairs += count[k];
+        most = count[k] > 0 ? (double)k : most;
+        p += lgamma(count[k] + 1);
+    }
+    return p + lgamma(most) - lgamma(pairs + most) - log(NT_GRAPH_HOPS_MAX);
+}
+
+/* The fewest hops of a pair over a third unit; 0: there is none. */
+static unsigned hops_over(const struct nt_switch_graph *g, size_t a, size_t b)
+{
+    const uint16_t *row = g->hops + a * g->units, *other = g->hops + b * g->units;
+    unsigned least = 0;
+    for (size_t k = 0; k < g->units; k++) {
+        unsigned hops = row[k] > 0 && other[k] > 0 ? (unsigned)row[k] + other[k] : 0;
+        least = hops > 0 && (least == 0 || hops < least) ? hops : least;
+    }
+    return least;
+}
+
+/* ln of the prior of a table of hops. Either all pairs' hops are any; or links, any pairs, have
+ * some, and all others have those of the shortest path over links. */
+static double table_prior(const struct nt_switch_graph *g)
+{
+    double all[NT_GRAPH_HOPS_MAX + 1] = {0}, linked[NT_GRAPH_HOPS_MAX + 1] = {0};
+    double pairs = 0, links = 0, any, paths = -(double)INFINITY;
+    bool shortest = true;
     for (size_t a = 1; a < g->units; a++)
         for (size_t b = 0; b < a; b++) {
-            size_t hops = g->hops[a * g->units + b];
+            unsigned hops = g->hops[a * g->units + b], over = hops_over(g, a, b);
             if (hops == 0 || hops > NT_GRAPH_HOPS_MAX)
                 continue;
-            count[hops]++;
+            bool link = over == 0 || over > hops;
+            shortest = shortest && (link || over == hops);
             pairs++;
-            most = fmax(most, (double)hops);
+            links += link;
+            all[hops]++;
+            linked[hops] += link;
         }
-    for (size_t k = 1; k <= NT_GRAPH_HOPS_MAX; k++)
-        p += lgamma(count[k] + 1);
-    return p + lgamma(most) - lgamma(pairs + most) - log(NT_GRAPH_HOPS_MAX);
+    any = hops_prior(all);
+    if (shortest)
+        paths = hops_prior(linked) - log(pairs + 1) - lgamma(pairs + 1) + lgamma(links + 1) +
+                lgamma(pairs - links + 1);
+    return nt_log_sum(any, paths) - log(2);
 }
 
 /* ln of the prior: family, which unit is where (up to how the lattice turns and mirrors onto
@@ -53,7 +87,7 @@ static double graph_prior(const struct nt_switch_graph *g)
     double units = g->units, pairs = units * (units - 1) / 2, links = (double)g->links;
     double p = log(NT_GRAPH_PRIOR / NT_GRAPH_FAMILIES);
     if (g->any)
-        return p + hops_prior(g);
+        return p + table_prior(g);
     if (g->regular)
         return p - fmax(lgamma(units + 1) - log(turns_of(g)), 0);
     return p - log(pairs + 1) - lgamma(pairs + 1) + lgamma(links + 1) + lgamma(pairs - links + 1);
