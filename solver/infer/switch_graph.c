@@ -22,6 +22,9 @@ enum {
     TABLE_UNITS = 64, /* of a table of hops: is_tree takes the cube of them */
 };
 
+/* Graphs that weigh less than e^-12 of all do not count, as chains (tiers.c). */
+static const double NEGLIGIBLE = 12;
+
 struct units {
     uint32_t *of; /* hosts of the input; UINT32_MAX: without readings */
     uint32_t count;
@@ -161,7 +164,7 @@ static int find_cuts(const struct nt_work *w, size_t hosts, struct candidate *c,
     float *sum = nt_arena_array(memory, n * n, sizeof *sum);
     float *count = nt_arena_array(memory, n * n, sizeof *count);
     struct nt_merge *merge = nt_arena_array(memory, n, sizeof *merge);
-    uint32_t *room = nt_arena_array(memory, 2 * n, sizeof *room);
+    uint32_t *room = nt_arena_array(memory, n, sizeof *room);
     double *near = nt_arena_array(memory, n, sizeof *near);
     if (nt_arena_check(memory, err) != 0)
         return -1;
@@ -690,69 +693,202 @@ static bool same_network(const struct candidate *graph, const struct candidate *
            memcmp(graph->graph.hops, table->graph.hops, n * n * sizeof *graph->graph.hops) == 0;
 }
 
+/* ---- groups of a tree in the graphs -----------------------------------------------------------*/
+
+/* The hosts on one side of a link. */
+static void find_side(const struct nt_model *m, size_t link, bool *in)
+{
+    memset(in, 0, (m->hosts + m->switches) * sizeof *in);
+    in[m->link[link].a] = true;
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t k = 0; k < m->links; k++) {
+            const struct nt_link *l = &m->link[k];
+            if (k != link && in[l->a] != in[l->b])
+                in[l->a] = in[l->b] = more = true;
+        }
+    }
+}
+
+/* Units of a graph and a group of hosts. */
+struct parted {
+    const struct nt_direct *graph;
+    uint32_t *hosts[2]; /* of each unit: those outside and inside */
+};
+
+/* Two units of one side, one of them twice if it has two hosts, are nearer to each other than paths
+ * to two of the other side are. */
+static bool is_apart(const struct parted *p, size_t i, size_t j)
+{
+    const struct nt_direct *d = p->graph;
+    size_t n = d->n;
+    for (size_t u = 0; u < n; u++)
+        for (size_t v = 0; v <= u && p->hosts[false][u] > 0; v++) {
+            if (p->hosts[false][v] < (u == v ? 2 : 1))
+                continue;
+            unsigned iu = d->hops[i * n + u], iv = d->hops[i * n + v], ju = d->hops[j * n + u];
+            unsigned jv = d->hops[j * n + v], one = iu + jv, other = iv + ju;
+            bool known = iu > 0 && iv > 0 && ju > 0 && jv > 0;
+            if (known &&
+                (one < other ? one : other) <= (unsigned)d->hops[i * n + j] + d->hops[u * n + v])
+                return false;
+        }
+    return true;
+}
+
+/* Whether a graph has a group: the hosts of one unit, or those on one side of all paths. */
+static bool has_group(const struct candidate *c, size_t hosts, const bool *in,
+                      const struct parted *p)
+{
+    size_t n = c->units.count, sides[2] = {0, 0};
+    for (size_t u = 0; u < n; u++)
+        p->hosts[false][u] = p->hosts[true][u] = 0;
+    for (size_t h = 0; h < hosts; h++)
+        if (c->units.of[h] != UINT32_MAX)
+            p->hosts[in[h]][c->units.of[h]]++;
+    for (size_t u = 0; u < n; u++) {
+        if (p->hosts[false][u] > 0 && p->hosts[true][u] > 0)
+            return false;
+        sides[p->hosts[true][u] > 0]++;
+    }
+    bool has = true;
+    for (size_t i = 0; i < n && has && sides[false] > 1 && sides[true] > 1; i++)
+        for (size_t j = 0; j <= i && has && p->hosts[true][i] > 0; j++)
+            has = p->hosts[true][j] < (i == j ? 2 : 1) || is_apart(p, i, j);
+    return has;
+}
+
+static bool is_between_switches(const struct nt_model *m, const struct nt_link *l)
+{
+    return l->a >= m->hosts && l->b >= m->hosts;
+}
+
+/* What a graph that has a group of the tree adds to its support. weight: of the graph among all. */
+static int add_support(struct nt_model *m, const struct candidate *c, double weight,
+                       struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct parted p = {.graph = &c->graph};
+    bool *in = nt_arena_array(&memory, m->hosts + m->switches, sizeof *in);
+    p.hosts[false] = nt_arena_array(&memory, c->units.count + 1, sizeof *p.hosts[false]);
+    p.hosts[true] = nt_arena_array(&memory, c->units.count + 1, sizeof *p.hosts[true]);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < m->links; k++) {
+        if (!is_between_switches(m, &m->link[k]))
+            continue;
+        find_side(m, k, in);
+        if (has_group(c, m->hosts, in, &p))
+            m->link[k].probability += weight;
+    }
+    return 0;
+}
+
+struct graphs {
+    struct candidate c[CANDIDATES], t[CANDIDATES]; /* graphs, and tables of hops */
+    const struct candidate *best, *table;          /* the likeliest of each */
+    double tree, all; /* ln p(readings, hierarchy); of all networks that were looked at */
+    bool same;        /* best and table are one network */
+};
+
+/* Graphs of hosts, of leaves of the tree, of clusters, and of what is near the likeliest. */
+static int find_graphs(const struct nt_work *w, const struct nt_pairs *readings,
+                       const struct nt_model *m, struct graphs *g, struct nt_arena *memory,
+                       struct nt_err *err)
+{
+    struct nt_direct_effort effort = {.most = NT_DIRECT_STEPS_MAX};
+    if (find_units(m, OWN, memory, &g->c[0].units, err) < 0 ||
+        find_units(m, LEAVES, memory, &g->c[1].units, err) < 0 ||
+        find_units(m, SWITCHES, memory, &g->c[2].units, err) < 0 ||
+        find_cuts(w, m->hosts, g->c + 3, memory, err) < 0)
+        return -1;
+    bool sure = m->confidence >= NT_SUPPORT_ACTED; /* then most of the time would be lost */
+    double last = -(double)INFINITY; /* the likeliest before hosts were moved the last time */
+    for (size_t k = 0; k < CANDIDATES; k++) {
+        const struct candidate *likely = g->table->score > g->best->score ? g->table : g->best;
+        struct candidate *c = &g->c[k], *t = &g->t[k];
+        bool rises = likely->score > fmin(last, g->tree); /* or is worth another try */
+        last = k >= STARTS ? likely->score : last;
+        if (k >= STARTS && rises && move_hosts(w, likely, m->hosts, &c->units, memory, err) < 0)
+            return -1;
+        bool seen = c->units.count == 0 || (c->units.count > ALWAYS && sure);
+        for (size_t l = 0; l < k && !seen; l++)
+            seen = same_units(&c->units, &g->c[l].units, m->hosts);
+        if (!seen && find_graph(w, readings, &effort, c, t, memory, err) < 0)
+            return -1;
+        g->best = c->score > g->best->score ? c : g->best;
+        g->table = t->score > g->table->score ? t : g->table;
+    }
+    return 0;
+}
+
+static void weigh(const struct nt_work *w, const struct nt_pairs *readings,
+                  const struct nt_model *m, struct graphs *g)
+{
+    const struct candidate *table = g->table;
+    if (isfinite(table->score) && table->units.count == w->n && m->switches == 1)
+        g->tree = nt_log_sum(
+            g->tree, table->score + nt_graph_levels_odds(table->graph.hop, readings->scale_us));
+    g->same = same_network(g->best, table, readings->all);
+    g->all = g->tree;
+    for (size_t k = 0; k < CANDIDATES; k++)
+        g->all = nt_log_sum(g->all, nt_log_sum(g->c[k].score, g->c[k].others));
+    g->all = g->same ? fmax(g->all, table->score) : nt_log_sum(g->all, table->score);
+}
+
+static int take_graph(const struct nt_work *w, const struct graphs *g, const struct candidate *c,
+                      struct nt_model **model, struct nt_err *err)
+{
+    struct nt_model *m;
+    if (graph_model(w, c, (*model)->hosts, &m, err) < 0)
+        return -1;
+    m->confidence *= exp(c->score - g->all);
+    for (size_t k = 0; k < m->links; k++)
+        if (is_between_switches(m, &m->link[k]))
+            m->link[k].probability = m->confidence;
+    nt_model_destroy(*model);
+    *model = m;
+    return 0;
+}
+
+static int keep_tree(const struct graphs *g, struct nt_model *m, struct nt_err *err)
+{
+    double tree = exp(g->tree - g->all);
+    int status = 0;
+    m->confidence *= tree;
+    for (size_t k = 0; k < m->links; k++)
+        if (is_between_switches(m, &m->link[k]))
+            m->link[k].probability *= tree;
+    for (size_t k = 0; k < CANDIDATES && status == 0; k++) {
+        double score = nt_log_sum(g->c[k].score, g->c[k].others);
+        if (score > g->all - NEGLIGIBLE)
+            status = add_support(m, &g->c[k], exp(score - g->all), err);
+    }
+    if (status == 0 && g->table->score > g->all - NEGLIGIBLE && !g->same)
+        status = add_support(m, g->table, exp(g->table->score - g->all), err);
+    return status;
+}
+
 int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readings, double evidence,
                           struct nt_model **model, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct nt_direct_effort effort = {.most = NT_DIRECT_STEPS_MAX};
-    struct candidate c[CANDIDATES] = {0}, t[CANDIDATES] = {0}; /* graphs, and tables of hops */
-    int status = 0;
+    struct graphs g = {.best = &g.c[0], .table = &g.t[0], .tree = evidence};
     if (w->n < 4)
         return 0;
-    /* hosts, leaves of the tree, and clusters */
-    if (find_units(*model, OWN, &memory, &c[0].units, err) < 0 ||
-        find_units(*model, LEAVES, &memory, &c[1].units, err) < 0 ||
-        find_units(*model, SWITCHES, &memory, &c[2].units, err) < 0 ||
-        find_cuts(w, (*model)->hosts, c + 3, &memory, err) < 0)
-        return -1;
-    bool sure = (*model)->confidence >= NT_SUPPORT_ACTED; /* then most of the time would be lost */
-    const struct candidate *best = &c[0], *table = &t[0];
-    double last = -(double)INFINITY; /* the likeliest before hosts were moved the last time */
-    for (size_t k = 0; k < CANDIDATES; k++) {
-        const struct candidate *likely = table->score > best->score ? table : best;
-        c[k].score = t[k].score = -(double)INFINITY;
-        bool rises = likely->score > fmin(last, evidence); /* or is worth another try */
-        last = k >= STARTS ? likely->score : last;
-        if (status == 0 && k >= STARTS && rises)
-            status = move_hosts(w, likely, readings->all, &c[k].units, &memory, err);
-        bool seen = c[k].units.count == 0 || (c[k].units.count > ALWAYS && sure);
-        c[k].others = t[k].others = -(double)INFINITY;
-        for (size_t l = 0; l < k && !seen; l++)
-            seen = same_units(&c[k].units, &c[l].units, readings->all);
-        if (status == 0 && !seen)
-            status = find_graph(w, readings, &effort, &c[k], &t[k], &memory, err);
-        best = c[k].score > best->score ? &c[k] : best;
-        table = t[k].score > table->score ? &t[k] : table;
-    }
-    if (isfinite(table->score) && table->units.count == w->n && (*model)->switches == 1)
-        evidence = nt_log_sum(
-            evidence, table->score + nt_graph_levels_odds(table->graph.hop, readings->scale_us));
-    bool graph_wins = best->score >= table->score; /* else its own table may be the likelier */
-    double all = evidence;
     for (size_t k = 0; k < CANDIDATES; k++)
-        all = nt_log_sum(all, nt_log_sum(c[k].score, c[k].others));
-    if (!same_network(best, table, readings->all))
-        all = nt_log_sum(all, table->score);
-    else
-        all = fmax(all, table->score);
-    best = graph_wins ? best : table;
-    if (status == 0 && best->score > evidence) {
-        struct nt_model *graph = NULL;
-        status = graph_model(w, best, (*model)->hosts, &graph, err);
-        if (status == 0) {
-            graph->confidence *= exp(best->score - all);
-            for (size_t k = 0; k < graph->links; k++)
-                if (graph->link[k].a >= graph->hosts && graph->link[k].b >= graph->hosts)
-                    graph->link[k].probability = graph->confidence;
-            nt_model_destroy(*model);
-            *model = graph;
-        }
-    } else if (status == 0) {
-        (*model)->confidence *= exp(evidence - all);
+        g.c[k].score = g.t[k].score = g.c[k].others = g.t[k].others = -(double)INFINITY;
+    int status = find_graphs(w, readings, *model, &g, &memory, err);
+    if (status == 0) {
+        weigh(w, readings, *model, &g);
+        /* a graph's own table may be the likelier */
+        const struct candidate *likely = g.best->score >= g.table->score ? g.best : g.table;
+        status = likely->score > g.tree ? take_graph(w, &g, likely, model, err)
+                                        : keep_tree(&g, *model, err);
     }
     for (size_t k = 0; k < CANDIDATES; k++) {
-        nt_direct_fini(&c[k].graph);
-        nt_direct_fini(&t[k].graph);
+        nt_direct_fini(&g.c[k].graph);
+        nt_direct_fini(&g.t[k].graph);
     }
     return status;
 }
