@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "stats.h"
+
 /* Noise: no measurement of microseconds is better than 0.15 % of a latency. Readings of 0.5 to 5 %
  * were measured; its prior is around that, by Student's distribution of its logarithm. */
 static const double sd_least = 0.0015;
@@ -15,6 +17,15 @@ static const double sd_spread = 0.7;
 /* sd of rounding to a step: 0.29 of it when values spread over several, up to 0.5 when they lie at
  * the edge between two; the middle. */
 static const double rounding_sd = 0.4;
+
+/* One host in a hundred is far, and in most networks none (Beta). */
+static const double far_shape = 0.3, far_prior = 30;
+
+double nt_far_odds(double some, double hosts)
+{
+    return nt_log_beta(far_shape + some + 1, far_prior + hosts - some - 1) -
+           nt_log_beta(far_shape + some, far_prior + hosts - some);
+}
 
 struct nt_noise_prior nt_noise_prior_of(const struct nt_pairs *pairs)
 {

@@ -14,6 +14,11 @@
 #define NT_PATHS_SD 0.014
 #define NT_PATHS_SPREAD 0.53
 
+/* Hosts with a link of their own, as a slow cable makes it, longer by a half of a latency. */
+#define NT_FAR_SD 0.5
+/* ln of the prior odds of one more, beside some of hosts. */
+double nt_far_odds(double some, double hosts);
+
 /* The prior of ln s: normal, or Student's with spread infinite. */
 struct nt_noise_prior {
     double likely, spread, least;

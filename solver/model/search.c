@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats.h"
-
 #include "merges.h"
+#include "noise_prior.h"
 
 /* ln odds under which a chain is not scored in full: it then weighs under 0.7 % of the best. */
 static const double near = 5;
@@ -29,9 +28,6 @@ enum {
 
 /* The prior probability that hosts have two kinds of ends. */
 static const double two_populations = 0.25;
-/* Hosts with a link of their own, as a slow cable makes it: one in a hundred and in most networks
- * none (Beta), longer by a half of a latency. */
-static const double far_shape = 0.3, far_prior = 30, far_sd = 0.5;
 
 struct option {
     double score;
@@ -356,7 +352,7 @@ static double screen(const struct nt_search *s, const struct unit *u, uint32_t t
     double s2 = s->value.sd * s->value.sd;
     double variance = (u->host ? w->ends : 0) + (to - u->tier) * w->links;
     if (u->host && s->far[w->members[0]])
-        variance += far_sd * far_sd / s2;
+        variance += NT_FAR_SD * NT_FAR_SD / s2;
     for (uint32_t k = u->tier; k < to; k++)
         mean += step[k] / 2;
     if (s->populations && u->host && s->second[w->members[0]])
@@ -1178,7 +1174,7 @@ static bool try_populations(struct nt_search *s)
 static void mark_far(struct nt_search *s, uint32_t host, bool far)
 {
     s->far[host] = far;
-    nt_score_set_far(s->score, s->far, far_sd / s->value.sd);
+    nt_score_set_far(s->score, s->far, NT_FAR_SD / s->value.sd);
 }
 
 /* The host whose link is the longest, if it is well over those of most. */
@@ -1257,8 +1253,7 @@ static bool find_far(struct nt_search *s)
     double n = s->best.hosts;
     uint32_t count = 0, host;
     for (bool found = true; found && (host = farthest(s)) != UINT32_MAX; count += found) {
-        double prior = nt_log_beta(far_shape + count + 1, far_prior + n - count - 1) -
-                       nt_log_beta(far_shape + count, far_prior + n - count);
+        double prior = nt_far_odds(count, n);
         found = try_far_host(s, host, prior, &off);
         s->host_prior += found ? prior : 0;
         settle(s);
