@@ -13,6 +13,7 @@
 #include "infer.h"
 #include "known_network.h"
 #include "rng.h"
+#include "truth_readings.h"
 
 enum { SEEDS = 4 };
 
@@ -191,12 +192,78 @@ static void a_host_with_a_slow_link_stays_in_its_leaf(void **state)
     }
 }
 
+/* Whether the map's latencies are the network's, to a quarter of a link. */
+static bool same_latencies(const struct truth_net *net, const struct nt_model *m)
+{
+    struct nt_matrix *x;
+    struct nt_err err;
+    bool same = true;
+    known_must(nt_model_latencies(m, &x, &err), &err);
+    for (size_t i = 0; i < net->hosts; i++)
+        for (size_t j = 0; j < i; j++)
+            same = same &&
+                   fabs((double)nt_matrix_get(x, i, j) - truth_us(net, i, j)) < net->hop_us / 4;
+    nt_matrix_destroy(x);
+    return same;
+}
+
+/* Two switches of the cycle are equally far from all others. One of them may have a single host,
+ * whose readings alone part them: they agree with each other, and are not wrong. */
+static void cycles_over_a_switch_without_hosts_are_found(void **state)
+{
+    static struct truth_graph g;
+    const struct truth_noise noise = {.core = 0.01};
+    size_t found = 0;
+    (void)state;
+    truth_cycle(&g, 0.11);
+    for (uint64_t seed = 0; seed < 4 * SEEDS; seed++) {
+        struct nt_rng rng;
+        struct truth_net net;
+        nt_rng_init(&rng, seed);
+        truth_graph_some(&g, TRUTH_SCATTERED, 7, 2, 12, 0.55, &rng, &net);
+        struct nt_matrix *x = truth_measure(&net, &noise, &rng);
+        struct nt_model *m = infer(x);
+        bool same = same_latencies(&net, m);
+        found += same;
+        assert_true(same || m->confidence < 0.9);
+        nt_model_destroy(m);
+        nt_matrix_destroy(x);
+        truth_net_fini(&net);
+    }
+    print_message("%zu of %d found\n", found, 4 * SEEDS);
+    assert_true(found >= 4 * SEEDS - 1);
+}
+
+/* One host per switch: the readings do not show how many hops the nearest are apart. The paths do:
+ * each is the sum of its links. */
+static void paths_are_sums_of_links(void **state)
+{
+    static struct truth_graph g;
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        const struct truth_noise noise = {.core = seed % 2 == 0 ? 0 : 0.003};
+        struct nt_rng rng;
+        struct truth_net net;
+        nt_rng_init(&rng, seed);
+        truth_dragonfly(&g, 4, 3, 0.2, 0.46);
+        truth_graph_whole(&g, 1, 0.55, &rng, &net);
+        struct nt_matrix *x = truth_measure(&net, &noise, &rng);
+        struct nt_model *m = infer(x);
+        assert_true(same_latencies(&net, m));
+        nt_model_destroy(m);
+        nt_matrix_destroy(x);
+        truth_net_fini(&net);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs_of_switches_are_found),
         cmocka_unit_test(a_line_of_switches_is_a_tree),
         cmocka_unit_test(trees_stay_trees),
+        cmocka_unit_test(cycles_over_a_switch_without_hosts_are_found),
+        cmocka_unit_test(paths_are_sums_of_links),
         cmocka_unit_test(a_distant_host_has_a_long_link),
         cmocka_unit_test(a_host_with_a_slow_link_stays_in_its_leaf),
     };

@@ -268,17 +268,22 @@ static int take_readings(const struct nt_work *w, struct candidate *c, struct nt
     return 0;
 }
 
+static struct nt_switch_graph graph_of(const struct units *u, const struct nt_direct *d, bool any)
+{
+    return (struct nt_switch_graph){.units = u->count,
+                                    .unit = u->of,
+                                    .hops = d->hops,
+                                    .link_us = d->hop,
+                                    .links = d->links,
+                                    .regular = d->regular,
+                                    .any = any};
+}
+
 /* Takes the graph if it scores better than the candidate's; else frees it. */
 static int consider(struct candidate *c, struct nt_direct *d, bool any,
                     const struct nt_pairs *readings, struct nt_err *err)
 {
-    struct nt_switch_graph g = {.units = c->units.count,
-                                .unit = c->units.of,
-                                .hops = d->hops,
-                                .link_us = d->hop,
-                                .links = d->links,
-                                .regular = d->regular,
-                                .any = any};
+    struct nt_switch_graph g = graph_of(&c->units, d, any);
     double score = -(double)INFINITY;
     int status = 0;
     if (isfinite(d->hop) && d->hop > 0)
@@ -826,9 +831,11 @@ static void weigh(const struct nt_work *w, const struct nt_pairs *readings,
                   const struct nt_model *m, struct graphs *g)
 {
     const struct candidate *table = g->table;
-    if (isfinite(table->score) && table->units.count == w->n && m->switches == 1)
-        g->tree = nt_log_sum(
-            g->tree, table->score + nt_graph_levels_odds(table->graph.hop, readings->scale_us));
+    if (isfinite(table->score) && table->units.count == w->n && m->switches == 1) {
+        struct nt_switch_graph any = graph_of(&table->units, &table->graph, true);
+        double sd_us = NT_SD_OF_MEAN * table->graph.residual * readings->scale_us;
+        g->tree = nt_log_sum(g->tree, table->score + nt_graph_levels_odds(&any, readings, sd_us));
+    }
     g->same = same_network(g->best, table, readings->all);
     g->all = g->tree;
     for (size_t k = 0; k < CANDIDATES; k++)

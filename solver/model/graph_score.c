@@ -11,7 +11,8 @@
 
 /* As a tier's step (score.c). */
 static const double link_sd = 0.3;
-/* In one of ten switches paths differ by levels. */
+/* In one of ten switches paths differ by levels, or noise has another distribution than the
+ * score's. */
 static const double levels = 0.1;
 
 /* At how many places a unit of a lattice can be without a change: all that have the fewest links,
@@ -54,30 +55,30 @@ static unsigned hops_over(const struct nt_switch_graph *g, size_t a, size_t b)
     return least;
 }
 
-/* ln of the prior of a table of hops. Either all pairs' hops are any; or links, any pairs, have
- * some, and all others have those of the shortest path over links. */
-static double table_prior(const struct nt_switch_graph *g)
+/* ln of the prior of a table of hops, of two families. Either all pairs' hops are any (*any). Or
+ * some pairs are linked and the others have the hops of the shortest path over links, but for as
+ * many exceptions as readings are wrong; links and exceptions have any hops. */
+static double table_prior(const struct nt_switch_graph *g, double *any)
 {
-    double all[NT_GRAPH_HOPS_MAX + 1] = {0}, linked[NT_GRAPH_HOPS_MAX + 1] = {0};
-    double pairs = 0, links = 0, any, paths = -(double)INFINITY;
-    bool shortest = true;
+    enum { LINKS, PATHS, EXCEPTIONS, KINDS };
+    double all[NT_GRAPH_HOPS_MAX + 1] = {0}, hop[KINDS][NT_GRAPH_HOPS_MAX + 1] = {{0}};
+    double count[KINDS] = {0};
     for (size_t a = 1; a < g->units; a++)
         for (size_t b = 0; b < a; b++) {
             unsigned hops = g->hops[a * g->units + b], over = hops_over(g, a, b);
             if (hops == 0 || hops > NT_GRAPH_HOPS_MAX)
                 continue;
-            bool link = over == 0 || over > hops;
-            shortest = shortest && (link || over == hops);
-            pairs++;
-            links += link;
+            size_t k = over == 0 || over > hops ? LINKS : over < hops ? EXCEPTIONS : PATHS;
             all[hops]++;
-            linked[hops] += link;
+            hop[k][hops]++;
+            count[k]++;
         }
-    any = hops_prior(all);
-    if (shortest)
-        paths = hops_prior(linked) - log(pairs + 1) - lgamma(pairs + 1) + lgamma(links + 1) +
-                lgamma(pairs - links + 1);
-    return nt_log_sum(any, paths) - log(2);
+    *any = hops_prior(all);
+    double p =
+        nt_log_beta(1 + count[EXCEPTIONS], NT_TAIL_RATE_PRIOR + count[LINKS] + count[PATHS]) -
+        nt_log_beta(1, NT_TAIL_RATE_PRIOR) + nt_log_beta(1 + count[LINKS], 1 + count[PATHS]);
+    p += hops_prior(hop[LINKS]) + (count[EXCEPTIONS] > 0 ? hops_prior(hop[EXCEPTIONS]) : 0);
+    return nt_log_sum(*any, p);
 }
 
 /* ln of the prior: family, which unit is where (up to how the lattice turns and mirrors onto
@@ -85,20 +86,26 @@ static double table_prior(const struct nt_switch_graph *g)
 static double graph_prior(const struct nt_switch_graph *g)
 {
     double units = g->units, pairs = units * (units - 1) / 2, links = (double)g->links;
-    double p = log(NT_GRAPH_PRIOR / NT_GRAPH_FAMILIES);
+    double p = log(NT_GRAPH_PRIOR / NT_GRAPH_FAMILIES), any;
     if (g->any)
-        return p + table_prior(g);
+        return p + table_prior(g, &any);
     if (g->regular)
         return p - fmax(lgamma(units + 1) - log(turns_of(g)), 0);
     return p - log(pairs + 1) - lgamma(pairs + 1) + lgamma(links + 1) + lgamma(pairs - links + 1);
 }
 
-double nt_graph_levels_odds(double link_us, double scale_us)
+double nt_graph_levels_odds(const struct nt_switch_graph *g, const struct nt_pairs *readings,
+                            double sd_us)
 {
-    double link = link_us / scale_us;
-    double path = nt_log_normal(link, NT_PATHS_SD, NT_PATHS_SPREAD) - log(link);
+    double link = g->link_us / readings->scale_us, any, table = table_prior(g, &any);
+    double level = nt_log_normal(link, NT_PATHS_SD, NT_PATHS_SPREAD);
+    /* a histogram: normal around each level against uniform between two */
+    double even = (double)readings->count * log(sd_us / g->link_us * sqrt(2 * M_PI * M_E));
+    if (!(readings->noise > 0))
+        level = nt_log_sum(level, nt_noise_log_prior(readings, link) + even);
     double hop = -link * link / (2 * link_sd * link_sd) - log(link_sd * sqrt(M_PI / 2));
-    return path - hop + log(NT_CHAIN_ONE_SWITCH * levels / (NT_GRAPH_PRIOR / NT_GRAPH_FAMILIES));
+    return level - log(link) - hop + any - table +
+           log(NT_CHAIN_ONE_SWITCH * levels / (NT_GRAPH_PRIOR / NT_GRAPH_FAMILIES));
 }
 
 /* ln of the prior of the units as a partition of the hosts; 0 if each host is one. */
@@ -153,6 +160,51 @@ static double take_links_off(struct nt_pairs *p, const struct nt_switch_graph *g
     return square;
 }
 
+/* The host whose end is the longest, if it is well over those of most. order: hosts of room. */
+static uint32_t farthest(struct nt_score *s, uint32_t hosts, const bool *far, double sd,
+                         float *order)
+{
+    const double *length = nt_score_lengths(s);
+    uint32_t top = UINT32_MAX;
+    for (uint32_t i = 0; i < hosts; i++) {
+        order[i] = (float)length[i];
+        if (!far[i] && (top == UINT32_MAX || length[i] > length[top]))
+            top = i;
+    }
+    double most = (double)nt_stats_median(order, hosts) + 3 * sd;
+    return top != UINT32_MAX && length[top] > most ? top : UINT32_MAX;
+}
+
+/* ln p(readings), as of trees (search.h): hosts may be far. */
+static int score_ends(struct nt_score *s, uint32_t hosts, double *score, double *sd,
+                      struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *far = nt_arena_array(&memory, hosts, sizeof *far);
+    float *order = nt_arena_array(&memory, hosts, sizeof *order);
+    struct nt_score_place place = {2, 2};
+    struct nt_score_value value;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    nt_score_integrate(s, &place, &value);
+    *score = nt_score_thorough(s, &place, &value);
+    *sd = value.sd;
+    double prior = 0;
+    for (uint32_t host, count = 0;; count++) {
+        double ends = fmax(nt_score_ratio(place.ends), 1) * value.sd;
+        if ((host = farthest(s, hosts, far, ends, order)) == UINT32_MAX)
+            return 0;
+        far[host] = true;
+        nt_score_set_far(s, far, NT_FAR_SD / value.sd);
+        prior += nt_far_odds(count, hosts);
+        double now = nt_score_thorough(s, &place, &value) + prior;
+        if (!(now > *score))
+            return 0;
+        *score = now;
+        *sd = value.sd;
+    }
+}
+
 int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
                    double *score, struct nt_err *err)
 {
@@ -174,14 +226,12 @@ int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *r
     double square = take_links_off(&pairs, graph, row), link = graph->link_us / pairs.scale_us;
     if (nt_score_create(&pairs, &s, err) != 0)
         return -1;
-    struct nt_score_place place = {2, 2};
-    struct nt_score_value value;
+    double sd = 1;
     nt_score_allow_low(s);
     nt_score_set_chain(s, &chain);
-    nt_score_integrate(s, &place, &value);
-    *score = nt_score_thorough(s, &place, &value) + graph_prior(graph) + partition -
-             link * link / (2 * link_sd * link_sd) - log(link_sd) + log(value.sd) -
-             0.5 * log(fmax(square, 1e-9)) + log(2);
+    int status = score_ends(s, pairs.hosts, score, &sd, err);
+    *score += graph_prior(graph) + partition - link * link / (2 * link_sd * link_sd) -
+              log(link_sd) + log(sd) - 0.5 * log(fmax(square, 1e-9)) + log(2);
     nt_score_destroy(s);
-    return 0;
+    return status;
 }

@@ -19,8 +19,9 @@
 #include "pairs.h"
 
 /* The prior probability that the network is a graph of one of the families, or an irregular one. */
-#define NT_GRAPH_PRIOR 0.05
-enum { NT_GRAPH_FAMILIES = 7 };  /* ring, mesh, torus, hypercube, full mesh, irregular, any */
+#define NT_GRAPH_PRIOR 0.057
+/* Ring, mesh, torus, hypercube, full mesh, irregular, links of some hops, any. */
+enum { NT_GRAPH_FAMILIES = 8 };
 enum { NT_GRAPH_HOPS_MAX = 16 }; /* of a pair of units, where any are possible */
 
 struct nt_switch_graph {
@@ -30,12 +31,15 @@ struct nt_switch_graph {
     double link_us;       /* length of a link */
     size_t links;
     bool regular; /* of a family: the order of the units is all that there is to choose */
-    bool any;     /* of none: each pair has hops of its own, whatever makes them */
+    bool any;     /* of none: the pairs have hops of their own, whatever makes them */
 };
 
-/* ln of the odds of one switch whose paths have such levels, as large switches have inside, against
- * the network of any hops (any, one host per unit) that explains the same readings alike. */
-double nt_graph_levels_odds(double link_us, double scale_us);
+/* ln of the odds of one switch against the network of any hops (any, one host per unit), if the
+ * levels of the readings are no hops: paths inside differ so, or, where nothing shows the noise,
+ * its distribution is any, and the levels are its histogram. sd_us: of readings around the levels.
+ */
+double nt_graph_levels_odds(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
+                            double sd_us);
 
 int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
                    double *score, struct nt_err *err);
