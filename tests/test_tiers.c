@@ -262,6 +262,45 @@ static void the_step_of_a_timer_is_found(void **state)
     }
 }
 
+/* Two hosts of a switch of 24 are so much nearer that they could be a leaf of their own: their pair
+ * tells that. Where nothing is uncertain no pair does. */
+static void pairs_that_tell_rivals_apart_are_named(void **state)
+{
+    (void)state;
+    enum { A = 5, B = 17, TRIES = 40 };
+    size_t asked = 0, named = 0;
+    for (uint64_t seed = 1; seed <= TRIES; seed++) {
+        struct nt_rng rng;
+        struct known k;
+        nt_rng_init(&rng, seed);
+        draw(&k, 24, 24, 0.02, &rng);
+        for (size_t v = 0; v < k.count; v++)
+            for (uint32_t n = 0; n < 2; n++) /* the second two by less */
+                if (k.value[v].a + k.value[v].b == A + B + 2 * n &&
+                    (k.value[v].a == A + n || k.value[v].a == B + n))
+                    k.value[v].us *= 1 - (5 - n) * 0.02;
+        struct nt_tiers *t = solve(&k);
+        bool is_named = false;
+        for (size_t n = 0; n < t->deciding; n++) {
+            const struct nt_tiers_pair *p = &t->decides[n];
+            bool is = (p->a == A && p->b == B) || (p->a == B && p->b == A);
+            assert_true(p->a < 24 && p->b < 24 && p->tells > 0);
+            assert_true(n == 0 || p->tells <= t->decides[n - 1].tells);
+            is_named |= is;
+        }
+        asked += t->deciding > 0;
+        named += is_named;
+        nt_tiers_destroy(t);
+        draw(&k, 24, 4, 0.002, &rng);
+        t = solve(&k);
+        assert_int_equal(t->deciding, 0);
+        nt_tiers_destroy(t);
+    }
+    print_message("asked in %zu of %d, for the two hosts in %zu\n", asked, (int)TRIES, named);
+    assert_true(asked > TRIES / 2);
+    assert_int_equal(named, asked);
+}
+
 static void few_hosts_are_one_switch(void **state)
 {
     (void)state;
@@ -303,6 +342,7 @@ int main(void)
         cmocka_unit_test(hosts_have_one_kind_of_ends_or_two),
         cmocka_unit_test(a_ring_is_no_hierarchy),
         cmocka_unit_test(the_step_of_a_timer_is_found),
+        cmocka_unit_test(pairs_that_tell_rivals_apart_are_named),
         cmocka_unit_test(few_hosts_are_one_switch),
         cmocka_unit_test(bad_readings_are_refused),
     };

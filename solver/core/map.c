@@ -321,6 +321,7 @@ static void apply_renaming(struct nt_map *map, const struct renaming *host,
         m->pair_off[k][1] = host->place[m->pair_off[k][1]];
     }
     qsort(m->pair_off, m->pairs_off, sizeof *m->pair_off, by_pair);
+    m->deciding = 0;
     for (size_t k = 0; map->placement != NULL && k < map->placement->hosts; k++)
         map->placement->order[k] = host->place[map->placement->order[k]];
     for (size_t k = 0; map->placement != NULL && k < map->placement->spares; k++)

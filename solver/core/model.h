@@ -76,6 +76,9 @@ struct nt_model {
     double resolution_us; /* no link between switches that is stated is shorter */
     size_t pairs_off;     /* pairs that do not fit */
     uint32_t (*pair_off)[2];
+    size_t deciding; /* pairs that tell it from its rivals, those that tell most first; none in a
+                        map */
+    uint32_t (*decides)[2];
 
     double bisection_MBps;            /* NaN: not measured */
     double *oversubscription;         /* switches of them: demand below over capacity above; NaN */

@@ -125,6 +125,19 @@ static void set_noise(struct nt_noise *noise, const struct nt_tiers *t)
     noise->known = t->noise_known;
 }
 
+static int set_deciding(struct nt_model *m, const struct nt_tiers *t, struct nt_err *err)
+{
+    free(m->decides);
+    m->decides = calloc(t->deciding + 1, sizeof *m->decides);
+    if (m->decides == NULL)
+        return nt_err_memory(err);
+    for (; m->deciding < t->deciding; m->deciding++) {
+        m->decides[m->deciding][0] = t->decides[m->deciding].a;
+        m->decides[m->deciding][1] = t->decides[m->deciding].b;
+    }
+    return 0;
+}
+
 int nt_tiers_model(struct nt_pairs *readings, struct nt_model **out, struct nt_noise *noise,
                    double *evidence, struct nt_err *err)
 {
@@ -138,6 +151,8 @@ int nt_tiers_model(struct nt_pairs *readings, struct nt_model **out, struct nt_n
         links += isnan(t->end_us[h]) ? 0 : 1;
     int status =
         nt_model_create(t->hosts, t->groups + !joined, links + t->groups - joined, out, err);
+    if (status == 0 && t->deciding > 0)
+        status = set_deciding(*out, t, err);
     if (status == 0) {
         add_links(*out, t, &v);
         (*out)->family = t->groups == 0 ? NT_FAMILY_STAR : NT_FAMILY_TREE;

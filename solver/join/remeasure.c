@@ -91,14 +91,9 @@ static size_t passes_of(const struct repeat *s)
 
 static int decide_pairs(struct repeat *s, struct nt_err *err)
 {
-    struct nt_matrix *m, *errors;
-    if (fold_repeats(s, &m, &errors, err) != 0)
-        return -1;
-    nt_matrix_destroy(errors);
     nt_deciding_pairs_fini(&s->decided);
-    int rc = nt_deciding_pairs_find(s->model, m, s->missing, s->input.most_rounds,
+    int rc = nt_deciding_pairs_find(s->model, s->missing, s->input.most_rounds,
                                     s->input.seed + s->turn, &s->decided, err);
-    nt_matrix_destroy(m);
     s->pass = s->round = 0;
     s->over = rc != 0 || s->decided.rounds == 0;
     return rc;

@@ -203,6 +203,77 @@ static double confidence_of(const struct table *t, const struct alternative *sta
     return p;
 }
 
+/* ---- pairs that decide -------------------------------------------------------------------------
+ */
+
+/* How much nearer two hosts are than those that meet at the root, in sd of a reading, and at how
+ * many tiers they are together. */
+struct nearness {
+    double sds;
+    uint32_t tiers;
+};
+
+static struct nearness nearness_of(const struct nt_search *s, const struct nt_visit *v, uint32_t i,
+                                   uint32_t j)
+{
+    const uint32_t *label = s->labels + v->labels;
+    struct nearness near = {0};
+    for (uint32_t k = 0; k < v->tiers; k++, label += s->pairs->hosts)
+        if (label[i] == label[j] && !(label[i] & NT_CHAIN_FLAT)) {
+            near.sds += (double)v->step[k];
+            near.tiers++;
+        }
+    return near;
+}
+
+/* What a reading of a pair is expected to add to the ln odds of the network against its rivals:
+ * half of the square by which it is off in one of the two. */
+static double telling_of(const struct table *t, const struct alternative *best, uint32_t i,
+                         uint32_t j)
+{
+    const struct nearness ours = nearness_of(t->search, best->visit, i, j);
+    double sum = 0;
+    for (size_t k = 0; k < t->count; k++) {
+        const struct nearness theirs = nearness_of(t->search, t->at[k].visit, i, j);
+        double off = theirs.sds - ours.sds;
+        sum += theirs.tiers != ours.tiers ? t->at[k].weight * off * off / 2 : 0;
+    }
+    return sum;
+}
+
+static int by_telling(const void *x, const void *y)
+{
+    const struct nt_tiers_pair *a = x, *b = y;
+    if (a->tells != b->tells)
+        return a->tells > b->tells ? -1 : 1;
+    return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
+}
+
+/* Of each host the pair that tells most; of several, with the next host, so that many can be read
+ * at a time. */
+static int fill_deciding(struct nt_tiers *out, const struct table *t,
+                         const struct alternative *best)
+{
+    const struct nt_pairs *p = t->search->pairs;
+    out->decides = nt_arena_array(&out->memory, p->hosts, sizeof *out->decides);
+    for (uint32_t i = 0; out->decides != NULL && i < p->hosts; i++) {
+        struct nt_tiers_pair most = {.a = p->origin[i]};
+        for (uint32_t k = 1; k < p->hosts; k++) {
+            uint32_t j = (i + k) % p->hosts;
+            double tells = telling_of(t, best, i, j);
+            if (tells > most.tells) {
+                most.tells = tells;
+                most.b = p->origin[j];
+            }
+        }
+        if (most.tells > 0)
+            out->decides[out->deciding++] = most;
+    }
+    if (out->decides != NULL)
+        qsort(out->decides, out->deciding, sizeof *out->decides, by_telling);
+    return out->decides == NULL ? -1 : 0;
+}
+
 /* ---- the result
  * ------------------------------------------------------------------------------------ */
 
@@ -385,7 +456,8 @@ static int fill(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
         return -1;
     out->hierarchy = 1 / (1 + odds);
     out->confidence = confidence_of(&t, &stated, locus) * rest * out->hierarchy;
-    if (fill_groups(out, s, &nodes) != 0 || fill_outliers(out, s) != 0)
+    if (fill_groups(out, s, &nodes) != 0 || fill_outliers(out, s) != 0 ||
+        fill_deciding(out, &t, best) != 0)
         return nt_arena_check(&out->memory, err);
     for (size_t k = 0; k < out->groups; k++)
         out->confidence = fmin(out->confidence, out->group[k].support);

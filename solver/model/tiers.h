@@ -36,6 +36,11 @@ struct nt_tiers_outlier {
     double us, fitted_us; /* the reading, and what the links sum to */
 };
 
+struct nt_tiers_pair {
+    uint32_t a, b; /* hosts of the caller */
+    double tells;  /* ln of the odds that a reading is expected to add, by the rivals' weights */
+};
+
 struct nt_tiers {
     struct nt_arena memory; /* first, for nt_object_create */
     uint32_t hosts;         /* of the caller */
@@ -62,6 +67,11 @@ struct nt_tiers {
     size_t tiers;             /* below the root */
     double step_us[3];        /* both crossings of a link of each tier */
     size_t visits, scored;    /* chains seen, and scored in full */
+
+    /* Of each host the pair that tells the network from its rivals, if any does; those that tell
+     * most come first. */
+    size_t deciding;
+    struct nt_tiers_pair *decides;
 };
 
 /* *out is for nt_tiers_destroy. Fewer than 4 hosts: no groups. Memory: 18 bytes per measured

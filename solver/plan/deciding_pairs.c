@@ -1,51 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deciding_pairs.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
 #include "rng.h"
-#include "rooted_tree.h"
-#include "stats.h"
 
-enum { STEPS = 3, MATES_MIN = 4, NO_SWITCH = UINT32_MAX };
-
-/* In robust standard deviations: so far below what both hosts' other pairs make expect. */
-static const float LOW = -2.5F;
-
-/* No noise is taken to be less than this share of a reading. */
-static const float NOISE_LEAST = 0.0025F;
-
-/* What is measured first: groups, by their support; then low pairs, the lowest first; then those
- * that do not fit. Controls last. */
-static const float RANK_GROUP = -1000, RANK_LOWEST = -900, RANK_OFF = 0, RANK_CONTROL = 1000;
+enum { NO_SWITCH = UINT32_MAX };
 
 struct wanted {
     uint32_t a, b;
-    float rank;
+    size_t rank; /* what is measured first has the least */
 };
 
 struct work {
     const struct nt_model *model;
-    const struct nt_matrix *latency;
     size_t hosts, present;
     uint32_t *participant; /* present of them: those that take part */
-    uint32_t *at;     /* hosts: the switch that the host is on; NO_SWITCH: none, or it is missing */
-    uint32_t *member; /* scratch: hosts of one switch or group */
-    uint32_t *branch; /* scratch, hosts: of a group, the one that the host is in */
-    float *middle;    /* scratch, hosts */
-    float *value;     /* scratch, pairs of one switch */
+    uint32_t *at; /* hosts: the switch that the host is on; NO_SWITCH: none, or it is missing */
     size_t wanted_count, capacity;
     struct wanted *wanted;
+    size_t controls; /* pairs from this rank on decide nothing */
     struct nt_rng rng;
     struct nt_arena memory; /* of all arrays */
 };
 
 /* ---- wanted pairs --------------------------------------------------------------------------- */
 
-static int add_wanted(struct work *w, uint32_t a, uint32_t b, float rank, struct nt_err *err)
+static int add_wanted(struct work *w, uint32_t a, uint32_t b, size_t rank, struct nt_err *err)
 {
     w->wanted =
         nt_arena_grow(&w->memory, w->wanted, &w->capacity, w->wanted_count + 1, sizeof *w->wanted);
@@ -55,12 +38,6 @@ static int add_wanted(struct work *w, uint32_t a, uint32_t b, float rank, struct
     return 0;
 }
 
-/* The smaller of both directions, as inference takes it; NaN: not measured. */
-static float reading_of(const struct work *w, uint32_t a, uint32_t b)
-{
-    return fminf(nt_matrix_get(w->latency, a, b), nt_matrix_get(w->latency, b, a));
-}
-
 /* In rounds of the circle method, which rank is the number of. */
 static int want_all_pairs(struct work *w, struct nt_err *err)
 {
@@ -68,156 +45,29 @@ static int want_all_pairs(struct work *w, struct nt_err *err)
     for (size_t j = 1; j < n; j++)
         for (size_t i = 0; i < j; i++) {
             size_t round = (j < circle ? i + j : 2 * i) % circle;
-            if (add_wanted(w, w->participant[i], w->participant[j], (float)round, err) < 0)
+            if (add_wanted(w, w->participant[i], w->participant[j], round, err) < 0)
                 return -1;
         }
     return 0;
 }
 
-/* Of many hosts each a few pairs, none within a branch. */
-static int want_some_pairs(struct work *w, size_t n, double support, struct nt_err *err)
+static int want_pairs(struct work *w, uint32_t (*pair)[2], size_t count, struct nt_err *err)
 {
-    nt_rng_shuffle(&w->rng, w->member, n);
-    for (size_t i = 0; i < n; i++)
-        for (size_t step = 1; step <= STEPS && 2 * step <= n; step++) {
-            uint32_t a = w->member[i], b = w->member[(i + step) % n];
-            if (w->branch[a] != w->branch[b] &&
-                add_wanted(w, a, b, RANK_GROUP + (float)support, err) < 0)
-                return -1;
-        }
-    return 0;
-}
-
-/* Adds host[from..till) as a branch of a group that has n hosts; how many it has then. */
-static size_t add_branch(struct work *w, const uint32_t *host, size_t from, size_t till,
-                         uint32_t branch, size_t n)
-{
-    for (size_t k = from; k < till; k++) {
-        w->branch[host[k]] = branch;
-        if (w->at[host[k]] != NO_SWITCH)
-            w->member[n++] = host[k];
-    }
-    return n;
-}
-
-/* Pairs that meet at v and are not below the child apart: of the group that its link parts. */
-static int want_group(struct work *w, const struct nt_rooted_tree *h, uint32_t v, uint32_t apart,
-                      double support, struct nt_err *err)
-{
-    size_t n = 0;
-    for (uint32_t c = h->first[v]; c < h->first[v + 1]; c++) {
-        uint32_t child = h->child[c];
-        if (child != apart)
-            n = add_branch(w, h->host, h->head[child], h->tail[child], child, n);
-    }
-    if (apart != NT_NO_VERTEX && h->parent[v] != NT_NO_VERTEX) {
-        n = add_branch(w, h->host, 0, h->head[v], v, n);
-        n = add_branch(w, h->host, h->tail[v], nt_rooted_tree_count(h, h->top), v, n);
-    }
-    return want_some_pairs(w, n, support, err);
-}
-
-/* An uncertain link: the smaller of the two groups that it separates. */
-static int want_groups(struct work *w, struct nt_err *err)
-{
-    struct nt_rooted_tree *h;
-    int rc = 0;
-    if (nt_rooted_tree_create(w->model, &h, err) != 0)
-        return -1;
-    for (size_t k = 0; h->tree && rc == 0 && k < w->model->links; k++) {
-        const struct nt_link *l = &w->model->link[k];
-        if (l->a < w->hosts || l->b < w->hosts || l->probability >= NT_DECIDING_PAIRS_SUPPORT)
-            continue;
-        uint32_t low = h->parent[l->a] == l->b ? l->a : l->b, high = low == l->a ? l->b : l->a;
-        bool most = 2 * nt_rooted_tree_count(h, low) > nt_rooted_tree_count(h, h->top);
-        rc = most ? want_group(w, h, high, low, l->probability, err)
-                  : want_group(w, h, low, NT_NO_VERTEX, l->probability, err);
-    }
-    nt_rooted_tree_destroy(h);
-    return rc;
-}
-
-/* What a host reads with the others of its switch. */
-static void find_middles(struct work *w, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t known = 0;
-        for (size_t j = 0; j < n; j++) {
-            float us = i == j ? NAN : reading_of(w, w->member[i], w->member[j]);
-            if (!isnan(us))
-                w->value[known++] = us;
-        }
-        w->middle[i] = nt_stats_median(w->value, known);
-    }
-}
-
-/* Those of one switch that are low for both their hosts. */
-static int want_low_pairs(struct work *w, size_t n, struct nt_err *err)
-{
-    size_t known = 0;
-    find_middles(w, n);
-    for (size_t i = 0; i < n; i++)
-        if (!isnan(w->middle[i]))
-            w->value[known++] = w->middle[i];
-    float centre = nt_stats_median(w->value, known);
-    known = 0;
-    for (size_t j = 1; j < n; j++)
-        for (size_t i = 0; i < j; i++) {
-            float off =
-                reading_of(w, w->member[i], w->member[j]) + centre - w->middle[i] - w->middle[j];
-            if (!isnan(off))
-                w->value[known++] = off;
-        }
-    if (known == 0)
-        return 0;
-    float sd = fmaxf(nt_stats_mad(w->value, known), NOISE_LEAST * centre);
-    for (size_t j = 1; j < n; j++)
-        for (size_t i = 0; i < j; i++) {
-            float off =
-                reading_of(w, w->member[i], w->member[j]) + centre - w->middle[i] - w->middle[j];
-            if (off < LOW * sd &&
-                add_wanted(w, w->member[i], w->member[j], fmaxf(off / sd, RANK_LOWEST), err) < 0)
-                return -1;
-        }
-    return 0;
-}
-
-static int want_hidden_pairs(struct work *w, struct nt_err *err)
-{
-    for (uint32_t s = 0; s < w->model->switches; s++) {
-        size_t n = 0;
-        for (size_t k = 0; k < w->present; k++)
-            if (w->at[w->participant[k]] == w->hosts + s)
-                w->member[n++] = w->participant[k];
-        if (n < MATES_MIN)
-            continue;
-        NT_SCOPED struct nt_arena memory = {0};
-        w->value = nt_arena_array(&memory, n * (n - 1) / 2 + n, sizeof *w->value);
-        if (nt_arena_check(&memory, err) != 0 || want_low_pairs(w, n, err) < 0)
+    for (size_t k = 0; k < count; k++)
+        if (w->at[pair[k][0]] != NO_SWITCH && w->at[pair[k][1]] != NO_SWITCH &&
+            add_wanted(w, pair[k][0], pair[k][1], w->wanted_count, err) < 0)
             return -1;
-    }
-    return 0;
-}
-
-static int want_pairs_off(struct work *w, struct nt_err *err)
-{
-    for (size_t k = 0; k < w->model->pairs_off; k++) {
-        uint32_t a = w->model->pair_off[k][0], b = w->model->pair_off[k][1];
-        if (w->at[a] != NO_SWITCH && w->at[b] != NO_SWITCH &&
-            add_wanted(w, a, b, RANK_OFF, err) < 0)
-            return -1;
-    }
     return 0;
 }
 
 /* One for each pair that decides: one of its hosts with any other host. */
 static int want_controls(struct work *w, struct nt_err *err)
 {
-    size_t n = w->wanted_count;
-    for (size_t k = 0; k < n; k++) {
+    w->controls = w->wanted_count;
+    for (size_t k = 0; k < w->controls; k++) {
         uint32_t a = k % 2 == 0 ? w->wanted[k].a : w->wanted[k].b;
         uint32_t b = w->participant[nt_rng_below(&w->rng, w->present)];
-        if (a != b && add_wanted(w, a, b, RANK_CONTROL, err) < 0)
+        if (a != b && add_wanted(w, a, b, w->wanted_count, err) < 0)
             return -1;
     }
     return 0;
@@ -272,7 +122,7 @@ static void assign_rounds(const struct work *w, bool *busy, size_t most, size_t 
                           struct nt_deciding_pairs *d)
 {
     for (size_t k = 0; k < w->wanted_count; k++) {
-        bool decides = w->wanted[k].rank < RANK_CONTROL;
+        bool decides = w->wanted[k].rank < w->controls;
         size_t r = free_round(busy, w->hosts, decides ? most : d->rounds, &w->wanted[k]);
         round[k] = most;
         if (r == (decides ? most : d->rounds))
@@ -325,9 +175,6 @@ static int work_init(struct work *w, const bool *missing, struct nt_err *err)
     size_t n = w->hosts + 1;
     w->participant = nt_arena_array(&w->memory, n, sizeof *w->participant);
     w->at = nt_arena_array(&w->memory, n, sizeof *w->at);
-    w->member = nt_arena_array(&w->memory, n, sizeof *w->member);
-    w->branch = nt_arena_array(&w->memory, n, sizeof *w->branch);
-    w->middle = nt_arena_array(&w->memory, n, sizeof *w->middle);
     if (nt_arena_check(&w->memory, err) != 0)
         return -1;
     memset(w->at, 0xff, n * sizeof *w->at);
@@ -342,18 +189,18 @@ static int work_init(struct work *w, const bool *missing, struct nt_err *err)
     return 0;
 }
 
-int nt_deciding_pairs_find(const struct nt_model *model, const struct nt_matrix *latency,
-                           const bool *missing, size_t most_rounds, uint64_t seed,
-                           struct nt_deciding_pairs *out, struct nt_err *err)
+int nt_deciding_pairs_find(const struct nt_model *model, const bool *missing, size_t most_rounds,
+                           uint64_t seed, struct nt_deciding_pairs *out, struct nt_err *err)
 {
-    struct work w = {.model = model, .latency = latency, .hosts = model->hosts};
+    struct work w = {.model = model, .hosts = model->hosts, .controls = SIZE_MAX};
     nt_rng_init(&w.rng, seed);
     int rc = work_init(&w, missing, err);
     if (rc == 0 && w.present > 1 && w.present <= NT_DECIDING_PAIRS_FEW)
         rc = want_all_pairs(&w, err);
     else if (rc == 0 && w.present > NT_DECIDING_PAIRS_FEW)
-        rc = want_groups(&w, err) < 0 || want_hidden_pairs(&w, err) < 0 ||
-                     want_pairs_off(&w, err) < 0 || want_controls(&w, err) < 0
+        rc = want_pairs(&w, model->decides, model->deciding, err) < 0 ||
+                     want_pairs(&w, model->pair_off, model->pairs_off, err) < 0 ||
+                     want_controls(&w, err) < 0
                  ? -1
                  : 0;
     if (rc == 0) {

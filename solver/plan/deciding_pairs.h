@@ -2,10 +2,9 @@
 /* Which pairs decide whether a network is the right one: those to measure again where it is
  * uncertain.
  *
- * Of few hosts every pair does. Else those inside groups of little support; those of hosts on one
- * switch that read low against both hosts' other pairs, as two or three hosts behind a switch of
- * their own that was not found do; and those that do not fit. Hosts that would rest in a round are
- * paired with others, as controls. Pure; uses only the model and the readings it is from. */
+ * Of few hosts every pair does. Else those that tell the network from its rivals
+ * (nt_model.decides), and then those that do not fit. Hosts that would rest in a round are paired
+ * with others, as controls. Pure; uses only the model. Tests: test_deciding_pairs.c. */
 #ifndef NT_DECIDING_PAIRS_H
 #define NT_DECIDING_PAIRS_H
 
@@ -14,14 +13,10 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "matrix.h"
 #include "memory.h"
 #include "model.h"
 
 enum { NT_DECIDING_PAIRS_FEW = 16 }; /* hosts */
-
-/* A group below a link between switches is uncertain under this probability. */
-#define NT_DECIDING_PAIRS_SUPPORT 0.99
 
 struct nt_deciding_pairs {
     struct nt_arena memory; /* of all arrays */
@@ -31,12 +26,11 @@ struct nt_deciding_pairs {
     size_t deciding;     /* pairs; the others are controls */
 };
 
-/* latency: what the model was inferred from. missing[i] (may be NULL): host i takes no part. At
- * most most_rounds, in each of which a host has one partner; the most deciding pairs come first. No
- * pair decides where the model has no switch. The same input and seed give the same rounds. */
-int nt_deciding_pairs_find(const struct nt_model *model, const struct nt_matrix *latency,
-                           const bool *missing, size_t most_rounds, uint64_t seed,
-                           struct nt_deciding_pairs *out, struct nt_err *err);
+/* missing[i] (may be NULL): host i takes no part. At most most_rounds, in each of which a host has
+ * one partner; the most deciding pairs come first. No pair decides where the model has no switch.
+ * The same input and seed give the same rounds. */
+int nt_deciding_pairs_find(const struct nt_model *model, const bool *missing, size_t most_rounds,
+                           uint64_t seed, struct nt_deciding_pairs *out, struct nt_err *err);
 
 void nt_deciding_pairs_fini(struct nt_deciding_pairs *decision);
 
