@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "files.h"
 #include "fleet_changes.h"
 #include "prior.h"
-#include "stats.h"
 #include "utc.h"
 
 static const char help[] =
@@ -21,9 +19,6 @@ static const char help[] =
     "\n"
     "Example: nettopo fleet prior --store fleet.db -o /etc/nettopo/prior\n";
 
-/* The prior has one latency for all hosts of a switch: a pair may be off by that. */
-static const double PAIR_OFF = 0.06;
-
 static bool is_slow(const struct nt_fleet_changes *changes, uint32_t vertex, double *extra_us)
 {
     const struct nt_fleet_cluster *fleet = &changes->fleet;
@@ -33,29 +28,16 @@ static bool is_slow(const struct nt_fleet_changes *changes, uint32_t vertex, dou
     return nt_fleet_changes_slow(changes, host) || *extra_us > 0;
 }
 
-/* A host whose link is slow, or otherwise not as long as those of its switch, keeps its switch with
- * no support: sweeps measure whoever has none. scratch: of all hosts. */
-static void loosen_slow(const struct nt_fleet_changes *changes, struct nt_model *m, float *scratch)
+/* A host whose link is slow keeps its switch with no support: sweeps measure whoever has none. */
+static void loosen_slow(const struct nt_fleet_changes *changes, struct nt_model *m)
 {
-    for (size_t s = 0; s < m->switches; s++) {
-        size_t n = 0;
-        for (size_t k = 0; k < m->links; k++) {
-            struct nt_link *l = &m->link[k];
-            double extra_us;
-            if (l->a >= m->hosts || l->b != m->hosts + s)
-                continue;
-            if (is_slow(changes, l->a, &extra_us))
-                l->probability = 0;
-            l->latency_us -= extra_us;
-            scratch[n++] = (float)l->latency_us;
-        }
-        double middle = n > 0 ? (double)nt_stats_median(scratch, n) : 0;
-        for (size_t k = 0; k < m->links; k++) {
-            struct nt_link *l = &m->link[k];
-            if (l->a < m->hosts && l->b == m->hosts + s &&
-                fabs(l->latency_us - middle) > PAIR_OFF * 2 * middle)
-                l->probability = 0;
-        }
+    for (size_t k = 0; k < m->links; k++) {
+        double extra_us;
+        if (m->link[k].a >= m->hosts)
+            continue;
+        if (is_slow(changes, m->link[k].a, &extra_us))
+            m->link[k].probability = 0;
+        m->link[k].latency_us -= extra_us;
     }
 }
 
@@ -72,14 +54,13 @@ static int write_prior(const struct nt_fleet_changes *changes, const char *outpu
         return nt_err_set(err, NT_ERR_NO, "no map: %s", fleet->why.text);
     size_t vertices = fleet->map->model->hosts + fleet->map->model->switches;
     int32_t *day = nt_arena_array(&memory, vertices, sizeof *day);
-    float *scratch = nt_arena_array(&memory, vertices, sizeof *scratch);
     uint32_t *was = nt_arena_array(&memory, vertices, sizeof *was);
     if (nt_arena_check(&memory, err) != 0 ||
         nt_fleet_cluster_confirmed(fleet, 0, &map, was, err) != 0)
         return -1;
     for (size_t v = 0; v < map->model->hosts + map->model->switches; v++)
         day[v] = (int32_t)(fleet->part[was[v]].last_s / NT_DAY_S);
-    loosen_slow(changes, map->model, scratch);
+    loosen_slow(changes, map->model);
     int rc = nt_prior_of_map(map, day, &prior, err);
     nt_map_destroy(map);
     if (rc != 0)

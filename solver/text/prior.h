@@ -57,7 +57,8 @@ int nt_prior_write(const struct nt_prior *prior, char **text, size_t *bytes, str
 /* Of a map whose network is a tree, NT_ERR_INPUT for others. day: when each vertex of its model was
  * last seen, as above; NULL: all on the map's own day, or that of the prior that it was taken from.
  * Hosts that are missing are left out. The tree hangs at the middle of its longest path, where the
- * clusters of its hosts show best. */
+ * clusters of its hosts show best. Hosts that are not as deep below a switch as the middle one, so
+ * that its latency is not theirs, have no support. */
 int nt_prior_of_map(const struct nt_map *map, const int32_t *day, struct nt_prior **out,
                     struct nt_err *err);
 

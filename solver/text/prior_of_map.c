@@ -7,6 +7,14 @@
 
 #include "graph.h"
 #include "prior.h"
+#include "stats.h"
+#include "switch_support.h"
+
+/* The prior has one latency for all pairs that meet at a switch: a pair may be off it by 6 %, if
+ * one of its ends is off by twice that. */
+static const double END_OFF = 2 * 0.06;
+/* What a host counts for the middle that is not sure to stand there. */
+static const double UNSURE = 1e-6;
 
 /* A tree as it is walked; arrays by vertex. */
 struct hung {
@@ -14,9 +22,11 @@ struct hung {
     size_t vertices;
     struct nt_graph graph;
     struct nt_bfs bfs;
-    double *us;     /* from where the walk began */
-    double *sum;    /* of the ways down to all hosts below, */
-    double *hosts;  /* and how many these are */
+    double *us;    /* from where the walk began */
+    double *sum;   /* of the ways down to the hosts below that count, */
+    double *hosts; /* and how many these are */
+    bool *loose;   /* is not as far from what is above as the others are */
+    struct nt_weighted *way;
     double *sure;   /* probability of the link upwards */
     uint32_t *name; /* number in the prior */
 };
@@ -30,6 +40,8 @@ static int hung_init(struct hung *t, const struct nt_model *m, struct nt_arena *
                        .us = nt_arena_array(memory, n + 1, sizeof *t->us),
                        .sum = nt_arena_array(memory, n + 1, sizeof *t->sum),
                        .hosts = nt_arena_array(memory, n + 1, sizeof *t->hosts),
+                       .loose = nt_arena_array(memory, n + 1, sizeof *t->loose),
+                       .way = nt_arena_array(memory, n + 1, sizeof *t->way),
                        .sure = nt_arena_array(memory, n + 1, sizeof *t->sure),
                        .name = nt_arena_array(memory, n + 1, sizeof *t->name)};
     if (nt_arena_check(memory, err) != 0 || nt_graph_init(&t->graph, m, memory, err) != 0)
@@ -92,19 +104,77 @@ static int find_middle(struct hung *t, uint32_t ends[2], struct nt_err *err)
     return 0;
 }
 
-/* Children before their parents: the ways to the hosts below. */
-static void sum_up(struct hung *t)
+/* The link upwards of v, or 0. */
+static double link_us(const struct hung *t, uint32_t v)
 {
-    for (size_t k = t->bfs.reached; k-- > 0;) {
-        uint32_t v = t->bfs.order[k], up = t->bfs.up[v];
-        if (v < t->m->hosts)
-            t->hosts[v] = 1;
-        t->sure[v] = up == NT_NO_LINK ? 1 : t->m->link[up].probability;
-        if (up == NT_NO_LINK)
+    uint32_t up = t->bfs.up[v];
+    return up == NT_NO_LINK ? 0 : t->m->link[up].latency_us;
+}
+
+/* The way from the switch above v to the hosts below v that count. */
+static double way_us(const struct hung *t, uint32_t v)
+{
+    return (t->hosts[v] > 0 ? t->sum[v] / t->hosts[v] : 0) + link_us(t, v);
+}
+
+/* The way of the middle host below what hangs on one switch, order[from..to). */
+static double middle_us(struct hung *t, size_t from, size_t to, uint32_t apart)
+{
+    double near = INFINITY, us = 0;
+    size_t n = 0;
+    for (size_t k = from; k < to; k++) {
+        uint32_t v = t->bfs.order[k];
+        if (v != apart)
+            t->way[n++] = (struct nt_weighted){(float)way_us(t, v), (float)t->hosts[v]};
+    }
+    double middle = (double)nt_stats_weighted_median(t->way, n);
+    for (size_t k = from; k < to; k++) { /* between two ways it is nobody's */
+        double own = way_us(t, t->bfs.order[k]);
+        if (t->bfs.order[k] != apart && fabs(own - middle) < near) {
+            near = fabs(own - middle);
+            us = own;
+        }
+    }
+    return us;
+}
+
+/* What hangs on one switch: hosts whose ways are not like that of the middle one are loose, and do
+ * not count above. */
+static void level_out(struct hung *t, size_t from, size_t to, uint32_t apart)
+{
+    uint32_t p = t->bfs.parent[t->bfs.order[from]];
+    double middle = middle_us(t, from, to, apart);
+    for (size_t k = from; k < to; k++) {
+        uint32_t v = t->bfs.order[k];
+        if (v == apart)
             continue;
-        uint32_t p = t->bfs.parent[v];
-        t->hosts[p] += t->hosts[v];
-        t->sum[p] += t->sum[v] + t->hosts[v] * t->m->link[up].latency_us;
+        t->loose[v] = fabs(way_us(t, v) - middle) > END_OFF * middle;
+        double counts = t->loose[v] ? 0 : t->hosts[v];
+        t->hosts[p] += counts;
+        t->sum[p] += counts * way_us(t, v);
+    }
+}
+
+/* Children before their parents: the ways to the hosts below. apart: hangs at the top. */
+static void sum_up(struct hung *t, uint32_t apart)
+{
+    for (size_t k = 0; k < t->bfs.reached; k++) {
+        uint32_t v = t->bfs.order[k], up = t->bfs.up[v];
+        t->sure[v] = up == NT_NO_LINK ? 1 : t->m->link[up].probability;
+        if (v < t->m->hosts)
+            t->hosts[v] = t->sure[v] < NT_SUPPORT_STATED ? UNSURE : 1;
+    }
+    for (size_t to = t->bfs.reached, from; to > 1; to = from) { /* siblings follow each other */
+        uint32_t p = t->bfs.parent[t->bfs.order[to - 1]];
+        for (from = to - 1; from > 1 && t->bfs.parent[t->bfs.order[from - 1]] == p; from--)
+            ;
+        level_out(t, from, to, apart);
+    }
+    for (size_t k = 1; k < t->bfs.reached; k++) {
+        uint32_t v = t->bfs.order[k];
+        t->loose[v] = t->loose[v] || t->loose[t->bfs.parent[v]];
+        if (v < t->m->hosts && t->loose[v])
+            t->sure[v] = 0;
     }
 }
 
@@ -115,7 +185,7 @@ static int add(struct nt_prior *p, const struct nt_map *map, struct hung *t, uin
     struct nt_prior_part part = {
         .up = up, .support = (float)fmin(fmax(t->sure[v], 0), 1), .day = day};
     if (v >= t->m->hosts)
-        part.us = (float)(2 * t->sum[v] / fmax(t->hosts[v], 1));
+        part.us = (float)(2 * (way_us(t, v) - link_us(t, v)));
     t->name[v] = (uint32_t)p->switch_name.count;
     return nt_prior_add(p, v < t->m->hosts, name, strlen(name), &part, err);
 }
@@ -134,14 +204,11 @@ static int add_all(struct nt_prior *p, const struct nt_map *map, struct hung *t,
     bool between = ends[0] != ends[1];
     walk(t, ends[0]);
     double us = t->us[ends[1]];
-    sum_up(t);
+    sum_up(t, between ? ends[1] : NT_NO_VERTEX);
     int rc = 0;
     if (between) { /* the other end hangs at the top, and counts for itself */
-        double other = t->hosts[ends[1]];
-        t->sum[ends[0]] -= t->sum[ends[1]] + other * us;
-        t->hosts[ends[0]] -= other;
-        double one = 2 * t->sum[ends[0]] / fmax(t->hosts[ends[0]], 1);
-        double two = 2 * t->sum[ends[1]] / fmax(other, 1);
+        double one = 2 * (way_us(t, ends[0]) - link_us(t, ends[0]));
+        double two = 2 * (way_us(t, ends[1]) - link_us(t, ends[1]));
         t->sure[ends[0]] = t->sure[ends[1]];
         rc = add_top(p, one / 2 + two / 2 + us, day != NULL ? day[ends[0]] : today, err);
     }
