@@ -90,9 +90,8 @@ static void put_age(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet)
     if (alone > 0)
         put_count(d, alone, "host", " placed by jobs of one user alone: not in prior and sync\n");
     if (contradicted > 0)
-        put_count(
-            d, contradicted, "host",
-            " undetermined: latencies contradict every place in a tree of equally deep hosts\n");
+        put_count(d, contradicted, "host",
+                  " undetermined: latencies contradict every place in the tree\n");
 }
 
 static int put_text(const struct nt_fleet_changes *changes, const struct arguments *a,

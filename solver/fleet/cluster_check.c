@@ -399,63 +399,8 @@ static void leave_out(struct check *c, uint32_t *in, bool *contradicted)
     }
 }
 
-/* ---- pairs that nobody read -------------------------------------------------------------------
- */
-
-/* Leaves clusters out until all others were read with each other, those first that were read with
- * fewest. read: clusters * clusters of them. */
-static void leave_clusters(const struct check *c, const uint8_t *read, uint32_t *apart, bool *out)
-{
-    size_t n = c->clusters;
-    for (size_t x = 0; x < n; x++)
-        for (size_t y = 0; y < n; y++)
-            apart[x] += x != y && !read[x * n + y];
-    for (size_t left = n; left > 0; left--) {
-        size_t worst = 0;
-        for (size_t x = 0; x < n; x++)
-            worst = apart[x] > apart[worst] ? x : worst;
-        if (apart[worst] == 0)
-            return;
-        out[worst] = true;
-        apart[worst] = 0;
-        for (size_t x = 0; x < n; x++)
-            apart[x] -= !out[x] && !read[x * n + worst];
-    }
-}
-
-/* That two hosts meet where others do is sure where all hosts are equally deep. Of few hosts too
- * few pairs are read to show that: where some are not all have to be read, else those of hosts that
- * are alone at their place. */
-static int leave_unread(const struct check *c, bool uneven, bool *contradicted,
-                        struct nt_arena *memory, struct nt_err *err)
-{
-    if (c->m->hosts > FEW)
-        return 0;
-    uint8_t *read = nt_arena_array(memory, c->clusters * c->clusters + 1, sizeof *read);
-    uint32_t *apart = nt_arena_array(memory, c->clusters + 1, sizeof *apart);
-    uint32_t *size = nt_arena_array(memory, c->clusters + 1, sizeof *size);
-    bool *out = nt_arena_array(memory, c->clusters + 1, sizeof *out);
-    if (nt_arena_check(memory, err) != 0)
-        return -1;
-    for (size_t k = 0; k < c->e->entries; k++) {
-        uint32_t x = c->cluster[c->e->entry[k].a], y = c->cluster[c->e->entry[k].b];
-        if (!c->ignored[k] && x != NONE && y != NONE)
-            read[x * c->clusters + y] = read[y * c->clusters + x] = 1;
-    }
-    for (size_t h = 0; h < c->m->hosts; h++)
-        size[c->cluster[h] != NONE ? c->cluster[h] : c->clusters]++;
-    for (size_t x = 0; !uneven && x < c->clusters; x++)
-        for (size_t y = 0; y < c->clusters; y++)
-            read[x * c->clusters + y] |= size[x] > 1 && size[y] > 1;
-    leave_clusters(c, read, apart, out);
-    for (size_t h = 0; h < c->m->hosts; h++)
-        contradicted[h] |= c->cluster[h] != NONE && out[c->cluster[h]];
-    return 0;
-}
-
 int nt_cluster_check(const struct nt_evidence *e, const bool *ignored, const struct nt_model *m,
-                     double noise, bool uneven, bool *contradicted, bool *confirmed,
-                     struct nt_err *err)
+                     double noise, bool *contradicted, bool *confirmed, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct check c = {.e = e, .ignored = ignored, .m = m, .noise = noise};
@@ -472,8 +417,6 @@ int nt_cluster_check(const struct nt_evidence *e, const bool *ignored, const str
         return -1;
     memset(contradicted, 0, m->hosts * sizeof *contradicted);
     leave_out(&c, in, contradicted);
-    if (leave_unread(&c, uneven, contradicted, &memory, err) != 0)
-        return -1;
     for (size_t v = 0; v < m->hosts + m->switches; v++)
         confirmed[v] = (c.parent[v] == NONE ? v >= m->hosts : c.hangs[v].count >= USERS) &&
                        (v < m->hosts || c.meets[v].count >= USERS);

@@ -8,6 +8,7 @@
 
 #include "class_align.h"
 #include "cluster_check.h"
+#include "cluster_network.h"
 #include "cluster_tiers.h"
 #include "host_moves.h"
 #include "memory.h"
@@ -60,8 +61,9 @@ static int take_errors(const struct nt_cluster_tiers *t, struct nt_sparse *s, st
     return 0;
 }
 
-static int make_model(const struct nt_evidence *e, const bool *ignored, const bool *missing,
-                      const struct nt_cluster_tiers *t, struct nt_model **out, struct nt_err *err)
+/* Of many leaves: their hosts are equally deep, and tiers are those of the classes. */
+static int make_even(const struct nt_evidence *e, const bool *ignored, const bool *missing,
+                     const struct nt_cluster_tiers *t, struct nt_model **out, struct nt_err *err)
 {
     struct nt_sparse s;
     if (nt_sparse_init(&s, e->hosts, NULL, NULL, err) < 0)
@@ -73,8 +75,9 @@ static int make_model(const struct nt_evidence *e, const bool *ignored, const bo
     s.noise = t->classes.noise;
     s.clustered = true;
     s.verdict = NT_SPARSE_SOUND;
-    s.clustering = (struct nt_clustering){
-        .seats = s.seats, .classes = &s.classes, .over = true, .risk = t->risk};
+    s.clustering = (struct nt_clustering){.seats = s.seats, .classes = &s.classes, .over = true};
+    for (size_t l = 0; l < t->classes.count; l++)
+        s.clustering.risk += t->risk[l];
     int rc = nt_clusters_init(&s.clustering.clusters, s.seats, t->classes.count, err);
     for (size_t l = 0; rc == 0 && l < t->classes.count; l++) {
         s.clustering.error_probability[l] = calloc(s.seats + 1, sizeof(float));
@@ -92,6 +95,17 @@ static int make_model(const struct nt_evidence *e, const bool *ignored, const bo
         rc = nt_sparse_model(&s, out, err);
     nt_sparse_fini(&s);
     return rc;
+}
+
+static int make_model(const struct nt_evidence *e, const bool *ignored, const bool *missing,
+                      const struct nt_cluster_tiers *t, struct nt_model **out, struct nt_err *err)
+{
+    bool fits;
+    *out = NULL;
+    if (nt_cluster_network_fits(e, t, &fits, err) != 0 ||
+        (fits && nt_cluster_network_find(e, ignored, missing, t, out, err) != 0))
+        return -1;
+    return *out != NULL ? 0 : make_even(e, ignored, missing, t, out, err);
 }
 
 /* ---- support and age --------------------------------------------------------------------------
@@ -205,8 +219,7 @@ static int make_checked(const struct nt_evidence *e, const bool *ignored, bool *
         for (size_t h = 0; h < e->hosts; h++)
             missing[h] |= contradicted[h] |= now[h];
         if (make_model(e, ignored, missing, tiers, &c->model, err) != 0 ||
-            nt_cluster_check(e, ignored, c->model, tiers->classes.noise,
-                             any_of(contradicted, e->hosts), now, confirmed, err) != 0)
+            nt_cluster_check(e, ignored, c->model, tiers->classes.noise, now, confirmed, err) != 0)
             return -1;
     } while (any_of(now, e->hosts));
     size_t vertices = c->model->hosts + c->model->switches;

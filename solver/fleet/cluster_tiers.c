@@ -18,6 +18,10 @@ static const double MARGIN = 10, SAME = 5, CLOSED = 6;
  * may have moved. The jobs of one user say less than what unites two hosts. */
 static const double PAIR_MOST = 20, USER_MOST = 8;
 static const double AGREE_SDS = 3; /* quartiles of one pair */
+/* Farther from every class a reading is rather an outlier: one in fifty over a factor of 3.5,
+ * against a class of a fifth of the readings, of 1 % noise. Many are no outliers, but of a class
+ * that is not known, and say nothing of the others. */
+static const double OUTLIER_SDS = 3.6;
 static const double NOISE_LEAST = 0.002, OUTLIERS = 0.02, LOW_SHARE = 0.25;
 
 /* ---- classes ---------------------------------------------------------------------------------
@@ -120,6 +124,14 @@ static void add_user(struct user_sum *user, size_t *users, uint32_t who, double 
     user[k < USERS_APART ? k : USERS_APART - 1].sum += llr;
 }
 
+/* ln of the odds that a reading is of two hosts that are together. */
+static double llr_of(const struct nt_classes *c, double ln, size_t level)
+{
+    double off;
+    nt_classes_nearest(c, ln, &off);
+    return off > OUTLIER_SDS ? 0 : nt_classes_llr(c, ln, level);
+}
+
 /* Between the parts of a level, by hosts. */
 static int sum_level(const struct nt_evidence *e, const struct nt_classes *c, const bool *ignored,
                      size_t level, const uint32_t *part, struct nt_pair_sums *sums,
@@ -135,7 +147,7 @@ static int sum_level(const struct nt_evidence *e, const struct nt_classes *c, co
             if (ignored != NULL && ignored[i])
                 continue;
             add_user(user, &users, e->job[e->entry[i].job].user,
-                     nt_classes_llr(c, (double)e->entry[i].ln, level));
+                     llr_of(c, (double)e->entry[i].ln, level));
             any = true;
         }
         for (size_t i = 0; i < users; i++)
@@ -196,8 +208,8 @@ static void state_errors(struct nt_cluster_tiers *t, size_t level, const struct 
             t->error[level][end[i]] += (float)(error * change(own, other));
             c->read[end[i]] += other;
         }
-        t->risk += error * change(c->hosts[p->a], c->hosts[p->b]) / 2 +
-                   error * change(c->hosts[p->b], c->hosts[p->a]) / 2;
+        t->risk[level] += error * change(c->hosts[p->a], c->hosts[p->b]) / 2 +
+                          error * change(c->hosts[p->b], c->hosts[p->a]) / 2;
     }
     for (uint32_t h = 0; h < t->hosts; h++) {
         double own = c->hosts[h], parts = c->parts[t->up[level + 1][h]];
@@ -206,7 +218,7 @@ static void state_errors(struct nt_cluster_tiers *t, size_t level, const struct 
             continue;
         double error = change(own, unread) / parts;
         t->error[level][h] += (float)error;
-        t->risk += error / 2;
+        t->risk[level] += error / 2;
     }
 }
 

@@ -20,7 +20,7 @@ struct nt_cluster_tiers {
     struct nt_classes classes;    /* noise: of an entry */
     uint32_t *up[NT_CLASSES_MAX]; /* by level, of a host: the first host of its cluster; owned */
     float *error[NT_CLASSES_MAX]; /* the same: the chance that it is one with another; owned */
-    double risk;                  /* the sum of all these, each pair of clusters once */
+    double risk[NT_CLASSES_MAX];  /* by level: the sum of these, each pair of clusters once */
 };
 
 /* The classes of all entries. NT_ERR_INPUT: hardly a pair was read in two jobs. */

@@ -7,6 +7,7 @@
 
 #include "memory.h"
 #include "origin.h"
+#include "slow_links.h"
 #include "stats.h"
 
 enum {
@@ -49,7 +50,9 @@ struct search {
     int64_t sound; /* the last one in which its link certainly was not; -1: none */
     float *scratch;
     bool *ignored;
-    bool *was_slow; /* by job; of the host at hand */
+    bool *was_slow;      /* by job; of the host at hand */
+    uint32_t slow_users; /* that saw it slow; of those in turns, more than there are */
+    bool uneven;         /* hosts are not equally deep: none can be seen to be slow */
     uint32_t place[PLACES_MOST];
     size_t places;
 };
@@ -213,7 +216,9 @@ static void drop_slow(struct search *s, uint32_t host)
         for (end = k; end < s->n && s->says[end].job == s->says[k].job; end++)
             ;
         enum link_state state = judge_link(s, s->says + k, end - k);
-        if (state == LINK_SLOW) {
+        if (state == LINK_SLOW && !s->uneven) {
+            const struct nt_evidence_job *job = s->e->job;
+            s->slow_users += s->slow < 0 || job[s->says[k].job].user != job[s->slow].user;
             s->slow = s->says[k].job;
             s->was_slow[s->says[k].job] = true;
             continue;
@@ -250,6 +255,7 @@ static void list_sayings(struct search *s, uint32_t host)
 {
     s->n = 0;
     s->slow = s->sound = -1;
+    s->slow_users = 0;
     for (size_t k = s->from[host]; k < s->from[host + 1]; k++) {
         const struct nt_evidence_entry *one = &s->e->entry[s->entry[k]];
         uint32_t other = one->a == host ? one->b : one->a;
@@ -405,6 +411,25 @@ static bool find_move(struct search *s, uint32_t host, struct split *best,
     return !may_be_slow && describe(s, best, host, move);
 }
 
+/* Where hosts are not equally deep, tiers are no ultrametric, and many hosts are farther from
+ * others than any place would have them, for more than one user. */
+static int see_uneven(struct search *s, struct nt_arena *memory, struct nt_err *err)
+{
+    bool *ignored = s->ignored;
+    size_t slow = 0, seen = 0;
+    s->ignored = nt_arena_array(memory, s->e->entries + 1, sizeof *s->ignored);
+    if (s->ignored == NULL)
+        return nt_arena_check(memory, err);
+    for (uint32_t h = 0; h < s->e->hosts; h++) {
+        list_sayings(s, h);
+        seen += s->from[h + 1] > s->from[h];
+        slow += s->slow_users > 1;
+    }
+    s->ignored = ignored;
+    s->uneven = NT_UNEVEN_ONE_IN * slow > seen;
+    return 0;
+}
+
 struct candidate {
     uint32_t host;
     double gain;
@@ -448,7 +473,7 @@ int nt_host_moves_find(const struct nt_evidence *e, const struct nt_cluster_tier
     *count = 0;
     if (t->classes.count < 2)
         return 0;
-    if (search_init(&s, e, t, ignored, &memory, err) < 0 ||
+    if (search_init(&s, e, t, ignored, &memory, err) < 0 || see_uneven(&s, &memory, err) < 0 ||
         list_candidates(&s, &candidate, &candidates, &memory, err) < 0)
         return -1;
     for (size_t k = 0; k < candidates; k++) {

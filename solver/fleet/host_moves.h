@@ -14,6 +14,9 @@
  * wrong by a class. Hosts are decided on from the surest on, and one that has moved says nothing of
  * where others are.
  *
+ * If many hosts are farther from others than nested tiers of equally deep hosts allow, hosts are
+ * not equally deep, and none counts as slow.
+ *
  * Tests: test_cluster_map.c. */
 #ifndef NT_HOST_MOVES_H
 #define NT_HOST_MOVES_H

@@ -8,11 +8,13 @@
 #include "memory.h"
 #include "stats.h"
 
-/* A reading says no more than MOST, ln of likelihoods; with an average under FITS all but outliers
- * are right; a place has to be better than any other by GAIN, as for moves (host_moves.c), and is
- * known by two hosts there. */
+/* A reading says no more than MOST, ln of likelihoods; a place has to be better than any other by
+ * GAIN, as for moves (host_moves.c), and is known by two hosts there. */
 enum { READINGS_LEAST = 4, THERE_LEAST = 2 };
-static const double MOST = 12, FITS = 2.5, GAIN = 15;
+static const double MOST = 12, GAIN = 15;
+/* At the right place a reading says 0.5 of a square, and MOST if it is one of two in a hundred that
+ * are outliers: mean and sd of that. More than three sds of n of them are not by chance. */
+static const double FITS = 0.74, FITS_SD = 1.8;
 
 struct reading {
     uint32_t partner, place;
@@ -68,11 +70,17 @@ static bool is_first_of_place(const struct host *h, size_t k)
     return there + 1 >= THERE_LEAST;
 }
 
+static double fits(const struct host *h)
+{
+    double n = (double)h->n;
+    return FITS * n + 3 * FITS_SD * sqrt(n);
+}
+
 /* The offset of its link; 0: it is not slow, or nobody can say where it is. */
 static double find_offset(const struct host *h, uint32_t self)
 {
     double best = INFINITY, second = INFINITY, offset = 0;
-    if (h->n < READINGS_LEAST || misfit(h, self, 0) < FITS * (double)h->n)
+    if (h->n < READINGS_LEAST || misfit(h, self, 0) < fits(h))
         return 0;
     for (size_t k = 0; k < h->n; k++) {
         if (!is_first_of_place(h, k))
@@ -87,8 +95,7 @@ static double find_offset(const struct host *h, uint32_t self)
             second = fmin(second, bad);
         }
     }
-    bool found =
-        best < FITS * (double)h->n && best + GAIN < second && best + GAIN < misfit(h, self, 0);
+    bool found = best < fits(h) && best + GAIN < second && best + GAIN < misfit(h, self, 0);
     return found ? offset : 0;
 }
 

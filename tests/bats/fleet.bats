@@ -185,16 +185,11 @@ PY
     "$nettopo" fleet check --store nobody --max-age 20000d
 }
 
-@test "a host without comparable ones is not blamed, whatever single jobs found" {
-    {
-        echo 'graph { s1 -- s2; s2 -- s3'
-        printf 'n%d -- s1\n' 1 2 3 4
-        printf 'n%d -- s2\n' 5 6
-        printf 'n%d -- s3\n' 7 8 9 10
-        echo '}'
-    } >net.dot
+# jobs K... that measure net.dot with hosts n[1-H], in which n5 is said to be slow: blamed H JOBS
+blamed() {
+    local k
     printf 'JobID|UID|NodeList\n' >record
-    for k in $(seq 8); do
+    for k in $(seq "$2"); do
         mkdir -p "jobs/$k"
         "$nettopo" simulate --topology net.dot --noise 0.02 --link-latency 0.25 --seed "$k" |
             sed "/^created /d; s/^level .*/&\njob $k 0\ncluster c\ncreated 2026-01-0${k}T00:00:00Z/" >"jobs/$k/samples"
@@ -202,11 +197,37 @@ PY
             .findings = [{kind: "link-slow", part: {a: "n5", b: $s}, alternatives: [{kind: "host-slow", part: {a: "n5"}}],
             found: 0.8, expected: 0.5, unit: "us", way: "both", confidence: 0.99}] |
             (.links[] | select(.a == "n5") | .suspect) = true' >"jobs/$k/map.json"
-        echo "$k|$((1000 + k % 3))|n[1-10]" >>record
+        echo "$k|$((1000 + k % 3))|n[1-$1]" >>record
     done
     "$nettopo" fleet ingest -q --store s --record record jobs
-    "$nettopo" fleet show --store s --format json | jq -e '[.nodes[] | select(.status == "missing") | .name] == ["n5", "n6"]'
+}
+
+@test "a host without comparable ones is not blamed, whatever single jobs found" {
+    {
+        echo 'graph {' # more switches with hosts than the model takes, and hosts above them
+        printf 's%d -- s1\n' $(seq 2 66)
+        printf 'n%d -- s1\n' $(seq 20)
+        for k in $(seq 21 150); do echo "n$k -- s$(((k - 21) / 2 + 2))"; done
+        echo '}'
+    } >net.dot
+    blamed 150 4
+    "$nettopo" fleet show --store s --format json |
+        jq -e '["n1", "n5", "n20"] - [.nodes[] | select(.status == "missing") | .name] == []'
     "$nettopo" fleet check --store s --max-age 20000d --hosts n5
+}
+
+@test "hosts that are not equally deep are placed" {
+    {
+        echo 'graph { s1 -- s2; s2 -- s3'
+        printf 'n%d -- s1\n' 1 2 3 4
+        printf 'n%d -- s2\n' 5 6
+        printf 'n%d -- s3\n' 7 8 9 10
+        echo '}'
+    } >net.dot
+    blamed 10 8
+    "$nettopo" fleet show --store s --format json | jq -e '[.nodes | group_by(.switch)[] | map(.name) | sort] | sort ==
+        [["n1", "n2", "n3", "n4"], ["n10", "n7", "n8", "n9"], ["n5", "n6"]]'
+    "$nettopo" fleet show --store s --format json | jq -e '.links | length == 12 and all(.latency_us > 0.2 and .latency_us < 0.85)'
 }
 
 @test "without a store there is one line" {
