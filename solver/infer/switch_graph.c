@@ -164,7 +164,7 @@ static int find_cuts(const struct nt_work *w, size_t hosts, struct candidate *c,
     float *sum = nt_arena_array(memory, n * n, sizeof *sum);
     float *count = nt_arena_array(memory, n * n, sizeof *count);
     struct nt_merge *merge = nt_arena_array(memory, n, sizeof *merge);
-    uint32_t *room = nt_arena_array(memory, n, sizeof *room);
+    uint32_t *room = nt_arena_array(memory, 2 * n, sizeof *room);
     double *near = nt_arena_array(memory, n, sizeof *near);
     if (nt_arena_check(memory, err) != 0)
         return -1;
