@@ -226,14 +226,52 @@ static struct nearness nearness_of(const struct nt_search *s, const struct nt_vi
     return near;
 }
 
+/* A key of each host, which is another one if it is with other hosts. */
+static void key_hosts(struct table *t, const struct nt_visit *v, uint64_t *key)
+{
+    uint32_t hosts = t->search->pairs->hosts;
+    const uint32_t *label = t->search->labels + v->labels;
+    memset(key, 0, hosts * sizeof *key);
+    for (uint32_t k = 0; k < v->tiers; k++, label += hosts) {
+        memset(t->sum, 0, hosts * sizeof *t->sum);
+        for (uint32_t i = 0; i < hosts; i++)
+            t->sum[nt_chain_number(label[i])] += nt_pairs_mix(i);
+        for (uint32_t i = 0; i < hosts; i++) {
+            uint64_t sum = t->sum[nt_chain_number(label[i])];
+            if (sum != nt_pairs_mix(i) && !(label[i] & NT_CHAIN_FLAT))
+                key[i] = nt_pairs_mix(key[i] ^ sum);
+        }
+    }
+}
+
+/* In each rival the hosts that are with others than in the best chain: [rival * hosts + host]. */
+static bool *find_moved(struct table *t, const struct alternative *best, struct nt_arena *memory)
+{
+    uint32_t hosts = t->search->pairs->hosts;
+    uint64_t *own = nt_arena_array(memory, hosts, sizeof *own);
+    uint64_t *key = nt_arena_array(memory, hosts, sizeof *key);
+    bool *moved = nt_arena_array(memory, t->count * hosts, sizeof *moved);
+    if (own == NULL || key == NULL || moved == NULL)
+        return NULL;
+    key_hosts(t, best->visit, own);
+    for (size_t k = 0; k < t->count; k++) {
+        key_hosts(t, t->at[k].visit, key);
+        for (uint32_t i = 0; i < hosts; i++)
+            moved[k * hosts + i] = key[i] != own[i];
+    }
+    return moved;
+}
+
 /* What a reading of a pair is expected to add to the ln odds of the network against its rivals:
  * half of the square by which it is off in one of the two. */
-static double telling_of(const struct table *t, const struct alternative *best, uint32_t i,
-                         uint32_t j)
+static double telling_of(const struct table *t, const struct alternative *best, const bool *moved,
+                         uint32_t i, uint32_t j)
 {
     const struct nearness ours = nearness_of(t->search, best->visit, i, j);
     double sum = 0;
-    for (size_t k = 0; k < t->count; k++) {
+    for (size_t k = 0; k < t->count; k++, moved += t->search->pairs->hosts) {
+        if (!moved[i] && !moved[j])
+            continue;
         const struct nearness theirs = nearness_of(t->search, t->at[k].visit, i, j);
         double off = theirs.sds - ours.sds;
         sum += theirs.tiers != ours.tiers ? t->at[k].weight * off * off / 2 : 0;
@@ -251,16 +289,19 @@ static int by_telling(const void *x, const void *y)
 
 /* Of each host the pair that tells most; of several, with the next host, so that many can be read
  * at a time. */
-static int fill_deciding(struct nt_tiers *out, const struct table *t,
-                         const struct alternative *best)
+static int fill_deciding(struct nt_tiers *out, struct table *t, const struct alternative *best,
+                         struct nt_arena *memory)
 {
     const struct nt_pairs *p = t->search->pairs;
+    const bool *moved = find_moved(t, best, memory);
     out->decides = nt_arena_array(&out->memory, p->hosts, sizeof *out->decides);
-    for (uint32_t i = 0; out->decides != NULL && i < p->hosts; i++) {
+    if (moved == NULL || out->decides == NULL)
+        return -1;
+    for (uint32_t i = 0; t->count > 1 && i < p->hosts; i++) {
         struct nt_tiers_pair most = {.a = p->origin[i]};
         for (uint32_t k = 1; k < p->hosts; k++) {
             uint32_t j = (i + k) % p->hosts;
-            double tells = telling_of(t, best, i, j);
+            double tells = telling_of(t, best, moved, i, j);
             if (tells > most.tells) {
                 most.tells = tells;
                 most.b = p->origin[j];
@@ -269,9 +310,8 @@ static int fill_deciding(struct nt_tiers *out, const struct table *t,
         if (most.tells > 0)
             out->decides[out->deciding++] = most;
     }
-    if (out->decides != NULL)
-        qsort(out->decides, out->deciding, sizeof *out->decides, by_telling);
-    return out->decides == NULL ? -1 : 0;
+    qsort(out->decides, out->deciding, sizeof *out->decides, by_telling);
+    return 0;
 }
 
 /* ---- the result
@@ -457,8 +497,8 @@ static int fill(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
     out->hierarchy = 1 / (1 + odds);
     out->confidence = confidence_of(&t, &stated, locus) * rest * out->hierarchy;
     if (fill_groups(out, s, &nodes) != 0 || fill_outliers(out, s) != 0 ||
-        fill_deciding(out, &t, best) != 0)
-        return nt_arena_check(&out->memory, err);
+        fill_deciding(out, &t, best, &memory) != 0)
+        return nt_err_memory(err);
     for (size_t k = 0; k < out->groups; k++)
         out->confidence = fmin(out->confidence, out->group[k].support);
     fill_figures(out, s);
