@@ -75,11 +75,11 @@ void *nt_arena_grow(struct nt_arena *a, void *array, size_t *room, size_t need, 
         return array;
     size_t more = need / 2 + 8, wanted = need <= SIZE_MAX - more ? need + more : need;
     if (!fits_limit(a, wanted, size, was, &bytes))
-        return array;
+        return NULL;
     struct nt_arena_block *grown = realloc(block, sizeof *grown + bytes);
     if (grown == NULL) {
         a->failed = sizeof *block + bytes;
-        return array;
+        return NULL;
     }
     if (block == NULL) {
         grown->older = a->newest;

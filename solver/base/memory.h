@@ -44,7 +44,7 @@ void *nt_arena_array(struct nt_arena *arena, size_t count, size_t size);
 char *nt_arena_text(struct nt_arena *arena, const char *text, size_t bytes);
 
 /* Grows array (NULL, or from this arena), which has room for *room elements, to at least need; new
- * elements are not set, and the address may change. On failure the array is unchanged. */
+ * elements are not set, and the address may change. NULL on failure: the array is unchanged. */
 void *nt_arena_grow(struct nt_arena *arena, void *array, size_t *room, size_t need, size_t size);
 
 /* -1 with an error when an allocation of this arena has failed. */
