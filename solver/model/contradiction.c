@@ -202,8 +202,7 @@ int nt_contradiction_odds(struct nt_search *search, double *odds, struct nt_err 
     return 0;
 }
 
-/* ---- noise apart from the misfit
- * ------------------------------------------------------------------ */
+/* ---- noise apart from the misfit ---- */
 
 /* The sum of squares of readings between the same two units of the lowest tier, about their mean.
  */

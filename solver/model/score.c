@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "score.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "noise_prior.h"
-
 #include "stats.h"
 
 /* Priors, in units of the median reading. Ends of hosts of one kind differ by about 1 %, links of a
@@ -200,12 +198,6 @@ static void copy_sums(struct sums *to, const struct sums *from, uint32_t hosts)
 
 /* ---- creation ------------------------------------------------------------------------------ */
 
-static int init_sums(struct sums *s, uint32_t hosts, struct nt_arena *memory)
-{
-    s->row = nt_arena_array(memory, hosts, sizeof *s->row);
-    return s->row != NULL ? 0 : -1;
-}
-
 static int init(struct nt_score *s, struct nt_err *err)
 {
     uint32_t hosts = s->pairs->hosts;
@@ -215,9 +207,9 @@ static int init(struct nt_score *s, struct nt_err *err)
         nt_chain_init(&s->chain, hosts, m, err) != 0 ||
         nt_chain_init(&s->base_chain, hosts, m, err) != 0)
         return -1;
-    init_sums(&s->now, hosts, m);
-    init_sums(&s->base, hosts, m);
-    init_sums(&s->whole, hosts, m);
+    s->now.row = nt_arena_array(m, hosts, sizeof *s->now.row);
+    s->base.row = nt_arena_array(m, hosts, sizeof *s->base.row);
+    s->whole.row = nt_arena_array(m, hosts, sizeof *s->whole.row);
     s->order = nt_arena_array(m, hosts, sizeof *s->order);
     s->top = nt_arena_array(m, hosts, sizeof *s->top);
     s->room = nt_arena_array(m, 3 * (size_t)hosts, sizeof *s->room);
@@ -445,8 +437,7 @@ void nt_score_set_far(struct nt_score *score, const bool *far, double ratio)
     score->far_variance = ratio * ratio;
 }
 
-/* ---- the normal matrix of a tree ---------------------------------------------------------------
- */
+/* ---- the normal matrix of a tree ---- */
 
 /* Factors X'WX + L with the classes' weights w. */
 static void factor(struct nt_score *s, const double *w, double ends, double links)
@@ -609,7 +600,7 @@ static double downdate(struct nt_score *s)
 static void correct(struct nt_score *s, double (*x)[R])
 {
     size_t n = s->odds, stride = NT_SCORE_DOWNDATES;
-    double *all = s->cross + NT_SCORE_DOWNDATES, *c = s->cross;
+    double *all = s->cross + stride, *c = s->cross;
     for (size_t e = 0; e < n; e++) {
         struct route route = route_of(s, &s->odd[e]);
         for (size_t r = 0; r < R; r++)
@@ -633,8 +624,7 @@ static void correct(struct nt_score *s, double (*x)[R])
     }
 }
 
-/* ---- conjugate gradients, for many odd pairs
- * ----------------------------------------------------- */
+/* ---- conjugate gradients, for many odd pairs ---- */
 
 /* Takes the odd pairs' part from y: sums along the ways of hosts to each class, what each pair
  * lacks of them, and that summed over the hosts below each link. */
@@ -741,8 +731,7 @@ static void iterate(struct nt_score *s, double (*column)[R], double (*x)[R])
     }
 }
 
-/* ---- one evaluation
- * ------------------------------------------------------------------------------ */
+/* ---- one evaluation ---- */
 
 static size_t means(const struct nt_score *s)
 {
@@ -906,10 +895,9 @@ static bool is_known(const struct nt_score *s, struct nt_score_place place)
 double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
                          struct nt_score_value *value)
 {
-    if (is_known(s, place) && !s->rough) {
-        *value = s->known.value;
+    *value = s->known.value;
+    if (is_known(s, place) && !s->rough)
         return value->log_likelihood;
-    }
     struct complement k;
     const struct nt_noise_prior prior = nt_noise_prior_of(s->pairs);
     const double per_step = log(log(ratio_step)); /* of the grid */
@@ -928,10 +916,10 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
         log_weights += s->now.count[c] * log(s->weight[c]);
     double p = -0.5 * (k.count * log(2 * M_PI) - log_weights + k.log_det + log_det);
     p += nt_noise_integral(k.count, square, &prior);
+    double links = nt_score_ratio(place.links);
     p += nt_log_student(nt_score_ratio(place.ends) * sd, ends_median, ends_spread) + per_step;
     if (s->chain.tiers > 0)
-        p +=
-            nt_log_student(nt_score_ratio(place.links) * sd, links_median, links_spread) + per_step;
+        p += nt_log_student(links * sd, links_median, links_spread) + per_step;
     size_t n = means(s);
     for (size_t a = 0; a < n; a++) { /* the inverse's diagonal */
         double u[NT_SCORE_MEANS], sum = 0;
@@ -951,14 +939,13 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
         for (size_t a = 0; a < n; a++)
             s->length[v] += s->x[v][1 + a] * value->mean[a];
     }
-    p += positive_links(s, value, nt_score_ratio(place.links));
+    p += positive_links(s, value, links);
     value->log_likelihood = isfinite(p) ? p : -(double)INFINITY;
     s->known = (struct known){.evaluated = !s->rough, .place = place, .value = *value};
     return value->log_likelihood;
 }
 
-/* ---- the sum over places
- * --------------------------------------------------------------------------- */
+/* ---- the sum over places ---- */
 
 struct grid {
     struct nt_score *score;
@@ -1035,10 +1022,9 @@ double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
     struct grid rough = {.score = s, .rough = many_odds(s)}, g = {.score = s};
     bool links = s->chain.tiers > 0;
     int e = index_of(place->ends), l = index_of(place->links);
-    if (is_known(s, *place) && s->known.integrated) {
-        *value = s->known.value;
+    *value = s->known.value;
+    if (is_known(s, *place) && s->known.integrated)
         return s->known.integral;
-    }
     double best = climb(&rough, links, &e, &l);
     /* a second maximum: unlike ends, or links, and little noise, or the reverse; of links, which
      * are few, the slopes are gentle */
@@ -1071,8 +1057,7 @@ double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
     return sum;
 }
 
-/* ---- outliers
- * ---------------------------------------------------------------------------------------- */
+/* ---- outliers ---- */
 
 /* ln density of a reading that is wrong, x over its mean: half Cauchy, or uniform down to 0. */
 static double wrong(double x, double mean)
@@ -1163,7 +1148,7 @@ static double price(struct nt_score *s, double sd, bool back)
     size_t count = s->outliers.count, all = s->pairs->count, low = 0;
     double sum = 0;
     void *grown = nt_arena_grow(&s->memory, s->rest, &s->rest_room, count, sizeof *s->rest);
-    if (count > 0 && grown == NULL)
+    if (grown == NULL)
         return -(double)INFINITY;
     s->rest = grown;
     if (count > 0)
@@ -1191,11 +1176,10 @@ static struct nt_pair_entry *twin(const struct nt_pairs *p, uint32_t a, size_t e
 
 static void push(struct nt_score *s, struct nt_outliers *list, uint32_t host, size_t entry)
 {
-    void *grown =
-        nt_arena_grow(&s->memory, list->at, &list->room, list->count + 1, sizeof *list->at);
-    if (grown == NULL)
+    void *at = nt_arena_grow(&s->memory, list->at, &list->room, list->count + 1, sizeof *list->at);
+    if (at == NULL)
         return;
-    list->at = grown;
+    list->at = at;
     list->at[list->count++] = (struct nt_outlier){host, entry};
 }
 
@@ -1430,8 +1414,7 @@ double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
     return nt_score_full(s, place, value);
 }
 
-/* ---- what was found
- * ------------------------------------------------------------------------------------ */
+/* ---- what was found ---- */
 
 const struct nt_outliers *nt_score_outliers(const struct nt_score *score)
 {
@@ -1498,7 +1481,6 @@ void nt_score_errors(struct nt_score *s, const struct nt_score_value *value, dou
 {
     uint32_t nodes = s->tree.nodes - 1;
     size_t n = means(s);
-    bool many = many_odds(s);
     for (uint32_t v = 0; v < nodes; v++) {
         error[v] = 0;
         for (size_t a = 0; a < n; a++)
@@ -1508,13 +1490,9 @@ void nt_score_errors(struct nt_score *s, const struct nt_score_value *value, dou
         memset(s->column, 0, nodes * sizeof *s->column);
         for (uint32_t r = 0; r < R && first + r < nodes; r++)
             s->column[first + r][r] = 1;
-        if (many) /* of the tree's own matrix: what the others add is small */
-            solve(s, s->effective, s->column, s->direction);
-        else {
-            solve(s, s->effective, s->column, s->direction);
-            if (s->odds > 0)
-                correct(s, s->direction);
-        }
+        solve(s, s->effective, s->column, s->direction);
+        if (!many_odds(s) && s->odds > 0) /* what many add is small */
+            correct(s, s->direction);
         for (uint32_t r = 0; r < R && first + r < nodes; r++)
             error[first + r] =
                 sqrt(error[first + r] + value->sd * value->sd * s->direction[first + r][r]);

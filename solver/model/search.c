@@ -74,8 +74,7 @@ struct search_work {
     bool small, hold;   /* few hosts; chains are only noted, none is taken for the best */
 };
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 static struct nt_visit *place_of(struct nt_visit *table, size_t room, uint64_t hash)
 {
@@ -139,8 +138,7 @@ void nt_search_chain(const struct nt_search *search, const struct nt_visit *visi
     }
 }
 
-/* ---- scoring a chain
- * ----------------------------------------------------------------------------- */
+/* ---- scoring a chain ---- */
 
 static double chain_prior(struct nt_search *s, const struct nt_chain *chain)
 {
@@ -256,8 +254,7 @@ static bool consider(struct nt_search *s, size_t count, enum look look)
     return consider_change(s, count, false, look);
 }
 
-/* ---- the screen: a unit at every place, with all other links as they are
- * --------------------------- */
+/* ---- the screen: a unit at every place, with all other links as they are ---- */
 
 /* A host or a group that moves: its hosts are work->members. */
 struct unit {
@@ -365,8 +362,7 @@ static double screen(const struct nt_search *s, const struct unit *u, uint32_t t
     return log_w / 2 - (square - sum * sum / all) / (2 * s2) - log(all * variance) / 2;
 }
 
-/* ---- moves
- * ---------------------------------------------------------------------------------------- */
+/* ---- moves ---- */
 
 static int by_score(const void *x, const void *y)
 {
@@ -824,8 +820,7 @@ static bool flatten_groups(struct nt_search *s)
     return any;
 }
 
-/* ---- tiers
- * ------------------------------------------------------------------------------------------ */
+/* ---- tiers ---- */
 
 static int by_gap(const void *x, const void *y)
 {
@@ -938,8 +933,7 @@ static bool insert_tiers(struct nt_search *s)
     return any;
 }
 
-/* ---- starts
- * ------------------------------------------------------------------------------------------ */
+/* ---- starts ---- */
 
 /* The score of the chain of a linkage's cuts after these merges, ascending. */
 static double try_cuts(struct nt_search *s, const struct nt_merge *merge, const size_t *after,
@@ -1108,8 +1102,7 @@ static bool take_best(struct nt_search *s)
     return true;
 }
 
-/* ---- two populations of hosts
- * ---------------------------------------------------------------------- */
+/* ---- two populations of hosts ---- */
 
 static int by_end(const void *x, const void *y)
 {
@@ -1168,8 +1161,7 @@ static bool try_populations(struct nt_search *s)
     return false;
 }
 
-/* ---- hosts that are far
- * ---------------------------------------------------------------------- */
+/* ---- hosts that are far ---- */
 
 static void mark_far(struct nt_search *s, uint32_t host, bool far)
 {
@@ -1261,8 +1253,7 @@ static bool find_far(struct nt_search *s)
     return count > 0;
 }
 
-/* ---- all of it
- * ----------------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static int init(struct nt_search *s, struct nt_err *err)
 {

@@ -203,8 +203,7 @@ static double confidence_of(const struct table *t, const struct alternative *sta
     return p;
 }
 
-/* ---- pairs that decide -------------------------------------------------------------------------
- */
+/* ---- pairs that decide ---- */
 
 /* How much nearer two hosts are than those that meet at the root, in sd of a reading, and at how
  * many tiers they are together. */
@@ -314,8 +313,7 @@ static int fill_deciding(struct nt_tiers *out, struct table *t, const struct alt
     return 0;
 }
 
-/* ---- the result
- * ------------------------------------------------------------------------------------ */
+/* ---- the result ---- */
 
 /* Of the tree's nodes: the split that each makes, and how likely it is a group. */
 struct nodes {
