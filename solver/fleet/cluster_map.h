@@ -4,12 +4,12 @@
  * Jobs are aligned by the pairs that they share, and by the classes of latencies that all show. The
  * readings of all jobs between two hosts add up (cluster_tiers.h), so that hosts that were never
  * together are placed by those that both met. The network between hosts and leaves of hosts is what
- * the model of a single job finds (cluster_network.h); of too many for it, all hosts are equally
- * deep, and at each level of latencies readings add up. What is not sure is flat: a host hangs on
- * the lowest switch that is certain. Hosts whose readings contradict the network are not in it:
- * what it has agrees with the jobs. Of readings that contradict each other the newer hold when
- * those of at least two jobs say so: the host has moved (host_moves.h). Networks of nested tiers
- * only: of others the tiers that show.
+ * the model of a single job finds (cluster_network.h). If there are too many for it, hosts count as
+ * equally deep, and readings add up at each level of latencies. What is not sure is flat: a host
+ * hangs on the lowest switch that is certain. Hosts whose readings contradict the network are not
+ * in it: what it has agrees with the jobs. Of readings that contradict each other the newer hold
+ * when those of at least two jobs say so: the host has moved (host_moves.h). Networks of nested
+ * tiers only: of others the tiers that show.
  *
  * Time is about n log n in the entries, memory linear. The order in which jobs were added does not
  * matter, and relabelling hosts only relabels the result.

@@ -379,7 +379,7 @@ static int longest_detour(const struct nt_direct *d)
             }
             over[excess]++;
         }
-    for (double pairs = (double)(n * (n - 1) / 2); more > 0; more--) {
+    for (double pairs = (double)n * (double)(n - 1) / 2; more > 0; more--) {
         longer += over[more];
         if (longer > 1 && (double)(longer - 1) * NT_TAIL_RATE_PRIOR > pairs)
             break;

@@ -160,21 +160,6 @@ static double take_links_off(struct nt_pairs *p, const struct nt_switch_graph *g
     return square;
 }
 
-/* The host whose end is the longest, if it is well over those of most. order: hosts of room. */
-static uint32_t farthest(struct nt_score *s, uint32_t hosts, const bool *far, double sd,
-                         float *order)
-{
-    const double *length = nt_score_lengths(s);
-    uint32_t top = UINT32_MAX;
-    for (uint32_t i = 0; i < hosts; i++) {
-        order[i] = (float)length[i];
-        if (!far[i] && (top == UINT32_MAX || length[i] > length[top]))
-            top = i;
-    }
-    double most = (double)nt_stats_median(order, hosts) + 3 * sd;
-    return top != UINT32_MAX && length[top] > most ? top : UINT32_MAX;
-}
-
 /* ln p(readings), as of trees (search.h): hosts may be far. */
 static int score_ends(struct nt_score *s, uint32_t hosts, double *score, double *sd,
                       struct nt_err *err)
@@ -192,7 +177,7 @@ static int score_ends(struct nt_score *s, uint32_t hosts, double *score, double 
     double prior = 0;
     for (uint32_t host, count = 0;; count++) {
         double ends = fmax(nt_score_ratio(place.ends), 1) * value.sd;
-        if ((host = farthest(s, hosts, far, ends, order)) == UINT32_MAX)
+        if ((host = nt_far_host(nt_score_lengths(s), far, hosts, ends, order)) == UINT32_MAX)
             return 0;
         far[host] = true;
         nt_score_set_far(s, far, NT_FAR_SD / value.sd);

@@ -27,6 +27,18 @@ double nt_far_odds(double some, double hosts)
            nt_log_beta(far_shape + some, far_prior + hosts - some);
 }
 
+uint32_t nt_far_host(const double *length, const bool *far, uint32_t hosts, double sd, float *order)
+{
+    uint32_t top = UINT32_MAX;
+    for (uint32_t i = 0; i < hosts; i++) {
+        order[i] = (float)length[i];
+        if (!far[i] && (top == UINT32_MAX || length[i] > length[top]))
+            top = i;
+    }
+    double most = (double)nt_stats_select(order, hosts, hosts / 2) + 3 * sd;
+    return top != UINT32_MAX && length[top] > most ? top : UINT32_MAX;
+}
+
 struct nt_noise_prior nt_noise_prior_of(const struct nt_pairs *pairs)
 {
     return (struct nt_noise_prior){

@@ -18,6 +18,10 @@
 #define NT_FAR_SD 0.5
 /* ln of the prior odds of one more, beside some of hosts. */
 double nt_far_odds(double some, double hosts);
+/* The host that is not far and has the longest link, if it is over those of most by three sd of an
+ * end or more; else UINT32_MAX. order: room for hosts. */
+uint32_t nt_far_host(const double *length, const bool *far, uint32_t hosts, double sd,
+                     float *order);
 
 /* The prior of ln s: normal, or Student's with spread infinite. */
 struct nt_noise_prior {

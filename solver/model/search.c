@@ -1169,20 +1169,10 @@ static void mark_far(struct nt_search *s, uint32_t host, bool far)
     nt_score_set_far(s->score, s->far, NT_FAR_SD / s->value.sd);
 }
 
-/* The host whose link is the longest, if it is well over those of most. */
 static uint32_t farthest(struct nt_search *s)
 {
-    struct search_work *w = s->work;
-    uint32_t hosts = s->best.hosts, n = 0, top = UINT32_MAX;
-    for (uint32_t i = 0; i < hosts; i++) {
-        w->option[n++] = (struct option){.score = w->lengths[i], .beside = i};
-        if (!s->far[i] && (top == UINT32_MAX || w->lengths[i] > w->lengths[top]))
-            top = i;
-    }
-    qsort(w->option, n, sizeof *w->option, by_end);
     double sd = fmax(nt_score_ratio(s->place.ends), 1) * s->value.sd;
-    bool over = top != UINT32_MAX && w->lengths[top] > w->option[n / 2].score + 3 * sd;
-    return over ? top : UINT32_MAX;
+    return nt_far_host(s->work->lengths, s->far, s->best.hosts, sd, s->work->sum);
 }
 
 /* Scores work->chain with these outliers; takes it for the best if it is better, with the prior. */

@@ -2,9 +2,9 @@
 /* Which pairs decide whether a network is the right one: those to measure again where it is
  * uncertain.
  *
- * Of few hosts every pair does. Else those that tell the network from its rivals
- * (nt_model.decides), and then those that do not fit. Hosts that would rest in a round are paired
- * with others, as controls. Pure; uses only the model. Tests: test_deciding_pairs.c. */
+ * If there are few hosts, every pair decides. Else the pairs that tell the network from its rivals
+ * (nt_model.decides) come first, and then those that do not fit. Hosts that would rest in a round
+ * are paired with others, as controls. Pure; uses only the model. Tests: test_deciding_pairs.c. */
 #ifndef NT_DECIDING_PAIRS_H
 #define NT_DECIDING_PAIRS_H
 
