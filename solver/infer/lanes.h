@@ -39,18 +39,6 @@ static inline nt_floats nt_floats_choose(nt_floats_are is, nt_floats a, nt_float
     return (nt_floats)(((nt_floats_are)a & is) | ((nt_floats_are)b & ~is));
 }
 
-static inline nt_floats nt_floats_clip(nt_floats v, nt_floats low, nt_floats high)
-{
-    nt_floats_are under = v<low, over = v> high, in = ~(under | over);
-    return (nt_floats)(((nt_floats_are)low & under) | ((nt_floats_are)high & over) |
-                       ((nt_floats_are)v & in));
-}
-
-static inline float nt_floats_sum(nt_floats v)
-{
-    return v[0] + v[1] + (v[2] + v[3]);
-}
-
 /* v where it is so, 0 elsewhere. */
 static inline nt_doubles nt_doubles_where(nt_doubles_are is, nt_doubles v)
 {
