@@ -256,9 +256,38 @@ static void paths_are_sums_of_links(void **state)
     }
 }
 
+/* A ring of six in which one pair reads four times its latency: rounded to hops, it is farther
+ * apart than there are switches. And one direction of a tree that reads three times the other, so
+ * that no reading counts for the lengths: their errors are not known. */
+static void readings_far_off_do_no_harm(void **state)
+{
+    enum { N = 8 };
+    (void)state;
+    for (int what = 0; what < 2; what++) {
+        size_t n = what == 0 ? 6 : N;
+        struct nt_matrix *d;
+        struct nt_model *m;
+        struct nt_err err;
+        assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &d, &err), 0);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++) {
+                size_t steps = i < j ? j - i : i - j, hops = steps < n - steps ? steps : n - steps;
+                double ring = (0.8 + 0.5 * (double)hops) * (i + j == 5 && hops == 3 ? 4 : 1);
+                double tree = (i / 4 == j / 4 ? 2 : 3) * (i < j ? 3 : 1);
+                nt_matrix_set(d, i, j, i == j ? 0 : (float)(what == 0 ? ring : tree));
+            }
+        assert_int_equal(nt_infer_latency(d, NULL, 1, &m, &err), 0);
+        for (size_t k = 0; k < m->links; k++)
+            assert_true(!(m->link[k].latency_se_us > 100));
+        nt_model_destroy(m);
+        nt_matrix_destroy(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readings_far_off_do_no_harm),
         cmocka_unit_test(graphs_of_switches_are_found),
         cmocka_unit_test(a_line_of_switches_is_a_tree),
         cmocka_unit_test(trees_stay_trees),

@@ -91,7 +91,8 @@ static int mark_compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static void graph_marks(const struct nt_direct *d, struct counts *c)
+/* False: a pair is more hops apart than there are vertices, as by a reading that is wrong. */
+static bool graph_marks(const struct nt_direct *d, struct counts *c)
 {
     size_t p = 0;
     for (size_t i = 0; i < d->n; i++) {
@@ -105,14 +106,18 @@ static void graph_marks(const struct nt_direct *d, struct counts *c)
         const uint16_t *hops = d->hops + i * d->n;
         memset(c->of, 0, d->n * sizeof *c->of);
         memset(c->level, 0, d->n * sizeof *c->level);
-        for (size_t j = 0; j < d->n; j++)
+        for (size_t j = 0; j < d->n; j++) {
+            if (hops[j] >= d->n)
+                return false;
             c->of[hops[j]]++;
+        }
         for (size_t a = 0; a < d->n; a++)
             for (size_t k = c->start[a]; k < c->start[a + 1]; k++)
                 c->level[hops[a]] += hops[c->neighbour[k]] == hops[a];
         c->mark[i] = mark_of(c);
     }
     qsort(c->mark, d->n, sizeof *c->mark, mark_compare);
+    return true;
 }
 
 /* Of a lattice: a quick test that most candidates fail. */
@@ -190,7 +195,9 @@ static void recognise_lattice(const struct nt_direct *d, struct nt_model *m, str
 {
     size_t n = d->n, links = d->links, degree = 0;
     struct lattice cube = {0}, l = {.wraps = true};
-    graph_marks(d, c);
+    m->family = NT_FAMILY_IRREGULAR;
+    if (!graph_marks(d, c))
+        return;
     while ((size_t)1 << degree < n && degree < NT_DIMENSIONS_MAX)
         cube.size[degree++] = 2;
     cube.dimensions = degree;
@@ -207,8 +214,6 @@ static void recognise_lattice(const struct nt_direct *d, struct nt_model *m, str
         name_family(m, NT_FAMILY_MESH, &l);
     else if (try_twists(&l, n, c))
         name_family(m, NT_FAMILY_TORUS, &l);
-    else
-        m->family = NT_FAMILY_IRREGULAR;
 }
 
 int nt_direct_family(const struct nt_direct *d, struct nt_model *model, struct nt_err *err)

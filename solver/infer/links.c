@@ -387,6 +387,13 @@ static int climb_step(struct nt_link_sites *s, struct climb *k, bool first, stru
     return 0;
 }
 
+/* NaN if nothing measures the direction: only the ridge of nt_cholesky_solve, 1e-10 of the largest
+ * weight, or 1e-300 if there is none, holds it. least: of all variances. */
+static double error_of(double unit, double variance, double least)
+{
+    return variance < 1e9 * least && variance < 1e200 ? unit * sqrt(variance) : (double)NAN;
+}
+
 /* Standard errors; those of few readings are widened so that twice an error still covers 95 %. */
 static int set_errors(struct nt_link_sites *s, struct nt_err *err)
 {
@@ -400,6 +407,9 @@ static int set_errors(struct nt_link_sites *s, struct nt_err *err)
         unit = NAN;
     else if (nt_cholesky_invert(s->matrix, n, err) < 0)
         return -1;
+    double least = INFINITY;
+    for (size_t k = 0; k < n; k++)
+        least = fmin(least, s->matrix[k * n + k]);
     for (size_t p = 0; p < s->w->n; p++) {
         size_t i = s->member[p], a = s->at[i];
         double m = (double)(s->start[a + 1] - s->start[a]), weight = host_weight(s, a, p);
@@ -408,11 +418,11 @@ static int set_errors(struct nt_link_sites *s, struct nt_err *err)
             variance += weight > 1e-9 * s->kept[p] ? (1 - 1 / m) / weight : NAN;
         struct nt_link *l = &s->model->link[s->link[i]];
         l->latency_us = s->x[p];
-        l->latency_se_us = unit * sqrt(variance);
+        l->latency_se_us = error_of(unit, variance, least);
     }
     for (size_t t = 0; t < s->trunks; t++) {
         size_t k = s->count + t;
-        s->model->link[s->trunk[t]].latency_se_us = unit * sqrt(s->matrix[k * n + k]);
+        s->model->link[s->trunk[t]].latency_se_us = error_of(unit, s->matrix[k * n + k], least);
     }
     return 0;
 }
