@@ -873,6 +873,9 @@ static int keep_tree(const struct graphs *g, struct nt_model *m, struct nt_err *
     }
     if (status == 0 && g->table->score > g->all - NEGLIGIBLE && !g->same)
         status = add_support(m, g->table, exp(g->table->score - g->all), err);
+    for (size_t k = 0; k < m->links; k++) /* stated whole: of less none is in a map */
+        if (is_between_switches(m, &m->link[k]))
+            m->link[k].probability = fmax(m->link[k].probability, NT_SUPPORT_STATED);
     return status;
 }
 
