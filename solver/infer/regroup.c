@@ -6,12 +6,17 @@
 #include <string.h>
 
 /* What does not change with the links. */
-static void copy_properties(const struct nt_model *from, struct nt_model *m)
+static void copy_properties(struct nt_model *from, struct nt_model *m)
 {
+    uint32_t(*decides)[2] = m->decides;
     memcpy(m->missing, from->missing, from->hosts * sizeof *m->missing);
     memcpy(m->overhead_us, from->overhead_us, from->hosts * sizeof *m->overhead_us);
     m->family = m->switches <= 1 ? NT_FAMILY_STAR : NT_FAMILY_TREE;
     m->confidence = from->confidence;
+    m->shortcuts = from->shortcuts;
+    m->decides = from->decides;
+    m->deciding = from->deciding;
+    from->decides = decides;
 }
 
 /* What hangs on the lower end gets longer by what is taken out above it. */

@@ -6,8 +6,11 @@
 
 #include "direct.h"
 #include "graph_score.h"
+#include "links.h"
 #include "memory.h"
 #include "merges.h"
+#include "regroup.h"
+#include "rooted_tree.h"
 #include "stats.h"
 #include "switch_support.h"
 #include "tiers_model.h"
@@ -700,21 +703,6 @@ static bool same_network(const struct candidate *graph, const struct candidate *
 
 /* ---- groups of a tree in the graphs -----------------------------------------------------------*/
 
-/* The hosts on one side of a link. */
-static void find_side(const struct nt_model *m, size_t link, bool *in)
-{
-    memset(in, 0, (m->hosts + m->switches) * sizeof *in);
-    in[m->link[link].a] = true;
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t k = 0; k < m->links; k++) {
-            const struct nt_link *l = &m->link[k];
-            if (k != link && in[l->a] != in[l->b])
-                in[l->a] = in[l->b] = more = true;
-        }
-    }
-}
-
 /* Units of a graph and a group of hosts. */
 struct parted {
     const struct nt_direct *graph;
@@ -768,23 +756,32 @@ static bool is_between_switches(const struct nt_model *m, const struct nt_link *
     return l->a >= m->hosts && l->b >= m->hosts;
 }
 
-/* What a graph that has a group of the tree adds to its support. weight: of the graph among all. */
-static int add_support(struct nt_model *m, const struct candidate *c, double weight,
-                       struct nt_err *err)
+/* Marks the hosts on one side of a link. */
+static void mark_side(const struct nt_rooted_tree *h, const struct nt_link *l, bool *in)
+{
+    uint32_t below = h->parent[l->a] == l->b ? l->a : l->b;
+    memset(in, 0, h->hosts * sizeof *in);
+    for (uint32_t k = h->head[below]; k < h->tail[below]; k++)
+        in[h->host[k]] = true;
+}
+
+/* Adds the probability of a graph to the support of the tree's groups that the graph has. */
+static int add_support(struct nt_model *m, const struct nt_rooted_tree *h,
+                       const struct candidate *c, double probability, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct parted p = {.graph = &c->graph};
-    bool *in = nt_arena_array(&memory, m->hosts + m->switches, sizeof *in);
+    bool *in = nt_arena_array(&memory, m->hosts, sizeof *in);
     p.hosts[false] = nt_arena_array(&memory, c->units.count + 1, sizeof *p.hosts[false]);
     p.hosts[true] = nt_arena_array(&memory, c->units.count + 1, sizeof *p.hosts[true]);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    for (size_t k = 0; k < m->links; k++) {
+    for (size_t k = 0; k < m->links && h->tree; k++) {
         if (!is_between_switches(m, &m->link[k]))
             continue;
-        find_side(m, k, in);
+        mark_side(h, &m->link[k], in);
         if (has_group(c, m->hosts, in, &p))
-            m->link[k].probability += weight;
+            m->link[k].probability += probability;
     }
     return 0;
 }
@@ -796,7 +793,8 @@ struct graphs {
     bool same;        /* best and table are one network */
 };
 
-/* Graphs of hosts, of leaves of the tree, of clusters, and of what is near the likeliest. */
+/* Looks for graphs of hosts, of leaves of the tree and of clusters, and near the likeliest graph.
+ */
 static int find_graphs(const struct nt_work *w, const struct nt_pairs *readings,
                        const struct nt_model *m, struct graphs *g, struct nt_arena *memory,
                        struct nt_err *err)
@@ -858,10 +856,14 @@ static int take_graph(const struct nt_work *w, const struct graphs *g, const str
     return 0;
 }
 
-static int keep_tree(const struct graphs *g, struct nt_model *m, struct nt_err *err)
+/* The support of the tree's groups, by all networks. */
+static int share_support(const struct graphs *g, struct nt_model *m, struct nt_err *err)
 {
+    struct nt_rooted_tree *h;
     double tree = exp(g->tree - g->all);
     int status = 0;
+    if (nt_rooted_tree_create(m, &h, err) != 0)
+        return -1;
     m->confidence *= tree;
     for (size_t k = 0; k < m->links; k++)
         if (is_between_switches(m, &m->link[k]))
@@ -869,14 +871,35 @@ static int keep_tree(const struct graphs *g, struct nt_model *m, struct nt_err *
     for (size_t k = 0; k < CANDIDATES && status == 0; k++) {
         double score = nt_log_sum(g->c[k].score, g->c[k].others);
         if (score > g->all - NEGLIGIBLE)
-            status = add_support(m, &g->c[k], exp(score - g->all), err);
+            status = add_support(m, h, &g->c[k], exp(score - g->all), err);
     }
     if (status == 0 && g->table->score > g->all - NEGLIGIBLE && !g->same)
-        status = add_support(m, g->table, exp(g->table->score - g->all), err);
-    for (size_t k = 0; k < m->links; k++) /* stated whole: of less none is in a map */
-        if (is_between_switches(m, &m->link[k]))
-            m->link[k].probability = fmax(m->link[k].probability, NT_SUPPORT_STATED);
+        status = add_support(m, h, g->table, exp(g->table->score - g->all), err);
+    nt_rooted_tree_destroy(h);
     return status;
+}
+
+/* Takes out the groups that are rather none, and fits the other links again. */
+static int take_out_groups(const struct nt_work *w, struct nt_model **model, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *gone = nt_arena_array(&memory, (*model)->links, sizeof *gone), any = false;
+    if (nt_arena_check(&memory, err) != 0 || nt_model_canonicalise(*model, err) != 0)
+        return -1;
+    for (size_t k = 0; k < (*model)->links; k++) {
+        const struct nt_link *l = &(*model)->link[k];
+        gone[k] = is_between_switches(*model, l) && l->probability < NT_SUPPORT_STATED;
+        any = any || gone[k];
+    }
+    if (!any)
+        return 0;
+    return nt_regroup_contract(model, gone, err) < 0 ? -1 : nt_links_fit(w, *model, err);
+}
+
+static int keep_tree(const struct nt_work *w, const struct graphs *g, struct nt_model **model,
+                     struct nt_err *err)
+{
+    return share_support(g, *model, err) < 0 ? -1 : take_out_groups(w, model, err);
 }
 
 int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readings, double evidence,
@@ -894,7 +917,7 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readin
         /* a graph's own table may be the likelier */
         const struct candidate *likely = g.best->score >= g.table->score ? g.best : g.table;
         status = likely->score > g.tree ? take_graph(w, &g, likely, model, err)
-                                        : keep_tree(&g, *model, err);
+                                        : keep_tree(w, &g, model, err);
     }
     for (size_t k = 0; k < CANDIDATES; k++) {
         nt_direct_fini(&g.c[k].graph);
