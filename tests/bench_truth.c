@@ -235,20 +235,6 @@ static void switch_groups(struct truth_net *net)
     free(host);
 }
 
-/* The map's latencies are the network's, to a quarter of a link. */
-static bool same_latencies(const struct truth_net *net, const struct nt_model *m)
-{
-    struct nt_matrix *x;
-    struct nt_err err;
-    bool same = true;
-    known_must(nt_model_latencies(m, &x, &err), &err);
-    for (size_t i = 0; i < net->hosts; i++)
-        for (size_t j = 0; j < i; j++)
-            same &= fabs((double)nt_matrix_get(x, i, j) - truth_us(net, i, j)) < net->hop_us / 4;
-    nt_matrix_destroy(x);
-    return same;
-}
-
 /* Hosts share a switch of the map if and only if they share one of the network. */
 static bool same_seats(const struct truth_net *net, const struct nt_model *m)
 {
@@ -274,7 +260,7 @@ static bool same_seats(const struct truth_net *net, const struct nt_model *m)
 static bool is_found(const struct truth_net *net, const struct nt_model *m)
 {
     bool single = net->hosts == net->switches;
-    return same_latencies(net, m) && (single || same_seats(net, m));
+    return truth_same_latencies(net, m) && (single || same_seats(net, m));
 }
 
 /* The readings that one sweep gave. */

@@ -192,21 +192,6 @@ static void a_host_with_a_slow_link_stays_in_its_leaf(void **state)
     }
 }
 
-/* Whether the map's latencies are the network's, to a quarter of a link. */
-static bool same_latencies(const struct truth_net *net, const struct nt_model *m)
-{
-    struct nt_matrix *x;
-    struct nt_err err;
-    bool same = true;
-    known_must(nt_model_latencies(m, &x, &err), &err);
-    for (size_t i = 0; i < net->hosts; i++)
-        for (size_t j = 0; j < i; j++)
-            same = same &&
-                   fabs((double)nt_matrix_get(x, i, j) - truth_us(net, i, j)) < net->hop_us / 4;
-    nt_matrix_destroy(x);
-    return same;
-}
-
 /* Two switches of the cycle are equally far from all others. One of them may have a single host,
  * whose readings alone part them: they agree with each other, and are not wrong. */
 static void cycles_over_a_switch_without_hosts_are_found(void **state)
@@ -223,7 +208,7 @@ static void cycles_over_a_switch_without_hosts_are_found(void **state)
         truth_graph_some(&g, TRUTH_SCATTERED, 7, 2, 12, 0.55, &rng, &net);
         struct nt_matrix *x = truth_measure(&net, &noise, &rng);
         struct nt_model *m = infer(x);
-        bool same = same_latencies(&net, m);
+        bool same = truth_same_latencies(&net, m);
         found += same;
         assert_true(same || m->confidence < 0.9);
         nt_model_destroy(m);
@@ -249,7 +234,7 @@ static void paths_are_sums_of_links(void **state)
         truth_graph_whole(&g, 1, 0.55, &rng, &net);
         struct nt_matrix *x = truth_measure(&net, &noise, &rng);
         struct nt_model *m = infer(x);
-        assert_true(same_latencies(&net, m));
+        assert_true(truth_same_latencies(&net, m));
         nt_model_destroy(m);
         nt_matrix_destroy(x);
         truth_net_fini(&net);

@@ -78,6 +78,20 @@ static inline double truth_us(const struct truth_net *net, size_t i, size_t j)
     return net->end_us[i] + net->end_us[j] + truth_apart(net, i, j);
 }
 
+/* Whether the map's latencies are the network's, to a quarter of a link. */
+static inline bool truth_same_latencies(const struct truth_net *net, const struct nt_model *m)
+{
+    struct nt_matrix *x;
+    struct nt_err err;
+    bool same = true;
+    known_must(nt_model_latencies(m, &x, &err), &err);
+    for (size_t i = 0; i < net->hosts; i++)
+        for (size_t j = 0; j < i; j++)
+            same &= fabs((double)nt_matrix_get(x, i, j) - truth_us(net, i, j)) < net->hop_us / 4;
+    nt_matrix_destroy(x);
+    return same;
+}
+
 static inline int truth_order(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
