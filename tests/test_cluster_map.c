@@ -597,7 +597,7 @@ static void test_never_together(void **state)
  */
 
 /* What the map states is what jobs measure: of all hosts and pairs, also of pairs that no job had.
- * Of networks that are drawn at random some hosts are left out. */
+ * In networks that are drawn at random, some hosts are left out. */
 static void test_uneven(void **state)
 {
     (void)state;

@@ -61,7 +61,7 @@ static int take_errors(const struct nt_cluster_tiers *t, struct nt_sparse *s, st
     return 0;
 }
 
-/* If there are many leaves: hosts count as equally deep, and tiers are those of the classes. */
+/* A map of many leaves. Hosts count as equally deep, and each class of latencies is a tier. */
 static int make_even(const struct nt_evidence *e, const bool *ignored, const bool *missing,
                      const struct nt_cluster_tiers *t, struct nt_model **out, struct nt_err *err)
 {

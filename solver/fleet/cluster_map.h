@@ -3,13 +3,13 @@
  *
  * Jobs are aligned by the pairs that they share, and by the classes of latencies that all show. The
  * readings of all jobs between two hosts add up (cluster_tiers.h), so that hosts that were never
- * together are placed by those that both met. The network between hosts and leaves of hosts is what
- * the model of a single job finds (cluster_network.h). If there are too many for it, hosts count as
- * equally deep, and readings add up at each level of latencies. What is not sure is flat: a host
- * hangs on the lowest switch that is certain. Hosts whose readings contradict the network are not
- * in it: what it has agrees with the jobs. Of readings that contradict each other the newer hold
- * when those of at least two jobs say so: the host has moved (host_moves.h). Networks of nested
- * tiers only: of others the tiers that show.
+ * together are placed by those that both met. The model of a single job finds the network between
+ * hosts and leaves of hosts (cluster_network.h). It is too slow for many of them: then all hosts
+ * count as equally deep, and the readings of each class of latencies make a tier. Groups that are
+ * not sure are left out: a host hangs on the lowest switch that is certain. Hosts whose readings
+ * contradict the network are left out, too. If readings contradict each other, and at least two
+ * jobs have the newer ones, the host has moved (host_moves.h). Only nested tiers are found, also in
+ * networks that have more.
  *
  * Time is about n log n in the entries, memory linear. The order in which jobs were added does not
  * matter, and relabelling hosts only relabels the result.

@@ -3,8 +3,8 @@
  * all users read between its units. Its hosts need not be equally deep.
  *
  * A unit is a cluster of the lowest level (cluster_tiers.h): a leaf with its hosts, or a host that
- * is with no other. A pair of units has one reading, the median of what each user reads: however
- * many jobs one of them runs, two others hold against it. A unit is a switch of its own if its link
+ * is with no other. A pair of units has one reading, the median over users: two users outweigh a
+ * third one, however many jobs that one runs. A unit is a switch of its own if its link
  * is rather longer than those of its hosts than not; else these are on the switch above.
  * Tests: test_cluster_map.c. */
 #ifndef NT_CLUSTER_NETWORK_H

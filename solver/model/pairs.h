@@ -91,7 +91,7 @@ int nt_pairs_read(uint32_t hosts, const struct nt_pair_source *source, struct nt
 void nt_pairs_destroy(struct nt_pairs *pairs);
 
 /* Weighs the values with large standard errors again, after the noise of the others is found: their
- * variance is the sum of that of the noise and of what their own errors add. */
+ * variance is the sum of the noise's variance and of the variance that their own errors add. */
 void nt_pairs_reweigh(struct nt_pairs *pairs, double noise);
 
 /* A hash of z: one step of rng.h. */

@@ -1414,7 +1414,7 @@ double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
     return nt_score_full(s, place, value);
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
 const struct nt_outliers *nt_score_outliers(const struct nt_score *score)
 {
@@ -1491,7 +1491,7 @@ void nt_score_errors(struct nt_score *s, const struct nt_score_value *value, dou
         for (uint32_t r = 0; r < R && first + r < nodes; r++)
             s->column[first + r][r] = 1;
         solve(s, s->effective, s->column, s->direction);
-        if (!many_odds(s) && s->odds > 0) /* what many add is small */
+        if (!many_odds(s) && s->odds > 0) /* many add little */
             correct(s, s->direction);
         for (uint32_t r = 0; r < R && first + r < nodes; r++)
             error[first + r] =

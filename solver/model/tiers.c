@@ -286,8 +286,8 @@ static int by_telling(const void *x, const void *y)
     return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
 }
 
-/* Of each host the pair that tells most; of several, with the next host, so that many can be read
- * at a time. */
+/* Lists for each host the pair that tells most, or of several the one with the next host, so that
+ * many can be read at a time. */
 static int fill_deciding(struct nt_tiers *out, struct table *t, const struct alternative *best,
                          struct nt_arena *memory)
 {

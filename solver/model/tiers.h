@@ -68,8 +68,8 @@ struct nt_tiers {
     double step_us[3];        /* both crossings of a link of each tier */
     size_t visits, scored;    /* chains seen, and scored in full */
 
-    /* Of each host the pair that tells the network from its rivals, if any does; those that tell
-     * most come first. */
+    /* For each host the pair that tells the network from its rivals, if any does. The pairs that
+     * tell most come first. */
     size_t deciding;
     struct nt_tiers_pair *decides;
 };

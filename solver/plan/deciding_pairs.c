@@ -11,7 +11,7 @@ enum { NO_SWITCH = UINT32_MAX };
 
 struct wanted {
     uint32_t a, b;
-    size_t rank; /* what is measured first has the least */
+    size_t rank; /* the least is measured first */
 };
 
 struct work {

@@ -25,7 +25,7 @@ struct hung {
     double *us;    /* from where the walk began */
     double *sum;   /* of the ways down to the hosts below that count, */
     double *hosts; /* and how many these are */
-    bool *loose;   /* is not as far from what is above as the others are */
+    bool *loose;   /* is not as far from the switch above as the others are */
     struct nt_weighted *way;
     double *sure;   /* probability of the link upwards */
     uint32_t *name; /* number in the prior */
