@@ -8,6 +8,7 @@
 
 #include "graph.h"
 #include "hostlist_format.h"
+#include "stats.h"
 #include "switch_support.h"
 #include "text_table.h"
 
@@ -96,15 +97,9 @@ static struct nt_row *add_row(struct net *n, enum nt_style style, const char *ar
 /* ---- hosts of a switch ------------------------------------------------------------------------
  */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_of(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, nt_compare_doubles);
     return n == 0 ? (double)NAN : values[n / 2];
 }
 

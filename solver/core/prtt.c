@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "stats.h"
+
 enum { REGIME_POINTS_MIN = 3, REGIMES_MAX = 6, JITTERS_MIN = 4, JITTERS_MAX = 256 };
 
 /* Message times stand this close to a line at best: a page more or less, an interrupt. */
@@ -20,12 +22,6 @@ static int by_size(const void *a, const void *b)
     return (x->y > y->y) - (x->y < y->y);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* How far apart two measurements of one short message are at times: what a connection, or the
  * core that a process woke up on, adds for the whole of a round and no error within it shows. */
 static double find_jitter(const struct nt_point *sorted, size_t n)
@@ -39,7 +35,7 @@ static double find_jitter(const struct nt_point *sorted, size_t n)
             apart[pairs++] = sorted[i].y - sorted[i - 1].y;
     if (pairs < JITTERS_MIN)
         return 0;
-    qsort(apart, pairs, sizeof *apart, by_value);
+    qsort(apart, pairs, sizeof *apart, nt_compare_doubles);
     return apart[pairs * 7 / 10] / 2;
 }
 

@@ -6,6 +6,7 @@
 
 #include "memory.h"
 #include "rng.h"
+#include "stats.h"
 
 /* A set of hosts as the XOR of a random word each: equal sets, equal words; two different sets are
  * equal with probability 2^-128. count: how many hosts. */
@@ -230,12 +231,6 @@ static int refine_colours(const struct view *v, uint64_t *colour, struct nt_err 
     return 0;
 }
 
-static int compare_words(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* All vertices' colours, hosts in place, switches sorted; the links are in the colours. */
 static int compare_colours(const struct view *a, const struct view *b, bool *equal,
                            struct nt_err *err)
@@ -250,8 +245,8 @@ static int compare_colours(const struct view *a, const struct view *b, bool *equ
         return 0;
     if (refine_colours(a, x, err) != 0 || refine_colours(b, y, err) != 0)
         return -1;
-    qsort(x + a->m->hosts, a->m->switches, sizeof *x, compare_words);
-    qsort(y + b->m->hosts, b->m->switches, sizeof *y, compare_words);
+    qsort(x + a->m->hosts, a->m->switches, sizeof *x, nt_compare_u64);
+    qsort(y + b->m->hosts, b->m->switches, sizeof *y, nt_compare_u64);
     *equal = memcmp(x, y, a->vertices * sizeof *x) == 0;
     return 0;
 }

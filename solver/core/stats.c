@@ -2,6 +2,19 @@
 #include "stats.h"
 
 #include <math.h>
+#include <stdint.h>
+
+#define COMPARE(name, number)                                                                      \
+    int name(const void *a, const void *b)                                                         \
+    {                                                                                              \
+        const number *x = a, *y = b;                                                               \
+        return (*x > *y) - (*x < *y);                                                              \
+    }
+
+COMPARE(nt_compare_floats, float)
+COMPARE(nt_compare_doubles, double)
+COMPARE(nt_compare_u32, uint32_t)
+COMPARE(nt_compare_u64, uint64_t)
 
 /* Narrows low..high until values[k] is the k-th smallest. */
 static void select_between(float *values, size_t low, size_t high, size_t k)

@@ -18,6 +18,12 @@
 /* What the density of normal values of sd 1 is divided by: sqrt(2 pi). */
 #define NT_NORMAL_TOTAL 2.5066282746310002
 
+/* For qsort and bsearch: ascending numbers, no NaN. */
+int nt_compare_floats(const void *a, const void *b);
+int nt_compare_doubles(const void *a, const void *b);
+int nt_compare_u32(const void *a, const void *b);
+int nt_compare_u64(const void *a, const void *b);
+
 /* Selection (Hoare 1961): the k-th smallest of n > k values, which are reordered. No NaN. */
 float nt_stats_select(float *values, size_t n, size_t k);
 

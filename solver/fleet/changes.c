@@ -235,12 +235,6 @@ static int add_change(struct work *w, struct nt_fleet_change change, struct nt_e
     return 0;
 }
 
-static int compare_users(const void *x, const void *y)
-{
-    const uint32_t *p = x, *q = y;
-    return (*p > *q) - (*p < *q);
-}
-
 /* Jobs of [from, to) whose reading is nearer to the new level. An unknown user may be one of the
  * others. */
 static int count_witnesses(const struct work *w, const struct nt_change *c, size_t to,
@@ -253,7 +247,7 @@ static int count_witnesses(const struct work *w, const struct nt_change *c, size
     for (size_t k = c->at; k < to; k++)
         if (fabs(w->reading[k].x - c->after) < fabs(w->reading[k].x - c->before))
             user[out->jobs++] = w->c->job[w->of[k]].user;
-    qsort(user, out->jobs, sizeof *user, compare_users);
+    qsort(user, out->jobs, sizeof *user, nt_compare_u32);
     for (size_t k = 0; k < out->jobs; k++)
         out->users += user[k] != NT_NO_USER && (k == 0 || user[k] != user[k - 1]);
     return 0;

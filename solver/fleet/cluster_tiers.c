@@ -257,12 +257,6 @@ static bool have_common(const uint32_t *x, size_t n, const uint32_t *y, size_t m
     return false;
 }
 
-static int compare_numbers(const void *x, const void *y)
-{
-    const uint32_t *p = x, *q = y;
-    return *p < *q ? -1 : *p > *q;
-}
-
 static int close_triangles(struct nt_pair_sums *sums, size_t hosts, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -272,7 +266,7 @@ static int close_triangles(struct nt_pair_sums *sums, size_t hosts, struct nt_er
         return -1;
     list_same(sums, hosts, from, to);
     for (size_t h = 0; h < hosts; h++)
-        qsort(to + from[h], from[h + 1] - from[h], sizeof *to, compare_numbers);
+        qsort(to + from[h], from[h + 1] - from[h], sizeof *to, nt_compare_u32);
     for (size_t k = 0; k < sums->count; k++) {
         struct nt_pair_sum *p = &sums->at[k];
         if ((double)p->sum > SAME && (double)p->sum <= MARGIN &&

@@ -158,12 +158,6 @@ static bool is_known(const struct nt_fleet_change *c, size_t count,
     return false;
 }
 
-static int compare_users(const void *x, const void *y)
-{
-    const uint32_t *p = x, *q = y;
-    return (*p > *q) - (*p < *q);
-}
-
 /* Users among those that name the part; an unknown user may be one of the others. */
 static uint32_t count_users(const struct nt_named_sight *sight, size_t n, uint32_t *user)
 {
@@ -172,7 +166,7 @@ static uint32_t count_users(const struct nt_named_sight *sight, size_t n, uint32
     for (size_t k = 0; k < n; k++)
         if (sight[k].named && sight[k].job.user != NT_NO_USER)
             user[known++] = sight[k].job.user;
-    qsort(user, known, sizeof *user, compare_users);
+    qsort(user, known, sizeof *user, nt_compare_u32);
     for (size_t k = 0; k < known; k++)
         users += k == 0 || user[k] != user[k - 1];
     return users;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "believed_work.h"
+#include "stats.h"
 
 /* More pairs of clusters than this a host cannot be read in a few rounds: then the belief saves
  * nothing. */
@@ -210,16 +211,11 @@ uint64_t nt_believed_key(const struct nt_believed *b, size_t level, uint32_t x, 
     return (uint64_t)level << 60 | low << 30 | high;
 }
 
-static int compare_keys(const void *x, const void *y)
-{
-    const uint64_t *p = x, *q = y;
-    return *p < *q ? -1 : *p > *q;
-}
-
 bool nt_believed_is_apart(const struct nt_believed *b, uint32_t x, uint32_t y)
 {
     uint64_t key = nt_believed_key(b, nt_believed_meet(b, x, y), x, y);
-    return b->apart > 0 && bsearch(&key, b->apart_key, b->apart, sizeof key, compare_keys) != NULL;
+    return b->apart > 0 &&
+           bsearch(&key, b->apart_key, b->apart, sizeof key, nt_compare_u64) != NULL;
 }
 
 static uint32_t root_of(uint32_t *up, uint32_t host)
@@ -257,7 +253,7 @@ static void sort_apart(struct nt_believed *b)
 {
     size_t kept = 0;
     if (b->apart > 0)
-        qsort(b->apart_key, b->apart, sizeof *b->apart_key, compare_keys);
+        qsort(b->apart_key, b->apart, sizeof *b->apart_key, nt_compare_u64);
     for (size_t k = 0; k < b->apart; k++)
         if (kept == 0 || b->apart_key[kept - 1] != b->apart_key[k])
             b->apart_key[kept++] = b->apart_key[k];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "stats.h"
 
 enum { BLOCK = 256 };
 
@@ -51,12 +52,6 @@ static int add_seat(struct nt_cluster *k, uint32_t seat, struct nt_err *err)
 
 /* ---- cutting ----------------------------------------------------------------------------------
  */
-
-static int compare_seats(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
 
 /* Numbers the clusters among sorted seats in place_of, by their first seat; returns how many. */
 static size_t number_clusters(struct nt_clustering *m, size_t level, const uint32_t *seat, size_t n)
@@ -123,7 +118,7 @@ int nt_blocks_open(struct nt_clustering *m, size_t level, const uint32_t *seat, 
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     memcpy(sorted, seat, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_seats);
+    qsort(sorted, n, sizeof *sorted, nt_compare_u32);
     while (level-- > 0) {
         uint32_t root = nt_clusters_find(&m->clusters, level, sorted[0]);
         bool one = true;

@@ -83,12 +83,6 @@ static int higher_peak(const void *a, const void *b)
     return p->at < q->at ? -1 : p->at > q->at;
 }
 
-static int lower_mean(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* The highest peaks that are at least PEAK_SDS from each other. */
 static int find_peaks(const struct bins *b, double noise, double *mean, size_t *found,
                       struct nt_err *err)
@@ -109,7 +103,7 @@ static int find_peaks(const struct bins *b, double noise, double *mean, size_t *
         if (own)
             mean[n++] = peak[k].at;
     }
-    qsort(mean, n, sizeof *mean, lower_mean);
+    qsort(mean, n, sizeof *mean, nt_compare_doubles);
     *found = n;
     return 0;
 }
@@ -285,7 +279,7 @@ int nt_classes_fit(double *value, size_t n, double noise, double outliers, struc
     struct mixture m = {.noise = noise, .outliers = outliers};
     NT_SCOPED struct nt_arena memory = {0};
     struct bins b;
-    qsort(value, n, sizeof *value, lower_mean);
+    qsort(value, n, sizeof *value, nt_compare_doubles);
     if (n < FEW_VALUES) {
         split_at_gaps(value, n, &m);
         take_classes(&m, out);

@@ -88,16 +88,10 @@ static size_t find_valleys(const struct histogram *h, size_t n, struct nt_direct
     return cuts;
 }
 
-static int float_compare(const void *x, const void *y)
-{
-    float a = *(const float *)x, b = *(const float *)y;
-    return (a > b) - (a < b);
-}
-
 /* With few readings a histogram has holes: the widest gaps of the sorted readings instead. */
 static size_t find_gaps(float *v, size_t taken, size_t n, struct nt_direct_cut *cut, size_t cuts)
 {
-    qsort(v, taken, sizeof *v, float_compare);
+    qsort(v, taken, sizeof *v, nt_compare_floats);
     for (size_t k = n > 2 ? n - 2 : 0; k + 1 < taken; k++) {
         double gap = (double)(v[k + 1] - v[k]), at = 0.5 * (double)(v[k + 1] + v[k]);
         if (gap > 1e-3 * at)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "stats.h"
 
 struct lattice {
     size_t dimensions, size[NT_DIMENSIONS_MAX];
@@ -85,12 +86,6 @@ static uint64_t lattice_mark(const struct lattice *l, struct counts *c, size_t f
     return mark_of(c);
 }
 
-static int mark_compare(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
-
 /* False: a pair is more hops apart than there are vertices, as by a reading that is wrong. */
 static bool graph_marks(const struct nt_direct *d, struct counts *c)
 {
@@ -116,7 +111,7 @@ static bool graph_marks(const struct nt_direct *d, struct counts *c)
                 c->level[hops[a]] += hops[c->neighbour[k]] == hops[a];
         c->mark[i] = mark_of(c);
     }
-    qsort(c->mark, d->n, sizeof *c->mark, mark_compare);
+    qsort(c->mark, d->n, sizeof *c->mark, nt_compare_u64);
     return true;
 }
 
@@ -140,7 +135,7 @@ static bool lattice_matches(const struct lattice *l, struct counts *c)
         return c->mark[0] == c->mark[c->n - 1] && lattice_mark(l, c, 0) == c->mark[0];
     for (size_t v = 0; v < c->n; v++)
         c->other[v] = lattice_mark(l, c, v);
-    qsort(c->other, c->n, sizeof *c->other, mark_compare);
+    qsort(c->other, c->n, sizeof *c->other, nt_compare_u64);
     return memcmp(c->mark, c->other, c->n * sizeof *c->mark) == 0;
 }
 

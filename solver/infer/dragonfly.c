@@ -176,12 +176,6 @@ static bool measure_routers(struct dragonfly *d)
 
 /* ---- groups ----------------------------------------------------------------------------------*/
 
-static int by_value(const void *x, const void *y)
-{
-    float a = *(const float *)x, b = *(const float *)y;
-    return (a > b) - (a < b);
-}
-
 /* The nearest distances: up to where the largest relative step of the sorted ones is. */
 static bool find_nearest(struct dragonfly *d, float *sorted)
 {
@@ -193,7 +187,7 @@ static bool find_nearest(struct dragonfly *d, float *sorted)
                 sorted[n++] = *cell(d, d->far_us, a, b);
     if (n < d->routers)
         return false;
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qsort(sorted, n, sizeof *sorted, nt_compare_floats);
     /* the nearest are a few for each router, and not most of all */
     for (size_t k = d->routers / 2; k + 1 < n; k++) {
         float step = (sorted[k + 1] - sorted[k]) / sorted[k];

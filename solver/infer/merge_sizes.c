@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "regroup.h"
 #include "rooted_tree.h"
+#include "stats.h"
 #include "switch_support.h"
 
 /* A group of less is not stated; of one that a size does not state it says what lies in the middle
@@ -280,12 +281,6 @@ static bool is_alike(const struct nt_model *own, const struct nt_model *other)
     return trees && memcmp(own->missing, other->missing, own->hosts * sizeof *own->missing) == 0;
 }
 
-static int mark_compare(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
-
 /* A link between switches that the own model lacks. */
 struct candidate {
     uint64_t mark;
@@ -318,7 +313,7 @@ static size_t list_candidates(const struct seen *own, const struct seen *other,
         const struct nt_link *l = &other->model->link[link];
         if (l->a < h->hosts || l->b < h->hosts ||
             bsearch(&other->mark[link], own->mark, own->model->links, sizeof *own->mark,
-                    mark_compare) != NULL)
+                    nt_compare_u64) != NULL)
             continue;
         double sure = other->model->confidence * l->probability;
         list[n++] = (struct candidate){other->mark[link], 1 - sure, other, v};
@@ -402,7 +397,7 @@ static int unite_trees(const struct sizes *s, struct nt_model **model, struct nt
     for (size_t o = 0; o < count && status == 0; o++)
         status = see_model(&seen[o], m, s->others[o], present, err);
     if (status == 0 && own.model != NULL) {
-        qsort(own.mark, m->links, sizeof *own.mark, mark_compare);
+        qsort(own.mark, m->links, sizeof *own.mark, nt_compare_u64);
         status = adopt_all(model, &own, seen, count, err);
     }
     for (size_t o = 0; o < count; o++)

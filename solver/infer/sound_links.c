@@ -8,6 +8,7 @@
 #include "fault_odds.h"
 #include "memory.h"
 #include "rooted_tree.h"
+#include "stats.h"
 
 enum {
     TIERS = 4, /* of switches, the highest one included if it is not seen */
@@ -774,12 +775,6 @@ struct seen {
     struct lengths hosts, trunks, uplinks;
 };
 
-static int by_size(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 /* Adds a length unless a near one is there; the room is for those that are seen most. */
 static void add_start(struct lengths *l, double us, size_t count, size_t most)
 {
@@ -810,7 +805,7 @@ static struct lengths cluster(const struct work *w, bool hosts, double *room)
     for (size_t k = 0; k < w->edges; k++)
         if ((w->edge[k].child == NONE) == hosts && !isnan(w->edge[k].se_us))
             room[n++] = w->edge[k].us;
-    qsort(room, n, sizeof *room, by_size);
+    qsort(room, n, sizeof *room, nt_compare_doubles);
     for (size_t first = 0, last; first < n; first = last) {
         for (last = first + 1; last < n && room[last] < 1.05 * room[first];)
             last++;
@@ -849,7 +844,7 @@ static void set_first_rate(const struct work *w, struct fit *f, double *room)
         for (size_t way = 0; way < 2; way++)
             if (w->edge[k].rate[way] > 0)
                 room[n++] = log(w->edge[k].rate[way]);
-    qsort(room, n, sizeof *room, by_size);
+    qsort(room, n, sizeof *room, nt_compare_doubles);
     f->rate[0] = n > 0 ? room[n - 1 - n / 4] : 0;
     f->rate_spread = NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD;
     f->spread = f->rate_spread;

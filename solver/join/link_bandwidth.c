@@ -153,12 +153,6 @@ static int visit_pairs(struct tree *t, const struct nt_matrix *m, visit each, st
     return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 struct rate {
     double MBps, se_MBps;
     bool bound; /* only a lower bound */
@@ -173,7 +167,7 @@ static struct rate settle_channel(struct tree *t, size_t channel)
     struct rate rate = {t->most[channel], (double)NAN, n == 0, (uint32_t)n};
     if (n == 0)
         return rate;
-    qsort(t->value + from, n, sizeof *t->value, by_value);
+    qsort(t->value + from, n, sizeof *t->value, nt_compare_floats);
     rate.MBps = (double)t->value[from + n / 2];
     rate.se_MBps = rate.MBps * t->noise * sqrt(n > 2 ? MEDIAN_VARIANCE / (double)n : 1 / (double)n);
     return rate;

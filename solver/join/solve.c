@@ -22,6 +22,7 @@
 #include "solve_adaptive.h"
 #include "solve_prior.h"
 #include "solve_rates.h"
+#include "stats.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
 
@@ -283,12 +284,6 @@ static int infer_nothing(const struct sorted *s, struct nt_model **out, struct n
 
 enum { SIZES_MAX = 8 };
 
-static int compare_names(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The sizes of phase "sizes", rising. */
 static size_t list_sizes(const struct nt_samples *s, double sizes[SIZES_MAX])
 {
@@ -303,7 +298,7 @@ static size_t list_sizes(const struct nt_samples *s, double sizes[SIZES_MAX])
         if (at == n)
             sizes[n++] = x->bytes;
     }
-    qsort(sizes, n, sizeof *sizes, compare_names);
+    qsort(sizes, n, sizeof *sizes, nt_compare_doubles);
     return n;
 }
 

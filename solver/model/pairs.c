@@ -44,12 +44,6 @@ static int by_pair(const void *x, const void *y)
     return (a->us > b->us) - (a->us < b->us);
 }
 
-static int by_value(const void *x, const void *y)
-{
-    float a = *(const float *)x, b = *(const float *)y;
-    return (a > b) - (a < b);
-}
-
 static double median(float *values, size_t n)
 {
     return n > 0 ? (double)nt_stats_select(values, n, n / 2) : 0;
@@ -140,7 +134,7 @@ static double step_of_sorted(const float *value, size_t count, double part, floa
     size_t n = 0;
     for (size_t k = 1; k < count; k++)
         room[n++] = value[k] - value[k - 1];
-    qsort(room, n, sizeof *room, by_value);
+    qsort(room, n, sizeof *room, nt_compare_floats);
     for (size_t k = 0; k < n + count; k++) {
         struct measure next = {(double)(k < n ? room[k] : value[k - n]), digits * largest};
         if (next.value <= 2 * next.error)
@@ -165,10 +159,10 @@ double nt_pairs_step(float *value, size_t count, double part, float *room)
     size_t n = count < FEW ? count : FEW;
     for (size_t k = 0; k < n; k++)
         few[k] = value[k * (count / n)];
-    qsort(few, n, sizeof *few, by_value);
+    qsort(few, n, sizeof *few, nt_compare_floats);
     if (step_of_sorted(few, n, part, room) <= 0 && few[0] < few[n - 1])
         return 0; /* few readings show that there is none */
-    qsort(value, count, sizeof *value, by_value);
+    qsort(value, count, sizeof *value, nt_compare_floats);
     return step_of_sorted(value, count, part, room);
 }
 

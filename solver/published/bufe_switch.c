@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats.h"
+
 struct finder {
     struct bufe_graph *g;
     const struct nt_bufe_options *o;
@@ -18,12 +20,6 @@ struct finder {
     float *group; /* latencies of the groups, ascending */
     size_t groups, group_room;
 };
-
-static int compare_floats(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
 
 /* The groups of latencies that the edges have now. A set that compares roughly depends on the
  * order of insertion (2.2.3); here the smallest value opens a group and its median stands for
@@ -43,7 +39,7 @@ static int list_groups(struct finder *f, struct nt_err *err)
         for (size_t b = 0; b < a; b++)
             if (isfinite(bufe_edge(g, a, b)))
                 value[n++] = bufe_edge(g, a, b);
-    qsort(value, n, sizeof *value, compare_floats);
+    qsort(value, n, sizeof *value, nt_compare_floats);
     f->groups = 0;
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && bufe_equal(value[from], value[to], g->epsilon);)

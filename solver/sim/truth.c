@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "network.h"
 #include "rng.h"
+#include "stats.h"
 
 /* The links while they are merged; a vertex's switch may be taken for another (same[v]). */
 struct draft {
@@ -61,12 +62,6 @@ static int compare_kin(const void *a, const void *b)
     return x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Hops to the nearest host; kin sorted by it. */
 static void find_levels(struct draft *d, struct sibling *sibling)
 {
@@ -106,7 +101,7 @@ static uint64_t sign_vertex(const struct draft *d, const struct sibling *sibling
     }
     if (n == 0)
         return sibling->vertex;
-    qsort(below, n, sizeof *below, compare_numbers);
+    qsort(below, n, sizeof *below, nt_compare_u32);
     nt_rng_init(&rng, 1);
     for (size_t k = 0; k < n; k++)
         if (k == 0 || below[k] != below[k - 1])

@@ -5,6 +5,7 @@
 
 #include "memory.h"
 #include "prior.h"
+#include "stats.h"
 #include "switch_support.h"
 
 enum { NONE = UINT32_MAX };
@@ -35,12 +36,6 @@ static void count_branches(struct job *j)
     }
 }
 
-static int compare_us(const void *x, const void *y)
-{
-    const float *p = x, *q = y;
-    return *p < *q ? -1 : *p > *q;
-}
-
 /* Groups of latencies; false when there are more than levels may be. */
 static bool find_levels(struct job *j)
 {
@@ -49,7 +44,7 @@ static bool find_levels(struct job *j)
     for (size_t s = 0; s < p->switch_name.count; s++)
         if (j->branch[s] > 1)
             j->us[n++] = p->of_switch[s].us;
-    qsort(j->us, n, sizeof *j->us, compare_us);
+    qsort(j->us, n, sizeof *j->us, nt_compare_floats);
     for (size_t k = 0; k < n; k++)
         if (k == 0 || j->us[k] > APART * j->us[k - 1]) {
             if (levels + 1 >= NT_BELIEF_LEVELS_MAX)
