@@ -35,7 +35,7 @@ stated() {
     sed -nE '/^\.SH (COMMANDS|OPTIONS)/,/^\.SH (MATRIX|ENVIRONMENT)/{s/^\.SH OPTIONS/.TP\n.B probe\n.RS/; s/\\-/-/g; s/\\f[BIRP]//g; s/\\&//g; p}' \
         "$ROOT/etc/man/$page" |
         awk -v verb="$1" -v option="$2" '/^\.RS/ {deep++} /^\.RE/ {deep--} entry && !deep {inside = $2 == verb}
-            entry && deep {on = inside && $0 ~ "--" option "( |=|\"|$)"} {entry = /^\.TP/} on && !/^\.(TP|RS|RE)/' |
+            entry && deep {on = inside && $0 ~ "--" option "( |=|\"|$)"} {entry = /^\.TP/} on && !/^\.(TP|RS|RE|\\\")/' |
         sed 's/^\.[A-Z]* //' | tr '\n' ' ' | sed 's/"//g' | words
 }
 # the word after "default", or before "(default)"
@@ -46,6 +46,11 @@ words() {
     [ -n "$word" ] || word=$(grep -oE '[^ ]+ +\((the )?default[):]' <<<"$text" | head -n 1 | cut -d' ' -f1)
     word=${word%[.,:]}
     echo "${word:-none}"
+}
+
+# the figure of nettopo(1) that is marked with KEY
+marked() {
+    sed -n "/^\.\\\\\" =$1\$/{n;s/[^0-9]*\([0-9]*\).*/\1/p}" "$ROOT/etc/man/nettopo.1"
 }
 
 # does the same VERB OPTION OTHER ARGUMENTS...
@@ -108,7 +113,7 @@ holds() {
 @test "patterns have the pairs and the messages that nettopo(1) states" {
     "$nettopo" simulate --topology star:8 --bandwidth | "$nettopo" solve - -o star.json
     "$nettopo" simulate --topology star:8 | "$nettopo" solve - -o quick.json
-    bytes=$(grep -oE 'for messages of [0-9]+ bytes each way' "$ROOT/etc/man/nettopo.1" | grep -oE '[0-9]+')
+    bytes=$(marked traffic_message_bytes)
     rows=0
     while IFS=$'\t' read -r pattern _ pairs; do
         # every pair of tasks is two links apart
@@ -118,8 +123,7 @@ holds() {
         rows=$((rows + 1))
     done < <(sed -n '/^\.SH PATTERNS/,/^\.TE/p' "$ROOT/etc/man/nettopo.1" | sed -n '/^pattern/,$p' | grep -P '\t[0-9]+$')
     assert_equal "patterns" "$rows" 6
-    short=$(grep -oE 'for messages of [0-9]+ bytes\)' "$ROOT/etc/man/nettopo.1" | grep -oE '[0-9]+')
-    assert_equal "bytes without bandwidths" "$("$nettopo" hint quick.json | jq .message_bytes)" "$short"
+    assert_equal "bytes without bandwidths" "$("$nettopo" hint quick.json | jq .message_bytes)" "$(marked hint_short_bytes)"
 }
 
 @test "what --help says fits a terminal of 100 columns" {
