@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The set in the making: which pairs of the routes are chosen, each in a round where no link and
- * no host of it is used by another. Shared by minimal.c, exchange.c and redundant.c.
+ * no host of it is used by another. Shared by plan_routes.c and plan_model.c.
  * Tests: test_plan_routes.c. */
 #ifndef NT_CHOICE_H
 #define NT_CHOICE_H
@@ -49,8 +49,7 @@ int nt_choice_add(struct nt_choice *choice, uint32_t pair, size_t round, struct 
 void nt_choice_replace(struct nt_choice *choice, size_t i, uint32_t pair, size_t round);
 
 /* Frees the round of place i, or takes it again: to find what would be open without it. */
-void nt_choice_lift(struct nt_choice *choice, size_t i);
-void nt_choice_put_back(struct nt_choice *choice, size_t i);
+void nt_choice_flip(struct nt_choice *choice, size_t i);
 
 /* Forgets all pairs. */
 void nt_choice_clear(struct nt_choice *choice);
@@ -61,5 +60,11 @@ size_t nt_choice_rounds(const struct nt_choice *choice);
 /* Fills the plan's pairs, made for choice->used of them, and rounds: by round, then by the order of
  * the routes. Rounds that lost all their pairs close up. */
 int nt_choice_write(const struct nt_choice *choice, struct nt_plan *plan, struct nt_err *err);
+
+/* How much a set of pairs amplifies noise: fills plan->amplification_*, whose rank is set; pair[n]
+ * are the chosen pairs of the routes. Leaves NaN when no link can be distinguished or the system is
+ * too large. */
+int nt_choice_measure_noise(const struct nt_routes *routes, const uint32_t *pair, size_t n,
+                            struct nt_plan *plan, struct nt_err *err);
 
 #endif

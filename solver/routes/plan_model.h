@@ -13,7 +13,7 @@
 
 enum { NT_PLAN_PAIRS_MAX = 1 << 22 }; /* pairs whose routes are written out */
 
-/* A minimal plan of a tree by a closed form, without enumerating all pairs (plan_tree.c): at a
+/* A minimal plan of a tree by a closed form, without enumerating all pairs: at a
  * switch with d branches one host stands for each branch, and the pairs (1,2), (2,3), ... with
  * (1,3) determine all d. Takes about the time of reading the map. NT_ERR_INPUT when the model is no
  * tree with its hosts at the ends, or has fewer than two hosts. */
