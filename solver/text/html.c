@@ -177,23 +177,15 @@ static void put_differences(struct nt_strbuf *d, const struct side *s)
     nt_strbuf_puts(d, "]");
 }
 
-/* When, where and how it was measured; how hosts' links differ; what the hint is worth. */
+/* What it is, when, where and how it was measured; how hosts' links differ; what the hint is worth.
+ */
 static void put_job(struct nt_strbuf *d, const struct nt_map *map)
 {
-    struct nt_strbuf job = {0}, populations = {0}, hint = {0};
+    struct nt_strbuf what = {0}, job = {0}, populations = {0}, hint = {0};
     char gain[NT_NUMBER_BYTES];
-    nt_strbuf_puts(&job, nt_status_name(map->status));
-    if (map->job_id != 0)
-        nt_strbuf_print(&job, ", job %llu", (unsigned long long)map->job_id);
-    if (map->cluster[0] != '\0') {
-        nt_strbuf_puts(&job, " on ");
-        nt_strbuf_put_line(&job, map->cluster);
-    }
-    const char *const words[] = {map->level, map->created};
-    for (size_t k = 0; k < 2; k++) {
-        nt_strbuf_puts(&job, words[k][0] == '\0' ? "" : ", ");
-        nt_strbuf_put_line(&job, words[k]);
-    }
+    nt_picture_put_what(&what, map->model);
+    put_written(d, "what", &what);
+    nt_picture_put_job(&job, map);
     put_written(d, "job", &job);
     if (map->populations > 0) {
         nt_populations_put(&populations, map);
@@ -205,17 +197,6 @@ static void put_job(struct nt_strbuf *d, const struct nt_map *map)
         put_written(d, "hint", &hint);
         put_key(d, "pattern", map->placement->pattern);
     }
-}
-
-static void put_what(struct nt_strbuf *d, const struct nt_model *m)
-{
-    nt_strbuf_print(d, ",\"what\":\"%zu host%s", m->hosts, m->hosts == 1 ? "" : "s");
-    if (m->switches > 0)
-        nt_strbuf_print(d, ", %zu switch%s", m->switches, m->switches == 1 ? "" : "es");
-    nt_strbuf_print(d, ": %s", nt_family_name(m->family));
-    if (isfinite(m->confidence))
-        nt_strbuf_print(d, ", confidence %.2f", floor(100 * m->confidence) / 100);
-    nt_strbuf_puts(d, "\"");
 }
 
 /* A tree needs no layout: the page has one of its own, which is easier to read. */
@@ -268,7 +249,6 @@ static int put_map(struct nt_strbuf *d, const struct nt_picture *picture, bool i
     if (rc == 0) {
         nt_strbuf_puts(d, "{\"title\":");
         put_string(d, picture->title[is_map ? 0 : 1]);
-        put_what(d, m);
         put_job(d, s.map);
         put_key(d, "summary", picture->summary == NULL ? "" : picture->summary);
         put_key(d, "loadUnit", picture->load_is_time ? "us" : "bytes");
@@ -339,14 +319,8 @@ static int put_page(struct nt_strbuf *d, const struct nt_picture *picture, struc
 int nt_html_write(const struct nt_picture *picture, char **text, size_t *bytes, struct nt_err *err)
 {
     struct nt_strbuf d = {0};
-    char *made;
-    int rc = put_page(&d, picture, err);
-    if (nt_strbuf_finish(&d, &made, bytes, rc == 0 ? err : NULL) != 0)
-        return -1;
-    if (rc != 0) {
-        free(made);
-        return -1;
-    }
-    *text = made;
-    return 0;
+    if (put_page(&d, picture, err) == 0)
+        return nt_strbuf_finish(&d, text, bytes, err);
+    free(d.text);
+    return -1;
 }

@@ -21,13 +21,13 @@ struct spring {
 struct work {
     const struct nt_model *model;
     size_t n;
-    struct nt_arena memory; /* of what follows up to the springs */
+    struct nt_arena memory; /* of what follows */
     struct nt_graph graph;
     double *link_us; /* links: how long each is drawn */
     struct nt_shortest shortest;
     size_t *start; /* springs at each vertex: spring[start[v]..start[v+1]) */
     struct spring *spring;
-    size_t springs, cap;
+    size_t springs;
 };
 
 /* A link without a figure, or one of nothing, is drawn like the shortest that has one. */
@@ -50,48 +50,38 @@ static double link_us(const struct nt_model *m, uint32_t k, double least)
     return isfinite(us) && us > least ? us : least;
 }
 
-static bool add_spring(struct work *w, uint32_t to, double length, double weight)
+static void add_spring(struct work *w, uint32_t to, double us)
 {
-    if (w->springs == w->cap) {
-        size_t cap = 2 * w->cap + 1024;
-        struct spring *grown = realloc(w->spring, cap * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        w->spring = grown;
-        w->cap = cap;
-    }
-    w->spring[w->springs++] = (struct spring){to, (float)length, (float)weight};
-    return true;
+    if (us > 0 && isfinite(us))
+        w->spring[w->springs++] = (struct spring){to, (float)us, (float)(1 / (us * us))};
 }
 
 /* Every vertex against every other. */
-static bool hold_against_all(struct work *w)
+static void hold_against_all(struct work *w)
 {
-    const double *far = w->shortest.distance;
     for (uint32_t v = 0; v < w->n; v++) {
         w->start[v] = w->springs;
         nt_shortest_from(&w->shortest, &w->graph, w->link_us, v);
         for (uint32_t u = 0; u < w->n; u++)
-            if (u != v && isfinite(far[u]) && !add_spring(w, u, far[u], 1 / (far[u] * far[u])))
-                return false;
+            if (u != v)
+                add_spring(w, u, w->shortest.distance[u]);
     }
-    w->start[w->n] = w->springs;
-    return true;
 }
 
 /* Every vertex against its links and against pivots, each new pivot far from those before. */
-static bool hold_against_pivots(struct work *w)
+static int hold_against_pivots(struct work *w, struct nt_err *err)
 {
     const double *far = w->shortest.distance;
-    size_t pivots = NT_LAYOUT_PIVOTS;
-    float *to_pivot = malloc(pivots * w->n * sizeof *to_pivot);
-    uint32_t *pivot = malloc(pivots * sizeof *pivot);
-    double *near = malloc(w->n * sizeof *near);
-    bool done = to_pivot != NULL && pivot != NULL && near != NULL;
-    for (size_t v = 0; done && v < w->n; v++)
+    enum { PIVOTS = NT_LAYOUT_PIVOTS };
+    NT_SCOPED struct nt_arena memory = {0};
+    float *to_pivot = nt_arena_array(&memory, PIVOTS * w->n, sizeof *to_pivot);
+    double *near = nt_arena_array(&memory, w->n, sizeof *near);
+    uint32_t pivot[PIVOTS], next = 0;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t v = 0; v < w->n; v++)
         near[v] = INFINITY;
-    uint32_t next = 0;
-    for (size_t p = 0; done && p < pivots; p++) {
+    for (size_t p = 0; p < PIVOTS; p++) {
         pivot[p] = next;
         nt_shortest_from(&w->shortest, &w->graph, w->link_us, next);
         for (uint32_t v = 0; v < w->n; v++) {
@@ -101,23 +91,15 @@ static bool hold_against_pivots(struct work *w)
                 next = v;
         }
     }
-    for (uint32_t v = 0; done && v < w->n; v++) {
+    for (uint32_t v = 0; v < w->n; v++) {
         w->start[v] = w->springs;
-        for (uint32_t k = w->graph.start[v]; done && k < w->graph.start[v + 1]; k++) {
-            double us = w->link_us[w->graph.link[k]];
-            done = add_spring(w, w->graph.to[k], us, 1 / (us * us));
-        }
-        for (size_t p = 0; done && p < pivots; p++) {
-            double us = (double)to_pivot[p * w->n + v];
-            if (pivot[p] != v && us > 0 && isfinite(us))
-                done = add_spring(w, pivot[p], us, 1 / (us * us));
-        }
+        for (uint32_t k = w->graph.start[v]; k < w->graph.start[v + 1]; k++)
+            add_spring(w, w->graph.to[k], w->link_us[w->graph.link[k]]);
+        for (size_t p = 0; p < PIVOTS; p++)
+            if (pivot[p] != v)
+                add_spring(w, pivot[p], (double)to_pivot[p * w->n + v]);
     }
-    w->start[w->n] = w->springs;
-    free(to_pivot);
-    free(pivot);
-    free(near);
-    return done;
+    return 0;
 }
 
 /* One pass of the localised update: each vertex goes where its springs want it, the others held.
@@ -208,52 +190,48 @@ static void fit_frame(const struct work *w, int dims, double *at)
 static int hold_apart(struct work *w, double least, struct nt_err *err)
 {
     const struct nt_model *m = w->model;
+    bool exact = w->n <= NT_LAYOUT_EXACT;
     w->link_us = nt_arena_array(&w->memory, m->links, sizeof *w->link_us);
     w->start = nt_arena_array(&w->memory, w->n + 1, sizeof *w->start);
+    w->spring =
+        nt_arena_array(&w->memory, exact ? w->n * w->n : w->n * NT_LAYOUT_PIVOTS + 2 * m->links,
+                       sizeof *w->spring);
     if (nt_graph_init(&w->graph, m, &w->memory, err) != 0 ||
         nt_shortest_init(&w->shortest, w->n, &w->memory, err) != 0)
         return -1;
     for (size_t k = 0; k < m->links; k++)
         w->link_us[k] = link_us(m, (uint32_t)k, least);
-    if (w->n <= NT_LAYOUT_EXACT ? hold_against_all(w) : hold_against_pivots(w))
-        return 0;
-    return nt_err_memory(err);
+    if (exact)
+        hold_against_all(w);
+    else if (hold_against_pivots(w, err) != 0)
+        return -1;
+    w->start[w->n] = w->springs;
+    return 0;
 }
 
 int nt_layout_create(const struct nt_model *model, int dimensions, uint64_t seed,
                      struct nt_layout **out, struct nt_err *err)
 {
     struct work w = {.model = model, .n = model->hosts + model->switches};
+    double least = shortest_link_us(model);
     struct nt_layout *l = calloc(1, sizeof *l);
     double *at = calloc(w.n * (size_t)dimensions + 1, sizeof *at);
-    int rc = -1;
-    if (l == NULL || at == NULL) {
-        nt_err_memory(err);
-        goto out;
+    int rc = l == NULL || at == NULL ? nt_err_memory(err) : hold_apart(&w, least, err);
+    if (rc == 0) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed);
+        for (size_t k = 0; k < w.n * (size_t)dimensions; k++)
+            at[k] = least * nt_rng_normal(&rng) * sqrt((double)w.n);
+        for (int k = 0; k < ITERATIONS_MAX && relax_stress(&w, dimensions, at) > 1e-3 * least; k++)
+            ;
+        *l = (struct nt_layout){w.n, dimensions, at, stress_of(&w, dimensions, at)};
+        fit_frame(&w, dimensions, at);
+        *out = l;
+    } else {
+        free(at);
+        free(l);
     }
-    double least = shortest_link_us(model);
-    if (hold_apart(&w, least, err) != 0)
-        goto out;
-    struct nt_rng rng;
-    nt_rng_init(&rng, seed);
-    for (size_t k = 0; k < w.n * (size_t)dimensions; k++)
-        at[k] = least * nt_rng_normal(&rng) * sqrt((double)w.n);
-    for (int k = 0; k < ITERATIONS_MAX && relax_stress(&w, dimensions, at) > 1e-3 * least; k++)
-        ;
-    l->stress = stress_of(&w, dimensions, at);
-    fit_frame(&w, dimensions, at);
-    l->vertices = w.n;
-    l->dimensions = dimensions;
-    l->at = at;
-    *out = l;
-    at = NULL;
-    l = NULL;
-    rc = 0;
-out:
     nt_arena_fini(&w.memory);
-    free(w.spring);
-    free(at);
-    free(l);
     return rc;
 }
 

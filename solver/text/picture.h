@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a picture of a map shows: html.h and svg.h draw it. The caller's, who keeps what it points
- * to.
+ * to. And how it looks in each kind of picture: colours, thickness, opacity, heads.
  *
  * Tests: test_layout.c, test_svg.c. */
 #ifndef NT_PICTURE_H
@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "map.h"
+#include "memory.h"
+#include "strbuf.h"
 
 enum { NT_REMARKS_MAX = 2000 };
 
@@ -51,5 +53,42 @@ struct nt_picture {
     bool load_is_time; /* us that its bytes need there, else bytes */
     const struct nt_history *history; /* of the map; NULL: it is of one sweep */
 };
+
+/* Quiet colours, and a strong one for findings and differences, as CSS; each against its ground. */
+#define NT_PICTURE_LIGHT                                                                           \
+    "--bg:#fbfbf9;--fg:#1c2530;--dim:#59646f;--link:#7c8fa5;--host:#56708c;--switch:#2f4a66;"      \
+    "--strong:#c4122f"
+#define NT_PICTURE_DARK                                                                            \
+    "--bg:#14181c;--fg:#e6eaee;--dim:#9aa6b2;--link:#66788b;--host:#9ab3cc;--switch:#c3d3e3;"      \
+    "--strong:#ff6b74"
+
+/* Pixels: a line of a host and of a switch without hosts, the gap between switches, half a sign. */
+enum { NT_PICTURE_PITCH = 20, NT_PICTURE_LONE = 36, NT_PICTURE_GAP = 10, NT_PICTURE_SIGN = 5 };
+
+/* Paler the less sure it is; as the cube, since between 1/2 and 1 a share itself differs little. */
+double nt_picture_opacity(double sure);
+
+/* The narrower direction; NaN: not measured. */
+double nt_picture_rate(const struct nt_link *link);
+
+/* "64 hosts, 9 switches: tree, confidence 0.97"; when, where and how it was measured. */
+void nt_picture_put_what(struct nt_strbuf *to, const struct nt_model *model);
+void nt_picture_put_job(struct nt_strbuf *to, const struct nt_map *map);
+
+/* Of one of the picture's maps. */
+struct nt_look {
+    struct nt_arena memory;
+    double *support;                    /* of each switch */
+    bool *vertex_bad, *link_bad;        /* a finding or a difference */
+    double widest_MBps, narrowest_MBps; /* of all links; of those that are not bad */
+};
+
+int nt_look_init(struct nt_look *look, const struct nt_picture *picture, const struct nt_map *map,
+                 struct nt_err *err);
+void nt_look_fini(struct nt_look *look);
+
+/* As thick as wide: in proportion to the widest. Where all are alike, that says nothing. */
+double nt_look_thickness(const struct nt_look *look, const struct nt_link *link);
+double nt_look_thickest(const struct nt_look *look);
 
 #endif

@@ -2,27 +2,35 @@
 #include "svg.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "faults_text.h"
 #include "graph.h"
+#include "layout.h"
 #include "number.h"
-#include "svg_parts.h"
+#include "rooted_tree.h"
 #include "switch_support.h"
 
-enum { LINE = 19, SENTENCES_MAX = 20, FOOT_WIDTH = 640 };
+enum { PITCH = NT_PICTURE_PITCH, LONE = NT_PICTURE_LONE, GAP = NT_PICTURE_GAP, MARGIN = 24 };
+enum { SIGN = NT_PICTURE_SIGN, FIGURES_BYTES = 96 };
 
-static const double THICKEST = 10, ALL_ALIKE = 4, THINNEST = 1.6, UNKNOWN = 2;
+/* The canvas. */
+struct svg {
+    const struct nt_picture *picture;
+    const struct nt_map *map;
+    const struct nt_model *model;
+    struct nt_look look;
+    struct nt_strbuf body; /* the drawing */
+    double width, height;  /* of it */
+};
 
-/* Quiet colours, and one that is strong; the same as in page.css. */
 static const char STYLE[] =
     "<style>\n"
-    "svg{--bg:#fbfbf9;--fg:#1c2530;--dim:#59646f;--link:#7c8fa5;--host:#56708c;--switch:#2f4a66;"
-    "--strong:#c4122f}\n"
-    "@media (prefers-color-scheme:dark){svg{--bg:#14181c;--fg:#e6eaee;--dim:#9aa6b2;--link:#66788b;"
-    "--host:#9ab3cc;--switch:#c3d3e3;--strong:#ff6b74}}\n"
+    "svg{" NT_PICTURE_LIGHT "}\n"
+    "@media (prefers-color-scheme:dark){svg{" NT_PICTURE_DARK "}}\n"
     ".ground{fill:var(--bg)}\n"
     "text{fill:var(--fg);font:13px system-ui,\"DejaVu Sans\",sans-serif}\n"
     ".small{fill:var(--dim);font-size:11px}\n"
@@ -37,40 +45,23 @@ static const char STYLE[] =
     ".host.strong .mark,.own .mark{fill:var(--strong)}\n"
     "</style>\n";
 
-double nt_svg_text_width(size_t characters, double size)
+/* Columns of text are as wide as this at most: the widest digit of common fonts. */
+static double text_width(size_t characters, double size)
 {
     return 0.64 * size * (double)characters;
 }
 
-double nt_svg_rate(const struct nt_link *l)
+/* "0.498 us, 12000 MB/s"; "" when nothing was measured. */
+static void write_figures(const struct nt_link *l, char text[FIGURES_BYTES])
 {
-    return fmin(l->bandwidth_MBps, l->bandwidth_back_MBps); /* fmin: the one that is known */
-}
-
-double nt_svg_thickness(const struct nt_svg *svg, const struct nt_link *l)
-{
-    double rate = nt_svg_rate(l);
-    return isfinite(rate) ? fmax(THINNEST, svg->thick_px * rate / svg->widest_MBps) : UNKNOWN;
-}
-
-void nt_svg_figures(double latency_us, double rate_MBps, char text[NT_SVG_FIGURES_BYTES])
-{
-    char number[NT_NUMBER_BYTES];
-    struct nt_strbuf d = {0};
-    text[0] = '\0';
-    if (isfinite(latency_us)) {
-        nt_number_plain(latency_us, 3, number);
-        nt_strbuf_print(&d, "%s us", number);
-    }
-    if (isfinite(rate_MBps)) {
-        nt_number_plain(rate_MBps, 3, number);
-        nt_strbuf_print(&d, "%s%s MB/s", isfinite(latency_us) ? " \xc2\xb7 " : "", number);
-    }
-    if (d.text != NULL && d.used < NT_SVG_FIGURES_BYTES) {
-        memcpy(text, d.text, d.used);
-        text[d.used] = '\0';
-    }
-    free(d.text);
+    char us[NT_NUMBER_BYTES] = "", MBps[NT_NUMBER_BYTES] = "";
+    bool timed = isfinite(l->latency_us), rated = isfinite(nt_picture_rate(l));
+    if (timed)
+        nt_number_plain(l->latency_us, 3, us);
+    if (rated)
+        nt_number_plain(nt_picture_rate(l), 3, MBps);
+    snprintf(text, FIGURES_BYTES, "%s%s%s%s%s", us, timed ? " us" : "",
+             timed && rated ? " \xc2\xb7 " : "", MBps, rated ? " MB/s" : "");
 }
 
 static void put_escaped(struct nt_strbuf *d, const char *text)
@@ -82,7 +73,7 @@ static void put_escaped(struct nt_strbuf *d, const char *text)
             nt_strbuf_put(d, text, 1);
 }
 
-void nt_svg_put_text(struct nt_svg *svg, double x, double y, const char *style, bool to_the_left,
+static void put_text(struct svg *svg, double x, double y, const char *style, bool to_the_left,
                      const char *text)
 {
     nt_strbuf_print(&svg->body, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"%s>", x, y, style,
@@ -91,266 +82,676 @@ void nt_svg_put_text(struct nt_svg *svg, double x, double y, const char *style, 
     nt_strbuf_puts(&svg->body, "</text>");
 }
 
-/* Paler the less sure it is; as the cube, since between 1/2 and 1 a share itself differs little. */
-void nt_svg_put_opacity(struct nt_svg *svg, double sure)
+static void put_host_sign(struct svg *svg, double x, double y)
 {
-    if (sure < NT_SUPPORT_SHOWN)
-        nt_strbuf_print(&svg->body, " opacity=\"%.2f\"", fmax(0.45, sure * sure * sure));
+    nt_strbuf_print(&svg->body, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"/>", x, y,
+                    (int)SIGN);
 }
 
-void nt_svg_put_link_style(struct nt_svg *svg, const struct nt_link *l)
+static void put_opacity(struct svg *svg, double sure)
 {
-    nt_strbuf_print(&svg->body, " stroke-width=\"%.1f\"", nt_svg_thickness(svg, l));
-    nt_svg_put_opacity(svg, l->probability);
+    if (nt_picture_opacity(sure) < 1)
+        nt_strbuf_print(&svg->body, " opacity=\"%.2f\"", nt_picture_opacity(sure));
 }
 
-void nt_svg_put_title(struct nt_svg *svg, uint32_t v)
+static void put_link_style(struct svg *svg, const struct nt_link *l)
+{
+    nt_strbuf_print(&svg->body, " stroke-width=\"%.1f\"", nt_look_thickness(&svg->look, l));
+    put_opacity(svg, l->probability);
+}
+
+static void put_title(struct svg *svg, uint32_t v)
 {
     const struct nt_model *m = svg->model;
     nt_strbuf_print(&svg->body, "<title>%s %s", v < m->hosts ? "host" : "switch",
                     nt_map_vertex_name(svg->map, v));
     if (v < m->hosts && m->missing[v])
         nt_strbuf_puts(&svg->body, ", did not answer");
-    if (v >= m->hosts && svg->support[v - m->hosts] < NT_SUPPORT_SHOWN)
-        nt_strbuf_print(&svg->body, ", %.0f %% sure", floor(100 * svg->support[v - m->hosts]));
+    if (v >= m->hosts && svg->look.support[v - m->hosts] < NT_SUPPORT_SHOWN)
+        nt_strbuf_print(&svg->body, ", %.0f %% sure", floor(100 * svg->look.support[v - m->hosts]));
     nt_strbuf_puts(&svg->body, "</title>");
 }
 
-const char *nt_svg_class(const struct nt_svg *svg, uint32_t v)
+static const char *class_of(const struct svg *svg, uint32_t v)
 {
     const struct nt_model *m = svg->model;
-    bool bad = svg->vertex_bad[v];
+    bool bad = svg->look.vertex_bad[v];
     if (v >= m->hosts)
         return bad ? "switch strong own" : "switch";
     return bad ? "host strong" : m->missing[v] ? "host missing" : "host";
 }
 
-/* ---- what is strong -------------------------------------------------------------------------*/
-
-static void mark_bad(struct nt_svg *svg, uint32_t a, uint32_t b)
+static void begin_vertex(struct svg *svg, uint32_t v, bool strong)
 {
-    if (a == NT_NO_VERTEX)
+    size_t hosts = svg->model->hosts;
+    nt_strbuf_print(&svg->body, "<g class=\"%s%s\"", class_of(svg, v), strong ? " strong" : "");
+    if (v >= hosts)
+        put_opacity(svg, svg->look.support[v - hosts]);
+    nt_strbuf_puts(&svg->body, ">");
+    put_title(svg, v);
+}
+
+/* ---- a tree: rows and columns ---------------------------------------------------------------*/
+
+enum { COLUMN = 180, ALIKE_LEAST = 3, LABEL_BYTES = 300 };
+
+/* A line of the picture: a host, hosts that are alike, or a switch without hosts; of an open switch
+ * what hangs on it is from y0 to y1. */
+struct row {
+    double y, y0, y1;
+};
+
+struct tree {
+    struct svg *svg;
+    struct nt_rooted_tree *rooted;
+    struct row *row;      /* of each vertex; hosts that are alike have that of the first */
+    uint32_t *rank;       /* columns from the hosts */
+    uint32_t *alike;      /* of a switch: how many of its hosts share a line, 0: each has its own */
+    uint32_t *stands_for; /* of a host: the first of those that share its line */
+    uint32_t *last;       /* of a first one: the last of them */
+    double names, rates;  /* where names and figures of hosts begin */
+    double y;
+};
+
+static uint32_t children_of(const struct tree *t, uint32_t v, const uint32_t **child)
+{
+    *child = t->rooted->child + t->rooted->first[v];
+    return t->rooted->first[v + 1] - t->rooted->first[v];
+}
+
+static bool is_plain(const struct tree *t, uint32_t host)
+{
+    return !t->svg->look.vertex_bad[host] && !t->svg->look.link_bad[t->rooted->up[host] / 2];
+}
+
+/* Columns: a switch is left of all that hangs on it, hosts are at the right. */
+static void rank_vertices(struct tree *t)
+{
+    const struct nt_model *m = t->svg->model;
+    for (size_t k = t->rooted->reached; k-- > 0;) { /* children before parents */
+        uint32_t v = t->rooted->order[k], up = t->rooted->parent[v];
+        if (v >= m->hosts && t->rank[v] < m->tier[v - m->hosts])
+            t->rank[v] = m->tier[v - m->hosts];
+        if (up != NT_NO_VERTEX && t->rank[up] < t->rank[v] + 1)
+            t->rank[up] = t->rank[v] + 1;
+    }
+}
+
+static void group_hosts(struct tree *t)
+{
+    const struct nt_model *m = t->svg->model;
+    for (uint32_t v = (uint32_t)m->hosts; m->hosts > NT_SVG_HOSTS && v < t->rooted->vertices; v++) {
+        const uint32_t *child;
+        uint32_t n = children_of(t, v, &child), plain = 0, first = NT_NO_VERTEX;
+        for (uint32_t k = 0; k < n && child[k] < m->hosts; k++)
+            plain += is_plain(t, child[k]);
+        for (uint32_t k = 0; plain >= ALIKE_LEAST && k < n && child[k] < m->hosts; k++) {
+            if (!is_plain(t, child[k]))
+                continue;
+            first = first == NT_NO_VERTEX ? child[k] : first;
+            t->stands_for[child[k]] = first;
+            t->last[first] = child[k];
+        }
+        t->alike[v] = first == NT_NO_VERTEX ? 0 : plain;
+    }
+}
+
+/* Room above and below the only lines of a switch, for the words at its link. */
+static double padding_of(const struct tree *t, uint32_t v)
+{
+    const uint32_t *child;
+    uint32_t n = children_of(t, v, &child), lines = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (child[k] >= t->svg->model->hosts)
+            return 0;
+        lines += t->stands_for[child[k]] == child[k];
+    }
+    return fmax(0, (LONE - (double)lines * PITCH) / 2);
+}
+
+static void enter_vertex(struct tree *t, uint32_t v)
+{
+    const uint32_t *child;
+    bool end = children_of(t, v, &child) == 0;
+    if (!end) {
+        t->y += GAP + padding_of(t, v);
+    } else if (v >= t->svg->model->hosts || t->stands_for[v] == v) {
+        double height = v >= t->svg->model->hosts ? LONE : PITCH;
+        t->row[v].y = t->row[v].y0 = t->row[v].y1 = t->y + height / 2;
+        t->y += height;
+    } else {
+        t->row[v] = t->row[t->stands_for[v]];
+    }
+}
+
+static void leave_vertex(struct tree *t, uint32_t v)
+{
+    const uint32_t *child;
+    uint32_t n = children_of(t, v, &child);
+    if (n == 0)
         return;
-    svg->vertex_bad[a] = svg->vertex_bad[a] || a == b;
-    for (size_t k = 0; k < svg->model->links; k++) {
-        const struct nt_link *l = &svg->model->link[k];
-        svg->link_bad[k] = svg->link_bad[k] || (l->a == a && l->b == b) || (l->a == b && l->b == a);
+    t->y += padding_of(t, v);
+    t->row[v].y0 = INFINITY;
+    for (uint32_t k = 0; k < n; k++) {
+        t->row[v].y0 = fmin(t->row[v].y0, t->row[child[k]].y);
+        t->row[v].y1 = fmax(t->row[v].y1, t->row[child[k]].y);
     }
+    t->row[v].y = (t->row[v].y0 + t->row[v].y1) / 2;
 }
 
-static void find_bad(struct nt_svg *svg)
+/* Depth first, without recursion: a chain of switches may be long. */
+static int lay_rows(struct tree *t, struct nt_err *err)
 {
-    for (size_t k = 0; k < svg->model->links; k++)
-        svg->link_bad[k] = svg->model->link[k].suspect;
-    for (size_t h = 0; h < svg->model->hosts; h++)
-        svg->vertex_bad[h] = svg->model->host_suspect[h];
-    for (size_t k = 0; k < svg->map->faults; k++)
-        mark_bad(svg, svg->map->fault[k].part.a, svg->map->fault[k].part.b);
-    for (size_t k = 0; k < svg->picture->remarks; k++)
-        mark_bad(svg, svg->picture->remark[k].in_map[0], svg->picture->remark[k].in_map[1]);
+    const struct nt_rooted_tree *r = t->rooted;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *next = nt_arena_array(&memory, r->vertices, sizeof *next);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    enter_vertex(t, r->top);
+    for (uint32_t v = r->top; v != NT_NO_VERTEX;) {
+        const uint32_t *child;
+        if (next[v] < children_of(t, v, &child)) {
+            v = child[next[v]++];
+            enter_vertex(t, v);
+        } else {
+            leave_vertex(t, v);
+            v = r->parent[v];
+        }
+    }
+    return 0;
 }
 
-/* As thick as wide: in proportion to the widest. Where all are alike, that says nothing. */
-static void find_scale(struct nt_svg *svg)
+static double column_of(const struct tree *t, uint32_t v)
 {
-    double least = INFINITY;
-    for (size_t k = 0; k < svg->model->links; k++) {
-        double rate = nt_svg_rate(&svg->model->link[k]);
-        svg->widest_MBps = isfinite(rate) ? fmax(svg->widest_MBps, rate) : svg->widest_MBps;
-        least = isfinite(rate) && !svg->link_bad[k] ? fmin(least, rate) : least;
+    return MARGIN + COLUMN * (double)(t->rank[t->rooted->top] - t->rank[v]);
+}
+
+/* A name that is cut to the room is whole in the title. */
+static void cut_name(const char *name, double room, char text[LABEL_BYTES])
+{
+    size_t bytes = strlen(name), fits = (size_t)fmax(3, room / text_width(1, 13));
+    if (bytes <= fits)
+        snprintf(text, LABEL_BYTES, "%s", name);
+    else
+        snprintf(text, LABEL_BYTES, "%.*s..", (int)fits - 2, name);
+}
+
+static void put_switch(struct tree *t, uint32_t v, const struct nt_link *up)
+{
+    struct svg *svg = t->svg;
+    const struct row *row = &t->row[v];
+    double x = column_of(t, v);
+    char name[LABEL_BYTES], figures[FIGURES_BYTES], all[FIGURES_BYTES + 32];
+    double ratio = svg->model->oversubscription[v - svg->model->hosts];
+    nt_strbuf_print(&svg->body,
+                    "<rect class=\"mark\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" "
+                    "rx=\"3\"/>",
+                    x - SIGN, row->y0 - SIGN - 2, 2 * SIGN, row->y1 - row->y0 + 2 * SIGN + 4);
+    const char *whole = nt_map_vertex_name(svg->map, v);
+    if (up == NULL) {
+        put_text(svg, x - SIGN, row->y0 - SIGN - 8, "name", false, whole);
+        return;
     }
-    svg->thick_px = least > 0.5 * svg->widest_MBps ? ALL_ALIKE : THICKEST;
+    double half = nt_look_thickness(&svg->look, up) / 2;
+    cut_name(whole, COLUMN - 4 * SIGN, name);
+    put_text(svg, x - SIGN - 4, row->y - half - 5, "name", true, name);
+    write_figures(up, figures);
+    if (ratio > 1.1)
+        snprintf(all, sizeof all, "%.2g:1%s%s", ratio, *figures != '\0' ? " \xc2\xb7 " : "",
+                 figures);
+    else
+        snprintf(all, sizeof all, "%s", figures);
+    if (*all != '\0')
+        put_text(svg, x - SIGN - 4, row->y + half + 13, "small", true, all);
+}
+
+/* A host, NULL: on no link; of hosts that share a line how many, and from which to which. */
+static void put_hosts(struct tree *t, uint32_t host, uint32_t count, const struct nt_link *up)
+{
+    struct svg *svg = t->svg;
+    const char *name = nt_map_vertex_name(svg->map, host);
+    double x = column_of(t, host), y = t->row[host].y;
+    char figures[FIGURES_BYTES] = "did not answer", label[LABEL_BYTES];
+    for (int k = count > 1 ? 2 : 0; k >= 0; k--)
+        put_host_sign(svg, x + 4 * k, y);
+    if (count > 1) {
+        snprintf(label, sizeof label, "%u hosts", count);
+        put_text(svg, t->names, y + 4.5, "name", false, label);
+        snprintf(label, sizeof label, "%.120s to %.120s", name,
+                 nt_map_vertex_name(svg->map, t->last[host]));
+        put_text(svg, t->rates, y + 4.5, "small", false, label);
+        return;
+    }
+    put_text(svg, t->names, y + 4.5, "name", false, name);
+    if (up != NULL)
+        write_figures(up, figures);
+    if (*figures != '\0')
+        put_text(svg, t->rates, y + 4.5, "small", false, figures);
+}
+
+static void put_row(struct tree *t, uint32_t v)
+{
+    struct svg *svg = t->svg;
+    const struct nt_model *m = svg->model;
+    uint32_t parent = t->rooted->parent[v];
+    const struct nt_link *up = parent == NT_NO_VERTEX ? NULL : &m->link[t->rooted->up[v] / 2];
+    if (v < m->hosts && t->stands_for[v] != v)
+        return;
+    bool bad = up != NULL && svg->look.link_bad[t->rooted->up[v] / 2];
+    begin_vertex(svg, v, bad && !svg->look.vertex_bad[v]);
+    if (up != NULL) {
+        nt_strbuf_print(&svg->body, "<path class=\"link\" d=\"M %.1f %.1f H %.1f\"",
+                        column_of(t, parent) + SIGN, t->row[v].y,
+                        column_of(t, v) - (v < m->hosts ? 0 : SIGN));
+        put_link_style(svg, up);
+        nt_strbuf_puts(&svg->body, "/>");
+    }
+    if (v >= m->hosts)
+        put_switch(t, v, up);
+    else
+        put_hosts(t, v, up != NULL && is_plain(t, v) && t->alike[parent] > 0 ? t->alike[parent] : 1,
+                  up);
+    nt_strbuf_puts(&svg->body, "</g>\n");
+}
+
+static int draw_rows(struct tree *t, struct nt_err *err)
+{
+    const struct nt_model *m = t->svg->model;
+    size_t longest = 8;
+    t->y = 14;
+    rank_vertices(t);
+    group_hosts(t);
+    if (lay_rows(t, err) != 0)
+        return -1;
+    for (uint32_t h = 0; h < m->hosts; h++) {
+        size_t bytes = strlen(nt_map_vertex_name(t->svg->map, h));
+        longest = bytes > longest ? bytes : longest;
+    }
+    t->names = MARGIN + COLUMN * (double)t->rank[t->rooted->top] + 20;
+    t->rates = t->names + text_width(longest, 13) + 14;
+    for (size_t k = 0; k < t->rooted->reached; k++)
+        put_row(t, t->rooted->order[k]);
+    t->y += GAP;
+    for (uint32_t h = 0; h < m->hosts; h++) {
+        if (!m->missing[h])
+            continue;
+        t->row[h].y = t->y + PITCH / 2.0;
+        t->y += PITCH;
+        put_row(t, h);
+    }
+    t->svg->width = t->rates + text_width(24, 11) + MARGIN;
+    t->svg->height = t->y + GAP;
+    return 0;
+}
+
+static int draw_tree(struct svg *svg, bool *drawn, struct nt_err *err)
+{
+    const struct nt_model *m = svg->model;
+    size_t vertices = m->hosts + m->switches, missing = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct tree t = {.svg = svg};
+    if (nt_rooted_tree_create(m, &t.rooted, err) != 0)
+        return -1;
+    t.row = nt_arena_array(&memory, vertices, sizeof *t.row);
+    t.rank = nt_arena_array(&memory, vertices, sizeof *t.rank);
+    t.alike = nt_arena_array(&memory, vertices, sizeof *t.alike);
+    t.stands_for = nt_arena_array(&memory, vertices, sizeof *t.stands_for);
+    t.last = nt_arena_array(&memory, vertices, sizeof *t.last);
+    int rc = nt_arena_check(&memory, err);
+    for (size_t h = 0; rc == 0 && h < m->hosts; h++) {
+        missing += m->missing[h];
+        t.stands_for[h] = (uint32_t)h;
+    }
+    *drawn = m->switches > 0 && t.rooted->tree && t.rooted->reached + missing == vertices;
+    if (rc == 0 && *drawn)
+        rc = draw_rows(&t, err);
+    nt_rooted_tree_destroy(t.rooted);
+    return rc;
+}
+
+/* ---- what is no tree ------------------------------------------------------------------------*/
+
+static const uint64_t SEED = 1;
+
+enum { SIDES = 8, LABELLED_MAX = 300, PLACES = 12, DISTANCES = 4, STEP = 7 };
+
+static const double APART = 46, LEAST_SIZE = 300, MOST_SIZE = 2000, EDGE = 80;
+
+struct box {
+    double left, top, right, bottom;
+};
+
+struct net {
+    struct svg *svg;
+    struct nt_graph graph;
+    const double *at;  /* two a vertex, the farthest at 1 */
+    double unit;       /* px of that 1 */
+    struct box *label; /* that were put */
+    size_t labels;
+};
+
+static double x_of(const struct net *n, uint32_t v)
+{
+    return EDGE + n->unit * (1 + n->at[2 * (size_t)v]);
+}
+
+static double y_of(const struct net *n, uint32_t v)
+{
+    return EDGE / 2 + n->unit * (1 + n->at[2 * (size_t)v + 1]);
+}
+
+/* So large that the links of middle length have room for words at their ends. */
+static double unit_of(const struct net *n)
+{
+    const struct nt_model *m = n->svg->model;
+    double sum = 0;
+    for (size_t k = 0; k < m->links; k++) {
+        const double *a = n->at + 2 * (size_t)m->link[k].a, *b = n->at + 2 * (size_t)m->link[k].b;
+        sum += hypot(a[0] - b[0], a[1] - b[1]);
+    }
+    double mean = m->links > 0 && sum > 0 ? sum / (double)m->links : 1;
+    return fmin(fmax(2 * APART / mean, LEAST_SIZE), MOST_SIZE);
+}
+
+/* Of eight sides of a vertex the one that is farthest from its links; right or left before others.
+ */
+static double free_side(const struct net *n, uint32_t v)
+{
+    double best = 0, most = -1;
+    for (int side = 0; side < SIDES; side++) {
+        double angle = 2 * M_PI * side / SIDES, least = M_PI;
+        for (uint32_t k = n->graph.start[v]; k < n->graph.start[v + 1]; k++) {
+            uint32_t w = n->graph.to[k];
+            double line = atan2(y_of(n, w) - y_of(n, v), x_of(n, w) - x_of(n, v));
+            least = fmin(least, fabs(remainder(line - angle, 2 * M_PI)));
+        }
+        double worth = fmin(least, 1) + 0.2 * fabs(cos(angle));
+        if (worth > most) {
+            most = worth;
+            best = angle;
+        }
+    }
+    return best;
+}
+
+/* Narrows from..to to that part of a line from p, d long, that lies between low and high. */
+static void clip(double p, double d, double low, double high, double *from, double *to)
+{
+    if (d == 0) {
+        *to = p < low || p > high ? -1 : *to;
+        return;
+    }
+    *from = fmax(*from, fmin((low - p) / d, (high - p) / d));
+    *to = fmin(*to, fmax((low - p) / d, (high - p) / d));
+}
+
+static bool meets(const struct net *n, const struct box *b, const struct nt_link *l)
+{
+    const double thick = 3;
+    double x = x_of(n, l->a), y = y_of(n, l->a), from = 0, to = 1;
+    clip(x, x_of(n, l->b) - x, b->left - thick, b->right + thick, &from, &to);
+    clip(y, y_of(n, l->b) - y, b->top - thick, b->bottom + thick, &from, &to);
+    return from < to;
+}
+
+static bool overlap(const struct box *a, const struct box *b)
+{
+    return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
+}
+
+/* How much a label there would hide: a line is less than a sign or another label. */
+static unsigned hidden_by(const struct net *n, const struct box *b, uint32_t v)
+{
+    const struct nt_model *m = n->svg->model;
+    const unsigned worse = 100;
+    unsigned hidden = 0;
+    for (size_t k = 0; k < m->links; k++)
+        hidden += meets(n, b, &m->link[k]);
+    for (size_t k = 0; k < n->labels; k++)
+        hidden += overlap(b, &n->label[k]) ? worse : 0;
+    for (uint32_t w = 0; w < m->hosts + m->switches; w++) {
+        double x = x_of(n, w), y = y_of(n, w), r = SIGN + 1;
+        struct box sign = {x - r, y - r, x + r, y + r};
+        hidden += w != v && overlap(b, &sign) ? worse : 0;
+    }
+    return hidden;
+}
+
+struct place {
+    double x, y;
+    const char *anchor;
+};
+
+static struct box place_at(const struct net *n, uint32_t v, double side, double more,
+                           struct place *p)
+{
+    const double letter = 8.2, ascent = 12, descent = 4;
+    double away = SIGN + 5 + more, c = cos(side);
+    double wide = letter * (double)strlen(nt_map_vertex_name(n->svg->map, v));
+    *p = (struct place){x_of(n, v) + away * c, y_of(n, v) + 4.5 + (away + 3) * sin(side),
+                        c > 0.3    ? "start"
+                        : c < -0.3 ? "end"
+                                   : "middle"};
+    double left = c > 0.3 ? p->x : c < -0.3 ? p->x - wide : p->x - wide / 2;
+    return (struct box){left, p->y - ascent, left + wide, p->y + descent};
+}
+
+/* The side away from its links first, then around, then farther from it: the first that hides
+ * least. */
+static void put_label(struct net *n, uint32_t v)
+{
+    double side = free_side(n, v);
+    struct place p, best = {0, 0, "start"};
+    unsigned least = UINT32_MAX;
+    for (int k = 0; k < PLACES * DISTANCES && least > 0; k++) {
+        int turn = (k % PLACES + 1) / 2 * (k % 2 == 0 ? -1 : 1), ring = k / PLACES;
+        struct box b = place_at(n, v, side + turn * 2 * M_PI / PLACES, STEP * ring, &p);
+        unsigned hidden = hidden_by(n, &b, v);
+        if (hidden >= least)
+            continue;
+        least = hidden;
+        best = p;
+        n->label[n->labels] = b;
+    }
+    n->labels++;
+    nt_strbuf_print(&n->svg->body,
+                    "<text class=\"name halo\" text-anchor=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>",
+                    best.anchor, best.x, best.y, nt_map_vertex_name(n->svg->map, v));
+}
+
+static void put_vertex(struct net *n, uint32_t v, bool labelled)
+{
+    struct svg *svg = n->svg;
+    begin_vertex(svg, v, false);
+    if (v >= svg->model->hosts)
+        nt_strbuf_print(&svg->body,
+                        "<rect class=\"mark\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" "
+                        "rx=\"3\"/>",
+                        x_of(n, v) - SIGN - 1, y_of(n, v) - SIGN - 1, 2 * SIGN + 2, 2 * SIGN + 2);
+    else
+        put_host_sign(svg, x_of(n, v), y_of(n, v));
+    if (labelled || svg->look.vertex_bad[v])
+        put_label(n, v);
+    nt_strbuf_puts(&svg->body, "</g>\n");
+}
+
+static void put_link(struct net *n, size_t k)
+{
+    struct svg *svg = n->svg;
+    const struct nt_link *l = &svg->model->link[k];
+    char figures[FIGURES_BYTES];
+    write_figures(l, figures);
+    nt_strbuf_print(&svg->body, "<g%s><title>%s - %s",
+                    svg->look.link_bad[k] ? " class=\"strong\"" : "",
+                    nt_map_vertex_name(svg->map, l->a), nt_map_vertex_name(svg->map, l->b));
+    nt_strbuf_print(&svg->body, "%s%s</title><path class=\"link\" d=\"M %.1f %.1f L %.1f %.1f\"",
+                    *figures != '\0' ? ": " : "", figures, x_of(n, l->a), y_of(n, l->a),
+                    x_of(n, l->b), y_of(n, l->b));
+    put_link_style(svg, l);
+    nt_strbuf_puts(&svg->body, "/></g>\n");
+}
+
+static int draw_net(struct svg *svg, struct nt_err *err)
+{
+    const struct nt_model *m = svg->model;
+    size_t vertices = m->hosts + m->switches;
+    struct nt_layout *layout;
+    struct net n = {.svg = svg};
+    if (nt_graph_init(&n.graph, m, &svg->look.memory, err) != 0 ||
+        nt_layout_create(m, 2, SEED, &layout, err) != 0)
+        return -1;
+    n.at = layout->at;
+    n.label = nt_arena_array(&svg->look.memory, vertices, sizeof *n.label);
+    if (nt_arena_check(&svg->look.memory, err) != 0) {
+        nt_layout_destroy(layout);
+        return -1;
+    }
+    n.unit = unit_of(&n);
+    for (size_t k = 0; k < m->links; k++)
+        put_link(&n, k);
+    for (uint32_t v = 0; v < vertices; v++)
+        put_vertex(&n, v, vertices <= LABELLED_MAX || v >= m->hosts);
+    svg->width = 2 * (EDGE + n.unit);
+    svg->height = EDGE + 2 * n.unit;
+    nt_layout_destroy(layout);
+    return 0;
 }
 
 /* ---- head and foot --------------------------------------------------------------------------*/
 
-static double put_head(struct nt_strbuf *d, const struct nt_map *map)
+enum { TOP = 62, LINE = 19, SENTENCES_MAX = 20, LEAST_WIDTH = 640 };
+
+static int put_head(struct svg *svg, struct nt_err *err)
 {
-    const struct nt_model *m = map->model;
-    nt_strbuf_print(d, "<text class=\"head\" x=\"%d\" y=\"30\">%zu host%s", (int)NT_SVG_MARGIN,
-                    m->hosts, m->hosts == 1 ? "" : "s");
-    if (m->switches > 0)
-        nt_strbuf_print(d, ", %zu switch%s", m->switches, m->switches == 1 ? "" : "es");
-    nt_strbuf_print(d, ": %s", nt_family_name(m->family));
-    if (isfinite(m->confidence))
-        nt_strbuf_print(d, ", confidence %.2f", floor(100 * m->confidence) / 100);
-    nt_strbuf_print(
-        d, "</text>\n<text class=\"small\" x=\"%d\" y=\"48\">nettopo: ", (int)NT_SVG_MARGIN);
-    nt_strbuf_puts(d, nt_status_name(map->status));
-    if (map->job_id != 0)
-        nt_strbuf_print(d, ", job %llu", (unsigned long long)map->job_id);
-    const char *const words[] = {map->cluster, map->level, map->created};
-    for (size_t k = 0; k < 3; k++) {
-        nt_strbuf_puts(d, words[k][0] == '\0' ? "" : k == 0 ? " on " : ", ");
-        put_escaped(d, words[k]);
-    }
-    nt_strbuf_puts(d, "</text>\n");
-    return 62;
+    struct nt_strbuf *d = &svg->body, job = {0};
+    char *words;
+    nt_picture_put_job(&job, svg->map);
+    if (nt_strbuf_finish(&job, &words, NULL, err) != 0)
+        return -1;
+    nt_strbuf_print(d, "<text class=\"head\" x=\"%d\" y=\"30\">", (int)MARGIN);
+    nt_picture_put_what(d, svg->model);
+    nt_strbuf_print(d, "</text>\n<text class=\"small\" x=\"%d\" y=\"48\">nettopo: ", (int)MARGIN);
+    put_escaped(d, words);
+    nt_strbuf_print(d, "</text>\n<g transform=\"translate(0 %d)\">\n", (int)TOP);
+    free(words);
+    return 0;
 }
 
-struct foot {
-    struct nt_strbuf *to;
-    double y;
-};
-
-static void put_key_line(struct foot *f, double x, double thick, const char *more, const char *text)
+static void put_key_line(struct svg *svg, double x, double thick, const char *more,
+                         const char *text)
 {
-    nt_strbuf_print(f->to,
+    nt_strbuf_print(&svg->body,
                     "<g%s><path class=\"link\" stroke-width=\"%.1f\" d=\"M %.0f %.0f h 26\"/>"
                     "<text class=\"small\" x=\"%.0f\" y=\"%.0f\">%s</text></g>\n",
-                    more, thick, x, f->y - 4, x + 34, f->y, text);
+                    more, thick, x, svg->height - 4, x + 34, svg->height, text);
 }
 
 /* What the signs are, each where it is in the picture. */
-static void put_legend(struct foot *f, const struct nt_svg *svg)
+static void put_legend(struct svg *svg)
 {
     const struct nt_model *m = svg->model;
     bool pale = false, missing = false, bad = false;
     for (size_t k = 0; k < m->links; k++) {
         pale = pale || m->link[k].probability < NT_SUPPORT_SHOWN;
-        bad = bad || svg->link_bad[k];
+        bad = bad || svg->look.link_bad[k];
     }
     for (size_t v = 0; v < m->hosts + m->switches; v++) {
         missing = missing || (v < m->hosts && m->missing[v]);
-        bad = bad || svg->vertex_bad[v];
+        bad = bad || svg->look.vertex_bad[v];
     }
-    f->y += LINE;
+    svg->height += LINE;
     nt_strbuf_print(
-        f->to,
+        &svg->body,
         "<text class=\"small\" x=\"%d\" y=\"%.0f\">%sdot: host \xc2\xb7 line: link with "
         "its one-way latency and the narrower of both bandwidths%s%s</text>\n",
-        (int)NT_SVG_MARGIN, f->y, m->switches > 0 ? "bar: switch \xc2\xb7 " : "",
+        (int)MARGIN, svg->height, m->switches > 0 ? "bar: switch \xc2\xb7 " : "",
         pale ? " \xc2\xb7 pale: not sure to be there" : "",
         missing ? " \xc2\xb7 hollow: did not answer" : "");
-    f->y += LINE;
-    if (svg->widest_MBps > 0) {
+    svg->height += LINE;
+    if (svg->look.widest_MBps > 0) {
         char number[NT_NUMBER_BYTES], words[NT_NUMBER_BYTES + 8] = "";
-        nt_number_plain(svg->widest_MBps, 3, number);
+        nt_number_plain(svg->look.widest_MBps, 3, number);
         snprintf(words, sizeof words, "%s MB/s", number);
-        put_key_line(f, NT_SVG_MARGIN, svg->thick_px, "", words);
+        put_key_line(svg, MARGIN, nt_look_thickest(&svg->look), "", words);
     }
     if (bad)
-        put_key_line(f, NT_SVG_MARGIN + 150, 3, " class=\"strong\"",
+        put_key_line(svg, MARGIN + 150, 3, " class=\"strong\"",
                      svg->picture->reference != NULL
                          ? "worse than its like, or not as the reference"
                          : "worse than its like");
 }
 
-static void put_sentence(struct foot *f, const char *style, const char *text)
+static void put_sentence(struct svg *svg, const char *style, const char *text)
 {
-    f->y += LINE;
-    nt_strbuf_print(f->to, "<text class=\"%s\" x=\"%d\" y=\"%.0f\">", style, (int)NT_SVG_MARGIN,
-                    f->y);
-    put_escaped(f->to, text);
-    nt_strbuf_puts(f->to, "</text>\n");
+    svg->height += LINE;
+    svg->width = fmax(svg->width, 2 * MARGIN + text_width(strlen(text), 13));
+    nt_strbuf_print(&svg->body, "<text class=\"%s\" x=\"%d\" y=\"%.0f\">", style, (int)MARGIN,
+                    svg->height);
+    put_escaped(&svg->body, text);
+    nt_strbuf_puts(&svg->body, "</text>\n");
 }
 
-/* The findings, then the differences, a line each; how long the longest is. */
-static int put_sentences(struct foot *f, const struct nt_svg *svg, size_t *longest,
-                         struct nt_err *err)
+/* The findings, then the differences, a line each. */
+static int put_sentences(struct svg *svg, struct nt_err *err)
 {
     size_t all = svg->map->faults + svg->picture->remarks, shown = 0;
-    *longest = 0;
-    if (svg->picture->summary != NULL && *svg->picture->summary != '\0') {
-        put_sentence(f, "small", svg->picture->summary);
-        *longest = strlen(svg->picture->summary);
-    }
+    if (svg->picture->summary != NULL && *svg->picture->summary != '\0')
+        put_sentence(svg, "small", svg->picture->summary);
     for (; shown < all && shown < SENTENCES_MAX; shown++) {
         struct nt_strbuf words = {0};
         char *text;
-        size_t bytes;
         if (shown < svg->map->faults)
             nt_fault_put_sentence(&words, svg->map, &svg->map->fault[shown]);
         else
             nt_strbuf_puts(&words, svg->picture->remark[shown - svg->map->faults].text);
-        if (nt_strbuf_finish(&words, &text, &bytes, err) != 0)
+        if (nt_strbuf_finish(&words, &text, NULL, err) != 0)
             return -1;
-        put_sentence(f, "said", text);
-        *longest = bytes > *longest ? bytes : *longest;
+        put_sentence(svg, "said", text);
         free(text);
     }
     if (all > shown) {
         char words[64];
         snprintf(words, sizeof words, "and %zu more", all - shown);
-        put_sentence(f, "said", words);
+        put_sentence(svg, "said", words);
     }
     return 0;
 }
 
 /* ---- all together ---------------------------------------------------------------------------*/
 
-static int svg_init(struct nt_svg *svg, struct nt_err *err)
-{
-    const struct nt_model *m = svg->model;
-    svg->vertex_bad = nt_arena_array(&svg->memory, m->hosts + m->switches, sizeof(bool));
-    svg->link_bad = nt_arena_array(&svg->memory, m->links, sizeof(bool));
-    if (nt_arena_check(&svg->memory, err) != 0 || nt_support_create(m, &svg->support, err) != 0)
-        return -1;
-    find_bad(svg);
-    find_scale(svg);
-    return 0;
-}
-
-static int draw(struct nt_svg *svg, struct nt_err *err)
+static int draw(struct svg *svg, struct nt_err *err)
 {
     bool drawn;
-    if (svg_init(svg, err) != 0 || nt_svg_draw_tree(svg, &drawn, err) != 0)
+    if (nt_look_init(&svg->look, svg->picture, svg->map, err) != 0 || put_head(svg, err) != 0 ||
+        draw_tree(svg, &drawn, err) != 0 || (!drawn && draw_net(svg, err) != 0))
         return -1;
-    return drawn ? 0 : nt_svg_draw_net(svg, err);
-}
-
-static int put_whole(struct nt_svg *svg, struct nt_strbuf *d, struct nt_err *err)
-{
-    struct nt_strbuf head = {0}, foot = {0};
-    size_t longest, bytes;
-    char *parts[3] = {NULL, NULL, NULL};
-    double top = put_head(&head, svg->map);
-    struct foot f = {.to = &foot, .y = top + svg->height};
-    put_legend(&f, svg);
-    int rc = put_sentences(&f, svg, &longest, err);
-    struct nt_strbuf *from[3] = {&head, &svg->body, &foot};
-    for (int k = 0; k < 3; k++)
-        if (nt_strbuf_finish(from[k], &parts[k], &bytes, rc == 0 ? err : NULL) != 0)
-            rc = -1;
-    double width = fmax(fmax(svg->width, FOOT_WIDTH),
-                        2 * NT_SVG_MARGIN + nt_svg_text_width(longest, 13)),
-           height = f.y + NT_SVG_MARGIN;
-    if (rc == 0) {
-        nt_strbuf_print(d,
-                        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
-                        "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n",
-                        width, height, width, height);
-        nt_strbuf_print(d, "<title>%s</title>\n%s", "A network that nettopo found", STYLE);
-        nt_strbuf_puts(d, "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
-        nt_strbuf_puts(d, parts[0]);
-        nt_strbuf_print(d, "<g transform=\"translate(0 %.0f)\">\n", top);
-        nt_strbuf_puts(d, parts[1]);
-        nt_strbuf_puts(d, "</g>\n");
-        nt_strbuf_puts(d, parts[2]);
-        nt_strbuf_puts(d, "</svg>\n");
-    }
-    for (int k = 0; k < 3; k++)
-        free(parts[k]);
-    return rc;
+    nt_strbuf_puts(&svg->body, "</g>\n");
+    svg->height += TOP;
+    put_legend(svg);
+    return put_sentences(svg, err);
 }
 
 int nt_svg_write(const struct nt_picture *picture, char **text, size_t *bytes, struct nt_err *err)
 {
-    struct nt_svg svg = {.picture = picture, .map = picture->map, .model = picture->map->model};
+    struct svg svg = {.picture = picture, .map = picture->map, .model = picture->map->model};
     struct nt_strbuf d = {0};
-    char *made;
     int rc = draw(&svg, err);
+    double width = fmax(svg.width, LEAST_WIDTH), height = svg.height + MARGIN;
+    nt_strbuf_print(&d,
+                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+                    "viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n"
+                    "<title>A network that nettopo found</title>\n",
+                    width, height, width, height);
+    nt_strbuf_puts(&d, STYLE);
+    nt_strbuf_puts(&d, "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
     if (rc == 0)
-        rc = put_whole(&svg, &d, err);
+        nt_strbuf_put(&d, svg.body.text, svg.body.used);
+    nt_strbuf_puts(&d, "</svg>\n");
+    d.failed = d.failed || svg.body.failed;
     free(svg.body.text);
-    free(svg.support);
-    nt_arena_fini(&svg.memory);
-    if (nt_strbuf_finish(&d, &made, bytes, rc == 0 ? err : NULL) != 0)
-        return -1;
-    if (rc != 0) {
-        free(made);
-        return -1;
-    }
-    *text = made;
-    return 0;
+    nt_look_fini(&svg.look);
+    if (rc == 0)
+        return nt_strbuf_finish(&d, text, bytes, err);
+    free(d.text);
+    return -1;
 }
