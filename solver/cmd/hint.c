@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hint.h"
-#include "hint_rails.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "memory.h"
 #include "option.h"
 #include "rails.h"
+#include "rails_text.h"
 #include "spare.h"
 #include "strbuf.h"
 #include "terminal.h"
@@ -391,7 +391,7 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
     if (rc != 0)
         return -1;
     if (a.rails) {
-        rc = nt_hint_rails(map, &text, &bytes, err);
+        rc = nt_rails_table(map, &text, &bytes, err);
     } else {
         nt_terminal_progress("placing");
         rc = find_hint(&a, map, &found, err);

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults_text.h"
 #include "files.h"
-#include "hostlist_format.h"
+#include "fleet_changes.h"
+#include "hostlist.h"
 #include "map_json.h"
+#include "memory.h"
 #include "number.h"
-#include "show.h"
+#include "rails_text.h"
+#include "samples.h"
 #include "show_net.h"
 #include "strbuf.h"
 #include "switch_support.h"
 #include "terminal.h"
-#include "text_table.h"
+#include "utc.h"
 #include "verbs.h"
 
 enum { WIDE = 1000 }; /* columns that nothing here fills */
@@ -173,6 +178,339 @@ static void put_warnings(struct nt_strbuf *d, const struct nt_map *map, const st
     }
 }
 
+/* ---- the hosts ------------------------------------------------------------------------------ */
+
+static void put_count(struct nt_strbuf *d, const char *before, uint32_t count, const char *what)
+{
+    nt_strbuf_print(d, "%s%u %s%s", before, count, what, count == 1 ? "" : "s");
+}
+
+static void put_nics(struct nt_strbuf *d, const struct nt_machine *m)
+{
+    for (size_t k = 0; k < m->nics; k++) {
+        nt_strbuf_puts(d, k == 0 ? "\n       network: " : ", ");
+        nt_strbuf_put_line(d, m->nic[k].name);
+        if (m->nic[k].transports[0] != '\0') {
+            nt_strbuf_puts(d, " by ");
+            nt_strbuf_put_line(d, m->nic[k].transports);
+        }
+        if (m->nic[k].numa >= 0)
+            nt_strbuf_print(d, " at NUMA node %d", m->nic[k].numa);
+        if (m->nic[k].pci[0] != '\0') {
+            nt_strbuf_puts(d, " (");
+            nt_strbuf_put_line(d, m->nic[k].pci);
+            nt_strbuf_puts(d, ")");
+        }
+    }
+}
+
+static void put_gpus(struct nt_strbuf *d, const struct nt_machine *m)
+{
+    for (size_t k = 0; k < m->gpus; k++) {
+        nt_strbuf_puts(d, k == 0 ? "\n       GPUs: " : "; ");
+        nt_strbuf_put_line(d, m->gpu[k].pci);
+        if (m->gpu[k].numa >= 0)
+            nt_strbuf_print(d, " at NUMA node %d", m->gpu[k].numa);
+        if (m->gpu[k].nics[0] != '\0') {
+            nt_strbuf_puts(d, ", nearest ");
+            nt_strbuf_put_line(d, m->gpu[k].nics);
+        }
+    }
+}
+
+static void put_transports(struct nt_strbuf *d, const struct nt_map *map)
+{
+    const struct nt_sweep *s = &map->sweep;
+    if (s->transports == 0)
+        return;
+    nt_strbuf_puts(d, map->machines == 0 ? "\n" : "");
+    for (size_t k = 0; k < s->transports; k++) {
+        nt_strbuf_puts(d, k == 0 ? "UCX    used " : "; ");
+        nt_strbuf_put_line(d, s->transport[k].used);
+        nt_strbuf_print(d, " (%u host%s)", s->transport[k].hosts,
+                        s->transport[k].hosts == 1 ? "" : "s");
+    }
+    nt_strbuf_puts(d, "\n");
+}
+
+static void put_core_latencies(struct nt_strbuf *d, const struct nt_machine *m)
+{
+    static const char *const words[NT_BETWEEN_END] = {[NT_BETWEEN_CORE] = "threads of a core",
+                                                      [NT_BETWEEN_CACHE] = "sharing a cache",
+                                                      [NT_BETWEEN_NUMA] = "in a NUMA node",
+                                                      [NT_BETWEEN_PACKAGE] = "in a package",
+                                                      [NT_BETWEEN_MACHINE] = "across packages"};
+    bool any = false;
+    for (int b = 0; b < NT_BETWEEN_END; b++) {
+        const struct nt_core_latency *l = &m->between[b];
+        char text[NT_NUMBER_BYTES];
+        if (l->hosts == 0 || !isfinite(l->latency_us))
+            continue;
+        nt_number_plain(l->latency_us, 3, text);
+        nt_strbuf_print(d, "%s%s %s us", any ? ", " : "\n       core to core: ", words[b], text);
+        any = true;
+    }
+}
+
+/* What the hosts are inside, a line a model. */
+static void put_machines(struct nt_strbuf *d, const struct nt_map *map)
+{
+    nt_strbuf_puts(d, map->populations > 0 ? "\nlinks  " : "");
+    nt_populations_put(d, map);
+    nt_strbuf_puts(d, map->populations > 0 ? "\n" : "");
+    for (size_t k = 0; k < map->machines; k++) {
+        const struct nt_machine *m = &map->machine[k];
+        nt_strbuf_puts(d, k == 0 ? "\nhosts  " : "       ");
+        put_count(d, "", nt_map_machine_hosts(map, k), "host");
+        nt_strbuf_print(d, " (m%zu): ", k + 1);
+        if (m->cpu[0] != '\0') {
+            nt_strbuf_put_line(d, m->cpu);
+            nt_strbuf_puts(d, ", ");
+        }
+        put_count(d, "", m->packages, "package");
+        put_count(d, ", ", m->numas, "NUMA node");
+        put_count(d, ", ", m->cores, "core");
+        put_count(d, ", ", m->threads, "thread");
+        if (m->allowed < m->threads)
+            nt_strbuf_print(d, " (%u for the sweep)", m->allowed);
+        put_nics(d, m);
+        put_gpus(d, m);
+        put_core_latencies(d, m);
+        nt_strbuf_puts(d, "\n");
+    }
+    put_transports(d, map);
+}
+
+/* ---- since when ----------------------------------------------------------------------------- */
+
+enum { JOBS_MAX = 1000000, LINES_MAX = 20 };
+static const int64_t DAYS_S = INT64_C(30) * NT_DAY_S;
+
+static void put_changed_host(struct nt_strbuf *d, const struct nt_fleet_changes *changes,
+                             uint32_t host, size_t *lines)
+{
+    const struct nt_cluster_move *move = nt_fleet_changes_moved(changes, host);
+    if (move != NULL && *lines < LINES_MAX) {
+        nt_strbuf_puts(d, *lines == 0 ? "\n" : "");
+        nt_fleet_cluster_put_move(d, &changes->fleet, move);
+        ++*lines;
+    }
+    for (size_t k = 0; k < changes->count && *lines < LINES_MAX; k++) {
+        const struct nt_fleet_change *c = &changes->change[k];
+        char since[NT_SINCE_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
+        if (!nt_fleet_change_is_against(c, host))
+            continue;
+        nt_fleet_since_text(c, since);
+        nt_number_plain(c->to, 4, now);
+        nt_number_plain(c->from, 4, before);
+        nt_strbuf_print(d, "%s%.255s: %s %s, in %u jobs of %u users: %s %s, before %s %s\n",
+                        *lines == 0 ? "\n" : "", changes->fleet.hosts.name[host],
+                        c->kind == NT_FIGURE_LATENCY ? "slow" : "narrow", since, c->jobs, c->users,
+                        nt_fleet_kind_name(c->kind), now, before, nt_fleet_kind_unit(c->kind));
+        ++*lines;
+    }
+}
+
+/* number: of each host of the map, or NT_NAMES_NONE. Those that seem slow are placed. */
+static int place_hosts(struct nt_fleet_changes *changes, const struct nt_map *map,
+                       const char *store, uint32_t *number, struct nt_err *err)
+{
+    for (size_t h = 0; h < map->model->hosts; h++)
+        number[h] =
+            nt_names_find(&changes->fleet.hosts, map->host_name[h], strlen(map->host_name[h]));
+    return nt_fleet_changes_place(changes, store, DAYS_S, number, map->model->hosts, err);
+}
+
+/* A line for each host whose link is worse than it was, and since when, where fleet_store of
+ * nettopo.conf (or store, if not NULL) can be read and is of this cluster. */
+static void put_since(struct nt_strbuf *d, const struct nt_map *map, const char *store)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_fleet_cluster fleet;
+    struct nt_fleet_changes changes;
+    struct nt_err ignored;
+    size_t lines = 0;
+    if (nt_fleet_cluster_load_names(store, &fleet, &ignored) != 0)
+        return;
+    bool fits = strcmp(fleet.sums.cluster, map->cluster) == 0 && fleet.sums.jobs <= JOBS_MAX;
+    nt_fleet_cluster_fini(&fleet);
+    if (!fits || nt_fleet_changes_load(store, DAYS_S, false, &changes, &ignored) != 0)
+        return;
+    uint32_t *number = nt_arena_array(&memory, map->model->hosts, sizeof *number);
+    if (number != NULL && place_hosts(&changes, map, store, number, &ignored) == 0)
+        for (size_t h = 0; h < map->model->hosts; h++)
+            if (number[h] != NT_NAMES_NONE)
+                put_changed_host(d, &changes, number[h], &lines);
+    nt_fleet_changes_fini(&changes);
+}
+
+/* ---- stress kernels ------------------------------------------------------------------------- */
+
+enum { CELL_BYTES = 48, TABLE_COLUMNS = 80 };
+
+/* Times of kernels go from microseconds to seconds: four digits of each, in us. */
+static void put_time(struct nt_strbuf *d, int width, double us)
+{
+    char cell[CELL_BYTES] = "-";
+    if (isfinite(us))
+        snprintf(cell, sizeof cell, "%.*f", us < 100 ? 1 : 0, us);
+    nt_strbuf_print(d, " %*s", width, cell);
+}
+
+static void put_congested(struct nt_strbuf *d, const struct nt_map *map, const struct nt_stress *s)
+{
+    if (s->tier == 0)
+        nt_strbuf_puts(d, "  hosts' links: ");
+    else
+        nt_strbuf_print(d, "  links over tier %u: ", s->tier);
+    nt_strbuf_puts(d, nt_map_vertex_name(map, s->from));
+    nt_strbuf_puts(d, " to ");
+    nt_strbuf_puts(d, nt_map_vertex_name(map, s->to));
+    if (s->links > 1)
+        nt_strbuf_print(d, " and %u more", s->links - 1);
+}
+
+static void put_kernel(struct nt_strbuf *d, const struct nt_map *map, const struct nt_stress *s)
+{
+    char interval[CELL_BYTES];
+    size_t from = d->used;
+    nt_strbuf_print(d, "       %-8s", s->kernel);
+    nt_strbuf_clean(d, from);
+    nt_strbuf_print(d, " %5u %9.0f", s->hosts, s->bytes);
+    put_time(d, 9, s->time_us);
+    snprintf(interval, sizeof interval, "%.0f-%.0f", s->low_us, s->high_us);
+    nt_strbuf_print(d, " %17s", interval);
+    put_time(d, 9, s->alone_us);
+    put_time(d, 9, s->shared_us);
+    if (isfinite(s->alone_us))
+        nt_strbuf_print(d, " %6.2f", s->time_us / s->alone_us);
+    else
+        nt_strbuf_print(d, " %6s", "-");
+    if (s->congested)
+        put_congested(d, map, s);
+    nt_strbuf_puts(d, "\n");
+}
+
+static void put_part(struct nt_strbuf *d, const char *before, double us)
+{
+    if (isfinite(us))
+        nt_strbuf_print(d, "%s%.*f", before, us < 100 ? 1 : 0, us);
+}
+
+/* The same as a sentence, where a row has no room. */
+static void put_sentence(struct nt_strbuf *d, const struct nt_map *map, const struct nt_stress *s)
+{
+    size_t from = d->used;
+    nt_strbuf_print(d, "       %s", s->kernel);
+    nt_strbuf_clean(d, from);
+    nt_strbuf_print(d, " of %u hosts, %.0f bytes:", s->hosts, s->bytes);
+    put_part(d, " ", s->time_us);
+    nt_strbuf_print(d, " us (95 %%: %.0f-%.0f)", s->low_us, s->high_us);
+    put_part(d, ", alone ", s->alone_us);
+    put_part(d, ", shared ", s->shared_us);
+    if (isfinite(s->alone_us))
+        nt_strbuf_print(d, ", ratio %.2f", s->time_us / s->alone_us);
+    if (s->congested)
+        put_congested(d, map, s);
+    nt_strbuf_puts(d, "\n");
+}
+
+/* The stress kernels as a table; as sentences where width columns are too few. */
+static void put_stress(struct nt_strbuf *d, const struct nt_map *map, size_t width)
+{
+    if (map->stresses == 0)
+        return;
+    if (width < TABLE_COLUMNS) {
+        nt_strbuf_puts(d, "\nstress kernels\n");
+        for (size_t k = 0; k < map->stresses; k++)
+            put_sentence(d, map, &map->stress[k]);
+        return;
+    }
+    nt_strbuf_print(d, "\nstress %-8s %5s %9s %9s %17s %9s %9s %6s  %s\n", "kernel", "hosts",
+                    "bytes", "us", "95 %", "alone", "shared", "ratio", "congested");
+    for (size_t k = 0; k < map->stresses; k++)
+        put_kernel(d, map, &map->stress[k]);
+}
+
+/* ---- the legend ----------------------------------------------------------------------------- */
+
+enum { LEGEND_COLUMN = 15 };
+
+/* What of it this map shows. */
+struct signs {
+    bool latency, host_latency, error, rate, at_least, effective, unsure, suspect, simplex;
+};
+
+static struct signs look_for(const struct nt_model *m)
+{
+    struct signs s = {0};
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        s.latency = s.latency || isfinite(l->latency_us);
+        s.host_latency =
+            s.host_latency || (isfinite(l->latency_us) && l->a < m->hosts && l->b >= m->hosts);
+        s.error = s.error || isfinite(l->latency_se_us);
+        s.rate = s.rate || isfinite(l->bandwidth_MBps);
+        s.at_least = s.at_least || (l->at_least && isfinite(l->bandwidth_MBps));
+        s.effective = s.effective || (l->effective && isfinite(l->bandwidth_MBps));
+        s.unsure = s.unsure || l->probability < NT_SUPPORT_SHOWN;
+        s.suspect = s.suspect || l->suspect;
+        s.simplex = s.simplex || l->simplex;
+    }
+    return s;
+}
+
+static void put_entry(struct nt_strbuf *d, const struct nt_terminal *t, bool shown,
+                      const char *sign, const char *words)
+{
+    if (shown)
+        nt_text_put_entry(d, sign, words, t->width, LEGEND_COLUMN);
+}
+
+static bool any_over(const struct nt_model *m)
+{
+    for (size_t s = 0; s < m->switches; s++)
+        if (m->oversubscription[s] > 1)
+            return true;
+    return false;
+}
+
+/* What the words and signs that the map has mean. */
+static void put_legend(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t)
+{
+    const struct nt_model *m = map->model;
+    struct signs s = look_for(m);
+    nt_strbuf_print(d, "\n%s", nt_style_begin(NT_STYLE_FAINT, t));
+    put_entry(
+        d, t, isfinite(m->confidence), "confidence",
+        "probability that the map has every group of hosts that the readings can show, and no "
+        "other");
+    put_entry(d, t, isfinite(m->resolution_us), "resolution",
+              "a link between switches that is shorter than this is not in the map");
+    put_entry(d, t, s.latency, "latency us", "one way, of the link towards the top");
+    put_entry(d, t, s.host_latency, "",
+              "a host's contains what its software and network device need for a message, so it is "
+              "more than its cable's");
+    put_entry(d, t, s.error, t->unicode ? "\xc2\xb1" : "+-", "standard error of the latency");
+    put_entry(d, t, s.rate, "MB/s up, down", "10^6 bytes a second, towards the top and from it");
+    put_entry(d, t, s.at_least,
+              t->unicode ? "\xe2\x89\xa5" : ">=", "at least: the link was never the bottleneck");
+    put_entry(d, t, s.effective, "~", "depends on how flows are routed");
+    put_entry(d, t, s.unsure, "sure",
+              "of a switch: probability that exactly the hosts below it stand behind one switch");
+    put_entry(d, t, any_over(m), "1.5:1",
+              "what the hosts below can send, over what the links towards the top carry");
+    put_entry(d, t, s.suspect, "SUSPECT", "worse than the other links of its class");
+    put_entry(d, t, s.simplex, "one direction", "measured from the host to the switch only");
+    put_entry(d, t, isfinite(m->bisection_MBps), "bisection",
+              "what one half of the hosts can send to the other at once");
+    put_entry(
+        d, t, map->placement != NULL, "gain",
+        "predicted time of one round of the pattern in the scheduler's order, over that in the "
+        "hint's; 1: no change");
+    nt_strbuf_puts(d, nt_style_end(t));
+}
+
 /* ---- the foot ---------------------------------------------------------------------------------
  */
 
@@ -225,23 +563,21 @@ static int put_order(struct nt_strbuf *d, const struct nt_map *map, const struct
                      struct nt_err *err)
 {
     const struct nt_placement *p = map->placement;
-    const char **names = malloc((p->hosts + 1) * sizeof *names);
+    NT_SCOPED struct nt_arena memory = {0};
+    const char **names = nt_arena_array(&memory, p->hosts, sizeof *names);
     struct nt_strbuf folded = {0};
-    char *text;
-    size_t bytes;
-    if (names == NULL)
-        return nt_err_memory(err);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < p->hosts; k++)
         names[k] = map->host_name[p->order[k]];
     nt_hostlist_format(&folded, names, p->hosts);
-    free(names);
-    if (nt_strbuf_finish(&folded, &text, &bytes, err) != 0)
-        return -1;
-    bool cut = bytes + 7 > t->width;
+    nt_strbuf_puts(&folded, ""); /* without hosts a text, too */
+    bool cut = folded.used + 7 > t->width;
     nt_strbuf_puts(d, "order  ");
-    nt_strbuf_put(d, text, cut ? t->width - 9 : bytes);
+    nt_strbuf_put(d, folded.text, cut ? t->width - 9 : folded.used);
     nt_strbuf_puts(d, cut ? "..\n" : "\n");
-    free(text);
+    d->failed |= folded.failed;
+    free(folded.text);
     return 0;
 }
 
@@ -249,22 +585,14 @@ static int put_head(struct nt_strbuf *d, const struct nt_map *map, const struct 
                     struct nt_err *err)
 {
     struct nt_strbuf head = {0};
-    char *text;
     put_status(&head, map, t);
     put_shape(&head, map->model);
     put_sweep(&head, map);
     int rc = put_uncertain(&head, map->model, t, err);
     put_warnings(&head, map, t);
-    if (nt_strbuf_finish(&head, &text, NULL, rc == 0 ? err : NULL) != 0)
-        return -1;
-    if (rc != 0) {
-        free(text);
-        return -1;
-    }
-    nt_text_put_wrapped(d, text, t->width, 2);
-    free(text);
+    nt_text_put_wrapped(d, &head, t->width, 2);
     nt_strbuf_puts(d, "\n");
-    return 0;
+    return rc;
 }
 
 /* Switches that were full; with all, what the others carried at the most. */
@@ -290,25 +618,138 @@ static int put_foot(struct nt_strbuf *d, const struct nt_map *map, const struct 
                     const struct nt_terminal *t, struct nt_err *err)
 {
     struct nt_strbuf foot = {0};
-    char *text;
-    nt_show_since(&foot, map, a->store);
+    put_since(&foot, map, a->store);
     put_throughput(&foot, map, a->all);
     put_loggp(&foot, map);
-    int rc = nt_show_rails(&foot, map, err);
-    nt_show_stress(&foot, map, t->width);
-    nt_show_machines(&foot, map);
+    int rc = nt_rails_put_advice(&foot, map, err);
+    put_stress(&foot, map, t->width);
+    put_machines(&foot, map);
     if (map->placement != NULL)
         put_gain(&foot, map);
-    if (nt_strbuf_finish(&foot, &text, NULL, rc == 0 ? err : NULL) != 0)
-        return -1;
-    nt_text_put_wrapped(d, text, t->width, 7);
-    free(text);
+    nt_text_put_wrapped(d, &foot, t->width, 7);
     if (rc == 0 && map->placement != NULL)
         rc = put_order(d, map, t, err);
     if (rc == 0 && (a->legend || t->interactive))
-        nt_show_legend(d, map, t);
+        put_legend(d, map, t);
     return rc;
 }
+
+/* ---- the sweep ------------------------------------------------------------------------------ */
+
+enum { BEGIN, SECONDS, ROUNDS, PAIRS };
+
+static int beside_map(char *path, size_t capacity, struct nt_err *err)
+{
+    const char *map = nt_file_map_path(NULL, err);
+    if (map == NULL)
+        return -1;
+    if (map == nt_file_inline_map)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "the record is beside the map, and NETTOPO_MAP cannot be read here: make "
+                          "its directory visible (spank_nettopo(8), CONTAINERS)");
+    const char *slash = strrchr(map, '/');
+    int dir = slash == NULL ? 0 : (int)(slash + 1 - map);
+    int n = snprintf(path, capacity, "%.*ssamples", dir, map);
+    if (n < 0 || (size_t)n >= capacity)
+        return nt_err_set(err, NT_ERR_USAGE, "NETTOPO_MAP: the path is too long");
+    return 0;
+}
+
+static void put_seconds(char cell[NT_ROW_CELL_BYTES], double seconds)
+{
+    if (isfinite(seconds))
+        snprintf(cell, NT_ROW_CELL_BYTES, "%.3f", seconds);
+}
+
+static void note_failures(const struct nt_samples *s, const struct nt_phase_account *a,
+                          struct nt_row *row)
+{
+    if (a->failed == 0)
+        return;
+    row->style = NT_STYLE_BAD;
+    int n = snprintf(row->note, sizeof row->note, "%zu", a->failed);
+    if (a->hosts > 0)
+        n += snprintf(row->note + n, sizeof row->note - (size_t)n, ": all of %.48s",
+                      s->host_name[a->host]);
+    if (a->hosts > 1)
+        snprintf(row->note + n, sizeof row->note - (size_t)n, " and %zu more", a->hosts - 1);
+}
+
+static int add_phase(const struct nt_samples *s, size_t k, struct nt_text_table *rows,
+                     struct nt_err *err)
+{
+    const struct nt_phase *phase = &s->phase[k];
+    struct nt_phase_account account;
+    if (nt_samples_account(s, k, &account, err) != 0)
+        return -1;
+    struct nt_row *row = nt_text_table_add(rows, NT_STYLE_PLAIN, "", phase->name);
+    put_seconds(row->cell[BEGIN], s->phase_begin_s[k]);
+    put_seconds(row->cell[SECONDS], phase->seconds);
+    snprintf(row->cell[ROUNDS], sizeof row->cell[ROUNDS], "%llu",
+             (unsigned long long)phase->rounds);
+    if (account.pairs > 0)
+        snprintf(row->cell[PAIRS], sizeof row->cell[PAIRS], "%zu", account.pairs);
+    note_failures(s, &account, row);
+    return 0;
+}
+
+/* Before the first phase hosts connect; newer records contain the time. */
+static void add_meeting(const struct nt_samples *s, struct nt_text_table *rows)
+{
+    if (s->phases == 0 || isnan(s->phase_begin_s[0]))
+        return;
+    struct nt_row *row = nt_text_table_add(rows, NT_STYLE_PLAIN, "", "meet");
+    put_seconds(row->cell[BEGIN], 0);
+    put_seconds(row->cell[SECONDS], s->phase_begin_s[0]);
+}
+
+static void put_trace_end(struct nt_strbuf *d, const struct nt_samples *s)
+{
+    nt_strbuf_print(d, "\n%s after %.3f s", nt_status_name(s->status), s->seconds);
+    if (s->budget_s > 0)
+        nt_strbuf_print(d, " of %.3f", s->budget_s);
+    nt_strbuf_print(d, ", %zu hosts\n", s->hosts);
+    for (size_t k = 0; k < s->hosts; k++) {
+        if (s->missing[k] == NULL)
+            continue;
+        nt_strbuf_print(d, "missing  %s: ", s->host_name[k]);
+        nt_strbuf_put_line(d, s->missing[k]);
+        nt_strbuf_puts(d, "\n");
+    }
+    for (size_t k = 0; k < s->warnings; k++) {
+        nt_strbuf_puts(d, "warning  ");
+        nt_strbuf_put_line(d, s->warning[k]);
+        nt_strbuf_puts(d, "\n");
+    }
+}
+
+static int show_trace(const char *path, const struct nt_terminal *terminal, struct nt_strbuf *buf,
+                      struct nt_err *err)
+{
+    static const char *const titles[NT_ROW_CELLS] = {"begin s", "seconds", "rounds", "pairs"};
+    char beside[4096];
+    struct nt_samples *s;
+    struct nt_text_table rows = {0};
+    if (path == NULL && beside_map(beside, sizeof beside, err) != 0)
+        return -1;
+    if (nt_file_read_samples(path != NULL ? path : beside, &s, err) != 0)
+        return -1;
+    int rc = 0;
+    struct nt_row *head = nt_text_table_add_head(&rows, "phase", titles);
+    snprintf(head->note, sizeof head->note, "failed");
+    add_meeting(s, &rows);
+    for (size_t k = 0; k < s->phases && rc == 0; k++)
+        rc = add_phase(s, k, &rows, err);
+    if (rc == 0) {
+        nt_text_table_put(&rows, terminal, buf);
+        put_trace_end(buf, s);
+    }
+    nt_text_table_fini(&rows);
+    nt_samples_destroy(s);
+    return rc;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------- */
 
 static int show_map(const char *path, const struct arguments *a, const struct nt_terminal *t,
                     struct nt_strbuf *d, struct nt_err *err)
@@ -349,7 +790,7 @@ static int show_file(const char *path, const struct arguments *arguments, char *
         terminal.width = WIDE;
     if (arguments->plain)
         terminal.colour = terminal.unicode = false;
-    int rc = arguments->trace ? nt_show_trace(path, &terminal, &d, err)
+    int rc = arguments->trace ? show_trace(path, &terminal, &d, err)
                               : show_map(path, arguments, &terminal, &d, err);
     if (rc == 0)
         return nt_strbuf_finish(&d, text, bytes, err);

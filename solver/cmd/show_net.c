@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "graph.h"
-#include "hostlist_format.h"
+#include "hostlist.h"
 #include "stats.h"
 #include "switch_support.h"
-#include "text_table.h"
+#include "terminal.h"
 
 enum { SCREEN_ROWS = 40, FOLD_LEAST = 2, DEPTH_MAX = 256 };
 
@@ -25,7 +25,6 @@ struct net {
     const struct nt_model *model;
     const struct nt_terminal *terminal;
     struct nt_text_table rows;
-    struct nt_err *err;
     bool fold;
     int places; /* decimals of a latency */
     struct nt_arena memory;
@@ -33,6 +32,11 @@ struct net {
     double *support;       /* of each switch */
     uint32_t *up;          /* the link by which a vertex was reached first */
     bool *reached, *drawn; /* vertices, links */
+    uint32_t *child;       /* vertices: the children on the way down, a list below the other */
+    size_t children;       /* used of them */
+    uint32_t *queue;       /* vertices; of hosts that share a line */
+    double *value;         /* links or hosts */
+    const char **name;     /* hosts */
 };
 
 /* ---- figures ----------------------------------------------------------------------------------
@@ -87,13 +91,6 @@ static void put_figures(const struct net *n, struct nt_row *row, const struct nt
         note_row(row, "one direction");
 }
 
-static struct nt_row *add_row(struct net *n, enum nt_style style, const char *art,
-                              const char *label)
-{
-    struct nt_row *row = nt_text_table_add(&n->rows, style, strdup(art), strdup(label), n->err);
-    return row;
-}
-
 /* ---- hosts of a switch ------------------------------------------------------------------------
  */
 
@@ -123,13 +120,9 @@ static double back_to(const struct nt_link *l, uint32_t below)
     return l->a == below ? l->bandwidth_back_MBps : l->bandwidth_MBps;
 }
 
-static int find_usual(struct net *n, const uint32_t *hosts, size_t count, struct usual *usual)
+static struct usual find_usual(struct net *n, const uint32_t *hosts, size_t count)
 {
-    NT_SCOPED struct nt_arena memory = {0};
-    double *values = nt_arena_array(&memory, count, sizeof *values);
-    double *into[] = {&usual->latency, &usual->out, &usual->back};
-    if (nt_arena_check(&memory, n->err) != 0)
-        return -1;
+    double into[3];
     for (size_t f = 0; f < 3; f++) {
         size_t known = 0;
         for (size_t k = 0; k < count; k++) {
@@ -138,11 +131,11 @@ static int find_usual(struct net *n, const uint32_t *hosts, size_t count, struct
                            : f == 1 ? out_of(l, hosts[k])
                                     : back_to(l, hosts[k]);
             if (!isnan(value))
-                values[known++] = value;
+                n->value[known++] = value;
         }
-        *into[f] = median_of(values, known);
+        into[f] = median_of(n->value, known);
     }
-    return 0;
+    return (struct usual){into[0], into[1], into[2]};
 }
 
 static bool is_usual(const struct net *n, uint32_t host, const struct usual *usual)
@@ -154,31 +147,25 @@ static bool is_usual(const struct net *n, uint32_t host, const struct usual *usu
 }
 
 /* The usual hosts on one line: names folded, medians, and how many. */
-static int add_folded(struct net *n, const char *art, const uint32_t *hosts, size_t count,
-                      const struct usual *usual)
+static void add_folded(struct net *n, const char *art, const uint32_t *hosts, size_t count,
+                       const struct usual *usual)
 {
-    struct nt_strbuf d = {0};
-    NT_SCOPED struct nt_arena memory = {0};
-    const char **names = nt_arena_array(&memory, count, sizeof *names);
+    struct nt_strbuf label = {0};
     double low = INFINITY, high = 0, sure = 1;
-    if (nt_arena_check(&memory, n->err) != 0)
-        return -1;
     bool at_least = true;
     for (size_t k = 0; k < count; k++) {
         const struct nt_link *l = &n->model->link[n->up[hosts[k]]];
-        names[k] = nt_map_vertex_name(n->map, hosts[k]);
+        n->name[k] = nt_map_vertex_name(n->map, hosts[k]);
         low = fmin(low, l->latency_us);
         high = fmax(high, l->latency_us);
         sure = fmin(sure, l->probability);
         at_least &= l->at_least;
     }
-    nt_hostlist_format(&d, names, count);
-    char *label;
-    if (nt_strbuf_finish(&d, &label, NULL, n->err) != 0)
-        return -1;
-    struct nt_row *row = nt_text_table_add(&n->rows, NT_STYLE_PLAIN, strdup(art), label, n->err);
-    if (row == NULL)
-        return -1;
+    nt_hostlist_format(&label, n->name, count);
+    n->rows.failed |= label.failed;
+    struct nt_row *row =
+        nt_text_table_add(&n->rows, NT_STYLE_PLAIN, art, label.failed ? "" : label.text);
+    free(label.text);
     struct nt_link typical = {.at_least = at_least};
     put_latency(n, row->cell[LATENCY], usual->latency, NAN);
     put_bandwidth(n, row->cell[UP], usual->out, &typical);
@@ -188,16 +175,13 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
     if (isfinite(low))
         snprintf(row->besides, sizeof row->besides, ", %.*f to %.*f us", n->places, low, n->places,
                  high);
-    return 0;
 }
 
-static int add_host(struct net *n, const char *art, uint32_t host)
+static void add_host(struct net *n, const char *art, uint32_t host)
 {
-    struct nt_row *row = add_row(n, NT_STYLE_PLAIN, art, nt_map_vertex_name(n->map, host));
-    if (row == NULL)
-        return -1;
+    struct nt_row *row =
+        nt_text_table_add(&n->rows, NT_STYLE_PLAIN, art, nt_map_vertex_name(n->map, host));
     put_figures(n, row, &n->model->link[n->up[host]], host);
-    return 0;
 }
 
 /* ---- the tree ---------------------------------------------------------------------------------
@@ -239,37 +223,30 @@ static size_t list_children(struct net *n, uint32_t v, uint32_t *child, size_t *
     return count;
 }
 
-static int draw_hosts(struct net *n, const struct branch *b, const uint32_t *host, size_t count,
-                      bool more)
+static void draw_hosts(struct net *n, const struct branch *b, const uint32_t *host, size_t count,
+                       bool more)
 {
     char text[sizeof b->prefix + 16];
-    struct usual usual;
+    struct usual usual = find_usual(n, host, count);
     size_t same = 0;
-    NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *alike_hosts = nt_arena_array(&memory, count, sizeof *alike_hosts);
-    if (nt_arena_check(&memory, n->err) != 0)
-        return -1;
-    int rc = find_usual(n, host, count, &usual);
-    for (size_t k = 0; rc == 0 && k < count; k++)
+    for (size_t k = 0; k < count; k++)
         if (n->fold && is_usual(n, host[k], &usual))
-            alike_hosts[same++] = host[k];
+            n->queue[same++] = host[k];
     bool fold = same >= FOLD_LEAST;
     size_t left = fold ? count - same + 1 : count;
-    if (rc == 0 && fold)
-        rc = add_folded(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), alike_hosts,
-                        same, &usual);
-    for (size_t k = 0; rc == 0 && k < count; k++)
+    if (fold)
+        add_folded(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), n->queue, same,
+                   &usual);
+    for (size_t k = 0; k < count; k++)
         if (!fold || !is_usual(n, host[k], &usual))
-            rc = add_host(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), host[k]);
-    return rc;
+            add_host(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), host[k]);
 }
 
-static int draw_switch(struct net *n, uint32_t v, const char *own_art)
+static void draw_switch(struct net *n, uint32_t v, const char *own_art)
 {
     uint32_t s = v - (uint32_t)n->model->hosts;
-    struct nt_row *row = add_row(n, NT_STYLE_SWITCH, own_art, nt_map_vertex_name(n->map, v));
-    if (row == NULL)
-        return -1;
+    struct nt_row *row =
+        nt_text_table_add(&n->rows, NT_STYLE_SWITCH, own_art, nt_map_vertex_name(n->map, v));
     if (n->up[v] != NT_NO_LINK)
         put_figures(n, row, &n->model->link[n->up[v]], v);
     put_sure(row, n->support[s]);
@@ -278,47 +255,40 @@ static int draw_switch(struct net *n, uint32_t v, const char *own_art)
         snprintf(text, sizeof text, "%.3g:1 oversubscribed", n->model->oversubscription[s]);
         note_row(row, text);
     }
-    return 0;
 }
 
-static int draw_below(struct net *n, uint32_t v, struct branch *b)
+static void draw_below(struct net *n, uint32_t v, struct branch *b)
 {
     char text[sizeof b->prefix + 16];
-    size_t hosts, most = nt_graph_degree(&n->graph, v);
+    size_t hosts;
     if (b->depth >= DEPTH_MAX)
-        return 0; /* a chain this long has shown its shape */
-    NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *child = nt_arena_array(&memory, most, sizeof *child);
-    if (nt_arena_check(&memory, n->err) != 0)
-        return -1;
+        return; /* a chain this long has shown its shape */
+    uint32_t *child = n->child + n->children;
     size_t count = list_children(n, v, child, &hosts);
-    int rc = hosts == 0 ? 0 : draw_hosts(n, b, child, hosts, count > hosts);
-    for (size_t k = hosts; rc == 0 && k < count; k++) {
+    n->children += count;
+    if (hosts > 0)
+        draw_hosts(n, b, child, hosts, count > hosts);
+    for (size_t k = hosts; k < count; k++) {
         bool last = k + 1 == count;
-        rc = draw_switch(n, child[k], branch_art(n, b, last, text, sizeof text));
+        draw_switch(n, child[k], branch_art(n, b, last, text, sizeof text));
         size_t used = strlen(b->prefix);
         strncat(b->prefix, twigs[n->terminal->unicode][last ? 3 : 2], sizeof b->prefix - used - 1);
         b->depth++;
-        if (rc == 0)
-            rc = draw_below(n, child[k], b);
+        draw_below(n, child[k], b);
         b->depth--;
         b->prefix[used] = '\0';
     }
-    return rc;
+    n->children -= count;
 }
 
 /* Breadth first, so that a vertex hangs from the nearest way to the top. */
-static int reach_vertices(struct net *n, uint32_t top)
+static void reach_vertices(struct net *n, uint32_t top)
 {
-    size_t vertices = n->model->hosts + n->model->switches, tail = 0;
-    NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *queue = nt_arena_array(&memory, vertices, sizeof *queue);
-    if (nt_arena_check(&memory, n->err) != 0)
-        return -1;
+    size_t tail = 0;
     n->reached[top] = true;
-    queue[tail++] = top;
+    n->queue[tail++] = top;
     for (size_t head = 0; head < tail; head++) {
-        uint32_t v = queue[head];
+        uint32_t v = n->queue[head];
         for (uint32_t k = n->graph.start[v]; k < n->graph.start[v + 1]; k++) {
             uint32_t w = n->graph.to[k];
             if (n->reached[w] || v < n->model->hosts) /* a host passes nothing on */
@@ -326,10 +296,9 @@ static int reach_vertices(struct net *n, uint32_t top)
             n->reached[w] = true;
             n->up[w] = n->graph.link[k];
             n->drawn[n->graph.link[k]] = true;
-            queue[tail++] = w;
+            n->queue[tail++] = w;
         }
     }
-    return 0;
 }
 
 /* The switch not yet drawn that stands highest; the first of them. */
@@ -346,89 +315,77 @@ static uint32_t next_top(const struct net *n)
     return best == NT_NO_LINK ? NT_NO_LINK : best + (uint32_t)m->hosts;
 }
 
-static int draw_trees(struct net *n)
+static void draw_trees(struct net *n)
 {
     for (uint32_t top = next_top(n); top != NT_NO_LINK; top = next_top(n)) {
         struct branch b = {.depth = 0};
-        if (reach_vertices(n, top) != 0 || draw_switch(n, top, "") != 0 ||
-            draw_below(n, top, &b) != 0)
-            return -1;
+        reach_vertices(n, top);
+        draw_switch(n, top, "");
+        draw_below(n, top, &b);
     }
-    return 0;
 }
 
 /* ---- links that no tree holds -----------------------------------------------------------------
  */
 
-static int draw_link(struct net *n, const struct nt_link *l)
+static void draw_link(struct net *n, const struct nt_link *l)
 {
     char label[600];
     snprintf(label, sizeof label, "%s %s %s", nt_map_vertex_name(n->map, l->a),
              n->terminal->unicode ? "─" : "-", nt_map_vertex_name(n->map, l->b));
-    struct nt_row *row = add_row(n, NT_STYLE_PLAIN, "", label);
-    if (row == NULL)
-        return -1;
-    put_figures(n, row, l, l->a);
-    return 0;
+    put_figures(n, nt_text_table_add(&n->rows, NT_STYLE_PLAIN, "", label), l, l->a);
 }
 
-static int draw_other_links(struct net *n)
+static void draw_other_links(struct net *n)
 {
     const struct nt_model *m = n->model;
     size_t left = 0, known = 0, shown = 0;
-    NT_SCOPED struct nt_arena memory = {0};
-    double *latency = nt_arena_array(&memory, m->links, sizeof *latency);
-    if (nt_arena_check(&memory, n->err) != 0)
-        return -1;
     for (size_t k = 0; k < m->links; k++) {
         left += !n->drawn[k];
         if (!n->drawn[k] && !isnan(m->link[k].latency_us))
-            latency[known++] = m->link[k].latency_us;
+            n->value[known++] = m->link[k].latency_us;
     }
     bool fold = n->fold && left > SCREEN_ROWS / 2;
-    double middle = median_of(latency, known);
-    int rc = 0;
-    for (size_t k = 0; rc == 0 && k < m->links; k++) {
+    double middle = median_of(n->value, known);
+    for (size_t k = 0; k < m->links; k++) {
         if (n->drawn[k] || (fold && !m->link[k].suspect && near_to(m->link[k].latency_us, middle)))
             continue;
-        rc = draw_link(n, &m->link[k]);
+        draw_link(n, &m->link[k]);
         shown++;
     }
-    if (rc == 0 && left > shown) {
+    if (left > shown) {
         char label[96];
         snprintf(label, sizeof label, "%zu%s links, all alike (--all lists them)", left - shown,
                  shown > 0 ? " other" : "");
-        struct nt_row *row = add_row(n, NT_STYLE_PLAIN, "", label);
-        if (row == NULL)
-            return -1;
+        struct nt_row *row = nt_text_table_add(&n->rows, NT_STYLE_PLAIN, "", label);
         put_latency(n, row->cell[LATENCY], middle, NAN);
     }
-    return rc;
 }
 
-static int draw_missing(struct net *n)
+static void draw_missing(struct net *n)
 {
-    for (uint32_t k = 0; k < n->model->hosts; k++) {
-        if (!n->model->missing[k])
-            continue;
-        struct nt_row *row = add_row(n, NT_STYLE_BAD, "", nt_map_vertex_name(n->map, k));
-        if (row == NULL)
-            return -1;
-        note_row(row, "MISSING");
-    }
-    return 0;
+    for (uint32_t k = 0; k < n->model->hosts; k++)
+        if (n->model->missing[k])
+            note_row(nt_text_table_add(&n->rows, NT_STYLE_BAD, "", nt_map_vertex_name(n->map, k)),
+                     "MISSING");
 }
 
 /* ---- all together -----------------------------------------------------------------------------
  */
 
-static int net_init(struct net *n)
+static int net_init(struct net *n, struct nt_err *err)
 {
-    size_t vertices = n->model->hosts + n->model->switches;
+    const struct nt_model *m = n->model;
+    size_t vertices = m->hosts + m->switches;
     n->up = nt_arena_array(&n->memory, vertices, sizeof *n->up);
     n->reached = nt_arena_array(&n->memory, vertices, sizeof *n->reached);
-    n->drawn = nt_arena_array(&n->memory, n->model->links, sizeof *n->drawn);
-    if (nt_graph_init(&n->graph, n->model, &n->memory, n->err) != 0)
+    n->drawn = nt_arena_array(&n->memory, m->links, sizeof *n->drawn);
+    n->child = nt_arena_array(&n->memory, vertices, sizeof *n->child);
+    n->queue = nt_arena_array(&n->memory, vertices, sizeof *n->queue);
+    n->value = nt_arena_array(&n->memory, m->links + m->hosts, sizeof *n->value);
+    n->name = nt_arena_array(&n->memory, m->hosts, sizeof *n->name);
+    if (nt_graph_init(&n->graph, m, &n->memory, err) != 0 ||
+        nt_support_create(m, &n->support, err) != 0)
         return -1;
     for (size_t v = 0; v < vertices; v++)
         n->up[v] = NT_NO_LINK;
@@ -450,24 +407,17 @@ int nt_show_net(const struct nt_map *map, bool all, const struct nt_terminal *te
     struct net n = {.map = map,
                     .model = map->model,
                     .terminal = terminal,
-                    .err = err,
                     .places = latency_decimals(map->model)};
+    static const char *const titles[NT_ROW_CELLS] = {"latency us", "MB/s up", "down", "sure"};
     n.fold = !all && map->model->hosts + map->model->switches > SCREEN_ROWS;
-    struct nt_row *head = add_row(&n, NT_STYLE_HEAD, "", "");
-    int rc = head == NULL ? -1 : 0;
+    nt_text_table_add_head(&n.rows, "", titles);
+    int rc = net_init(&n, err);
     if (rc == 0) {
-        snprintf(head->cell[LATENCY], sizeof head->cell[LATENCY], "latency us");
-        snprintf(head->cell[UP], sizeof head->cell[UP], "MB/s up");
-        snprintf(head->cell[DOWN], sizeof head->cell[DOWN], "down");
-        snprintf(head->cell[SURE], sizeof head->cell[SURE], "sure");
-        rc = net_init(&n);
-    }
-    if (rc == 0)
-        rc = nt_support_create(map->model, &n.support, err);
-    if (rc == 0 && draw_trees(&n) == 0 && draw_other_links(&n) == 0 && draw_missing(&n) == 0)
+        draw_trees(&n);
+        draw_other_links(&n);
+        draw_missing(&n);
         nt_text_table_put(&n.rows, terminal, buf);
-    else
-        rc = -1;
+    }
     nt_text_table_fini(&n.rows);
     free(n.support);
     nt_arena_fini(&n.memory);

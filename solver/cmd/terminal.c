@@ -10,8 +10,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "err.h"
-
 enum { WIDTH_DEFAULT = 80, WIDTH_LEAST = 40, WIDTH_MOST = 400, PROGRESS_BYTES = 4200 };
 
 static size_t terminal_width(void)
@@ -53,4 +51,276 @@ void nt_terminal_progress(const char *format, ...)
         fputs(text, stderr);
     }
     fflush(stderr);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+enum { LABEL_LEAST = 16, GAP = 2 };
+
+void nt_text_table_fini(struct nt_text_table *rows)
+{
+    nt_arena_fini(&rows->memory);
+    *rows = (struct nt_text_table){0};
+}
+
+struct nt_row *nt_text_table_add(struct nt_text_table *rows, enum nt_style style, const char *art,
+                                 const char *label)
+{
+    char *own_art = nt_arena_text(&rows->memory, art, strlen(art));
+    char *own_label = nt_arena_text(&rows->memory, label, strlen(label));
+    struct nt_row *grown =
+        nt_arena_grow(&rows->memory, rows->row, &rows->room, rows->count + 1, sizeof *grown);
+    rows->failed = rows->failed || nt_arena_check(&rows->memory, NULL) != 0;
+    if (!rows->failed)
+        rows->row = grown;
+    struct nt_row *row = rows->failed ? &rows->lost : &rows->row[rows->count++];
+    *row = (struct nt_row){.style = style, .art = own_art, .label = own_label};
+    return row;
+}
+
+struct nt_row *nt_text_table_add_head(struct nt_text_table *rows, const char *label,
+                                      const char *const titles[NT_ROW_CELLS])
+{
+    struct nt_row *row = nt_text_table_add(rows, NT_STYLE_HEAD, "", label);
+    for (size_t k = 0; k < NT_ROW_CELLS; k++)
+        snprintf(row->cell[k], sizeof row->cell[k], "%s", titles[k]);
+    return row;
+}
+
+/* Columns on the screen: bytes that continue a UTF-8 character take none. */
+static size_t columns_of(const char *text, size_t bytes)
+{
+    size_t wide = 0;
+    for (size_t k = 0; k < bytes; k++)
+        wide += ((unsigned char)text[k] & 0xc0) != 0x80;
+    return wide;
+}
+
+static size_t text_columns(const char *text)
+{
+    return columns_of(text, strlen(text));
+}
+
+static void put_spaces(struct nt_strbuf *d, size_t n)
+{
+    while (n-- > 0)
+        nt_strbuf_puts(d, " ");
+}
+
+const char *nt_style_begin(enum nt_style style, const struct nt_terminal *terminal)
+{
+    static const char *const codes[] = {"", "\033[2m", "\033[1m", "\033[1;31m", "\033[2m"};
+    return terminal->colour ? codes[style] : "";
+}
+
+const char *nt_style_end(const struct nt_terminal *terminal)
+{
+    return terminal->colour ? "\033[0m" : "";
+}
+
+/* What of the rows is shown. */
+struct plan {
+    bool besides, errors, spare, notes_beside;
+    size_t label, cell[NT_ROW_CELLS];
+};
+
+/* In the order in which things are given up. */
+static const struct plan plans[] = {{true, true, true, true, 0, {0}},
+                                    {false, true, true, true, 0, {0}},
+                                    {false, false, true, true, 0, {0}},
+                                    {false, false, true, false, 0, {0}},
+                                    {false, false, false, false, 0, {0}}};
+
+/* How much of a cell is shown: the part before its error; of a heading in front of figures without
+ * errors the unit alone. */
+static const char *shown_cell(const struct nt_row *row, size_t c, const struct plan *p,
+                              size_t *bytes)
+{
+    const char *text = row->cell[c], *blank = strrchr(text, ' ');
+    *bytes = strlen(text);
+    if (c == NT_ROW_SPARE && !p->spare)
+        *bytes = 0;
+    if (c != 0 || p->errors || blank == NULL)
+        return text;
+    if (row->style == NT_STYLE_HEAD) {
+        *bytes = strlen(blank + 1);
+        return blank + 1;
+    }
+    *bytes = (size_t)(blank - text);
+    return text;
+}
+
+static size_t cell_columns(const struct nt_row *row, size_t c, const struct plan *p)
+{
+    size_t bytes;
+    const char *text = shown_cell(row, c, p, &bytes);
+    return columns_of(text, bytes);
+}
+
+static size_t note_columns(const struct nt_row *row, const struct plan *p)
+{
+    return text_columns(row->note) + (p->besides ? text_columns(row->besides) : 0);
+}
+
+/* How wide the columns are; a column that only its heading fills is none. The rest is for labels.
+ */
+static size_t measure_columns(const struct nt_text_table *rows, struct plan *p)
+{
+    size_t notes = 0, taken = 0;
+    for (int heads = 0; heads < 2; heads++)
+        for (size_t k = 0; k < rows->count; k++) {
+            const struct nt_row *row = &rows->row[k];
+            if ((row->style == NT_STYLE_HEAD) != (heads == 1))
+                continue;
+            for (size_t c = 0; c < NT_ROW_CELLS; c++) {
+                size_t wide = cell_columns(row, c, p);
+                if (wide > p->cell[c] && (heads == 0 || p->cell[c] > 0))
+                    p->cell[c] = wide;
+            }
+        }
+    for (size_t k = 0; k < rows->count && p->notes_beside; k++) {
+        size_t wide = note_columns(&rows->row[k], p);
+        notes = wide > notes ? wide : notes;
+    }
+    for (size_t c = 0; c < NT_ROW_CELLS; c++)
+        taken += p->cell[c] > 0 ? p->cell[c] + GAP : 0;
+    return taken + (notes > 0 ? notes + GAP : 0);
+}
+
+static size_t widest_label(const struct nt_text_table *rows)
+{
+    size_t most = 0;
+    for (size_t k = 0; k < rows->count; k++) {
+        size_t wide = text_columns(rows->row[k].art) + text_columns(rows->row[k].label);
+        most = wide > most ? wide : most;
+    }
+    return most;
+}
+
+static struct plan choose_plan(const struct nt_text_table *rows, size_t width)
+{
+    size_t labels = widest_label(rows), n = sizeof plans / sizeof *plans;
+    struct plan p = plans[0];
+    for (size_t k = 0; k < n; k++) {
+        p = plans[k];
+        size_t taken = measure_columns(rows, &p);
+        size_t left = width > taken + LABEL_LEAST ? width - taken : LABEL_LEAST;
+        p.label = labels < left ? labels : left;
+        if (labels + taken <= width)
+            break;
+    }
+    return p;
+}
+
+/* The label, cut so that art and label fit. Labels are names: a byte is a column. */
+static void put_label(struct nt_strbuf *d, const struct nt_row *row, size_t capacity)
+{
+    size_t art = text_columns(row->art), label = text_columns(row->label);
+    nt_strbuf_puts(d, row->art);
+    if (art + label <= capacity) {
+        nt_strbuf_puts(d, row->label);
+        put_spaces(d, capacity - art - label);
+        return;
+    }
+    size_t keep = capacity > art + 2 ? capacity - art - 2 : 1;
+    nt_strbuf_put(d, row->label, keep);
+    nt_strbuf_puts(d, "..");
+}
+
+static void put_note(struct nt_strbuf *d, const struct nt_row *row, const struct plan *p)
+{
+    nt_strbuf_puts(d, row->note);
+    if (p->besides)
+        nt_strbuf_puts(d, row->besides);
+}
+
+static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct plan *p,
+                    const struct nt_terminal *terminal)
+{
+    size_t from = d->used;
+    nt_strbuf_puts(d, nt_style_begin(row->style, terminal));
+    put_label(d, row, p->label);
+    for (size_t c = 0; c < NT_ROW_CELLS; c++) {
+        if (p->cell[c] == 0)
+            continue;
+        size_t bytes, wide = cell_columns(row, c, p);
+        const char *text = shown_cell(row, c, p, &bytes);
+        put_spaces(d, GAP + (p->cell[c] > wide ? p->cell[c] - wide : 0));
+        nt_strbuf_put(d, text, bytes);
+    }
+    if (row->note[0] != '\0' && p->notes_beside) {
+        put_spaces(d, GAP);
+        put_note(d, row, p);
+    }
+    while (!d->failed && d->used > from && d->text[d->used - 1] == ' ')
+        d->used--;
+    if (row->note[0] != '\0' && row->besides[0] == '\0' && !p->notes_beside) {
+        nt_strbuf_puts(d, "\n");
+        put_spaces(d, text_columns(row->art) + GAP);
+        put_note(d, row, p);
+    }
+    nt_strbuf_puts(d, nt_style_end(terminal));
+    nt_strbuf_puts(d, "\n");
+}
+
+void nt_text_table_put(const struct nt_text_table *rows, const struct nt_terminal *terminal,
+                       struct nt_strbuf *buf)
+{
+    struct plan p = choose_plan(rows, terminal->width);
+    buf->failed |= rows->failed;
+    for (size_t k = 0; k < rows->count; k++)
+        put_row(buf, &rows->row[k], &p, terminal);
+}
+
+/* The columns of a word and, in bytes, where it ends. */
+static size_t word_columns(const char *text, size_t *bytes)
+{
+    size_t wide = 0;
+    *bytes = strcspn(text, " \n");
+    for (size_t k = 0; k < *bytes; k++)
+        if (text[k] == '\033')
+            k += strcspn(text + k, "m");
+        else
+            wide += ((unsigned char)text[k] & 0xc0) != 0x80;
+    return wide;
+}
+
+void nt_text_put_wrapped(struct nt_strbuf *d, struct nt_strbuf *from, size_t width, size_t indent)
+{
+    const char *text = from->failed || from->text == NULL ? "" : from->text;
+    size_t column = 0;
+    d->failed |= from->failed;
+    while (*text != '\0') {
+        size_t bytes, wide = word_columns(text, &bytes);
+        if (column > indent && bytes > 0 && column + wide > width) {
+            while (!d->failed && d->used > 0 && d->text[d->used - 1] == ' ')
+                d->used--;
+            nt_strbuf_puts(d, "\n");
+            put_spaces(d, indent);
+            column = indent;
+        }
+        nt_strbuf_put(d, text, bytes);
+        column += wide;
+        text += bytes;
+        if (*text == '\n')
+            column = 0;
+        else if (*text == ' ')
+            column++;
+        if (*text != '\0')
+            nt_strbuf_put(d, text++, 1);
+    }
+    free(from->text);
+    *from = (struct nt_strbuf){0};
+}
+
+void nt_text_put_entry(struct nt_strbuf *d, const char *sign, const char *words, size_t width,
+                       size_t indent)
+{
+    struct nt_strbuf line = {0};
+    size_t wide = text_columns(sign);
+    nt_strbuf_puts(&line, sign);
+    put_spaces(&line, wide < indent ? indent - wide : 0);
+    nt_strbuf_puts(&line, words);
+    nt_strbuf_puts(&line, "\n");
+    nt_text_put_wrapped(d, &line, width, indent);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the terminal is like.
- * Tests: bats/commands.bats. */
+/* What the terminal is like, and tables and text in its width.
+ * Tests: bats/show.bats, bats/commands.bats. */
 #ifndef NT_TERMINAL_H
 #define NT_TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "memory.h"
+#include "strbuf.h"
 
 struct nt_terminal {
     size_t width;     /* columns of standard output; 80 when unknown */
@@ -19,5 +22,59 @@ void nt_terminal_look(struct nt_terminal *terminal);
 /* One line on a terminal's standard error that the next one replaces; NULL takes it away.
  * Nothing when standard error is no terminal. */
 void nt_terminal_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- tables ----
+ *
+ * A label, figures that are aligned, a note. Where the terminal is too narrow a table gives up, one
+ * after the other: what notes say besides, errors (" +-0.5"), notes beside their rows (they get
+ * lines of their own, but for those that have more to say), the column NT_ROW_SPARE; and only then
+ * labels are cut. */
+
+enum { NT_ROW_CELLS = 4, NT_ROW_SPARE = 2, NT_ROW_CELL_BYTES = 32, NT_ROW_NOTE_BYTES = 96 };
+
+enum nt_style { NT_STYLE_PLAIN, NT_STYLE_HEAD, NT_STYLE_SWITCH, NT_STYLE_BAD, NT_STYLE_FAINT };
+
+struct nt_row {
+    enum nt_style style;
+    const char *art, *label; /* what draws the tree, never cut; the name behind it. The table's */
+    char cell[NT_ROW_CELLS][NT_ROW_CELL_BYTES]; /* "" is blank; a column without any is left out */
+    char note[NT_ROW_NOTE_BYTES];
+    char besides[NT_ROW_NOTE_BYTES]; /* goes on with the note where there is room */
+};
+
+/* {0} is empty. Errors are kept inside until it is put. */
+struct nt_text_table {
+    size_t count, room;
+    struct nt_row *row;
+    struct nt_arena memory;
+    bool failed;        /* no memory: rows are lost */
+    struct nt_row lost; /* the last of them */
+};
+
+/* A new row at the end, with copies of art and label. Valid until the next one. */
+struct nt_row *nt_text_table_add(struct nt_text_table *rows, enum nt_style style, const char *art,
+                                 const char *label);
+
+/* The row of the headings. */
+struct nt_row *nt_text_table_add_head(struct nt_text_table *rows, const char *label,
+                                      const char *const titles[NT_ROW_CELLS]);
+void nt_text_table_fini(struct nt_text_table *rows);
+
+/* Within the terminal's width, from 40 columns on. */
+void nt_text_table_put(const struct nt_text_table *rows, const struct nt_terminal *terminal,
+                       struct nt_strbuf *buf);
+
+/* The lines of from, which is freed, in at most width columns: broken at blanks, the rest set in.
+ * Colours take no columns. A word that is wider stays whole. */
+void nt_text_put_wrapped(struct nt_strbuf *buf, struct nt_strbuf *from, size_t width,
+                         size_t indent);
+
+/* A sign and behind it, set in, what it means. */
+void nt_text_put_entry(struct nt_strbuf *buf, const char *sign, const char *words, size_t width,
+                       size_t indent);
+
+/* The escape that begins a style, and the one that ends any; "" without colour. */
+const char *nt_style_begin(enum nt_style style, const struct nt_terminal *terminal);
+const char *nt_style_end(const struct nt_terminal *terminal);
 
 #endif

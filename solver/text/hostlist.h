@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "err.h"
+#include "strbuf.h"
 
 /* Called with each name in order; -1 (with err set) ends the visit. */
 typedef int nt_hostlist_each(void *context, const char *name, struct nt_err *err);
@@ -17,5 +18,9 @@ typedef int nt_hostlist_each(void *context, const char *name, struct nt_err *err
  * NT_ERR_INPUT says which part of the list is wrong; some names may have been given before. */
 int nt_hostlist_visit(const char *text, size_t bytes, nt_hostlist_each *each, void *context,
                       struct nt_err *err);
+
+/* Appends the names in the given order, in few bytes; only neighbours whose numbers rise by one
+ * share a range, so the order can be read back. */
+void nt_hostlist_format(struct nt_strbuf *buf, const char *const *names, size_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A text that grows. Errors are kept inside: write everything, then check once at the end.
- * Tests: test_samples.c, test_hostlist_format.c. */
+ * Tests: test_samples.c, test_hostlist.c. */
 #ifndef NT_STRBUF_H
 #define NT_STRBUF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hint_rails.h"
+#include "rails_text.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -8,7 +8,105 @@
 
 #include "loggp_time.h"
 #include "rails.h"
-#include "strbuf.h"
+
+/* The rails of a class, by the first of its entries; 0: for the others, and where there is one. */
+static size_t rails_of(const struct nt_map *map, size_t k, struct nt_rail *rail,
+                       struct nt_rail *together)
+{
+    const char *name = map->loggp[k].class_name;
+    for (size_t j = 0; j < k; j++)
+        if (strcmp(map->loggp[j].class_name, name) == 0)
+            return 0;
+    size_t rails = nt_rails_of_map(map, name, rail, together);
+    return rails < 2 ? 0 : rails;
+}
+
+/* ---- advice --------------------------------------------------------------------------------- */
+
+static void put_limit(struct nt_strbuf *d, double bytes)
+{
+    if (bytes >= 1 << 20)
+        nt_strbuf_print(d, "%.3g MiB", bytes / (1 << 20));
+    else if (bytes >= 1 << 10)
+        nt_strbuf_print(d, "%.3g KiB", bytes / (1 << 10));
+    else
+        nt_strbuf_print(d, "%.0f bytes", bytes);
+}
+
+static void put_range(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
+                      const struct nt_rail_range *range, bool last)
+{
+    if (range->min_bytes > 1) {
+        nt_strbuf_puts(d, "over ");
+        put_limit(d, range->min_bytes - 1);
+        nt_strbuf_puts(d, " ");
+    } else if (!last) {
+        nt_strbuf_puts(d, "up to ");
+        put_limit(d, range->max_bytes);
+        nt_strbuf_puts(d, " ");
+    }
+    if (!range->split) {
+        nt_strbuf_put_line(d, rail[range->rail].name);
+        return;
+    }
+    for (size_t i = 0, put = 0; i < rails; i++) {
+        if (range->share[i] < 0.005)
+            continue;
+        nt_strbuf_print(d, "%s%.0f %% by ", put++ > 0 ? " and " : "", 100 * range->share[i]);
+        nt_strbuf_put_line(d, rail[i].name);
+    }
+    nt_strbuf_print(d, " (%.2f times as fast as ", range->gain);
+    nt_strbuf_put_line(d, rail[range->rail].name);
+    nt_strbuf_puts(d, " alone, for a program that divides its messages)");
+}
+
+/* UCX divides rendezvous messages as it likes, never by given shares: all or one. */
+static void put_settings(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
+                         const struct nt_rail_advice *advice)
+{
+    nt_strbuf_puts(d, "       UCX_NET_DEVICES=");
+    for (size_t i = 0; i < rails; i++) {
+        if (!advice->together && i != advice->best)
+            continue;
+        if (advice->together && i > 0)
+            nt_strbuf_puts(d, ",");
+        nt_strbuf_put_line(d, rail[i].name);
+    }
+    if (advice->together)
+        nt_strbuf_print(d, " UCX_MAX_RNDV_RAILS=%zu UCX_MAX_EAGER_RAILS=1\n", rails);
+    else if (advice->loses > 1.05)
+        nt_strbuf_print(d, "   (divided evenly, large messages take %.1f times as long)\n",
+                        advice->loses);
+    else
+        nt_strbuf_puts(d, "\n");
+}
+
+int nt_rails_put_advice(struct nt_strbuf *d, const struct nt_map *map, struct nt_err *err)
+{
+    bool any = false;
+    for (size_t k = 0; k < map->loggps; k++) {
+        struct nt_rail rail[NT_RAILS_MAX], together;
+        struct nt_rail_advice advice;
+        size_t rails = rails_of(map, k, rail, &together);
+        if (rails == 0)
+            continue;
+        if (nt_rails_advise(rail, rails, &together, &advice, err) != 0)
+            return -1;
+        nt_strbuf_puts(d, any ? "       " : "\nrails  ");
+        nt_strbuf_put_line(d, map->loggp[k].class_name);
+        nt_strbuf_puts(d, ": ");
+        for (size_t r = 0; r < advice.ranges; r++) {
+            nt_strbuf_puts(d, r > 0 ? "; " : "");
+            put_range(d, rail, rails, &advice.range[r], r + 1 == advice.ranges);
+        }
+        nt_strbuf_puts(d, "\n");
+        put_settings(d, rail, rails, &advice);
+        any = true;
+    }
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
 
 enum { LEAST_BYTES = 8, MOST_BYTES = 4194304, STEP = 8, TRAIN = 16, CELL_BYTES = 32 };
 
@@ -119,24 +217,14 @@ static void put_class(struct nt_strbuf *d, const char *name, const struct nt_rai
         put_row(d, rail, rails, together, bytes);
 }
 
-static bool is_repeated(const struct nt_map *map, size_t k)
-{
-    for (size_t j = 0; j < k; j++)
-        if (strcmp(map->loggp[j].class_name, map->loggp[k].class_name) == 0)
-            return true;
-    return false;
-}
-
-int nt_hint_rails(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+int nt_rails_table(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
 {
     struct nt_strbuf d = {0};
     size_t classes = 0;
     for (size_t k = 0; k < map->loggps; k++) {
         struct nt_rail rail[NT_RAILS_MAX], together;
-        if (is_repeated(map, k))
-            continue;
-        size_t rails = nt_rails_of_map(map, map->loggp[k].class_name, rail, &together);
-        if (rails < 2)
+        size_t rails = rails_of(map, k, rail, &together);
+        if (rails == 0)
             continue;
         nt_strbuf_puts(&d, classes++ > 0 ? "\n" : "");
         put_class(&d, map->loggp[k].class_name, rail, rails, &together);
