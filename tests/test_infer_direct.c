@@ -160,7 +160,7 @@ static void test_dragonflies(void **state)
         nt_model_destroy(truth);
         nt_model_destroy(m);
     }
-    assert_true(found >= 4); /* make bench dragonfly has more */
+    assert_true(found >= 4); /* tests/bench groups has more */
 }
 
 /* What is stated falls with what the readings say, and is high where they leave no doubt. With more

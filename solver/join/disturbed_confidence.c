@@ -5,7 +5,7 @@
 
 #include "disturbed.h"
 
-/* Fitted to tests/bench disturbed: what a map states is about how many are exact. */
+/* Fitted to tests/bench sweeps: what a map states is about how many are exact. */
 static const double DOUBT = 0.07, SAID = 0.3;
 
 int nt_disturbed_confidence_apply(const struct nt_samples *samples, struct nt_map *map,
