@@ -684,7 +684,7 @@ static void redistribution_by_hand(void **state)
     assert_near(laid_on(r, laid, "n1"), (5.0 / 3 + 1) / 2);
     char *text;
     size_t bytes;
-    must(nt_comparison_report_dot(a, laid, ideal, least, &text, &bytes, &err), &err);
+    must(nt_comparison_report_dot(a, 1000, &text, &bytes, &err), &err);
     assert_non_null(strstr(text, "\"n9\" -- \"s2\" [label=\"\\n8 Gbit/s\", bandwidth_Gbps=\"8\", "
                                  "bandwidth_back_Gbps=\"8\", probability=\"1\"];"));
     assert_non_null(strstr(text, "color=\"#808080")); /* within a tenth of the ideal */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "comparison_report.h"
-#include "deviation_dot.h"
 #include "files.h"
 #include "number.h"
 #include "reference.h"
@@ -65,6 +64,16 @@ static int write_report(const struct arguments *a, const struct nt_reference_mat
     return rc;
 }
 
+static int write_coloured(const struct arguments *a, const struct nt_reference_match *match,
+                          double message_bytes, struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    if (nt_comparison_report_dot(match, message_bytes, &text, &bytes, err) != 0)
+        return -1;
+    return nt_file_write_text(a->coloured, text, bytes, err);
+}
+
 static int compare_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.tolerance = "0.25", .output = "-"};
@@ -91,7 +100,7 @@ static int compare_run(int argc, char **argv, struct nt_err *err)
     if (rc == 0 && (rc = nt_reference_match_create(map, reference, tolerance, &match, err)) != 0)
         nt_err_prefix(err, "%s and %s", nt_file_name(a.file[0]), nt_file_name(a.file[1]));
     if (rc == 0 && a.coloured != NULL)
-        rc = nt_deviation_dot_write(match, message, a.coloured, err);
+        rc = write_coloured(&a, match, message, err);
     if (rc == 0)
         rc = write_report(&a, match, err);
     if (rc == 0 && nt_comparison_report_differs(match)) {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export.h"
 
+#include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "deviation_dot.h"
-#include "draw.h"
+#include "comparison_report.h"
+#include "cost.h"
+#include "distance.h"
 #include "files.h"
 #include "html.h"
 #include "inside.h"
@@ -13,8 +17,10 @@
 #include "prior.h"
 #include "reference.h"
 #include "reference_match.h"
+#include "remarks.h"
 #include "svg.h"
 #include "terminal.h"
+#include "traffic.h"
 #include "verbs.h"
 
 static const char help[] =
@@ -48,9 +54,120 @@ struct arguments {
     bool inside;
 };
 
+/* ---- pictures with all that they show -------------------------------------------------------*/
+
+/* Hosts up to which the pattern's way through the network is followed: alltoall of more takes long.
+ */
+enum { FOLLOWED_MAX = 1024 };
+
+/* The time that each link needs for what the pattern sends over it when its ranks, one a host,
+ * stand in the hint's order; of both directions the longer. bytes: what goes over each direction.
+ */
+static bool loads_of(const struct nt_model *m, const double *bytes, double *load)
+{
+    bool timed = false;
+    for (size_t k = 0; k < m->links; k++)
+        timed = timed || m->link[k].bandwidth_MBps > 0;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        bool back = l->bandwidth_back_MBps > 0;
+        load[k] = timed
+                      ? fmax(bytes[2 * k] / l->bandwidth_MBps,
+                             bytes[2 * k + 1] / (back ? l->bandwidth_back_MBps : l->bandwidth_MBps))
+                      : fmax(bytes[2 * k], bytes[2 * k + 1]);
+    }
+    return timed;
+}
+
+/* NULL where it cannot be said: no hint, a pattern that is a file or needs several ranks a host. */
+static double *load_links(const struct nt_map *map, bool *is_time)
+{
+    const struct nt_placement *p = map->placement;
+    const struct nt_model *m = map->model;
+    struct nt_traffic *traffic = NULL;
+    struct nt_distance *distance = NULL;
+    struct nt_metrics metrics;
+    struct nt_err ignored;
+    size_t used = 0;
+    if (p == NULL || p->hosts > FOLLOWED_MAX)
+        return NULL;
+    while (used < p->hosts && !m->missing[p->order[used]])
+        used++;
+    double *load = calloc(m->links + 1, sizeof *load);
+    double *bytes = calloc(2 * m->links + 1, sizeof *bytes);
+    if (load == NULL || bytes == NULL || strncmp(p->pattern, "matrix:", 7) == 0 ||
+        nt_traffic_create(p->pattern, used, &traffic, &ignored) != 0 ||
+        nt_distance_create(m, &distance, &ignored) != 0 ||
+        nt_cost_loads(m, distance, traffic, p->order, bytes, &metrics, &ignored) != 0) {
+        free(load);
+        load = NULL;
+    } else {
+        *is_time = loads_of(m, bytes, load);
+    }
+    nt_traffic_destroy(traffic);
+    nt_distance_destroy(distance);
+    free(bytes);
+    return load;
+}
+
+typedef int picture_writer(const struct nt_picture *picture, char **text, size_t *bytes,
+                           struct nt_err *err);
+
+static int draw_beside(struct nt_picture *picture, picture_writer *write, char **text,
+                       size_t *bytes, struct nt_err *err)
+{
+    struct nt_reference_match *match;
+    struct nt_remarks remarks = {0};
+    char summary[160];
+    if (nt_reference_match_create(picture->map, picture->reference, 0, &match, err) != 0)
+        return nt_err_prefix(err, "%s", picture->title[1]);
+    int rc = nt_remarks_create(match, picture->map, picture->reference, &remarks, err);
+    if (rc == 0) {
+        nt_comparison_report_summary(match, summary, sizeof summary);
+        picture->summary = summary;
+        picture->remark = remarks.remark;
+        picture->remarks = remarks.count;
+        rc = write(picture, text, bytes, err);
+    }
+    nt_remarks_fini(&remarks);
+    nt_reference_match_destroy(match);
+    return rc;
+}
+
+static int draw(const struct arguments *a, picture_writer *write, const struct nt_map *map,
+                const struct nt_map *reference, char **text, size_t *bytes, struct nt_err *err)
+{
+    const char *name = a->map == NULL || reference == NULL ? "this map" : a->map;
+    struct nt_picture picture = {
+        .map = map, .reference = reference, .title = {name, a->reference}, .summary = ""};
+    nt_terminal_progress("drawing");
+    double *load = load_links(map, &picture.load_is_time);
+    picture.load = load;
+    int rc = reference != NULL ? draw_beside(&picture, write, text, bytes, err)
+                               : write(&picture, text, bytes, err);
+    free(load);
+    nt_terminal_progress(NULL);
+    return rc;
+}
+
+/* ---- formats --------------------------------------------------------------------------------*/
+
 static int to_dot(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
 {
     return nt_export_dot(map, NULL, text, bytes, err);
+}
+
+/* The reference, coloured. */
+static int to_dot_beside(const struct arguments *a, const struct nt_map *map,
+                         const struct nt_map *reference, char **text, size_t *bytes,
+                         struct nt_err *err)
+{
+    struct nt_reference_match *match;
+    if (nt_reference_match_create(map, reference, 0, &match, err) != 0)
+        return nt_err_prefix(err, "%s", nt_file_name(a->reference));
+    int rc = nt_comparison_report_dot(match, 0, text, bytes, err);
+    nt_reference_match_destroy(match);
+    return rc;
 }
 
 /* The modelled latencies, as a matrix that `nettopo solve --latency` reads. */
@@ -75,104 +192,83 @@ static int to_prior(const struct nt_map *map, char **text, size_t *bytes, struct
     return rc;
 }
 
-static const struct {
+/* With write or with draw; inside: hosts can be opened up. In the order of the error below. */
+static const struct format {
     const char *name;
     int (*write)(const struct nt_map *, char **, size_t *, struct nt_err *);
-} formats[] = {{"dot", to_dot},
-               {"csv", to_csv},
-               {"tgf", nt_export_tgf},
-               {"graphml", nt_export_graphml},
-               {"prior", to_prior},
-               {"topology.conf", nt_export_topology_conf},
-               {"topology.yaml", nt_export_topology_yaml}};
+    picture_writer *draw;
+    bool inside;
+} formats[] = {
+    {"dot", to_dot, NULL, false},
+    {"svg", NULL, nt_svg_write, false},
+    {"html", NULL, nt_html_write, false},
+    {"tgf", nt_export_tgf, NULL, true},
+    {"graphml", nt_export_graphml, NULL, true},
+    {"csv", to_csv, NULL, false},
+    {"prior", to_prior, NULL, false},
+    {"topology.conf", nt_export_topology_conf, NULL, false},
+    {"topology.yaml", nt_export_topology_yaml, NULL, false},
+};
 
-static nt_picture_writer *picture_writer(const char *format)
-{
-    return strcmp(format, "html") == 0  ? nt_html_write
-           : strcmp(format, "svg") == 0 ? nt_svg_write
-                                        : NULL;
-}
+enum { FORMATS = sizeof formats / sizeof *formats };
 
-static int draw_picture(const struct arguments *a, const struct nt_map *map,
-                        const struct nt_map *reference, char **text, size_t *bytes,
-                        struct nt_err *err)
-{
-    const char *name = a->map == NULL || a->reference == NULL ? "this map" : a->map;
-    nt_terminal_progress("drawing");
-    int rc =
-        nt_draw(map, name, reference, a->reference, picture_writer(a->format), text, bytes, err);
-    nt_terminal_progress(NULL);
-    return rc;
-}
-
-static int draw_coloured(const struct arguments *a, const struct nt_map *map,
-                         const struct nt_map *reference, char **text, size_t *bytes,
-                         struct nt_err *err)
-{
-    struct nt_reference_match *match;
-    if (nt_reference_match_create(map, reference, 0, &match, err) != 0)
-        return nt_err_prefix(err, "%s", nt_file_name(a->reference));
-    int rc = nt_deviation_dot_make(match, 0, text, bytes, err);
-    nt_reference_match_destroy(match);
-    return rc;
-}
-
-static int write_beside(const struct arguments *a, const struct nt_map *map, char **text,
-                        size_t *bytes, struct nt_err *err)
+static int write_beside(const struct arguments *a, const struct format *f, const struct nt_map *map,
+                        char **text, size_t *bytes, struct nt_err *err)
 {
     struct nt_map *reference;
-    bool drawn = picture_writer(a->format) != NULL;
-    if (!drawn && strcmp(a->format, "dot") != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "--reference: goes with dot, svg or html, not with %s",
-                          a->format);
     if (nt_reference_read(a->reference, &reference, err) != 0)
         return -1;
-    int rc = (drawn ? draw_picture : draw_coloured)(a, map, reference, text, bytes, err);
+    int rc = f->draw != NULL ? draw(a, f->draw, map, reference, text, bytes, err)
+                             : to_dot_beside(a, map, reference, text, bytes, err);
     nt_map_destroy(reference);
     return rc;
 }
 
-static int write_as(const struct arguments *a, const struct nt_map *map, char **text, size_t *bytes,
-                    struct nt_err *err)
-{
-    if (a->reference != NULL)
-        return write_beside(a, map, text, bytes, err);
-    if (picture_writer(a->format) != NULL)
-        return draw_picture(a, map, NULL, text, bytes, err);
-    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
-        if (strcmp(a->format, formats[k].name) == 0)
-            return formats[k].write(map, text, bytes, err);
-    return nt_err_set(err, NT_ERR_SYSTEM, "format %s", a->format);
-}
-
 /* Hosts opened up, before it is written. */
-static int write_inside(const struct arguments *a, const struct nt_map *map, char **text,
+static int write_inside(const struct format *f, const struct nt_map *map, char **text,
                         size_t *bytes, struct nt_err *err)
 {
     struct nt_map *whole;
     if (nt_inside_create(map, &whole, err) != 0)
         return -1;
-    int rc = write_as(a, whole, text, bytes, err);
+    int rc = f->write(whole, text, bytes, err);
     nt_map_destroy(whole);
     return rc;
 }
 
-static int check_options(const struct arguments *a, struct nt_err *err)
+static void refuse_format(const char *format, struct nt_err *err)
 {
-    if (a->format == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "expected --format");
-    if (a->inside && strcmp(a->format, "tgf") != 0 && strcmp(a->format, "graphml") != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "--inside: goes with tgf or graphml, not with %s",
-                          a->format);
-    if (picture_writer(a->format) != NULL)
-        return 0;
-    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+    char names[200] = "";
+    for (size_t k = 0; k < FORMATS; k++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s",
+                 k == 0             ? ""
+                 : k + 1 == FORMATS ? " or "
+                                    : ", ",
+                 formats[k].name);
+    }
+    nt_err_set(err, NT_ERR_USAGE, "format %s: expected %s", format, names);
+}
+
+/* The format that is asked for, if the other options go with it. */
+static const struct format *find_format(const struct arguments *a, struct nt_err *err)
+{
+    const struct format *f = NULL;
+    for (size_t k = 0; k < FORMATS && a->format != NULL; k++)
         if (strcmp(a->format, formats[k].name) == 0)
-            return 0;
-    return nt_err_set(err, NT_ERR_USAGE,
-                      "format %s: expected dot, svg, html, tgf, graphml, csv, prior, "
-                      "topology.conf or topology.yaml",
-                      a->format);
+            f = &formats[k];
+    if (a->format == NULL)
+        nt_err_set(err, NT_ERR_USAGE, "expected --format");
+    else if (a->inside && (f == NULL || !f->inside))
+        nt_err_set(err, NT_ERR_USAGE, "--inside: goes with tgf or graphml, not with %s", a->format);
+    else if (f == NULL)
+        refuse_format(a->format, err);
+    else if (a->reference != NULL && f->draw == NULL && f->write != to_dot)
+        nt_err_set(err, NT_ERR_USAGE, "--reference: goes with dot, svg or html, not with %s",
+                   a->format);
+    else
+        return f;
+    return NULL;
 }
 
 static int export_run(int argc, char **argv, struct nt_err *err)
@@ -188,13 +284,15 @@ static int export_run(int argc, char **argv, struct nt_err *err)
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &a.map, 1, err) !=
         0)
         return -1;
-    if (check_options(&a, err) != 0 || nt_file_read_map(a.map, &map, err) != 0)
+    const struct format *f = find_format(&a, err);
+    if (f == NULL || nt_file_read_map(a.map, &map, err) != 0)
         return -1;
-    int rc = (a.inside ? write_inside : write_as)(&a, map, &text, &bytes, err);
+    int rc = a.reference != NULL ? write_beside(&a, f, map, &text, &bytes, err)
+             : a.inside          ? write_inside(f, map, &text, &bytes, err)
+             : f->draw != NULL   ? draw(&a, f->draw, map, NULL, &text, &bytes, err)
+                                 : f->write(map, &text, &bytes, err);
     nt_map_destroy(map);
-    if (rc != 0)
-        return -1;
-    return nt_file_write_text(a.output, text, bytes, err);
+    return rc == 0 ? nt_file_write_text(a.output, text, bytes, err) : -1;
 }
 
 const struct nt_verb nt_verb_export = {"export", "a map for other programs", help, export_run};

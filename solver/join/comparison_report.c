@@ -428,28 +428,50 @@ static void colour_of(double laid, double ideal, double most, char text[8])
         snprintf(text, 8, "#%02x%02xff", pale & 0xff, pale & 0xff);
 }
 
-int nt_comparison_report_dot(const struct nt_reference_match *a, const double *laid_us,
-                             const double *ideal_us, const double *least_off, char **text,
+static const double LONG_BYTES = 1048576, SHORT_BYTES = 8;
+
+/* What a network with the reference's own figures would have: times of its pairs, laid on its links
+ * in the same way, are the ideal that a link can reach. Where that is not known the ideal stays.
+ * own: room for a number a link. */
+static int expect_healthy(const struct nt_reference_match *a, double message_bytes, double *ideal,
+                          double *healthy_us, double *own, struct nt_err *err)
+{
+    struct nt_reference_match healthy = *a;
+    healthy.found = a->reference;
+    if (nt_reference_match_redistribute(&healthy, message_bytes, healthy_us, own, NULL, err) != 0)
+        return -1;
+    for (size_t k = 0; k < a->whole->model->links; k++)
+        ideal[k] = isfinite(healthy_us[k]) ? healthy_us[k] : ideal[k];
+    return 0;
+}
+
+int nt_comparison_report_dot(const struct nt_reference_match *a, double message_bytes, char **text,
                              size_t *bytes, struct nt_err *err)
 {
     size_t links = a->whole->model->links;
     NT_SCOPED struct nt_arena memory = {0};
     char(*colour)[8] = nt_arena_array(&memory, links, sizeof *colour);
     const char **each = nt_arena_array(&memory, links, sizeof *each);
-    double *laid = nt_arena_array(&memory, links, sizeof *laid);
-    double most = 0;
-    if (nt_arena_check(&memory, err) != 0)
+    double *number[5], most = 0;
+    for (size_t k = 0; k < 5; k++)
+        number[k] = nt_arena_array(&memory, links + 1, sizeof(double));
+    double *laid = number[0], *ideal = number[1], *least_off = number[2];
+    if (!(message_bytes > 0))
+        message_bytes = nt_reference_match_has_rates(a) ? LONG_BYTES : SHORT_BYTES;
+    if (nt_arena_check(&memory, err) != 0 ||
+        nt_reference_match_redistribute(a, message_bytes, laid, ideal, least_off, err) != 0 ||
+        expect_healthy(a, message_bytes, ideal, number[3], number[4], err) != 0)
         return -1;
     for (size_t k = 0; k < links; k++) {
-        bool good = least_off[k] <= 1 + WELL;
-        laid[k] = good && isfinite(laid_us[k]) ? ideal_us[k] : laid_us[k];
-        if (isfinite(laid[k]) && isfinite(ideal_us[k]))
-            most = fmax(most, deviation(laid[k], ideal_us[k]));
+        if (least_off[k] <= 1 + WELL && isfinite(laid[k]))
+            laid[k] = ideal[k];
+        if (isfinite(laid[k]) && isfinite(ideal[k]))
+            most = fmax(most, deviation(laid[k], ideal[k]));
     }
     for (size_t k = 0; k < links; k++) {
         each[k] = colour[k];
-        if (isfinite(laid[k]) && isfinite(ideal_us[k]))
-            colour_of(laid[k], ideal_us[k], most, colour[k]);
+        if (isfinite(laid[k]) && isfinite(ideal[k]))
+            colour_of(laid[k], ideal[k], most, colour[k]);
     }
     return nt_export_dot(a->whole, each, text, bytes, err);
 }

@@ -24,12 +24,11 @@ void nt_comparison_report_summary(const struct nt_reference_match *match, char *
 int nt_comparison_report_sentence(const struct nt_reference_match *match, size_t k,
                                   struct nt_strbuf *to, struct nt_err *err);
 
-/* P. Bannikov, A. Salnikov, section g: a link that no path uses stays plain, one whose mean time is
- * not over the ideal is red, else blue; the farther off, the stronger. Grey is a link within a
- * tenth of the ideal, and one with a path that is: then other links of its paths are off. laid,
- * ideal and least_off are those of nt_reference_match_redistribute. */
-int nt_comparison_report_dot(const struct nt_reference_match *match, const double *laid_us,
-                             const double *ideal_us, const double *least_off, char **text,
-                             size_t *bytes, struct nt_err *err);
+/* The reference as Graphviz. P. Bannikov, A. Salnikov, section g: a link that no path uses stays
+ * plain, one whose mean time is not over the ideal is red, else blue; the farther off, the
+ * stronger. Grey is a link within a tenth of the ideal, and one with a path that is: then other
+ * links of its paths are off. message_bytes 0: 1 MiB, and 8 for a map without bandwidths. */
+int nt_comparison_report_dot(const struct nt_reference_match *match, double message_bytes,
+                             char **text, size_t *bytes, struct nt_err *err);
 
 #endif

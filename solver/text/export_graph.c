@@ -6,11 +6,9 @@
 
 #include "export.h"
 #include "number.h"
+#include "picture.h"
 #include "strbuf.h"
 #include "switch_support.h"
-
-/* However little is known of a line, it can be seen, and its label read, on white. */
-static const double PALEST = 0.45;
 
 static const uint32_t BLACK = 0x000000, SWITCH = 0xf3d9c9;
 
@@ -25,16 +23,10 @@ static void put_attribute(struct nt_strbuf *d, const char *name, double value)
         nt_strbuf_print(d, ", %s=\"%.6g\"", name, value);
 }
 
-static bool is_faded(double sure)
-{
-    return sure < NT_SUPPORT_SHOWN;
-}
-
-/* Mixed with white the more, the less sure it is: as the cube, since between the 1/2 that is
- * stated and 1 a share itself differs too little to be seen. */
+/* Mixed with white the more, the less sure it is. */
 static void put_faded(struct nt_strbuf *d, const char *name, uint32_t colour, double sure)
 {
-    double keep = fmax(PALEST, sure * sure * sure);
+    double keep = nt_picture_opacity(sure);
     nt_strbuf_print(d, ", %s=\"#", name);
     for (int shift = 16; shift >= 0; shift -= 8)
         nt_strbuf_print(d, "%02x",
@@ -42,22 +34,22 @@ static void put_faded(struct nt_strbuf *d, const char *name, uint32_t colour, do
     nt_strbuf_puts(d, "\"");
 }
 
+/* Outline and label, if it is not sure to be there. */
 static void put_sure(struct nt_strbuf *d, double sure)
 {
+    if (nt_picture_opacity(sure) == 1)
+        return;
+    put_faded(d, "color", BLACK, sure);
+    put_faded(d, "fontcolor", BLACK, sure);
     nt_strbuf_print(d, ", tooltip=\"%.0f %% sure\"", floor(100 * sure));
 }
 
 /* Names are letters, digits, '.', '-' and '_' (nt_host_name_check): nothing to escape. */
 static void put_dot_switch(struct nt_strbuf *d, uint32_t tier, double support)
 {
-    bool faded = is_faded(support);
     nt_strbuf_puts(d, "shape=box, style=filled");
-    put_faded(d, "fillcolor", SWITCH, faded ? support : 1);
-    if (faded) {
-        put_faded(d, "color", BLACK, support);
-        put_faded(d, "fontcolor", BLACK, support);
-        put_sure(d, support);
-    }
+    put_faded(d, "fillcolor", SWITCH, support);
+    put_sure(d, support);
     nt_strbuf_print(d, ", tier=%u", tier);
     put_attribute(d, "support", support);
 }
@@ -99,13 +91,10 @@ static void put_dot_link(struct nt_strbuf *d, const struct nt_map *map, const st
     put_attribute(d, "probability", l->probability);
     if (l->suspect)
         nt_strbuf_puts(d, ", suspect=true, style=dashed, penwidth=3");
-    if (colour != NULL && *colour != '\0') {
+    if (colour != NULL && *colour != '\0')
         nt_strbuf_print(d, ", color=\"%s\", penwidth=3", colour);
-    } else if (is_faded(l->probability)) {
-        put_faded(d, "color", BLACK, l->probability);
-        put_faded(d, "fontcolor", BLACK, l->probability);
+    else
         put_sure(d, l->probability);
-    }
     nt_strbuf_puts(d, "];\n");
 }
 
@@ -118,7 +107,7 @@ static void put_dot_legend(struct nt_strbuf *d, const struct nt_map *map, bool c
         latencies = latencies || isfinite(m->link[k].latency_us);
         rates = rates || isfinite(m->link[k].bandwidth_MBps);
         suspects = suspects || m->link[k].suspect;
-        faded = faded || (!coloured && is_faded(m->link[k].probability));
+        faded = faded || (!coloured && nt_picture_opacity(m->link[k].probability) < 1);
     }
     nt_strbuf_print(d, "  label=\"%s: %zu hosts (round), %zu switches (square)",
                     nt_family_name(m->family), m->hosts, m->switches);

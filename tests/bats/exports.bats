@@ -235,6 +235,10 @@ switch-missing  parts without a link between them: expected 2, found 1 (1)"
     refuses 3 "bad.matrix:2" "$nettopo" hint --pattern matrix:bad.matrix map.json
     refuses 2 "--format" "$nettopo" export map.json
     refuses 2 "format pdf" "$nettopo" export --format pdf map.json
+    # --help has the formats that there are
+    said=$("$nettopo" export --format pdf map.json 2>&1) || true
+    assert_equal "formats" "$("$nettopo" export --help | sed -nE 's/^      ([a-z.]+) .*/\1/p' | sort)" \
+        "$(sed 's/.*expected //; s/, \| or /\n/g' <<<"$said" | sort)"
 }
 
 @test "a dump of ibnetdiscover is a reference" {
