@@ -7,7 +7,7 @@
 
 #include "log_line.h"
 
-enum { FINDINGS_MAX = 4096 }; /* ucx_probe/artifacts.c writes no more */
+enum { FINDINGS_MAX = 4096 }; /* ucx_probe/coordinator_output.c writes no more */
 enum { REASON_MAX = NT_ERR_TEXT_BYTES - 1, PATH_ROOM = 320 };
 
 enum kind {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers against their limits. One that fails is printed with what was expected of it, so that a
- * log alone shows how far off it was. */
+/* What unit tests have beside cmocka's own: numbers against their limits. One that fails is printed
+ * with what was expected of it, so that a log alone shows how far off it was. */
 #ifndef NT_TESTS_ASSERTS_H
 #define NT_TESTS_ASSERTS_H
 
@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+/* A test, as cmocka calls it. */
+#define TEST(name) static void name(__attribute__((unused)) void **state)
 
 /* The operands are taken a second time, as numbers, where the comparison has failed. */
 #define assert_compared(a, op, b)                                                                  \

@@ -130,8 +130,8 @@ static void be_others(struct others *o)
         for (int paired = 0; paired < 2; paired++) {
             struct nt_report report = {
                 .idle = !paired, .ok = paired, .seconds = 1e-3, .result = {.value_us = 2}};
-            if (nt_report_encode(go ? NT_WIRE_RESULT : NT_WIRE_READY, &report,
-                                 &o->report[go][paired], NULL) != 0)
+            if (nt_reports_encode(go ? NT_WIRE_RESULT : NT_WIRE_READY, &report, 1,
+                                  &o->report[go][paired], NULL) != 0)
                 give_up("out of memory");
         }
     greet_all(o);

@@ -17,9 +17,9 @@
 #include <cmocka.h>
 
 #include "archive.h"
-#include "archive_pack.h"
 #include "archive_prune.h"
 #include "archive_text.h"
+#include "coordinator_output.h"
 #include "origin.h"
 
 static const char map[] = "{\n  \"schema\": \"nettopo-map/1\"\n}\n";

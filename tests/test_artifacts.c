@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "artifacts.h"
+#include "coordinator_output.h"
 
 /* A star of three hosts whose hint is c, a, b. */
 static struct nt_map *example_map(void)

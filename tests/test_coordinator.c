@@ -15,7 +15,7 @@
 #include "asserts.h"
 #include "clock.h"
 #include "coordinator.h"
-#include "participant_loop.h"
+#include "participant.h"
 #include "relay.h"
 #include "ucx_environment.h"
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "rng.h"
 #include "wire.h"
 
@@ -27,9 +22,8 @@ static struct nt_greeting example_greeting(void)
     return g;
 }
 
-static void a_greeting_comes_back_as_it_went(void **state)
+TEST(a_greeting_comes_back_as_it_went)
 {
-    (void)state;
     struct nt_greeting in = example_greeting(), out;
     struct nt_bytes bytes;
     struct nt_err err = {0};
@@ -48,9 +42,8 @@ static void a_greeting_comes_back_as_it_went(void **state)
     free(bytes.data);
 }
 
-static void a_bad_greeting_is_refused(void **state)
+TEST(a_bad_greeting_is_refused)
 {
-    (void)state;
     static const char *const names[] = {"", "a b", "x;y", "a\nb", "\x7f", "n1/.."};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         struct nt_greeting in = example_greeting(), out;
@@ -83,14 +76,13 @@ static void a_bad_greeting_is_refused(void **state)
     assert_int_equal(nt_greeting_encode(&in, &bytes, &err), -1);
 }
 
-static void a_table_comes_back_as_it_went(void **state)
+TEST(a_table_comes_back_as_it_went)
 {
-    (void)state;
     unsigned char address[3][300];
     struct nt_peer peer[4] = {
         {true, address[0], 300}, {false, NULL, 0}, {true, address[1], 1}, {false, address[2], 17}};
     struct nt_source source[2] = {{{1, 2}}, {{[15] = 3}}};
-    struct nt_peer_table in = {4, peer, 2, source}, out;
+    struct nt_peer_table in = {.ranks = 4, .peer = peer, .sources = 2, .source = source}, out;
     struct nt_bytes bytes;
     struct nt_err err = {0};
     memset(address, 0x5a, sizeof address);
@@ -132,9 +124,8 @@ static struct nt_round example_round(uint32_t (*pair)[2])
     return round;
 }
 
-static void an_order_comes_back_as_it_went(void **state)
+TEST(an_order_comes_back_as_it_went)
 {
-    (void)state;
     uint32_t pair[2][2];
     bool kept[] = {false, true};
     struct nt_round in = example_round(pair), out;
@@ -161,14 +152,13 @@ static void an_order_comes_back_as_it_went(void **state)
     assert_string_equal(out.order.rail, "mlx5_0:1");
     assert_int_equal(out.order.batches, 10);
     assert_int_equal(out.order.count, 16);
-    nt_round_fini(&out);
+    nt_arena_fini(&out.memory);
     free(bytes.data);
 }
 
 /* With where its ranks sit, for who has no table: found there first, and in a table else. */
-static void an_order_brings_its_addresses(void **state)
+TEST(an_order_brings_its_addresses)
 {
-    (void)state;
     uint32_t pair[2][2], rank[3] = {3, 0, 4};
     unsigned char address[2][40];
     struct nt_peer peer[3] = {{true, address[0], 40}, {false, NULL, 0}, {false, address[1], 7}};
@@ -194,7 +184,7 @@ static void an_order_brings_its_addresses(void **state)
     assert_null(nt_peer_find(&out, &(struct nt_peer_table){0}, 1));
     struct nt_peer_table table = {.ranks = 3, .peer = peer};
     assert_ptr_equal(nt_peer_find(&out, &table, 1), &peer[1]);
-    nt_round_fini(&out);
+    nt_arena_fini(&out.memory);
     for (size_t cut = 0; cut < bytes.bytes; cut++) /* cut off anywhere it is refused */
         assert_int_equal(nt_round_decode(bytes.data, cut, 5, &out, &err), -1);
     free(bytes.data);
@@ -237,9 +227,8 @@ static void break_order(struct nt_round *round, uint32_t (*pair)[2], unsigned ho
     }
 }
 
-static void a_bad_order_is_refused(void **state)
+TEST(a_bad_order_is_refused)
 {
-    (void)state;
     for (unsigned how = 0; how < 10; how++) {
         uint32_t pair[2][2];
         struct nt_round in = example_round(pair), out;
@@ -253,9 +242,8 @@ static void a_bad_order_is_refused(void **state)
     }
 }
 
-static void a_start_and_a_report_come_back(void **state)
+TEST(a_start_and_a_report_come_back)
 {
-    (void)state;
     uint32_t skip[] = {2, 9};
     struct nt_go go = {.measure_s = 0.5, .give_up_s = 0.75, .skips = 2, .skip = skip}, gone;
     struct nt_report report = {.ok = true,
@@ -274,12 +262,12 @@ static void a_start_and_a_report_come_back(void **state)
     assert_true(gone.measure_s == 0.5 && gone.give_up_s == 0.75);
     assert_int_equal(gone.skips, 2);
     assert_memory_equal(gone.skip, skip, sizeof skip);
-    nt_go_fini(&gone);
+    nt_arena_fini(&gone.memory);
     free(bytes.data);
     snprintf(report.reason, sizeof report.reason, "no answer\nin time");
-    assert_int_equal(nt_report_encode(NT_WIRE_RESULT, &report, &bytes, &err), 0);
-    assert_int_equal(nt_report_decode(NT_WIRE_READY, bytes.data, bytes.bytes, &told, &err), -1);
-    assert_int_equal(nt_report_decode(NT_WIRE_RESULT, bytes.data, bytes.bytes, &told, &err), 0);
+    assert_int_equal(nt_reports_encode(NT_WIRE_RESULT, &report, 1, &bytes, &err), 0);
+    assert_int_equal(nt_reports_decode(NT_WIRE_READY, bytes.data, bytes.bytes, &told, 1, &err), -1);
+    assert_int_equal(nt_reports_decode(NT_WIRE_RESULT, bytes.data, bytes.bytes, &told, 1, &err), 0);
     assert_true(told.ok && told.kept && !told.idle && told.seconds == 0.125);
     assert_true(told.result.value_us == 1.5 && told.result.se_us == 0.25);
     assert_true(told.result.median_us == 2 && told.result.bytes == 1e9);
@@ -287,15 +275,15 @@ static void a_start_and_a_report_come_back(void **state)
     assert_string_equal(told.reason, "no answer?in time");
     free(bytes.data);
     report.result.value_us = NAN;
-    assert_int_equal(nt_report_encode(NT_WIRE_RESULT, &report, &bytes, &err), 0);
-    assert_int_equal(nt_report_decode(NT_WIRE_RESULT, bytes.data, bytes.bytes, &told, &err), -1);
+    assert_int_equal(nt_reports_encode(NT_WIRE_RESULT, &report, 1, &bytes, &err), 0);
+    assert_int_equal(nt_reports_decode(NT_WIRE_RESULT, bytes.data, bytes.bytes, &told, 1, &err),
+                     -1);
     free(bytes.data);
 }
 
 /* The pairs of a rank in several turns; a rank twice in one, or turns that fall, are refused. */
-static void turns_come_back_as_they_went(void **state)
+TEST(turns_come_back_as_they_went)
 {
-    (void)state;
     uint32_t pair[3][2] = {{3, 0}, {1, 4}, {0, 4}}, turn[3] = {0, 0, 2};
     struct nt_round in = example_round(pair), out;
     struct nt_bytes bytes;
@@ -322,31 +310,30 @@ static void turns_come_back_as_they_went(void **state)
         assert_memory_equal(out.turn, turn, sizeof turn);
         assert_memory_equal(out.order.pair, pair, sizeof pair);
         assert_true(out.measure_s == 0.5 && out.give_up_s == 0.75 && out.series_s == 2);
-        nt_round_fini(&out);
+        nt_arena_fini(&out.memory);
     }
 }
 
-static void reports_of_turns_come_back(void **state)
+TEST(reports_of_turns_come_back)
 {
-    (void)state;
     struct nt_report report[3] = {{.ok = true, .kept = true, .result = {.value_us = 1.5}},
                                   {.idle = true},
                                   {.reason = "no answer in time", .result = {.value_us = 2}}},
                      told[3];
     struct nt_bytes bytes;
-    assert_int_equal(nt_series_encode(report, 3, &bytes, NULL), 0);
+    assert_int_equal(nt_reports_encode(NT_WIRE_SERIES, report, 3, &bytes, NULL), 0);
     assert_int_equal(nt_wire_kind(bytes.data, bytes.bytes), NT_WIRE_SERIES);
-    assert_int_equal(nt_series_decode(bytes.data, bytes.bytes, told, 3, NULL), 0);
+    assert_int_equal(nt_reports_decode(NT_WIRE_SERIES, bytes.data, bytes.bytes, told, 3, NULL), 0);
     assert_true(told[0].ok && told[0].kept && told[0].result.value_us == 1.5);
     assert_true(told[1].idle && !told[1].ok);
     assert_string_equal(told[2].reason, "no answer in time");
     /* as many as there were turns, to the last byte */
-    assert_int_equal(nt_series_decode(bytes.data, bytes.bytes, told, 2, NULL), -1);
+    assert_int_equal(nt_reports_decode(NT_WIRE_SERIES, bytes.data, bytes.bytes, told, 2, NULL), -1);
     for (size_t cut = 0; cut < bytes.bytes; cut++)
-        assert_int_equal(nt_series_decode(bytes.data, cut, told, 3, NULL), -1);
+        assert_int_equal(nt_reports_decode(NT_WIRE_SERIES, bytes.data, cut, told, 3, NULL), -1);
     free(bytes.data);
-    assert_int_equal(nt_series_encode(NULL, 0, &bytes, NULL), 0);
-    assert_int_equal(nt_series_decode(bytes.data, bytes.bytes, told, 0, NULL), 0);
+    assert_int_equal(nt_reports_encode(NT_WIRE_SERIES, NULL, 0, &bytes, NULL), 0);
+    assert_int_equal(nt_reports_decode(NT_WIRE_SERIES, bytes.data, bytes.bytes, told, 0, NULL), 0);
     free(bytes.data);
 }
 
@@ -361,19 +348,18 @@ static void decode_any(const unsigned char *data, size_t bytes)
     if (nt_peer_table_decode(data, bytes, &table, NULL) == 0)
         nt_peer_table_fini(&table);
     if (nt_round_decode(data, bytes, 5, &round, NULL) == 0)
-        nt_round_fini(&round);
+        nt_arena_fini(&round.memory);
     if (nt_go_decode(data, bytes, &go, NULL) == 0)
-        nt_go_fini(&go);
-    nt_report_decode(NT_WIRE_READY, data, bytes, &report, NULL);
-    nt_report_decode(NT_WIRE_RESULT, data, bytes, &report, NULL);
-    nt_series_decode(data, bytes, &report, 1, NULL);
+        nt_arena_fini(&go.memory);
+    nt_reports_decode(NT_WIRE_READY, data, bytes, &report, 1, NULL);
+    nt_reports_decode(NT_WIRE_RESULT, data, bytes, &report, 1, NULL);
+    nt_reports_decode(NT_WIRE_SERIES, data, bytes, &report, 1, NULL);
 }
 
 /* Cut anywhere or changed anywhere, a message is refused or decodes to something in bounds; the
  * exact copy on the heap lets ASan see a byte too far. */
-static void damage_never_reaches_beyond_the_message(void **state)
+TEST(damage_never_reaches_beyond_the_message)
 {
-    (void)state;
     uint32_t pair[2][2];
     struct nt_round in = example_round(pair), out;
     struct nt_greeting greeting = example_greeting();

@@ -9,15 +9,11 @@
 #include "clock.h"
 #include "coordinator_round.h"
 #include "failure_detector.h"
-#include "level_choice.h"
+#include "job_record.h"
 #include "measured_pairs.h"
 #include "pair_failures.h"
-#include "pattern_file.h"
-#include "prior_file.h"
 #include "probe_log.h"
 #include "record.h"
-#include "slots.h"
-#include "sweep_status.h"
 
 struct sweep {
     struct nt_oob *oob;
@@ -451,8 +447,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
         options.rails = nt_pair_rails(s->participant->pair, s->rail);
         options.rail = s->rail;
     }
-    nt_networks_judge((const char *const *)s->membership->name,
-                      (const char *const *)s->membership->networks, n, s->networks);
+    nt_networks_judge(s->membership->name, s->membership->networks, n, s->networks);
     bool *missing = calloc(n + 1, sizeof *missing);
     s->results = calloc(n + 1, sizeof *s->results);
     s->unreported = calloc(n + 1, sizeof *s->unreported);
@@ -511,7 +506,162 @@ static int record_lost(struct sweep *s, const struct nt_measured_pairs *measured
     return 0;
 }
 
-static void log_status(const struct nt_sweep_status *v)
+/* ---- the status of a finished sweep, why it is not ok, and what to do about that ---- */
+const char nt_no_network_advice[] = "compare net_devices and tls in nettopo.conf (by hand: "
+                                    "UCX_NET_DEVICES, UCX_TLS) with what ucx_info -d lists there";
+static const char reach[] =
+    "UCX finds no way from one host to another: see on two of them that they "
+    "have a network in common (ucx_info -d; net_devices and tls in "
+    "nettopo.conf), that its links are up, and that no firewall is between";
+static const char time_up[] =
+    "give it more time: budget=SECONDS, within budget_max of nettopo.conf";
+static const char host[] = "look at this job in the log of the hosts that are named";
+static const char connect[] =
+    "run nettopo-prolog --check on the hosts: munged and its key, the ports of nettopo.conf in "
+    "firewalls (--host HOST)";
+static const char broke[] = "look at this job in the log of its first host";
+
+struct ending {
+    const struct sweep *sweep;
+    struct nt_measured_pairs measured;
+    struct nt_pair_failures failures; /* between hosts that are not missing in the samples */
+    const char *broken;               /* what ended the sweep early; NULL: nothing */
+};
+
+struct verdict {
+    enum nt_status status;
+    char reason[NT_REASON_BYTES]; /* "" when the status is ok */
+    char advice[NT_REASON_BYTES]; /* "" when there is nothing */
+    bool named;                   /* the map's own warnings say more (pair_failures.h) */
+};
+
+struct cause {
+    const char *what, *advice;
+};
+
+/* No other host's agent or launcher brought a greeting. */
+static bool is_alone(const struct nt_membership *membership)
+{
+    size_t greeted = 0;
+    for (size_t h = 0; h < membership->hosts; h++)
+        greeted += membership->rank_of[h] != NT_NO_INDEX;
+    return greeted == 1;
+}
+
+/* Why not a single pair has a figure. */
+static struct cause cause_of_nothing(const struct ending *f)
+{
+    if (f->broken != NULL)
+        return (struct cause){f->broken, broke};
+    if (f->sweep->first_failure[0] != '\0')
+        return (struct cause){f->sweep->first_failure, reach};
+    if (is_alone(f->sweep->membership))
+        return (struct cause){
+            "no other host connected (nettopo-prolog --check tells munge, firewalls, "
+            "prologs that did not start)",
+            connect};
+    if (nt_campaign_cut(f->sweep->campaign) != NULL)
+        return (struct cause){"the time was too short", time_up};
+    for (size_t h = 0; h < f->sweep->membership->hosts; h++)
+        if (f->sweep->membership->lost[h] != NULL) /* one that greeted and is lost has no network */
+            return (struct cause){
+                f->sweep->membership->lost[h],
+                f->sweep->membership->rank_of[h] == NT_NO_INDEX ? host : nt_no_network_advice};
+    return (struct cause){"no reason known", ""};
+}
+
+static struct cause cause_of_too_few(const struct ending *f, char text[NT_PAIR_FAILURE_BYTES],
+                                     bool *named)
+{
+    const char *untold = nt_campaign_undetermined(f->sweep->campaign);
+    if (untold != NULL)
+        return (struct cause){untold, ""};
+    if (f->failures.apart > 0) {
+        nt_pair_failures_text(f->sweep->samples, &f->failures, false, text);
+        *named = true;
+        return (struct cause){text, reach};
+    }
+    if (f->sweep->first_failure[0] != '\0')
+        return (struct cause){f->sweep->first_failure, reach};
+    return (struct cause){"the time was up", time_up};
+}
+
+static size_t first_lost(const struct nt_membership *membership, size_t *lost)
+{
+    size_t first = 0;
+    *lost = 0;
+    for (size_t h = 0; h < membership->hosts; h++)
+        if (membership->lost[h] != NULL && (*lost)++ == 0)
+            first = h;
+    return first;
+}
+
+/* What the job's user, who does not see the hosts' logs, can tell an administrator. */
+static void put_loss(const struct nt_membership *m, size_t first, size_t lost,
+                     char reason[NT_REASON_BYTES])
+{
+    int n = snprintf(reason, NT_REASON_BYTES, "%zu of %zu hosts did not answer to the end: %.64s%s",
+                     lost, m->hosts, m->name[first], lost > 1 ? " and others" : "");
+    if (m->rank_of[first] == NT_NO_INDEX)
+        snprintf(reason + n, NT_REASON_BYTES - (size_t)n,
+                 " (never connected: nettopo-prolog --check --host %.32s tells munge, firewalls, a "
+                 "prolog that did not start)",
+                 m->name[first]);
+    else
+        snprintf(reason + n, NT_REASON_BYTES - (size_t)n, " (%.120s)", m->lost[first]);
+}
+
+static void advise_mtu(const struct ending *f, char advice[NT_REASON_BYTES])
+{
+    const struct nt_pair_failure *pair = &f->failures.stuck_pair[0];
+    const char *a = f->sweep->samples->host_name[pair->a],
+               *b = f->sweep->samples->host_name[pair->b];
+    snprintf(advice, NT_REASON_BYTES,
+             "set one MTU (ip link) on %.32s, %.32s and the switches between; on %.32s: "
+             "nettopo-prolog --check --host with the fabric's address of %.32s",
+             a, b, a, b);
+}
+
+static void find_status(const struct ending *f, struct verdict *out)
+{
+    size_t present = nt_membership_online(f->sweep->membership), lost, measured = f->measured.pairs;
+    size_t first = first_lost(f->sweep->membership, &lost);
+    struct cause why = {"", ""};
+    char pairs[NT_PAIR_FAILURE_BYTES];
+    *out = (struct verdict){.status = NT_STATUS_PARTIAL};
+    if (f->sweep->membership->hosts > 1 && measured == 0) {
+        why = cause_of_nothing(f);
+        out->status = NT_STATUS_FAILED;
+        snprintf(out->reason, NT_REASON_BYTES, "no pair of hosts could be measured: %.160s",
+                 why.what);
+    } else if (lost > 0) {
+        why.advice = host;
+        put_loss(f->sweep->membership, first, lost, out->reason);
+    } else if (f->broken != NULL) {
+        why.advice = broke;
+        snprintf(out->reason, NT_REASON_BYTES, "the sweep broke off after %zu of %zu pairs: %.128s",
+                 measured, f->sweep->pairs_total, f->broken);
+    } else if (!nt_campaign_is_verified(f->sweep->campaign) && present > 1 &&
+               measured < present * (present - 1) / 2) {
+        why = cause_of_too_few(f, pairs, &out->named);
+        snprintf(out->reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %.200s", measured,
+                 f->sweep->pairs_total, why.what);
+    } else if (f->failures.stuck > 0) {
+        out->named = true;
+        nt_pair_failures_text(f->sweep->samples, &f->failures, true, pairs);
+        snprintf(out->reason, NT_REASON_BYTES, "%.250s", pairs);
+        advise_mtu(f, out->advice);
+        return;
+    } else if (nt_campaign_cut(f->sweep->campaign) != NULL) {
+        why.advice = time_up;
+        snprintf(out->reason, NT_REASON_BYTES, "%s", nt_campaign_cut(f->sweep->campaign));
+    } else {
+        out->status = NT_STATUS_OK;
+    }
+    snprintf(out->advice, sizeof out->advice, "%s", why.advice);
+}
+
+static void log_status(const struct verdict *v)
 {
     enum nt_log_level level = v->status == NT_STATUS_FAILED ? NT_LOG_ERROR : NT_LOG_INFO;
     nt_probe_log(level, "%s%s%s", nt_status_name(v->status), v->reason[0] == '\0' ? "" : ": ",
@@ -520,44 +670,37 @@ static void log_status(const struct nt_sweep_status *v)
         nt_probe_log(level, "to do: %s", v->advice);
 }
 
+static int find_ending(struct sweep *s, struct ending *ending, struct nt_err *err)
+{
+    if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 ||
+        nt_samples_measured_pairs_any(s->samples, &ending->measured, err) != 0)
+        return -1;
+    int rc = record_lost(s, &ending->measured, err);
+    return rc == 0 ? nt_pair_failures_find(s->samples, &ending->failures, err) : -1;
+}
+
 static int finish_record(struct sweep *s, const char *broken, char reason[NT_REASON_BYTES],
                          struct nt_err *err)
 {
-    struct nt_sweep_status status;
-    struct nt_measured_pairs measured;
-    struct nt_pair_failures failures = {0};
-    if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 ||
-        nt_samples_measured_pairs_any(s->samples, &measured, err) != 0)
-        return -1;
-    const struct nt_sweep_facts facts = {.campaign = s->campaign,
-                                         .membership = s->membership,
-                                         .measured = &measured,
-                                         .pairs_total = s->pairs_total,
-                                         .first_failure = s->first_failure,
-                                         .samples = s->samples,
-                                         .failures = &failures,
-                                         .broken = broken};
-    int rc = record_lost(s, &measured, err);
-    if (rc == 0)
-        rc = nt_pair_failures_find(s->samples, &failures, err);
-    if (s->choice.taken)
-        status = (struct nt_sweep_status){.status = NT_STATUS_OK, .advice = ""};
-    else
-        nt_sweep_status_find(&facts, &status);
-    nt_measured_pairs_fini(&measured);
+    struct ending ending = {.sweep = s, .broken = broken};
+    struct verdict verdict = {.status = NT_STATUS_OK};
+    int rc = find_ending(s, &ending, err);
+    if (rc == 0 && !s->choice.taken)
+        find_status(&ending, &verdict);
+    nt_measured_pairs_fini(&ending.measured);
     if (rc != 0)
         return -1;
     for (size_t k = 0; k < s->round.transports; k++)
         if (nt_samples_add_transport(s->samples, s->round.transport[k].used,
                                      s->round.transport[k].hosts, NULL) != 0)
             nt_probe_log(NT_LOG_DEBUG, "transports that no host can have said");
-    log_status(&status);
-    memcpy(reason, status.reason, NT_REASON_BYTES);
+    log_status(&verdict);
+    memcpy(reason, verdict.reason, NT_REASON_BYTES);
     const char *cut = nt_campaign_cut(s->campaign);
-    bool said = status.named || (cut != NULL && strcmp(cut, reason) == 0);
+    bool said = verdict.named || (cut != NULL && strcmp(cut, reason) == 0);
     if (reason[0] != '\0' && !said && nt_samples_warn(s->samples, err, "%s", reason) != 0)
         return -1;
-    nt_samples_finish(s->samples, status.status, nt_clock_s() - s->timeouts.began_s);
+    nt_samples_finish(s->samples, verdict.status, nt_clock_s() - s->timeouts.began_s);
     return 0;
 }
 

@@ -12,17 +12,21 @@
 
 #include "campaign.h"
 #include "infer.h"
-#include "networks.h"
+#include "job_record.h"
 #include "participant.h"
 #include "samples.h"
 
 enum { NT_REASON_BYTES = 256 };
 
+/* What to do about a host on which UCX finds nothing to use. */
+extern const char nt_no_network_advice[];
+
 struct nt_coordinator_result {
     struct nt_samples *samples;               /* finished; owned */
     struct nt_inferred known;                 /* what the sweep inferred of them already; owned */
     char reason[NT_REASON_BYTES];             /* one line when the status is not ok, else "" */
-    char networks[NT_NETWORKS_WARNING_BYTES]; /* networks.h: what is wrong with them; "": nothing */
+    char networks[NT_NETWORKS_WARNING_BYTES]; /* job_record.h: what is wrong with them; "": nothing
+                                               */
 };
 
 void nt_coordinator_result_fini(struct nt_coordinator_result *result);

@@ -18,34 +18,31 @@ int nt_coordinator_round_init(struct nt_coordinator_round *round, struct nt_oob 
 {
     struct nt_coordinator_round r = {
         .oob = oob, .participant = participant, .membership = membership};
+    struct nt_arena *m = &r.memory;
     size_t n = (size_t)oob->size + 1;
-    bool keeps = oob->size <= NT_KEPT_RANKS_MAX;
     r.turns_max = oob->size <= SERIES_RANKS_MAX ? NT_WIRE_TURNS_MAX : 1;
     /* of a kernel as many as there are ranks, of a turn half of them */
     size_t pairs = n * (r.turns_max > 2 ? r.turns_max / 2 : 1);
-    r.contributions = calloc(n, sizeof *r.contributions);
-    r.report = calloc(n * r.turns_max, sizeof *r.report);
-    r.reported = calloc(n, sizeof *r.reported);
-    r.pair = calloc(pairs, sizeof *r.pair);
-    r.turn = calloc(pairs, sizeof *r.turn);
-    r.at = calloc(pairs, sizeof *r.at);
-    r.pair_kept = calloc(pairs, sizeof *r.pair_kept);
-    r.outcome = calloc(pairs, sizeof *r.outcome);
-    r.series.pair = calloc(pairs, sizeof *r.series.pair);
-    r.slot = calloc(n * r.turns_max, sizeof *r.slot);
-    r.turns_of = calloc(n, sizeof *r.turns_of);
-    r.kept = keeps ? calloc(n, sizeof *r.kept) : NULL;
-    r.told_lost = calloc(n, sizeof *r.told_lost);
-    r.gone = calloc(n, sizeof *r.gone);
-    r.skip = calloc(n, sizeof *r.skip);
-    r.unicast = calloc(n, sizeof *r.unicast);
-    r.text = calloc(n, sizeof *r.text);
+    r.contributions = nt_arena_array(m, n, sizeof *r.contributions);
+    r.report = nt_arena_array(m, n * r.turns_max, sizeof *r.report);
+    r.reported = nt_arena_array(m, n, sizeof *r.reported);
+    r.pair = nt_arena_array(m, pairs, sizeof *r.pair);
+    r.turn = nt_arena_array(m, pairs, sizeof *r.turn);
+    r.at = nt_arena_array(m, pairs, sizeof *r.at);
+    r.pair_kept = nt_arena_array(m, pairs, sizeof *r.pair_kept);
+    r.outcome = nt_arena_array(m, pairs, sizeof *r.outcome);
+    r.series.pair = nt_arena_array(m, pairs, sizeof *r.series.pair);
+    r.slot = nt_arena_array(m, n * r.turns_max, sizeof *r.slot);
+    r.turns_of = nt_arena_array(m, n, sizeof *r.turns_of);
+    if (oob->size <= NT_KEPT_RANKS_MAX)
+        r.kept = nt_arena_array(m, n, sizeof *r.kept);
+    r.told_lost = nt_arena_array(m, n, sizeof *r.told_lost);
+    r.gone = nt_arena_array(m, n, sizeof *r.gone);
+    r.skip = nt_arena_array(m, n, sizeof *r.skip);
+    r.unicast = nt_arena_array(m, n, sizeof *r.unicast);
+    r.text = nt_arena_array(m, n, sizeof *r.text);
     *round = r;
-    if (r.contributions != NULL && r.report != NULL && r.reported != NULL && r.pair != NULL &&
-        r.turn != NULL && r.at != NULL && r.pair_kept != NULL && r.outcome != NULL &&
-        r.series.pair != NULL && r.slot != NULL && r.turns_of != NULL && r.told_lost != NULL &&
-        r.gone != NULL && (r.kept != NULL || !keeps) && r.skip != NULL && r.unicast != NULL &&
-        r.text != NULL)
+    if (nt_arena_check(&round->memory, NULL) == 0)
         return 0;
     nt_coordinator_round_fini(round);
     return nt_err_set(err, NT_ERR_SYSTEM, "a round of %u ranks: out of memory", oob->size);
@@ -53,23 +50,7 @@ int nt_coordinator_round_init(struct nt_coordinator_round *round, struct nt_oob 
 
 void nt_coordinator_round_fini(struct nt_coordinator_round *round)
 {
-    free(round->contributions);
-    free(round->report);
-    free(round->reported);
-    free(round->pair);
-    free(round->turn);
-    free(round->at);
-    free(round->pair_kept);
-    free(round->outcome);
-    free(round->series.pair);
-    free(round->slot);
-    free(round->turns_of);
-    free(round->kept);
-    free(round->told_lost);
-    free(round->gone);
-    free(round->skip);
-    free(round->unicast);
-    free(round->text);
+    nt_arena_fini(&round->memory);
     *round = (struct nt_coordinator_round){0};
 }
 
@@ -80,22 +61,24 @@ static int bcast(struct nt_coordinator_round *m, struct nt_bytes *bytes, struct 
     return rc;
 }
 
+/* The reports of every rank: of a series one for each of its turns. */
 static int gather(struct nt_coordinator_round *m, enum nt_wire_kind kind,
-                  const struct nt_report *mine, double until_s, struct nt_err *err)
+                  const struct nt_report *mine, size_t reports, double until_s, struct nt_err *err)
 {
-    struct nt_bytes contribution;
-    if (nt_report_encode(kind, mine, &contribution, err) != 0)
+    struct nt_bytes message;
+    if (nt_reports_encode(kind, mine, reports, &message, err) != 0)
         return -1;
-    double wait = until_s - nt_clock_s();
-    int rc = m->oob->ops->gather(m->oob, contribution.data, contribution.bytes,
-                                 wait > 0.01 ? wait : 0.01, m->contributions, err);
-    free(contribution.data);
+    int rc = m->oob->ops->gather(m->oob, message.data, message.bytes,
+                                 fmax(until_s - nt_clock_s(), 0.01), m->contributions, err);
+    free(message.data);
     if (rc != 0)
         return -1;
-    for (size_t r = 0; r < m->oob->size; r++)
-        m->reported[r] = m->contributions[r].present &&
-                         nt_report_decode(kind, m->contributions[r].data, m->contributions[r].bytes,
-                                          &m->report[r * m->turns_max], NULL) == 0;
+    for (size_t r = 0; r < m->oob->size; r++) {
+        const struct nt_contribution *c = &m->contributions[r];
+        m->reported[r] =
+            c->present && nt_reports_decode(kind, c->data, c->bytes, &m->report[r * m->turns_max],
+                                            kind == NT_WIRE_SERIES ? m->turns_of[r] : 1, NULL) == 0;
+    }
     m->reported[0] = m->reported[0] && !m->own_lost;
     nt_contributions_free(m->contributions, m->oob->size);
     return 0;
@@ -231,7 +214,10 @@ static int send_order(struct nt_coordinator_round *m, const struct nt_round *rou
 }
 
 /* ---- this rank's part ---- */
+enum step { CONNECT, MEASURE, SERIES, DISCONNECT };
+
 struct part {
+    enum step step;
     struct nt_participant *participant;
     const struct nt_round *round;
     const struct nt_go *go;
@@ -239,48 +225,41 @@ struct part {
     size_t reports; /* of a series */
 };
 
-static void connect_part(void *context)
+static void run_step(void *context)
 {
     struct part *p = context;
-    nt_participant_connect(p->participant, p->round, p->report);
-}
-
-static void measure_part(void *context)
-{
-    struct part *p = context;
-    nt_participant_measure(p->participant, p->round, p->go, p->report);
-}
-
-static void series_part(void *context)
-{
-    struct part *p = context;
-    p->reports = nt_participant_series(p->participant, p->round, p->report);
-}
-
-static void disconnect_part(void *context)
-{
-    struct part *p = context;
-    nt_participant_disconnect(p->participant);
+    switch (p->step) {
+    case CONNECT:
+        nt_participant_connect(p->participant, p->round, p->report);
+        break;
+    case MEASURE:
+        nt_participant_measure(p->participant, p->round, p->go, p->report);
+        break;
+    case SERIES:
+        p->reports = nt_participant_series(p->participant, p->round, p->report);
+        break;
+    case DISCONNECT:
+        nt_participant_disconnect(p->participant);
+    }
 }
 
 /* All limits within it have passed for so long: it hangs. */
 static const double HANGS_S = 1;
 
 /* A crash of UCX costs this rank's host: from then on it has no network. */
-static void run_part(struct nt_coordinator_round *m, void (*run)(void *), struct part *part,
-                     double until_s)
+static void run_part(struct nt_coordinator_round *m, struct part *part, double until_s)
 {
     char why[NT_RESCUE_WHY_BYTES];
     double most_s = fmax(until_s - nt_clock_s(), 0) + HANGS_S;
     part->participant = m->participant;
     if (m->own_lost) {
-        run(part);
-    } else if (!nt_rescue_run(run, part, most_s, why)) {
+        run_step(part);
+    } else if (!nt_rescue_run(run_step, part, most_s, why)) {
         nt_probe_log(NT_LOG_ERROR, "UCX %s on this host, which measures nothing more", why);
         m->own_lost = true;
         m->participant->pair = NULL; /* leaked: nothing of it can be called */
         m->participant->no_pair_reason = "UCX crashed";
-        run(part);
+        run_step(part);
     }
 }
 
@@ -291,9 +270,9 @@ static int order_and_connect(struct nt_coordinator_round *m, const struct nt_rou
     if (send_order(m, round, err) != 0)
         return -1;
     double now = nt_clock_s(), until = now + round->connect_s + nt_timeouts_slack_s(timeouts, now);
-    struct part part = {.round = round, .report = &mine};
-    run_part(m, connect_part, &part, until);
-    return gather(m, NT_WIRE_READY, &mine, until, err);
+    struct part part = {.step = CONNECT, .round = round, .report = &mine};
+    run_part(m, &part, until);
+    return gather(m, NT_WIRE_READY, &mine, 1, until, err);
 }
 
 /* The ranks that cannot measure; of a kernel all or none. */
@@ -343,9 +322,9 @@ static int go_and_measure(struct nt_coordinator_round *m, const struct nt_round 
     if (send_go(m, &go, err) != 0)
         return -1;
     double now = nt_clock_s(), until = now + go.give_up_s + nt_timeouts_slack_s(timeouts, now);
-    struct part part = {.round = round, .go = &go, .report = &mine};
-    run_part(m, measure_part, &part, until);
-    return gather(m, NT_WIRE_RESULT, &mine, until, err);
+    struct part part = {.step = MEASURE, .round = round, .go = &go, .report = &mine};
+    run_part(m, &part, until);
+    return gather(m, NT_WIRE_RESULT, &mine, 1, until, err);
 }
 
 /* ---- connections that are kept ---- */
@@ -436,7 +415,7 @@ int nt_coordinator_round_run(struct nt_coordinator_round *m, const struct nt_ord
         evaluate_reports(m, order, true, &m->measure_s);
         note_kept(m, &round);
     }
-    run_part(m, disconnect_part, &(struct part){0}, 0);
+    run_part(m, &(struct part){.step = DISCONNECT}, 0);
     return rc;
 }
 
@@ -561,26 +540,6 @@ static int scatter_turns(struct nt_coordinator_round *m, const struct nt_round *
     return rc;
 }
 
-static int gather_series(struct nt_coordinator_round *m, const struct nt_report *mine, size_t n,
-                         double wait_s, struct nt_err *err)
-{
-    struct nt_bytes contribution;
-    if (nt_series_encode(mine, n, &contribution, err) != 0)
-        return -1;
-    int rc = m->oob->ops->gather(m->oob, contribution.data, contribution.bytes, fmax(wait_s, 0.01),
-                                 m->contributions, err);
-    free(contribution.data);
-    if (rc != 0)
-        return -1;
-    for (size_t r = 0; r < m->oob->size; r++)
-        m->reported[r] = m->contributions[r].present &&
-                         nt_series_decode(m->contributions[r].data, m->contributions[r].bytes,
-                                          &m->report[r * m->turns_max], m->turns_of[r], NULL) == 0;
-    m->reported[0] = m->reported[0] && !m->own_lost;
-    nt_contributions_free(m->contributions, m->oob->size);
-    return 0;
-}
-
 int nt_coordinator_series_run(struct nt_coordinator_round *m, uint32_t number,
                               const struct nt_timeouts *timeouts, bool *unreported,
                               struct nt_err *err)
@@ -608,9 +567,9 @@ int nt_coordinator_series_run(struct nt_coordinator_round *m, uint32_t number,
     if ((m->oob->ops->scatter != NULL ? scatter_turns : send_order)(m, &round, err) != 0)
         return -1;
     double now = nt_clock_s(), until = now + round.series_s + nt_timeouts_slack_s(timeouts, now);
-    struct part part = {.round = &round, .report = mine};
-    run_part(m, series_part, &part, until);
-    if (gather_series(m, mine, part.reports, until - nt_clock_s(), err) != 0)
+    struct part part = {.step = SERIES, .round = &round, .report = mine};
+    run_part(m, &part, until);
+    if (gather(m, NT_WIRE_SERIES, mine, part.reports, until, err) != 0)
         return -1;
     note_unreported(m, unreported);
     evaluate_reports(m, &all, true, &m->measure_s);

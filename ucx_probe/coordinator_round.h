@@ -5,8 +5,8 @@
 #ifndef NT_COORDINATOR_ROUND_H
 #define NT_COORDINATOR_ROUND_H
 
-#include "kept.h"
 #include "membership.h"
+#include "pairing.h"
 #include "participant.h"
 #include "timeouts.h"
 
@@ -37,8 +37,9 @@ struct nt_coordinator_round {
     struct nt_oob *oob; /* these three are borrowed */
     struct nt_participant *participant;
     const struct nt_membership *membership;
-    bool own_lost; /* UCX crashed on this rank: its host has stopped answering, too */
-    struct nt_contribution *contributions; /* the rest is owned; ranks of them */
+    bool own_lost;          /* UCX crashed on this rank: its host has stopped answering, too */
+    struct nt_arena memory; /* of all arrays */
+    struct nt_contribution *contributions; /* ranks of them */
     struct nt_report *report;              /* turns_max of each rank */
     bool *reported;      /* the last report of this rank is there and well-formed */
     uint32_t turns_max;  /* of a series; the arrays over pairs have room for so many */

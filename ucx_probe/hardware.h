@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hardware of this host by hwloc and sysfs, and the latency of a cache line between its cores.
- * Runs in the probe, never in the agent. hardware.c and hardware_gpu.c are the only files that
- * know hwloc. Tests: test_hardware.c. */
+ * Runs in the probe, never in the agent. hardware.c is the only file that knows hwloc. */
 #ifndef NT_HARDWARE_H
 #define NT_HARDWARE_H
 

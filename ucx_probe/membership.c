@@ -34,11 +34,9 @@ static int add_hardware_model(struct nt_membership *membership, const char *text
     *index = nt_names_find(&membership->models, text, strlen(text));
     if (*index != NT_NAMES_NONE)
         return 0;
-    char *copy = strdup(text);
-    if (copy == NULL || nt_names_add(&membership->models, copy, index, err) != 0) {
-        free(copy);
+    const char *copy = nt_arena_text(&membership->memory, text, strlen(text));
+    if (copy == NULL || nt_names_add(&membership->models, copy, index, err) != 0)
         return nt_err_memory(err);
-    }
     membership->model[*index] = copy; /* allocated for one model a host */
     return 0;
 }
@@ -85,10 +83,11 @@ static int add_host(struct nt_membership *membership, size_t rank, bool present,
                     const char *lost, struct nt_err *err)
 {
     size_t host = membership->hosts;
-    membership->name[host] = strdup(name);
-    membership->lost[host] = lost == NULL ? NULL : strdup(lost);
-    if (membership->name[host] == NULL || (lost != NULL && membership->lost[host] == NULL))
-        return nt_err_memory(err);
+    membership->name[host] = nt_arena_text(&membership->memory, name, strlen(name));
+    if (lost != NULL)
+        membership->lost[host] = nt_arena_text(&membership->memory, lost, strlen(lost));
+    if (nt_arena_check(&membership->memory, err) != 0)
+        return -1;
     membership->rank_of[host] = present ? (uint32_t)rank : NT_NO_INDEX;
     membership->host_of[rank] = (uint32_t)host;
     membership->hardware[host].model = NT_NO_INDEX;
@@ -114,67 +113,76 @@ static bool decode_greeting(const struct nt_contribution *contribution,
     return true;
 }
 
-static int add_ranks(struct nt_membership *membership, const struct nt_contribution *contributions,
-                     const char *const *known, struct nt_names *names, struct machine_user *user,
-                     struct nt_peer_table *table, struct nt_err *err)
+/* A host that greeted well. */
+static int add_greeting(struct nt_membership *membership, size_t rank, size_t host,
+                        const struct nt_greeting *greeting, struct nt_peer_table *table,
+                        struct nt_err *err)
 {
+    if (greeting->networks[0] != '\0')
+        membership->networks[host] =
+            nt_arena_text(&membership->memory, greeting->networks, strlen(greeting->networks));
+    table->peer[rank] = (struct nt_peer){false, greeting->address, greeting->address_bytes};
+    memcpy(table->source + table->sources, greeting->source,
+           greeting->sources * sizeof greeting->source[0]);
+    table->sources += greeting->sources;
+    return keep_hardware(membership, host, greeting, err);
+}
+
+static int add_ranks(struct nt_membership *membership, const struct nt_contribution *contributions,
+                     const char *const *known, struct nt_peer_table *table, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct machine_user *user = nt_arena_array(&memory, membership->ranks, sizeof *user);
+    struct nt_names names = {0};
     size_t users = 0;
     uint32_t host;
-    for (size_t rank = 0; rank < membership->ranks; rank++) {
+    int rc = nt_arena_check(&memory, err);
+    for (size_t rank = 0; rank < membership->ranks && rc == 0; rank++) {
         struct nt_greeting greeting = {0};
         struct nt_err why = {0};
         bool valid = decode_greeting(&contributions[rank], &greeting, &why);
         membership->host_of[rank] = NT_NO_INDEX;
         const char *name = known != NULL ? known[rank] : greeting.host;
-        if (name[0] == '\0' || nt_names_find(names, name, strlen(name)) != NT_NAMES_NONE)
+        if (name[0] == '\0' || nt_names_find(&names, name, strlen(name)) != NT_NAMES_NONE)
             continue;
-        if (add_host(membership, rank, contributions[rank].present, name, valid ? NULL : why.text,
-                     err) != 0 ||
-            nt_names_add(names, membership->name[membership->hosts - 1], &host, err) != 0)
-            return -1;
-        if (!valid)
+        rc = add_host(membership, rank, contributions[rank].present, name, valid ? NULL : why.text,
+                      err);
+        if (rc == 0)
+            rc = nt_names_add(&names, membership->name[membership->hosts - 1], &host, err);
+        if (rc != 0 || !valid)
             continue;
-        if (keep_hardware(membership, host, &greeting, err) != 0)
-            return -1;
-        if (greeting.networks[0] != '\0') /* without memory it is not known */
-            membership->networks[host] = strdup(greeting.networks);
-        table->peer[rank] = (struct nt_peer){false, greeting.address, greeting.address_bytes};
-        memcpy(table->source + table->sources, greeting.source,
-               greeting.sources * sizeof greeting.source[0]);
-        table->sources += greeting.sources;
-        user[users].rank = (uint32_t)rank;
-        user[users].cores = greeting.cores;
+        rc = add_greeting(membership, rank, host, &greeting, table, err);
+        user[users] = (struct machine_user){.rank = (uint32_t)rank, .cores = greeting.cores};
         memcpy(user[users++].machine, greeting.machine, sizeof greeting.machine);
     }
-    assign_own_cores(user, users, table);
-    return 0;
+    if (rc == 0)
+        assign_own_cores(user, users, table);
+    nt_names_fini(&names);
+    return rc;
 }
 
-static bool allocate(struct nt_membership *membership, struct nt_peer_table *table,
-                     struct machine_user **user)
+static int allocate(struct nt_membership *membership, struct nt_peer_table *table,
+                    struct nt_err *err)
 {
+    struct nt_arena *memory = &membership->memory;
     size_t n = membership->ranks + 1;
-    membership->host_of = calloc(n, sizeof *membership->host_of);
-    membership->rank_of = calloc(n, sizeof *membership->rank_of);
-    membership->name = calloc(n, sizeof *membership->name);
-    membership->lost = calloc(n, sizeof *membership->lost);
-    membership->networks = calloc(n, sizeof *membership->networks);
-    membership->suspicion = calloc(n, sizeof *membership->suspicion);
-    membership->suspected_with = calloc(n, sizeof *membership->suspected_with);
-    membership->accused_by = malloc(n * sizeof *membership->accused_by);
-    for (size_t h = 0; h < n && membership->accused_by != NULL; h++)
+    membership->host_of = nt_arena_array(memory, n, sizeof *membership->host_of);
+    membership->rank_of = nt_arena_array(memory, n, sizeof *membership->rank_of);
+    membership->name = nt_arena_array(memory, n, sizeof *membership->name);
+    membership->lost = nt_arena_array(memory, n, sizeof *membership->lost);
+    membership->networks = nt_arena_array(memory, n, sizeof *membership->networks);
+    membership->suspicion = nt_arena_array(memory, n, sizeof *membership->suspicion);
+    membership->suspected_with = nt_arena_array(memory, n, sizeof *membership->suspected_with);
+    membership->accused_by = nt_arena_array(memory, n, sizeof *membership->accused_by);
+    membership->hardware = nt_arena_array(memory, n, sizeof *membership->hardware);
+    membership->model = nt_arena_array(memory, n, sizeof *membership->model);
+    table->peer = nt_arena_array(&table->memory, n, sizeof *table->peer);
+    table->source = nt_arena_array(&table->memory, n * NT_SOURCES_MAX, sizeof *table->source);
+    if (nt_arena_check(memory, err) != 0 || nt_arena_check(&table->memory, err) != 0)
+        return -1;
+    for (size_t h = 0; h < n; h++)
         membership->accused_by[h] = NT_NO_INDEX;
-    membership->hardware = calloc(n, sizeof *membership->hardware);
-    membership->model = calloc(n, sizeof *membership->model);
-    table->peer = calloc(n, sizeof *table->peer);
-    table->source = calloc(n * NT_SOURCES_MAX, sizeof *table->source);
-    *user = calloc(n, sizeof **user);
-    return membership->host_of != NULL && membership->rank_of != NULL && membership->name != NULL &&
-           membership->lost != NULL && membership->networks != NULL &&
-           membership->suspicion != NULL && membership->suspected_with != NULL &&
-           membership->accused_by != NULL && membership->hardware != NULL &&
-           membership->model != NULL && table->peer != NULL && table->source != NULL &&
-           *user != NULL;
+    return 0;
 }
 
 int nt_membership_create(const struct nt_contribution *contributions, size_t ranks,
@@ -185,17 +193,13 @@ int nt_membership_create(const struct nt_contribution *contributions, size_t ran
         return nt_err_set(err, NT_ERR_INPUT, "%zu ranks: at most %d", ranks,
                           (int)NT_WIRE_RANKS_MAX);
     struct nt_peer_table made = {.ranks = ranks};
-    struct nt_names names = {0};
-    struct machine_user *user = NULL;
-    struct nt_membership *membership = calloc(1, sizeof *membership);
+    struct nt_membership *membership = nt_object_create(sizeof *membership, err);
     if (membership == NULL)
-        return nt_err_memory(err);
+        return -1;
     membership->ranks = ranks;
-    int rc = allocate(membership, &made, &user)
-                 ? add_ranks(membership, contributions, known, &names, user, &made, err)
-                 : nt_err_memory(err);
-    nt_names_fini(&names);
-    free(user);
+    int rc = allocate(membership, &made, err);
+    if (rc == 0)
+        rc = add_ranks(membership, contributions, known, &made, err);
     if (rc != 0) {
         nt_peer_table_fini(&made);
         nt_membership_destroy(membership);
@@ -208,27 +212,9 @@ int nt_membership_create(const struct nt_contribution *contributions, size_t ran
 
 void nt_membership_destroy(struct nt_membership *membership)
 {
-    if (membership == NULL)
-        return;
-    for (size_t i = 0; i < membership->hosts; i++) {
-        free(membership->name[i]);
-        free(membership->lost[i]);
-        free(membership->networks[i]);
-    }
-    free(membership->host_of);
-    free(membership->rank_of);
-    free(membership->name);
-    free(membership->lost);
-    free(membership->networks);
-    free(membership->suspicion);
-    free(membership->suspected_with);
-    free(membership->accused_by);
-    for (size_t k = 0; k < membership->models.count; k++)
-        free(membership->model[k]);
-    free(membership->model);
-    nt_names_fini(&membership->models);
-    free(membership->hardware);
-    free(membership);
+    if (membership != NULL)
+        nt_names_fini(&membership->models);
+    nt_object_destroy(membership);
 }
 
 size_t nt_membership_online(const struct nt_membership *membership)
@@ -244,6 +230,6 @@ int nt_membership_set_lost(struct nt_membership *membership, uint32_t host, cons
 {
     if (membership->lost[host] != NULL)
         return 0;
-    membership->lost[host] = strdup(reason);
-    return membership->lost[host] == NULL ? nt_err_memory(err) : 0;
+    membership->lost[host] = nt_arena_text(&membership->memory, reason, strlen(reason));
+    return nt_arena_check(&membership->memory, err);
 }

@@ -18,15 +18,16 @@ struct nt_member_hardware {
 };
 
 struct nt_membership {
+    struct nt_arena memory; /* of all below but models; first, as nt_object_create has it */
     size_t ranks, hosts;
-    uint32_t *host_of; /* ranks of them: NT_NO_INDEX for a second rank on the host */
-    uint32_t *rank_of; /* hosts of them: NT_NO_INDEX when no greeting came */
-    char **name;       /* hosts of them */
-    char **networks;   /* hosts of them, as they greeted; NULL: not known */
-    char **lost;       /* hosts of them: NULL while it is online, or why it is missing or lost */
+    uint32_t *host_of;     /* ranks of them: NT_NO_INDEX for a second rank on the host */
+    uint32_t *rank_of;     /* hosts of them: NT_NO_INDEX when no greeting came */
+    const char **name;     /* hosts of them */
+    const char **networks; /* hosts of them, as they greeted; NULL: not known */
+    const char **lost; /* hosts of them: NULL while it is online, or why it is missing or lost */
     struct nt_member_hardware *hardware; /* hosts of them */
     struct nt_names models;              /* texts of hardware, each once */
-    char **model;                        /* those texts; owned */
+    const char **model;                  /* those texts */
     unsigned char *suspicion; /* hosts of them: failures in a row of which it may be the cause; 0:
                                  not suspect */
     uint32_t *suspected_with; /* hosts of them: the partner of its last failure, while suspect */

@@ -44,6 +44,14 @@ struct oob_tcp {
     size_t out_end;
 };
 
+void nt_contributions_free(struct nt_contribution *contributions, size_t n)
+{
+    for (size_t i = 0; contributions != NULL && i < n; i++) {
+        free(contributions[i].data);
+        contributions[i] = (struct nt_contribution){0};
+    }
+}
+
 /* A text that comes in several frames. */
 struct parts {
     unsigned char *data;

@@ -6,11 +6,6 @@
 #include <sys/resource.h>
 
 #include "clock.h"
-#include "pair_flow.h"
-#include "pair_kernel.h"
-#include "pair_ping.h"
-#include "pair_prtt.h"
-#include "pair_rail.h"
 #include "pair_ucx.h"
 #include "resent.h"
 
@@ -56,7 +51,7 @@ static int open_or_take(struct nt_pair *pair, struct nt_err *err)
 {
     if (pair->pairing.kept || nt_pair_is_ahead(pair, pair->pairing.peer))
         return nt_pair_take_resting(pair, err);
-    nt_pair_drop(pair, pair->pairing.peer);
+    nt_pair_forget(pair, pair->pairing.peer);
     return nt_pair_open_endpoint(pair, pair->pairing.address, err);
 }
 
@@ -89,11 +84,6 @@ int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *gr
     return nt_pair_kernel_connect(pair, group, order, deadline_s, err);
 }
 
-void nt_pair_forget(struct nt_pair *pair, uint32_t peer)
-{
-    nt_pair_drop(pair, peer);
-}
-
 bool nt_pair_can_keep(const struct nt_pair *pair)
 {
     return (pair->home_peer != NULL || pair->peer != NULL) && !pair->unfinished &&
@@ -107,7 +97,7 @@ void nt_pair_close(struct nt_pair *pair, bool keep)
     if (*home != NULL && keep && !pair->unfinished)
         nt_pair_keep(pair, home);
     else if (pair->paired)
-        nt_pair_drop(pair, pair->pairing.peer);
+        nt_pair_forget(pair, pair->pairing.peer);
     nt_pair_close_endpoint(pair, &pair->peer);
     pair->net = &pair->home;
     nt_pair_close_endpoint(pair, &pair->home_peer);
@@ -121,24 +111,6 @@ static long preemptions(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
-static int measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
-                   double deadline_s, struct nt_result *result, struct nt_err *err)
-{
-    if (pair->peer == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "not connected");
-    switch (order->kind) {
-    case NT_ORDER_LATENCY:
-        return nt_pair_ping(pair, order, soft_s, deadline_s, result, err);
-    case NT_ORDER_BANDWIDTH:
-        return nt_pair_flow(pair, order, soft_s, deadline_s, result, err);
-    case NT_ORDER_PRTT:
-        return nt_pair_prtt(pair, order, soft_s, deadline_s, result, err);
-    case NT_ORDER_KERNEL:
-        break;
-    }
-    return nt_err_set(err, NT_ERR_INPUT, "order %d: this probe cannot do it", (int)order->kind);
-}
-
 int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                     double deadline_s, struct nt_result *result, struct nt_err *err)
 {
@@ -146,7 +118,7 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
         return nt_pair_kernel_run(pair, order, soft_s, deadline_s, result, err);
     long before = preemptions();
     struct nt_resent sent = nt_resent_read();
-    int rc = measure(pair, order, soft_s, deadline_s, result, err);
+    int rc = nt_pair_run_order(pair, order, soft_s, deadline_s, result, err);
     sent = nt_resent_since(sent, nt_resent_read());
     if (rc == 0 && order->rail[0] == '\0')
         nt_pair_find_used(pair);
@@ -184,7 +156,7 @@ void nt_pair_destroy(struct nt_pair *pair)
     nt_pair_close(pair, false);
     nt_pair_drop_ahead(pair);
     while (pair->kept.n > 0)
-        nt_pair_drop(pair, pair->kept.peer[0]);
+        nt_pair_forget(pair, pair->kept.peer[0]);
     if (pair->left_behind)
         return; /* with all that UCX may still look at */
     nt_pair_close_rails(pair);

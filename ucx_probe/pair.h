@@ -87,8 +87,8 @@ void nt_pair_forget(struct nt_pair *pair, uint32_t peer);
  * a kernel are for one round; the one that a rail's began with is not. */
 bool nt_pair_can_keep(const struct nt_pair *pair);
 
-/* Ends the round; nothing is left pending. keep: the connection stays for a later round (kept.h);
- * only after nt_pair_can_keep. Else it is taken down at once. */
+/* Ends the round; nothing is left pending. keep: the connection stays for a later round
+ * (pairing.h); only after nt_pair_can_keep. Else it is taken down at once. */
 void nt_pair_close(struct nt_pair *pair, bool keep);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pair_kernel.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "pair_ucx.h"
 #include "program.h"
 #include "stats.h"
 #include "stress.h"

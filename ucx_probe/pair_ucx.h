@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The transport under the measurements: UCX handles, tagged messages, and the one wait with a
- * deadline.
+/* The transport under the measurements: UCX handles, tagged messages, the one wait with a deadline,
+ * and rails, which are the network devices of this host.
  *
  * pair*.c are the only files that know UCX (1.13 or newer), and they include one way: pair.c
- * (connects, and chooses the kind of measurement), under it pair_ping.c, pair_prtt.c, pair_flow.c,
- * pair_kernel.c, each with one kind, and pair_rail.c, under all of them this.
- * Tests: test_prtt_hold.c, test_pair_rounds.c. */
+ * (connects, and chooses the kind of measurement), under it pair_measure.c and pair_kernel.c, under
+ * all of them this.
+ * Tests: test_prtt_hold.c, test_pair_rounds.c, bats/loggp.bats. */
 #ifndef NT_PAIR_UCX_H
 #define NT_PAIR_UCX_H
 
@@ -14,7 +14,6 @@
 #include <ucp/api/ucp.h>
 
 #include "err.h"
-#include "kept.h"
 #include "pairing.h"
 #include "ucx_text.h"
 
@@ -137,9 +136,6 @@ bool nt_pair_is_ahead(struct nt_pair *pair, uint32_t peer);
 /* Keeps *peer, of home, for later rounds; *peer is NULL afterwards. */
 void nt_pair_keep(struct nt_pair *pair, ucp_ep_h *peer);
 
-/* Closes the resting connection with this peer, if there is one. */
-void nt_pair_drop(struct nt_pair *pair, uint32_t peer);
-
 /* Cancels and frees a request; NULL: nothing. */
 void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request);
 
@@ -149,5 +145,43 @@ void nt_pair_net_close(struct pair_net *net);
 
 /* An endpoint of the net in use to the address, for the round's partner. */
 int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err);
+
+/* ---- rails: UCX chooses devices for a whole context, so each rail has a context and a worker of
+ * its own, made when it is first asked for. Their addresses travel over the connection that is
+ * there already: only what a round needs is ever exchanged ---- */
+void nt_pair_find_rails(struct nt_pair *pair);
+/* Of the connection that stands; nothing where it is known already. */
+void nt_pair_find_used(struct nt_pair *pair);
+/* With the connected partner, which does the same: from now to nt_pair_close everything goes over
+ * this device. */
+int nt_pair_use_rail(struct nt_pair *pair, const char *name, double deadline_s, struct nt_err *err);
+void nt_pair_close_rails(struct nt_pair *pair);
+
+/* ---- measurements: see nt_pair_measure for what the arguments and the result are ---- */
+/* pair_measure.c: of the connected partner, but for a kernel. */
+int nt_pair_run_order(struct nt_pair *pair, const struct nt_order *order, double soft_s,
+                      double deadline_s, struct nt_result *result, struct nt_err *err);
+
+/* A stress kernel, in which many hosts send at once. Only pair.c calls these.
+ *
+ * Every participant runs its own program (sim/program.h): sends do not block, a wait blocks until
+ * that message is there. A repetition starts with a barrier over the measured network
+ * (dissemination: participant i to i + 1, i + 2, i + 4, ..., Hensgen, Finkel, Manber 1988) and
+ * ends for a participant with its program. Its time goes to participant 0, which takes the longest
+ * and says whether there is another repetition. */
+/* Connects with everyone that this participant sends to, and waits until all of them answer.
+ * After an error nt_pair_close is still due. */
+int nt_pair_kernel_connect(struct nt_pair *pair, const struct nt_kernel_group *group,
+                           const struct nt_order *order, double deadline_s, struct nt_err *err);
+
+/* Runs the repetitions, none begun after soft_s. On participant 0 *result is the completion time:
+ * value_us its median, median_us and se_us the ends of its 95 % interval (order statistics; of
+ * fewer than six repetitions the lowest and the highest), count: repetitions; bytes: of a message.
+ * The others only report that they took part. */
+int nt_pair_kernel_run(struct nt_pair *pair, const struct nt_order *order, double soft_s,
+                       double deadline_s, struct nt_result *result, struct nt_err *err);
+
+/* Called by nt_pair_close. */
+void nt_pair_kernel_close(struct nt_pair *pair);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The participant: one rank's part in a round, the same on rank 0 and on all others. What fails
- * stands in the report to rank 0; the calls themselves do not fail.
+/* The participant: one rank's part in a round, the same on rank 0 and on all others, and what every
+ * rank but 0 does by it until END. What fails in a round stands in the report to rank 0; the calls
+ * themselves do not fail.
  * Tests: test_coordinator.c. */
 #ifndef NT_PARTICIPANT_H
 #define NT_PARTICIPANT_H
@@ -54,5 +55,13 @@ size_t nt_participant_series(struct nt_participant *participant, const struct nt
                              struct nt_report report[NT_WIRE_TURNS_MAX]);
 
 void nt_participant_disconnect(struct nt_participant *participant); /* at the end of a round */
+
+/* 0: the sweep is over; -1: the out-of-band exchange failed, or the deadline passed. */
+int nt_participant_run(struct nt_oob *oob, const struct nt_probe_job *job,
+                       struct nt_participant *participant, struct nt_err *err);
+
+/* Only contributes the greeting: of a rank without a network. */
+int nt_participant_send_greeting(struct nt_oob *oob, const struct nt_probe_job *job,
+                                 struct nt_participant *participant, struct nt_err *err);
 
 #endif

@@ -12,16 +12,15 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "conf.h"
 #include "coordinator_output.h"
 #include "decimal.h"
 #include "deny.h"
 #include "device_network.h"
 #include "guard.h"
-#include "participant_loop.h"
-#include "probe_conf.h"
+#include "participant.h"
 #include "probe_log.h"
 #include "rescue.h"
-#include "sweep_status.h"
 
 enum { BUDGET_MS = 5000, BUDGET_MAX_MS = 3600000 };
 
@@ -67,12 +66,32 @@ static bool set_variable(const char *name, const char *value, bool always)
     return setenv(name, value, 1) == 0;
 }
 
+/* nettopo.conf as a user reads it: whoever owns it, and whether there is one. path NULL: the usual
+ * one, and the defaults, without an error, when that cannot be read. */
+static int read_conf(const char *path, struct nt_conf *conf, struct nt_err *err)
+{
+    const char *name = path != NULL ? path : NT_SYSCONFDIR "/nettopo/nettopo.conf";
+    int rc = -1;
+    nt_conf_default(conf);
+    FILE *file = fopen(name, "re");
+    if (file == NULL)
+        return path == NULL ? 0 : nt_err_set(err, NT_ERR_INPUT, "%s: %s", name, strerror(errno));
+    char *text = malloc(NT_CONF_TEXT_MAX + 1);
+    if (text == NULL)
+        nt_err_memory(err);
+    else
+        rc = nt_conf_parse(name, text, fread(text, 1, NT_CONF_TEXT_MAX + 1, file), conf, err);
+    free(text);
+    fclose(file);
+    return rc;
+}
+
 /* By hand the sweep is over the devices that jobs are measured over. */
 static bool set_devices(const char *path, struct nt_err *err)
 {
     struct nt_conf conf;
     bool changed = false;
-    if (nt_probe_conf_read(path, &conf, err) != 0)
+    if (read_conf(path, &conf, err) != 0)
         return false;
     if (conf.net_devices[0] != '\0')
         changed |= set_variable("UCX_NET_DEVICES", conf.net_devices, false);

@@ -5,280 +5,258 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "map.h"
-
-/* ---- bytes out: grows; keeps that memory ran out, so that one check at the end is enough ----
- */
-struct writer {
-    unsigned char *data;
+/* ---- a message in either direction ----
+ * Each message is described once, by a function that writes its fields or reads them. What fails is
+ * kept, so that one check at the end is enough. */
+struct codec {
+    bool reads;
+    unsigned char *out; /* what is written, which grows */
     size_t bytes, capacity;
-    bool failed;
-};
-
-static void put(struct writer *w, const void *from, size_t bytes)
-{
-    if (w->failed || bytes == 0)
-        return;
-    if (bytes > w->capacity - w->bytes) {
-        size_t capacity = (w->bytes + bytes) * 2;
-        unsigned char *data = realloc(w->data, capacity);
-        if (data == NULL) {
-            w->failed = true;
-            return;
-        }
-        w->data = data;
-        w->capacity = capacity;
-    }
-    memcpy(w->data + w->bytes, from, bytes);
-    w->bytes += bytes;
-}
-
-static void put_number(struct writer *w, uint64_t v, size_t bytes)
-{
-    unsigned char b[8];
-    for (size_t i = 0; i < bytes; i++)
-        b[i] = (unsigned char)(v >> (8 * i) & 0xff);
-    put(w, b, bytes);
-}
-
-static void put_real(struct writer *w, double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    put_number(w, bits, 8);
-}
-
-static void put_text(struct writer *w, const char *text)
-{
-    size_t bytes = strlen(text);
-    put_number(w, bytes, 2);
-    put(w, text, bytes);
-}
-
-static int put_end(struct writer *w, struct nt_bytes *out, struct nt_err *err)
-{
-    if (w->failed) {
-        free(w->data);
-        return nt_err_memory(err);
-    }
-    *out = (struct nt_bytes){w->data, w->bytes};
-    return 0;
-}
-
-/* ---- bytes in: a read beyond the end gives zeros and marks the reader ---- */
-struct reader {
-    const unsigned char *at;
+    const unsigned char *at; /* what is read; beyond the end are zeros */
     size_t left;
-    bool short_;
+    bool is_bad;             /* memory ran out (writing), or the message is malformed (reading) */
+    struct nt_arena *memory; /* of the lists that are read */
 };
 
-static const unsigned char *take(struct reader *r, size_t bytes)
+static bool grow(struct codec *c, size_t bytes)
 {
-    if (r->short_ || bytes > r->left) {
-        r->short_ = true;
-        return NULL;
-    }
-    const unsigned char *p = r->at;
-    r->at += bytes;
-    r->left -= bytes;
-    return p;
-}
-
-static uint64_t get_number(struct reader *r, size_t bytes)
-{
-    const unsigned char *p = take(r, bytes);
-    uint64_t v = 0;
-    for (size_t i = 0; p != NULL && i < bytes; i++)
-        v |= (uint64_t)p[i] << (8 * i);
-    return v;
-}
-
-static uint32_t get32(struct reader *r)
-{
-    return (uint32_t)get_number(r, 4);
-}
-
-static double get_real(struct reader *r)
-{
-    uint64_t bits = get_number(r, 8);
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-/* Text for people or a name: what is not printable becomes '?'. */
-static bool get_text(struct reader *r, char *text, size_t text_bytes)
-{
-    size_t bytes = (size_t)get_number(r, 2);
-    const unsigned char *p = bytes < text_bytes ? take(r, bytes) : NULL;
-    if (p == NULL)
+    if (bytes <= c->capacity - c->bytes)
+        return true;
+    size_t capacity = (c->bytes + bytes) * 2;
+    unsigned char *out = realloc(c->out, capacity);
+    if (out == NULL) {
+        c->is_bad = true;
         return false;
-    for (size_t i = 0; i < bytes; i++)
-        text[i] = (char)(p[i] >= ' ' && p[i] < 127 ? p[i] : '?');
-    text[bytes] = '\0';
+    }
+    c->out = out;
+    c->capacity = capacity;
     return true;
 }
 
-static bool known_kind(int kind)
+/* Those bytes, or where they are in the message that is read; NULL: there are none. */
+static const unsigned char *code_span(struct codec *c, const void *data, size_t bytes)
 {
-    return kind != 0 && strchr("HTOYGRSE", kind) != NULL;
+    if (c->reads)
+        c->is_bad = c->is_bad || bytes > c->left;
+    if (c->is_bad || bytes == 0)
+        return NULL;
+    if (!c->reads) {
+        if (!grow(c, bytes))
+            return NULL;
+        memcpy(c->out + c->bytes, data, bytes);
+        c->bytes += bytes;
+        return data;
+    }
+    c->at += bytes;
+    c->left -= bytes;
+    return c->at - bytes;
+}
+
+static void code_bytes(struct codec *c, void *data, size_t bytes)
+{
+    const unsigned char *from = code_span(c, data, bytes);
+    if (c->reads && from != NULL)
+        memcpy(data, from, bytes);
+}
+
+static uint64_t code_number(struct codec *c, uint64_t value, size_t bytes, uint64_t max)
+{
+    unsigned char b[8] = {0};
+    for (size_t i = 0; i < bytes && !c->reads; i++)
+        b[i] = (unsigned char)(value >> (8 * i) & 0xff);
+    code_bytes(c, b, bytes);
+    if (!c->reads)
+        return value;
+    value = 0;
+    for (size_t i = 0; i < bytes; i++)
+        value |= (uint64_t)b[i] << (8 * i);
+    c->is_bad = c->is_bad || value > max;
+    return value;
+}
+
+static uint32_t code32(struct codec *c, uint32_t value)
+{
+    return (uint32_t)code_number(c, value, 4, UINT32_MAX);
+}
+
+static bool code_flag(struct codec *c, bool value)
+{
+    return code_number(c, value, 1, UINT8_MAX) != 0;
+}
+
+/* From 0 to max. */
+static double code_real(struct codec *c, double value, double max)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = code_number(c, bits, 8, UINT64_MAX);
+    memcpy(&value, &bits, sizeof value);
+    if (c->reads)
+        c->is_bad = c->is_bad || !isfinite(value) || value < 0 || value > max;
+    return value;
+}
+
+/* Text for people or a name: what is not printable becomes '?'. */
+static void code_text(struct codec *c, char *text, size_t room)
+{
+    size_t bytes = (size_t)code_number(c, c->reads ? 0 : strlen(text), 2, room - 1);
+    const unsigned char *p = code_span(c, text, bytes);
+    if (!c->reads)
+        return;
+    bytes = p == NULL ? 0 : bytes;
+    for (size_t i = 0; i < bytes; i++)
+        text[i] = (char)(p[i] >= ' ' && p[i] < 127 ? p[i] : '?');
+    text[bytes] = '\0';
+}
+
+/* How many elements follow, which take at least that many bytes each: no memory is taken for more
+ * than can be there. */
+static size_t code_count(struct codec *c, size_t n, size_t max, size_t least_bytes)
+{
+    n = (size_t)code_number(c, n, 4, max);
+    if (c->reads)
+        c->is_bad = c->is_bad || n > c->left / least_bytes;
+    return c->is_bad ? 0 : n;
+}
+
+/* The list that is written, or room for the one that is read. */
+static void *code_list(struct codec *c, void *list, size_t n, size_t size)
+{
+    if (c->reads)
+        list = nt_arena_array(c->memory, n, size);
+    c->is_bad = c->is_bad || (c->reads && list == NULL);
+    return list;
+}
+
+static struct codec begin(enum nt_wire_kind kind, const void *data, size_t bytes,
+                          struct nt_arena *memory)
+{
+    struct codec c = {.reads = memory != NULL, .at = data, .left = bytes, .memory = memory};
+    c.is_bad = code_number(&c, (uint64_t)kind, 1, UINT8_MAX) != (uint64_t)kind || c.is_bad;
+    return c;
+}
+
+static int end_writing(struct codec *c, struct nt_bytes *out, struct nt_err *err)
+{
+    if (c->is_bad) {
+        free(c->out);
+        return nt_err_memory(err);
+    }
+    *out = (struct nt_bytes){c->out, c->bytes};
+    return 0;
+}
+
+/* On failure nothing is left in the arena. */
+static int end_reading(struct codec *c, const char *what, struct nt_err *err)
+{
+    if (!c->is_bad && c->left == 0)
+        return 0;
+    int rc = nt_arena_check(c->memory, err) != 0
+                 ? -1
+                 : nt_err_set(err, NT_ERR_INPUT, "a probe sent a malformed %s", what);
+    nt_arena_fini(c->memory);
+    return rc;
 }
 
 int nt_wire_kind(const void *data, size_t bytes)
 {
     int kind = bytes > 0 ? *(const unsigned char *)data : 0;
-    return known_kind(kind) ? kind : 0;
-}
-
-static struct reader begin(const void *data, size_t bytes, enum nt_wire_kind kind)
-{
-    struct reader r = {data, bytes, false};
-    if (get_number(&r, 1) != (uint64_t)kind)
-        r.short_ = true;
-    return r;
-}
-
-static int malformed(struct nt_err *err, const char *what)
-{
-    return nt_err_set(err, NT_ERR_INPUT, "a probe sent a malformed %s", what);
-}
-
-static bool at_end(const struct reader *r)
-{
-    return !r->short_ && r->left == 0;
-}
-
-static bool in_range(double v, double max)
-{
-    return isfinite(v) && v >= 0 && v <= max;
+    return kind != 0 && strchr("HTOYGRSE", kind) != NULL ? kind : 0;
 }
 
 /* ---- GREETING ---- */
+static void code_greeting(struct codec *c, struct nt_greeting *g)
+{
+    code_text(c, g->host, sizeof g->host);
+    code_bytes(c, g->machine, sizeof g->machine);
+    g->cores = code32(c, g->cores);
+    code_text(c, g->hardware, sizeof g->hardware);
+    code_text(c, g->networks, sizeof g->networks);
+    for (int k = 0; k < NT_BETWEEN_END; k++)
+        g->core_us[k] = code_real(c, g->core_us[k], 1e6);
+    code_text(c, g->reason, sizeof g->reason);
+    g->sources = (size_t)code_number(c, g->sources, 1, NT_SOURCES_MAX);
+    if (!c->is_bad)
+        code_bytes(c, g->source, g->sources * sizeof g->source[0]);
+    g->address_bytes = (size_t)code_number(c, g->address_bytes, 4, NT_WIRE_ADDRESS_MAX);
+    g->address = code_span(c, g->address, g->address_bytes);
+}
+
 int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out, struct nt_err *err)
 {
-    struct writer w = {0};
-    if (greeting->address_bytes > NT_WIRE_ADDRESS_MAX)
-        return nt_err_set(err, NT_ERR_SYSTEM, "a network address of %zu bytes, at most %d",
-                          greeting->address_bytes, (int)NT_WIRE_ADDRESS_MAX);
-    put_number(&w, NT_WIRE_GREETING, 1);
-    put_number(&w, NT_PROBE_VERSION, 2);
-    put_text(&w, greeting->host);
-    put(&w, greeting->machine, sizeof greeting->machine);
-    put_number(&w, greeting->cores, 4);
-    put_text(&w, greeting->hardware);
-    put_text(&w, greeting->networks);
-    for (int k = 0; k < NT_BETWEEN_END; k++)
-        put_real(&w, greeting->core_us[k]);
-    put_text(&w, greeting->reason);
-    put_number(&w, greeting->sources, 1);
-    put(&w, greeting->source, greeting->sources * sizeof greeting->source[0]);
-    put_number(&w, greeting->address_bytes, 4);
-    put(&w, greeting->address, greeting->address_bytes);
-    return put_end(&w, out, err);
+    struct codec c = begin(NT_WIRE_GREETING, NULL, 0, NULL);
+    struct nt_greeting g = *greeting;
+    code_number(&c, NT_PROBE_VERSION, 2, UINT16_MAX);
+    code_greeting(&c, &g);
+    if (greeting->address_bytes <= NT_WIRE_ADDRESS_MAX)
+        return end_writing(&c, out, err);
+    free(c.out);
+    return nt_err_set(err, NT_ERR_SYSTEM, "a network address of %zu bytes, at most %d",
+                      greeting->address_bytes, (int)NT_WIRE_ADDRESS_MAX);
 }
 
 int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, struct nt_err *err)
 {
-    struct reader r = begin(data, bytes, NT_WIRE_GREETING);
-    struct nt_greeting h = {0};
-    uint64_t version = get_number(&r, 2);
-    if (!r.short_ && version != NT_PROBE_VERSION)
+    struct nt_arena none = {0};
+    struct codec c = begin(NT_WIRE_GREETING, data, bytes, &none);
+    struct nt_greeting g = {0};
+    unsigned version = (unsigned)code_number(&c, 0, 2, UINT16_MAX);
+    if (!c.is_bad && version != NT_PROBE_VERSION)
         return nt_err_set(err, NT_ERR_INPUT, "a probe of another version (%u, expected %d)",
-                          (unsigned)version, (int)NT_PROBE_VERSION);
-    if (!get_text(&r, h.host, sizeof h.host) || nt_host_name_check(h.host, NULL) != 0)
-        return malformed(err, "greeting");
-    const unsigned char *machine = take(&r, sizeof h.machine);
-    h.cores = get32(&r);
-    if (machine == NULL || !get_text(&r, h.hardware, sizeof h.hardware) ||
-        !get_text(&r, h.networks, sizeof h.networks))
-        return malformed(err, "greeting");
-    for (int k = 0; k < NT_BETWEEN_END; k++) {
-        h.core_us[k] = get_real(&r);
-        if (!in_range(h.core_us[k], 1e6))
-            return malformed(err, "greeting");
-    }
-    if (!get_text(&r, h.reason, sizeof h.reason))
-        return malformed(err, "greeting");
-    memcpy(h.machine, machine, sizeof h.machine);
-    h.sources = (size_t)get_number(&r, 1);
-    const unsigned char *source = take(&r, h.sources * sizeof h.source[0]);
-    if (h.sources > NT_SOURCES_MAX || source == NULL)
-        return malformed(err, "greeting");
-    memcpy(h.source, source, h.sources * sizeof h.source[0]);
-    h.address_bytes = get32(&r);
-    if (h.address_bytes > NT_WIRE_ADDRESS_MAX)
-        return malformed(err, "greeting");
-    h.address = take(&r, h.address_bytes);
-    if (!at_end(&r))
-        return malformed(err, "greeting");
-    *out = h;
+                          version, (int)NT_PROBE_VERSION);
+    code_greeting(&c, &g);
+    c.is_bad = c.is_bad || nt_host_name_check(g.host, NULL) != 0;
+    if (end_reading(&c, "greeting", err) != 0)
+        return -1;
+    *out = g;
     return 0;
 }
 
 /* ---- TABLE ---- */
-static void put_peer(struct writer *w, const struct nt_peer *peer)
+static void code_peer(struct codec *c, struct nt_peer *peer)
 {
-    size_t bytes = peer->address == NULL ? 0 : peer->bytes;
-    put_number(w, peer->own_core, 1);
-    put_number(w, bytes, 2);
-    put(w, peer->address, bytes);
+    bool own_core = code_flag(c, peer->own_core);
+    size_t bytes = (size_t)code_number(c, peer->address == NULL ? 0 : peer->bytes, 2, UINT16_MAX);
+    const unsigned char *address = code_span(c, peer->address, bytes);
+    if (c->reads)
+        *peer = (struct nt_peer){own_core, address, bytes};
 }
 
-static struct nt_peer get_peer(struct reader *r)
+static void code_table(struct codec *c, struct nt_peer_table *t)
 {
-    bool own_core = get_number(r, 1) != 0;
-    size_t bytes = (size_t)get_number(r, 2);
-    const unsigned char *address = take(r, bytes);
-    return (struct nt_peer){own_core, bytes > 0 ? address : NULL, bytes};
+    t->sources = code_count(c, t->sources, UINT32_MAX, sizeof *t->source);
+    t->source = code_list(c, t->source, t->sources, sizeof *t->source);
+    code_bytes(c, t->source, t->sources * sizeof *t->source);
+    t->ranks = code_count(c, t->ranks, NT_WIRE_RANKS_MAX, 3);
+    t->peer = code_list(c, t->peer, t->ranks, sizeof *t->peer);
+    for (size_t i = 0; i < t->ranks && !c->is_bad; i++)
+        code_peer(c, &t->peer[i]);
 }
 
 int nt_peer_table_encode(const struct nt_peer_table *table, struct nt_bytes *out,
                          struct nt_err *err)
 {
-    struct writer w = {0};
-    put_number(&w, NT_WIRE_TABLE, 1);
-    put_number(&w, table->sources, 4);
-    put(&w, table->source, table->sources * sizeof *table->source);
-    put_number(&w, table->ranks, 4);
-    for (size_t i = 0; i < table->ranks; i++)
-        put_peer(&w, &table->peer[i]);
-    return put_end(&w, out, err);
+    struct codec c = begin(NT_WIRE_TABLE, NULL, 0, NULL);
+    struct nt_peer_table t = *table;
+    code_table(&c, &t);
+    return end_writing(&c, out, err);
 }
 
 int nt_peer_table_decode(const void *data, size_t bytes, struct nt_peer_table *out,
                          struct nt_err *err)
 {
-    struct reader r = begin(data, bytes, NT_WIRE_TABLE);
-    size_t sources = get32(&r);
-    if (r.short_ || sources > r.left / sizeof(struct nt_source))
-        return malformed(err, "table of addresses");
-    const unsigned char *source = take(&r, sources * sizeof(struct nt_source));
-    size_t ranks = get32(&r);
-    /* an entry has at least three bytes: no memory is taken for more than can be there */
-    if (r.short_ || ranks > NT_WIRE_RANKS_MAX || ranks > r.left / 3)
-        return malformed(err, "table of addresses");
-    struct nt_peer_table t = {.ranks = ranks, .sources = sources};
-    t.peer = calloc(ranks + 1, sizeof *t.peer);
-    t.source = calloc(sources + 1, sizeof *t.source);
-    if (t.peer == NULL || t.source == NULL) {
-        nt_peer_table_fini(&t);
-        return nt_err_memory(err);
-    }
-    memcpy(t.source, source, sources * sizeof *t.source);
-    for (size_t i = 0; i < ranks; i++)
-        t.peer[i] = get_peer(&r);
-    if (!at_end(&r)) {
-        nt_peer_table_fini(&t);
-        return malformed(err, "table of addresses");
-    }
+    struct nt_peer_table t = {0};
+    struct codec c = begin(NT_WIRE_TABLE, data, bytes, &t.memory);
+    code_table(&c, &t);
+    if (end_reading(&c, "table of addresses", err) != 0)
+        return -1;
     *out = t;
     return 0;
 }
 
 void nt_peer_table_fini(struct nt_peer_table *table)
 {
-    free(table->peer);
-    free(table->source);
+    nt_arena_fini(&table->memory);
     *table = (struct nt_peer_table){0};
 }
 
@@ -292,299 +270,180 @@ const struct nt_peer *nt_peer_find(const struct nt_round *round, const struct nt
 }
 
 /* ---- ROUND ---- */
-int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct nt_err *err)
-{
-    const struct nt_order *o = &round->order;
-    struct writer w = {0};
-    put_number(&w, NT_WIRE_ROUND, 1);
-    put_number(&w, round->number, 4);
-    put_real(&w, round->connect_s);
-    put_number(&w, (uint64_t)o->kind, 1);
-    put_text(&w, o->phase);
-    put_text(&w, o->kernel);
-    put_real(&w, o->message_bytes);
-    put_number(&w, o->batches, 4);
-    put_number(&w, o->count, 4);
-    put_real(&w, o->window_s);
-    put_real(&w, o->delay_us);
-    put_real(&w, o->hold_us);
-    put_text(&w, o->rail);
-    put_number(&w, round->turns, 4);
-    put_real(&w, round->measure_s);
-    put_real(&w, round->give_up_s);
-    put_real(&w, round->series_s);
-    put_number(&w, o->pairs, 4);
-    for (size_t k = 0; k < o->pairs; k++) {
-        put_number(&w, o->pair[k][0], 4);
-        put_number(&w, o->pair[k][1], 4);
-        put_number(&w, round->kept != NULL && round->kept[k], 1);
-        put_number(&w, round->turns > 0 ? round->turn[k] : 0, 1);
-    }
-    put_number(&w, round->gone, 4);
-    for (size_t k = 0; k < round->gone; k++)
-        put_number(&w, round->gone_rank[k], 4);
-    put_number(&w, round->peers, 4);
-    for (size_t k = 0; k < round->peers; k++) {
-        put_number(&w, round->peer_rank[k], 4);
-        put_peer(&w, &round->peer[k]);
-    }
-    return put_end(&w, out, err);
-}
-
-static bool order_is_sane(const struct nt_round *n)
-{
-    const struct nt_order *o = &n->order;
-    return in_range(n->connect_s, 3600) && in_range(o->message_bytes, NT_WIRE_MESSAGE_MAX) &&
-           in_range(o->window_s, 3600) && in_range(o->delay_us, 1e9) && in_range(o->hold_us, 1e9) &&
-           o->batches <= NT_WIRE_BATCHES_MAX && o->count <= NT_WIRE_COUNT_MAX &&
-           o->kind <= NT_ORDER_KERNEL && n->turns <= NT_WIRE_TURNS_MAX &&
-           (n->turns == 0 || o->kind != NT_ORDER_KERNEL) && in_range(n->measure_s, 3600) &&
-           in_range(n->give_up_s, 3600) && in_range(n->series_s, 3600);
-}
-
-/* busy: of each rank the last turn in which it has a pair, + 1. A rank is in one pair; in a
- * kernel's order its pair is with itself. */
-static bool get_pairs(struct reader *r, size_t ranks, struct nt_round *n, uint32_t *busy)
+static void code_order(struct codec *c, struct nt_round *n)
 {
     struct nt_order *o = &n->order;
-    bool alone = o->kind == NT_ORDER_KERNEL;
-    for (size_t k = 0; k < o->pairs; k++) {
-        uint32_t before = k == 0 ? 0 : n->turn[k - 1];
-        o->pair[k][0] = get32(r);
-        o->pair[k][1] = get32(r);
-        n->kept[k] = get_number(r, 1) != 0;
-        n->turn[k] = (uint32_t)get_number(r, 1);
-        if (n->turn[k] < before || n->turn[k] >= (n->turns > 0 ? n->turns : 1))
-            return false;
-        for (int end = 0; end < 2; end++) {
-            uint32_t rank = o->pair[k][end];
-            if (rank >= ranks ||
-                (alone && end == 1 ? rank != o->pair[k][0] : busy[rank] > n->turn[k]))
-                return false;
-            busy[rank] = n->turn[k] + 1;
-        }
-    }
-    return !r->short_;
+    n->number = code32(c, n->number);
+    n->connect_s = code_real(c, n->connect_s, 3600);
+    o->kind = (enum nt_order_kind)code_number(c, (uint64_t)o->kind, 1, NT_ORDER_KERNEL);
+    code_text(c, o->phase, sizeof o->phase);
+    code_text(c, o->kernel, sizeof o->kernel);
+    o->message_bytes = code_real(c, o->message_bytes, NT_WIRE_MESSAGE_MAX);
+    o->batches = (uint32_t)code_number(c, o->batches, 4, NT_WIRE_BATCHES_MAX);
+    o->count = (uint32_t)code_number(c, o->count, 4, NT_WIRE_COUNT_MAX);
+    o->window_s = code_real(c, o->window_s, 3600);
+    o->delay_us = code_real(c, o->delay_us, 1e9);
+    o->hold_us = code_real(c, o->hold_us, 1e9);
+    code_text(c, o->rail, sizeof o->rail);
+    n->turns =
+        (uint32_t)code_number(c, n->turns, 4, o->kind == NT_ORDER_KERNEL ? 0 : NT_WIRE_TURNS_MAX);
+    n->measure_s = code_real(c, n->measure_s, 3600);
+    n->give_up_s = code_real(c, n->give_up_s, 3600);
+    n->series_s = code_real(c, n->series_s, 3600);
 }
 
-static int get_gone(struct reader *r, struct nt_round *n, struct nt_err *err)
+static void code_pairs(struct codec *c, size_t ranks, struct nt_round *n)
 {
-    n->gone = get32(r);
-    if (r->short_ || n->gone > r->left / 4)
-        return malformed(err, "order");
-    n->gone_rank = calloc(n->gone + 1, sizeof *n->gone_rank);
-    if (n->gone_rank == NULL)
-        return nt_err_memory(err);
-    for (size_t k = 0; k < n->gone; k++)
-        n->gone_rank[k] = get32(r);
-    return 0;
-}
-
-static bool get_peers(struct reader *r, struct nt_round *n)
-{
-    for (size_t k = 0; k < n->peers; k++) {
-        n->peer_rank[k] = get32(r);
-        n->peer[k] = get_peer(r);
+    struct nt_order *o = &n->order;
+    size_t most = (o->kind == NT_ORDER_KERNEL ? ranks : ranks / 2) * (n->turns > 0 ? n->turns : 1);
+    o->pairs = code_count(c, o->pairs, most, 10);
+    o->pair = code_list(c, o->pair, o->pairs, sizeof *o->pair);
+    bool *kept = code_list(c, n->kept, o->pairs, sizeof *kept);
+    uint32_t *turn = code_list(c, n->turn, o->pairs, sizeof *turn);
+    for (size_t k = 0; k < o->pairs && !c->is_bad; k++) {
+        uint32_t a = code32(c, o->pair[k][0]), b = code32(c, o->pair[k][1]);
+        bool is_kept = code_flag(c, kept != NULL && kept[k]);
+        uint32_t when = (uint32_t)code_number(c, n->turns > 0 ? turn[k] : 0, 1, UINT8_MAX);
+        if (!c->reads)
+            continue;
+        o->pair[k][0] = a;
+        o->pair[k][1] = b;
+        kept[k] = is_kept;
+        turn[k] = when;
     }
-    return at_end(r);
+    n->kept = kept;
+    n->turn = turn;
 }
 
 /* The round's pairs, who is lost, then its addresses. */
-static int get_pairs_and_peers(struct reader *r, size_t ranks, struct nt_round *n,
-                               struct nt_err *err)
+static void code_round(struct codec *c, size_t ranks, struct nt_round *n)
 {
-    uint32_t *busy = calloc(ranks + 1, sizeof *busy);
-    n->order.pair = calloc(n->order.pairs + 1, sizeof *n->order.pair);
-    n->kept = calloc(n->order.pairs + 1, sizeof *n->kept);
-    n->turn = calloc(n->order.pairs + 1, sizeof *n->turn);
-    if (n->order.pair == NULL || n->kept == NULL || n->turn == NULL || busy == NULL) {
-        free(busy);
-        return nt_err_memory(err);
+    code_order(c, n);
+    code_pairs(c, ranks, n);
+    n->gone = code_count(c, n->gone, UINT32_MAX, 4);
+    n->gone_rank = code_list(c, n->gone_rank, n->gone, sizeof *n->gone_rank);
+    for (size_t k = 0; k < n->gone && !c->is_bad; k++)
+        n->gone_rank[k] = code32(c, n->gone_rank[k]);
+    n->peers = code_count(c, n->peers, UINT32_MAX, 7);
+    n->peer_rank = code_list(c, n->peer_rank, n->peers, sizeof *n->peer_rank);
+    n->peer = code_list(c, n->peer, n->peers, sizeof *n->peer);
+    for (size_t k = 0; k < n->peers && !c->is_bad; k++) {
+        n->peer_rank[k] = code32(c, n->peer_rank[k]);
+        code_peer(c, &n->peer[k]);
     }
-    bool good = get_pairs(r, ranks, n, busy);
-    free(busy);
-    if (!good)
-        return malformed(err, "order");
-    if (get_gone(r, n, err) != 0)
-        return -1;
-    n->peers = get32(r);
-    /* an entry has at least seven bytes */
-    if (r->short_ || n->peers > r->left / 7)
-        return malformed(err, "order");
-    n->peer_rank = calloc(n->peers + 1, sizeof *n->peer_rank);
-    n->peer = calloc(n->peers + 1, sizeof *n->peer);
-    if (n->peer_rank == NULL || n->peer == NULL)
-        return nt_err_memory(err);
-    return get_peers(r, n) ? 0 : malformed(err, "order");
 }
 
-static bool get_order(struct reader *r, struct nt_round *n)
+/* A rank is in one pair of a turn; in a kernel's order its pair is with itself. busy: of each rank
+ * the last turn in which it has a pair, + 1. */
+static bool pairs_are_sane(const struct nt_round *n, size_t ranks, uint32_t *busy)
 {
-    struct nt_order *o = &n->order;
-    n->number = get32(r);
-    n->connect_s = get_real(r);
-    o->kind = (enum nt_order_kind)get_number(r, 1);
-    if (!get_text(r, o->phase, sizeof o->phase) || !get_text(r, o->kernel, sizeof o->kernel))
-        return false;
-    o->message_bytes = get_real(r);
-    o->batches = get32(r);
-    o->count = get32(r);
-    o->window_s = get_real(r);
-    o->delay_us = get_real(r);
-    o->hold_us = get_real(r);
-    if (!get_text(r, o->rail, sizeof o->rail))
-        return false;
-    n->turns = get32(r);
-    n->measure_s = get_real(r);
-    n->give_up_s = get_real(r);
-    n->series_s = get_real(r);
-    o->pairs = get32(r);
-    return !r->short_ && order_is_sane(n);
+    bool alone = n->order.kind == NT_ORDER_KERNEL;
+    for (size_t k = 0; k < n->order.pairs; k++) {
+        const uint32_t *pair = n->order.pair[k];
+        uint32_t turn = n->turn[k], before = k == 0 ? 0 : n->turn[k - 1];
+        if (turn < before || turn >= (n->turns > 0 ? n->turns : 1))
+            return false;
+        for (int end = 0; end < 2; end++) {
+            if (pair[end] >= ranks ||
+                (alone && end == 1 ? pair[end] != pair[0] : busy[pair[end]] > turn))
+                return false;
+            busy[pair[end]] = turn + 1;
+        }
+    }
+    return true;
+}
+
+int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct nt_err *err)
+{
+    struct codec c = begin(NT_WIRE_ROUND, NULL, 0, NULL);
+    struct nt_round n = *round;
+    code_round(&c, 0, &n);
+    return end_writing(&c, out, err);
 }
 
 int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_round *out,
                     struct nt_err *err)
 {
-    struct reader r = begin(data, bytes, NT_WIRE_ROUND);
     struct nt_round n = {0};
-    if (!get_order(&r, &n) || ranks > NT_WIRE_RANKS_MAX ||
-        n.order.pairs >
-            (n.order.kind == NT_ORDER_KERNEL ? ranks : ranks / 2) * (n.turns > 0 ? n.turns : 1) ||
-        n.order.pairs > r.left / 10)
-        return malformed(err, "order");
-    if (get_pairs_and_peers(&r, ranks, &n, err) != 0) {
-        nt_round_fini(&n);
+    struct codec c = begin(NT_WIRE_ROUND, data, bytes, &n.memory);
+    c.is_bad = c.is_bad || ranks > NT_WIRE_RANKS_MAX;
+    code_round(&c, ranks, &n);
+    uint32_t *busy = code_list(&c, NULL, c.is_bad ? 0 : ranks, sizeof *busy);
+    c.is_bad = c.is_bad || !pairs_are_sane(&n, ranks, busy);
+    if (end_reading(&c, "order", err) != 0)
         return -1;
-    }
     *out = n;
     return 0;
 }
 
-void nt_round_fini(struct nt_round *round)
+/* ---- GO ---- */
+static void code_go(struct codec *c, struct nt_go *go)
 {
-    free(round->order.pair);
-    free(round->kept);
-    free(round->turn);
-    free(round->gone_rank);
-    free(round->peer_rank);
-    free(round->peer);
-    *round = (struct nt_round){0};
+    go->measure_s = code_real(c, go->measure_s, 3600);
+    go->give_up_s = code_real(c, go->give_up_s, 3600);
+    go->skips = code_count(c, go->skips, NT_WIRE_RANKS_MAX, 4);
+    go->skip = code_list(c, go->skip, go->skips, sizeof *go->skip);
+    for (size_t k = 0; k < go->skips && !c->is_bad; k++)
+        go->skip[k] = code32(c, go->skip[k]);
 }
 
-/* ---- GO ---- */
 int nt_go_encode(const struct nt_go *go, struct nt_bytes *out, struct nt_err *err)
 {
-    struct writer w = {0};
-    put_number(&w, NT_WIRE_GO, 1);
-    put_real(&w, go->measure_s);
-    put_real(&w, go->give_up_s);
-    put_number(&w, go->skips, 4);
-    for (size_t k = 0; k < go->skips; k++)
-        put_number(&w, go->skip[k], 4);
-    return put_end(&w, out, err);
+    struct codec c = begin(NT_WIRE_GO, NULL, 0, NULL);
+    struct nt_go g = *go;
+    code_go(&c, &g);
+    return end_writing(&c, out, err);
 }
 
 int nt_go_decode(const void *data, size_t bytes, struct nt_go *out, struct nt_err *err)
 {
-    struct reader r = begin(data, bytes, NT_WIRE_GO);
-    double measure = get_real(&r), give_up = get_real(&r);
-    size_t skips = get32(&r);
-    if (r.short_ || !in_range(measure, 3600) || !in_range(give_up, 3600) ||
-        skips > NT_WIRE_RANKS_MAX || skips * 4 != r.left)
-        return malformed(err, "start of a round");
-    uint32_t *skip = calloc(skips + 1, sizeof *skip);
-    if (skip == NULL)
-        return nt_err_memory(err);
-    for (size_t k = 0; k < skips; k++)
-        skip[k] = get32(&r);
-    *out = (struct nt_go){measure, give_up, skips, skip};
+    struct nt_go go = {0};
+    struct codec c = begin(NT_WIRE_GO, data, bytes, &go.memory);
+    code_go(&c, &go);
+    if (end_reading(&c, "start of a round", err) != 0)
+        return -1;
+    *out = go;
     return 0;
-}
-
-void nt_go_fini(struct nt_go *go)
-{
-    free(go->skip);
-    *go = (struct nt_go){0};
 }
 
 /* ---- READY, RESULT and SERIES ---- */
-static void put_report(struct writer *w, const struct nt_report *report)
+static void code_report(struct codec *c, struct nt_report *p)
 {
-    const struct nt_result *n = &report->result;
-    put_number(w, report->idle, 1);
-    put_number(w, report->ok, 1);
-    put_number(w, report->kept, 1);
-    put_text(w, report->reason);
-    put_real(w, report->seconds);
-    put_real(w, n->value_us);
-    put_real(w, n->se_us);
-    put_real(w, n->median_us);
-    put_number(w, n->count, 4);
-    put_real(w, n->bytes);
-    put_text(w, report->used);
-    put_number(w, n->sent[0].segments, 4);
-    put_number(w, n->sent[0].again, 4);
+    struct nt_result *n = &p->result;
+    p->idle = code_flag(c, p->idle);
+    n->ok = p->ok = code_flag(c, p->ok);
+    p->kept = code_flag(c, p->kept);
+    code_text(c, p->reason, sizeof p->reason);
+    p->seconds = code_real(c, p->seconds, 1e6);
+    n->value_us = code_real(c, n->value_us, 1e12);
+    n->se_us = code_real(c, n->se_us, 1e12);
+    n->median_us = code_real(c, n->median_us, 1e12);
+    n->count = code32(c, n->count);
+    n->bytes = code_real(c, n->bytes, 1e15);
+    code_text(c, p->used, sizeof p->used);
+    n->sent[0].segments = code32(c, n->sent[0].segments);
+    n->sent[0].again = code32(c, n->sent[0].again);
 }
 
-static bool get_report(struct reader *r, struct nt_report *p)
+int nt_reports_encode(enum nt_wire_kind kind, const struct nt_report *report, size_t n,
+                      struct nt_bytes *out, struct nt_err *err)
 {
-    *p = (struct nt_report){0};
-    p->idle = get_number(r, 1) != 0;
-    p->ok = get_number(r, 1) != 0;
-    p->kept = get_number(r, 1) != 0;
-    if (!get_text(r, p->reason, sizeof p->reason))
-        return false;
-    p->seconds = get_real(r);
-    p->result.ok = p->ok;
-    p->result.value_us = get_real(r);
-    p->result.se_us = get_real(r);
-    p->result.median_us = get_real(r);
-    p->result.count = get32(r);
-    p->result.bytes = get_real(r);
-    bool whole = get_text(r, p->used, sizeof p->used);
-    p->result.sent[0].segments = get32(r);
-    p->result.sent[0].again = get32(r);
-    return whole && !r->short_ && in_range(p->seconds, 1e6) && in_range(p->result.value_us, 1e12) &&
-           in_range(p->result.se_us, 1e12) && in_range(p->result.median_us, 1e12) &&
-           in_range(p->result.bytes, 1e15);
+    struct codec c = begin(kind, NULL, 0, NULL);
+    for (size_t k = 0; k < n; k++) {
+        struct nt_report copy = report[k];
+        code_report(&c, &copy);
+    }
+    return end_writing(&c, out, err);
 }
 
-int nt_report_encode(enum nt_wire_kind kind, const struct nt_report *report, struct nt_bytes *out,
-                     struct nt_err *err)
+int nt_reports_decode(enum nt_wire_kind kind, const void *data, size_t bytes,
+                      struct nt_report *report, size_t n, struct nt_err *err)
 {
-    struct writer w = {0};
-    put_number(&w, (uint64_t)kind, 1);
-    put_report(&w, report);
-    return put_end(&w, out, err);
-}
-
-int nt_report_decode(enum nt_wire_kind kind, const void *data, size_t bytes, struct nt_report *out,
-                     struct nt_err *err)
-{
-    struct reader r = begin(data, bytes, kind);
-    struct nt_report p;
-    if (!get_report(&r, &p) || !at_end(&r))
-        return malformed(err, "report");
-    *out = p;
-    return 0;
-}
-
-int nt_series_encode(const struct nt_report *report, size_t n, struct nt_bytes *out,
-                     struct nt_err *err)
-{
-    struct writer w = {0};
-    put_number(&w, NT_WIRE_SERIES, 1);
-    for (size_t k = 0; k < n; k++)
-        put_report(&w, &report[k]);
-    return put_end(&w, out, err);
-}
-
-int nt_series_decode(const void *data, size_t bytes, struct nt_report *out, size_t n,
-                     struct nt_err *err)
-{
-    struct reader r = begin(data, bytes, NT_WIRE_SERIES);
-    for (size_t k = 0; k < n; k++)
-        if (!get_report(&r, &out[k]))
-            return malformed(err, "report");
-    return at_end(&r) ? 0 : malformed(err, "report");
+    struct nt_arena none = {0};
+    struct codec c = begin(kind, data, bytes, &none);
+    for (size_t k = 0; k < n; k++) {
+        report[k] = (struct nt_report){0};
+        code_report(&c, &report[k]);
+    }
+    return end_reading(&c, "report", err);
 }

@@ -27,6 +27,7 @@
 #include "guard.h"
 #include "machine_text.h"
 #include "map.h"
+#include "memory.h"
 #include "sweep.h"
 
 enum {
@@ -65,7 +66,7 @@ struct nt_greeting {
     unsigned char machine[NT_WIRE_MACHINE_BYTES]; /* equal: the same kernel, hence the same cores */
     uint32_t cores;                               /* that this probe may run on */
     char hardware[NT_MACHINE_TEXT_BYTES];         /* machine_text.h; "": not known */
-    char networks[NT_WIRE_NETWORKS_BYTES];        /* networks.h; "": not known */
+    char networks[NT_WIRE_NETWORKS_BYTES];        /* device_network.h; "": not known */
     double core_us[NT_BETWEEN_END];               /* between two of its cores; 0: not measured */
     char reason[NT_WIRE_REASON_BYTES];            /* why there is no address, or "" */
     size_t sources;
@@ -84,7 +85,8 @@ struct nt_peer_table {
     size_t ranks;
     struct nt_peer *peer; /* ranks of them; decoded: addresses point into the message */
     size_t sources;
-    struct nt_source *source; /* of all hosts, one after the other; owned */
+    struct nt_source *source; /* of all hosts, one after the other */
+    struct nt_arena memory;   /* of both lists, where they are owned */
 };
 
 /* An order with ranks for hosts. */
@@ -92,18 +94,19 @@ struct nt_round {
     uint32_t number;
     double connect_s; /* to connect, from the moment it is read */
     struct nt_order order;
-    bool *kept;     /* order.pairs of them: the pair uses the connection that it has (kept.h);
+    bool *kept;     /* order.pairs of them: the pair uses the connection that it has (pairing.h);
                        encoded, NULL: none does */
     uint32_t turns; /* 0: the pairs measure together, after GO */
     uint32_t *turn; /* else, order.pairs of them, rising from 0: when the pair's is, under the
                        number of the round + turn; a rank has at most one pair a turn */
     double measure_s, give_up_s; /* of each turn, as of a GO; connect_s too */
     double series_s;             /* no turn goes on after this */
-    size_t gone;         /* ranks that were lost since the last round: connections with them end */
-    uint32_t *gone_rank; /* decoded: owned */
-    size_t peers;        /* addresses of ranks in it, where there is no table */
+    size_t gone; /* ranks that were lost since the last round: connections with them end */
+    uint32_t *gone_rank;
+    size_t peers; /* addresses of ranks in it, where there is no table */
     uint32_t *peer_rank;
-    struct nt_peer *peer; /* decoded: both are owned, addresses point into the message */
+    struct nt_peer *peer;   /* decoded: addresses point into the message */
+    struct nt_arena memory; /* decoded: of all lists; nt_arena_fini */
 };
 
 /* In a text for one rank alone: the rank that reads it. */
@@ -114,7 +117,8 @@ struct nt_go {
     double measure_s; /* stop measuring and report what there is */
     double give_up_s; /* fail */
     size_t skips;
-    uint32_t *skip; /* ranks that skip the round, rising; owned */
+    uint32_t *skip;         /* ranks that skip the round, rising */
+    struct nt_arena memory; /* decoded: of the list; nt_arena_fini */
 };
 
 /* READY and RESULT of this rank. idle: it had nothing to do. */
@@ -150,21 +154,14 @@ int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct n
 /* ranks: how many there are; a pair outside, or a rank in two pairs, is an error. */
 int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_round *out,
                     struct nt_err *err);
-void nt_round_fini(struct nt_round *round); /* of a decoded one */
 
 int nt_go_encode(const struct nt_go *go, struct nt_bytes *out, struct nt_err *err);
 int nt_go_decode(const void *data, size_t bytes, struct nt_go *out, struct nt_err *err);
-void nt_go_fini(struct nt_go *go);
 
-/* kind: NT_WIRE_READY or NT_WIRE_RESULT */
-int nt_report_encode(enum nt_wire_kind kind, const struct nt_report *report, struct nt_bytes *out,
-                     struct nt_err *err);
-/* The reports of a rank's turns, n of them. */
-int nt_series_encode(const struct nt_report *report, size_t n, struct nt_bytes *out,
-                     struct nt_err *err);
-int nt_series_decode(const void *data, size_t bytes, struct nt_report *out, size_t n,
-                     struct nt_err *err);
-int nt_report_decode(enum nt_wire_kind kind, const void *data, size_t bytes, struct nt_report *out,
-                     struct nt_err *err);
+/* n reports: one READY or RESULT, or SERIES, of a rank's turns. */
+int nt_reports_encode(enum nt_wire_kind kind, const struct nt_report *report, size_t n,
+                      struct nt_bytes *out, struct nt_err *err);
+int nt_reports_decode(enum nt_wire_kind kind, const void *data, size_t bytes,
+                      struct nt_report *report, size_t n, struct nt_err *err);
 
 #endif

@@ -103,7 +103,7 @@ is_whole() {
         is_whole && break
         echo "# try $try: $(jq -c '[.status, .reason, .structure.family, .warnings]' "$GROUND_HOME/$JOB.map")" >&3
     done
-    # its agent, UCX's own, and at most two of each of the 64 connections that it keeps (ucx_probe/kept.h)
+    # its agent, UCX's own, and at most two of each of the 64 connections that it keeps (ucx_probe/pairing.h)
     assert_between "files of a probe" "$files" 5 160
     # its own block and the other blocks' first, and a few whose block was late
     figure assert_between "hosts that have come to n1" "$first" $((BLOCK + HOSTS / BLOCK - 2)) $((2 * (BLOCK + HOSTS / BLOCK)))

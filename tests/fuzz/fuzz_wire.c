@@ -23,7 +23,7 @@ static void try_round(const uint8_t *data, size_t size)
         return;
     if (nt_round_encode(&round, &again, NULL) == 0)
         free(again.data);
-    nt_round_fini(&round);
+    nt_arena_fini(&round.memory);
 }
 
 static void try_table_and_go(const uint8_t *data, size_t size)
@@ -39,7 +39,7 @@ static void try_table_and_go(const uint8_t *data, size_t size)
     if (nt_go_decode(data, size, &go, NULL) == 0) {
         if (nt_go_encode(&go, &again, NULL) == 0)
             same(&again, data, size);
-        nt_go_fini(&go);
+        nt_arena_fini(&go.memory);
     }
 }
 
@@ -53,8 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(again.data);
     try_round(data, size);
     try_table_and_go(data, size);
-    nt_report_decode(NT_WIRE_READY, data, size, &report, NULL);
-    nt_report_decode(NT_WIRE_RESULT, data, size, &report, NULL);
-    nt_series_decode(data, size, &report, 1, NULL);
+    nt_reports_decode(NT_WIRE_READY, data, size, &report, 1, NULL);
+    nt_reports_decode(NT_WIRE_RESULT, data, size, &report, 1, NULL);
+    nt_reports_decode(NT_WIRE_SERIES, data, size, &report, 1, NULL);
     return 0;
 }

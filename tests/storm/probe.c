@@ -14,10 +14,10 @@
 #include "files.h"
 #include "flows.h"
 #include "hardware.h"
-#include "kept.h"
 #include "machine_text.h"
 #include "pair.h"
-#include "participant_loop.h"
+#include "pairing.h"
+#include "participant.h"
 
 /* ---- the measured network ---- */
 
@@ -364,7 +364,7 @@ static void set_result(const struct nt_pair *pair, const struct nt_order *order,
             nt_measure_batches(cluster.network, &cluster.noise, pair->node->number,
                                peer_of(pair)->number, round, batches);
         result->value_us = result->median_us = r.value_us;
-        result->se_us = isnan(r.se_us) ? 0 : r.se_us; /* of one batch, as pair_batches.c has it */
+        result->se_us = isnan(r.se_us) ? 0 : r.se_us; /* of one batch, as pair_measure.c has it */
         result->count = batches * order->count;
     } else if (order->kind == NT_ORDER_BANDWIDTH) {
         result->value_us = order->window_s * 1e6;

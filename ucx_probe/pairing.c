@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kept.h"
+#include "pairing.h"
 
 #include <string.h>
 

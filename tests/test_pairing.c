@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "asserts.h"
+#include "pairing.h"
 
-#include <cmocka.h>
-
-#include "kept.h"
-
-static void the_longest_unused_makes_room(void **state)
+TEST(the_longest_unused_makes_room)
 {
-    (void)state;
     struct nt_kept kept = {0};
     for (uint32_t k = 0; k < NT_KEPT_MAX; k++)
         assert_int_equal(nt_kept_use(&kept, 100 + k), NT_KEPT_NONE);
@@ -22,9 +15,8 @@ static void the_longest_unused_makes_room(void **state)
     assert_false(nt_kept_stays(&kept, 101, 0));
 }
 
-static void a_dropped_one_leaves_its_place(void **state)
+TEST(a_dropped_one_leaves_its_place)
 {
-    (void)state;
     struct nt_kept kept = {0};
     for (uint32_t k = 0; k < NT_KEPT_MAX; k++)
         nt_kept_use(&kept, k);
@@ -39,9 +31,8 @@ static void a_dropped_one_leaves_its_place(void **state)
         assert_int_equal(nt_kept_stays(&kept, k, 0), k != 5);
 }
 
-static void what_stays_is_known_before(void **state)
+TEST(what_stays_is_known_before)
 {
-    (void)state;
     for (uint32_t n = 1; n <= NT_KEPT_MAX; n += 9)
         for (uint32_t uses = 0; uses <= NT_KEPT_MAX; uses++)
             for (uint32_t peer = 0; peer < n; peer++) {

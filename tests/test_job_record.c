@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "asserts.h"
+#include "job_record.h"
+
+static char dir[64], path[96];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/job_record.XXXXXX");
+    if (mkdtemp(dir) == NULL)
+        return -1;
+    snprintf(path, sizeof path, "%s/t", dir);
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(dir);
+}
+
+static void write_text(const char *text, size_t bytes)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, bytes, f), bytes);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A record of pattern matrix:FILE, after FILE was looked at. */
+static struct nt_samples *recorded(const char *file, double wait_s)
+{
+    struct nt_samples *s;
+    struct nt_err err = {0};
+    char pattern[200];
+    snprintf(pattern, sizeof pattern, "matrix:%s", file);
+    assert_int_equal(nt_samples_create(&s, &err), 0);
+    assert_int_equal(nt_samples_set_word(&s->pattern, pattern, &err), 0);
+    assert_int_equal(nt_pattern_file_record(pattern, 0, wait_s, s, &err), 0);
+    return s;
+}
+
+TEST(what_ranks_send_each_other_is_kept_once)
+{
+    static const char *const texts[] = {
+        "0,10,0\n5,7,0\n0,4,0\n",
+        "# sparse\n1 0 5\n0 1 10\n2 1 3\n2 1 1\n1 1 7\n",
+    };
+    for (size_t k = 0; k < 2; k++) {
+        write_text(texts[k], strlen(texts[k]));
+        struct nt_samples *s = recorded(path, 1);
+        assert_int_equal(s->warnings, 0);
+        assert_int_equal(s->traffic.n, 2);
+        assert_int_equal(s->traffic.ntasks, 3);
+        assert_int_equal(s->traffic.pair[0][0], 0);
+        assert_int_equal(s->traffic.pair[0][1], 1);
+        assert_true(s->traffic.bytes[0] == 15);
+        assert_int_equal(s->traffic.pair[1][0], 1);
+        assert_int_equal(s->traffic.pair[1][1], 2);
+        assert_true(s->traffic.bytes[1] == 4);
+        nt_samples_destroy(s);
+    }
+}
+
+static void expect_neighbour(struct nt_samples *s, const char *says)
+{
+    assert_string_equal(s->pattern, "neighbour");
+    assert_int_equal(s->warnings, 1);
+    assert_int_equal(s->traffic.n, 0);
+    assert_int_equal(s->traffic.ntasks, 0);
+    if (strstr(s->warning[0], says) == NULL)
+        fail_msg("expected \"%s\" in \"%s\"", says, s->warning[0]);
+    assert_non_null(strstr(s->warning[0], "; the hint is for neighbour"));
+    nt_samples_destroy(s);
+}
+
+TEST(a_bad_file_costs_a_warning_with_its_line)
+{
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"", "/t: expected a communication matrix, found nothing"},
+        {"0 1 5\n0 x 5\n", "/t:2: expected RANK RANK BYTES"},
+        {"0,1\n1\n", "/t:2: expected 2 columns, found 1"},
+        {"0,1\n1,0\n0,0\n", "/t:3: more rows than columns"},
+        {"0 1 -5\n", "/t:1: expected bytes"},
+        {"0,0\n0,0\n", "/t: no two ranks talk"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        write_text(table[k].text, strlen(table[k].text));
+        expect_neighbour(recorded(path, 1), table[k].says);
+    }
+}
+
+TEST(what_is_no_file_of_that_size_is_not_read)
+{
+    expect_neighbour(recorded("/nowhere/t", 1), "/nowhere/t: No such file");
+    expect_neighbour(recorded("t", 1), "t: expected a path that begins with /");
+    expect_neighbour(recorded(dir, 1), "expected a regular file");
+    expect_neighbour(recorded("/dev/zero", 1), "/dev/zero: expected a regular file");
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    expect_neighbour(recorded(path, 5), "expected a regular file");
+    unlink(path);
+    write_text("0 1 5\n", 6);
+    assert_int_equal(truncate(path, NT_PATTERN_FILE_MAX + 1), 0);
+    expect_neighbour(recorded(path, 5), "/t: over 4 MiB");
+}
+
+TEST(more_pairs_than_a_record_holds_are_not_kept)
+{
+    enum { RANKS = NT_SAMPLES_TRAFFIC_MAX + 2, LINE = 20 };
+    char *text = malloc((size_t)RANKS * LINE);
+    assert_non_null(text);
+    size_t used = 0;
+    for (int k = 1; k < RANKS - 1; k++)
+        used += (size_t)snprintf(text + used, LINE, "0 %d 1\n", k);
+    write_text(text, used);
+    struct nt_samples *s = recorded(path, 5);
+    assert_int_equal(s->warnings, 0);
+    assert_int_equal(s->traffic.n, NT_SAMPLES_TRAFFIC_MAX);
+    nt_samples_destroy(s);
+    used += (size_t)snprintf(text + used, LINE, "0 %d 1\n", RANKS - 1);
+    write_text(text, used);
+    expect_neighbour(recorded(path, 5), "65537 pairs of ranks talk, at most 65536");
+    free(text);
+}
+
+TEST(other_patterns_need_no_file)
+{
+    struct nt_samples *s;
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_create(&s, &err), 0);
+    assert_int_equal(nt_samples_set_word(&s->pattern, "ring", &err), 0);
+    assert_int_equal(nt_pattern_file_record("ring", 0, 1, s, &err), 0);
+    assert_string_equal(s->pattern, "ring");
+    assert_int_equal(s->warnings, 0);
+    nt_samples_destroy(s);
+}
+
+/* ---- the prior: whose file it may be, and that nothing wrong with it stops a sweep ---- */
+static void write_prior(const char *text, mode_t mode)
+{
+    write_text(text, strlen(text));
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static struct nt_samples *record_of(const char *const *name, size_t hosts)
+{
+    struct nt_samples *s;
+    assert_int_equal(nt_samples_create(&s, NULL), 0);
+    for (size_t h = 0; h < hosts; h++)
+        assert_int_equal(nt_samples_add_host(s, name[h], NULL), 0);
+    return s;
+}
+
+#define PRIOR                                                                                      \
+    "nettopo-prior/1\nswitch t - 2 1 2026-01-05\nswitch a t 1 1 2026-01-04\nswitch b t 1 1 "       \
+    "2026-01-05\nhost n1 a 1 2026-01-05\nhost n2 a 1 2026-01-05\nhost n3 b 1 2026-01-05\nhost n4 " \
+    "b 1 2026-01-05\nend\n"
+
+static const char *const known[] = {"n1", "n2", "n3", "n4"}, *const unknown[] = {"u", "v", "w",
+                                                                                 "x"};
+
+static void expect_belief(const char *const *name, const char *at, const char *warning, bool found)
+{
+    struct nt_samples *s = record_of(name, 4);
+    struct nt_belief *b;
+    struct nt_prior_facts facts;
+    struct nt_err err = {0};
+    assert_int_equal(nt_prior_file_record(at, 0, 1, s, &b, &facts, &err), 0);
+    assert_int_equal(facts.known, found ? 4 : 0);
+    assert_true(!found || facts.oldest_day == 20457);
+    assert_int_equal(s->warnings, warning != NULL);
+    if (warning != NULL && strstr(s->warning[0], warning) == NULL)
+        fail_msg("%s", s->warning[0]);
+    assert_int_equal(b != NULL, found);
+    assert_int_equal(s->belief != NULL, found);
+    nt_belief_destroy(b);
+    nt_samples_destroy(s);
+}
+
+TEST(the_prior_is_a_file_of_root)
+{
+    unlink(path);
+    expect_belief(known, NULL, NULL, false);
+    expect_belief(known, "", NULL, false);
+    expect_belief(known, path, "No such file", false);
+    expect_belief(known, "t", "begins with /", false);
+    expect_belief(known, dir, "regular file", false);
+    write_prior(PRIOR, 0644);
+    expect_belief(known, path, NULL, true);
+    expect_belief(unknown, path, NULL, false);
+    write_prior(PRIOR, 0664);
+    expect_belief(known, path, "nobody else can write", false);
+    write_prior(PRIOR, 0646);
+    expect_belief(known, path, "nobody else can write", false);
+    write_prior("nettopo-prior/1\nrubbish\nend\n", 0644);
+    expect_belief(known, path, ":2: ", false);
+    write_prior(PRIOR, 0644);
+    if (geteuid() == 0) { /* another user's is not root's nor ours */
+        assert_int_equal(chown(path, 65534, 65534), 0);
+        expect_belief(known, path, "expected a file of root", false);
+    }
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0644), 0);
+    expect_belief(known, path, "regular file", false);
+    unlink(path);
+}
+
+/* ---- slots and networks ---- */
+TEST(tasks_sit_evenly_within_the_cpus)
+{
+    static const struct {
+        uint32_t tasks, task_cpus;
+        bool known;
+        uint32_t cpus[4], slots[4];
+    } table[] = {
+        {0, 0, false, {0}, {1, 1, 1, 1}},
+        {4, 1, false, {0}, {1, 1, 1, 1}},
+        {7, 1, false, {0}, {2, 2, 2, 1}},
+        {8, 1, true, {4, 4, 4, 4}, {2, 2, 2, 2}},
+        {8, 1, true, {1, 4, 4, 4}, {1, 3, 2, 2}},
+        {8, 2, true, {4, 4, 4, 4}, {2, 2, 2, 2}},
+        {6, 2, true, {2, 8, 2, 2}, {1, 3, 1, 1}},
+        {40, 1, true, {4, 4, 4, 4}, {10, 10, 10, 10}}, /* more than the CPUs hold */
+        {2, 1, true, {4, 4, 4, 4}, {1, 1, 0, 0}},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        uint32_t slots[4];
+        nt_slots_spread(table[k].tasks, table[k].task_cpus, table[k].known ? table[k].cpus : NULL,
+                        slots, 4);
+        assert_memory_equal(slots, table[k].slots, sizeof slots);
+    }
+}
+
+TEST(the_record_holds_what_the_agent_said)
+{
+    struct nt_probe_job job = {.tasks = 5, .task_cpus = 1, .cpus = "4,1"};
+    struct nt_samples *s;
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_create(&s, &err), 0);
+    assert_int_equal(nt_samples_add_host(s, "a", &err), 0);
+    assert_int_equal(nt_samples_add_host(s, "b", &err), 0);
+    assert_int_equal(nt_slots_record(&job, s, &err), 0);
+    assert_int_equal(s->slots[0], 4);
+    assert_int_equal(s->slots[1], 1);
+    job.cpus = "4(x7"; /* not Slurm's form: as if nothing had been said */
+    assert_int_equal(nt_slots_record(&job, s, &err), 0);
+    assert_int_equal(s->slots[0], 3);
+    nt_samples_destroy(s);
+}
+
+TEST(hosts_of_one_network_and_others)
+{
+    static const char *const host[] = {"n1", "n2", "n3"};
+    static const struct {
+        const char *list[3], *says;
+    } table[] = {
+        {{"fab0 10.77.0.0/17", "fab0 10.77.0.0/17", "fab0 10.77.0.0/17"}, ""},
+        {{"", "", ""}, ""},
+        {{NULL, NULL, NULL}, ""},
+        {{"", "fab0 10.77.0.0/17", NULL}, ""},
+        /* routed: each host has a network of its own */
+        {{"eth0 10.0.0.0/31", "eth0 10.0.0.2/31", "eth0 10.0.0.4/31"}, ""},
+        /* what differs in name alone */
+        {{"enp1 10.0.0.0/24", "enp2 10.0.0.0/24", "enp1 10.0.0.0/24"}, ""},
+        {{"fab0 10.77.0.0/17", "", "eth0 10.219.0.0/24"},
+         "the hosts' devices do not lie in one network (n1: fab0 10.77.0.0/17; n3: eth0 "
+         "10.219.0.0/24): name"},
+        {{"fab0 10.77.0.0/17", "fab0 10.77.0.0/17,br0 172.17.0.0/16", ""},
+         "UCX chose among devices of several networks (n2: fab0 10.77.0.0/17,br0 172.17.0.0/16)"},
+        /* no list at all */
+        {{"fab0 10.77.0.0/17", "eth0 \x1b[1m", "fab0 10.77.0.0/17"}, ""},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        char warning[NT_NETWORKS_WARNING_BYTES];
+        nt_networks_judge(host, table[k].list, 3, warning);
+        if (table[k].says[0] == '\0')
+            assert_string_equal(warning, "");
+        else
+            assert_memory_equal(warning, table[k].says, strlen(table[k].says));
+    }
+}
+
+TEST(long_texts_are_cut)
+{
+    static char name[300], list[128];
+    char warning[NT_NETWORKS_WARNING_BYTES];
+    memset(name, 'n', sizeof name - 1);
+    memset(list, ',', sizeof list - 1);
+    const char *host[] = {name}, *lists[] = {list};
+    nt_networks_judge(host, lists, 1, warning);
+    assert_non_null(strstr(warning, "UCX_NET_DEVICES"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_ranks_send_each_other_is_kept_once),
+        cmocka_unit_test(a_bad_file_costs_a_warning_with_its_line),
+        cmocka_unit_test(what_is_no_file_of_that_size_is_not_read),
+        cmocka_unit_test(more_pairs_than_a_record_holds_are_not_kept),
+        cmocka_unit_test(other_patterns_need_no_file),
+        cmocka_unit_test(the_prior_is_a_file_of_root),
+        cmocka_unit_test(tasks_sit_evenly_within_the_cpus),
+        cmocka_unit_test(the_record_holds_what_the_agent_said),
+        cmocka_unit_test(hosts_of_one_network_and_others),
+        cmocka_unit_test(long_texts_are_cut),
+    };
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}

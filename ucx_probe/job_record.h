@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the record of a sweep holds beside measurements, on rank 0: what earlier jobs said of the
+ * hosts, which ranks talk, how many slots each host has, the level that is measured, and whether
+ * the hosts' devices lie in one network.
+ *
+ * The files are the administrator's and the user's. They are read within a time and a size, only
+ * when they are regular ones: the file system behind them may hang, and a sweep may not. Under the
+ * agent a process of the file's user reads it (prolog/child.h), and this process has the end of a
+ * pipe. Whatever is wrong with a file costs a warning in the record and never the sweep.
+ * Tests: test_job_record.c, test_level_auto.c, test_prior_record.c. */
+#ifndef NT_JOB_RECORD_H
+#define NT_JOB_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "belief.h"
+#include "err.h"
+#include "membership.h"
+#include "prior.h"
+#include "probe_job.h"
+#include "samples.h"
+
+struct nt_file_within {
+    const char *path; /* begins with / : the probe stands elsewhere than the user did */
+    int fd;           /* the pipe; 0: path is opened */
+    size_t bytes_max;
+    double wait_s;
+    bool trusted; /* only a file of root or of our own that nobody else can write */
+};
+
+/* *text: *bytes of it, the caller's (free). -1 with the reason, which names the file. */
+int nt_file_within_read(const struct nt_file_within *file, char **text, size_t *bytes,
+                        struct nt_err *why);
+
+/* The end of a path, as errors name it: what stands behind it must be read, too. */
+const char *nt_file_within_name(const char *path);
+
+/* *facts: of the hosts; none is known without a prior. path NULL or "": nothing. fd: of the pipe
+ * with it; 0: path is opened. Of the record's hosts; the record gets it, too. *out NULL where
+ * nothing is known of most of them, else the caller's. -1 only when the record cannot be kept. */
+int nt_prior_file_record(const char *path, int fd, double wait_s, struct nt_samples *samples,
+                         struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err);
+
+enum { NT_PATTERN_FILE_MAX = 4194304 }; /* bytes */
+
+/* pattern matrix:PATH (fd: of the pipe with it; 0: PATH is opened): the record gets what PATH says,
+ * at most NT_SAMPLES_TRAFFIC_MAX pairs, or a warning that names the file and the line and
+ * "neighbour" for its pattern. Others: nothing. -1 only when the record itself cannot be kept. */
+int nt_pattern_file_record(const char *pattern, int fd, double wait_s, struct nt_samples *samples,
+                           struct nt_err *err);
+
+/* Spreads tasks over hosts as evenly as their CPUs allow; cpus (hosts of them, NULL: not known) at
+ * task_cpus each bound a host, unless they cannot hold all tasks together. No tasks: one each. */
+void nt_slots_spread(uint32_t tasks, uint32_t task_cpus, const uint32_t *cpus, uint32_t *slots,
+                     size_t hosts);
+
+/* The same for the job as the agent describes it, into the record. */
+int nt_slots_record(const struct nt_probe_job *job, struct nt_samples *samples, struct nt_err *err);
+
+struct nt_level_choice {
+    enum nt_level level; /* that is measured */
+    bool taken;          /* nothing is measured: the network is the belief */
+};
+
+/* belief: NULL when there is none; facts: of it. samples has the record's beginning. */
+int nt_level_choose(const struct nt_probe_job *job, const struct nt_membership *membership,
+                    const struct nt_belief *belief, const struct nt_prior_facts *facts,
+                    struct nt_samples *samples, struct nt_level_choice *out, struct nt_err *err);
+
+enum { NT_NETWORKS_WARNING_BYTES = 400 };
+
+/* What is wrong with the lists of the hosts (device_network.h; NULL or "": not known), as a
+ * sentence; "" for nothing. Hosts whose one device has the same name on all may be in different
+ * networks: between those packets are routed. */
+void nt_networks_judge(const char *const *host, const char *const *list, size_t hosts,
+                       char warning[NT_NETWORKS_WARNING_BYTES]);
+
+#endif
