@@ -207,8 +207,8 @@ BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
 units: $(UNITS) fabric
 benches: $(BENCHES)
 .PHONY: warnings
-warnings: # of every test and bench; code is made of those that are to run
-	@$(CC) $(filter-out -MMD -MP,$(REQUIRED)) $(CFLAGS) $(DEFINES) $(TEST_SEES) -fsyntax-only $(wildcard tests/test_*.c tests/bench_*.c)
+warnings: # of every bench, with TESTS=1 of every test; code is made of those that are to run
+	@$(CC) $(filter-out -MMD -MP,$(REQUIRED)) $(CFLAGS) $(DEFINES) $(TEST_SEES) -fsyntax-only $(wildcard $(if $(TESTS),tests/test_*.c) tests/bench_*.c)
 sees: # which headers a room sees, for tests/house
 	@echo $(call sees,$(ROOM))
 
@@ -220,9 +220,6 @@ $(BUILD)/tests/%: tests/%.c $(TEST_LIBS) $(SPANK_TESTED)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(REQUIRED) $(TEST_CFLAGS) $(DEFINES) $(TEST_SEES) -Wl,--as-needed -o $@ $< \
 	  $(SPANK_TESTED) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS) -lcmocka
-
-# a library that only this bench compares with, where it is installed
-$(BUILD)/tests/bench_libraries: private SOLVER_LIBS += $(if $(wildcard /usr/include/suitesparse/cholmod.h),-lcholmod)
 
 # the emulated fabric: a room of its own, whose program stands where its folder would
 FABRIC_MAINS := tests/fabric/fabric.c tests/fabric/talk.c

@@ -107,7 +107,7 @@ static int try_rule(struct search *s, enum nt_split_rule rule, struct nt_err *er
 }
 
 /* A torus, a mesh, a hypercube: hosts are linked to hosts, in circles. Our halving of such a
- * network loses to Scotch's mapping onto it (tests/bench libraries). */
+ * network loses to Scotch's mapping onto it (tests/bench place). */
 static bool is_direct(const struct search *s)
 {
     const struct view *v = &s->view[0];
