@@ -72,7 +72,7 @@ static void mpigraph_gives_what_arrived(void **state)
     (void)state;
     struct nt_named_matrix *m = import(nt_import_mpigraph, "mpigraph.txt");
     assert_int_equal(m->matrix->n, 4);
-    assert_string_equal(m->host_name[3], "n4");
+    assert_string_equal(m->host.name[3], "n4");
     assert_int_equal(m->matrix->kind, NT_MATRIX_BANDWIDTH_MBPS);
     /* row n2 of "Recv", column n1: what went from n1 to n2, 10900.1 * 2^20 bytes/s */
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 10900.1 * 1.048576));
@@ -102,7 +102,7 @@ static void osu_gives_the_smallest_message_and_the_largest_rate(void **state)
     (void)state;
     struct nt_named_matrix *m = import(osu_latency, "osu.txt");
     assert_int_equal(m->matrix->n, 3);
-    assert_string_equal(m->host_name[2], "n3");
+    assert_string_equal(m->host.name[2], "n3");
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 1.21));
     assert_true(near(nt_matrix_get(m->matrix, 0, 2), 1.83));
     assert_true(near(nt_matrix_get(m->matrix, 2, 0), 1.79));
@@ -131,25 +131,19 @@ static void osu_keeps_the_better_of_two(void **state)
 static void parus_gives_a_matrix_a_size(void **state)
 {
     (void)state;
-    size_t bytes;
-    char *text = load("parus.txt", &bytes);
-    struct nt_matrix_series *s = NULL;
-    struct nt_err err = {0};
-    if (nt_import_parus("parus.txt", text, bytes, &s, &err) != 0)
-        fail_msg("%s", err.text);
-    assert_int_equal(s->hosts, 4);
-    assert_int_equal(s->matrices, 2);
-    assert_string_equal(s->host_name[0], "node-1-0"); /* two processes on node-1 */
-    assert_string_equal(s->host_name[1], "node-1-1");
-    assert_string_equal(s->host_name[2], "node-2");
-    assert_true(s->message_bytes[0] == 0 && s->message_bytes[1] == 1000);
-    assert_true(near(nt_matrix_get(s->matrix[0], 0, 1), 0.5));
-    assert_true(near(nt_matrix_get(s->matrix[0], 0, 3), 2.0));
-    assert_true(near(nt_matrix_get(s->matrix[0], 3, 0), 2.1));
-    assert_true(near(nt_matrix_get(s->matrix[1], 0, 1), 0.6));
-    assert_true(isnan(nt_matrix_get(s->matrix[1], 2, 2)));
-    nt_matrix_series_destroy(s);
-    free(text);
+    struct nt_named_matrix *s = import(nt_import_parus, "parus.txt");
+    assert_int_equal(s->matrix->n, 4);
+    assert_int_equal(s->larger_sizes, 1);
+    assert_string_equal(s->host.name[0], "node-1-0"); /* two processes on node-1 */
+    assert_string_equal(s->host.name[1], "node-1-1");
+    assert_string_equal(s->host.name[2], "node-2");
+    assert_true(s->message_bytes == 0);
+    assert_true(near(nt_matrix_get(s->matrix, 0, 1), 0.5));
+    assert_true(near(nt_matrix_get(s->matrix, 0, 3), 2.0));
+    assert_true(near(nt_matrix_get(s->matrix, 3, 0), 2.1));
+    assert_true(near(nt_matrix_get(s->larger[0], 0, 1), 0.6));
+    assert_true(isnan(nt_matrix_get(s->larger[0], 2, 2)));
+    nt_named_matrix_destroy(s);
 }
 
 static void parus_takes_decimal_commas(void **state)
@@ -157,11 +151,11 @@ static void parus_takes_decimal_commas(void **state)
     (void)state;
     static const char text[] = "processors 2\nhosts:\na\nb\nMessage length 4\r\n0,0 1,5e-6\n"
                                "2,5e-6 0,0\n";
-    struct nt_matrix_series *s = NULL;
+    struct nt_named_matrix *s = NULL;
     struct nt_err err = {0};
     assert_int_equal(nt_import_parus("p", text, sizeof text - 1, &s, &err), 0);
-    assert_true(near(nt_matrix_get(s->matrix[0], 0, 1), 1.5));
-    nt_matrix_series_destroy(s);
+    assert_true(near(nt_matrix_get(s->matrix, 0, 1), 1.5));
+    nt_named_matrix_destroy(s);
 }
 
 #define OSU "# OSU MPI Latency Test v5\n"
@@ -244,7 +238,7 @@ static void wrong_parus_texts_name_their_line(void **state)
         {"processors 3\nhosts:\na\na\na-0\nMessage length 0\n0000000000000000", "named twice"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_matrix_series *s = NULL;
+        struct nt_named_matrix *s = NULL;
         struct nt_err err = {0};
         char *text = exact(table[k][0], strlen(table[k][0]));
         assert_int_equal(nt_import_parus("f", text, strlen(table[k][0]), &s, &err), -1);
@@ -261,17 +255,13 @@ static void binary_is_no_text(void **state)
 {
     (void)state;
     static const char text[] = "Send\tn1:0\tn2:1\t\nn1\0:0 to\t0\t1\t\n";
-    import_matrix *readers[] = {nt_import_mpigraph, osu_latency, osu_bandwidth};
-    for (size_t k = 0; k < 3; k++) {
+    import_matrix *readers[] = {nt_import_mpigraph, osu_latency, osu_bandwidth, nt_import_parus};
+    for (size_t k = 0; k < 4; k++) {
         struct nt_named_matrix *m = NULL;
         struct nt_err err = {0};
         assert_int_equal(readers[k]("f", text, sizeof text - 1, &m, &err), -1);
         assert_non_null(strstr(err.text, "f:2: a zero byte"));
     }
-    struct nt_matrix_series *s = NULL;
-    struct nt_err err = {0};
-    assert_int_equal(nt_import_parus("f", text, sizeof text - 1, &s, &err), -1);
-    assert_non_null(strstr(err.text, "f:2: a zero byte"));
 }
 
 /* Every shorter piece of a sample is an error or a smaller result, never a crash. */
@@ -279,20 +269,17 @@ static void cut_texts_do_no_harm(void **state)
 {
     (void)state;
     static const char *const names[] = {"mpigraph.txt", "osu.txt", "parus.txt"};
+    import_matrix *readers[] = {nt_import_mpigraph, osu_latency, nt_import_parus};
     for (size_t k = 0; k < 3; k++) {
         size_t bytes;
         char *text = load(names[k], &bytes);
         for (size_t cut = 0; cut < bytes; cut++) {
             struct nt_named_matrix *m = NULL;
-            struct nt_matrix_series *s = NULL;
             struct nt_err err = {0};
             char *piece = exact(text, cut);
-            int rc = k == 2
-                         ? nt_import_parus("f", piece, cut, &s, &err)
-                         : (k == 0 ? nt_import_mpigraph : osu_latency)("f", piece, cut, &m, &err);
-            assert_int_equal(rc, m != NULL || s != NULL ? 0 : -1);
+            int rc = readers[k]("f", piece, cut, &m, &err);
+            assert_int_equal(rc, m != NULL ? 0 : -1);
             nt_named_matrix_destroy(m);
-            nt_matrix_series_destroy(s);
             free(piece);
         }
         free(text);

@@ -45,7 +45,7 @@ static void good_texts_give_their_matrix(void **state)
             if (read_in_pieces(table[k], strlen(table[k]), piece, NT_MATRIX_LATENCY_US, &t, &err))
                 fail_msg("%zu: %s", k, err.text);
             assert_int_equal(t->matrix->n, 3);
-            assert_string_equal(t->host_name[2], "c");
+            assert_string_equal(t->host.name[2], "c");
             assert_true(nt_matrix_get(t->matrix, 0, 1) == 1.5f);
             assert_true(nt_matrix_get(t->matrix, 1, 0) == 1.25f);
             assert_true(nt_matrix_get(t->matrix, 0, 2) == 2 && nt_matrix_get(t->matrix, 2, 0) == 2);
@@ -251,16 +251,22 @@ static void arranging_follows_names(void **state)
     (void)state;
     static const char text[] = ",a,b\na,,1\nb,2,\n";
     static const char *const order[] = {"b", "x", "a"};
+    struct nt_names names = {0};
+    uint32_t index;
     struct nt_named_matrix *t;
     struct nt_matrix *m;
     struct nt_err err = {0};
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 99, NT_MATRIX_LATENCY_US, &t, &err), 0);
-    assert_int_equal(nt_named_matrix_arrange(t, order, 3, &m, &err), 0);
+    for (size_t k = 0; k < 2; k++)
+        assert_int_equal(nt_names_add(&names, order[k], &index, &err), 0);
+    assert_int_equal(nt_matrix_arrange(t->matrix, &t->host, &names, &m, &err), -1);
+    assert_string_equal(err.text, "host a: expected in both matrices");
+    assert_int_equal(nt_names_add(&names, order[2], &index, &err), 0);
+    assert_int_equal(nt_matrix_arrange(t->matrix, &t->host, &names, &m, &err), 0);
     assert_true(nt_matrix_get(m, 0, 2) == 2 && nt_matrix_get(m, 2, 0) == 1);
     assert_true(isnan(nt_matrix_get(m, 0, 1)));
     nt_matrix_destroy(m);
-    assert_int_equal(nt_named_matrix_arrange(t, order, 2, &m, &err), -1);
-    assert_string_equal(err.text, "host a: expected in both matrices");
+    nt_names_fini(&names);
     nt_named_matrix_destroy(t);
 }
 

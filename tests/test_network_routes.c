@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "asserts.h"
+#include "in_pieces.h"
 #include "network_routes.h"
 #include "routes_text.h"
 
@@ -106,14 +107,12 @@ static void too_many_hosts_are_refused(void **state)
 
 static struct nt_routes_text *read_back(const char *text, size_t bytes)
 {
-    struct nt_routes_reader *reader;
+    const struct in_pieces pieces = {text, bytes, 0};
+    const struct nt_source source = pieces_source("r", &pieces);
     struct nt_routes_text *out = NULL;
     struct nt_err err = {0};
-    assert_int_equal(nt_routes_reader_create("r", &reader, &err), 0);
-    if (nt_routes_reader_feed(reader, text, bytes, &err) != 0 ||
-        nt_routes_reader_finish(reader, &out, &err) != 0)
+    if (nt_routes_read(&source, &out, &err) != 0)
         fail_msg("%s", err.text);
-    nt_routes_reader_destroy(reader);
     return out;
 }
 

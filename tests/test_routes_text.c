@@ -9,25 +9,16 @@
 
 #include <cmocka.h>
 
-#include "lines.h"
+#include "in_pieces.h"
 #include "routes_text.h"
 
-/* Feeds in pieces of a size; 0: whole. */
+/* In pieces of a size; 0: whole. */
 static int read_routes(const char *text, size_t piece, struct nt_routes_text **out,
                        struct nt_err *err)
 {
-    struct nt_routes_reader *r;
-    size_t bytes = strlen(text);
-    int rc = 0;
-    assert_int_equal(nt_routes_reader_create("r", &r, err), 0);
-    for (size_t at = 0; at < bytes && rc == 0; at += piece == 0 ? bytes : piece) {
-        size_t n = piece == 0 || bytes - at < piece ? bytes - at : piece;
-        rc = nt_routes_reader_feed(r, text + at, n, err);
-    }
-    if (rc == 0)
-        rc = nt_routes_reader_finish(r, out, err);
-    nt_routes_reader_destroy(r);
-    return rc;
+    const struct in_pieces pieces = {text, strlen(text), piece};
+    const struct nt_source source = pieces_source("r", &pieces);
+    return nt_routes_read(&source, out, err);
 }
 
 static const char text[] = "# three hosts\n"
@@ -92,45 +83,47 @@ static void what_is_no_route_is_refused_with_line_and_reason(void **state)
     }
 }
 
+static int give_without_end(const void *from, nt_feed *feed, void *to, struct nt_err *err)
+{
+    static char piece[65536];
+    size_t *fed = *(size_t *const *)from;
+    memset(piece, 'x', sizeof piece);
+    for (*fed = 0; *fed < 4u * NT_LINE_MAX; *fed += sizeof piece)
+        if (feed(to, piece, sizeof piece, err) != 0)
+            return -1;
+    return 0;
+}
+
 static void a_line_without_end_takes_bounded_memory(void **state)
 {
     (void)state;
-    static char piece[65536];
-    struct nt_routes_reader *r;
+    size_t fed, *count = &fed;
+    const struct nt_source source = {"r", give_without_end, &count};
+    struct nt_routes_text *t = NULL;
     struct nt_err err = {0};
-    size_t fed = 0;
-    memset(piece, 'x', sizeof piece);
-    assert_int_equal(nt_routes_reader_create("r", &r, &err), 0);
-    while (fed < 4u * NT_LINE_MAX && nt_routes_reader_feed(r, piece, sizeof piece, &err) == 0)
-        fed += sizeof piece;
+    assert_int_equal(nt_routes_read(&source, &t, &err), -1);
     assert_true(fed <= NT_LINE_MAX);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_non_null(strstr(err.text, "r:1: expected lines of at most"));
-    assert_int_equal(nt_routes_reader_feed(r, "a b l\n", 6, &err), -1);
-    nt_routes_reader_destroy(r);
 }
 
 static void a_zero_byte_is_no_text(void **state)
 {
     (void)state;
-    struct nt_routes_reader *r;
+    const struct in_pieces pieces = {"a b\0 l\n", 7, 0};
+    const struct nt_source source = pieces_source("r", &pieces);
+    struct nt_routes_text *t = NULL;
     struct nt_err err = {0};
-    assert_int_equal(nt_routes_reader_create("r", &r, &err), 0);
-    assert_int_equal(nt_routes_reader_feed(r, "a b\0 l\n", 7, &err), -1);
+    assert_int_equal(nt_routes_read(&source, &t, &err), -1);
     assert_non_null(strstr(err.text, "r:1: expected a text, found a zero byte"));
-    nt_routes_reader_destroy(r);
 }
 
 static int read_measured(const struct nt_routes_text *routes, const char *lines,
                          struct nt_measured **out, struct nt_err *err)
 {
-    struct nt_measured_reader *r;
-    assert_int_equal(nt_measured_reader_create("m", routes, &r, err), 0);
-    int rc = nt_measured_reader_feed(r, lines, strlen(lines), err);
-    if (rc == 0)
-        rc = nt_measured_reader_finish(r, out, err);
-    nt_measured_reader_destroy(r);
-    return rc;
+    const struct in_pieces pieces = {lines, strlen(lines), 0};
+    const struct nt_source source = pieces_source("m", &pieces);
+    return nt_measured_read(&source, routes, out, err);
 }
 
 static void measurements_belong_to_pairs_of_the_routes(void **state)

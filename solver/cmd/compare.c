@@ -4,8 +4,8 @@
 
 #include "comparison_report.h"
 #include "files.h"
+#include "inputs.h"
 #include "number.h"
-#include "reference.h"
 #include "reference_match.h"
 #include "strbuf.h"
 #include "terminal.h"

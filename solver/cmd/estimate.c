@@ -4,7 +4,7 @@
 #include "estimate_json.h"
 #include "estimate_routes.h"
 #include "files.h"
-#include "routes_files.h"
+#include "routes_text.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -26,12 +26,13 @@ static const char help[] =
 static int estimate_text(const char *routes_path, const char *measured_path, char **text,
                          size_t *bytes, struct nt_err *err)
 {
+    const struct nt_source from[2] = {nt_file_source(routes_path), nt_file_source(measured_path)};
     struct nt_routes_text *routes;
     struct nt_measured *measured = NULL;
     struct nt_estimate *e = NULL;
-    if (nt_routes_file_read(routes_path, &routes, err) != 0)
+    if (nt_routes_read(&from[0], &routes, err) != 0)
         return -1;
-    int rc = nt_measured_file_read(measured_path, routes, &measured, err);
+    int rc = nt_measured_read(&from[1], routes, &measured, err);
     if (rc == 0) {
         nt_terminal_progress("estimating %zu links", routes->routes->links);
         rc = nt_estimate_routes(routes->routes, measured, &e, err);

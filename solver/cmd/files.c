@@ -42,9 +42,7 @@ static int refuse_file(const char *path, const char *doing, struct nt_err *err)
 }
 
 /* Until the file ends. */
-static int feed_all(int fd, const char *path,
-                    int (*feed)(void *context, const char *text, size_t bytes, struct nt_err *err),
-                    void *context, struct nt_err *err)
+static int feed_all(int fd, const char *path, nt_feed *feed, void *context, struct nt_err *err)
 {
     char *piece = malloc(PIECE_BYTES);
     int rc = 0;
@@ -65,9 +63,7 @@ static int feed_all(int fd, const char *path,
     return rc;
 }
 
-int nt_file_stream(const char *path,
-                   int (*feed)(void *context, const char *text, size_t bytes, struct nt_err *err),
-                   void *context, struct nt_err *err)
+int nt_file_stream(const char *path, nt_feed *feed, void *context, struct nt_err *err)
 {
     const char *map = path == nt_file_inline_map ? getenv("NETTOPO_JSON") : NULL;
     if (map != NULL)
@@ -81,15 +77,22 @@ int nt_file_stream(const char *path,
     return rc;
 }
 
-struct whole {
-    const char *path;
-    size_t most, used, capacity;
-    char *text;
-};
-
-static int keep_text(void *context, const char *text, size_t bytes, struct nt_err *err)
+static int give_file(const void *path, nt_feed *feed, void *to, struct nt_err *err)
 {
-    struct whole *w = context;
+    nt_terminal_progress("reading %s", nt_file_name(path));
+    int rc = nt_file_stream(path, feed, to, err);
+    nt_terminal_progress(NULL);
+    return rc;
+}
+
+struct nt_source nt_file_source(const char *path)
+{
+    return (struct nt_source){nt_file_name(path), give_file, path};
+}
+
+int nt_file_keep(void *to, const char *text, size_t bytes, struct nt_err *err)
+{
+    struct nt_file_text *w = to;
     if (bytes > w->most - w->used)
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected at most %zu bytes, found more",
                           nt_file_name(w->path), w->most);
@@ -110,8 +113,8 @@ static int keep_text(void *context, const char *text, size_t bytes, struct nt_er
 
 int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, struct nt_err *err)
 {
-    struct whole w = {.path = path, .most = most};
-    if (keep_text(&w, "", 0, err) != 0 || nt_file_stream(path, keep_text, &w, err) != 0) {
+    struct nt_file_text w = {.path = path, .most = most};
+    if (nt_file_keep(&w, "", 0, err) != 0 || nt_file_stream(path, nt_file_keep, &w, err) != 0) {
         free(w.text);
         return -1;
     }
@@ -123,14 +126,14 @@ int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, stru
 int nt_file_read_regular(const char *path, size_t most, char **text, size_t *bytes, struct stat *st,
                          struct nt_err *err)
 {
-    struct whole w = {.path = path, .most = most};
+    struct nt_file_text w = {.path = path, .most = most};
     int rc = -1, fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, st) != 0)
         refuse_file(path, "open", err);
     else if (!S_ISREG(st->st_mode))
         nt_err_set(err, NT_ERR_INPUT, "%s: not a regular file", path);
     else
-        rc = keep_text(&w, "", 0, err) == 0 ? feed_all(fd, path, keep_text, &w, err) : -1;
+        rc = nt_file_keep(&w, "", 0, err) == 0 ? feed_all(fd, path, nt_file_keep, &w, err) : -1;
     if (fd >= 0)
         close(fd);
     if (rc != 0) {
@@ -198,8 +201,7 @@ int nt_file_read_samples(const char *path, struct nt_samples **out, struct nt_er
     struct nt_samples_reader *reader;
     if (nt_samples_reader_create(nt_file_name(path), &reader, err) != 0)
         return -1;
-    nt_terminal_progress("reading %s", nt_file_name(path));
-    int rc = nt_file_stream(path, feed_samples, reader, err);
+    int rc = give_file(path, feed_samples, reader, err);
     if (rc == 0)
         rc = nt_samples_reader_finish(reader, out, err);
     nt_samples_reader_destroy(reader);

@@ -9,6 +9,7 @@
 
 #include "err.h"
 #include "json_write.h"
+#include "lines.h"
 #include "map.h"
 #include "samples.h"
 
@@ -17,9 +18,18 @@ const char *nt_file_name(const char *path);
 
 /* Gives the file to feed piece by piece; its error ends the reading. NT_ERR_INPUT when there is
  * no such file, NT_ERR_SYSTEM when the system refuses it. */
-int nt_file_stream(const char *path,
-                   int (*feed)(void *context, const char *text, size_t bytes, struct nt_err *err),
-                   void *context, struct nt_err *err);
+int nt_file_stream(const char *path, nt_feed *feed, void *context, struct nt_err *err);
+
+/* The same as a source, with a line about it on the terminal. Borrows path. */
+struct nt_source nt_file_source(const char *path);
+
+/* A text that is kept whole, with a bound. Feeding it ("" at least) terminates it. */
+struct nt_file_text {
+    const char *path;
+    size_t most, used, capacity;
+    char *text; /* free it */
+};
+nt_feed nt_file_keep;
 
 /* The whole file, terminated, owned by the caller; NT_ERR_INPUT when it has more than most. */
 int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, struct nt_err *err);

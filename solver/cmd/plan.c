@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "files.h"
+#include "inputs.h"
 #include "number.h"
 #include "plan_json.h"
 #include "plan_model.h"
 #include "plan_routes.h"
-#include "reference.h"
-#include "routes_files.h"
+#include "routes_text.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -46,9 +46,10 @@ static int read_redundancy(const char *text, double *redundancy, struct nt_err *
 static int plan_routes(const char *path, double redundancy, char **text, size_t *bytes,
                        struct nt_err *err)
 {
+    const struct nt_source source = nt_file_source(path);
     struct nt_routes_text *routes;
     struct nt_plan *plan;
-    if (nt_routes_file_read(path, &routes, err) != 0)
+    if (nt_routes_read(&source, &routes, err) != 0)
         return -1;
     nt_terminal_progress("planning over %zu pairs", routes->routes->pairs);
     int rc = nt_plan_routes(routes->routes, redundancy, SEED, &plan, err);

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "files.h"
-#include "import.h"
+#include "inputs.h"
 #include "map_json.h"
-#include "matrices.h"
 #include "matrix_csv.h"
 #include "number.h"
 #include "published.h"
@@ -69,11 +68,10 @@ static int solve_samples(const struct arguments *a, struct nt_map **map, struct 
 
 /* The first text names the hosts; the matrices of the others follow its order. */
 struct matrices {
-    struct nt_matrix_series *latency, *rates;
+    struct nt_named_matrix *latency, *rates;
     struct nt_matrix **larger;
     size_t larger_sizes;
     struct nt_matrix *bandwidth;
-    bool contended;
 };
 
 static void matrices_fini(struct matrices *m)
@@ -82,41 +80,38 @@ static void matrices_fini(struct matrices *m)
         nt_matrix_destroy(m->larger[k]);
     free(m->larger);
     nt_matrix_destroy(m->bandwidth);
-    nt_matrix_series_destroy(m->latency);
-    nt_matrix_series_destroy(m->rates);
+    nt_named_matrix_destroy(m->latency);
+    nt_named_matrix_destroy(m->rates);
 }
 
 /* Who names the hosts. */
-static const struct nt_matrix_series *first_text(const struct matrices *m)
+static const struct nt_named_matrix *first_text(const struct matrices *m)
 {
     return m->latency != NULL ? m->latency : m->rates;
 }
 
-static int arrange_matrices(const struct matrices *m, const char *path,
-                            struct nt_matrix_series *from, size_t which, struct nt_matrix **out,
-                            struct nt_err *err)
+static int arrange_matrix(const struct matrices *m, const char *path,
+                          const struct nt_named_matrix *from, const struct nt_matrix *which,
+                          struct nt_matrix **out, struct nt_err *err)
 {
-    const struct nt_named_matrix table = {.matrix = from->matrix[which],
-                                          .host_name = from->host_name};
-    if (nt_named_matrix_arrange(&table, (const char *const *)first_text(m)->host_name,
-                                first_text(m)->hosts, out, err) != 0)
+    if (nt_matrix_arrange(which, &from->host, &first_text(m)->host, out, err) != 0)
         return nt_err_prefix(err, "%s", nt_file_name(path));
     return 0;
 }
 
-static int add_sizes(struct matrices *m, const char *path, struct nt_matrix_series *from,
+/* The matrices of a text from the first on: 0 is the one of the smallest messages. */
+static int add_sizes(struct matrices *m, const char *path, const struct nt_named_matrix *from,
                      size_t first, struct nt_err *err)
 {
     struct nt_matrix **grown =
-        realloc(m->larger, (m->larger_sizes + from->matrices + 1) * sizeof *grown);
+        realloc(m->larger, (m->larger_sizes + from->larger_sizes + 1) * sizeof *grown);
     if (grown == NULL)
         return nt_err_memory(err);
     m->larger = grown;
-    for (size_t k = first; k < from->matrices; k++) {
-        if (arrange_matrices(m, path, from, k, &m->larger[m->larger_sizes], err) != 0)
+    for (size_t k = first; k <= from->larger_sizes; k++, m->larger_sizes++)
+        if (arrange_matrix(m, path, from, k == 0 ? from->matrix : from->larger[k - 1],
+                           &m->larger[m->larger_sizes], err) != 0)
             return -1;
-        m->larger_sizes++;
-    }
     return 0;
 }
 
@@ -134,11 +129,11 @@ static int read_latencies(const struct arguments *a, struct matrices *m, struct 
         add_sizes(m, a->latency[0], m->latency, 1, err) != 0)
         return -1;
     for (size_t k = 1; k < LATENCY_FILES_MAX && a->latency[k] != NULL; k++) {
-        struct nt_matrix_series *more;
+        struct nt_named_matrix *more;
         if (nt_matrices_read(a->latency[k], text, NT_MATRIX_LATENCY_US, &more, err) != 0)
             return -1;
         int rc = add_sizes(m, a->latency[k], more, 0, err);
-        nt_matrix_series_destroy(more);
+        nt_named_matrix_destroy(more);
         if (rc != 0)
             return -1;
     }
@@ -150,8 +145,7 @@ static int read_bandwidths(const struct arguments *a, struct matrices *m, struct
     if (nt_matrices_read(a->bandwidth, text_of(a, NT_TEXT_PARUS), NT_MATRIX_BANDWIDTH_MBPS,
                          &m->rates, err) != 0)
         return -1;
-    m->contended = m->rates->contended;
-    return arrange_matrices(m, a->bandwidth, m->rates, 0, &m->bandwidth, err);
+    return arrange_matrix(m, a->bandwidth, m->rates, m->rates->matrix, &m->bandwidth, err);
 }
 
 static int solve_matrices(const struct arguments *a, struct nt_map **map, struct nt_err *err)
@@ -168,17 +162,17 @@ static int solve_matrices(const struct arguments *a, struct nt_map **map, struct
         rc = read_bandwidths(a, &m, err);
     if (rc == 0) {
         struct nt_solve_input measured = {
-            .latency = m.latency == NULL ? NULL : m.latency->matrix[0],
+            .latency = m.latency == NULL ? NULL : m.latency->matrix,
             .larger = (const struct nt_matrix *const *)m.larger,
             .larger_sizes = m.larger_sizes,
             .bandwidth = m.bandwidth,
-            .contended = m.contended,
-            .rate_bytes = m.rates == NULL ? 0 : m.rates->message_bytes[0],
-            .host_name = (const char *const *)first_text(&m)->host_name,
+            .contended = m.rates != NULL && m.rates->contended,
+            .rate_bytes = m.rates == NULL ? 0 : m.rates->message_bytes,
+            .host_name = first_text(&m)->host.name,
             .pattern = "",
             .method = nt_published_method(&a->published, &method) ? &method : NULL,
         };
-        nt_terminal_progress("solving %zu hosts", first_text(&m)->hosts);
+        nt_terminal_progress("solving %zu hosts", first_text(&m)->host.count);
         rc = nt_solve_measured(&measured, map, err);
     }
     matrices_fini(&m);

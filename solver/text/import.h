@@ -34,22 +34,11 @@ int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
 int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matrix_kind kind,
                   struct nt_named_matrix **out, struct nt_err *err);
 
-/* One matrix a message size over the same hosts. */
-struct nt_matrix_series {
-    size_t hosts;
-    char **host_name;
-    size_t matrices;
-    double *message_bytes; /* ascending as in the text; NaN: not stated */
-    bool contended;        /* all hosts sent at the same time */
-    struct nt_matrix **matrix;
-};
-
 /* PARUS network_test2, text format: a head of parameters, the hosts, then for each message size a
  * line "Message length N" and the times in seconds, row to column. A matrix of deviations is
  * refused: it holds no latencies. */
-int nt_import_parus(const char *file, const char *text, size_t bytes, struct nt_matrix_series **out,
+int nt_import_parus(const char *file, const char *text, size_t bytes, struct nt_named_matrix **out,
                     struct nt_err *err);
-void nt_matrix_series_destroy(struct nt_matrix_series *series);
 
 /* A dump of ibnetdiscover (infiniband-diags): switches, hosts (the adapters of one host are one:
  * descriptions like "n1 HCA-1", "n1 mlx5_0"), links with their data rates; parallel cables are

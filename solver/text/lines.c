@@ -238,3 +238,28 @@ int nt_lines_finish(struct nt_lines *l, nt_line_take *take, void *to, struct nt_
     l->used = 0;
     return rc;
 }
+
+struct reading {
+    struct nt_lines lines;
+    nt_line_take *take;
+    void *to;
+};
+
+static int feed_lines(void *to, const char *text, size_t bytes, struct nt_err *err)
+{
+    struct reading *r = to;
+    return nt_lines_feed(&r->lines, text, bytes, r->take, r->to, err);
+}
+
+int nt_lines_read(const struct nt_source *source, nt_line_take *take, void *to, size_t *end,
+                  struct nt_err *err)
+{
+    struct reading r = {.take = take, .to = to};
+    nt_lines_init(&r.lines, source->file, NT_LINE_MAX);
+    int rc = source->give(source->from, feed_lines, &r, err);
+    if (rc == 0)
+        rc = nt_lines_finish(&r.lines, take, to, err);
+    nt_lines_fini(&r.lines);
+    *end = r.lines.number;
+    return rc;
+}

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "map.h"
-#include "names.h"
+#include "memory.h"
 #include "number.h"
 #include "strbuf.h"
 
@@ -27,8 +27,7 @@ struct nt_csv_reader {
     char cell[NT_CSV_CELL_MAX + 1]; /* the beginning of a cell that a piece cut */
     size_t cell_used;
     struct nt_names names;
-    char **host_name; /* n of them */
-    size_t n, hosts_capacity;
+    size_t n;
     float *at;         /* rows * n, as they came */
     uint32_t *host_of; /* rows of them: host of the row */
     bool *has_row;     /* n of them */
@@ -51,19 +50,11 @@ int nt_csv_reader_create(const char *file, enum nt_matrix_kind kind, struct nt_c
     return 0;
 }
 
-static void free_names(char **names, size_t n)
-{
-    for (size_t k = 0; names != NULL && k < n; k++)
-        free(names[k]);
-    free(names);
-}
-
 void nt_csv_reader_destroy(struct nt_csv_reader *r)
 {
     if (r == NULL)
         return;
     nt_names_fini(&r->names);
-    free_names(r->host_name, r->n);
     free(r->at);
     free(r->host_of);
     free(r->has_row);
@@ -74,9 +65,11 @@ void nt_named_matrix_destroy(struct nt_named_matrix *table)
 {
     if (table == NULL)
         return;
-    if (table->matrix != NULL)
-        free_names(table->host_name, table->matrix->n);
+    nt_names_fini(&table->host);
     nt_matrix_destroy(table->matrix);
+    for (size_t k = 0; k < table->larger_sizes; k++)
+        nt_matrix_destroy(table->larger[k]);
+    free(table->larger);
     free(table);
 }
 
@@ -91,24 +84,11 @@ static int add_host(struct nt_csv_reader *r, const char *name, struct nt_err *er
     if (r->n >= NT_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "expected at most %d hosts, found more",
                           (int)NT_HOSTS_MAX);
-    if (r->n == r->hosts_capacity) {
-        size_t capacity = r->hosts_capacity * 2 + 64;
-        char **grown = realloc(r->host_name, capacity * sizeof *grown);
-        if (grown == NULL)
-            return nt_err_memory(err);
-        r->host_name = grown;
-        r->hosts_capacity = capacity;
-    }
-    char *copy = strdup(name);
-    int rc = copy == NULL ? -1 : nt_names_add(&r->names, copy, &index, err);
-    if (rc == 0) {
-        r->host_name[r->n++] = copy;
-        return 0;
-    }
-    free(copy);
+    int rc = nt_names_add_copy(&r->names, name, strlen(name), &index, err);
     if (rc > 0)
         return nt_err_set(err, NT_ERR_INPUT, "expected each host once, found %s again", name);
-    return nt_err_memory(err);
+    r->n = r->names.count;
+    return rc;
 }
 
 /* The first cell of a further row: room for the row, all not measured. */
@@ -146,7 +126,7 @@ static int wrong_figure(const struct nt_csv_reader *r, const char *cell, struct 
     bool latency = r->kind == NT_MATRIX_LATENCY_US;
     return nt_err_set(
         err, NT_ERR_INPUT, "column %zu (%s): expected %s, found \"%.64s\"", r->column + 1,
-        r->host_name[r->column - 1],
+        r->names.name[r->column - 1],
         latency ? "a latency from 0 to 1e15 us" : "a bandwidth over 0 and up to 1e15 MB/s", cell);
 }
 
@@ -349,7 +329,7 @@ static int check_end(struct nt_csv_reader *r, struct nt_err *err)
         while (r->has_row[k])
             k++;
         nt_err_set(err, NT_ERR_INPUT, "expected a row for %s, found the end of the file",
-                   r->host_name[k]);
+                   r->names.name[k]);
     } else {
         return 0;
     }
@@ -368,10 +348,9 @@ int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, 
         return nt_err_memory(err);
     }
     *matrix = (struct nt_matrix){.kind = r->kind, .n = r->n, .at = r->at};
-    *table =
-        (struct nt_named_matrix){.matrix = matrix, .host_name = r->host_name, .message_bytes = NAN};
+    *table = (struct nt_named_matrix){.host = r->names, .matrix = matrix, .message_bytes = NAN};
     r->at = NULL;
-    r->host_name = NULL;
+    r->names = (struct nt_names){0};
     r->broken = true;
     *out = table;
     return 0;
@@ -380,34 +359,25 @@ int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, 
 /* ---- arranging, writing -----------------------------------------------------------------------
  */
 
-int nt_named_matrix_arrange(const struct nt_named_matrix *table, const char *const *host_name,
-                            size_t n, struct nt_matrix **out, struct nt_err *err)
+int nt_matrix_arrange(const struct nt_matrix *from, const struct nt_names *from_names,
+                      const struct nt_names *names, struct nt_matrix **out, struct nt_err *err)
 {
-    struct nt_names names = {0};
-    struct nt_matrix *m = NULL;
-    const struct nt_matrix *from = table->matrix;
-    uint32_t index, *place_of = malloc((from->n + 1) * sizeof *place_of);
-    int rc = 0;
-    if (place_of == NULL)
-        rc = nt_err_memory(err);
-    for (size_t k = 0; rc == 0 && k < n; k++)
-        rc = nt_names_add(&names, host_name[k], &index, err) < 0 ? -1 : 0;
-    for (size_t k = 0; rc == 0 && k < from->n; k++) {
-        const char *name = table->host_name[k];
-        place_of[k] = nt_names_find(&names, name, strlen(name));
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *place_of = nt_arena_array(&memory, from->n, sizeof *place_of);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < from->n; k++) {
+        const char *name = from_names->name[k];
+        place_of[k] = nt_names_find(names, name, strlen(name));
         if (place_of[k] == NT_NAMES_NONE)
-            rc = nt_err_set(err, NT_ERR_INPUT, "host %s: expected in both matrices", name);
+            return nt_err_set(err, NT_ERR_INPUT, "host %s: expected in both matrices", name);
     }
-    if (rc == 0)
-        rc = nt_matrix_create(n, from->kind, &m, err);
-    for (size_t i = 0; rc == 0 && i < from->n; i++)
+    if (nt_matrix_create(names->count, from->kind, out, err) != 0)
+        return -1;
+    for (size_t i = 0; i < from->n; i++)
         for (size_t j = 0; j < from->n; j++)
-            nt_matrix_set(m, place_of[i], place_of[j], nt_matrix_get(from, i, j));
-    nt_names_fini(&names);
-    free(place_of);
-    if (rc == 0)
-        *out = m;
-    return rc;
+            nt_matrix_set(*out, place_of[i], place_of[j], nt_matrix_get(from, i, j));
+    return 0;
 }
 
 static void put_float(struct nt_strbuf *d, float value)

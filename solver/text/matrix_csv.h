@@ -10,18 +10,24 @@
 #ifndef NT_MATRIX_CSV_H
 #define NT_MATRIX_CSV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "err.h"
 #include "matrix.h"
+#include "names.h"
 
 enum { NT_CSV_CELL_MAX = 255 };
 
+/* What was measured between hosts. */
 struct nt_named_matrix {
+    struct nt_names host; /* matrix->n of them */
     struct nt_matrix *matrix;
-    char **host_name;     /* matrix->n of them */
-    double message_bytes; /* of bandwidths: all were measured with messages up to it, or longer
-                             ones; NaN: the text does not say */
+    double message_bytes;      /* of bandwidths: all were measured with messages up to it, or longer
+                                  ones; of PARUS's latencies; NaN: the text does not say */
+    struct nt_matrix **larger; /* larger_sizes of them: the same hosts with larger messages */
+    size_t larger_sizes;
+    bool contended; /* all hosts sent at the same time */
 };
 
 void nt_named_matrix_destroy(struct nt_named_matrix *table);
@@ -34,10 +40,10 @@ int nt_csv_reader_feed(struct nt_csv_reader *r, const char *text, size_t bytes, 
 int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, struct nt_err *err);
 void nt_csv_reader_destroy(struct nt_csv_reader *r);
 
-/* A new matrix with the hosts in the order of host_name (n of them); hosts that the table does
- * not have are not measured, one that is not in host_name is NT_ERR_INPUT. */
-int nt_named_matrix_arrange(const struct nt_named_matrix *table, const char *const *host_name,
-                            size_t n, struct nt_matrix **out, struct nt_err *err);
+/* A new matrix with the hosts in the order of names from one in another; hosts that from does not
+ * have are not measured, one that is not in names is NT_ERR_INPUT. */
+int nt_matrix_arrange(const struct nt_matrix *from, const struct nt_names *from_names,
+                      const struct nt_names *names, struct nt_matrix **out, struct nt_err *err);
 
 /* The text, the caller's (free). Figures so that the same float is read back. */
 int nt_matrix_csv_write(const struct nt_matrix *matrix, const char *const *host_name, char **text,

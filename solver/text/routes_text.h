@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "err.h"
+#include "lines.h"
 #include "measured.h"
 #include "names.h"
 #include "routes.h"
@@ -23,28 +24,14 @@ struct nt_routes_text {
 
 void nt_routes_text_destroy(struct nt_routes_text *text);
 
-/* Reading in pieces of any size: feed until the input ends, then finish, which hands over.
- * NT_ERR_INPUT with file and line for anything that is not a route, for a route given twice and
- * for a text without routes. file names the text in errors. */
-struct nt_routes_reader;
-int nt_routes_reader_create(const char *file, struct nt_routes_reader **out, struct nt_err *err);
-int nt_routes_reader_feed(struct nt_routes_reader *reader, const char *text, size_t bytes,
-                          struct nt_err *err);
-int nt_routes_reader_finish(struct nt_routes_reader *reader, struct nt_routes_text **out,
-                            struct nt_err *err);
-void nt_routes_reader_destroy(struct nt_routes_reader *reader);
+/* NT_ERR_INPUT with file and line for anything that is not a route, for a route given twice and for
+ * a text without routes. */
+int nt_routes_read(const struct nt_source *source, struct nt_routes_text **out, struct nt_err *err);
 
-/* The same for measurements of these routes (borrowed until destroy). A pair may be measured
- * several times, in either order of its hosts; a pair without a route is an error, and so is a
- * text without measurements. */
-struct nt_measured_reader;
-int nt_measured_reader_create(const char *file, const struct nt_routes_text *routes,
-                              struct nt_measured_reader **out, struct nt_err *err);
-int nt_measured_reader_feed(struct nt_measured_reader *reader, const char *text, size_t bytes,
-                            struct nt_err *err);
-int nt_measured_reader_finish(struct nt_measured_reader *reader, struct nt_measured **out,
-                              struct nt_err *err);
-void nt_measured_reader_destroy(struct nt_measured_reader *reader);
+/* Measurements of these routes. A pair may be measured several times, in either order of its hosts;
+ * a pair without a route is an error, and so is a text without measurements. */
+int nt_measured_read(const struct nt_source *source, const struct nt_routes_text *routes,
+                     struct nt_measured **out, struct nt_err *err);
 
 /* The texts, the caller's (free). Names have no blanks, no '#' and at most NT_LINK_NAME_MAX bytes;
  * reading gives the same pairs and paths (indices then go by the order of the text, and a pair is

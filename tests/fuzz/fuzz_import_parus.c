@@ -9,8 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_err err = {0};
-    struct nt_matrix_series *s = NULL;
+    struct nt_named_matrix *s = NULL;
     if (nt_import_parus("f", (const char *)data, size, &s, &err) == 0)
-        nt_matrix_series_destroy(s);
+        nt_named_matrix_destroy(s);
     return 0;
 }

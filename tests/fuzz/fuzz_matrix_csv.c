@@ -25,7 +25,7 @@ static char *write_text(const struct nt_named_matrix *t, size_t *bytes)
 {
     struct nt_err err;
     char *text;
-    if (nt_matrix_csv_write(t->matrix, (const char *const *)t->host_name, &text, bytes, &err) != 0)
+    if (nt_matrix_csv_write(t->matrix, t->host.name, &text, bytes, &err) != 0)
         abort();
     return text;
 }

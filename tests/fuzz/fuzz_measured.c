@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../in_pieces.h"
 #include "estimate_json.h"
 #include "estimate_routes.h"
 #include "routes_text.h"
@@ -16,13 +17,11 @@ static const char routes[] = "a b 1 2\na c 1 5 6 3\na d 1 5 6 4\nb c 2 5 6 3\nb 
 
 static struct nt_routes_text *read_routes(void)
 {
-    struct nt_routes_reader *reader;
+    const struct in_pieces pieces = {routes, strlen(routes), 0};
+    const struct nt_source source = pieces_source("routes", &pieces);
     struct nt_routes_text *text;
-    if (nt_routes_reader_create("routes", &reader, NULL) != 0 ||
-        nt_routes_reader_feed(reader, routes, strlen(routes), NULL) != 0 ||
-        nt_routes_reader_finish(reader, &text, NULL) != 0)
+    if (nt_routes_read(&source, &text, NULL) != 0)
         abort();
-    nt_routes_reader_destroy(reader);
     return text;
 }
 
@@ -40,16 +39,13 @@ static void estimate(const struct nt_routes_text *text, const struct nt_measured
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_routes_text *text = read_routes();
-    struct nt_measured_reader *reader;
+    const struct in_pieces pieces = {(const char *)data, size, 0};
+    const struct nt_source source = pieces_source("fuzz", &pieces);
     struct nt_measured *measured;
     struct nt_err err;
-    if (nt_measured_reader_create("fuzz", text, &reader, &err) == 0) {
-        if (nt_measured_reader_feed(reader, (const char *)data, size, &err) == 0 &&
-            nt_measured_reader_finish(reader, &measured, &err) == 0) {
-            estimate(text, measured);
-            nt_measured_destroy(measured);
-        }
-        nt_measured_reader_destroy(reader);
+    if (nt_measured_read(&source, text, &measured, &err) == 0) {
+        estimate(text, measured);
+        nt_measured_destroy(measured);
     }
     nt_routes_text_destroy(text);
     return 0;

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../in_pieces.h"
 #include "plan_json.h"
 #include "plan_routes.h"
 #include "routes_text.h"
@@ -28,18 +29,13 @@ static void plan(const struct nt_routes_text *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct nt_routes_reader *reader;
+    const struct in_pieces pieces = {(const char *)data, size, size / 2 + 1};
+    const struct nt_source source = pieces_source("fuzz", &pieces);
     struct nt_routes_text *text;
     struct nt_err err;
-    size_t cut = size / 3;
-    if (nt_routes_reader_create("fuzz", &reader, &err) != 0)
-        return 0;
-    if (nt_routes_reader_feed(reader, (const char *)data, cut, &err) == 0 &&
-        nt_routes_reader_feed(reader, (const char *)data + cut, size - cut, &err) == 0 &&
-        nt_routes_reader_finish(reader, &text, &err) == 0) {
+    if (nt_routes_read(&source, &text, &err) == 0) {
         plan(text);
         nt_routes_text_destroy(text);
     }
-    nt_routes_reader_destroy(reader);
     return 0;
 }

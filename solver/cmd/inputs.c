@@ -1,14 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "matrices.h"
+#include "inputs.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "files.h"
-#include "matrix_csv.h"
-#include "terminal.h"
+#include "import.h"
+#include "import_dot.h"
+#include "json.h"
+#include "map_json.h"
+
+/* ---- networks ------------------------------------------------------------------------------- */
+
+typedef int reader(const char *, const char *, size_t, struct nt_map **, struct nt_err *);
+
+/* The first word that is no comment, blank or line end. */
+static const char *first_word(const char *text)
+{
+    for (;;) {
+        text += strspn(text, " \t\r\n");
+        if (*text == '#' || strncmp(text, "//", 2) == 0)
+            text += strcspn(text, "\n");
+        else if (strncmp(text, "/*", 2) == 0 && strstr(text + 2, "*/") != NULL)
+            text = strstr(text + 2, "*/") + 2;
+        else
+            return text;
+    }
+}
+
+static bool begins_with(const char *text, const char *word)
+{
+    return strncasecmp(text, word, strlen(word)) == 0;
+}
+
+static reader *choose_reader(const char *text)
+{
+    const char *word = first_word(text);
+    if (*word == '{')
+        return nt_map_read;
+    if (begins_with(word, "graph") || begins_with(word, "digraph") || begins_with(word, "strict"))
+        return nt_import_dot;
+    if (begins_with(word, "- ") || begins_with(word, "---") || begins_with(word, "["))
+        return nt_import_topology_yaml;
+    if (begins_with(word, "vendid=") || begins_with(word, "DR path") ||
+        strstr(text, "\nvendid=") != NULL)
+        return nt_import_ibnetdiscover;
+    return nt_import_topology_conf;
+}
+
+int nt_reference_read(const char *path, struct nt_map **out, struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    if (nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
+        return -1;
+    int rc = choose_reader(text)(nt_file_name(path), text, bytes, out, err);
+    free(text);
+    return rc;
+}
+
+int nt_reference_read_whole(const char *path, struct nt_assumed *assumed, struct nt_map **out,
+                            struct nt_err *err)
+{
+    if (nt_reference_read(path, out, err) != 0)
+        return -1;
+    const struct nt_model *m = (*out)->model;
+    assumed->links = 0;
+    for (size_t k = 0; k < m->links; k++)
+        assumed->links += isnan(m->link[k].latency_us) ? 1 : 0;
+    nt_import_assume_latency(*out, assumed->host_link_us, assumed->switch_link_us);
+    return 0;
+}
+
+/* ---- matrices ------------------------------------------------------------------------------- */
 
 enum {
     HEAD_BYTES = 16384,            /* in which the format shows: after a launcher's own lines */
@@ -52,8 +119,7 @@ struct incoming {
     enum nt_matrix_text text;
     enum nt_matrix_kind kind;
     struct nt_csv_reader *csv; /* once it is known to be one */
-    char *kept;                /* terminated */
-    size_t bytes, capacity;
+    struct nt_file_text kept;
     size_t line, line_bytes; /* lines that ended; of the one that has not */
 };
 
@@ -88,39 +154,16 @@ static int count_lines(struct incoming *in, const char *text, size_t bytes, stru
     return 0;
 }
 
-static int keep_text(struct incoming *in, const char *text, size_t bytes, struct nt_err *err)
-{
-    if (bytes > WHOLE_MAX - in->bytes)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: expected at most %d bytes, found more", in->file,
-                          (int)WHOLE_MAX);
-    if (count_lines(in, text, bytes, err) != 0)
-        return -1;
-    if (in->bytes + bytes >= in->capacity) {
-        size_t capacity = (in->bytes + bytes) * 2 + 1;
-        capacity = capacity > (size_t)WHOLE_MAX + 1 ? (size_t)WHOLE_MAX + 1 : capacity;
-        char *grown = realloc(in->kept, capacity);
-        if (grown == NULL)
-            return nt_err_memory(err);
-        in->kept = grown;
-        in->capacity = capacity;
-    }
-    if (bytes > 0)
-        memcpy(in->kept + in->bytes, text, bytes);
-    in->bytes += bytes;
-    in->kept[in->bytes] = '\0';
-    return 0;
-}
-
 /* From here on the format is known; of a CSV the head is passed on. */
 static int settle_format(struct incoming *in, struct nt_err *err)
 {
     if (in->text == NT_TEXT_ANY)
-        in->text = recognise_text(in->kept);
+        in->text = recognise_text(in->kept.text);
     if (in->text != NT_TEXT_CSV)
         return 0;
     if (nt_csv_reader_create(in->file, in->kind, &in->csv, err) != 0)
         return -1;
-    return nt_csv_reader_feed(in->csv, in->kept, in->bytes, err);
+    return nt_csv_reader_feed(in->csv, in->kept.text, in->kept.used, err);
 }
 
 static int feed_text(void *context, const char *text, size_t bytes, struct nt_err *err)
@@ -128,42 +171,14 @@ static int feed_text(void *context, const char *text, size_t bytes, struct nt_er
     struct incoming *in = context;
     if (in->csv != NULL)
         return nt_csv_reader_feed(in->csv, text, bytes, err);
-    if (keep_text(in, text, bytes, err) != 0)
+    if (count_lines(in, text, bytes, err) != 0 || nt_file_keep(&in->kept, text, bytes, err) != 0)
         return -1;
     bool open = in->text == NT_TEXT_ANY || in->text == NT_TEXT_CSV;
-    return open && in->bytes >= HEAD_BYTES ? settle_format(in, err) : 0;
+    return open && in->kept.used >= HEAD_BYTES ? settle_format(in, err) : 0;
 }
 
-/* A series of one; takes the table over. */
-static int wrap_matrix(struct nt_named_matrix *table, struct nt_matrix_series **out,
-                       struct nt_err *err)
+static int finish_matrices(struct incoming *in, struct nt_named_matrix **out, struct nt_err *err)
 {
-    struct nt_matrix_series *s = calloc(1, sizeof *s);
-    double *bytes = malloc(sizeof *bytes);
-    struct nt_matrix **matrix = malloc(sizeof *matrix);
-    if (s == NULL || bytes == NULL || matrix == NULL) {
-        free(s);
-        free(bytes);
-        free(matrix);
-        nt_named_matrix_destroy(table);
-        return nt_err_memory(err);
-    }
-    *bytes = table->message_bytes;
-    *matrix = table->matrix;
-    *s = (struct nt_matrix_series){.hosts = table->matrix->n,
-                                   .host_name = table->host_name,
-                                   .matrices = 1,
-                                   .message_bytes = bytes,
-                                   .matrix = matrix};
-    free(table);
-    *out = s;
-    return 0;
-}
-
-static int finish_matrices(struct incoming *in, struct nt_matrix_series **out, struct nt_err *err)
-{
-    struct nt_named_matrix *table;
-    int rc;
     if (in->csv == NULL && settle_format(in, err) != 0)
         return -1;
     bool latency = in->kind == NT_MATRIX_LATENCY_US;
@@ -171,30 +186,28 @@ static int finish_matrices(struct incoming *in, struct nt_matrix_series **out, s
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected %s, found a text of %s", in->file,
                           latency ? "latencies" : "bandwidths", latency ? "mpiGraph" : "PARUS");
     if (in->text == NT_TEXT_PARUS)
-        return nt_import_parus(in->file, in->kept, in->bytes, out, err);
+        return nt_import_parus(in->file, in->kept.text, in->kept.used, out, err);
     if (in->text == NT_TEXT_MPIGRAPH)
-        rc = nt_import_mpigraph(in->file, in->kept, in->bytes, &table, err);
-    else if (in->text == NT_TEXT_OSU)
-        rc = nt_import_osu(in->file, in->kept, in->bytes, in->kind, &table, err);
-    else
-        rc = nt_csv_reader_finish(in->csv, &table, err);
-    if (rc != 0 || wrap_matrix(table, out, err) != 0)
-        return -1;
-    (*out)->contended = in->text == NT_TEXT_MPIGRAPH; /* each to its n-th next, all together */
-    return 0;
+        return nt_import_mpigraph(in->file, in->kept.text, in->kept.used, out, err);
+    if (in->text == NT_TEXT_OSU)
+        return nt_import_osu(in->file, in->kept.text, in->kept.used, in->kind, out, err);
+    return nt_csv_reader_finish(in->csv, out, err);
 }
 
 int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_kind kind,
-                     struct nt_matrix_series **out, struct nt_err *err)
+                     struct nt_named_matrix **out, struct nt_err *err)
 {
-    struct incoming in = {.file = nt_file_name(path), .text = text, .kind = kind};
-    nt_terminal_progress("reading %s", in.file);
-    int rc = keep_text(&in, "", 0, err); /* so that an empty file is an empty text */
+    struct incoming in = {.file = nt_file_name(path),
+                          .text = text,
+                          .kind = kind,
+                          .kept = {.path = path, .most = WHOLE_MAX}};
+    const struct nt_source source = nt_file_source(path);
+    int rc = nt_file_keep(&in.kept, "", 0, err); /* so that an empty file is an empty text */
     if (rc == 0)
-        rc = nt_file_stream(path, feed_text, &in, err);
+        rc = source.give(source.from, feed_text, &in, err);
     if (rc == 0)
         rc = finish_matrices(&in, out, err);
     nt_csv_reader_destroy(in.csv);
-    free(in.kept);
+    free(in.kept.text);
     return rc;
 }

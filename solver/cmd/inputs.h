@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What users have: networks and matrices of measurements from whichever program wrote them.
+ * Tests: bats/commands.bats. */
+#ifndef NT_INPUTS_H
+#define NT_INPUTS_H
+
+#include "err.h"
+#include "map.h"
+#include "matrix_csv.h"
+
+/* The latency of links that have none in the description: the figures of `simulate`'s topologies.
+ */
+struct nt_assumed {
+    double host_link_us, switch_link_us;
+    size_t links; /* out: how many got one */
+};
+
+/* The format is recognised by the text: a map (JSON), DOT, ibnetdiscover, topology.yaml or
+ * topology.conf. */
+int nt_reference_read(const char *path, struct nt_map **out, struct nt_err *err);
+
+/* The same with a latency for every link, so that it can be simulated. */
+int nt_reference_read_whole(const char *path, struct nt_assumed *assumed, struct nt_map **out,
+                            struct nt_err *err);
+
+enum nt_matrix_text {
+    NT_TEXT_ANY, /* recognised by its first lines; any other text is a matrix CSV */
+    NT_TEXT_CSV,
+    NT_TEXT_MPIGRAPH, /* bandwidths */
+    NT_TEXT_OSU,      /* both, each block of one kind */
+    NT_TEXT_PARUS,    /* latencies, one matrix a message size */
+};
+
+/* csv, mpigraph, osu, parus; NULL: any. NT_ERR_USAGE for another word. */
+int nt_matrix_text_named(const char *name, enum nt_matrix_text *text, struct nt_err *err);
+
+/* The file's matrices of this kind: one, of PARUS one a message size. A CSV is read as a stream,
+ * the other texts are bounded. Freed by nt_named_matrix_destroy. */
+int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_kind kind,
+                     struct nt_named_matrix **out, struct nt_err *err);
+
+#endif

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lines.h"
+#include "map.h"
+#include "memory.h"
+#include "names.h"
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+static int count_labels(const char *const *label, size_t labels, struct nt_names *distinct,
+                        uint32_t *times, uint32_t *which, struct nt_err *err)
+{
+    for (size_t k = 0; k < labels; k++) {
+        if (nt_names_add_copy(distinct, label[k], strlen(label[k]), &which[k], err) < 0)
+            return -1;
+        times[which[k]]++;
+    }
+    return 0;
+}
+
+static int name_each(const char *const *label, size_t labels, const uint32_t *times,
+                     const uint32_t *which, uint32_t *next, const struct nt_text_line *line,
+                     struct nt_names *names, struct nt_err *err)
+{
+    for (size_t k = 0; k < labels; k++) {
+        char name[320];
+        uint32_t index;
+        int used = times[which[k]] == 1
+                       ? snprintf(name, sizeof name, "%.300s", label[k])
+                       : snprintf(name, sizeof name, "%.300s-%u", label[k], next[which[k]]++);
+        struct nt_err why = {0};
+        if (used < 0 || nt_host_name_check(name, &why) != 0)
+            return nt_line_fail(line, err, "%s", why.text);
+        int rc = nt_names_add_copy(names, name, strlen(name), &index, err);
+        if (rc != 0)
+            return rc < 0 ? rc : nt_line_fail(line, err, "host %s is named twice", name);
+    }
+    return 0;
+}
+
+/* Labels that occur once stay; those that occur more often (processes of one host) get "-0",
+ * "-1", ... in order. Each becomes a host name or an error; line is for the message. */
+static int name_hosts(const char *const *label, size_t labels, const struct nt_text_line *line,
+                      struct nt_names *names, struct nt_err *err)
+{
+    struct nt_names distinct = {0};
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *times = nt_arena_array(&memory, labels, sizeof *times);
+    uint32_t *which = nt_arena_array(&memory, labels, sizeof *which);
+    uint32_t *next = nt_arena_array(&memory, labels, sizeof *next);
+    int rc = -1;
+    if (nt_arena_check(&memory, err) == 0 &&
+        count_labels(label, labels, &distinct, times, which, err) == 0)
+        rc = name_each(label, labels, times, which, next, line, names, err);
+    nt_names_fini(&distinct);
+    return rc;
+}
+
+/* A table of these hosts, whose names it takes over, in which nothing is measured yet. */
+static int create_table(struct nt_names *hosts, enum nt_matrix_kind kind,
+                        struct nt_named_matrix **out, struct nt_err *err)
+{
+    struct nt_named_matrix *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return nt_err_memory(err);
+    *t = (struct nt_named_matrix){.host = *hosts, .message_bytes = NAN};
+    *hosts = (struct nt_names){0};
+    if (nt_matrix_create(t->host.count, kind, &t->matrix, err) != 0) {
+        nt_named_matrix_destroy(t);
+        return -1;
+    }
+    *out = t;
+    return 0;
+}
+
+/* The same of labels. */
+static int label_table(const char *const *label, size_t labels, const struct nt_text_line *line,
+                       enum nt_matrix_kind kind, struct nt_named_matrix **out, struct nt_err *err)
+{
+    struct nt_names names = {0};
+    int rc = name_hosts(label, labels, line, &names, err);
+    if (rc == 0)
+        rc = create_table(&names, kind, out, err);
+    nt_names_fini(&names);
+    return rc;
+}
+
+/* Is the rest of the text too short for a table? n*n figures take at least two bytes each. */
+static bool ends_before_table(const struct nt_text *text, size_t hosts)
+{
+    return (size_t)(text->end - text->at) / 2 / hosts < hosts;
+}
+
+/* ---- mpiGraph ------------------------------------------------------------------------------- */
+
+/* The output of mpiGraph: "Send" and "Recv", then a label HOST:RANK a column; rows of a label,
+ * "to" or "from", and a figure a column. Everything is separated by tabs. */
+
+/* A megabyte of theirs in megabytes of ours. */
+static const double MEBI = 1048576.0 / 1e6;
+
+struct mpigraph {
+    struct nt_text text;
+    struct nt_arena memory;
+    size_t hosts, room;
+    const char **label; /* of the first table's columns: HOST */
+    struct nt_named_matrix *sent, *received;
+    double message_bytes; /* NaN: not stated so far */
+};
+
+/* "HOST:RANK", where RANK is the column. */
+static int take_label(struct nt_text_line *line, size_t column, struct nt_word *host,
+                      struct nt_err *err)
+{
+    struct nt_word word;
+    if (!nt_line_next_word(line, &word))
+        return nt_line_fail(line, err, "expected a label like n1:%zu, found nothing", column);
+    const char *colon = memrchr(word.at, ':', word.bytes);
+    size_t rank = 0, k = colon == NULL ? word.bytes : (size_t)(colon - word.at) + 1;
+    bool fine = colon != NULL && colon > word.at && k < word.bytes && word.bytes - k <= 9;
+    for (; fine && k < word.bytes; k++) {
+        fine = word.at[k] >= '0' && word.at[k] <= '9';
+        rank = rank * 10 + (size_t)(word.at[k] - '0');
+    }
+    if (!fine || rank != column)
+        return nt_line_fail(line, err, "expected a label like n1:%zu, found \"%.*s\"", column,
+                            nt_line_shown(word.bytes), word.at);
+    *host = (struct nt_word){word.at, (size_t)(colon - word.at)};
+    return 0;
+}
+
+static int read_columns(struct mpigraph *r, struct nt_text_line line, struct nt_err *err)
+{
+    struct nt_word host;
+    for (struct nt_text_line rest = line; nt_line_next_word(&rest, &host); rest = line) {
+        if (r->hosts == NT_HOSTS_MAX)
+            return nt_line_fail(&line, err, "more than %d hosts", (int)NT_HOSTS_MAX);
+        if (take_label(&line, r->hosts, &host, err) != 0)
+            return -1;
+        r->label = nt_arena_grow(&r->memory, r->label, &r->room, r->hosts + 1, sizeof *r->label);
+        const char *label = nt_arena_text(&r->memory, host.at, host.bytes);
+        if (nt_arena_check(&r->memory, err) != 0)
+            return -1;
+        r->label[r->hosts++] = label;
+    }
+    return r->hosts == 0 ? nt_line_fail(&line, err, "expected hosts") : 0;
+}
+
+static int read_mpigraph_row(struct mpigraph *r, size_t row, bool received, struct nt_matrix *m,
+                             struct nt_err *err)
+{
+    struct nt_text_line line;
+    struct nt_word word;
+    if (!nt_text_next_line(&r->text, &line))
+        return nt_line_fail(&line, err, "the table ends after %zu of %zu rows", row, r->hosts);
+    if (take_label(&line, row, &word, err) != 0)
+        return -1;
+    if (!nt_word_is(word, r->label[row]))
+        return nt_line_fail(&line, err, "expected the row of %.64s, found \"%.*s\"", r->label[row],
+                            nt_line_shown(word.bytes), word.at);
+    if (!nt_line_take_word(&line, received ? "from" : "to"))
+        return nt_line_fail(&line, err, "expected \"%s\"", received ? "from" : "to");
+    for (size_t k = 0; k < r->hosts; k++) {
+        double v;
+        if (nt_line_take_value(&line, "a bandwidth", &v, err) != 0)
+            return -1;
+        if (k != row && v > 0)
+            nt_matrix_set(m, received ? k : row, received ? row : k, (float)(v * MEBI));
+    }
+    if (nt_line_next_word(&line, &word))
+        return nt_line_fail(&line, err, "more than %zu figures in a row", r->hosts);
+    return 0;
+}
+
+/* line: the head of a table. A second table must name the same hosts. */
+static int read_table(struct mpigraph *r, struct nt_text_line line, bool received,
+                      struct nt_err *err)
+{
+    struct nt_named_matrix **m = received ? &r->received : &r->sent;
+    struct nt_word word;
+    if (*m != NULL)
+        return nt_line_fail(&line, err, "a second table \"%s\"", received ? "Recv" : "Send");
+    nt_line_next_word(&line, &word);
+    if (r->hosts == 0) {
+        if (read_columns(r, line, err) != 0)
+            return -1;
+    } else {
+        struct nt_text_line columns = line;
+        size_t n = 0;
+        while (nt_line_next_word(&columns, &word))
+            n++;
+        if (n != r->hosts)
+            return nt_line_fail(&line, err, "expected %zu hosts as before, found %zu", r->hosts, n);
+    }
+    if (ends_before_table(&r->text, r->hosts))
+        return nt_line_fail(&line, err, "%zu hosts, but the text ends before their table does",
+                            r->hosts);
+    if (label_table(r->label, r->hosts, &line, NT_MATRIX_BANDWIDTH_MBPS, m, err) != 0)
+        return -1;
+    for (size_t row = 0; row < r->hosts; row++)
+        if (read_mpigraph_row(r, row, received, (*m)->matrix, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int read_mpigraph(struct mpigraph *r, struct nt_err *err)
+{
+    struct nt_text_line line;
+    while (nt_text_next_line(&r->text, &line)) {
+        struct nt_text_line size = line;
+        if (nt_line_take_word(&size, "MsgSize") &&
+            nt_line_take_value(&size, "a message size", &r->message_bytes, err) != 0)
+            return -1;
+        bool received = nt_line_begins(&line, "Recv\t");
+        if (received || nt_line_begins(&line, "Send\t")) {
+            if (read_table(r, line, received, err) != 0)
+                return -1;
+        }
+    }
+    if (r->hosts == 0)
+        return nt_line_fail(&line, err,
+                            "no table of mpiGraph (a line \"Send\" or \"Recv\" with "
+                            "labels like n1:0)");
+    return 0;
+}
+
+int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
+                       struct nt_named_matrix **out, struct nt_err *err)
+{
+    struct mpigraph r = {.message_bytes = NAN};
+    int rc = nt_text_begin(&r.text, file, text, bytes, err);
+    if (rc == 0)
+        rc = read_mpigraph(&r, err);
+    nt_arena_fini(&r.memory);
+    struct nt_named_matrix *kept = r.received != NULL ? r.received : r.sent;
+    if (kept != r.sent)
+        nt_named_matrix_destroy(r.sent);
+    if (rc != 0) {
+        nt_named_matrix_destroy(kept);
+        return -1;
+    }
+    kept->message_bytes = r.message_bytes;
+    kept->contended = true; /* each to its n-th next, all together */
+    *out = kept;
+    return 0;
+}
+
+/* ---- OSU Micro-Benchmarks ------------------------------------------------------------------- */
+
+/* Outputs of the OSU Micro-Benchmarks, one block a pair:
+ *     # hosts n1 n2
+ *     # OSU MPI Latency Test v5.6.2
+ *     # Size          Latency (us)
+ *     0                       1.21
+ * The benchmarks do not print where they ran, so the line with the hosts is the user's. Lines that
+ * are no comment and begin with no digit are a launcher's and are passed over. */
+
+struct pair {
+    uint32_t a, b;
+    double largest, value; /* message of the block; figure */
+};
+
+struct osu {
+    struct nt_text text;
+    enum nt_matrix_kind kind;
+    struct nt_names names;
+    bool hosts_known; /* for the block to come */
+    bool in_block;    /* of our kind */
+    bool skip_block;  /* of the other kind */
+    uint32_t a, b;
+    bool any;                    /* a figure came in this block */
+    double size, value, largest; /* of the figure that counts; of any message in the block */
+    struct nt_text_line opened;  /* the line that opened this block */
+    double common_size;          /* latency: of all blocks; NaN: none yet */
+    struct nt_arena memory;      /* of the pairs */
+    struct pair *pair;
+    size_t pairs, room;
+};
+
+static const struct {
+    const char *name;
+    enum nt_matrix_kind kind;
+} tests[] = {
+    {"Latency", NT_MATRIX_LATENCY_US},
+    {"Multi Latency", NT_MATRIX_LATENCY_US},
+    {"Multi-threaded Latency", NT_MATRIX_LATENCY_US},
+    {"Bandwidth", NT_MATRIX_BANDWIDTH_MBPS},
+    {"Multiple Bandwidth / Message Rate", NT_MATRIX_BANDWIDTH_MBPS},
+};
+
+static int take_osu_host(struct osu *r, struct nt_text_line *line, uint32_t *host,
+                         struct nt_err *err)
+{
+    struct nt_word word;
+    char name[256];
+    struct nt_err why = {0};
+    if (!nt_line_next_word(line, &word) || word.bytes >= sizeof name)
+        return nt_line_fail(line, err, "expected \"# hosts NAME NAME\"");
+    memcpy(name, word.at, word.bytes);
+    name[word.bytes] = '\0';
+    if (nt_host_name_check(name, &why) != 0)
+        return nt_line_fail(line, err, "%s", why.text);
+    if (nt_names_add_copy(&r->names, name, word.bytes, host, err) < 0)
+        return -1;
+    if (r->names.count > NT_IMPORT_PAIR_HOSTS_MAX)
+        return nt_line_fail(line, err, "more than %d hosts", (int)NT_IMPORT_PAIR_HOSTS_MAX);
+    return 0;
+}
+
+static int close_block(struct osu *r, struct nt_err *err)
+{
+    if (!r->in_block) {
+        r->skip_block = false;
+        return 0;
+    }
+    if (!r->any)
+        return nt_line_fail(&r->opened, err, "no figures follow this test");
+    if (r->kind == NT_MATRIX_LATENCY_US) {
+        if (!isnan(r->common_size) && r->size != r->common_size)
+            return nt_line_fail(&r->opened, err,
+                                "the smallest message here has %g bytes, in blocks before %g",
+                                r->size, r->common_size);
+        r->common_size = r->size;
+    }
+    r->pair = nt_arena_grow(&r->memory, r->pair, &r->room, r->pairs + 1, sizeof *r->pair);
+    if (nt_arena_check(&r->memory, err) != 0)
+        return -1;
+    r->pair[r->pairs++] = (struct pair){r->a, r->b, r->largest, r->value};
+    r->in_block = r->any = false;
+    return 0;
+}
+
+static int open_pair(struct osu *r, struct nt_text_line *line, struct nt_err *err)
+{
+    struct nt_word word;
+    if (close_block(r, err) != 0 || take_osu_host(r, line, &r->a, err) != 0 ||
+        take_osu_host(r, line, &r->b, err) != 0)
+        return -1;
+    if (r->a == r->b || nt_line_next_word(line, &word))
+        return nt_line_fail(line, err, "expected two different hosts");
+    r->hosts_known = true;
+    return 0;
+}
+
+/* Behind "# OSU MPI": an optional "-CUDA" or the like, the test's name, " Test". */
+static int open_test(struct osu *r, struct nt_text_line *line, struct nt_err *err)
+{
+    const char *at = line->at + strlen("# OSU MPI"), *end = line->end;
+    while (at < end && *at != ' ')
+        at++;
+    at += at < end ? 1 : 0;
+    if (close_block(r, err) != 0)
+        return -1;
+    for (size_t k = 0; k < sizeof tests / sizeof *tests; k++) {
+        size_t bytes = strlen(tests[k].name);
+        if ((size_t)(end - at) < bytes + 5 || memcmp(at, tests[k].name, bytes) != 0 ||
+            memcmp(at + bytes, " Test", 5) != 0)
+            continue;
+        if (!r->hosts_known)
+            return nt_line_fail(line, err, "no line \"# hosts NAME NAME\" before this test");
+        r->in_block = tests[k].kind == r->kind;
+        r->skip_block = !r->in_block;
+        r->opened = *line;
+        return 0;
+    }
+    return nt_line_fail(line, err, "expected a test of latency or bandwidth, found \"%.*s\"",
+                        nt_line_shown((size_t)(end - at)), at);
+}
+
+static int read_comment(struct osu *r, struct nt_text_line line, struct nt_err *err)
+{
+    if (nt_line_begins(&line, "# hosts ") || nt_line_begins(&line, "# hosts\t")) {
+        line.at += strlen("# hosts");
+        return open_pair(r, &line, err);
+    }
+    if (nt_line_begins(&line, "# OSU MPI"))
+        return open_test(r, &line, err);
+    if (nt_line_begins(&line, "# [ pairs: ") && !nt_line_begins(&line, "# [ pairs: 1 ]") &&
+        r->in_block)
+        return nt_line_fail(&line, err, "a figure of several pairs at once is no pair's figure");
+    return 0;
+}
+
+static int read_figure(struct osu *r, struct nt_text_line line, struct nt_err *err)
+{
+    double size, value;
+    if (r->skip_block)
+        return 0;
+    if (!r->in_block)
+        return nt_line_fail(&line, err, "figures before a line \"# OSU MPI ... Test\"");
+    if (nt_line_take_value(&line, "a size", &size, err) != 0 ||
+        nt_line_take_value(&line, "a figure", &value, err) != 0)
+        return -1;
+    bool better = r->kind == NT_MATRIX_LATENCY_US ? size < r->size : value > r->value;
+    if (!r->any || better) {
+        r->size = size;
+        r->value = value;
+    }
+    r->largest = r->any ? fmax(r->largest, size) : size;
+    r->any = true;
+    return 0;
+}
+
+static int read_osu(struct osu *r, struct nt_err *err)
+{
+    struct nt_text_line line;
+    while (nt_text_next_line(&r->text, &line)) {
+        int rc = 0;
+        if (*line.at == '#')
+            rc = read_comment(r, line, err);
+        else if (*line.at >= '0' && *line.at <= '9')
+            rc = read_figure(r, line, err);
+        if (rc != 0)
+            return -1;
+    }
+    if (close_block(r, err) != 0)
+        return -1;
+    if (r->pairs == 0)
+        return nt_line_fail(&line, err, "no test of %s",
+                            r->kind == NT_MATRIX_LATENCY_US ? "latency" : "bandwidth");
+    return 0;
+}
+
+/* A pair that comes again keeps its better figure: what was worse was disturbed. */
+static void keep_better(struct nt_matrix *m, const struct pair *p)
+{
+    float was = nt_matrix_get(m, p->a, p->b), now = (float)p->value;
+    if (isnan(was) || (m->kind == NT_MATRIX_LATENCY_US ? now < was : now > was))
+        nt_matrix_set(m, p->a, p->b, now);
+}
+
+int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matrix_kind kind,
+                  struct nt_named_matrix **out, struct nt_err *err)
+{
+    struct osu r = {.kind = kind, .common_size = NAN};
+    struct nt_named_matrix *m = NULL;
+    int rc = nt_text_begin(&r.text, file, text, bytes, err);
+    if (rc == 0)
+        rc = read_osu(&r, err);
+    if (rc == 0)
+        rc = create_table(&r.names, kind, &m, err);
+    for (size_t k = 0; rc == 0 && k < r.pairs; k++) {
+        keep_better(m->matrix, &r.pair[k]);
+        if (kind == NT_MATRIX_BANDWIDTH_MBPS) /* of a NaN: the other */
+            m->message_bytes = fmin(m->message_bytes, r.pair[k].largest);
+    }
+    if (rc == 0)
+        *out = m;
+    nt_names_fini(&r.names);
+    nt_arena_fini(&r.memory);
+    return rc;
+}
+
+/* ---- PARUS network_test2 -------------------------------------------------------------------- */
+
+/* The text format of PARUS network_test2: "processors N", parameters a line each, "hosts:" and N
+ * labels, then blocks "Message length L" with N rows of N times in seconds. */
+
+enum { MATRICES_MAX = 65536 };
+
+struct parus {
+    struct nt_text text;
+    struct nt_text_line line; /* read, not yet used */
+    bool more;                /* line is one */
+    size_t hosts;
+    struct nt_named_matrix *table;
+    uint64_t length; /* of the messages of the last matrix */
+};
+
+static void next_row(struct parus *r)
+{
+    r->more = nt_text_next_line(&r->text, &r->line);
+}
+
+static int take_words(struct nt_text_line *line, const char *words)
+{
+    char copy[64];
+    size_t bytes = strlen(words);
+    memcpy(copy, words, bytes + 1);
+    for (char *word = copy, *next; word != NULL; word = next) {
+        next = strchr(word, ' ');
+        if (next != NULL)
+            *next++ = '\0';
+        if (!nt_line_take_word(line, word))
+            return -1;
+    }
+    return 0;
+}
+
+/* The parameters are for people, except that deviations are no latencies. */
+static int read_parus_head(struct parus *r, struct nt_err *err)
+{
+    uint64_t hosts;
+    next_row(r);
+    if (!r->more || !nt_line_take_word(&r->line, "processors"))
+        return nt_line_fail(&r->line, err, "expected \"processors N\"");
+    if (nt_line_take_whole(&r->line, "a number of processors", NT_HOSTS_MAX, &hosts, err) != 0)
+        return -1;
+    r->hosts = (size_t)hosts;
+    if (r->hosts == 0 || ends_before_table(&r->text, r->hosts))
+        return nt_line_fail(&r->line, err,
+                            "%zu processors, but the text ends before a matrix of them could",
+                            r->hosts);
+    for (next_row(r); r->more && !nt_line_begins(&r->line, "hosts:"); next_row(r)) {
+        struct nt_text_line line = r->line;
+        if (take_words(&line, "Message length") == 0)
+            break;
+        line = r->line;
+        if (take_words(&line, "data type") == 0 &&
+            memmem(line.at, (size_t)(line.end - line.at), "deviation", 9) != NULL)
+            return nt_line_fail(&r->line, err, "a matrix of deviations holds no latencies");
+    }
+    if (!r->more || !nt_line_begins(&r->line, "hosts:"))
+        return nt_line_fail(&r->line, err, "expected \"hosts:\" and the names after it");
+    return 0;
+}
+
+static int read_labels(struct parus *r, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    const char **label = nt_arena_array(&memory, r->hosts, sizeof *label);
+    for (size_t k = 0; k < r->hosts && nt_arena_check(&memory, err) == 0; k++) {
+        struct nt_word word;
+        next_row(r);
+        if (!r->more || !nt_line_next_word(&r->line, &word))
+            return nt_line_fail(&r->line, err, "%zu of %zu hosts are named", k, r->hosts);
+        label[k] = nt_arena_text(&memory, word.at, word.bytes < 256 ? word.bytes : 256);
+    }
+    if (nt_arena_check(&memory, err) != 0 ||
+        label_table(label, r->hosts, &r->line, NT_MATRIX_LATENCY_US, &r->table, err) != 0)
+        return -1;
+    next_row(r);
+    return 0;
+}
+
+static int read_parus_row(struct parus *r, size_t row, struct nt_matrix *m, struct nt_err *err)
+{
+    struct nt_word word;
+    if (!r->more)
+        return nt_line_fail(&r->line, err, "the matrix ends after %zu of %zu rows", row, r->hosts);
+    for (size_t k = 0; k < r->hosts; k++) {
+        double seconds;
+        if (nt_line_take_value(&r->line, "a time in seconds", &seconds, err) != 0)
+            return -1;
+        if (k != row)
+            nt_matrix_set(m, row, k, (float)(seconds * 1e6));
+    }
+    if (nt_line_next_word(&r->line, &word))
+        return nt_line_fail(&r->line, err, "more than %zu figures in a row", r->hosts);
+    next_row(r);
+    return 0;
+}
+
+/* The matrix of the next message size. */
+static struct nt_matrix *add_matrix(struct parus *r, struct nt_err *err)
+{
+    struct nt_named_matrix *t = r->table;
+    if (isnan(t->message_bytes))
+        return t->matrix;
+    struct nt_matrix **larger = realloc(t->larger, (t->larger_sizes + 1) * sizeof *larger);
+    if (larger == NULL) {
+        nt_err_memory(err);
+        return NULL;
+    }
+    t->larger = larger;
+    if (nt_matrix_create(r->hosts, NT_MATRIX_LATENCY_US, &larger[t->larger_sizes], err) != 0)
+        return NULL;
+    return larger[t->larger_sizes++];
+}
+
+static int read_block(struct parus *r, struct nt_err *err)
+{
+    struct nt_named_matrix *t = r->table;
+    uint64_t length;
+    if (take_words(&r->line, "Message length") != 0)
+        return nt_line_fail(&r->line, err, "expected \"Message length N\"");
+    if (nt_line_take_whole(&r->line, "a message length", UINT64_C(1) << 53, &length, err) != 0)
+        return -1;
+    if (!isnan(t->message_bytes) && length <= r->length)
+        return nt_line_fail(&r->line, err, "message length %llu does not grow",
+                            (unsigned long long)length);
+    if (t->larger_sizes + 1 == MATRICES_MAX)
+        return nt_line_fail(&r->line, err, "more than %d matrices", (int)MATRICES_MAX);
+    if (ends_before_table(&r->text, r->hosts))
+        return nt_line_fail(&r->line, err, "the text ends before this matrix does");
+    struct nt_matrix *m = add_matrix(r, err);
+    if (m == NULL)
+        return -1;
+    r->length = length;
+    if (isnan(t->message_bytes))
+        t->message_bytes = (double)length;
+    next_row(r);
+    for (size_t row = 0; row < r->hosts; row++)
+        if (read_parus_row(r, row, m, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int read_parus(struct parus *r, struct nt_err *err)
+{
+    if (read_parus_head(r, err) != 0 || read_labels(r, err) != 0)
+        return -1;
+    if (!r->more)
+        return nt_line_fail(&r->line, err, "expected \"Message length N\" and a matrix");
+    while (r->more)
+        if (read_block(r, err) != 0)
+            return -1;
+    return 0;
+}
+
+int nt_import_parus(const char *file, const char *text, size_t bytes, struct nt_named_matrix **out,
+                    struct nt_err *err)
+{
+    struct parus r = {0};
+    if (nt_text_begin(&r.text, file, text, bytes, err) != 0)
+        return -1;
+    if (read_parus(&r, err) != 0) {
+        nt_named_matrix_destroy(r.table);
+        return -1;
+    }
+    *out = r.table;
+    return 0;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "routes_text.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map.h"
+#include "memory.h"
+#include "number.h"
+#include "strbuf.h"
+
+enum { MEASURED_MAX = 1 << 24 };
+#define LATENCY_MAX_US 1e9 /* a quarter of an hour */
+
+/* ---- routes --------------------------------------------------------------------------------- */
+
+void nt_routes_text_destroy(struct nt_routes_text *text)
+{
+    if (text == NULL)
+        return;
+    nt_routes_destroy(text->routes);
+    nt_names_fini(&text->hosts);
+    nt_names_fini(&text->links);
+    free(text);
+}
+
+struct routes_reading {
+    struct nt_routes_builder *builder;
+    struct nt_routes_text *text;
+    uint32_t last;                     /* the first host of the line before: lines come sorted */
+    uint32_t link[NT_ROUTE_LINKS_MAX]; /* of the line in the making */
+};
+
+static int check_link_name(const char *name, size_t bytes, struct nt_err *err)
+{
+    bool ok = bytes <= NT_LINK_NAME_MAX;
+    for (size_t k = 0; ok && k < bytes; k++)
+        ok = name[k] > ' ' && name[k] < 0x7f;
+    if (ok)
+        return 0;
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "expected a link's name of at most %d printable characters, found \"%.*s\"",
+                      (int)NT_LINK_NAME_MAX, nt_line_shown(bytes), name);
+}
+
+/* A name that is new: checked, copied, numbered. */
+static int add_name(struct nt_names *names, const char *word, size_t bytes, bool is_host,
+                    uint32_t *index, struct nt_err *err)
+{
+    size_t most = is_host ? (size_t)NT_HOSTS_MAX : (size_t)NT_ROUTES_LINKS_MAX;
+    if (names->count >= most)
+        return nt_err_set(err, NT_ERR_INPUT, "expected at most %zu %s, found more", most,
+                          is_host ? "hosts" : "links");
+    if (!is_host && check_link_name(word, bytes, err) != 0)
+        return -1;
+    const char *name = nt_arena_text(&names->memory, word, bytes);
+    if (nt_arena_check(&names->memory, err) != 0 || (is_host && nt_host_name_check(name, err) != 0))
+        return -1;
+    return nt_names_add(names, name, index, err);
+}
+
+static int find_name(struct nt_names *names, const char *word, size_t bytes, bool is_host,
+                     uint32_t *index, struct nt_err *err)
+{
+    *index = nt_names_find(names, word, bytes);
+    return *index != NT_NAMES_NONE ? 0 : add_name(names, word, bytes, is_host, index, err);
+}
+
+static bool is_name(const struct nt_names *names, uint32_t index, const char *word, size_t bytes)
+{
+    return index < names->count && strncmp(names->name[index], word, bytes) == 0 &&
+           names->name[index][bytes] == '\0';
+}
+
+static int take_links(struct routes_reading *r, struct nt_text_line *line, size_t *n,
+                      struct nt_err *err)
+{
+    struct nt_word word;
+    while (nt_line_next_word(line, &word)) {
+        if (*n == NT_ROUTE_LINKS_MAX)
+            return nt_line_fail(line, err, "expected at most %d links on a route, found more",
+                                (int)NT_ROUTE_LINKS_MAX);
+        if (find_name(&r->text->links, word.at, word.bytes, false, &r->link[(*n)++], err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int take_route(void *to, struct nt_text_line *line, struct nt_err *err)
+{
+    struct routes_reading *r = to;
+    struct nt_word word;
+    size_t links = 0;
+    uint32_t a = r->last, b;
+    if (!nt_line_next_word(line, &word))
+        return 0;
+    if (!is_name(&r->text->hosts, a, word.at, word.bytes) &&
+        find_name(&r->text->hosts, word.at, word.bytes, true, &a, err) != 0)
+        return -1;
+    r->last = a;
+    if (!nt_line_next_word(line, &word))
+        return nt_line_fail(line, err, "expected HOST HOST LINK [LINK...], found one host");
+    if (find_name(&r->text->hosts, word.at, word.bytes, true, &b, err) != 0 ||
+        take_links(r, line, &links, err) != 0)
+        return -1;
+    if (nt_routes_builder_add(r->builder, a, b, r->link, links, err) != 0)
+        return nt_err_prefix(err, "%s %s", r->text->hosts.name[a], r->text->hosts.name[b]);
+    return 0;
+}
+
+static int read_routes(struct routes_reading *r, const struct nt_source *source, struct nt_err *err)
+{
+    size_t end;
+    if (nt_lines_read(source, take_route, r, &end, err) != 0)
+        return -1;
+    if (r->text->hosts.count == 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s:%zu: expected HOST HOST LINK [LINK...], found "
+                          "the end without any route",
+                          source->file, end);
+    if (nt_routes_builder_finish(r->builder, r->text->hosts.count, r->text->links.count,
+                                 &r->text->routes, err) != 0)
+        return nt_err_prefix(err, "%s", source->file);
+    return 0;
+}
+
+int nt_routes_read(const struct nt_source *source, struct nt_routes_text **out, struct nt_err *err)
+{
+    struct routes_reading r = {.text = calloc(1, sizeof *r.text)};
+    int rc = r.text == NULL ? nt_err_memory(err) : nt_routes_builder_create(&r.builder, err);
+    if (rc == 0)
+        rc = read_routes(&r, source, err);
+    nt_routes_builder_destroy(r.builder);
+    if (rc == 0)
+        *out = r.text;
+    else
+        nt_routes_text_destroy(r.text);
+    return rc;
+}
+
+/* ---- measurements --------------------------------------------------------------------------- */
+
+struct measured_reading {
+    const struct nt_routes_text *routes;
+    struct nt_pair_index *index;
+    struct nt_measured *measured;
+    size_t capacity;
+};
+
+static int reserve_measured(struct measured_reading *r, struct nt_err *err)
+{
+    struct nt_measured *m = r->measured;
+    if (m->count >= MEASURED_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "expected at most %d measurements, found more",
+                          (int)MEASURED_MAX);
+    if (m->count < r->capacity)
+        return 0;
+    size_t capacity = r->capacity == 0 ? 256 : r->capacity * 2;
+    uint32_t *pair = realloc(m->pair, capacity * sizeof *pair);
+    if (pair != NULL)
+        m->pair = pair;
+    double *latency = realloc(m->latency_us, capacity * sizeof *latency);
+    if (latency != NULL)
+        m->latency_us = latency;
+    if (pair == NULL || latency == NULL)
+        return nt_err_memory(err);
+    r->capacity = capacity;
+    return 0;
+}
+
+static int measured_error(const struct nt_text_line *line, const char *what, struct nt_word found,
+                          struct nt_err *err)
+{
+    return found.bytes > 0
+               ? nt_line_fail_word(line, what, found, err)
+               : nt_line_fail(line, err, "expected %s, found the end of the line", what);
+}
+
+static int take_host(struct measured_reading *r, struct nt_text_line *line, uint32_t *host,
+                     struct nt_err *err)
+{
+    struct nt_word word;
+    bool any = nt_line_next_word(line, &word);
+    *host = any ? nt_names_find(&r->routes->hosts, word.at, word.bytes) : NT_NAMES_NONE;
+    return *host != NT_NAMES_NONE ? 0 : measured_error(line, "a host of the routes", word, err);
+}
+
+static int take_latency(struct nt_text_line *line, double *us, struct nt_err *err)
+{
+    struct nt_word word;
+    bool any = nt_line_next_word(line, &word);
+    if (!any || nt_number_read(word.at, word.at + word.bytes, us) != word.at + word.bytes ||
+        !(*us >= 0 && *us <= LATENCY_MAX_US))
+        return measured_error(line, "a latency from 0 to 1e9 us", word, err);
+    return 0;
+}
+
+static int take_measured(void *to, struct nt_text_line *line, struct nt_err *err)
+{
+    struct measured_reading *r = to;
+    struct nt_text_line rest = *line;
+    struct nt_word word;
+    uint32_t a = 0, b = 0;
+    double latency = 0;
+    if (!nt_line_next_word(&rest, &word))
+        return 0;
+    if (take_host(r, line, &a, err) != 0 || take_host(r, line, &b, err) != 0 ||
+        take_latency(line, &latency, err) != 0)
+        return -1;
+    if (nt_line_next_word(line, &word))
+        return measured_error(line, "the end of the line", word, err);
+    uint32_t pair = nt_pair_index_find(r->index, a, b);
+    if (pair == NT_PAIR_NONE)
+        return nt_err_set(err, NT_ERR_INPUT, "expected a pair that has a route, found %s %s",
+                          r->routes->hosts.name[a], r->routes->hosts.name[b]);
+    if (reserve_measured(r, err) != 0)
+        return -1;
+    r->measured->pair[r->measured->count] = pair;
+    r->measured->latency_us[r->measured->count++] = latency;
+    return 0;
+}
+
+int nt_measured_read(const struct nt_source *source, const struct nt_routes_text *routes,
+                     struct nt_measured **out, struct nt_err *err)
+{
+    struct measured_reading r = {.routes = routes, .measured = calloc(1, sizeof *r.measured)};
+    size_t end;
+    int rc = r.measured == NULL ? nt_err_memory(err)
+                                : nt_pair_index_create(routes->routes, &r.index, err);
+    if (rc == 0)
+        rc = nt_lines_read(source, take_measured, &r, &end, err);
+    if (rc == 0 && r.measured->count == 0)
+        rc = nt_err_set(err, NT_ERR_INPUT,
+                        "%s:%zu: expected HOST HOST LATENCY_US, found the end without any",
+                        source->file, end);
+    nt_pair_index_destroy(r.index);
+    if (rc == 0)
+        *out = r.measured;
+    else
+        nt_measured_destroy(r.measured);
+    return rc;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static void put_way(struct nt_strbuf *d, const char *from, const char *to, const uint32_t *link,
+                    size_t n, const char *const *link_name)
+{
+    nt_strbuf_puts(d, from);
+    nt_strbuf_puts(d, " ");
+    nt_strbuf_puts(d, to);
+    for (size_t k = 0; k < n; k++) {
+        nt_strbuf_puts(d, " ");
+        nt_strbuf_puts(d, link_name[link[k]]);
+    }
+    nt_strbuf_puts(d, "\n");
+}
+
+int nt_routes_write(const struct nt_routes *routes, const char *const *host_name,
+                    const char *const *link_name, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_strbuf d = {0};
+    for (size_t p = 0; p < routes->pairs; p++) {
+        const char *a = host_name[routes->host[p][0]], *b = host_name[routes->host[p][1]];
+        const uint32_t *link = nt_route_links(routes, p);
+        size_t there = routes->there[p], all = nt_route_length(routes, p);
+        put_way(&d, a, b, link, there, link_name);
+        if (there < all)
+            put_way(&d, b, a, link + there, all - there, link_name);
+    }
+    return nt_strbuf_finish(&d, text, bytes, err);
+}
+
+int nt_measured_write(const struct nt_measured *measured, const struct nt_routes *routes,
+                      const char *const *host_name, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_strbuf d = {0};
+    for (size_t k = 0; k < measured->count; k++) {
+        char figure[NT_NUMBER_BYTES];
+        const uint32_t *host = routes->host[measured->pair[k]];
+        nt_number_plain(measured->latency_us[k], 12, figure);
+        nt_strbuf_puts(&d, host_name[host[0]]);
+        nt_strbuf_puts(&d, " ");
+        nt_strbuf_puts(&d, host_name[host[1]]);
+        nt_strbuf_puts(&d, " ");
+        nt_strbuf_puts(&d, figure);
+        nt_strbuf_puts(&d, "\n");
+    }
+    return nt_strbuf_finish(&d, text, bytes, err);
+}
