@@ -22,9 +22,9 @@ static inline int give_pieces(const void *from, nt_feed *feed, void *to, struct 
     return rc;
 }
 
-static inline struct nt_source pieces_source(const char *file, const struct in_pieces *pieces)
+static inline struct nt_text_source pieces_source(const char *file, const struct in_pieces *pieces)
 {
-    return (struct nt_source){file, give_pieces, pieces};
+    return (struct nt_text_source){file, give_pieces, pieces};
 }
 
 #endif

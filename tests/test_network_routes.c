@@ -108,7 +108,7 @@ static void too_many_hosts_are_refused(void **state)
 static struct nt_routes_text *read_back(const char *text, size_t bytes)
 {
     const struct in_pieces pieces = {text, bytes, 0};
-    const struct nt_source source = pieces_source("r", &pieces);
+    const struct nt_text_source source = pieces_source("r", &pieces);
     struct nt_routes_text *out = NULL;
     struct nt_err err = {0};
     if (nt_routes_read(&source, &out, &err) != 0)

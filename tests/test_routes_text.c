@@ -17,7 +17,7 @@ static int read_routes(const char *text, size_t piece, struct nt_routes_text **o
                        struct nt_err *err)
 {
     const struct in_pieces pieces = {text, strlen(text), piece};
-    const struct nt_source source = pieces_source("r", &pieces);
+    const struct nt_text_source source = pieces_source("r", &pieces);
     return nt_routes_read(&source, out, err);
 }
 
@@ -98,7 +98,7 @@ static void a_line_without_end_takes_bounded_memory(void **state)
 {
     (void)state;
     size_t fed, *count = &fed;
-    const struct nt_source source = {"r", give_without_end, &count};
+    const struct nt_text_source source = {"r", give_without_end, &count};
     struct nt_routes_text *t = NULL;
     struct nt_err err = {0};
     assert_int_equal(nt_routes_read(&source, &t, &err), -1);
@@ -111,7 +111,7 @@ static void a_zero_byte_is_no_text(void **state)
 {
     (void)state;
     const struct in_pieces pieces = {"a b\0 l\n", 7, 0};
-    const struct nt_source source = pieces_source("r", &pieces);
+    const struct nt_text_source source = pieces_source("r", &pieces);
     struct nt_routes_text *t = NULL;
     struct nt_err err = {0};
     assert_int_equal(nt_routes_read(&source, &t, &err), -1);
@@ -122,7 +122,7 @@ static int read_measured(const struct nt_routes_text *routes, const char *lines,
                          struct nt_measured **out, struct nt_err *err)
 {
     const struct in_pieces pieces = {lines, strlen(lines), 0};
-    const struct nt_source source = pieces_source("m", &pieces);
+    const struct nt_text_source source = pieces_source("m", &pieces);
     return nt_measured_read(&source, routes, out, err);
 }
 

@@ -84,8 +84,8 @@ static char *map_text(const struct nt_named_matrix *table,
     struct nt_model *m = method(table->matrix, &err);
     if (m == NULL)
         fail_msg("%s", err.text);
-    if (nt_map_create(m, table->host.name, &map, &err) != 0 ||
-        nt_map_sort(map, &err) != 0 || nt_map_write(map, false, &text, bytes, &err) != 0)
+    if (nt_map_create(m, table->host.name, &map, &err) != 0 || nt_map_sort(map, &err) != 0 ||
+        nt_map_write(map, false, &text, bytes, &err) != 0)
         fail_msg("%s", err.text);
     nt_map_destroy(map);
     return text;

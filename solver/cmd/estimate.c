@@ -26,7 +26,8 @@ static const char help[] =
 static int estimate_text(const char *routes_path, const char *measured_path, char **text,
                          size_t *bytes, struct nt_err *err)
 {
-    const struct nt_source from[2] = {nt_file_source(routes_path), nt_file_source(measured_path)};
+    const struct nt_text_source from[2] = {nt_file_source(routes_path),
+                                           nt_file_source(measured_path)};
     struct nt_routes_text *routes;
     struct nt_measured *measured = NULL;
     struct nt_estimate *e = NULL;

@@ -85,9 +85,9 @@ static int give_file(const void *path, nt_feed *feed, void *to, struct nt_err *e
     return rc;
 }
 
-struct nt_source nt_file_source(const char *path)
+struct nt_text_source nt_file_source(const char *path)
 {
-    return (struct nt_source){nt_file_name(path), give_file, path};
+    return (struct nt_text_source){nt_file_name(path), give_file, path};
 }
 
 int nt_file_keep(void *to, const char *text, size_t bytes, struct nt_err *err)

@@ -21,7 +21,7 @@ const char *nt_file_name(const char *path);
 int nt_file_stream(const char *path, nt_feed *feed, void *context, struct nt_err *err);
 
 /* The same as a source, with a line about it on the terminal. Borrows path. */
-struct nt_source nt_file_source(const char *path);
+struct nt_text_source nt_file_source(const char *path);
 
 /* A text that is kept whole, with a bound. Feeding it ("" at least) terminates it. */
 struct nt_file_text {

@@ -201,7 +201,7 @@ int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_
                           .text = text,
                           .kind = kind,
                           .kept = {.path = path, .most = WHOLE_MAX}};
-    const struct nt_source source = nt_file_source(path);
+    const struct nt_text_source source = nt_file_source(path);
     int rc = nt_file_keep(&in.kept, "", 0, err); /* so that an empty file is an empty text */
     if (rc == 0)
         rc = source.give(source.from, feed_text, &in, err);

@@ -46,7 +46,7 @@ static int read_redundancy(const char *text, double *redundancy, struct nt_err *
 static int plan_routes(const char *path, double redundancy, char **text, size_t *bytes,
                        struct nt_err *err)
 {
-    const struct nt_source source = nt_file_source(path);
+    const struct nt_text_source source = nt_file_source(path);
     struct nt_routes_text *routes;
     struct nt_plan *plan;
     if (nt_routes_read(&source, &routes, err) != 0)

@@ -251,7 +251,7 @@ static int feed_lines(void *to, const char *text, size_t bytes, struct nt_err *e
     return nt_lines_feed(&r->lines, text, bytes, r->take, r->to, err);
 }
 
-int nt_lines_read(const struct nt_source *source, nt_line_take *take, void *to, size_t *end,
+int nt_lines_read(const struct nt_text_source *source, nt_line_take *take, void *to, size_t *end,
                   struct nt_err *err)
 {
     struct reading r = {.take = take, .to = to};

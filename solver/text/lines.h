@@ -110,7 +110,7 @@ int nt_lines_finish(struct nt_lines *lines, nt_line_take *take, void *to, struct
 /* A text that others read: give hands all of it to feed, in pieces of any size; an error of feed
  * ends it. */
 typedef int nt_feed(void *to, const char *text, size_t bytes, struct nt_err *err);
-struct nt_source {
+struct nt_text_source {
     const char *file; /* named in errors */
     int (*give)(const void *from, nt_feed *feed, void *to, struct nt_err *err);
     const void *from;
@@ -119,7 +119,7 @@ struct nt_source {
 /* All lines of a source, of at most NT_LINE_MAX bytes. *end: the number of the line behind the
  * last.
  */
-int nt_lines_read(const struct nt_source *source, nt_line_take *take, void *to, size_t *end,
+int nt_lines_read(const struct nt_text_source *source, nt_line_take *take, void *to, size_t *end,
                   struct nt_err *err);
 
 #endif

@@ -109,7 +109,8 @@ static int take_route(void *to, struct nt_text_line *line, struct nt_err *err)
     return 0;
 }
 
-static int read_routes(struct routes_reading *r, const struct nt_source *source, struct nt_err *err)
+static int read_routes(struct routes_reading *r, const struct nt_text_source *source,
+                       struct nt_err *err)
 {
     size_t end;
     if (nt_lines_read(source, take_route, r, &end, err) != 0)
@@ -125,7 +126,8 @@ static int read_routes(struct routes_reading *r, const struct nt_source *source,
     return 0;
 }
 
-int nt_routes_read(const struct nt_source *source, struct nt_routes_text **out, struct nt_err *err)
+int nt_routes_read(const struct nt_text_source *source, struct nt_routes_text **out,
+                   struct nt_err *err)
 {
     struct routes_reading r = {.text = calloc(1, sizeof *r.text)};
     int rc = r.text == NULL ? nt_err_memory(err) : nt_routes_builder_create(&r.builder, err);
@@ -221,7 +223,7 @@ static int take_measured(void *to, struct nt_text_line *line, struct nt_err *err
     return 0;
 }
 
-int nt_measured_read(const struct nt_source *source, const struct nt_routes_text *routes,
+int nt_measured_read(const struct nt_text_source *source, const struct nt_routes_text *routes,
                      struct nt_measured **out, struct nt_err *err)
 {
     struct measured_reading r = {.routes = routes, .measured = calloc(1, sizeof *r.measured)};

@@ -26,11 +26,12 @@ void nt_routes_text_destroy(struct nt_routes_text *text);
 
 /* NT_ERR_INPUT with file and line for anything that is not a route, for a route given twice and for
  * a text without routes. */
-int nt_routes_read(const struct nt_source *source, struct nt_routes_text **out, struct nt_err *err);
+int nt_routes_read(const struct nt_text_source *source, struct nt_routes_text **out,
+                   struct nt_err *err);
 
 /* Measurements of these routes. A pair may be measured several times, in either order of its hosts;
  * a pair without a route is an error, and so is a text without measurements. */
-int nt_measured_read(const struct nt_source *source, const struct nt_routes_text *routes,
+int nt_measured_read(const struct nt_text_source *source, const struct nt_routes_text *routes,
                      struct nt_measured **out, struct nt_err *err);
 
 /* The texts, the caller's (free). Names have no blanks, no '#' and at most NT_LINK_NAME_MAX bytes;

@@ -18,7 +18,7 @@ static const char routes[] = "a b 1 2\na c 1 5 6 3\na d 1 5 6 4\nb c 2 5 6 3\nb 
 static struct nt_routes_text *read_routes(void)
 {
     const struct in_pieces pieces = {routes, strlen(routes), 0};
-    const struct nt_source source = pieces_source("routes", &pieces);
+    const struct nt_text_source source = pieces_source("routes", &pieces);
     struct nt_routes_text *text;
     if (nt_routes_read(&source, &text, NULL) != 0)
         abort();
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_routes_text *text = read_routes();
     const struct in_pieces pieces = {(const char *)data, size, 0};
-    const struct nt_source source = pieces_source("fuzz", &pieces);
+    const struct nt_text_source source = pieces_source("fuzz", &pieces);
     struct nt_measured *measured;
     struct nt_err err;
     if (nt_measured_read(&source, text, &measured, &err) == 0) {

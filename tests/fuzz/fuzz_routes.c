@@ -30,7 +30,7 @@ static void plan(const struct nt_routes_text *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct in_pieces pieces = {(const char *)data, size, size / 2 + 1};
-    const struct nt_source source = pieces_source("fuzz", &pieces);
+    const struct nt_text_source source = pieces_source("fuzz", &pieces);
     struct nt_routes_text *text;
     struct nt_err err;
     if (nt_routes_read(&source, &text, &err) == 0) {
