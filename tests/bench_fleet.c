@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "fleet_changes.h"
+#include "fleet.h"
 #include "fleet_job.h"
 #include "map_json.h"
 #include "network.h"

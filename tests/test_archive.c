@@ -18,7 +18,6 @@
 
 #include "archive.h"
 #include "archive_prune.h"
-#include "archive_text.h"
 #include "coordinator_output.h"
 #include "origin.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "archive_text.h"
+#include "origin.h"
 
 static size_t packed(const char *comment, const char *text, unsigned char *out, size_t room)
 {

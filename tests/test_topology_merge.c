@@ -12,7 +12,6 @@
 #include "export.h"
 #include "import.h"
 #include "rng.h"
-#include "topology_blocks.h"
 #include "topology_merge.h"
 
 static struct nt_map *read_conf(const char *text)

@@ -5,12 +5,19 @@
 #define NT_FLEET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "changes.h"
+#include "cluster_map.h"
 #include "command_line.h"
 #include "conf.h"
 #include "fleet_job.h"
+#include "json_write.h"
+#include "map.h"
+#include "names.h"
 #include "store.h"
+#include "strbuf.h"
 
 extern const struct nt_verb nt_fleet_ingest;
 extern const struct nt_verb nt_fleet_show;
@@ -29,13 +36,104 @@ int64_t nt_fleet_now(void);
 /* A span like 90, 15m, 12h, 30d; bare: seconds. NT_ERR_USAGE names the option. */
 int nt_fleet_span(const char *option, const char *text, int64_t *seconds, struct nt_err *err);
 
-/* What a file holds: one of the archive, a map with its record after it, or a map with its record
- * in a file "samples" beside it. Of files that are neither root's nor of who calls, the owner is
- * the user, whatever their head says. records: Slurm's, may be NULL. */
-int nt_fleet_read_job(const char *path, const struct nt_slurm_jobs *records, int64_t now_s,
-                      struct nt_fleet_job **out, struct nt_err *err);
-
 /* nettopo.conf, or the defaults without it. */
 int nt_fleet_conf(struct nt_conf *conf, struct nt_err *err);
+
+/* The map of the cluster from the store, as the verbs of `nettopo fleet` use it. */
+
+struct nt_fleet_cluster {
+    struct nt_store_sums sums;
+    struct nt_names hosts;          /* by number; owned, as are the others */
+    int64_t *seen_s;                /* when each was last in a job */
+    struct nt_cluster_map *cluster; /* NULL: too little was measured, why says so */
+    struct nt_map *map;             /* the same with names, sorted by them; NULL */
+    struct nt_cluster_part *part;   /* by vertex of map */
+    uint32_t *at;                   /* of each host by number its vertex in map */
+    uint32_t *above;                /* of each vertex of map the one above it, UINT32_MAX: none */
+    struct nt_err why;
+};
+
+/* Readings of the last days_s. The names of switches are kept in the store for the next time, when
+ * this process may write it (given as in nt_fleet_open). with_map false: sums and names of hosts
+ * alone. */
+int nt_fleet_cluster_load(const char *given, int64_t days_s, bool with_map,
+                          struct nt_fleet_cluster *out, struct nt_err *err);
+void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet);
+
+/* The map with what jobs of two users confirm, and of the hosts those with that support: the others
+ * are missing, switches without hosts are gone. was (may be NULL, room for all vertices): of each
+ * vertex that of the map. NT_ERR_NO: nothing is confirmed. */
+int nt_fleet_cluster_confirmed(const struct nt_fleet_cluster *fleet, double support,
+                               struct nt_map **out, uint32_t *was, struct nt_err *err);
+
+/* "n8 moved by 2026-01-05 (4 jobs of 3 users), away from n7, to n17" and a line's end. */
+void nt_fleet_cluster_put_move(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet,
+                               const struct nt_cluster_move *move);
+
+/* The same as an item of JSON. */
+void nt_fleet_cluster_put_json_move(struct nt_json_writer *w, const struct nt_fleet_cluster *fleet,
+                                    const struct nt_cluster_move *move);
+
+/* In UTC; nothing at all when it is not known (0). */
+void nt_fleet_put_json_time(struct nt_json_writer *w, const char *name, int64_t time_s);
+
+/* What has changed in the cluster (fleet/changes.h), with the names of parts. */
+
+struct nt_fleet_changes {
+    struct nt_fleet_cluster fleet;
+    struct nt_fleet_change *change; /* by time; owned */
+    size_t count;
+    bool *explained; /* hosts by number: as in nt_fleet_changes_place; NULL: none. Owned */
+};
+
+/* With what jobs' findings say besides. Of the last days_s before the last job. with_switches:
+ * links between switches too, which takes the map of the cluster; else fleet has no map. */
+int nt_fleet_changes_load(const char *given, int64_t days_s, bool with_switches,
+                          struct nt_fleet_changes *out, struct nt_err *err);
+void nt_fleet_changes_fini(struct nt_fleet_changes *changes);
+
+/* Of changes loaded without switches: where the latency of a host that is asked for is worse now,
+ * loads them again with the map of the cluster, which knows where hosts stand and have stood; else
+ * does nothing, which is cheap. asked: their numbers, NT_NAMES_NONE allowed. given, days_s: as the
+ * changes were loaded. */
+int nt_fleet_changes_place(struct nt_fleet_changes *changes, const char *given, int64_t days_s,
+                           const uint32_t *asked, size_t count, struct nt_err *err);
+
+/* The last move of a host whose latency only seemed to be worse until the map was made; NULL: it
+ * did not, or has not moved. */
+const struct nt_cluster_move *nt_fleet_changes_moved(const struct nt_fleet_changes *changes,
+                                                     uint32_t host);
+
+/* Whether the host's own link is worse now than it was. */
+bool nt_fleet_change_is_against(const struct nt_fleet_change *change, uint32_t host);
+
+/* Whether that is so of its latency. */
+bool nt_fleet_changes_slow(const struct nt_fleet_changes *changes, uint32_t host);
+
+/* "since 2026-01-07", or "since the first job on 2026-01-07" of what was never better. */
+enum { NT_SINCE_BYTES = 64 };
+void nt_fleet_since_text(const struct nt_fleet_change *c, char text[NT_SINCE_BYTES]);
+
+enum { NT_PART_BYTES = 520 };
+
+/* "n5 s3" of a link, "n5" where its switch is not known, "all hosts" of a class. */
+void nt_fleet_part_name(const struct nt_fleet_changes *changes, const struct nt_fleet_change *c,
+                        char name[NT_PART_BYTES]);
+
+/* "n5 s3: latency worse from 0.5 to 0.7 us since ..." and a line's end. */
+void nt_fleet_change_put(struct nt_strbuf *d, const struct nt_fleet_changes *changes,
+                         const struct nt_fleet_change *change);
+
+/* The same as an item of JSON; part: the name to give it. */
+void nt_fleet_change_put_json(struct nt_json_writer *w, const struct nt_fleet_change *c,
+                              const char *part);
+
+/* Marks on the map what is worse now, as findings of it (which it had none of). Changes that were
+ * loaded with switches. */
+int nt_fleet_changes_mark(struct nt_fleet_changes *changes, struct nt_err *err);
+
+/* "latency", "bandwidth up", "bandwidth down"; its unit. */
+const char *nt_fleet_kind_name(unsigned kind);
+const char *nt_fleet_kind_unit(unsigned kind);
 
 #endif

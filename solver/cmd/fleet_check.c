@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "files.h"
-#include "fleet_changes.h"
+#include "fleet.h"
 #include "hostlist.h"
 #include "number.h"
 

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet_cluster.h"
+#include "fleet.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host_moves.h"
 #include "memory.h"
+#include "named_faults.h"
+#include "number.h"
+#include "packed.h"
 #include "utc.h"
 
 void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet)
@@ -15,8 +21,11 @@ void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet)
     free(fleet->seen_s);
     free(fleet->part);
     free(fleet->at);
+    free(fleet->above);
     *fleet = (struct nt_fleet_cluster){0};
 }
+
+enum { ENTRIES_MAX = 20000000 }; /* of the newest readings; 640 MB */
 
 /* Fails without harm: the names are then found anew next time. */
 static void keep_naming(const char *given, const struct nt_switch_naming *naming)
@@ -36,8 +45,10 @@ static int order_parts(struct nt_fleet_cluster *fleet, struct nt_err *err)
     size_t n = m->hosts;
     fleet->part = calloc(n + m->switches + 1, sizeof *fleet->part);
     fleet->at = calloc(n + 1, sizeof *fleet->at);
-    if (fleet->part == NULL || fleet->at == NULL)
+    fleet->above = calloc(n + m->switches + 1, sizeof *fleet->above);
+    if (fleet->part == NULL || fleet->at == NULL || fleet->above == NULL)
         return nt_err_memory(err);
+    nt_model_parents(m, fleet->above);
     for (size_t h = 0; h < n; h++) {
         const char *name = fleet->map->host_name[h];
         uint32_t number = nt_names_find(&fleet->hosts, name, strlen(name));
@@ -68,16 +79,9 @@ static int name_map(struct nt_fleet_cluster *fleet, const struct nt_evidence *ev
     if (nt_cluster_map_named(fleet->cluster, fleet->hosts.name, &fleet->map, err) != 0)
         return -1;
     nt_utc_format(fleet->sums.last_s, created);
-    char *time = strdup(created), *cluster = strdup(fleet->sums.cluster);
-    if (time == NULL || cluster == NULL) {
-        free(time);
-        free(cluster);
-        return nt_err_memory(err);
-    }
-    free(fleet->map->created);
-    free(fleet->map->cluster);
-    fleet->map->created = time;
-    fleet->map->cluster = cluster;
+    if (nt_map_set_text(&fleet->map->created, created, err) != 0 ||
+        nt_map_set_text(&fleet->map->cluster, fleet->sums.cluster, err) != 0)
+        return -1;
     fleet->map->sweep.pairs_measured = count_pairs(evidence);
     fleet->map->sweep.pairs_total = hosts * (hosts > 0 ? hosts - 1 : 0) / 2;
     return order_parts(fleet, err);
@@ -110,50 +114,30 @@ static int make_map(struct nt_fleet_cluster *fleet, struct nt_store *store, cons
     return rc;
 }
 
-static int load_names(struct nt_fleet_cluster *fleet, struct nt_store *store, struct nt_err *err)
-{
-    if (nt_store_count(store, &fleet->sums, err) != 0)
-        return -1;
-    return nt_store_hosts(store, &fleet->hosts, &fleet->seen_s, err);
-}
-
-int nt_fleet_cluster_load_names(const char *given, struct nt_fleet_cluster *out, struct nt_err *err)
-{
-    struct nt_fleet_cluster fleet = {0};
-    struct nt_store *store;
-    if (nt_fleet_open(given, true, &store, err) != 0)
-        return -1;
-    int rc = load_names(&fleet, store, err);
-    nt_store_close(store);
-    if (rc != 0) {
-        nt_fleet_cluster_fini(&fleet);
-        return -1;
-    }
-    *out = fleet;
-    return 0;
-}
-
 static int load(struct nt_fleet_cluster *fleet, struct nt_store *store, const char *given,
-                int64_t days_s, struct nt_err *err)
+                int64_t days_s, bool with_map, struct nt_err *err)
 {
     struct nt_evidence evidence;
-    if (load_names(fleet, store, err) != 0 ||
-        nt_store_evidence(store, fleet->sums.last_s - days_s, NT_FLEET_ENTRIES_MAX, &evidence,
-                          err) != 0)
+    if (nt_store_count(store, &fleet->sums, err) != 0 ||
+        nt_store_hosts(store, &fleet->hosts, &fleet->seen_s, err) != 0)
+        return -1;
+    if (!with_map)
+        return 0;
+    if (nt_store_evidence(store, fleet->sums.last_s - days_s, ENTRIES_MAX, &evidence, err) != 0)
         return -1;
     int rc = make_map(fleet, store, given, &evidence, err);
     nt_evidence_fini(&evidence);
     return rc;
 }
 
-int nt_fleet_cluster_load(const char *given, int64_t days_s, struct nt_fleet_cluster *out,
-                          struct nt_err *err)
+int nt_fleet_cluster_load(const char *given, int64_t days_s, bool with_map,
+                          struct nt_fleet_cluster *out, struct nt_err *err)
 {
     struct nt_fleet_cluster fleet = {0};
     struct nt_store *store;
     if (nt_fleet_open(given, true, &store, err) != 0)
         return -1;
-    int rc = load(&fleet, store, given, days_s, err);
+    int rc = load(&fleet, store, given, days_s, with_map, err);
     nt_store_close(store);
     if (rc != 0) {
         nt_fleet_cluster_fini(&fleet);
@@ -220,19 +204,6 @@ static void close_gaps(struct nt_model *m, const bool *empty, uint32_t *number, 
     }
 }
 
-static int name_switches(struct nt_map *map, const struct nt_map *from, const uint32_t *was,
-                         struct nt_err *err)
-{
-    for (size_t s = 0; s < map->model->switches; s++) {
-        char *copy = strdup(nt_map_vertex_name(from, was[map->model->hosts + s]));
-        if (copy == NULL)
-            return nt_err_memory(err);
-        free(map->switch_name[s]);
-        map->switch_name[s] = copy;
-    }
-    return 0;
-}
-
 int nt_fleet_cluster_confirmed(const struct nt_fleet_cluster *fleet, double support,
                                struct nt_map **out, uint32_t *was, struct nt_err *err)
 {
@@ -259,7 +230,10 @@ int nt_fleet_cluster_confirmed(const struct nt_fleet_cluster *fleet, double supp
     }
     if (was != NULL)
         memcpy(was, left, vertices * sizeof *was);
-    return name_switches(*out, fleet->map, left, err);
+    for (size_t s = 0; rc == 0 && s < m->switches; s++)
+        rc = nt_map_set_text(&(*out)->switch_name[s],
+                             nt_map_vertex_name(fleet->map, left[m->hosts + s]), err);
+    return rc;
 }
 
 void nt_fleet_cluster_put_move(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet,
@@ -298,4 +272,435 @@ void nt_fleet_cluster_put_json_move(struct nt_json_writer *w, const struct nt_fl
     nt_json_put_whole(w, "jobs", m->jobs);
     nt_json_put_whole(w, "users", m->users);
     nt_json_end(w, '}');
+}
+
+/* ---- what has changed --------------------------------------------------------------------------
+ */
+
+enum { NONE = UINT32_MAX, FIGURE_DIGITS = 4 };
+
+const char *nt_fleet_kind_name(unsigned kind)
+{
+    static const char *const names[] = {"latency", "bandwidth up", "bandwidth down"};
+    return kind < NT_FIGURE_KINDS ? names[kind] : "";
+}
+
+const char *nt_fleet_kind_unit(unsigned kind)
+{
+    return kind == NT_FIGURE_LATENCY ? "us" : "MB/s";
+}
+
+/* ---- which link ---- */
+
+struct gathering {
+    struct nt_changes changes;
+    struct nt_named named;
+    struct nt_named_crossing *crossed; /* by the job at hand */
+    size_t crossings, crossings_room;
+    size_t hosts;
+    const struct nt_model *model;       /* NULL: hosts' links alone */
+    const struct nt_cluster_part *part; /* of each host in the cluster's map; NULL: all are even */
+    const uint32_t *at;                 /* of each host its vertex in the model */
+    const uint32_t *above;              /* of each vertex of the model, or NONE */
+    uint32_t *below;  /* of each vertex: hosts of the job at hand right below it */
+    int64_t *moved_s; /* of each host: when it moved last; 0: it has not */
+    int64_t time_s;   /* of the job at hand */
+};
+
+/* The link upwards of the switch of that tier above the host: a switch is its vertex. */
+static uint32_t part_above(const struct gathering *g, uint32_t host, uint32_t tier)
+{
+    if (tier == 0)
+        return host;
+    uint32_t v = g->model != NULL ? g->at[host] : NONE;
+    while (v != NONE && nt_model_tier(g->model, v) < tier)
+        v = g->above[v];
+    return v != NONE && nt_model_tier(g->model, v) == tier && g->above[v] != NONE ? v : NONE;
+}
+
+/* The switch right above a host; NONE: not known. */
+static uint32_t leaf_of(const struct gathering *g, uint32_t host)
+{
+    uint32_t v = g->model != NULL ? g->above[g->at[host]] : NONE;
+    return v != NONE && nt_model_tier(g->model, v) == 1 ? v : NONE;
+}
+
+/* Whether the host is then known to be behind the link that it has now. */
+static bool is_placed(const struct gathering *g, uint32_t host, int64_t time_s)
+{
+    return g->model == NULL || g->moved_s[host] == 0 ||
+           (time_s >= g->moved_s[host] && leaf_of(g, host) != NONE);
+}
+
+/* The latency of a host that is alone of its switch in a job has the links above that in it; so may
+ * that of a host of which the map does not know the switch. */
+static bool is_comparable(const struct gathering *g, const struct nt_fleet_figure *f)
+{
+    uint32_t leaf = leaf_of(g, f->host);
+    if (f->tier > 0 || f->kind != NT_FIGURE_LATENCY || g->model == NULL)
+        return true;
+    return is_placed(g, f->host, g->time_s) && leaf != NONE && g->below[leaf] > 1;
+}
+
+/* Counts the hosts of the job up, or down again. */
+static int count_below(struct gathering *g, const struct nt_fleet_figure *f, uint32_t step)
+{
+    uint32_t leaf = leaf_of(g, f->host);
+    if (f->tier == 0 && f->kind == NT_FIGURE_LATENCY && leaf != NONE)
+        g->below[leaf] += step;
+    return 0;
+}
+
+static int count_up(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
+{
+    (void)err;
+    return count_below(context, f, 1);
+}
+
+static int count_down(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
+{
+    (void)err;
+    return count_below(context, f, UINT32_MAX);
+}
+
+/* value: its figure; 0: none. */
+static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind, float value,
+                 struct nt_err *err)
+{
+    uint32_t part = part_above(g, host, tier);
+    if (part == NONE)
+        return 0;
+    struct nt_named_crossing *grown = nt_arena_grow(
+        &g->named.memory, g->crossed, &g->crossings_room, g->crossings + 1, sizeof *grown);
+    if (grown == NULL)
+        return nt_arena_check(&g->named.memory, err);
+    bool latency = kind == NT_FIGURE_LATENCY && tier > 0;
+    g->crossed = grown;
+    g->crossed[g->crossings++] =
+        (struct nt_named_crossing){.part = {part, (uint8_t)tier, kind},
+                                   .among = latency ? g->above[part] : NONE,
+                                   .value = value};
+    return 0;
+}
+
+/* Latencies between switches are no figures of a job: other jobs see other switches between. A host
+ * has been below all of them. A bound is no level, but may show that the link is not as narrow as
+ * others found it. */
+static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
+{
+    struct gathering *g = context;
+    bool latency = f->kind == NT_FIGURE_LATENCY;
+    if (!is_comparable(g, f))
+        return 0;
+    uint32_t part = latency && f->tier > 0 ? NONE : part_above(g, f->host, f->tier);
+    if (part != NONE && ((!f->bound && nt_changes_add(&g->changes, f, part, err) != 0) ||
+                         cross(g, f->host, f->tier, f->kind, f->value, err) != 0))
+        return -1;
+    for (uint32_t t = 1; latency && f->tier == 0 && g->model != NULL && t < NT_FLEET_TIERS; t++)
+        if (cross(g, f->host, t, f->kind, 0, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Findings by the figure that they are of; of loss and shared paths there is none. */
+static int take_finding(void *context, const struct nt_store_finding *found, struct nt_err *err)
+{
+    struct gathering *g = context;
+    const struct nt_fleet_finding *f = &found->finding;
+    const struct nt_changes_job job = {found->time_s, found->job, found->user};
+    uint32_t part = f->host < g->hosts ? part_above(g, f->host, f->tier) : NONE;
+    bool slow = f->kind == NT_FAULT_LINK_SLOW || f->kind == NT_FAULT_HOST_SLOW;
+    if (part == NONE || (!slow && f->kind != NT_FAULT_LINK_NARROW))
+        return 0;
+    if (slow && f->tier == 0 &&
+        (!is_placed(g, f->host, found->time_s) ||
+         (g->part != NULL && g->part[f->host].contradicted)))
+        return 0;
+    for (unsigned kind = 0; kind < NT_FIGURE_KINDS; kind++) {
+        bool is = slow ? kind == NT_FIGURE_LATENCY
+                       : (kind == NT_FIGURE_UP && f->way != NT_FAULT_DOWN) ||
+                             (kind == NT_FIGURE_DOWN && f->way != NT_FAULT_UP);
+        if (is &&
+            nt_named_add(&g->named, (struct nt_named_part){part, f->tier, (uint8_t)kind}, job,
+                         (double)f->found, (double)f->expected, (double)f->confidence, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int take_job(void *context, const struct nt_store_job *job, struct nt_err *err)
+{
+    struct gathering *g = context;
+    struct nt_changes_job j = {job->time_s, job->job, job->user};
+    if (nt_changes_add_job(&g->changes, j, err) != 0)
+        return -1;
+    static nt_packed_each_figure *const passes[] = {count_up, take_figure, count_down};
+    g->crossings = 0;
+    g->time_s = job->time_s;
+    for (size_t k = 0; k < sizeof passes / sizeof *passes; k++)
+        if (nt_packed_visit_figures(job->figures, job->figures_bytes, g->hosts, passes[k], g,
+                                    err) != 0)
+            return -1;
+    return nt_named_cross(&g->named, j, g->crossed, g->crossings, err);
+}
+
+/* An undetermined host of a cluster that is not equally deep has no comparable ones, whatever
+ * single jobs made of it. */
+static bool is_uneven(const struct nt_cluster_map *c)
+{
+    size_t contradicted = 0;
+    for (size_t h = 0; h < c->model->hosts; h++)
+        contradicted += c->part[h].contradicted;
+    return contradicted * NT_UNEVEN_ONE_IN > c->model->hosts;
+}
+
+static int gather(struct gathering *g, const struct nt_cluster_map *cluster, struct nt_store *store,
+                  int64_t since_s, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    if (g->model != NULL) {
+        size_t vertices = g->model->hosts + g->model->switches;
+        g->below = nt_arena_array(&memory, vertices, sizeof *g->below);
+        g->moved_s = nt_arena_array(&memory, g->hosts, sizeof *g->moved_s);
+        if (nt_arena_check(&memory, err) != 0)
+            return -1;
+        g->part = is_uneven(cluster) ? cluster->part : NULL;
+        for (size_t k = 0; k < cluster->moves; k++)
+            g->moved_s[cluster->move[k].host] = cluster->move[k].time_s;
+    }
+    if (nt_store_visit_findings(store, since_s, take_finding, g, err) != 0)
+        return -1;
+    return nt_store_visit_jobs(store, since_s, take_job, g, err);
+}
+
+static int find(struct nt_fleet_changes *out, const char *given, int64_t days_s, struct nt_err *err)
+{
+    struct nt_store *store;
+    struct gathering g = {.hosts = out->fleet.hosts.count};
+    if (out->fleet.map != NULL)
+        g.model = out->fleet.map->model;
+    g.at = out->fleet.at;
+    g.above = out->fleet.above;
+    if (nt_fleet_open(given, true, &store, err) != 0)
+        return -1;
+    int rc = gather(&g, out->fleet.cluster, store, out->fleet.sums.last_s - days_s, err);
+    nt_store_close(store);
+    if (rc == 0)
+        rc = nt_changes_find(&g.changes, &out->change, &out->count, err);
+    if (rc == 0)
+        rc = nt_named_find(&g.named, &out->change, &out->count, err);
+    nt_changes_fini(&g.changes);
+    nt_named_fini(&g.named);
+    return rc;
+}
+
+int nt_fleet_changes_load(const char *given, int64_t days_s, bool with_switches,
+                          struct nt_fleet_changes *out, struct nt_err *err)
+{
+    struct nt_fleet_changes changes = {0};
+    int rc = nt_fleet_cluster_load(given, days_s, with_switches, &changes.fleet, err);
+    if (rc == 0)
+        rc = find(&changes, given, days_s, err);
+    if (rc != 0) {
+        nt_fleet_changes_fini(&changes);
+        return -1;
+    }
+    *out = changes;
+    return 0;
+}
+
+void nt_fleet_changes_fini(struct nt_fleet_changes *changes)
+{
+    nt_fleet_cluster_fini(&changes->fleet);
+    free(changes->change);
+    free(changes->explained);
+    *changes = (struct nt_fleet_changes){0};
+}
+
+/* ---- hosts that only seem slow ---- */
+
+bool nt_fleet_change_is_against(const struct nt_fleet_change *c, uint32_t host)
+{
+    return c->part == host && c->tier == 0 && c->current && c->worse;
+}
+
+bool nt_fleet_changes_slow(const struct nt_fleet_changes *changes, uint32_t host)
+{
+    for (size_t k = 0; k < changes->count; k++)
+        if (changes->change[k].kind == NT_FIGURE_LATENCY &&
+            nt_fleet_change_is_against(&changes->change[k], host))
+            return true;
+    return false;
+}
+
+int nt_fleet_changes_place(struct nt_fleet_changes *changes, const char *given, int64_t days_s,
+                           const uint32_t *asked, size_t count, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t slow = 0;
+    struct nt_fleet_changes placed;
+    uint32_t *seems = nt_arena_array(&memory, count, sizeof *seems);
+    if (seems == NULL)
+        return nt_arena_check(&memory, err);
+    for (size_t k = 0; k < count; k++)
+        if (asked[k] < changes->fleet.hosts.count && nt_fleet_changes_slow(changes, asked[k]))
+            seems[slow++] = asked[k];
+    if (slow == 0)
+        return 0;
+    if (nt_fleet_changes_load(given, days_s, true, &placed, err) != 0)
+        return -1;
+    nt_fleet_changes_fini(changes);
+    *changes = placed;
+    changes->explained = calloc(placed.fleet.hosts.count + 1, sizeof *changes->explained);
+    if (changes->explained == NULL)
+        return nt_err_memory(err);
+    for (size_t k = 0; k < slow; k++) /* hosts keep their numbers */
+        changes->explained[seems[k]] = !nt_fleet_changes_slow(changes, seems[k]);
+    return 0;
+}
+
+const struct nt_cluster_move *nt_fleet_changes_moved(const struct nt_fleet_changes *changes,
+                                                     uint32_t host)
+{
+    const struct nt_cluster_map *c = changes->fleet.cluster;
+    const struct nt_cluster_move *last = NULL;
+    if (changes->explained == NULL || !changes->explained[host] || c == NULL)
+        return NULL;
+    for (size_t k = 0; k < c->moves; k++)
+        if (c->move[k].host == host)
+            last = &c->move[k];
+    return last;
+}
+
+/* ---- names ---- */
+
+void nt_fleet_since_text(const struct nt_fleet_change *c, char text[NT_SINCE_BYTES])
+{
+    char day[NT_UTC_BYTES];
+    nt_utc_format_day(c->since_s, day);
+    snprintf(text, NT_SINCE_BYTES, "since %s%s",
+             c->named && c->before_s == 0 ? "the first job on " : "", day);
+}
+
+void nt_fleet_part_name(const struct nt_fleet_changes *changes, const struct nt_fleet_change *c,
+                        char name[NT_PART_BYTES])
+{
+    const struct nt_map *map = changes->fleet.map;
+    if (c->part == NT_CHANGE_CLASS) {
+        snprintf(name, NT_PART_BYTES, c->tier == 0 ? "all hosts" : "all switches of tier %u",
+                 c->tier);
+        return;
+    }
+    bool host = c->part < changes->fleet.hosts.count;
+    const char *below =
+        host ? changes->fleet.hosts.name[c->part] : nt_map_vertex_name(map, c->part);
+    uint32_t vertex = map == NULL ? 0 : host ? changes->fleet.at[c->part] : c->part;
+    const char *above = map != NULL && changes->fleet.above[vertex] != NONE
+                            ? nt_map_vertex_name(map, changes->fleet.above[vertex])
+                            : NULL;
+    snprintf(name, NT_PART_BYTES, "%.255s%s%.255s", below, above != NULL ? " " : "",
+             above != NULL ? above : "");
+}
+
+void nt_fleet_change_put_json(struct nt_json_writer *w, const struct nt_fleet_change *c,
+                              const char *part)
+{
+    nt_json_begin(w, NULL, '{', false);
+    nt_json_put_text(w, "part", part);
+    nt_json_put_text(w, "kind", nt_fleet_kind_name(c->kind));
+    nt_json_put_text(w, "unit", nt_fleet_kind_unit(c->kind));
+    nt_json_put_number(w, "from", c->from);
+    nt_json_put_number(w, "to", c->to);
+    nt_json_put_flag(w, "worse", c->worse);
+    nt_json_put_flag(w, "current", c->current);
+    if (c->named)
+        nt_json_put_flag(w, "named", true);
+    nt_fleet_put_json_time(w, "since", c->since_s);
+    nt_fleet_put_json_time(w, "last_before", c->before_s);
+    nt_json_put_whole(w, "first_job", c->first_job);
+    nt_json_put_whole(w, "jobs", c->jobs);
+    nt_json_put_whole(w, "users", c->users);
+    nt_json_put_number(w, "confidence", c->confidence);
+    nt_json_end(w, '}');
+}
+
+void nt_fleet_change_put(struct nt_strbuf *d, const struct nt_fleet_changes *changes,
+                         const struct nt_fleet_change *c)
+{
+    char since[NT_SINCE_BYTES], part[NT_PART_BYTES], from[NT_NUMBER_BYTES], to[NT_NUMBER_BYTES];
+    nt_fleet_since_text(c, since);
+    nt_fleet_part_name(changes, c, part);
+    nt_number_plain(c->from, FIGURE_DIGITS, from);
+    nt_number_plain(c->to, FIGURE_DIGITS, to);
+    nt_strbuf_puts(d, part);
+    nt_strbuf_print(d,
+                    ": %s %s from %s to %s %s %s, job %llu; in %u job%s of %u users, confidence "
+                    "%.4f%s\n",
+                    nt_fleet_kind_name(c->kind), c->worse ? "worse" : "better", from, to,
+                    nt_fleet_kind_unit(c->kind), since, (unsigned long long)c->first_job, c->jobs,
+                    c->jobs == 1 ? "" : "s", c->users, c->confidence,
+                    c->current ? "" : "; not any more");
+}
+
+/* ---- on the map ---- */
+
+/* The finding of the same link and kind, or a new one. */
+static struct nt_fault *fault_of(struct nt_map *map, enum nt_fault_kind kind, uint32_t v,
+                                 uint32_t above)
+{
+    for (size_t k = 0; k < map->faults; k++)
+        if (map->fault[k].part.kind == kind && map->fault[k].part.a == v)
+            return &map->fault[k];
+    struct nt_fault *f = &map->fault[map->faults++];
+    *f = (struct nt_fault){.part = {kind, v, above}};
+    if (v < map->model->hosts) { /* a host and its only cable */
+        f->others = 1;
+        f->other[0] = (struct nt_fault_part){NT_FAULT_HOST_SLOW, v, v};
+    }
+    return f;
+}
+
+static void mark(struct nt_map *map, const struct nt_fleet_change *c, uint32_t v, double slow_us)
+{
+    bool slow = c->kind == NT_FIGURE_LATENCY;
+    enum nt_fault_way way = slow                      ? NT_FAULT_BOTH
+                            : c->kind == NT_FIGURE_UP ? NT_FAULT_UP
+                                                      : NT_FAULT_DOWN;
+    for (size_t k = 0; k < map->model->links; k++) {
+        struct nt_link *l = &map->model->link[k];
+        if (l->a != v || map->faults == NT_FAULTS_MAX)
+            continue;
+        struct nt_fault *f =
+            fault_of(map, slow ? NT_FAULT_LINK_SLOW : NT_FAULT_LINK_NARROW, v, l->b);
+        bool is_new = !(f->expected > 0), worst = is_new || c->to < f->found;
+        f->way = is_new || f->way == way ? way : NT_FAULT_BOTH;
+        if (worst) {
+            f->found = c->to;
+            f->expected = c->from;
+            f->confidence = fmin(c->confidence, 1);
+        }
+        l->suspect = true;
+        if (slow && c->tier == 0 && !(slow_us > 0)) /* else the link is as long as it is */
+            l->latency_us += c->to - c->from;
+        return;
+    }
+}
+
+int nt_fleet_changes_mark(struct nt_fleet_changes *changes, struct nt_err *err)
+{
+    struct nt_map *map = changes->fleet.map;
+    if (map == NULL)
+        return 0;
+    map->fault = calloc(changes->count + 1, sizeof *map->fault);
+    if (map->fault == NULL)
+        return nt_err_memory(err);
+    map->judged = true;
+    for (size_t k = 0; k < changes->count; k++) {
+        const struct nt_fleet_change *c = &changes->change[k];
+        bool host = c->part < changes->fleet.hosts.count;
+        if (c->part != NT_CHANGE_CLASS && c->current && c->worse)
+            mark(map, c, host ? changes->fleet.at[c->part] : c->part,
+                 host ? changes->fleet.cluster->slow_us[c->part] : 0);
+    }
+    return 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "files.h"
-#include "fleet_changes.h"
+#include "fleet.h"
 #include "strbuf.h"
 
 static const char help[] =
@@ -124,9 +124,7 @@ static int metrics(const char *store, const char *output, int64_t days_s, struct
     nt_fleet_changes_fini(&changes);
     if (nt_strbuf_finish(&d, &text, &bytes, err) != 0)
         return -1;
-    int rc = nt_file_write(output, text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text(output, text, bytes, err);
 }
 
 static int metrics_run(int argc, char **argv, struct nt_err *err)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "files.h"
-#include "fleet_changes.h"
+#include "fleet.h"
 #include "prior.h"
 #include "utc.h"
 
@@ -67,11 +67,7 @@ static int write_prior(const struct nt_fleet_changes *changes, const char *outpu
         return -1;
     rc = nt_prior_write(prior, &text, &bytes, err);
     nt_prior_destroy(prior);
-    if (rc != 0)
-        return -1;
-    rc = nt_file_write(output, text, bytes, err);
-    free(text);
-    return rc;
+    return rc == 0 ? nt_file_write_text(output, text, bytes, err) : -1;
 }
 
 static int prior_run(int argc, char **argv, struct nt_err *err)

@@ -4,10 +4,13 @@
 #include <string.h>
 
 #include "files.h"
-#include "fleet_changes.h"
-#include "fleet_page.h"
+#include "fleet.h"
+#include "graph.h"
+#include "html.h"
 #include "json_write.h"
 #include "map_json.h"
+#include "memory.h"
+#include "number.h"
 #include "show_net.h"
 #include "strbuf.h"
 #include "terminal.h"
@@ -29,6 +32,129 @@ static const char help[] =
     "  -o, --output FILE  written whole or not at all; default -\n"
     "\n"
     "Example: nettopo fleet show --store fleet.db\n";
+
+/* ---- the page with its history --------------------------------------------------------------
+ */
+
+struct page {
+    const struct nt_fleet_changes *changes;
+    struct nt_history history;
+    struct nt_arena memory; /* of the history's arrays */
+};
+
+static void set_day(char day[16], int64_t time_s)
+{
+    char text[NT_UTC_BYTES];
+    nt_utc_format_day(time_s, text);
+    memcpy(day, text, strlen("2026-01-01") + 1);
+}
+
+static int add_change(struct page *p, const struct nt_fleet_change *c, uint32_t series,
+                      struct nt_err *err)
+{
+    const struct nt_fleet_cluster *fleet = &p->changes->fleet;
+    struct nt_event *e = &p->history.event[p->history.events++];
+    struct nt_strbuf d = {0};
+    char name[NT_PART_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
+    *e = (struct nt_event){.kind = c->worse ? NT_EVENT_WORSE : NT_EVENT_BETTER,
+                           .at = {NT_NO_VERTEX, NT_NO_VERTEX},
+                           .series = series,
+                           .was = NT_NO_VERTEX};
+    set_day(e->day, c->since_s);
+    if (c->part != NT_CHANGE_CLASS) {
+        uint32_t v = c->part < fleet->hosts.count ? fleet->at[c->part] : c->part;
+        e->at[0] = v;
+        e->at[1] = fleet->above[v] != NT_NO_VERTEX ? fleet->above[v] : v;
+    }
+    nt_fleet_part_name(p->changes, c, name);
+    nt_number_plain(c->to, 4, now);
+    nt_number_plain(c->from, 4, before);
+    nt_strbuf_print(&d, "%s: %s %s, %s instead of %s %s, in %u job%s of %u users", name,
+                    nt_fleet_kind_name(c->kind), c->worse ? "worse" : "better", now, before,
+                    nt_fleet_kind_unit(c->kind), c->jobs, c->jobs == 1 ? "" : "s", c->users);
+    return nt_strbuf_finish(&d, &e->text, NULL, err);
+}
+
+static int add_move(struct page *p, const struct nt_cluster_move *m, struct nt_err *err)
+{
+    const struct nt_fleet_cluster *fleet = &p->changes->fleet;
+    struct nt_event *e = &p->history.event[p->history.events++];
+    struct nt_strbuf d = {0};
+    uint32_t host = fleet->at[m->host];
+    *e = (struct nt_event){.kind = NT_EVENT_MOVED, .at = {host, host}, .was = NT_NO_VERTEX};
+    set_day(e->day, m->time_s);
+    nt_strbuf_print(&d, "%s moved", fleet->hosts.name[m->host]);
+    if (m->beside_before < fleet->hosts.count) {
+        e->was = fleet->above[fleet->at[m->beside_before]];
+        nt_strbuf_print(&d, ", away from %s", fleet->hosts.name[m->beside_before]);
+        memcpy(p->history.seen[host], p->history.first, sizeof p->history.first);
+    }
+    if (m->beside < fleet->hosts.count)
+        nt_strbuf_print(&d, ", to %s", fleet->hosts.name[m->beside]);
+    return nt_strbuf_finish(&d, &e->text, NULL, err);
+}
+
+static int compare_events(const void *x, const void *y)
+{
+    const struct nt_event *p = x, *q = y;
+    int days = strcmp(p->day, q->day);
+    return days != 0 ? days : strcmp(p->text, q->text);
+}
+
+/* The first change of the same part and figure. */
+static uint32_t series_of(const struct nt_fleet_changes *changes, size_t at)
+{
+    const struct nt_fleet_change *c = changes->change;
+    uint32_t k = 0;
+    while (c[k].part != c[at].part || c[k].tier != c[at].tier || c[k].kind != c[at].kind)
+        k++;
+    return k;
+}
+
+static int make_history(struct page *p, struct nt_err *err)
+{
+    const struct nt_fleet_cluster *fleet = &p->changes->fleet;
+    const struct nt_model *m = fleet->map->model;
+    size_t vertices = m->hosts + m->switches, events = p->changes->count + fleet->cluster->moves;
+    struct nt_history *h = &p->history;
+    h->seen = nt_arena_array(&p->memory, vertices + 1, sizeof *h->seen);
+    h->event = nt_arena_array(&p->memory, events + 1, sizeof *h->event);
+    if (nt_arena_check(&p->memory, err) != 0)
+        return -1;
+    set_day(h->first, fleet->sums.first_s);
+    set_day(h->last, fleet->sums.last_s);
+    for (size_t v = 0; v < vertices; v++)
+        if (fleet->part[v].jobs > 0)
+            set_day(h->seen[v], fleet->part[v].first_s);
+    for (size_t k = 0; k < p->changes->count; k++)
+        if (add_change(p, &p->changes->change[k], series_of(p->changes, k), err) != 0)
+            return -1;
+    for (size_t k = 0; k < fleet->cluster->moves; k++)
+        if (add_move(p, &fleet->cluster->move[k], err) != 0)
+            return -1;
+    qsort(h->event, h->events, sizeof *h->event, compare_events);
+    return 0;
+}
+
+static int make_page(const struct nt_fleet_changes *changes, char **text, size_t *bytes,
+                     struct nt_err *err)
+{
+    const struct nt_fleet_cluster *fleet = &changes->fleet;
+    struct page p = {.changes = changes};
+    if (fleet->map == NULL)
+        return nt_err_set(err, NT_ERR_NO, "no map: %s", fleet->why.text);
+    int rc = make_history(&p, err);
+    if (rc == 0) {
+        const char *cluster = fleet->sums.cluster[0] != '\0' ? fleet->sums.cluster : "cluster";
+        const struct nt_picture picture = {
+            .map = fleet->map, .title = {cluster, NULL}, .summary = "", .history = &p.history};
+        rc = nt_html_write(&picture, text, bytes, err);
+    }
+    for (size_t k = 0; k < p.history.events; k++)
+        free(p.history.event[k].text);
+    nt_arena_fini(&p.memory);
+    return rc;
+}
 
 struct arguments {
     const char *store, *format, *output;
@@ -135,14 +261,6 @@ static void put_part(struct nt_json_writer *w, const char *name, const struct nt
     nt_json_end(w, '}');
 }
 
-static void put_json_moves(struct nt_json_writer *w, const struct nt_fleet_cluster *fleet)
-{
-    nt_json_begin(w, "moves", '[', true);
-    for (size_t k = 0; k < fleet->cluster->moves; k++)
-        nt_fleet_cluster_put_json_move(w, fleet, &fleet->cluster->move[k]);
-    nt_json_end(w, ']');
-}
-
 static void put_fleet(struct nt_json_writer *w, const struct nt_fleet_cluster *fleet)
 {
     const struct nt_store_sums *s = &fleet->sums;
@@ -156,7 +274,10 @@ static void put_fleet(struct nt_json_writer *w, const struct nt_fleet_cluster *f
     for (size_t v = 0; v < vertices; v++)
         put_part(w, nt_map_vertex_name(fleet->map, (uint32_t)v), &fleet->part[v]);
     nt_json_end(w, ']');
-    put_json_moves(w, fleet);
+    nt_json_begin(w, "moves", '[', true);
+    for (size_t k = 0; k < fleet->cluster->moves; k++)
+        nt_fleet_cluster_put_json_move(w, fleet, &fleet->cluster->move[k]);
+    nt_json_end(w, ']');
     nt_json_end(w, '}');
 }
 
@@ -192,39 +313,30 @@ static int put_json(const struct nt_fleet_cluster *fleet, struct nt_strbuf *d, s
 
 /* ---- the command ---- */
 
-static int show_page(const struct arguments *a, struct nt_err *err)
+/* json, text: with what is worse now marked as findings. */
+static int make_text(struct nt_fleet_changes *changes, const struct arguments *a, char **text,
+                     size_t *bytes, struct nt_err *err)
 {
-    char *text;
-    size_t bytes;
-    if (nt_fleet_page_write(a->store, a->days_s, &text, &bytes, err) != 0)
-        return -1;
-    int rc = nt_file_write(a->output, text, bytes, err);
-    free(text);
-    return rc;
+    struct nt_strbuf d = {0};
+    if (nt_fleet_changes_mark(changes, err) == 0 &&
+        (strcmp(a->format, "json") == 0 ? put_json(&changes->fleet, &d, err)
+                                        : put_text(changes, a, &d, err)) == 0)
+        return nt_strbuf_finish(&d, text, bytes, err);
+    free(d.text);
+    return -1;
 }
 
 static int show(const struct arguments *a, struct nt_err *err)
 {
     struct nt_fleet_changes changes;
-    struct nt_strbuf d = {0};
     char *text;
     size_t bytes;
     if (nt_fleet_changes_load(a->store, a->days_s, true, &changes, err) != 0)
         return -1;
-    int rc = nt_fleet_changes_mark(&changes, err);
-    if (rc == 0)
-        rc = strcmp(a->format, "json") == 0 ? put_json(&changes.fleet, &d, err)
-                                            : put_text(&changes, a, &d, err);
+    int rc = strcmp(a->format, "html") == 0 ? make_page(&changes, &text, &bytes, err)
+                                            : make_text(&changes, a, &text, &bytes, err);
     nt_fleet_changes_fini(&changes);
-    if (rc != 0) {
-        free(d.text);
-        return -1;
-    }
-    if (nt_strbuf_finish(&d, &text, &bytes, err) != 0)
-        return -1;
-    rc = nt_file_write(a->output, text, bytes, err);
-    free(text);
-    return rc;
+    return rc == 0 ? nt_file_write_text(a->output, text, bytes, err) : -1;
 }
 
 static int show_run(int argc, char **argv, struct nt_err *err)
@@ -238,9 +350,8 @@ static int show_run(int argc, char **argv, struct nt_err *err)
     if (nt_command_line_options(argc, argv, flags, 6, NULL, 0, err) != 0 ||
         nt_fleet_span("days", days, &a.days_s, err) != 0)
         return -1;
-    if (strcmp(a.format, "html") == 0)
-        return show_page(&a, err);
-    if (strcmp(a.format, "text") != 0 && strcmp(a.format, "json") != 0)
+    if (strcmp(a.format, "text") != 0 && strcmp(a.format, "json") != 0 &&
+        strcmp(a.format, "html") != 0)
         return nt_err_set(err, NT_ERR_USAGE,
                           "--format: expected text, json or html, found \"%.32s\"", a.format);
     return show(&a, err);

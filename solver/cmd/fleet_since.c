@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "files.h"
-#include "fleet_changes.h"
+#include "fleet.h"
 #include "json_write.h"
 #include "strbuf.h"
 

@@ -1,20 +1,386 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "export.h"
 #include "files.h"
-#include "fleet_cluster.h"
-#include "fleet_sync_nodes.h"
+#include "fleet.h"
 #include "import.h"
 #include "import_dot.h"
-#include "slurm_control.h"
+#include "lines.h"
+#include "memory.h"
+#include "names.h"
+#include "rooted_tree.h"
 #include "strbuf.h"
-#include "topology_blocks.h"
 #include "topology_merge.h"
 #include "topology_text.h"
+
+/* ---- what slurmctld says, and is told ----------------------------------------------------------
+ */
+
+enum { TEXT_MAX = 64 << 20, ARGUMENTS_MAX = 8 };
+
+static int read_pipe(int fd, char **out, struct nt_err *err)
+{
+    struct nt_strbuf d = {0};
+    char piece[4096];
+    size_t bytes;
+    ssize_t n;
+    while ((n = read(fd, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0 && d.used + (size_t)n <= TEXT_MAX)
+            nt_strbuf_put(&d, piece, (size_t)n);
+    nt_strbuf_puts(&d, "");
+    return nt_strbuf_finish(&d, out, &bytes, err);
+}
+
+static void run_scontrol(const char *const *arguments)
+{
+    const char *argv[ARGUMENTS_MAX + 2] = {"scontrol"};
+    for (size_t k = 0; k < ARGUMENTS_MAX && arguments[k] != NULL; k++)
+        argv[k + 1] = arguments[k];
+    execvp("scontrol", (char *const *)argv);
+    _exit(127);
+}
+
+static int check_exit(int status, struct nt_err *err)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return nt_err_set(err, NT_ERR_SYSTEM, "scontrol: expected to run it, found none");
+    return 0;
+}
+
+/* What scontrol prints with these arguments (NULL last); *text is the caller's (free). Its exit
+ * status is not asked: a cluster without a topology has its own. NT_ERR_SYSTEM: it cannot run. */
+static int ask_slurm(const char *const *arguments, char **text, struct nt_err *err)
+{
+    int ends[2], status = 0;
+    if (pipe(ends) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "pipe: %s", strerror(errno));
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        run_scontrol(arguments);
+    }
+    close(ends[1]);
+    int rc = pid > 0 ? read_pipe(ends[0], text, err)
+                     : nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
+    close(ends[0]);
+    if (pid > 0)
+        waitpid(pid, &status, 0);
+    if (rc == 0 && check_exit(status, err) != 0) {
+        free(*text);
+        rc = -1;
+    }
+    return rc;
+}
+
+/* It has to succeed; what it says against it goes to its own standard error. */
+static int tell_slurm(const char *const *arguments, struct nt_err *err)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0)
+        run_scontrol(arguments);
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        return nt_err_set(err, NT_ERR_SYSTEM, "scontrol: %s", strerror(errno));
+    if (check_exit(status, err) != 0)
+        return -1;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "scontrol refused: %.40s %.200s %.200s", arguments[0],
+                          arguments[1], arguments[2]);
+    return 0;
+}
+
+enum { SWITCH, BLOCK, BELOW, NODES, KEYS };
+
+/* Of a line of scontrol what topology.conf has: of a switch with switches its hosts are theirs, and
+ * blocks that Slurm has put together are none. */
+static void put_line(struct nt_strbuf *d, struct nt_text_line line)
+{
+    static const char *const keys[KEYS] = {"SwitchName=", "BlockName=", "Switches=", "Nodes="};
+    struct nt_word word, found[KEYS] = {0};
+    while (nt_line_next_word(&line, &word))
+        for (size_t k = 0; k < KEYS; k++)
+            if (word.bytes > strlen(keys[k]) && memcmp(word.at, keys[k], strlen(keys[k])) == 0)
+                found[k] = word;
+    size_t name = found[SWITCH].at != NULL ? SWITCH : BLOCK;
+    size_t below = found[BELOW].at != NULL ? BELOW : NODES;
+    if (found[name].at == NULL || found[below].at == NULL)
+        return;
+    nt_strbuf_put(d, found[name].at, found[name].bytes);
+    nt_strbuf_puts(d, " ");
+    nt_strbuf_put(d, found[below].at, found[below].bytes);
+    nt_strbuf_puts(d, "\n");
+}
+
+/* Its switches or blocks as a map. topology: of that name; NULL: the cluster's. *out and *block
+ * stay as they are when it has none. */
+static int read_slurm(const char *topology, struct nt_map **out, bool *block, struct nt_err *err)
+{
+    const char *const ask[] = {"show", "topology", topology, NULL};
+    struct nt_strbuf d = {0};
+    char *said, *text;
+    size_t bytes;
+    if (ask_slurm(ask, &said, err) != 0)
+        return -1;
+    struct nt_text lines = {.at = said, .end = said + strlen(said)};
+    for (struct nt_text_line line; nt_text_next_line(&lines, &line);)
+        put_line(&d, line);
+    free(said);
+    nt_strbuf_puts(&d, "");
+    if (nt_strbuf_finish(&d, &text, &bytes, err) != 0)
+        return -1;
+    *block = bytes > 0 ? strncmp(text, "BlockName=", 10) == 0 : *block;
+    int rc = bytes == 0 ? 0 : nt_import_topology_conf("scontrol", text, bytes, out, err);
+    free(text);
+    return rc;
+}
+
+/* ---- where nodes are ---------------------------------------------------------------------------
+ */
+
+enum { NAMES_MAX = 512 }; /* of one command */
+
+struct sync {
+    const char *topology;
+    const struct nt_map *current, *merged;
+    struct nt_rooted_tree *is, *was;
+    struct nt_names hosts, switches; /* of current */
+    struct nt_names shown;           /* nodes that scontrol shows, */
+    const char **line;               /* and the line of each, */
+    char *nodes;                     /* in what it shows */
+    bool run, tell;                  /* run: else only whether all can be said */
+    struct nt_json_writer *json;     /* may be NULL */
+    struct nt_arena memory;
+};
+
+static uint32_t find(const struct nt_names *names, const char *name)
+{
+    return nt_names_find(names, name, strlen(name));
+}
+
+/* A switch with switches has its own hosts on a leaf of its own, as in the exported files. */
+static void put_switch_name(struct nt_strbuf *d, const struct sync *s, uint32_t v, bool hosts)
+{
+    const struct nt_rooted_tree *t = s->is;
+    uint32_t last = t->first[v + 1] > t->first[v] ? t->child[t->first[v + 1] - 1] : 0;
+    nt_strbuf_puts(d, nt_map_vertex_name(s->merged, v));
+    if (hosts && last >= s->merged->model->hosts)
+        nt_strbuf_puts(d, "-hosts");
+}
+
+/* The text of d, which is freed, for as long as the sync takes. */
+static const char *keep_text(struct sync *s, struct nt_strbuf *d, struct nt_err *err)
+{
+    const char *kept =
+        d->failed ? NULL : nt_arena_text(&s->memory, d->text != NULL ? d->text : "", d->used);
+    free(d->text);
+    if (kept == NULL)
+        nt_err_memory(err);
+    return kept;
+}
+
+static const char *leaf_name(struct sync *s, uint32_t v, struct nt_err *err)
+{
+    struct nt_strbuf d = {0};
+    put_switch_name(&d, s, v, true);
+    return keep_text(s, &d, err);
+}
+
+/* "TOPOLOGY:SWITCH", or of a switch that is new ":ABOVE:...:SWITCH" from one that Slurm has. */
+static int put_place(struct nt_strbuf *d, struct sync *s, uint32_t v, const char *leaf,
+                     struct nt_err *err)
+{
+    uint32_t path[64];
+    size_t n = 0;
+    bool own = strcmp(leaf, nt_map_vertex_name(s->merged, v)) != 0;
+    bool known = find(&s->switches, leaf) != NT_NAMES_NONE;
+    uint32_t up = own ? v : s->is->parent[v];
+    for (; !known && up != NT_NO_VERTEX && n < 64; up = s->is->parent[up]) {
+        path[n++] = up;
+        known = find(&s->switches, nt_map_vertex_name(s->merged, up)) != NT_NAMES_NONE;
+    }
+    if (!known)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "switch %.64s: expected one above it that Slurm has, found none: write "
+                          "its file first (--format topology.conf or topology.yaml)",
+                          leaf);
+    nt_strbuf_puts(d, s->topology);
+    while (n > 0) {
+        nt_strbuf_puts(d, ":");
+        put_switch_name(d, s, path[--n], false);
+    }
+    nt_strbuf_puts(d, ":");
+    nt_strbuf_puts(d, leaf);
+    return 0;
+}
+
+static int index_nodes(struct sync *s, struct nt_err *err)
+{
+    static const char key[] = "NodeName=";
+    size_t lines = 1;
+    for (const char *at = s->nodes; *at != '\0'; at++)
+        lines += *at == '\n';
+    s->line = nt_arena_array(&s->memory, lines, sizeof *s->line);
+    int rc = nt_arena_check(&s->memory, err);
+    for (const char *at = s->nodes; rc >= 0 && *at != '\0';) {
+        size_t n = strcspn(at, "\n"), name = strcspn(at, " \n");
+        uint32_t index;
+        if (name > sizeof key - 1 && memcmp(at, key, sizeof key - 1) == 0) {
+            rc = nt_names_add_copy(&s->shown, at + sizeof key - 1, name - (sizeof key - 1), &index,
+                                   err);
+            if (rc >= 0)
+                s->line[index] = at;
+        }
+        at += n + (at[n] == '\n');
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+/* Where Slurm has the host in other topologies, "NAME:UNIT,", as scontrol shows it. */
+static void put_others(struct nt_strbuf *d, const struct sync *s, const char *host)
+{
+    static const char key[] = " Topology=";
+    uint32_t node = find(&s->shown, host);
+    size_t own = strlen(s->topology);
+    if (node == NT_NAMES_NONE)
+        return;
+    const char *line = s->line[node], *end = line + strcspn(line, "\n");
+    const char *at = memmem(line, (size_t)(end - line), key, sizeof key - 1);
+    for (at = at != NULL ? at + sizeof key - 1 : end; at < end && *at != ' ';) {
+        size_t one = strcspn(at, ", \n");
+        if (one <= own || memcmp(at, s->topology, own) != 0 || at[own] != ':') {
+            nt_strbuf_put(d, at, one);
+            nt_strbuf_puts(d, ",");
+        }
+        at += one + (at[one] == ',');
+    }
+}
+
+static bool is_there(const struct sync *s, uint32_t host, const char *leaf)
+{
+    uint32_t was = s->current != NULL ? find(&s->hosts, s->merged->host_name[host]) : NT_NAMES_NONE;
+    uint32_t on = was != NT_NAMES_NONE ? s->was->parent[was] : NT_NO_VERTEX;
+    return on != NT_NO_VERTEX && strcmp(nt_map_vertex_name(s->current, on), leaf) == 0;
+}
+
+/* One command so far: nodes that go to the same place. */
+struct command {
+    const char *place;
+    struct nt_strbuf names;
+    size_t count;
+};
+
+/* Prints it, and runs it if that is asked for. */
+static int end_command(struct sync *s, struct command *c, struct nt_err *err)
+{
+    struct nt_strbuf node = {0}, topology = {0};
+    const char *names = keep_text(s, &c->names, err);
+    if (names == NULL)
+        return -1;
+    nt_strbuf_print(&node, "NodeName=%s", names);
+    nt_strbuf_print(&topology, "Topology=%s", c->place);
+    if (s->json != NULL) {
+        nt_json_begin(s->json, NULL, '{', false);
+        nt_json_put_text(s->json, "NodeName", names);
+        nt_json_put_text(s->json, "Topology", c->place);
+        nt_json_end(s->json, '}');
+    } else {
+        printf("scontrol update NodeName=%s Topology=%s\n", names, c->place);
+    }
+    *c = (struct command){0};
+    const char *what = keep_text(s, &node, err), *where = keep_text(s, &topology, err);
+    if (what == NULL || where == NULL)
+        return -1;
+    const char *const arguments[] = {"update", what, where, NULL};
+    fflush(stdout);
+    return s->tell ? tell_slurm(arguments, err) : 0;
+}
+
+static int add_node(struct sync *s, struct command *c, uint32_t host, uint32_t v, const char *leaf,
+                    struct nt_err *err)
+{
+    struct nt_strbuf d = {0};
+    put_others(&d, s, s->merged->host_name[host]);
+    if (put_place(&d, s, v, leaf, err) != 0) {
+        free(d.text);
+        return -1;
+    }
+    const char *place = keep_text(s, &d, err);
+    if (place == NULL || !s->run)
+        return place != NULL ? 0 : -1;
+    if (c->count > 0 && (strcmp(c->place, place) != 0 || c->count == NAMES_MAX) &&
+        end_command(s, c, err) != 0)
+        return -1;
+    c->place = place;
+    nt_strbuf_print(&c->names, "%s%s", c->count++ > 0 ? "," : "", s->merged->host_name[host]);
+    return 0;
+}
+
+/* Without run: only whether all can be said. */
+static int each_switch(struct sync *s, struct nt_err *err)
+{
+    const struct nt_rooted_tree *t = s->is;
+    struct command c = {0};
+    int rc = 0;
+    for (uint32_t v = (uint32_t)t->hosts; rc == 0 && v < t->vertices; v++) {
+        const char *leaf = leaf_name(s, v, err);
+        rc = leaf == NULL ? -1 : 0;
+        for (uint32_t k = t->first[v]; rc == 0 && k < t->first[v + 1]; k++)
+            if (t->child[k] < t->hosts && !is_there(s, t->child[k], leaf))
+                rc = add_node(s, &c, t->child[k], v, leaf, err);
+    }
+    if (rc == 0 && c.count > 0)
+        return end_command(s, &c, err);
+    free(c.names.text);
+    return rc;
+}
+
+static int list_names(struct sync *s, struct nt_err *err)
+{
+    uint32_t index;
+    for (size_t k = 0; s->current != NULL && k < s->current->model->hosts; k++)
+        if (nt_names_add(&s->hosts, s->current->host_name[k], &index, err) < 0)
+            return -1;
+    for (size_t k = 0; s->current != NULL && k < s->current->model->switches; k++)
+        if (nt_names_add(&s->switches, s->current->switch_name[k], &index, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Prints a command for the nodes of each switch that are not there yet, and runs them when told to,
+ * until one fails. A switch that Slurm has not is named with those above it, from one that it has
+ * on: NT_ERR_INPUT when there is none, and nothing is run. What a node is in other topologies
+ * stays. s->current NULL: Slurm has no switches. s->json not NULL: gets the commands, instead of
+ * standard output. */
+static int sync_nodes(struct sync s, struct nt_err *err)
+{
+    static const char *const ask[] = {"-o", "show", "node", NULL};
+    bool can = nt_rooted_tree_create(s.merged->model, &s.is, err) == 0 &&
+               (s.current == NULL || nt_rooted_tree_create(s.current->model, &s.was, err) == 0) &&
+               list_names(&s, err) == 0 && ask_slurm(ask, &s.nodes, err) == 0 &&
+               index_nodes(&s, err) == 0 && each_switch(&s, err) == 0;
+    s.run = true;
+    int rc = can ? each_switch(&s, err) : -1;
+    free(s.nodes);
+    nt_names_fini(&s.shown);
+    nt_names_fini(&s.hosts);
+    nt_names_fini(&s.switches);
+    nt_rooted_tree_destroy(s.is);
+    nt_rooted_tree_destroy(s.was);
+    nt_arena_fini(&s.memory);
+    return rc;
+}
+
+/* ---- the command -------------------------------------------------------------------------------
+ */
 
 static const char help[] =
     "usage: nettopo fleet sync --format topology.conf|topology.yaml|nodes [OPTION...]\n"
@@ -40,8 +406,6 @@ static const char help[] =
     "  -o, --output FILE  written whole or not at all, by rename\n"
     "\n"
     "Example: nettopo fleet sync --format topology.conf --against scontrol\n";
-
-enum { TEXT_MAX = 64 << 20 };
 
 struct arguments {
     const char *store, *format, *against, *topology, *output;
@@ -88,7 +452,7 @@ static int read_current(struct arguments *a, const struct nt_topology_text *old,
     if (a->nodes || asks) {
         /* of a file slurmctld has one, or it is the cluster's */
         const char *name = a->nodes && strcmp(a->topology, "default") != 0 ? a->topology : NULL;
-        return nt_slurm_topology(name, out, &a->block, err);
+        return read_slurm(name, out, &a->block, err);
     }
     if (a->against == NULL)
         return read_topology(a, a->output, old, out, &a->block, err);
@@ -128,11 +492,9 @@ static int write_merged(const struct arguments *a, const struct nt_topology_text
         free(d.text);
         return -1;
     }
-    if (nt_strbuf_finish(&d, &whole, &bytes, err) != 0)
-        return -1;
-    rc = nt_file_write(a->output, whole, bytes, err);
-    free(whole);
-    return rc;
+    return nt_strbuf_finish(&d, &whole, &bytes, err) == 0
+               ? nt_file_write_text(a->output, whole, bytes, err)
+               : -1;
 }
 
 /* What is asked for: only to be shown, to be written, or to be told. */
@@ -144,7 +506,12 @@ static int apply(const struct arguments *a, const struct nt_topology_text *old,
         return a->apply ? write_merged(a, old, merged, err) : 0;
     if (json != NULL)
         nt_json_begin(json, "updates", '[', true);
-    int rc = nt_fleet_sync_nodes(a->topology, current, merged, a->apply, json, err);
+    int rc = sync_nodes((struct sync){.topology = a->topology,
+                                      .current = current,
+                                      .merged = merged,
+                                      .tell = a->apply,
+                                      .json = json},
+                        err);
     if (json != NULL)
         nt_json_end(json, ']');
     return rc;
@@ -186,15 +553,12 @@ static int sync_topology(struct arguments *a, struct nt_err *err)
     struct nt_fleet_cluster fleet;
     struct nt_map *measured = NULL;
     struct nt_topology_text old = {0};
-    if (nt_fleet_cluster_load(a->store, a->days_s, &fleet, err) != 0)
+    if (nt_fleet_cluster_load(a->store, a->days_s, true, &fleet, err) != 0)
         return -1;
     int rc = fleet.map != NULL ? 0 : nt_err_set(err, NT_ERR_NO, "no map: %s", fleet.why.text);
-    if (rc == 0)
-        rc = nt_fleet_cluster_confirmed(&fleet, a->support, &measured, NULL, err);
-    if (rc == 0)
-        rc = read_old(a->output, &old, err);
-    if (rc == 0)
-        rc = merge(a, measured, &old, err);
+    if (rc == 0 && (nt_fleet_cluster_confirmed(&fleet, a->support, &measured, NULL, err) != 0 ||
+                    read_old(a->output, &old, err) != 0 || merge(a, measured, &old, err) != 0))
+        rc = -1;
     free(old.text);
     nt_map_destroy(measured);
     nt_fleet_cluster_fini(&fleet);

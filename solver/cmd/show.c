@@ -7,7 +7,7 @@
 
 #include "faults_text.h"
 #include "files.h"
-#include "fleet_changes.h"
+#include "fleet.h"
 #include "hostlist.h"
 #include "map_json.h"
 #include "memory.h"
@@ -330,7 +330,7 @@ static void put_since(struct nt_strbuf *d, const struct nt_map *map, const char 
     struct nt_fleet_changes changes;
     struct nt_err ignored;
     size_t lines = 0;
-    if (nt_fleet_cluster_load_names(store, &fleet, &ignored) != 0)
+    if (nt_fleet_cluster_load(store, 0, false, &fleet, &ignored) != 0)
         return;
     bool fits = strcmp(fleet.sums.cluster, map->cluster) == 0 && fleet.sums.jobs <= JOBS_MAX;
     nt_fleet_cluster_fini(&fleet);

@@ -178,6 +178,16 @@ const char *nt_map_vertex_name(const struct nt_map *map, uint32_t vertex)
     return vertex < hosts ? map->host_name[vertex] : map->switch_name[vertex - hosts];
 }
 
+int nt_map_set_text(char **of, const char *text, struct nt_err *err)
+{
+    char *copy = strdup(text);
+    if (copy == NULL)
+        return nt_err_memory(err);
+    free(*of);
+    *of = copy;
+    return 0;
+}
+
 int nt_map_warn(struct nt_map *map, struct nt_err *err, const char *format, ...)
 {
     char text[WARNING_BYTES];

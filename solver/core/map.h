@@ -137,6 +137,9 @@ uint32_t nt_map_machine_hosts(const struct nt_map *map, size_t machine);
 /* Of a host or a switch of the model. */
 const char *nt_map_vertex_name(const struct nt_map *map, uint32_t vertex);
 
+/* Puts a copy of text into a name or another text of the map, in place of what it was. */
+int nt_map_set_text(char **of, const char *text, struct nt_err *err);
+
 int nt_map_warn(struct nt_map *map, struct nt_err *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -83,6 +83,17 @@ int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model
     return 0;
 }
 
+void nt_model_parents(const struct nt_model *m, uint32_t *parent)
+{
+    for (size_t v = 0; v < m->hosts + m->switches; v++)
+        parent[v] = UINT32_MAX;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if (parent[l->a] == UINT32_MAX && nt_model_tier(m, l->a) < nt_model_tier(m, l->b))
+            parent[l->a] = l->b;
+    }
+}
+
 int nt_model_copy(const struct nt_model *model, struct nt_model **out, struct nt_err *err)
 {
     struct nt_model *m = malloc(sizeof *m);

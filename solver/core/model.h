@@ -91,6 +91,10 @@ static inline uint32_t nt_model_tier(const struct nt_model *model, uint32_t vert
     return vertex < model->hosts ? 0 : model->tier[vertex - model->hosts];
 }
 
+/* parent[hosts + switches]: of each vertex the one above it, of a higher tier, by the first of its
+ * links in a canonical model; UINT32_MAX: none. */
+void nt_model_parents(const struct nt_model *model, uint32_t *parent);
+
 /* All links zeroed with NaN figures, probability 1, overheads 0, tier 1; fields may be refined. */
 int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model **out,
                     struct nt_err *err);

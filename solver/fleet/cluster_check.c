@@ -98,18 +98,17 @@ static int check_init(struct check *c, struct nt_arena *memory, struct nt_err *e
     c->scratch = nt_arena_array(memory, c->e->entries + 1, sizeof *c->scratch);
     if (nt_arena_check(memory, err) != 0)
         return -1;
-    uint32_t *up = nt_arena_array(memory, vertices + 1, sizeof *up); /* link upwards */
-    if (up == NULL)
+    double *up_us = nt_arena_array(memory, vertices + 1, sizeof *up_us); /* of the link upwards */
+    if (up_us == NULL)
         return nt_arena_check(memory, err);
-    for (size_t v = 0; v < vertices; v++)
-        c->parent[v] = up[v] = NONE;
-    for (size_t k = 0; k < c->m->links; k++) {
+    memset(c->parent, 0xff, (vertices + 1) * sizeof *c->parent);
+    for (size_t k = 0; k < c->m->links; k++) { /* of two at the top one is above the other */
         c->parent[c->m->link[k].a] = c->m->link[k].b;
-        up[c->m->link[k].a] = (uint32_t)k;
+        up_us[c->m->link[k].a] = c->m->link[k].latency_us;
     }
     for (size_t v = 0; v < vertices; v++)
         for (uint32_t w = (uint32_t)v; c->parent[w] != NONE; w = c->parent[w]) {
-            c->us[v] += c->m->link[up[w]].latency_us;
+            c->us[v] += up_us[w];
             c->depth[v]++;
         }
     return 0;

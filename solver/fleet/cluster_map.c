@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "class_align.h"
 #include "cluster_check.h"
 #include "cluster_network.h"
 #include "cluster_tiers.h"
@@ -14,7 +13,6 @@
 #include "memory.h"
 #include "origin.h"
 #include "readings.h"
-#include "slow_links.h"
 #include "sparse.h"
 
 /* ---- from tiers to a network ------------------------------------------------------------------
@@ -111,17 +109,6 @@ static int make_model(const struct nt_evidence *e, const bool *ignored, const bo
 /* ---- support and age --------------------------------------------------------------------------
  */
 
-/* The switch that each vertex hangs on, or UINT32_MAX. */
-static void find_parents(const struct nt_model *m, uint32_t *parent, double *support)
-{
-    for (size_t v = 0; v < m->hosts + m->switches; v++)
-        parent[v] = UINT32_MAX;
-    for (size_t k = 0; k < m->links; k++) {
-        parent[m->link[k].a] = m->link[k].b;
-        support[m->link[k].a] = m->link[k].probability;
-    }
-}
-
 static void see(struct nt_cluster_part *part, int64_t time_s, uint32_t job, uint32_t user,
                 uint32_t last[2])
 {
@@ -162,7 +149,11 @@ static int state_parts(const struct nt_evidence *e, const bool *ignored, struct 
     if (nt_arena_check(&memory, err) < 0)
         return -1;
     memset(last, 0xff, (vertices + 1) * sizeof *last);
-    find_parents(m, parent, support);
+    memset(parent, 0xff, (vertices + 1) * sizeof *parent);
+    for (size_t k = 0; k < m->links; k++) { /* of two at the top one is above the other */
+        parent[m->link[k].a] = m->link[k].b;
+        support[m->link[k].a] = m->link[k].probability;
+    }
     for (size_t k = 0; k < e->entries; k++)
         seen[k] = (struct seen){e->job[e->entry[k].job].user, e->entry[k].job, k};
     qsort(seen, e->entries, sizeof *seen, compare_seen);
@@ -330,18 +321,18 @@ void nt_cluster_map_destroy(struct nt_cluster_map *c)
     free(c);
 }
 
-static int name_switches(const struct nt_cluster_map *c, struct nt_map *map, struct nt_err *err)
+static int name_parts(const struct nt_cluster_map *c, struct nt_map *map, struct nt_err *err)
 {
-    for (size_t s = 0; s < c->model->switches; s++) {
+    int rc = nt_map_set_text(&map->level, "fleet", err);
+    for (size_t s = 0; rc == 0 && s < c->model->switches; s++) {
         char name[16];
         snprintf(name, sizeof name, "s%u", c->switch_number[s]);
-        char *copy = strdup(name);
-        if (copy == NULL)
-            return nt_err_memory(err);
-        free(map->switch_name[s]);
-        map->switch_name[s] = copy;
+        rc = nt_map_set_text(&map->switch_name[s], name, err);
     }
-    return 0;
+    for (size_t h = 0; h < map->model->hosts; h++)
+        if (map->model->missing[h])
+            map->status = NT_STATUS_PARTIAL;
+    return rc == 0 ? nt_map_sort(map, err) : -1;
 }
 
 int nt_cluster_map_named(const struct nt_cluster_map *c, const char *const *host_names,
@@ -355,17 +346,10 @@ int nt_cluster_map_named(const struct nt_cluster_map *c, const char *const *host
         nt_model_destroy(model);
         return -1;
     }
-    char *level = strdup("fleet");
-    if (level == NULL || name_switches(c, map, err) < 0 || nt_map_sort(map, err) < 0) {
-        free(level);
+    if (name_parts(c, map, err) < 0) {
         nt_map_destroy(map);
-        return level == NULL ? nt_err_memory(err) : -1;
+        return -1;
     }
-    free(map->level);
-    map->level = level;
-    for (size_t h = 0; h < map->model->hosts; h++)
-        if (map->model->missing[h])
-            map->status = NT_STATUS_PARTIAL;
     *out = map;
     return 0;
 }

@@ -2,12 +2,151 @@
 #include "cluster_tiers.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
-#include "pair_sums.h"
 #include "stats.h"
+
+/* ---- which parts are one -----------------------------------------------------------------------
+ */
+
+/* From summed evidence between pairs of parts, most of which may be missing: in rounds, any two
+ * that are each other's likeliest partner, and likelier one than not by a margin, become one;
+ * evidence between them and others adds up (agglomerative clustering by mutual neighbours, Murtagh
+ * 1983, with sums of log-likelihood ratios). Time n log n in the pairs a round, memory linear. */
+
+enum { NONE = UINT32_MAX };
+
+struct pair_sum {
+    uint32_t a, b; /* parts, a < b */
+    float sum;     /* ln of odds that they are one; the sum of what readings say */
+};
+
+struct pair_sums {
+    size_t count, capacity;
+    struct pair_sum *at; /* owned */
+};
+
+static int add_sums(struct pair_sums *s, uint32_t a, uint32_t b, double llr, struct nt_err *err)
+{
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity > 0 ? s->capacity + s->capacity / 2 : 4096;
+        void *at =
+            capacity > SIZE_MAX / sizeof *s->at ? NULL : realloc(s->at, capacity * sizeof *s->at);
+        if (at == NULL)
+            return nt_err_memory(err);
+        s->at = at;
+        s->capacity = capacity;
+    }
+    s->at[s->count++] = (struct pair_sum){a < b ? a : b, a < b ? b : a, (float)llr};
+    return 0;
+}
+
+static int compare_pairs(const void *x, const void *y)
+{
+    const struct pair_sum *p = x, *q = y;
+    if (p->a != q->a)
+        return p->a < q->a ? -1 : 1;
+    if (p->b != q->b)
+        return p->b < q->b ? -1 : 1;
+    return (p->sum > q->sum) - (p->sum < q->sum); /* so that the sum is the same in any order */
+}
+
+/* One entry a pair, ascending. */
+static void fold_sums(struct pair_sums *s)
+{
+    size_t kept = 0;
+    if (s->count > 0)
+        qsort(s->at, s->count, sizeof *s->at, compare_pairs);
+    for (size_t k = 0, end; k < s->count; k = end) {
+        double sum = 0;
+        for (end = k; end < s->count && s->at[end].a == s->at[k].a && s->at[end].b == s->at[k].b;
+             end++)
+            sum += (double)s->at[end].sum;
+        s->at[kept] = s->at[k];
+        s->at[kept++].sum = (float)sum;
+    }
+    s->count = kept;
+}
+
+static uint32_t root_of(uint32_t *up, uint32_t v)
+{
+    while (up[v] != v)
+        v = up[v] = up[up[v]];
+    return v;
+}
+
+/* The pairs of what is one by now: those within one are gone. */
+static void contract(struct pair_sums *s, uint32_t *up)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < s->count; k++) {
+        uint32_t a = root_of(up, s->at[k].a), b = root_of(up, s->at[k].b);
+        if (a != b)
+            s->at[kept++] = (struct pair_sum){a < b ? a : b, a < b ? b : a, s->at[k].sum};
+    }
+    s->count = kept;
+    fold_sums(s);
+}
+
+/* Each part's likeliest partner; of equal ones the first. */
+static void find_best(const struct pair_sums *s, double margin, uint32_t *best, float *most)
+{
+    for (size_t k = 0; k < s->count; k++) {
+        const struct pair_sum *p = &s->at[k];
+        if (!((double)p->sum > margin))
+            continue;
+        if (best[p->a] == NONE || p->sum > most[p->a]) {
+            best[p->a] = p->b;
+            most[p->a] = p->sum;
+        }
+        if (best[p->b] == NONE || p->sum > most[p->b]) {
+            best[p->b] = p->a;
+            most[p->b] = p->sum;
+        }
+    }
+}
+
+/* Unites up[] (parts of it: each at the smallest one that it is one with, at first itself), until
+ * no two are one by more than margin. sums are of what is left between them then, folded. */
+static int unite_sums(struct pair_sums *s, uint32_t *up, size_t parts, double margin,
+                      struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *best = nt_arena_array(&memory, parts + 1, sizeof *best);
+    float *most = nt_arena_array(&memory, parts + 1, sizeof *most);
+    if (nt_arena_check(&memory, err) < 0)
+        return -1;
+    contract(s, up);
+    for (bool any = true; any;) {
+        any = false;
+        memset(best, 0xff, parts * sizeof *best);
+        find_best(s, margin, best, most);
+        for (uint32_t a = 0; a < parts; a++) {
+            uint32_t b = best[a];
+            if (b == NONE || a > b || best[b] != a)
+                continue;
+            up[b] = a;
+            any = true;
+        }
+        if (any)
+            contract(s, up);
+    }
+    for (uint32_t v = 0; v < parts; v++)
+        up[v] = root_of(up, v);
+    return 0;
+}
+
+static void fini_sums(struct pair_sums *s)
+{
+    free(s->at);
+    *s = (struct pair_sums){0};
+}
+
+/* ---- tiers -------------------------------------------------------------------------------------
+ */
 
 enum { PAIRS_MOST = 200000, PAIRS_LEAST = 8 };
 
@@ -134,8 +273,7 @@ static double llr_of(const struct nt_classes *c, double ln, size_t level)
 
 /* Between the parts of a level, by hosts. */
 static int sum_level(const struct nt_evidence *e, const struct nt_classes *c, const bool *ignored,
-                     size_t level, const uint32_t *part, struct nt_pair_sums *sums,
-                     struct nt_err *err)
+                     size_t level, const uint32_t *part, struct pair_sums *sums, struct nt_err *err)
 {
     for (size_t k = 0, end; k < e->entries; k = end) {
         struct user_sum user[USERS_APART];
@@ -154,7 +292,7 @@ static int sum_level(const struct nt_evidence *e, const struct nt_classes *c, co
             sum += fmin(fmax(user[i].sum, -USER_MOST), USER_MOST);
         sum = fmin(fmax(sum, -PAIR_MOST), PAIR_MOST);
         uint32_t a = part[e->entry[k].a], b = part[e->entry[k].b];
-        if (any && a != b && nt_pair_sums_add(sums, a, b, sum, err) < 0)
+        if (any && a != b && add_sums(sums, a, b, sum, err) < 0)
             return -1;
     }
     return 0;
@@ -192,11 +330,11 @@ static double change(double own, double other)
 
 /* The chance that clusters are one with another: of each pair before it is read one to the others
  * (infer/clustering.c), those that were not read included. */
-static void state_errors(struct nt_cluster_tiers *t, size_t level, const struct nt_pair_sums *sums,
+static void state_errors(struct nt_cluster_tiers *t, size_t level, const struct pair_sums *sums,
                          struct counts *c)
 {
     for (size_t k = 0; k < sums->count; k++) {
-        const struct nt_pair_sum *p = &sums->at[k];
+        const struct pair_sum *p = &sums->at[k];
         uint32_t above = t->up[level + 1][p->a];
         if (above != t->up[level + 1][p->b])
             continue;
@@ -223,12 +361,12 @@ static void state_errors(struct nt_cluster_tiers *t, size_t level, const struct 
 }
 
 /* Hosts that each is one with by their own readings: ascending in to[from[h]..from[h + 1]). */
-static void list_same(const struct nt_pair_sums *sums, size_t hosts, size_t *from, uint32_t *to)
+static void list_same(const struct pair_sums *sums, size_t hosts, size_t *from, uint32_t *to)
 {
     memset(from, 0, (hosts + 2) * sizeof *from);
     for (int pass = 0; pass < 2; pass++) {
         for (size_t k = 0; k < sums->count; k++) {
-            const struct nt_pair_sum *p = &sums->at[k];
+            const struct pair_sum *p = &sums->at[k];
             if (!((double)p->sum > SAME))
                 continue;
             if (pass == 0) {
@@ -257,7 +395,7 @@ static bool have_common(const uint32_t *x, size_t n, const uint32_t *y, size_t m
     return false;
 }
 
-static int close_triangles(struct nt_pair_sums *sums, size_t hosts, struct nt_err *err)
+static int close_triangles(struct pair_sums *sums, size_t hosts, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     size_t *from = nt_arena_array(&memory, hosts + 2, sizeof *from);
@@ -268,7 +406,7 @@ static int close_triangles(struct nt_pair_sums *sums, size_t hosts, struct nt_er
     for (size_t h = 0; h < hosts; h++)
         qsort(to + from[h], from[h + 1] - from[h], sizeof *to, nt_compare_u32);
     for (size_t k = 0; k < sums->count; k++) {
-        struct nt_pair_sum *p = &sums->at[k];
+        struct pair_sum *p = &sums->at[k];
         if ((double)p->sum > SAME && (double)p->sum <= MARGIN &&
             have_common(to + from[p->a], from[p->a + 1] - from[p->a], to + from[p->b],
                         from[p->b + 1] - from[p->b]))
@@ -278,21 +416,21 @@ static int close_triangles(struct nt_pair_sums *sums, size_t hosts, struct nt_er
 }
 
 static int find_level(const struct nt_evidence *e, const bool *ignored, size_t level,
-                      struct nt_pair_sums *left, struct nt_cluster_tiers *t, struct nt_err *err)
+                      struct pair_sums *left, struct nt_cluster_tiers *t, struct nt_err *err)
 {
     uint32_t *up = t->up[level];
     for (uint32_t h = 0; h < t->hosts; h++)
         up[h] = level > 0 ? t->up[level - 1][h] : h;
     if (sum_level(e, &t->classes, ignored, level, up, left, err) < 0)
         return -1;
-    nt_pair_sums_fold(left);
+    fold_sums(left);
     if (level == 0 && close_triangles(left, t->hosts, err) < 0)
         return -1;
     /* parts that are one stand at their first host, and all others' hosts at theirs */
     for (uint32_t h = 0; h < t->hosts; h++)
         if (up[h] != h && up[up[h]] != up[h])
             up[h] = up[up[h]];
-    return nt_pair_sums_unite(left, up, t->hosts, MARGIN, err);
+    return unite_sums(left, up, t->hosts, MARGIN, err);
 }
 
 static int tiers_init(struct nt_cluster_tiers *t, size_t hosts, const struct nt_classes *classes,
@@ -316,7 +454,7 @@ int nt_cluster_tiers_find(const struct nt_evidence *e, const struct nt_classes *
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_cluster_tiers t;
-    struct nt_pair_sums left[NT_CLASSES_MAX] = {0};
+    struct pair_sums left[NT_CLASSES_MAX] = {0};
     struct counts c = {.hosts = nt_arena_array(&memory, e->hosts + 1, sizeof *c.hosts),
                        .parts = nt_arena_array(&memory, e->hosts + 1, sizeof *c.parts),
                        .sizes = nt_arena_array(&memory, e->hosts + 1, sizeof *c.sizes),
@@ -335,13 +473,21 @@ int nt_cluster_tiers_find(const struct nt_evidence *e, const struct nt_classes *
         state_errors(&t, l, &left[l], &c);
     }
     for (size_t l = 0; l < NT_CLASSES_MAX; l++)
-        nt_pair_sums_fini(&left[l]);
+        fini_sums(&left[l]);
     if (rc < 0) {
         nt_cluster_tiers_fini(&t);
         return -1;
     }
     *out = t;
     return 0;
+}
+
+size_t nt_cluster_tiers_level(const struct nt_cluster_tiers *t, uint32_t a, uint32_t b)
+{
+    size_t level = 0;
+    while (level + 1 < t->classes.count && t->up[level][a] != t->up[level][b])
+        level++;
+    return level;
 }
 
 void nt_cluster_tiers_fini(struct nt_cluster_tiers *t)

@@ -30,6 +30,8 @@ int nt_cluster_tiers_classes(const struct nt_evidence *evidence, struct nt_class
 /* ignored (may be NULL): entries that do not count, of hosts that have moved since. */
 int nt_cluster_tiers_find(const struct nt_evidence *evidence, const struct nt_classes *classes,
                           const bool *ignored, struct nt_cluster_tiers *out, struct nt_err *err);
+/* The lowest level at which two hosts are together. */
+size_t nt_cluster_tiers_level(const struct nt_cluster_tiers *tiers, uint32_t a, uint32_t b);
 void nt_cluster_tiers_fini(struct nt_cluster_tiers *tiers);
 
 #endif

@@ -12,7 +12,6 @@ enum { RETRY_MS = 20, VALUE_MAX = 64 << 20 };
 
 struct nt_query {
     sqlite3_stmt *statement;
-    struct nt_database *db;
 };
 
 struct nt_database {
@@ -42,17 +41,6 @@ int64_t nt_database_last_row(const struct nt_database *db)
 
 /* ---- opening ---- */
 
-static int read_pragma(struct nt_database *db, const char *sql, int *value, struct nt_err *err)
-{
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(db->db, sql, -1, &s, NULL) != SQLITE_OK)
-        return database_error(db, err);
-    int rc = sqlite3_step(s) == SQLITE_ROW ? 0 : database_error(db, err);
-    *value = rc == 0 ? sqlite3_column_int(s, 0) : 0;
-    sqlite3_finalize(s);
-    return rc;
-}
-
 static int run_format(struct nt_database *db, const char *format, int value, struct nt_err *err)
 {
     char *sql = sqlite3_mprintf(format, value);
@@ -64,15 +52,15 @@ static int run_format(struct nt_database *db, const char *format, int value, str
 /* The version is read again: another process may have done it meanwhile. */
 static int migrate(struct nt_database *db, const struct nt_schema *schema, struct nt_err *err)
 {
-    int version;
+    int64_t version;
     if (nt_database_run(db, "BEGIN IMMEDIATE", err) != 0 ||
-        read_pragma(db, "PRAGMA user_version", &version, err) != 0)
+        nt_database_whole(db, "PRAGMA user_version", NT_NO_VALUES, 0, &version, err) != 0)
         return -1;
     for (; version < schema->version; version++)
         if (nt_database_run(db, schema->step[version], err) != 0)
             return -1;
     if (run_format(db, "PRAGMA application_id=%d", schema->application, err) != 0 ||
-        run_format(db, "PRAGMA user_version=%d", version, err) != 0)
+        run_format(db, "PRAGMA user_version=%d", (int)version, err) != 0)
         return -1;
     return nt_database_run(db, "COMMIT", err);
 }
@@ -80,21 +68,21 @@ static int migrate(struct nt_database *db, const struct nt_schema *schema, struc
 static int check_version(struct nt_database *db, bool read_only, const struct nt_schema *schema,
                          struct nt_err *err)
 {
-    int version, application;
-    if (read_pragma(db, "PRAGMA user_version", &version, err) != 0 ||
-        read_pragma(db, "PRAGMA application_id", &application, err) != 0)
+    int64_t version, application;
+    if (nt_database_whole(db, "PRAGMA user_version", NT_NO_VALUES, 0, &version, err) != 0 ||
+        nt_database_whole(db, "PRAGMA application_id", NT_NO_VALUES, 0, &application, err) != 0)
         return -1;
     if (application != schema->application && (version != 0 || application != 0 || read_only))
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected a store of nettopo, found another file",
                           db->file);
     if (version > schema->version)
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected version %d or older, found %d", db->file,
-                          schema->version, version);
+                          schema->version, (int)version);
     if (version == schema->version)
         return 0;
     if (read_only)
         return nt_err_set(err, NT_ERR_INPUT, "%s: of version %d: ingest brings it to version %d",
-                          db->file, version, schema->version);
+                          db->file, (int)version, schema->version);
     return migrate(db, schema, err);
 }
 
@@ -168,74 +156,82 @@ void nt_database_close(struct nt_database *db)
 
 /* ---- queries ---- */
 
-struct nt_query *nt_database_query(struct nt_database *db, const char *sql, struct nt_err *err)
+static struct nt_query *prepare(struct nt_database *db, const char *sql, struct nt_err *err)
 {
     for (size_t k = 0; k < db->queries; k++)
         if (strcmp(sqlite3_sql(db->query[k].statement), sql) == 0)
             return &db->query[k];
     struct nt_query *query = &db->query[db->queries];
-    if (db->queries == NT_DATABASE_QUERIES) {
+    if (db->queries == NT_DATABASE_QUERIES)
         nt_err_set(err, NT_ERR_SYSTEM, "more than %d queries", NT_DATABASE_QUERIES);
-        return NULL;
-    }
-    if (sqlite3_prepare_v3(db->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &query->statement, NULL) !=
-        SQLITE_OK) {
+    else if (sqlite3_prepare_v3(db->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &query->statement,
+                                NULL) != SQLITE_OK)
         database_error(db, err);
-        return NULL;
+    else
+        return db->queries++, query;
+    return NULL;
+}
+
+static void bind(sqlite3_stmt *s, struct nt_values values)
+{
+    for (int k = 0; k < (int)values.count; k++) {
+        const struct nt_value *v = &values.at[k];
+        switch (v->kind) {
+        case NT_VALUE_NULL:
+            break; /* as it is */
+        case NT_VALUE_WHOLE:
+            sqlite3_bind_int64(s, k + 1, v->whole);
+            break;
+        case NT_VALUE_NUMBER:
+            sqlite3_bind_double(s, k + 1, v->number);
+            break;
+        case NT_VALUE_TEXT:
+            sqlite3_bind_text(s, k + 1, v->bytes, -1, SQLITE_STATIC);
+            break;
+        case NT_VALUE_BLOB:
+            sqlite3_bind_blob64(s, k + 1, v->n > 0 ? v->bytes : "", v->n, SQLITE_STATIC);
+            break;
+        }
     }
-    query->db = db;
-    db->queries++;
-    return query;
 }
 
-void nt_query_set_whole(struct nt_query *query, int at, int64_t value)
+int nt_database_each(struct nt_database *db, const char *sql, struct nt_values values,
+                     nt_take_row *take, void *context, struct nt_err *err)
 {
-    sqlite3_bind_int64(query->statement, at, value);
-}
-
-void nt_query_set_number(struct nt_query *query, int at, double value)
-{
-    sqlite3_bind_double(query->statement, at, value);
-}
-
-void nt_query_set_text(struct nt_query *query, int at, const char *text)
-{
-    sqlite3_bind_text(query->statement, at, text, -1, SQLITE_STATIC);
-}
-
-void nt_query_set_blob(struct nt_query *query, int at, const void *bytes, size_t n)
-{
-    sqlite3_bind_blob64(query->statement, at, n > 0 ? bytes : "", n, SQLITE_STATIC);
-}
-
-void nt_query_set_null(struct nt_query *query, int at)
-{
-    sqlite3_bind_null(query->statement, at);
-}
-
-void nt_query_end(struct nt_query *query)
-{
+    struct nt_query *query = prepare(db, sql, err);
+    int rc = 0, step = SQLITE_ROW;
     if (query == NULL)
-        return;
+        return -1;
+    bind(query->statement, values);
+    while (rc == 0 && (step = sqlite3_step(query->statement)) == SQLITE_ROW)
+        rc = take(context, query, err);
+    if (step != SQLITE_ROW && step != SQLITE_DONE)
+        rc = database_error(db, err);
     sqlite3_reset(query->statement);
     sqlite3_clear_bindings(query->statement);
+    return rc;
 }
 
-int nt_query_step(struct nt_query *query, struct nt_err *err)
+static int take_first(void *context, struct nt_query *row, struct nt_err *err)
 {
-    int rc = sqlite3_step(query->statement);
-    if (rc == SQLITE_ROW)
-        return 1;
-    int result = rc == SQLITE_DONE ? 0 : database_error(query->db, err);
-    nt_query_end(query);
-    return result;
+    int64_t *out = context;
+    (void)err;
+    if (out != NULL && !nt_query_is_null(row, 0))
+        *out = nt_query_whole(row, 0);
+    return 1;
 }
 
-int nt_query_run(struct nt_query *query, struct nt_err *err)
+int nt_database_put(struct nt_database *db, const char *sql, struct nt_values values,
+                    struct nt_err *err)
 {
-    int rc = nt_query_step(query, err);
-    nt_query_end(query);
-    return rc < 0 ? -1 : 0;
+    return nt_database_each(db, sql, values, take_first, NULL, err) < 0 ? -1 : 0;
+}
+
+int nt_database_whole(struct nt_database *db, const char *sql, struct nt_values values,
+                      int64_t none, int64_t *out, struct nt_err *err)
+{
+    *out = none;
+    return nt_database_each(db, sql, values, take_first, out, err) < 0 ? -1 : 0;
 }
 
 bool nt_query_is_null(struct nt_query *query, int column)

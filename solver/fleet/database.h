@@ -31,32 +31,49 @@ int nt_database_open(const char *file, bool read_only, const struct nt_schema *s
                      struct nt_database **out, struct nt_err *err);
 void nt_database_close(struct nt_database *db);
 
-/* Statements without results. */
+/* Statements without results or values. */
 int nt_database_run(struct nt_database *db, const char *sql, struct nt_err *err);
 int64_t nt_database_last_row(const struct nt_database *db);
 
-/* At most NT_DATABASE_QUERIES different ones; NULL with an error. Nothing is bound. */
-struct nt_query *nt_database_query(struct nt_database *db, const char *sql, struct nt_err *err);
+/* What stands for ?1, ?2, ... in a statement; texts and blobs are borrowed until it has ended. */
+struct nt_values {
+    size_t count;
+    const struct nt_value {
+        enum { NT_VALUE_NULL, NT_VALUE_WHOLE, NT_VALUE_NUMBER, NT_VALUE_TEXT, NT_VALUE_BLOB } kind;
+        int64_t whole;
+        double number;
+        const void *bytes;
+        size_t n;
+    } * at;
+};
+#define NT_WHOLE(x) ((struct nt_value){.kind = NT_VALUE_WHOLE, .whole = (int64_t)(x)})
+#define NT_NUMBER(x) ((struct nt_value){.kind = NT_VALUE_NUMBER, .number = (x)})
+#define NT_TEXT(x) ((struct nt_value){.kind = NT_VALUE_TEXT, .bytes = (x)})
+#define NT_BLOB(x, size) ((struct nt_value){.kind = NT_VALUE_BLOB, .bytes = (x), .n = (size)})
+#define NT_VALUES(...)                                                                             \
+    ((struct nt_values){sizeof(struct nt_value[]){__VA_ARGS__} / sizeof(struct nt_value),          \
+                        (const struct nt_value[]){__VA_ARGS__}})
+#define NT_NO_VALUES ((struct nt_values){0, NULL})
 
-/* Parameters from 1 on; texts and blobs are borrowed until the query has ended. */
-void nt_query_set_whole(struct nt_query *query, int at, int64_t value);
-void nt_query_set_number(struct nt_query *query, int at, double value);
-void nt_query_set_text(struct nt_query *query, int at, const char *text);
-void nt_query_set_blob(struct nt_query *query, int at, const void *bytes, size_t n);
-void nt_query_set_null(struct nt_query *query, int at);
+/* A statement without rows. At most NT_DATABASE_QUERIES different ones, here and below. */
+int nt_database_put(struct nt_database *db, const char *sql, struct nt_values values,
+                    struct nt_err *err);
 
-/* 1: a row; 0: it has ended; -1: an error. After the last two it can be used again. */
-int nt_query_step(struct nt_query *query, struct nt_err *err);
-/* The same for what gives no rows: 0 or -1. */
-int nt_query_run(struct nt_query *query, struct nt_err *err);
-/* Ends it before its last row; NULL is fine. */
-void nt_query_end(struct nt_query *query);
+/* Calls take for each row; 0: after the last one. When take returns another value it ends with
+ * that; -1 is an error. */
+typedef int nt_take_row(void *context, struct nt_query *row, struct nt_err *err);
+int nt_database_each(struct nt_database *db, const char *sql, struct nt_values values,
+                     nt_take_row *take, void *context, struct nt_err *err);
 
-/* Columns of the row from 0 on; texts and blobs live until the next step. */
-bool nt_query_is_null(struct nt_query *query, int column);
-int64_t nt_query_whole(struct nt_query *query, int column);
-double nt_query_number(struct nt_query *query, int column);
-const char *nt_query_text(struct nt_query *query, int column);
-const void *nt_query_blob(struct nt_query *query, int column, size_t *n);
+/* The number in the first column of the first row; none when there is no row, or it is null. */
+int nt_database_whole(struct nt_database *db, const char *sql, struct nt_values values,
+                      int64_t none, int64_t *out, struct nt_err *err);
+
+/* Columns of the row from 0 on; texts and blobs live until the next row. */
+bool nt_query_is_null(struct nt_query *row, int column);
+int64_t nt_query_whole(struct nt_query *row, int column);
+double nt_query_number(struct nt_query *row, int column);
+const char *nt_query_text(struct nt_query *row, int column);
+const void *nt_query_blob(struct nt_query *row, int column, size_t *n);
 
 #endif

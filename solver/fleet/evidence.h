@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "class_fit.h"
 #include "err.h"
 
 enum {
@@ -73,5 +74,9 @@ size_t nt_evidence_next_pair(const struct nt_evidence *evidence, size_t from);
  * both groups are aligned by themselves, about the same mean. The middle job has offset 0; one that
  * shares no pair has NaN, and its latencies count as they are. Sorts. */
 int nt_evidence_align(struct nt_evidence *evidence, struct nt_err *err);
+
+/* After nt_evidence_align: changes ln of entries and offsets of jobs. */
+int nt_class_align(struct nt_evidence *evidence, const struct nt_classes *classes,
+                   struct nt_err *err);
 
 #endif

@@ -2,13 +2,169 @@
 #include "host_moves.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
 #include "origin.h"
-#include "slow_links.h"
 #include "stats.h"
+
+/* The entries of each host: entry[from[h]..from[h + 1]), their numbers in the evidence. */
+struct by_host {
+    size_t *from, most; /* most: of one host */
+    uint32_t *entry;
+};
+
+static int index_hosts(const struct nt_evidence *e, struct nt_arena *memory, struct by_host *out,
+                       struct nt_err *err)
+{
+    size_t *from = nt_arena_array(memory, e->hosts + 2, sizeof *from), most = 0;
+    uint32_t *entry = nt_arena_array(memory, 2 * e->entries + 1, sizeof *entry);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < e->entries; k++) {
+        from[e->entry[k].a + 2]++;
+        from[e->entry[k].b + 2]++;
+    }
+    for (size_t h = 0; h < e->hosts; h++) {
+        most = from[h + 2] > most ? from[h + 2] : most;
+        from[h + 2] += from[h + 1];
+    }
+    for (size_t k = 0; k < e->entries; k++) { /* from[h + 1] ends where those of h end */
+        entry[from[e->entry[k].a + 1]++] = (uint32_t)k;
+        entry[from[e->entry[k].b + 1]++] = (uint32_t)k;
+    }
+    *out = (struct by_host){from, most, entry};
+    return 0;
+}
+
+/* A place has to explain a host's readings better than any other by so much, ln of likelihoods; for
+ * a move two places have to do so, better than one. */
+static const double GAIN = 15;
+
+/* ---- links that are slow in all jobs ---------------------------------------------------------
+ */
+
+/* A reading says no more than MOST; a place is known by two hosts there. */
+enum { READINGS_LEAST = 4, THERE_LEAST = 2 };
+static const double MOST = 12;
+/* At the right place a reading says 0.5 of a square, and MOST if it is one of two in a hundred that
+ * are outliers: mean and sd of that. More than three sds of n of them are not by chance. */
+static const double FITS = 0.74, FITS_SD = 1.8;
+
+struct reading {
+    uint32_t partner, place;
+    double us;
+};
+
+struct host {
+    const struct nt_cluster_tiers *t;
+    struct reading *at;
+    size_t n;
+    float *scratch;
+};
+
+/* How badly the readings fit a host that is beside that one, on a link longer by offset. */
+static double misfit(const struct host *h, uint32_t beside, double offset)
+{
+    double sum = 0;
+    for (size_t k = 0; k < h->n; k++) {
+        size_t level = nt_cluster_tiers_level(h->t, beside, h->at[k].partner);
+        double us = exp(h->t->classes.mean[level]);
+        double sd = us * nt_classes_sd(&h->t->classes, level) + offset * h->t->classes.noise;
+        double off = (h->at[k].us - us - offset) / sd;
+        sum += fmin(off * off / 2, MOST);
+    }
+    return sum;
+}
+
+static double best_offset(const struct host *h, uint32_t beside)
+{
+    for (size_t k = 0; k < h->n; k++)
+        h->scratch[k] = (float)(h->at[k].us - exp(h->t->classes.mean[nt_cluster_tiers_level(
+                                                  h->t, beside, h->at[k].partner)]));
+    return (double)nt_stats_median(h->scratch, h->n);
+}
+
+static bool is_first_of_place(const struct host *h, size_t k)
+{
+    size_t there = 0;
+    for (size_t i = 0; i < h->n; i++) {
+        if (i < k && h->at[i].place == h->at[k].place)
+            return false;
+        there += h->at[i].place == h->at[k].place && h->at[i].partner != h->at[k].partner;
+    }
+    return there + 1 >= THERE_LEAST;
+}
+
+static double fits(const struct host *h)
+{
+    double n = (double)h->n;
+    return FITS * n + 3 * FITS_SD * sqrt(n);
+}
+
+/* The offset of its link; 0: it is not slow, or nobody can say where it is. */
+static double find_offset(const struct host *h, uint32_t self)
+{
+    double best = INFINITY, second = INFINITY, offset = 0;
+    if (h->n < READINGS_LEAST || misfit(h, self, 0) < fits(h))
+        return 0;
+    for (size_t k = 0; k < h->n; k++) {
+        if (!is_first_of_place(h, k))
+            continue;
+        double own = best_offset(h, h->at[k].partner);
+        double bad = own > 0 ? misfit(h, h->at[k].partner, own) : INFINITY;
+        if (bad < best) {
+            second = best;
+            best = bad;
+            offset = own;
+        } else {
+            second = fmin(second, bad);
+        }
+    }
+    bool found = best < fits(h) && best + GAIN < second && best + GAIN < misfit(h, self, 0);
+    return found ? offset : 0;
+}
+
+int nt_slow_links_take_out(struct nt_evidence *e, const struct nt_cluster_tiers *t,
+                           double *extra_us, size_t *count, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct by_host by;
+    if (index_hosts(e, &memory, &by, err) != 0)
+        return -1;
+    struct host host = {.t = t,
+                        .at = nt_arena_array(&memory, by.most + 1, sizeof *host.at),
+                        .scratch = nt_arena_array(&memory, by.most + 1, sizeof *host.scratch)};
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    *count = 0;
+    for (uint32_t h = 0; h < e->hosts; h++) {
+        host.n = 0;
+        for (size_t k = by.from[h]; k < by.from[h + 1]; k++) {
+            const struct nt_evidence_entry *one = &e->entry[by.entry[k]];
+            uint32_t other = one->a == h ? one->b : one->a;
+            host.at[host.n++] = (struct reading){other, t->up[0][other], exp((double)one->ln)};
+        }
+        extra_us[h] = find_offset(&host, h);
+        *count += extra_us[h] > 0;
+    }
+    if (*count * NT_UNEVEN_ONE_IN > e->hosts) { /* another network than one of equally deep hosts */
+        memset(extra_us, 0, e->hosts * sizeof *extra_us);
+        *count = 0;
+    }
+    for (size_t k = 0; *count > 0 && k < e->entries; k++) {
+        struct nt_evidence_entry *one = &e->entry[k];
+        double us = exp((double)one->ln) - extra_us[one->a] - extra_us[one->b];
+        if (us > 0 && extra_us[one->a] + extra_us[one->b] > 0)
+            one->ln = (float)log(us);
+    }
+    return 0;
+}
+
+/* ---- hosts that have moved -------------------------------------------------------------------
+ */
 
 enum {
     NONE = UINT32_MAX,
@@ -20,9 +176,8 @@ enum {
     SLOW_PART = 4
 };
 
-/* A place is one when some job says so clearly; a job says no more than most; two places have to be
- * better than one by gain. */
-static const double CLEAR = 4, JOB_MOST = 15, GAIN = 15, OFF_SDS = 4.5;
+/* A place is one when some job says so clearly; a job says no more than most. */
+static const double CLEAR = 4, JOB_MOST = 15, OFF_SDS = 4.5;
 
 /* What the readings of a host say: of one job and the hosts of one place. */
 struct saying {
@@ -40,8 +195,7 @@ enum link_state { LINK_UNSEEN, LINK_SOUND, LINK_SLOW };
 struct search {
     const struct nt_evidence *e;
     const struct nt_cluster_tiers *t;
-    size_t *from;    /* hosts + 1: places in entry */
-    uint32_t *entry; /* of each host */
+    struct by_host by;
     bool *anchored; /* jobs that have two hosts on one switch: their offset is not off by a class */
     bool *moved;    /* hosts: to have moved, so that they say nothing of where others are */
     struct saying *says;
@@ -68,28 +222,11 @@ static int search_init(struct search *s, const struct nt_evidence *e,
                        const struct nt_cluster_tiers *t, bool *ignored, struct nt_arena *memory,
                        struct nt_err *err)
 {
-    size_t most = 0;
-    *s = (struct search){.e = e,
-                         .t = t,
-                         .ignored = ignored,
-                         .from = nt_arena_array(memory, e->hosts + 2, sizeof *s->from),
-                         .entry = nt_arena_array(memory, 2 * e->entries + 1, sizeof *s->entry)};
-    if (nt_arena_check(memory, err) < 0)
+    *s = (struct search){.e = e, .t = t, .ignored = ignored};
+    if (index_hosts(e, memory, &s->by, err) != 0)
         return -1;
-    for (size_t k = 0; k < e->entries; k++) {
-        s->from[e->entry[k].a + 2]++;
-        s->from[e->entry[k].b + 2]++;
-    }
-    for (size_t h = 0; h < e->hosts; h++) {
-        most = s->from[h + 2] > most ? s->from[h + 2] : most;
-        s->from[h + 2] += s->from[h + 1];
-    }
-    for (size_t k = 0; k < e->entries; k++) { /* from[h + 1] ends where those of h end */
-        s->entry[s->from[e->entry[k].a + 1]++] = (uint32_t)k;
-        s->entry[s->from[e->entry[k].b + 1]++] = (uint32_t)k;
-    }
-    s->says = nt_arena_array(memory, most + 1, sizeof *s->says);
-    s->scratch = nt_arena_array(memory, most + 1, sizeof *s->scratch);
+    s->says = nt_arena_array(memory, s->by.most + 1, sizeof *s->says);
+    s->scratch = nt_arena_array(memory, s->by.most + 1, sizeof *s->scratch);
     s->moved = nt_arena_array(memory, e->hosts + 1, sizeof *s->moved);
     s->anchored = nt_arena_array(memory, e->jobs + 1, sizeof *s->anchored);
     s->was_slow = nt_arena_array(memory, e->jobs + 1, sizeof *s->was_slow);
@@ -109,15 +246,6 @@ static int compare_sayings(const void *x, const void *y)
     if (p->place != q->place)
         return p->place < q->place ? -1 : 1;
     return (p->partner > q->partner) - (p->partner < q->partner);
-}
-
-/* The lowest level at which two hosts are together. */
-static size_t level_of(const struct nt_cluster_tiers *t, uint32_t a, uint32_t b)
-{
-    size_t level = 0;
-    while (level + 1 < t->classes.count && t->up[level][a] != t->up[level][b])
-        level++;
-    return level;
 }
 
 /* The median of the place that the host is nearest to, of those with several hosts; *place: NONE
@@ -159,7 +287,7 @@ static enum link_state judge_link(const struct search *s, const struct saying *s
     for (size_t k = 0; k < n; k++) {
         if (says[k].place == place)
             continue;
-        size_t level = level_of(s->t, place, says[k].partner);
+        size_t level = nt_cluster_tiers_level(s->t, place, says[k].partner);
         level = level > own ? level : own;
         elsewhere++;
         far += (double)says[k].ln > c->mean[level] + OFF_SDS * nt_classes_sd(c, level);
@@ -172,11 +300,11 @@ static enum link_state judge_link(const struct search *s, const struct saying *s
 /* One that was slow in all jobs has no others to be placed by. */
 static void ignore_slow(const struct search *s, uint32_t host)
 {
-    for (size_t k = s->from[host]; k < s->from[host + 1]; k++)
-        if (s->was_slow[s->e->entry[s->entry[k]].job] && s->n > 0)
-            s->ignored[s->entry[k]] = true;
-    for (size_t k = s->from[host]; k < s->from[host + 1]; k++)
-        s->was_slow[s->e->entry[s->entry[k]].job] = false;
+    for (size_t k = s->by.from[host]; k < s->by.from[host + 1]; k++)
+        if (s->was_slow[s->e->entry[s->by.entry[k]].job] && s->n > 0)
+            s->ignored[s->by.entry[k]] = true;
+    for (size_t k = s->by.from[host]; k < s->by.from[host + 1]; k++)
+        s->was_slow[s->e->entry[s->by.entry[k]].job] = false;
 }
 
 /* Whether a job of hosts of one switch alone says that the host is not on it. */
@@ -256,8 +384,8 @@ static void list_sayings(struct search *s, uint32_t host)
     s->n = 0;
     s->slow = s->sound = -1;
     s->slow_users = 0;
-    for (size_t k = s->from[host]; k < s->from[host + 1]; k++) {
-        const struct nt_evidence_entry *one = &s->e->entry[s->entry[k]];
+    for (size_t k = s->by.from[host]; k < s->by.from[host + 1]; k++) {
+        const struct nt_evidence_entry *one = &s->e->entry[s->by.entry[k]];
         uint32_t other = one->a == host ? one->b : one->a;
         double off;
         if (s->moved[other])
@@ -368,8 +496,8 @@ static bool describe(const struct search *s, const struct split *at, uint32_t ho
 
 static void ignore_before(const struct search *s, uint32_t host, uint32_t job)
 {
-    for (size_t k = s->from[host]; k < s->from[host + 1]; k++)
-        s->ignored[s->entry[k]] |= s->e->entry[s->entry[k]].job < job;
+    for (size_t k = s->by.from[host]; k < s->by.from[host + 1]; k++)
+        s->ignored[s->by.entry[k]] |= s->e->entry[s->by.entry[k]].job < job;
 }
 
 static int compare_moves(const void *x, const void *y)
@@ -422,7 +550,7 @@ static int see_uneven(struct search *s, struct nt_arena *memory, struct nt_err *
         return nt_arena_check(memory, err);
     for (uint32_t h = 0; h < s->e->hosts; h++) {
         list_sayings(s, h);
-        seen += s->from[h + 1] > s->from[h];
+        seen += s->by.from[h + 1] > s->by.from[h];
         slow += s->slow_users > 1;
     }
     s->ignored = ignored;

@@ -38,26 +38,13 @@ int nt_switch_naming_add(struct nt_switch_naming *naming, struct nt_switch_membe
 /* ---- who is below a switch now ----------------------------------------------------------------
  */
 
-/* The vertex upwards of each, or NONE: the first link of it as lower end. */
-static void find_parents(const struct nt_model *m, uint32_t *parent)
-{
-    for (size_t v = 0; v < m->hosts + m->switches; v++)
-        parent[v] = NONE;
-    for (size_t k = 0; k < m->links; k++) {
-        const struct nt_link *l = &m->link[k];
-        if (l->b >= m->hosts && parent[l->a] == NONE &&
-            nt_model_tier(m, l->a) < nt_model_tier(m, l->b))
-            parent[l->a] = l->b;
-    }
-}
-
 /* Rows of the new naming, whose numbers are switches of the model for now, plus 1. */
 static int list_members(const struct nt_model *m, struct nt_switch_naming *now, struct nt_err *err)
 {
     uint32_t *parent = malloc((m->hosts + m->switches + 1) * sizeof *parent);
     int rc = parent != NULL ? 0 : nt_err_memory(err);
     if (rc == 0)
-        find_parents(m, parent);
+        nt_model_parents(m, parent);
     for (uint32_t h = 0; rc == 0 && h < m->hosts; h++)
         for (uint32_t v = parent[h]; rc == 0 && v != NONE; v = parent[v])
             rc = nt_switch_naming_add(

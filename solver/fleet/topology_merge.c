@@ -333,13 +333,10 @@ static int build(struct merge *m, struct nt_map **out, struct nt_err *err)
         nt_model_destroy(b.model);
         return -1;
     }
-    for (size_t s = 0; s < switches; s++) {
-        free((*out)->switch_name[s]);
-        (*out)->switch_name[s] = strdup(m->name[s]);
-        if ((*out)->switch_name[s] == NULL)
-            return nt_err_memory(err);
-    }
-    return 0;
+    int rc = 0;
+    for (size_t s = 0; rc == 0 && s < switches; s++)
+        rc = nt_map_set_text(&(*out)->switch_name[s], m->name[s], err);
+    return rc;
 }
 
 /* ---- what changes ---- */
@@ -420,30 +417,88 @@ int nt_topology_merge(const struct nt_map *measured, const struct nt_map *curren
     if (measured->model->switches == 0)
         return nt_err_set(err, NT_ERR_INPUT, "no tree of switches (%s)",
                           nt_family_name(measured->model->family));
-    int rc = open_side(&m.measured, measured, err);
-    if (rc == 0 && current != NULL && current->model->switches > 0)
-        rc = open_side(&m.current, current, err);
     m.same = nt_arena_array(&m.memory, vertices, sizeof *m.same);
     m.name = nt_arena_array(&m.memory, vertices + old, sizeof *m.name);
     m.stays = nt_arena_array(&m.memory, old + 1, sizeof *m.stays);
-    if (rc == 0)
-        rc = nt_arena_check(&m.memory, err);
-    if (rc == 0)
-        rc = match_switches(&m, err);
-    if (rc == 0)
-        rc = find_staying(&m, err);
-    if (rc == 0)
-        rc = name_switches(&m, err);
-    if (rc == 0)
-        rc = build(&m, out, err);
-    if (rc == 0)
+    bool done = open_side(&m.measured, measured, err) == 0 &&
+                (current == NULL || current->model->switches == 0 ||
+                 open_side(&m.current, current, err) == 0) &&
+                nt_arena_check(&m.memory, err) == 0 && match_switches(&m, err) == 0 &&
+                find_staying(&m, err) == 0 && name_switches(&m, err) == 0 &&
+                build(&m, out, err) == 0;
+    if (done) {
         put_changes(&m, &(struct outlet){changes, json});
-    if (rc != 0) {
+    } else {
         nt_map_destroy(*out);
         *out = NULL;
     }
     close_side(&m.measured);
     close_side(&m.current);
     nt_arena_fini(&m.memory);
+    return done ? 0 : -1;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------
+ */
+
+/* on[host]: its switch, or NONE; block[switch]: its number, or NONE. */
+static size_t number_blocks(const struct nt_model *m, uint32_t *on, uint32_t *block, size_t *links)
+{
+    size_t blocks = 0;
+    memset(on, 0xff, (m->hosts + 1) * sizeof *on);
+    memset(block, 0xff, (m->switches + 1) * sizeof *block);
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b;
+        uint32_t host = a < b ? a : b, sw = a < b ? b : a;
+        if (host >= m->hosts || sw < m->hosts || on[host] != NONE)
+            continue;
+        on[host] = sw - (uint32_t)m->hosts;
+        block[on[host]] = 0;
+        ++*links;
+    }
+    for (size_t s = 0; s < m->switches; s++)
+        if (block[s] != NONE)
+            block[s] = (uint32_t)blocks++;
+    return blocks;
+}
+
+int nt_topology_blocks(const struct nt_map *tree, struct nt_map **out, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    const struct nt_model *m = tree->model;
+    uint32_t *on = nt_arena_array(&memory, m->hosts + 1, sizeof *on);
+    uint32_t *block = nt_arena_array(&memory, m->switches + 1, sizeof *block);
+    struct nt_model *flat;
+    size_t links = 0;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    size_t blocks = number_blocks(m, on, block, &links);
+    if (blocks == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "no switch has hosts");
+    if (nt_model_create(m->hosts, blocks + 1, links + blocks, &flat, err) != 0)
+        return -1;
+    uint32_t top = (uint32_t)(m->hosts + blocks);
+    struct nt_link *link = flat->link;
+    for (uint32_t h = 0; h < m->hosts; h++)
+        if (on[h] != NONE) {
+            link->a = h;
+            link++->b = (uint32_t)m->hosts + block[on[h]];
+        }
+    for (uint32_t b = 0; b < blocks; b++) {
+        link->a = (uint32_t)m->hosts + b;
+        link++->b = top;
+    }
+    flat->tier[blocks] = 2;
+    flat->family = NT_FAMILY_TREE;
+    if (nt_map_create(flat, (const char *const *)tree->host_name, out, err) != 0) {
+        nt_model_destroy(flat);
+        return -1;
+    }
+    int rc = nt_map_set_text(&(*out)->switch_name[blocks], NT_TOPOLOGY_BLOCKS_TOP, err);
+    for (size_t s = 0; rc == 0 && s < m->switches; s++)
+        if (block[s] != NONE)
+            rc = nt_map_set_text(&(*out)->switch_name[block[s]], tree->switch_name[s], err);
+    if (rc != 0)
+        nt_map_destroy(*out);
     return rc;
 }

@@ -22,4 +22,14 @@ int nt_topology_merge(const struct nt_map *measured, const struct nt_map *curren
                       struct nt_map **out, struct nt_strbuf *changes, struct nt_json_writer *json,
                       struct nt_err *err);
 
+/* A tree of switches as topology/block has it: each switch that has hosts of its own is a block,
+ * and all of them are below one. Pure.
+ * */
+
+/* The name of what all blocks are below, as importing a topology has it. */
+#define NT_TOPOLOGY_BLOCKS_TOP "blocks"
+
+/* Hosts on no link stay on none. NT_ERR_INPUT: no switch has hosts. */
+int nt_topology_blocks(const struct nt_map *tree, struct nt_map **out, struct nt_err *err);
+
 #endif

@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "archive_text.h"
 #include "fleet_job.h"
 #include "map_json.h"
+#include "origin.h"
 #include "samples.h"
 
 static const int64_t NOW_S = INT64_C(1800000000);
