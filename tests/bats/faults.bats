@@ -442,25 +442,3 @@ listeners() { on "$1" ss -Hltn src 10.77.0.0/16 | awk '{print $4}'; } # HOST: ad
     hosts_are_well
     wait_until 5 nothing_of_ours
 }
-
-@test "hostile samples: one line, status 3, no file" {
-    cd "$BATS_TEST_TMPDIR"
-    nettopo=$ROOT/build/nettopo
-    "$nettopo" simulate --topology tree:2x3x4 --seed 1 >good
-    "$nettopo" solve good -o map.json
-    head -c 1000 good >cut
-    head -c 4096 /dev/urandom >random
-    : >empty
-    sed 's/[0-9]\.[0-9]*/nan/g' good >nan
-    sed 's/[0-9]\.[0-9]*/-1/g' good >negative
-    sed 's|^latency [0-9]*|latency 4294967295|' good >many
-    { cat good; head -c 200000 /dev/zero | tr '\0' 9; } >tail
-    tr '\n' '\0' <good >zeros
-    for text in cut random empty nan negative many tail zeros; do
-        run timeout 20 "$nettopo" solve "$text" -o out.json
-        assert_equal "exit for $text" "$status" 3
-        assert_equal "lines for $text" "${#lines[@]}" 1
-        assert_contains "$output" "$text"
-        [ ! -e out.json ] || fail "$text: a map was written"
-    done
-}

@@ -34,17 +34,6 @@ job() {
     [ "$status" = 2 ]
 }
 
-@test "each option of nettopo fleet is in its page" {
-    page=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$root/etc/man/nettopo-fleet.1")
-    for verb in $("$nettopo" fleet --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
-        said=$("$nettopo" fleet "$verb" --help | sed -nE 's/^  (-([a-z]), )?--([a-z-]+).*/\3/p' | sort)
-        told=$(awk -v verb="$verb" '/^\.RS/ {deep++} /^\.RE/ {deep--}
-            entry && !deep {inside = $2 == verb} entry && deep && inside {print} {entry = /^\.TP/}' <<<"$page" |
-            sed -nE 's/^[^-]*(-[a-z].*[^-])?--([a-z-]+).*/\2/p' | sort)
-        diff <(echo "$said") <(echo "$told")
-    done
-}
-
 @test "maps are taken once, and together are a map that validates" {
     job 1 1
     job 2 2
