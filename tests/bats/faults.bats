@@ -96,99 +96,56 @@ ends() { # STATUS REASON
 
 told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
 
-@test "the probe is missing" {
-    conf_set probe /nowhere/nettopo-probe
+# STATUS REASON [HOST TOLD [MISSING]]: the end of a job; what a host was told; who is missing from the map
+met() { # HOST CMD STATUS...: in whose sweep CMD is done
+    met_in_sweep "$1" "$2"
+    end_of "${@:3}"
+}
+
+job() { # STATUS...
     start_job
-    ends failed "/nowhere/nettopo-probe"
+    end_of "$@"
 }
 
+end_of() {
+    ends "$1" "$2"
+    [ -z "${3-}" ] || assert_contains "$(told "$3")" "$4"
+    [ -z "${5-}" ] || found_network --missing "$5"
+}
+
+@test "the probe is missing" { conf_set probe /nowhere/nettopo-probe; job failed "/nowhere/nettopo-probe"; }
 # bats test_tags=full
-@test "the probe is missing on one host" {
-    conf_on n3 probe /nowhere/nettopo-probe
-    start_job
-    ends partial n3
-    found_network --missing n3
-}
-
+@test "the probe is missing on one host" { conf_on n3 probe /nowhere/nettopo-probe; job partial n3 "" "" n3; }
 # bats test_tags=full
-@test "a probe is killed while it measures" {
-    met_in_sweep n3 'kill -s KILL $(probes_of n3)'
-    ends partial n3
-}
-
+@test "a probe is killed while it measures" { met n3 'kill -s KILL $(probes_of n3)' partial n3; }
 # bats test_tags=full
-@test "the probe of rank 0 is killed while it measures" {
-    met_in_sweep n1 'kill -s KILL $(probes_of n1)'
-    ends failed "n1.*signal 9"
-}
-
-@test "a probe stops and never goes on" {
-    met_in_sweep n3 'kill -s STOP $(probes_of n3)'
-    ends 'partial|failed' .
-}
-
+@test "the probe of rank 0 is killed while it measures" { met n1 'kill -s KILL $(probes_of n1)' failed "n1.*signal 9"; }
+@test "a probe stops and never goes on" { met n3 'kill -s STOP $(probes_of n3)' 'partial|failed' .; }
 # bats test_tags=full
-@test "the probe of rank 0 stops and never goes on" {
-    met_in_sweep n1 'kill -s STOP $(probes_of n1)'
-    ends failed budget
-}
+@test "the probe of rank 0 stops and never goes on" { met n1 'kill -s STOP $(probes_of n1)' failed budget; }
 
 # bats test_tags=full
 @test "an agent never starts" {
     hide n3 "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" /bin/true
-    start_job
-    ends partial n3
-    found_network --missing n3
-    assert_contains "$(told n3)" failed
+    job partial n3 n3 failed n3
 }
 
 # bats test_tags=full
 @test "the leader's agent never starts" {
     hide n1 "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" /bin/true
-    start_job
-    ends failed .
-    assert_contains "$(told n2)" "n1 within the budget"
+    job failed . n2 "n1 within the budget"
 }
 
-@test "an agent is killed" {
-    met_in_sweep n3 'kill -s KILL $(agents_of n3)'
-    ends partial n3
-    assert_contains "$(told n3)" failed
-}
-
-@test "the leader's agent is killed" {
-    met_in_sweep n1 'kill -s KILL $(agents_of n1)'
-    ends failed .
-    assert_contains "$(told n2)" "lost the connection to the job's first host n1"
-}
-
+@test "an agent is killed" { met n3 'kill -s KILL $(agents_of n3)' partial n3 n3 failed; }
+@test "the leader's agent is killed" { met n1 'kill -s KILL $(agents_of n1)' failed . n2 "lost the connection to the job's first host n1"; }
 # bats test_tags=full
-@test "an agent stops and never goes on" {
-    met_in_sweep n3 'kill -s STOP $(agents_of n3)'
-    ends 'partial|failed' .
-    assert_contains "$(told n3)" failed
-}
-
+@test "an agent stops and never goes on" { met n3 'kill -s STOP $(agents_of n3)' 'partial|failed' . n3 failed; }
 # bats test_tags=full
-@test "a host's fabric link is down" {
-    on n3 ip link set fab0 down
-    start_job
-    ends partial n3
-    found_network --missing n3
-}
-
+@test "a host's fabric link is down" { on n3 ip link set fab0 down; job partial n3 "" "" n3; }
 # bats test_tags=full
-@test "the first host's fabric link is down" {
-    on n1 ip link set fab0 down
-    start_job
-    ends 'partial|failed' .
-}
-
+@test "the first host's fabric link is down" { on n1 ip link set fab0 down; job 'partial|failed' .; }
 # bats test_tags=full
-@test "a host's fabric link goes down while it measures" {
-    met_in_sweep n3 'on n3 ip link set fab0 down'
-    ends partial .
-}
+@test "a host's fabric link goes down while it measures" { met n3 'on n3 ip link set fab0 down' partial .; }
 
 listener='
 import socket, sys, time
@@ -215,25 +172,19 @@ time.sleep(600)'
 @test "all of the leader's ports are taken by somebody who says nothing" {
     background "$ROOT/tests/cluster/cluster" host n1 python3 -c "$listener"
     wait_until 10 on n1 test -e /tmp/held
-    start_job
-    ends 'partial|failed' .
-    assert_contains "$(told n2)" "failed"
+    job 'partial|failed' . n2 "failed"
 }
 
 # bats test_tags=full
 @test "munged is away on one host" {
     conf_on n3 munge_socket /nowhere/munge.socket
-    start_job
-    ends partial n3
-    found_network --missing n3
-    assert_contains "$(told n3)" "failed"
+    job partial n3 n3 "failed" n3
 }
 
 # bats test_tags=full
 @test "munged is away on the first host" {
     conf_on n1 munge_socket /nowhere/munge.socket
-    start_job
-    ends 'partial|failed' .
+    job 'partial|failed' .
 }
 
 hanging='
@@ -247,24 +198,18 @@ time.sleep(600)'
     background "$ROOT/tests/cluster/cluster" host n3 python3 -c "$hanging"
     wait_until 10 on n3 test -S /tmp/hangs
     conf_on n3 munge_socket /tmp/hangs
-    start_job
-    ends partial n3
-    assert_contains "$(told n3)" "failed"
+    job partial n3 n3 "failed"
 }
 
 @test "the directory for the jobs' files is full on one host" {
     tmpfs n3 /run/nettopo size=4k,nr_inodes=2
-    start_job
-    ends 'ok|partial' .
-    assert_contains "$(told n3)" "failed"
+    job 'ok|partial' . n3 "failed"
 }
 
 # bats test_tags=full
 @test "the directory for the jobs' files has room for hardly anything on one host" {
     tmpfs n3 /run/nettopo size=4k
-    start_job
-    ends 'ok|partial' .
-    assert_contains "$(told n3)" "failed the file system of run_dir has "
+    job 'ok|partial' . n3 "failed the file system of run_dir has "
 }
 
 # bats test_tags=full
@@ -280,9 +225,7 @@ time.sleep(600)'
 
 @test "users other than root may write to run_dir" {
     tmpfs n3 /run/nettopo mode=777
-    start_job
-    ends 'ok|partial' .
-    assert_contains "$(told n3)" "failed"
+    job 'ok|partial' . n3 "failed"
 }
 
 # bats test_tags=full
