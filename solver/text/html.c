@@ -11,26 +11,20 @@
 #include "layout.h"
 #include "number.h"
 #include "strbuf.h"
-#include "switch_support.h"
 
 /* The page, with marks for its style, its data and its script, and the files that go there. */
-#define EMBED(name, file)                                                                          \
+#define INCLUDE(file) ".incbin \"solver/text/" file "\"\n"
+#define EMBED(name, files)                                                                         \
     __asm__(".section .rodata\n"                                                                   \
-            ".local " #name ", " #name "_bytes\n" #name ":\n"                                      \
-            ".incbin \"solver/text/" file "\"\n"                                                   \
-            "1:\n"                                                                                 \
+            ".local " #name ", " #name "_bytes\n" #name ":\n" files "1:\n"                         \
             ".balign 8\n" #name "_bytes:\n"                                                        \
             ".quad 1b - " #name "\n"                                                               \
             ".previous\n");                                                                        \
     extern const char(name)[];                                                                     \
     extern const uint64_t name##_bytes
-EMBED(nt_page, "page.html");
-EMBED(nt_page_css, "page.css");
-EMBED(nt_page_net, "page_net.js");
-EMBED(nt_page_draw, "page_draw.js");
-EMBED(nt_page_table, "page_table.js");
-EMBED(nt_page_time, "page_time.js");
-EMBED(nt_page_input, "page_input.js");
+EMBED(nt_page, INCLUDE("page.html"));
+EMBED(nt_page_css, INCLUDE("page.css"));
+EMBED(nt_page_script, INCLUDE("page_net.js") INCLUDE("page_draw.js") INCLUDE("page_view.js"));
 
 static const uint64_t LAYOUT_SEED = 1;
 
@@ -76,6 +70,13 @@ static void put_figure(struct nt_strbuf *d, const char *key, double value)
         nt_strbuf_print(d, ",\"%s\":%.6g", key, value);
 }
 
+static void put_sure(struct nt_strbuf *d, double sure)
+{
+    double opacity = nt_picture_opacity(sure);
+    put_figure(d, "p", sure);
+    put_figure(d, "opacity", opacity < 1 ? opacity : (double)NAN);
+}
+
 static void put_place(struct nt_strbuf *d, const char *key, const struct nt_layout *l, size_t v)
 {
     if (l == NULL)
@@ -91,7 +92,7 @@ static void put_place(struct nt_strbuf *d, const char *key, const struct nt_layo
 struct side {
     const struct nt_picture *picture;
     const struct nt_map *map;
-    double *support;
+    struct nt_look look;
     struct nt_layout *flat, *solid; /* NULL: not laid out so */
 };
 
@@ -108,7 +109,7 @@ static void put_node(struct nt_strbuf *d, const struct side *s, size_t v)
         put_figure(d, "over", m->overhead_us[v] > 0 ? m->overhead_us[v] : (double)NAN);
     } else {
         nt_strbuf_print(d, ",\"switch\":true,\"tier\":%u", m->tier[v - m->hosts]);
-        put_figure(d, "p", s->support[v - m->hosts]);
+        put_sure(d, s->look.support[v - m->hosts]);
         put_figure(d, "ratio", m->oversubscription[v - m->hosts]);
     }
     put_place(d, "flat", s->flat, v);
@@ -124,7 +125,8 @@ static void put_link(struct nt_strbuf *d, const struct side *s, size_t k)
     put_figure(d, "se", l->latency_se_us);
     put_figure(d, "MBps", l->bandwidth_MBps);
     put_figure(d, "backMBps", l->bandwidth_back_MBps);
-    put_figure(d, "p", l->probability);
+    put_sure(d, l->probability);
+    put_figure(d, "px", nt_look_thickness(&s->look, l));
     if (s->map == s->picture->map && s->picture->load != NULL)
         put_figure(d, "load", s->picture->load[k]);
     nt_strbuf_print(d, "%s%s}", l->at_least ? ",\"atLeast\":true" : "",
@@ -238,52 +240,64 @@ static void put_history(struct nt_strbuf *d, const struct nt_history *h, size_t 
     nt_strbuf_puts(d, "]}");
 }
 
-static int put_map(struct nt_strbuf *d, const struct nt_picture *picture, bool is_map,
-                   struct nt_err *err)
+static void put_map(struct nt_strbuf *d, const struct side *s)
 {
-    struct side s = {.picture = picture, .map = is_map ? picture->map : picture->reference};
-    const struct nt_model *m = s.map->model;
-    int rc = nt_support_create(m, &s.support, err);
-    if (rc == 0)
-        rc = lay_out(&s, err);
-    if (rc == 0) {
-        nt_strbuf_puts(d, "{\"title\":");
-        put_string(d, picture->title[is_map ? 0 : 1]);
-        put_job(d, s.map);
-        put_key(d, "summary", picture->summary == NULL ? "" : picture->summary);
-        put_key(d, "loadUnit", picture->load_is_time ? "us" : "bytes");
-        nt_strbuf_print(d, ",\"judged\":%s", s.map->judged ? "true" : "false");
-        if (is_map && picture->history != NULL)
-            put_history(d, picture->history, m->hosts + m->switches);
-        put_findings(d, s.map);
-        put_warnings(d, s.map);
-        put_differences(d, &s);
-        nt_strbuf_puts(d, ",\n\"nodes\":[");
-        for (size_t v = 0; v < m->hosts + m->switches; v++)
-            put_node(d, &s, v);
-        nt_strbuf_puts(d, "],\n\"links\":[");
-        for (size_t k = 0; k < m->links; k++)
-            put_link(d, &s, k);
-        nt_strbuf_puts(d, "]}");
-    }
-    nt_layout_destroy(s.flat);
-    nt_layout_destroy(s.solid);
-    free(s.support);
-    return rc;
+    const struct nt_picture *picture = s->picture;
+    const struct nt_model *m = s->map->model;
+    bool is_map = s->map == picture->map;
+    nt_strbuf_puts(d, is_map ? "{\"title\":" : ",\n{\"title\":");
+    put_string(d, picture->title[is_map ? 0 : 1]);
+    put_job(d, s->map);
+    put_key(d, "summary", picture->summary == NULL ? "" : picture->summary);
+    put_key(d, "loadUnit", picture->load_is_time ? "us" : "bytes");
+    nt_strbuf_print(d, ",\"judged\":%s", s->map->judged ? "true" : "false");
+    if (is_map && picture->history != NULL)
+        put_history(d, picture->history, m->hosts + m->switches);
+    put_findings(d, s->map);
+    put_warnings(d, s->map);
+    put_differences(d, s);
+    nt_strbuf_puts(d, ",\n\"nodes\":[");
+    for (size_t v = 0; v < m->hosts + m->switches; v++)
+        put_node(d, s, v);
+    nt_strbuf_puts(d, "],\n\"links\":[");
+    for (size_t k = 0; k < m->links; k++)
+        put_link(d, s, k);
+    nt_strbuf_puts(d, "]}");
 }
 
+/* The maps, and how all of them look: lines of both are in proportion to the widest of both. */
 static int put_data(struct nt_strbuf *d, const struct nt_picture *picture, struct nt_err *err)
 {
-    nt_strbuf_puts(d, "{\"maps\":[");
-    if (put_map(d, picture, true, err) != 0)
-        return -1;
-    if (picture->reference != NULL) {
-        nt_strbuf_puts(d, ",\n");
-        if (put_map(d, picture, false, err) != 0)
-            return -1;
+    struct side side[2] = {{.picture = picture, .map = picture->map},
+                           {.picture = picture, .map = picture->reference}};
+    struct nt_look *const look[2] = {&side[0].look, &side[1].look};
+    size_t maps = picture->reference != NULL ? 2 : 1;
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < maps; k++) {
+        rc = nt_look_init(look[k], picture, side[k].map, err);
+        if (rc == 0)
+            rc = lay_out(&side[k], err);
     }
+    if (rc == 0 && maps == 2) {
+        look[0]->widest_MBps = look[1]->widest_MBps =
+            fmax(look[0]->widest_MBps, look[1]->widest_MBps);
+        look[0]->narrowest_MBps = look[1]->narrowest_MBps =
+            fmin(look[0]->narrowest_MBps, look[1]->narrowest_MBps);
+    }
+    nt_strbuf_print(d, "{\"look\":{\"pitch\":%d,\"lone\":%d,\"gap\":%d,\"sign\":%d,\"thick\":%g",
+                    NT_PICTURE_PITCH, NT_PICTURE_LONE, NT_PICTURE_GAP, NT_PICTURE_SIGN,
+                    nt_look_thickest(look[0]));
+    put_figure(d, "widest", look[0]->widest_MBps);
+    nt_strbuf_puts(d, "},\n\"maps\":[");
+    for (size_t k = 0; rc == 0 && k < maps; k++)
+        put_map(d, &side[k]);
     nt_strbuf_puts(d, "]}");
-    return 0;
+    for (size_t k = 0; k < maps; k++) {
+        nt_layout_destroy(side[k].flat);
+        nt_layout_destroy(side[k].solid);
+        nt_look_fini(look[k]);
+    }
+    return rc;
 }
 
 /* Puts the page as far as the mark; where it goes on, NULL without it. */
@@ -300,6 +314,7 @@ static const char *put_until(struct nt_strbuf *d, const char *from, const char *
 static int put_page(struct nt_strbuf *d, const struct nt_picture *picture, struct nt_err *err)
 {
     const char *at = put_until(d, nt_page, "@STYLE@");
+    nt_strbuf_puts(d, ":root{" NT_PICTURE_LIGHT "}\n:root[data-dark]{" NT_PICTURE_DARK "}\n");
     nt_strbuf_put(d, nt_page_css, (size_t)nt_page_css_bytes);
     at = at == NULL ? NULL : put_until(d, at, "@DATA@");
     if (put_data(d, picture, err) != 0)
@@ -307,11 +322,7 @@ static int put_page(struct nt_strbuf *d, const struct nt_picture *picture, struc
     at = at == NULL ? NULL : put_until(d, at, "@SCRIPT@");
     if (at == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "the page has no place for its parts");
-    nt_strbuf_put(d, nt_page_net, (size_t)nt_page_net_bytes);
-    nt_strbuf_put(d, nt_page_draw, (size_t)nt_page_draw_bytes);
-    nt_strbuf_put(d, nt_page_table, (size_t)nt_page_table_bytes);
-    nt_strbuf_put(d, nt_page_time, (size_t)nt_page_time_bytes);
-    nt_strbuf_put(d, nt_page_input, (size_t)nt_page_input_bytes);
+    nt_strbuf_put(d, nt_page_script, (size_t)nt_page_script_bytes);
     nt_strbuf_put(d, at, (size_t)(nt_page + nt_page_bytes - at));
     return 0;
 }

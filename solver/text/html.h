@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A picture of a map for people: one page, complete in itself, that loads nothing from a network.
- * page.html, page.css and page_*.js are compiled in; they lay out trees. Where a network is no
- * tree, layout.h says where its vertices stand.
+ * page.html, page.css and page_*.js are compiled in. The page receives colours, thickness, opacity,
+ * the measures of rows (picture.h) and where vertices stand by latency (layout.h). Its script lays
+ * rows and labels only, since they depend on what is folded, the window and its fonts, the day,
+ * and how the picture is turned.
  *
  * Tests: test_layout.c, bats/page.bats. */
 #ifndef NT_HTML_H

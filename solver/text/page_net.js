@@ -6,7 +6,7 @@ window.addEventListener("error", e => {
   document.body.dataset.error = e.message;
 });
 const $ = id => document.getElementById(id);
-const maps = JSON.parse($("data").textContent).maps;
+const { maps, look } = JSON.parse($("data").textContent);
 const ROWS = 48; /* of a picture in which nothing is folded */
 
 /* all that the address keeps */
@@ -24,7 +24,11 @@ const state = {
 const round = x => (Number.isFinite(x) ? +x.toPrecision(4) + "" : "not measured");
 const plural = (n, one, many) => `${n} ${n === 1 ? one : (many ?? one + "s")}`;
 const least = l => Math.min(l.MBps ?? Infinity, l.backMBps ?? Infinity);
-const middle = list => (list.length ? list.sort((a, b) => a - b)[list.length >> 1] : undefined);
+const finite = list => list.filter(Number.isFinite).sort((a, b) => a - b);
+const middle = list => {
+  const known = finite(list);
+  return known[known.length >> 1];
+};
 
 /* What a link can be coloured by: its figure, the unit, and what it is called. */
 const figures = {
@@ -63,7 +67,11 @@ function note(map, about, what) {
 
 function joinUp(map) {
   map.nodes.forEach((n, i) =>
-    Object.assign(n, { i, links: [], kids: [], findings: [], differs: [], seen: false, up: null, parent: null }),
+    Object.assign(
+      n,
+      { i, links: [], kids: [], up: null, parent: null },
+      { findings: [], differs: [], seen: false },
+    ),
   );
   map.notedRows = undefined;
   map.links.forEach(l => {
@@ -100,7 +108,6 @@ function joinUp(map) {
       n.parent.rank = Math.max(n.parent.rank, n.rank + 1);
     }
   map.ranks = Math.max(1, ...map.tops.map(n => n.rank)); /* columns */
-  map.widest = Math.max(0, ...map.links.map(l => Math.max(l.MBps || 0, l.backMBps || 0)));
 }
 
 function isNoted(n) {
@@ -111,17 +118,11 @@ function isNoted(n) {
 
 /* How much of a tree is open until the user says otherwise: the most that fits into ROWS. Switches
  * of more than `deep` steps from the top are closed, hosts or switches that are alike in one row. */
-function wayOf(map, deep, hosts, switches) {
-  return { map, deep, hosts, switches };
-}
 function standardWay(map) {
-  const deepest = map.ranks;
-  if (countRows(wayOf(map, deepest, false, false)) <= ROWS) return wayOf(map, deepest, false, false);
-  for (let deep = deepest; deep > 0; deep--)
-    if (countRows(wayOf(map, deep, true, false)) <= ROWS) return wayOf(map, deep, true, false);
-  for (let deep = deepest; deep > 1; deep--)
-    if (countRows(wayOf(map, deep, true, true)) <= ROWS) return wayOf(map, deep, true, true);
-  return wayOf(map, 1, true, true);
+  const ways = [{ map, deep: map.ranks, hosts: false, switches: false }];
+  for (const switches of [false, true])
+    for (let deep = map.ranks; deep > 0; deep--) ways.push({ map, deep, hosts: true, switches });
+  return ways.find(way => countRows(way) <= ROWS) ?? ways.at(-1);
 }
 const depthOf = n => {
   let d = 1;
@@ -134,7 +135,8 @@ function isOpen(way, n) {
 }
 const groupOpen = (way, key, folded) => (state.all || !folded) !== state.toggled.has(key);
 
-/* The children of an open switch as rows: { node } or { group: nodes, key }. */
+/* A row of one; the rows of an open switch: a child each, or several that are alike. */
+const rowOf = node => ({ nodes: [node], key: node.name });
 function rowsBelow(way, n) {
   const rows = [],
     only = depthOf(n) > way.deep; /* open for what was found in it: the rest is one row */
@@ -143,8 +145,8 @@ function rowsBelow(way, n) {
     const alike = kids.filter(k => !k.noted && !(k.switch && isOpen(way, k)));
     const key = `${n.name}/${kind}`,
       fold = alike.length > 2 && !groupOpen(way, key, only || way[kind]);
-    rows.push(...kids.filter(k => !fold || !alike.includes(k)).map(node => ({ node })));
-    if (fold) rows.push({ group: alike, key });
+    rows.push(...kids.filter(k => !fold || !alike.includes(k)).map(rowOf));
+    if (fold) rows.push({ group: true, nodes: alike, key });
   }
   return rows;
 }
@@ -152,16 +154,10 @@ function countRows(way) {
   let rows = 0;
   const count = n => {
     if (rows > 4 * ROWS) return;
-    if (!n.switch || !n.kids.length || !isOpen(way, n)) rows++;
-    else
-      for (const r of rowsBelow(way, n))
-        if (r.group) rows++;
-        else count(r.node);
+    if (!n.kids.length || !isOpen(way, n)) rows++;
+    else rowsBelow(way, n).forEach(r => (r.group ? rows++ : count(r.nodes[0])));
   };
-  map: for (const top of way.map.tops) {
-    count(top);
-    if (rows > 4 * ROWS) break map;
-  }
+  way.map.tops.forEach(count);
   return rows - noted(way.map);
 }
 const noted = map => (map.notedRows ??= map.nodes.filter(n => !n.switch && n.own).length);
@@ -177,7 +173,7 @@ function reveal(map, n) {
   for (const v of above) {
     if (!isOpen(map.way, v)) toggle(v.name);
     const next = above[above.indexOf(v) + 1] ?? n;
-    const row = rowsBelow(map.way, v).find(r => r.group?.includes(next));
+    const row = rowsBelow(map.way, v).find(r => r.group && r.nodes.includes(next));
     if (row) toggle(row.key);
   }
 }
@@ -188,7 +184,7 @@ function toggle(key) {
 /* ---- words ----------------------------------------------------------------------------------*/
 
 const away = map => (map.history ? "not measured by then" : "did not answer");
-const sure = p => (p === undefined || p >= 0.99 ? "" : `${Math.floor(100 * p)} % sure`);
+const sure = x => (x.opacity === undefined ? "" : `${Math.floor(100 * x.p)} % sure`);
 function linkWords(l) {
   const words = [`latency ${round(l.us)} us` + (l.se === undefined ? "" : ` \u00b1 ${round(l.se)}`)];
   if (l.MBps !== undefined || l.backMBps !== undefined)
@@ -196,7 +192,7 @@ function linkWords(l) {
       `bandwidth ${l.atLeast ? "at least " : ""}${round(l.MBps)} MB/s, back ${round(l.backMBps)} MB/s`,
     );
   if (l.load !== undefined) words.push(`${figures.load.name}: ${round(l.load)} ${maps[0].loadUnit}`);
-  if (sure(l.p)) words.push(sure(l.p));
+  if (sure(l)) words.push(sure(l));
   return words;
 }
 const remarks = x => [...x.findings, ...x.differs].map(f => f.text);
@@ -204,7 +200,7 @@ function nodeWords(map, n) {
   const words = [`${n.switch ? "switch" : "host"} ${n.name}` + (n.switch ? `, tier ${n.tier}` : "")];
   if (n.kids.length) words.push(`${plural(n.hosts, "host")} below it`);
   if (n.missing) words.push(away(map));
-  if (sure(n.p)) words.push(sure(n.p));
+  if (sure(n)) words.push(sure(n));
   if (n.over) words.push(`overhead ${round(n.over)} us`);
   if (n.ratio > 1.1)
     words.push(`${round(n.ratio)}:1 oversubscribed: what its hosts ask for over what its uplinks carry`);
@@ -223,17 +219,16 @@ function nodeWords(map, n) {
   return words;
 }
 const nodeRemarks = n => [...new Set([...remarks(n), ...(n.up ? remarks(n.up) : [])])];
-function groupWords(row) {
-  const one = row.group[0],
-    last = row.group.at(-1),
-    links = row.group.map(n => n.up);
-  const us = links.map(l => l.us).filter(Number.isFinite),
-    wide = links.map(least).filter(Number.isFinite);
-  const words = [
-    `${row.group.length} ${one.switch ? "switches" : "hosts"} that are alike, ${one.name} to ${last.name}`,
-  ];
-  if (us.length) words.push(`latency ${round(Math.min(...us))} to ${round(Math.max(...us))} us`);
-  if (wide.length) words.push(`bandwidth ${round(Math.min(...wide))} to ${round(Math.max(...wide))} MB/s`);
+function groupWords({ nodes }) {
+  const one = nodes[0],
+    range = of => (of.length ? `${round(of[0])} to ${round(of.at(-1))}` : ""),
+    us = range(finite(nodes.map(n => n.up.us))),
+    rates = range(finite(nodes.map(n => least(n.up)))),
+    words = [
+      `${nodes.length} ${one.switch ? "switches" : "hosts"} that are alike, ${one.name} to ${nodes.at(-1).name}`,
+    ];
+  if (us) words.push(`latency ${us} us`);
+  if (rates) words.push(`bandwidth ${rates} MB/s`);
   return words;
 }
 
@@ -255,7 +250,9 @@ function turnTo(map, day) {
     if (l) l.b = e.was;
   }
   for (const e of events) if (e.kind !== "moved" && e.day <= day) inForce.set(e.series, e);
-  map.findings = [...inForce.values()].filter(e => e.kind === "worse").map(e => ({ a: e.a, b: e.b, text: e.text }));
+  map.findings = [...inForce.values()]
+    .filter(e => e.kind === "worse")
+    .map(e => ({ a: e.a, b: e.b, text: e.text }));
   map.nodes.forEach((n, i) => (n.missing = !n.switch && !(seen[i] && seen[i] <= day)));
   map.judged = true;
   hangUp(map);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is around the pictures: selection, tables, legend, the address. */
+/* What is around the pictures: selection, tables, legend, the day, the address; then pointer, keyboard and
+ * buttons, and the beginning, when all is defined. */
 const PAGE = 200; /* rows of a table at once */
 const el = (tag, about = {}, ...inside) => {
   const e = Object.assign(document.createElement(tag), about);
@@ -254,12 +255,11 @@ function paintTable() {
     panel.append(
       el("p", {
         textContent:
-          about.none ??
-          (state.tab === "findings"
-            ? here.judged
+          state.tab !== "findings"
+            ? "None."
+            : here.judged
               ? "None: no part is worse than its like."
-              : "Links were not held against each other."
-            : "None."),
+              : "Links were not held against each other.",
       }),
     );
     return;
@@ -351,44 +351,38 @@ function showRow(key) {
 /* ---- legend and head ------------------------------------------------------------------------*/
 
 function paintLegend() {
-  const sign = (inside, text, cls = "") =>
-    `<span class="${cls}"><svg aria-hidden="true" width="26" height="16">${inside}</svg>${text}</span>`;
   const links = maps.flatMap(m => m.links),
-    parts = [],
-    nodes = maps.flatMap(m => m.nodes);
-  const line = (w, more = "") => `<path class="link" style="stroke-width:${w};${more}" d="M 1 8 H 25"/>`;
-  if (nodes.some(n => n.switch))
-    parts.push(
-      sign(`<g class="switch"><rect class="mark" x="9" y="1" width="9" height="14" rx="3"/></g>`, "switch"),
-    );
-  parts.push(sign(`<g class="host"><circle class="mark" cx="13" cy="8" r="5"/></g>`, "host"));
-  if (panes.some(p => p.items.some(it => it.group)))
-    parts.push(
-      sign(
-        `<g class="host">${[8, 4, 0].map(d => `<circle class="mark" cx="${7 + d}" cy="8" r="5"/>`).join("")}</g>`,
-        "several that are alike",
-      ),
-    );
-  if (nodes.some(n => n.missing))
-    parts.push(sign(`<g class="missing"><circle class="mark" cx="13" cy="8" r="5"/></g>`, away(here)));
-  if (thickest > 0)
-    parts.push(
-      sign(line(scale), `${round(thickest)} MB/s`),
-      sign(line(scale * 0.3), `${round(thickest * 0.3)} MB/s`),
-    );
-  if (links.some(l => l.p < 0.99)) parts.push(sign(line(3, "opacity:.45"), "not sure to be there"));
-  if (links.some(isStrong) || nodes.some(isStrong))
-    parts.push(
-      sign(
-        `<g class="strong">${line(3)}</g>`,
-        [
-          links.concat(nodes).some(x => x.findings.length || x.suspect) && "finding",
-          maps.length > 1 && "difference",
-        ]
-          .filter(x => x)
-          .join(" or "),
-        "strong",
-      ),
+    nodes = maps.flatMap(m => m.nodes),
+    strong = links.concat(nodes).filter(isStrong);
+  const line = (w, more = "") => `<path class="link" style="stroke-width:${w};${more}" d="M 1 8 H 25"/>`,
+    why = [
+      strong.some(x => x.findings.length || x.suspect) && "finding",
+      maps.length > 1 && "difference",
+    ].filter(x => x);
+  const signs = [
+    [nodes.some(n => n.switch), "switch", bar(9, 1, 9, 14), "switch"],
+    [true, "host", disc(13, 8, 5), "host"],
+    [
+      panes.some(p => p.items.some(it => it.group)),
+      "host",
+      [8, 4, 0].map(d => disc(7 + d, 8, 5)).join(""),
+      "several that are alike",
+    ],
+    [nodes.some(n => n.missing), "missing", disc(13, 8, 5), away(here)],
+    ...[1, 0.3].map(part => [
+      look.widest > 0,
+      "",
+      line(look.thick * part),
+      `${round(look.widest * part)} MB/s`,
+    ]),
+    [links.some(sure), "", line(3, "opacity:.45"), "not sure to be there"],
+    [strong.length, "strong", line(3), why.join(" or ")],
+  ];
+  const parts = signs
+    .filter(([shown]) => shown)
+    .map(
+      ([, kind, sign, text]) =>
+        `<span class="${kind === "strong" ? kind : ""}"><svg aria-hidden="true" width="26" height="16"><g class="${kind}">${sign}</g></svg>${text}</span>`,
     );
   if (state.by !== "findings")
     parts.push(
@@ -442,6 +436,34 @@ function fillHead() {
         : "hosts";
 }
 
+/* ---- the day of a map that is of many -------------------------------------------------------*/
+
+const DAY_MS = 86400000;
+const dayOf = (first, k) => new Date(Date.parse(first) + k * DAY_MS).toISOString().slice(0, 10);
+const daysTo = (first, day) => Math.round((Date.parse(day) - Date.parse(first)) / DAY_MS);
+
+function showDay(day) {
+  const { first, last } = here.history;
+  state.day = day < first ? first : day > last ? last : day;
+  $("day").value = daysTo(first, state.day);
+  $("day").setAttribute("aria-valuetext", state.day);
+  $("date").textContent = state.day;
+  turnTo(here, state.day);
+  for (const tab of Object.keys(made)) delete made[tab];
+  sorted = null;
+  countRowsOfTabs();
+  paint();
+  if (state.tab) paintTable();
+}
+
+function startDays() {
+  if (!here.history) return $("time").remove();
+  const { first, last } = here.history;
+  $("time").hidden = false;
+  $("day").max = daysTo(first, last);
+  $("day").oninput = () => showDay(dayOf(first, +$("day").value));
+}
+
 /* ---- the address: page.html#find=n7&by=bandwidth&layout=radial ----------------------------------*/
 
 let standard = {};
@@ -462,36 +484,20 @@ function keepAddress() {
   if (hash !== location.hash) history.replaceState(null, "", hash || location.pathname + location.search);
 }
 function readAddress() {
-  Object.assign(state, {
-    select: "",
-    layout: standard.layout,
-    by: "findings",
-    tab: standard.tab,
-    theme: "",
-    day: standard.day,
-    all: false,
-    toggled: new Set(),
-  });
-  let find = "";
-  for (const word of location.hash.slice(1).split("&")) {
-    const at = word.indexOf("="),
-      key = at < 0 ? word : word.slice(0, at),
-      raw = at < 0 ? "" : word.slice(at + 1);
-    let value = raw;
-    try {
-      value = decodeURIComponent(raw);
-    } catch {
-      continue;
-    }
-    if (key === "layout" && [...$("layout").options].some(o => o.value === value)) state.layout = value;
-    if (key === "by" && [...$("by").options].some(o => o.value === value)) state.by = value;
-    if (key === "tab" && tables[value]) state.tab = value;
-    if (key === "theme" && (value === "dark" || value === "light")) state.theme = value;
-    if (key === "day" && here.history && /^\d{4}-\d\d-\d\d$/.test(value)) state.day = value;
-    if (key === "all") state.all = true;
-    if (key === "turned") state.toggled = new Set(value.split(",").slice(0, 10000));
-    if (key === "find") find = value;
-  }
+  Object.assign(state, standard, { select: "" });
+  const accepts = {
+    layout: value => [...$("layout").options].some(o => o.value === value),
+    by: value => [...$("by").options].some(o => o.value === value),
+    tab: value => Object.hasOwn(tables, value),
+    theme: value => value === "dark" || value === "light",
+    day: value => here.history && /^\d{4}-\d\d-\d\d$/.test(value),
+  };
+  const words = new URLSearchParams(location.hash.slice(1));
+  for (const [key, accept] of Object.entries(accepts))
+    if (words.has(key) && accept(words.get(key))) state[key] = words.get(key);
+  state.all = words.has("all");
+  state.toggled = new Set(words.get("turned")?.split(",").slice(0, 10000));
+  const find = words.get("find");
   $("layout").value = state.layout;
   $("by").value = state.by;
   $("all").setAttribute("aria-pressed", state.all);
@@ -501,3 +507,228 @@ function readAddress() {
   showTab(state.tab);
   if (find) select(find);
 }
+
+/* ---- pointer, keyboard and buttons ----------------------------------------------------------*/
+
+function showTip(map, key, x, y) {
+  const words = key && wordsOfKey(map, key),
+    tip = $("tip");
+  tip.hidden = !words;
+  if (!words) return;
+  tip.replaceChildren(...words[1].flatMap(w => [el("b", { textContent: w }), "\n"]), words[0].join("\n"));
+  const box = tip.getBoundingClientRect();
+  tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 8)) + "px";
+  tip.style.top = Math.max(4, y + 18 + box.height > innerHeight ? y - box.height - 14 : y + 18) + "px";
+}
+const keyed = e => e.target.closest?.("[data-key]");
+function fold(pane, key) {
+  const n = pane.map.byName.get(key),
+    it = pane.items.find(x => x.key === key);
+  if (!it || !(it.group || n?.switch)) return;
+  toggle(it.group ? key : n.name);
+  paint();
+}
+function zoomBy(by) {
+  for (const pane of panes) {
+    pane.byHand = !!by;
+    if (by) pane.zoom = Math.min(4, Math.max(0.1, pane.zoom * by));
+    else fitPane(pane);
+    scalePane(pane);
+  }
+}
+function nextNote(by) {
+  const keys = [
+    ...new Set(
+      [...rowsOf("findings"), ...(tables.differences ? rowsOf("differences") : [])]
+        .map(r => r.key)
+        .filter(k => k),
+    ),
+  ];
+  const all = keys.length ? keys : here.nodes.map(n => n.name),
+    at = all.indexOf(state.select);
+  select(all[(at + by + all.length + (at < 0 && by < 0 ? 1 : 0)) % all.length]);
+}
+
+for (const pane of panes) {
+  const { svg, view, map } = pane;
+  let drag = null,
+    moved = false;
+  svg.addEventListener("click", e => {
+    const g = keyed(e);
+    if (moved || !g) return;
+    const again = g.dataset.key === state.select || (map.isTree && g.classList.contains("group"));
+    select(g.dataset.key, "picture");
+    if (again) fold(pane, g.dataset.key);
+  });
+  svg.addEventListener("pointerover", e => showTip(map, keyed(e)?.dataset.key, e.clientX, e.clientY));
+  svg.addEventListener("pointerleave", () => {
+    $("tip").hidden = true;
+  });
+  svg.addEventListener("focusin", e => {
+    const g = keyed(e),
+      box = g?.getBoundingClientRect();
+    if (g?.matches(":focus-visible"))
+      showTip(map, g.dataset.key, box.left + Math.min(box.width, 120), box.bottom - 8);
+  });
+  svg.addEventListener("focusout", () => {
+    $("tip").hidden = true;
+  });
+  svg.addEventListener("keydown", e => {
+    const g = keyed(e),
+      at = pane.items.findIndex(it => it.key === g?.dataset.key),
+      it = pane.items[at],
+      last = pane.items.length - 1;
+    if (!it || e.ctrlKey || e.metaKey || e.altKey) return;
+    const to = {
+      ArrowDown: pane.items[Math.min(last, at + 1)],
+      ArrowUp: pane.items[Math.max(0, at - 1)],
+      Home: pane.items[0],
+      End: pane.items[last],
+      ArrowLeft: it.open ? null : it.parent,
+      ArrowRight: it.open || !map.isTree ? pane.items[Math.min(last, at + 1)] : null,
+    }[e.key];
+    if (to) moveFocus(pane, to.key, true);
+    else if (e.key === "Enter" || e.key === " ") {
+      select(it.key, "picture");
+      fold(pane, it.key);
+    } else if (
+      (e.key === "ArrowLeft" && it.open) ||
+      (e.key === "ArrowRight" && (it.group || it.nodes[0].kids.length))
+    )
+      fold(pane, it.key);
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  });
+  view.addEventListener(
+    "wheel",
+    e => {
+      if (e.ctrlKey) {
+        e.preventDefault();
+        zoomBy(Math.exp(-e.deltaY / 400));
+      }
+    },
+    { passive: false },
+  );
+  view.addEventListener("pointerdown", e => {
+    drag = e.pointerType === "mouse" || state.layout === "stress-3d" ? [e.clientX, e.clientY] : null;
+    moved = false;
+  });
+  addEventListener("pointerup", () => {
+    drag = null;
+  });
+  view.addEventListener("pointermove", e => {
+    if (!drag) return;
+    const dx = e.clientX - drag[0],
+      dy = e.clientY - drag[1];
+    if (Math.abs(dx) + Math.abs(dy) < 4 && !moved) return;
+    moved = true;
+    drag = [e.clientX, e.clientY];
+    if (state.layout === "stress-3d") turnBy(dx / 150, dy / 150);
+    else view.scrollBy(-dx, -dy);
+  });
+}
+function turnBy(dx, dy) {
+  turned.turn += dx;
+  turned.tilt += dy;
+  panes.forEach(paintPane);
+  markPicked();
+}
+
+$("panel").addEventListener("click", e => {
+  const tr = e.target.closest("tbody tr");
+  if (tr?.dataset.key) select(tr.dataset.key, "table");
+});
+$("panel").addEventListener("keydown", e => {
+  const tr = e.target.closest("tbody tr"),
+    to = tr && { ArrowDown: tr.nextElementSibling, ArrowUp: tr.previousElementSibling }[e.key];
+  if (!to) return;
+  e.target.tabIndex = -1;
+  const b = to.querySelector("button");
+  b.tabIndex = 0;
+  b.focus();
+  e.preventDefault();
+});
+$("tabs").addEventListener("click", e => {
+  const b = e.target.closest("[role=tab]");
+  if (b) {
+    showTab(b.dataset.tab);
+    keepAddress();
+  }
+});
+$("tabs").addEventListener("keydown", e => {
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key],
+    all = Object.keys(tables);
+  if (!by) return;
+  showTab(all[(all.indexOf(state.tab) + by + all.length) % all.length], true);
+  keepAddress();
+  e.preventDefault();
+});
+document.addEventListener("keydown", e => {
+  if (e.key === "Escape") {
+    $("tip").hidden = true;
+    if (e.target === $("find")) e.target.blur();
+    else select("");
+    return;
+  }
+  if (/^(INPUT|SELECT)$/.test(e.target.tagName) || e.ctrlKey || e.metaKey || e.altKey) return;
+  const keys = {
+    "/": () => $("find").select(),
+    "+": () => zoomBy(1.25),
+    "=": () => zoomBy(1.25),
+    "-": () => zoomBy(0.8),
+    0: () => zoomBy(0),
+    u: () => $("all").click(),
+    n: () => nextNote(1),
+    p: () => nextNote(-1),
+    ",": () => turnBy(-0.15, 0),
+    ".": () => turnBy(0.15, 0),
+  };
+  if (!keys[e.key]) return;
+  e.preventDefault();
+  keys[e.key]();
+});
+$("out").onclick = () => zoomBy(0.8);
+$("in").onclick = () => zoomBy(1.25);
+$("fit").onclick = () => zoomBy(0);
+$("all").onclick = () => {
+  state.all = !state.all;
+  state.toggled.clear();
+  $("all").setAttribute("aria-pressed", state.all);
+  paint();
+};
+$("theme").onclick = () => {
+  state.theme = document.documentElement.hasAttribute("data-dark") ? "light" : "dark";
+  paint();
+};
+$("layout").onchange = () => {
+  state.layout = $("layout").value;
+  panes.forEach(p => {
+    p.byHand = false;
+  });
+  paint();
+};
+$("by").onchange = () => {
+  state.by = $("by").value;
+  paint();
+};
+$("find").oninput = () => {
+  /* at once when what stands there is a name */
+  if (maps.some(m => m.byName.has($("find").value.trim()))) select($("find").value.trim());
+};
+$("find").onchange = () => {
+  if ($("find").value.trim() !== state.select) select($("find").value.trim());
+};
+addEventListener("hashchange", readAddress);
+let later = 0;
+addEventListener("resize", () => {
+  cancelAnimationFrame(later);
+  later = requestAnimationFrame(paint);
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+matchMedia("print").addEventListener("change", paint);
+
+fillHead();
+standard = { layout: state.layout, by: "findings", tab: state.tab, theme: "", day: state.day };
+readAddress();
+document.body.dataset.ready = "1";
