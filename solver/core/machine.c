@@ -3,17 +3,18 @@
 
 #include <string.h>
 
-static const char *const names[NT_BETWEEN_END] = {"core", "cache", "numa", "package", "machine"};
+const char *const nt_between_names[NT_BETWEEN_END] = {"core", "cache", "numa", "package",
+                                                      "machine"};
 
 const char *nt_between_name(enum nt_between between)
 {
-    return names[between];
+    return nt_between_names[between];
 }
 
 enum nt_between nt_between_parse(const char *name)
 {
     enum nt_between k = NT_BETWEEN_CORE;
-    while (k < NT_BETWEEN_END && strcmp(names[k], name) != 0)
+    while (k < NT_BETWEEN_END && strcmp(nt_between_names[k], name) != 0)
         k++;
     return k;
 }

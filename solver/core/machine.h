@@ -63,6 +63,7 @@ struct nt_machine {
 };
 
 /* "core", "cache", "numa", "package", "machine"; NT_BETWEEN_END for another name. */
+extern const char *const nt_between_names[NT_BETWEEN_END];
 const char *nt_between_name(enum nt_between between);
 enum nt_between nt_between_parse(const char *name);
 

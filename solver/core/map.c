@@ -72,10 +72,11 @@ int nt_name_compare(const char *a, const char *b)
     return strcmp(a_all, b_all); /* n01 and n1 are different names all the same */
 }
 
+const char *const nt_status_names[] = {"ok", "partial", "failed"};
+
 const char *nt_status_name(enum nt_status status)
 {
-    static const char *const names[] = {"ok", "partial", "failed"};
-    return names[status];
+    return nt_status_names[status];
 }
 
 /* ---- the map --------------------------------------------------------------------------------- */

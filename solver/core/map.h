@@ -152,6 +152,7 @@ int nt_name_compare(const char *a, const char *b);
 /* Hosts and switches sorted by name, links and indices renamed with them; same map otherwise. */
 int nt_map_sort(struct nt_map *map, struct nt_err *err);
 
+extern const char *const nt_status_names[NT_STATUS_FAILED + 1];
 const char *nt_status_name(enum nt_status status);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const family_names[] = {
+const char *const nt_family_names[] = {
     [NT_FAMILY_UNDETERMINED] = "undetermined",
     [NT_FAMILY_STAR] = "star",
     [NT_FAMILY_TREE] = "tree",
@@ -20,13 +20,13 @@ static const char *const family_names[] = {
 
 const char *nt_family_name(enum nt_family family)
 {
-    return family_names[family];
+    return nt_family_names[family];
 }
 
 int nt_family_parse(const char *name, enum nt_family *family)
 {
-    for (size_t k = 0; k < sizeof family_names / sizeof *family_names; k++) {
-        if (strcmp(name, family_names[k]) == 0) {
+    for (size_t k = 0; k < sizeof nt_family_names / sizeof *nt_family_names; k++) {
+        if (strcmp(name, nt_family_names[k]) == 0) {
             *family = (enum nt_family)k;
             return 0;
         }

@@ -102,6 +102,7 @@ int nt_model_copy(const struct nt_model *model, struct nt_model **out, struct nt
 void nt_model_destroy(struct nt_model *model);
 
 /* The name used in maps: "star", "tree", ... ; parse gives -1 for an unknown one. */
+extern const char *const nt_family_names[NT_FAMILY_DRAGONFLY + 1];
 const char *nt_family_name(enum nt_family family);
 int nt_family_parse(const char *name, enum nt_family *family);
 

@@ -282,7 +282,7 @@ static int put_difference(const struct nt_reference_match *a, size_t k, struct w
         put_words(a, &c->difference[k], part);
     } else {
         const struct nt_fault *f = a->finding[k - c->differences];
-        w->kind = nt_fault_kind_name(f->part.kind);
+        w->kind = nt_fault_kind_names[f->part.kind];
         w->confidence = f->confidence;
         put_finding_words(a, f, part);
     }

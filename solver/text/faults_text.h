@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings and populations (core/fault.h) as texts: in a map's JSON, in NETTOPO_FINDINGS, and as a
- * sentence.
+/* Findings and populations (core/fault.h) as texts: words of a map's JSON, in NETTOPO_FINDINGS,
+ * and as a sentence.
  * Tests: test_faults.c, test_map_json.c. */
 #ifndef NT_FAULTS_TEXT_H
 #define NT_FAULTS_TEXT_H
 
-#include "json.h"
-#include "json_write.h"
 #include "map.h"
-#include "names.h"
 #include "strbuf.h"
 
 /* "link-narrow", "us" or "MB/s", "both". */
-const char *nt_fault_kind_name(enum nt_fault_kind kind);
+extern const char *const nt_fault_kind_names[NT_FAULT_KINDS];
+extern const char *const nt_fault_way_names[NT_FAULT_WAYS];
 const char *nt_fault_unit(const struct nt_fault *fault);
-const char *nt_fault_way_name(enum nt_fault_way way);
-
-/* findings[] of the map, when it was judged. */
-void nt_faults_write(struct nt_json_writer *w, const struct nt_map *map);
-
-/* The same into the map, whose vertices names has. What is wrong is noted. */
-void nt_faults_read(struct nt_json_reader *r, struct json_object *root,
-                    const struct nt_names *names, struct nt_map *map);
 
 /* "link-narrow n5 s3 4.7/11.7 MB/s 0.99", all of them with ';' between, in at most that many bytes:
  * what does not fit is left out. */

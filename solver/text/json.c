@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,7 +93,7 @@ void nt_json_wrong(struct nt_json_reader *r, const char *key, const char *format
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    if (nt_findings_add(r->findings, r->err, "%s%s: %s", r->where, key, what) != 0)
+    if (nt_findings_add(r->findings, r->err, "%s%s: %s", r->at.where, key, what) != 0)
         r->no_memory = true;
 }
 
@@ -102,7 +103,7 @@ void nt_json_lack_memory(struct nt_json_reader *r)
     r->no_memory = true;
 }
 
-/* ---- fields ---------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static const char *type_name(json_type type)
 {
@@ -117,17 +118,10 @@ static bool type_fits(json_object *value, json_type type)
     return found == type || (type == json_type_double && found == json_type_int);
 }
 
-static json_object *find_field(struct nt_json_reader *r, json_object *from, const char *key,
-                               json_type type, enum nt_json_need need)
+/* NULL (noted) when value is of another type. */
+static json_object *check_type(struct nt_json_reader *r, const char *key, json_object *value,
+                               json_type type)
 {
-    json_object *value;
-    if (from == NULL)
-        return NULL;
-    if (!json_object_object_get_ex(from, key, &value)) {
-        if (need == NT_JSON_MUST)
-            nt_json_wrong(r, key, "expected %s, found nothing", type_name(type));
-        return NULL;
-    }
     if (type_fits(value, type))
         return value;
     nt_json_wrong(r, key, "expected %s, found %s", type_name(type),
@@ -135,10 +129,22 @@ static json_object *find_field(struct nt_json_reader *r, json_object *from, cons
     return NULL;
 }
 
-void nt_json_number_between(struct nt_json_reader *r, json_object *from, const char *key,
-                            double least, double most, double *out)
+static json_object *find_field(struct nt_json_reader *r, const char *key, json_type type, bool must)
 {
-    json_object *value = find_field(r, from, key, json_type_double, NT_JSON_MAY);
+    json_object *value = r->at.item;
+    if (r->at.from == NULL)
+        return NULL;
+    if (r->at.in_list || json_object_object_get_ex(r->at.from, key, &value))
+        return check_type(r, key, value, type);
+    if (must)
+        nt_json_wrong(r, key, "expected %s, found nothing", type_name(type));
+    return NULL;
+}
+
+static void read_number(struct nt_json_reader *r, const char *key, double least, double most,
+                        double *out)
+{
+    json_object *value = find_field(r, key, json_type_double, false);
     if (value == NULL)
         return;
     double read = json_object_get_double(value);
@@ -148,78 +154,68 @@ void nt_json_number_between(struct nt_json_reader *r, json_object *from, const c
         nt_json_wrong(r, key, "expected %g to %g, found %g", least, most, read);
 }
 
-void nt_json_number(struct nt_json_reader *r, json_object *from, const char *key, double *out)
+void nt_json_number(struct nt_json_reader *r, const char *key, double *out)
 {
-    nt_json_number_between(r, from, key, 0, figure_max, out);
+    read_number(r, key, 0, figure_max, out);
 }
 
-static bool take_whole(json_object *value, uint64_t most, uint64_t *out)
+static void read_whole(struct nt_json_reader *r, const char *key, uint64_t most, uint64_t *out)
 {
+    json_object *value = find_field(r, key, json_type_int, false);
+    if (value == NULL)
+        return;
     if (json_object_get_int64(value) < 0 || json_object_get_uint64(value) > most)
-        return false;
-    *out = json_object_get_uint64(value);
-    return true;
-}
-
-void nt_json_whole(struct nt_json_reader *r, json_object *from, const char *key, uint64_t most,
-                   uint64_t *out)
-{
-    json_object *value = find_field(r, from, key, json_type_int, NT_JSON_MAY);
-    if (value != NULL && !take_whole(value, most, out))
         nt_json_wrong(r, key, "expected a whole number from 0 to %llu, found %.64s",
                       (unsigned long long)most, json_object_get_string(value));
+    else
+        *out = json_object_get_uint64(value);
 }
 
-void nt_json_whole32(struct nt_json_reader *r, json_object *from, const char *key, uint32_t most,
-                     uint32_t *out)
+void nt_json_whole32(struct nt_json_reader *r, const char *key, uint32_t most, uint32_t *out)
 {
     uint64_t read = *out;
-    nt_json_whole(r, from, key, most, &read);
+    read_whole(r, key, most, &read);
     *out = (uint32_t)read;
 }
 
-void nt_json_flag(struct nt_json_reader *r, json_object *from, const char *key, bool *out)
+const char *nt_json_string(struct nt_json_reader *r, const struct nt_json_field *f)
 {
-    json_object *value = find_field(r, from, key, json_type_boolean, NT_JSON_MAY);
-    if (value != NULL)
-        *out = json_object_get_boolean(value);
-}
-
-/* NULL (noted) when a zero byte would end it early. */
-static const char *whole_string(struct nt_json_reader *r, const char *key, json_object *value)
-{
+    json_object *value = find_field(r, f->name, json_type_string, f->must);
+    if (value == NULL)
+        return NULL;
     const char *text = json_object_get_string(value);
     if (strlen(text) == (size_t)json_object_get_string_len(value))
         return text;
-    nt_json_wrong(r, key, "expected a text, found one with a zero byte");
+    nt_json_wrong(r, f->name, "expected a text, found one with a zero byte");
     return NULL;
 }
 
-const char *nt_json_string(struct nt_json_reader *r, json_object *from, const char *key,
-                           enum nt_json_need need)
+size_t nt_json_items(struct nt_json_reader *r, const char *key)
 {
-    json_object *value = find_field(r, from, key, json_type_string, need);
-    return value == NULL ? NULL : whole_string(r, key, value);
+    json_object *array = json_object_object_get(r->at.from, key);
+    return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
 }
 
-void nt_json_string_in(struct nt_json_reader *r, json_object *from, const char *key, char *out,
-                       size_t capacity, enum nt_json_need need)
+/* ---- fields by their table ------------------------------------------------------------------- */
+
+void nt_json_pass(struct nt_json_reader *r, const struct nt_json_field *f)
 {
-    const char *text = nt_json_string(r, from, key, need);
-    if (text == NULL)
-        return;
-    if (strlen(text) >= capacity)
-        nt_json_wrong(r, key, "expected at most %zu bytes, found %zu", capacity - 1, strlen(text));
+    (void)r;
+    (void)f;
+}
+
+static void read_text(struct nt_json_reader *r, const struct nt_json_field *f, const char *text,
+                      char *out)
+{
+    if (strlen(text) >= f->bytes)
+        nt_json_wrong(r, f->name, "expected at most %zu bytes, found %zu", f->bytes - 1,
+                      strlen(text));
     else
         memcpy(out, text, strlen(text) + 1);
 }
 
-void nt_json_string_copy(struct nt_json_reader *r, json_object *from, const char *key, char **out,
-                         enum nt_json_need need)
+static void read_copy(struct nt_json_reader *r, const char *text, char **out)
 {
-    const char *text = nt_json_string(r, from, key, need);
-    if (text == NULL)
-        return;
     char *copy = strdup(text);
     if (copy == NULL) {
         nt_json_lack_memory(r);
@@ -229,81 +225,220 @@ void nt_json_string_copy(struct nt_json_reader *r, json_object *from, const char
     *out = copy;
 }
 
-json_object *nt_json_array(struct nt_json_reader *r, json_object *from, const char *key,
-                           enum nt_json_need need)
+static void read_word(struct nt_json_reader *r, const struct nt_json_field *f, const char *text,
+                      unsigned *out)
 {
-    return find_field(r, from, key, json_type_array, need);
+    unsigned k = 0;
+    while (k < f->word->words && strcmp(text, f->word->word[k]) != 0)
+        k++;
+    if (k < f->word->words)
+        *out = k;
+    else
+        nt_json_wrong(r, f->name, "expected %s, found \"%.*s\"", f->word->expected, f->word->shown,
+                      text);
 }
 
-/* ---- items and places ------------------------------------------------------------------------ */
-
-size_t nt_json_length(json_object *array)
+static void clear_numbers(const struct nt_json_field *f, char *row)
 {
-    return array == NULL ? 0 : json_object_array_length(array);
-}
-
-static json_object *array_item(struct nt_json_reader *r, const char *key, json_object *array,
-                               size_t k, json_type type)
-{
-    json_object *value = json_object_array_get_idx(array, k);
-    if (type_fits(value, type))
-        return value;
-    nt_json_wrong(r, key, "expected %s, found %s", type_name(type),
-                  type_name(json_object_get_type(value)));
-    return NULL;
-}
-
-const char *nt_json_item_string(struct nt_json_reader *r, const char *key, json_object *array,
-                                size_t k)
-{
-    json_object *value = array_item(r, key, array, k, json_type_string);
-    return value == NULL ? NULL : whole_string(r, key, value);
-}
-
-int nt_json_item_whole32(struct nt_json_reader *r, const char *key, json_object *array, size_t k,
-                         uint32_t most, uint32_t *out)
-{
-    json_object *value = array_item(r, key, array, k, json_type_int);
-    uint64_t read;
-    if (value == NULL)
-        return -1;
-    if (!take_whole(value, most, &read)) {
-        nt_json_wrong(r, key, "expected a whole number from 0 to %u, found %.64s", most,
-                      json_object_get_string(value));
-        return -1;
+    for (; f->name != NULL; f++) {
+        if (f->type == NT_JSON_NUMBER)
+            *(double *)nt_json_place(f, row, NULL, 0) = (double)NAN;
+        else if (f->type == NT_JSON_OBJECT)
+            clear_numbers(f->fields, row + f->at);
     }
-    *out = (uint32_t)read;
-    return 0;
 }
 
-json_object *nt_json_item_array(struct nt_json_reader *r, const char *key, json_object *array,
-                                size_t k, size_t length)
+static void note_given(const struct nt_json_field *f, char *value, bool given)
 {
-    json_object *value = array_item(r, key, array, k, json_type_array);
-    if (value == NULL || json_object_array_length(value) == length)
+    if (f->when == NT_JSON_IF_GIVEN)
+        *(bool *)(value - f->at + f->given_at) = given;
+}
+
+/* The object at hand into the row. */
+static void read_row(struct nt_json_reader *r, const struct nt_json_field *f, char *row)
+{
+    r->at.row = row;
+    if (f->all_unknown && r->late == 0)
+        clear_numbers(f->fields, row);
+    nt_json_read(r, f->fields, NULL, r->late);
+    if (f->check != NULL && r->late == 0)
+        f->check(r, row);
+}
+
+static bool read_object(struct nt_json_reader *r, const struct nt_json_field *f, void *value)
+{
+    struct nt_json_at was = r->at;
+    size_t used = strlen(was.where);
+    char *row = value;
+    r->at.from = find_field(r, f->name, json_type_object, f->must);
+    bool found = r->at.from != NULL;
+    note_given(f, value, found);
+    if (found && f->bytes > 0 && (row = *(void **)value = calloc(1, f->bytes)) == NULL)
+        nt_json_lack_memory(r);
+    if (found && row != NULL) {
+        snprintf(r->at.where + used, sizeof was.where - used, "%s.", f->name);
+        read_row(r, f, row);
+    }
+    r->at = was;
+    return found;
+}
+
+/* Makes room for n items of the list whose place is value, and gives the first one's; NULL without
+ * memory (noted), or if they have none. */
+static char *make_items(struct nt_json_reader *r, const struct nt_json_field *f, char *value,
+                        size_t n)
+{
+    void **list = (void **)(void *)value;
+    if (value == NULL || f->bytes == 0 || (f->within && (f->keyed || f->exact)))
         return value;
-    nt_json_wrong(r, key, "expected %zu items, found %zu", length, json_object_array_length(value));
-    return NULL;
+    if (f->made || f->keyed || r->late > 0)
+        return *list;
+    if (!f->within) {
+        free(*list);
+        *list = calloc(n + 1, f->bytes);
+        if (*list == NULL) {
+            nt_json_lack_memory(r);
+            n = 0;
+        }
+    }
+    char *count = value - f->at + f->count_at;
+    if (f->count_bytes == sizeof(uint32_t))
+        *(uint32_t *)(void *)count = (uint32_t)n;
+    else
+        *(size_t *)(void *)count = n;
+    return f->within ? value : *list;
 }
 
-json_object *nt_json_enter(struct nt_json_reader *r, const char *name, json_object *array, size_t k)
+static void read_item(struct nt_json_reader *r, const struct nt_json_field *f, char *value)
 {
-    snprintf(r->where, sizeof r->where, "%s[%zu]", name, k);
-    json_object *value = array_item(r, "", array, k, json_type_object);
-    snprintf(r->where, sizeof r->where, "%s[%zu].", name, k);
-    return value;
+    char key[NT_JSON_WHERE_BYTES];
+    struct nt_json_field item = *f->item;
+    snprintf(key, sizeof key, f->numbered ? "%s[%zu]" : "%s", f->name, r->at.index);
+    item.name = key;
+    r->at.value = value;
+    if (item.take != NULL)
+        item.take(r, &item);
+    else
+        nt_json_take(r, &item, value);
 }
 
-json_object *nt_json_enter_object(struct nt_json_reader *r, json_object *from, const char *key)
+static void read_items(struct nt_json_reader *r, const struct nt_json_field *f, json_object *array,
+                       char *items)
 {
-    json_object *value = find_field(r, from, key, json_type_object, NT_JSON_MAY);
-    size_t used = strlen(r->where);
-    if (value != NULL)
-        snprintf(r->where + used, sizeof r->where - used, "%s.", key);
-    return value;
+    const struct nt_json_at was = r->at;
+    /* a list in an item of another is named without that */
+    int outer = strchr(was.where, '[') == NULL ? (int)strlen(was.where) : 0;
+    for (size_t k = 0; k < json_object_array_length(array); k++) {
+        json_object *item = json_object_array_get_idx(array, k);
+        char *row = items == NULL || f->keyed ? items : items + k * f->bytes;
+        r->at.index = k;
+        if (f->item != NULL) {
+            r->at.in_list = true;
+            r->at.item = item;
+            read_item(r, f, row);
+            continue;
+        }
+        snprintf(r->at.where, sizeof was.where, "%.*s%s[%zu]", outer, was.where, f->name, k);
+        r->at.from = check_type(r, "", item, json_type_object);
+        snprintf(r->at.where, sizeof was.where, "%.*s%s[%zu].", outer, was.where, f->name, k);
+        read_row(r, f, row);
+    }
+    r->at = was;
 }
 
-void nt_json_leave(struct nt_json_reader *r)
+static bool read_list(struct nt_json_reader *r, const struct nt_json_field *f, char *value)
 {
-    r->where[0] = '\0';
+    json_object *array = find_field(r, f->name, json_type_array, f->must);
+    size_t n = array == NULL ? 0 : json_object_array_length(array);
+    note_given(f, value, array != NULL);
+    if (f->exact && array != NULL && n != f->items_max)
+        nt_json_wrong(r, f->name, "expected %zu items, found %zu", f->items_max, n);
+    else if (f->items_max > 0 && !f->keyed && n > f->items_max)
+        nt_json_wrong(r, f->name, "expected at most %zu, found %zu", f->items_max, n);
+    else if (array != NULL) {
+        char *items = make_items(r, f, value, n);
+        if (items != NULL || f->bytes == 0 || f->made)
+            read_items(r, f, array, items);
+    }
+    return array != NULL;
+}
+
+static void read_string(struct nt_json_reader *r, const struct nt_json_field *f, void *out)
+{
+    const char *text = nt_json_string(r, f);
+    if (text == NULL)
+        return;
+    if (f->type == NT_JSON_WORD) {
+        read_word(r, f, text, out);
+    } else if (f->type == NT_JSON_TEXT) {
+        read_text(r, f, text, out);
+    } else if (f->type == NT_JSON_STRING) {
+        read_copy(r, text, out);
+    } else {
+        *(bool *)out = true;
+        if (strcmp(text, f->mark) != 0)
+            nt_json_wrong(r, f->name, "expected \"%s\", found \"%.64s\"", f->mark, text);
+    }
+}
+
+/* Into out, or held against what is there. */
+static void read_whole32(struct nt_json_reader *r, const struct nt_json_field *f, uint32_t *out)
+{
+    uint32_t read = f->when == NT_JSON_IF_KNOWN ? UINT32_MAX : *out;
+    nt_json_whole32(r, f->name, NT_JSON_COUNT_MAX, &read);
+    if (f->repeats == NULL)
+        *out = read;
+    else if (read != *out)
+        nt_json_wrong(r, f->name, "expected %s, %u, found %u", f->repeats, *out, read);
+}
+
+bool nt_json_take(struct nt_json_reader *r, const struct nt_json_field *f, void *out)
+{
+    json_object *flag;
+    switch (f->type) {
+    case NT_JSON_NUMBER:
+        read_number(r, f->name, f->least, f->most > 0 ? f->most : figure_max, out);
+        return true;
+    case NT_JSON_WHOLE32:
+        read_whole32(r, f, out);
+        return true;
+    case NT_JSON_WHOLE64:
+        read_whole(r, f->name, f->whole_most > 0 ? f->whole_most : INT64_MAX, out);
+        return true;
+    case NT_JSON_FLAG:
+        flag = find_field(r, f->name, json_type_boolean, false);
+        if (flag != NULL)
+            *(bool *)out = json_object_get_boolean(flag);
+        return true;
+    case NT_JSON_TEXT:
+    case NT_JSON_STRING:
+    case NT_JSON_WORD:
+    case NT_JSON_MARK:
+        read_string(r, f, out);
+        return true;
+    case NT_JSON_OBJECT:
+        return read_object(r, f, out);
+    case NT_JSON_LIST:
+        return read_list(r, f, out);
+    }
+    return false;
+}
+
+void nt_json_read(struct nt_json_reader *r, const struct nt_json_field *fields, const char *name,
+                  unsigned late)
+{
+    unsigned was = r->late;
+    for (const struct nt_json_field *f = fields; f->name != NULL; f++) {
+        if (name != NULL ? strcmp(f->name, name) != 0 : f->late != late)
+            continue;
+        r->late = late;
+        r->at.value = nt_json_place(f, r->at.row, r->base, r->at.index);
+        if (f->take != NULL)
+            f->take(r, f);
+        else
+            nt_json_take(r, f, r->at.value);
+        if (f->done != NULL && late == 0)
+            f->done(r);
+    }
+    r->late = was;
 }

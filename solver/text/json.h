@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of a JSON text, looked up one by one and judged as they are taken.
+/* Reading a JSON text by the tables of its fields.
  *
  * What is wrong is noted with its place ("links[3].latency_us: expected ..., found ...") and
  * reading goes on, so that one pass serves both a reader who stops at the first finding and a
@@ -9,23 +9,28 @@
 #ifndef NT_JSON_H
 #define NT_JSON_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "err.h"
 #include "findings.h"
+#include "json_fields.h"
 
 struct json_object;
 
 enum { NT_JSON_TEXT_MAX = 128 * 1024 * 1024, NT_JSON_WHERE_BYTES = 64 };
-enum nt_json_need { NT_JSON_MAY, NT_JSON_MUST };
 
 struct nt_json_reader {
     struct nt_findings *findings;
     struct nt_err *err;
-    bool no_memory;                  /* err says where */
-    char where[NT_JSON_WHERE_BYTES]; /* "" or "links[3]." */
+    bool no_memory; /* err says where */
+    unsigned late;  /* the pass */
+    void *base[NT_JSON_BASES];
+    struct nt_json_at {
+        char where[NT_JSON_WHERE_BYTES]; /* "" or "links[3]." */
+        struct json_object *from;        /* NULL: nothing is there, and nothing is noted */
+        struct json_object *item;        /* in_list: one that is no object, for all fields */
+        bool in_list;
+        void *row, *value;
+        size_t index;
+    } at;
 };
 
 /* Strict JSON with an object at the top, at most NT_JSON_TEXT_MAX bytes and 16 deep; an error
@@ -34,48 +39,29 @@ int nt_json_parse(const char *file, const char *text, size_t bytes, struct json_
                   struct nt_err *err);
 void nt_json_free(struct json_object *root);
 
-/* Notes what is wrong with the field key of the place where the reading stands. */
+/* The fields of the object at hand, or the one of a name, in a pass. */
+void nt_json_read(struct nt_json_reader *r, const struct nt_json_field *fields, const char *name,
+                  unsigned late);
+
+/* For take and check. Notes what is wrong with the field key of the object at hand. */
 void nt_json_wrong(struct nt_json_reader *r, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Notes that memory ran out. */
 void nt_json_lack_memory(struct nt_json_reader *r);
 
-/* from may be NULL everywhere: then nothing is there, and nothing is noted. Strings are borrowed
- * from the tree. Numbers are finite: from 0 to 1e15, or as said. */
-void nt_json_number(struct nt_json_reader *r, struct json_object *from, const char *key,
-                    double *out);
-void nt_json_number_between(struct nt_json_reader *r, struct json_object *from, const char *key,
-                            double least, double most, double *out);
-void nt_json_whole(struct nt_json_reader *r, struct json_object *from, const char *key,
-                   uint64_t most, uint64_t *out);
-void nt_json_whole32(struct nt_json_reader *r, struct json_object *from, const char *key,
-                     uint32_t most, uint32_t *out);
-void nt_json_flag(struct nt_json_reader *r, struct json_object *from, const char *key, bool *out);
-const char *nt_json_string(struct nt_json_reader *r, struct json_object *from, const char *key,
-                           enum nt_json_need need);
-void nt_json_string_in(struct nt_json_reader *r, struct json_object *from, const char *key,
-                       char *out, size_t capacity, enum nt_json_need need);
-void nt_json_string_copy(struct nt_json_reader *r, struct json_object *from, const char *key,
-                         char **out, enum nt_json_need need); /* frees what *out was */
-struct json_object *nt_json_array(struct nt_json_reader *r, struct json_object *from,
-                                  const char *key, enum nt_json_need need);
+/* Into out what the field's type takes from the text; whether an object is there. */
+bool nt_json_take(struct nt_json_reader *r, const struct nt_json_field *f, void *out);
 
-/* Items of an array (NULL: none). The item functions note at key and give NULL or -1. */
-size_t nt_json_length(struct json_object *array);
-const char *nt_json_item_string(struct nt_json_reader *r, const char *key,
-                                struct json_object *array, size_t k);
-int nt_json_item_whole32(struct nt_json_reader *r, const char *key, struct json_object *array,
-                         size_t k, uint32_t most, uint32_t *out);
-struct json_object *nt_json_item_array(struct nt_json_reader *r, const char *key,
-                                       struct json_object *array, size_t k, size_t length);
+/* Passes a field over (it repeats others). */
+void nt_json_pass(struct nt_json_reader *r, const struct nt_json_field *f);
 
-/* Goes to item k of the array called name, or to the object under key: what is noted next names
- * it. NULL (noted) when it is no object. leave goes back to the top. */
-struct json_object *nt_json_enter(struct nt_json_reader *r, const char *name,
-                                  struct json_object *array, size_t k);
-struct json_object *nt_json_enter_object(struct nt_json_reader *r, struct json_object *from,
-                                         const char *key);
-void nt_json_leave(struct nt_json_reader *r);
+/* One field of the object at hand. A string is borrowed from the tree; NULL: none. */
+void nt_json_number(struct nt_json_reader *r, const char *key, double *out);
+void nt_json_whole32(struct nt_json_reader *r, const char *key, uint32_t most, uint32_t *out);
+const char *nt_json_string(struct nt_json_reader *r, const struct nt_json_field *f);
+
+/* How many items are in the list under key; nothing is noted. */
+size_t nt_json_items(struct nt_json_reader *r, const char *key);
 
 #endif

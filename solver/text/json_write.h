@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "json_fields.h"
 #include "strbuf.h"
 
 enum { NT_JSON_DEPTH_MAX = 8, NT_JSON_DIGITS = 6 };
@@ -19,6 +20,9 @@ struct nt_json_writer {
     bool compact;
     unsigned depth;
     bool tall[NT_JSON_DEPTH_MAX], filled[NT_JSON_DEPTH_MAX];
+    void *base[NT_JSON_BASES]; /* of fields in tables; 0 is the row */
+    void *row, *value;
+    size_t index; /* of the item at hand */
 };
 
 /* name NULL, here and below: an item of an array, or the whole text. bracket: '{' or '['. */
@@ -37,5 +41,8 @@ void nt_json_put_figure(struct nt_json_writer *w, const char *name, double value
 
 void nt_json_put_whole(struct nt_json_writer *w, const char *name, uint64_t value);
 void nt_json_put_flag(struct nt_json_writer *w, const char *name, bool value);
+
+/* The fields of a table into the object that is open, from the row and the bases. */
+void nt_json_put_fields(struct nt_json_writer *w, const struct nt_json_field *fields);
 
 #endif

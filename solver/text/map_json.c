@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of the map's fields, after what those need that are more than a value at a place. */
 #include "map_json.h"
 
 #include <math.h>
@@ -9,622 +10,869 @@
 #include "attachment.h"
 #include "faults_text.h"
 #include "json.h"
-#include "machines_json.h"
+#include "json_write.h"
 #include "names.h"
+#include "number.h"
 #include "prior.h"
 #include "switch_support.h"
 
-enum { COUNT_MAX = 1 << 27, KEY_BYTES = 48 };
-
 static const double SUPPORT_ROUNDED = 1e-5;
 
-struct reading {
-    struct nt_json_reader json;
-    struct nt_map *map;
-    struct nt_names names; /* of vertices: hosts, then switches; borrowed from the tree */
+/* Beside the row at hand. */
+enum base { MAP = 1, MODEL, TEXT };
+
+/* Passes of reading: what repeats other fields comes after those. */
+enum { NAMES = 1, PLACES, SUPPORT, MEMBERS };
+
+/* What a text has beside the map. */
+struct text {
+    bool schema;
+    uint32_t hosts;
+    struct nt_names names; /* read: of vertices, hosts, then switches; borrowed from the tree */
+    struct nt_attachment places;
+    double *support;   /* of switches */
+    uint32_t *members; /* hosts of each model */
 };
+
+static struct nt_map *read_map(const struct nt_json_reader *r)
+{
+    return r->base[MAP];
+}
+
+static const struct nt_map *written_map(const struct nt_json_writer *w)
+{
+    return w->base[MAP];
+}
+
+static struct text *read_text(const struct nt_json_reader *r)
+{
+    return r->base[TEXT];
+}
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
 enum what { NODE, SWITCH, VERTEX };
 
-/* The vertex that a string names; NT_NAMES_NONE (noted) when nothing of that kind bears it. */
-static uint32_t find_named(struct reading *r, const char *key, const char *text, enum what what)
+/* The vertex that the field names; NT_NAMES_NONE (noted) when nothing of that kind has the name. */
+static uint32_t find_named(struct nt_json_reader *r, const struct nt_json_field *f, enum what what)
 {
     static const char *const whats[] = {"node", "switch", "node or switch"};
-    if (text == NULL)
+    const char *name = nt_json_string(r, f);
+    if (name == NULL)
         return NT_NAMES_NONE;
-    uint32_t v = nt_names_find(&r->names, text, strlen(text));
-    bool node = v < r->map->model->hosts;
+    uint32_t v = nt_names_find(&read_text(r)->names, name, strlen(name));
+    bool node = v < read_map(r)->model->hosts;
     if (v != NT_NAMES_NONE && (what == VERTEX || node == (what == NODE)))
         return v;
-    nt_json_wrong(&r->json, key, "expected the name of a %s, found \"%.64s\"", whats[what], text);
+    nt_json_wrong(r, f->name, "expected the name of a %s, found \"%.64s\"", whats[what], name);
     return NT_NAMES_NONE;
 }
 
-static void read_names(struct reading *r, const char *list_name, struct json_object *list)
+/* Of a node or switch; the map is made when all are known. */
+static void take_name(struct nt_json_reader *r, const struct nt_json_field *f)
 {
-    for (size_t k = 0; k < nt_json_length(list) && !r->json.no_memory; k++) {
-        struct json_object *entry = nt_json_enter(&r->json, list_name, list, k);
-        const char *name = nt_json_string(&r->json, entry, "name", NT_JSON_MUST);
-        struct nt_err why = {0};
-        uint32_t index;
-        if (name != NULL && nt_host_name_check(name, &why) != 0) {
-            nt_json_wrong(&r->json, "name", "%s", why.text);
-        } else if (name != NULL) {
-            int rc = nt_names_add(&r->names, name, &index, r->json.err);
-            if (rc > 0)
-                nt_json_wrong(&r->json, "name", "expected each name once, found %s again", name);
-            r->json.no_memory |= rc < 0;
-        }
-        nt_json_leave(&r->json);
-    }
-}
-
-/* ---- vertices and links ---------------------------------------------------------------------- */
-
-/* After the nodes. Each population has as many hosts as nodes name it. */
-static void read_populations(struct reading *r, struct json_object *root, struct json_object *nodes)
-{
-    struct nt_map *map = r->map;
-    struct json_object *list = nt_json_array(&r->json, root, "populations", NT_JSON_MAY);
-    size_t hosts = map->model->hosts, n = nt_json_length(list);
-    uint32_t count[NT_POPULATIONS_MAX + 1] = {0};
-    map->population_of = calloc(hosts + 1, sizeof *map->population_of);
-    if (map->population_of == NULL) {
-        nt_json_lack_memory(&r->json);
+    const char *name = nt_json_string(r, f);
+    struct nt_err why = {0};
+    uint32_t index;
+    if (name == NULL || r->no_memory)
+        return;
+    if (nt_host_name_check(name, &why) != 0) {
+        nt_json_wrong(r, f->name, "%s", why.text);
         return;
     }
-    if (n > NT_POPULATIONS_MAX)
-        nt_json_wrong(&r->json, "populations", "expected at most %d, found %zu", NT_POPULATIONS_MAX,
-                      n);
-    map->populations = n < NT_POPULATIONS_MAX ? n : NT_POPULATIONS_MAX;
-    for (size_t k = 0; k < hosts; k++) {
-        struct json_object *node = nt_json_enter(&r->json, "nodes", nodes, k);
-        uint32_t number = 0;
-        nt_json_whole32(&r->json, node, "population", (uint32_t)map->populations, &number);
-        map->population_of[k] = number - 1;
-        count[number <= NT_POPULATIONS_MAX ? number : 0]++;
-        nt_json_leave(&r->json);
-    }
-    for (size_t k = 0; k < map->populations; k++) {
-        struct json_object *entry = nt_json_enter(&r->json, "populations", list, k);
-        struct nt_population *p = &map->population[k];
-        *p = (struct nt_population){0, (double)NAN, (double)NAN};
-        nt_json_whole32(&r->json, entry, "hosts", COUNT_MAX, &p->hosts);
-        nt_json_number(&r->json, entry, "latency_us", &p->latency_us);
-        nt_json_number(&r->json, entry, "bandwidth_MBps", &p->bandwidth_MBps);
-        if (p->hosts != count[k + 1])
-            nt_json_wrong(&r->json, "hosts", "expected %u, which nodes have it, found %u",
-                          count[k + 1], p->hosts);
-        nt_json_leave(&r->json);
-    }
+    int rc = nt_names_add(&read_text(r)->names, name, &index, r->err);
+    if (rc > 0)
+        nt_json_wrong(r, f->name, "expected each name once, found %s again", name);
+    r->no_memory |= rc < 0;
 }
 
-static void read_nodes(struct reading *r, struct json_object *list)
+static void put_vertex(struct nt_json_writer *w, const struct nt_json_field *f)
 {
-    struct nt_model *m = r->map->model;
-    for (size_t k = 0; k < m->hosts; k++) {
-        struct json_object *node = nt_json_enter(&r->json, "nodes", list, k);
-        const char *status = nt_json_string(&r->json, node, "status", NT_JSON_MAY);
-        m->missing[k] = status != NULL;
-        if (status != NULL && strcmp(status, "missing") != 0)
-            nt_json_wrong(&r->json, "status", "expected \"missing\", found \"%.64s\"", status);
-        nt_json_number(&r->json, node, "overhead_us", &m->overhead_us[k]);
-        nt_json_flag(&r->json, node, "suspect", &m->host_suspect[k]);
-        nt_json_leave(&r->json);
-    }
+    nt_json_put_text(w, f->name, nt_map_vertex_name(written_map(w), *(uint32_t *)w->value));
 }
 
-static void read_switches(struct reading *r, struct json_object *list)
+static void take_vertex(struct nt_json_reader *r, const struct nt_json_field *f)
 {
-    for (size_t k = 0; k < r->map->model->switches; k++) {
-        struct json_object *entry = nt_json_enter(&r->json, "switches", list, k);
-        struct nt_throughput *most = &r->map->model->throughput[k];
-        nt_json_whole32(&r->json, entry, "tier", COUNT_MAX, &r->map->model->tier[k]);
-        nt_json_number(&r->json, entry, "max_MBps", &most->MBps);
-        nt_json_flag(&r->json, entry, "max_at_least", &most->at_least);
-        nt_json_leave(&r->json);
-    }
+    *(uint32_t *)r->at.value = find_named(r, f, VERTEX);
 }
 
-static void read_links(struct reading *r, struct json_object *list)
+static void take_node(struct nt_json_reader *r, const struct nt_json_field *f)
 {
-    for (size_t k = 0; k < r->map->model->links; k++) {
-        struct json_object *entry = nt_json_enter(&r->json, "links", list, k);
-        struct nt_link *l = &r->map->model->link[k];
-        const char *a = nt_json_string(&r->json, entry, "a", NT_JSON_MUST);
-        const char *b = nt_json_string(&r->json, entry, "b", NT_JSON_MUST);
-        l->a = find_named(r, "a", a, VERTEX);
-        l->b = find_named(r, "b", b, VERTEX);
-        if (l->a == l->b && l->a != NT_NAMES_NONE)
-            nt_json_wrong(&r->json, "b", "expected two different ends, found %s twice", a);
-        nt_json_number(&r->json, entry, "latency_us", &l->latency_us);
-        nt_json_number(&r->json, entry, "latency_se_us", &l->latency_se_us);
-        nt_json_number(&r->json, entry, "bandwidth_MBps", &l->bandwidth_MBps);
-        nt_json_number(&r->json, entry, "bandwidth_back_MBps", &l->bandwidth_back_MBps);
-        nt_json_number(&r->json, entry, "bandwidth_se_MBps", &l->bandwidth_se_MBps);
-        nt_json_number(&r->json, entry, "bandwidth_back_se_MBps", &l->bandwidth_back_se_MBps);
-        nt_json_number(&r->json, entry, "bandwidth_loaded_MBps", &l->loaded_MBps);
-        nt_json_number_between(&r->json, entry, "probability", 0, 1, &l->probability);
-        nt_json_flag(&r->json, entry, "bandwidth_at_least", &l->at_least);
-        nt_json_flag(&r->json, entry, "bandwidth_forth_at_least", &l->forth_at_least);
-        nt_json_flag(&r->json, entry, "bandwidth_back_at_least", &l->back_at_least);
-        nt_json_flag(&r->json, entry, "bandwidth_effective", &l->effective);
-        nt_json_flag(&r->json, entry, "simplex", &l->simplex);
-        nt_json_flag(&r->json, entry, "suspect", &l->suspect);
-        nt_json_leave(&r->json);
-    }
+    *(uint32_t *)r->at.value = find_named(r, f, NODE);
 }
 
-/* What nodes and switches repeat of the links, for simple readers. */
-static void compare_places(struct reading *r, struct json_object *nodes,
-                           struct json_object *switches)
+/* ---- nodes, switches, and what is repeated of links ------------------------------------------ */
+
+static void put_switch(struct nt_json_writer *w, const struct nt_json_field *f)
 {
-    const struct nt_model *m = r->map->model;
-    struct nt_attachment attachment;
-    if (r->json.findings->count > 0)
-        return; /* the links may name nothing */
-    if (nt_attachment_init(&attachment, m, r->json.err) != 0) {
-        r->json.no_memory = true;
-        return;
-    }
-    for (size_t k = 0; k < m->hosts; k++) {
-        struct json_object *node = nt_json_enter(&r->json, "nodes", nodes, k);
-        const char *text = nt_json_string(&r->json, node, "switch", NT_JSON_MAY);
-        uint32_t on = find_named(r, "switch", text, SWITCH);
-        if (on != NT_NAMES_NONE && attachment.switch_of[k] != on - m->hosts)
-            nt_json_wrong(&r->json, "switch",
-                          "expected the switch that %s is linked with, found %s",
-                          r->map->host_name[k], text);
-    }
-    for (size_t k = 0; k < m->switches; k++) {
-        struct json_object *entry = nt_json_enter(&r->json, "switches", switches, k);
-        uint32_t hosts = attachment.hosts_on[k];
-        nt_json_whole32(&r->json, entry, "hosts", COUNT_MAX, &hosts);
-        if (hosts != attachment.hosts_on[k])
-            nt_json_wrong(&r->json, "hosts", "expected the hosts linked with it, %u, found %u",
-                          attachment.hosts_on[k], hosts);
-    }
-    nt_json_leave(&r->json);
-    nt_attachment_fini(&attachment);
+    uint32_t on = *(uint32_t *)w->value;
+    if (on != NT_ATTACHMENT_NOWHERE)
+        nt_json_put_text(w, f->name, written_map(w)->switch_name[on]);
+}
+
+static void take_switch(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    const struct nt_map *map = read_map(r);
+    uint32_t on = find_named(r, f, SWITCH);
+    if (on != NT_NAMES_NONE && *(uint32_t *)r->at.value != on - map->model->hosts)
+        nt_json_wrong(r, f->name, "expected the switch that %s is linked with, found %s",
+                      map->host_name[r->at.index], read_text(r)->names.name[on]);
 }
 
 /* A switch's support is its link's probability again: the figures of both have been rounded. */
-static void compare_support(struct reading *r, struct json_object *switches)
+static void take_support(struct nt_json_reader *r, const struct nt_json_field *f)
 {
-    const struct nt_model *m = r->map->model;
-    double *support;
-    if (r->json.findings->count > 0)
+    double support = *(double *)r->at.value, stated = (double)NAN;
+    nt_json_take(r, f, &stated);
+    if (isfinite(stated) && isnan(support))
+        nt_json_wrong(r, f->name,
+                      "expected none without structure.confidence or off a tree, found %g", stated);
+    else if (fabs(stated - support) > SUPPORT_ROUNDED)
+        nt_json_wrong(r, f->name, "expected the probability of its link upwards, %g, found %g",
+                      support, stated);
+}
+
+static void put_max_at_least(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    const struct nt_throughput *most = &written_map(w)->model->throughput[w->index];
+    if (most->MBps > 0 && most->at_least)
+        nt_json_put_flag(w, f->name, true);
+}
+
+static void compare_places(struct nt_json_reader *r)
+{
+    if (r->findings->count > 0)
         return; /* the links may name nothing */
-    if (nt_support_create(m, &support, r->json.err) != 0) {
-        r->json.no_memory = true;
+    if (nt_attachment_init(&read_text(r)->places, r->base[MODEL], r->err) != 0) {
+        r->no_memory = true;
         return;
     }
-    for (size_t k = 0; k < m->switches; k++) {
-        struct json_object *entry = nt_json_enter(&r->json, "switches", switches, k);
-        double stated = (double)NAN;
-        nt_json_number_between(&r->json, entry, "support", 0, 1, &stated);
-        if (isfinite(stated) && isnan(support[k]))
-            nt_json_wrong(&r->json, "support",
-                          "expected none without structure.confidence or off a tree, found %g",
-                          stated);
-        else if (fabs(stated - support[k]) > SUPPORT_ROUNDED)
-            nt_json_wrong(&r->json, "support",
-                          "expected the probability of its link upwards, %g, found %g", support[k],
-                          stated);
-        nt_json_leave(&r->json);
-    }
-    free(support);
+    nt_json_read(r, nt_map_fields, "nodes", PLACES);
+    nt_json_read(r, nt_map_fields, "switches", PLACES);
+    nt_attachment_fini(&read_text(r)->places);
 }
 
-/* ---- structure, fit, capacity ---------------------------------------------------------------- */
-
-static void read_parameters(struct reading *r, struct json_object *structure)
+static void compare_support(struct nt_json_reader *r)
 {
-    struct nt_model *m = r->map->model;
-    struct json_object *parameters = nt_json_enter_object(&r->json, structure, "parameters");
-    struct json_object *sizes = nt_json_array(&r->json, parameters, "dimensions", NT_JSON_MAY);
-    if (nt_json_length(sizes) > NT_DIMENSIONS_MAX)
-        nt_json_wrong(&r->json, "dimensions", "expected at most %d, found %zu",
-                      (int)NT_DIMENSIONS_MAX, nt_json_length(sizes));
-    for (size_t k = 0; k < nt_json_length(sizes) && k < NT_DIMENSIONS_MAX; k++) {
-        nt_json_item_whole32(&r->json, "dimensions", sizes, k, COUNT_MAX, &m->dimension[k]);
-        m->dimensions = (uint32_t)k + 1;
-    }
-    nt_json_whole32(&r->json, parameters, "twist", COUNT_MAX, &m->twist);
-}
-
-static void read_structure(struct reading *r, struct json_object *root)
-{
-    struct nt_model *m = r->map->model;
-    struct json_object *structure = nt_json_enter_object(&r->json, root, "structure");
-    const char *family = nt_json_string(&r->json, structure, "family", NT_JSON_MUST);
-    if (family != NULL && nt_family_parse(family, &m->family) != 0)
-        nt_json_wrong(&r->json, "family",
-                      "expected star, tree, torus, mesh, ring, hypercube, full-mesh, irregular, "
-                      "dragonfly or undetermined, found \"%.64s\"",
-                      family);
-    nt_json_whole32(&r->json, structure, "tiers", COUNT_MAX, &m->tiers);
-    nt_json_number_between(&r->json, structure, "confidence", 0, 1, &m->confidence);
-    read_parameters(r, structure);
-    nt_json_leave(&r->json);
-}
-
-static void read_pairs_off(struct reading *r, struct json_object *pairs)
-{
-    struct nt_model *m = r->map->model;
-    uint32_t(*pair_off)[2] = calloc(nt_json_length(pairs) + 1, sizeof *pair_off);
-    if (pair_off == NULL) {
-        nt_json_lack_memory(&r->json);
+    if (r->findings->count > 0)
+        return; /* the links may name nothing */
+    if (nt_support_create(r->base[MODEL], &read_text(r)->support, r->err) != 0) {
+        r->no_memory = true;
         return;
     }
-    free(m->pair_off);
-    m->pair_off = pair_off;
-    m->pairs_off = nt_json_length(pairs);
-    for (size_t k = 0; k < m->pairs_off; k++) {
-        char key[KEY_BYTES];
-        snprintf(key, sizeof key, "pairs_off[%zu]", k);
-        struct json_object *pair = nt_json_item_array(&r->json, key, pairs, k, 2);
-        for (size_t e = 0; pair != NULL && e < 2; e++)
-            pair_off[k][e] = find_named(r, key, nt_json_item_string(&r->json, key, pair, e), NODE);
+    nt_json_read(r, nt_map_fields, "switches", SUPPORT);
+    free(read_text(r)->support);
+}
+
+/* ---- populations and models of hosts --------------------------------------------------------- */
+
+/* Counted from 1. */
+static void put_population(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    const uint32_t *of = w->value;
+    if (of != NULL && *of < written_map(w)->populations)
+        nt_json_put_whole(w, f->name, *of + 1);
+}
+
+static void take_population(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    uint32_t number = 0;
+    nt_json_whole32(r, f->name, (uint32_t)read_map(r)->populations, &number);
+    *(uint32_t *)r->at.value = number - 1;
+}
+
+/* Each population has as many hosts as nodes name it. */
+static void count_populations(struct nt_json_reader *r)
+{
+    const struct nt_map *map = read_map(r);
+    uint32_t count[NT_POPULATIONS_MAX] = {0};
+    for (size_t k = 0; k < map->model->hosts; k++)
+        if (map->population_of[k] < map->populations)
+            count[map->population_of[k]]++;
+    for (size_t k = 0; k < map->populations; k++) {
+        char key[32];
+        snprintf(key, sizeof key, "populations[%zu].hosts", k);
+        if (map->population[k].hosts != count[k])
+            nt_json_wrong(r, key, "expected %u, which nodes have it, found %u", count[k],
+                          map->population[k].hosts);
     }
 }
 
-static void read_fit(struct reading *r, struct json_object *root)
+/* Models are named by their number, from 1. */
+static void put_numbered(struct nt_json_writer *w, const char *key, size_t model)
 {
-    struct nt_model *m = r->map->model;
-    struct json_object *fit = nt_json_enter_object(&r->json, root, "fit");
-    nt_json_number_between(&r->json, fit, "r2", -1e15, 1, &m->r2);
-    nt_json_number(&r->json, fit, "rms_us", &m->rms_us);
-    nt_json_number(&r->json, fit, "resolution_us", &m->resolution_us);
-    read_pairs_off(r, nt_json_array(&r->json, fit, "pairs_off", NT_JSON_MAY));
-    nt_json_leave(&r->json);
+    char name[32];
+    (void)snprintf(name, sizeof name, "m%zu", model + 1);
+    nt_json_put_text(w, key, name);
 }
 
-static void read_capacity(struct reading *r, struct json_object *root)
+static void put_model(struct nt_json_writer *w, const struct nt_json_field *f)
 {
-    struct nt_model *m = r->map->model;
-    nt_json_number(&r->json, root, "bisection_MBps", &m->bisection_MBps);
-    struct json_object *list = nt_json_array(&r->json, root, "oversubscription", NT_JSON_MAY);
-    for (size_t k = 0; k < nt_json_length(list); k++) {
-        struct json_object *entry = nt_json_enter(&r->json, "oversubscription", list, k);
-        const char *name = nt_json_string(&r->json, entry, "switch", NT_JSON_MUST);
-        uint32_t v = find_named(r, "switch", name, SWITCH);
-        if (v != NT_NAMES_NONE)
-            nt_json_number(&r->json, entry, "ratio", &m->oversubscription[v - m->hosts]);
-        nt_json_leave(&r->json);
+    const uint32_t *of = w->value;
+    if (of != NULL && *of < written_map(w)->machines)
+        put_numbered(w, f->name, *of);
+}
+
+static void take_model(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    const char *name = nt_json_string(r, f);
+    char own[32], *end;
+    *(uint32_t *)r->at.value = NT_MAP_NO_MACHINE;
+    if (name == NULL)
+        return;
+    unsigned long number = name[0] == 'm' ? strtoul(name + 1, &end, 10) : 0;
+    snprintf(own, sizeof own, "m%lu", number);
+    if (number >= 1 && number <= read_map(r)->machines && strcmp(own, name) == 0)
+        *(uint32_t *)r->at.value = (uint32_t)(number - 1);
+    else
+        nt_json_wrong(r, f->name, "expected the name of a model, found \"%.32s\"", name);
+}
+
+static void put_model_name(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    put_numbered(w, f->name, w->index);
+}
+
+static void take_model_name(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    const char *name = nt_json_string(r, f);
+    char own[32];
+    snprintf(own, sizeof own, "m%zu", r->at.index + 1);
+    if (name != NULL && strcmp(name, own) != 0)
+        nt_json_wrong(r, f->name, "expected \"%s\", found \"%.32s\"", own, name);
+}
+
+/* Of each model how many hosts are of it. */
+static int count_members(struct text *t, const struct nt_map *map, struct nt_err *err)
+{
+    t->members = calloc(map->machines + 1, sizeof *t->members);
+    if (t->members == NULL)
+        return nt_err_memory(err);
+    for (size_t k = 0; map->machine_of != NULL && k < map->model->hosts; k++)
+        if (map->machine_of[k] < map->machines)
+            t->members[map->machine_of[k]]++;
+    return 0;
+}
+
+static void compare_members(struct nt_json_reader *r)
+{
+    if (count_members(read_text(r), read_map(r), r->err) != 0)
+        r->no_memory = true;
+    else
+        nt_json_read(r, nt_map_fields, "models", MEMBERS);
+}
+
+static void take_members(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    const struct nt_machine *m = r->at.row;
+    uint32_t members = *(uint32_t *)r->at.value;
+    nt_json_take(r, f, &members);
+    for (int b = 0; b < NT_BETWEEN_END; b++)
+        if (m->between[b].hosts > members)
+            nt_json_wrong(r, "core_latency", "expected at most %u hosts, found %u", members,
+                          m->between[b].hosts);
+}
+
+static bool is_unmeasured(const void *item)
+{
+    return ((const struct nt_core_latency *)item)->hosts == 0;
+}
+
+static void put_between(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    nt_json_put_text(w, f->name, nt_between_names[w->index]);
+}
+
+/* The rest of the item goes to the row of that name. */
+static void take_between(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    unsigned between = NT_BETWEEN_END;
+    nt_json_take(r, f, &between);
+    if (between == NT_BETWEEN_END) {
+        r->at.from = NULL;
+        return;
     }
+    struct nt_core_latency *l = (struct nt_core_latency *)r->at.row + between;
+    *l = (struct nt_core_latency){1, (double)NAN, (double)NAN, (double)NAN};
+    r->at.row = l;
 }
 
-/* ---- sweep, LogGP, placement ----------------------------------------------------------------- */
+/* ---- links and findings ---------------------------------------------------------------------- */
 
-static void read_prior(struct reading *r, struct json_object *sweep)
+static void check_link(struct nt_json_reader *r, void *row)
 {
-    struct nt_prior_use *use = &r->map->sweep.prior;
-    struct json_object *prior = nt_json_enter_object(&r->json, sweep, "prior");
-    use->given = prior != NULL;
-    nt_json_flag(&r->json, prior, "used", &use->used);
-    nt_json_whole(&r->json, prior, "pairs_taken", INT64_MAX, &use->pairs_taken);
-    nt_json_whole(&r->json, prior, "pairs_verified", INT64_MAX, &use->pairs_verified);
-    nt_json_whole(&r->json, prior, "pairs_contradicted", INT64_MAX, &use->pairs_contradicted);
-    nt_json_whole(&r->json, prior, "hosts_moved", INT64_MAX, &use->hosts_moved);
-    nt_json_string_in(&r->json, prior, "reason", use->reason, sizeof use->reason, NT_JSON_MAY);
-    nt_json_string_in(&r->json, prior, "oldest", use->oldest, sizeof use->oldest, NT_JSON_MAY);
-    nt_json_number(&r->json, prior, "support", &use->support);
+    const struct nt_link *l = row;
+    if (l->a == l->b && l->a != NT_NAMES_NONE)
+        nt_json_wrong(r, "b", "expected two different ends, found %s twice",
+                      read_text(r)->names.name[l->a]);
+}
+
+/* A host has no other end. */
+static void put_other_end(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    const struct nt_fault_part *part = w->row;
+    if (part->b != part->a)
+        put_vertex(w, f);
+}
+
+static void take_other_end(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    struct nt_fault_part *part = r->at.row;
+    take_vertex(r, f);
+    if (part->b == NT_NAMES_NONE)
+        part->b = part->a;
+}
+
+static void take_part(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    struct nt_json_field part = *f;
+    part.must = false;
+    if (!nt_json_take(r, &part, r->at.value))
+        nt_json_wrong(r, f->name, "expected an object with a, found none");
+}
+
+static void put_unit(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    nt_json_put_text(w, f->name, nt_fault_unit(w->row));
+}
+
+static void take_unit(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    static const struct nt_fault narrow = {.part.kind = NT_FAULT_LINK_NARROW};
+    struct nt_fault *fault = r->at.row;
+    const char *unit = nt_json_string(r, f);
+    fault->by_rate = fault->part.kind == NT_FAULT_HOST_SLOW && unit != NULL &&
+                     strcmp(unit, nt_fault_unit(&narrow)) == 0;
+}
+
+static void take_rail(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    const char *rail = nt_json_string(r, f);
+    if (rail != NULL && strlen(rail) >= f->bytes)
+        nt_json_wrong(r, f->name, "expected at most %zu characters, found \"%.64s\"", f->bytes - 1,
+                      rail);
+    else if (rail != NULL)
+        memcpy(r->at.value, rail, strlen(rail) + 1);
+}
+
+/* ---- structure, capacity --------------------------------------------------------------------- */
+
+/* One of the three sizes of a dragonfly. */
+static void put_dragonfly(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    const struct nt_model *m = w->row;
+    if (m->family == NT_FAMILY_DRAGONFLY && m->dimensions == 3)
+        nt_json_put_whole(w, f->name, *(uint32_t *)w->value);
+}
+
+/* The other name of the same graph: a ring of four is a square, and two dimensions of a cube are
+ * one of four in a torus. */
+static void put_also(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    const struct nt_model *m = w->row;
+    struct nt_model also = {.family = NT_FAMILY_HYPERCUBE, .dimensions = 2, .dimension = {2, 2}};
+    bool ring = m->family == NT_FAMILY_RING && m->dimensions == 1 && m->dimension[0] == 4;
+    if (!ring && (m->family != NT_FAMILY_HYPERCUBE || m->dimensions < 3))
+        return;
+    if (!ring) {
+        also = (struct nt_model){.family = NT_FAMILY_TORUS};
+        for (size_t left = m->dimensions; left > 0; left -= left > 1 ? 2 : 1)
+            also.dimension[also.dimensions++] = left > 1 ? 4 : 2;
+    }
+    w->row = &also;
+    nt_json_begin(w, f->name, '{', false);
+    nt_json_put_fields(w, f->fields);
+    nt_json_end(w, '}');
+    w->row = (void *)m;
+}
+
+static bool is_no_figure(const void *item)
+{
+    return !isfinite(*(const double *)item);
+}
+
+static void put_switch_name(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    nt_json_put_text(w, f->name, written_map(w)->switch_name[w->index]);
+}
+
+/* The rest of the item goes to the row of that switch. */
+static void take_switch_name(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    uint32_t v = find_named(r, f, SWITCH);
+    if (v == NT_NAMES_NONE)
+        r->at.from = NULL;
+    else
+        r->at.row = (double *)r->at.row + (v - read_map(r)->model->hosts);
+}
+
+/* ---- the head, sweep, LogGP, stress, placement ----------------------------------------------- */
+
+static void take_warning(struct nt_json_reader *r, const struct nt_json_field *f)
+{
+    const char *text = nt_json_string(r, f);
+    struct nt_err why = {0};
+    if (text == NULL || nt_map_warn(read_map(r), &why, "%s", text) == 0)
+        return;
+    nt_json_wrong(r, f->name, "%s", why.text);
+    r->at.from = NULL; /* once for all that follow */
+}
+
+static void put_prior_support(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    if (written_map(w)->sweep.prior.all_taken)
+        nt_json_put_number(w, f->name, *(double *)w->value);
+}
+
+static void check_prior(struct nt_json_reader *r, void *row)
+{
+    struct nt_prior_use *use = row;
     int32_t day;
+    (void)r;
     use->all_taken = nt_prior_day(use->oldest, strlen(use->oldest), &day) == 0 &&
                      use->support >= 0 && use->support <= 1;
     if (!use->all_taken)
         use->oldest[0] = '\0';
-    nt_json_leave(&r->json);
 }
 
-static void read_transports(struct reading *r, struct json_object *sweep, struct nt_sweep *s)
+/* The o of both sides is their mean, of the rounded ones so that writing again gives the same. */
+static void put_overhead(struct nt_json_writer *w, const struct nt_json_field *f)
 {
-    struct json_object *list = nt_json_array(&r->json, sweep, "transports", NT_JSON_MAY);
-    size_t n = nt_json_length(list);
-    if (n > NT_SWEEP_TRANSPORTS_MAX)
-        nt_json_wrong(&r->json, "transports", "expected at most %d, found %zu",
-                      (int)NT_SWEEP_TRANSPORTS_MAX, n);
-    for (; s->transports < n && s->transports < NT_SWEEP_TRANSPORTS_MAX; s->transports++) {
-        struct json_object *entry =
-            nt_json_enter(&r->json, "sweep.transports", list, s->transports);
-        struct nt_sweep_transport *t = &s->transport[s->transports];
-        uint64_t hosts = 0;
-        nt_json_string_in(&r->json, entry, "used", t->used, sizeof t->used, NT_JSON_MUST);
-        nt_json_whole(&r->json, entry, "hosts", COUNT_MAX, &hosts);
-        t->hosts = (uint32_t)hosts;
-    }
+    const struct nt_loggp *g = w->row;
+    double send = nt_number_round(g->o_send_us, NT_JSON_DIGITS);
+    nt_json_put_number(w, f->name, (send + nt_number_round(g->o_recv_us, NT_JSON_DIGITS)) / 2);
 }
 
-static void read_sweep(struct reading *r, struct json_object *root)
+static void check_loggp(struct nt_json_reader *r, void *row)
 {
-    struct nt_sweep *s = &r->map->sweep;
-    struct json_object *sweep = nt_json_enter_object(&r->json, root, "sweep");
-    uint64_t hosts = r->map->model->hosts;
-    nt_json_whole(&r->json, sweep, "hosts", COUNT_MAX, &hosts);
-    if (hosts != r->map->model->hosts)
-        nt_json_wrong(&r->json, "hosts", "expected the number of nodes, %zu, found %llu",
-                      r->map->model->hosts, (unsigned long long)hosts);
-    nt_json_whole(&r->json, sweep, "pairs_measured", INT64_MAX, &s->pairs_measured);
-    nt_json_whole(&r->json, sweep, "pairs_total", INT64_MAX, &s->pairs_total);
-    nt_json_whole(&r->json, sweep, "rounds", INT64_MAX, &s->rounds);
-    nt_json_number(&r->json, sweep, "seconds", &s->seconds);
-    struct json_object *phases = nt_json_array(&r->json, sweep, "phases", NT_JSON_MAY);
-    s->phase = calloc(nt_json_length(phases) + 1, sizeof *s->phase);
-    if (s->phase == NULL) {
-        nt_json_lack_memory(&r->json);
-        return;
-    }
-    s->phases = nt_json_length(phases);
-    for (size_t k = 0; k < s->phases; k++) {
-        struct json_object *entry = nt_json_enter(&r->json, "sweep.phases", phases, k);
-        struct nt_phase *phase = &s->phase[k];
-        phase->seconds = NAN;
-        nt_json_string_in(&r->json, entry, "name", phase->name, sizeof phase->name, NT_JSON_MUST);
-        nt_json_whole(&r->json, entry, "rounds", INT64_MAX, &phase->rounds);
-        nt_json_number(&r->json, entry, "seconds", &phase->seconds);
-    }
-    read_transports(r, sweep, s);
-    nt_json_leave(&r->json);
-    read_prior(r, sweep);
-}
-
-static void read_class(struct reading *r, struct json_object *entry, struct nt_loggp *g)
-{
-    struct {
-        const char *key;
-        double *at;
-    } const figures[] = {{"min_bytes", &g->min_bytes},
-                         {"max_bytes", &g->max_bytes},
-                         {"L_us", &g->L_us},
-                         {"o_send_us", &g->o_send_us},
-                         {"o_recv_us", &g->o_recv_us},
-                         {"g_us", &g->g_us},
-                         {"G_us_per_byte", &g->G_us_per_byte},
-                         {"gap_us_per_byte", &g->gap_us_per_byte},
-                         {"check_percent", &g->check_percent},
-                         {"L_se_us", &g->L_se_us},
-                         {"o_se_us", &g->o_se_us},
-                         {"g_se_us", &g->g_se_us},
-                         {"G_se_us_per_byte", &g->G_se_us_per_byte}};
-    for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
-        *figures[k].at = NAN;
-        nt_json_number(&r->json, entry, figures[k].key, figures[k].at);
-    }
-    double both = NAN;
-    nt_json_number(&r->json, entry, "o_us", &both);
+    struct nt_loggp *g = row;
+    double both = (double)NAN;
+    nt_json_number(r, "o_us", &both);
     if (isnan(g->o_send_us) && isnan(g->o_recv_us)) /* given as one for both sides */
         g->o_send_us = g->o_recv_us = both;
-    g->r2 = NAN;
-    nt_json_number_between(&r->json, entry, "r2", -1e15, 1, &g->r2);
-    nt_json_string_in(&r->json, entry, "class", g->class_name, sizeof g->class_name, NT_JSON_MUST);
-    nt_json_string_in(&r->json, entry, "rail", g->rail, sizeof g->rail, NT_JSON_MAY);
 }
 
-static void read_loggp(struct reading *r, struct json_object *root)
+static void put_waves(struct nt_json_writer *w, const struct nt_json_field *f)
 {
-    struct json_object *list = nt_json_array(&r->json, root, "loggp", NT_JSON_MAY);
-    struct nt_loggp *loggp = calloc(nt_json_length(list) + 1, sizeof *loggp);
-    if (loggp == NULL) {
-        nt_json_lack_memory(&r->json);
-        return;
-    }
-    r->map->loggp = loggp;
-    r->map->loggps = nt_json_length(list);
-    for (size_t k = 0; k < r->map->loggps; k++) {
-        read_class(r, nt_json_enter(&r->json, "loggp", list, k), &loggp[k]);
-        nt_json_leave(&r->json);
-    }
+    if (((struct nt_stress *)w->row)->messages > 0)
+        nt_json_put_whole(w, f->name, *(uint32_t *)w->value);
 }
 
-static void read_congested(struct reading *r, struct json_object *kernel, struct nt_stress *s)
+/* Of the rounded figures, so that writing again gives the same. */
+static void put_ratio(struct nt_json_writer *w, const struct nt_json_field *f)
 {
-    struct json_object *entry = nt_json_enter_object(&r->json, kernel, "congested");
-    if (entry == NULL)
-        return;
-    s->congested = true;
-    s->from = find_named(r, "from", nt_json_string(&r->json, entry, "from", NT_JSON_MUST), VERTEX);
-    s->to = find_named(r, "to", nt_json_string(&r->json, entry, "to", NT_JSON_MUST), VERTEX);
-    nt_json_whole32(&r->json, entry, "tier", COUNT_MAX, &s->tier);
-    nt_json_whole32(&r->json, entry, "links", COUNT_MAX, &s->links);
-    nt_json_number(&r->json, entry, "bandwidth_MBps", &s->capacity_MBps);
-    nt_json_number(&r->json, entry, "busy_us", &s->busy_us);
+    const struct nt_stress *s = w->row;
+    double alone_us = nt_number_round(s->alone_us, NT_JSON_DIGITS);
+    nt_json_put_number(w, f->name, nt_number_round(s->time_us, NT_JSON_DIGITS) / alone_us);
 }
 
-static void read_kernel(struct reading *r, struct json_object *entry, struct nt_stress *s)
+static void put_prediction(struct nt_json_writer *w, const struct nt_json_field *f)
 {
-    struct {
-        const char *key;
-        double *at;
-    } const figures[] = {{"bytes", &s->bytes},        {"time_us", &s->time_us},
-                         {"time_low_us", &s->low_us}, {"time_high_us", &s->high_us},
-                         {"alone_us", &s->alone_us},  {"shared_us", &s->shared_us}};
-    for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
-        *figures[k].at = NAN;
-        nt_json_number(&r->json, entry, figures[k].key, figures[k].at);
-    }
-    s->busy_us = s->capacity_MBps = NAN;
-    nt_json_string_in(&r->json, entry, "kernel", s->kernel, sizeof s->kernel, NT_JSON_MUST);
-    nt_json_whole32(&r->json, entry, "hosts", COUNT_MAX, &s->hosts);
-    nt_json_whole32(&r->json, entry, "messages", COUNT_MAX, &s->messages);
-    nt_json_whole32(&r->json, entry, "waves", COUNT_MAX, &s->waves);
-    nt_json_whole32(&r->json, entry, "repetitions", COUNT_MAX, &s->repetitions);
-    read_congested(r, entry, s);
+    if (isfinite(((struct nt_placement *)w->row)->message_bytes))
+        nt_json_put_number(w, f->name, *(double *)w->value);
 }
 
-static void read_stress(struct reading *r, struct json_object *root)
+static void put_first_percent(struct nt_json_writer *w, const struct nt_json_field *f)
 {
-    struct json_object *list = nt_json_array(&r->json, root, "stress", NT_JSON_MAY);
-    r->map->stress = calloc(nt_json_length(list) + 1, sizeof *r->map->stress);
-    if (r->map->stress == NULL) {
-        nt_json_lack_memory(&r->json);
-        return;
-    }
-    r->map->stresses = nt_json_length(list);
-    for (size_t k = 0; k < r->map->stresses; k++) {
-        read_kernel(r, nt_json_enter(&r->json, "stress", list, k), &r->map->stress[k]);
-        nt_json_leave(&r->json);
-    }
+    if (*(double *)w->value > 0)
+        nt_json_put_figure(w, f->name, *(double *)w->value, 3);
 }
 
 /* The same figure under the name that says what it is. */
-static void compare_prediction(struct reading *r, struct json_object *entry, const char *key,
-                               double cost)
+static void compare_prediction(struct nt_json_reader *r, const char *key, double cost)
 {
     double us = cost;
-    nt_json_number(&r->json, entry, key, &us);
+    nt_json_number(r, key, &us);
     if (isfinite(us) && !(fabs(us - cost) <= 1e-5 * cost))
-        nt_json_wrong(&r->json, key, "expected the cost, %g, found %g", cost, us);
+        nt_json_wrong(r, key, "expected the cost, %g, found %g", cost, us);
 }
 
-static uint32_t *read_hosts(struct reading *r, struct json_object *list, const char *name)
+static void check_placement(struct nt_json_reader *r, void *row)
 {
-    uint32_t *host = calloc(nt_json_length(list) + 1, sizeof *host);
-    for (size_t k = 0; host != NULL && k < nt_json_length(list); k++) {
-        char key[KEY_BYTES];
-        snprintf(key, sizeof key, "%s[%zu]", name, k);
-        host[k] = find_named(r, key, nt_json_item_string(&r->json, key, list, k), NODE);
+    struct nt_placement *p = row;
+    if (isnan(p->first_percent))
+        p->first_percent = 0;
+    compare_prediction(r, "predicted_us", p->cost);
+    compare_prediction(r, "predicted_default_us", p->cost_default);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const struct nt_json_words statuses = {nt_status_names, NT_STATUS_FAILED + 1,
+                                              "ok, partial or failed", 64};
+static const struct nt_json_words betweens = {nt_between_names, NT_BETWEEN_END,
+                                              "core, cache, numa, package or machine", 32};
+static const struct nt_json_words kinds = {nt_fault_kind_names, NT_FAULT_KINDS,
+                                           "one of link-slow to path-shared", 64};
+static const struct nt_json_words ways = {nt_fault_way_names, NT_FAULT_WAYS, "one of both to down",
+                                          64};
+static const struct nt_json_words families = {
+    nt_family_names, NT_FAMILY_DRAGONFLY + 1,
+    "star, tree, torus, mesh, ring, hypercube, full-mesh, irregular, dragonfly or undetermined",
+    64};
+
+/* The place of a member, which must be of this type. */
+#define AT(row, member, of_type)                                                                   \
+    .at = offsetof(struct row, member) +                                                           \
+          0 * sizeof((of_type *)NULL == &((struct row *)NULL)->member)
+#define SIZE(row, member) sizeof(((struct row *)NULL)->member)
+#define NUMBER(key, row, member) key, NT_JSON_NUMBER, AT(row, member, double)
+#define SHARE(key, row, member) NUMBER(key, row, member), .most = 1
+#define R2(row) NUMBER("r2", row, r2), .least = -1e15, .most = 1
+#define WHOLE(key, row, member) key, NT_JSON_WHOLE32, AT(row, member, uint32_t)
+#define WHOLE64(key, row, member) key, NT_JSON_WHOLE64, AT(row, member, uint64_t)
+#define FLAG(key, row, member) key, NT_JSON_FLAG, AT(row, member, bool)
+#define CHARS(key, row, member)                                                                    \
+    key, NT_JSON_TEXT, .at = offsetof(struct row, member), .bytes = SIZE(row, member)
+#define STRING(key, row, member) key, NT_JSON_STRING, AT(row, member, char *)
+#define WORD(key, row, member, type, names) key, NT_JSON_WORD, AT(row, member, type), .word = &names
+#define COLUMN(row, member, of_type)                                                               \
+    AT(row, member, of_type), .stride = sizeof(*((struct row *)NULL)->member)
+#define MADE(by) .put = put_##by, .take = take_##by
+#define REPEATED(by) .put = put_##by, .take = nt_json_pass
+#define MUST .must = true
+#define IF_ANY .when = NT_JSON_IF_ANY
+#define IF_GIVEN(row, flag) .when = NT_JSON_IF_GIVEN, .given_at = offsetof(struct row, flag)
+
+#define OBJECT(key) key, NT_JSON_OBJECT
+#define LIST(key) key, NT_JSON_LIST
+#define FIELDS(...)                                                                                \
+    .fields = (const struct nt_json_field[])                                                       \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            .name = NULL                                                                           \
+        }                                                                                          \
     }
-    return host;
-}
+#define COUNT(row, count) .count_at = offsetof(struct row, count), .count_bytes = SIZE(row, count)
+#define ITEMS(row, member, count)                                                                  \
+    .at = offsetof(struct row, member), .bytes = sizeof(*((struct row *)NULL)->member),            \
+    COUNT(row, count)
+#define WITHIN(row, member, count, room)                                                           \
+    ITEMS(row, member, count), .within = true, .items_max = (room)
+#define VERTEX(key, row, member) WHOLE(key, row, member), MADE(vertex)
 
-static void read_placement(struct reading *r, struct json_object *root)
+/* clang-format off */
+static const struct nt_json_field node_item = {
+    .type = NT_JSON_TEXT, .put = put_vertex, .take = take_node};
+
+static const struct nt_json_field part_fields[] = {
+    {VERTEX("a", nt_fault_part, a), MUST},
+    {WHOLE("b", nt_fault_part, b), MADE(other_end)},
+    {.name = NULL}};
+
+static const struct nt_json_field sweep_fields[] = {
+    {WHOLE("hosts", text, hosts), .base = TEXT, .repeats = "the number of nodes"},
+    {WHOLE64("pairs_measured", nt_sweep, pairs_measured)},
+    {WHOLE64("pairs_total", nt_sweep, pairs_total)},
+    {WHOLE64("rounds", nt_sweep, rounds), IF_ANY},
+    {NUMBER("seconds", nt_sweep, seconds), IF_ANY},
+    {LIST("phases"), ITEMS(nt_sweep, phase, phases), IF_ANY, .all_unknown = true, FIELDS(
+        {CHARS("name", nt_phase, name), MUST},
+        {WHOLE64("rounds", nt_phase, rounds)},
+        {NUMBER("seconds", nt_phase, seconds)})},
+    {OBJECT("prior"), .at = offsetof(struct nt_sweep, prior), IF_GIVEN(nt_sweep, prior.given),
+     .check = check_prior, FIELDS(
+        {FLAG("used", nt_prior_use, used)},
+        {WHOLE64("pairs_taken", nt_prior_use, pairs_taken)},
+        {WHOLE64("pairs_verified", nt_prior_use, pairs_verified)},
+        {WHOLE64("pairs_contradicted", nt_prior_use, pairs_contradicted)},
+        {WHOLE64("hosts_moved", nt_prior_use, hosts_moved)},
+        {CHARS("reason", nt_prior_use, reason), IF_ANY},
+        {NUMBER("support", nt_prior_use, support), .put = put_prior_support},
+        {CHARS("oldest", nt_prior_use, oldest), IF_ANY})},
+    {LIST("transports"), IF_ANY,
+     WITHIN(nt_sweep, transport, transports, NT_SWEEP_TRANSPORTS_MAX), FIELDS(
+        {CHARS("used", nt_sweep_transport, used), MUST},
+        {WHOLE("hosts", nt_sweep_transport, hosts)})},
+    {.name = NULL}};
+
+static const struct nt_json_field machine_fields[] = {
+    {"name", NT_JSON_TEXT, MADE(model_name), MUST},
+    {"hosts", NT_JSON_WHOLE32, COLUMN(text, members, uint32_t *), .base = TEXT, .late = MEMBERS,
+     .repeats = "the nodes of this model", .take = take_members},
+    {CHARS("cpu", nt_machine, cpu), IF_ANY},
+    {WHOLE("packages", nt_machine, packages)},
+    {WHOLE("numa_nodes", nt_machine, numas)},
+    {WHOLE("cores", nt_machine, cores)},
+    {WHOLE("threads", nt_machine, threads)},
+    {WHOLE("threads_allowed", nt_machine, allowed)},
+    {WHOLE64("l2_bytes", nt_machine, l2_bytes), IF_ANY, .whole_most = (uint64_t)1 << 40},
+    {WHOLE64("l3_bytes", nt_machine, l3_bytes), IF_ANY, .whole_most = (uint64_t)1 << 40},
+    {LIST("nics"), WITHIN(nt_machine, nic, nics, NT_MACHINE_NICS_MAX), IF_ANY, FIELDS(
+        {CHARS("name", nt_nic, name), MUST},
+        {CHARS("pci", nt_nic, pci), IF_ANY},
+        {"numa_node", NT_JSON_WHOLE32, NT_JSON_IF_KNOWN, AT(nt_nic, numa, int32_t)},
+        {CHARS("transports", nt_nic, transports), IF_ANY})},
+    {LIST("gpus"), WITHIN(nt_machine, gpu, gpus, NT_MACHINE_GPUS_MAX), IF_ANY, FIELDS(
+        {CHARS("pci", nt_gpu, pci), MUST},
+        {"numa_node", NT_JSON_WHOLE32, NT_JSON_IF_KNOWN, AT(nt_gpu, numa, int32_t)},
+        {CHARS("nics", nt_gpu, nics), IF_ANY})},
+    {LIST("core_latency"), .at = offsetof(struct nt_machine, between), .within = true,
+     .bytes = sizeof(struct nt_core_latency), .keyed = true, .items_max = NT_BETWEEN_END,
+     .skip = is_unmeasured, IF_ANY, FIELDS(
+        {"between", NT_JSON_WORD, .word = &betweens, MADE(between), MUST},
+        {WHOLE("hosts", nt_core_latency, hosts)},
+        {NUMBER("latency_us", nt_core_latency, latency_us)},
+        {NUMBER("low_us", nt_core_latency, low_us)},
+        {NUMBER("high_us", nt_core_latency, high_us)})},
+    {.name = NULL}};
+
+static const struct nt_json_field link_fields[] = {
+    {VERTEX("a", nt_link, a), MUST},
+    {VERTEX("b", nt_link, b), MUST},
+    {NUMBER("latency_us", nt_link, latency_us)},
+    {NUMBER("latency_se_us", nt_link, latency_se_us)},
+    {NUMBER("bandwidth_MBps", nt_link, bandwidth_MBps)},
+    {NUMBER("bandwidth_back_MBps", nt_link, bandwidth_back_MBps)},
+    {NUMBER("bandwidth_se_MBps", nt_link, bandwidth_se_MBps)},
+    {NUMBER("bandwidth_back_se_MBps", nt_link, bandwidth_back_se_MBps)},
+    {FLAG("bandwidth_at_least", nt_link, at_least), IF_ANY},
+    {FLAG("bandwidth_forth_at_least", nt_link, forth_at_least), IF_ANY},
+    {FLAG("bandwidth_back_at_least", nt_link, back_at_least), IF_ANY},
+    {FLAG("bandwidth_effective", nt_link, effective), IF_ANY},
+    {NUMBER("bandwidth_loaded_MBps", nt_link, loaded_MBps), IF_ANY},
+    {SHARE("probability", nt_link, probability)},
+    {FLAG("simplex", nt_link, simplex), IF_ANY},
+    {FLAG("suspect", nt_link, suspect)},
+    {.name = NULL}};
+
+static const struct nt_json_field finding_fields[] = {
+    {WORD("kind", nt_fault, part.kind, enum nt_fault_kind, kinds), MUST},
+    {OBJECT("part"), .at = offsetof(struct nt_fault, part), .fields = part_fields,
+     .take = take_part, MUST},
+    {LIST("alternatives"), WITHIN(nt_fault, other, others, NT_FAULT_OTHERS_MAX), FIELDS(
+        {WORD("kind", nt_fault_part, kind, enum nt_fault_kind, kinds), MUST},
+        {OBJECT("part"), .fields = part_fields, .take = take_part, MUST})},
+    {NUMBER("found", nt_fault, found)},
+    {NUMBER("expected", nt_fault, expected)},
+    {"unit", NT_JSON_TEXT, MADE(unit)},
+    {WORD("way", nt_fault, way, enum nt_fault_way, ways), MUST},
+    {CHARS("rail", nt_fault, rail), IF_ANY, .take = take_rail},
+    {SHARE("confidence", nt_fault, confidence)},
+    {.name = NULL}};
+
+#define DIMENSIONS LIST("dimensions"), \
+    WITHIN(nt_model, dimension, dimensions, NT_DIMENSIONS_MAX), \
+    .item = &(const struct nt_json_field){.type = NT_JSON_WHOLE32}
+
+static const struct nt_json_field structure_fields[] = {
+    {WORD("family", nt_model, family, enum nt_family, families), MUST},
+    {WHOLE("tiers", nt_model, tiers)},
+    {SHARE("confidence", nt_model, confidence)},
+    {OBJECT("parameters"), FIELDS(
+        {DIMENSIONS, IF_ANY},
+        {WHOLE("twist", nt_model, twist), IF_ANY},
+        {WHOLE("groups", nt_model, dimension[0]), REPEATED(dragonfly)},
+        {WHOLE("routers", nt_model, dimension[1]), REPEATED(dragonfly)},
+        {WHOLE("hosts", nt_model, dimension[2]), REPEATED(dragonfly)},
+        {OBJECT("also"), REPEATED(also), FIELDS(
+            {WORD("family", nt_model, family, enum nt_family, families)},
+            {DIMENSIONS})})},
+    {.name = NULL}};
+
+static const struct nt_json_field loggp_fields[] = {
+    {CHARS("class", nt_loggp, class_name), MUST},
+    {CHARS("rail", nt_loggp, rail), IF_ANY},
+    {NUMBER("min_bytes", nt_loggp, min_bytes)},
+    {NUMBER("max_bytes", nt_loggp, max_bytes)},
+    {NUMBER("L_us", nt_loggp, L_us)},
+    {NUMBER("o_us", nt_loggp, o_send_us), REPEATED(overhead)}, /* read by check_loggp */
+    {NUMBER("o_send_us", nt_loggp, o_send_us)},
+    {NUMBER("o_recv_us", nt_loggp, o_recv_us)},
+    {NUMBER("g_us", nt_loggp, g_us)},
+    {NUMBER("G_us_per_byte", nt_loggp, G_us_per_byte)},
+    {NUMBER("gap_us_per_byte", nt_loggp, gap_us_per_byte)},
+    {NUMBER("L_se_us", nt_loggp, L_se_us)},
+    {NUMBER("o_se_us", nt_loggp, o_se_us)},
+    {NUMBER("g_se_us", nt_loggp, g_se_us)},
+    {NUMBER("G_se_us_per_byte", nt_loggp, G_se_us_per_byte)},
+    {R2(nt_loggp)},
+    {NUMBER("check_percent", nt_loggp, check_percent)},
+    {.name = NULL}};
+
+static const struct nt_json_field stress_fields[] = {
+    {CHARS("kernel", nt_stress, kernel), MUST},
+    {WHOLE("hosts", nt_stress, hosts)},
+    {WHOLE("messages", nt_stress, messages), IF_ANY},
+    {WHOLE("waves", nt_stress, waves), .put = put_waves},
+    {NUMBER("bytes", nt_stress, bytes)},
+    {WHOLE("repetitions", nt_stress, repetitions)},
+    {NUMBER("time_us", nt_stress, time_us)},
+    {NUMBER("time_low_us", nt_stress, low_us)},
+    {NUMBER("time_high_us", nt_stress, high_us)},
+    {NUMBER("alone_us", nt_stress, alone_us)},
+    {NUMBER("ratio", nt_stress, time_us), REPEATED(ratio)},
+    {NUMBER("shared_us", nt_stress, shared_us)},
+    {OBJECT("congested"), IF_GIVEN(nt_stress, congested), FIELDS(
+        {WHOLE("tier", nt_stress, tier)},
+        {VERTEX("from", nt_stress, from), MUST},
+        {VERTEX("to", nt_stress, to), MUST},
+        {WHOLE("links", nt_stress, links)},
+        {NUMBER("bandwidth_MBps", nt_stress, capacity_MBps)},
+        {NUMBER("busy_us", nt_stress, busy_us)})},
+    {.name = NULL}};
+
+static const struct nt_json_field placement_fields[] = {
+    {CHARS("pattern", nt_placement, pattern), MUST},
+    {LIST("node_order"), ITEMS(nt_placement, order, hosts), .item = &node_item, .numbered = true,
+     MUST},
+    {LIST("spares"), ITEMS(nt_placement, spare, spares), .item = &node_item, .numbered = true,
+     IF_ANY},
+    {NUMBER("message_bytes", nt_placement, message_bytes)},
+    {NUMBER("predicted_us", nt_placement, cost), REPEATED(prediction)}, /* see check_placement */
+    {NUMBER("predicted_default_us", nt_placement, cost_default), REPEATED(prediction)},
+    {NUMBER("cost", nt_placement, cost)},
+    {NUMBER("cost_default", nt_placement, cost_default)},
+    {NUMBER("gain", nt_placement, gain)},
+    {NUMBER("first_host_percent", nt_placement, first_percent), .put = put_first_percent},
+    {.name = NULL}};
+
+const struct nt_json_field nt_map_fields[] = {
+    {"schema", NT_JSON_MARK, .base = TEXT, AT(text, schema, bool), .mark = "nettopo-map/1", MUST},
+    {STRING("generator", nt_map, generator), .base = MAP, MUST},
+    {WORD("status", nt_map, status, enum nt_status, statuses), .base = MAP, MUST},
+    {LIST("warnings"), .base = MAP, ITEMS(nt_map, warning, warnings), .made = true, MUST,
+     .item = &(const struct nt_json_field){.type = NT_JSON_STRING, .take = take_warning}},
+    {OBJECT("job"), .base = MAP, IF_ANY, FIELDS(
+        {WHOLE64("id", nt_map, job_id), IF_ANY, .whole_most = UINT64_MAX},
+        {STRING("cluster", nt_map, cluster), IF_ANY},
+        {STRING("level", nt_map, level), IF_ANY},
+        {STRING("created", nt_map, created), IF_ANY})},
+    {OBJECT("sweep"), .base = MAP, .at = offsetof(struct nt_map, sweep), .fields = sweep_fields},
+    {LIST("nodes"), .base = MODEL, COUNT(nt_model, hosts), MUST, FIELDS(
+        {"name", NT_JSON_STRING, .base = MAP, COLUMN(nt_map, host_name, char **), MUST,
+         .late = NAMES, .take = take_name},
+        {"switch", NT_JSON_TEXT, .base = TEXT, COLUMN(text, places.switch_of, uint32_t *),
+         .late = PLACES, MADE(switch)},
+        {"overhead_us", NT_JSON_NUMBER, .base = MODEL, COLUMN(nt_model, overhead_us, double *),
+         IF_ANY},
+        {"model", NT_JSON_TEXT, .base = MAP, COLUMN(nt_map, machine_of, uint32_t *), MADE(model)},
+        {"population", NT_JSON_WHOLE32, .base = MAP, COLUMN(nt_map, population_of, uint32_t *),
+         MADE(population)},
+        {"suspect", NT_JSON_FLAG, .base = MODEL, COLUMN(nt_model, host_suspect, bool *), IF_ANY},
+        {"status", NT_JSON_MARK, .base = MODEL, COLUMN(nt_model, missing, bool *),
+         .mark = "missing"})},
+    {LIST("switches"), .base = MODEL, COUNT(nt_model, switches), MUST, FIELDS(
+        {"name", NT_JSON_STRING, .base = MAP, COLUMN(nt_map, switch_name, char **), MUST,
+         .late = NAMES, .take = take_name},
+        {"tier", NT_JSON_WHOLE32, .base = MODEL, COLUMN(nt_model, tier, uint32_t *)},
+        {"hosts", NT_JSON_WHOLE32, .base = TEXT, COLUMN(text, places.hosts_on, uint32_t *),
+         .late = PLACES, .repeats = "the hosts linked with it"},
+        {"support", NT_JSON_NUMBER, .base = TEXT, COLUMN(text, support, double *), .most = 1,
+         .late = SUPPORT, .take = take_support},
+        {"max_MBps", NT_JSON_NUMBER, .base = MODEL,
+         COLUMN(nt_model, throughput, struct nt_throughput *),
+         .inner = offsetof(struct nt_throughput, MBps)},
+        {"max_at_least", NT_JSON_FLAG, .base = MODEL,
+         COLUMN(nt_model, throughput, struct nt_throughput *),
+         .inner = offsetof(struct nt_throughput, at_least), .put = put_max_at_least})},
+    {LIST("models"), .base = MAP, ITEMS(nt_map, machine, machines), IF_ANY,
+     .fields = machine_fields, .done = compare_members},
+    {LIST("populations"), .base = MAP, IF_ANY, .all_unknown = true, .done = count_populations,
+     WITHIN(nt_map, population, populations, NT_POPULATIONS_MAX), FIELDS(
+        {WHOLE("hosts", nt_population, hosts)},
+        {NUMBER("latency_us", nt_population, latency_us), IF_ANY},
+        {NUMBER("bandwidth_MBps", nt_population, bandwidth_MBps), IF_ANY})},
+    {LIST("links"), .base = MODEL, ITEMS(nt_model, link, links), .made = true, MUST,
+     .fields = link_fields, .check = check_link, .done = compare_places},
+    {OBJECT("structure"), .base = MODEL, .fields = structure_fields, .done = compare_support},
+    {LIST("findings"), .base = MAP, ITEMS(nt_map, fault, faults), .items_max = NT_FAULTS_MAX,
+     IF_GIVEN(nt_map, judged), .fields = finding_fields},
+    {OBJECT("fit"), .base = MODEL, FIELDS(
+        {R2(nt_model)},
+        {NUMBER("rms_us", nt_model, rms_us)},
+        {NUMBER("resolution_us", nt_model, resolution_us)},
+        {LIST("pairs_off"), ITEMS(nt_model, pair_off, pairs_off), .numbered = true,
+         .item = &(const struct nt_json_field){.type = NT_JSON_LIST, .bytes = sizeof(uint32_t),
+                                               .within = true, .items_max = 2, .exact = true,
+                                               .item = &node_item}})},
+    {NUMBER("bisection_MBps", nt_model, bisection_MBps), .base = MODEL},
+    {LIST("oversubscription"), .base = MODEL, ITEMS(nt_model, oversubscription, switches),
+     .keyed = true, .skip = is_no_figure, IF_ANY, FIELDS(
+        {"switch", NT_JSON_TEXT, MADE(switch_name), MUST},
+        {"ratio", NT_JSON_NUMBER, .at = 0})},
+    {LIST("loggp"), .base = MAP, ITEMS(nt_map, loggp, loggps), IF_ANY, .all_unknown = true,
+     .fields = loggp_fields, .check = check_loggp},
+    {LIST("stress"), .base = MAP, ITEMS(nt_map, stress, stresses), IF_ANY, .all_unknown = true,
+     .fields = stress_fields},
+    {OBJECT("placement"), .base = MAP, .at = offsetof(struct nt_map, placement),
+     .bytes = sizeof(struct nt_placement), .all_unknown = true, .fields = placement_fields,
+     .check = check_placement},
+    {.name = NULL}};
+/* clang-format on */
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* With the names that were read; nothing is copied yet but names. */
+static int make_map(struct nt_json_reader *r, size_t hosts, size_t switches, size_t links)
 {
-    struct json_object *entry = nt_json_enter_object(&r->json, root, "placement");
-    if (entry == NULL)
-        return;
-    struct json_object *list = nt_json_array(&r->json, entry, "node_order", NT_JSON_MUST);
-    struct json_object *spares = nt_json_array(&r->json, entry, "spares", NT_JSON_MAY);
-    struct nt_placement *p = r->map->placement = calloc(1, sizeof *p);
-    if (p == NULL || (p->order = read_hosts(r, list, "node_order")) == NULL ||
-        (p->spare = read_hosts(r, spares, "spares")) == NULL) {
-        nt_json_lack_memory(&r->json);
-        return;
-    }
-    p->hosts = nt_json_length(list);
-    p->spares = nt_json_length(spares);
-    p->cost = p->cost_default = p->gain = p->message_bytes = NAN;
-    nt_json_string_in(&r->json, entry, "pattern", p->pattern, sizeof p->pattern, NT_JSON_MUST);
-    nt_json_number(&r->json, entry, "message_bytes", &p->message_bytes);
-    nt_json_number(&r->json, entry, "cost", &p->cost);
-    nt_json_number(&r->json, entry, "cost_default", &p->cost_default);
-    nt_json_number(&r->json, entry, "gain", &p->gain);
-    nt_json_number(&r->json, entry, "first_host_percent", &p->first_percent);
-    compare_prediction(r, entry, "predicted_us", p->cost);
-    compare_prediction(r, entry, "predicted_default_us", p->cost_default);
-    nt_json_leave(&r->json);
-}
-
-/* ---- the head, the whole --------------------------------------------------------------------- */
-
-static void read_status(struct reading *r, const char *status)
-{
-    if (status == NULL)
-        return;
-    for (int s = NT_STATUS_OK; s <= NT_STATUS_FAILED; s++) {
-        if (strcmp(status, nt_status_name((enum nt_status)s)) == 0) {
-            r->map->status = (enum nt_status)s;
-            return;
-        }
-    }
-    nt_json_wrong(&r->json, "status", "expected ok, partial or failed, found \"%.64s\"", status);
-}
-
-static void read_head(struct reading *r, struct json_object *root)
-{
-    struct nt_map *map = r->map;
-    nt_json_string_copy(&r->json, root, "generator", &map->generator, NT_JSON_MUST);
-    read_status(r, nt_json_string(&r->json, root, "status", NT_JSON_MUST));
-    struct json_object *warnings = nt_json_array(&r->json, root, "warnings", NT_JSON_MUST);
-    for (size_t k = 0; k < nt_json_length(warnings); k++) {
-        struct nt_err why = {0};
-        const char *text = nt_json_item_string(&r->json, "warnings", warnings, k);
-        if (text != NULL && nt_map_warn(map, &why, "%s", text) != 0) {
-            nt_json_wrong(&r->json, "warnings", "%s", why.text);
-            break;
-        }
-    }
-    struct json_object *job = nt_json_enter_object(&r->json, root, "job");
-    nt_json_whole(&r->json, job, "id", UINT64_MAX, &map->job_id);
-    nt_json_string_copy(&r->json, job, "cluster", &map->cluster, NT_JSON_MAY);
-    nt_json_string_copy(&r->json, job, "level", &map->level, NT_JSON_MAY);
-    nt_json_string_copy(&r->json, job, "created", &map->created, NT_JSON_MAY);
-    nt_json_leave(&r->json);
-}
-
-/* With the names of r->names; nothing is copied yet but names. */
-static int make_map(struct reading *r, size_t hosts, size_t switches, size_t links)
-{
+    const char **name = read_text(r)->names.name;
     struct nt_model *model;
-    if (nt_model_create(hosts, switches, links, &model, r->json.err) != 0)
+    struct nt_map *map;
+    if (nt_model_create(hosts, switches, links, &model, r->err) != 0)
         return -1;
     model->confidence = NAN;
-    if (nt_map_create(model, r->names.name, &r->map, r->json.err) != 0) {
+    if (nt_map_create(model, name, &map, r->err) != 0) {
         nt_model_destroy(model);
         return -1;
     }
+    r->base[MAP] = map;
+    r->base[MODEL] = model;
     for (size_t k = 0; k < switches; k++) {
-        char *copy = strdup(r->names.name[hosts + k]);
+        char *copy = strdup(name[hosts + k]);
         if (copy == NULL)
-            return nt_err_memory(r->json.err);
-        free(r->map->switch_name[k]);
-        r->map->switch_name[k] = copy;
+            return nt_err_memory(r->err);
+        free(map->switch_name[k]);
+        map->switch_name[k] = copy;
     }
-    return 0;
+    map->population_of = calloc(hosts + 1, sizeof *map->population_of);
+    map->machine_of = malloc((hosts + 1) * sizeof *map->machine_of);
+    return map->population_of == NULL || map->machine_of == NULL ? nt_err_memory(r->err) : 0;
 }
 
-static int read_map(struct reading *r, struct json_object *root)
+static int read_all(struct nt_json_reader *r)
 {
-    const char *schema = nt_json_string(&r->json, root, "schema", NT_JSON_MUST);
-    if (schema != NULL && strcmp(schema, "nettopo-map/1") != 0)
-        nt_json_wrong(&r->json, "schema", "expected \"nettopo-map/1\", found \"%.64s\"", schema);
-    struct json_object *nodes = nt_json_array(&r->json, root, "nodes", NT_JSON_MUST);
-    struct json_object *switches = nt_json_array(&r->json, root, "switches", NT_JSON_MUST);
-    struct json_object *links = nt_json_array(&r->json, root, "links", NT_JSON_MUST);
-    read_names(r, "nodes", nodes);
-    read_names(r, "switches", switches);
-    if (r->json.no_memory)
+    static const char *const named[] = {"nodes", "switches", "links"};
+    size_t count[3];
+    nt_json_read(r, nt_map_fields, "schema", 0);
+    for (size_t k = 0; k < 3; k++) {
+        count[k] = nt_json_items(r, named[k]);
+        nt_json_read(r, nt_map_fields, named[k], NAMES);
+    }
+    if (r->no_memory)
         return -1;
-    if (r->json.findings->count > 0)
+    if (r->findings->count > 0)
         return 0; /* without its names nothing else can be judged */
-    if (make_map(r, nt_json_length(nodes), nt_json_length(switches), nt_json_length(links)) != 0)
+    if (make_map(r, count[0], count[1], count[2]) != 0)
         return -1;
-    read_head(r, root);
-    read_sweep(r, root);
-    read_nodes(r, nodes);
-    read_populations(r, root, nodes);
-    nt_machines_read(&r->json, root, nodes, r->map);
-    read_switches(r, switches);
-    read_links(r, links);
-    compare_places(r, nodes, switches);
-    read_structure(r, root);
-    compare_support(r, switches);
-    nt_faults_read(&r->json, root, &r->names, r->map);
-    read_fit(r, root);
-    read_capacity(r, root);
-    read_loggp(r, root);
-    read_stress(r, root);
-    read_placement(r, root);
-    return r->json.no_memory ? -1 : 0;
+    /* of what nodes name by its number */
+    read_map(r)->machines = nt_json_items(r, "models");
+    read_map(r)->populations = nt_json_items(r, "populations");
+    if (read_map(r)->populations > NT_POPULATIONS_MAX)
+        read_map(r)->populations = NT_POPULATIONS_MAX;
+    read_text(r)->hosts = (uint32_t)count[0];
+    nt_json_read(r, nt_map_fields, NULL, 0);
+    return r->no_memory ? -1 : 0;
 }
 
 int nt_map_inspect(const char *file, const char *text, size_t bytes, struct nt_findings *findings,
                    struct nt_map **out, struct nt_err *err)
 {
+    struct text t = {0};
     struct json_object *root = NULL;
-    struct reading r = {.json = {.findings = findings, .err = err}};
     if (nt_json_parse(file, text, bytes, &root, err) != 0)
         return -1;
-    int rc = read_map(&r, root);
-    nt_names_fini(&r.names);
+    struct nt_json_reader r = {.findings = findings, .err = err, .base[TEXT] = &t, .at.from = root};
+    int rc = read_all(&r);
+    nt_names_fini(&t.names);
+    free(t.members);
     nt_json_free(root);
     if (rc == 0 && findings->count == 0) {
-        *out = r.map;
+        *out = read_map(&r);
         return 0;
     }
-    nt_map_destroy(r.map);
+    nt_map_destroy(read_map(&r));
     return rc == 0 ? 0 : nt_err_prefix(err, "%s", file);
 }
 
@@ -636,5 +884,31 @@ int nt_map_read(const char *file, const char *text, size_t bytes, struct nt_map 
     if (rc == 0 && findings.count > 0)
         rc = nt_err_set(err, NT_ERR_INPUT, "%s: %s", file, findings.line[0]);
     nt_findings_fini(&findings);
+    return rc;
+}
+
+int nt_map_write(const struct nt_map *map, bool compact, char **text, size_t *bytes,
+                 struct nt_err *err)
+{
+    struct text t = {.schema = true, .hosts = (uint32_t)map->model->hosts};
+    struct nt_json_writer w = {.compact = compact,
+                               .base = {[MAP] = (void *)map, [MODEL] = map->model, [TEXT] = &t}};
+    int rc = nt_attachment_init(&t.places, map->model, err);
+    if (rc != 0)
+        return -1;
+    rc = nt_support_create(map->model, &t.support, err);
+    if (rc == 0)
+        rc = count_members(&t, map, err);
+    if (rc == 0) {
+        nt_json_begin(&w, NULL, '{', true);
+        nt_json_put_fields(&w, nt_map_fields);
+        nt_json_end(&w, '}');
+        if (!compact)
+            nt_strbuf_puts(&w.buf, "\n");
+        rc = nt_strbuf_finish(&w.buf, text, bytes, err);
+    }
+    nt_attachment_fini(&t.places);
+    free(t.support);
+    free(t.members);
     return rc;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The map as JSON: nettopo-map/1, described in nettopo-map(5) and etc/nettopo-map.schema.json.
  *
- * Writing is in map_write.c and needs no library; reading is in map_json.c, by way
- * of json.c. Figures have six significant digits. What was not measured (NaN) is absent; an
+ * Reading and writing go by one table (json_fields.h): a new field is a line in map_json.c.
+ * Figures have six significant digits. What was not measured (NaN) is absent; an
  * overhead of 0, no job, no seconds are absent too. */
 #ifndef NT_MAP_JSON_H
 #define NT_MAP_JSON_H
@@ -12,7 +12,11 @@
 
 #include "err.h"
 #include "findings.h"
+#include "json_fields.h"
 #include "map.h"
+
+/* The fields of a map. */
+extern const struct nt_json_field nt_map_fields[];
 
 /* compact: one line without its end; otherwise indented, an item a line. The text is the
  * caller's (free). Hosts, switches and links come in the map's order: nt_map_sort first. */
