@@ -13,7 +13,6 @@
 #include "asserts.h"
 #include "comparison_report.h"
 #include "import.h"
-#include "import_dot.h"
 #include "infer.h"
 #include "measure.h"
 #include "network.h"

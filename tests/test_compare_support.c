@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "asserts.h"
-#include "import_dot.h"
+#include "import.h"
 #include "reference_match.h"
 
 static struct nt_map *read_dot(const char *text)

@@ -12,7 +12,7 @@
 
 #include "asserts.h"
 #include "export.h"
-#include "import_dot.h"
+#include "import.h"
 #include "known_tree.h"
 
 typedef int reader(const char *, const char *, size_t, struct nt_map **, struct nt_err *);

@@ -11,14 +11,13 @@
 #include "files.h"
 #include "fleet.h"
 #include "import.h"
-#include "import_dot.h"
 #include "lines.h"
 #include "memory.h"
 #include "names.h"
 #include "rooted_tree.h"
+#include "slurm_topology.h"
 #include "strbuf.h"
 #include "topology_merge.h"
-#include "topology_text.h"
 
 /* ---- what slurmctld says, and is told ----------------------------------------------------------
  */

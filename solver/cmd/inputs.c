@@ -9,7 +9,6 @@
 
 #include "files.h"
 #include "import.h"
-#include "import_dot.h"
 #include "json.h"
 #include "map_json.h"
 

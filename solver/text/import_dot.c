@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import_dot.h"
+#include "import.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "import_dot.h"
+#include "import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's topology.conf and topology.yaml as texts in which one topology is replaced: what is not
- * of it stays, to the byte: blank lines and blanks at their ends, too, which lines.h drops.
- * Tests: bats/fleet.bats. */
-#ifndef NT_TOPOLOGY_TEXT_H
-#define NT_TOPOLOGY_TEXT_H
+ * of it stays, to the byte: blank lines and blanks at their ends, too, which lines.h drops. The
+ * same file reads them (import.h) and writes them (export.h).
+ * Tests: test_import_network.c, test_export.c, bats/fleet.bats. */
+#ifndef NT_SLURM_TOPOLOGY_H
+#define NT_SLURM_TOPOLOGY_H
 
 #include <stdbool.h>
 #include <stddef.h>
