@@ -235,7 +235,7 @@ static struct nt_map *judged_map(void)
     m->link[4].bandwidth_MBps = 10;
     m->rms_us = m->resolution_us = 0.01;
     assert_int_equal(nt_map_create(m, names, &map, &err), 0);
-    assert_int_equal(nt_map_faults(map, &(struct nt_faults_source){.flows = false}, &err), 0);
+    assert_int_equal(nt_map_faults(map, &(struct nt_faults_source){0}, &err), 0);
     map->sweep.pairs_total = map->sweep.pairs_measured = 15;
     return map;
 }
@@ -329,7 +329,7 @@ static void adapter_generations_are_texts(void **state)
     }
     m->rms_us = m->resolution_us = 0.01;
     assert_int_equal(nt_map_create(m, names, &map, &err), 0);
-    assert_int_equal(nt_map_faults(map, &(struct nt_faults_source){.flows = false}, &err), 0);
+    assert_int_equal(nt_map_faults(map, &(struct nt_faults_source){0}, &err), 0);
     map->sweep.pairs_total = map->sweep.pairs_measured = 66;
     assert_int_equal(map->faults, 0);
     assert_int_equal(nt_map_write(map, false, &text, &bytes, &err), 0);

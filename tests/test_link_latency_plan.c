@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "asserts.h"
-#include "link_latency.h"
+#include "link_figures.h"
 #include "link_latency_plan.h"
 #include "made_network.h"
 #include "sweep_sim.h"

@@ -15,7 +15,7 @@
 #include "loggp.h"
 #include "loggp_time.h"
 #include "map.h"
-#include "map_loggp.h"
+#include "map_record.h"
 #include "reversed_record.h"
 
 enum { HOSTS = 4 };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "map_machines.h"
+#include "map_record.h"
 #include "reversed_record.h"
 
 #define SMALL "packages=1 numa=1 cores=2 threads=2 allowed=2"

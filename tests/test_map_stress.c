@@ -11,7 +11,7 @@
 
 #include "asserts.h"
 #include "map.h"
-#include "map_stress.h"
+#include "map_record.h"
 #include "reversed_record.h"
 
 enum { HOSTS = 4 };

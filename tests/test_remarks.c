@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "comparison_report.h"
 #include "graph.h"
 #include "known_tree.h"
-#include "remarks.h"
 
 static void must(int rc, const struct nt_err *err)
 {

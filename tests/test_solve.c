@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "asserts.h"
-#include "link_bandwidth.h"
+#include "link_figures.h"
 #include "map_json.h"
 #include "rng.h"
 #include "solve.h"

@@ -17,7 +17,6 @@
 #include "matrix_csv.h"
 #include "prior.h"
 #include "reference_match.h"
-#include "remarks.h"
 #include "svg.h"
 #include "terminal.h"
 #include "traffic.h"

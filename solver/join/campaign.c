@@ -2,15 +2,75 @@
 #include "campaign.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "campaign_phases.h"
-#include "campaign_warnings.h"
+#include "bandwidth.h"
 #include "infer.h"
+#include "link_figures.h"
+#include "link_latency_plan.h"
+#include "loggp.h"
+#include "message_sizes.h"
+#include "rail_links.h"
 #include "remeasure.h"
+#include "stress.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
+
+/* ---- what a campaign left out, one line each ---- */
+
+enum { WARNINGS_MAX = 16, WARNING_BYTES = 256 };
+
+struct warnings {
+    size_t n;
+    char text[WARNINGS_MAX][WARNING_BYTES];
+};
+
+/* Returns the line; the last one when there is no room. */
+static const char *add_warning(struct warnings *warnings, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static const char *add_warning(struct warnings *warnings, const char *format, ...)
+{
+    va_list list;
+    if (warnings->n == WARNINGS_MAX)
+        return warnings->text[WARNINGS_MAX - 1];
+    va_start(list, format);
+    vsnprintf(warnings->text[warnings->n], WARNING_BYTES, format, list);
+    va_end(list);
+    return warnings->text[warnings->n++];
+}
+
+/* ---- phases, in their order ---- */
+
+/* What a phase takes. rounds 0: nothing to measure here. */
+struct need {
+    size_t rounds;
+    size_t repeats;  /* of them: those that may turn out needless, and may be left out */
+    double window_s; /* mean over the rounds: how long each loads the network */
+    double most_s;   /* that it may take; 0: all that is left */
+    enum nt_order_kind kind;
+};
+
+struct phase_kind {
+    const char *name;   /* in warnings */
+    enum nt_level from; /* the lowest level that has it */
+    bool loads;         /* loads links: not on shared hosts */
+    bool wants_model;
+    /* *out NULL with need->rounds 0: nothing to measure here. */
+    int (*create)(struct nt_campaign *campaign, struct nt_planner **out, struct need *need,
+                  struct nt_err *err);
+    /* May be NULL: what is still to come, once the first round has shown how fast this network is.
+     * Until then need is the least that it could be. */
+    void (*left)(const struct nt_planner *planner, struct need *need);
+    /* May be NULL: how long the last round took, for planners that choose by the time. */
+    void (*took)(struct nt_planner *planner, double seconds);
+};
+
+/* The first of them. */
+enum { PHASE_LATENCY, PHASE_REPEATS };
 
 enum { KINDS = NT_ORDER_KERNEL + 1 };
 
@@ -46,7 +106,7 @@ struct nt_campaign {
 
     size_t phase;               /* of the table: that runs, or is next */
     struct nt_planner *planner; /* NULL: between phases */
-    struct nt_phase_need need;
+    struct need need;
     size_t round;                        /* of this phase */
     struct nt_order order;               /* the last */
     struct round_cost round_cost[KINDS]; /* by kind of order */
@@ -63,7 +123,7 @@ struct nt_campaign {
     bool solved_just;         /* the next call says how long it took */
     bool adapts;              /* some pairs are measured, or were enough */
 
-    struct nt_campaign_warnings warnings;
+    struct warnings warnings;
     const char *cut, *undetermined;
 };
 
@@ -72,8 +132,8 @@ struct nt_campaign {
 static void set_budget_reason(struct nt_campaign *c, const char *name, const char *what)
 {
     double budget_s = c->options.asked_s > 0 ? c->options.asked_s : c->options.budget_s;
-    const char *text = nt_warnings_add(&c->warnings, "%s: %s, the budget of %.*f s was too short",
-                                       name, what, budget_s < 9.95 ? 1 : 0, budget_s);
+    const char *text = add_warning(&c->warnings, "%s: %s, the budget of %.*f s was too short", name,
+                                   what, budget_s < 9.95 ? 1 : 0, budget_s);
     if (c->cut == NULL)
         c->cut = text;
 }
@@ -138,7 +198,7 @@ static double loaded_s(const struct nt_campaign *c, double round_seconds)
     return c->rate_MBps > 0 ? fmin(bytes / (c->rate_MBps * 1e6), took) : 0;
 }
 
-static double rest_s(const struct nt_campaign *c)
+double nt_campaign_rest_s(const struct nt_campaign *c)
 {
     return c->options.max_load < 1 ? fmax(c->rest_until_s - c->elapsed_s, 0) : 0;
 }
@@ -147,15 +207,15 @@ static double rest_s(const struct nt_campaign *c)
 static bool round_fits(const struct nt_campaign *c, const struct nt_order *order, double until_s)
 {
     double round_cost = round_cost_of(c, order->kind)->slow_s;
-    return c->elapsed_s + rest_s(c) + 1.2 * round_cost + order->window_s < until_s;
+    return c->elapsed_s + nt_campaign_rest_s(c) + 1.2 * round_cost + order->window_s < until_s;
 }
 
 /* Nothing is known yet: the first rounds show it. */
-static bool phase_fits(const struct nt_campaign *c, const struct nt_phase_need *need)
+static bool phase_fits(const struct nt_campaign *c, const struct need *need)
 {
     const struct round_cost *round_cost = round_cost_of(c, need->kind);
     return round_cost->learned == 0 ||
-           c->elapsed_s + rest_s(c) +
+           c->elapsed_s + nt_campaign_rest_s(c) +
                    (double)(need->rounds - need->repeats) *
                        cost_s(c, need->kind, need->window_s, round_cost->mean_s) <
                stop_s(c);
@@ -181,6 +241,324 @@ static void learn_solving(struct nt_campaign *c, double elapsed_s)
         c->solved_s = fmax(elapsed_s - c->elapsed_s - c->last_s, 0);
     c->solved_just = false;
 }
+
+/* ---- planning the phases ---------------------------------------------------------------------
+ */
+
+static double left_s(const struct nt_campaign *c)
+{
+    return stop_s(c) - c->elapsed_s;
+}
+
+/* What a round of bandwidth takes beside its window, and a round of latencies. */
+static double overhead_s(const struct nt_campaign *c)
+{
+    return round_cost_of(c, NT_ORDER_BANDWIDTH)->mean_s;
+}
+
+static double ping_s(const struct nt_campaign *c)
+{
+    return round_cost_of(c, NT_ORDER_LATENCY)->mean_s;
+}
+
+enum { BATCHES = 3, PINGS = 5 };
+
+enum { BELIEF_HOSTS = 4 }; /* of fewer a pass over all pairs is as short */
+
+static int create_latency(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                          struct nt_err *err)
+{
+    if (c->present < 2)
+        return 0;
+    const struct nt_campaign_options *o = &c->options;
+    if (nt_sweep_latency_create(c->hosts, c->missing, o->mode, BATCHES, PINGS, o->seed, out,
+                                &need->rounds, err) != 0)
+        return -1;
+    bool wanted = o->mode == NT_SWEEP_AUTO || o->mode == NT_SWEEP_ADAPTIVE;
+    if (!wanted || o->belief == NULL || o->belief->levels == 0 || c->present < BELIEF_HOSTS)
+        return 0;
+    need->rounds = 0;
+    if (nt_sweep_latency_believe(*out, o->belief, o->seed, err) == 0)
+        return 0;
+    nt_planner_destroy(*out);
+    return -1;
+}
+
+/* Rounds of different pairs; more add little. */
+enum { REPEATS_ROUNDS = 24 };
+
+static int create_repeats(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                          struct nt_err *err)
+{
+    double rounds = ping_s(c) > 0 ? repeats_s(c) / ping_s(c) : REPEATS_ROUNDS;
+    unsigned often = c->passes * NT_REMEASURE_PHASES;
+    *out = NULL;
+    if (c->known.model == NULL || c->known.latency == NULL || often == 0 || !(rounds > often))
+        return 0;
+    struct nt_remeasure_input input = {.model = c->known.model,
+                                       .min_latency = c->known.latency,
+                                       .errors = c->known.se,
+                                       .missing = c->missing,
+                                       .passes = c->passes,
+                                       .most_rounds = (size_t)fmin(rounds / often, REPEATS_ROUNDS),
+                                       .batches = BATCHES,
+                                       .count = PINGS,
+                                       .seed = c->options.seed};
+    return nt_remeasure_create(&input, out, &need->rounds, err);
+}
+
+static int create_link_latency(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                               struct nt_err *err)
+{
+    if (c->known.model->switches == 0)
+        return 0; /* latencies between hosts are measured already */
+    if (c->known.model->links > NT_LINK_LATENCY_LINKS_SOON)
+        return nt_err_set(
+            err, NT_ERR_INPUT,
+            "not measured, solving %zu links takes longer than there is time, at most "
+            "%d are",
+            c->known.model->links, (int)NT_LINK_LATENCY_LINKS_SOON);
+    return nt_link_latency_plan_create(c->known.model, c->missing, c->options.seed, BATCHES, PINGS,
+                                       out, &need->rounds, err);
+}
+
+/* ---- bandwidth ------------------------------------------------------------------------------ */
+
+/* Windows between these: shorter ones measure the start of a flow, longer ones nothing more. */
+static const double WINDOW_MIN_S = 0.06, WINDOW_MAX_S = 0.3, WINDOW_FAST_S = 0.01;
+
+/* A window and the rest that max_load requires after it, at most: the average is over so long. */
+static const double PERIOD_S = 1;
+
+/* Flows that share a link take longer to end than those before, which had one of their own. */
+static const double LAP_SHARED = 2;
+
+/* The longest window with which the rounds stay within a share of what is left. */
+static double widest_window(const struct nt_campaign *c, size_t rounds, unsigned phases,
+                            double share)
+{
+    double load = c->options.max_load;
+    double lap = overhead_s(c) * (phases == NT_BANDWIDTH_HOST_LINKS ? 1 : LAP_SHARED);
+    double window = load * left_s(c) * share / (double)(rounds > 0 ? rounds : 1) - lap;
+    double most = load < 1 ? fmin(WINDOW_MAX_S, load * PERIOD_S - lap) : WINDOW_MAX_S;
+    return fmax(fmin(window, most), WINDOW_MIN_S);
+}
+
+static int create_bandwidth(struct nt_campaign *c, unsigned phases, double share,
+                            struct nt_planner **out, struct need *need, struct nt_err *err)
+{
+    /* what full measures after this has the first claim on the time */
+    bool once = c->options.level == NT_LEVEL_FULL;
+    struct nt_bandwidth_options options = {.phases = phases, .once = once, .seen = &c->flows};
+    struct nt_planner *planner;
+    if (nt_bandwidth_create(c->known.model, c->missing, &options, &planner, err) != 0)
+        return -1;
+    need->rounds = nt_bandwidth_rounds_left(planner);
+    need->repeats = nt_bandwidth_repeats_left(planner);
+    size_t warm = nt_bandwidth_phase_left(planner, "warm-up");
+    size_t checks =
+        nt_bandwidth_checks_left(planner); /* take what is left, and no shorter windows */
+    nt_planner_destroy(planner);
+    if (need->rounds == warm) { /* for nothing */
+        need->rounds = 0;
+        return 0;
+    }
+    options.window_s =
+        widest_window(c, need->rounds - checks - (need->repeats - checks) / 2, phases, share);
+    need->window_s = WINDOW_FAST_S;
+    need->kind = NT_ORDER_BANDWIDTH;
+    return nt_bandwidth_create(c->known.model, c->missing, &options, out, err);
+}
+
+/* Each of the three keeps something for those after it. */
+static int create_host_links(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                             struct nt_err *err)
+{
+    bool full = c->options.level == NT_LEVEL_FULL, last = c->known.model->switches < 2 && !full;
+    return create_bandwidth(c, NT_BANDWIDTH_HOST_LINKS,
+                            last   ? 0.9
+                            : full ? 0.25
+                                   : 0.3,
+                            out, need, err);
+}
+
+static int create_tiers(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                        struct nt_err *err)
+{
+    double share = c->options.level == NT_LEVEL_FULL ? 0.35 : 0.9;
+    return create_bandwidth(c, NT_BANDWIDTH_TIERS, share, out, need, err);
+}
+
+static int create_ladder(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                         struct nt_err *err)
+{
+    return create_bandwidth(c, NT_BANDWIDTH_LADDER, 0.3, out, need, err);
+}
+
+static void bandwidth_left(const struct nt_planner *planner, struct need *need)
+{
+    need->rounds = nt_bandwidth_rounds_left(planner);
+    need->repeats = nt_bandwidth_repeats_left(planner);
+    need->window_s = nt_bandwidth_window_s(planner);
+}
+
+/* ---- what comes last ------------------------------------------------------------------------ */
+
+static const double SIZES[] = {4096, 512, 32768}; /* the first is needed; solving sorts them */
+enum { SIZES_COUNT = sizeof SIZES / sizeof *SIZES };
+
+/* The pings of all pairs with the first sizes, and what their bytes take both ways. */
+static double sizes_s(const struct nt_campaign *c, size_t sizes)
+{
+    double bytes = 0, rounds = (double)nt_sweep_all_rounds(c->present);
+    for (size_t k = 0; k < sizes; k++)
+        bytes += 2 * BATCHES * PINGS * SIZES[k];
+    double sending = c->rate_MBps > 0 ? bytes / (c->rate_MBps * 1e6) : 0;
+    return rounds * ((double)sizes * ping_s(c) + sending);
+}
+
+/* Of the time that is left; what connecting takes is known only of pairs. */
+static const double KERNELS_PART = 0.6;
+
+/* The windows of the kernels shrink to what is left: what stays is connecting. */
+static double kernels_s(const struct nt_campaign *c)
+{
+    double connecting = NT_STRESS_KERNELS * (ping_s(c) + overhead_s(c));
+    return c->options.max_load < 1 ? 0 : connecting / KERNELS_PART;
+}
+
+/* The most that the phases after LogGP get of the time that is left. */
+static const double AFTER_LOGGP_PART = 0.5;
+
+/* Of the time that is left, what those after LogGP do not need; what would not fit into their part
+ * is left out. */
+static double loggp_most_s(const struct nt_campaign *c)
+{
+    double rest = AFTER_LOGGP_PART * left_s(c), kernels = kernels_s(c);
+    double needed = kernels < rest ? kernels : 0;
+    size_t sizes = SIZES_COUNT;
+    while (sizes > 0 && needed + sizes_s(c, sizes) >= rest)
+        sizes--;
+    return left_s(c) - needed - sizes_s(c, sizes);
+}
+
+/* ---- rails ---------------------------------------------------------------------------------- */
+
+/* Of the time that is left. */
+static const double RAILS_PART = 0.8;
+
+static int create_rails(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                        struct nt_err *err)
+{
+    struct nt_rail_links_settings settings = {.rails = c->options.rails,
+                                              .rail = c->options.rail,
+                                              .missing = c->missing,
+                                              .rate_MBps = c->rate_MBps};
+    if (settings.rails < 2)
+        return 0;
+    if (nt_rail_links_create(c->known.model, &settings, out, &need->rounds, err) != 0)
+        return -1;
+    need->most_s = RAILS_PART * left_s(c);
+    need->window_s = nt_rail_links_window_s(*out);
+    need->kind = NT_ORDER_PRTT;
+    return 0;
+}
+
+/* ---- LogGP ---------------------------------------------------------------------------------- */
+
+/* An order that would take more than this share of the budget is not worth it. */
+static const double LOGGP_SHARE = 0.05;
+/* Of the time that is left, if rails follow. */
+static const double LOGGP_PART = 0.6;
+
+static void loggp_left(const struct nt_planner *planner, struct need *need)
+{
+    need->rounds = nt_loggp_rounds_left(planner, &need->repeats);
+}
+
+static int create_loggp(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                        struct nt_err *err)
+{
+    const struct nt_campaign_options *o = &c->options;
+    double loggp_s = loggp_most_s(c);
+    if (o->rails > 1) /* its links come next */
+        loggp_s = LOGGP_PART * left_s(c);
+    need->most_s = loggp_s;
+    struct nt_loggp_settings settings = {
+        .rails = o->rails,
+        .rail = o->rail,
+        .longest_s = o->max_load * fmin(fmax(LOGGP_SHARE * o->budget_s, 0.05), 2),
+        .seconds = o->max_load * loggp_s,
+        .round_overhead_s = overhead_s(c),
+    };
+    if (nt_loggp_create(c->known.model, &settings, out, err) != 0)
+        return -1;
+    for (uint32_t h = 0; h < c->hosts; h++)
+        if (c->missing[h])
+            (*out)->ops->lose(*out, h);
+    /* the coarse sizes alone are worth it: they are ordered first, on every rail */
+    loggp_left(*out, need);
+    need->window_s = nt_loggp_round_s(*out);
+    need->kind = NT_ORDER_PRTT;
+    return 0;
+}
+
+/* ---- message sizes -------------------------------------------------------------------------- */
+
+static void sizes_left(const struct nt_planner *planner, struct need *need)
+{
+    need->rounds = nt_message_sizes_rounds_left(planner, &need->repeats);
+}
+
+static int create_sizes(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                        struct nt_err *err)
+{
+    if (c->hosts > NT_SWEEP_ALL_HOSTS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "not measured, it takes all pairs, of at most %d hosts",
+                          (int)NT_SWEEP_ALL_HOSTS_MAX);
+    double kernels = kernels_s(c);
+    need->most_s = left_s(c) - (kernels + sizes_s(c, 1) < left_s(c) ? kernels : 0);
+    if (nt_message_sizes_create(c->hosts, c->missing, SIZES, SIZES_COUNT, 1, BATCHES, PINGS,
+                                c->rate_MBps, out, err) != 0)
+        return -1;
+    sizes_left(*out, need);
+    return 0;
+}
+
+/* ---- stress kernels ------------------------------------------------------------------------- */
+
+static int create_kernels(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                          struct nt_err *err)
+{
+    need->kind = NT_ORDER_KERNEL;
+    if (c->options.max_load < 1)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "not measured, they are to fill links and max_load is %g",
+                          c->options.max_load);
+    return nt_stress_create(c->hosts, c->missing, c->rate_MBps,
+                            KERNELS_PART * left_s(c) - 6 * overhead_s(c), out, &need->rounds,
+                            &need->window_s, err);
+}
+
+/* ---- the order ------------------------------------------------------------------------------ */
+
+/* What most jobs use comes first. LogGP takes all the time that those after it leave. */
+static const struct phase_kind phase_kinds[] = {
+    {"latency", NT_LEVEL_QUICK, false, false, create_latency, NULL, NULL},
+    {"repeats", NT_LEVEL_QUICK, false, false, create_repeats, NULL, NULL},
+    {"bandwidth of host links", NT_LEVEL_STANDARD, true, true, create_host_links, bandwidth_left,
+     NULL},
+    {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, create_tiers, bandwidth_left,
+     NULL},
+    {"link-latency", NT_LEVEL_FULL, false, true, create_link_latency, NULL, NULL},
+    {"bandwidth shared by few", NT_LEVEL_FULL, true, true, create_ladder, bandwidth_left, NULL},
+    {"loggp", NT_LEVEL_FULL, true, true, create_loggp, loggp_left, nt_loggp_took},
+    {NT_RAIL_LINKS_PHASE, NT_LEVEL_FULL, true, true, create_rails, NULL, NULL},
+    {"sizes", NT_LEVEL_FULL, true, false, create_sizes, sizes_left, NULL},
+    {"kernels", NT_LEVEL_FULL, true, false, create_kernels, NULL, NULL},
+};
+enum { PHASES = sizeof phase_kinds / sizeof *phase_kinds };
 
 /* ---- latencies ------------------------------------------------------------------------------ */
 
@@ -216,9 +594,9 @@ static int infer_network(struct nt_campaign *c, const struct nt_planner *planner
 
 /* ---- phases --------------------------------------------------------------------------------- */
 
-static const struct nt_phase_kind *phase_kind(const struct nt_campaign *c)
+static const struct phase_kind *phase_kind(const struct nt_campaign *c)
 {
-    return &nt_phase_kinds[c->phase];
+    return &phase_kinds[c->phase];
 }
 
 static void end_phase(struct nt_campaign *c)
@@ -231,13 +609,12 @@ static void end_phase(struct nt_campaign *c)
 /* A phase that cannot be planned is left out; without latencies there is no result. */
 static int skip_phase(struct nt_campaign *c, const struct nt_err *why, struct nt_err *err)
 {
-    if (c->phase == NT_PHASE_LATENCY) {
+    if (c->phase == PHASE_LATENCY) {
         if (err != NULL)
             *err = *why;
         return -1;
     }
-    nt_warnings_add(&c->warnings, "%s: %.*s", phase_kind(c)->name, NT_WARNING_BYTES - 64,
-                    why->text);
+    add_warning(&c->warnings, "%s: %.*s", phase_kind(c)->name, WARNING_BYTES - 64, why->text);
     end_phase(c);
     return 0;
 }
@@ -245,10 +622,10 @@ static int skip_phase(struct nt_campaign *c, const struct nt_err *why, struct nt
 /* Whether the time is enough for the phase's planner. */
 static bool enter_phase(struct nt_campaign *c)
 {
-    if (c->phase == NT_PHASE_REPEATS) /* as much of it as fits */
+    if (c->phase == PHASE_REPEATS) /* as much of it as fits */
         c->phase_stop_s = c->elapsed_s + repeats_s(c);
-    if (c->phase > NT_PHASE_LATENCY)
-        return c->phase == NT_PHASE_REPEATS || phase_fits(c, &c->need);
+    if (c->phase > PHASE_LATENCY)
+        return c->phase == PHASE_REPEATS || phase_fits(c, &c->need);
     c->adapts = nt_sweep_latency_adapts(c->planner); /* then solving leaves more time */
     c->phase_stop_s = stop_s(c);
     return true;
@@ -257,8 +634,8 @@ static bool enter_phase(struct nt_campaign *c)
 static void miss_model(struct nt_campaign *c)
 {
     if (c->undetermined != NULL)
-        nt_warnings_add(&c->warnings, "%s: not measured, it takes a network that is known",
-                        phase_kind(c)->name);
+        add_warning(&c->warnings, "%s: not measured, it takes a network that is known",
+                    phase_kind(c)->name);
     else
         set_budget_reason(c, phase_kind(c)->name, "not measured");
 }
@@ -266,36 +643,22 @@ static void miss_model(struct nt_campaign *c)
 /* 1: it runs; 0: it does not, and the next is due */
 static int open_phase(struct nt_campaign *c, struct nt_err *err)
 {
-    const struct nt_phase_kind *k = phase_kind(c);
-    struct nt_phase_site site = {.options = &c->options,
-                                 .hosts = c->hosts,
-                                 .missing = c->missing,
-                                 .present = c->present,
-                                 .model = c->known.model,
-                                 .min_latency = c->known.latency,
-                                 .errors = c->known.se,
-                                 .rate_MBps = c->rate_MBps,
-                                 .flows = &c->flows,
-                                 .left_s = stop_s(c) - c->elapsed_s,
-                                 .round_overhead_s = round_cost_of(c, NT_ORDER_BANDWIDTH)->mean_s,
-                                 .passes = c->passes,
-                                 .repeats_s = repeats_s(c),
-                                 .ping_s = round_cost_of(c, NT_ORDER_LATENCY)->mean_s};
+    const struct phase_kind *k = phase_kind(c);
     struct nt_err why = {0};
-    c->need = (struct nt_phase_need){0};
+    c->need = (struct need){0};
     c->round = 0;
     if (c->options.level < k->from || c->present < 2)
         return end_phase(c), 0;
     if (k->loads && c->options.latency_only) {
-        nt_warnings_add(&c->warnings, "%s: not measured, on shared hosts only latency is allowed",
-                        k->name);
+        add_warning(&c->warnings, "%s: not measured, on shared hosts only latency is allowed",
+                    k->name);
         return end_phase(c), 0;
     }
     if (k->wants_model && c->known.model == NULL) {
         miss_model(c);
         return end_phase(c), 0;
     }
-    if (k->create(&site, &c->planner, &c->need, &why) != 0)
+    if (k->create(c, &c->planner, &c->need, &why) != 0)
         return c->planner = NULL, skip_phase(c, &why, err);
     if (c->planner == NULL)
         return end_phase(c), 0;
@@ -309,8 +672,8 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
 
 static const char *say_why_all(struct nt_campaign *c)
 {
-    const char *why = c->phase == NT_PHASE_LATENCY ? nt_sweep_latency_why_all(c->planner) : NULL;
-    return why != NULL ? nt_warnings_add(&c->warnings, "%s: %s", phase_kind(c)->name, why) : NULL;
+    const char *why = c->phase == PHASE_LATENCY ? nt_sweep_latency_why_all(c->planner) : NULL;
+    return why != NULL ? add_warning(&c->warnings, "%s: %s", phase_kind(c)->name, why) : NULL;
 }
 
 /* What the other phases are planned from, where there are any. */
@@ -344,9 +707,9 @@ static int finish_repeats(struct nt_campaign *c, struct nt_err *err)
 static int finish_phase(struct nt_campaign *c, struct nt_err *err)
 {
     int rc = 0;
-    if (c->phase == NT_PHASE_LATENCY)
+    if (c->phase == PHASE_LATENCY)
         rc = finish_latency(c, err);
-    else if (c->phase == NT_PHASE_REPEATS)
+    else if (c->phase == PHASE_REPEATS)
         rc = finish_repeats(c, err);
     end_phase(c);
     return rc;
@@ -355,7 +718,7 @@ static int finish_phase(struct nt_campaign *c, struct nt_err *err)
 /* What is left are repetitions only. */
 static bool is_complete(const struct nt_campaign *c)
 {
-    struct nt_phase_need need = c->need;
+    struct need need = c->need;
     if (c->round == 0 || phase_kind(c)->left == NULL)
         return false;
     phase_kind(c)->left(c->planner, &need);
@@ -365,14 +728,14 @@ static bool is_complete(const struct nt_campaign *c)
 /* Latencies are all measured: what follows repeats them. */
 static bool is_repeating(const struct nt_campaign *c)
 {
-    return c->phase == NT_PHASE_REPEATS ||
-           (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_repeats(c->planner));
+    return c->phase == PHASE_REPEATS ||
+           (c->phase == PHASE_LATENCY && nt_sweep_latency_repeats(c->planner));
 }
 
 static void say_less_often(struct nt_campaign *c)
 {
-    nt_warnings_add(&c->warnings, "%s: measured less often than planned, the time was short",
-                    phase_kind(c)->name);
+    add_warning(&c->warnings, "%s: measured less often than planned, the time was short",
+                phase_kind(c)->name);
 }
 
 /* Repetitions of flows may have been needless; what else is left out is named. */
@@ -385,7 +748,7 @@ static int finish_early(struct nt_campaign *c, struct nt_err *err)
 
 static int cut_phase(struct nt_campaign *c)
 {
-    if (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_is_determined(c->planner)) {
+    if (c->phase == PHASE_LATENCY && nt_sweep_latency_is_determined(c->planner)) {
         say_less_often(c);
         return finish_phase(c, NULL);
     }
@@ -401,7 +764,7 @@ static int cut_phase(struct nt_campaign *c)
  * and one slow round says little of theirs. */
 static bool is_too_long(const struct nt_campaign *c)
 {
-    struct nt_phase_need need = c->need;
+    struct need need = c->need;
     if (c->round != 1 || c->need.kind != NT_ORDER_BANDWIDTH)
         return false;
     phase_kind(c)->left(c->planner, &need);
@@ -418,11 +781,11 @@ static bool is_repeated(const struct nt_campaign *c)
 /* The planner may have inferred the network, between two calls of this. */
 static int ask_planner(struct nt_campaign *c, struct nt_order *order, struct nt_err *err)
 {
-    size_t before = c->phase == NT_PHASE_REPEATS ? nt_remeasure_inferred(c->planner) : 0;
+    size_t before = c->phase == PHASE_REPEATS ? nt_remeasure_inferred(c->planner) : 0;
     int rc = c->planner->ops->next(c->planner, order, err);
-    if (c->phase == NT_PHASE_LATENCY)
+    if (c->phase == PHASE_LATENCY)
         c->adapts = nt_sweep_latency_adapts(c->planner);
-    if (c->phase == NT_PHASE_REPEATS && nt_remeasure_inferred(c->planner) > before)
+    if (c->phase == PHASE_REPEATS && nt_remeasure_inferred(c->planner) > before)
         c->solved_just = true;
     return rc;
 }
@@ -455,7 +818,7 @@ int nt_campaign_next(struct nt_campaign *c, double elapsed_s, struct nt_order *o
 {
     learn_solving(c, elapsed_s);
     c->elapsed_s = elapsed_s;
-    while (c->phase < nt_phase_kinds_count) {
+    while (c->phase < PHASES) {
         int rc = c->planner == NULL ? open_phase(c, err) : 1;
         if (rc == 1)
             rc = next_round(c, order, err);
@@ -486,7 +849,8 @@ int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, siz
                      double round_seconds, struct nt_err *err)
 {
     struct nt_err why = {0};
-    c->rest_until_s = c->elapsed_s + rest_s(c) + loaded_s(c, round_seconds) / c->options.max_load;
+    c->rest_until_s =
+        c->elapsed_s + nt_campaign_rest_s(c) + loaded_s(c, round_seconds) / c->options.max_load;
     learn_round_cost(c, round_seconds);
     if (c->planner == NULL)
         return 0;
@@ -508,11 +872,6 @@ void nt_campaign_lose(struct nt_campaign *c, uint32_t host)
 }
 
 /* ---- warnings and progress ------------------------------------------------------------------ */
-
-double nt_campaign_rest_s(const struct nt_campaign *c)
-{
-    return rest_s(c);
-}
 
 size_t nt_campaign_warnings(const struct nt_campaign *c)
 {
@@ -553,7 +912,7 @@ void nt_campaign_take_inferred(struct nt_campaign *c, struct nt_inferred *out)
 void nt_campaign_progress(const struct nt_campaign *c, struct nt_campaign_progress *progress)
 {
     bool runs = c->planner != NULL;
-    struct nt_phase_need need = c->need;
+    struct need need = c->need;
     if (runs && phase_kind(c)->left != NULL) {
         phase_kind(c)->left(c->planner, &need);
         need.rounds += c->round;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A comparison as text, as JSON (`compare --json`), and as the reference coloured by deviation.
  * Texts are the caller's (free).
- * Tests: test_compare.c. */
+ * Tests: test_compare.c, test_remarks.c. */
 #ifndef NT_REPORT_H
 #define NT_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "err.h"
+#include "picture.h"
 #include "reference_match.h"
 #include "strbuf.h"
 
@@ -30,5 +32,16 @@ int nt_comparison_report_sentence(const struct nt_reference_match *match, size_t
  * links of its paths are off. message_bytes 0: 1 MiB, and 8 for a map without bandwidths. */
 int nt_comparison_report_dot(const struct nt_reference_match *match, double message_bytes,
                              char **text, size_t *bytes, struct nt_err *err);
+
+/* The differences as sentences with their places in both networks, for pictures. */
+struct nt_remarks {
+    size_t count; /* at most NT_REMARKS_MAX: the rest is left out */
+    struct nt_remark *remark;
+};
+
+/* match is of these two maps. */
+int nt_remarks_create(const struct nt_reference_match *match, const struct nt_map *map,
+                      const struct nt_map *reference, struct nt_remarks *out, struct nt_err *err);
+void nt_remarks_fini(struct nt_remarks *remarks);
 
 #endif

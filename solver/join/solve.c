@@ -3,25 +3,26 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "disturbed_confidence.h"
+#include "believed.h"
+#include "believed_taken.h"
+#include "disturbed.h"
 #include "infer.h"
-#include "link_bandwidth.h"
-#include "link_flows.h"
-#include "link_latency.h"
+#include "link_figures.h"
 #include "map_faults.h"
-#include "map_loggp.h"
-#include "map_machines.h"
 #include "map_placement.h"
-#include "map_stress.h"
+#include "map_record.h"
 #include "memory.h"
+#include "noise_shown.h"
+#include "number.h"
 #include "option.h"
 #include "pair_failures.h"
-#include "solve_adaptive.h"
-#include "solve_prior.h"
-#include "solve_rates.h"
+#include "prior.h"
+#include "readings.h"
+#include "sparse.h"
 #include "stats.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
@@ -37,6 +38,7 @@ static const uint64_t seed = 1;
 struct sorted {
     size_t n;
     uint32_t *order; /* order[k]: where the host that comes k-th by name stood */
+    uint32_t *place; /* and of who stood there: k */
     const char **name;
     const char **missing;       /* NULL, or why */
     uint32_t *slots;            /* tasks */
@@ -107,6 +109,7 @@ static int sorted_init(struct sorted *s, const struct nt_solve_input *from, stru
                                        : from->bandwidth->n;
     *s = (struct sorted){.n = n};
     s->order = nt_arena_array(&s->memory, n + 1, sizeof *s->order);
+    s->place = nt_arena_array(&s->memory, n + 1, sizeof *s->place);
     s->name = nt_arena_array(&s->memory, n + 1, sizeof *s->name);
     s->missing = nt_arena_array(&s->memory, n + 1, sizeof *s->missing);
     s->slots = nt_arena_array(&s->memory, n + 1, sizeof *s->slots);
@@ -116,6 +119,7 @@ static int sorted_init(struct sorted *s, const struct nt_solve_input *from, stru
         s->order[k] = (uint32_t)k;
     qsort_r(s->order, n, sizeof *s->order, by_name, (void *)from->host_name);
     for (size_t k = 0; k < n; k++) {
+        s->place[s->order[k]] = (uint32_t)k;
         s->name[k] = from->host_name[s->order[k]];
         s->missing[k] = from->missing == NULL ? NULL : from->missing[s->order[k]];
         s->slots[k] = from->slots == NULL ? 1 : from->slots[s->order[k]];
@@ -126,6 +130,445 @@ static int sorted_init(struct sorted *s, const struct nt_solve_input *from, stru
 fini:
     sorted_fini(s);
     return -1;
+}
+
+struct found {
+    struct nt_model *model;
+    bool determined; /* else there are hosts and nothing between them */
+    bool adaptive;   /* inferred from some pairs */
+    uint64_t pairs;  /* with a latency */
+    struct nt_prior_use prior;
+};
+
+/* ---- the network from what was believed --------------------------------------------------------
+ */
+
+/* Of the phase, in the order of taking. */
+static int take_verified(const struct nt_samples *s, struct nt_readings *out,
+                         struct nt_noise_shown *shown, struct nt_err *err)
+{
+    for (size_t k = 0; k < s->samples; k++) {
+        const struct nt_sample *x = &s->sample[k];
+        if (x->kind != NT_SAMPLE_LATENCY || x->count == 0 ||
+            strcmp(s->phase[x->phase].name, NT_BELIEVED_PHASE) != 0)
+            continue;
+        if (nt_readings_note(out, x->a, x->b, x->count, x->value_us, err) < 0 ||
+            nt_noise_shown_note(shown, x->value_us, x->latency.se_us, x->count, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What was found, with the hosts in the order of names: it was judged in the record's order, as the
+ * sweep did. */
+static int reorder(const struct nt_believed *from, const struct nt_readings *readings,
+                   const struct sorted *by, struct nt_believed *to, struct nt_readings *out,
+                   struct nt_err *err)
+{
+    size_t n = from->hosts, rows = from->levels > 1 ? from->levels - 1 : 0;
+    *to = *from;
+    to->memory = (struct nt_arena){0};
+    to->cluster = nt_arena_array(&to->memory, rows * n + 1, sizeof *to->cluster);
+    to->away = nt_arena_array(&to->memory, n + 1, sizeof *to->away);
+    if (nt_arena_check(&to->memory, err) != 0)
+        return -1;
+    for (uint32_t k = 0; k < n; k++) {
+        to->away[k] = from->away[by->order[k]];
+        for (size_t l = 0; l < rows; l++)
+            to->cluster[l * n + k] = from->cluster[l * n + by->order[k]];
+    }
+    for (size_t k = 0; k < readings->count; k++) {
+        const struct nt_pair_reading *r = &readings->at[k];
+        if (nt_readings_add(out, by->place[r->a], by->place[r->b], r->pings, r->ln, err) < 0)
+            return -1;
+    }
+    nt_readings_sort(out);
+    return 0;
+}
+
+static int make_model(const struct nt_believed *b, const struct nt_readings *readings,
+                      const struct sorted *by, struct nt_model **out, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_believed sorted = {0};
+    struct nt_readings by_name = {0};
+    struct nt_sparse known;
+    bool *gone = nt_arena_array(&memory, b->hosts + 1, sizeof *gone);
+    int rc = nt_arena_check(&memory, err);
+    for (size_t k = 0; rc == 0 && k < b->hosts; k++)
+        gone[k] = by->missing[k] != NULL;
+    if (rc == 0)
+        rc = reorder(b, readings, by, &sorted, &by_name, err);
+    if (rc == 0)
+        rc = nt_believed_sparse(&sorted, gone, &by_name, &known, err);
+    if (rc == 0) {
+        rc = nt_sparse_model(&known, out, err);
+        nt_sparse_fini(&known);
+    }
+    nt_readings_fini(&by_name);
+    nt_believed_fini(&sorted);
+    return rc;
+}
+
+static uint64_t count_read_pairs(const struct nt_readings *r, const bool *missing)
+{
+    uint64_t pairs = 0;
+    for (size_t k = 0; k < r->count; k = nt_readings_next_pair(r, k))
+        pairs += !missing[r->at[k].a] && !missing[r->at[k].b];
+    return pairs;
+}
+
+static struct nt_prior_use use_of(const struct nt_believed *b, uint64_t known)
+{
+    bool sound = b->verdict == NT_SPARSE_SOUND;
+    const char *why = b->why != NULL ? b->why : "too little of it could be verified";
+    uint64_t pairs = known * (known - (known > 0)) / 2, read = b->verified + b->against;
+    struct nt_prior_use use = {.given = true,
+                               .used = sound,
+                               .pairs_taken = sound && pairs > read ? pairs - read : 0,
+                               .pairs_verified = b->verified,
+                               .pairs_contradicted = b->against,
+                               .hosts_moved = sound ? b->contradicted : 0};
+    if (!sound)
+        snprintf(use.reason, sizeof use.reason, "%s", why);
+    return use;
+}
+
+/* A host that was lost later, when the network was verified, took part in that. */
+static int judge(const struct nt_samples *s, const bool *missing, struct nt_readings *readings,
+                 double noise, struct nt_believed *out, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *absent = nt_arena_array(&memory, s->hosts + 1, sizeof *absent);
+    bool differs = false;
+    if (nt_arena_check(&memory, err) != 0 ||
+        nt_believed_judge(s->belief, missing, readings, noise, out, err) < 0)
+        return -1;
+    if (out->verdict == NT_SPARSE_SOUND)
+        return 0;
+    memcpy(absent, missing, s->hosts * sizeof *absent);
+    for (size_t k = 0; k < readings->count; k++) {
+        const struct nt_pair_reading *r = &readings->at[k];
+        differs |= absent[r->a] || absent[r->b];
+        absent[r->a] = absent[r->b] = false;
+    }
+    if (!differs)
+        return 0;
+    nt_believed_fini(out);
+    return nt_believed_judge(s->belief, absent, readings, noise, out, err);
+}
+
+/* Nothing was measured: the network is what was believed. */
+static int take_all(const struct nt_samples *s, const bool *missing, const uint32_t *order,
+                    struct found *f, struct nt_err *err)
+{
+    uint64_t present = 0;
+    for (size_t h = 0; h < s->hosts; h++)
+        present += !missing[h];
+    int rc = nt_believed_taken(s->belief, missing, order, &f->model, err);
+    if (rc != 1)
+        return rc;
+    f->prior = (struct nt_prior_use){.given = true,
+                                     .used = true,
+                                     .pairs_taken = present * (present - 1) / 2,
+                                     .all_taken = true,
+                                     .support = s->belief->support};
+    nt_prior_day_write(s->belief->oldest_day, f->prior.oldest);
+    return 1;
+}
+
+/* The network from the record of a sweep that started from what was believed, where that was
+ * verified. f->prior: what came of the belief, where the record has one. 1: f->model is the
+ * network, which all readings support, and f->pairs how many were read; 0: the record has none
+ * such, and neither is set. */
+static int solve_prior(const struct nt_samples *s, const struct sorted *by, struct found *f,
+                       struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_readings readings = {0};
+    struct nt_noise_shown shown = {0};
+    struct nt_believed believed = {0};
+    if (s->belief == NULL || s->belief->levels == 0)
+        return 0;
+    bool *missing = nt_arena_array(&memory, s->hosts + 1, sizeof *missing);
+    int rc = nt_arena_check(&memory, err);
+    uint64_t known = 0;
+    for (size_t h = 0; rc == 0 && h < s->hosts; h++) {
+        missing[h] = s->missing[h] != NULL;
+        known += s->belief->levels == 1 || s->belief->cluster[h] != NT_BELIEF_LOOSE;
+    }
+    if (rc == 0 && s->belief->taken && s->samples == 0) {
+        f->pairs = 0;
+        return take_all(s, missing, by->order, f, err);
+    }
+    if (rc == 0)
+        rc = take_verified(s, &readings, &shown, err);
+    if (rc == 0)
+        rc = judge(s, missing, &readings, nt_noise_shown(&shown), &believed, err);
+    if (rc == 0) {
+        f->prior = use_of(&believed, known);
+        if (f->prior.used && readings.count > 0) {
+            rc = make_model(&believed, &readings, by, &f->model, err);
+            f->pairs = count_read_pairs(&readings, missing);
+            rc = rc < 0 ? -1 : 1;
+        }
+    }
+    f->prior.used &= rc == 1;
+    nt_believed_fini(&believed);
+    nt_noise_shown_fini(&shown);
+    nt_readings_fini(&readings);
+    return rc;
+}
+
+/* ---- the network from an adaptive sweep --------------------------------------------------------
+ */
+
+/* The readings of one of its phases. place: of the record's hosts in the model. */
+static int take_phase(const struct nt_samples *s, const uint32_t *place, const char *phase,
+                      struct nt_readings *out, struct nt_err *err)
+{
+    for (size_t k = 0; k < s->samples; k++) {
+        const struct nt_sample *x = &s->sample[k];
+        if (x->kind == NT_SAMPLE_LATENCY && s->missing[x->a] == NULL && s->missing[x->b] == NULL &&
+            strcmp(s->phase[x->phase].name, phase) == 0 &&
+            nt_readings_note(out, place[x->a], place[x->b], x->count, x->value_us, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int take_adaptive(const struct nt_samples *s, const uint32_t *place, struct nt_readings *out,
+                         struct nt_err *err)
+{
+    if (take_phase(s, place, NT_SWEEP_ADAPTIVE_CALIBRATION, out, err) < 0)
+        return -1;
+    out->calibration = out->count;
+    if (take_phase(s, place, NT_SWEEP_ADAPTIVE_PHASE, out, err) < 0)
+        return -1;
+    out->planning = out->count;
+    return take_phase(s, place, NT_SWEEP_ADAPTIVE_VERIFICATION, out, err);
+}
+
+static int infer_readings(const struct nt_readings *readings, size_t hosts, const bool *missing,
+                          struct nt_model **out, struct nt_err *err)
+{
+    struct nt_sparse_check check;
+    struct nt_model *model;
+    struct nt_err why = {0};
+    if (readings->count == readings->planning)
+        return 0; /* cut short: its result may be wrong */
+    if (nt_infer_sparse(hosts, missing, readings, &model, &check, &why) < 0)
+        return why.kind == NT_ERR_SYSTEM ? nt_err_set(err, why.kind, "%s", why.text) : 0;
+    if (check.verdict != NT_SPARSE_SOUND) {
+        nt_model_destroy(model);
+        return 0;
+    }
+    *out = model;
+    return 1;
+}
+
+/* The network from the record of an adaptive sweep, where that was verified. Time and memory are
+ * about linear in the readings. 1: *out is the network, which all readings support; 0: the record
+ * has none such, and *out is not set. */
+static int solve_adaptive(const struct nt_samples *samples, const struct sorted *by,
+                          struct nt_model **out, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *missing = nt_arena_array(&memory, by->n, sizeof *missing);
+    struct nt_readings readings = {0};
+    if (missing == NULL)
+        return nt_arena_check(&memory, err);
+    for (size_t k = 0; k < by->n; k++)
+        missing[k] = by->missing[k] != NULL;
+    int rc = take_adaptive(samples, by->place, &readings, err);
+    if (rc == 0)
+        rc = infer_readings(&readings, by->n, missing, out, err);
+    nt_readings_fini(&readings);
+    return rc;
+}
+
+/* ---- the network from bandwidths alone ---------------------------------------------------------
+ */
+
+#define NARROWER 0.9 /* than the usual best pair of a host: it shows nothing of where it hangs */
+#define UNSURE 0.5
+
+/* A byte over B * 10^6 bytes a second takes 1/B us; of 1,000 bytes, so that figures are usual. */
+static int invert(const struct nt_matrix *bandwidth, struct nt_matrix **out, struct nt_err *err)
+{
+    struct nt_matrix *us;
+    if (nt_matrix_create(bandwidth->n, NT_MATRIX_LATENCY_US, &us, err) != 0)
+        return -1;
+    for (size_t k = 0; k < bandwidth->n * bandwidth->n; k++)
+        us->at[k] = bandwidth->at[k] > 0 ? 1000 / bandwidth->at[k] : NAN;
+    *out = us;
+    return 0;
+}
+
+static float best_of(const struct nt_matrix *m, size_t host)
+{
+    float best = 0;
+    for (size_t k = 0; k < m->n; k++) {
+        best = fmaxf(best, isnan(nt_matrix_get(m, host, k)) ? 0 : nt_matrix_get(m, host, k));
+        best = fmaxf(best, isnan(nt_matrix_get(m, k, host)) ? 0 : nt_matrix_get(m, k, host));
+    }
+    return best;
+}
+
+/* Each host's best pair in best[] (0: none), and the usual one. */
+static int find_best(const struct nt_matrix *m, float *best, float *usual, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    float *copy = nt_arena_array(&memory, m->n + 1, sizeof *copy);
+    size_t n = 0;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < m->n; k++) {
+        best[k] = best_of(m, k);
+        if (best[k] > 0)
+            copy[n++] = best[k];
+    }
+    *usual = n == 0 ? 0 : nt_stats_median(copy, n);
+    return 0;
+}
+
+static bool is_narrow(float best, float usual)
+{
+    return best > 0 && (double)best < NARROWER * (double)usual;
+}
+
+/* The figures were times of bytes, of which the bandwidths tell more. */
+static void drop_figures(struct nt_model *m)
+{
+    for (size_t k = 0; k < m->links; k++)
+        m->link[k].latency_us = m->link[k].latency_se_us = NAN;
+    memset(m->overhead_us, 0, m->hosts * sizeof *m->overhead_us);
+    m->r2 = m->rms_us = m->resolution_us = NAN;
+    m->pairs_off = 0;
+}
+
+static void doubt_all(struct nt_model *m)
+{
+    for (size_t k = 0; k < m->links; k++)
+        m->link[k].probability = fmin(m->link[k].probability, UNSURE);
+    m->confidence = fmin(m->confidence, UNSURE);
+}
+
+static int make_nothing(struct nt_model **model, struct nt_err *err)
+{
+    struct nt_model *empty;
+    if (nt_model_create((*model)->hosts, 0, 0, &empty, err) != 0)
+        return -1;
+    memcpy(empty->missing, (*model)->missing, empty->hosts * sizeof *empty->missing);
+    nt_model_destroy(*model);
+    *model = empty;
+    return 0;
+}
+
+/* A network from bandwidths of pairs alone, where they show one. A pair gets what the narrowest
+ * link on its way has, so the times of a byte between hosts form an ultrametric where links get
+ * narrower, to a flow alone, towards the top: they are inferred as latencies are, and the figures
+ * dropped. Links have no latency then.
+ *
+ * *out: a tree of the groups of hosts that have more bandwidth among themselves than with others;
+ * family undetermined, without links, where there are none: a network whose upper links are wide
+ * enough shows nothing. A host that gets from nobody more than others get across groups may be
+ * anywhere: with one no group is stated as more than half certain. */
+static int solve_rates(const struct nt_matrix *bandwidth, struct nt_model **out, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_matrix *us;
+    struct nt_model *m;
+    bool narrow = false;
+    float usual, *best = nt_arena_array(&memory, bandwidth->n + 1, sizeof *best);
+    if (nt_arena_check(&memory, err) != 0 || find_best(bandwidth, best, &usual, err) != 0 ||
+        invert(bandwidth, &us, err) != 0)
+        return -1;
+    for (size_t k = 0; k < bandwidth->n; k++)
+        narrow = narrow || is_narrow(best[k], usual);
+    int rc = nt_infer_latency(us, NULL, seed, &m, err);
+    nt_matrix_destroy(us);
+    if (rc != 0)
+        return -1;
+    if (m->family != NT_FAMILY_TREE && make_nothing(&m, err) != 0) {
+        nt_model_destroy(m);
+        return -1;
+    }
+    drop_figures(m);
+    if (narrow)
+        doubt_all(m);
+    *out = m;
+    return 0;
+}
+
+/* A warning each, of the first; an unbounded list would break the map's bound. */
+enum { NARROW_NAMED_MAX = 100 };
+
+/* What such a map cannot show, and the hosts whose every pair is narrower than is usual. bandwidth:
+ * in the order of the map's hosts. */
+static int warn_of_rates(struct nt_map *map, const struct nt_matrix *bandwidth, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t narrow = 0;
+    float usual, *best = nt_arena_array(&memory, bandwidth->n + 1, sizeof *best);
+    if (nt_arena_check(&memory, err) != 0 || find_best(bandwidth, best, &usual, err) != 0)
+        return -1;
+    for (size_t k = 0; k < bandwidth->n; k++) {
+        char has[NT_NUMBER_BYTES], others[NT_NUMBER_BYTES];
+        if (!is_narrow(best[k], usual) || narrow++ >= NARROW_NAMED_MAX)
+            continue;
+        nt_number_plain((double)best[k], 3, has);
+        nt_number_plain((double)usual, 3, others);
+        if (nt_map_warn(map, err,
+                        "every pair of host %s has at most %s MB/s, those of other hosts %s: the "
+                        "host or its link is narrow, and its place in the network is not known",
+                        map->host_name[k], has, others) != 0)
+            return -1;
+    }
+    return nt_map_warn(map, err,
+                       map->model->links > 0
+                           ? "found from bandwidths alone: only switches whose links are narrower "
+                             "than those of the hosts below them show"
+                           : "bandwidths alone show no groups of hosts: the network may be one "
+                             "switch, or one whose links are wide enough for a pair");
+}
+
+/* ---- confidence --------------------------------------------------------------------------------
+ */
+
+/* Fitted to tests/bench sweeps: what a map states is about how many are exact. */
+static const double DOUBT = 0.07, SAID = 0.3;
+
+/* A pair that is to be expected to have disturbed readings alone (disturbed.h) may lead to another
+ * network, which the noise in the readings does not show: it reduces the map's confidence. From 0.3
+ * expected pairs on a warning says so. For maps of all pairs. */
+static int doubt_disturbed(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
+{
+    if (samples->hosts > NT_LATENCIES_LISTED_HOSTS)
+        return 0;
+    struct nt_latencies latencies;
+    struct nt_disturbed d;
+    double bytes = nt_samples_latency_bytes(samples);
+    int rc = 0;
+    nt_latencies_init(&latencies, samples->hosts);
+    for (size_t k = 0; k < samples->samples && rc == 0; k++) {
+        const struct nt_sample *x = &samples->sample[k];
+        if (x->kind == NT_SAMPLE_LATENCY && x->bytes == bytes)
+            rc = nt_latencies_note(&latencies, x->a, x->b, x->value_us, x->latency.se_us, err);
+    }
+    if (rc == 0)
+        rc = nt_disturbed_find(&latencies, &d, err);
+    nt_latencies_fini(&latencies);
+    if (rc != 0)
+        return -1;
+    map->model->confidence *= exp(-DOUBT * d.pairs);
+    if (d.pairs < SAID)
+        return 0;
+    return nt_map_warn(
+        map, err,
+        "latency: at least %.0f %% of the readings were disturbed, and some pairs may "
+        "have no others",
+        100 * d.share);
 }
 
 /* ---- the map's other parts --------------------------------------------------------------------
@@ -376,14 +819,6 @@ static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, stru
     return rc;
 }
 
-struct found {
-    struct nt_model *model;
-    bool determined; /* else there are hosts and nothing between them */
-    bool adaptive;   /* inferred from some pairs */
-    uint64_t pairs;  /* with a latency */
-    struct nt_prior_use prior;
-};
-
 static int find_in_record(struct sorted *s, const struct nt_solve_input *from, struct found *f,
                           struct nt_err *err)
 {
@@ -393,11 +828,9 @@ static int find_in_record(struct sorted *s, const struct nt_solve_input *from, s
     f->pairs = measured.pairs;
     f->determined = is_covered(&measured, from->samples->missing);
     nt_measured_pairs_fini(&measured);
-    int rc = from->method == NULL
-                 ? nt_solve_prior(from->samples, s->order, &f->model, &f->pairs, &f->prior, err)
-                 : 0;
+    int rc = from->method == NULL ? solve_prior(from->samples, s, f, err) : 0;
     if (rc == 0 && from->method == NULL)
-        rc = nt_solve_adaptive(from->samples, s->order, &f->model, err);
+        rc = solve_adaptive(from->samples, s, &f->model, err);
     f->adaptive = rc > 0;
     if (rc == 0)
         return f->determined ? infer_pairs(s, from, &f->model, err)
@@ -425,7 +858,7 @@ static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from,
 
 static int find_in_bandwidths(struct sorted *s, struct found *f, struct nt_err *err)
 {
-    if (nt_solve_rates(s->bandwidth, seed, &f->model, err) != 0)
+    if (solve_rates(s->bandwidth, &f->model, err) != 0)
         return -1;
     f->determined = f->model->links > 0;
     f->pairs = count_pairs(s->bandwidth);
@@ -443,15 +876,9 @@ static int refine_links(struct nt_map *map, const struct sorted *s,
     static const char *const planned[] = {NT_SAMPLES_LINK_LATENCY, NULL};
     static const char *const adapted[] = {NT_SWEEP_ADAPTIVE_CALIBRATION, NT_SWEEP_ADAPTIVE_PHASE,
                                           NT_SWEEP_ADAPTIVE_VERIFICATION, NT_SAMPLES_PRIOR, NULL};
-    NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *vertex = nt_arena_array(&memory, s->n + 1, sizeof *vertex);
-    if (nt_arena_check(&memory, err) != 0)
-        return -1;
-    for (size_t k = 0; k < s->n; k++)
-        vertex[s->order[k]] = (uint32_t)k;
-    int rc = nt_link_latency(samples, vertex, planned, false, map->model, err);
+    int rc = nt_link_latency(samples, s->place, planned, false, map->model, err);
     if (rc == 0 && adaptive && map->model->links <= NT_LINK_LATENCY_LINKS_SOON)
-        rc = nt_link_latency(samples, vertex, adapted, true, map->model, err);
+        rc = nt_link_latency(samples, s->place, adapted, true, map->model, err);
     return rc < 0 ? -1 : 0;
 }
 
@@ -463,18 +890,13 @@ static int refine_links(struct nt_map *map, const struct sorted *s,
 static int refine_from(struct nt_map *map, const struct sorted *s,
                        const struct nt_solve_input *from, bool adaptive, struct nt_err *err)
 {
-    int flows = 0;
-    if (from->samples != NULL) {
-        if (refine_links(map, s, from->samples, adaptive, err) != 0)
-            return -1;
-        flows = nt_link_flows(map, from->samples, s->order, err);
-    }
     struct nt_faults_source source = {
-        .flows = flows > 0,
         .samples = from->samples,
-        .order = s->order,
+        .place = s->place,
         .latency = from->samples == NULL && s->sizes > 0 ? s->latency[0] : NULL};
-    return flows < 0 ? -1 : nt_map_faults(map, &source, err);
+    if (from->samples != NULL && refine_links(map, s, from->samples, adaptive, err) != 0)
+        return -1;
+    return nt_map_faults(map, &source, err);
 }
 
 static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, struct nt_map **out,
@@ -496,7 +918,7 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
     map->sweep.pairs_total = s->n == 0 ? 0 : (uint64_t)s->n * (s->n - 1) / 2;
     const struct nt_matrix *bandwidth =
         from->method != NULL && from->method->has_bandwidths ? NULL : s->bandwidth;
-    if ((rates_alone && nt_solve_rates_warn(map, s->bandwidth, err) != 0) ||
+    if ((rates_alone && warn_of_rates(map, s->bandwidth, err) != 0) ||
         (!f.determined && !rates_alone &&
          nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
                      (unsigned long long)map->sweep.pairs_measured,
@@ -504,7 +926,7 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
         name_missing(map, s, err) != 0 ||
         (f.determined && set_bandwidths(map, bandwidth, from, err) != 0) ||
         (f.determined && !f.adaptive && from->samples != NULL &&
-         nt_disturbed_confidence_apply(from->samples, map, err) != 0) ||
+         doubt_disturbed(from->samples, map, err) != 0) ||
         (f.determined && (warn_of_lines(map, err) != 0 || warn_of_shortcuts(map, err) != 0 ||
                           refine_from(map, s, from, f.adaptive, err) != 0)) ||
         nt_map_place(map, s->slots, from->pattern, from->samples, f.determined, err) != 0) {
@@ -526,34 +948,25 @@ int nt_solve_measured(const struct nt_solve_input *measured, struct nt_map **out
     return rc;
 }
 
-/* What the record holds besides its figures. */
-static int carry_kernels(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
+/* Whose sweep it was, what it took, and what it left out. */
+static int carry_sweep(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
 {
-    char *cluster = strdup(samples->cluster), *level = strdup(samples->level);
-    char *created = strdup(samples->created);
     struct nt_phase *phase = malloc((samples->phases + 1) * sizeof *phase);
-    if (!cluster || !level || !created || !phase) {
-        free(cluster);
-        free(level);
-        free(created);
-        free(phase);
+    if (phase == NULL)
         return nt_err_memory(err);
-    }
-    free(map->cluster);
-    free(map->level);
-    free(map->created);
-    map->cluster = cluster;
-    map->level = level;
-    map->created = created;
-    map->job_id = samples->job_id;
     if (samples->phases > 0)
         memcpy(phase, samples->phase, samples->phases * sizeof *phase);
+    map->job_id = samples->job_id;
     map->sweep.phase = phase;
     map->sweep.phases = samples->phases;
     map->sweep.rounds = samples->rounds;
     map->sweep.seconds = samples->seconds;
     if (samples->status > map->status)
         map->status = samples->status;
+    if (nt_map_set_text(&map->cluster, samples->cluster, err) != 0 ||
+        nt_map_set_text(&map->level, samples->level, err) != 0 ||
+        nt_map_set_text(&map->created, samples->created, err) != 0)
+        return -1;
     for (size_t k = 0; k < samples->warnings; k++)
         if (nt_map_warn(map, err, "%s", samples->warning[k]) != 0)
             return -1;
@@ -573,7 +986,7 @@ static int solve_record(const struct nt_samples *samples, const struct nt_method
                                       .known = known};
     if (nt_solve_measured(&measured, &map, err) != 0)
         return -1;
-    if (carry_kernels(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0 ||
+    if (carry_sweep(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0 ||
         nt_map_stress(samples, map, err) != 0 || nt_map_machines(samples, map, err) != 0) {
         nt_map_destroy(map);
         return -1;

@@ -29,7 +29,7 @@ int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, stru
 /* What was measured, from wherever it came. Everything is borrowed. */
 struct nt_solve_input {
     const struct nt_matrix *latency;       /* of the smallest message; NULL: taken from samples, or
-                                              there are bandwidths alone (solve_rates.h) */
+                                              there are bandwidths alone */
     const struct nt_matrix *const *larger; /* of larger messages, ascending, the same hosts; or */
     size_t larger_sizes;                   /* none: they determine how certain each link is */
     const struct nt_matrix *bandwidth;     /* of pairs; NULL: not measured; hosts as in latency */
