@@ -4,21 +4,21 @@
  * It authenticates the job's hosts to each other, starts the probe as a system user, relays frames
  * between the probes without reading them, keeps the deadline, and publishes what rank 0 wrote.
  *
- * The command      agent.c, request.c (arguments), conffile.c, slurm_conf.c; --check is the program
- *                  in check/
+ * The command      agent.c, request.c (arguments, nettopo.conf), slurm_conf.c; --check is the
+ *                  program in check/
  * Three processes  monitor.c (root) starts the worker, keeps the time, and replaces its result by
  *                  failed when it dies or is late. worker.c (root) knows the job (job.c), starts
- *                  the probe (child.c, confine.c), makes the directory (publish.c, space.c), and
+ *                  the probe (child.c, confine.c), makes the directory (publish.c), and
  *                  starts relay.c (a user without rights, sandbox.c), which does the rest
  * Between them     client.c asks, service.c answers: credentials (auth.c, MUNGE), addresses and the
- *                  use of the hosts (lookup.c), the end of the probe, the result. artifact_files.c
+ *                  use of the hosts (lookup.c), the end of the probe, the result. publish.c
  *                  writes the files that are open
  * After the job    archive.c keeps its map, where the administrator wants that
- * One host's part  session.c: the probe's frames and the result; log.c, advice.c
- * Roles            leader.c on the job's first host, member.c on all others (role.h)
+ * One host's part  session.c: the probe's frames and the result; log.c, outcome.c
+ * Roles            leader.c on the job's first host, member.c on all others (session.h)
  * Between hosts    listener.c accepts and connector.c connects, both from reserved ports
- *                  (source_port.c); conn.c sends and receives frames (base/frame.h) with tags
- *                  (frame_key.c); children.c holds the connections of one agent, subtree.c the
+ *                  (ports.c); conn.c sends and receives frames (base/frame.h) with
+ *                  tags; children.c holds the connections of one agent, subtree.c the
  *                  tree of agents below it; gather.c which hosts contributed
  *
  * States of a leader:
@@ -48,7 +48,6 @@
 
 #include "archive_prune.h"
 #include "clock.h"
-#include "conffile.h"
 #include "confine.h"
 #include "job.h"
 #include "lookup.h"

@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "archive_prune.h"
-#include "artifact_files.h"
-#include "space.h"
+#include "publish.h"
 
 enum { NAME_BYTES = 128, COMMENT_BYTES = 65536, PIECE_BYTES = 65536 };
 

@@ -6,7 +6,7 @@
  * that this agent runs as) made it, and when its payload is byte for byte the text that the
  * receiver builds from its own knowledge: cluster, job, restart, leader, member, port, both nonces
  * and the direction. Behind this text are 32 random bytes, the secret of its maker, which MUNGE
- * encrypts for agents alone: the keys of all later frames are made of both sides' (frame_key.h).
+ * encrypts for agents alone: the keys of all later frames are made of both sides' (conn.h).
  * Nothing inside a credential is parsed. It holds the port because otherwise a process that listens
  * on another port of the leader's host could relay the exchange between two honest agents. MUNGE
  * itself rejects replayed and expired credentials. The only file that uses libmunge. Calls block
@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "conn.h"
 #include "err.h"
-#include "frame_key.h"
 
 enum {
     NT_NONCE_BYTES = 32,

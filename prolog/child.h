@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "advice.h"
 #include "conf.h"
 #include "err.h"
 #include "log.h"
+#include "outcome.h"
 
 struct nt_child {
     pid_t pid; /* 0: none, or reaped */

@@ -11,7 +11,6 @@
 
 #include "clock.h"
 #include "ports.h"
-#include "source_port.h"
 
 /* Each attempt has its own: a long one delays no other. */
 static const double CONNECT_TIMEOUT_S = 3.0, HELLO_TIMEOUT_S = 2.0, PROOF_TIMEOUT_S = 2.0;

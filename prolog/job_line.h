@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The line that the agent of a job's first host logs: key=value pairs, or one JSON object. Read
- * back by "nettopo stats" (solver/cmd/log_records.h). Libc only. */
+ * back by "nettopo stats" (solver/cmd/log_records.h). Its figures of a sweep come from the probe,
+ * which sends them behind the status, "ok\nrounds=39 findings=1 missing=n3 suspect=n5,n7"; the
+ * relay parses them, and root checks the result. Libc only. */
 #ifndef NT_JOB_LINE_H
 #define NT_JOB_LINE_H
 
@@ -8,8 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "job_figures.h"
 #include "option.h"
+
+enum { NT_JOB_FIGURES_HOSTS_BYTES = 128 };
+
+struct nt_job_figures {
+    uint8_t known;                            /* 0: the probe sent none */
+    uint32_t rounds, findings;                /* findings: of the map */
+    char missing[NT_JOB_FIGURES_HOSTS_BYTES]; /* hosts, commas between; "+12" at the end: and 12
+                                                 more */
+    char suspect[NT_JOB_FIGURES_HOSTS_BYTES]; /* hosts that findings name, likewise */
+};
+
+/* All zeros when the text is not of that form. */
+void nt_job_figures_parse(const char *text, size_t bytes, struct nt_job_figures *figures);
+
+/* Whether both lists are terminated, and of characters of host names, commas and '+'. */
+bool nt_job_figures_are_valid(const struct nt_job_figures *figures);
 
 enum { NT_JOB_LINE_BYTES = 2048 };
 

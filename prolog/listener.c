@@ -10,7 +10,6 @@
 
 #include "clock.h"
 #include "ports.h"
-#include "source_port.h"
 
 static const double PROOF_TIMEOUT_S = 1.0; /* to authenticate */
 static const double EVICT_AFTER_S = 0.25;  /* when others wait for the slot */

@@ -8,7 +8,7 @@
  * members out, however fast it connects. Otherwise the oldest one is closed once it has had time
  * for an honest peer to authenticate: idle connections cannot keep members out, and many members
  * that connect at once do not evict each other. A connection that
- * does not come from a reserved port gets no slot at all (source_port.h), so that an ordinary user
+ * does not come from a reserved port gets no slot at all (ports.h), so that an ordinary user
  * can neither fill the slots nor have credentials decoded.
  *
  * It listens on all addresses, of all network devices or of the one that the administrator names:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "role.h"
+#include "session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result of a job's sweep on one host.
- * Tests: test_service.c. */
+/* The result of a job's sweep on one host, and what an administrator or user can do about a
+ * failure: a sentence that is logged after what failed and where.
+ * Tests: test_service.c, test_agent.c. */
 #ifndef NT_OUTCOME_H
 #define NT_OUTCOME_H
 
 #include <stdbool.h>
 
-#include "advice.h"
 #include "err.h"
-#include "job_figures.h"
+#include "job_line.h"
+
+enum nt_advice {
+    NT_ADVICE_NONE,
+    NT_ADVICE_AGENT,     /* the agent itself failed */
+    NT_ADVICE_BUDGET,    /* out of time */
+    NT_ADVICE_CRASH,     /* the probe crashed */
+    NT_ADVICE_CPU_TIME,  /* SIGXCPU */
+    NT_ADVICE_JOB,       /* Slurm's variables are missing or wrong */
+    NT_ADVICE_KILLED,    /* SIGKILL */
+    NT_ADVICE_LEADER,    /* reported by the first host, or that host is lost */
+    NT_ADVICE_CONNECT,   /* agents could not connect or authenticate */
+    NT_ADVICE_NAMES,     /* a host name has no address */
+    NT_ADVICE_PRIVILEGE, /* the change to the user, or the setup, failed */
+    NT_ADVICE_PROBE,     /* reported by the probe */
+    NT_ADVICE_PROGRAM,   /* the probe could not be executed */
+    NT_ADVICE_PUBLISH,   /* the job's files could not be written */
+    NT_ADVICE_ROOT,      /* a job of root is not measured */
+    NT_ADVICE_ALLOC,     /* prologs do not start with the job */
+    NT_ADVICE_SERIAL,    /* a host runs one prolog at a time */
+    NT_ADVICE_SHARED,    /* shared hosts are excluded by nettopo.conf */
+    NT_ADVICE_SYSTEM,    /* memory, descriptors, processes */
+};
+
+/* "" for none. */
+const char *nt_advice_text(enum nt_advice advice);
 
 enum { NT_DONE_BYTES = NT_ERR_TEXT_BYTES + 16 }; /* "partial REASON" */
 

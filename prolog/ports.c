@@ -3,11 +3,22 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { BACKLOG = 1024 };
+
+static int bind_port(int fd, int family, uint16_t port)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    bool six = family == AF_INET6;
+    return bind(fd, six ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4,
+                six ? sizeof v6 : sizeof v4);
+}
 
 size_t nt_port_count(const struct nt_conf *conf)
 {
@@ -29,17 +40,13 @@ int nt_port_listen(uint16_t port, const char *device)
         int fd = socket(families[k], SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0)
             continue;
-        struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
-        struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-        bool six = families[k] == AF_INET6;
-        if (six)
+        if (families[k] == AF_INET6)
             setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
         /* connections of an earlier job may be in TIME_WAIT; another listener still excludes us */
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
         if ((device[0] == '\0' ||
              setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)strlen(device)) == 0) &&
-            bind(fd, six ? (void *)&v6 : (void *)&v4, six ? sizeof v6 : sizeof v4) == 0 &&
-            listen(fd, BACKLOG) == 0)
+            bind_port(fd, families[k], port) == 0 && listen(fd, BACKLOG) == 0)
             return fd;
         int why = errno;
         close(fd);
@@ -48,4 +55,30 @@ int nt_port_listen(uint16_t port, const char *device)
             return -1;
     }
     return -1;
+}
+
+/* ---- from which agents connect ---- */
+/* 512 to 599 are the ports of old services (bindresvport(3) begins at 600, too). */
+enum { FIRST = 600, RESERVED = 1024, TRIES = 64 };
+
+void nt_source_port_bind(int fd, int family)
+{
+    uint16_t start = 0;
+    int one = 1;
+    if (getrandom(&start, sizeof start, 0) != (ssize_t)sizeof start)
+        start = 0;
+    /* several connections may have one port, as they go to different ones */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    for (unsigned k = 0; k < TRIES; k++) {
+        uint16_t port = (uint16_t)(FIRST + (start + k) % (RESERVED - FIRST));
+        if (bind_port(fd, family, port) == 0 || errno != EADDRINUSE)
+            return;
+    }
+}
+
+bool nt_source_port_is_reserved(const struct sockaddr_storage *peer)
+{
+    uint16_t port = peer->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)peer)->sin6_port
+                                                : ((const struct sockaddr_in *)peer)->sin_port;
+    return ntohs(port) < RESERVED;
 }

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ports on which leaders listen: which of the configured range a job tries, and a socket.
+/* Ports: on which ones of the configured range a leader listens, and from which ones agents
+ * connect.
+ *
+ * An agent connects from a port below 1024, which only root of a host can use, and a listener
+ * closes any other connection before it takes a slot or time (as rsh and NFS have done; RFC 1813,
+ * section 4.4 on what it is worth). This keeps users of the cluster from the listener; it is no
+ * authentication, which is in auth.h. Where addresses are translated between hosts, ports change on
+ * the way: reserved_ports = no.
  * Tests: test_listener.c. */
 #ifndef NT_PORTS_H
 #define NT_PORTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "conf.h"
 
@@ -19,5 +28,12 @@ uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k);
 /* Listens on a port of all addresses of that network device ("": of all devices). The socket, or -1
  * with errno. */
 int nt_port_listen(uint16_t port, const char *device);
+
+/* Gives the socket a port from 600 to 1023 when this process may have one; else it keeps the one
+ * that the kernel chooses. */
+void nt_source_port_bind(int fd, int family);
+
+/* Whether a peer's address has a port below 1024. */
+bool nt_source_port_is_reserved(const struct sockaddr_storage *peer);
 
 #endif

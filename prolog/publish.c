@@ -4,19 +4,20 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "decimal.h"
 #include "log_line.h"
-#include "space.h"
 
 /* Of a failure: hint.env, and its name before it is one. */
 enum { REASON_BYTES = NT_ERR_TEXT_BYTES + 64 };
@@ -28,6 +29,20 @@ static int system_error(struct nt_err *err, const char *where, const char *what)
 }
 
 /* ---- the directory of all jobs ---- */
+
+static DIR *open_directory(int at, const char *name)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL && fd >= 0)
+        close(fd);
+    return dir;
+}
+
+static bool is_self_or_parent(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
 
 static int open_run_dir(const char *run_dir, bool make, int *out, struct nt_err *err)
 {
@@ -64,9 +79,8 @@ static int remove_entries(int dir_fd, const char *name, struct nt_err *err)
     }
     int rc = 0;
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        if (unlinkat(dirfd(dir), e->d_name, 0) != 0 && errno != ENOENT)
+        if (!is_self_or_parent(e->d_name) && unlinkat(dirfd(dir), e->d_name, 0) != 0 &&
+            errno != ENOENT)
             rc = system_error(err, name, e->d_name);
     }
     closedir(dir);
@@ -101,13 +115,9 @@ static bool is_tmp_name(const char *entry, const char *name)
 static int remove_job(int run_fd, const char *name, struct nt_err *err)
 {
     int rc = remove_dir(run_fd, name, err);
-    int fd = openat(run_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = open_directory(run_fd, ".");
+    if (dir == NULL)
         return system_error(err, name, "open");
-    }
     for (struct dirent *e; (e = readdir(dir)) != NULL;)
         if (is_tmp_name(e->d_name, name) && remove_dir(run_fd, e->d_name, err) != 0)
             rc = -1;
@@ -435,4 +445,147 @@ void nt_publish_fini(struct nt_publish *publish)
         close(publish->run_fd);
     }
     publish->run_fd = publish->dir_fd = publish->reason_fd = -1;
+}
+
+/* ---- the files while they are written ---- */
+
+void nt_artifact_files_init(struct nt_artifact_files *artifacts, uint64_t limit_bytes)
+{
+    *artifacts = (struct nt_artifact_files){.limit_bytes = limit_bytes};
+    for (int k = 0; k < NT_ARTIFACT_END; k++)
+        artifacts->fd[k] = -1;
+}
+
+void nt_artifact_files_fini(struct nt_artifact_files *artifacts)
+{
+    for (int k = 0; k < NT_ARTIFACT_END; k++) {
+        if (artifacts->fd[k] >= 0)
+            close(artifacts->fd[k]);
+        artifacts->fd[k] = -1;
+    }
+}
+
+int nt_write_all(int fd, const void *from, size_t bytes)
+{
+    const unsigned char *data = from;
+    while (bytes > 0) {
+        ssize_t n = write(fd, data, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+static void drop(struct nt_artifact_files *artifacts, uint32_t artifact)
+{
+    int fd = artifacts->fd[artifact];
+    off_t bytes = lseek(fd, 0, SEEK_CUR);
+    artifacts->dropped[artifact] = true;
+    if (bytes > 0 && ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+        artifacts->used_bytes -= (uint64_t)bytes;
+}
+
+static int check_limits(const struct nt_artifact_files *artifacts, uint32_t artifact, size_t bytes,
+                        struct nt_err *err)
+{
+    if (bytes > artifacts->limit_bytes - artifacts->used_bytes)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: over the limit of %llu bytes for all files",
+                          nt_artifact_name(artifact), (unsigned long long)artifacts->limit_bytes);
+    return artifacts->keeps_room ? nt_space_check_free(artifacts->fd[artifact], bytes, err) : 0;
+}
+
+int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifact, bool more,
+                            const void *data, size_t bytes, struct nt_err *err)
+{
+    const char *name = nt_artifact_name(artifact);
+    if (name == NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "unknown artifact %u", artifact);
+    if (artifacts->fd[artifact] < 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
+    if (artifacts->complete[artifact])
+        return nt_err_set(err, NT_ERR_INPUT, "%s: data after its last part", name);
+    bool may_lack = artifact == NT_ARTIFACT_SAMPLES || artifact == NT_ARTIFACT_ARCHIVE;
+    if (may_lack &&
+        (artifacts->dropped[artifact] || bytes > artifacts->limit_bytes - artifacts->used_bytes)) {
+        drop(artifacts, artifact);
+        return 0;
+    }
+    if (check_limits(artifacts, artifact, bytes, err) != 0)
+        return -1;
+    if (nt_write_all(artifacts->fd[artifact], data, bytes) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", name, strerror(errno));
+    artifacts->used_bytes += bytes;
+    artifacts->complete[artifact] = !more;
+    return 0;
+}
+
+/* ---- room ---- */
+
+enum { FREE_BYTES = 64 << 20, FREE_FILES = 4096, SHARE = 10 };
+
+/* A file system may allocate whole pages, or later than it is told. */
+static uint64_t file_bytes(const struct stat *st)
+{
+    uint64_t allocated = (uint64_t)st->st_blocks * 512, size = (uint64_t)st->st_size;
+    return allocated > size ? allocated : size;
+}
+
+static uint64_t directory_bytes(int run_fd, const char *name)
+{
+    struct stat st;
+    uint64_t sum = 0;
+    DIR *dir = open_directory(run_fd, name);
+    if (dir == NULL)
+        return 0; /* removed meanwhile, or not a directory */
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        if (!is_self_or_parent(e->d_name) &&
+            fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            sum += file_bytes(&st);
+    closedir(dir);
+    return sum;
+}
+
+int nt_space_check_total(int run_fd, uint64_t limit_bytes, struct nt_err *err)
+{
+    uint64_t sum = 0;
+    DIR *run = open_directory(run_fd, ".");
+    if (run == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "run_dir: %s", strerror(errno));
+    for (struct dirent *e; (e = readdir(run)) != NULL;)
+        if (!is_self_or_parent(e->d_name))
+            sum += directory_bytes(run_fd, e->d_name);
+    closedir(run);
+    if (sum <= limit_bytes)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM,
+                      "the files of all jobs on this host take %llu bytes, run_dir_limit is %llu",
+                      (unsigned long long)sum, (unsigned long long)limit_bytes);
+}
+
+static uint64_t floor_of(uint64_t total, uint64_t most)
+{
+    return total / SHARE < most ? total / SHARE : most;
+}
+
+int nt_space_check_free(int run_fd, size_t more, struct nt_err *err)
+{
+    struct statvfs fs;
+    if (fstatvfs(run_fd, &fs) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "run_dir: %s", strerror(errno));
+    uint64_t left = (uint64_t)fs.f_bavail * fs.f_frsize;
+    uint64_t floor = floor_of((uint64_t)fs.f_blocks * fs.f_frsize, FREE_BYTES);
+    if (left < floor || left - floor < more)
+        return nt_err_set(err, NT_ERR_SYSTEM,
+                          "the file system of run_dir has %llu bytes free, %llu stay free for "
+                          "others",
+                          (unsigned long long)left, (unsigned long long)floor);
+    /* some file systems do not count their files */
+    if (fs.f_files > 0 && fs.f_favail < floor_of(fs.f_files, FREE_FILES))
+        return nt_err_set(err, NT_ERR_SYSTEM, "the file system of run_dir has %llu files free",
+                          (unsigned long long)fs.f_favail);
+    return 0;
 }

@@ -3,8 +3,11 @@
  *
  * run_dir and everything below belong to root; only the job's user may read, nobody else may write.
  * Every name is opened relative to an open directory, without following links. The files are
- * created here, and written by the relay (artifact_files.h), which does not see the directory;
- * their total size is checked here before the rename. Their contents are not known here. */
+ * created here; while they are written they are open descriptors without names, which the relay
+ * fills with what rank 0 sends, and it does not see the directory. Their total size is checked here
+ * before the rename. Their contents are not known here. /run is shared with the host's services and
+ * its memory is charged to no job, so one job's limit alone does not bound it.
+ * Tests: test_publish.c, test_space.c. */
 #ifndef NT_PUBLISH_H
 #define NT_PUBLISH_H
 
@@ -13,8 +16,30 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "artifact_files.h"
 #include "err.h"
+#include "frame.h"
+
+struct nt_artifact_files {
+    int fd[NT_ARTIFACT_END];        /* by enum nt_artifact; -1: none; owned */
+    bool complete[NT_ARTIFACT_END]; /* the last part is written */
+    uint64_t used_bytes, limit_bytes;
+    bool keeps_room; /* the file system keeps room for others */
+    bool dropped[NT_ARTIFACT_END];
+};
+
+/* No files. */
+void nt_artifact_files_init(struct nt_artifact_files *artifacts, uint64_t limit_bytes);
+/* Closes them. */
+void nt_artifact_files_fini(struct nt_artifact_files *artifacts);
+
+/* Appends a part of an artifact (enum nt_artifact); more: another one follows. A record of
+ * measurements over the limit, or what is for the archive, is dropped and no error: the map says
+ * more. */
+int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifact, bool more,
+                            const void *data, size_t bytes, struct nt_err *err);
+
+/* Writes all bytes; -1 with errno set. */
+int nt_write_all(int fd, const void *from, size_t bytes);
 
 struct nt_publish {
     int run_fd, dir_fd;       /* -1: none */
@@ -35,8 +60,8 @@ struct nt_publish {
 int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
                      gid_t gid, uint64_t limit_bytes, struct nt_err *err);
 
-/* From now on the files of all jobs together are bounded, and the file system keeps room for others
- * (space.h); -1 when that is so far not the case. A failure can always be published. */
+/* From now on the files of all jobs together are bounded, and the file system keeps room for
+ * others; -1 when that is so far not the case. A failure can always be published. */
 int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err);
 
 /* What is for the archive, complete, once published; the descriptor is publish's. -1: nothing. */
@@ -64,5 +89,12 @@ int nt_publish_remove(const char *run_dir, uint32_t job, struct nt_err *err);
 /* What ended agents and missed epilogs left, in directories older than two hours and so of no sweep
  * that runs: removes the temporary ones, and lists up to max jobs that have a directory. */
 size_t nt_publish_sweep(const char *run_dir, uint32_t *jobs, size_t max);
+
+/* -1 when the files in all directories of run_fd, one level deep, take more than limit_bytes. */
+int nt_space_check_total(int run_fd, uint64_t limit_bytes, struct nt_err *err);
+
+/* -1 when with more bytes the file system would have less free than a tenth or 64 MiB, whichever is
+ * less; of its files, a tenth or 4096. */
+int nt_space_check_free(int run_fd, size_t more, struct nt_err *err);
 
 #endif

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "role.h"
 #include "sandbox.h"
+#include "session.h"
 
 /* Before its last moment there is time to wait for the end of a process, which takes long on a busy
  * host. */

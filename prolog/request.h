@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's command line, or the environment of a Prolog or Epilog script. Everything is checked
- * again here, whatever the plugin has checked. */
+/* What the agent is to do: its command line, or the environment of a Prolog or Epilog script, and
+ * the configuration file, which must belong to root and be writable by root alone. Everything is
+ * checked again here, whatever the plugin has checked. Tests: test_request.c, bats/ways.bats. */
 #ifndef NT_REQUEST_H
 #define NT_REQUEST_H
 
@@ -39,5 +40,8 @@ int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt
  * changed. Returns the budget in seconds. */
 double nt_request_limit(struct nt_request *request, const struct nt_conf *conf,
                         const struct nt_slurm_conf *slurm);
+
+/* is_optional: without the file the defaults hold. */
+int nt_conffile_read(const char *path, bool is_optional, struct nt_conf *conf, struct nt_err *err);
 
 #endif

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "advice.h"
 #include "client.h"
 #include "conf.h"
 #include "conn.h"
@@ -76,7 +75,7 @@ void nt_session_write_artifact(struct nt_session *session, const struct nt_frame
                                const void *payload);
 
 /* Ends the session and settles it with the service; text is the payload of DONE, after a newline
- * with figures (job_figures.h). What was written
+ * with figures (job_line.h). What was written
  * will be published, or failed and why. */
 void nt_session_finish(struct nt_session *session, const char *text, size_t bytes);
 
@@ -87,5 +86,15 @@ void nt_session_fail(struct nt_session *session, enum nt_advice advice, const ch
 /* Until when the last frames may be passed on: for so many seconds, and not so long after give_up
  * that the worker ends the relay. */
 double nt_session_drain_until(const struct nt_session *session, double seconds);
+
+/* ---- the two roles of an agent: each runs the event loop of its role and returns when the
+ * session's outcome is decided, at the latest shortly after session->give_up ---- */
+/* The leader, on the job's first host: accepts the others, collects gathers for rank 0, and sends
+ * its broadcasts and artifacts to all. */
+void nt_leader_run(struct nt_session *session);
+
+/* A member, on every other host: connects to its leader and relays frames between it and the probe;
+ * the first host of a block also relays for its block. */
+void nt_member_run(struct nt_session *session);
 
 #endif

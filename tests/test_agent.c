@@ -3,14 +3,9 @@
  * test, and this program itself as their probe. The hosts are names of the
  * loopback, so that a member finds its leader as it would on a network. */
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/prctl.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "clock.h"
 #include "listener.h"
 #include "monitor.h"

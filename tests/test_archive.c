@@ -3,10 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "archive.h"
 #include "archive_prune.h"
+#include "asserts.h"
 #include "coordinator_output.h"
 #include "origin.h"
 
@@ -71,9 +66,8 @@ static int packed_file(size_t padding)
     memcpy(text, record, sizeof record - 1);
     for (size_t k = 0; k < padding; k++) /* does not become smaller */
         text[sizeof record - 1 + k] = (char)(k * k * 2654435761u >> 13);
-    assert_int_equal(nt_archive_pack(map, sizeof map - 1, text, sizeof record - 1 + padding,
-                                     &packed, &bytes, &err),
-                     0);
+    const struct nt_archive_texts texts = {map, text, sizeof map - 1, sizeof record - 1 + padding};
+    assert_int_equal(nt_archive_pack(&texts, &packed, &bytes, &err), 0);
     assert_int_equal(write(fd, packed, bytes), bytes);
     free(packed);
     free(text);

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "coordinator_output.h"
 
 /* A star of three hosts whose hint is c, a, b. */
@@ -46,9 +41,8 @@ static bool has_line(const char *text, const char *line)
 }
 
 /* Also if the value is longer than any buffer on its way. */
-static void the_inline_map_is_whole(void **state)
+TEST(the_inline_map_is_whole)
 {
-    (void)state;
     struct nt_map *map = example_map();
     struct nt_artifacts artifacts;
     struct nt_artifacts_options plan = {.reason = "", .inline_limit_bytes = 100000};
@@ -63,9 +57,8 @@ static void the_inline_map_is_whole(void **state)
     nt_map_destroy(map);
 }
 
-static void the_job_finds_its_placement(void **state)
+TEST(the_job_finds_its_placement)
 {
-    (void)state;
     struct nt_map *map = example_map();
     struct nt_artifacts artifacts;
     struct nt_artifacts_options plan = {.reason = "", .inline_limit_bytes = 100000};
@@ -92,9 +85,8 @@ static void the_job_finds_its_placement(void **state)
     nt_map_destroy(map);
 }
 
-static void the_job_finds_what_is_worse_than_its_like(void **state)
+TEST(the_job_finds_what_is_worse_than_its_like)
 {
-    (void)state;
     for (size_t faults = 0; faults < 2; faults++) {
         struct nt_map *map = example_map();
         struct nt_artifacts artifacts;
@@ -113,9 +105,8 @@ static void the_job_finds_what_is_worse_than_its_like(void **state)
     }
 }
 
-static void apply_and_the_inline_limit_are_heeded(void **state)
+TEST(apply_and_the_inline_limit_are_heeded)
 {
-    (void)state;
     struct nt_map *map = example_map();
     struct nt_artifacts artifacts;
     struct nt_artifacts_options plan = {.reason = "", .apply = true, .inline_limit_bytes = 100};
@@ -127,9 +118,8 @@ static void apply_and_the_inline_limit_are_heeded(void **state)
     nt_map_destroy(map);
 }
 
-static void cores_are_as_many_as_the_host_has(void **state)
+TEST(cores_are_as_many_as_the_host_has)
 {
-    (void)state;
     static const struct {
         uint32_t cores, threads, task_cpus;
         const char *first;
@@ -158,9 +148,8 @@ static void cores_are_as_many_as_the_host_has(void **state)
     }
 }
 
-static void a_map_without_a_placement_leaves_the_files_to_the_plugin(void **state)
+TEST(a_map_without_a_placement_leaves_the_files_to_the_plugin)
 {
-    (void)state;
     struct nt_map *map = example_map();
     struct nt_artifacts artifacts;
     struct nt_artifacts_options plan = {.reason = "", .apply = true};
@@ -172,9 +161,8 @@ static void a_map_without_a_placement_leaves_the_files_to_the_plugin(void **stat
     nt_map_destroy(map);
 }
 
-static void a_failure_has_a_reason_of_one_line(void **state)
+TEST(a_failure_has_a_reason_of_one_line)
 {
-    (void)state;
     struct nt_artifacts artifacts;
     struct nt_artifacts_options plan = {.status = NT_STATUS_FAILED,
                                         .reason = "no\nPATH=/evil\xc2\x9b\x9b"};

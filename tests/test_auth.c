@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <munge.h>
 #include <time.h>
 
+#include "asserts.h"
 #include "auth.h"
 #include "own_munge.h"
 
@@ -50,9 +46,8 @@ static struct nt_claim good(void)
                              .member_nonce = nonce[1]};
 }
 
-static void a_valid_credential_is_accepted_once(void **state)
+TEST(a_valid_credential_is_accepted_once)
 {
-    (void)state;
     struct nt_claim claim = good();
     struct nt_err err = {0};
     char credential[NT_CREDENTIAL_MAX];
@@ -66,9 +61,8 @@ static void a_valid_credential_is_accepted_once(void **state)
     assert_non_null(strstr(err.text, "Replayed"));
 }
 
-static void any_other_claim_is_rejected(void **state)
+TEST(any_other_claim_is_rejected)
 {
-    (void)state;
     struct nt_claim others[10];
     if (munge.pid == 0)
         skip();
@@ -95,9 +89,8 @@ static void any_other_claim_is_rejected(void **state)
     }
 }
 
-static void host_names_cannot_be_confused(void **state)
+TEST(host_names_cannot_be_confused)
 {
-    (void)state;
     struct nt_claim one = good(), two = good();
     struct nt_err err;
     char credential[NT_CREDENTIAL_MAX];
@@ -153,9 +146,8 @@ static void make_as(uid_t uid, const char *text, size_t bytes, char credential[N
 }
 
 /* Also with the right claim. */
-static void a_credential_of_another_user_is_rejected(void **state)
+TEST(a_credential_of_another_user_is_rejected)
 {
-    (void)state;
     struct nt_claim claim = good();
     struct nt_err err = {0};
     char text[2048], credential[NT_CREDENTIAL_MAX];
@@ -174,9 +166,8 @@ static void a_credential_of_another_user_is_rejected(void **state)
 }
 
 /* One that was made two seconds ago and is good for one: as if its host's clock were behind. */
-static void a_clock_that_is_behind_is_named(void **state)
+TEST(a_clock_that_is_behind_is_named)
 {
-    (void)state;
     struct nt_claim claim = good();
     struct nt_err err = {0};
     char text[2048], *made = NULL;
@@ -197,9 +188,8 @@ static void a_clock_that_is_behind_is_named(void **state)
     free(made);
 }
 
-static void text_that_is_no_credential_is_rejected(void **state)
+TEST(text_that_is_no_credential_is_rejected)
 {
-    (void)state;
     static const char *const texts[] = {"", "MUNGE:", "MUNGE:AAAA:", "garbage", "\xff\xfe"};
     struct nt_claim claim = good();
     if (munge.pid == 0)
@@ -212,9 +202,8 @@ static void text_that_is_no_credential_is_rejected(void **state)
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, NULL), -1);
 }
 
-static void without_munged_the_error_is_one_line(void **state)
+TEST(without_munged_the_error_is_one_line)
 {
-    (void)state;
     struct nt_claim claim = good();
     struct nt_err err = {0};
     char credential[NT_CREDENTIAL_MAX];
@@ -224,9 +213,8 @@ static void without_munged_the_error_is_one_line(void **state)
                      -1);
 }
 
-static void hello_has_one_length(void **state)
+TEST(hello_has_one_length)
 {
-    (void)state;
     struct nt_hello in = {.version = 1, .job = 0x01020304, .restart = 0xfffffffe}, out;
     unsigned char bytes[NT_HELLO_BYTES + 1];
     memcpy(in.nonce, nonce[0], NT_NONCE_BYTES);

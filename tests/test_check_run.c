@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "clock.h"
@@ -22,9 +16,8 @@ static int run_shell(const char *script, double seconds, char *output, size_t ro
     return nt_check_run(&run, output, room, err);
 }
 
-static void what_it_prints_is_kept(void **state)
+TEST(what_it_prints_is_kept)
 {
-    (void)state;
     char output[8];
     struct nt_err err;
     assert_int_equal(run_shell("echo a; echo b >&2", 60, output, sizeof output, &err), 0);
@@ -35,9 +28,8 @@ static void what_it_prints_is_kept(void **state)
     assert_string_equal(output, "0123456");
 }
 
-static void how_it_failed_is_said(void **state)
+TEST(how_it_failed_is_said)
 {
-    (void)state;
     char output[64];
     struct nt_err err;
     assert_int_equal(run_shell("echo why; exit 3", 60, output, sizeof output, &err), -1);
@@ -52,9 +44,8 @@ static void how_it_failed_is_said(void **state)
 }
 
 /* One that hangs with its output open, one that closed it, one that prints without end. */
-static void nothing_outlasts_its_time(void **state)
+TEST(nothing_outlasts_its_time)
 {
-    (void)state;
     static const char *const scripts[] = {"sleep 1000", "exec >&- 2>&-; sleep 1000",
                                           "cat /dev/zero", "sleep 1000 & exit 0"};
     char output[64];
@@ -69,9 +60,8 @@ static void nothing_outlasts_its_time(void **state)
     }
 }
 
-static void rights_are_dropped(void **state)
+TEST(rights_are_dropped)
 {
-    (void)state;
     char output[256];
     struct nt_err err;
     char *const argv[] = {"sh", "-c", "id -u; id -g; id -G; grep NoNewPrivs /proc/self/status",

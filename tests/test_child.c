@@ -4,19 +4,13 @@
  * processes one after the other. */
 #include <dirent.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "child.h"
@@ -73,9 +67,8 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-static void a_probe_is_killed_and_reaped(void **state)
+TEST(a_probe_is_killed_and_reaped)
 {
-    (void)state;
     int socket;
     struct nt_child child = begin(&socket);
     pid_t pid = child.pid;
@@ -86,9 +79,8 @@ static void a_probe_is_killed_and_reaped(void **state)
     nt_child_stop(&child);
 }
 
-static void an_unkillable_probe_is_not_waited_for(void **state)
+TEST(an_unkillable_probe_is_not_waited_for)
 {
-    (void)state;
     int socket;
     struct nt_child child = begin(&socket);
     close(socket);
@@ -107,9 +99,8 @@ static void an_unkillable_probe_is_not_waited_for(void **state)
 }
 
 /* Closing the socket closed what was unread on it, and waited for as long as that lingers. */
-static void what_a_probe_passes_along_does_not_block(void **state)
+TEST(what_a_probe_passes_along_does_not_block)
 {
-    (void)state;
     int socket;
     uint16_t port = 0;
     int silent = open_silent(&port);
@@ -189,9 +180,8 @@ static pid_t fill_pool(pid_t (*make)(void))
     return first;
 }
 
-static void a_pool_that_refills_itself_ends_with_its_namespace(void **state)
+TEST(a_pool_that_refills_itself_ends_with_its_namespace)
 {
-    (void)state;
     if (geteuid() != 0)
         skip();
     pid_t first = fill_pool(nt_confine_fork);
@@ -201,9 +191,8 @@ static void a_pool_that_refills_itself_ends_with_its_namespace(void **state)
 }
 
 /* Where there is no such namespace. */
-static void a_pool_that_refills_itself_is_ended(void **state)
+TEST(a_pool_that_refills_itself_is_ended)
 {
-    (void)state;
     kill(fill_pool(fork), SIGKILL);
     double began = nt_clock_s();
     nt_child_kill_all(began + 20);

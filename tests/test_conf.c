@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "conf.h"
 
 static struct nt_conf parsed(const char *text)
@@ -21,9 +16,8 @@ static struct nt_conf parsed(const char *text)
     return conf;
 }
 
-static void the_installed_file_states_the_defaults(void **state)
+TEST(the_installed_file_states_the_defaults)
 {
-    (void)state;
     FILE *file = fopen("etc/nettopo.conf", "r");
     if (file == NULL)
         skip(); /* not started from the top of the tree */
@@ -84,9 +78,8 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_int_equal(conf.ucx_log, defaults.ucx_log);
 }
 
-static void every_key_is_read(void **state)
+TEST(every_key_is_read)
 {
-    (void)state;
     struct nt_conf conf = parsed("enabled = no\n"
                                  "default=yes\r\n"
                                  "level = auto\n"
@@ -157,9 +150,8 @@ static void every_key_is_read(void **state)
     assert_string_equal(nt_ucx_log_name(conf.ucx_log), "diag");
 }
 
-static void a_wrong_line_is_named_with_its_file(void **state)
+TEST(a_wrong_line_is_named_with_its_file)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -225,17 +217,15 @@ static void a_wrong_line_is_named_with_its_file(void **state)
     }
 }
 
-static void lowering_the_maximum_alone_lowers_the_default(void **state)
+TEST(lowering_the_maximum_alone_lowers_the_default)
 {
-    (void)state;
     struct nt_conf conf = parsed("budget_max = 3");
     assert_true(conf.budget_max_s == 3);
     assert_true(conf.budget_default_s == 3);
 }
 
-static void sizes_are_bounded(void **state)
+TEST(sizes_are_bounded)
 {
-    (void)state;
     static char text[NT_CONF_TEXT_MAX + 1];
     struct nt_conf conf;
     struct nt_err err = {0};
@@ -253,9 +243,8 @@ static void sizes_are_bounded(void **state)
 }
 
 /* A job that would have been measured is to learn why it is not. */
-static void a_wrong_file_still_says_whether_all_jobs_are_measured(void **state)
+TEST(a_wrong_file_still_says_whether_all_jobs_are_measured)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
         bool default_on;
@@ -280,9 +269,8 @@ static void a_wrong_file_still_says_whether_all_jobs_are_measured(void **state)
     }
 }
 
-static void lists_refuse_who_is_not_named(void **state)
+TEST(lists_refuse_who_is_not_named)
 {
-    (void)state;
     static const struct {
         const char *text, *user, *partition, *key; /* the key that refuses; NULL: none */
     } table[] = {

@@ -11,11 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "child.h"
 #include "clock.h"
 #include "confine.h"
@@ -249,9 +244,8 @@ static int ask(int socket, char what)
     return said;
 }
 
-static void a_probe_has_threads_and_no_processes(void **state)
+TEST(a_probe_has_threads_and_no_processes)
 {
-    (void)state;
     int socket;
     struct nt_child child = begin(5, &socket);
     int said = ask(socket, 'f');
@@ -270,9 +264,8 @@ static void make_file(const char *path, mode_t mode, uid_t uid)
 }
 
 /* As one that another host's messages have taken over would try. */
-static void a_probe_has_nothing_to_steal(void **state)
+TEST(a_probe_has_nothing_to_steal)
 {
-    (void)state;
     int socket;
     if (geteuid() != 0)
         skip();
@@ -288,9 +281,8 @@ static void a_probe_has_nothing_to_steal(void **state)
 }
 
 /* The file's user reads it, the probe gets what is in it. */
-static void a_private_file_of_the_job_comes_through_a_pipe(void **state)
+TEST(a_private_file_of_the_job_comes_through_a_pipe)
 {
-    (void)state;
     int socket;
     const struct nt_child_user owner = {.uid = OTHER_USER, .gid = OTHER_USER},
                                stranger = {.uid = USER, .gid = USER};
@@ -340,9 +332,8 @@ static int pry(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void nobody_of_the_same_user_traces_a_probe(void **state)
+TEST(nobody_of_the_same_user_traces_a_probe)
 {
-    (void)state;
     int socket;
     if (geteuid() != 0)
         skip();
@@ -364,9 +355,8 @@ static long number_in(pid_t pid, const char *file)
     return n > 0 ? strtol(text, NULL, 10) : -1;
 }
 
-static void memory_is_taken_from_the_probe_first(void **state)
+TEST(memory_is_taken_from_the_probe_first)
 {
-    (void)state;
     int socket;
     struct nt_child child = begin(5, &socket);
     assert_int_equal(ask(socket, '?'), 0);
@@ -391,9 +381,8 @@ static bool is_first_of_a_namespace(pid_t pid)
 }
 
 /* Its end is the end of all that came from it; and what we make later does not end with it. */
-static void a_probe_is_the_first_of_its_own_namespace(void **state)
+TEST(a_probe_is_the_first_of_its_own_namespace)
 {
-    (void)state;
     int socket, status;
     if (geteuid() != 0)
         skip();
@@ -412,9 +401,8 @@ static void a_probe_is_the_first_of_its_own_namespace(void **state)
 }
 
 /* The agent dies, without a chance to end anything. */
-static void a_probe_dies_with_its_agent(void **state)
+TEST(a_probe_dies_with_its_agent)
 {
-    (void)state;
     int told[2];
     pid_t pid = 0;
     assert_int_equal(pipe(told), 0);
@@ -441,9 +429,8 @@ static void a_probe_dies_with_its_agent(void **state)
     assert_int_equal(rc, pid);
 }
 
-static void a_spent_processor_is_told_from_a_kill(void **state)
+TEST(a_spent_processor_is_told_from_a_kill)
 {
-    (void)state;
     int status;
     pid_t agent = fork();
     if (agent == 0) { /* with a limit below the probe's own */
@@ -465,9 +452,8 @@ static void a_spent_processor_is_told_from_a_kill(void **state)
 }
 
 /* slurmd's session keyring is root's: tickets and passwords may be in it. */
-static void keys_of_root_do_not_come_with_the_probe(void **state)
+TEST(keys_of_root_do_not_come_with_the_probe)
 {
-    (void)state;
     int socket;
     if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
         skip();
@@ -486,9 +472,8 @@ static void keys_of_root_do_not_come_with_the_probe(void **state)
 }
 
 /* A sanitizer's shadow has no room in a limit. */
-static void a_probe_cannot_take_all_memory(void **state)
+TEST(a_probe_cannot_take_all_memory)
 {
-    (void)state;
     int socket;
     if (SANITIZED)
         skip();
@@ -514,9 +499,8 @@ static void refuse_close_range(void)
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-static void descriptors_are_closed_on_older_kernels(void **state)
+TEST(descriptors_are_closed_on_older_kernels)
 {
-    (void)state;
     int status;
     pid_t agent = fork();
     if (agent == 0) {

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "children.h"
@@ -47,9 +41,8 @@ static void put(int fd, enum nt_frame_type type)
     assert_int_equal(write(fd, head, sizeof head), sizeof head);
 }
 
-static void frames_arrive_complete_from_any_fragments(void **state)
+TEST(frames_arrive_complete_from_any_fragments)
 {
-    (void)state;
     struct ends e = pair(100, 1000);
     unsigned char wire[2 * (NT_FRAME_HEAD_BYTES + 5)], *at = wire;
     for (uint32_t k = 0; k < 2; k++) {
@@ -80,9 +73,8 @@ static void frames_arrive_complete_from_any_fragments(void **state)
     finish(&e);
 }
 
-static void invalid_frames_are_rejected(void **state)
+TEST(invalid_frames_are_rejected)
 {
-    (void)state;
     struct nt_frame frame;
     const unsigned char *payload;
     struct nt_err err;
@@ -114,9 +106,8 @@ static void invalid_frames_are_rejected(void **state)
 }
 
 /* Reading it without room for the descriptor waited for as long as its socket lingers. */
-static void a_passed_descriptor_does_not_block(void **state)
+TEST(a_passed_descriptor_does_not_block)
 {
-    (void)state;
     struct ends e = pair(100, 1000);
     struct nt_frame frame;
     const unsigned char *payload;
@@ -134,9 +125,8 @@ static void a_passed_descriptor_does_not_block(void **state)
     close(silent);
 }
 
-static void a_peer_that_does_not_read_reaches_the_limit(void **state)
+TEST(a_peer_that_does_not_read_reaches_the_limit)
 {
-    (void)state;
     enum { QUEUE = 1 << 20 };
     struct ends e = pair(100, QUEUE);
     static unsigned char payload[NT_FRAME_PAYLOAD_MAX];
@@ -168,9 +158,8 @@ static void a_peer_that_does_not_read_reaches_the_limit(void **state)
     finish(&e);
 }
 
-static void a_dead_peer_is_an_error_and_no_signal(void **state)
+TEST(a_dead_peer_is_an_error_and_no_signal)
 {
-    (void)state;
     struct ends e = pair(100, 1000);
     struct nt_frame frame = {.type = NT_FRAME_DONE};
     close(e.peer);
@@ -180,9 +169,8 @@ static void a_dead_peer_is_an_error_and_no_signal(void **state)
     assert_int_equal(nt_conn_send(&e.conn, &frame, NULL, NULL), -1);
 }
 
-static void a_broadcast_reaches_all_and_removes_lost_children(void **state)
+TEST(a_broadcast_reaches_all_and_removes_lost_children)
 {
-    (void)state;
     struct nt_children children;
     struct ends e[4];
     struct nt_frame frame = {.type = NT_FRAME_BCAST, .payload_bytes = 2};
@@ -278,9 +266,8 @@ static int received(struct keyed *k, const unsigned char *wire, size_t bytes, st
     return nt_conn_next(&k->b, &frame, &payload, err);
 }
 
-static void frames_with_keys_arrive_in_order_only(void **state)
+TEST(frames_with_keys_arrive_in_order_only)
 {
-    (void)state;
     struct keyed k;
     struct nt_err err = {0};
     unsigned char first[KEYED_BYTES], second[KEYED_BYTES], third[KEYED_BYTES];
@@ -301,9 +288,8 @@ static void frames_with_keys_arrive_in_order_only(void **state)
     finish_keyed(&k);
 }
 
-static void every_altered_byte_of_a_frame_is_seen(void **state)
+TEST(every_altered_byte_of_a_frame_is_seen)
 {
-    (void)state;
     for (size_t at = 0; at < KEYED_BYTES; at++) {
         struct keyed k;
         unsigned char wire[KEYED_BYTES];
@@ -319,9 +305,8 @@ static void every_altered_byte_of_a_frame_is_seen(void **state)
     }
 }
 
-static void frames_of_others_are_seen(void **state)
+TEST(frames_of_others_are_seen)
 {
-    (void)state;
     struct keyed k;
     unsigned char wire[KEYED_BYTES], head[NT_FRAME_HEAD_BYTES];
     set_keyed(&k); /* sent back to its sender */

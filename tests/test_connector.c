@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A member on its way to its leader: imitators, addresses that do not answer, and no leader at all.
  */
+#include "asserts.h"
 #include "relay_scene.h"
 
 /* Listens on the job's first ports before its leader does, and sends that job's HELLO. */
@@ -109,9 +110,8 @@ static void imitators_of_the_leader_do_not_delay_a_member(void **state)
 }
 
 /* The first address answers nothing: its backlog is full, and it drops requests. */
-static void an_address_that_does_not_answer_costs_no_time(void **state)
+TEST(an_address_that_does_not_answer_costs_no_time)
 {
-    (void)state;
     struct scene s;
     struct nt_connector connector;
     struct nt_conn a, b;
@@ -156,9 +156,8 @@ static void an_address_that_does_not_answer_costs_no_time(void **state)
 }
 
 /* Without a leader a member tries again more and more rarely. */
-static void a_member_without_a_leader_backs_off(void **state)
+TEST(a_member_without_a_leader_backs_off)
 {
-    (void)state;
     struct scene s;
     struct nt_connector connector;
     struct nt_conn conn;
@@ -179,9 +178,8 @@ static void a_member_without_a_leader_backs_off(void **state)
 }
 
 /* What comes after a HELLO is not read before its turn, and does not wake the member either. */
-static void bytes_before_their_turn_wake_nobody(void **state)
+TEST(bytes_before_their_turn_wake_nobody)
 {
-    (void)state;
     if (munge.pid == 0)
         skip();
     struct scene s;

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Real probes on loopback: the sweep from START to DONE, and hosts that are lost in it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <sys/mman.h>
@@ -180,9 +174,8 @@ static void show(const char *what, const struct relay_outcome *out)
     print_message("%s: %s (%.2f s, %u gathers)\n", what, out->done, out->seconds, out->gathers);
 }
 
-static void all_pairs_are_measured(void **state)
+TEST(all_pairs_are_measured)
 {
-    (void)state;
     slower = 8;
     for (unsigned n = 1; n <= 5; n++) {
         struct relay_outcome out;
@@ -238,9 +231,8 @@ static void check_loss(const char *what, struct relay_plan plan)
     relay_fini(&out);
 }
 
-static void a_killed_probe_costs_only_itself(void **state)
+TEST(a_killed_probe_costs_only_itself)
 {
-    (void)state;
     for (unsigned after = 1; after <= 4; after++) {
         struct relay_plan plan = plan_of(5, 6000);
         plan.victim = 2;
@@ -250,9 +242,8 @@ static void a_killed_probe_costs_only_itself(void **state)
     }
 }
 
-static void a_frozen_probe_costs_only_itself(void **state)
+TEST(a_frozen_probe_costs_only_itself)
 {
-    (void)state;
     for (unsigned after = 2; after <= 4; after++) {
         struct relay_plan plan = plan_of(5, 6000);
         plan.victim = 2;
@@ -262,27 +253,24 @@ static void a_frozen_probe_costs_only_itself(void **state)
     }
 }
 
-static void an_absent_probe_costs_only_itself(void **state)
+TEST(an_absent_probe_costs_only_itself)
 {
-    (void)state;
     struct relay_plan plan = plan_of(5, 6000);
     plan.victim = 2;
     plan.absent = true;
     check_loss("absent", plan);
 }
 
-static void garbage_from_a_probe_costs_only_itself(void **state)
+TEST(garbage_from_a_probe_costs_only_itself)
 {
-    (void)state;
     struct relay_plan plan = plan_of(5, 6000);
     plan.victim = 2;
     plan.garbage = true;
     check_loss("garbage", plan);
 }
 
-static void a_short_time_ends_in_time(void **state)
+TEST(a_short_time_ends_in_time)
 {
-    (void)state;
     static const unsigned budgets[] = {0, 120, 200, 500};
     for (size_t k = 0; k < sizeof budgets / sizeof *budgets; k++) {
         struct relay_outcome out;
@@ -299,9 +287,8 @@ static void a_short_time_ends_in_time(void **state)
     }
 }
 
-static void the_level_says_what_was_not_measured(void **state)
+TEST(the_level_says_what_was_not_measured)
 {
-    (void)state;
     struct relay_outcome out;
     struct relay_plan plan = plan_of(2, 3000);
     plan.option = "full";
@@ -337,9 +324,8 @@ static void check_phases(const struct nt_samples *s)
     assert_at_most(end, s->seconds + 1e-6);
 }
 
-static void flows_that_block_each_other_lose_no_host(void **state)
+TEST(flows_that_block_each_other_lose_no_host)
 {
-    (void)state;
     for (unsigned n = 2; n <= 4; n += 2) {
         struct relay_outcome out;
         struct relay_plan plan = plan_of(n, 6000);
@@ -382,9 +368,8 @@ static int fading_probe(int fd, unsigned rank, const void *context)
 }
 
 /* The host without a flow of its own makes the indirect probes, and reaches none of the others. */
-static void a_host_without_a_link_makes_no_other_lost(void **state)
+TEST(a_host_without_a_link_makes_no_other_lost)
 {
-    (void)state;
     struct relay_outcome out;
     struct relay_plan plan = plan_of(FADING + 1, 8000);
     plan.option = "standard,budget=8";
@@ -405,9 +390,8 @@ static void a_host_without_a_link_makes_no_other_lost(void **state)
     relay_fini(&out);
 }
 
-static void a_full_sweep_has_flows_trains_and_kernels(void **state)
+TEST(a_full_sweep_has_flows_trains_and_kernels)
 {
-    (void)state;
     struct relay_outcome out;
     struct relay_plan plan = plan_of(5, 20000);
     plan.option = "full,budget=20";
@@ -445,9 +429,8 @@ static void a_full_sweep_has_flows_trains_and_kernels(void **state)
 }
 
 /* From the first gather to the last of a full sweep. */
-static void a_death_in_any_phase_costs_only_itself(void **state)
+TEST(a_death_in_any_phase_costs_only_itself)
 {
-    (void)state;
     static const struct {
         unsigned after;
         int signal;
@@ -479,9 +462,8 @@ static void a_death_in_any_phase_costs_only_itself(void **state)
 
 /* Loading takes longer than the budget: the agents still wait a quarter of a second for its word.
  */
-static void probes_that_come_too_late_end_at_once(void **state)
+TEST(probes_that_come_too_late_end_at_once)
 {
-    (void)state;
     static const double late_s = 4 * 0.6; /* of the world, where clocks go four times slower */
     struct relay_outcome out;
     struct relay_plan plan = plan_of(3, 500);

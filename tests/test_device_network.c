@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "device_network.h"
 
-static void an_address_and_its_mask_give_a_network(void **state)
+TEST(an_address_and_its_mask_give_a_network)
 {
-    (void)state;
     static const struct {
         int family;
         const char *address, *mask, *network;
@@ -34,9 +28,8 @@ static void an_address_and_its_mask_give_a_network(void **state)
     }
 }
 
-static void devices_are_found_by_name(void **state)
+TEST(devices_are_found_by_name)
 {
-    (void)state;
     char text[NT_NETWORK_BYTES];
     nt_device_network_find("lo", text);
     if (strcmp(text, "-") != 0) /* it may be down in a namespace */
@@ -48,9 +41,8 @@ static void devices_are_found_by_name(void **state)
 }
 
 /* In a network namespace lo is there, up or not; where it is up nothing is wrong with it. */
-static void a_device_that_cannot_be_used_is_named(void **state)
+TEST(a_device_that_cannot_be_used_is_named)
 {
-    (void)state;
     static const struct {
         const char *devices, *fault;
     } table[] = {

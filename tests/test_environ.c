@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "environ.h"
 
 static const char *value_of(const struct nt_environ *environ, const char *name)
@@ -25,9 +20,8 @@ static bool all_but_rankfile(const void *context, const char *file)
     return strcmp(file, "rankfile") != 0;
 }
 
-static void known_lines_become_variables(void **state)
+TEST(known_lines_become_variables)
 {
-    (void)state;
     static const char text[] = "NETTOPO_STATUS=partial\n"
                                "NETTOPO_REASON=host n3 did not answer: 5 % of = signs\n"
                                "NETTOPO_MAP=map.json\n"
@@ -72,9 +66,8 @@ static void known_lines_become_variables(void **state)
     }
 }
 
-static void one_wrong_line_rejects_the_text(void **state)
+TEST(one_wrong_line_rejects_the_text)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -129,9 +122,8 @@ static void one_wrong_line_rejects_the_text(void **state)
     }
 }
 
-static void sizes_are_bounded(void **state)
+TEST(sizes_are_bounded)
 {
-    (void)state;
     static char text[NT_ENVIRON_TEXT_MAX + 1];
     static const char head[] = "NETTOPO_STATUS=ok\nNETTOPO_JSON={";
     struct nt_environ_options options = {.dir = "/run/nettopo/42"};
@@ -156,9 +148,8 @@ static void sizes_are_bounded(void **state)
 }
 
 /* A reason of the length of an error text is valid. */
-static void a_reason_is_as_long_as_an_error(void **state)
+TEST(a_reason_is_as_long_as_an_error)
 {
-    (void)state;
     static const char head[] = "NETTOPO_STATUS=failed\nNETTOPO_REASON=";
     char text[sizeof head + NT_ERR_TEXT_BYTES], longest[NT_ERR_TEXT_BYTES];
     struct nt_environ_options options = {.dir = "/run/nettopo/42"};

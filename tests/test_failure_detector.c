@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "failure_detector.h"
 
 enum { MAX = 16 };
@@ -42,9 +37,8 @@ static struct nt_membership *membership_of(size_t n)
 }
 
 /* One host fails with all others: it alone is lost, within two of its rounds. */
-static void the_host_at_fault_is_lost_and_no_other(void **state)
+TEST(the_host_at_fault_is_lost_and_no_other)
 {
-    (void)state;
     for (size_t n = 3; n <= 12; n++)
         for (uint32_t at_fault = 0; at_fault < n; at_fault++) {
             struct nt_membership *membership = membership_of(n);
@@ -73,9 +67,8 @@ static void the_host_at_fault_is_lost_and_no_other(void **state)
         }
 }
 
-static void one_failing_pair_loses_no_host(void **state)
+TEST(one_failing_pair_loses_no_host)
 {
-    (void)state;
     struct nt_membership *membership = membership_of(4);
     uint32_t lost;
     for (int pass = 0; pass < 10; pass++) {
@@ -89,9 +82,8 @@ static void one_failing_pair_loses_no_host(void **state)
 }
 
 /* One of the two has been cleared in between, the other had no partner: it is no second witness. */
-static void the_same_pair_again_loses_no_host(void **state)
+TEST(the_same_pair_again_loses_no_host)
 {
-    (void)state;
     struct nt_membership *membership = membership_of(4);
     uint32_t lost;
     for (int pass = 0; pass < 10; pass++) {
@@ -105,9 +97,8 @@ static void the_same_pair_again_loses_no_host(void **state)
 }
 
 /* The same two fail with each other and with no others: both are suspect, neither is lost. */
-static void one_failing_pair_alone_makes_both_suspect(void **state)
+TEST(one_failing_pair_alone_makes_both_suspect)
 {
-    (void)state;
     struct nt_membership *membership = membership_of(4);
     uint32_t lost;
     assert_false(nt_suspicion_of_both(membership, 1, 3, 1));
@@ -132,9 +123,8 @@ static void one_failing_pair_alone_makes_both_suspect(void **state)
 }
 
 /* A host that reached none of several probes no others, and its next failure is its own. */
-static void a_suspect_probes_no_others(void **state)
+TEST(a_suspect_probes_no_others)
 {
-    (void)state;
     struct nt_membership *membership = membership_of(4);
     uint32_t lost;
     nt_suspicion_add(membership, 0);
@@ -202,9 +192,8 @@ static void flows_fail(struct made_up *m)
     assert_int_equal(nt_failure_resolve(&m->detector, &order, NULL), 0);
 }
 
-static void an_indirect_probe_finds_the_host_at_fault(void **state)
+TEST(an_indirect_probe_finds_the_host_at_fault)
 {
-    (void)state;
     for (uint32_t at_fault = 1; at_fault <= 2; at_fault++) {
         struct made_up m;
         struct nt_membership *membership = made_up_begin(&m, 5);
@@ -218,9 +207,8 @@ static void an_indirect_probe_finds_the_host_at_fault(void **state)
     }
 }
 
-static void two_hosts_that_a_third_reaches_stay_online(void **state)
+TEST(two_hosts_that_a_third_reaches_stay_online)
 {
-    (void)state;
     struct made_up m;
     struct nt_membership *membership = made_up_begin(&m, 5);
     flows_fail(&m);
@@ -230,9 +218,8 @@ static void two_hosts_that_a_third_reaches_stay_online(void **state)
 }
 
 /* Its ways to two hosts are closed, and it has a network: a third one says so. */
-static void a_host_that_two_do_not_reach_stays_online(void **state)
+TEST(a_host_that_two_do_not_reach_stays_online)
 {
-    (void)state;
     uint32_t pair[1][2] = {{2, 4}};
     struct nt_order order = {.kind = NT_ORDER_LATENCY, .pairs = 1, .pair = pair};
     for (uint32_t blocked = 2; blocked <= 3; blocked++) {
@@ -252,9 +239,8 @@ static void a_host_that_two_do_not_reach_stays_online(void **state)
 }
 
 /* It reaches neither, so another one is asked, and nobody is lost for its sake. */
-static void a_prober_without_a_network_decides_nothing(void **state)
+TEST(a_prober_without_a_network_decides_nothing)
 {
-    (void)state;
     struct made_up m;
     struct nt_membership *membership = made_up_begin(&m, 5);
     m.down[0] = m.down[2] = true;
@@ -266,9 +252,8 @@ static void a_prober_without_a_network_decides_nothing(void **state)
     nt_membership_destroy(membership);
 }
 
-static void a_host_that_does_not_report_is_lost(void **state)
+TEST(a_host_that_does_not_report_is_lost)
 {
-    (void)state;
     struct made_up m;
     struct nt_membership *membership = made_up_begin(&m, 5);
     m.down[2] = m.stopped[2] = true;
@@ -297,9 +282,8 @@ static void what_a_lost_host_explains_makes_no_suspect(void **state)
     nt_membership_destroy(membership);
 }
 
-static void two_hosts_alone_try_again_before_one_is_lost(void **state)
+TEST(two_hosts_alone_try_again_before_one_is_lost)
 {
-    (void)state;
     struct made_up m;
     struct nt_membership *membership = made_up_begin(&m, 3);
     assert_int_equal(nt_membership_set_lost(membership, 0, "no answer", NULL), 0);
@@ -313,9 +297,8 @@ static void two_hosts_alone_try_again_before_one_is_lost(void **state)
     nt_membership_destroy(membership);
 }
 
-static void nobody_is_probed_when_the_time_is_over(void **state)
+TEST(nobody_is_probed_when_the_time_is_over)
 {
-    (void)state;
     struct made_up m;
     struct nt_membership *membership = made_up_begin(&m, 5);
     m.over = m.down[2] = true;

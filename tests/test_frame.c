@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "frame.h"
 
-static void encode_then_decode_is_identity(void **state)
+TEST(encode_then_decode_is_identity)
 {
-    (void)state;
     struct nt_frame in = {.type = NT_FRAME_ARTIFACT,
                           .flags = NT_FRAME_MORE,
                           .seq = 0x01020304,
@@ -31,9 +25,8 @@ static void encode_then_decode_is_identity(void **state)
     assert_int_equal(out.payload_bytes, in.payload_bytes);
 }
 
-static void invalid_headers_are_rejected_with_a_reason(void **state)
+TEST(invalid_headers_are_rejected_with_a_reason)
 {
-    (void)state;
     static const struct {
         size_t at;
         unsigned char value;
@@ -55,9 +48,8 @@ static void invalid_headers_are_rejected_with_a_reason(void **state)
     }
 }
 
-static void only_a_broadcast_has_the_unicast_flag(void **state)
+TEST(only_a_broadcast_has_the_unicast_flag)
 {
-    (void)state;
     for (unsigned type = NT_FRAME_START; type <= NT_FRAME_PROOF; type++) {
         struct nt_frame frame = {.type = (enum nt_frame_type)type, .flags = NT_FRAME_UNICAST}, out;
         unsigned char head[NT_FRAME_HEAD_BYTES];

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "gather.h"
 
 static struct nt_gather of(size_t hosts)
@@ -16,9 +11,8 @@ static struct nt_gather of(size_t hosts)
     return g;
 }
 
-static void it_is_over_when_all_have_contributed(void **state)
+TEST(it_is_over_when_all_have_contributed)
 {
-    (void)state;
     struct nt_gather g = of(3);
     assert_true(nt_gather_contribution(&g, 2, 1, false)); /* before rank 0 opens it */
     assert_false(nt_gather_is_over(&g, 0));
@@ -34,9 +28,8 @@ static void it_is_over_when_all_have_contributed(void **state)
     nt_gather_fini(&g);
 }
 
-static void a_contribution_is_counted_once(void **state)
+TEST(a_contribution_is_counted_once)
 {
-    (void)state;
     struct nt_gather g = of(2);
     assert_true(nt_gather_contribution(&g, 1, 3, false));
     assert_false(nt_gather_contribution(&g, 1, 3, false));
@@ -46,9 +39,8 @@ static void a_contribution_is_counted_once(void **state)
     nt_gather_fini(&g);
 }
 
-static void a_host_that_misses_a_gather_is_not_awaited(void **state)
+TEST(a_host_that_misses_a_gather_is_not_awaited)
 {
-    (void)state;
     struct nt_gather g = of(4);
     nt_gather_contribution(&g, 0, 1, false);
     nt_gather_contribution(&g, 1, 1, false);
@@ -67,9 +59,8 @@ static void a_host_that_misses_a_gather_is_not_awaited(void **state)
     nt_gather_fini(&g);
 }
 
-static void a_host_that_contributes_in_time_is_awaited_again(void **state)
+TEST(a_host_that_contributes_in_time_is_awaited_again)
 {
-    (void)state;
     struct nt_gather g = of(2);
     nt_gather_set_lost(&g, 1);
     nt_gather_contribution(&g, 0, 1, false);
@@ -87,9 +78,8 @@ static void a_host_that_contributes_in_time_is_awaited_again(void **state)
     nt_gather_fini(&g);
 }
 
-static void a_lost_host_is_not_awaited(void **state)
+TEST(a_lost_host_is_not_awaited)
 {
-    (void)state;
     struct nt_gather g = of(3);
     nt_gather_contribution(&g, 0, 1, false);
     nt_gather_set_lost(&g, 1);
@@ -102,9 +92,8 @@ static void a_lost_host_is_not_awaited(void **state)
     nt_gather_fini(&g);
 }
 
-static void seq_must_increase(void **state)
+TEST(seq_must_increase)
 {
-    (void)state;
     struct nt_gather g = of(1);
     struct nt_err err = {0};
     assert_int_equal(nt_gather_open(&g, 0, 1, &err), -1);

@@ -5,16 +5,11 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "guard.h"
 
 static int listener;
@@ -67,9 +62,8 @@ static struct nt_source source_of(const char *text)
     return source;
 }
 
-static void only_hosts_of_the_job_are_accepted(void **state)
+TEST(only_hosts_of_the_job_are_accepted)
 {
-    (void)state;
     struct nt_err err;
     int early = connect_from("127.0.0.9"); /* nobody has said that it is not to come */
     int fd = accept_soon();
@@ -118,9 +112,8 @@ static void only_hosts_of_the_job_are_accepted(void **state)
     close(stranger);
 }
 
-static void own_addresses_are_found(void **state)
+TEST(own_addresses_are_found)
 {
-    (void)state;
     struct nt_source own[NT_SOURCES_MAX], loop = source_of("127.0.0.1");
     size_t with = nt_guard_own(true, own), found = 0;
     for (size_t k = 0; k < with; k++)

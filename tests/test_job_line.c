@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <json-c/json.h>
 
+#include "asserts.h"
 #include "job_line.h"
 
 static struct nt_job_figures parsed(const char *text)
@@ -19,9 +15,8 @@ static struct nt_job_figures parsed(const char *text)
     return figures;
 }
 
-static void figures_are_parsed_or_dropped_whole(void **state)
+TEST(figures_are_parsed_or_dropped_whole)
 {
-    (void)state;
     struct nt_job_figures f = parsed("rounds=39 findings=2 missing=n3,+12 suspect=n5,rack-2.x_1");
     assert_int_equal(f.known, 1);
     assert_int_equal(f.rounds, 39);
@@ -42,9 +37,8 @@ static void figures_are_parsed_or_dropped_whole(void **state)
     assert_int_equal(parsed(list).known, 1);
 }
 
-static void what_a_relay_sends_is_checked(void **state)
+TEST(what_a_relay_sends_is_checked)
 {
-    (void)state;
     struct nt_job_figures f = {0};
     assert_true(nt_job_figures_are_valid(&f));
     memset(f.missing, 'n', sizeof f.missing);
@@ -54,9 +48,8 @@ static void what_a_relay_sends_is_checked(void **state)
     assert_false(nt_job_figures_are_valid(&f));
 }
 
-static void a_line_in_both_formats(void **state)
+TEST(a_line_in_both_formats)
 {
-    (void)state;
     char text[NT_JOB_LINE_BYTES];
     const struct nt_job_figures figures = parsed("rounds=39 findings=1 missing=n3 suspect=n5,n7");
     const struct nt_job_line line = {.time = "2026-01-02T03:04:05Z",
@@ -93,9 +86,8 @@ static void a_line_in_both_formats(void **state)
 }
 
 /* What does not fit is left out whole; the line stays one. */
-static void a_long_line_is_cut_at_a_pair(void **state)
+TEST(a_long_line_is_cut_at_a_pair)
 {
-    (void)state;
     static char outcome[2 * NT_JOB_LINE_BYTES];
     char text[NT_JOB_LINE_BYTES];
     const struct nt_job_figures none = {0};

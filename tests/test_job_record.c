@@ -170,21 +170,21 @@ static struct nt_samples *record_of(const char *const *name, size_t hosts)
 static const char *const known[] = {"n1", "n2", "n3", "n4"}, *const unknown[] = {"u", "v", "w",
                                                                                  "x"};
 
-static void expect_belief(const char *const *name, const char *at, const char *warning, bool found)
+static void expect_belief(const char *const *name, const char *at, const char *warning,
+                          bool known_all)
 {
     struct nt_samples *s = record_of(name, 4);
-    struct nt_belief *b;
-    struct nt_prior_facts facts;
+    struct nt_prior_found found;
     struct nt_err err = {0};
-    assert_int_equal(nt_prior_file_record(at, 0, 1, s, &b, &facts, &err), 0);
-    assert_int_equal(facts.known, found ? 4 : 0);
-    assert_true(!found || facts.oldest_day == 20457);
+    assert_int_equal(nt_prior_file_record(at, 0, 1, s, &found, &err), 0);
+    assert_int_equal(found.facts.known, known_all ? 4 : 0);
+    assert_true(!known_all || found.facts.oldest_day == 20457);
     assert_int_equal(s->warnings, warning != NULL);
     if (warning != NULL && strstr(s->warning[0], warning) == NULL)
         fail_msg("%s", s->warning[0]);
-    assert_int_equal(b != NULL, found);
-    assert_int_equal(s->belief != NULL, found);
-    nt_belief_destroy(b);
+    assert_int_equal(found.belief != NULL, known_all);
+    assert_int_equal(s->belief != NULL, known_all);
+    nt_belief_destroy(found.belief);
     nt_samples_destroy(s);
 }
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "launch.h"
@@ -17,9 +11,8 @@ static const char *const names[] = {"n1", "n2", "n3"};
 static const uint32_t ranks[] = {2, 2, 0, 1, 0};
 static const struct nt_seating seating = {5, 3, ranks, names, 0};
 
-static void each_launcher_gets_its_own_grammar(void **state)
+TEST(each_launcher_gets_its_own_grammar)
 {
-    (void)state;
     static const struct {
         int (*write)(const struct nt_seating *, char **, size_t *, struct nt_err *);
         const char *expected;
@@ -44,9 +37,8 @@ static void each_launcher_gets_its_own_grammar(void **state)
     }
 }
 
-static void ranks_of_several_cores_have_a_range(void **state)
+TEST(ranks_of_several_cores_have_a_range)
 {
-    (void)state;
     struct nt_seating two = seating;
     struct nt_err err = {0};
     char *text;
@@ -58,9 +50,8 @@ static void ranks_of_several_cores_have_a_range(void **state)
     free(text);
 }
 
-static void dlrover_is_told_the_switches(void **state)
+TEST(dlrover_is_told_the_switches)
 {
-    (void)state;
     static const char *const names[] = {"a", "b", "c"};
     struct nt_model *m;
     struct nt_map *map;
@@ -89,9 +80,8 @@ static int read_text(const char *text, struct nt_triples *t, struct nt_err *err)
     return nt_triples_read("m", text, strlen(text), t, err);
 }
 
-static void both_forms_of_a_matrix_say_the_same(void **state)
+TEST(both_forms_of_a_matrix_say_the_same)
 {
-    (void)state;
     static const char *const forms[] = {"# who with whom\n0 1 10\n1 2 5.5\r\n2 0 0\n1 1 9\n",
                                         "9,10,0\n 0 , 0, 5.5\n0,0,0"};
     for (size_t k = 0; k < 2; k++) {
@@ -109,9 +99,8 @@ static void both_forms_of_a_matrix_say_the_same(void **state)
     }
 }
 
-static void a_bad_matrix_is_refused_with_its_line(void **state)
+TEST(a_bad_matrix_is_refused_with_its_line)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -140,9 +129,8 @@ static void a_bad_matrix_is_refused_with_its_line(void **state)
     }
 }
 
-static void slurm_s_form_fills_the_hosts(void **state)
+TEST(slurm_s_form_fills_the_hosts)
 {
-    (void)state;
     uint32_t c[4];
     struct nt_err err = {0};
     assert_int_equal(nt_tasks_per_node_read("4(x2),3,1", c, 4, &err), 0);

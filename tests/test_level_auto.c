@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "level_auto.h"
 
 enum { SKIP = NT_AUTO_SKIP, QUICK = NT_AUTO_QUICK, STANDARD = NT_AUTO_STANDARD };

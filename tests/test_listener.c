@@ -39,9 +39,8 @@ static void nobody_is_accepted(struct scene *s, double seconds, size_t pending)
     assert_int_equal(s->listener.pending_count, pending);
 }
 
-static void leader_and_member_connect_and_exchange_frames(void **state)
+TEST(leader_and_member_connect_and_exchange_frames)
 {
-    (void)state;
     struct scene s;
     struct nt_connector connector;
     struct nt_conn a, b;
@@ -68,9 +67,8 @@ static void leader_and_member_connect_and_exchange_frames(void **state)
     nt_listener_fini(&s.listener);
 }
 
-static void a_port_in_use_is_skipped(void **state)
+TEST(a_port_in_use_is_skipped)
 {
-    (void)state;
     struct scene first, s;
     struct nt_connector connector;
     struct nt_conn a, b;
@@ -99,9 +97,8 @@ static void a_port_in_use_is_skipped(void **state)
     nt_listener_fini(&s.listener);
 }
 
-static void another_restart_or_host_is_rejected(void **state)
+TEST(another_restart_or_host_is_rejected)
 {
-    (void)state;
     struct scene s;
     struct nt_connector connector;
     struct nt_conn a, b;
@@ -130,9 +127,8 @@ static void another_restart_or_host_is_rejected(void **state)
 }
 
 /* Each side says which releases the two hosts have, and no proof is made. */
-static void another_version_is_refused_on_both_sides(void **state)
+TEST(another_version_is_refused_on_both_sides)
 {
-    (void)state;
     struct scene s;
     struct nt_connector connector;
     struct nt_conn conn;
@@ -155,18 +151,16 @@ static void another_version_is_refused_on_both_sides(void **state)
     nt_listener_fini(&s.listener);
 }
 
-static void agents_from_before_releases_are_named_as_older(void **state)
+TEST(agents_from_before_releases_are_named_as_older)
 {
-    (void)state;
     struct nt_err err;
     assert_int_equal(nt_auth_refuse_version("n2", 2, nt_auth_version(), &err), -1);
     assert_string_equal(err.text, "n2 has an older nettopo (protocol 2) than this host: install "
                                   "one version on all hosts");
 }
 
-static void without_munge_no_member_is_accepted(void **state)
+TEST(without_munge_no_member_is_accepted)
 {
-    (void)state;
     struct scene s;
     struct nt_connector connector;
     struct nt_conn a, b;
@@ -185,9 +179,8 @@ static void without_munge_no_member_is_accepted(void **state)
     nt_listener_fini(&s.listener);
 }
 
-static void garbage_and_idle_connections_do_not_block_members(void **state)
+TEST(garbage_and_idle_connections_do_not_block_members)
 {
-    (void)state;
     struct scene s;
     struct nt_connector connector;
     struct nt_conn a, b;
@@ -237,9 +230,8 @@ static int connect_as(const struct scene *s, const char *source)
 }
 
 /* However fast it connects; the member comes from another address. */
-static void one_machine_does_not_keep_members_out(void **state)
+TEST(one_machine_does_not_keep_members_out)
 {
-    (void)state;
     struct scene s;
     struct nt_connector connector;
     struct nt_conn a, b;
@@ -272,9 +264,8 @@ static void one_machine_does_not_keep_members_out(void **state)
 }
 
 /* Without a free descriptor the listener pauses, and accepts the waiting connection later. */
-static void without_descriptors_the_listener_pauses(void **state)
+TEST(without_descriptors_the_listener_pauses)
 {
-    (void)state;
     struct scene s;
     struct rlimit usual, none;
     struct pollfd polls[NT_LISTENER_POLLFDS];
@@ -301,9 +292,8 @@ static void without_descriptors_the_listener_pauses(void **state)
 }
 
 /* A process on an earlier port of the leader's host relays every byte between the two. */
-static void a_relay_on_another_port_is_detected(void **state)
+TEST(a_relay_on_another_port_is_detected)
 {
-    (void)state;
     struct scene s, trap;
     struct nt_connector connector;
     struct nt_conn a, b;
@@ -355,9 +345,8 @@ static void a_relay_on_another_port_is_detected(void **state)
 }
 
 /* As an ordinary user's: closed, whatever they send, and they take no slot. */
-static void connections_from_other_ports_take_no_slot(void **state)
+TEST(connections_from_other_ports_take_no_slot)
 {
-    (void)state;
     struct scene s;
     struct nt_connector connector;
     struct nt_conn a, b;
@@ -384,9 +373,8 @@ static void connections_from_other_ports_take_no_slot(void **state)
     nt_listener_fini(&s.listener);
 }
 
-static void ports_stay_in_their_range(void **state)
+TEST(ports_stay_in_their_range)
 {
-    (void)state;
     struct nt_conf conf;
     nt_conf_default(&conf);
     static const uint32_t jobs[] = {1, 127, 128, 4294967293u};

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "err.h"
 #include "log_line.h"
 
@@ -24,9 +19,8 @@ static size_t write_line(char line[NT_LOG_LINE_BYTES], enum nt_log_level level, 
     return bytes;
 }
 
-static void levels_have_names(void **state)
+TEST(levels_have_names)
 {
-    (void)state;
     enum nt_log_level level = NT_LOG_INFO;
     assert_int_equal(nt_log_level_parse("debug", &level), 0);
     assert_int_equal(level, NT_LOG_DEBUG);
@@ -37,9 +31,8 @@ static void levels_have_names(void **state)
     assert_null(nt_log_level_name((enum nt_log_level)4));
 }
 
-static void a_line_is_one_printable_line(void **state)
+TEST(a_line_is_one_printable_line)
 {
-    (void)state;
     static char large[5000];
     char line[NT_LOG_LINE_BYTES];
     write_line(line, NT_LOG_INFO, "host %s: %d", "a\nb\x1b[1m\xc3\xa9\t.", 3);
@@ -50,9 +43,8 @@ static void a_line_is_one_printable_line(void **state)
 }
 
 /* 0x9b, and U+009B, begin an escape sequence on a terminal, as ESC [ does. */
-static void no_control_character_is_left(void **state)
+TEST(no_control_character_is_left)
 {
-    (void)state;
     static const struct {
         const char *text, *clean;
     } table[] = {
@@ -91,9 +83,8 @@ static void no_control_character_is_left(void **state)
 }
 
 /* A text cut within a character does not join what follows. */
-static void an_error_that_is_cut_stays_clean(void **state)
+TEST(an_error_that_is_cut_stays_clean)
 {
-    (void)state;
     struct nt_err err;
     for (int shift = 0; shift < 4; shift++) {
         nt_err_set(&err, NT_ERR_INPUT, "%.*s%0*d", shift, "xxxx", NT_ERR_TEXT_BYTES - 6, 0);
@@ -102,9 +93,8 @@ static void an_error_that_is_cut_stays_clean(void **state)
     }
 }
 
-static void any_text_is_read_as_lines(void **state)
+TEST(any_text_is_read_as_lines)
 {
-    (void)state;
     static char text[2000];
     char line[NT_LOG_LINE_BYTES];
     size_t at = 0, bytes = 0;

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "job_line.h"
 #include "log_record.h"
 
 /* What the agent writes is read back, behind each prefix that a log puts before it. */
-static void what_the_agent_writes_is_read(void **state)
+TEST(what_the_agent_writes_is_read)
 {
-    (void)state;
     static const char *const prefixes[] = {
         "",
         "Nov 24 18:37:11 n1 nettopo[123]: ",
@@ -54,9 +48,8 @@ static void what_the_agent_writes_is_read(void **state)
 }
 
 /* What programs that pass logs on make of them: jq -c, jq -S, journalctl -o json. */
-static void other_programs_json_is_read(void **state)
+TEST(other_programs_json_is_read)
 {
-    (void)state;
     static const char *const lines[] = {
         "{\"job\":44,\"time\":\"2026-11-24T18:37:11Z\",\"user\":\"u\",\"status\":\"failed\","
         "\"reason\":\"no connection\"}",
@@ -77,9 +70,8 @@ static void other_programs_json_is_read(void **state)
     }
 }
 
-static void other_lines_are_no_records(void **state)
+TEST(other_lines_are_no_records)
 {
-    (void)state;
     static const char *const lines[] = {
         "",
         "job 42 on n3: lost host n5",
@@ -98,9 +90,8 @@ static void other_lines_are_no_records(void **state)
     }
 }
 
-static void times(void **state)
+TEST(times)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t time_s; /* -1: none */

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A lookup's child that cannot be killed is not waited for: a tracer that stops it on exit stands
  * for a hanging file system. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "clock.h"
@@ -32,9 +26,8 @@ static int hang(const void *query, void *bytes)
     return 0;
 }
 
-static void an_answer_is_read_and_the_child_reaped(void **state)
+TEST(an_answer_is_read_and_the_child_reaped)
 {
-    (void)state;
     static struct nt_lookup lookup;
     int got;
     assert_int_equal(nt_lookup_start(&lookup, 4, answer, "1234", NULL), 0);
@@ -47,9 +40,8 @@ static void an_answer_is_read_and_the_child_reaped(void **state)
     assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
 }
 
-static void an_unkillable_child_is_not_waited_for(void **state)
+TEST(an_unkillable_child_is_not_waited_for)
 {
-    (void)state;
     static struct nt_lookup lookup;
     assert_int_equal(nt_lookup_start(&lookup, 4, hang, "", NULL), 0);
     pid_t pid = lookup.pid, tracer = stop_on_exit(pid);

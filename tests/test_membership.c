@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "membership.h"
 
 /* A piece of a rank on that host and machine; cores of it. */
@@ -23,9 +18,8 @@ static struct nt_contribution contribution(const char *host, unsigned char machi
     return (struct nt_contribution){true, bytes.bytes, bytes.data};
 }
 
-static void ranks_of_one_host_count_once(void **state)
+TEST(ranks_of_one_host_count_once)
 {
-    (void)state;
     struct nt_contribution contributions[5] = {contribution("a", 1, 4), contribution("b", 2, 4),
                                                contribution("a", 1, 4), contribution("c", 3, 4),
                                                contribution("b", 2, 4)};
@@ -47,9 +41,8 @@ static void ranks_of_one_host_count_once(void **state)
     nt_contributions_free(contributions, 5);
 }
 
-static void cores_are_counted_by_machine(void **state)
+TEST(cores_are_counted_by_machine)
 {
-    (void)state;
     struct nt_contribution contributions[5] = {contribution("a", 1, 2), contribution("b", 1, 2),
                                                contribution("c", 2, 2), contribution("d", 1, 4),
                                                contribution("e", 3, 1)};
@@ -64,9 +57,8 @@ static void cores_are_counted_by_machine(void **state)
     nt_contributions_free(contributions, 5);
 }
 
-static void a_rank_without_a_greeting_is_missing_by_its_known_name(void **state)
+TEST(a_rank_without_a_greeting_is_missing_by_its_known_name)
 {
-    (void)state;
     static const char *const known[4] = {"n1", "n2", "n3", "n4"};
     struct nt_contribution contributions[4] = {
         contribution("x", 1, 1), {0}, contribution("y", 2, 1), contribution("z", 3, 1)};
@@ -99,9 +91,8 @@ static struct nt_contribution contribution_with_hardware(const char *host, const
 }
 
 /* Nonsense about itself does not cost a host its place. */
-static void each_hardware_model_is_recorded_once(void **state)
+TEST(each_hardware_model_is_recorded_once)
 {
-    (void)state;
     static const char alike[] = "packages=1 numa=1 cores=2 threads=2 allowed=2 cpu=A";
     struct nt_contribution contributions[5] = {
         contribution_with_hardware("a", alike, 0.05), contribution_with_hardware("b", alike, 0),
@@ -135,9 +126,8 @@ static void each_hardware_model_is_recorded_once(void **state)
 
 /* One without a name cannot be told from others; one without an address is missing with its reason,
  * or without one. What a host is lost for first stays. */
-static void a_host_that_cannot_be_reached_is_lost_with_the_first_reason(void **state)
+TEST(a_host_that_cannot_be_reached_is_lost_with_the_first_reason)
 {
-    (void)state;
     struct nt_greeting unreached[2] = {{.host = "b"}, {.host = "c", .reason = "no device"}};
     struct nt_contribution contributions[4] = {contribution("a", 1, 1), contribution("", 1, 1)};
     struct nt_membership *membership = NULL;
@@ -162,9 +152,8 @@ static void a_host_that_cannot_be_reached_is_lost_with_the_first_reason(void **s
     nt_contributions_free(contributions, 4);
 }
 
-static void more_ranks_than_a_message_names_are_refused(void **state)
+TEST(more_ranks_than_a_message_names_are_refused)
 {
-    (void)state;
     struct nt_membership *membership = NULL;
     struct nt_peer_table table;
     struct nt_err err = {0};

@@ -2,11 +2,7 @@
 /* Why there is no result, when the worker is killed or stopped. */
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "clock.h"
 #include "monitor.h"
 #include "publish.h"
@@ -112,15 +107,13 @@ static void expect_reason(int number, double budget_s, const char *reason)
         fail_msg("expected %s, found %s", line, text);
 }
 
-static void a_worker_that_is_killed_is_named_with_its_signal(void **state)
+TEST(a_worker_that_is_killed_is_named_with_its_signal)
 {
-    (void)state;
     expect_reason(SIGTERM, 60, "the agent's worker was killed by signal 15");
 }
 
-static void a_worker_that_is_stopped_did_not_end(void **state)
+TEST(a_worker_that_is_stopped_did_not_end)
 {
-    (void)state;
     expect_reason(SIGSTOP, 5, "the agent's worker did not end within the budget");
 }
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "option.h"
 
 static struct nt_option parsed(const char *text)
@@ -21,9 +16,8 @@ static struct nt_option parsed(const char *text)
     return option;
 }
 
-static void the_option_without_value_is_standard_with_the_default_budget(void **state)
+TEST(the_option_without_value_is_standard_with_the_default_budget)
 {
-    (void)state;
     static const char *const bare[] = {NULL, ""};
     for (size_t k = 0; k < 2; k++) {
         struct nt_option option = parsed(bare[k]);
@@ -36,9 +30,8 @@ static void the_option_without_value_is_standard_with_the_default_budget(void **
     }
 }
 
-static void every_item_is_read(void **state)
+TEST(every_item_is_read)
 {
-    (void)state;
     assert_int_equal(parsed("quick").level, NT_LEVEL_QUICK);
     assert_int_equal(parsed("standard").level, NT_LEVEL_STANDARD);
     assert_int_equal(parsed("full").level, NT_LEVEL_FULL);
@@ -80,9 +73,8 @@ static void every_item_is_read(void **state)
     }
 }
 
-static void a_wrong_item_is_named(void **state)
+TEST(a_wrong_item_is_named)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -161,9 +153,8 @@ static void a_wrong_item_is_named(void **state)
     }
 }
 
-static void a_matrix_path_is_relative_to_the_submission_directory(void **state)
+TEST(a_matrix_path_is_relative_to_the_submission_directory)
 {
-    (void)state;
     static const struct {
         const char *pattern, *dir, *whole; /* NULL: rejected */
     } table[] = {
@@ -189,9 +180,8 @@ static void a_matrix_path_is_relative_to_the_submission_directory(void **state)
     }
 }
 
-static void a_path_that_becomes_too_long_is_rejected(void **state)
+TEST(a_path_that_becomes_too_long_is_rejected)
 {
-    (void)state;
     char dir[NT_PATTERN_TEXT_BYTES];
     memset(dir, 'd', sizeof dir);
     dir[0] = '/';
@@ -206,9 +196,8 @@ static void a_path_that_becomes_too_long_is_rejected(void **state)
     assert_non_null(strstr(err.text, "over 1092 bytes"));
 }
 
-static void a_long_text_is_rejected_without_quoting_it(void **state)
+TEST(a_long_text_is_rejected_without_quoting_it)
 {
-    (void)state;
     enum { LONG = 100000 };
     char *text = malloc(LONG + 1);
     assert_non_null(text);
@@ -231,9 +220,8 @@ static void a_long_text_is_rejected_without_quoting_it(void **state)
     free(text);
 }
 
-static void format_then_parse_is_identity(void **state)
+TEST(format_then_parse_is_identity)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "off",
@@ -265,9 +253,8 @@ static void format_then_parse_is_identity(void **state)
     }
 }
 
-static void format_rejects_what_parse_rejects(void **state)
+TEST(format_rejects_what_parse_rejects)
 {
-    (void)state;
     char text[NT_OPTION_TEXT_BYTES];
     struct nt_option option = parsed("quick");
     assert_int_equal(nt_option_format(&option, text, 5, NULL), -1);
@@ -285,9 +272,8 @@ static void format_rejects_what_parse_rejects(void **state)
     assert_int_equal(nt_option_format(&option, text, sizeof text, NULL), -1);
 }
 
-static void levels_have_names(void **state)
+TEST(levels_have_names)
 {
-    (void)state;
     enum nt_level level = NT_LEVEL_QUICK;
     assert_int_equal(nt_level_parse("full", &level), 0);
     assert_int_equal(level, NT_LEVEL_FULL);

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scheduler's order as files, for jobs whose sweep failed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "order.h"
 
 static struct nt_slurm_order hosts_of(size_t hosts)
@@ -25,9 +20,8 @@ static struct nt_slurm_order hosts_of(size_t hosts)
     return order;
 }
 
-static void tasks_are_spread_as_slurm_does(void **state)
+TEST(tasks_are_spread_as_slurm_does)
 {
-    (void)state;
     static const struct {
         const char *layout;
         uint32_t ntasks, tasks[3];
@@ -53,9 +47,8 @@ static void tasks_are_spread_as_slurm_does(void **state)
     }
 }
 
-static void one_host_always_stays(void **state)
+TEST(one_host_always_stays)
 {
-    (void)state;
     static const size_t spares[][2] = {{0, 0}, {1, 1}, {2, 2}, {3, 2}, {9, 2}};
     for (size_t k = 0; k < sizeof spares / sizeof *spares; k++) {
         struct nt_slurm_order order = hosts_of(3);
@@ -80,9 +73,8 @@ static void assert_file(const char *dir, const char *name, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void the_files_are_whole_and_go_again(void **state)
+TEST(the_files_are_whole_and_go_again)
 {
-    (void)state;
     char dir[] = "/tmp/nettopo-order-XXXXXX", path[128];
     assert_non_null(mkdtemp(dir));
     struct nt_slurm_order order = hosts_of(3);
@@ -116,9 +108,8 @@ static void the_files_are_whole_and_go_again(void **state)
 }
 
 /* By a writer that was killed before it had given it to the job's group. */
-static void a_directory_left_closed_is_opened(void **state)
+TEST(a_directory_left_closed_is_opened)
 {
-    (void)state;
     char dir[] = "/tmp/nettopo-order-XXXXXX", path[128];
     struct stat st;
     assert_non_null(mkdtemp(dir));
@@ -135,9 +126,8 @@ static void a_directory_left_closed_is_opened(void **state)
 }
 
 /* Others could put files there that a job takes for root's. */
-static void a_directory_of_others_is_refused(void **state)
+TEST(a_directory_of_others_is_refused)
 {
-    (void)state;
     char dir[] = "/tmp/nettopo-order-XXXXXX";
     struct nt_err err = {0};
     assert_non_null(mkdtemp(dir));
@@ -151,9 +141,8 @@ static void a_directory_of_others_is_refused(void **state)
 }
 
 /* A step's user may set SLURM_NTASKS to anything. */
-static void root_writes_no_more_than_the_limit(void **state)
+TEST(root_writes_no_more_than_the_limit)
 {
-    (void)state;
     enum { LIMIT = 100000 };
     static const char *const names[] = {"hostfile", "rankfile", "rankorder"};
     char dir[] = "/tmp/nettopo-order-XXXXXX", path[128];
@@ -175,9 +164,8 @@ static void root_writes_no_more_than_the_limit(void **state)
     nt_slurm_order_fini(&order);
 }
 
-static void a_list_has_room_in_a_variable(void **state)
+TEST(a_list_has_room_in_a_variable)
 {
-    (void)state;
     char variable[131072] = "NETTOPO_NODE_ORDER="; /* the kernel's limit */
     struct nt_slurm_order order = hosts_of(30000);
     char *text = nt_slurm_order_text(&order, 0, 15000);

@@ -2,11 +2,7 @@
 /* Stress kernels among processes of this machine, whose participant 0 is slow to say that it is
  * over: each other leaves at once when it knows, and the rest learn it after that. */
 #include <dlfcn.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +12,7 @@
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "clock.h"
 #include "pair.h"
 #include "ucx_environment.h"

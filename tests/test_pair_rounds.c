@@ -2,18 +2,12 @@
 /* Rounds one after another between two processes of this machine: connections that are begun ahead
  * or kept, and how much of a flow may be under way. */
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucp/api/ucp.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "clock.h"

@@ -2,18 +2,12 @@
 /* PRTT with a hold between two processes of this machine: an answer that comes after the hold
  * would pass for a receiver's overhead. */
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucp/api/ucp.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "clock.h"

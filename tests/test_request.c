@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "request.h"
 
 enum { WORDS = 12 };
@@ -22,9 +17,8 @@ static int read_request(struct nt_request *request, const char *const words[WORD
     return nt_request_read(request, argc, argv, err);
 }
 
-static void a_command_line_is_read(void **state)
+TEST(a_command_line_is_read)
 {
-    (void)state;
     struct nt_request request;
     struct nt_err err = {0};
     static const char *const run[WORDS] = {"run",         "--job",  "42",     "--uid",
@@ -53,9 +47,8 @@ static void a_command_line_is_read(void **state)
     assert_int_equal(read_request(&request, help, &err), 0);
 }
 
-static void a_wrong_command_line_is_named(void **state)
+TEST(a_wrong_command_line_is_named)
 {
-    (void)state;
     static const struct {
         const char *words[WORDS], *says;
     } table[] = {
@@ -84,9 +77,8 @@ static void a_wrong_command_line_is_named(void **state)
     }
 }
 
-static void a_prolog_script_passes_its_environment(void **state)
+TEST(a_prolog_script_passes_its_environment)
 {
-    (void)state;
     static const char *const script[WORDS] = {"--from-prolog-script"};
     struct nt_request request;
     struct nt_err err = {0};
@@ -111,9 +103,8 @@ static void a_prolog_script_passes_its_environment(void **state)
     assert_int_equal(read_request(&request, script, &err), -1);
 }
 
-static void limits_are_told(void **state)
+TEST(limits_are_told)
 {
-    (void)state;
     static const struct {
         const char *option, *slurm, *cut;
         enum nt_level level_max, level;

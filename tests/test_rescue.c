@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that crash and hang, each in a process of its own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "asserts.h"
 #include "rescue.h"
 
 static const double LONG_S = 60;
@@ -91,9 +86,8 @@ static int meet(const void *argument)
     return nt_rescue_run(returns, &value, LONG_S, why) || value != 0 ? 4 : 0;
 }
 
-static void faults_end_the_call_alone(void **state)
+TEST(faults_end_the_call_alone)
 {
-    (void)state;
     static const struct fault faults[] = {
         {writes_nowhere, LONG_S, "crashed (signal 11)"},
         {aborts, LONG_S, "crashed (signal 6)"},
@@ -115,9 +109,8 @@ static int crash_outside(const void *argument)
     return 0;
 }
 
-static void a_crash_outside_ends_the_process(void **state)
+TEST(a_crash_outside_ends_the_process)
 {
-    (void)state;
     assert_int_equal(in_a_process(crash_outside, NULL), 128 + SIGSEGV);
 }
 
@@ -129,9 +122,8 @@ static int crash_without(const void *argument)
     return 0;
 }
 
-static void without_it_a_call_is_a_call(void **state)
+TEST(without_it_a_call_is_a_call)
 {
-    (void)state;
     char why[NT_RESCUE_WHY_BYTES];
     int value = 0;
     assert_true(nt_rescue_run(returns, &value, LONG_S, why));

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a process's TCP connections sent again. Loss itself is shown by bench_blame_wire. */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "resent.h"
 
-static void a_difference_is_never_negative(void **state)
+TEST(a_difference_is_never_negative)
 {
-    (void)state;
     struct nt_resent few = {10, 2}, many = {30, 7};
     struct nt_resent d = nt_resent_since(few, many);
     assert_int_equal(d.segments, 20);

@@ -5,11 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "sandbox.h"
 
 enum { USER = 65534, FILE_BYTES = 1000 };
@@ -195,9 +190,8 @@ static int make_files(void **state)
     return file_fd >= 0 && other_fd >= 0 ? chdir("/tmp") : -1;
 }
 
-static void every_attack_is_refused(void **state)
+TEST(every_attack_is_refused)
 {
-    (void)state;
     if (geteuid() != 0)
         skip();
     for (size_t k = 0; k < sizeof attacks / sizeof *attacks; k++) {
@@ -246,9 +240,8 @@ static int take_memory(void)
     return 0;
 }
 
-static void what_a_relay_needs_works(void **state)
+TEST(what_a_relay_needs_works)
 {
-    (void)state;
     if (geteuid() != 0)
         skip();
     assert_int_equal(try_attack(bind_a_reserved_port, true, true), 0);
@@ -258,9 +251,8 @@ static void what_a_relay_needs_works(void **state)
 }
 
 /* What the kernel says of a process in the sandbox. */
-static void the_kernel_shows_it(void **state)
+TEST(the_kernel_shows_it)
 {
-    (void)state;
     int ready[2], go[2];
     char path[64], text[4096], root[128] = "";
     struct nt_err err;
@@ -303,9 +295,8 @@ static void the_kernel_shows_it(void **state)
     assert_true(n > 0 && strstr(root, "fdinfo") != NULL);
 }
 
-static void an_unknown_user_is_nobody(void **state)
+TEST(an_unknown_user_is_nobody)
 {
-    (void)state;
     struct nt_sandbox sandbox = {0};
     nt_sandbox_find_user("no-such-user", &sandbox);
     assert_int_equal(sandbox.uid, USER);

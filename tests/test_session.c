@@ -2,16 +2,10 @@
 /* START and the last frames of a probe. */
 #include <math.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "clock.h"
@@ -49,9 +43,8 @@ static size_t read_start(struct nt_session *session, struct nt_conn *probe, char
     return bytes;
 }
 
-static void start_of_the_largest_job_is_complete(void **state)
+TEST(start_of_the_largest_job_is_complete)
 {
-    (void)state;
     enum { HOSTS = NT_JOB_HOSTS_MAX, ROOM = 4 << 20 };
     struct nt_conf conf;
     struct nt_option option;
@@ -82,7 +75,7 @@ static void start_of_the_largest_job_is_complete(void **state)
     size_t bytes = read_start(&session, &probe, text, ROOM);
     assert_int_equal(nt_start_parse(text, bytes, &start, &err), 0);
     assert_int_equal(start.size, HOSTS);
-    assert_true(start.option.level_auto && start.limit_s == 7200 && !start.use_unknown);
+    assert_true(start.job.option.level_auto && start.job.limit_s == 7200 && !start.job.use_unknown);
     assert_int_equal(start.rank, HOSTS - 1);
     assert_string_equal(start.host[HOSTS - 1], job.host[HOSTS - 1]);
     nt_start_fini(&start);
@@ -126,24 +119,21 @@ static double deadline_of_late(double deadline, int late_ms)
     return received;
 }
 
-static void a_late_probe_has_no_later_deadline(void **state)
+TEST(a_late_probe_has_no_later_deadline)
 {
-    (void)state;
     double due = nt_clock_s() + 2;
     assert_close(deadline_of_late(due, 200), due, 1e-4);
 }
 
-static void a_budget_of_minutes_is_not_cut(void **state)
+TEST(a_budget_of_minutes_is_not_cut)
 {
-    (void)state;
     double due = nt_clock_s() + 250;
     assert_close(deadline_of_late(due, 0), due, 1e-4);
 }
 
 /* At its deadline a probe sends DONE and exits, with unread frames in its socket. */
-static void the_last_frame_of_a_probe_is_read(void **state)
+TEST(the_last_frame_of_a_probe_is_read)
 {
-    (void)state;
     const char words[] = "partial 1 of 3 pairs measured: the time was up";
     struct nt_service service = {.child = {.pidfd = -1}};
     struct nt_session session = {.client = {.fd = -1, .local = &service}, .probe_pidfd = -1};

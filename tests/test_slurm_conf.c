@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <slurm/slurm_version.h>
 
+#include "asserts.h"
 #include "slurm_conf.h"
 
 static struct nt_slurm_conf parsed(const char *text)
@@ -21,9 +17,8 @@ static struct nt_slurm_conf parsed(const char *text)
     return conf;
 }
 
-static void lines_are_read_as_slurm_reads_them(void **state)
+TEST(lines_are_read_as_slurm_reads_them)
 {
-    (void)state;
     struct nt_slurm_conf conf = parsed("ClusterName=c\n"
                                        "#MessageTimeout=99\n"
                                        " messagetimeout = 30 # seconds\r\n"
@@ -37,9 +32,8 @@ static void lines_are_read_as_slurm_reads_them(void **state)
     assert_true(conf.serial);
 }
 
-static void what_is_missing_or_wrong_has_the_default(void **state)
+TEST(what_is_missing_or_wrong_has_the_default)
 {
-    (void)state;
     static const char *const texts[] = {"", "\n\n=\n", "MessageTimeout=soon\nPrologFlags=Alloc",
                                         "PrologEpilogTimeout=65534\nMessageTimeout=0",
                                         "MessageTimeout\nPrologFlags=SerialX,Alloc"};
@@ -52,9 +46,8 @@ static void what_is_missing_or_wrong_has_the_default(void **state)
     }
 }
 
-static void whether_prologs_start_with_the_job(void **state)
+TEST(whether_prologs_start_with_the_job)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool alloc, defer_batch;
@@ -82,9 +75,8 @@ static void whether_prologs_start_with_the_job(void **state)
     }
 }
 
-static void values_are_found_by_key(void **state)
+TEST(values_are_found_by_key)
 {
-    (void)state;
     static const char text[] = "PluginDir=/a\n #PluginDir=/b\nplugindir = /c:/d # comment\nKey=\n";
     char value[16];
     assert_true(nt_slurm_conf_value(text, sizeof text - 1, "PluginDir", value, sizeof value));
@@ -97,9 +89,8 @@ static void values_are_found_by_key(void **state)
     assert_false(nt_slurm_conf_value(NULL, 0, "Key", value, sizeof value));
 }
 
-static void the_shortest_timeout_bounds_the_budget(void **state)
+TEST(the_shortest_timeout_bounds_the_budget)
 {
-    (void)state;
     static const struct {
         const char *text;
         double budget_s;
@@ -121,9 +112,8 @@ static void the_shortest_timeout_bounds_the_budget(void **state)
     }
 }
 
-static void the_file_is_that_of_the_environment(void **state)
+TEST(the_file_is_that_of_the_environment)
 {
-    (void)state;
     static const char text[] = "MessageTimeout=23\n";
     char path[] = "/tmp/nettopo-slurm-conf-XXXXXX";
     struct nt_slurm_conf conf;

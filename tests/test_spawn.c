@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "file.h"
 #include "spawn.h"
 
@@ -30,9 +25,8 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void success_and_failure_are_distinguished(void **state)
+TEST(success_and_failure_are_distinguished)
 {
-    (void)state;
     struct nt_err err = {0};
     assert_int_equal(sh("exit 0", 60, &err), 0);
     assert_int_equal(sh("echo chatter; exit 0", 60, &err), 0);
@@ -46,9 +40,8 @@ static void success_and_failure_are_distinguished(void **state)
     assert_string_equal(err.text, "/nonexistent/agent: could not be started");
 }
 
-static void no_process_outlives_the_deadline(void **state)
+TEST(no_process_outlives_the_deadline)
 {
-    (void)state;
     struct nt_err err = {0};
     char path[] = "/tmp/nettopo-spawn-XXXXXX", script[128], text[32] = "";
     int fd = mkstemp(path);
@@ -75,9 +68,8 @@ static void no_process_outlives_the_deadline(void **state)
     unlink(path);
 }
 
-static void little_is_inherited(void **state)
+TEST(little_is_inherited)
 {
-    (void)state;
     struct nt_err err = {0};
     int fd = open("/dev/null", O_RDONLY);
     assert_int_equal(dup2(fd, 77), 77);
@@ -97,9 +89,8 @@ static void little_is_inherited(void **state)
 }
 
 /* What an agent leaves that is killed before it could rename its directory. */
-static void a_job_that_was_begun_is_told_from_others(void **state)
+TEST(a_job_that_was_begun_is_told_from_others)
 {
-    (void)state;
     char run_dir[] = "/tmp/nettopo-run-XXXXXX", begun[64], done[64];
     assert_non_null(mkdtemp(run_dir));
     snprintf(begun, sizeof begun, "%s/42.tmp-0011", run_dir);
@@ -116,9 +107,8 @@ static void a_job_that_was_begun_is_told_from_others(void **state)
     assert_false(nt_file_job_is_unfinished(run_dir, 42));
 }
 
-static void files_of_others_are_not_read(void **state)
+TEST(files_of_others_are_not_read)
 {
-    (void)state;
     struct nt_err err = {0};
     struct nt_conf conf;
     char *text, path[] = "/tmp/nettopo-file-XXXXXX", link[64];

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "start.h"
 
 static const char GOOD[] =
@@ -17,9 +12,8 @@ static const char GOOD[] =
     "level auto\nlimit 3600\nuse unknown\n"
     "host n1\nhost n2\nhost n10\nend\n";
 
-static void a_start_text_tells_the_place(void **state)
+TEST(a_start_text_tells_the_place)
 {
-    (void)state;
     struct nt_start s;
     struct nt_err err = {0};
     if (nt_start_parse(GOOD, strlen(GOOD), &s, &err) != 0)
@@ -27,41 +21,39 @@ static void a_start_text_tells_the_place(void **state)
     assert_int_equal(s.rank, 1);
     assert_int_equal(s.size, 3);
     assert_true(s.deadline_us == 8640004500000u);
-    assert_true(s.job_id == 4294967296u);
-    assert_int_equal(s.restart, 2);
-    assert_string_equal(s.cluster, "c1");
-    assert_true(s.latency_only);
-    assert_int_equal(s.option.level, NT_LEVEL_QUICK);
-    assert_string_equal(s.option.pattern, "ring");
-    assert_true(s.option.level_auto && s.limit_s == 3600 && s.use_unknown);
-    assert_true(s.option.apply && s.option.debug);
-    assert_int_equal(s.log, NT_LOG_DEBUG);
-    assert_int_equal(s.inline_limit_bytes, 1000);
-    assert_true(s.max_load == 0.125);
+    assert_true(s.job.job_id == 4294967296u);
+    assert_int_equal(s.job.restart, 2);
+    assert_string_equal(s.job.cluster, "c1");
+    assert_true(s.job.latency_only);
+    assert_int_equal(s.job.option.level, NT_LEVEL_QUICK);
+    assert_string_equal(s.job.option.pattern, "ring");
+    assert_true(s.job.option.level_auto && s.job.limit_s == 3600 && s.job.use_unknown);
+    assert_true(s.job.option.apply && s.job.option.debug);
+    assert_int_equal(s.job.log, NT_LOG_DEBUG);
+    assert_int_equal(s.job.inline_limit_bytes, 1000);
+    assert_true(s.job.max_load == 0.125);
     assert_string_equal(s.host[0], "n1");
     assert_string_equal(s.host[2], "n10");
     nt_start_fini(&s);
 }
 
-static void what_is_left_out_has_its_default(void **state)
+TEST(what_is_left_out_has_its_default)
 {
-    (void)state;
     static const char text[] = "size 1\nrank 0\ndeadline_us 1\nhost a\nend\n";
     struct nt_start s;
     struct nt_err err = {0};
     assert_int_equal(nt_start_parse(text, strlen(text), &s, &err), 0);
-    assert_int_equal(s.option.level, NT_LEVEL_STANDARD);
-    assert_false(s.latency_only);
-    assert_int_equal(s.inline_limit_bytes, 32768);
-    assert_true(s.max_load == 1);
-    assert_int_equal(s.log, NT_LOG_INFO);
-    assert_true(s.job_id == 0);
+    assert_int_equal(s.job.option.level, NT_LEVEL_STANDARD);
+    assert_false(s.job.latency_only);
+    assert_int_equal(s.job.inline_limit_bytes, 32768);
+    assert_true(s.job.max_load == 1);
+    assert_int_equal(s.job.log, NT_LOG_INFO);
+    assert_true(s.job.job_id == 0);
     nt_start_fini(&s);
 }
 
-static void a_bad_start_text_is_refused_with_its_reason(void **state)
+TEST(a_bad_start_text_is_refused_with_its_reason)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -96,9 +88,8 @@ static void a_bad_start_text_is_refused_with_its_reason(void **state)
     }
 }
 
-static void a_text_cut_anywhere_is_refused(void **state)
+TEST(a_text_cut_anywhere_is_refused)
 {
-    (void)state;
     for (size_t cut = 0; cut < strlen(GOOD); cut++) {
         struct nt_start s;
         char *copy = malloc(cut + 1);

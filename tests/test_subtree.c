@@ -2,17 +2,12 @@
 /* The tree of agents: which host connects to which, for which hosts it may send, and the way of a
  * unicast. */
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "subtree.h"
 
 /* 10 hosts in blocks of 4: 0 leads 1 to 3, 4 leads 5 to 7, 8 leads 9. */
@@ -107,9 +102,8 @@ static void send_unicast(struct scene *s, uint32_t host)
     nt_subtree_send(&s->subtree, &frame, "hi");
 }
 
-static void blocks_have_about_sqrt_hosts(void **state)
+TEST(blocks_have_about_sqrt_hosts)
 {
-    (void)state;
     static const struct {
         size_t hosts;
         uint32_t configured;
@@ -127,9 +121,8 @@ static void blocks_have_about_sqrt_hosts(void **state)
     }
 }
 
-static void every_host_is_expected_by_its_leader(void **state)
+TEST(every_host_is_expected_by_its_leader)
 {
-    (void)state;
     for (size_t hosts = 1; hosts < 40; hosts++)
         for (size_t block = 2; block <= hosts; block++) {
             size_t comes[40] = {0}, all = 0;
@@ -144,9 +137,8 @@ static void every_host_is_expected_by_its_leader(void **state)
         }
 }
 
-static void a_block_leader_sends_only_for_its_block(void **state)
+TEST(a_block_leader_sends_only_for_its_block)
 {
-    (void)state;
     struct scene s;
     set(&s, 0);
     add_child(&s, 1);
@@ -172,9 +164,8 @@ static void a_block_leader_sends_only_for_its_block(void **state)
     end(&s);
 }
 
-static void an_invalid_frame_type_closes_the_connection(void **state)
+TEST(an_invalid_frame_type_closes_the_connection)
 {
-    (void)state;
     struct scene s;
     set(&s, 0);
     add_child(&s, 4);
@@ -187,9 +178,8 @@ static void an_invalid_frame_type_closes_the_connection(void **state)
     end(&s);
 }
 
-static void a_unicast_reaches_one_host_only(void **state)
+TEST(a_unicast_reaches_one_host_only)
 {
-    (void)state;
     struct scene s;
     struct nt_frame all = {.type = NT_FRAME_BCAST, .payload_bytes = 2};
     set(&s, 0);
@@ -223,9 +213,8 @@ static void a_unicast_reaches_one_host_only(void **state)
     end(&s);
 }
 
-static void hosts_of_a_lost_leader_that_do_not_connect_are_lost(void **state)
+TEST(hosts_of_a_lost_leader_that_do_not_connect_are_lost)
 {
-    (void)state;
     struct scene s;
     set(&s, 0);
     add_child(&s, 2);
@@ -247,9 +236,8 @@ static void hosts_of_a_lost_leader_that_do_not_connect_are_lost(void **state)
     end(&s);
 }
 
-static void a_new_child_gets_the_announcement(void **state)
+TEST(a_new_child_gets_the_announcement)
 {
-    (void)state;
     struct scene s;
     static char long_text[NT_ANNOUNCEMENT_BYTES + 1];
     struct nt_frame frame = {.type = NT_FRAME_START, .payload_bytes = 2};

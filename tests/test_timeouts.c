@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 
 #include "asserts.h"
 #include "timeouts.h"
 
-static void timeouts_leave_time_for_solving(void **state)
+TEST(timeouts_leave_time_for_solving)
 {
-    (void)state;
     static const double budgets[] = {0.2, 0.5, 1, 5, 20};
     for (size_t k = 0; k < 5; k++) {
         struct nt_timeouts timeouts;
@@ -45,9 +38,8 @@ static void files_have_a_quarter_of_the_time_and_no_more_than_5_s(void **state)
 }
 
 /* Pairs connect in a millisecond; a kernel waits for its slowest host. */
-static void a_kernel_gets_time_for_its_slowest_host(void **state)
+TEST(a_kernel_gets_time_for_its_slowest_host)
 {
-    (void)state;
     struct nt_timeouts timeouts;
     struct nt_go go = {0};
     struct nt_order kernel = {.kind = NT_ORDER_KERNEL, .pairs = 4, .window_s = 0.2},
@@ -63,9 +55,8 @@ static void a_kernel_gets_time_for_its_slowest_host(void **state)
 }
 
 /* Two messages of a flow get lost in a row, and what is left drains at a tenth of the rate. */
-static void a_flow_gets_time_for_lost_messages(void **state)
+TEST(a_flow_gets_time_for_lost_messages)
 {
-    (void)state;
     struct nt_timeouts timeouts;
     struct nt_go go = {0};
     const struct nt_order flow = {
@@ -79,9 +70,8 @@ static void a_flow_gets_time_for_lost_messages(void **state)
 }
 
 /* A host that is online and late is not lost for it, as long as there is time. */
-static void a_suspect_gets_more_time(void **state)
+TEST(a_suspect_gets_more_time)
 {
-    (void)state;
     struct nt_timeouts timeouts, patient;
     struct nt_order order = {.kind = NT_ORDER_LATENCY, .batches = 1, .count = 4};
     struct nt_go go = {0};
@@ -106,9 +96,8 @@ static void a_suspect_gets_more_time(void **state)
 }
 
 /* The series ends long before all its turns could have used their limits one after another. */
-static void a_series_ends_soon_when_a_host_is_lost(void **state)
+TEST(a_series_ends_soon_when_a_host_is_lost)
 {
-    (void)state;
     const struct nt_order order = {.kind = NT_ORDER_LATENCY, .batches = 3, .count = 5};
     struct nt_timeouts timeouts;
     struct nt_round round = {0};
@@ -127,9 +116,8 @@ static void a_series_ends_soon_when_a_host_is_lost(void **state)
 }
 
 /* What connections that were there already took says nothing of a new one. */
-static void kept_connections_shorten_no_timeout(void **state)
+TEST(kept_connections_shorten_no_timeout)
 {
-    (void)state;
     const struct nt_order order = {.kind = NT_ORDER_LATENCY};
     struct nt_timeouts timeouts;
     nt_timeouts_init(&timeouts, 0, 100);
@@ -141,9 +129,8 @@ static void kept_connections_shorten_no_timeout(void **state)
     assert_at_least(nt_timeouts_connect_s(&timeouts, &order, 1), before);
 }
 
-static void a_failed_round_changes_no_timeout(void **state)
+TEST(a_failed_round_changes_no_timeout)
 {
-    (void)state;
     struct nt_timeouts timeouts;
     nt_timeouts_init(&timeouts, 0, 10);
     nt_timeouts_update(&timeouts, 0, 0);

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "ucx_text.h"
 
 /* As UCX 1.13 and 1.18 print them here (tcp), and as their sources print the others. */

@@ -29,7 +29,7 @@ struct sweep {
     const char *rail[NT_PAIR_RAILS_MAX]; /* names, the pair's */
     struct nt_result *results;           /* for the planner; hosts of them */
     bool *unreported;                    /* hosts of them */
-    struct nt_belief *belief;            /* of what earlier jobs said; NULL: nothing */
+    struct nt_prior_found prior;         /* what earlier jobs said */
     struct nt_level_choice choice;       /* what is measured */
     size_t pairs_total;
     uint32_t rounds;
@@ -46,8 +46,8 @@ static int begin_record(struct sweep *s, struct nt_err *err)
 {
     struct nt_samples *r = s->samples;
     const struct nt_option *option = &s->job->option;
-    const char *texts[] = {("nettopo " NT_VERSION), s->job->cluster, nt_level_name(option->level),
-                           s->how->created, option->pattern};
+    const char *texts[] = {("nettopo " NT_VERSION), s->job->cluster == NULL ? "" : s->job->cluster,
+                           nt_level_name(option->level), s->how->created, option->pattern};
     char **fields[] = {&r->generator, &r->cluster, &r->level, &r->created, &r->pattern};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         if (nt_samples_set_word(fields[k], texts[k], err) != 0)
@@ -74,10 +74,9 @@ static int begin_record(struct sweep *s, struct nt_err *err)
         return -1;
     double wait_s = nt_timeouts_file_s(&s->timeouts);
     bool believes = option->sweep == NT_SWEEP_AUTO || option->sweep == NT_SWEEP_ADAPTIVE;
-    struct nt_prior_facts facts = {0};
-    if ((believes && nt_prior_file_record(s->job->prior, s->job->prior_fd, wait_s, r, &s->belief,
-                                          &facts, err)) != 0 ||
-        nt_level_choose(s->job, s->membership, s->belief, &facts, r, &s->choice, err) != 0)
+    if ((believes &&
+         nt_prior_file_record(s->job->prior, s->job->prior_fd, wait_s, r, &s->prior, err) != 0) ||
+        nt_level_choose(s->job, s->membership, &s->prior, r, &s->choice, err) != 0)
         return -1;
     return nt_pattern_file_record(option->pattern, s->job->traffic_fd, wait_s, r, err);
 }
@@ -145,7 +144,7 @@ static int probe_pair(void *context, uint32_t a, uint32_t b, bool *ok, struct nt
     const struct nt_order order = {.kind = NT_ORDER_LATENCY,
                                    .pairs = 1,
                                    .pair = pair,
-                                   .message_bytes = 8,
+                                   .message_bytes = NT_PING_BYTES,
                                    .batches = 1,
                                    .count = 4};
     const struct nt_timeouts timeouts = nt_timeouts_extended(&s->timeouts, s->window_s);
@@ -456,7 +455,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
                  : nt_err_memory(err);
     if (rc == 0)
         rc = begin_record(s, err);
-    options.belief = s->belief;
+    options.belief = s->prior.belief;
     options.level = s->choice.level;
     if (rc == 0) {
         for (size_t h = 0; h < n; h++)
@@ -709,7 +708,7 @@ static void sweep_fini(struct sweep *s)
     nt_campaign_destroy(s->campaign);
     nt_coordinator_round_fini(&s->round);
     nt_samples_destroy(s->samples);
-    nt_belief_destroy(s->belief);
+    nt_belief_destroy(s->prior.belief);
     nt_membership_destroy(s->membership);
     free(s->results);
     free(s->unreported);

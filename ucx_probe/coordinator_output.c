@@ -40,32 +40,32 @@ static void put_little(unsigned char *at, unsigned long value)
         at[k] = (unsigned char)(value >> 8 * k & 0xff);
 }
 
-int nt_archive_pack(const char *map, size_t map_bytes, const char *record, size_t record_bytes,
-                    char **out, size_t *bytes, struct nt_err *err)
+int nt_archive_pack(const struct nt_archive_texts *t, char **out, size_t *bytes, struct nt_err *err)
 {
     z_stream z = {0};
-    if (map_bytes > TEXT_MAX || record_bytes > TEXT_MAX)
+    if (t->map_bytes > TEXT_MAX || t->record_bytes > TEXT_MAX)
         return nt_err_set(err, NT_ERR_SYSTEM, "a map or a record of more than %d bytes", TEXT_MAX);
     if (deflateInit2(&z, LEVEL, Z_DEFLATED, RAW_WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
         return nt_err_memory(err);
-    size_t room = deflateBound(&z, map_bytes + record_bytes);
+    size_t room = deflateBound(&z, t->map_bytes + t->record_bytes);
     char *packed = malloc(room + TAIL_BYTES);
     z.next_out = (unsigned char *)packed;
     z.avail_out = packed != NULL ? (unsigned)room : 0;
-    if (packed == NULL || (map_bytes > 0 && deflate_text(&z, map, map_bytes, Z_NO_FLUSH) != 0) ||
-        deflate_text(&z, record, record_bytes, Z_FINISH) != 0) {
+    if (packed == NULL ||
+        (t->map_bytes > 0 && deflate_text(&z, t->map, t->map_bytes, Z_NO_FLUSH) != 0) ||
+        deflate_text(&z, t->record, t->record_bytes, Z_FINISH) != 0) {
         deflateEnd(&z);
         free(packed);
         return nt_err_memory(err);
     }
     size_t used = room - z.avail_out;
-    unsigned long crc = crc32(0, (const unsigned char *)map, (unsigned)map_bytes);
-    if (map_bytes == 0)
+    unsigned long crc = crc32(0, (const unsigned char *)t->map, (unsigned)t->map_bytes);
+    if (t->map_bytes == 0)
         crc = crc32(0, NULL, 0);
-    if (record_bytes > 0)
-        crc = crc32(crc, (const unsigned char *)record, (unsigned)record_bytes);
+    if (t->record_bytes > 0)
+        crc = crc32(crc, (const unsigned char *)t->record, (unsigned)t->record_bytes);
     put_little((unsigned char *)packed + used, crc);
-    put_little((unsigned char *)packed + used + 4, (unsigned long)(map_bytes + record_bytes));
+    put_little((unsigned char *)packed + used + 4, (unsigned long)(t->map_bytes + t->record_bytes));
     deflateEnd(&z);
     *out = packed;
     *bytes = used + TAIL_BYTES;
@@ -324,8 +324,9 @@ static int send_archive(struct nt_oob *oob, const struct nt_artifacts *artifacts
     struct nt_err why;
     if (artifacts->text[NT_ARTIFACT_MAP] == NULL)
         return 0;
-    if (nt_archive_pack(artifacts->text[NT_ARTIFACT_MAP], artifacts->bytes[NT_ARTIFACT_MAP], record,
-                        record_bytes, &packed, &bytes, &why) != 0) {
+    const struct nt_archive_texts texts = {artifacts->text[NT_ARTIFACT_MAP], record,
+                                           artifacts->bytes[NT_ARTIFACT_MAP], record_bytes};
+    if (nt_archive_pack(&texts, &packed, &bytes, &why) != 0) {
         nt_probe_log(NT_LOG_ERROR, "nothing for the archive: %s", why.text);
         return 0;
     }

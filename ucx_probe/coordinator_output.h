@@ -16,9 +16,15 @@
 #include "oob.h"
 #include "strbuf.h"
 
-/* out: the caller's (free). Either text may be NULL with 0 bytes. */
-int nt_archive_pack(const char *map, size_t map_bytes, const char *record, size_t record_bytes,
-                    char **out, size_t *bytes, struct nt_err *err);
+/* What a job leaves for the archive. Either text may be NULL with 0 bytes. */
+struct nt_archive_texts {
+    const char *map, *record;
+    size_t map_bytes, record_bytes;
+};
+
+/* Deflated, without the head of a gzip file, which the agent writes. out: the caller's (free). */
+int nt_archive_pack(const struct nt_archive_texts *texts, char **out, size_t *bytes,
+                    struct nt_err *err);
 
 struct nt_artifacts {
     char *text[NT_ARTIFACT_END]; /* NULL: there is none; terminated; owned */

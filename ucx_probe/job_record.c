@@ -21,19 +21,28 @@
 
 /* ---- files ---- */
 
+struct file {
+    const char *path; /* begins with / : the probe stands elsewhere than the user did */
+    int fd;           /* the pipe; 0: path is opened */
+    size_t bytes_max;
+    double wait_s;
+    bool trusted; /* only a file of root or of our own that nobody else can write */
+};
+
 enum { SHOWN_BYTES = 160, PATH_BYTES = 1200 };
 
 /* A read that hangs cannot be called back: whoever waited in vain leaves all of this to it. */
 struct file_read {
     char path[PATH_BYTES];
-    struct nt_file_within file;
+    struct file file;
     char *text;
     size_t bytes;
     int rc;
     struct nt_err err;
 };
 
-const char *nt_file_within_name(const char *path)
+/* The end of a path, as errors name it: what stands behind it must be read, too. */
+static const char *shown_name(const char *path)
 {
     size_t n = strlen(path);
     return n > SHOWN_BYTES ? path + n - SHOWN_BYTES : path;
@@ -41,7 +50,7 @@ const char *nt_file_within_name(const char *path)
 
 static int read_error(struct file_read *r, const char *why)
 {
-    return nt_err_set(&r->err, NT_ERR_INPUT, "%s: %s", nt_file_within_name(r->path), why);
+    return nt_err_set(&r->err, NT_ERR_INPUT, "%s: %s", shown_name(r->path), why);
 }
 
 static bool is_trusted(const struct stat *st)
@@ -68,8 +77,7 @@ static int read_to_end(struct file_read *r, int fd)
             return read_error(r, strerror(errno));
         r->bytes += n > 0 ? (size_t)n : 0;
     }
-    return nt_err_set(&r->err, NT_ERR_INPUT, "%s: over %zu MiB", nt_file_within_name(r->path),
-                      most >> 20);
+    return nt_err_set(&r->err, NT_ERR_INPUT, "%s: over %zu MiB", shown_name(r->path), most >> 20);
 }
 
 static int read_open(struct file_read *r, int fd)
@@ -145,8 +153,8 @@ static struct timespec time_after(double wait_s)
     return until;
 }
 
-int nt_file_within_read(const struct nt_file_within *file, char **text, size_t *bytes,
-                        struct nt_err *why)
+/* *text: *bytes of it, the caller's (free). -1 with the reason, which names the file. */
+static int read_within(const struct file *file, char **text, size_t *bytes, struct nt_err *why)
 {
     pthread_t thread;
     struct timespec until = time_after(file->wait_s);
@@ -155,8 +163,7 @@ int nt_file_within_read(const struct nt_file_within *file, char **text, size_t *
         return nt_err_memory(why);
     if (strlen(file->path) >= sizeof r->path) {
         file_read_free(r);
-        return nt_err_set(why, NT_ERR_INPUT, "%s: its path is too long",
-                          nt_file_within_name(file->path));
+        return nt_err_set(why, NT_ERR_INPUT, "%s: its path is too long", shown_name(file->path));
     }
     strncpy(r->path, file->path, sizeof r->path - 1);
     r->file = *file;
@@ -166,8 +173,8 @@ int nt_file_within_read(const struct nt_file_within *file, char **text, size_t *
     }
     if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != 0) {
         pthread_detach(thread);
-        return nt_err_set(why, NT_ERR_INPUT, "%s: not read within %.2g s",
-                          nt_file_within_name(file->path), file->wait_s);
+        return nt_err_set(why, NT_ERR_INPUT, "%s: not read within %.2g s", shown_name(file->path),
+                          file->wait_s);
     }
     int rc = r->rc;
     if (rc != 0) {
@@ -184,45 +191,41 @@ int nt_file_within_read(const struct nt_file_within *file, char **text, size_t *
 /* ---- the prior ---- */
 
 static int read_belief(const char *path, int fd, double wait_s, const struct nt_samples *samples,
-                       struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *why)
+                       struct nt_prior_found *found, struct nt_err *why)
 {
-    const struct nt_file_within file = {
+    const struct file file = {
         .path = path, .fd = fd, .bytes_max = NT_PRIOR_BYTES_MAX, .wait_s = wait_s, .trusted = true};
     char *text = NULL;
     size_t bytes = 0;
     struct nt_prior *prior;
-    if (nt_file_within_read(&file, &text, &bytes, why) != 0)
+    if (read_within(&file, &text, &bytes, why) != 0)
         return -1;
-    int rc = nt_prior_parse(nt_file_within_name(path), text, bytes, &prior, why);
+    int rc = nt_prior_parse(shown_name(path), text, bytes, &prior, why);
     free(text);
     if (rc != 0)
         return -1;
-    rc = nt_prior_believe(prior, (const char *const *)samples->host_name, samples->hosts, out,
-                          facts, why);
+    rc = nt_prior_believe(prior, (const char *const *)samples->host_name, samples->hosts,
+                          &found->belief, &found->facts, why);
     nt_prior_destroy(prior);
     return rc;
 }
 
 int nt_prior_file_record(const char *path, int fd, double wait_s, struct nt_samples *samples,
-                         struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err)
+                         struct nt_prior_found *found, struct nt_err *err)
 {
     struct nt_err why = {0};
-    struct nt_belief *belief = NULL;
-    *out = NULL;
-    *facts = (struct nt_prior_facts){.oldest_day = INT32_MAX, .least_support = 1};
+    *found = (struct nt_prior_found){.facts = {.oldest_day = INT32_MAX, .least_support = 1}};
     if (path == NULL || path[0] == '\0')
         return 0;
-    if (read_belief(path, fd, wait_s, samples, &belief, facts, &why) != 0)
+    if (read_belief(path, fd, wait_s, samples, found, &why) != 0)
         return nt_samples_warn(samples, err, "prior: %s; measured without it", why.text);
-    if (belief->levels > 0 && nt_samples_set_belief(samples, belief, err) != 0) {
-        nt_belief_destroy(belief);
-        return -1;
-    }
-    if (belief->levels > 0)
-        *out = belief;
-    else
-        nt_belief_destroy(belief);
-    return 0;
+    bool knows = found->belief->levels > 0;
+    int rc = knows ? nt_samples_set_belief(samples, found->belief, err) : 0;
+    if (rc == 0 && knows)
+        return 0;
+    nt_belief_destroy(found->belief);
+    found->belief = NULL;
+    return rc;
 }
 
 /* ---- which ranks talk ---- */
@@ -245,22 +248,21 @@ static int record_traffic(const struct nt_traffic *t, struct nt_samples *samples
 static int record_file(const char *path, int fd, double wait_s, struct nt_samples *samples,
                        struct nt_err *why)
 {
-    const struct nt_file_within file = {
+    const struct file file = {
         .path = path, .fd = fd, .bytes_max = NT_PATTERN_FILE_MAX, .wait_s = wait_s};
     char *text = NULL;
     size_t bytes = 0;
     struct nt_triples t;
     struct nt_traffic *traffic;
-    if (nt_file_within_read(&file, &text, &bytes, why) != 0)
+    if (read_within(&file, &text, &bytes, why) != 0)
         return -1;
-    int rc = nt_triples_read(nt_file_within_name(path), text, bytes, &t, why);
+    int rc = nt_triples_read(shown_name(path), text, bytes, &t, why);
     free(text);
     if (rc != 0)
         return -1;
-    rc = t.n == 0
-             ? nt_err_set(why, NT_ERR_INPUT, "%s: no two ranks talk", nt_file_within_name(path))
-             : nt_traffic_from_triples(t.ntasks, (const uint32_t(*)[2])t.pair, t.bytes, t.n,
-                                       &traffic, why);
+    rc = t.n == 0 ? nt_err_set(why, NT_ERR_INPUT, "%s: no two ranks talk", shown_name(path))
+                  : nt_traffic_from_triples(t.ntasks, (const uint32_t(*)[2])t.pair, t.bytes, t.n,
+                                            &traffic, why);
     nt_triples_fini(&t);
     if (rc != 0)
         return -1;
@@ -355,15 +357,16 @@ static int take_belief(struct nt_samples *samples, const struct nt_belief *belie
 }
 
 int nt_level_choose(const struct nt_probe_job *job, const struct nt_membership *membership,
-                    const struct nt_belief *belief, const struct nt_prior_facts *f,
-                    struct nt_samples *samples, struct nt_level_choice *out, struct nt_err *err)
+                    const struct nt_prior_found *found, struct nt_samples *samples,
+                    struct nt_level_choice *out, struct nt_err *err)
 {
+    const struct nt_prior_facts *f = &found->facts;
     int32_t today;
     const char *created = samples->created;
     bool dated = f->known > 0 && nt_prior_day(created, strlen(created), &today) == 0;
     const struct nt_auto_facts facts = {.hosts = membership->hosts,
                                         .known = f->known,
-                                        .whole = is_whole(membership, belief),
+                                        .whole = is_whole(membership, found->belief),
                                         .support = (double)f->least_support,
                                         .age_days = dated ? (int64_t)today - f->oldest_day : -1,
                                         .limit_s = job->limit_s,
@@ -382,7 +385,7 @@ int nt_level_choose(const struct nt_probe_job *job, const struct nt_membership *
                  job->limit_s);
     if (nt_samples_set_word(&samples->level, name, err) != 0)
         return -1;
-    return out->taken ? take_belief(samples, belief, f, err) : 0;
+    return out->taken ? take_belief(samples, found->belief, f, err) : 0;
 }
 
 /* ---- networks ---- */

@@ -19,29 +19,19 @@
 #include "err.h"
 #include "membership.h"
 #include "prior.h"
-#include "probe_job.h"
 #include "samples.h"
+#include "start.h"
 
-struct nt_file_within {
-    const char *path; /* begins with / : the probe stands elsewhere than the user did */
-    int fd;           /* the pipe; 0: path is opened */
-    size_t bytes_max;
-    double wait_s;
-    bool trusted; /* only a file of root or of our own that nobody else can write */
+/* What earlier jobs said of the record's hosts. */
+struct nt_prior_found {
+    struct nt_belief *belief; /* NULL where nothing is known of most of them; owned */
+    struct nt_prior_facts facts;
 };
 
-/* *text: *bytes of it, the caller's (free). -1 with the reason, which names the file. */
-int nt_file_within_read(const struct nt_file_within *file, char **text, size_t *bytes,
-                        struct nt_err *why);
-
-/* The end of a path, as errors name it: what stands behind it must be read, too. */
-const char *nt_file_within_name(const char *path);
-
-/* *facts: of the hosts; none is known without a prior. path NULL or "": nothing. fd: of the pipe
- * with it; 0: path is opened. Of the record's hosts; the record gets it, too. *out NULL where
- * nothing is known of most of them, else the caller's. -1 only when the record cannot be kept. */
+/* path NULL or "": nothing is found, as where the file is wrong. fd: of the pipe with it; 0: path
+ * is opened. The record gets the belief, too. -1 only when the record cannot be kept. */
 int nt_prior_file_record(const char *path, int fd, double wait_s, struct nt_samples *samples,
-                         struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err);
+                         struct nt_prior_found *found, struct nt_err *err);
 
 enum { NT_PATTERN_FILE_MAX = 4194304 }; /* bytes */
 
@@ -64,10 +54,10 @@ struct nt_level_choice {
     bool taken;          /* nothing is measured: the network is the belief */
 };
 
-/* belief: NULL when there is none; facts: of it. samples has the record's beginning. */
+/* samples has the record's beginning. */
 int nt_level_choose(const struct nt_probe_job *job, const struct nt_membership *membership,
-                    const struct nt_belief *belief, const struct nt_prior_facts *facts,
-                    struct nt_samples *samples, struct nt_level_choice *out, struct nt_err *err);
+                    const struct nt_prior_found *found, struct nt_samples *samples,
+                    struct nt_level_choice *out, struct nt_err *err);
 
 enum { NT_NETWORKS_WARNING_BYTES = 400 };
 

@@ -16,7 +16,7 @@
 #include "err.h"
 #include "frame.h"
 #include "map.h"
-#include "probe_job.h"
+#include "start.h"
 
 struct nt_contribution {
     bool present;
@@ -53,7 +53,7 @@ struct nt_oob_ops {
     /* Rank 0 only, and only in the prolog: files for every host, then the end. */
     int (*artifact)(struct nt_oob *oob, enum nt_artifact artifact, const char *text, size_t bytes,
                     struct nt_err *err);
-    /* Behind reason a newline and figures for the log may stand (prolog/job_figures.h). */
+    /* Behind reason a newline and figures for the log may stand (prolog/job_line.h). */
     int (*done)(struct nt_oob *oob, enum nt_status status, const char *reason, struct nt_err *err);
     void (*destroy)(struct nt_oob *oob);
 };

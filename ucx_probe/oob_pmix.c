@@ -20,7 +20,7 @@
 #include "clock.h"
 #include "oob.h"
 
-enum { INLINE_LIMIT = 32768, GET_WAIT_S = 2, FINALIZE_WAIT_S = 3, STARTUP_DELAY_US = 500000 };
+enum { GET_WAIT_S = 2, FINALIZE_WAIT_S = 3, STARTUP_DELAY_US = 500000 };
 
 struct oob_pmix {
     struct nt_oob base;
@@ -237,18 +237,16 @@ static int get_size(struct oob_pmix *m, struct nt_err *err)
 
 static void read_environment(struct nt_probe_job *job)
 {
-    *job = (struct nt_probe_job){0};
-    const char *id_text = getenv("SLURM_JOB_ID"), *cluster = getenv("SLURM_CLUSTER_NAME");
-    const char *node = getenv("SLURMD_NODENAME");
+    const char *id_text = getenv("SLURM_JOB_ID"), *node = getenv("SLURMD_NODENAME");
+    *job = (struct nt_probe_job){.cluster = getenv("SLURM_CLUSTER_NAME"),
+                                 .inline_limit_bytes = NT_INLINE_LIMIT_BYTES};
     char *end = NULL;
     unsigned long long id = id_text == NULL ? 0 : strtoull(id_text, &end, 10);
     job->job_id = end != NULL && *end == '\0' ? id : 0;
-    snprintf(job->cluster, sizeof job->cluster, "%s", cluster == NULL ? "" : cluster);
     if (node != NULL)
         snprintf(job->host, sizeof job->host, "%s", node);
     else if (gethostname(job->host, sizeof job->host - 1) != 0)
         snprintf(job->host, sizeof job->host, "unknown");
-    job->inline_limit_bytes = INLINE_LIMIT;
 }
 
 int nt_oob_pmix_create(struct nt_oob **out, struct nt_probe_job *job, struct nt_err *err)

@@ -366,29 +366,11 @@ static int receive_start(struct oob_tcp *m, struct nt_err *err)
 static void apply_start(struct oob_tcp *m, struct nt_probe_job *job)
 {
     const struct nt_start *s = &m->start;
-    struct nt_oob *base = &m->base;
-    *job = (struct nt_probe_job){0};
-    base->rank = s->rank;
-    base->size = s->size;
-    job->job_id = s->job_id;
-    job->restart = s->restart;
-    base->deadline_s = (double)s->deadline_us * 1e-6;
-    job->latency_only = s->latency_only;
-    job->max_load = s->max_load;
-    job->option = s->option;
-    job->log = s->log;
-    job->warning = s->warning;
-    job->tasks = s->tasks;
-    job->task_cpus = s->task_cpus;
-    job->cpus = s->cpus;
-    job->prior = s->prior;
-    job->limit_s = s->limit_s;
-    job->use_unknown = s->use_unknown;
-    job->inline_limit_bytes = s->inline_limit_bytes;
-    job->archive = s->archive;
-    job->host_names = (const char *const *)s->host;
-    memcpy(job->cluster, s->cluster, sizeof job->cluster);
-    memcpy(job->host, s->host[s->rank], strlen(s->host[s->rank]) + 1);
+    m->base.rank = s->rank;
+    m->base.size = s->size;
+    m->base.deadline_s = (double)s->deadline_us * 1e-6;
+    *job = s->job;
+    snprintf(job->host, sizeof job->host, "%s", s->host[s->rank]);
 }
 
 int nt_oob_tcp_create(int fd, struct nt_oob **out, struct nt_probe_job *job, struct nt_err *err)

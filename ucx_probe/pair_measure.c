@@ -466,9 +466,9 @@ static int flow_send(struct nt_pair *pair, const struct nt_order *order, double 
     return 0;
 }
 
-/* Receives until the end has come and all that it announces. */
+/* Receives until the end, the last of the requests, has come and all that it announces. */
 static int receive_all(struct nt_pair *pair, const struct nt_order *order,
-                       ucs_status_ptr_t *request, ucs_status_ptr_t end, double deadline_s,
+                       ucs_status_ptr_t request[PAIR_WINDOW_MAX + 1], double deadline_s,
                        struct flow_done *done, struct nt_err *err)
 {
     size_t bytes = nt_pair_message_bytes(order), slots = window(order);
@@ -478,7 +478,7 @@ static int receive_all(struct nt_pair *pair, const struct nt_order *order,
     uint64_t announced = UINT64_MAX;
     for (;;) {
         size_t slot = *received % slots;
-        if (announced == UINT64_MAX && nt_pair_request_done(end))
+        if (announced == UINT64_MAX && nt_pair_request_done(request[PAIR_WINDOW_MAX]))
             memcpy(&announced, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof announced);
         if (*received >= announced) {
             done->message_s = arrival_interval_s(&steady);
@@ -506,18 +506,17 @@ static int receive_all(struct nt_pair *pair, const struct nt_order *order,
 static int flow_receive(struct nt_pair *pair, const struct nt_order *order, double deadline_s,
                         struct nt_err *err)
 {
-    ucs_status_ptr_t request[PAIR_WINDOW_MAX] = {NULL};
+    ucs_status_ptr_t request[PAIR_WINDOW_MAX + 1] = {NULL};
     size_t slots = window(order);
     struct flow_done done = {0};
-    ucs_status_ptr_t end = nt_pair_receive(pair, TAG_FLOW_END, nt_pair_slot(pair, PAIR_WINDOW_MAX),
-                                           sizeof done.received);
+    request[PAIR_WINDOW_MAX] = nt_pair_receive(
+        pair, TAG_FLOW_END, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof done.received);
     for (size_t slot = 0; slot < slots; slot++)
         request[slot] =
             nt_pair_receive(pair, TAG_FLOW, nt_pair_slot(pair, slot), nt_pair_message_bytes(order));
-    int rc = receive_all(pair, order, request, end, deadline_s, &done, err);
-    for (size_t slot = 0; slot < slots; slot++)
+    int rc = receive_all(pair, order, request, deadline_s, &done, err);
+    for (size_t slot = 0; slot <= PAIR_WINDOW_MAX; slot++)
         nt_pair_cancel(pair, request[slot]);
-    nt_pair_cancel(pair, end);
     if (rc != 0)
         return -1;
     memcpy(nt_pair_slot(pair, 0), &done, sizeof done);

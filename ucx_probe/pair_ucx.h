@@ -18,7 +18,7 @@
 #include "ucx_text.h"
 
 enum {
-    PAIR_UNTIMED_BYTES = 8,
+    PAIR_UNTIMED_BYTES = NT_PING_BYTES,
     PAIR_WINDOW_MAX = 16,
     PAIR_SLOTS = PAIR_WINDOW_MAX + 2,
     PAIR_TIMES_MAX = 65536

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "start.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "decimal.h"
 #include "map.h"
 #include "matrix.h"
 
-enum { INLINE_LIMIT = 32768, INLINE_LIMIT_MAX = 122880 };
-
-static const uint64_t DEADLINE_MAX_US = UINT64_C(1) << 53; /* a double holds it */
+enum { INLINE_LIMIT_MAX = 122880 };
 
 struct line {
     const char *word, *value;
@@ -46,60 +44,122 @@ static int line_error(struct nt_err *err, const struct line *line, const char *e
                       (int)(line->value_bytes < 64 ? line->value_bytes : 64), line->value);
 }
 
-static int read_whole_number(const struct line *line, uint64_t max, uint64_t *out,
-                             struct nt_err *err)
+/* ---- the words whose value goes to one field ---- */
+enum form {
+    WHOLE32,
+    WHOLE64,
+    TEXT,
+    FLAG
+}; /* FLAG: a bool, true with the one value that there is */
+
+/* Of every text. */
+enum { TEXT_BYTES = 256 };
+
+#define IN(field) offsetof(struct nt_start, field)
+static const struct word {
+    const char *word;
+    enum form form;
+    size_t at;
+    uint64_t max;      /* WHOLE32, WHOLE64 */
+    const char *value; /* FLAG */
+} words[] = {
+    {"rank", WHOLE32, IN(rank), NT_HOSTS_MAX - 1, NULL},
+    {"deadline_us", WHOLE64, IN(deadline_us), UINT64_C(1) << 53, NULL}, /* a double holds it */
+    {"job", WHOLE64, IN(job.job_id), UINT64_MAX, NULL},
+    {"restart", WHOLE32, IN(job.restart), UINT32_MAX, NULL},
+    {"inline_limit", WHOLE32, IN(job.inline_limit_bytes), INLINE_LIMIT_MAX, NULL},
+    {"tasks", WHOLE32, IN(job.tasks), NT_START_TASKS_MAX, NULL},
+    {"task_cpus", WHOLE32, IN(job.task_cpus), NT_START_TASKS_MAX, NULL},
+    {"limit", WHOLE32, IN(job.limit_s), UINT32_MAX, NULL},
+    {"cpus", TEXT, IN(job.cpus), 0, NULL},
+    {"prior", TEXT, IN(job.prior), 0, NULL},
+    {"cluster", TEXT, IN(job.cluster), 0, NULL},
+    {"warning", TEXT, IN(job.warning), 0, NULL},
+    {"archive", FLAG, IN(job.archive), 0, "yes"},
+    {"use", FLAG, IN(job.use_unknown), 0, "unknown"},
+    {"level", FLAG, IN(job.option.level_auto), 0, "auto"},
+};
+
+static int read_whole(const struct line *line, uint64_t max, uint64_t *out, struct nt_err *err)
 {
-    if (nt_decimal_whole(line->value, line->value_bytes, max, out) != 0)
-        return line_error(err, line, "a whole number in range");
-    return 0;
+    return nt_decimal_whole(line->value, line->value_bytes, max, out) == 0
+               ? 0
+               : line_error(err, line, "a whole number in range");
 }
 
-static int read_number32(const struct line *line, uint32_t max, uint32_t *out, struct nt_err *err)
+static int read_text(const struct line *line, char *out, size_t room, struct nt_err *err)
 {
-    uint64_t v = 0;
-    if (read_whole_number(line, max, &v, err) != 0)
-        return -1;
-    *out = (uint32_t)v;
-    return 0;
-}
-
-static int read_value(const struct line *line, char *out, size_t out_bytes, struct nt_err *err)
-{
-    if (line->value_bytes >= out_bytes || memchr(line->value, '\0', line->value_bytes) != NULL)
+    if (line->value_bytes >= room || memchr(line->value, '\0', line->value_bytes) != NULL)
         return line_error(err, line, "a shorter text");
     memcpy(out, line->value, line->value_bytes);
     out[line->value_bytes] = '\0';
     return 0;
 }
 
+static int read_word(struct nt_start *s, const struct word *w, const struct line *line,
+                     struct nt_err *err)
+{
+    unsigned char *field = (unsigned char *)s + w->at;
+    char text[TEXT_BYTES];
+    uint64_t number = 0;
+    switch (w->form) {
+    case WHOLE32:
+    case WHOLE64:
+        if (read_whole(line, w->max, &number, err) != 0)
+            return -1;
+        if (w->form == WHOLE64)
+            memcpy(field, &number, sizeof number);
+        else
+            memcpy(field, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
+        return 0;
+    case TEXT:
+        if (read_text(line, text, sizeof text, err) != 0)
+            return -1;
+        const char *kept = nt_arena_text(&s->memory, text, line->value_bytes);
+        memcpy(field, &kept, sizeof kept);
+        return nt_arena_check(&s->memory, err);
+    case FLAG:
+        if (line->value_bytes != strlen(w->value) ||
+            memcmp(line->value, w->value, line->value_bytes) != 0)
+            return line_error(err, line, w->value);
+        *(bool *)field = true;
+    }
+    return 0;
+}
+
+/* ---- the others ---- */
+static int read_size(struct nt_start *s, size_t hosts, const struct line *line, struct nt_err *err)
+{
+    uint64_t size;
+    if (hosts > 0)
+        return line_error(err, line, "size before the first host");
+    if (read_whole(line, NT_HOSTS_MAX, &size, err) != 0)
+        return -1;
+    s->size = (uint32_t)size;
+    return 0;
+}
+
 static int read_option(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
     char text[NT_OPTION_TEXT_BYTES];
-    if (read_value(line, text, sizeof text, err) != 0)
+    struct nt_option *option = &s->job.option;
+    if (read_text(line, text, sizeof text, err) != 0)
         return -1;
-    bool level_auto = s->option.level_auto; /* a line of its own */
-    if (nt_option_parse(text, &s->option, err) != 0)
+    bool level_auto = option->level_auto; /* a line of its own */
+    if (nt_option_parse(text, option, err) != 0)
         return nt_err_prefix(err, "start");
-    s->option.level_auto = level_auto;
+    option->level_auto = level_auto;
     return 0;
 }
 
 static int read_policy(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
     char text[16];
-    if (read_value(line, text, sizeof text, err) != 0)
+    if (read_text(line, text, sizeof text, err) != 0)
         return -1;
     if (strcmp(text, "full") != 0 && strcmp(text, "latency") != 0)
         return line_error(err, line, "full or latency");
-    s->latency_only = text[0] == 'l';
-    return 0;
-}
-
-static int read_flag(const struct line *line, const char *word, bool *flag, struct nt_err *err)
-{
-    if (line->value_bytes != strlen(word) || memcmp(line->value, word, strlen(word)) != 0)
-        return line_error(err, line, word);
-    *flag = true;
+    s->job.latency_only = text[0] == 'l';
     return 0;
 }
 
@@ -108,81 +168,48 @@ static int read_max_load(struct nt_start *s, const struct line *line, struct nt_
     uint64_t share;
     if (nt_decimal_thousandths(line->value, line->value_bytes, 1000, &share) != 0 || share == 0)
         return line_error(err, line, "a share above 0, at most 1");
-    s->max_load = (double)share * 1e-3;
+    s->job.max_load = (double)share * 1e-3;
     return 0;
 }
 
 static int read_log(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
     char text[16];
-    if (read_value(line, text, sizeof text, err) != 0)
+    if (read_text(line, text, sizeof text, err) != 0)
         return -1;
-    return nt_log_level_parse(text, &s->log) == 0 ? 0
-                                                  : line_error(err, line, "error, info or debug");
-}
-
-static int read_cluster(struct nt_start *s, const struct line *line, struct nt_err *err)
-{
-    return read_value(line, s->cluster, sizeof s->cluster, err);
+    return nt_log_level_parse(text, &s->job.log) == 0
+               ? 0
+               : line_error(err, line, "error, info or debug");
 }
 
 static int read_host(struct nt_start *s, size_t *hosts, const struct line *line, struct nt_err *err)
 {
-    char text[256];
+    char text[TEXT_BYTES];
     if (*hosts >= s->size)
         return line_error(err, line, "no more hosts than size says");
-    if (read_value(line, text, sizeof text, err) != 0 || nt_host_name_check(text, err) != 0)
+    if (read_text(line, text, sizeof text, err) != 0 || nt_host_name_check(text, err) != 0)
         return nt_err_prefix(err, "start");
     if (s->host == NULL)
-        s->host = calloc(s->size, sizeof *s->host);
-    char *copy = s->host == NULL ? NULL : strdup(text);
-    if (copy == NULL)
-        return nt_err_memory(err);
-    s->host[(*hosts)++] = copy;
-    return 0;
+        s->host = nt_arena_array(&s->memory, s->size, sizeof *s->host);
+    const char *name = nt_arena_text(&s->memory, text, line->value_bytes);
+    if (s->host != NULL)
+        s->host[(*hosts)++] = name;
+    return nt_arena_check(&s->memory, err);
 }
 
 static int read_line(struct nt_start *s, size_t *hosts, const struct line *line, struct nt_err *err)
 {
     if (is_word(line, "host"))
         return read_host(s, hosts, line, err);
-    if (is_word(line, "rank"))
-        return read_number32(line, NT_HOSTS_MAX - 1, &s->rank, err);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (is_word(line, words[k].word))
+            return read_word(s, &words[k], line, err);
     if (is_word(line, "size"))
-        return *hosts > 0 ? line_error(err, line, "size before the first host")
-                          : read_number32(line, NT_HOSTS_MAX, &s->size, err);
-    if (is_word(line, "deadline_us"))
-        return read_whole_number(line, DEADLINE_MAX_US, &s->deadline_us, err);
-    if (is_word(line, "job"))
-        return read_whole_number(line, UINT64_MAX, &s->job_id, err);
-    if (is_word(line, "restart"))
-        return read_number32(line, UINT32_MAX, &s->restart, err);
-    if (is_word(line, "inline_limit"))
-        return read_number32(line, INLINE_LIMIT_MAX, &s->inline_limit_bytes, err);
-    if (is_word(line, "tasks"))
-        return read_number32(line, NT_START_TASKS_MAX, &s->tasks, err);
-    if (is_word(line, "task_cpus"))
-        return read_number32(line, NT_START_TASKS_MAX, &s->task_cpus, err);
-    if (is_word(line, "cpus"))
-        return read_value(line, s->cpus, sizeof s->cpus, err);
-    if (is_word(line, "prior"))
-        return read_value(line, s->prior, sizeof s->prior, err);
-    if (is_word(line, "cluster"))
-        return read_cluster(s, line, err);
-    if (is_word(line, "warning"))
-        return read_value(line, s->warning, sizeof s->warning, err);
+        return read_size(s, *hosts, line, err);
     if (is_word(line, "policy"))
         return read_policy(s, line, err);
     if (is_word(line, "max_load"))
         return read_max_load(s, line, err);
-    if (is_word(line, "archive"))
-        return read_flag(line, "yes", &s->archive, err);
-    if (is_word(line, "use"))
-        return read_flag(line, "unknown", &s->use_unknown, err);
-    if (is_word(line, "level"))
-        return read_flag(line, "auto", &s->option.level_auto, err);
-    if (is_word(line, "limit"))
-        return read_number32(line, UINT32_MAX, &s->limit_s, err);
     if (is_word(line, "log"))
         return read_log(s, line, err);
     if (is_word(line, "option"))
@@ -203,11 +230,12 @@ static int check_start(const struct nt_start *s, size_t hosts, struct nt_err *er
 
 int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct nt_err *err)
 {
-    struct nt_start s = {.inline_limit_bytes = INLINE_LIMIT, .max_load = 1, .log = NT_LOG_INFO};
+    struct nt_start s = {
+        .job = {.inline_limit_bytes = NT_INLINE_LIMIT_BYTES, .max_load = 1, .log = NT_LOG_INFO}};
     struct line line;
     size_t hosts = 0;
     bool ended = false;
-    int rc = nt_option_parse(NULL, &s.option, err);
+    int rc = nt_option_parse(NULL, &s.job.option, err);
     while (rc == 0 && !ended && next_line(&text, &bytes, &line)) {
         if (is_word(&line, "end"))
             ended = true;
@@ -222,14 +250,13 @@ int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct 
         nt_start_fini(&s);
         return -1;
     }
+    s.job.host_names = s.host;
     *out = s;
     return 0;
 }
 
 void nt_start_fini(struct nt_start *start)
 {
-    for (size_t i = 0; start->host != NULL && i < start->size; i++)
-        free(start->host[i]);
-    free(start->host);
+    nt_arena_fini(&start->memory);
     *start = (struct nt_start){0};
 }

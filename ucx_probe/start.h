@@ -26,7 +26,8 @@
  *   host NAME               N of them, in rank order
  *   end                     the last line
  *
- * Pure. */
+ * Pure.
+ * Tests: test_start.c, test_coordinator.c. */
 #ifndef NT_START_H
 #define NT_START_H
 
@@ -36,24 +37,43 @@
 
 #include "err.h"
 #include "log_line.h"
+#include "memory.h"
 #include "option.h"
 
-enum { NT_START_TASKS_MAX = 1048576, NT_START_WARNING_BYTES = 256 };
+enum { NT_START_TASKS_MAX = 1048576 };
+
+/* Of NETTOPO_JSON, when nobody says more. */
+enum { NT_INLINE_LIMIT_BYTES = 32768 };
+
+/* The job whose network is measured, as whoever started the probe describes it. */
+struct nt_probe_job {
+    uint64_t job_id; /* 0: none */
+    uint32_t restart;
+    const char *cluster;       /* NULL: not known; borrowed, as the other texts */
+    char host[256];            /* this rank's host name; the others' come with the greetings */
+    uint32_t tasks, task_cpus; /* 0: not known */
+    const char *cpus;          /* CPUs by host, "4(x2),3"; NULL: not known */
+    const char *warning;       /* for the map; NULL: none */
+    bool latency_only;         /* policy: shared hosts */
+    bool use_unknown;          /* the agent has tried to learn tasks and limit_s in vain */
+    bool archive;              /* the agent keeps an archive */
+    double max_load;           /* share of a link that the sweep may use on average; 0: all */
+    const char *prior;         /* file of what earlier jobs said; NULL: none */
+    int prior_fd, traffic_fd;  /* pipes with it and with matrix:PATH; 0: the paths are opened */
+    struct nt_option option;
+    uint32_t limit_s;            /* seconds that the job may run; 0: not known, or none */
+    enum nt_log_level log;       /* how much is logged */
+    uint32_t inline_limit_bytes; /* of NETTOPO_JSON */
+    /* by rank, when the starter told them, else NULL; borrowed */
+    const char *const *host_names;
+};
 
 struct nt_start {
-    uint32_t rank, size, restart, inline_limit_bytes;
-    uint64_t job_id, deadline_us; /* deadline_us: over 0 */
-    bool latency_only, archive, use_unknown;
-    uint32_t limit_s; /* 0: not known, or none */
-    double max_load;  /* over 0, at most 1 */
-    char cluster[256];
-    struct nt_option option;
-    enum nt_log_level log;
-    char warning[NT_START_WARNING_BYTES]; /* "": none */
-    uint32_t tasks, task_cpus;            /* 0: not known */
-    char cpus[256];                       /* "": not known */
-    char prior[256];                      /* "": none */
-    char **host;                          /* size of them; owned */
+    uint32_t rank, size;
+    uint64_t deadline_us; /* over 0 */
+    struct nt_probe_job job;
+    const char **host;      /* size of them; job.host_names */
+    struct nt_arena memory; /* of all texts */
 };
 
 int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct nt_err *err);

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "conffile.h"
 #include "decimal.h"
 #include "err.h"
+#include "request.h"
 
 static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
 

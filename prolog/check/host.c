@@ -19,8 +19,8 @@
 #include "clock.h"
 #include "lookup.h"
 #include "ports.h"
+#include "publish.h"
 #include "sandbox.h"
-#include "space.h"
 
 /* ---- MUNGE ---- */
 

@@ -21,7 +21,7 @@
 
 #include "check.h"
 #include "clock.h"
-#include "source_port.h"
+#include "ports.h"
 
 /* How long an answer may take. */
 static const double ANSWER_S = 0.5;

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "plugin_version.h"
-#include "plugstack.h"
+#include "plugin.h"
 #include "run.h"
 
 enum { PLUGIN_BYTES_MAX = 1 << 20, RELEASE_BYTES = 32 };

@@ -44,7 +44,7 @@ static int pmm_next(struct nt_planner *planner, struct nt_order *order, struct n
                                .phase = "latency",
                                .pairs = n,
                                .pair = s->pair,
-                               .message_bytes = 8,
+                               .message_bytes = NT_PING_BYTES,
                                .batches = NT_SWEEP_SIM_BATCHES,
                                .count = NT_SWEEP_SIM_PINGS};
     return n > 0;

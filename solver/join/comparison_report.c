@@ -15,6 +15,7 @@
 #include "number.h"
 #include "rooted_tree.h"
 #include "strbuf.h"
+#include "sweep.h"
 
 enum { NAMES_SHOWN = 6 };
 
@@ -431,7 +432,7 @@ static void colour_of(double laid, double ideal, double most, char text[8])
         snprintf(text, 8, "#%02x%02xff", pale & 0xff, pale & 0xff);
 }
 
-static const double LONG_BYTES = 1048576, SHORT_BYTES = 8;
+static const double LONG_BYTES = 1048576, SHORT_BYTES = NT_PING_BYTES;
 
 /* What a network with the reference's own figures would have: times of its pairs, laid on its links
  * in the same way, are the ideal that a link can reach. Where that is not known the ideal stays.

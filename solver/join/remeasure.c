@@ -156,7 +156,7 @@ static int remeasure_next(struct nt_planner *planner, struct nt_order *order, st
     *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
                                .pairs = pairs,
                                .pair = s->pair,
-                               .message_bytes = 8,
+                               .message_bytes = NT_PING_BYTES,
                                .batches = s->input.batches,
                                .count = s->input.count};
     snprintf(order->phase, sizeof order->phase, NT_REPEATS_PHASE "%u", (unsigned)s->phase);

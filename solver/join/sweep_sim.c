@@ -377,7 +377,7 @@ static int record_latency(struct nt_samples *s, const struct field *f, uint32_t 
                           .a = a,
                           .b = b,
                           .count = PINGS,
-                          .bytes = 8,
+                          .bytes = NT_PING_BYTES,
                           .value_us = value,
                           .latency.median_us = value};
     return isnan(value) ? 0 : nt_samples_add(s, x, NULL, err);

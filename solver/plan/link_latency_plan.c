@@ -245,7 +245,7 @@ static int link_latency_next(struct nt_planner *planner, struct nt_order *order,
                                    .phase = "link-latency",
                                    .pairs = n,
                                    .pair = p->now,
-                                   .message_bytes = 8,
+                                   .message_bytes = NT_PING_BYTES,
                                    .batches = p->batches,
                                    .count = p->count};
         return 1;

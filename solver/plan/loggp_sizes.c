@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "sweep.h"
 
 enum { TRAIN = 16, TRAIN_MIN = 2, SEND_TRAIN = 16, CHECKS = 6, TIMES_MAX = 4 };
 
@@ -323,13 +324,13 @@ static bool was_measured(const struct nt_loggp_series *runs, size_t n, double by
     return false;
 }
 
-/* From 8 bytes on, in even ratios, each moved up to a size that nothing has seen. */
+/* From what is pinged with on, in even ratios, each moved up to a size that nothing has seen. */
 static void request_checks(const struct nt_loggp_series *runs, size_t n, double max_bytes,
                            struct nt_loggp_requests *w)
 {
-    double ratio = pow(fmax(max_bytes, 8) / 8, 1.0 / CHECKS);
+    double ratio = pow(fmax(max_bytes, NT_PING_BYTES) / NT_PING_BYTES, 1.0 / CHECKS);
     for (int k = 0; k < CHECKS; k++) {
-        double bytes = floor(8 * pow(ratio, k + (k == 0 ? 0 : 0.5)));
+        double bytes = floor(NT_PING_BYTES * pow(ratio, k + (k == 0 ? 0 : 0.5)));
         while (bytes < max_bytes && was_measured(runs, n, bytes))
             bytes++;
         add_request(w, (struct nt_loggp_request){.bytes = bytes, .count = 1});

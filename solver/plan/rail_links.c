@@ -9,7 +9,8 @@
 
 enum { ROUNDS = 3, SIZES = 2, SHORT_REPEATS = 30, LONG_REPEATS = 7 };
 
-static const double SHORT_BYTES = 8, LONG_BYTES_MIN = 32 << 10, LONG_BYTES_MAX = 4 << 20;
+static const double SHORT_BYTES = NT_PING_BYTES, LONG_BYTES_MIN = 32 << 10,
+                    LONG_BYTES_MAX = 4 << 20;
 static const double LONG_US = 4000; /* about, at the rate of all rails; that of one is lower */
 static const double SHORT_WINDOW_S = 0.005;
 

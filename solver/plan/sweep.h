@@ -22,6 +22,10 @@ enum nt_order_kind {
     NT_ORDER_KERNEL,    /* a stress kernel (Navaridas, Miguel-Alonso) over all hosts */
 };
 
+/* What a latency is of: the message that every sweep pings with, small enough that its size costs
+ * nothing. */
+enum { NT_PING_BYTES = 8 };
+
 struct nt_order {
     enum nt_order_kind kind;
     char phase[32]; /* "latency", "host-links", ...: names what the round is for */

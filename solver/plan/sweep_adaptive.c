@@ -68,7 +68,7 @@ static int write_order(struct adaptive *s, struct nt_order *order)
     *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
                                .pairs = s->round.count,
                                .pair = s->pair,
-                               .message_bytes = 8,
+                               .message_bytes = NT_PING_BYTES,
                                .batches = batches_of(s),
                                .count = s->count};
     strncpy(order->phase, phases[s->phase], sizeof order->phase - 1);

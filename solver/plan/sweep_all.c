@@ -159,7 +159,7 @@ static void order_pairs(const struct sweep_all *s, uint32_t (*pair)[2], size_t n
                                .phase = "latency",
                                .pairs = n,
                                .pair = pair,
-                               .message_bytes = 8,
+                               .message_bytes = NT_PING_BYTES,
                                .batches = s->batches,
                                .count = s->count};
 }

@@ -93,7 +93,7 @@ static int prior_next(struct nt_planner *planner, struct nt_order *order, struct
     *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
                                .pairs = s->round.pairs.count,
                                .pair = s->pair,
-                               .message_bytes = 8,
+                               .message_bytes = NT_PING_BYTES,
                                .batches = s->batches,
                                .count = s->count};
     strncpy(order->phase, NT_BELIEVED_PHASE, sizeof order->phase - 1);

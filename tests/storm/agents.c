@@ -11,7 +11,7 @@
 #include "clock.h"
 #include "files.h"
 #include "relay.h"
-#include "role.h"
+#include "session.h"
 #include "worker.h"
 
 /* As prolog/monitor.c has them. */

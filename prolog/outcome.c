@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "advice.h"
+#include "outcome.h"
 
 #include <stddef.h>
 
