@@ -10,9 +10,8 @@
 #include <stdlib.h>
 
 #include "asserts.h"
-#include "cells.h"
 #include "class_fit.h"
-#include "clusters.h"
+#include "clustering.h"
 #include "rng.h"
 #include "verify.h"
 

@@ -64,31 +64,17 @@ static int make_even(const struct nt_evidence *e, const bool *ignored, const boo
                      const struct nt_cluster_tiers *t, struct nt_model **out, struct nt_err *err)
 {
     struct nt_sparse s;
-    if (nt_sparse_init(&s, e->hosts, NULL, NULL, err) < 0)
+    if (nt_sparse_init_known(&s, e->hosts, missing, &t->classes, err) < 0)
         return -1;
-    for (uint32_t h = 0; h < e->hosts; h++)
-        if (missing[h])
-            nt_sparse_lose(&s, h);
-    s.classes = t->classes;
     s.noise = t->classes.noise;
-    s.clustered = true;
-    s.verdict = NT_SPARSE_SOUND;
-    s.clustering = (struct nt_clustering){.seats = s.seats, .classes = &s.classes, .over = true};
-    for (size_t l = 0; l < t->classes.count; l++)
+    for (size_t l = 0; l < t->classes.count; l++) {
         s.clustering.risk += t->risk[l];
-    int rc = nt_clusters_init(&s.clustering.clusters, s.seats, t->classes.count, err);
-    for (size_t l = 0; rc == 0 && l < t->classes.count; l++) {
-        s.clustering.error_probability[l] = calloc(s.seats + 1, sizeof(float));
-        if (s.clustering.error_probability[l] == NULL)
-            rc = nt_err_memory(err);
-        for (uint32_t h = 0; rc == 0 && l + 1 < t->classes.count && h < e->hosts; h++)
+        for (uint32_t h = 0; l + 1 < t->classes.count && h < e->hosts; h++)
             nt_clusters_unite(&s.clustering.clusters, l, t->up[l][h], h);
     }
-    if (rc == 0) {
-        rc = take_errors(t, &s, err);
-        if (rc == 0)
-            rc = add_readings(e, ignored, &s, err);
-    }
+    int rc = take_errors(t, &s, err);
+    if (rc == 0)
+        rc = add_readings(e, ignored, &s, err);
     if (rc == 0)
         rc = nt_sparse_model(&s, out, err);
     nt_sparse_fini(&s);

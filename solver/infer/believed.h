@@ -16,7 +16,7 @@
  *
  * A pure function of belief and readings; time and memory about linear in them and in the pairs of
  * clusters.
- * Tests: test_sweep_prior.c. */
+ * Tests: test_sweep_prior.c, test_prior_record.c. */
 #ifndef NT_BELIEVED_H
 #define NT_BELIEVED_H
 
@@ -73,9 +73,6 @@ int nt_believed_judge(const struct nt_belief *belief, const bool *missing,
                       struct nt_err *err);
 void nt_believed_fini(struct nt_believed *believed);
 
-/* The key of two clusters whose lowest common level is level (from 1 on). */
-uint64_t nt_believed_key(const struct nt_believed *believed, size_t level, uint32_t x, uint32_t y);
-
 /* Whether the clusters of these two hosts below their common level were read apart. */
 bool nt_believed_is_apart(const struct nt_believed *believed, uint32_t x, uint32_t y);
 
@@ -99,5 +96,13 @@ static inline size_t nt_believed_meet(const struct nt_believed *b, uint32_t x, u
 int nt_believed_sparse(const struct nt_believed *believed, const bool *missing,
                        const struct nt_readings *readings, struct nt_sparse *out,
                        struct nt_err *err);
+
+/* The network as it is believed, where nothing was measured: clusters as switches, the latencies of
+ * the levels as its links, and of all of it the support that the belief has. belief: taken, of at
+ * least one level. order[k]: its host that is host k of the model. missing[hosts of the belief]:
+ * takes no part. 1: *out is the network, canonical; 0: of a host that takes part nothing is
+ * believed, or fewer than two do. */
+int nt_believed_taken(const struct nt_belief *belief, const bool *missing, const uint32_t *order,
+                      struct nt_model **out, struct nt_err *err);
 
 #endif

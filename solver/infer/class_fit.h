@@ -11,9 +11,12 @@
 #ifndef NT_CLASS_FIT_H
 #define NT_CLASS_FIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "err.h"
+#include "readings.h"
 
 enum { NT_CLASSES_MAX = 12 };
 
@@ -35,11 +38,6 @@ int nt_classes_fit(double *value, size_t n, double noise, double outliers, struc
 /* The relative sd of one reading in class c. */
 double nt_classes_sd(const struct nt_classes *classes, size_t c);
 
-/* What two readings of one pair that disagree show of outliers: which one is off, and to which
- * side. Counts go into low and high. */
-void nt_classes_blame(const struct nt_classes *classes, double ln, double other, double *low,
-                      double *high);
-
 /* Evidence of one reading: ln of the likelihood of the best class up to `level` over that of the
  * best one above it, within -7 (a slow reading may always be an outlier) and +12. 0 when there is
  * no class above. */
@@ -53,5 +51,33 @@ double nt_classes_resolution_us(const struct nt_classes *classes);
 
 /* The smallest distance of two neighbouring classes in sd of one reading; infinite for one. */
 double nt_classes_gap_sds(const struct nt_classes *classes);
+
+/* ---- noise and classes from pairs that were read twice -----------------------------------------
+ *
+ * Two readings that disagree by more than 4.5 sd show an outlier and are not used for the classes.
+ */
+
+struct nt_double_reading {
+    uint32_t a, b;
+    float first, second; /* ln us; NaN: no reading */
+};
+
+struct nt_calibration {
+    size_t seats, count;
+    struct nt_double_reading *at; /* count of them; borrowed */
+    double noise;                 /* relative sd of one reading, */
+    double outliers;              /* share of readings, */
+    size_t random_pairs; /* that were read and are no neighbours in the order of seats: once the
+                            classes are known */
+};
+
+/* All readings into the ledger, and the classes. NT_ERR_INPUT when hardly any pair was read twice.
+ */
+int nt_calibration_classes(struct nt_calibration *calibration, struct nt_readings *ledger,
+                           struct nt_classes *classes, struct nt_err *err);
+
+/* After that: whether the pair was read twice and both readings agree. */
+bool nt_calibration_agrees(const struct nt_calibration *calibration,
+                           const struct nt_double_reading *twice);
 
 #endif

@@ -3,8 +3,10 @@
 #include "slow.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
+#include "stats.h"
 
 enum { ONE_IN = 8, BAD = 2 };
 
@@ -203,21 +205,378 @@ int nt_slow_find(const struct nt_calibration *c, const struct nt_classes *classe
 {
     struct nt_classes mean = *classes;
     mean.noise /= sqrt(2);
+    NT_SCOPED struct nt_arena memory = {0};
     struct slow_search s = {.c = c,
                             .classes = &mean,
-                            .class = calloc(c->count + 1, 1),
-                            .counted = calloc(c->count + 1, sizeof *s.counted),
-                            .pairs = calloc(2 * c->seats + 1, sizeof *s.pairs)};
-    int rc = 0;
-    if (s.class == NULL || s.counted == NULL || s.pairs == NULL) {
-        rc = nt_err_memory(err);
-    } else {
-        s.bad = s.pairs + c->seats;
-        sort_into_classes(&s);
-        choose_slow(&s, lost, slow);
+                            .class = nt_arena_array(&memory, c->count + 1, sizeof *s.class),
+                            .counted = nt_arena_array(&memory, c->count + 1, sizeof *s.counted),
+                            .pairs = nt_arena_array(&memory, c->seats + 1, sizeof *s.pairs),
+                            .bad = nt_arena_array(&memory, c->seats + 1, sizeof *s.bad)};
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    sort_into_classes(&s);
+    choose_slow(&s, lost, slow);
+    return 0;
+}
+
+/* ---- where hosts on longer links are attached ------------------------------------------------ */
+
+enum { MEETINGS = 2, MEETINGS_DISAGREEING = 4, REFINED = 4 };
+
+static const double SURE = 14; /* ln of the likelihood of a place over that of any other */
+static const double LEAST_OUTLIERS = 0.02;
+static const double OUTLIER_DENSITY = 0.4; /* as in class_fit.c, on one side */
+static const double LEAST_FITTING = 3;     /* readings */
+static const double DISAGREE_SDS = 6.4;    /* of two readings */
+
+/* A reading of the host: with which one, less that one's offset. */
+struct estimate {
+    uint32_t other;
+    double us, sd;
+};
+
+struct place {
+    size_t level;
+    uint32_t root;
+    double us, variance; /* the offset that fits best */
+    double likelihood;   /* ln */
+    double fitting;      /* readings that are no outliers */
+};
+
+struct search {
+    const struct nt_found_tree *p;
+    const struct nt_slow *slow;
+    uint32_t seat;
+    size_t sights, places;
+    struct estimate *estimate;
+    struct place *place;
+    uint32_t *reads; /* seats: readings with the host */
+    bool *seen;      /* seats: scratch */
+    double *rest;    /* sights: scratch */
+};
+
+static const struct nt_slow_host *slow_of(const struct nt_slow *slow, uint32_t seat)
+{
+    for (size_t k = 0; k < slow->count; k++)
+        if (slow->host[k].seat == seat)
+            return &slow->host[k];
+    return NULL;
+}
+
+/* A host whose place is known. */
+static bool is_known(const struct search *s, uint32_t seat)
+{
+    const struct nt_slow_host *h = slow_of(s->slow, seat);
+    return !s->p->lost[seat] && seat != s->seat && (h == NULL || h->placed);
+}
+
+/* Rounds that place hosts have more pings a reading than others. */
+static double noise_of(const struct nt_found_tree *p, const struct nt_pair_reading *r)
+{
+    bool known = p->pings > 0 && r->pings > 0;
+    return known ? p->noise * sqrt(p->pings / (double)r->pings) : p->classes->noise;
+}
+
+static void list_estimates(struct search *s)
+{
+    const struct nt_classes *classes = s->p->classes;
+    for (size_t k = 0; k < s->p->readings->count; k++) {
+        const struct nt_pair_reading *r = &s->p->readings->at[k];
+        if (r->a != s->seat && r->b != s->seat)
+            continue;
+        uint32_t other = r->a == s->seat ? r->b : r->a;
+        s->reads[other]++;
+        if (!is_known(s, other))
+            continue;
+        const struct nt_slow_host *h = slow_of(s->slow, other);
+        double us = exp((double)r->ln), noise = us * noise_of(s->p, r);
+        double variance = noise * noise + classes->spread_us * classes->spread_us;
+        s->estimate[s->sights++] = (struct estimate){
+            other, us - (h != NULL ? h->us : 0), sqrt(variance + (h != NULL ? h->variance : 0))};
     }
-    free(s.class);
-    free(s.counted);
-    free(s.pairs);
-    return rc;
+}
+
+static size_t estimates_of(const struct nt_readings *r, uint32_t seat)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < r->count; k++)
+        n += r->at[k].a == seat || r->at[k].b == seat;
+    return n;
+}
+
+static int search_init(struct search *s, const struct nt_found_tree *p, uint32_t seat,
+                       struct nt_arena *memory, struct nt_err *err)
+{
+    size_t n = estimates_of(p->readings, seat);
+    *s = (struct search){.p = p, .slow = p->slow, .seat = seat};
+    s->estimate = nt_arena_array(memory, n + 1, sizeof *s->estimate);
+    s->place = nt_arena_array(memory, n * p->clusters->levels + 1, sizeof *s->place);
+    s->reads = nt_arena_array(memory, p->seats + 1, sizeof *s->reads);
+    s->seen = nt_arena_array(memory, p->seats + 1, sizeof *s->seen);
+    s->rest = nt_arena_array(memory, n + 1, sizeof *s->rest);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    list_estimates(s);
+    return 0;
+}
+
+/* ---- likelihood of a place --------------------------------------------------------------------
+ */
+
+/* What a pair would be with a host at that place, without its offset. */
+static double expected_us(const struct search *s, const struct place *at, uint32_t other)
+{
+    size_t l = at->level;
+    while (l + 1 < s->p->clusters->levels && nt_clusters_find(s->p->clusters, l, other) !=
+                                                 nt_clusters_find(s->p->clusters, l, at->root))
+        l++;
+    return exp(s->p->classes->mean[l]);
+}
+
+/* ln of a reading's likelihood with an offset, up to a constant; *share: that it is no outlier. */
+static double likelihood_of(const struct search *s, const struct estimate *x, double rest,
+                            double *share)
+{
+    double outliers = fmax(s->p->classes->outliers, LEAST_OUTLIERS);
+    double wrong = outliers * OUTLIER_DENSITY * NT_NORMAL_TOTAL * x->sd / x->us;
+    double right = (1 - outliers) * exp(-0.5 * rest * rest / (x->sd * x->sd));
+    *share = right / (right + wrong);
+    return log(right + wrong);
+}
+
+static double try_offset(const struct search *s, const struct place *at, const double *rest,
+                         struct place *out)
+{
+    double weight = 0, sum = 0, share;
+    *out = (struct place){at->level, at->root, at->us, 0, 0, 0};
+    for (size_t k = 0; k < s->sights; k++) {
+        const struct estimate *x = &s->estimate[k];
+        out->likelihood += likelihood_of(s, x, rest[k] - at->us, &share);
+        out->fitting += share;
+        weight += share / (x->sd * x->sd);
+        sum += share * rest[k] / (x->sd * x->sd);
+    }
+    out->variance = 1 / weight;
+    return sum / weight;
+}
+
+/* The offset that fits best, starting from that of each reading. */
+static void fit_offset(const struct search *s, struct place *at, double *rest)
+{
+    struct place best = {.likelihood = -INFINITY}, tried;
+    for (size_t k = 0; k < s->sights; k++)
+        rest[k] = s->estimate[k].us - expected_us(s, at, s->estimate[k].other);
+    for (size_t k = 0; k < s->sights; k++) {
+        at->us = rest[k];
+        try_offset(s, at, rest, &tried);
+        if (tried.likelihood > best.likelihood)
+            best = tried;
+    }
+    for (int k = 0; k < REFINED; k++) {
+        double next = try_offset(s, &best, rest, &tried);
+        if (tried.likelihood >= best.likelihood)
+            best = tried;
+        best.us = next;
+    }
+    try_offset(s, &best, rest, at);
+}
+
+static bool is_listed(const struct search *s, size_t level, uint32_t root)
+{
+    for (size_t k = 0; k < s->places; k++)
+        if (s->place[k].level == level && s->place[k].root == root)
+            return true;
+    return false;
+}
+
+/* All places that the readings distinguish: the clusters with a host that was read. The best first,
+ * and the next best second. */
+static void find_places(struct search *s)
+{
+    for (size_t k = 0; k < s->sights; k++)
+        for (size_t l = 0; l < s->p->clusters->levels; l++) {
+            uint32_t root = nt_clusters_find(s->p->clusters, l, s->estimate[k].other);
+            if (is_listed(s, l, root))
+                continue;
+            struct place *at = &s->place[s->places++];
+            *at = (struct place){.level = l, .root = root};
+            fit_offset(s, at, s->rest);
+        }
+    for (size_t n = 0; n < 2; n++)
+        for (size_t k = n + 1; k < s->places; k++)
+            if (s->place[k].likelihood > s->place[n].likelihood) {
+                struct place t = s->place[n];
+                s->place[n] = s->place[k];
+                s->place[k] = t;
+            }
+}
+
+/* ---- certainty of a place ---------------------------------------------------------------------
+ */
+
+/* Whether readings of the host with another agree; of two that do not, either may be an outlier. */
+static bool has_agreed_reading(const struct search *s, uint32_t other)
+{
+    const struct nt_readings *r = s->p->readings;
+    float low = INFINITY, high = -INFINITY;
+    if (s->reads[other] < MEETINGS || s->reads[other] >= MEETINGS_DISAGREEING)
+        return s->reads[other] >= MEETINGS;
+    for (size_t k = 0; k < r->count; k++)
+        if ((r->at[k].a == s->seat && r->at[k].b == other) ||
+            (r->at[k].b == s->seat && r->at[k].a == other)) {
+            low = fminf(low, r->at[k].ln);
+            high = fmaxf(high, r->at[k].ln);
+        }
+    return (double)(high - low) < DISAGREE_SDS * s->p->noise;
+}
+
+/* Another slow host with hardly a reading between the two: they may be near each other and far from
+ * all others. */
+static uint32_t unread_slow_host(const struct search *s, const bool *busy)
+{
+    for (size_t k = 0; k < s->slow->count; k++) {
+        uint32_t other = s->slow->host[k].seat;
+        if (other != s->seat && !s->p->lost[other] && (busy == NULL || !busy[other]) &&
+            !has_agreed_reading(s, other))
+            return other;
+    }
+    return NT_SLOW_NONE;
+}
+
+static size_t seat_distance(uint32_t a, uint32_t b)
+{
+    return a < b ? b - a : a - b;
+}
+
+/* The nearest in a part of the best place that has no reading yet: the host may be attached there.
+ */
+static uint32_t unread_part(struct search *s, const bool *busy)
+{
+    const struct nt_clusters *c = s->p->clusters;
+    const struct place *at = &s->place[0];
+    uint32_t best = NT_SLOW_NONE;
+    if (s->places == 0 || at->level == 0)
+        return NT_SLOW_NONE;
+    memset(s->seen, 0, s->p->seats * sizeof *s->seen);
+    for (size_t k = 0; k < s->sights; k++)
+        s->seen[nt_clusters_find(c, at->level - 1, s->estimate[k].other)] = true;
+    for (uint32_t i = 0; i < s->p->seats; i++)
+        if (is_known(s, i) && (busy == NULL || !busy[i]) &&
+            nt_clusters_find(c, at->level, i) == nt_clusters_find(c, at->level, at->root) &&
+            !s->seen[nt_clusters_find(c, at->level - 1, i)] &&
+            (best == NT_SLOW_NONE || seat_distance(i, s->seat) < seat_distance(best, s->seat)))
+            best = i;
+    return best;
+}
+
+static bool is_certain(struct search *s)
+{
+    const struct place *at = &s->place[0];
+    if (s->places == 0 || at->fitting < LEAST_FITTING || 2 * at->fitting < (double)s->sights)
+        return false;
+    return (s->places == 1 || at->likelihood - s->place[1].likelihood > SURE) &&
+           unread_slow_host(s, NULL) == NT_SLOW_NONE && unread_part(s, NULL) == NT_SLOW_NONE;
+}
+
+static void put_host(const struct search *s, struct nt_slow_host *h)
+{
+    const struct place *at = &s->place[0];
+    h->placed = true;
+    h->level = at->level;
+    h->beside = at->root;
+    h->us = at->us;
+    h->variance = at->variance;
+    h->error_probability = 0;
+    for (size_t k = 1; k < s->places; k++)
+        h->error_probability += exp(s->place[k].likelihood - at->likelihood);
+    nt_clusters_unite(s->p->clusters, at->level, s->seat, at->root);
+}
+
+int nt_slow_place(const struct nt_found_tree *p, struct nt_slow *slow, struct nt_err *err)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t k = 0; k < slow->count; k++) {
+            struct nt_slow_host *h = &slow->host[k];
+            NT_SCOPED struct nt_arena memory = {0};
+            struct search s;
+            if (h->placed)
+                continue;
+            if (search_init(&s, p, h->seat, &memory, err) < 0)
+                return -1;
+            find_places(&s);
+            if (!is_certain(&s))
+                continue;
+            put_host(&s, h);
+            more = true;
+        }
+    }
+    return 0;
+}
+
+/* ---- which partner to read next ---------------------------------------------------------------
+ */
+
+/* The host whose reading differs most between the two best places. */
+static uint32_t telling_partner(const struct search *s, const bool *busy)
+{
+    double most = 0;
+    uint32_t best = NT_SLOW_NONE;
+    for (uint32_t i = 0; s->places > 0 && i < s->p->seats; i++) {
+        if (busy[i] || !is_known(s, i))
+            continue;
+        const struct place *x = &s->place[0], *y = &s->place[s->places > 1];
+        double one = expected_us(s, x, i) + x->us, two = expected_us(s, y, i) + y->us;
+        double score = fabs(one - two) / (fmax(fabs(one), 1e-9) * (1 + s->reads[i]));
+        if (best == NT_SLOW_NONE || score > most * (1 + 1e-9) ||
+            (score > most * (1 - 1e-9) &&
+             seat_distance(i, s->seat) < seat_distance(best, s->seat))) {
+            best = i;
+            most = score;
+        }
+    }
+    return best;
+}
+
+/* Any host without a reading yet, from a seat on; NT_SLOW_NONE: all were, or are busy. */
+static uint32_t unread_partner(const struct search *s, const bool *busy, uint32_t from)
+{
+    for (size_t k = 0; k < s->p->seats; k++) {
+        uint32_t other = (uint32_t)((from + k) % s->p->seats);
+        if (!busy[other] && is_known(s, other) && s->reads[other] == 0)
+            return other;
+    }
+    return NT_SLOW_NONE;
+}
+
+int nt_slow_partner(const struct nt_found_tree *tree, uint32_t seat, const bool *busy,
+                    uint32_t *partner, bool *late, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct search s;
+    if (search_init(&s, tree, seat, &memory, err) < 0)
+        return -1;
+    find_places(&s);
+    *partner = unread_slow_host(&s, busy);
+    if (*partner == NT_SLOW_NONE)
+        *partner = unread_part(&s, busy);
+    *late = *partner == NT_SLOW_NONE;
+    if (*partner == NT_SLOW_NONE)
+        *partner = telling_partner(&s, busy);
+    if (*partner == NT_SLOW_NONE)
+        *partner = unread_partner(&s, busy, seat);
+    return 0;
+}
+
+int nt_slow_any_partner(const struct nt_found_tree *tree, uint32_t seat, uint32_t from,
+                        const bool *busy, uint32_t *partner, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct search s;
+    if (search_init(&s, tree, seat, &memory, err) < 0)
+        return -1;
+    *partner = unread_slow_host(&s, busy);
+    if (*partner == NT_SLOW_NONE)
+        *partner = unread_partner(&s, busy, from);
+    return 0;
 }

@@ -15,9 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calibration.h"
 #include "class_fit.h"
-#include "clusters.h"
+#include "clustering.h"
 #include "err.h"
 #include "readings.h"
 

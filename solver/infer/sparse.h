@@ -22,6 +22,7 @@
 #include "class_fit.h"
 #include "clustering.h"
 #include "err.h"
+#include "memory.h"
 #include "model.h"
 #include "readings.h"
 #include "slow.h"
@@ -52,8 +53,9 @@ int nt_infer_sparse(size_t hosts, const bool *missing, const struct nt_readings 
 enum { NT_SPARSE_NO_SEAT = UINT32_MAX };
 
 struct nt_sparse {
+    struct nt_arena memory; /* of the next four */
     size_t hosts, seats;
-    uint32_t *host; /* of a seat; owned, as are the others */
+    uint32_t *host; /* of a seat */
     uint32_t *seat; /* of a host, or NT_SPARSE_NO_SEAT */
     bool *lost;     /* seats */
     bool *aside;    /* seats: lost or slow, and so not clustered */
@@ -80,6 +82,11 @@ struct nt_sparse {
 int nt_sparse_init(struct nt_sparse *known, size_t hosts, const uint32_t *order,
                    const bool *missing, struct nt_err *err);
 void nt_sparse_fini(struct nt_sparse *known);
+
+/* A network whose clusters are known by other means, of seats as hosts: classes are given, each
+ * seat is a cluster by itself until the caller unites them, and the verdict is sound. */
+int nt_sparse_init_known(struct nt_sparse *known, size_t hosts, const bool *missing,
+                         const struct nt_classes *classes, struct nt_err *err);
 
 /* This seat is lost. */
 void nt_sparse_lose(struct nt_sparse *known, uint32_t seat);

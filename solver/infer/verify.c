@@ -5,7 +5,100 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offsets.h"
+#include "memory.h"
+#include "stats.h"
+
+/* ---- offsets of hosts -------------------------------------------------------------------------
+ *
+ * How much longer or shorter the links of single hosts are. A pair's latency is that of its class
+ * and both its hosts' offsets. Where classes are wider than noise, that is either from such
+ * offsets, which readings then show, or because one class is in truth several. Offsets are medians
+ * over a host's readings, alternating, each shrunk by what the width of the classes makes likely of
+ * it. */
+
+enum { ITERATIONS = 6 };
+
+static const double MEDIAN_VARIANCE = 1.5708; /* pi/2: of a median over that of a mean */
+
+struct offsets {
+    double *us;       /* seats of them */
+    double *variance; /* of each, us^2 */
+};
+
+struct fit {
+    size_t seats;
+    const struct nt_readings *readings;
+    float *rest;     /* readings: less the class, us */
+    uint32_t *first; /* seats + 1: readings of seat k are list[first[k]..first[k+1]-1] */
+    uint32_t *list;
+    float *scratch;
+};
+
+static void list_by_seat(struct fit *f)
+{
+    const struct nt_readings *r = f->readings;
+    for (size_t k = 0; k < r->count; k++) {
+        f->first[r->at[k].a + 2]++;
+        f->first[r->at[k].b + 2]++;
+    }
+    for (size_t i = 2; i < f->seats + 2; i++)
+        f->first[i] += f->first[i - 1];
+    for (size_t k = 0; k < r->count; k++) {
+        f->list[f->first[r->at[k].a + 1]++] = (uint32_t)k;
+        f->list[f->first[r->at[k].b + 1]++] = (uint32_t)k;
+    }
+}
+
+/* host: variance that hosts differ by; noise: of one reading. us^2 */
+static void adapt_offset(const struct fit *f, uint32_t seat, double host, double noise,
+                         struct offsets *o)
+{
+    size_t n = f->first[seat + 1] - f->first[seat];
+    if (n == 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = f->list[f->first[seat] + i];
+        const struct nt_pair_reading *r = &f->readings->at[k];
+        f->scratch[i] = (float)((double)f->rest[k] - o->us[r->a == seat ? r->b : r->a]);
+    }
+    double of_median = MEDIAN_VARIANCE * noise / (double)n, weight = host / (host + of_median);
+    o->us[seat] = weight * (double)nt_stats_median(f->scratch, n);
+    o->variance[seat] = host * (1 - weight);
+}
+
+/* All 0 when the classes are no wider than noise, but for slow hosts: theirs are as placed. o:
+ * seats of zeros. */
+static int fit_offsets(const struct nt_found_tree *c, struct offsets *o, struct nt_err *err)
+{
+    const struct nt_readings *r = c->readings;
+    const struct nt_classes *classes = c->classes;
+    double host = classes->spread_us * classes->spread_us / 2;
+    double noise = classes->noise * exp(classes->mean[0]);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct fit f = {.seats = c->seats, .readings = r};
+    for (size_t k = 0; k < c->slow->count; k++) {
+        o->us[c->slow->host[k].seat] = c->slow->host[k].us;
+        o->variance[c->slow->host[k].seat] = c->slow->host[k].variance;
+    }
+    if (!(host > 0))
+        return 0;
+    f.rest = nt_arena_array(&memory, r->count + 1, sizeof *f.rest);
+    f.first = nt_arena_array(&memory, c->seats + 2, sizeof *f.first);
+    f.list = nt_arena_array(&memory, 2 * r->count + 1, sizeof *f.list);
+    f.scratch = nt_arena_array(&memory, 2 * r->count + 1, sizeof *f.scratch);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < r->count; k++) {
+        size_t class = nt_clusters_meet(c->clusters, r->at[k].a, r->at[k].b);
+        f.rest[k] = (float)(exp((double)r->at[k].ln) - exp(classes->mean[class]));
+    }
+    list_by_seat(&f);
+    for (int k = 0; k < ITERATIONS; k++)
+        for (uint32_t i = 0; i < c->seats; i++)
+            if (!nt_slow_has(c->slow, i))
+                adapt_offset(&f, i, host, noise * noise, o);
+    return 0;
+}
 
 enum { TESTS_LOWEST = 3, TESTS_ABOVE = 2, AGREEING = 3, READINGS_MAX = 9, OUTSIDE = 3 };
 
@@ -16,9 +109,7 @@ static const double AGREE_SDS = 4, MANY_OUTLIERS = 0.03;
 
 void nt_finding_fini(struct nt_finding *f)
 {
-    free(f->recheck);
-    free(f->want);
-    free(f->contradictions);
+    nt_arena_fini(&f->memory);
     *f = (struct nt_finding){0};
 }
 
@@ -30,7 +121,7 @@ struct expected {
     double us, sd;
 };
 
-static struct expected expected_latency(const struct nt_found_tree *c, const struct nt_offsets *o,
+static struct expected expected_latency(const struct nt_found_tree *c, const struct offsets *o,
                                         const struct nt_pair_reading *r, size_t class,
                                         bool calibrating)
 {
@@ -96,7 +187,7 @@ struct drift {
     uint32_t partner; /* the last */
 };
 
-static void add_drift(struct drift *d, const struct nt_found_tree *c, const struct nt_offsets *o,
+static void add_drift(struct drift *d, const struct nt_found_tree *c, const struct offsets *o,
                       const struct nt_pair_reading *r, size_t class, const struct expected *e)
 {
     double z = ((double)r->ln - log(e->us)) / e->sd;
@@ -120,7 +211,7 @@ static bool drift_is_significant(const struct nt_found_tree *c, const struct dri
 
 /* The readings of one pair; the latest are enough. Several that are far and agree need not be off
  * one by one. */
-static enum verdict judge_pair(const struct nt_found_tree *c, const struct nt_offsets *offsets,
+static enum verdict judge_pair(const struct nt_found_tree *c, const struct offsets *offsets,
                                const struct nt_readings *all, size_t from, size_t till,
                                struct drift *drift)
 {
@@ -182,11 +273,12 @@ bool nt_verify_asks_all(const struct nt_found_tree *c)
 static int count_others(const struct nt_found_tree *c, uint32_t *others, uint8_t *want,
                         struct nt_err *err)
 {
-    uint32_t *size = calloc(2 * c->seats + 1, sizeof *size), *below;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *size = nt_arena_array(&memory, 2 * c->seats + 1, sizeof *size);
     uint8_t lowest = nt_verify_asks_all(c) ? UINT8_MAX : TESTS_LOWEST;
-    if (size == NULL)
-        return nt_err_memory(err);
-    below = size + c->seats;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    uint32_t *below = size + c->seats;
     for (size_t l = 0; l < c->classes->count; l++) {
         memset(size, 0, 2 * c->seats * sizeof *size);
         for (uint32_t i = 0; i < c->seats; i++) {
@@ -200,7 +292,6 @@ static int count_others(const struct nt_found_tree *c, uint32_t *others, uint8_t
             want[l * c->seats + i] = own > rest ? 0 : l == 0 ? lowest : TESTS_ABOVE;
         }
     }
-    free(size);
     return 0;
 }
 
@@ -238,12 +329,12 @@ struct readings_at_tier {
 };
 
 static void count_vote(const struct nt_found_tree *c, const struct nt_pair_reading *r,
-                       struct readings_at_tier *readings_at_tier)
+                       struct readings_at_tier *votes)
 {
     const uint32_t end[2] = {r->a, r->b};
     for (size_t l = 0; l + 1 < c->classes->count; l++)
         for (int k = 0; k < 2; k++) {
-            struct readings_at_tier *mine = &readings_at_tier[l * c->seats + end[k]];
+            struct readings_at_tier *mine = &votes[l * c->seats + end[k]];
             uint32_t root = nt_clusters_find(c->clusters, l, end[1 - k]);
             if (mine->votes == 0)
                 mine->cluster = root;
@@ -252,12 +343,12 @@ static void count_vote(const struct nt_found_tree *c, const struct nt_pair_readi
 }
 
 static void count_outside(const struct nt_found_tree *c, const struct nt_pair_reading *r,
-                          struct readings_at_tier *readings_at_tier)
+                          struct readings_at_tier *votes)
 {
     const uint32_t end[2] = {r->a, r->b};
     for (size_t l = 0; l + 1 < c->classes->count; l++)
         for (int k = 0; k < 2; k++) {
-            struct readings_at_tier *mine = &readings_at_tier[l * c->seats + end[k]];
+            struct readings_at_tier *mine = &votes[l * c->seats + end[k]];
             mine->outside += nt_clusters_find(c->clusters, l, end[1 - k]) != mine->cluster;
         }
 }
@@ -278,15 +369,15 @@ static uint32_t find_outsider(const struct nt_found_tree *c, size_t level, uint3
  * switch by a long link as well as above it: the four-point condition needs a pair without the
  * cluster. */
 static void want_outsiders(const struct nt_found_tree *c, const struct nt_readings *all,
-                           struct readings_at_tier *readings_at_tier, struct nt_finding *f)
+                           struct readings_at_tier *votes, struct nt_finding *f)
 {
     for (size_t k = 0; k < all->count; k++)
-        count_vote(c, &all->at[k], readings_at_tier);
+        count_vote(c, &all->at[k], votes);
     for (size_t k = 0; k < all->count; k++)
-        count_outside(c, &all->at[k], readings_at_tier);
+        count_outside(c, &all->at[k], votes);
     for (size_t l = 0; l + 1 < c->classes->count; l++)
         for (uint32_t i = 0; i < c->seats; i++) {
-            const struct readings_at_tier *mine = &readings_at_tier[l * c->seats + i];
+            const struct readings_at_tier *mine = &votes[l * c->seats + i];
             if (c->lost[i] || mine->outside >= OUTSIDE || mine->votes == 0 ||
                 nt_clusters_find(c->clusters, l, i) == mine->cluster)
                 continue;
@@ -296,7 +387,7 @@ static void want_outsiders(const struct nt_found_tree *c, const struct nt_readin
         }
 }
 
-static void judge_all(const struct nt_found_tree *c, const struct nt_offsets *offsets,
+static void judge_all(const struct nt_found_tree *c, const struct offsets *offsets,
                       const struct nt_readings *all, uint32_t *others, struct drift *drift,
                       struct nt_finding *f)
 {
@@ -324,33 +415,25 @@ int nt_verify_judge(const struct nt_found_tree *c, struct nt_finding *out, struc
 {
     const struct nt_readings *all = c->readings;
     size_t cells = c->classes->count * c->seats;
-    struct nt_finding f = {.recheck = calloc(all->count + cells + 1, sizeof *f.recheck),
-                           .want = calloc(cells + 1, 1),
-                           .contradictions = calloc(c->seats + 1, sizeof *f.contradictions)};
-    uint32_t *others = calloc(cells + 1, sizeof *others);
-    struct readings_at_tier *readings_at_tier = calloc(cells + 1, sizeof *readings_at_tier);
-    struct drift *drift = calloc(cells + 1, sizeof *drift);
-    struct nt_offsets offsets = {0};
-    int rc = -1;
-    if (f.recheck == NULL || f.want == NULL || f.contradictions == NULL || others == NULL ||
-        readings_at_tier == NULL || drift == NULL)
-        nt_err_memory(err);
-    else
-        rc = count_others(c, others, f.want, err);
-    if (rc == 0)
-        rc = nt_offsets_fit(c->seats, c->classes, c->clusters, c->slow, all, &offsets, err);
-    if (rc == 0) {
-        judge_all(c, &offsets, all, others, drift, &f);
-        judge_drift(c, drift, &f);
-        want_outsiders(c, all, readings_at_tier, &f);
-        limit_tests(c, others, &f);
-        *out = f;
-    } else {
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_finding f = {0};
+    f.recheck = nt_arena_array(&f.memory, all->count + cells + 1, sizeof *f.recheck);
+    f.want = nt_arena_array(&f.memory, cells + 1, sizeof *f.want);
+    f.contradictions = nt_arena_array(&f.memory, c->seats + 1, sizeof *f.contradictions);
+    uint32_t *others = nt_arena_array(&memory, cells + 1, sizeof *others);
+    struct readings_at_tier *votes = nt_arena_array(&memory, cells + 1, sizeof *votes);
+    struct drift *drift = nt_arena_array(&memory, cells + 1, sizeof *drift);
+    struct offsets offsets = {nt_arena_array(&memory, c->seats + 1, sizeof *offsets.us),
+                              nt_arena_array(&memory, c->seats + 1, sizeof *offsets.variance)};
+    if (nt_arena_check(&f.memory, err) != 0 || nt_arena_check(&memory, err) != 0 ||
+        count_others(c, others, f.want, err) != 0 || fit_offsets(c, &offsets, err) != 0) {
         nt_finding_fini(&f);
+        return -1;
     }
-    nt_offsets_fini(&offsets);
-    free(others);
-    free(readings_at_tier);
-    free(drift);
-    return rc;
+    judge_all(c, &offsets, all, others, drift, &f);
+    judge_drift(c, drift, &f);
+    want_outsiders(c, all, votes, &f);
+    limit_tests(c, others, &f);
+    *out = f;
+    return 0;
 }

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "memory.h"
 #include "slow.h"
 
 /* Where all latencies are alike so many hosts are asked for every pair of them: few hosts of a job
@@ -39,14 +40,15 @@ struct nt_seat_pair {
 };
 
 struct nt_finding {
-    size_t tested;        /* pairs that the network was not found from, and that were read */
-    size_t contradicting; /* pairs that contradict */
-    size_t rechecks;      /* pairs to be read again */
-    struct nt_seat_pair *recheck; /* owned */
-    struct nt_seat_pair first;    /* that contradicts */
-    uint32_t *contradictions;     /* seats: how much each has to do with; owned */
-    size_t wanted;                /* tests of hosts at a tier that are still to be made */
-    uint8_t *want;                /* [level * seats + seat]; owned */
+    struct nt_arena memory; /* of its arrays */
+    size_t tested;          /* pairs that the network was not found from, and that were read */
+    size_t contradicting;   /* pairs that contradict */
+    size_t rechecks;        /* pairs to be read again */
+    struct nt_seat_pair *recheck;
+    struct nt_seat_pair first; /* that contradicts */
+    uint32_t *contradictions;  /* seats: how much each has to do with */
+    size_t wanted;             /* tests of hosts at a tier that are still to be made */
+    uint8_t *want;             /* [level * seats + seat] */
 };
 
 bool nt_verify_asks_all(const struct nt_found_tree *claim);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "believed.h"
-#include "believed_taken.h"
 #include "disturbed.h"
 #include "infer.h"
 #include "link_figures.h"
