@@ -137,11 +137,11 @@ static double log_link(double length, double error, double mean)
 static double above_zero(struct nt_score *s, const struct nt_score_value *value, double links,
                          const double *density)
 {
-    const struct nt_chain_tree *t = nt_score_tree(s);
-    const double *length = nt_score_lengths(s);
+    const struct nt_chain_tree *t = nt_score_fit(s).tree;
+    const double *length = nt_score_fit(s).length;
     double sum = 0, weight[NT_CHAIN_CLASSES];
     for (uint32_t c = 0; c < t->classes; c++)
-        weight[c] = nt_score_weights(s)[c] * density[c];
+        weight[c] = nt_score_fit(s).weight[c] * density[c];
     for (uint32_t v = t->hosts; v + 1 < t->nodes; v++) {
         double across = 0, below = (double)t->size[v] * t->size[v], mean = 0;
         for (uint32_t u = v; u + 1 < t->nodes; u = t->parent[u])
@@ -292,7 +292,7 @@ static void compare(const struct given *g, uint64_t seed, double accuracy)
     for (uint32_t i = 0; i < hosts; i++)
         second[i] = nt_rng_below(&rng, 3) == 0;
     nt_score_set_off(s, &outliers);
-    const bool *off = nt_score_off(s);
+    const bool *off = nt_score_fit(s).off;
     nt_score_set_power(s, g->power);
     nt_score_set_population(s, g->population ? second : NULL);
     nt_score_set_chain(s, &chain);

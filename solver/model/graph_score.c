@@ -177,7 +177,7 @@ static int score_ends(struct nt_score *s, uint32_t hosts, double *score, double 
     double prior = 0;
     for (uint32_t host, count = 0;; count++) {
         double ends = fmax(nt_score_ratio(place.ends), 1) * value.sd;
-        if ((host = nt_far_host(nt_score_lengths(s), far, hosts, ends, order)) == UINT32_MAX)
+        if ((host = nt_far_host(nt_score_fit(s).length, far, hosts, ends, order)) == UINT32_MAX)
             return 0;
         far[host] = true;
         nt_score_set_far(s, far, NT_FAR_SD / value.sd);

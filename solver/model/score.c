@@ -23,6 +23,8 @@ static const double no_link = 1e-6;
 
 enum { R = NT_SCORE_COLUMNS };
 
+typedef double (*columns)[R]; /* nodes: of a node R values */
+
 struct factor { /* of one node; hosts: det is their pivot */
     double lambda, reach, rho, delta, inner, det;
     double pairs; /* that meet at a group's switch */
@@ -30,8 +32,9 @@ struct factor { /* of one node; hosts: det is their pivot */
 
 struct sums {
     double (*row)[NT_CHAIN_CLASSES]; /* hosts: sum of weight * value over the pairs of each class */
-    double weight[NT_CHAIN_CLASSES], sum[NT_CHAIN_CLASSES], square[NT_CHAIN_CLASSES];
-    double count[NT_CHAIN_CLASSES];
+    struct moments {
+        double weight, sum, square, count;
+    } of[NT_CHAIN_CLASSES];
 };
 
 /* A reading by the fit of the last evaluation: by how much it is over the mean of its pair, and the
@@ -49,6 +52,38 @@ struct known {
     double integral;
 };
 
+/* What is held until it is changed. */
+struct settings {
+    double power;
+    bool allow_low, population, *second, *far; /* the latter two: of hosts */
+    double far_variance;                       /* of the end of a host that is far, over s^2 */
+};
+
+/* Pairs that are left out, and lists of those to take out or back. */
+struct left_out {
+    bool *off;     /* entries of pairs */
+    float *middle; /* of the entries of few pairs, and hosts */
+    struct nt_outliers now, far, before, toggles, taken;
+    size_t low; /* those under their mean, at the last evaluation */
+    struct residual *rest;
+    size_t rest_room;
+};
+
+/* Dense: pairs without full weight; sparse: all that count. The first are the same for all chains;
+ * and what is needed to take their lack of weight from the matrix. */
+struct odds {
+    size_t fixed, count, room;
+    struct nt_score_odd *at;
+    double (*inverse)[NT_SCORE_DOWNDATES]; /* nodes: (X'WX + L)^-1 times the odd pairs' columns */
+    double *small, *cross; /* the downdate's matrix; its odd pairs times solutions */
+};
+
+/* Room of one solution: nodes; along: hosts. */
+struct solver {
+    columns acc, message, part, direction, product, inner;
+    double *reach, (*along)[NT_CHAIN_CLASSES][R], (*lack)[NT_CHAIN_CLASSES][R];
+};
+
 struct nt_score {
     struct nt_arena memory;
     const struct nt_pairs *pairs;
@@ -57,39 +92,23 @@ struct nt_score {
     struct sums now, base, whole; /* whole: all readings, in class 0 */
     uint32_t *room, *order;
     bool *moved;
-
-    double power;
-    bool allow_low, population, *second, *far;
-    double far_variance; /* of the end of a host that is far, over s^2 */
-    bool *off;           /* entries of pairs */
-    float *middle;       /* of the entries of few pairs, and hosts */
-    struct nt_outliers far_out, before;
-    struct nt_outliers outliers;
+    struct settings set;
+    struct left_out out;
     struct known known;
-    size_t low;  /* those under their mean, at the last evaluation */
     bool rough;  /* weights of pairs are the means of their classes: for where a maximum lies */
     bool sparse; /* fewer than half the pairs have their full weight, and many have not */
-    size_t static_odds, odds;
-    struct nt_score_odd *odd; /* dense: pairs without full weight; sparse: all that count */
-    size_t odd_room;
-    double log_weights; /* sum of ln weight of all pairs that count */
+    struct odds odds;
 
-    double weight[NT_CHAIN_CLASSES];    /* w of each class */
-    double density[NT_CHAIN_CLASSES];   /* mean weight of the pairs of a class among its readings */
-    double effective[NT_CHAIN_CLASSES]; /* what the tree is factored with */
-    double (*below)[NT_CHAIN_CLASSES];  /* nodes: sums of row over their hosts */
+    double weight[NT_CHAIN_CLASSES]; /* w of each class */
+    double
+        effective[NT_CHAIN_CLASSES];   /* what the tree is factored with: w times the mean weight */
+    double (*below)[NT_CHAIN_CLASSES]; /* nodes: sums of row over their hosts */
     struct factor *factor;
     double root, log_det; /* of the tree: 1 + B w; ln det of the matrix */
-    double (*column)[R], (*acc)[R], (*message)[R], (*x)[R], (*part)[R], (*direction)[R];
-    double (*product)[R], (*inner)[R], *reach;
-    double (*along)[NT_CHAIN_CLASSES][R], (*lack)[NT_CHAIN_CLASSES][R]; /* hosts; nodes */
-    double (*inverse)[NT_SCORE_DOWNDATES]; /* nodes: (X'WX + L)^-1 times the odd pairs' columns */
-    double *small, *cross; /* the downdate's matrix; its odd pairs times solutions */
+    columns column, x;
+    struct solver solver;
     double (*way)[NT_CHAIN_CLASSES], *length;
     float *top; /* hosts: ways to the highest class */
-    struct nt_outliers toggles, taken;
-    struct residual *rest; /* of the outliers */
-    size_t rest_room;
 };
 
 /* ---- sums of a chain ------------------------------------------------------------------------- */
@@ -97,16 +116,11 @@ struct nt_score {
 /* Adds a pair of weight w to a class; takes it out with w < 0. */
 static void add_pair(struct sums *t, double w, double value, uint32_t class)
 {
-    t->weight[class] += w;
-    t->sum[class] += w * value;
-    t->square[class] += w * value * value;
-    t->count[class] += w < 0 ? -1 : 1;
-}
-
-static void clear_totals(struct sums *t)
-{
-    for (int c = 0; c < NT_CHAIN_CLASSES; c++)
-        t->weight[c] = t->sum[c] = t->square[c] = t->count[c] = 0;
+    struct moments *m = &t->of[class];
+    m->weight += w;
+    m->sum += w * value;
+    m->square += w * value * value;
+    m->count += w < 0 ? -1 : 1;
 }
 
 /* Adds a pair to a class, or takes it out (sign -1). */
@@ -137,14 +151,14 @@ static void sum_groups(struct nt_score *s, const struct nt_chain *chain, struct 
         if (p->start[i + 1] - p->start[i] + 1 == hosts) {
             for (uint32_t n = m + 1; n < last; n++) {
                 size_t k = p->start[i] + s->order[n] - 1;
-                if (!s->off[k])
+                if (!s->out.off[k])
                     count_pair(s, t, i, k, nt_chain_class(chain, i, s->order[n]), 1);
             }
             continue;
         }
         for (size_t k = p->start[i + 1]; k-- > p->start[i] && p->entry[k].host > i;) {
             uint32_t j = p->entry[k].host;
-            if (chain->label[i].tier[top] == chain->label[j].tier[top] && !s->off[k])
+            if (chain->label[i].tier[top] == chain->label[j].tier[top] && !s->out.off[k])
                 count_pair(s, t, i, k, nt_chain_class(chain, i, j), 1);
         }
     }
@@ -154,16 +168,14 @@ static void sum_groups(struct nt_score *s, const struct nt_chain *chain, struct 
 static void sum_readings(struct nt_score *s, const struct nt_chain *chain, struct sums *t)
 {
     uint32_t top = chain->tiers;
-    clear_totals(t);
-    t->weight[top] = s->whole.weight[0];
-    t->sum[top] = s->whole.sum[0];
-    t->square[top] = s->whole.square[0];
-    t->count[top] = s->whole.count[0];
+    struct moments *all = &t->of[top];
+    memset(t->of, 0, sizeof t->of);
+    *all = s->whole.of[0];
     memset(t->row, 0, s->pairs->hosts * sizeof *t->row);
     for (uint32_t i = 0; i < s->pairs->hosts; i++)
         t->row[i][top] = s->whole.row[i][0];
-    for (size_t k = 0; k < s->outliers.count; k++)
-        count_pair(s, t, s->outliers.at[k].host, s->outliers.at[k].entry, top, -1);
+    for (size_t k = 0; k < s->out.now.count; k++)
+        count_pair(s, t, s->out.now.at[k].host, s->out.now.at[k].entry, top, -1);
     if (top == 0)
         return;
     sum_groups(s, chain, t);
@@ -171,13 +183,13 @@ static void sum_readings(struct nt_score *s, const struct nt_chain *chain, struc
         for (uint32_t c = 0; c < top; c++)
             t->row[i][top] -= t->row[i][c];
     for (uint32_t c = 0; c < top; c++) {
-        t->weight[top] -= t->weight[c];
-        t->sum[top] -= t->sum[c];
-        t->square[top] -= t->square[c];
-        t->count[top] -= t->count[c];
+        all->weight -= t->of[c].weight;
+        all->sum -= t->of[c].sum;
+        all->square -= t->of[c].square;
+        all->count -= t->of[c].count;
     }
-    if (t->count[top] < 0.5) /* there are none: no rest of rounding */
-        t->weight[top] = t->sum[top] = t->square[top] = 0;
+    if (all->count < 0.5) /* there are none: no rest of rounding */
+        all->weight = all->sum = all->square = 0;
 }
 
 static void sum_all(struct nt_score *s)
@@ -214,26 +226,25 @@ static int init(struct nt_score *s, struct nt_err *err)
     s->top = nt_arena_array(m, hosts, sizeof *s->top);
     s->room = nt_arena_array(m, 3 * (size_t)hosts, sizeof *s->room);
     s->moved = nt_arena_array(m, hosts, sizeof *s->moved);
-    s->second = nt_arena_array(m, hosts, sizeof *s->second);
-    s->far = nt_arena_array(m, hosts, sizeof *s->far);
-    s->off = nt_arena_array(m, 2 * s->pairs->count, sizeof *s->off);
-    s->middle = nt_arena_array(m, 2 * (size_t)NT_SCORE_DOWNDATES + hosts, sizeof *s->middle);
+    s->set.second = nt_arena_array(m, hosts, sizeof *s->set.second);
+    s->set.far = nt_arena_array(m, hosts, sizeof *s->set.far);
+    s->out.off = nt_arena_array(m, 2 * s->pairs->count, sizeof *s->out.off);
+    s->out.middle =
+        nt_arena_array(m, 2 * (size_t)NT_SCORE_DOWNDATES + hosts, sizeof *s->out.middle);
     s->below = nt_arena_array(m, nodes, sizeof *s->below);
     s->factor = nt_arena_array(m, nodes, sizeof *s->factor);
-    s->column = nt_arena_array(m, nodes, sizeof *s->column);
-    s->acc = nt_arena_array(m, nodes, sizeof *s->acc);
-    s->message = nt_arena_array(m, nodes, sizeof *s->message);
-    s->x = nt_arena_array(m, nodes, sizeof *s->x);
-    s->part = nt_arena_array(m, nodes, sizeof *s->part);
-    s->direction = nt_arena_array(m, nodes, sizeof *s->direction);
-    s->product = nt_arena_array(m, nodes, sizeof *s->product);
-    s->inner = nt_arena_array(m, nodes, sizeof *s->inner);
-    s->reach = nt_arena_array(m, nodes, sizeof *s->reach);
-    s->along = nt_arena_array(m, hosts, sizeof *s->along);
-    s->lack = nt_arena_array(m, nodes, sizeof *s->lack);
-    s->inverse = nt_arena_array(m, nodes, sizeof *s->inverse);
-    s->small = nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * NT_SCORE_DOWNDATES, sizeof *s->small);
-    s->cross = nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * 2 * R, sizeof *s->cross);
+    columns *wide[] = {&s->column,         &s->x,           &s->solver.acc,
+                       &s->solver.message, &s->solver.part, &s->solver.direction,
+                       &s->solver.product, &s->solver.inner};
+    for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
+        *wide[k] = nt_arena_array(m, nodes, sizeof **wide[k]);
+    s->solver.reach = nt_arena_array(m, nodes, sizeof *s->solver.reach);
+    s->solver.along = nt_arena_array(m, hosts, sizeof *s->solver.along);
+    s->solver.lack = nt_arena_array(m, nodes, sizeof *s->solver.lack);
+    s->odds.inverse = nt_arena_array(m, nodes, sizeof *s->odds.inverse);
+    s->odds.small =
+        nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * NT_SCORE_DOWNDATES, sizeof *s->odds.small);
+    s->odds.cross = nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * 2 * R, sizeof *s->odds.cross);
     s->way = nt_arena_array(m, hosts, sizeof *s->way);
     s->length = nt_arena_array(m, nodes, sizeof *s->length);
     return nt_arena_check(m, err);
@@ -241,11 +252,12 @@ static int init(struct nt_score *s, struct nt_err *err)
 
 static int add_odd(struct nt_score *s, uint32_t a, uint32_t b, double lack)
 {
-    void *grown = nt_arena_grow(&s->memory, s->odd, &s->odd_room, s->odds + 1, sizeof *s->odd);
+    void *grown =
+        nt_arena_grow(&s->memory, s->odds.at, &s->odds.room, s->odds.count + 1, sizeof *s->odds.at);
     if (grown == NULL)
         return -1;
-    s->odd = grown;
-    s->odd[s->odds++] = (struct nt_score_odd){a, b, lack};
+    s->odds.at = grown;
+    s->odds.at[s->odds.count++] = (struct nt_score_odd){a, b, lack};
     return 0;
 }
 
@@ -272,7 +284,7 @@ static void list_odds(struct nt_score *s)
         for (; !s->sparse && next < p->hosts; next++)
             add_odd(s, a, next, 1);
     }
-    s->static_odds = s->odds;
+    s->odds.fixed = s->odds.count;
 }
 
 int nt_score_create(const struct nt_pairs *pairs, struct nt_score **out, struct nt_err *err)
@@ -309,14 +321,14 @@ static void list_outliers(struct nt_score *s)
 {
     const struct nt_pairs *p = s->pairs;
     s->known.evaluated = false;
-    s->odds = s->sparse ? 0 : s->static_odds;
-    for (size_t k = 0; !s->sparse && k < s->outliers.count; k++) {
-        size_t e = s->outliers.at[k].entry;
-        add_odd(s, s->outliers.at[k].host, p->entry[e].host, nt_pairs_weight(p, e));
+    s->odds.count = s->sparse ? 0 : s->odds.fixed;
+    for (size_t k = 0; !s->sparse && k < s->out.now.count; k++) {
+        size_t e = s->out.now.at[k].entry;
+        add_odd(s, s->out.now.at[k].host, p->entry[e].host, nt_pairs_weight(p, e));
     }
     for (uint32_t i = 0; s->sparse && i < p->hosts; i++)
         for (size_t k = p->start[i]; k < p->start[i + 1]; k++)
-            if (i < p->entry[k].host && !s->off[k])
+            if (i < p->entry[k].host && !s->out.off[k])
                 add_odd(s, i, p->entry[k].host, -nt_pairs_weight(p, k));
 }
 
@@ -339,12 +351,12 @@ static void weigh(struct nt_score *s)
         for (int c = 0; c < NT_CHAIN_CLASSES; c++)
             s->below[t->parent[v]][c] += s->below[v][c];
     }
-    bool exact = !s->sparse && s->odds <= NT_SCORE_DOWNDATES;
+    bool exact = !s->sparse && s->odds.count <= NT_SCORE_DOWNDATES;
     for (uint32_t c = 0; c < t->classes; c++) {
-        double mean = s->now.weight[c] > 0 ? 1 + s->now.sum[c] / s->now.weight[c] : 1;
-        s->weight[c] = s->power > 0 ? pow(mean, -2 * s->power) : 1;
-        s->density[c] = exact || pairs[c] < 0.5 ? 1 : s->now.weight[c] / pairs[c];
-        s->effective[c] = s->weight[c] * s->density[c];
+        double mean = s->now.of[c].weight > 0 ? 1 + s->now.of[c].sum / s->now.of[c].weight : 1;
+        s->weight[c] = s->set.power > 0 ? pow(mean, -2 * s->set.power) : 1;
+        double density = exact || pairs[c] < 0.5 ? 1 : s->now.of[c].weight / pairs[c];
+        s->effective[c] = s->weight[c] * density;
     }
 }
 
@@ -381,7 +393,7 @@ static void reclass(struct nt_score *s, const struct nt_chain *chain, uint32_t i
     const struct nt_pairs *p = s->pairs;
     uint32_t was = nt_chain_class(&s->base_chain, i, p->entry[k].host);
     uint32_t is = nt_chain_class(chain, i, p->entry[k].host);
-    if (was == is || s->off[k])
+    if (was == is || s->out.off[k])
         return;
     count_pair(s, &s->now, i, k, was, -1);
     count_pair(s, &s->now, i, k, is, 1);
@@ -416,25 +428,25 @@ void nt_score_set_moved(struct nt_score *s, const struct nt_chain *chain, const 
 
 void nt_score_set_power(struct nt_score *score, double power)
 {
-    score->power = power;
+    score->set.power = power;
 }
 
 void nt_score_allow_low(struct nt_score *score)
 {
-    score->allow_low = true;
+    score->set.allow_low = true;
 }
 
 void nt_score_set_population(struct nt_score *score, const bool *second)
 {
-    score->population = second != NULL;
+    score->set.population = second != NULL;
     if (second != NULL)
-        memcpy(score->second, second, score->pairs->hosts * sizeof *second);
+        memcpy(score->set.second, second, score->pairs->hosts * sizeof *second);
 }
 
 void nt_score_set_far(struct nt_score *score, const bool *far, double ratio)
 {
-    memcpy(score->far, far, score->pairs->hosts * sizeof *far);
-    score->far_variance = ratio * ratio;
+    memcpy(score->set.far, far, score->pairs->hosts * sizeof *far);
+    score->set.far_variance = ratio * ratio;
 }
 
 /* ---- the normal matrix of a tree ---- */
@@ -450,7 +462,7 @@ static void factor(struct nt_score *s, const double *w, double ends, double link
         double size = t->size[v], here = w[t->class[t->parent[v]]];
         f->reach = up->reach + here * (t->size[t->parent[v]] - size);
         double steps = t->alone[v] - (double)__builtin_popcount(t->flat[v]);
-        double own = v < t->hosts ? ends + (s->far[v] ? s->far_variance : 0) : 0;
+        double own = v < t->hosts ? ends + (s->set.far[v] ? s->set.far_variance : 0) : 0;
         f->lambda = 1 / (v < t->hosts ? own + steps * links : fmax(steps * links, no_link));
         f->rho = f->reach - size * here;
         f->delta = v < t->hosts ? 0 : w[t->class[v]] - here;
@@ -487,21 +499,21 @@ static void solve(struct nt_score *s, const double *w, double (*column)[R], doub
 {
     struct nt_chain_tree *t = &s->tree;
     uint32_t root = t->nodes - 1;
-    memset(s->acc, 0, t->nodes * sizeof *s->acc);
+    memset(s->solver.acc, 0, t->nodes * sizeof *s->solver.acc);
     for (uint32_t v = 0; v < root; v++) {
         const struct factor *f = &s->factor[v];
-        double *up = s->acc[t->parent[v]], n = t->size[v];
+        double *up = s->solver.acc[t->parent[v]], n = t->size[v];
         double own = v < t->hosts ? 0 : f->lambda / f->det;
         double given = v < t->hosts ? 1 / f->det
                                     : (n * (1 + f->inner * f->delta) - f->inner * f->rho) / f->det;
         for (int r = 0; r < R; r++)
-            up[r] += own * s->acc[v][r] + given * column[v][r];
+            up[r] += own * s->solver.acc[v][r] + given * column[v][r];
     }
     for (int r = 0; r < R; r++)
-        s->message[root][r] = w[t->class[root]] * s->acc[root][r] / s->root;
+        s->solver.message[root][r] = w[t->class[root]] * s->solver.acc[root][r] / s->root;
     for (uint32_t v = root; v-- > 0;) {
         const struct factor *f = &s->factor[v];
-        const double *up = s->message[t->parent[v]];
+        const double *up = s->solver.message[t->parent[v]];
         double n = t->size[v], first = 1 + f->inner * f->delta, last = f->lambda + n * f->rho;
         if (v < t->hosts) {
             for (int r = 0; r < R; r++)
@@ -509,10 +521,10 @@ static void solve(struct nt_score *s, const double *w, double (*column)[R], doub
             continue;
         }
         for (int r = 0; r < R; r++) {
-            double a = s->acc[v][r] - f->inner * up[r], b = column[v][r] - n * up[r];
+            double a = s->solver.acc[v][r] - f->inner * up[r], b = column[v][r] - n * up[r];
             x[v][r] = (first * b - f->rho * a) / f->det;
             double sum = (last * a - f->inner * f->rho * b) / f->det;
-            s->message[v][r] = up[r] + f->delta * sum + f->rho * x[v][r];
+            s->solver.message[v][r] = up[r] + f->delta * sum + f->rho * x[v][r];
         }
     }
 }
@@ -571,38 +583,38 @@ static double cholesky(double *a, size_t n, size_t stride)
  * the factor of K^-1 - C' N^-1 C in small; what ln det changes by. */
 static double downdate(struct nt_score *s)
 {
-    size_t n = s->odds;
+    size_t n = s->odds.count;
     double log_det = 0;
     for (size_t first = 0; first < n; first += R) {
-        memset(s->part, 0, s->tree.nodes * sizeof *s->part);
+        memset(s->solver.part, 0, s->tree.nodes * sizeof *s->solver.part);
         for (size_t e = first; e < n && e < first + R; e++) {
-            struct route route = route_of(s, &s->odd[e]);
+            struct route route = route_of(s, &s->odds.at[e]);
             for (size_t k = 0; k < route.links; k++)
-                s->part[route.link[k]][e - first] = 1;
+                s->solver.part[route.link[k]][e - first] = 1;
         }
-        solve(s, s->effective, s->part, s->direction);
+        solve(s, s->effective, s->solver.part, s->solver.direction);
         for (uint32_t v = 0; v < s->tree.nodes; v++)
             for (size_t e = first; e < n && e < first + R; e++)
-                s->inverse[v][e] = s->direction[v][e - first];
+                s->odds.inverse[v][e] = s->solver.direction[v][e - first];
     }
     for (size_t e = 0; e < n; e++) {
-        struct route route = route_of(s, &s->odd[e]);
-        double lack = s->odd[e].lack * route.weight;
+        struct route route = route_of(s, &s->odds.at[e]);
+        double lack = s->odds.at[e].lack * route.weight;
         for (size_t d = 0; d <= e; d++)
-            s->small[e * NT_SCORE_DOWNDATES + d] =
-                (d == e ? 1 / lack : 0) - along(&route, &s->inverse[0][d], NT_SCORE_DOWNDATES);
+            s->odds.small[e * NT_SCORE_DOWNDATES + d] =
+                (d == e ? 1 / lack : 0) - along(&route, &s->odds.inverse[0][d], NT_SCORE_DOWNDATES);
         log_det += log(lack);
     }
-    return log_det + cholesky(s->small, n, NT_SCORE_DOWNDATES);
+    return log_det + cholesky(s->odds.small, n, NT_SCORE_DOWNDATES);
 }
 
 /* Corrects solutions x of the tree's matrix for the downdate: x + N^-1 C small^-1 C'x. */
 static void correct(struct nt_score *s, double (*x)[R])
 {
-    size_t n = s->odds, stride = NT_SCORE_DOWNDATES;
-    double *all = s->cross + stride, *c = s->cross;
+    size_t n = s->odds.count, stride = NT_SCORE_DOWNDATES;
+    double *all = s->odds.cross + stride, *c = s->odds.cross;
     for (size_t e = 0; e < n; e++) {
-        struct route route = route_of(s, &s->odd[e]);
+        struct route route = route_of(s, &s->odds.at[e]);
         for (size_t r = 0; r < R; r++)
             all[e * R + r] = along(&route, &x[0][r], R);
     }
@@ -610,17 +622,17 @@ static void correct(struct nt_score *s, double (*x)[R])
         for (size_t e = 0; e < n; e++) {
             c[e] = all[e * R + r];
             for (size_t d = 0; d < e; d++)
-                c[e] -= s->small[e * stride + d] * c[d];
-            c[e] /= s->small[e * stride + e];
+                c[e] -= s->odds.small[e * stride + d] * c[d];
+            c[e] /= s->odds.small[e * stride + e];
         }
         for (size_t e = n; e-- > 0;) {
             for (size_t d = e + 1; d < n; d++)
-                c[e] -= s->small[d * stride + e] * c[d];
-            c[e] /= s->small[e * stride + e];
+                c[e] -= s->odds.small[d * stride + e] * c[d];
+            c[e] /= s->odds.small[e * stride + e];
         }
         for (uint32_t v = 0; v < s->tree.nodes - 1; v++)
             for (size_t e = 0; e < n; e++)
-                x[v][r] += s->inverse[v][e] * c[e];
+                x[v][r] += s->odds.inverse[v][e] * c[e];
     }
 }
 
@@ -631,7 +643,7 @@ static void correct(struct nt_score *s, double (*x)[R])
 static void take_odds(struct nt_score *s, double (*x)[R], double (*y)[R])
 {
     struct nt_chain_tree *t = &s->tree;
-    memset(s->lack, 0, t->nodes * sizeof *s->lack);
+    memset(s->solver.lack, 0, t->nodes * sizeof *s->solver.lack);
     for (uint32_t i = 0; i < t->hosts; i++) {
         uint32_t v = i;
         double sum[R] = {0};
@@ -639,22 +651,23 @@ static void take_odds(struct nt_score *s, double (*x)[R], double (*y)[R])
             for (; v + 1 < t->nodes && t->class[t->parent[v]] <= c; v = t->parent[v])
                 for (int r = 0; r < R; r++)
                     sum[r] += x[v][r];
-            memcpy(s->along[i][c], sum, sizeof sum);
+            memcpy(s->solver.along[i][c], sum, sizeof sum);
         }
     }
-    for (size_t e = 0; e < s->odds; e++) {
-        uint32_t a = s->odd[e].a, b = s->odd[e].b, c = nt_chain_class(&s->chain, a, b);
+    for (size_t e = 0; e < s->odds.count; e++) {
+        uint32_t a = s->odds.at[e].a, b = s->odds.at[e].b, c = nt_chain_class(&s->chain, a, b);
         for (int r = 0; r < R; r++) {
-            double part = s->odd[e].lack * s->weight[c] * (s->along[a][c][r] + s->along[b][c][r]);
-            s->lack[a][c][r] += part;
-            s->lack[b][c][r] += part;
+            double part = s->odds.at[e].lack * s->weight[c] *
+                          (s->solver.along[a][c][r] + s->solver.along[b][c][r]);
+            s->solver.lack[a][c][r] += part;
+            s->solver.lack[b][c][r] += part;
         }
     }
     for (uint32_t v = 0; v + 1 < t->nodes; v++)
         for (uint32_t c = t->class[t->parent[v]]; c < t->classes; c++)
             for (int r = 0; r < R; r++) {
-                y[v][r] -= s->lack[v][c][r];
-                s->lack[t->parent[v]][c][r] += s->lack[v][c][r];
+                y[v][r] -= s->solver.lack[v][c][r];
+                s->solver.lack[t->parent[v]][c][r] += s->solver.lack[v][c][r];
             }
 }
 
@@ -664,22 +677,24 @@ static void multiply(struct nt_score *s, double (*x)[R], double (*y)[R])
     struct nt_chain_tree *t = &s->tree;
     uint32_t root = t->nodes - 1;
     double full = s->sparse ? 0 : 1;
-    memset(s->acc, 0, t->nodes * sizeof *s->acc);
-    memset(s->message[root], 0, sizeof s->message[root]);
+    memset(s->solver.acc, 0, t->nodes * sizeof *s->solver.acc);
+    memset(s->solver.message[root], 0, sizeof s->solver.message[root]);
     for (uint32_t v = 0; v < root; v++)
         for (int r = 0; r < R; r++)
-            s->acc[t->parent[v]][r] += s->acc[v][r] + t->size[v] * x[v][r];
+            s->solver.acc[t->parent[v]][r] += s->solver.acc[v][r] + t->size[v] * x[v][r];
     for (int r = 0; r < R; r++)
-        s->message[root][r] = s->weight[t->class[root]] * s->acc[root][r];
-    s->reach[root] = 0;
+        s->solver.message[root][r] = s->weight[t->class[root]] * s->solver.acc[root][r];
+    s->solver.reach[root] = 0;
     for (uint32_t v = root; v-- > 0;) {
         uint32_t p = t->parent[v];
         double n = t->size[v], here = s->weight[t->class[p]];
-        s->reach[v] = s->reach[p] + here * (t->size[p] - n);
+        s->solver.reach[v] = s->solver.reach[p] + here * (t->size[p] - n);
         for (int r = 0; r < R; r++) {
-            double sum = s->acc[v][r] + n * x[v][r], z = s->message[p][r] - here * sum;
-            y[v][r] = full * (s->reach[v] * sum + n * z) + s->factor[v].lambda * x[v][r];
-            s->message[v][r] = z + s->reach[v] * x[v][r] + s->weight[t->class[v]] * s->acc[v][r];
+            double sum = s->solver.acc[v][r] + n * x[v][r],
+                   z = s->solver.message[p][r] - here * sum;
+            y[v][r] = full * (s->solver.reach[v] * sum + n * z) + s->factor[v].lambda * x[v][r];
+            s->solver.message[v][r] =
+                z + s->solver.reach[v] * x[v][r] + s->weight[t->class[v]] * s->solver.acc[v][r];
         }
     }
     take_odds(s, x, y);
@@ -698,7 +713,8 @@ static void dot(const struct nt_score *s, double (*a)[R], double (*b)[R], double
 static void iterate(struct nt_score *s, double (*column)[R], double (*x)[R])
 {
     double gamma[R], first[R] = {0}, step[R], before[R];
-    double(*rest)[R] = s->part, (*z)[R] = s->inner, (*p)[R] = s->direction, (*ap)[R] = s->product;
+    double(*rest)[R] = s->solver.part, (*z)[R] = s->solver.inner, (*p)[R] = s->solver.direction,
+    (*ap)[R] = s->solver.product;
     size_t bytes = (s->tree.nodes - 1) * sizeof *rest;
     memset(x, 0, bytes);
     memcpy(rest, column, bytes);
@@ -735,7 +751,7 @@ static void iterate(struct nt_score *s, double (*column)[R], double (*x)[R])
 
 static size_t means(const struct nt_score *s)
 {
-    return 1 + s->chain.tiers + s->population;
+    return 1 + s->chain.tiers + s->set.population;
 }
 
 /* The share of mean a in node v: the columns of U. */
@@ -746,7 +762,7 @@ static double share(const struct nt_score *s, size_t a, uint32_t v)
         return host ? 0.5 : 0;
     if (a <= s->chain.tiers)
         return (s->tree.mask[v] & ~s->tree.flat[v]) >> (a - 1) & 1 ? 0.5 : 0;
-    return host && s->second[v] ? 1 : 0;
+    return host && s->set.second[v] ? 1 : 0;
 }
 
 struct complement { /* of the means, without their priors */
@@ -759,7 +775,7 @@ struct complement { /* of the means, without their priors */
 /* Whether only the determinant at mean weights is known, and solutions are iterated. */
 static bool many_odds(const struct nt_score *s)
 {
-    return s->sparse || s->odds > NT_SCORE_DOWNDATES;
+    return s->sparse || s->odds.count > NT_SCORE_DOWNDATES;
 }
 
 /* Fills x: column 0 the readings' part, column 1 + a the links' for a unit of mean a. */
@@ -789,7 +805,7 @@ static void reduce(struct nt_score *s, struct nt_score_place place, struct compl
         iterate(s, s->column, s->x);
     } else {
         solve(s, s->effective, s->column, s->x);
-        if (s->odds > 0 && !s->rough) {
+        if (s->odds.count > 0 && !s->rough) {
             k->log_det += downdate(s);
             correct(s, s->x);
         }
@@ -802,8 +818,8 @@ static void reduce(struct nt_score *s, struct nt_score_place place, struct compl
     k->square = -part[0][0];
     k->count = 0;
     for (uint32_t c = 0; c < t->classes; c++) {
-        k->square += s->weight[c] * s->now.square[c];
-        k->count += s->now.count[c];
+        k->square += s->weight[c] * s->now.of[c].square;
+        k->count += s->now.of[c].count;
     }
     memset(k->s, 0, sizeof k->s);
     for (size_t a = 0; a < n; a++) {
@@ -911,9 +927,9 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
                   NT_NOISE_MOST);
     }
     sd = value->sd;
-    double log_weights = s->log_weights;
+    double log_weights = 0;
     for (uint32_t c = 0; c < s->tree.classes; c++)
-        log_weights += s->now.count[c] * log(s->weight[c]);
+        log_weights += s->now.of[c].count * log(s->weight[c]);
     double p = -0.5 * (k.count * log(2 * M_PI) - log_weights + k.log_det + log_det);
     p += nt_noise_integral(k.count, square, &prior);
     double links = nt_score_ratio(place.links);
@@ -1088,13 +1104,13 @@ const double *nt_score_ways(struct nt_score *s)
 /* Readings that are too high: outliers, and those that pairs left out before (pairs.h). */
 static size_t count_high(const struct nt_score *s)
 {
-    return s->outliers.count - s->low + s->pairs->uppers;
+    return s->out.now.count - s->out.low + s->pairs->uppers;
 }
 
 /* ln odds that the next reading is wrong in a direction. */
 static double next_rate(const struct nt_score *s, bool high)
 {
-    double k = (double)(high ? count_high(s) : s->low), all = (double)s->pairs->count;
+    double k = (double)(high ? count_high(s) : s->out.low), all = (double)s->pairs->count;
     double shape = high ? 1 : NT_LOW_SHAPE_PRIOR;
     double prior = high ? NT_TAIL_RATE_PRIOR + (double)s->pairs->uppers : NT_LOW_RATE_PRIOR;
     return log((shape + k) / (prior + all - k));
@@ -1126,13 +1142,13 @@ static double toggle_gain(const struct nt_score *s, size_t e, const struct resid
                           double density, double lever)
 {
     double z = r->over / r->sd;
-    if (r->over <= 0 && !s->allow_low)
-        return s->off[e] ? 50 : -(double)INFINITY;
-    if (!s->off[e])
+    if (r->over <= 0 && !s->set.allow_low)
+        return s->out.off[e] ? 50 : -(double)INFINITY;
+    if (!s->out.off[e])
         z /= sqrt(1 - lever);
     double gain =
         next_rate(s, r->over > 0) + density + z * z / 2 + log(r->sd) + 0.5 * log(2 * M_PI);
-    return s->off[e] ? -gain : gain;
+    return s->out.off[e] ? -gain : gain;
 }
 
 /* ln p of k wrong readings among all, whose rate is Beta(shape, prior). */
@@ -1145,25 +1161,26 @@ static double rate(size_t k, double shape, double prior, size_t all)
  * with what it would bring to take those back that are no longer wrong. */
 static double price(struct nt_score *s, double sd, bool back)
 {
-    size_t count = s->outliers.count, all = s->pairs->count, low = 0;
+    size_t count = s->out.now.count, all = s->pairs->count, low = 0;
     double sum = 0;
-    void *grown = nt_arena_grow(&s->memory, s->rest, &s->rest_room, count, sizeof *s->rest);
+    void *grown =
+        nt_arena_grow(&s->memory, s->out.rest, &s->out.rest_room, count, sizeof *s->out.rest);
     if (grown == NULL)
         return -(double)INFINITY;
-    s->rest = grown;
+    s->out.rest = grown;
     if (count > 0)
         nt_score_ways(s);
     for (size_t k = 0; k < count; k++) {
-        s->rest[k] = residual_of(s, s->outliers.at[k].host, s->outliers.at[k].entry, sd);
-        low += s->rest[k].over <= 0;
+        s->out.rest[k] = residual_of(s, s->out.now.at[k].host, s->out.now.at[k].entry, sd);
+        low += s->out.rest[k].over <= 0;
     }
-    s->low = low; /* first: rates follow from it */
+    s->out.low = low; /* first: rates follow from it */
     for (size_t k = 0; k < count; k++) {
-        size_t e = s->outliers.at[k].entry;
-        double density = wrong_pair(s, e, &s->rest[k]);
+        size_t e = s->out.now.at[k].entry;
+        double density = wrong_pair(s, e, &s->out.rest[k]);
         sum += density;
         if (back)
-            sum += fmax(toggle_gain(s, e, &s->rest[k], density, 0), 0);
+            sum += fmax(toggle_gain(s, e, &s->out.rest[k], density, 0), 0);
     }
     return sum + rate(count_high(s), 1, NT_TAIL_RATE_PRIOR, all + s->pairs->uppers) +
            rate(low, NT_LOW_SHAPE_PRIOR, NT_LOW_RATE_PRIOR, all);
@@ -1191,16 +1208,16 @@ static void toggle(struct nt_score *s, const struct nt_outliers *list)
         uint32_t i = list->at[k].host;
         size_t e = list->at[k].entry;
         uint32_t c = nt_chain_class(&s->chain, i, s->pairs->entry[e].host);
-        count_pair(s, &s->now, i, e, c, s->off[e] ? 1 : -1);
-        s->off[e] = !s->off[e];
-        s->off[twin(s->pairs, i, e) - s->pairs->entry] = s->off[e];
-        if (s->off[e])
-            push(s, &s->outliers, i, e);
+        count_pair(s, &s->now, i, e, c, s->out.off[e] ? 1 : -1);
+        s->out.off[e] = !s->out.off[e];
+        s->out.off[twin(s->pairs, i, e) - s->pairs->entry] = s->out.off[e];
+        if (s->out.off[e])
+            push(s, &s->out.now, i, e);
     }
-    for (size_t k = 0; k < s->outliers.count; k++)
-        if (s->off[s->outliers.at[k].entry])
-            s->outliers.at[kept++] = s->outliers.at[k];
-    s->outliers.count = kept;
+    for (size_t k = 0; k < s->out.now.count; k++)
+        if (s->out.off[s->out.now.at[k].entry])
+            s->out.now.at[kept++] = s->out.now.at[k];
+    s->out.now.count = kept;
     list_outliers(s);
     weigh(s);
 }
@@ -1214,7 +1231,7 @@ static double leverage(const struct nt_score *s)
         taken += own / (own + s->factor[v].lambda);
     }
     for (uint32_t c = 0; c < s->tree.classes; c++)
-        count += s->now.count[c];
+        count += s->now.of[c].count;
     return taken < 0.9 * count ? taken / count : 0.9;
 }
 
@@ -1242,7 +1259,7 @@ static void weigh_toggle(struct nt_score *s, uint32_t i, size_t e, double sd, do
     struct residual r = residual_of(s, i, e, sd);
     double gain = toggle_gain(s, e, &r, wrong_pair(s, e, &r), lever);
     if (gain > 0)
-        push(s, &s->toggles, i, e);
+        push(s, &s->out.toggles, i, e);
     if (gain > best->gain)
         *best = (struct best_toggle){gain, {i, e}};
 }
@@ -1258,9 +1275,9 @@ static bool list_toggles(struct nt_score *s, double sd, struct nt_outlier *best)
     uint32_t last = s->chain.tiers;
     nt_score_ways(s);
     toggle_limits(s, sd, lever, near, limit);
-    s->toggles.count = 0;
-    for (size_t k = 0; k < s->outliers.count; k++)
-        weigh_toggle(s, s->outliers.at[k].host, s->outliers.at[k].entry, sd, lever, &top);
+    s->out.toggles.count = 0;
+    for (size_t k = 0; k < s->out.now.count; k++)
+        weigh_toggle(s, s->out.now.at[k].host, s->out.now.at[k].entry, sd, lever, &top);
     uint32_t *group = s->order;
     for (uint32_t i = 0; i < p->hosts; i++) {
         s->top[i] = (float)s->way[i][last];
@@ -1274,7 +1291,7 @@ static bool list_toggles(struct nt_score *s, double sd, struct nt_outlier *best)
                 continue;
             uint32_t c = nt_chain_class(&s->chain, i, j);
             double x = (double)p->entry[e].value - s->way[i][c] - s->way[j][c];
-            if (fabs(x) >= limit[c] && !s->off[e])
+            if (fabs(x) >= limit[c] && !s->out.off[e])
                 weigh_toggle(s, i, e, sd, lever, &top);
         }
     *best = top.pair;
@@ -1287,30 +1304,30 @@ double nt_score_quick(struct nt_score *s, struct nt_score_place place, const uin
     enum { ROUNDS = 3 }; /* an outlier hides others, since it widens the noise */
     const struct nt_pairs *p = s->pairs;
     double sum = nt_score_evaluate(s, place, value) + price(s, value->sd, true);
-    s->taken.count = 0;
+    s->out.taken.count = 0;
     for (int round = 0; moved != NULL && round < ROUNDS; round++) {
-        s->toggles.count = 0;
+        s->out.toggles.count = 0;
         nt_score_ways(s);
         for (size_t e = p->start[*moved]; e < p->start[*moved + 1]; e++) {
             struct residual r = residual_of(s, *moved, e, value->sd);
-            if (!s->off[e] && toggle_gain(s, e, &r, wrong_pair(s, e, &r), 0) > 0) {
+            if (!s->out.off[e] && toggle_gain(s, e, &r, wrong_pair(s, e, &r), 0) > 0) {
                 bool first = *moved < p->entry[e].host;
                 uint32_t i = first ? *moved : p->entry[e].host;
                 size_t k = first ? e : (size_t)(twin(p, *moved, e) - p->entry);
-                push(s, &s->toggles, i, k);
-                push(s, &s->taken, i, k);
+                push(s, &s->out.toggles, i, k);
+                push(s, &s->out.taken, i, k);
             }
         }
-        if (s->toggles.count == 0)
+        if (s->out.toggles.count == 0)
             break;
-        toggle(s, &s->toggles);
+        toggle(s, &s->out.toggles);
         double next = nt_score_evaluate(s, place, value) + price(s, value->sd, true);
         if (next <= sum)
             break;
         sum = next;
     }
-    if (s->taken.count > 0)
-        toggle(s, &s->taken);
+    if (s->out.taken.count > 0)
+        toggle(s, &s->out.taken);
     return sum;
 }
 
@@ -1330,11 +1347,11 @@ double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt
         double next = -(double)INFINITY;
         if (!list_toggles(s, value->sd, &best))
             break;
-        if (s->toggles.count > 1) {
-            toggle(s, &s->toggles);
+        if (s->out.toggles.count > 1) {
+            toggle(s, &s->out.toggles);
             next = priced(s, *place, &other);
             if (next <= total)
-                toggle(s, &s->toggles);
+                toggle(s, &s->out.toggles);
         }
         if (next <= total) {
             struct nt_outliers one = {&best, 1, 1};
@@ -1357,7 +1374,7 @@ double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt
 static bool take_far_out(struct nt_score *s)
 {
     const struct nt_pairs *p = s->pairs;
-    float *v = s->middle, *end = v + 2 * p->count;
+    float *v = s->out.middle, *end = v + 2 * p->count;
     double class[NT_CHAIN_CLASSES], limit = nt_pairs_tail_limit(p->noise) * p->noise;
     for (uint32_t c = 0; c < NT_CHAIN_CLASSES; c++) {
         size_t n = 0;
@@ -1374,16 +1391,16 @@ static bool take_far_out(struct nt_score *s)
                 p->entry[e].value - (float)class[nt_chain_class(&s->chain, i, p->entry[e].host)];
         end[i] = n > 0 ? nt_stats_median(v, n) : 0;
     }
-    s->far_out.count = 0;
+    s->out.far.count = 0;
     for (uint32_t i = 0; i < p->hosts; i++)
         for (size_t e = p->start[i]; e < p->start[i + 1]; e++) {
             uint32_t j = p->entry[e].host;
             double rest = (double)(p->entry[e].value - end[i] - end[j]) -
                           class[nt_chain_class(&s->chain, i, j)];
             if (j > i && rest > limit)
-                push(s, &s->far_out, i, e);
+                push(s, &s->out.far, i, e);
         }
-    return s->far_out.count > 0 && 4 * s->far_out.count <= p->count;
+    return s->out.far.count > 0 && 4 * s->out.far.count <= p->count;
 }
 
 /* Takes out at most a quarter of few pairs: half of them would move the middles. */
@@ -1399,8 +1416,8 @@ double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
         return total;
     if (!take_far_out(s))
         return total;
-    nt_outliers_copy(&s->before, &s->outliers, &s->memory);
-    nt_score_set_off(s, &s->far_out);
+    nt_outliers_copy(&s->out.before, &s->out.now, &s->memory);
+    nt_score_set_off(s, &s->out.far);
     reset(s);
     nt_score_integrate(s, &from, &now);
     next = nt_score_full(s, &from, &now);
@@ -1409,21 +1426,16 @@ double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
         *value = now;
         return next;
     }
-    nt_score_set_off(s, &s->before);
+    nt_score_set_off(s, &s->out.before);
     reset(s);
     return nt_score_full(s, place, value);
 }
 
 /* ---- results ---- */
 
-const struct nt_outliers *nt_score_outliers(const struct nt_score *score)
+struct nt_score_fit nt_score_fit(const struct nt_score *s)
 {
-    return &score->outliers;
-}
-
-const bool *nt_score_off(const struct nt_score *score)
-{
-    return score->off;
+    return (struct nt_score_fit){&s->out.now, s->out.off, &s->tree, s->weight, s->length};
 }
 
 void nt_outliers_copy(struct nt_outliers *to, const struct nt_outliers *from,
@@ -1447,34 +1459,19 @@ void nt_score_keep_high(struct nt_score *s, struct nt_outliers *list)
 
 static void mark(struct nt_score *s, bool off)
 {
-    for (size_t k = 0; k < s->outliers.count; k++) {
-        size_t e = s->outliers.at[k].entry;
-        s->off[e] = off;
-        s->off[twin(s->pairs, s->outliers.at[k].host, e) - s->pairs->entry] = off;
+    for (size_t k = 0; k < s->out.now.count; k++) {
+        size_t e = s->out.now.at[k].entry;
+        s->out.off[e] = off;
+        s->out.off[twin(s->pairs, s->out.now.at[k].host, e) - s->pairs->entry] = off;
     }
 }
 
 void nt_score_set_off(struct nt_score *s, const struct nt_outliers *off)
 {
     mark(s, false);
-    nt_outliers_copy(&s->outliers, off, &s->memory);
+    nt_outliers_copy(&s->out.now, off, &s->memory);
     mark(s, true);
     list_outliers(s);
-}
-
-const struct nt_chain_tree *nt_score_tree(const struct nt_score *score)
-{
-    return &score->tree;
-}
-
-const double *nt_score_lengths(const struct nt_score *score)
-{
-    return score->length;
-}
-
-const double *nt_score_weights(const struct nt_score *score)
-{
-    return score->weight;
 }
 
 void nt_score_errors(struct nt_score *s, const struct nt_score_value *value, double *error)
@@ -1490,11 +1487,11 @@ void nt_score_errors(struct nt_score *s, const struct nt_score_value *value, dou
         memset(s->column, 0, nodes * sizeof *s->column);
         for (uint32_t r = 0; r < R && first + r < nodes; r++)
             s->column[first + r][r] = 1;
-        solve(s, s->effective, s->column, s->direction);
-        if (!many_odds(s) && s->odds > 0) /* many add little */
-            correct(s, s->direction);
+        solve(s, s->effective, s->column, s->solver.direction);
+        if (!many_odds(s) && s->odds.count > 0) /* many add little */
+            correct(s, s->solver.direction);
         for (uint32_t r = 0; r < R && first + r < nodes; r++)
             error[first + r] =
-                sqrt(error[first + r] + value->sd * value->sd * s->direction[first + r][r]);
+                sqrt(error[first + r] + value->sd * value->sd * s->solver.direction[first + r][r]);
     }
 }

@@ -127,9 +127,6 @@ double nt_score_thorough(struct nt_score *score, struct nt_score_place *place,
 double nt_score_quick(struct nt_score *score, struct nt_score_place place, const uint32_t *moved,
                       struct nt_score_value *value);
 
-/* Pairs that are left out, and whether each entry of pairs->entry is. Borrowed. */
-const struct nt_outliers *nt_score_outliers(const struct nt_score *score);
-const bool *nt_score_off(const struct nt_score *score);
 /* Leaves out these pairs and no others. Sums change when a chain is set. */
 void nt_score_set_off(struct nt_score *score, const struct nt_outliers *off);
 /* Keeps those of a list that are over their mean at the last evaluation. */
@@ -137,13 +134,19 @@ void nt_score_keep_high(struct nt_score *score, struct nt_outliers *list);
 void nt_outliers_copy(struct nt_outliers *to, const struct nt_outliers *from,
                       struct nt_arena *memory);
 
-/* Of the last evaluation: the tree, the lengths of links (nodes; a host's without its half of the
- * scale), the sums of lengths from each host to the class c ([host * NT_CHAIN_CLASSES + c]), and
- * the weight of each class. Borrowed. */
-const struct nt_chain_tree *nt_score_tree(const struct nt_score *score);
-const double *nt_score_lengths(const struct nt_score *score);
+/* What a score has; the same addresses as long as it lives. */
+struct nt_score_fit {
+    const struct nt_outliers *outliers; /* pairs that are left out, */
+    const bool *off;                    /*   and whether each entry of pairs->entry is */
+    const struct nt_chain_tree *tree;
+    const double *weight; /* of each class */
+    const double *length; /* nodes, by the last evaluation: of links; a host's without its half of
+                             the scale */
+};
+struct nt_score_fit nt_score_fit(const struct nt_score *score);
+
+/* The sums of lengths from each host to the class c ([host * NT_CHAIN_CLASSES + c]); borrowed. */
 const double *nt_score_ways(struct nt_score *score);
-const double *nt_score_weights(const struct nt_score *score);
 
 /* Standard errors of the lengths of nodes, relative; nodes of them. O(nodes^2). */
 void nt_score_errors(struct nt_score *score, const struct nt_score_value *value, double *error);

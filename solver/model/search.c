@@ -48,30 +48,41 @@ struct tally { /* of the readings between a unit and the hosts below a node */
     double count, sum, square;
 };
 
+/* Of the best chain. */
+struct of_best {
+    double *lengths, *ways;
+    double *end;             /* hosts: the way to the parent node of the tree */
+    struct nt_outliers high; /* outliers that are too high */
+    struct nt_chain_tree tree;
+    uint32_t *first;    /* tiers * hosts: the first host of each group */
+    double refund;      /* what a low reading costs at most */
+    double ends, links; /* variances at its place, over s^2 */
+};
+
+/* Average linkage of units (merges.h), with the cuts of it. */
+struct linkage {
+    uint32_t *units, *group, *parent; /* hosts: their unit; units */
+    float *sum, *count;
+    double *mean; /* hosts: what is taken off their readings */
+    struct nt_merge *merge;
+    struct cut *cut;
+};
+
 struct search_work {
     struct nt_chain chain, start;
-    uint32_t *map, *room, *members, *group, *parent, *units;
-    double *lengths, *ways;    /* of the best chain */
-    double *end;               /* hosts: the way to the parent node of the best chain's tree */
-    struct nt_outliers high;   /* its outliers that are too high */
-    struct nt_chain_tree tree; /* of the best chain */
+    struct of_best best;
+    struct linkage link;
+    uint32_t *map, *room, *members;
     struct tally *below, *inner;
-    uint32_t *first; /* tiers * hosts: the first host of each group of the best chain */
-    float *sum, *count;
-    struct nt_merge *merge;
     struct option *option;
-    struct cut *cut;
     struct move *move;
-    double *mean;
     bool *done, *left, *joined;
-    bool *near;         /* hosts that the screen found another place for */
-    bool allow_low;     /* readings may be too low */
-    double here;        /* what the last unit's place is by the screen */
-    double refund;      /* what a low reading costs at most */
-    double ends, links; /* variances at the best chain's place, over s^2 */
-    uint32_t refined;   /* the best that no move makes better */
-    size_t without;     /* an entry that the screen leaves out; SIZE_MAX: none */
-    bool small, hold;   /* few hosts; chains are only noted, none is taken for the best */
+    bool *near;       /* hosts that the screen found another place for */
+    bool allow_low;   /* readings may be too low */
+    double here;      /* what the last unit's place is by the screen */
+    uint32_t refined; /* the best that no move makes better */
+    size_t without;   /* an entry that the screen leaves out; SIZE_MAX: none */
+    bool small, hold; /* few hosts; chains are only noted, none is taken for the best */
 };
 
 /* ---- the table ---- */
@@ -122,8 +133,9 @@ static struct nt_visit *visit_of(struct nt_search *s, const struct nt_chain *cha
     return v;
 }
 
-void nt_search_chain(const struct nt_search *search, const struct nt_visit *visit,
-                     struct nt_chain *chain)
+/* Fills chain (of as many hosts) from a visit. */
+static void fill_chain(const struct nt_search *search, const struct nt_visit *visit,
+                       struct nt_chain *chain)
 {
     chain->tiers = visit->tiers;
     memset(chain->label, 0, chain->hosts * sizeof *chain->label);
@@ -158,23 +170,23 @@ static void settle(struct nt_search *s)
     nt_score_set_base(s->score, &s->best);
     s->best_quick = nt_score_quick(s->score, s->place, NULL, &s->value) + chain_prior(s, &s->best);
     s->bests++;
-    w->ends = ratio_square(s->place.ends);
-    w->links = ratio_square(s->place.links);
-    w->refund =
+    w->best.ends = ratio_square(s->place.ends);
+    w->best.links = ratio_square(s->place.links);
+    w->best.refund =
         log((NT_LOW_RATE_PRIOR + (double)s->pairs->count) / NT_LOW_SHAPE_PRIOR) - log(s->value.sd);
-    const struct nt_chain_tree *t = nt_score_tree(s->score);
-    memcpy(w->lengths, nt_score_lengths(s->score), t->nodes * sizeof *w->lengths);
-    memcpy(w->ways, nt_score_ways(s->score),
-           (size_t)s->best.hosts * NT_CHAIN_CLASSES * sizeof *w->ways);
-    nt_outliers_copy(&w->high, &s->outliers, &s->memory);
-    nt_score_keep_high(s->score, &w->high);
-    nt_chain_tree_make(&w->tree, &s->best, w->room);
+    memcpy(w->best.lengths, s->fit.length, s->fit.tree->nodes * sizeof *w->best.lengths);
+    memcpy(w->best.ways, nt_score_ways(s->score),
+           (size_t)s->best.hosts * NT_CHAIN_CLASSES * sizeof *w->best.ways);
+    nt_outliers_copy(&w->best.high, &s->outliers, &s->memory);
+    nt_score_keep_high(s->score, &w->best.high);
+    nt_chain_tree_make(&w->best.tree, &s->best, w->room);
     for (uint32_t i = 0; i < s->best.hosts; i++)
-        w->end[i] = w->ways[i * NT_CHAIN_CLASSES + w->tree.class[w->tree.parent[i]]];
-    memset(w->first, 0xff, (size_t)NT_TIERS_MAX * s->best.hosts * sizeof *w->first);
+        w->best.end[i] =
+            w->best.ways[i * NT_CHAIN_CLASSES + w->best.tree.class[w->best.tree.parent[i]]];
+    memset(w->best.first, 0xff, (size_t)NT_TIERS_MAX * s->best.hosts * sizeof *w->best.first);
     for (uint32_t i = s->best.hosts; i-- > 0;)
         for (uint32_t k = 0; k < s->best.tiers; k++)
-            w->first[k * s->best.hosts + nt_chain_number(s->best.label[i].tier[k])] = i;
+            w->best.first[k * s->best.hosts + nt_chain_number(s->best.label[i].tier[k])] = i;
 }
 
 static void note(struct nt_visit *v, double score, bool exact, const struct nt_score_value *value,
@@ -192,7 +204,6 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
 {
     struct nt_score_value value;
     double score = nt_score_thorough(s->score, &place, &value) + chain_prior(s, chain);
-    s->scored++;
     if (!v->exact || score > v->score)
         note(v, score, true, &value, chain->tiers);
     v->looked = s->bests;
@@ -201,7 +212,7 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
         nt_chain_copy(&s->best, chain);
         s->best_score = score;
         s->place = place;
-        nt_outliers_copy(&s->outliers, nt_score_outliers(s->score), &s->memory);
+        nt_outliers_copy(&s->outliers, s->fit.outliers, &s->memory);
         settle(s);
     } else {
         nt_score_set_off(s->score, &s->outliers);
@@ -225,7 +236,7 @@ static bool consider_change(struct nt_search *s, size_t count, bool within, enum
         return false;
     bool again = v->exact; /* but with the outliers of another best */
     if (look != NARROW)    /* low readings may be groups that no chain has yet */
-        nt_score_set_off(s->score, &w->high);
+        nt_score_set_off(s->score, &w->best.high);
     if (count > 0)
         nt_score_set_moved(s->score, &w->chain, w->members, count, within);
     else
@@ -278,19 +289,19 @@ static uint32_t node_at(const struct nt_chain_tree *t, uint32_t i, uint32_t k)
 static void tally(struct nt_search *s, const struct unit *u)
 {
     struct search_work *w = s->work;
-    const struct nt_chain_tree *t = &w->tree;
+    const struct nt_chain_tree *t = &w->best.tree;
     const struct nt_pairs *p = s->pairs;
     memset(w->below, 0, t->nodes * sizeof *w->below);
     memset(w->inner, 0, t->nodes * sizeof *w->inner);
     for (size_t m = 0; m < u->count; m++) {
         uint32_t i = w->members[m];
-        double own = u->host ? 0 : w->ways[i * NT_CHAIN_CLASSES + u->inside];
+        double own = u->host ? 0 : w->best.ways[i * NT_CHAIN_CLASSES + u->inside];
         for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
             uint32_t j = p->entry[k].host;
-            if (s->off[k] || w->done[j] || k == w->without)
+            if (s->fit.off[k] || w->done[j] || k == w->without)
                 continue;
             double weight = nt_pairs_weight(p, k),
-                   rest = (double)p->entry[k].value - own - w->end[j];
+                   rest = (double)p->entry[k].value - own - w->best.end[j];
             w->below[j].count += weight;
             w->below[j].sum += weight * rest;
             w->below[j].square += weight * rest * rest;
@@ -299,7 +310,7 @@ static void tally(struct nt_search *s, const struct unit *u)
     for (uint32_t v = 0; v + 1 < t->nodes; v++) {
         struct tally *up = &w->inner[t->parent[v]], *own = &w->below[v];
         if (v >= t->hosts) { /* what those inside have, longer by the node's link */
-            double length = w->lengths[v];
+            double length = w->best.lengths[v];
             *own = w->inner[v];
             own->square += length * (length * own->count - 2 * own->sum);
             own->sum -= length * own->count;
@@ -327,15 +338,15 @@ static void add(struct tally *total, double *log_w, const struct tally *a, const
 static double screen(const struct nt_search *s, const struct unit *u, uint32_t to, uint32_t j)
 {
     const struct search_work *w = s->work;
-    const struct nt_chain_tree *t = &w->tree;
-    const double *weight = nt_score_weights(s->score), *step = &s->value.mean[1];
+    const struct nt_chain_tree *t = &w->best.tree;
+    const double *weight = s->fit.weight, *step = &s->value.mean[1];
     uint32_t v = to < s->best.tiers ? node_at(t, j, to) : t->nodes - 1;
     struct tally total = {0};
     double log_w = 0, shift = 0, mean = u->host ? s->value.mean[0] / 2 : 0;
     bool joins = v >= t->hosts && t->class[v] == to;
     if (joins) {
         add(&total, &log_w, &w->inner[v], NULL, 0, weight[to]);
-        shift = v + 1 < t->nodes ? w->lengths[v] : 0;
+        shift = v + 1 < t->nodes ? w->best.lengths[v] : 0;
     } else { /* next to a node whose link then ends at tier to */
         for (uint32_t k = to; k < s->best.tiers; k++)
             shift += (t->mask[v] & ~t->flat[v]) >> k & 1 ? step[k] / 2 : 0;
@@ -344,10 +355,10 @@ static double screen(const struct nt_search *s, const struct unit *u, uint32_t t
     for (uint32_t p; v + 1 < t->nodes; v = p) {
         p = t->parent[v];
         add(&total, &log_w, &w->inner[p], &w->below[v], shift, weight[t->class[p]]);
-        shift += p + 1 < t->nodes ? w->lengths[p] : 0;
+        shift += p + 1 < t->nodes ? w->best.lengths[p] : 0;
     }
     double s2 = s->value.sd * s->value.sd;
-    double variance = (u->host ? w->ends : 0) + (to - u->tier) * w->links;
+    double variance = (u->host ? w->best.ends : 0) + (to - u->tier) * w->best.links;
     if (u->host && s->far[w->members[0]])
         variance += NT_FAR_SD * NT_FAR_SD / s2;
     for (uint32_t k = u->tier; k < to; k++)
@@ -391,7 +402,7 @@ static void place_unit(struct nt_search *s, const struct unit *u, uint32_t to, u
 /* A host of group a of tier to that is not of the unit (which is marked); hosts: none. */
 static uint32_t beside(const struct nt_search *s, uint32_t to, uint32_t a)
 {
-    uint32_t hosts = s->best.hosts, j = s->work->first[to * hosts + a];
+    uint32_t hosts = s->best.hosts, j = s->work->best.first[to * hosts + a];
     while (j < hosts && (s->work->done[j] || nt_chain_number(s->best.label[j].tier[to]) != a))
         j++;
     return j;
@@ -475,16 +486,16 @@ static uint32_t nearest_tier(const struct nt_search *s, double value)
 static bool join_low(struct nt_search *s, const struct unit *u)
 {
     const struct nt_pairs *p = s->pairs;
-    const double *ways = s->work->ways;
+    const double *ways = s->work->best.ways;
     uint32_t i = *s->work->members;
     for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
-        if (!s->off[k])
+        if (!s->fit.off[k])
             continue;
         uint32_t to = nearest_tier(s, (double)p->entry[k].value), j = p->entry[k].host;
         uint32_t c = nt_chain_class(&s->best, i, j);
         bool high = (double)p->entry[k].value >
                     ways[i * NT_CHAIN_CLASSES + c] + ways[j * NT_CHAIN_CLASSES + c];
-        if (high || screen(s, u, to, j) < s->work->here - s->work->refund - screened)
+        if (high || screen(s, u, to, j) < s->work->here - s->work->best.refund - screened)
             continue;
         place_unit(s, u, to, j);
         if (consider(s, u->count, NARROW))
@@ -506,7 +517,7 @@ static bool move_unit(struct nt_search *s, const struct unit *u)
     uint32_t i = *s->work->members, class = NT_CHAIN_CLASSES;
     for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
         uint32_t c = nt_chain_class(&s->best, i, p->entry[k].host);
-        if (s->off[k] || c > class ||
+        if (s->fit.off[k] || c > class ||
             (c == class && least != SIZE_MAX && p->entry[k].value >= p->entry[least].value))
             continue;
         class = c;
@@ -531,7 +542,7 @@ static int by_gain(const void *x, const void *y)
 static bool move_together(struct nt_search *s)
 {
     struct search_work *w = s->work;
-    const struct nt_chain_tree *t = &w->tree;
+    const struct nt_chain_tree *t = &w->best.tree;
     uint32_t n = 0, hosts = s->best.hosts;
     bool *left = w->left, *joined = w->joined;
     for (uint32_t i = 0; i < hosts; i++) {
@@ -596,52 +607,56 @@ static bool move_groups(struct nt_search *s)
             struct unit u = {.tier = k, .count = members_of(s, k, a)};
             if (u.count < 2)
                 continue;
-            u.inside = s->work->tree.class[node_at(&s->work->tree, s->work->members[0], k)];
+            u.inside =
+                s->work->best.tree.class[node_at(&s->work->best.tree, s->work->members[0], k)];
             any = move_unit(s, &u) || any;
         }
     return any;
 }
 
-/* Sums and counts of the readings between units, work->mean taken off each end, in work->sum and
- * count. Hosts whose unit is UINT32_MAX are left out; parent: and pairs of different parents. */
+/* Sums and counts of the readings between units, work->link.mean taken off each end, in
+ * work->link.sum and count. Hosts whose unit is UINT32_MAX are left out; parent: and pairs of
+ * different parents. */
 static void sum_units(struct nt_search *s, uint32_t units, const uint32_t *parent)
 {
     struct search_work *w = s->work;
     const struct nt_pairs *p = s->pairs;
-    memset(w->sum, 0, (size_t)units * units * sizeof *w->sum);
-    memset(w->count, 0, (size_t)units * units * sizeof *w->count);
+    memset(w->link.sum, 0, (size_t)units * units * sizeof *w->link.sum);
+    memset(w->link.count, 0, (size_t)units * units * sizeof *w->link.count);
     for (uint32_t i = 0; units == p->hosts && i < p->hosts; i++) /* each is one: row by row */
         for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
             uint32_t j = p->entry[k].host;
-            if (s->off[k] || (parent != NULL && parent[i] != parent[j]))
+            if (s->fit.off[k] || (parent != NULL && parent[i] != parent[j]))
                 continue;
             size_t at = (size_t)i * units + j;
-            w->sum[at] = (float)((double)p->entry[k].value - (w->mean[i] + w->mean[j]));
-            w->count[at] = 1;
+            w->link.sum[at] =
+                (float)((double)p->entry[k].value - (w->link.mean[i] + w->link.mean[j]));
+            w->link.count[at] = 1;
         }
     for (uint32_t i = 0; units < p->hosts && i < p->hosts; i++)
-        for (size_t k = w->units[i] != UINT32_MAX ? p->start[i + 1] : p->start[i];
+        for (size_t k = w->link.units[i] != UINT32_MAX ? p->start[i + 1] : p->start[i];
              k-- > p->start[i] && p->entry[k].host > i;) {
-            uint32_t a = w->units[i], b = w->units[p->entry[k].host];
-            if (b == UINT32_MAX || a == b || s->off[k] ||
+            uint32_t a = w->link.units[i], b = w->link.units[p->entry[k].host];
+            if (b == UINT32_MAX || a == b || s->fit.off[k] ||
                 (parent != NULL && parent[a] != parent[b]))
                 continue;
-            double value = (double)p->entry[k].value - (w->mean[i] + w->mean[p->entry[k].host]);
+            double value =
+                (double)p->entry[k].value - (w->link.mean[i] + w->link.mean[p->entry[k].host]);
             size_t at = (size_t)a * units + b, back = (size_t)b * units + a;
-            w->sum[at] = w->sum[back] = w->sum[at] + (float)value;
-            w->count[at] = w->count[back] = w->count[at] + 1;
+            w->link.sum[at] = w->link.sum[back] = w->link.sum[at] + (float)value;
+            w->link.count[at] = w->link.count[back] = w->link.count[at] + 1;
         }
 }
 
 /* The ends of hosts: what the best chain gives them beyond the tiers that they are alone in. */
 static void ends_of(struct nt_search *s)
 {
-    const struct nt_chain_tree *t = &s->work->tree;
+    const struct nt_chain_tree *t = &s->work->best.tree;
     for (uint32_t i = 0; i < s->best.hosts; i++) {
-        s->work->mean[i] = s->work->lengths[i];
+        s->work->link.mean[i] = s->work->best.lengths[i];
         for (uint32_t k = 0; k < s->best.tiers; k++)
             if ((t->mask[i] & ~t->flat[i]) >> k & 1)
-                s->work->mean[i] -= s->value.mean[1 + k] / 2;
+                s->work->link.mean[i] -= s->value.mean[1 + k] / 2;
     }
 }
 
@@ -652,13 +667,13 @@ static uint32_t units_of(struct nt_search *s, uint32_t k, size_t count)
     struct search_work *w = s->work;
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->best.hosts; i++)
-        w->units[i] = w->map[i] = UINT32_MAX;
+        w->link.units[i] = w->map[i] = UINT32_MAX;
     for (size_t m = 0; m < count; m++) {
         uint32_t i = w->members[m];
         uint32_t below = k > 0 ? nt_chain_number(s->best.label[i].tier[k - 1]) : i;
         if (w->map[below] == UINT32_MAX)
             w->map[below] = n++;
-        w->units[i] = w->map[below];
+        w->link.units[i] = w->map[below];
     }
     return n;
 }
@@ -670,23 +685,24 @@ static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
 {
     const struct search_work *w = s->work;
     const struct nt_pairs *p = s->pairs;
-    double step = s->value.mean[1 + k], links = w->links;
-    double limit = nt_pairs_tail_limit(s->value.sd) * s->value.sd *
-                   sqrt(1 / nt_score_weights(s->score)[k] + 2 * links);
+    double step = s->value.mean[1 + k], links = w->best.links;
+    double limit =
+        nt_pairs_tail_limit(s->value.sd) * s->value.sd * sqrt(1 / s->fit.weight[k] + 2 * links);
     memset(cross, 0, SPLIT_UNITS * sizeof *cross);
     for (size_t m = 0; m < count; m++)
         for (size_t n = m + 1; n < count; n++) {
-            uint32_t i = w->members[m], j = w->members[n], a = w->units[i], b = w->units[j];
+            uint32_t i = w->members[m], j = w->members[n], a = w->link.units[i],
+                     b = w->link.units[j];
             const struct nt_pair_entry *e = a != b ? nt_pairs_find(p, i, j) : NULL;
             if (e == NULL)
                 continue;
             size_t at = (size_t)(e - p->entry);
             double weight = nt_pairs_weight(p, at);
-            double rest = (double)e->value - w->ways[i * NT_CHAIN_CLASSES + k] -
-                          w->ways[j * NT_CHAIN_CLASSES + k];
-            if (s->off[at] && fabs(rest - step) < limit)
+            double rest = (double)e->value - w->best.ways[i * NT_CHAIN_CLASSES + k] -
+                          w->best.ways[j * NT_CHAIN_CLASSES + k];
+            if (s->fit.off[at] && fabs(rest - step) < limit)
                 return false;
-            if (s->off[at])
+            if (s->fit.off[at])
                 continue;
             struct tally *t = a < b ? &cross[a][b] : &cross[b][a];
             t->count += weight;
@@ -700,7 +716,7 @@ static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
 static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits,
                            struct tally cross[SPLIT_UNITS][SPLIT_UNITS])
 {
-    double count = 0, sum = 0, weight = nt_score_weights(s->score)[k];
+    double count = 0, sum = 0, weight = s->fit.weight[k];
     for (uint32_t a = 0; a < SPLIT_UNITS; a++)
         for (uint32_t b = a + 1; b < SPLIT_UNITS; b++)
             if ((bits >> a ^ bits >> b) & 1) {
@@ -710,7 +726,7 @@ static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits,
     if (count <= 0)
         return 0;
     double step = s->value.mean[1 + k], mean = sum / count, s2 = s->value.sd * s->value.sd;
-    double one = s2 / (count * weight), more = one + 2 * s->work->links * s2;
+    double one = s2 / (count * weight), more = one + 2 * s->work->best.links * s2;
     return mean * mean / (2 * one) - (mean - step) * (mean - step) / (2 * more) +
            log(one / more) / 2;
 }
@@ -722,12 +738,14 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
     if (units > SPLIT_UNITS) { /* the two of the last merge */
         ends_of(s);
         sum_units(s, units, NULL);
-        size_t merges = nt_merges_find(units, w->sum, w->count, NULL, w->merge, w->room);
+        size_t merges =
+            nt_merges_find(units, w->link.sum, w->link.count, NULL, w->link.merge, w->room);
         if (merges == 0)
             return false;
-        nt_merges_cut(w->merge, merges - 1, units, w->group);
+        nt_merges_cut(w->link.merge, merges - 1, units, w->link.group);
         for (size_t m = 0; m < count; m++)
-            w->units[w->members[m]] = w->group[w->units[w->members[m]]] != w->group[0];
+            w->link.units[w->members[m]] =
+                w->link.group[w->link.units[w->members[m]]] != w->link.group[0];
         units = 2;
     }
     bool screens = !w->small && sum_split(s, k, count, cross);
@@ -736,7 +754,7 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
             continue;
         nt_chain_copy(&w->chain, &s->best);
         for (size_t m = 0; m < count; m++)
-            if (bits >> w->units[w->members[m]] & 1)
+            if (bits >> w->link.units[w->members[m]] & 1)
                 w->chain.label[w->members[m]].tier[k] = s->best.hosts;
         if (consider_change(s, count, true, NARROW))
             return true;
@@ -762,8 +780,8 @@ static bool split_groups(struct nt_search *s)
 static bool part_sizes(struct nt_search *s)
 {
     struct search_work *w = s->work;
-    const struct nt_chain_tree *t = &w->tree;
-    uint32_t hosts = s->best.hosts, *count = w->units;
+    const struct nt_chain_tree *t = &w->best.tree;
+    uint32_t hosts = s->best.hosts, *count = w->link.units;
     bool any = false;
     memset(count, 0, hosts * sizeof *count);
     for (uint32_t i = 0; i < hosts && s->best.tiers > 0; i++)
@@ -798,13 +816,13 @@ static bool flatten(struct nt_search *s, uint32_t k, uint32_t a, uint32_t tiers)
 static bool flatten_groups(struct nt_search *s)
 {
     struct search_work *w = s->work;
-    const struct nt_chain_tree *t = &w->tree;
+    const struct nt_chain_tree *t = &w->best.tree;
     bool any = false;
     for (uint32_t k = 0; k < s->best.tiers; k++)
         for (uint32_t a = 0; k < s->best.tiers && a < s->best.groups[k]; a++) {
-            uint32_t v = node_at(t, w->first[k * s->best.hosts + a], k);
+            uint32_t v = node_at(t, w->best.first[k * s->best.hosts + a], k);
             uint32_t there = t->mask[v] & ~t->flat[v];
-            double length = w->lengths[v] - (v < t->hosts ? s->value.mean[0] / 2 : 0), sum = 0;
+            double length = w->best.lengths[v] - (v < t->hosts ? s->value.mean[0] / 2 : 0), sum = 0;
             for (uint32_t c = 0; c < s->best.tiers; c++)
                 sum += there >> c & 1 ? s->value.mean[1 + c] / 2 : 0;
             bool own = there >> k & 1;
@@ -864,7 +882,7 @@ static void add_tier(struct nt_search *s, uint32_t k)
     for (uint32_t i = 0; i < s->best.hosts; i++) {
         for (uint32_t c = k; c < s->best.tiers; c++)
             w->chain.label[i].tier[c + 1] = s->best.label[i].tier[c];
-        w->chain.label[i].tier[k] = w->group[w->units[i]];
+        w->chain.label[i].tier[k] = w->link.group[w->link.units[i]];
     }
 }
 
@@ -873,10 +891,10 @@ static bool insert_pairs(struct nt_search *s, uint32_t k, uint32_t units)
     struct search_work *w = s->work;
     for (uint32_t a = 0; a < units; a++)
         for (uint32_t b = 0; b < a; b++) {
-            if (w->parent[a] != w->parent[b])
+            if (w->link.parent[a] != w->link.parent[b])
                 continue;
             for (uint32_t u = 0; u < units; u++)
-                w->group[u] = u == a ? b : u;
+                w->link.group[u] = u == a ? b : u;
             add_tier(s, k);
             if (consider(s, 0, NARROW))
                 return true;
@@ -884,15 +902,17 @@ static bool insert_pairs(struct nt_search *s, uint32_t k, uint32_t units)
     return false;
 }
 
-/* Tries cuts of a linkage of the units, work->mean taken off each host's readings. */
+/* Tries cuts of a linkage of the units, work->link.mean taken off each host's readings. */
 static bool insert_cuts(struct nt_search *s, uint32_t k, uint32_t units)
 {
     struct search_work *w = s->work;
-    sum_units(s, units, w->parent);
-    size_t merges = nt_merges_find(units, w->sum, w->count, w->parent, w->merge, w->room);
-    size_t n = list_cuts(w->merge, merges, true, w->cut), most = w->small ? n : INSERT_CUTS;
+    sum_units(s, units, w->link.parent);
+    size_t merges =
+        nt_merges_find(units, w->link.sum, w->link.count, w->link.parent, w->link.merge, w->room);
+    size_t n = list_cuts(w->link.merge, merges, true, w->link.cut),
+           most = w->small ? n : INSERT_CUTS;
     for (size_t c = 0; c < n && c < most; c++) {
-        nt_merges_cut(w->merge, w->cut[c].after, units, w->group);
+        nt_merges_cut(w->link.merge, w->link.cut[c].after, units, w->link.group);
         add_tier(s, k);
         if (consider(s, 0, w->small ? FULL : WIDE))
             return true;
@@ -908,8 +928,9 @@ static bool insert_tier(struct nt_search *s, uint32_t k)
     const struct nt_chain *best = &s->best;
     uint32_t units = k > 0 ? best->groups[k - 1] : best->hosts;
     for (uint32_t i = 0; i < best->hosts; i++) {
-        w->units[i] = k > 0 ? nt_chain_number(best->label[i].tier[k - 1]) : i;
-        w->parent[w->units[i]] = k < best->tiers ? nt_chain_number(best->label[i].tier[k]) : 0;
+        w->link.units[i] = k > 0 ? nt_chain_number(best->label[i].tier[k - 1]) : i;
+        w->link.parent[w->link.units[i]] =
+            k < best->tiers ? nt_chain_number(best->label[i].tier[k]) : 0;
     }
     ends_of(s);
     if (insert_cuts(s, k, units))
@@ -917,7 +938,7 @@ static bool insert_tier(struct nt_search *s, uint32_t k)
     double differ = nt_score_ratio(s->place.links) * s->value.sd;
     bool alike = k == 0 || differ < s->value.mean[k] / 2;
     for (uint32_t i = 0; i < best->hosts && !alike; i++)
-        w->mean[i] = w->ways[i * NT_CHAIN_CLASSES + k];
+        w->link.mean[i] = w->best.ways[i * NT_CHAIN_CLASSES + k];
     if (!alike && insert_cuts(s, k, units))
         return true;
     return w->small && insert_pairs(s, k, units);
@@ -943,9 +964,9 @@ static double try_cuts(struct nt_search *s, const struct nt_merge *merge, const 
     uint32_t hosts = s->best.hosts;
     w->chain.tiers = levels;
     for (uint32_t k = 0; k < levels; k++) {
-        nt_merges_cut(merge, after[k], hosts, w->group);
+        nt_merges_cut(merge, after[k], hosts, w->link.group);
         for (uint32_t i = 0; i < hosts; i++)
-            w->chain.label[i].tier[k] = w->group[i];
+            w->chain.label[i].tier[k] = w->link.group[i];
     }
     nt_chain_canonicalise(&w->chain, w->map);
     nt_chain_copy(&w->start, &w->chain);
@@ -954,38 +975,39 @@ static double try_cuts(struct nt_search *s, const struct nt_merge *merge, const 
     return v != NULL ? v->score : -(double)INFINITY;
 }
 
-/* Chains of one, two and three of a linkage's cuts; work->mean taken off each end. */
+/* Chains of one, two and three of a linkage's cuts; work->link.mean taken off each end. */
 static void start_from(struct nt_search *s)
 {
     struct search_work *w = s->work;
     size_t after[3], best[2] = {0, 0}, n, most;
     double top = -(double)INFINITY;
     for (uint32_t i = 0; i < s->best.hosts; i++)
-        w->units[i] = i;
+        w->link.units[i] = i;
     sum_units(s, s->best.hosts, NULL);
-    size_t merges = nt_merges_find(s->best.hosts, w->sum, w->count, NULL, w->merge, w->room);
-    n = list_cuts(w->merge, merges, false, w->cut);
+    size_t merges =
+        nt_merges_find(s->best.hosts, w->link.sum, w->link.count, NULL, w->link.merge, w->room);
+    n = list_cuts(w->link.merge, merges, false, w->link.cut);
     most = n < PAIR_CUTS ? n : PAIR_CUTS;
     for (size_t a = 0; a < n; a++)
-        try_cuts(s, w->merge, &w->cut[a].after, 1);
+        try_cuts(s, w->link.merge, &w->link.cut[a].after, 1);
     for (size_t a = 0; a < most; a++)
         for (size_t b = 0; b < most; b++) {
-            after[0] = w->cut[a].after;
-            after[1] = w->cut[b].after;
-            double score = after[0] < after[1] ? try_cuts(s, w->merge, after, 2) : top;
+            after[0] = w->link.cut[a].after;
+            after[1] = w->link.cut[b].after;
+            double score = after[0] < after[1] ? try_cuts(s, w->link.merge, after, 2) : top;
             if (score > top) {
                 top = score;
                 memcpy(best, after, sizeof best);
             }
         }
     for (size_t a = 0; a < n && best[0] < best[1]; a++) {
-        size_t c = w->cut[a].after;
+        size_t c = w->link.cut[a].after;
         if (c == best[0] || c == best[1])
             continue;
         after[0] = c < best[0] ? c : best[0];
         after[1] = c < best[0] ? best[0] : c < best[1] ? c : best[1];
         after[2] = c < best[1] ? best[1] : c;
-        try_cuts(s, w->merge, after, 3);
+        try_cuts(s, w->link.merge, after, 3);
     }
 }
 
@@ -1074,7 +1096,7 @@ static void widen(struct nt_search *s)
     w->hold = true;
     for (size_t k = 1; k < count; k++) {
         const struct nt_visit *v = place_of(s->visit, s->room, from[k]);
-        nt_search_chain(s, v, &s->best);
+        fill_chain(s, v, &s->best);
         s->best_score = v->score;
         settle(s);
         move_hosts(s);
@@ -1097,7 +1119,7 @@ static bool take_best(struct nt_search *s)
     }
     if (top == NULL || top->score <= s->best_score + 1e-9)
         return false;
-    nt_search_chain(s, top, &s->best);
+    fill_chain(s, top, &s->best);
     rescore(s);
     return true;
 }
@@ -1118,8 +1140,8 @@ static uint32_t part_ends(struct nt_search *s)
     double all = 0, below = 0, top = 0;
     ends_of(s);
     for (uint32_t i = 0; i < hosts; i++) {
-        w->option[i] = (struct option){.score = w->mean[i], .beside = i};
-        all += w->mean[i];
+        w->option[i] = (struct option){.score = w->link.mean[i], .beside = i};
+        all += w->link.mean[i];
     }
     qsort(w->option, hosts, sizeof *w->option, by_end);
     for (uint32_t i = 0; i + 1 < hosts; i++) {
@@ -1172,7 +1194,7 @@ static void mark_far(struct nt_search *s, uint32_t host, bool far)
 static uint32_t farthest(struct nt_search *s)
 {
     double sd = fmax(nt_score_ratio(s->place.ends), 1) * s->value.sd;
-    return nt_far_host(s->work->lengths, s->far, s->best.hosts, sd, s->work->sum);
+    return nt_far_host(s->work->best.lengths, s->far, s->best.hosts, sd, s->work->link.sum);
 }
 
 /* Scores work->chain with these outliers; takes it for the best if it is better, with the prior. */
@@ -1190,7 +1212,7 @@ static bool try_chain(struct nt_search *s, const struct nt_outliers *off, double
     nt_chain_copy(&s->best, &w->chain);
     s->best_score = score;
     s->place = place;
-    nt_outliers_copy(&s->outliers, nt_score_outliers(s->score), &s->memory);
+    nt_outliers_copy(&s->outliers, s->fit.outliers, &s->memory);
     return true;
 }
 
@@ -1254,35 +1276,35 @@ static int init(struct nt_search *s, struct nt_err *err)
     if (w == NULL || nt_chain_init(&s->best, hosts, m, err) != 0 ||
         nt_chain_init(&w->chain, hosts, m, err) != 0 ||
         nt_chain_init(&w->start, hosts, m, err) != 0 ||
-        nt_chain_tree_init(&w->tree, hosts, m, err) != 0 ||
+        nt_chain_tree_init(&w->best.tree, hosts, m, err) != 0 ||
         nt_chain_prior_init(&s->prior, hosts, m, err) != 0)
         return nt_arena_check(m, err);
-    s->off = nt_score_off(s->score);
+    s->fit = nt_score_fit(s->score);
     s->second = nt_arena_array(m, hosts, sizeof *s->second);
     s->far = nt_arena_array(m, hosts, sizeof *s->far);
     w->map = nt_arena_array(m, 2 * (size_t)hosts, sizeof *w->map);
     w->room = nt_arena_array(m, 3 * (size_t)hosts, sizeof *w->room);
     w->members = nt_arena_array(m, hosts, sizeof *w->members);
-    w->group = nt_arena_array(m, hosts, sizeof *w->group);
-    w->parent = nt_arena_array(m, hosts, sizeof *w->parent);
-    w->units = nt_arena_array(m, hosts, sizeof *w->units);
-    w->lengths = nt_arena_array(m, nodes, sizeof *w->lengths);
-    w->ways = nt_arena_array(m, hosts, NT_CHAIN_CLASSES * sizeof *w->ways);
-    w->end = nt_arena_array(m, hosts, sizeof *w->end);
+    w->link.group = nt_arena_array(m, hosts, sizeof *w->link.group);
+    w->link.parent = nt_arena_array(m, hosts, sizeof *w->link.parent);
+    w->link.units = nt_arena_array(m, hosts, sizeof *w->link.units);
+    w->best.lengths = nt_arena_array(m, nodes, sizeof *w->best.lengths);
+    w->best.ways = nt_arena_array(m, hosts, NT_CHAIN_CLASSES * sizeof *w->best.ways);
+    w->best.end = nt_arena_array(m, hosts, sizeof *w->best.end);
     w->below = nt_arena_array(m, nodes, sizeof *w->below);
     w->inner = nt_arena_array(m, nodes, sizeof *w->inner);
-    w->first = nt_arena_array(m, hosts, NT_TIERS_MAX * sizeof *w->first);
-    w->sum = nt_arena_array(m, square, sizeof *w->sum);
-    w->count = nt_arena_array(m, square, sizeof *w->count);
-    w->merge = nt_arena_array(m, hosts, sizeof *w->merge);
-    w->mean = nt_arena_array(m, hosts, sizeof *w->mean);
+    w->best.first = nt_arena_array(m, hosts, NT_TIERS_MAX * sizeof *w->best.first);
+    w->link.sum = nt_arena_array(m, square, sizeof *w->link.sum);
+    w->link.count = nt_arena_array(m, square, sizeof *w->link.count);
+    w->link.merge = nt_arena_array(m, hosts, sizeof *w->link.merge);
+    w->link.mean = nt_arena_array(m, hosts, sizeof *w->link.mean);
     w->done = nt_arena_array(m, hosts, sizeof *w->done);
     w->near = nt_arena_array(m, hosts, sizeof *w->near);
     w->left = nt_arena_array(m, nodes, sizeof *w->left);
     w->joined = nt_arena_array(m, nodes, sizeof *w->joined);
     w->move = nt_arena_array(m, hosts, sizeof *w->move);
     w->option = nt_arena_array(m, (NT_TIERS_MAX + 1) * (size_t)hosts, sizeof *w->option);
-    w->cut = nt_arena_array(m, hosts + 1, sizeof *w->cut);
+    w->link.cut = nt_arena_array(m, hosts + 1, sizeof *w->link.cut);
     w->small = hosts <= SMALL_HOSTS;
     w->without = SIZE_MAX;
     return nt_arena_check(m, err);
@@ -1291,7 +1313,7 @@ static int init(struct nt_search *s, struct nt_err *err)
 /* Takes off far hosts what their ends are over the others'. */
 static void far_ends(struct nt_search *s)
 {
-    double *mean = s->work->mean, sum = 0, count = 0;
+    double *mean = s->work->link.mean, sum = 0, count = 0;
     ends_of(s);
     for (uint32_t i = 0; i < s->best.hosts; i++) {
         sum += s->far[i] ? 0 : mean[i];
@@ -1324,7 +1346,7 @@ static int reweigh(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *e
     s->score = NULL;
     if (nt_score_create(pairs, &s->score, err) != 0)
         return -1;
-    s->off = nt_score_off(s->score);
+    s->fit = nt_score_fit(s->score);
     nt_score_set_power(s->score, s->power);
     rescore(s);
     refine(s);
@@ -1370,11 +1392,11 @@ static int run(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
 
 void nt_search_settle(struct nt_search *s, const struct nt_visit *visit)
 {
-    nt_search_chain(s, visit, &s->best);
+    fill_chain(s, visit, &s->best);
     nt_score_set_off(s->score, &s->outliers);
     nt_score_set_chain(s->score, &s->best);
     nt_score_full(s->score, &s->place, &s->value);
-    nt_outliers_copy(&s->outliers, nt_score_outliers(s->score), &s->memory);
+    nt_outliers_copy(&s->outliers, s->fit.outliers, &s->memory);
     settle(s);
 }
 

@@ -34,7 +34,8 @@ struct nt_visit {
 struct nt_search {
     struct nt_arena memory; /* first, for nt_object_create */
     const struct nt_pairs *pairs;
-    struct nt_score *score; /* set to the best chain when the search ends */
+    struct nt_score *score;  /* set to the best chain when the search ends */
+    struct nt_score_fit fit; /* the score's own */
     struct nt_chain_prior prior;
 
     struct nt_chain best;
@@ -43,7 +44,6 @@ struct nt_search {
     struct nt_score_value value;
     double power;
     struct nt_outliers outliers; /* of the best */
-    const bool *off;             /* the same, of each entry: the score's own */
     bool *second;                /* hosts of the second population */
     bool populations;
     bool *far;         /* hosts whose link is far longer than those of the others */
@@ -55,7 +55,6 @@ struct nt_search {
     size_t labels_used, labels_room;
     bool wide;      /* chains several moves from the best are in the table, too */
     uint32_t bests; /* so far, from 1 */
-    size_t scored;  /* evaluations in full, for those who tune it */
 
     struct search_work *work;
 };
@@ -63,10 +62,6 @@ struct nt_search {
 /* Weighs the readings by the noise that is found (nt_pairs_reweigh). */
 int nt_search_create(struct nt_pairs *pairs, struct nt_search **out, struct nt_err *err);
 void nt_search_destroy(struct nt_search *search);
-
-/* Fills chain (of as many hosts) from a visit. */
-void nt_search_chain(const struct nt_search *search, const struct nt_visit *visit,
-                     struct nt_chain *chain);
 
 /* Makes a visited chain the best, with its own place and outliers: for what is stated. */
 void nt_search_settle(struct nt_search *search, const struct nt_visit *visit);

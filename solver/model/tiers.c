@@ -6,10 +6,267 @@
 #include <string.h>
 
 #include "chain.h"
-#include "contradiction.h"
 #include "noise_prior.h"
 #include "score.h"
 #include "search.h"
+
+/* ---- readings that contradict a group ---------------------------------------------------------
+ *
+ * In a hierarchy all units of a group are equally far from any host outside, their own ends taken
+ * off, and nearer to each other. A unit contradicts the group at a host outside if its reading
+ * differs from that of the group's other units by more than the group's link and three times the
+ * noise; a pair inside contradicts it if its reading is longer by as much than the group's. Noise
+ * does that with a known probability. In rings, meshes, rows of routers and random graphs, groups
+ * that are no switches are contradicted at a large share of the hosts outside. The odds are those
+ * of two binomials: with the probability by noise and outliers, and with an unknown larger one.
+ *
+ * This uses the readings that are outliers, too: those that agree with each other are misfit. */
+
+/* What paths of a hierarchy differ by at most. */
+static const double path_most = 0.04;
+/* Standard scores that are no noise: a link may be shorter than the noise of a reading. */
+static const double plain = 3;
+
+struct view {
+    const struct nt_search *search;
+    struct nt_score_fit fit;
+    const double *way;
+    uint32_t *unit; /* hosts: the child of the group that each is below; UINT32_MAX: outside */
+    uint32_t *member, members;      /* hosts below the group */
+    uint32_t *number;               /* nodes: children of the group, numbered */
+    double *sum, *good, *all, *bad; /* units: residuals at one host */
+    uint32_t *size;                 /* units */
+};
+
+struct trials {
+    double count, contradicting;
+    double expected; /* sum of the probabilities by noise and outliers */
+};
+
+static double residual(const struct view *v, uint32_t i, const struct nt_pair_entry *e, uint32_t c)
+{
+    return (double)e->value - v->way[i * NT_CHAIN_CLASSES + c] -
+           v->way[e->host * NT_CHAIN_CLASSES + c];
+}
+
+/* P(|normal| > x sd). */
+static double beyond(double x, double sd)
+{
+    return erfc(x / (sd * M_SQRT2));
+}
+
+/* The residuals of host u's readings with each unit of the group: their means, of those that are no
+ * outliers, or of all where most of a unit of several are. *n: units that have one. */
+static double tally(struct view *v, uint32_t u, uint32_t units, uint32_t *n)
+{
+    const struct nt_pairs *p = v->search->pairs;
+    uint32_t c = nt_chain_class(&v->search->best, u, v->member[0]); /* of all of them */
+    double mean = 0, own = v->way[u * NT_CHAIN_CLASSES + c];
+    memset(v->sum, 0, units * sizeof *v->sum);
+    memset(v->bad, 0, units * sizeof *v->bad);
+    memset(v->good, 0, units * sizeof *v->good);
+    memset(v->all, 0, units * sizeof *v->all);
+    for (uint32_t m = 0; m < v->members; m++) {
+        uint32_t i = v->member[m], a = v->unit[i];
+        const struct nt_pair_entry *e = nt_pairs_find(p, i, u); /* rows of few hosts: in cache */
+        if (e == NULL)
+            continue;
+        double rest = (double)e->value - own - v->way[i * NT_CHAIN_CLASSES + c];
+        v->all[a]++;
+        v->bad[a] += rest;
+        if (v->fit.off[(size_t)(e - p->entry)])
+            continue;
+        v->good[a]++;
+        v->sum[a] += rest;
+    }
+    *n = 0;
+    for (uint32_t a = 0; a < units; a++) {
+        bool single = v->size[a] == 1, any = v->good[a] >= (single ? 1 : v->all[a] / 2);
+        if (!any && (single || v->all[a] == 0)) {
+            v->good[a] = 0;
+            continue;
+        }
+        v->sum[a] = any ? v->sum[a] / v->good[a] : v->bad[a] / v->all[a];
+        v->good[a] = any ? v->good[a] : v->all[a];
+        mean += v->sum[a];
+        ++*n;
+    }
+    return *n > 0 ? mean / *n : 0;
+}
+
+/* One outside host: the share of the units that contradict, and the share by noise. */
+static void look(struct view *v, uint32_t u, uint32_t units, double link, double sd, double wrong,
+                 struct trials *t)
+{
+    uint32_t n;
+    double mean = tally(v, u, units, &n), contradicting = 0, expected = 0;
+    double limit = 0, chance = 0, good = 0;
+    if (n < 2)
+        return;
+    for (uint32_t a = 0; a < units; a++) {
+        if (v->good[a] == 0)
+            continue;
+        if (v->good[a] != good) { /* most units have as many as the one before */
+            good = v->good[a];
+            double noise = sd * sqrt((1 - 1.0 / n) / good);
+            limit = fmax(link, plain * noise);
+            chance = fmin(wrong + beyond(limit, noise), 1);
+        }
+        contradicting += fabs(v->sum[a] - mean) > limit;
+        expected += chance;
+    }
+    t->count += 1;
+    t->contradicting += contradicting / n;
+    t->expected += expected / n;
+}
+
+/* The pairs inside: a trial for each unit. */
+static void look_inside(struct view *v, uint32_t class, uint32_t units, double link, double sd,
+                        double wrong, struct trials *t)
+{
+    const struct nt_pairs *p = v->search->pairs;
+    double pairs = 0, contradicting = 0, limit = fmax(link, plain * sd);
+    for (uint32_t m = 0; m < v->members; m++)
+        for (uint32_t n = m + 1; n < v->members; n++) {
+            uint32_t i = v->member[m], j = v->member[n];
+            const struct nt_pair_entry *e =
+                nt_chain_class(&v->search->best, i, j) == class ? nt_pairs_find(p, i, j) : NULL;
+            if (e == NULL)
+                continue;
+            pairs++;
+            contradicting += residual(v, i, e, class) > limit;
+        }
+    if (pairs == 0)
+        return;
+    t->count += units;
+    t->contradicting += units * contradicting / pairs;
+    t->expected += units * fmin(wrong + beyond(limit, sd) / 2, 1);
+}
+
+/* ln of the ratio of the binomial with a share from p to 1/2 or more, uniform, to that with p. */
+static double log_ratio(const struct trials *t)
+{
+    enum { STEPS = 32 };
+    double p = fmin(fmax(t->expected / t->count, 1e-3), 0.5), sum = 0;
+    double m = t->contradicting, n = t->count, top = -INFINITY, value[STEPS];
+    for (int k = 0; k < STEPS; k++) {
+        double q = p + (1 - p) * (k + 0.5) / STEPS;
+        value[k] = m * log(q) + (n - m) * log(1 - q);
+        top = fmax(top, value[k]);
+    }
+    for (int k = 0; k < STEPS; k++)
+        sum += exp(value[k] - top) / STEPS;
+    return top + log(sum) - m * log(p) - (n - m) * log(1 - p);
+}
+
+static double odds_of(struct view *v, uint32_t node, double sd, double wrong)
+{
+    const struct nt_chain_tree *t = v->fit.tree;
+    struct trials trials = {0};
+    uint32_t units = 0, hosts = t->hosts;
+    double link = v->fit.length[node], noise = sd / sqrt(v->fit.weight[t->classes - 1]);
+    for (uint32_t a = 0; a + 1 < t->nodes; a++)
+        if (t->parent[a] == node) {
+            v->size[units] = t->size[a];
+            v->number[a] = units++;
+        }
+    v->members = 0;
+    for (uint32_t i = 0; i < hosts; i++) {
+        uint32_t a = i;
+        while (a < node && t->parent[a] != node)
+            a = t->parent[a];
+        v->unit[i] = a < node ? v->number[a] : UINT32_MAX;
+        if (a < node)
+            v->member[v->members++] = i;
+    }
+    for (uint32_t u = 0; u < hosts; u++)
+        if (v->unit[u] == UINT32_MAX)
+            look(v, u, units, link, noise, wrong, &trials);
+    look_inside(v, t->class[node], units, link, noise, wrong, &trials);
+    if (link <= 0)
+        return (double)INFINITY;
+    return trials.count > 0 ? log_ratio(&trials) : 0;
+}
+
+/* ln of the odds, for each node of the tree of the best chain, that it is no group; without the
+ * prior. odds: nodes. O(readings * tiers). */
+static int contradiction_odds(struct nt_search *search, double *odds, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct view v = {.search = search, .fit = search->fit, .way = nt_score_ways(search->score)};
+    size_t hosts = search->pairs->hosts, nodes = v.fit.tree->nodes;
+    v.unit = nt_arena_array(&memory, hosts, sizeof *v.unit);
+    v.sum = nt_arena_array(&memory, hosts, sizeof *v.sum);
+    v.good = nt_arena_array(&memory, hosts, sizeof *v.good);
+    v.all = nt_arena_array(&memory, hosts, sizeof *v.all);
+    v.bad = nt_arena_array(&memory, hosts, sizeof *v.bad);
+    v.size = nt_arena_array(&memory, hosts, sizeof *v.size);
+    v.member = nt_arena_array(&memory, hosts, sizeof *v.member);
+    v.number = nt_arena_array(&memory, nodes, sizeof *v.number);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    double wrong =
+        1 / (1 + NT_TAIL_RATE_PRIOR); /* outliers may be misfit: their number is no guide */
+    /* the fit's own noise has taken up the misfit */
+    double sd = fmin(search->value.sd, hypot(search->pairs->noise, NT_PATHS_SD));
+    for (uint32_t node = 0; node < nodes; node++)
+        odds[node] = node < hosts || node + 1 == nodes ? 0 : odds_of(&v, node, sd, wrong);
+    return 0;
+}
+
+/* ---- noise apart from the misfit ---- */
+
+/* The sum of squares of readings between the same two units of the lowest tier, about their mean.
+ */
+static double within(struct view *v, struct nt_arena *memory, double *freedom)
+{
+    const struct nt_pairs *p = v->search->pairs;
+    const struct nt_chain *chain = &v->search->best;
+    uint32_t units = chain->tiers > 0 ? chain->groups[0] : 0;
+    double *moment = nt_arena_array(memory, 3 * (size_t)units + 1, sizeof *moment);
+    double square = 0;
+    for (uint32_t a = 0; a < units && moment != NULL; a++) {
+        memset(moment, 0, 3 * (size_t)units * sizeof *moment);
+        for (uint32_t i = 0; i < p->hosts; i++)
+            for (size_t k = p->start[i];
+                 nt_chain_number(chain->label[i].tier[0]) == a && k < p->start[i + 1]; k++) {
+                uint32_t j = p->entry[k].host, b = nt_chain_number(chain->label[j].tier[0]);
+                if (b <= a || v->fit.off[k])
+                    continue;
+                uint32_t c = nt_chain_class(chain, i, j);
+                double rest = residual(v, i, &p->entry[k], c) * sqrt(v->fit.weight[c]);
+                moment[(size_t)3 * b]++;
+                moment[(size_t)3 * b + 1] += rest;
+                moment[(size_t)3 * b + 2] += rest * rest;
+            }
+        for (uint32_t b = a + 1; b < units; b++)
+            if (moment[(size_t)3 * b] > 1) {
+                square += moment[(size_t)3 * b + 2] - moment[(size_t)3 * b + 1] *
+                                                          moment[(size_t)3 * b + 1] /
+                                                          moment[(size_t)3 * b];
+                *freedom += moment[(size_t)3 * b] - 1;
+            }
+    }
+    return fmax(square, 0);
+}
+
+/* The noise of readings that the fit has not made larger by its misfit, relative: as readings of
+ * the same pair show it, or readings between the same two units of the lowest tier (with the fit's
+ * own as one more). 0: there are none. */
+static int noise_apart(struct nt_search *search, double *sd, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct view v = {.search = search, .fit = search->fit, .way = nt_score_ways(search->score)};
+    double freedom = 0, square = within(&v, &memory, &freedom), own = search->value.sd;
+    double same = freedom > 0 ? sqrt((square + own * own) / (freedom + 1)) : 0;
+    /* units that are no switches have more within than paths differ by: then nothing is known */
+    if (search->pairs->noise > 0)
+        same = fmin(same, hypot(search->pairs->noise, path_most));
+    else if (same > path_most)
+        same = 0;
+    *sd = fmin(fmax(search->pairs->noise, same), own);
+    return nt_arena_check(&memory, err);
+}
 
 /* Chains that weigh less than e^-12 of the best do not count. */
 static const double negligible = 12;
@@ -330,7 +587,7 @@ static int support_nodes(const struct table *t, const struct nt_chain_tree *tree
     n->key = nt_arena_array(memory, tree->nodes, sizeof *n->key);
     n->support = nt_arena_array(memory, tree->nodes, sizeof *n->support);
     n->error = nt_arena_array(memory, tree->nodes, sizeof *n->error);
-    if (nt_arena_check(memory, err) != 0 || nt_contradiction_odds(t->search, odds, err) != 0)
+    if (nt_arena_check(memory, err) != 0 || contradiction_odds(t->search, odds, err) != 0)
         return -1;
     for (uint32_t v = 0; v < root; v++) {
         n->key[v] += v < tree->hosts ? nt_pairs_mix(v) : 0;
@@ -371,8 +628,8 @@ static int state(const struct nt_chain_tree *tree, const struct nodes *n,
 /* Groups, from the nodes that are stated. */
 static int fill_groups(struct nt_tiers *out, const struct nt_search *s, const struct nodes *n)
 {
-    const struct nt_chain_tree *tree = nt_score_tree(s->score);
-    const double *length = nt_score_lengths(s->score);
+    const struct nt_chain_tree *tree = s->fit.tree;
+    const double *length = s->fit.length;
     double scale = s->pairs->scale_us;
     uint32_t *id = nt_arena_array(&out->memory, tree->nodes, sizeof *id), root = tree->nodes - 1;
     double *more = nt_arena_array(&out->memory, tree->nodes, sizeof *more);
@@ -385,10 +642,7 @@ static int fill_groups(struct nt_tiers *out, const struct nt_search *s, const st
             continue;
         id[v] = (uint32_t)out->groups;
         out->group[out->groups++] =
-            (struct nt_tiers_group){.hosts = tree->size[v],
-                                    .tier = tree->class[v] + tree->alone[v] - 1,
-                                    .error_us = n->error[v] * scale,
-                                    .support = n->support[v]};
+            (struct nt_tiers_group){.error_us = n->error[v] * scale, .support = n->support[v]};
     }
     double rest = 0; /* the link of all hosts but one is that host's */
     for (uint32_t v = tree->hosts; v < root; v++)
@@ -416,47 +670,14 @@ static int fill_groups(struct nt_tiers *out, const struct nt_search *s, const st
     return 0;
 }
 
-static int fill_outliers(struct nt_tiers *out, struct nt_search *s)
-{
-    const struct nt_pairs *p = s->pairs;
-    const bool *off = nt_score_off(s->score);
-    const double *way = nt_score_ways(s->score);
-    out->outlier =
-        nt_arena_array(&out->memory, nt_score_outliers(s->score)->count + 1, sizeof *out->outlier);
-    if (out->outlier == NULL)
-        return -1;
-    for (uint32_t i = 0; i < p->hosts; i++)
-        for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
-            uint32_t j = p->entry[k].host;
-            if (!off[k] || j < i)
-                continue;
-            uint32_t c = nt_chain_class(&s->best, i, j);
-            double fitted = 1 + way[i * NT_CHAIN_CLASSES + c] + way[j * NT_CHAIN_CLASSES + c];
-            out->outlier[out->outliers++] = (struct nt_tiers_outlier){
-                p->origin[i], p->origin[j], (1 + (double)p->entry[k].value) * p->scale_us,
-                fitted * p->scale_us};
-        }
-    return 0;
-}
-
 static void fill_figures(struct nt_tiers *out, const struct nt_search *s)
 {
-    double scale = s->pairs->scale_us, sd = s->value.sd;
-    out->noise_us = sd * scale;
+    double scale = s->pairs->scale_us;
+    out->noise_us = s->value.sd * scale;
     out->noise_known = s->pairs->noise > 0;
     out->quantum_us = s->pairs->quantum * scale;
     out->scale_us = scale;
     out->power = s->power;
-    out->ends_us = nt_score_ratio(s->place.ends) * sd * scale;
-    out->links_us = nt_score_ratio(s->place.links) * sd * scale;
-    out->tiers = s->best.tiers;
-    for (uint32_t k = 0; k < s->best.tiers; k++)
-        out->step_us[k] = s->value.mean[1 + k] * scale;
-    for (uint32_t i = 0; s->populations && i < s->pairs->hosts; i++)
-        out->second[s->pairs->origin[i]] = s->second[i];
-    out->population_us = s->populations ? s->value.mean[1 + s->best.tiers] * scale : 0;
-    out->visits = s->visits;
-    out->scored = s->scored;
 }
 
 /* The odds that the network is no hierarchy, by the misfit of the best one: what its residuals are
@@ -485,17 +706,16 @@ static int fill(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
     struct nodes nodes = {0};
     struct locus *locus = nt_arena_array(&memory, t.count, sizeof *locus);
     nt_search_settle(s, best->visit);
-    if (nt_arena_check(&memory, err) != 0 || nt_contradiction_noise(s, &noise, err) != 0)
+    if (nt_arena_check(&memory, err) != 0 || noise_apart(s, &noise, err) != 0)
         return -1;
     double odds = other_odds(s, noise);
-    if (support_nodes(&t, nt_score_tree(s->score), chosen, fmax(no_hierarchy, fmin(odds, 1)),
-                      &nodes, &memory, err) != 0 ||
-        state(nt_score_tree(s->score), &nodes, &stated, &rest, &memory, err) != 0)
+    if (support_nodes(&t, s->fit.tree, chosen, fmax(no_hierarchy, fmin(odds, 1)), &nodes, &memory,
+                      err) != 0 ||
+        state(s->fit.tree, &nodes, &stated, &rest, &memory, err) != 0)
         return -1;
     out->hierarchy = 1 / (1 + odds);
     out->confidence = confidence_of(&t, &stated, locus) * rest * out->hierarchy;
-    if (fill_groups(out, s, &nodes) != 0 || fill_outliers(out, s) != 0 ||
-        fill_deciding(out, &t, best, &memory) != 0)
+    if (fill_groups(out, s, &nodes) != 0 || fill_deciding(out, &t, best, &memory) != 0)
         return nt_err_memory(err);
     for (size_t k = 0; k < out->groups; k++)
         out->confidence = fmin(out->confidence, out->group[k].support);
@@ -509,7 +729,6 @@ static int make(struct nt_tiers *out, struct nt_pairs *pairs, struct nt_err *err
     out->group_of = nt_arena_array(&out->memory, out->hosts, sizeof *out->group_of);
     out->end_us = nt_arena_array(&out->memory, out->hosts, sizeof *out->end_us);
     out->end_error_us = nt_arena_array(&out->memory, out->hosts, sizeof *out->end_error_us);
-    out->second = nt_arena_array(&out->memory, out->hosts, sizeof *out->second);
     if (nt_arena_check(&out->memory, err) != 0)
         return -1;
     for (uint32_t h = 0; h < out->hosts; h++) {

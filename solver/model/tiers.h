@@ -25,15 +25,8 @@ enum { NT_TIERS_NONE = 0xffffffff };
 
 struct nt_tiers_group {
     uint32_t parent;            /* group above; NT_TIERS_NONE: the root */
-    uint32_t hosts;             /* below */
-    uint32_t tier;              /* from 0; the highest that the group is one of */
     double length_us, error_us; /* of the link to the parent, one way, with standard error */
     double support;             /* 0..1: that exactly these hosts are behind one switch */
-};
-
-struct nt_tiers_outlier {
-    uint32_t a, b;        /* hosts of the caller */
-    double us, fitted_us; /* the reading, and what the links sum to */
 };
 
 struct nt_tiers_pair {
@@ -44,14 +37,12 @@ struct nt_tiers_pair {
 struct nt_tiers {
     struct nt_arena memory; /* first, for nt_object_create */
     uint32_t hosts;         /* of the caller */
-    size_t groups, outliers;
-    struct nt_tiers_group *group;     /* children before parents */
-    struct nt_tiers_outlier *outlier; /* readings that are too high */
+    size_t groups;
+    struct nt_tiers_group *group; /* children before parents */
 
     /* Per host of the caller. A host without readings has the root and NaN. */
     uint32_t *group_of;            /* the lowest group; NT_TIERS_NONE: the root */
     double *end_us, *end_error_us; /* of its link */
-    bool *second;                  /* of the second population of ends; all false: there is one */
 
     double
         confidence;  /* 0..1: that the groups are those that the readings can show, and no others */
@@ -62,11 +53,6 @@ struct nt_tiers {
     bool noise_known;  /* from readings of the same pairs, or their standard errors */
     double quantum_us; /* step of the timer, over sqrt(readings per pair); 0: none */
     double power;      /* sd of a reading is proportional to latency ^ power */
-    double ends_us, links_us; /* sd of the ends of one population; of links of one tier */
-    double population_us;     /* by which ends of the second are longer; 0: one population */
-    size_t tiers;             /* below the root */
-    double step_us[3];        /* both crossings of a link of each tier */
-    size_t visits, scored;    /* chains seen, and scored in full */
 
     /* For each host the pair that tells the network from its rivals, if any does. The pairs that
      * tell most come first. */
