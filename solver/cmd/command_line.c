@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command_line.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "number.h"
 
 /* ---- options ----------------------------------------------------------------------------------
  */
@@ -104,6 +107,25 @@ int nt_command_line_options(int argc, char **argv, const struct nt_flag *flags, 
             return -1;
     }
     return 0;
+}
+
+int nt_command_line_number(const char *option, const char *text, double least, double most,
+                           double *value, struct nt_err *err)
+{
+    double read;
+    if (text == NULL)
+        return 0;
+    const char *end = text + strlen(text);
+    if (nt_number_read(text, end, &read) == end && read >= least && read <= most) {
+        *value = read;
+        return 0;
+    }
+    char range[64] = "";
+    if (isfinite(most))
+        snprintf(range, sizeof range, " from %.7g to %.7g", least, most);
+    else if (isfinite(least))
+        snprintf(range, sizeof range, " from %.7g on", least);
+    return nt_err_set(err, NT_ERR_USAGE, "--%s %.64s: expected a number%s", option, text, range);
 }
 
 /* ---- main -------------------------------------------------------------------------------------

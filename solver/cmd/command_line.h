@@ -35,6 +35,11 @@ struct nt_flag {
 int nt_command_line_options(int argc, char **argv, const struct nt_flag *flags, size_t n,
                             const char **operands, size_t most, struct nt_err *err);
 
+/* The number of an option, from least on and up to most (INFINITY: any); text NULL: *value stays.
+ */
+int nt_command_line_number(const char *option, const char *text, double least, double most,
+                           double *value, struct nt_err *err);
+
 /* The verb of argv[1], --help and --version; the exit code of the process. */
 int nt_command_line_main(int argc, char **argv, const struct nt_verb *const *verbs, size_t n);
 

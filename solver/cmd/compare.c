@@ -5,7 +5,6 @@
 #include "comparison_report.h"
 #include "files.h"
 #include "inputs.h"
-#include "number.h"
 #include "reference_match.h"
 #include "strbuf.h"
 #include "terminal.h"
@@ -35,18 +34,6 @@ struct arguments {
     const char *tolerance, *coloured, *message, *output, *file[2];
     bool json;
 };
-
-static int read_positive(const char *what, const char *text, double least, double most,
-                         double *value, struct nt_err *err)
-{
-    const char *end = text + strlen(text);
-    double x;
-    if (nt_number_read(text, end, &x) != end || !(x >= least) || !(x <= most))
-        return nt_err_set(err, NT_ERR_USAGE, "%s %s: expected a number from %g to %g", what, text,
-                          least, most);
-    *value = x;
-    return 0;
-}
 
 static int write_report(const struct arguments *a, const struct nt_reference_match *match,
                         struct nt_err *err)
@@ -82,14 +69,13 @@ static int compare_run(int argc, char **argv, struct nt_err *err)
                                     {"coloured", 0, &a.coloured, NULL},
                                     {"message-bytes", 0, &a.message, NULL},
                                     {"output", 'o', &a.output, NULL}};
-    double tolerance, message = 0;
+    double tolerance = 0, message = 0;
     struct nt_map *map = NULL, *reference = NULL;
     struct nt_reference_match *match = NULL;
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, a.file, 2, err) !=
             0 ||
-        read_positive("--tolerance", a.tolerance, 0, 1000, &tolerance, err) != 0 ||
-        (a.message != NULL &&
-         read_positive("--message-bytes", a.message, 1, 1e12, &message, err) != 0))
+        nt_command_line_number("tolerance", a.tolerance, 0, 1000, &tolerance, err) != 0 ||
+        nt_command_line_number("message-bytes", a.message, 1, 1e12, &message, err) != 0)
         return -1;
     if (a.file[1] == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected MAP REFERENCE, found %s",

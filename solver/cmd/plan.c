@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include <string.h>
-
 #include "files.h"
 #include "inputs.h"
-#include "number.h"
 #include "plan_json.h"
 #include "plan_model.h"
 #include "plan_routes.h"
@@ -31,17 +28,6 @@ static const char help[] =
 
 /* The same seed always: the plan is a function of the routes. */
 enum { SEED = 1 };
-
-static int read_redundancy(const char *text, double *redundancy, struct nt_err *err)
-{
-    double read = 0;
-    const char *end = text + strlen(text);
-    if (nt_number_read(text, end, &read) != end || !(read >= 1 && read <= 1e6))
-        return nt_err_set(err, NT_ERR_USAGE, "--redundancy %s: expected a number from 1 to 1000000",
-                          text);
-    *redundancy = read;
-    return 0;
-}
 
 static int plan_routes(const char *path, double redundancy, char **text, size_t *bytes,
                        struct nt_err *err)
@@ -83,7 +69,7 @@ static int plan_map(const char *path, double redundancy, char **text, size_t *by
 
 static int plan_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *routes = NULL, *redundancy_text = "1", *output = "-", *map = NULL;
+    const char *routes = NULL, *redundancy_text = NULL, *output = "-", *map = NULL;
     const struct nt_flag flags[] = {{"routes", 0, &routes, NULL},
                                     {"redundancy", 0, &redundancy_text, NULL},
                                     {"output", 'o', &output, NULL}};
@@ -92,7 +78,7 @@ static int plan_run(int argc, char **argv, struct nt_err *err)
     size_t bytes;
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &map, 1, err) !=
             0 ||
-        read_redundancy(redundancy_text, &redundancy, err) != 0)
+        nt_command_line_number("redundancy", redundancy_text, 1, 1e6, &redundancy, err) != 0)
         return -1;
     if (routes != NULL && map != NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE or a network, found both");

@@ -16,11 +16,13 @@
 #include "matrix_csv.h"
 #include "measure.h"
 #include "memory.h"
+#include "names.h"
 #include "network.h"
+#include "network_routes.h"
 #include "number.h"
+#include "prior.h"
 #include "rng.h"
-#include "simulate_prior.h"
-#include "simulate_routes.h"
+#include "routes_text.h"
 #include "stats.h"
 #include "strbuf.h"
 #include "sweep_pmm.h"
@@ -101,18 +103,6 @@ struct scene {
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-static int read_number(const char *what, const char *text, double *value, struct nt_err *err)
-{
-    double v;
-    if (text == NULL)
-        return 0;
-    const char *end = nt_number_read(text, text + strlen(text), &v);
-    if (end == NULL || *end != '\0' || v < 0)
-        return nt_err_set(err, NT_ERR_USAGE, "--%s %s: expected a number from 0 on", what, text);
-    *value = v;
-    return 0;
-}
-
 static int read_whole(const char *what, const char *text, uint64_t most, uint64_t *value,
                       struct nt_err *err)
 {
@@ -141,10 +131,11 @@ static int read_tiers(const char *what, const char *text, double *value, struct 
 
 static int read_figures(const struct arguments *a, struct nt_figures *f, struct nt_err *err)
 {
-    if (read_number("host-latency", a->host_latency, &f->host_latency_us, err) < 0 ||
+    if (nt_command_line_number("host-latency", a->host_latency, 0, INFINITY, &f->host_latency_us,
+                               err) < 0 ||
         read_tiers("link-latency", a->link_latency, f->link_latency_us, err) < 0 ||
-        read_number("overhead", a->overhead, &f->overhead_us, err) < 0 ||
-        read_number("host-rate", a->host_rate, &f->host_MBps, err) < 0 ||
+        nt_command_line_number("overhead", a->overhead, 0, INFINITY, &f->overhead_us, err) < 0 ||
+        nt_command_line_number("host-rate", a->host_rate, 0, INFINITY, &f->host_MBps, err) < 0 ||
         read_tiers("link-rate", a->link_rate, f->link_MBps, err) < 0)
         return -1;
     return 0;
@@ -153,11 +144,11 @@ static int read_figures(const struct arguments *a, struct nt_figures *f, struct 
 static int read_noise(const struct arguments *a, struct nt_measure_noise *n, struct nt_err *err)
 {
     *n = (struct nt_measure_noise){.seed = 1};
-    if (read_number("noise", a->noise, &n->sd, err) < 0 ||
-        read_number("host-spread", a->spread, &n->host_spread, err) < 0 ||
-        read_number("asymmetry", a->asymmetry, &n->asymmetry, err) < 0 ||
-        read_number("outliers", a->outliers, &n->outliers, err) < 0 ||
-        read_number("missing", a->missing, &n->missing, err) < 0)
+    if (nt_command_line_number("noise", a->noise, 0, INFINITY, &n->sd, err) < 0 ||
+        nt_command_line_number("host-spread", a->spread, 0, INFINITY, &n->host_spread, err) < 0 ||
+        nt_command_line_number("asymmetry", a->asymmetry, 0, INFINITY, &n->asymmetry, err) < 0 ||
+        nt_command_line_number("outliers", a->outliers, 0, INFINITY, &n->outliers, err) < 0 ||
+        nt_command_line_number("missing", a->missing, 0, INFINITY, &n->missing, err) < 0)
         return -1;
     return read_whole("seed", a->seed, UINT64_MAX, &n->seed, err);
 }
@@ -261,11 +252,11 @@ static int scene_init(const struct arguments *a, struct scene *s, struct nt_err 
 
 /* ---- measurements ---------------------------------------------------------------------------- */
 
-static int write_samples(const struct scene *s, bool bandwidth, char **text, size_t *bytes,
-                         struct nt_err *err)
+static int write_samples(const struct scene *s, const struct arguments *a, char **text,
+                         size_t *bytes, struct nt_err *err)
 {
     struct nt_samples *samples;
-    if (nt_samples_simulate(s->network, &s->noise, s->name, GENERATOR, bandwidth ? WINDOW_S : 0,
+    if (nt_samples_simulate(s->network, &s->noise, s->name, GENERATOR, a->bandwidth ? WINDOW_S : 0,
                             &samples, err) < 0)
         return -1;
     int rc = nt_samples_write(samples, text, bytes, err);
@@ -289,15 +280,15 @@ static int measure_bandwidths(const struct scene *s, struct nt_matrix **out, str
     return 0;
 }
 
-static int write_csv(const struct scene *s, bool bandwidth, char **text, size_t *bytes,
+static int write_csv(const struct scene *s, const struct arguments *a, char **text, size_t *bytes,
                      struct nt_err *err)
 {
     struct nt_matrix *m;
     if (s->network->hosts > CSV_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "a matrix of %zu hosts: at most %d", s->network->hosts,
                           (int)CSV_HOSTS_MAX);
-    if (bandwidth ? measure_bandwidths(s, &m, err) < 0
-                  : nt_measure_latencies(s->network, &s->noise, &m, err) < 0)
+    if (a->bandwidth ? measure_bandwidths(s, &m, err) < 0
+                     : nt_measure_latencies(s->network, &s->noise, &m, err) < 0)
         return -1;
     int rc = nt_matrix_csv_write(m, s->name, text, bytes, err);
     nt_matrix_destroy(m);
@@ -305,8 +296,10 @@ static int write_csv(const struct scene *s, bool bandwidth, char **text, size_t 
 }
 
 /* The map owns the model from nt_map_create on. */
-static int write_truth(const struct scene *s, char **text, size_t *bytes, struct nt_err *err)
+static int write_truth(const struct scene *s, const struct arguments *a, char **text, size_t *bytes,
+                       struct nt_err *err)
 {
+    (void)a;
     struct nt_model *truth;
     struct nt_map *map;
     if (nt_network_truth(s->network, &truth, err) < 0)
@@ -320,6 +313,92 @@ static int write_truth(const struct scene *s, char **text, size_t *bytes, struct
     if (rc == 0)
         rc = nt_map_write(map, false, text, bytes, err);
     nt_map_destroy(map);
+    return rc;
+}
+
+/* ---- routes ---------------------------------------------------------------------------------- */
+
+/* "s3", or the vertex's own name; made is room for the former. */
+static const char *vertex_name(const struct scene *s, uint32_t v, char made[HOST_NAME_BYTES])
+{
+    size_t hosts = s->network->hosts;
+    if (v < hosts)
+        return s->name[v];
+    if (s->map != NULL)
+        return s->map->switch_name[v - hosts];
+    snprintf(made, HOST_NAME_BYTES, "s%zu", v - hosts + 1);
+    return made;
+}
+
+/* Parallel links, and ends with names too long for two in one word, go by their number. */
+static int name_link(struct nt_names *names, size_t k, const char *a, const char *b,
+                     struct nt_err *err)
+{
+    char text[NT_LINK_NAME_MAX + 1];
+    uint32_t index;
+    int need = snprintf(text, sizeof text, "%s--%s", a, b);
+    if (need < 0 || (size_t)need >= sizeof text)
+        snprintf(text, sizeof text, "link-%zu", k + 1);
+    int rc = nt_names_add_copy(names, text, strlen(text), &index, err);
+    if (rc == 1) {
+        snprintf(text, sizeof text, "link-%zu--%.100s--%.100s", k + 1, a, b);
+        rc = nt_names_add_copy(names, text, strlen(text), &index, err);
+    }
+    if (rc == 1)
+        return nt_err_set(err, NT_ERR_INPUT, "link %s: expected names that tell links apart", text);
+    return rc;
+}
+
+/* Of all links of nt_network_routes, each once: behind the network's own those of hosts' ends. */
+static int name_links(const struct scene *s, struct nt_names *names, const char **name,
+                      struct nt_err *err)
+{
+    const struct nt_model *m = s->network->model;
+    int rc = 0;
+    for (size_t k = 0; k < m->links && rc == 0; k++) {
+        char made[2][HOST_NAME_BYTES];
+        rc = name_link(names, k, vertex_name(s, m->link[k].a, made[0]),
+                       vertex_name(s, m->link[k].b, made[1]), err);
+        name[k] = rc == 0 ? names->name[k] : NULL;
+    }
+    for (size_t h = 0; h < s->network->hosts; h++)
+        name[m->links + h] = s->name[h];
+    return rc;
+}
+
+static int write_routes(const struct scene *s, const struct arguments *a, char **text,
+                        size_t *bytes, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_names names = {0};
+    struct nt_routes *routes;
+    size_t links = s->network->model->links + s->network->hosts;
+    const char **name = nt_arena_array(&memory, links, sizeof *name);
+    (void)a;
+    if (nt_arena_check(&memory, err) != 0 || nt_network_routes(s->network, &routes, err) != 0)
+        return -1;
+    int rc = name_links(s, &names, name, err);
+    if (rc == 0)
+        rc = nt_routes_write(routes, s->name, name, text, bytes, err);
+    nt_names_fini(&names);
+    nt_routes_destroy(routes);
+    return rc;
+}
+
+static int write_measured(const struct scene *s, const struct arguments *a, char **text,
+                          size_t *bytes, struct nt_err *err)
+{
+    struct nt_routes *routes;
+    struct nt_measured *measured;
+    (void)a;
+    if (nt_network_routes(s->network, &routes, err) != 0)
+        return -1;
+    int rc = nt_network_measured(s->network, &s->noise, routes, &measured, err);
+    if (rc == 0) {
+        rc = nt_measured_write(measured, routes, s->name, text, bytes, err);
+        nt_measured_destroy(measured);
+    }
+    nt_routes_destroy(routes);
     return rc;
 }
 
@@ -362,6 +441,27 @@ static const struct nt_sweep_kind *find_sweep(const char *name, struct nt_err *e
     return NULL;
 }
 
+/* What the prior says of the network's hosts; NULL without one. */
+static int read_prior(const struct scene *s, const char *path, struct nt_belief **out,
+                      struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    struct nt_prior *prior;
+    *out = NULL;
+    if (path == NULL)
+        return 0;
+    if (nt_file_read(path, NT_PRIOR_BYTES_MAX, &text, &bytes, err) != 0)
+        return -1;
+    int rc = nt_prior_parse(nt_file_name(path), text, bytes, &prior, err);
+    free(text);
+    if (rc != 0)
+        return -1;
+    rc = nt_prior_believe(prior, s->name, s->network->hosts, out, NULL, err);
+    nt_prior_destroy(prior);
+    return rc;
+}
+
 /* memory_bytes is the most that the process had, the simulated network included. */
 static int write_sweep(const struct scene *s, const struct arguments *a, char **text, size_t *bytes,
                        struct nt_err *err)
@@ -370,13 +470,11 @@ static int write_sweep(const struct scene *s, const struct arguments *a, char **
     struct nt_sweep_run run;
     struct rusage usage = {0};
     struct nt_json_writer w = {0};
-    struct nt_belief *belief = NULL;
+    struct nt_belief *belief;
     uint32_t *order;
     if (kind == NULL || shuffle_hosts(s, a->shuffle, &order, err) < 0)
         return -1;
-    int rc = a->prior == NULL
-                 ? 0
-                 : nt_simulate_prior_read(a->prior, s->name, s->network->hosts, &belief, err);
+    int rc = read_prior(s, a->prior, &belief, err);
     if (rc == 0)
         rc = nt_sweep_simulate(belief != NULL ? &nt_sweep_kind_prior : kind, s->network, &s->noise,
                                order, belief, cpu_s, &run, err);
@@ -410,8 +508,8 @@ static int read_workload(const struct arguments *a, struct nt_workload *w, uint6
         return -1;
     w->bytes = w->kernel == NT_KERNEL_SR || w->kernel == NT_KERNEL_GUPS ? 1000 : 10000;
     *repeat = 10;
-    if (read_number("bytes", a->bytes, &w->bytes, err) < 0 ||
-        read_number("packet", a->packet, &w->packet_bytes, err) < 0 ||
+    if (nt_command_line_number("bytes", a->bytes, 0, INFINITY, &w->bytes, err) < 0 ||
+        nt_command_line_number("packet", a->packet, 0, INFINITY, &w->packet_bytes, err) < 0 ||
         read_whole("messages", a->messages, UINT32_MAX, &messages, err) < 0 ||
         read_whole("buffers", a->buffers, 65536, &buffers, err) < 0 ||
         read_whole("repeat", a->repeat, REPEAT_MAX, repeat, err) < 0)
@@ -485,20 +583,36 @@ static int write_workload(const struct scene *s, const struct arguments *a, char
 /* ---- the verb ----------------------------------------------------------------------------------
  */
 
+enum { WITH_BANDWIDTH = 2 }; /* the first formats */
+
+static const struct {
+    const char *name;
+    int (*write)(const struct scene *s, const struct arguments *a, char **text, size_t *bytes,
+                 struct nt_err *err);
+} formats[] = {{"samples", write_samples},
+               {"csv", write_csv},
+               {"map", write_truth},
+               {"routes", write_routes},
+               {"measured", write_measured}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static size_t find_format(const char *name)
+{
+    size_t k = 0;
+    while (k < FORMATS && name != NULL && strcmp(name, formats[k].name) != 0)
+        k++;
+    return k;
+}
+
 static int check_options(const struct arguments *a, struct nt_err *err)
 {
-    static const char *const formats[] = {"samples", "csv", "map", "routes", "measured"};
-    bool known = a->format == NULL;
-    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
-        known |= a->format != NULL && strcmp(a->format, formats[k]) == 0;
     if (a->topology == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --topology SPEC");
-    if (!known)
+    if (find_format(a->format) == FORMATS)
         return nt_err_set(err, NT_ERR_USAGE,
                           "format %.64s: expected samples, csv, map, routes or measured",
                           a->format);
-    if (a->bandwidth && a->format != NULL && strcmp(a->format, "samples") != 0 &&
-        strcmp(a->format, "csv") != 0)
+    if (a->bandwidth && find_format(a->format) >= WITH_BANDWIDTH)
         return nt_err_set(err, NT_ERR_USAGE, "--bandwidth: expected with samples or csv, found %s",
                           a->format);
     if ((a->sweep != NULL) + (a->workload != NULL) + (a->format != NULL || a->bandwidth) > 1)
@@ -523,16 +637,7 @@ static int write_asked(const struct scene *s, const struct arguments *a, char **
         return write_sweep(s, a, text, bytes, err);
     if (a->workload != NULL)
         return write_workload(s, a, text, bytes, err);
-    if (a->format == NULL || strcmp(a->format, "samples") == 0)
-        return write_samples(s, a->bandwidth, text, bytes, err);
-    if (strcmp(a->format, "csv") == 0)
-        return write_csv(s, a->bandwidth, text, bytes, err);
-    const char *const *switches = s->map != NULL ? (const char *const *)s->map->switch_name : NULL;
-    if (strcmp(a->format, "routes") == 0)
-        return nt_simulate_routes(s->network, s->name, switches, text, bytes, err);
-    if (strcmp(a->format, "measured") == 0)
-        return nt_simulate_measured(s->network, &s->noise, s->name, text, bytes, err);
-    return write_truth(s, text, bytes, err);
+    return formats[find_format(a->format)].write(s, a, text, bytes, err);
 }
 
 static int simulate_run(int argc, char **argv, struct nt_err *err)

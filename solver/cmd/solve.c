@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,6 @@
 #include "inputs.h"
 #include "map_json.h"
 #include "matrix_csv.h"
-#include "number.h"
 #include "published.h"
 #include "samples.h"
 #include "terminal.h"
@@ -182,18 +182,6 @@ static int solve_matrices(const struct arguments *a, struct nt_map **map, struct
 /* ---- the command line -------------------------------------------------------------------------
  */
 
-static int read_setting(const char *option, const char *text, double *value, struct nt_err *err)
-{
-    if (text == NULL)
-        return 0;
-    double read;
-    const char *end = text + strlen(text);
-    if (nt_number_read(text, end, &read) != end)
-        return nt_err_set(err, NT_ERR_USAGE, "--%s %.64s: expected a number", option, text);
-    *value = read;
-    return 0;
-}
-
 static int read_options(int argc, char **argv, struct arguments *a, struct nt_err *err)
 {
     enum { OTHERS = 7 };
@@ -209,9 +197,12 @@ static int read_options(int argc, char **argv, struct arguments *a, struct nt_er
                                 err) != 0)
         return -1;
     a->published = nt_published_named(method);
-    if (read_setting("epsilon", epsilon, &a->published.epsilon, err) != 0 ||
-        read_setting("eps-shared", shared, &a->published.eps_shared, err) != 0 ||
-        read_setting("eps-duplex", duplex, &a->published.eps_duplex, err) != 0)
+    if (nt_command_line_number("epsilon", epsilon, -INFINITY, INFINITY, &a->published.epsilon,
+                               err) != 0 ||
+        nt_command_line_number("eps-shared", shared, -INFINITY, INFINITY, &a->published.eps_shared,
+                               err) != 0 ||
+        nt_command_line_number("eps-duplex", duplex, -INFINITY, INFINITY, &a->published.eps_duplex,
+                               err) != 0)
         return -1;
     return nt_matrix_text_named(a->from, &a->text, err);
 }

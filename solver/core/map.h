@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The map: the model with names, and what was done to find it. This is what users read:
  * etc/nettopo-map.schema.json, man nettopo-map(5). JSON is made and read in text/map_json.c only.
- * Tests: test_map_json.c, test_import_network.c. */
+ * Tests: test_map_json.c, test_import.c. */
 #ifndef NT_MAP_H
 #define NT_MAP_H
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "memory.h"
 #include "names.h"
 #include "number.h"
 
@@ -27,13 +28,14 @@ struct reading {
     char sign; /* of PUNCTUATION */
     bool directed;
     struct nt_names names;
-    bool *box;
-    size_t boxes;
+    struct nt_arena memory; /* of the arrays */
+    bool *box;              /* of the names */
+    size_t box_room;
     struct edge *edge;
-    size_t edges, capacity;
+    size_t edges, edge_room;
     struct ends {
         uint32_t *vertex;
-        size_t n, capacity;
+        size_t n, room;
     } from, to; /* of the edge at hand */
     struct nt_err *err;
 };
@@ -229,38 +231,30 @@ static int add_vertex(struct reading *r, uint32_t *index)
     struct nt_err why = {0};
     if (nt_host_name_check(r->word, &why) != 0)
         return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: %s", r->file, r->line, why.text);
-    if (nt_names_add_copy(&r->names, r->word, strlen(r->word), index, r->err) < 0)
+    int rc = nt_names_add_copy(&r->names, r->word, strlen(r->word), index, r->err);
+    if (rc < 0)
         return -1;
     if (*index >= NT_HOSTS_MAX)
         return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: more than %d vertices", r->file, r->line,
                           (int)NT_HOSTS_MAX);
-    if (*index >= r->boxes) {
-        size_t capacity = 2 * (size_t)*index + 64;
-        bool *grown = realloc(r->box, capacity * sizeof *grown);
-        if (grown == NULL)
-            return nt_err_memory(r->err);
-        memset(grown + r->boxes, 0, capacity - r->boxes);
-        r->box = grown;
-        r->boxes = capacity;
-    }
+    if (rc > 0)
+        return 0;
+    r->box = nt_arena_grow(&r->memory, r->box, &r->box_room, *index + (size_t)1, sizeof *r->box);
+    if (nt_arena_check(&r->memory, r->err) != 0)
+        return -1;
+    r->box[*index] = false;
     return 0;
 }
 
-static int add_edge(struct reading *r, uint32_t a, uint32_t b, const struct attributes *at)
+/* Its figures come behind it. */
+static int add_edge(struct reading *r, uint32_t a, uint32_t b)
 {
     if (r->edges == EDGES_MAX)
         return nt_err_set(r->err, NT_ERR_INPUT, "more than %d links", (int)EDGES_MAX);
-    if (r->edges == r->capacity) {
-        size_t capacity = 2 * r->capacity + 256;
-        struct edge *grown = realloc(r->edge, capacity * sizeof *grown);
-        if (grown == NULL)
-            return nt_err_memory(r->err);
-        r->edge = grown;
-        r->capacity = capacity;
-    }
-    double forth = isnan(at->forth_Gbps) ? at->label_Gbps : at->forth_Gbps;
-    r->edge[r->edges++] =
-        (struct edge){a, b, at->latency_us, forth * 1000 / 8, at->back_Gbps * 1000 / 8};
+    r->edge = nt_arena_grow(&r->memory, r->edge, &r->edge_room, r->edges + 1, sizeof *r->edge);
+    if (nt_arena_check(&r->memory, r->err) != 0)
+        return -1;
+    r->edge[r->edges++] = (struct edge){.a = a, .b = b};
     return 0;
 }
 
@@ -269,14 +263,9 @@ static int add_end(struct reading *r, struct ends *e)
     uint32_t index;
     if (add_vertex(r, &index) != 0)
         return -1;
-    if (e->n == e->capacity) {
-        size_t capacity = 2 * e->capacity + 16;
-        uint32_t *grown = realloc(e->vertex, capacity * sizeof *grown);
-        if (grown == NULL)
-            return nt_err_memory(r->err);
-        e->vertex = grown;
-        e->capacity = capacity;
-    }
+    e->vertex = nt_arena_grow(&r->memory, e->vertex, &e->room, e->n + 1, sizeof *e->vertex);
+    if (nt_arena_check(&r->memory, r->err) != 0)
+        return -1;
     e->vertex[e->n++] = index;
     return 0;
 }
@@ -307,11 +296,9 @@ static int read_ends(struct reading *r, struct ends *e)
 
 static int add_edges(struct reading *r)
 {
-    static const struct attributes none = {(double)NAN, (double)NAN, (double)NAN, (double)NAN,
-                                           false};
     for (size_t k = 0; k < r->from.n; k++)
         for (size_t j = 0; j < r->to.n; j++)
-            if (add_edge(r, r->from.vertex[k], r->to.vertex[j], &none) != 0)
+            if (add_edge(r, r->from.vertex[k], r->to.vertex[j]) != 0)
                 return -1;
     return 0;
 }
@@ -441,13 +428,11 @@ static void merge_edges(struct reading *r)
     r->edges = kept;
 }
 
-/* Numbers hosts 0.., then switches; returns the hosts, SIZE_MAX without memory. */
-static size_t number_name(const struct reading *r, uint32_t *vertex)
+/* Numbers hosts 0.., then switches; returns the hosts. links: of each name, 0. */
+static size_t number_names(const struct reading *r, uint32_t *links, uint32_t *vertex)
 {
     size_t n = r->names.count, hosts = 0, single = 0;
-    uint32_t *links = calloc(n + 1, sizeof *links), next = 0;
-    if (links == NULL)
-        return SIZE_MAX;
+    uint32_t next = 0;
     for (size_t k = 0; k < r->edges; k++) {
         links[r->edge[k].a]++;
         links[r->edge[k].b]++;
@@ -462,7 +447,6 @@ static size_t number_name(const struct reading *r, uint32_t *vertex)
         }
         hosts = pass == 0 ? next : hosts;
     }
-    free(links);
     return hosts;
 }
 
@@ -485,21 +469,18 @@ static int name_switches(const struct reading *r, const uint32_t *vertex, struct
 static int make_map(struct reading *r, struct nt_map **out)
 {
     size_t n = r->names.count;
-    struct nt_model *m = NULL;
-    uint32_t *vertex = calloc(n + 1, sizeof *vertex);
-    const char **host = calloc(n + 1, sizeof *host);
-    int rc = -1;
-    size_t hosts = vertex == NULL || host == NULL ? SIZE_MAX : number_name(r, vertex);
-    if (hosts == SIZE_MAX) {
-        nt_err_memory(r->err);
-        goto out;
-    }
-    if (hosts == 0) {
-        nt_err_set(r->err, NT_ERR_INPUT, "%s: no hosts", r->file);
-        goto out;
-    }
+    struct nt_model *m;
+    struct nt_map *map;
+    uint32_t *vertex = nt_arena_array(&r->memory, n, sizeof *vertex);
+    uint32_t *links = nt_arena_array(&r->memory, n, sizeof *links);
+    const char **host = nt_arena_array(&r->memory, n, sizeof *host);
+    if (nt_arena_check(&r->memory, r->err) != 0)
+        return -1;
+    size_t hosts = number_names(r, links, vertex);
+    if (hosts == 0)
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s: no hosts", r->file);
     if (nt_model_create(hosts, n - hosts, r->edges, &m, r->err) != 0)
-        goto out;
+        return -1;
     for (size_t k = 0; k < r->edges; k++) {
         const struct edge *e = &r->edge[k];
         m->link[k].a = vertex[e->a];
@@ -512,20 +493,16 @@ static int make_map(struct reading *r, struct nt_map **out)
     for (size_t v = 0; v < n; v++)
         if (vertex[v] < hosts)
             host[vertex[v]] = r->names.name[v];
-    struct nt_map *map;
     if (nt_map_create(m, host, &map, r->err) != 0) {
         nt_model_destroy(m);
-        goto out;
+        return -1;
     }
-    rc = name_switches(r, vertex, map);
-    if (rc == 0)
-        *out = map;
-    else
+    if (name_switches(r, vertex, map) != 0) {
         nt_map_destroy(map);
-out:
-    free(vertex);
-    free(host);
-    return rc;
+        return -1;
+    }
+    *out = map;
+    return 0;
 }
 
 int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_map **out,
@@ -538,9 +515,6 @@ int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_ma
         rc = make_map(&r, out);
     }
     nt_names_fini(&r.names);
-    free(r.box);
-    free(r.edge);
-    free(r.from.vertex);
-    free(r.to.vertex);
+    nt_arena_fini(&r.memory);
     return rc;
 }

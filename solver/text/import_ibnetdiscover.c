@@ -14,6 +14,7 @@
 
 #include "import_network.h"
 #include "lines.h"
+#include "memory.h"
 
 enum { NODES_MAX = 2 * NT_HOSTS_MAX, PORT_MAX = 255, NAME_BYTES = 256 };
 
@@ -22,7 +23,7 @@ enum kind { KIND_UNKNOWN, KIND_SWITCH, KIND_ADAPTER, KIND_AGGREGATION };
 struct node {
     enum kind kind;
     size_t line; /* where it was first named */
-    char *description;
+    const char *description;
     uint32_t vertex; /* in the network */
 };
 
@@ -35,11 +36,12 @@ struct port {
 
 struct reading {
     struct nt_text text;
-    struct nt_names id; /* "S-0008f10400410015" */
+    struct nt_names id;     /* "S-0008f10400410015" */
+    struct nt_arena memory; /* of the arrays and descriptions */
     struct node *node;
-    size_t node_capacity;
+    size_t node_room;
     struct port *port;
-    size_t ports, port_capacity;
+    size_t ports, port_room;
     uint32_t at; /* the node of the ports that follow */
     bool any;
     struct import_network net;
@@ -55,14 +57,10 @@ static int find_node(struct reading *r, const struct nt_text_line *line, const c
         return rc < 0 ? -1 : 0;
     if (*index >= NODES_MAX)
         return nt_line_fail(line, err, "more than %d nodes", (int)NODES_MAX);
-    if (*index >= r->node_capacity) {
-        size_t capacity = r->node_capacity == 0 ? 64 : 2 * r->node_capacity;
-        struct node *more = realloc(r->node, capacity * sizeof *more);
-        if (more == NULL)
-            return nt_err_memory(err);
-        r->node = more;
-        r->node_capacity = capacity;
-    }
+    r->node =
+        nt_arena_grow(&r->memory, r->node, &r->node_room, *index + (size_t)1, sizeof *r->node);
+    if (nt_arena_check(&r->memory, err) != 0)
+        return -1;
     r->node[*index] = (struct node){.line = line->number};
     return 0;
 }
@@ -116,9 +114,9 @@ static int read_node(struct reading *r, struct nt_text_line line, enum kind kind
                             id);
     if (comment == NULL || !take_quoted(&comment, line.end, &text, &bytes))
         text = "";
-    node->description = strndup(text, bytes < NAME_BYTES ? bytes : NAME_BYTES);
-    if (node->description == NULL)
-        return nt_err_memory(err);
+    node->description = nt_arena_text(&r->memory, text, bytes < NAME_BYTES ? bytes : NAME_BYTES);
+    if (nt_arena_check(&r->memory, err) != 0)
+        return -1;
     /* a switch's own reduction unit shows itself as an adapter, but nothing runs there */
     bool aggregates = strstr(node->description, "Aggregation Node") != NULL;
     node->kind = kind == KIND_ADAPTER && aggregates ? KIND_AGGREGATION : kind;
@@ -167,14 +165,9 @@ static int read_port(struct reading *r, struct nt_text_line line, struct nt_err 
     p.rate_MBps = rate_of(&line);
     if (r->ports == IMPORT_CABLES_MAX)
         return nt_line_fail(&line, err, "more than %d ports", (int)IMPORT_CABLES_MAX);
-    if (r->ports == r->port_capacity) {
-        size_t capacity = r->port_capacity == 0 ? 64 : 2 * r->port_capacity;
-        struct port *more = realloc(r->port, capacity * sizeof *more);
-        if (more == NULL)
-            return nt_err_memory(err);
-        r->port = more;
-        r->port_capacity = capacity;
-    }
+    r->port = nt_arena_grow(&r->memory, r->port, &r->port_room, r->ports + 1, sizeof *r->port);
+    if (nt_arena_check(&r->memory, err) != 0)
+        return -1;
     r->port[r->ports++] = p;
     return 0;
 }
@@ -349,10 +342,7 @@ int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes, st
     if (rc == 0)
         rc = import_network_map(&r.net, out, err);
     import_network_fini(&r.net);
-    for (size_t k = 0; r.node != NULL && k < r.id.count && k < r.node_capacity; k++)
-        free(r.node[k].description);
     nt_names_fini(&r.id);
-    free(r.node);
-    free(r.port);
+    nt_arena_fini(&r.memory);
     return rc;
 }

@@ -2,7 +2,7 @@
 /* Slurm's topology.conf and topology.yaml as texts in which one topology is replaced: what is not
  * of it stays, to the byte: blank lines and blanks at their ends, too, which lines.h drops. The
  * same file reads them (import.h) and writes them (export.h).
- * Tests: test_import_network.c, test_export.c, bats/fleet.bats. */
+ * Tests: test_import.c, test_export.c, bats/fleet.bats. */
 #ifndef NT_SLURM_TOPOLOGY_H
 #define NT_SLURM_TOPOLOGY_H
 
