@@ -225,6 +225,43 @@ static void a_narrow_host_link_is_found_in_matrices(void **state)
     nt_matrix_destroy(bandwidth);
 }
 
+/* 16 hosts on four leaves, one of them slower by a factor. */
+static void a_host_that_is_slower_by_any_factor_is_found(void **state)
+{
+    enum { HOSTS = 16, BAD = 3 };
+    static const double factor[] = {2, 3, 6, 8, 10, 20, 50, 100};
+    char name[HOSTS][8];
+    const char *names[HOSTS];
+    struct nt_rng rng;
+    size_t runs = 5 * sizeof factor / sizeof *factor, found = 0, others = 0;
+    (void)state;
+    nt_rng_init(&rng, 5);
+    for (size_t i = 0; i < HOSTS; i++) {
+        snprintf(name[i], sizeof name[i], "n%zu", i);
+        names[i] = name[i];
+    }
+    for (size_t run = 0; run < runs; run++) {
+        struct nt_matrix *latency;
+        struct nt_map *map;
+        struct nt_err err = {0};
+        assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &latency, &err), 0);
+        for (size_t i = 0; i < HOSTS; i++)
+            for (size_t j = 0; j < HOSTS; j++) {
+                double us = (i / 4 == j / 4 ? 1.4 : 1.9) * (1 + 0.01 * nt_rng_normal(&rng));
+                double more = i == BAD || j == BAD ? 0.7 * (factor[run / 5] - 1) : 0;
+                nt_matrix_set(latency, i, j, (float)(us + more * (1 + 0.01 * nt_rng_normal(&rng))));
+            }
+        struct nt_solve_input input = {.latency = latency, .host_name = names, .pattern = ""};
+        assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+        found += map->faults == 1 && map->model->host_suspect[BAD];
+        others += map->faults - map->model->host_suspect[BAD];
+        nt_map_destroy(map);
+        nt_matrix_destroy(latency);
+    }
+    if (10 * found < 9 * runs || others > 0)
+        fail_msg("found in %zu of %zu, expected 9 in 10; %zu other findings", found, runs, others);
+}
+
 static struct nt_map *judged_map(void)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
@@ -615,6 +652,7 @@ int main(void)
         cmocka_unit_test(bounds_show_what_is_usual),
         cmocka_unit_test(sound_networks_have_none),
         cmocka_unit_test(a_narrow_host_link_is_found_in_matrices),
+        cmocka_unit_test(a_host_that_is_slower_by_any_factor_is_found),
         cmocka_unit_test(findings_are_texts),
         cmocka_unit_test(a_false_text_is_refused),
         cmocka_unit_test(adapter_generations_are_texts),

@@ -36,7 +36,9 @@ enum {
 /* Student's distribution with six degrees of freedom: what noise of measured link figures needs. */
 #define TAIL_DF 6.0
 #define TAIL_NORM 0.3827327723098717 /* of its density */
-#define FAULT_LOG_RANGE 1.94         /* log(8 / 1.15): factors of a fault, flat in the logarithm */
+#define FAULT_FACTOR 8.0             /* by which most faults make a link slower, at most; */
+#define FAULT_LOG_RANGE 1.94         /* log(8 / 1.15): their factors are flat in the logarithm; */
+#define FAULT_BEYOND 0.1             /* others by more, of which half by twice as much */
 #define UPLINK_LOG_RANGE 2.3         /* log(1 / 0.1): an uplink over a host's link, likewise */
 #define UPLINK_LEAST 0.02            /*   shorter and longer ones hardly exist: a cable and a */
 #define UPLINK_MOST 1.0              /*   switch against a cable, an adapter and the host itself */
@@ -258,6 +260,15 @@ static void set_rate_odds(const struct work *w, const struct fit *f, struct edge
 
 /* ---- sums over all explanations --------------------------------------------------------------*/
 
+/* Density of the latency of a link with a fault that has been us without. */
+static double slow_density(double slow_us, double us)
+{
+    double factor = slow_us / us;
+    if (factor > FAULT_FACTOR) /* Pareto's distribution */
+        return FAULT_BEYOND * FAULT_FACTOR / (factor * slow_us);
+    return factor > 1 ? (1 - FAULT_BEYOND) / (FAULT_LOG_RANGE * slow_us) : 0;
+}
+
 /* A link's likelihood for each sum of uplinks that it can be: without a fault, with one. */
 struct odds {
     size_t populations;
@@ -310,7 +321,7 @@ static void set_odds(const struct work *w, const struct fit *f, const struct edg
 {
     bool host = e->child == NONE, known = !isnan(e->se_us);
     size_t sums = host ? w->tiers->of_hosts : w->tiers->sums;
-    double own = e->se_us * e->se_us, fault = 1 / (FAULT_LOG_RANGE * e->us);
+    double own = e->se_us * e->se_us;
     o->populations = host ? f->pops : 1;
     for (size_t k = 0; k < sums; k++)
         o->all[k] = 0;
@@ -321,8 +332,7 @@ static void set_odds(const struct work *w, const struct fit *f, const struct edg
         for (size_t k = 0; k < sums; k++) {
             double us = first + w->sum_us[k], variance = own + f->spread * us * us;
             o->sound[p][k] = known ? none * tail_density(e->us - us, variance) : none;
-            o->faulty[p][k] = known && (e->us <= us || e->us >= 8 * us) ? 0 : slow;
-            o->faulty[p][k] *= known ? fault : 1;
+            o->faulty[p][k] = known ? slow * slow_density(e->us, us) : slow;
             o->delayed[p][k] = 0;
             if (delay > 0)
                 o->delayed[p][k] =
@@ -616,7 +626,7 @@ static double length_density(const struct fit *f, size_t length)
     return ((over < 0.04   ? 0.2
              : over < 0.32 ? 0.95 / 0.64
                            : 0) +
-            (over < 1.5 ? 0.05 / 3 : 1e-4)) /
+            (over < 1.5 ? 0.05 / 3 : 1e-4 * exp(1.5 - over))) /
            us;
 }
 

@@ -7,10 +7,10 @@
  * are not seen: from a switch of one tier down to one of any lower tier, or to a host; and one link
  * of the tree, at most, goes over the highest switch of the job, up and down again. Which switch or
  * which link is the highest is not known: all are summed over, so that the root of the model has no
- * influence. A link with a fault (NT_FAULT_PRIOR of them) is longer by a factor of up to 8, or
- * narrower, one way or both; seldom both; a narrow link may
- * delay a ping by the bytes of its frame. What a link's figures deviate by otherwise has Student's
- * distribution, whose scale is estimated.
+ * influence. A link with a fault (NT_FAULT_PRIOR of them) is longer by a factor, nine in ten by up
+ * to 8, or narrower, one way or both; seldom both; a narrow link may delay a ping by the bytes of
+ * its frame. What a link's figures deviate by otherwise has Student's distribution, whose scale is
+ * estimated.
  *
  * The probability of a fault is that of all explanations with one, summed exactly over tiers of
  * switches and places of the root (the sum-product algorithm; Pearl, Probabilistic Reasoning in

@@ -5,7 +5,7 @@
 #ifndef NT_NOISE_PRIOR_H
 #define NT_NOISE_PRIOR_H
 
-#include "pairs.h"
+#include "score.h"
 
 /* s is under a half. */
 #define NT_NOISE_MOST 0.5
@@ -14,13 +14,24 @@
 #define NT_PATHS_SD 0.014
 #define NT_PATHS_SPREAD 0.53
 
-/* Hosts with a link of their own, as a slow cable makes it, longer by a half of a latency. */
-#define NT_FAR_SD 0.5
+/* Hosts with a link of their own, longer by Cauchy's distribution around a half of a latency: by
+ * that as a slow cable makes it, by many of them as a slow host does. */
+#define NT_FAR_SCALE 0.5
+/* The standard deviation of the normal distribution that stands for it, as bent as it is for what
+ * these hosts' links are longer by, and ln of the ratio of the densities there, summed. */
+struct nt_far_prior {
+    double sd, log_ratio;
+};
+struct nt_far_prior nt_far_prior_of(const double *longer, const bool *far, uint32_t hosts);
 /* ln of the prior odds of one more, beside some of hosts. */
 double nt_far_odds(double some, double hosts);
+/* By how much the link of each host is longer than the mean link, by the median of its readings,
+ * outliers too. score: evaluated with the chain; room: for as many floats as hosts. */
+void nt_far_lengths(struct nt_score *score, const struct nt_pairs *pairs,
+                    const struct nt_chain *chain, float *room, double *longer);
 /* The host that is not far and has the longest link, if it is over those of most by three sd of an
  * end or more; else UINT32_MAX. order: room for hosts. */
-uint32_t nt_far_host(const double *length, const bool *far, uint32_t hosts, double sd,
+uint32_t nt_far_host(const double *longer, const bool *far, uint32_t hosts, double sd,
                      float *order);
 
 /* The prior of ln s: normal, or Student's with spread infinite. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "merges.h"
-#include "noise_prior.h"
 
 /* ln odds under which a chain is not scored in full: it then weighs under 0.7 % of the best. */
 static const double near = 5;
@@ -76,6 +75,7 @@ struct search_work {
     struct tally *below, *inner;
     struct option *option;
     struct move *move;
+    double *longer;
     bool *done, *left, *joined;
     bool *near;       /* hosts that the screen found another place for */
     bool allow_low;   /* readings may be too low */
@@ -360,7 +360,7 @@ static double screen(const struct nt_search *s, const struct unit *u, uint32_t t
     double s2 = s->value.sd * s->value.sd;
     double variance = (u->host ? w->best.ends : 0) + (to - u->tier) * w->best.links;
     if (u->host && s->far[w->members[0]])
-        variance += NT_FAR_SD * NT_FAR_SD / s2;
+        variance += s->far_prior.sd * s->far_prior.sd / s2;
     for (uint32_t k = u->tier; k < to; k++)
         mean += step[k] / 2;
     if (s->populations && u->host && s->second[w->members[0]])
@@ -1188,13 +1188,16 @@ static bool try_populations(struct nt_search *s)
 static void mark_far(struct nt_search *s, uint32_t host, bool far)
 {
     s->far[host] = far;
-    nt_score_set_far(s->score, s->far, NT_FAR_SD / s->value.sd);
+    s->far_prior = nt_far_prior_of(s->work->longer, s->far, s->best.hosts);
+    nt_score_set_far(s->score, s->far, s->far_prior.sd / s->value.sd);
 }
 
 static uint32_t farthest(struct nt_search *s)
 {
+    struct search_work *w = s->work;
     double sd = fmax(nt_score_ratio(s->place.ends), 1) * s->value.sd;
-    return nt_far_host(s->work->best.lengths, s->far, s->best.hosts, sd, s->work->link.sum);
+    nt_far_lengths(s->score, s->pairs, &s->best, w->link.sum, w->longer);
+    return nt_far_host(w->longer, s->far, s->best.hosts, sd, w->link.sum);
 }
 
 /* Scores work->chain with these outliers; takes it for the best if it is better, with the prior. */
@@ -1231,7 +1234,9 @@ static bool try_far_host(struct nt_search *s, uint32_t host, double prior, struc
             off->at[kept++] = off->at[k];
     off->count = kept;
     nt_score_set_off(s->score, off); /* for the screen, too */
+    prior -= s->far_prior.log_ratio;
     mark_far(s, host, true);
+    prior += s->far_prior.log_ratio;
     w->members[0] = host;
     size_t n = list_places(s, &u, (double)INFINITY, &here),
            most = w->small || n < PLACES ? n : PLACES;
@@ -1247,6 +1252,7 @@ static bool try_far_host(struct nt_search *s, uint32_t host, double prior, struc
     }
     if (!any)
         mark_far(s, host, false);
+    s->host_prior += any ? prior : 0;
     return any;
 }
 
@@ -1257,9 +1263,7 @@ static bool find_far(struct nt_search *s)
     double n = s->best.hosts;
     uint32_t count = 0, host;
     for (bool found = true; found && (host = farthest(s)) != UINT32_MAX; count += found) {
-        double prior = nt_far_odds(count, n);
-        found = try_far_host(s, host, prior, &off);
-        s->host_prior += found ? prior : 0;
+        found = try_far_host(s, host, nt_far_odds(count, n), &off);
         settle(s);
     }
     return count > 0;
@@ -1298,6 +1302,7 @@ static int init(struct nt_search *s, struct nt_err *err)
     w->link.count = nt_arena_array(m, square, sizeof *w->link.count);
     w->link.merge = nt_arena_array(m, hosts, sizeof *w->link.merge);
     w->link.mean = nt_arena_array(m, hosts, sizeof *w->link.mean);
+    w->longer = nt_arena_array(m, hosts, sizeof *w->longer);
     w->done = nt_arena_array(m, hosts, sizeof *w->done);
     w->near = nt_arena_array(m, hosts, sizeof *w->near);
     w->left = nt_arena_array(m, nodes, sizeof *w->left);
@@ -1366,6 +1371,7 @@ static int run(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
     if (pairs->weight != NULL && reweigh(s, pairs, err) != 0)
         return -1;
     if (find_far(s)) { /* they have misled what came before */
+        choose_power(s);
         rescore(s);
         from_starts(s);
         if (take_best(s))

@@ -18,6 +18,7 @@
 
 #include "chain.h"
 #include "err.h"
+#include "noise_prior.h"
 #include "pairs.h"
 #include "score.h"
 
@@ -46,7 +47,8 @@ struct nt_search {
     struct nt_outliers outliers; /* of the best */
     bool *second;                /* hosts of the second population */
     bool populations;
-    bool *far;         /* hosts whose link is far longer than those of the others */
+    bool *far;                     /* hosts whose link is far longer than those of the others */
+    struct nt_far_prior far_prior; /* of them */
     double host_prior; /* ln p of these hosts and of the second population; not in the scores */
 
     struct nt_visit *visit; /* table: room of them, a power of two */
