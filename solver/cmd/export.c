@@ -133,17 +133,15 @@ static int draw_beside(struct nt_picture *picture, picture_writer *write, char *
     return rc;
 }
 
-static int draw(const struct arguments *a, picture_writer *write, const struct nt_map *map,
-                const struct nt_map *reference, char **text, size_t *bytes, struct nt_err *err)
+/* picture: the maps and what they are called. */
+static int draw(struct nt_picture *picture, picture_writer *write, char **text, size_t *bytes,
+                struct nt_err *err)
 {
-    const char *name = a->map == NULL || reference == NULL ? "this map" : a->map;
-    struct nt_picture picture = {
-        .map = map, .reference = reference, .title = {name, a->reference}, .summary = ""};
     nt_terminal_progress("drawing");
-    double *load = load_links(map, &picture.load_is_time);
-    picture.load = load;
-    int rc = reference != NULL ? draw_beside(&picture, write, text, bytes, err)
-                               : write(&picture, text, bytes, err);
+    double *load = load_links(picture->map, &picture->load_is_time);
+    picture->load = load;
+    int rc = picture->reference != NULL ? draw_beside(picture, write, text, bytes, err)
+                                        : write(picture, text, bytes, err);
     free(load);
     nt_terminal_progress(NULL);
     return rc;
@@ -217,7 +215,11 @@ static int write_beside(const struct arguments *a, const struct format *f, const
     struct nt_map *reference;
     if (nt_reference_read(a->reference, &reference, err) != 0)
         return -1;
-    int rc = f->draw != NULL ? draw(a, f->draw, map, reference, text, bytes, err)
+    struct nt_picture picture = {.map = map,
+                                 .reference = reference,
+                                 .title = {a->map == NULL ? "this map" : a->map, a->reference},
+                                 .summary = ""};
+    int rc = f->draw != NULL ? draw(&picture, f->draw, text, bytes, err)
                              : to_dot_beside(a, map, reference, text, bytes, err);
     nt_map_destroy(reference);
     return rc;
@@ -286,9 +288,10 @@ static int export_run(int argc, char **argv, struct nt_err *err)
     const struct format *f = find_format(&a, err);
     if (f == NULL || nt_file_read_map(a.map, &map, err) != 0)
         return -1;
+    struct nt_picture picture = {.map = map, .title = {"this map", NULL}, .summary = ""};
     int rc = a.reference != NULL ? write_beside(&a, f, map, &text, &bytes, err)
              : a.inside          ? write_inside(f, map, &text, &bytes, err)
-             : f->draw != NULL   ? draw(&a, f->draw, map, NULL, &text, &bytes, err)
+             : f->draw != NULL   ? draw(&picture, f->draw, &text, &bytes, err)
                                  : f->write(map, &text, &bytes, err);
     nt_map_destroy(map);
     return rc == 0 ? nt_file_write_text(a.output, text, bytes, err) : -1;

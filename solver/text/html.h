@@ -5,7 +5,7 @@
  * rows and labels only, since they depend on what is folded, the window and its fonts, the day,
  * and how the picture is turned.
  *
- * Tests: test_layout.c, bats/page.bats. */
+ * Tests: test_picture.c, bats/page.bats. */
 #ifndef NT_HTML_H
 #define NT_HTML_H
 

@@ -38,6 +38,7 @@ const figures = {
   support: { of: l => l.p, unit: "", name: "how sure it is" },
 };
 
+const linkName = (map, l) => `${map.nodes[l.a].name} - ${map.nodes[l.b].name}`;
 const otherEnd = (map, l, n) => map.nodes[l.a === n.i ? l.b : l.a];
 
 /* Hangs everything that a switch reaches below it, breadth first; in that order. */

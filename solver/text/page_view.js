@@ -89,7 +89,7 @@ function wordsOfKey(map, key) {
   const n = map.byName.get(key);
   if (n) return [nodeWords(map, n), nodeRemarks(n)];
   const l = map.links.find(x => x.key === key);
-  if (l) return [[`link ${map.nodes[l.a].name} - ${map.nodes[l.b].name}`, ...linkWords(l)], remarks(l)];
+  if (l) return [[`link ${linkName(map, l)}`, ...linkWords(l)], remarks(l)];
   const row = panes.find(p => p.map === map).items.find(it => it.key === key);
   return row?.group ? [groupWords(row), []] : null;
 }
@@ -148,12 +148,9 @@ const told = f => {
 const suspects = () =>
   here.links
     .filter(l => l.suspect && !l.findings.length && !here.judged)
-    .map(l => ({
-      key: l.key,
-      strong: true,
-      cells: [`link ${here.nodes[l.a].name} - ${here.nodes[l.b].name} is worse than its class`],
-    }));
-const hostsOf = map => map.nodes.filter(n => !n.switch);
+    .map(l => ({ key: l.key, strong: true, cells: [`link ${linkName(here, l)} is worse than its class`] }));
+const whereIs = n =>
+  n.links.length > 1 ? plural(n.links.length, "link") : n.links.map(l => otherEnd(here, l, n).name).join();
 const tables = {
   findings: {
     title: "Findings",
@@ -169,26 +166,17 @@ const tables = {
     title: "Hosts",
     head: ["host", "at", "us", "MB/s", "back"],
     rows: () =>
-      hostsOf(here).map(n => {
-        const l = n.links[0];
-        return {
+      here.nodes
+        .filter(n => !n.switch)
+        .map(n => ({
           key: n.name,
           strong: nodeRemarks(n).length > 0,
           cells: [
             n.name,
-            n.missing
-              ? away(here)
-              : !l
-                ? ""
-                : n.links.length > 1
-                  ? plural(n.links.length, "link")
-                  : otherEnd(here, l, n).name,
-            l?.us,
-            l?.MBps,
-            l?.backMBps,
+            n.missing ? away(here) : whereIs(n),
+            ...["us", "MBps", "backMBps"].map(f => n.links[0]?.[f]),
           ],
-        };
-      }),
+        })),
   },
   links: {
     title: "Links",
@@ -197,14 +185,7 @@ const tables = {
       here.links.map(l => ({
         key: l.key,
         strong: isStrong(l),
-        cells: [
-          `${here.nodes[l.a].name} - ${here.nodes[l.b].name}`,
-          l.us,
-          l.se,
-          l.MBps,
-          l.backMBps,
-          l.p === undefined ? undefined : Math.floor(100 * l.p),
-        ],
+        cells: [linkName(here, l), l.us, l.se, l.MBps, l.backMBps, Math.floor(100 * l.p)],
       })),
   },
 };
@@ -250,90 +231,57 @@ function paintTable() {
   const about = tables[state.tab],
     rows = rowsOf(state.tab),
     panel = $("panel");
-  panel.replaceChildren();
   if (!rows.length) {
-    panel.append(
-      el("p", {
-        textContent:
-          state.tab !== "findings"
-            ? "None."
-            : here.judged
-              ? "None: no part is worse than its like."
-              : "Links were not held against each other.",
-      }),
-    );
+    const judged = here.judged
+      ? "None: no part is worse than its like."
+      : "Links were not held against each other.";
+    panel.replaceChildren(el("p", { textContent: state.tab === "findings" ? judged : "None." }));
     return;
   }
-  const head = about.head.map((text, k) => {
-    const b = el("button", { type: "button", textContent: text }),
-      th = el("th", { scope: "col" }, b);
-    if (sorted?.k === k) th.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
+  const order = sorted?.down ? "descending" : "ascending",
+    head = about.head.map(
+      (text, k) =>
+        `<th scope="col"${sorted?.k === k ? ` aria-sort="${order}"` : ""}><button type="button">${escape(text)}</button></th>`,
+    );
+  const body = rows.slice(from, from + PAGE).map(({ key, strong, cells: [first, ...more] }, k) => {
+    const cells = more.map(c => `<td>${typeof c === "string" ? escape(c) : cell(c)}</td>`);
+    return `<tr class="${strong ? "strong" : ""}" data-key="${escape(key)}"><td><button type="button" tabindex="${k ? -1 : 0}">${escape(first)}</button></td>${cells.join("")}</tr>`;
+  });
+  const of = maps.length > 1 && /hosts|links/.test(state.tab) ? " of the map" : "";
+  panel.innerHTML = `<table><caption>${about.title.toLowerCase()}${of}</caption><thead><tr>${head.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`;
+  panel.querySelectorAll("thead button").forEach((b, k) => {
     b.onclick = () => {
       sortBy(k);
-      $("panel").querySelectorAll("thead button")[k].focus();
+      panel.querySelectorAll("thead button")[k].focus();
     };
-    return th;
   });
-  const body = rows.slice(from, from + PAGE).map(row => {
-    const b = el("button", { type: "button", textContent: row.cells[0], tabIndex: -1 });
-    const tr = el(
-      "tr",
-      { className: row.strong ? "strong" : "" },
-      el("td", {}, b),
-      ...row.cells.slice(1).map(c => el("td", { textContent: typeof c === "string" ? c : cell(c) })),
-    );
-    tr.dataset.key = row.key;
-    return tr;
-  });
-  if (body.length) body[0].querySelector("button").tabIndex = 0;
-  panel.append(
-    el(
-      "table",
-      {},
-      el("caption", {
-        textContent:
-          about.title.toLowerCase() + (maps.length > 1 && /hosts|links/.test(state.tab) ? " of the map" : ""),
-      }),
-      el("thead", {}, el("tr", {}, ...head)),
-      el("tbody", {}, ...body),
-    ),
-  );
   if (rows.length > PAGE) {
-    const go = (text, to) =>
+    const turn = to => {
+      from = to;
+      paintTable();
+      panel.scrollTop = 0;
+    };
+    const go = (textContent, to) =>
       el("button", {
         type: "button",
-        textContent: text,
+        textContent,
         disabled: to < 0 || to >= rows.length,
-        onclick: () => {
-          from = to;
-          paintTable();
-          panel.scrollTop = 0;
-        },
+        onclick: () => turn(to),
       });
+    const shown = `${from + 1} to ${Math.min(from + PAGE, rows.length)} of ${rows.length}`;
     panel.append(
-      el(
-        "div",
-        { className: "more" },
-        go("Before", from - PAGE),
-        `${from + 1} to ${Math.min(from + PAGE, rows.length)} of ${rows.length}`,
-        go("After", from + PAGE),
-      ),
+      el("div", { className: "more" }, go("Before", from - PAGE), shown, go("After", from + PAGE)),
     );
   }
   markPicked();
 }
 function sortBy(k) {
   sorted = { k, down: sorted?.k === k && !sorted.down };
-  const sign = sorted.down ? -1 : 1;
-  rowsOf(state.tab).sort((a, b) => {
-    const [x, y] = [a.cells[k], b.cells[k]];
-    return (
-      sign *
-      (typeof x === "string"
-        ? x.localeCompare(y, "en", { numeric: true })
-        : (x ?? Infinity) - (y ?? Infinity))
-    );
-  });
+  const sign = sorted.down ? -1 : 1,
+    known = x => (Number.isFinite(x) ? x : Number.MAX_VALUE);
+  rowsOf(state.tab).sort(({ cells: { [k]: x } }, { cells: { [k]: y } }) =>
+    typeof x === "string" ? sign * x.localeCompare(y, "en", { numeric: true }) : sign * (known(x) - known(y)),
+  );
   from = 0;
   paintTable();
 }
@@ -415,16 +363,12 @@ function fillHead() {
   for (const [key, f] of Object.entries(figures))
     if (here.links.some(l => f.of(l) !== undefined)) $("by").append(option(key, f.name));
   $("names").append(...(here.nodes.length > 2000 ? [] : here.nodes).map(n => option(n.name, "")));
-  for (const [tab, about] of Object.entries(tables)) {
-    const b = el("button", {
-      type: "button",
-      role: "tab",
-      id: `tab-${tab}`,
-    });
-    b.dataset.tab = tab;
-    b.setAttribute("aria-controls", "panel");
-    $("tabs").append(b);
-  }
+  $("tabs").innerHTML = Object.keys(tables)
+    .map(
+      tab =>
+        `<button type="button" role="tab" id="tab-${tab}" data-tab="${tab}" aria-controls="panel"></button>`,
+    )
+    .join("");
   countRowsOfTabs();
   startDays();
   state.layout = $("layout").options[0].value;
@@ -520,6 +464,7 @@ function showTip(map, key, x, y) {
   tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 8)) + "px";
   tip.style.top = Math.max(4, y + 18 + box.height > innerHeight ? y - box.height - 14 : y + 18) + "px";
 }
+const hideTip = () => ($("tip").hidden = true);
 const keyed = e => e.target.closest?.("[data-key]");
 function fold(pane, key) {
   const n = pane.map.byName.get(key),
@@ -537,13 +482,8 @@ function zoomBy(by) {
   }
 }
 function nextNote(by) {
-  const keys = [
-    ...new Set(
-      [...rowsOf("findings"), ...(tables.differences ? rowsOf("differences") : [])]
-        .map(r => r.key)
-        .filter(k => k),
-    ),
-  ];
+  const notes = ["findings", "differences"].filter(tab => tables[tab]).flatMap(tab => rowsOf(tab)),
+    keys = [...new Set(notes.map(r => r.key).filter(k => k))];
   const all = keys.length ? keys : here.nodes.map(n => n.name),
     at = all.indexOf(state.select);
   select(all[(at + by + all.length + (at < 0 && by < 0 ? 1 : 0)) % all.length]);
@@ -561,18 +501,14 @@ for (const pane of panes) {
     if (again) fold(pane, g.dataset.key);
   });
   svg.addEventListener("pointerover", e => showTip(map, keyed(e)?.dataset.key, e.clientX, e.clientY));
-  svg.addEventListener("pointerleave", () => {
-    $("tip").hidden = true;
-  });
+  svg.addEventListener("pointerleave", hideTip);
   svg.addEventListener("focusin", e => {
     const g = keyed(e),
       box = g?.getBoundingClientRect();
     if (g?.matches(":focus-visible"))
       showTip(map, g.dataset.key, box.left + Math.min(box.width, 120), box.bottom - 8);
   });
-  svg.addEventListener("focusout", () => {
-    $("tip").hidden = true;
-  });
+  svg.addEventListener("focusout", hideTip);
   svg.addEventListener("keydown", e => {
     const g = keyed(e),
       at = pane.items.findIndex(it => it.key === g?.dataset.key),
@@ -614,9 +550,7 @@ for (const pane of panes) {
     drag = e.pointerType === "mouse" || state.layout === "stress-3d" ? [e.clientX, e.clientY] : null;
     moved = false;
   });
-  addEventListener("pointerup", () => {
-    drag = null;
-  });
+  addEventListener("pointerup", () => (drag = null));
   view.addEventListener("pointermove", e => {
     if (!drag) return;
     const dx = e.clientX - drag[0],
@@ -666,7 +600,7 @@ $("tabs").addEventListener("keydown", e => {
 });
 document.addEventListener("keydown", e => {
   if (e.key === "Escape") {
-    $("tip").hidden = true;
+    hideTip();
     if (e.target === $("find")) e.target.blur();
     else select("");
     return;
@@ -703,22 +637,17 @@ $("theme").onclick = () => {
 };
 $("layout").onchange = () => {
   state.layout = $("layout").value;
-  panes.forEach(p => {
-    p.byHand = false;
-  });
+  panes.forEach(p => (p.byHand = false));
   paint();
 };
 $("by").onchange = () => {
   state.by = $("by").value;
   paint();
 };
-$("find").oninput = () => {
-  /* at once when what stands there is a name */
-  if (maps.some(m => m.byName.has($("find").value.trim()))) select($("find").value.trim());
-};
-$("find").onchange = () => {
-  if ($("find").value.trim() !== state.select) select($("find").value.trim());
-};
+const typed = () => $("find").value.trim();
+/* at once when what stands there is a name */
+$("find").oninput = () => maps.some(m => m.byName.has(typed())) && select(typed());
+$("find").onchange = () => typed() !== state.select && select(typed());
 addEventListener("hashchange", readAddress);
 let later = 0;
 addEventListener("resize", () => {

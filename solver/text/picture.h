@@ -2,7 +2,7 @@
 /* What a picture of a map shows: html.h and svg.h draw it. The caller's, who keeps what it points
  * to. And how it looks in each kind of picture: colours, thickness, opacity, heads.
  *
- * Tests: test_layout.c, test_svg.c. */
+ * Tests: test_picture.c. */
 #ifndef NT_PICTURE_H
 #define NT_PICTURE_H
 

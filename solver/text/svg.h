@@ -8,7 +8,7 @@
  * NT_SVG_HOSTS hosts those of a switch that have neither share a line. What is no tree of switches
  * stands as its latencies say (layout.h).
  *
- * Tests: test_svg.c, bats/exports.bats, bats/page.bats. */
+ * Tests: test_picture.c, bats/exports.bats, bats/page.bats. */
 #ifndef NT_SVG_H
 #define NT_SVG_H
 

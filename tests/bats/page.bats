@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2030,SC2031
 # The HTML page in a real browser: no error, no request, labels that lie on nothing, one colour for
-# findings only, picture and table select each other, all by keyboard, and by axe-core's rules.
+# findings only, picture and table select each other, all by keyboard, and by axe-core's rules. On the page of
+# a cluster the day that is chosen says where hosts stand, what is worse then and what had changed.
 
 load ground
 
@@ -56,6 +57,25 @@ sixty_four() {
     "$nettopo" validate found.json
     "$nettopo" export --format html noisy.json >noisy.html
     "$nettopo" export --format html found.json >found.html
+}
+
+# Twelve jobs of three users, a day each: n5's link is narrow on days 5 to 8, n2 and n15 have changed
+# their places on day 7.
+twelve_days() {
+    printf 'JobID|UID|NodeList\n' >record
+    "$nettopo" simulate --topology tree:2x2x4 --noise 0.02 --bandwidth --seed 1 |
+        sed '/^created /d; s/^level .*/&\njob JOB 0\ncluster c\ncreated 2026-01-DAYT00:00:00Z/' >record.samples
+    for k in $(seq 12); do
+        mkdir -p "jobs/$k"
+        sed "s/^job JOB/job $k/; s/DAY/$(printf %02d "$k")/" record.samples >"jobs/$k/samples"
+        [ "$k" -lt 7 ] || sed -i 's/^host n2$/host x/; s/^host n15$/host n2/; s/^host x$/host n15/' "jobs/$k/samples"
+        "$nettopo" solve -o m.json "jobs/$k/samples"
+        jq --argjson k "$k" '.links[] |= if .a == "n5" and $k >= 5 and $k <= 8 then .bandwidth_MBps *= 0.7 else . end' \
+            m.json >"jobs/$k/map.json"
+        echo "$k|$((1000 + k % 3))|n[1-16]" >>record
+    done
+    "$nettopo" fleet ingest -q --store s --record record jobs
+    "$nettopo" fleet show --store s --format html -o days.html
 }
 
 # pixels FILE: width, height and different rows of a PNG, without a library
@@ -169,6 +189,11 @@ PY
     assert_equal "the picture selects" "${lines[2]}" '"s6"'
     assert_contains "${lines[3]}" "s6 - s2"
     assert_equal "a finding's place" "${lines[4]} ${lines[5]}" '"n22" "true"'
+    # a column's head sorts, and once more the other way
+    sort='(k => (document.querySelectorAll("th button")[k].click(),
+        [document.querySelectorAll("th")[k].ariaSort, document.querySelector("tbody tr").dataset.key]))'
+    run browser "found.html#tab=links" "js:$sort(3)" "js:$sort(1)" "js:$sort(1)"
+    assert_equal "sorted" "${lines[*]}" '["ascending", "n22"] ["ascending", "s7"] ["descending", "s6"]'
 }
 
 @test "the address keeps the state, and brings it back" {
@@ -221,12 +246,13 @@ PY
         --prefix "$ROOT/build/axe" axe-core@4.10.3 >npm.log 2>&1 ||
         skip "npm gives no axe-core: $(tail -n 1 npm.log)"
     sixty_four
+    twelve_days
     "$nettopo" simulate --topology torus:4x4 --format map >torus.json
     "$nettopo" export --format html torus.json >torus.html
     "$nettopo" export --format html --reference even.json found.json >both.html
     code='js:axe.run().then(r => r.violations.map(v => v.id + ": " + v.nodes[0].html))'
     for page in "found.html#find=n22" "found.html#theme=dark&tab=links&by=latency" \
-        $(if full; then echo "torus.html#find=n3" both.html; fi); do
+        days.html "days.html#tab=changes&day=2026-01-06" $(if full; then echo "torus.html#find=n3" both.html; fi); do
         run browser "$page" "run:$axe" "$code"
         assert_equal "exit" "$status" 0
         assert_equal "violations of $page" "$output" '[]'
@@ -347,4 +373,51 @@ CONTRAST='(() => { const css = n => getComputedStyle(document.documentElement).g
         'js:(look => { const by = look(); state.by = "findings"; paint(); return by != look(); })(() => getComputedStyle(document.querySelector("#panes .plain > .link:not(.picked)")).stroke)'
     assert_equal "exit" "$status" 0
     assert_equal "elements, strong, selected" "${lines[*]}" 'true true true ["n99true"] true'
+}
+
+# what stands in the picture and its tables on a day that is chosen
+SAYS='js:[state.day, here.byName.get("n2").parent === here.byName.get("n1").parent,
+    here.findings.map(f => f.text.split(":")[0]), tables.changes.rows().length,
+    document.getElementById("date").textContent]'
+
+@test "the slider goes from the first job's day to the last one's, and asks nothing of any network" {
+    twelve_days
+    run browser days.html js:document.title 'js:[here.history.first, here.history.last, +$("day").max,
+        +$("day").value, $("time").hidden]' 'js:document.body.dataset.error ?? ""' size:1200x800
+    assert_equal "exit" "$status" 0
+    assert_contains "${lines[0]}" "16 hosts"
+    assert_equal "days" "${lines[1]}" '["2026-01-01", "2026-01-12", 11, 11, false]'
+    assert_equal "error" "${lines[2]}" '""'
+    ! grep -qE 'https?://|src=|href=|@import|url\(' days.html
+}
+
+@test "on a day hosts stand where they stood, and what was worse then is a finding" {
+    twelve_days
+    "$nettopo" fleet since --store s
+    "$nettopo" fleet show --store s --plain | head -8
+    run browser days.html "$SAYS" \
+        'js:($("day").value = 5, $("day").dispatchEvent(new Event("input")), 0)' "$SAYS" \
+        'js:($("day").value = 3, $("day").dispatchEvent(new Event("input")), 0)' "$SAYS"
+    assert_equal "exit" "$status" 0
+    # the last day: n2 is elsewhere, n5 is well again
+    assert_equal "last" "${lines[0]}" '["2026-01-12", false, [], 4, "2026-01-12"]'
+    # the sixth: nobody has moved, n5's link is narrow
+    assert_contains "${lines[2]}" '["2026-01-06", true, ["n5 '
+    assert_contains "${lines[2]}" '"], 1, "2026-01-06"]'
+    assert_equal "fourth" "${lines[4]}" '["2026-01-04", true, [], 0, "2026-01-04"]'
+}
+
+@test "the list says what changed when, and selects the part; the address keeps the day" {
+    twelve_days
+    run browser "days.html#tab=changes&day=2026-01-08&find=n15" \
+        'js:[...document.querySelectorAll("#panel tbody tr")].map(r => [r.cells[0].textContent, r.cells[1].textContent.split(",")[0]])' \
+        'js:[state.day, document.body.dataset.chosen]' \
+        'js:(document.querySelector("#panel tbody tr:last-child button").click(), document.body.dataset.chosen)' \
+        js:location.hash
+    assert_equal "exit" "$status" 0
+    assert_contains "${lines[0]}" '"2026-01-07", "n2 moved"'
+    assert_contains "${lines[0]}" '"2026-01-05", "n5 '
+    assert_equal "day and host" "${lines[1]}" '["2026-01-08", "n15"]'
+    assert_equal "chosen" "${lines[2]}" '"n5"'
+    assert_contains "${lines[3]}" 'day=2026-01-08'
 }
