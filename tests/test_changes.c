@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -13,9 +14,231 @@
 #include "changes.h"
 #include "rng.h"
 
-enum { HOSTS = 120, HOSTS_OF_JOB = 16, JOBS = 1000, FAULTS = 20, HOUR_S = 3600 };
+/* ---- point ---- */
+
+enum { READINGS_MAX = 400 };
 
 struct planted {
+    size_t n, from, until; /* between these the link is at share */
+    double share, sd, outliers;
+    double doubt;
+};
+
+/* A series about 0; outliers are between a third and one and a half. */
+static void make(const struct planted *p, struct nt_rng *rng, struct nt_change_reading *out)
+{
+    for (size_t k = 0; k < p->n; k++) {
+        double x = k >= p->from && k < p->until ? log(p->share) : 0;
+        x += p->sd * nt_rng_normal(rng);
+        if (nt_rng_uniform(rng) < p->outliers)
+            x += log(0.33 + 1.2 * nt_rng_uniform(rng));
+        out[k] = (struct nt_change_reading){.x = x, .sd = p->sd, .doubt = p->doubt};
+    }
+}
+
+static size_t changes_of(const struct planted *p, struct nt_rng *rng, struct nt_change *change,
+                         double *level)
+{
+    static struct nt_change_reading reading[READINGS_MAX];
+    struct nt_err err = {0};
+    size_t changes;
+    make(p, rng, reading);
+    if (nt_change_points(reading, p->n, &nt_change_default, change, &changes, level, &err) != 0)
+        fail_msg("%s", err.text);
+    return changes;
+}
+
+/* Within three readings, and nothing else; recovery as well. At 95 % of what was planted. */
+static void a_link_at_70_percent_is_found_within_three_readings(void **state)
+{
+    enum { RUNS = 1000 };
+    size_t found = 0, back = 0, dated = 0;
+    struct nt_rng rng;
+    (void)state;
+    nt_rng_init(&rng, 1);
+    for (int run = 0; run < RUNS; run++) {
+        struct nt_change c[NT_CHANGES_MAX];
+        double level;
+        struct planted p = {.n = 80, .share = 0.7, .sd = 0.03, .outliers = 0.01, .doubt = 0.02};
+        p.from = 3 + nt_rng_below(&rng, 30);
+        p.until = p.from + 20;
+        size_t n = changes_of(&p, &rng, c, &level);
+        bool first = n >= 1 && c[0].at >= p.from && c[0].seen < p.from + 3;
+        found += first;
+        dated += n >= 1 && c[0].at == p.from;
+        back += n >= 2 && c[1].at >= p.until && c[1].seen < p.until + 3;
+        if (first) {
+            assert_close(c[0].after, log(0.7), 0.1);
+            assert_at_least(c[0].confidence, 0.99);
+        }
+    }
+    print_message("%zu of %d found within three readings, %zu with the right date, %zu "
+                  "recoveries\n",
+                  found, RUNS, dated, back);
+    assert_true(found >= RUNS * 95 / 100);
+    assert_true(dated >= RUNS * 95 / 100);
+    assert_true(back >= RUNS * 95 / 100);
+}
+
+/* A thousand jobs of 30 links with two figures each, one in a hundred an outlier. */
+static void a_thousand_jobs_give_no_more_than_one_false_alarm(void **state)
+{
+    size_t alarms = 0;
+    struct nt_rng rng;
+    (void)state;
+    nt_rng_init(&rng, 2);
+    for (int series = 0; series < 600; series++) {
+        struct nt_change c[NT_CHANGES_MAX];
+        double level;
+        struct planted p = {.n = 100, .share = 1, .sd = 0.03, .outliers = 0.01, .doubt = 0.02};
+        alarms += changes_of(&p, &rng, c, &level);
+        assert_below(fabs(level), 0.1);
+    }
+    print_message("%zu false alarms in 60000 readings\n", alarms);
+    assert_true(alarms <= 1);
+}
+
+static void small_changes_do_not_count(void **state)
+{
+    struct nt_rng rng;
+    (void)state;
+    nt_rng_init(&rng, 3);
+    for (int run = 0; run < 100; run++) {
+        struct nt_change c[NT_CHANGES_MAX];
+        double level;
+        struct planted p = {
+            .n = 100, .from = 40, .until = 100, .share = 0.95, .sd = 0.01, .doubt = 0.02};
+        assert_int_equal(changes_of(&p, &rng, c, &level), 0);
+    }
+}
+
+/* Slow for three jobs, or longer, and then back: the level before did not go on all the time with
+ * outliers in between, whatever the noise. Two such readings may have been outliers. */
+static void what_was_slow_for_three_jobs_is_stated_with_its_recovery(void **state)
+{
+    static const double sds[] = {0.01, 0.02, 0.03};
+    struct nt_change_reading r[24];
+    struct nt_change c[NT_CHANGES_MAX];
+    double level;
+    (void)state;
+    for (size_t s = 0; s < sizeof sds / sizeof *sds; s++)
+        for (size_t slow = 2; slow <= 8; slow++)
+            for (size_t back = 2; back <= 6; back++) {
+                size_t n = 8 + slow + back, found;
+                for (size_t k = 0; k < n; k++)
+                    r[k] = (struct nt_change_reading){
+                        .x = k >= 8 && k < 8 + slow ? 0.36 : 0, .sd = sds[s], .doubt = 0.02};
+                assert_int_equal(
+                    nt_change_points(r, n, &nt_change_default, c, &found, &level, NULL), 0);
+                assert_below(fabs(level), 0.02);
+                assert_int_equal(found, slow < 3 ? 0 : 2);
+                if (found == 0)
+                    continue;
+                assert_int_equal(c[0].at, 8);
+                assert_below(fabs(c[0].before), 0.02);
+                assert_close(c[0].after, 0.36, 0.02);
+                assert_int_equal(c[1].at, 8 + slow);
+                assert_close(c[1].before, 0.36, 0.02);
+                assert_below(fabs(c[1].after), 0.02);
+                assert_at_least(c[1].confidence, nt_change_default.certainty);
+            }
+}
+
+/* What may be the neighbour's is no evidence by itself, however often: with half of all doubt it
+ * takes more. */
+static void doubtful_readings_count_less(void **state)
+{
+    struct nt_change_reading r[12];
+    struct nt_change c[NT_CHANGES_MAX];
+    size_t sure, doubtful;
+    double level;
+    (void)state;
+    for (size_t k = 0; k < 12; k++)
+        r[k] = (struct nt_change_reading){.x = k < 8 ? 0 : -0.36, .sd = 0.03, .doubt = 0.02};
+    assert_int_equal(nt_change_points(r, 10, &nt_change_default, c, &sure, &level, NULL), 0);
+    assert_int_equal(sure, 1);
+    assert_int_equal(c[0].at, 8);
+    assert_int_equal(c[0].seen, 9);
+    for (size_t k = 8; k < 12; k++)
+        r[k].doubt = 0.9;
+    assert_int_equal(nt_change_points(r, 10, &nt_change_default, c, &doubtful, &level, NULL), 0);
+    assert_int_equal(doubtful, 0);
+}
+
+/* Of what is like others, one reading that shows it says what the level was. */
+static void what_is_like_others_is_known_by_one_reading(void **state)
+{
+    struct nt_change_reading r[] = {
+        {0.01, 0.02, 0.02}, {0.36, 0.02, 0.02}, {0.35, 0.02, 0.02}, {0.37, 0.02, 0.02}};
+    struct nt_change_options alike = nt_change_default;
+    struct nt_change c[NT_CHANGES_MAX];
+    size_t n;
+    double level;
+    (void)state;
+    assert_int_equal(nt_change_points(r, 4, &nt_change_default, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 0);
+    alike.alike = 0.02;
+    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(c[0].at, 1);
+    assert_below(fabs(c[0].before), 0.03);
+    assert_close(c[0].after, 0.36, 0.03);
+    r[0].doubt = 0.5; /* perhaps of its neighbour */
+    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 0);
+    r[0] = (struct nt_change_reading){0.3, 0.02, 0.02}; /* never like the others */
+    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 0);
+}
+
+static void wrong_readings_are_refused(void **state)
+{
+    struct nt_change_reading r = {.x = 0, .sd = 0, .doubt = 0};
+    struct nt_change c[NT_CHANGES_MAX];
+    size_t n;
+    double level;
+    struct nt_err err = {0};
+    (void)state;
+    assert_int_equal(nt_change_points(&r, 1, &nt_change_default, c, &n, &level, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_int_equal(nt_change_points(&r, 0, &nt_change_default, c, &n, &level, &err), 0);
+    assert_int_equal(n, 0);
+}
+
+/* The same series a step lower has the same changes: levels are relative. */
+static void relabelling_the_level_changes_nothing(void **state)
+{
+    struct nt_rng rng;
+    struct nt_change_reading r[60];
+    struct nt_change c[NT_CHANGES_MAX], d[NT_CHANGES_MAX];
+    size_t n, m;
+    double level;
+    struct planted p = {.n = 60,
+                        .from = 30,
+                        .until = 60,
+                        .share = 0.7,
+                        .sd = 0.03,
+                        .outliers = 0.01,
+                        .doubt = 0.02};
+    (void)state;
+    nt_rng_init(&rng, 5);
+    make(&p, &rng, r);
+    nt_change_points(r, 60, &nt_change_default, c, &n, &level, NULL);
+    for (size_t k = 0; k < 60; k++)
+        r[k].x = -r[k].x; /* faster by as much */
+    nt_change_points(r, 60, &nt_change_default, d, &m, &level, NULL);
+    assert_int_equal(n, m);
+    for (size_t k = 0; k < n; k++) {
+        assert_int_equal(c[k].at, d[k].at);
+        assert_below(fabs(c[k].after + d[k].after), 1e-9);
+    }
+}
+
+/* ---- changes ---- */
+
+enum { HOSTS = 120, HOSTS_OF_JOB = 16, JOBS = 1000, FAULTS = 20, HOUR_S = 3600 };
+
+struct changes_planted {
     uint32_t users;
     double offset_sd; /* of a whole job's latencies */
     uint32_t first_fault, fault_jobs;
@@ -23,7 +246,7 @@ struct planted {
 };
 
 /* Every sixth host is narrow, the h-th of them from job first_fault + 10 h on, for fault_jobs. */
-static bool is_faulty(const struct planted *p, uint32_t host, uint32_t job)
+static bool is_faulty(const struct changes_planted *p, uint32_t host, uint32_t job)
 {
     uint32_t from = p->first_fault + 10 * (host / 6);
     return host % 6 == 0 && job >= from && job < from + p->fault_jobs;
@@ -35,7 +258,7 @@ static void add_figure(struct nt_changes *c, uint32_t host, enum nt_figure_kind 
     assert_int_equal(nt_changes_add(c, &f, host, NULL), 0);
 }
 
-static void make(const struct planted *p, struct nt_changes *c, struct nt_rng *rng)
+static void changes_make(const struct changes_planted *p, struct nt_changes *c, struct nt_rng *rng)
 {
     for (uint32_t j = 0; j < JOBS; j++) {
         struct nt_changes_job job = {1700000000 + (int64_t)j * HOUR_S, 5000 + j, j % p->users};
@@ -55,14 +278,14 @@ static void make(const struct planted *p, struct nt_changes *c, struct nt_rng *r
     }
 }
 
-static struct nt_fleet_change *found(const struct planted *p, uint64_t seed, size_t *count)
+static struct nt_fleet_change *found(const struct changes_planted *p, uint64_t seed, size_t *count)
 {
     struct nt_changes c = {0};
     struct nt_rng rng;
     struct nt_err err = {0};
     struct nt_fleet_change *out = NULL;
     nt_rng_init(&rng, seed);
-    make(p, &c, &rng);
+    changes_make(p, &c, &rng);
     if (nt_changes_find(&c, &out, count, &err) != 0)
         fail_msg("%s", err.text);
     nt_changes_fini(&c);
@@ -71,7 +294,7 @@ static struct nt_fleet_change *found(const struct planted *p, uint64_t seed, siz
 
 static void faults_and_recoveries_are_dated(void **state)
 {
-    struct planted p = {.users = 5, .first_fault = 300, .fault_jobs = 250, .share = 0.7};
+    struct changes_planted p = {.users = 5, .first_fault = 300, .fault_jobs = 250, .share = 0.7};
     size_t count, faults = 0, back = 0, quick = 0, others = 0;
     (void)state;
     p.offset_sd = 0.2;
@@ -106,7 +329,7 @@ static void faults_and_recoveries_are_dated(void **state)
 
 static void without_faults_there_is_at_most_one_alarm(void **state)
 {
-    struct planted p = {.users = 3, .offset_sd = 0.2, .share = 1};
+    struct changes_planted p = {.users = 3, .offset_sd = 0.2, .share = 1};
     size_t count, sum = 0;
     (void)state;
     for (uint64_t seed = 2; seed < 5; seed++) {
@@ -119,7 +342,7 @@ static void without_faults_there_is_at_most_one_alarm(void **state)
 
 static void one_users_jobs_alone_state_nothing(void **state)
 {
-    struct planted p = {.users = 1, .first_fault = 300, .fault_jobs = 250, .share = 0.3};
+    struct changes_planted p = {.users = 1, .first_fault = 300, .fault_jobs = 250, .share = 0.3};
     size_t count;
     (void)state;
     free(found(&p, 7, &count));
@@ -248,9 +471,155 @@ static void what_is_the_jobs_is_no_change_of_hosts_seen_in_few(void **state)
     nt_changes_fini(&c);
 }
 
+/* ---- named ---- */
+
+enum { LIKE = 5 };
+
+/* A job each character: of user '0' to '9', that names part 1; of user 'a' to 'j', that crosses it
+ * and does not, 'A' to 'J' with a figure of it as the others have it; '.': one with too few parts
+ * to tell; '!' and '?', users as well: that name it, alone below its switch, and as one of two;
+ * '*' names it and 'z' does not, of a user whom nobody knows. */
+static struct nt_changes_job job_of(const char *jobs, size_t k)
+{
+    bool unknown = jobs[k] == '*' || jobs[k] == 'z';
+    return (struct nt_changes_job){1000 + (int64_t)k, 10 + k,
+                                   unknown ? NT_NO_USER : (uint32_t)jobs[k]};
+}
+
+static size_t found_in(const char *jobs, uint8_t tier, struct nt_fleet_change *out)
+{
+    struct nt_named n = {0};
+    struct nt_fleet_change *c = NULL;
+    const struct nt_named_part part = {1, tier, NT_FIGURE_LATENCY};
+    size_t count = 0, all = strlen(jobs);
+    for (size_t k = all; k-- > 0;) { /* the order does not matter */
+        const struct nt_changes_job job = job_of(jobs, k);
+        if ((jobs[k] >= '0' && jobs[k] <= '9') || strchr("!?*", jobs[k]) != NULL)
+            assert_int_equal(nt_named_add(&n, part, job, 4 + (double)k, 2, 0.9, NULL), 0);
+    }
+    for (size_t k = 0; k < all; k++) {
+        const struct nt_changes_job job = job_of(jobs, k);
+        struct nt_named_crossing crossed[2 * LIKE];
+        for (uint32_t p = 0; p < 2 * LIKE; p++)
+            crossed[p] = (struct nt_named_crossing){
+                .part = {p % LIKE, tier, NT_FIGURE_LATENCY},
+                .among = (jobs[k] == '!' && p % LIKE != 1) || (jobs[k] == '?' && p % LIKE > 1),
+                .value = jobs[k] >= 'A' && jobs[k] <= 'J' ? 3.9F : 2};
+        size_t some = jobs[k] == '.' ? 2 : 2 * LIKE;
+        assert_int_equal(nt_named_cross(&n, job, crossed, some, NULL), 0);
+    }
+    assert_int_equal(nt_named_find(&n, &c, &count, NULL), 0);
+    if (count > 0)
+        *out = c[0];
+    free(c);
+    nt_named_fini(&n);
+    return count;
+}
+
+static void what_every_job_names_is_told(void **state)
+{
+    struct nt_fleet_change c;
+    (void)state;
+    assert_int_equal(found_in("12", 0, &c), 1);
+    assert_true(c.part == 1 && c.kind == NT_FIGURE_LATENCY && c.worse && c.current && c.named);
+    assert_true(c.since_s == 1000 && c.before_s == 0 && c.first_job == 10);
+    assert_true(c.jobs == 2 && c.users == 2 && c.from == 2);
+    assert_above(c.confidence, 0.89);
+    assert_int_equal(found_in(".1.2.1", 0, &c), 1); /* who cannot tell says nothing */
+    assert_true(c.since_s == 1001 && c.jobs == 3 && c.users == 2 && c.to == 7);
+    assert_int_equal(found_in("ab121", 0, &c), 1);
+    assert_true(c.since_s == 1002 && c.before_s == 1001 && c.jobs == 3);
+}
+
+static void too_little_is_not_told(void **state)
+{
+    static const char *const jobs[] = {"",        "1",      "11111", "12ab", "a12",
+                                       "1a2a1a2", "12aba1", ".",     "a"};
+    struct nt_fleet_change c;
+    (void)state;
+    for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++)
+        if (found_in(jobs[k], 0, &c) != 0)
+            fail_msg("%s", jobs[k]);
+}
+
+/* One user, or users nobody knows, state nothing and clear nothing: two users do both. A user who
+ * goes on naming a part keeps two others from nothing. */
+static void named_one_user_alone_clears_nothing(void **state)
+{
+    struct nt_fleet_change c;
+    (void)state;
+    assert_int_equal(found_in("12a", 0, &c), 1);
+    assert_true(c.since_s == 1000 && c.jobs == 2 && c.users == 2);
+    assert_int_equal(found_in("12aaaaaa", 0, &c), 1);
+    assert_int_equal(found_in("12a1aa2a", 0, &c), 1);
+    assert_true(c.jobs == 4 && c.users == 2);
+    assert_int_equal(found_in("12zzz", 0, &c), 1);
+    assert_int_equal(found_in("12ab", 0, &c), 0);
+    assert_int_equal(found_in("12azb", 0, &c), 0);
+    assert_int_equal(found_in("121a1b1", 0, &c), 0);
+    assert_int_equal(found_in("12ab121", 0, &c), 1);
+    assert_true(c.since_s == 1004 && c.jobs == 3);
+    assert_int_equal(found_in("*1*1", 0, &c), 0);
+}
+
+/* Of a few hosts no map says which is slow, though the figure is the same. */
+static void who_agrees_says_nothing(void **state)
+{
+    struct nt_fleet_change c;
+    (void)state;
+    assert_int_equal(found_in("1A2A1", 0, &c), 1);
+    assert_true(c.since_s == 1000 && c.before_s == 0 && c.jobs == 3 && c.jobs_to_sure == 2);
+    assert_int_equal(found_in("1112A", 0, &c), 1);
+    assert_true(c.jobs == 4 && c.jobs_to_sure == 4); /* the first one of a second user */
+    assert_int_equal(found_in("1a2A", 0, &c), 0);
+    assert_int_equal(found_in("AAA", 0, &c), 0);
+}
+
+/* A latency between switches as slow as those of its like below other switches. */
+static void a_link_between_switches_is_held_against_those_below_the_same(void **state)
+{
+    struct nt_fleet_change c;
+    (void)state;
+    assert_int_equal(found_in("12", 1, &c), 1);
+    assert_int_equal(found_in("1!", 1, &c), 0);
+    assert_int_equal(found_in("!a!12!1", 1, &c), 1);
+    assert_true(c.since_s == 1003 && c.jobs == 3);
+    assert_int_equal(found_in("1?", 1, &c), 1);
+    assert_int_equal(found_in("1!", 0, &c), 1); /* a host's link: its job knows which are alike */
+}
+
+/* A current change of the same part and kind says it already; one that is over does not. */
+static void what_changed_is_told_once(void **state)
+{
+    (void)state;
+    for (int current = 0; current < 2; current++) {
+        struct nt_named n = {0};
+        size_t count = 1;
+        struct nt_fleet_change *c = calloc(1, sizeof *c);
+        const struct nt_named_part part = {7, 2, NT_FIGURE_UP};
+        c[0] = (struct nt_fleet_change){
+            .part = 7, .tier = 2, .kind = NT_FIGURE_UP, .current = current > 0};
+        for (uint32_t j = 0; j < 3; j++)
+            assert_int_equal(
+                nt_named_add(&n, part, (struct nt_changes_job){j, j, j}, 1, 2, 1, NULL), 0);
+        assert_int_equal(nt_named_find(&n, &c, &count, NULL), 0);
+        assert_int_equal(count, current > 0 ? 1 : 2);
+        free(c);
+        nt_named_fini(&n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_link_at_70_percent_is_found_within_three_readings),
+        cmocka_unit_test(a_thousand_jobs_give_no_more_than_one_false_alarm),
+        cmocka_unit_test(small_changes_do_not_count),
+        cmocka_unit_test(what_was_slow_for_three_jobs_is_stated_with_its_recovery),
+        cmocka_unit_test(doubtful_readings_count_less),
+        cmocka_unit_test(what_is_like_others_is_known_by_one_reading),
+        cmocka_unit_test(wrong_readings_are_refused),
+        cmocka_unit_test(relabelling_the_level_changes_nothing),
         cmocka_unit_test(faults_and_recoveries_are_dated),
         cmocka_unit_test(without_faults_there_is_at_most_one_alarm),
         cmocka_unit_test(one_users_jobs_alone_state_nothing),
@@ -258,6 +627,12 @@ int main(void)
         cmocka_unit_test(a_change_of_all_is_the_classs),
         cmocka_unit_test(one_job_before_is_enough_where_all_are_alike),
         cmocka_unit_test(what_is_the_jobs_is_no_change_of_hosts_seen_in_few),
+        cmocka_unit_test(what_every_job_names_is_told),
+        cmocka_unit_test(too_little_is_not_told),
+        cmocka_unit_test(named_one_user_alone_clears_nothing),
+        cmocka_unit_test(who_agrees_says_nothing),
+        cmocka_unit_test(a_link_between_switches_is_held_against_those_below_the_same),
+        cmocka_unit_test(what_changed_is_told_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,12 +11,18 @@
 #include <cmocka.h>
 
 #include "asserts.h"
+#include "compare.h"
 #include "comparison_report.h"
+#include "graph.h"
 #include "import.h"
 #include "infer.h"
+#include "known_rates.h"
+#include "known_tree.h"
 #include "measure.h"
 #include "network.h"
 #include "reference_match.h"
+
+/* ---- compare ---- */
 
 static void must(int rc, const struct nt_err *err)
 {
@@ -724,6 +730,292 @@ static void two_sweeps_of_one_network_are_the_same(void **state)
     assert_int_equal(differ, 0);
 }
 
+/* ---- rates ---- */
+
+/* Bandwidths compared with an older map's: whole sweeps of flows with noise, of known networks. */
+
+static const struct rates_tree healthy[] = {
+    {1, {8}, {0}, false, 100, 0, 0, false, 0},
+    {2, {3, 4}, {2}, false, 100, 0, 0, false, 0},
+    {2, {4, 4}, {2}, false, 12500, 0, 0, false, 0.5},
+    {3, {2, 3, 4}, {2, 1.5}, false, 100, 0, 0, false, 0},
+};
+
+enum { TREES = sizeof healthy / sizeof *healthy };
+
+static struct nt_comparison *rates_held(const struct nt_model *is, const struct nt_model *was,
+                                        double tolerance)
+{
+    struct nt_comparison *c;
+    struct nt_err err = {0};
+    if (nt_compare(is, was, tolerance, &c, &err) != 0)
+        fail_msg("%s", err.text);
+    return c;
+}
+
+/* Even where a tolerance of 2 % asks for more than the noise gives. */
+static void rates_two_sweeps_of_one_network_are_the_same(void **state)
+{
+    (void)state;
+    enum { PAIRS = 200 };
+    size_t differ[2] = {0, 0};
+    for (uint64_t k = 0; k < PAIRS; k++) {
+        double sd = 0.005 + 0.045 * (double)k / PAIRS;
+        struct nt_network *net = rates_network(&healthy[k % TREES], k);
+        struct rates_run one = rates_sweep(net, NULL, sd, 1000 + 2 * k);
+        struct rates_run two = rates_sweep(net, NULL, sd, 1001 + 2 * k);
+        for (int t = 0; t < 2; t++) {
+            struct nt_comparison *c = rates_held(two.found, one.found, t == 0 ? 0.25 : 0.02);
+            differ[t] += c->differences > 0;
+            nt_comparison_destroy(c);
+        }
+        rates_run_fini(&one);
+        rates_run_fini(&two);
+        nt_network_destroy(net);
+    }
+    assert_int_equal(differ[0], 0);
+    assert_in_range(differ[1], 0, 2); /* 0.1 % a pair is the claim */
+}
+
+/* Every link of each tree in its turn, each way; where flows could reach its limit. */
+static void a_link_at_half_its_rate_is_found_and_nothing_else(void **state)
+{
+    (void)state;
+    size_t tried = 0, found = 0, other = 0;
+    for (size_t k = 0; k < TREES; k++) {
+        struct nt_network *net = rates_network(&healthy[k], k);
+        struct rates_run was = rates_sweep(net, NULL, 0.02, 5);
+        for (size_t arc = 0; arc < 2 * was.truth->links; arc += 5) {
+            net->arc[arc].rate_MBps /= 2;
+            struct rates_run is = rates_sweep(net, NULL, 0.02, 100 + arc);
+            struct nt_comparison *c = rates_held(is.found, was.found, 0.25);
+            tried++;
+            for (size_t d = 0; d < c->differences; d++) {
+                const struct nt_difference *x = &c->difference[d];
+                bool narrow = x->kind == NT_DIFFERENCE_LINK_NARROW;
+                bool it = narrow && rates_way(&is.truth->link[x->found], x->back) <
+                                        rates_way(&was.truth->link[x->found], x->back);
+                found += it && x->confidence > 0.9999 && fabs(x->is / x->was - 0.5) < 0.05;
+                other += !it;
+            }
+            nt_comparison_destroy(c);
+            rates_run_fini(&is);
+            net->arc[arc].rate_MBps *= 2;
+        }
+        rates_run_fini(&was);
+        nt_network_destroy(net);
+    }
+    assert_in_range(tried, 30, 1000);
+    assert_int_equal(other, 0);
+    assert_int_equal(found, tried);
+}
+
+/* Two links, by hand: the margin is what both figures' errors leave, and the confidence says it,
+ * times the link's own probability. */
+static void the_margin_is_tested(void **state)
+{
+    static const struct {
+        double is, se, was, was_se;
+        bool narrow;
+        double confidence;
+    } table[] = {
+        {60, 1, 100, 1, true, 0.75},     /* as sure as the link itself */
+        {60, 15, 100, 1, false, 0},      /* 2.7 sd: noise does that somewhere */
+        {60, 1, 100, 15, false, 0},      /* yesterday's figure was no better */
+        {60, 7, 100, 7, true, 0.749980}, /* 4.04 sd */
+        {80, 0.1, 100, 0.1, false, 0},   /* certain, and within the tolerance */
+        {60, NAN, 100, NAN, true, 0.75}, /* no error known: the link's own probability */
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        for (int back = 0; back < 2; back++) {
+            struct nt_model *m[2];
+            for (int s = 0; s < 2; s++) {
+                assert_int_equal(nt_model_create(3, 1, 3, &m[s], NULL), 0);
+                for (uint32_t h = 0; h < 3; h++) {
+                    struct nt_link *l = &m[s]->link[h];
+                    l->a = h;
+                    l->b = 3;
+                    l->latency_us = 1;
+                    l->probability = 0.75;
+                    l->bandwidth_MBps = l->bandwidth_back_MBps = 100;
+                    l->bandwidth_se_MBps = l->bandwidth_back_se_MBps = 1;
+                }
+                struct nt_link *l = &m[s]->link[1];
+                *(back ? &l->bandwidth_back_MBps : &l->bandwidth_MBps) =
+                    s == 0 ? table[k].is : table[k].was;
+                *(back ? &l->bandwidth_back_se_MBps : &l->bandwidth_se_MBps) =
+                    s == 0 ? table[k].se : table[k].was_se;
+            }
+            struct nt_comparison *c = rates_held(m[0], m[1], 0.25);
+            assert_int_equal(c->differences, table[k].narrow);
+            if (table[k].narrow) {
+                assert_int_equal(c->difference[0].found, 1);
+                assert_int_equal(c->difference[0].back, back);
+                assert_close(c->difference[0].confidence, table[k].confidence, 1e-6);
+            }
+            nt_comparison_destroy(c);
+            nt_model_destroy(m[0]);
+            nt_model_destroy(m[1]);
+        }
+}
+
+/* ---- support ---- */
+
+static struct nt_map *support_read_dot(const char *text)
+{
+    struct nt_err err = {0};
+    struct nt_map *map;
+    if (nt_import_dot("r.dot", text, strlen(text), &map, &err) != 0)
+        fail_msg("%s", err.text);
+    return map;
+}
+
+/* Each difference is as sure as the switch that it rests on, whatever the map is as a whole. */
+static void a_difference_is_as_sure_as_its_switch(void **state)
+{
+    (void)state;
+    static const char found[] = "graph { n1--a; n2--a; n3--a; n4--a; n5--b; n6--b; n7--b; n8--b; "
+                                "a--b }";
+    static const char wide[] = "graph { n1--a; n2--a; n3--a; n4--a; n5--a; n6--a; n7--a; n8--b; "
+                               "n9--b; n10--b; n11--b; n12--b; n13--b; n14--b; a--b }";
+    static const char hidden[] = "graph { n1--c; n2--c; n3--a; n4--a; n5--a; n6--a; n7--a; n8--b; "
+                                 "n9--b; n10--b; n11--b; n12--b; n13--b; n14--b; c--a; a--b }";
+    static const struct {
+        const char *found, *reference;
+        enum nt_difference_kind kind;
+        double probability, confidence, expected;
+    } table[] = {
+        {found, "graph { n1--t; n2--t; n3--t; n4--t; n5--t; n6--t; n7--t; n8--t }",
+         NT_DIFFERENCE_SWITCH_MISSING, 0.7, 0.3, 0.7}, /* found, and not expected */
+        {found, "graph { n1--a; n2--a; n3--a; n5--a; n4--b; n6--b; n7--b; n8--b; a--b }",
+         NT_DIFFERENCE_HOST_MOVED, 0.7, 0.3, 0.7},
+        {found, "graph { n1--a; n5--a; n2--t; n3--t; n4--t; n6--t; n7--t; n8--t; a--t }",
+         NT_DIFFERENCE_SWITCH_MISSING, 0.8, 0.3, 0.8}, /* what was found contradicts it */
+        {wide, hidden, NT_DIFFERENCE_SWITCH_MISSING, 0.8, 0.3,
+         0.3}, /* nothing does: it may have been missed */
+        {wide, hidden, NT_DIFFERENCE_SWITCH_MISSING, 0.8, NAN, 1},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_map *map = support_read_dot(table[k].found),
+                      *r = support_read_dot(table[k].reference);
+        struct nt_reference_match *a;
+        struct nt_err err = {0};
+        map->model->confidence = table[k].confidence;
+        for (size_t e = 0; e < map->model->links; e++)
+            if (map->model->link[e].a >= map->model->hosts)
+                map->model->link[e].probability = table[k].probability;
+        if (nt_reference_match_create(map, r, 0.25, &a, &err) != 0)
+            fail_msg("%s", err.text);
+        const struct nt_comparison *c = a->comparison;
+        assert_in_range(c->differences, 1, 2);
+        assert_int_equal(c->difference[0].kind, table[k].kind);
+        assert_close(c->difference[0].confidence, table[k].expected, 1e-9);
+        nt_reference_match_destroy(a);
+        nt_map_destroy(map);
+        nt_map_destroy(r);
+    }
+}
+
+/* ---- remarks ---- */
+
+/* Where a picture marks a difference: at its host, its link or its switch, in both networks. */
+
+static void remarks_must(int rc, const struct nt_err *err)
+{
+    if (rc != 0)
+        fail_msg("%s", err->text);
+}
+
+/* Three groups of two leaves of three hosts; link k < 18 is of host k, 18 + j of leaf j. */
+static struct nt_map *pods(void)
+{
+    struct nt_err err = {0};
+    struct nt_map *map;
+    char text[18][8];
+    const char *names[18];
+    for (size_t h = 0; h < 18; h++) {
+        snprintf(text[h], sizeof text[h], "n%zu", h + 1);
+        names[h] = text[h];
+    }
+    remarks_must(nt_map_create(known_tree(3, 2, 3, false, true, 1), names, &map, &err), &err);
+    return map;
+}
+
+static void remarks_of(const struct nt_map *is, const struct nt_map *was, struct nt_remarks *out)
+{
+    struct nt_err err = {0};
+    struct nt_reference_match *match;
+    remarks_must(nt_reference_match_create(is, was, 0.25, &match, &err), &err);
+    remarks_must(nt_remarks_create(match, is, was, out, &err), &err);
+    nt_reference_match_destroy(match);
+}
+
+static const struct nt_remark *begins_with(const struct nt_remarks *all, const char *words)
+{
+    for (size_t k = 0; k < all->count; k++)
+        if (strncmp(all->remark[k].text, words, strlen(words)) == 0)
+            return &all->remark[k];
+    fail_msg("no \"%s\"", words);
+    return NULL;
+}
+
+static void at_link(const uint32_t at[2], const struct nt_link *l)
+{
+    assert_true((at[0] == l->a && at[1] == l->b) || (at[0] == l->b && at[1] == l->a));
+}
+
+static void hosts_links_and_uplinks(void **state)
+{
+    (void)state;
+    struct nt_map *was = pods(), *is = pods();
+    struct nt_link *link = is->model->link;
+    link[18 + 1].latency_us *= 3; /* of n4 n5 n6 */
+    link[16].latency_us *= 3;
+    link[1].b = link[9].b; /* n2 stands with n10 */
+    struct nt_remarks all;
+    remarks_of(is, was, &all);
+    assert_int_equal(all.count, 3);
+    const struct nt_remark *moved = begins_with(&all, "n2: expected with n1 n3, found with n");
+    assert_true(moved->in_map[0] == 1 && moved->in_map[1] == 1);
+    assert_true(moved->in_reference[0] == 1 && moved->in_reference[1] == 1);
+    const struct nt_remark *uplink = begins_with(&all, "uplink of n4 n5 n6: ");
+    at_link(uplink->in_map, &link[18 + 1]);
+    at_link(uplink->in_reference, &was->model->link[18 + 1]);
+    const struct nt_remark *cable = begins_with(&all, "link of n17: ");
+    at_link(cable->in_map, &link[16]);
+    at_link(cable->in_reference, &was->model->link[16]);
+    nt_remarks_fini(&all);
+    nt_map_destroy(is);
+    nt_map_destroy(was);
+}
+
+/* Where one of the two has nothing like it there is no place. */
+static void switches_and_missing_hosts(void **state)
+{
+    (void)state;
+    struct nt_map *was = pods(), *is = pods();
+    struct nt_model *m = is->model;
+    for (size_t k = 3; k < 6; k++)
+        m->link[k].b = m->link[0].b; /* n4 n5 n6 on the leaf of n1 n2 n3 */
+    m->missing[12] = true;
+    m->link[12] = m->link[--m->links];
+    m->link[18 + 1] = m->link[--m->links];
+    struct nt_remarks all;
+    remarks_of(is, was, &all);
+    const struct nt_remark *gone = begins_with(&all, "n13: no answer");
+    assert_true(gone->in_map[0] == 12 && gone->in_reference[0] == 12);
+    for (size_t k = 0; k < all.count; k++)
+        if (strncmp(all.remark[k].text, "switch over ", 12) == 0) {
+            assert_int_equal(all.remark[k].in_reference[0], all.remark[k].in_reference[1]);
+            assert_true(all.remark[k].in_map[0] == NT_NO_VERTEX ||
+                        all.remark[k].in_map[0] >= m->hosts);
+        }
+    nt_remarks_fini(&all);
+    nt_map_destroy(is);
+    nt_map_destroy(was);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -748,6 +1040,11 @@ int main(void)
         cmocka_unit_test(similarity_of_a_hierarchical_network),
         cmocka_unit_test(redistribution_by_hand),
         cmocka_unit_test(two_sweeps_of_one_network_are_the_same),
-    };
+        cmocka_unit_test(the_margin_is_tested),
+        cmocka_unit_test(rates_two_sweeps_of_one_network_are_the_same),
+        cmocka_unit_test(a_link_at_half_its_rate_is_found_and_nothing_else),
+        cmocka_unit_test(a_difference_is_as_sure_as_its_switch),
+        cmocka_unit_test(hosts_links_and_uplinks),
+        cmocka_unit_test(switches_and_missing_hosts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

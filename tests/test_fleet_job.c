@@ -4,13 +4,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "asserts.h"
+#include "fleet_job.h"
 #include "fleet_made.h"
+#include "made_network.h"
+#include "planted_jobs.h"
+#include "switch_naming.h"
 #include "utc.h"
+
+/* ---- job ---- */
 
 static const uint32_t hosts[] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const int64_t NOW = INT64_C(1795478400); /* 2026-11-24 */
@@ -164,13 +171,374 @@ static void what_contradicts_is_refused(void **state)
     refuses(good, good, NULL, "expected a job's id, found none");
 }
 
+/* ---- packed ---- */
+
+static const struct nt_evidence_entry pairs[] = {
+    {.a = 0, .b = 1, .count = 1, .lowest_us = 1.25f, .mean_us = 1.25f},
+    {.a = 0, .b = 70000, .count = 3, .lowest_us = 2, .mean_us = 2.5f, .sd_us = 0.3f},
+    {.a = 7, .b = 8, .count = 300, .lowest_us = 0.01f, .mean_us = 0.01f},
+    {.a = 7, .b = 9, .count = 1, .lowest_us = 9e8f, .mean_us = 9e8f},
+    {.a = 70001, .b = 70002, .count = 2, .lowest_us = 1.3f, .mean_us = 1.31f, .sd_us = 0.01f},
+};
+enum { PAIRS = sizeof pairs / sizeof *pairs, HOSTS = 80000 };
+
+static const struct nt_fleet_figure figures[] = {
+    {.host = 0, .tier = 0, .kind = NT_FIGURE_LATENCY, .value = 0.5f},
+    {.host = 0, .tier = 0, .kind = NT_FIGURE_UP, .value = 12000},
+    {.host = 0, .tier = 0, .kind = NT_FIGURE_DOWN, .value = 11000, .bound = true},
+    {.host = 0, .tier = 7, .kind = NT_FIGURE_LATENCY, .value = 1e-6f},
+    {.host = 70000, .tier = 1, .kind = NT_FIGURE_UP, .value = 1e8f, .shared = true, .bound = true},
+};
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+static void assert_near(double found, double expected)
+{
+    if (fabs(found - expected) > 0.001 * fabs(expected))
+        fail_msg("%g is not %g", found, expected);
+}
+
+static int check_pair(void *context, const struct nt_evidence_entry *p, struct nt_err *err)
+{
+    size_t *k = context;
+    (void)err;
+    assert_true(*k < PAIRS);
+    assert_int_equal(p->a, pairs[*k].a);
+    assert_int_equal(p->b, pairs[*k].b);
+    assert_int_equal(p->count, pairs[*k].count);
+    assert_near(p->lowest_us, pairs[*k].lowest_us);
+    assert_near(p->mean_us, pairs[*k].mean_us);
+    assert_below(fabs(p->sd_us - pairs[*k].sd_us), 0.001 * p->mean_us);
+    ++*k;
+    return 0;
+}
+
+static int check_figure(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
+{
+    size_t *k = context;
+    (void)err;
+    assert_true(*k < FIGURES);
+    assert_int_equal(f->host, figures[*k].host);
+    assert_int_equal(f->tier, figures[*k].tier);
+    assert_int_equal(f->kind, figures[*k].kind);
+    assert_int_equal(f->shared, figures[*k].shared);
+    assert_int_equal(f->bound, figures[*k].bound);
+    assert_near(f->value, figures[*k].value);
+    ++*k;
+    return 0;
+}
+
+static void what_is_packed_comes_back(void **state)
+{
+    struct nt_strbuf buf = {0};
+    struct nt_err err = {0};
+    size_t k = 0;
+    (void)state;
+    nt_packed_put_pairs(&buf, pairs, PAIRS);
+    assert_int_equal(nt_packed_visit_pairs(buf.text, buf.used, HOSTS, check_pair, &k, &err), 0);
+    assert_int_equal(k, PAIRS);
+    assert_true(buf.used <= 10 * (size_t)PAIRS);
+    k = 0;
+    assert_int_equal(nt_packed_visit_pairs(buf.text, buf.used, 70002, check_pair, &k, &err), -1);
+    buf.used = k = 0;
+    nt_packed_put_figures(&buf, figures, FIGURES);
+    assert_int_equal(nt_packed_visit_figures(buf.text, buf.used, HOSTS, check_figure, &k, &err), 0);
+    assert_int_equal(k, FIGURES);
+    free(buf.text);
+}
+
+static int take_pair(void *context, const struct nt_evidence_entry *p, struct nt_err *err)
+{
+    (void)context, (void)err;
+    assert_true(p->a < p->b && p->b < 100 && p->count > 0);
+    assert_above(p->lowest_us, 0);
+    assert_at_least(p->mean_us, p->lowest_us);
+    assert_at_least(p->sd_us, 0);
+    assert_true(isfinite(p->sd_us));
+    return 0;
+}
+
+static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
+{
+    (void)context, (void)err;
+    assert_true(f->host < 100 && f->tier < NT_FLEET_TIERS && f->kind < NT_FIGURE_KINDS);
+    return 0;
+}
+
+/* Every change of one byte, and every cut: an error, or values within bounds. */
+static void damaged_bytes_stay_within_bounds(void **state)
+{
+    struct nt_strbuf buf = {0};
+    (void)state;
+    nt_packed_put_pairs(&buf, pairs, 1);
+    nt_packed_put_pairs(&buf, pairs + 1, PAIRS - 1);
+    for (size_t at = 0; at < buf.used; at++)
+        for (int value = 0; value < 256; value++) {
+            char was = buf.text[at];
+            buf.text[at] = (char)value;
+            nt_packed_visit_pairs(buf.text, buf.used, 100, take_pair, NULL, NULL);
+            nt_packed_visit_figures(buf.text, buf.used, 100, take_figure, NULL, NULL);
+            nt_packed_visit_pairs(buf.text, at, 100, take_pair, NULL, NULL);
+            buf.text[at] = was;
+        }
+    free(buf.text);
+}
+
+/* ---- evidence ---- */
+
+/* The table of what many jobs measured, and the offsets of jobs. */
+
+static void evidence_refuses(struct nt_evidence *e, uint32_t job, uint32_t a, uint32_t b, double us)
+{
+    struct nt_err err = {0};
+    size_t before = e->entries;
+    assert_int_equal(nt_evidence_note(e, job, a, b, us, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_int_equal(e->entries, before);
+}
+
+static void test_bounds(void **state)
+{
+    struct nt_evidence e;
+    struct nt_err err;
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, (size_t)1 << 20, &err), -1);
+    assert_int_equal(nt_evidence_init(&e, 3, &err), 0);
+    evidence_refuses(&e, 0, 0, 1, 1); /* no job yet */
+    assert_int_equal(nt_evidence_add_job(&e, 5, 1, 0, NULL, &err), 0);
+    evidence_refuses(&e, 0, 0, 0, 1);
+    evidence_refuses(&e, 0, 0, 3, 1);
+    evidence_refuses(&e, 1, 0, 1, 1);
+    evidence_refuses(&e, 0, 0, 1, 0);
+    evidence_refuses(&e, 0, 0, 1, -1);
+    evidence_refuses(&e, 0, 0, 1, NAN);
+    evidence_refuses(&e, 0, 0, 1, INFINITY);
+    struct nt_evidence_entry bad = {.a = 0, .b = 1, .count = 0, .lowest_us = 1, .mean_us = 1};
+    assert_int_equal(nt_evidence_add(&e, &bad, &err), -1);
+    bad.count = 2;
+    bad.sd_us = NAN;
+    assert_int_equal(nt_evidence_add(&e, &bad, &err), -1);
+    nt_evidence_fini(&e);
+}
+
+static void test_folds(void **state)
+{
+    static const double us[] = {3, 1, 2, 6};
+    struct nt_evidence e;
+    struct nt_err err;
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, 3, &err), 0);
+    assert_int_equal(nt_evidence_add_job(&e, 9, 1, 0, NULL, &err), 0);
+    assert_int_equal(nt_evidence_add_job(&e, 5, 2, 0, NULL, &err), 0);
+    for (size_t k = 0; k < 4; k++)
+        assert_int_equal(nt_evidence_note(&e, 0, k % 2 ? 2 : 1, k % 2 ? 1 : 2, us[k], &err), 0);
+    assert_int_equal(nt_evidence_note(&e, 1, 1, 2, 7, &err), 0);
+    assert_int_equal(nt_evidence_note(&e, 0, 0, 2, 4, &err), 0);
+    assert_int_equal(nt_evidence_sort(&e, &err), 0);
+    assert_int_equal(e.entries, 3);
+    assert_int_equal(e.entry[0].a, 0);
+    assert_true(e.job[0].id == 2 && e.job[1].id == 1); /* by time */
+    assert_true(e.entry[1].job == 0 && e.entry[2].job == 1);
+    const struct nt_evidence_entry *folded = &e.entry[2];
+    assert_int_equal(folded->count, 4);
+    assert_true(folded->a == 1 && folded->b == 2);
+    assert_float_equal(folded->lowest_us, 1, 1e-6);
+    assert_float_equal(folded->mean_us, 3, 1e-6);
+    assert_float_equal(folded->sd_us, sqrt(14.0 / 3), 1e-6);
+    assert_int_equal(nt_evidence_next_pair(&e, 1), 3);
+    nt_evidence_fini(&e);
+}
+
+/* Offsets between jobs that share pairs are found, also through others, and when one pair in ten
+ * is disturbed. */
+static void test_aligns(void **state)
+{
+    struct nt_network *n = made_machine("tree:2x4x4");
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct planted_jobs p = {.network = n,
+                                 .noise = {.sd = 0.01, .outliers = 0.1, .seed = seed}};
+        struct nt_evidence e;
+        struct nt_err err;
+        struct nt_rng rng;
+        double factor[12];
+        nt_rng_init(&rng, seed);
+        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+        for (uint32_t j = 0; j < 12; j++) { /* hosts 2j..2j+7: neighbours in time share six */
+            uint32_t host[8];
+            for (uint32_t k = 0; k < 8; k++)
+                host[k] = (2 * j + k) % (uint32_t)n->hosts;
+            factor[j] = exp(0.1 * nt_rng_normal(&rng));
+            planted_job(&p, &e, PLANTED_START_S + j, j + 1, 0, host, 8);
+            for (size_t k = 0; k < e.entries; k++)
+                if (e.entry[k].job == j) {
+                    e.entry[k].lowest_us *= (float)factor[j];
+                    e.entry[k].mean_us *= (float)factor[j];
+                }
+        }
+        assert_int_equal(nt_evidence_align(&e, &err), 0);
+        for (uint32_t j = 1; j < 12; j++) {
+            double found = (double)(e.job[j].offset_ln - e.job[0].offset_ln);
+            assert_float_equal(found, log(factor[j] / factor[0]), 0.03);
+        }
+        nt_evidence_fini(&e);
+    }
+    nt_network_destroy(n);
+}
+
+static void test_alone(void **state)
+{
+    struct nt_evidence e;
+    struct nt_err err;
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, 4, &err), 0);
+    assert_int_equal(nt_evidence_align(&e, &err), 0);
+    for (uint32_t j = 0; j < 3; j++) {
+        assert_int_equal(nt_evidence_add_job(&e, j, j, 0, NULL, &err), 0);
+        assert_int_equal(nt_evidence_note(&e, j, j < 2 ? 0 : 2, j < 2 ? 1 : 3, 1 + j, &err), 0);
+    }
+    assert_int_equal(nt_evidence_align(&e, &err), 0);
+    assert_true(isnan(e.job[2].offset_ln));
+    assert_float_equal(e.job[1].offset_ln - e.job[0].offset_ln, log(2), 1e-4);
+    nt_evidence_fini(&e);
+}
+
+/* Two groups of jobs of the same mean factor, and one job of the second whose reading of a pair of
+ * the first is disturbed: that pair does not put the groups apart. */
+static void test_groups(void **state)
+{
+    enum { JOBS = 8, HOSTS = 5 };
+    struct nt_evidence e;
+    struct nt_err err;
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, 2 * HOSTS, &err), 0);
+    for (uint32_t j = 0; j < 2 * JOBS; j++) {
+        uint32_t group = j / JOBS, first = group * HOSTS;
+        double factor = 1 + 0.02 * ((int)(j % JOBS) - 3.5);
+        assert_int_equal(nt_evidence_add_job(&e, j, j, 0, NULL, &err), 0);
+        for (uint32_t a = first; a < first + HOSTS; a++)
+            for (uint32_t b = a + 1; b < first + HOSTS; b++)
+                assert_int_equal(nt_evidence_note(&e, j, a, b, factor, &err), 0);
+    }
+    assert_int_equal(nt_evidence_note(&e, JOBS, 0, 1, 1.4, &err), 0);
+    assert_int_equal(nt_evidence_align(&e, &err), 0);
+    for (size_t k = 0; k < e.entries; k++)
+        if (e.entry[k].job != JOBS || e.entry[k].a > 0)
+            assert_true(fabs((double)e.entry[k].ln) < 0.03);
+    nt_evidence_fini(&e);
+}
+
+/* ---- naming ---- */
+
+/* Names of switches from day to day. */
+
+static struct nt_model *truth_of(const char *topology)
+{
+    struct nt_network *n = made_machine(topology);
+    struct nt_model *m;
+    struct nt_err err = {0};
+    if (nt_network_truth(n, &m, &err) < 0)
+        fail_msg("%s", err.text);
+    nt_network_destroy(n);
+    return m;
+}
+
+static uint32_t switch_of(const struct nt_model *m, uint32_t host)
+{
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a == host)
+            return m->link[k].b - (uint32_t)m->hosts;
+    fail_msg("host %u is on no link", host);
+    return 0;
+}
+
+/* The host hangs at the switch of another from now on. */
+static void move(struct nt_model *m, uint32_t host, uint32_t beside)
+{
+    uint32_t to = switch_of(m, beside) + (uint32_t)m->hosts;
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a == host)
+            m->link[k].b = to;
+}
+
+static void test_stay(void **state)
+{
+    struct nt_model *m = truth_of("tree:2x3x4");
+    struct nt_switch_naming naming = {0};
+    struct nt_err err;
+    uint32_t first[32], later[32];
+    (void)state;
+    assert_int_equal(nt_switch_naming_match(&naming, m, first, &naming, &err), 0);
+    assert_int_equal(naming.last, m->switches);
+    assert_int_equal(nt_switch_naming_match(&naming, m, later, &naming, &err), 0);
+    assert_memory_equal(first, later, m->switches * sizeof *first);
+
+    uint32_t old = switch_of(m, 0), new = switch_of(m, 23);
+    move(m, 0, 23); /* one of four: both leaves stay what they are */
+    assert_int_equal(nt_switch_naming_match(&naming, m, later, &naming, &err), 0);
+    assert_memory_equal(first, later, m->switches * sizeof *first);
+    assert_true(switch_of(m, 0) == new);
+
+    for (uint32_t h = 1; h < 4; h++) /* nobody is left there: the model has no such leaf in truth */
+        move(m, h, 23);
+    assert_int_equal(nt_switch_naming_match(&naming, m, later, &naming, &err), 0);
+    assert_int_not_equal(later[old], first[old]); /* a number that none has had */
+    assert_true(later[old] > m->switches);
+    nt_switch_naming_fini(&naming);
+    nt_model_destroy(m);
+}
+
+/* Numbered otherwise, the switches keep their names. */
+static void test_renumbered(void **state)
+{
+    struct nt_model *m = truth_of("tree:2x3x4"), *other;
+    struct nt_switch_naming naming = {0};
+    struct nt_err err;
+    uint32_t first[32], later[32];
+    size_t s = m->switches;
+    (void)state;
+    assert_int_equal(nt_switch_naming_match(&naming, m, first, &naming, &err), 0);
+    assert_int_equal(nt_model_copy(m, &other, &err), 0);
+    for (size_t k = 0; k < m->links; k++)
+        for (int end = 0; end < 2; end++) {
+            uint32_t *v = end ? &other->link[k].b : &other->link[k].a;
+            if (*v >= m->hosts)
+                *v = (uint32_t)(m->hosts + (*v - m->hosts + 1) % s);
+        }
+    for (size_t k = 0; k < s; k++)
+        other->tier[(k + 1) % s] = m->tier[k];
+    assert_int_equal(nt_switch_naming_match(&naming, other, later, NULL, &err), 0);
+    for (size_t k = 0; k < s; k++)
+        assert_int_equal(later[(k + 1) % s], first[k]);
+    nt_switch_naming_fini(&naming);
+    nt_model_destroy(m);
+    nt_model_destroy(other);
+}
+
+static void test_refuses(void **state)
+{
+    struct nt_switch_naming naming = {0};
+    struct nt_err err;
+    (void)state;
+    assert_int_equal(nt_switch_naming_add(&naming, (struct nt_switch_member){1, 0, 1}, &err), -1);
+    assert_int_equal(nt_switch_naming_add(&naming, (struct nt_switch_member){1, 1, 0}, &err), -1);
+    nt_switch_naming_fini(&naming);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_are_read),
-        cmocka_unit_test(a_job_is_what_its_map_and_record_say),
-        cmocka_unit_test(a_map_that_was_not_measured_has_no_figures),
-        cmocka_unit_test(what_contradicts_is_refused),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(times_are_read),
+                                       cmocka_unit_test(a_job_is_what_its_map_and_record_say),
+                                       cmocka_unit_test(a_map_that_was_not_measured_has_no_figures),
+                                       cmocka_unit_test(what_contradicts_is_refused),
+                                       cmocka_unit_test(what_is_packed_comes_back),
+                                       cmocka_unit_test(damaged_bytes_stay_within_bounds),
+                                       cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_folds),
+                                       cmocka_unit_test(test_aligns),
+                                       cmocka_unit_test(test_alone),
+                                       cmocka_unit_test(test_groups),
+                                       cmocka_unit_test(test_stay),
+                                       cmocka_unit_test(test_renumbered),
+                                       cmocka_unit_test(test_refuses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

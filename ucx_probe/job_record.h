@@ -7,7 +7,7 @@
  * when they are regular ones: the file system behind them may hang, and a sweep may not. Under the
  * agent a process of the file's user reads it (prolog/child.h), and this process has the end of a
  * pipe. Whatever is wrong with a file costs a warning in the record and never the sweep.
- * Tests: test_job_record.c, test_level_auto.c, test_prior_record.c. */
+ * Tests: test_job_record.c, test_level_auto.c, test_solve.c. */
 #ifndef NT_JOB_RECORD_H
 #define NT_JOB_RECORD_H
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "changes.h"
+#include "fleet_job.h"
 #include "host_moves.h"
 #include "memory.h"
-#include "named_faults.h"
 #include "number.h"
-#include "packed.h"
 #include "utc.h"
 
 void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet)

@@ -2,11 +2,196 @@
 #include "changes.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "change_point.h"
 #include "stats.h"
+
+/* ---- change points of a series -----------------------------------------------------------------
+ */
+
+const struct nt_change_options nt_change_default = {
+    .hazard = 1e-3, .spread = 0.7, .range = 3, .step = 0.1, .certainty = 0.99};
+
+enum { FIRST_READINGS = 3 }; /* before these there is no level to change from */
+
+/* That something is like others, of those that should be; readings that show that it is; by how
+ * many sd it is. */
+static const double ALIKE_SHARE = 0.95, ALIKE_READINGS = 0.9, ALIKE_SDS = 4;
+
+/* That the current run began with that reading, and what its level then is. */
+struct run {
+    size_t from;
+    double weight;
+    double mean, precision;
+};
+
+struct detector {
+    const struct nt_change_options *options;
+    size_t runs;
+    struct run run[NT_CHANGE_RUNS_MAX + 1];
+    size_t from;              /* the run that was stated last began there */
+    double level;             /* its level */
+    struct nt_change *change; /* found of them */
+    size_t found;
+};
+
+/* How likely the reading is in this run, which learns from it. */
+static double learn(struct run *run, const struct nt_change_reading *r,
+                    const struct nt_change_options *o)
+{
+    double variance = r->sd * r->sd + 1 / run->precision, d = r->x - run->mean;
+    double own = (1 - r->doubt) * exp(-d * d / (2 * variance)) / sqrt(2 * M_PI * variance);
+    double likelihood = own + r->doubt / o->range + 1e-300;
+    double gain = own / likelihood / (r->sd * r->sd);
+    run->precision += gain;
+    run->mean += d * gain / run->precision;
+    return likelihood;
+}
+
+static void drop_least_likely(struct detector *d)
+{
+    size_t least = 0;
+    for (size_t k = 1; k < d->runs; k++)
+        if (d->run[k].weight < d->run[least].weight)
+            least = k;
+    d->runs--;
+    memmove(&d->run[least], &d->run[least + 1], (d->runs - least) * sizeof *d->run);
+}
+
+/* Equation 3 of the paper: the runs grow, or a new one begins. */
+static void step(struct detector *d, const struct nt_change_reading *r, size_t at)
+{
+    const struct nt_change_options *o = d->options;
+    double alike = at == 0 && o->alike > 0 ? ALIKE_SHARE : 0, sum = 0;
+    struct run new = {at, at == 0 ? 1 - alike : o->hazard, 0, 1 / (o->spread * o->spread)};
+    for (size_t k = 0; k < d->runs; k++)
+        d->run[k].weight *= 1 - o->hazard;
+    d->run[d->runs++] = new;
+    if (alike > 0)
+        d->run[d->runs++] = (struct run){at, alike, 0, 1 / (o->alike * o->alike)};
+    for (size_t k = 0; k < d->runs; k++) {
+        d->run[k].weight *= learn(&d->run[k], r, o);
+        sum += d->run[k].weight;
+    }
+    for (size_t k = 0; k < d->runs; k++)
+        d->run[k].weight /= sum;
+    if (d->runs > NT_CHANGE_RUNS_MAX)
+        drop_least_likely(d);
+}
+
+/* The likeliest run that began with the one stated last says what its level is. */
+static void follow_level(struct detector *d)
+{
+    const struct run *best = NULL;
+    for (size_t k = 0; k < d->runs; k++)
+        if (d->run[k].from == d->from && (best == NULL || d->run[k].weight > best->weight))
+            best = &d->run[k];
+    if (best != NULL)
+        d->level = best->mean;
+}
+
+/* Runs of another level than that of the one stated last. */
+struct others {
+    double weight;
+    const struct run *best;
+};
+
+static struct others find_others(const struct detector *d, bool later)
+{
+    struct others others = {0};
+    for (size_t k = 0; k < d->runs; k++) {
+        const struct run *run = &d->run[k];
+        if (later ? run->from <= d->from : run->from >= d->from)
+            continue;
+        if (fabs(run->mean - d->level) < d->options->step)
+            continue;
+        others.weight += run->weight;
+        if (others.best == NULL || run->weight > others.best->weight)
+            others.best = run;
+    }
+    return others;
+}
+
+/* Whether the readings before say what the level was. */
+static bool is_level_known(const struct detector *d, const struct nt_change_reading *reading,
+                           size_t before)
+{
+    double readings = 0;
+    if (d->from > 0 || before >= FIRST_READINGS)
+        return true;
+    for (size_t k = 0; k < before; k++)
+        readings += 1 - reading[k].doubt;
+    return fabs(d->level) < ALIKE_SDS * d->options->alike && readings >= ALIKE_READINGS;
+}
+
+/* Whether it is certain by now that the level is another one: of a run that began since, or of one
+ * before, of which what was stated were outliers; then that is taken back. */
+static bool find_change(struct detector *d, const struct nt_change_reading *reading, size_t at)
+{
+    struct others later = find_others(d, true), earlier = find_others(d, false);
+    double weight = later.weight + earlier.weight;
+    bool back = earlier.weight > later.weight;
+    const struct run *best = back ? earlier.best : later.best;
+    if (best == NULL || weight < d->options->certainty)
+        return false;
+    struct nt_change change = {.at = best->from,
+                               .seen = at,
+                               .before = d->level,
+                               .after = best->mean,
+                               .confidence = weight < 1 ? weight : 1};
+    /* the first readings may themselves have been of something else */
+    bool stated = !back && d->found < NT_CHANGES_MAX && is_level_known(d, reading, best->from);
+    d->from = best->from;
+    d->level = best->mean;
+    while (back && d->found > 0 && d->change[d->found - 1].at > d->from)
+        d->found--;
+    if (stated)
+        d->change[d->found++] = change;
+    return stated;
+}
+
+/* What turned out to be no step once its level was surer: the level before goes on. */
+static size_t drop_small(struct nt_change *change, size_t found, double least)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < found; k++) {
+        if (fabs(change[k].after - change[k].before) >= least)
+            change[kept++] = change[k];
+        else if (k + 1 < found)
+            change[k + 1].before = change[k].before;
+    }
+    return kept;
+}
+
+int nt_change_points(const struct nt_change_reading *reading, size_t n,
+                     const struct nt_change_options *options, struct nt_change *change,
+                     size_t *changes, double *level, struct nt_err *err)
+{
+    struct detector d = {.options = options, .change = change};
+    for (size_t k = 0; k < n; k++) {
+        const struct nt_change_reading *r = &reading[k];
+        if (!isfinite(r->x) || !(r->sd > 0) || !(r->doubt >= 0 && r->doubt <= 1))
+            return nt_err_set(err, NT_ERR_INPUT, "reading %zu: %g with sd %g and doubt %g", k, r->x,
+                              r->sd, r->doubt);
+        follow_level(&d);
+        step(&d, r, k);
+        if (k == 0)
+            follow_level(&d);
+        if (!find_change(&d, reading, k) && d.found > 0) /* what follows makes its level surer */
+            change[d.found - 1].after = d.level;
+    }
+    follow_level(&d);
+    if (d.found > 0)
+        change[d.found - 1].after = d.level;
+    *changes = drop_small(change, d.found, options->step);
+    *level = d.level;
+    return 0;
+}
+
+/* ---- changes of the parts of a cluster ---------------------------------------------------------
+ */
 
 enum { TIERS_KINDS = NT_FLEET_TIERS * NT_FIGURE_KINDS, MANY_PARTS = 5, PASSES = 2 };
 /* Jobs in a row of one user that count: as many as a level takes to be certain. */
@@ -253,8 +438,8 @@ static int count_witnesses(const struct work *w, const struct nt_change *c, size
     return 0;
 }
 
-/* base: taken off the readings; alike: as in change_point.h. What jobs of one user alone show is no
- * change, and does not end the one before. */
+/* base: taken off the readings; alike: as in nt_change_options. What jobs of one user alone show is
+ * no change, and does not end the one before. */
 static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, double base,
                          double alike, struct nt_err *err)
 {
@@ -434,5 +619,330 @@ int nt_changes_find(struct nt_changes *changes, struct nt_fleet_change **out, si
         qsort(w.out, w.count, sizeof *w.out, compare_changes);
     *out = w.out;
     *count = w.count;
+    return 0;
+}
+
+/* ---- parts that jobs find worse than their like ------------------------------------------------
+ */
+
+enum { JOBS_ALWAYS = 2, JOBS_SINCE = 3, USERS = 2 };
+
+struct nt_named_sight {
+    struct nt_named_part part;
+    bool named, crossed;
+    struct nt_changes_job job;
+    float found, expected, confidence;
+    float value; /* as in nt_named_crossing */
+};
+
+static int compare_named(const struct nt_named_part *p, const struct nt_named_part *q)
+{
+    if (p->part != q->part)
+        return p->part < q->part ? -1 : 1;
+    if (p->tier != q->tier)
+        return p->tier < q->tier ? -1 : 1;
+    return (p->kind > q->kind) - (p->kind < q->kind);
+}
+
+/* By part and time; of one job what it names first. */
+static int compare_sights(const void *x, const void *y)
+{
+    const struct nt_named_sight *p = x, *q = y;
+    int parts = compare_named(&p->part, &q->part);
+    if (parts != 0)
+        return parts;
+    if (p->job.time_s != q->job.time_s)
+        return p->job.time_s < q->job.time_s ? -1 : 1;
+    if (p->job.job != q->job.job)
+        return p->job.job < q->job.job ? -1 : 1;
+    return q->named - p->named;
+}
+
+static int add_sight(struct nt_named *n, struct nt_named_sight sight, struct nt_err *err)
+{
+    struct nt_named_sight *grown =
+        nt_arena_grow(&n->memory, n->sight, &n->room, n->sights + 1, sizeof *grown);
+    if (grown == NULL)
+        return nt_arena_check(&n->memory, err);
+    n->sight = grown;
+    n->sight[n->sights++] = sight;
+    return 0;
+}
+
+int nt_named_add(struct nt_named *n, struct nt_named_part part, struct nt_changes_job job,
+                 double found, double expected, double confidence, struct nt_err *err)
+{
+    return add_sight(n,
+                     (struct nt_named_sight){.part = part,
+                                             .named = true,
+                                             .job = job,
+                                             .found = (float)found,
+                                             .expected = (float)expected,
+                                             .confidence = (float)confidence},
+                     err);
+}
+
+static bool is_named(const struct nt_named *n, const struct nt_named_part *part)
+{
+    size_t low = 0, high = n->named;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_named(&n->sight[middle].part, part) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n->named && compare_named(&n->sight[low].part, part) == 0;
+}
+
+static bool are_alike(const struct nt_named_crossing *p, const struct nt_named_crossing *q)
+{
+    return p->part.tier == q->part.tier && p->part.kind == q->part.kind;
+}
+
+static int order_alike(const void *x, const void *y)
+{
+    const struct nt_named_crossing *p = x, *q = y;
+    int kind = (p->part.tier * NT_FIGURE_KINDS + p->part.kind) -
+               (q->part.tier * NT_FIGURE_KINDS + q->part.kind);
+    if (kind != 0)
+        return kind;
+    if (p->among != q->among)
+        return p->among < q->among ? -1 : 1;
+    return compare_named(&p->part, &q->part);
+}
+
+static size_t count_parts(const struct nt_named_crossing *crossing, size_t n)
+{
+    size_t parts = 0;
+    for (size_t k = 0; k < n; k++)
+        parts += k == 0 || order_alike(&crossing[k - 1], &crossing[k]) != 0;
+    return parts;
+}
+
+/* Of one tier and kind. */
+static int cross_alike(struct nt_named *named, struct nt_changes_job job,
+                       const struct nt_named_crossing *crossing, size_t n, struct nt_err *err)
+{
+    if (count_parts(crossing, n) < NT_NAMED_LIKE)
+        return 0;
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from; to < n && crossing[to].among == crossing[from].among; to++)
+            ;
+        bool near = count_parts(crossing + from, to - from) >= NT_NAMED_NEAR;
+        for (size_t k = from; near && k < to; k++) {
+            struct nt_named_sight sight = {
+                .part = crossing[k].part, .crossed = true, .job = job, .value = crossing[k].value};
+            if (is_named(named, &sight.part) && add_sight(named, sight, err) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+int nt_named_cross(struct nt_named *named, struct nt_changes_job job,
+                   struct nt_named_crossing *crossing, size_t count, struct nt_err *err)
+{
+    if (named->named == 0) {
+        named->named = named->sights;
+        if (named->named > 0)
+            qsort(named->sight, named->named, sizeof *named->sight, compare_sights);
+    }
+    if (named->named == 0 || count == 0)
+        return 0;
+    qsort(crossing, count, sizeof *crossing, order_alike);
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from; to < count && are_alike(&crossing[from], &crossing[to]); to++)
+            ;
+        if (cross_alike(named, job, crossing + from, to - from, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+void nt_named_fini(struct nt_named *n)
+{
+    nt_arena_fini(&n->memory);
+    *n = (struct nt_named){0};
+}
+
+static bool is_known(const struct nt_fleet_change *c, size_t count,
+                     const struct nt_named_part *part)
+{
+    for (size_t k = 0; k < count; k++)
+        if (c[k].part == part->part && c[k].tier == part->tier && c[k].kind == part->kind &&
+            c[k].current)
+            return true;
+    return false;
+}
+
+/* Users among those that name the part; an unknown user may be one of the others. */
+static uint32_t count_users(const struct nt_named_sight *sight, size_t n, uint32_t *user)
+{
+    uint32_t users = 0;
+    size_t known = 0;
+    for (size_t k = 0; k < n; k++)
+        if (sight[k].named && sight[k].job.user != NT_NO_USER)
+            user[known++] = sight[k].job.user;
+    qsort(user, known, sizeof *user, nt_compare_u32);
+    for (size_t k = 0; k < known; k++)
+        users += k == 0 || user[k] != user[k - 1];
+    return users;
+}
+
+enum figure { FIGURE_FOUND, FIGURE_EXPECTED };
+
+static double median_named(const struct nt_named_sight *sight, size_t n, enum figure which,
+                           float *some)
+{
+    size_t named = 0;
+    for (size_t k = 0; k < n; k++)
+        if (sight[k].named)
+            some[named++] = which == FIGURE_FOUND ? sight[k].found : sight[k].expected;
+    return (double)nt_stats_median(some, named);
+}
+
+/* Takes away jobs that do not name the part, but find it as those that do: of a few hosts no map
+ * says which is worse. */
+static size_t drop_agreeing(struct nt_named_sight *sight, size_t n, float *some)
+{
+    double found = log(median_named(sight, n, FIGURE_FOUND, some));
+    double expected = log(median_named(sight, n, FIGURE_EXPECTED, some));
+    size_t kept = 0;
+    for (size_t k = 0; k < n; k++) {
+        double value = log((double)sight[k].value);
+        if (sight[k].named || !(fabs(value - found) < fabs(value - expected)))
+            sight[kept++] = sight[k];
+    }
+    return kept;
+}
+
+/* Two different users, as far as they have been seen. */
+struct two {
+    uint32_t user;
+    unsigned count;
+};
+
+static void see_user(struct two *t, uint32_t user)
+{
+    if (user == NT_NO_USER || (t->count > 0 && user == t->user) || t->count == USERS)
+        return;
+    t->user = user;
+    t->count++;
+}
+
+/* Whether jobs of two users have not named the part since jobs of two users last did: one user
+ * alone clears nothing, and one user alone keeps nothing from being cleared. */
+static bool is_cleared(const struct nt_named_sight *sight, size_t n)
+{
+    struct two without = {0}, with = {0};
+    for (size_t k = n; k-- > 0 && with.count < USERS && without.count < USERS;)
+        see_user(sight[k].named ? &with : &without, sight[k].job.user);
+    return without.count == USERS;
+}
+
+/* The sights of one part, one per job, from the first one of the statement on. */
+struct statement {
+    size_t first, jobs_to_sure;
+    bool stated;
+};
+
+static struct statement find_run(const struct nt_named_sight *sight, size_t n)
+{
+    struct statement r = {0};
+    struct two users = {0};
+    for (size_t k = 0; k < n; k++) {
+        if (sight[k].named && !r.stated) {
+            see_user(&users, sight[k].job.user);
+            r.jobs_to_sure = k + 1 - r.first;
+            r.stated =
+                users.count == USERS && r.jobs_to_sure >= (r.first == 0 ? JOBS_ALWAYS : JOBS_SINCE);
+        } else if (!sight[k].named && (!r.stated || is_cleared(sight + r.first, k + 1 - r.first))) {
+            r = (struct statement){.first = k + 1};
+            users = (struct two){0};
+        }
+    }
+    return r;
+}
+
+static bool state_run(const struct nt_named_sight *sight, size_t n, float *some, uint32_t *user,
+                      struct nt_fleet_change *out)
+{
+    struct statement r = find_run(sight, n);
+    const struct nt_named_sight *run = sight + r.first;
+    uint32_t jobs = 0;
+    double confidence = 0;
+    if (!r.stated)
+        return false;
+    for (size_t k = r.first; k < n; k++)
+        if (sight[k].named) {
+            confidence += (double)sight[k].confidence;
+            jobs++;
+        }
+    *out = (struct nt_fleet_change){.part = sight->part.part,
+                                    .tier = sight->part.tier,
+                                    .kind = sight->part.kind,
+                                    .worse = true,
+                                    .current = true,
+                                    .named = true,
+                                    .from = median_named(run, n - r.first, FIGURE_EXPECTED, some),
+                                    .to = median_named(run, n - r.first, FIGURE_FOUND, some),
+                                    .since_s = run->job.time_s,
+                                    .before_s = r.first > 0 ? sight[r.first - 1].job.time_s : 0,
+                                    .first_job = run->job.job,
+                                    .jobs = jobs,
+                                    .users = count_users(run, n - r.first, user),
+                                    .jobs_to_sure = (uint32_t)r.jobs_to_sure,
+                                    .confidence = confidence / jobs};
+    return true;
+}
+
+static bool is_same_job(const struct nt_named_sight *p, const struct nt_named_sight *q)
+{
+    return compare_named(&p->part, &q->part) == 0 && p->job.job == q->job.job &&
+           p->job.time_s == q->job.time_s;
+}
+
+/* One sight a job: what it names, if that counts. */
+static size_t fold_jobs(struct nt_named_sight *sight, size_t n)
+{
+    size_t kept = 0;
+    for (size_t k = 0, end; k < n; k = end) {
+        struct nt_named_sight one = sight[k];
+        for (end = k; end < n && is_same_job(&sight[k], &sight[end]); end++)
+            one.crossed |= sight[end].crossed;
+        if (one.crossed || one.part.tier == 0 || one.part.kind != NT_FIGURE_LATENCY)
+            sight[kept++] = one;
+    }
+    return kept;
+}
+
+int nt_named_find(struct nt_named *n, struct nt_fleet_change **out, size_t *count,
+                  struct nt_err *err)
+{
+    size_t known = *count;
+    if (n->sights == 0)
+        return 0;
+    float *some = nt_arena_array(&n->memory, n->sights, sizeof *some);
+    uint32_t *user = nt_arena_array(&n->memory, n->sights, sizeof *user);
+    if (nt_arena_check(&n->memory, err) != 0)
+        return -1;
+    qsort(n->sight, n->sights, sizeof *n->sight, compare_sights);
+    n->sights = fold_jobs(n->sight, n->sights);
+    for (size_t from = 0, to; from < n->sights; from = to) {
+        struct nt_named_sight *sight = n->sight + from;
+        struct nt_fleet_change change;
+        for (to = from;
+             to < n->sights && compare_named(&n->sight[from].part, &n->sight[to].part) == 0; to++)
+            ;
+        if (is_known(*out, known, &n->sight[from].part) ||
+            !state_run(sight, drop_agreeing(sight, to - from, some), some, user, &change))
+            continue;
+        struct nt_fleet_change *grown = realloc(*out, (*count + 1) * sizeof *grown);
+        if (grown == NULL)
+            return nt_err_memory(err);
+        *out = grown;
+        grown[(*count)++] = change;
+    }
     return 0;
 }

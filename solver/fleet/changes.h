@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has changed in a cluster, since when: change points (change_point.h) in the figures of links
+/* What has changed in a cluster, since when: change points in the figures of links
  * that many jobs left.
  *
  * A figure is held against the same part's in other jobs. What all parts of a job have in common (a
@@ -47,7 +47,7 @@ struct nt_fleet_change {
     uint8_t tier, kind;
     bool worse;            /* than before: slower, or narrower */
     bool current;          /* nothing has changed since */
-    bool named;            /* jobs' findings say so (named_faults.h), not their figures */
+    bool named;            /* jobs' findings say so, not their figures */
     double from, to;       /* in the figure's unit */
     int64_t since_s;       /* of the first job that saw it */
     int64_t before_s;      /* of the last that did not; 0: none */
@@ -66,5 +66,101 @@ void nt_changes_fini(struct nt_changes *changes);
 /* out: count of them by time, the caller's (free). Reorders the figures. */
 int nt_changes_find(struct nt_changes *changes, struct nt_fleet_change **out, size_t *count,
                     struct nt_err *err);
+
+/* Since when a figure is another one: changes of level in a series of readings, each with its
+ * confidence, found as the readings come.
+ *
+ * Bayesian online changepoint detection (Adams, MacKay, "Bayesian Online Changepoint Detection",
+ * arXiv:0710.3742, 2007, sections 2 and 2.1): the probability of each length of the current run,
+ * with levels that are normal about each other. Two additions: a reading is with some probability
+ * of something else (an outlier, the neighbour's link), and then says nothing; and of the lengths
+ * only the likeliest are kept, so that time and memory are linear. Pure. */
+
+enum { NT_CHANGE_RUNS_MAX = 48, NT_CHANGES_MAX = 64 };
+
+struct nt_change_reading {
+    double x;     /* a logarithm */
+    double sd;    /* of x about its level, over 0 */
+    double doubt; /* that it is of something else, 0..1 */
+};
+
+struct nt_change_options {
+    double hazard;    /* that a reading begins a new run */
+    double spread;    /* sd of a level about 0 before anything is known */
+    double alike;     /* the same of what is like others, whose level is 0; 0: nothing is */
+    double range;     /* over which what is of something else is even */
+    double step;      /* the least change that counts */
+    double certainty; /* of a change that is stated */
+};
+
+/* hazard 1e-3, spread 0.7, alike 0, range 3, step 0.1, certainty 0.99: a link at 70 % of its rate
+ * is a step of 0.36. */
+extern const struct nt_change_options nt_change_default;
+
+struct nt_change {
+    size_t at;            /* first reading of the new level */
+    size_t seen;          /* reading with which it was certain */
+    double before, after; /* levels */
+    double confidence;
+};
+
+/* At most NT_CHANGES_MAX changes, in order (of more the first). One whose readings were more
+ * probably outliers, by those after it, is none: two slow ones, and then the level before.
+ * *level: of the last run; 0 without readings. The first three readings only say what the level is,
+ * or the first one of no great doubt that is as those of what it is like. */
+int nt_change_points(const struct nt_change_reading *reading, size_t n,
+                     const struct nt_change_options *options, struct nt_change *change,
+                     size_t *changes, double *level, struct nt_err *err);
+
+/* Parts that jobs find worse than their like, one after the other: what was so from the first job
+ * on, or is in a figure that jobs do not have alike (the latency of a link between switches), has
+ * no change point.
+ *
+ * A part is stated when jobs in a row, of two users at least, name it in a finding: two jobs if
+ * every job that crosses it so far did, three if not. It stays stated until jobs of two users that
+ * cross it do not name it any more. One user alone neither states nor clears, and jobs of an
+ * unknown user count for no second one. A job crosses a part when it has at least NT_NAMED_LIKE of
+ * its like, among them this one: of fewer nobody can say which is worse. Of a latency between
+ * switches NT_NAMED_NEAR of these are below the same switch, and what other jobs name does not
+ * count: to a job that has no other switch below the same one, more switches in between look as a
+ * slow link. A job that crosses a part and does not name it, but has a figure of it that is as the
+ * named ones, says nothing. Pure. */
+
+enum { NT_NAMED_LIKE = 3, NT_NAMED_NEAR = 2 };
+
+struct nt_named_part {
+    uint32_t part; /* as in changes.h */
+    uint8_t tier, kind;
+};
+
+/* A part that a job has. */
+struct nt_named_crossing {
+    struct nt_named_part part;
+    uint32_t among; /* any number: NT_NAMED_NEAR have the same */
+    float value;    /* its figure, or what it has at least; 0: none */
+};
+
+struct nt_named_sight; /* a part in a job */
+
+/* {0} is empty. First all findings, then the jobs, which count only for parts that are named. */
+struct nt_named {
+    struct nt_arena memory;
+    size_t sights, room, named; /* named: of findings, the first ones, sorted by the first job */
+    struct nt_named_sight *sight;
+};
+
+int nt_named_add(struct nt_named *named, struct nt_named_part part, struct nt_changes_job job,
+                 double found, double expected, double confidence, struct nt_err *err);
+
+/* The parts of one job, several times allowed; reordered. */
+int nt_named_cross(struct nt_named *named, struct nt_changes_job job,
+                   struct nt_named_crossing *crossing, size_t count, struct nt_err *err);
+void nt_named_fini(struct nt_named *named);
+
+/* Appends to *out (count of them; the caller's, free) what it finds, of parts and kinds that no
+ * current change is of: worse, current, named. from: what is expected, to: what was found, the
+ * medians. */
+int nt_named_find(struct nt_named *named, struct nt_fleet_change **out, size_t *count,
+                  struct nt_err *err);
 
 #endif

@@ -5,7 +5,7 @@
  * entry is 32 bytes, a job 24; nothing else grows with the readings. Readings of one pair in one
  * job are folded into one entry: how many there were, the lowest, mean and standard deviation.
  * Jobs may be added in any order: what is inferred from the evidence depends on their times only.
- * Tests: test_evidence.c. */
+ * Tests: test_fleet_job.c. */
 #ifndef NT_EVIDENCE_H
 #define NT_EVIDENCE_H
 

@@ -2,6 +2,7 @@
 #include "fleet_job.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,9 +64,9 @@ static int set_words(struct nt_fleet_job *job, const struct nt_map *map, struct 
 
 /* ---- latencies of pairs ---- */
 
-/* seat[k]: of the record's host k, its index in the job. */
+/* place[k]: of the record's host k, its index in the job. */
 static int match_hosts(const struct nt_fleet_job *job, const struct nt_samples *samples,
-                       uint32_t *seat, struct nt_err *err)
+                       uint32_t *place, struct nt_err *err)
 {
     struct nt_names names = {0};
     int rc = 0;
@@ -73,8 +74,8 @@ static int match_hosts(const struct nt_fleet_job *job, const struct nt_samples *
     for (size_t k = 0; rc >= 0 && k < job->hosts; k++)
         rc = nt_names_add(&names, job->host[k], &index, err);
     for (size_t k = 0; rc >= 0 && k < samples->hosts; k++) {
-        seat[k] = nt_names_find(&names, samples->host_name[k], strlen(samples->host_name[k]));
-        if (seat[k] == NT_NAMES_NONE)
+        place[k] = nt_names_find(&names, samples->host_name[k], strlen(samples->host_name[k]));
+        if (place[k] == NT_NAMES_NONE)
             rc = nt_err_set(err, NT_ERR_INPUT, "the record has host %s, the map does not",
                             samples->host_name[k]);
     }
@@ -123,11 +124,11 @@ static bool is_reading(const struct nt_sample *s, const struct nt_samples *sampl
 static int add_pairs(struct nt_fleet_job *job, const struct nt_samples *samples, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *seat = nt_arena_array(&memory, samples->hosts, sizeof *seat);
+    uint32_t *place = nt_arena_array(&memory, samples->hosts, sizeof *place);
     double bytes = nt_samples_latency_bytes(samples);
     size_t n = 0;
-    if (seat == NULL || match_hosts(job, samples, seat, err) != 0)
-        return seat == NULL ? nt_arena_check(&memory, err) : -1;
+    if (place == NULL || match_hosts(job, samples, place, err) != 0)
+        return place == NULL ? nt_arena_check(&memory, err) : -1;
     for (size_t k = 0; k < samples->samples; k++)
         n += is_reading(&samples->sample[k], samples, bytes);
     if (n > NT_FLEET_PAIRS_MAX)
@@ -139,7 +140,7 @@ static int add_pairs(struct nt_fleet_job *job, const struct nt_samples *samples,
         const struct nt_sample *s = &samples->sample[k];
         if (!is_reading(s, samples, bytes))
             continue;
-        uint32_t a = seat[s->a], b = seat[s->b];
+        uint32_t a = place[s->a], b = place[s->b];
         job->pair[job->pairs++] = (struct nt_evidence_entry){.a = a < b ? a : b,
                                                              .b = a < b ? b : a,
                                                              .count = 1,
@@ -336,4 +337,215 @@ int nt_fleet_job_create(const struct nt_map *map, const struct nt_samples *sampl
 void nt_fleet_job_destroy(struct nt_fleet_job *job)
 {
     nt_object_destroy(job);
+}
+
+/* ---- in few bytes ------------------------------------------------------------------------------
+ */
+
+static const double STEPS = 1000;      /* of a logarithm: 0.1 % each */
+static const int64_t STEP_MAX = 40000; /* of 1e17 */
+
+/* ---- writing ---- */
+
+static void put_whole(struct nt_strbuf *buf, uint64_t value)
+{
+    char bytes[10];
+    size_t n = 0;
+    do {
+        bytes[n] = (char)(value & 0x7f);
+        value >>= 7;
+        if (value != 0)
+            bytes[n] = (char)(bytes[n] | (char)0x80);
+        n++;
+    } while (value != 0);
+    nt_strbuf_put(buf, bytes, n);
+}
+
+/* Small numbers of either sign are small. */
+static void put_signed(struct nt_strbuf *buf, int64_t value)
+{
+    put_whole(buf, value < 0 ? (uint64_t)(-(value + 1)) * 2 + 1 : (uint64_t)value * 2);
+}
+
+static int64_t steps_of(double value)
+{
+    double steps = round(log(value) * STEPS);
+    return steps > (double)STEP_MAX    ? STEP_MAX
+           : steps < -(double)STEP_MAX ? -STEP_MAX
+                                       : (int64_t)steps;
+}
+
+void nt_packed_put_pairs(struct nt_strbuf *buf, const struct nt_evidence_entry *pair, size_t n)
+{
+    uint32_t a = 0, b = 0;
+    int64_t last = 0;
+    for (size_t k = 0; k < n; k++) {
+        const struct nt_evidence_entry *p = &pair[k];
+        int64_t lowest = steps_of(p->lowest_us), mean = steps_of(p->mean_us);
+        if (k == 0 || p->a != a)
+            b = p->a;
+        put_whole(buf, p->a - a);
+        put_whole(buf, p->b - b);
+        put_whole(buf, p->count);
+        put_signed(buf, lowest - last);
+        if (p->count > 1) {
+            put_whole(buf, mean > lowest ? (uint64_t)(mean - lowest) : 0);
+            put_whole(buf, (uint64_t)fmin(1e6, round(p->sd_us / p->mean_us * STEPS)));
+        }
+        a = p->a;
+        b = p->b;
+        last = lowest;
+    }
+}
+
+void nt_packed_put_figures(struct nt_strbuf *buf, const struct nt_fleet_figure *figure, size_t n)
+{
+    uint32_t host = 0;
+    int64_t last[NT_FIGURE_KINDS] = {0};
+    for (size_t k = 0; k < n; k++) {
+        const struct nt_fleet_figure *f = &figure[k];
+        int64_t steps = steps_of(f->value);
+        put_whole(buf, f->host - host);
+        put_whole(buf, (uint64_t)f->tier | (uint64_t)f->kind << 3 | (uint64_t)f->shared << 5 |
+                           (uint64_t)f->bound << 6);
+        put_signed(buf, steps - last[f->kind]);
+        host = f->host;
+        last[f->kind] = steps;
+    }
+}
+
+static int pack_pairs(const struct nt_fleet_job *job, const uint32_t *number, struct nt_strbuf *buf,
+                      struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_evidence_entry *pair = nt_arena_array(&memory, job->pairs, sizeof *pair);
+    if (pair == NULL)
+        return nt_arena_check(&memory, err);
+    for (size_t k = 0; k < job->pairs; k++) {
+        uint32_t a = number[job->pair[k].a], b = number[job->pair[k].b];
+        pair[k] = job->pair[k];
+        pair[k].a = a < b ? a : b;
+        pair[k].b = a < b ? b : a;
+    }
+    qsort(pair, job->pairs, sizeof *pair, compare_pairs);
+    nt_packed_put_pairs(buf, pair, job->pairs);
+    return buf->failed ? nt_err_memory(err) : 0;
+}
+
+static int pack_figures(const struct nt_fleet_job *job, const uint32_t *number,
+                        struct nt_strbuf *buf, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_fleet_figure *figure = nt_arena_array(&memory, job->figures, sizeof *figure);
+    if (figure == NULL)
+        return nt_arena_check(&memory, err);
+    for (size_t k = 0; k < job->figures; k++) {
+        figure[k] = job->figure[k];
+        figure[k].host = number[job->figure[k].host];
+    }
+    qsort(figure, job->figures, sizeof *figure, compare_figures);
+    nt_packed_put_figures(buf, figure, job->figures);
+    return buf->failed ? nt_err_memory(err) : 0;
+}
+
+int nt_fleet_job_pack(const struct nt_fleet_job *job, const uint32_t *number,
+                      struct nt_strbuf *pairs, struct nt_strbuf *figures, struct nt_err *err)
+{
+    return pack_pairs(job, number, pairs, err) == 0 ? pack_figures(job, number, figures, err) : -1;
+}
+
+/* ---- reading ---- */
+
+struct reader {
+    const unsigned char *at, *end;
+    bool bad;
+};
+
+static uint64_t take_whole(struct reader *r, uint64_t most)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; r->at < r->end && shift < 63; shift += 7) {
+        unsigned char byte = *r->at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if ((byte & 0x80) == 0) {
+            r->bad |= value > most;
+            return r->bad ? 0 : value;
+        }
+    }
+    r->bad = true;
+    return 0;
+}
+
+static int64_t take_steps(struct reader *r, int64_t last)
+{
+    uint64_t value = take_whole(r, 8 * (uint64_t)STEP_MAX);
+    int64_t steps = last + (value % 2 == 1 ? -(int64_t)(value / 2) - 1 : (int64_t)(value / 2));
+    r->bad |= steps > STEP_MAX || steps < -STEP_MAX;
+    return r->bad ? 0 : steps;
+}
+
+static float value_of(int64_t steps)
+{
+    return (float)exp((double)steps / STEPS);
+}
+
+static int bad_bytes(struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_INPUT, "the store has packed readings that cannot be read");
+}
+
+int nt_packed_visit_pairs(const void *bytes, size_t n, size_t hosts, nt_packed_each_pair *each,
+                          void *context, struct nt_err *err)
+{
+    struct reader r = {bytes, (const unsigned char *)bytes + n, false};
+    uint64_t a = 0, b = 0;
+    int64_t last = 0;
+    while (r.at < r.end) {
+        struct nt_evidence_entry p = {0};
+        uint64_t more = take_whole(&r, UINT32_MAX);
+        if (more != 0 || r.at == (const unsigned char *)bytes + 1)
+            b = a + more;
+        a += more;
+        b += take_whole(&r, UINT32_MAX);
+        p.count = (uint32_t)take_whole(&r, UINT32_MAX);
+        last = take_steps(&r, last);
+        p.lowest_us = p.mean_us = value_of(last);
+        if (p.count > 1) {
+            p.mean_us = value_of(last + (int64_t)take_whole(&r, (uint64_t)STEP_MAX));
+            p.sd_us = p.mean_us * (float)((double)take_whole(&r, 1000000) / STEPS);
+        }
+        if (r.bad || a >= b || b >= hosts || p.count == 0)
+            return bad_bytes(err);
+        p.a = (uint32_t)a;
+        p.b = (uint32_t)b;
+        if (each(context, &p, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int nt_packed_visit_figures(const void *bytes, size_t n, size_t hosts, nt_packed_each_figure *each,
+                            void *context, struct nt_err *err)
+{
+    struct reader r = {bytes, (const unsigned char *)bytes + n, false};
+    uint64_t host = 0;
+    int64_t last[NT_FIGURE_KINDS] = {0};
+    while (r.at < r.end) {
+        host += take_whole(&r, UINT32_MAX);
+        uint64_t what = take_whole(&r, 127), kind = what >> 3 & 3;
+        if (r.bad || host >= hosts || kind >= NT_FIGURE_KINDS)
+            return bad_bytes(err);
+        last[kind] = take_steps(&r, last[kind]);
+        struct nt_fleet_figure f = {.host = (uint32_t)host,
+                                    .tier = (uint8_t)(what & 7),
+                                    .kind = (uint8_t)kind,
+                                    .shared = (what >> 5 & 1) != 0,
+                                    .bound = what >> 6 != 0,
+                                    .value = value_of(last[kind])};
+        if (r.bad)
+            return bad_bytes(err);
+        if (each(context, &f, err) != 0)
+            return -1;
+    }
+    return 0;
 }

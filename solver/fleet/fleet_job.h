@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "origin.h"
 #include "samples.h"
+#include "strbuf.h"
 
 enum nt_figure_kind {
     NT_FIGURE_LATENCY, /* us, one way */
@@ -76,6 +77,31 @@ struct nt_fleet_job {
 int nt_fleet_job_create(const struct nt_map *map, const struct nt_samples *samples,
                         const struct nt_origin *origin, int64_t now_s, struct nt_fleet_job **out,
                         struct nt_err *err);
+/* The pairs and figures of a job in few bytes, by host; number[k]: the number of its host k. */
+int nt_fleet_job_pack(const struct nt_fleet_job *job, const uint32_t *number,
+                      struct nt_strbuf *pairs, struct nt_strbuf *figures, struct nt_err *err);
 void nt_fleet_job_destroy(struct nt_fleet_job *job);
+
+/* Readings and figures in few bytes, as the store keeps them.
+ *
+ * Numbers are LEB128 varints (DWARF 4, section 7.6), indices differences to the last one, and
+ * latencies and bandwidths logarithms in steps of 0.1 %: about ten bytes a pair, five a figure. */
+
+/* Appends to buf. pair: by a, then b. */
+void nt_packed_put_pairs(struct nt_strbuf *buf, const struct nt_evidence_entry *pair, size_t n);
+/* figure: by host, tier, kind. */
+void nt_packed_put_figures(struct nt_strbuf *buf, const struct nt_fleet_figure *figure, size_t n);
+
+/* Called with each in order; -1 (with err set) ends the visit. */
+typedef int nt_packed_each_pair(void *context, const struct nt_evidence_entry *pair,
+                                struct nt_err *err);
+typedef int nt_packed_each_figure(void *context, const struct nt_fleet_figure *figure,
+                                  struct nt_err *err);
+
+/* hosts: every index is below it, else NT_ERR_INPUT, as for bytes that are none of these. */
+int nt_packed_visit_pairs(const void *bytes, size_t n, size_t hosts, nt_packed_each_pair *each,
+                          void *context, struct nt_err *err);
+int nt_packed_visit_figures(const void *bytes, size_t n, size_t hosts, nt_packed_each_figure *each,
+                            void *context, struct nt_err *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "database.h"
-#include "packed.h"
+#include "fleet_job.h"
 #include "utc.h"
 
 struct nt_store {
@@ -196,54 +196,6 @@ static int number_hosts(struct nt_store *store, const struct nt_fleet_job *job, 
     return 0;
 }
 
-static int compare_pairs(const void *x, const void *y)
-{
-    const struct nt_evidence_entry *p = x, *q = y;
-    return p->a != q->a ? (p->a > q->a) - (p->a < q->a) : (p->b > q->b) - (p->b < q->b);
-}
-
-static int compare_figures(const void *x, const void *y)
-{
-    const struct nt_fleet_figure *p = x, *q = y;
-    if (p->host != q->host)
-        return p->host < q->host ? -1 : 1;
-    return p->tier != q->tier ? p->tier - q->tier : p->kind - q->kind;
-}
-
-static int pack_pairs(const struct nt_fleet_job *job, const uint32_t *number, struct nt_strbuf *buf,
-                      struct nt_err *err)
-{
-    NT_SCOPED struct nt_arena memory = {0};
-    struct nt_evidence_entry *pair = nt_arena_array(&memory, job->pairs, sizeof *pair);
-    if (pair == NULL)
-        return nt_arena_check(&memory, err);
-    for (size_t k = 0; k < job->pairs; k++) {
-        uint32_t a = number[job->pair[k].a], b = number[job->pair[k].b];
-        pair[k] = job->pair[k];
-        pair[k].a = a < b ? a : b;
-        pair[k].b = a < b ? b : a;
-    }
-    qsort(pair, job->pairs, sizeof *pair, compare_pairs);
-    nt_packed_put_pairs(buf, pair, job->pairs);
-    return buf->failed ? nt_err_memory(err) : 0;
-}
-
-static int pack_figures(const struct nt_fleet_job *job, const uint32_t *number,
-                        struct nt_strbuf *buf, struct nt_err *err)
-{
-    NT_SCOPED struct nt_arena memory = {0};
-    struct nt_fleet_figure *figure = nt_arena_array(&memory, job->figures, sizeof *figure);
-    if (figure == NULL)
-        return nt_arena_check(&memory, err);
-    for (size_t k = 0; k < job->figures; k++) {
-        figure[k] = job->figure[k];
-        figure[k].host = number[job->figure[k].host];
-    }
-    qsort(figure, job->figures, sizeof *figure, compare_figures);
-    nt_packed_put_figures(buf, figure, job->figures);
-    return buf->failed ? nt_err_memory(err) : 0;
-}
-
 static double finite_or_zero(double value)
 {
     return isfinite(value) ? value : 0;
@@ -286,9 +238,7 @@ static int put_all(struct nt_store *store, const struct nt_fleet_job *job, struc
     if (rc == 0)
         rc = number_hosts(store, job, number, err);
     if (rc == 0)
-        rc = pack_pairs(job, number, &pairs, err);
-    if (rc == 0)
-        rc = pack_figures(job, number, &figures, err);
+        rc = nt_fleet_job_pack(job, number, &pairs, &figures, err);
     if (rc == 0)
         rc = put_row(store, job, &pairs, &figures, err);
     int64_t row = nt_database_last_row(store->db);

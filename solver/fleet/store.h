@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all jobs left, in one SQLite file (database.h).
  *
- * A row a job holds its readings and figures (packed.h); a host has a row, a finding too. Readings
+ * A row a job holds its readings and figures; a host has a row, a finding too. Readings
  * that are older than some days are folded per pair, user and day, each job's offset taken out
  * first (evidence.h). The schema has a version; an older file is brought up to date when it is
  * opened for writing. One store is of one cluster. Hosts are numbered from 0 in the order in which

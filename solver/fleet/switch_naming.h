@@ -4,7 +4,7 @@
  * A network that is inferred anew numbers its switches anew. The naming remembers which hosts stood
  * below each numbered switch: a switch gets the number of the one of its tier whose hosts it has
  * most of, more than half of either. Others get numbers that none has had.
- * Tests: test_switch_naming.c. */
+ * Tests: test_fleet_job.c. */
 #ifndef NT_SWITCH_NAMING_H
 #define NT_SWITCH_NAMING_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times as maps write them: 2026-01-01T00:00:00Z, years 1970 to 9999.
- * Days are counted as in H. Hinnant, "chrono-compatible low-level date algorithms".
  * Tests: test_fleet_job.c. */
 #ifndef NT_UTC_H
 #define NT_UTC_H

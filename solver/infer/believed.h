@@ -16,7 +16,7 @@
  *
  * A pure function of belief and readings; time and memory about linear in them and in the pairs of
  * clusters.
- * Tests: test_sweep_prior.c, test_prior_record.c. */
+ * Tests: test_solve.c, test_sweep_prior.c. */
 #ifndef NT_BELIEVED_H
 #define NT_BELIEVED_H
 

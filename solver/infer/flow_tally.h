@@ -2,7 +2,7 @@
 /* One round of flows over a tree whose links' bandwidths are known: what each link and switch
  * carried, and how many of its flows got less than any link on their ways explains (odd ones).
  * Private to infer/.
- * Tests: test_shared_paths.c, test_switch_throughput.c. */
+ * Tests: test_flow_links.c, test_switch_throughput.c. */
 #ifndef NT_INFER_FLOW_TALLY_H
 #define NT_INFER_FLOW_TALLY_H
 

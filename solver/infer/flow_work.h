@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What flow_links.c and flow_network.c share.
- * Tests: test_compare_rates.c. */
+ * Tests: test_compare.c. */
 #ifndef NT_FLOW_WORK_H
 #define NT_FLOW_WORK_H
 

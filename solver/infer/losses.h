@@ -12,7 +12,7 @@
  * times the background, and three paths of different partners show it, or all there are.
  *
  * Which way is told by flows alone: of a ping, both ends send again when one message is lost.
- * Tests: test_losses.c. */
+ * Tests: test_faults.c. */
 #ifndef NT_INFER_LOSSES_H
 #define NT_INFER_LOSSES_H
 

@@ -8,7 +8,7 @@
  * cable (or port) there: the finding names the rail, and the host is no alternative. One that is
  * worse on every rail by about the same (within a factor of two of the logarithm) is found itself.
  * Of anything between nothing is changed.
- * Tests: test_rail_faults.c. */
+ * Tests: test_faults.c. */
 #ifndef NT_INFER_RAIL_FAULTS_H
 #define NT_INFER_RAIL_FAULTS_H
 

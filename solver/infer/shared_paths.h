@@ -10,7 +10,7 @@
  * switch that is full. Rounds in which nearly all flows of both go over a third link do not count.
  * What fits the same rounds as well is an alternative. The confidence is that of a fault
  * (fault_odds.h), with the prior of one link in as many as could share it.
- * Tests: test_shared_paths.c. */
+ * Tests: test_flow_links.c. */
 #ifndef NT_INFER_SHARED_PATHS_H
 #define NT_INFER_SHARED_PATHS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A comparison as text, as JSON (`compare --json`), and as the reference coloured by deviation.
  * Texts are the caller's (free).
- * Tests: test_compare.c, test_remarks.c. */
+ * Tests: test_compare.c. */
 #ifndef NT_REPORT_H
 #define NT_REPORT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies and bandwidths of the links of a tree that is known.
- * Tests: test_adaptive_record.c, test_link_latency_plan.c, test_solve.c. */
+ * Tests: test_solve.c, test_link_latency_plan.c, test_solve.c. */
 #ifndef NT_LINK_FIGURES_H
 #define NT_LINK_FIGURES_H
 

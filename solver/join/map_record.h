@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a record of a sweep holds for its map beside the network: LogGP, stress kernels, machines.
- * Tests: test_map_loggp.c, test_map_stress.c, test_map_machines.c. */
+ * Tests: test_map_record.c. */
 #ifndef NT_MAP_RECORD_H
 #define NT_MAP_RECORD_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A map compared with a reference over other, or more, hosts: matching by names, the reference
  * reduced to what a measurement from the map's hosts could see, then place/compare.h.
- * Tests: test_compare.c, test_compare_support.c. */
+ * Tests: test_compare.c. */
 #ifndef NT_REFERENCE_MATCH_H
 #define NT_REFERENCE_MATCH_H
 

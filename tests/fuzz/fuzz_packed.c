@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "packed.h"
+#include "fleet_job.h"
 
 enum { HOSTS = 1000 };
 

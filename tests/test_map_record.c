@@ -4,23 +4,26 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "asserts.h"
+#include "known_loggp.h"
+#include "loggp.h"
+#include "loggp_time.h"
 #include "map.h"
 #include "map_record.h"
 #include "reversed_record.h"
 
+/* ---- loggp ---- */
+
 enum { HOSTS = 4 };
 
-static const double MB = 1e6, LATENCY_US = 10, HOST_MBPS = 100;
-
-/* Two leaves of two hosts and the link between them; what is sent over a host's link takes 10 ms a
- * MB, and LATENCY_US a link. */
-static struct nt_map *two_leaves(double up_MBps)
+/* Two leaves of two hosts. */
+static struct nt_map *two_leaves(void)
 {
     static const uint32_t ends[5][2] = {{0, 4}, {1, 4}, {2, 5}, {3, 5}, {4, 5}};
     static const char *const names[HOSTS] = {"n1", "n2", "n3", "n4"};
@@ -28,6 +31,117 @@ static struct nt_map *two_leaves(double up_MBps)
     struct nt_map *map;
     struct nt_err err = {0};
     assert_int_equal(nt_model_create(HOSTS, 2, 5, &m, &err), 0);
+    for (size_t k = 0; k < 5; k++) {
+        m->link[k].a = ends[k][0];
+        m->link[k].b = ends[k][1];
+    }
+    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    return map;
+}
+
+static void add(struct nt_samples *s, uint32_t a, uint32_t b, const char *rail, struct nt_prtt m)
+{
+    struct nt_err err = {0};
+    struct nt_sample x = {.kind = NT_SAMPLE_PRTT,
+                          .a = a,
+                          .b = b,
+                          .count = m.count,
+                          .bytes = m.bytes,
+                          .value_us = m.time_us,
+                          .prtt = {m.se_us, m.delay_us, m.hold_us}};
+    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    assert_int_equal(nt_samples_add(s, x, rail, &err), 0);
+}
+
+static void measure(struct nt_samples *s, uint32_t a, uint32_t b, const char *rail, double slower,
+                    bool check)
+{
+    struct known_loggp k = known_tcp(0, 0, 1);
+    for (size_t r = 0; r < k.regimes; r++)
+        k.regime[r].L *= slower;
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_begin_phase(s, check ? NT_LOGGP_CHECK_PHASE : NT_LOGGP_PHASE, &err),
+                     0);
+    for (double bytes = check ? 9 : 1; bytes <= 4194304; bytes = floor(bytes * 1.7 + 1)) {
+        add(s, a, b, rail, known_message(&k, bytes, 1, 0, 0));
+        if (!check)
+            add(s, a, b, rail, known_message(&k, bytes, 16, 0, 0));
+    }
+    assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
+}
+
+static void classes_and_rails_become_entries(void **state)
+{
+    (void)state;
+    struct nt_map *map = two_leaves();
+    struct nt_samples *s = reversed_record(HOSTS);
+    struct nt_err err = {0};
+    /* record numbers: 0 is n4, 1 is n3, 2 is n2, 3 is n1 */
+    measure(s, 0, 3, "fab1", 2, false);
+    measure(s, 0, 1, "fab1", 1.5, false);
+    measure(s, 0, 1, "fab0", 1, false);
+    measure(s, 2, 3, NULL, 1, false);
+    measure(s, 0, 1, "fab0", 1, true);
+    assert_int_equal(nt_map_loggp(s, map, &err), 0);
+    static const char *const expected[] = {"same switch fab0", "same switch fab1",
+                                           "same switch all", "through 2 switches fab1"};
+    size_t at = 0;
+    for (size_t k = 0; k < map->loggps; k++) {
+        const struct nt_loggp *g = &map->loggp[k];
+        char name[160];
+        snprintf(name, sizeof name, "%s %s", g->class_name, g->rail);
+        if (strcmp(name, expected[at]) != 0)
+            at++;
+        assert_true(at < 4);
+        assert_string_equal(name, expected[at]);
+        assert_true(isnan(g->check_percent) == (at != 0));
+        assert_true(!isnan(g->g_us));
+        double slower = at == 1 ? 1.5 : at == 3 ? 2 : 1;
+        struct known_loggp truth = known_tcp(0, 0, 1);
+        double bytes = floor(sqrt(g->min_bytes * g->max_bytes));
+        const struct known_regime *r = known_regime(&truth, bytes);
+        double time = r->o_send + slower * r->L + r->o_recv + (bytes - 1) * r->G;
+        assert_close(nt_loggp_time_us(g, 1, bytes) / time, 1, 0.01);
+    }
+    assert_int_equal(at, 3);
+    nt_samples_destroy(s);
+    nt_map_destroy(map);
+}
+
+static void a_record_without_any_changes_nothing(void **state)
+{
+    (void)state;
+    struct nt_map *map = two_leaves();
+    struct nt_samples *s = reversed_record(HOSTS);
+    struct nt_err err = {0};
+    assert_int_equal(nt_map_loggp(s, map, &err), 0);
+    assert_int_equal(map->loggps, 0);
+    /* trains alone: no entry, and no error either */
+    struct known_loggp k = known_tcp(0, 0, 1);
+    assert_int_equal(nt_samples_begin_phase(s, NT_LOGGP_PHASE, &err), 0);
+    add(s, 0, 1, NULL, known_message(&k, 8, 16, 0, 0));
+    assert_int_equal(nt_map_loggp(s, map, &err), 0);
+    assert_int_equal(map->loggps, 0);
+    nt_samples_destroy(s);
+    nt_map_destroy(map);
+}
+
+/* ---- stress ---- */
+
+enum { STRESS_HOSTS = 4 };
+
+static const double MB = 1e6, LATENCY_US = 10, HOST_MBPS = 100;
+
+/* Two leaves of two hosts and the link between them; what is sent over a host's link takes 10 ms a
+ * MB, and LATENCY_US a link. */
+static struct nt_map *stress_two_leaves(double up_MBps)
+{
+    static const uint32_t ends[5][2] = {{0, 4}, {1, 4}, {2, 5}, {3, 5}, {4, 5}};
+    static const char *const names[STRESS_HOSTS] = {"n1", "n2", "n3", "n4"};
+    struct nt_model *m;
+    struct nt_map *map;
+    struct nt_err err = {0};
+    assert_int_equal(nt_model_create(STRESS_HOSTS, 2, 5, &m, &err), 0);
     for (size_t k = 0; k < 5; k++) {
         struct nt_link *l = &m->link[k];
         l->a = ends[k][0];
@@ -58,7 +172,7 @@ static void add_kernel(struct nt_samples *s, const char *kernel, double time_us,
 static struct nt_samples *record(const char *kernel, double time_us, double spread, size_t n,
                                  const uint32_t *host)
 {
-    struct nt_samples *s = reversed_record(HOSTS);
+    struct nt_samples *s = reversed_record(STRESS_HOSTS);
     struct nt_err err = {0};
     assert_int_equal(nt_samples_begin_phase(s, "kernels", &err), 0);
     add_kernel(s, kernel, time_us, spread, n, host);
@@ -70,8 +184,8 @@ static const uint32_t IN_ORDER[] = {3, 2, 1, 0};
 static struct nt_stress judge(const char *kernel, double time_us, double spread, double up_MBps)
 {
     struct nt_err err = {0};
-    struct nt_map *map = two_leaves(up_MBps);
-    struct nt_samples *s = record(kernel, time_us, spread, HOSTS, IN_ORDER);
+    struct nt_map *map = stress_two_leaves(up_MBps);
+    struct nt_samples *s = record(kernel, time_us, spread, STRESS_HOSTS, IN_ORDER);
     assert_int_equal(nt_map_stress(s, map, &err), 0);
     assert_int_equal(map->stresses, 1);
     struct nt_stress stress = map->stress[0];
@@ -106,8 +220,8 @@ static void connections_on_different_rails_do_not_queue(void **state)
     (void)state;
     for (size_t k = 0; k < 3; k++) {
         struct nt_err err = {0};
-        struct nt_map *map = two_leaves(100);
-        struct nt_samples *s = record("o2a", 30000, 0, HOSTS, IN_ORDER);
+        struct nt_map *map = stress_two_leaves(100);
+        struct nt_samples *s = record("o2a", 30000, 0, STRESS_HOSTS, IN_ORDER);
         for (int t = 0; t < 2; t++)
             assert_int_equal(nt_samples_add_transport(s, used[k][t], 2, &err), 0);
         assert_int_equal(nt_map_stress(s, map, &err), 0);
@@ -154,8 +268,8 @@ static void nothing_is_named_that_the_map_does_not_explain(void **state)
 static void a_link_that_was_never_the_bottleneck_congests_nothing(void **state)
 {
     struct nt_err err = {0};
-    struct nt_map *map = two_leaves(50);
-    struct nt_samples *s = record("a2a", 82000, 0.05, HOSTS, IN_ORDER);
+    struct nt_map *map = stress_two_leaves(50);
+    struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     (void)state;
     map->model->link[4].at_least = true;
     assert_int_equal(nt_map_stress(s, map, &err), 0);
@@ -168,8 +282,8 @@ static void a_link_that_was_never_the_bottleneck_congests_nothing(void **state)
 static void figures_that_are_not_known_give_no_prediction(void **state)
 {
     struct nt_err err = {0};
-    struct nt_map *map = two_leaves(50);
-    struct nt_samples *s = record("a2a", 82000, 0.05, HOSTS, IN_ORDER);
+    struct nt_map *map = stress_two_leaves(50);
+    struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     (void)state;
     for (size_t k = 0; k < 5; k++)
         map->model->link[k].bandwidth_MBps = map->model->link[k].bandwidth_back_MBps = NAN;
@@ -187,7 +301,7 @@ static void those_who_took_part_are_those_of_the_record(void **state)
 {
     static const uint32_t few[] = {1, 0};
     struct nt_err err = {0};
-    struct nt_map *map = two_leaves(1);
+    struct nt_map *map = stress_two_leaves(1);
     struct nt_samples *s = record("a2a", 82000, 0.05, 2, few);
     (void)state;
     assert_int_equal(nt_map_stress(s, map, &err), 0);
@@ -201,12 +315,12 @@ static void kernels_among_others_do_not_disturb_each_other(void **state)
 {
     static const uint32_t across[] = {3, 1}, turned[] = {1, 3};
     struct nt_err err = {0};
-    struct nt_map *map = two_leaves(50);
-    struct nt_samples *s = record("a2a", 82000, 0.05, HOSTS, IN_ORDER);
+    struct nt_map *map = stress_two_leaves(50);
+    struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     (void)state;
     add_kernel(s, "o2a", 82000, 0.05, 2, across);
     add_kernel(s, "o2a", 82000, 0.05, 2, turned);
-    add_kernel(s, "a2a", 82000, 0.05, HOSTS, IN_ORDER);
+    add_kernel(s, "a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     map->model->link[4].bandwidth_back_MBps = 40;
     assert_int_equal(nt_map_stress(s, map, &err), 0);
     assert_int_equal(map->stresses, 4);
@@ -238,9 +352,87 @@ static void waves_add_up(void **state)
     assert_at_least(one.shared_us, one.alone_us);
 }
 
+/* ---- machines ---- */
+
+#define SMALL "packages=1 numa=1 cores=2 threads=2 allowed=2"
+#define LARGE "packages=2 numa=2 cores=8 threads=16 allowed=16 cpu=B"
+
+enum { MACHINES_HOSTS = 5 };
+
+/* Of a record that has the hosts the other way round. */
+static void set(struct nt_samples *s, int host, const char *text, double cache_us)
+{
+    uint32_t model;
+    size_t at = (size_t)(MACHINES_HOSTS - host);
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_add_model(s, text, &model, &err), 0);
+    assert_int_equal(nt_samples_set_model(s, at, model, &err), 0);
+    if (cache_us > 0)
+        assert_int_equal(nt_samples_set_cores(s, at, NT_BETWEEN_CACHE, cache_us, &err), 0);
+}
+
+/* n5 is missing. */
+static struct nt_map *hosts_only(void)
+{
+    static const char *const names[MACHINES_HOSTS] = {"n1", "n2", "n3", "n4", "n5"};
+    struct nt_model *m;
+    struct nt_map *map;
+    struct nt_err err = {0};
+    assert_int_equal(nt_model_create(MACHINES_HOSTS, 0, 0, &m, &err), 0);
+    m->missing[4] = true;
+    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    return map;
+}
+
+static void equal_hosts_share_a_model(void **state)
+{
+    struct nt_samples *s = reversed_record(MACHINES_HOSTS);
+    struct nt_map *map = hosts_only();
+    struct nt_err err = {0};
+    (void)state;
+    set(s, 5, LARGE, 9); /* missing: of no account */
+    set(s, 4, SMALL, 0.5);
+    set(s, 3, LARGE, 0);
+    set(s, 2, SMALL, 0.25);
+    set(s, 1, SMALL, 0.125);
+    assert_int_equal(nt_map_machines(s, map, &err), 0);
+    assert_int_equal(map->machines, 2);
+    assert_int_equal(map->machine[0].cores, 2); /* n1 comes first */
+    assert_string_equal(map->machine[1].cpu, "B");
+    static const uint32_t of[MACHINES_HOSTS] = {0, 0, 1, 0, NT_MAP_NO_MACHINE};
+    assert_memory_equal(map->machine_of, of, sizeof of);
+    const struct nt_core_latency *l = &map->machine[0].between[NT_BETWEEN_CACHE];
+    assert_int_equal(l->hosts, 3);
+    assert_true(l->latency_us == 0.25 && l->low_us == 0.125 && l->high_us == 0.5);
+    assert_int_equal(map->machine[0].between[NT_BETWEEN_CORE].hosts, 0);
+    assert_int_equal(map->machine[1].between[NT_BETWEEN_CACHE].hosts, 0);
+    nt_samples_destroy(s);
+    nt_map_destroy(map);
+}
+
+static void hosts_that_said_nothing_have_none(void **state)
+{
+    struct nt_samples *s = reversed_record(MACHINES_HOSTS);
+    struct nt_map *map = hosts_only();
+    struct nt_err err = {0};
+    (void)state;
+    assert_int_equal(nt_map_machines(s, map, &err), 0);
+    assert_int_equal(map->machines, 0);
+    assert_null(map->machine_of);
+    set(s, 2, LARGE, 0);
+    assert_int_equal(nt_map_machines(s, map, &err), 0);
+    assert_int_equal(map->machines, 1);
+    for (size_t k = 0; k < MACHINES_HOSTS; k++)
+        assert_int_equal(map->machine_of[k], k == 1 ? 0 : NT_MAP_NO_MACHINE);
+    nt_samples_destroy(s);
+    nt_map_destroy(map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_and_rails_become_entries),
+        cmocka_unit_test(a_record_without_any_changes_nothing),
         cmocka_unit_test(the_time_alone_is_that_of_the_own_links),
         cmocka_unit_test(connections_on_different_rails_do_not_queue),
         cmocka_unit_test(what_congests_is_named_with_its_tier),
@@ -250,6 +442,8 @@ int main(void)
         cmocka_unit_test(those_who_took_part_are_those_of_the_record),
         cmocka_unit_test(kernels_among_others_do_not_disturb_each_other),
         cmocka_unit_test(waves_add_up),
+        cmocka_unit_test(equal_hosts_share_a_model),
+        cmocka_unit_test(hosts_that_said_nothing_have_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
