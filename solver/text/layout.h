@@ -9,7 +9,9 @@
  * Measured once against Graphviz: neato has the same stress within 1 % up to 549
  * vertices, in 0.9 times our time and more; of 1511 it needs 20 times the time for 7 % less. sfdp
  * has up to 80 % more stress and far fewer crossing links in trees; it takes a quarter of our time
- * at 500 vertices, and all of it at 1511. The page is to be made without Graphviz. */
+ * at 500 vertices, and all of it at 1511. The page is to be made without Graphviz.
+ *
+ * Tests: test_picture.c. */
 #ifndef NT_LAYOUT_H
 #define NT_LAYOUT_H
 
