@@ -115,7 +115,7 @@ SLURM_PLUGIN_DIR ?= $(if $(SLURM_LIBDIR),$(SLURM_LIBDIR)/slurm,$(SYSTEM_PLUGIN_D
 SLURM_CFLAGS := $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
 SLURM_LIBS := $(if $(SLURM_LIBDIR),-L$(SLURM_LIBDIR) $(if $(filter /usr,$(SLURM_PREFIX)),,-Wl$(comma)-rpath$(comma)$(SLURM_LIBDIR))) -lslurm
 
-SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1 sqlite3) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
+SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1 sqlite3) -lamd -lldl -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
 # a pmix.pc may ask for a run path where the loader finds the library anyway
 PROBE_LIBS = $(if $(shell /sbin/ldconfig -p 2>/dev/null | grep libpmix.so.2),$(filter-out \
   -Wl$(comma)-rpath -Wl$(comma)/%,$(PROBE_LIBS_ALL)),$(PROBE_LIBS_ALL))

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "normal.h"
 
-#include <math.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "degree.h"
-#include "dense.h"
+#include <cblas.h>
+#include <suitesparse/amd.h>
+#include <suitesparse/ldl.h>
 
-struct nt_normal {
-    struct nt_arena memory; /* of the factor; the others are the order's */
-    size_t n, head;         /* columns; the first head of the order are sparse */
-    uint32_t *order;        /* position -> column */
-    uint32_t *place;        /* column -> position */
-    size_t *start;          /* head + 1 */
-    uint32_t *below;        /* positions below the diagonal of each sparse column, rising */
-    double *factor;         /* the values there */
-    double *diagonal;       /* head */
-    double *dense;          /* the factor of the remaining block, (n-head)^2, column order */
+/* A pivot below this is rounding: links whose equations depend on each other. */
+#define PIVOT_LEAST 1e-12
+
+/* A matrix by columns, as SuiteSparse takes it; rows rise in each column. */
+struct columns {
+    int *start, *row;
+    double *value;
+};
+
+/* A = L D L' with its rows and columns in another order. L has ones on the diagonal, which are not
+ * stored. */
+struct factor {
+    int n;
+    int *order; /* position -> column */
+    struct columns l;
+    double *d;
 };
 
 int nt_rows_create(size_t rows, size_t columns, size_t entries, struct nt_rows **out,
@@ -45,272 +52,188 @@ void nt_rows_destroy(struct nt_rows *rows)
     nt_object_destroy(rows);
 }
 
-void nt_normal_destroy(struct nt_normal *normal)
+static int refuse_size(struct nt_err *err, double entries)
 {
-    if (normal == NULL)
-        return;
-    free(normal->order);
-    free(normal->place);
-    free(normal->start);
-    free(normal->below);
-    nt_object_destroy(normal);
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "%.0f pairs of links hang together, at most %d can be solved", entries,
+                      (int)NT_NORMAL_ENTRIES_MAX);
 }
 
-/* Where the value of A or L at positions i > j belongs; for a sparse j, i must be in its list. */
-static double *dense_element(struct nt_normal *m, size_t i, size_t j)
+/* In which rows each column stands. */
+static int transpose_rows(const struct nt_rows *rows, struct columns *t, struct nt_arena *memory,
+                          struct nt_err *err)
 {
-    if (j >= m->head)
-        return &m->dense[(j - m->head) * (m->n - m->head) + (i - m->head)];
-    size_t low = m->start[j], high = m->start[j + 1];
-    while (low + 1 < high) {
-        size_t mid = low + (high - low) / 2;
-        if (m->below[mid] <= i)
-            low = mid;
-        else
-            high = mid;
-    }
-    return &m->factor[low];
-}
-
-static void add_rows(struct nt_normal *m, const struct nt_rows *rows)
-{
+    size_t entries = rows->start[rows->rows];
+    t->start = nt_arena_array(memory, rows->columns + 2, sizeof *t->start);
+    t->row = nt_arena_array(memory, entries, sizeof *t->row);
+    t->value = nt_arena_array(memory, entries, sizeof *t->value);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < entries; k++)
+        t->start[rows->column[k] + 2]++;
+    for (size_t c = 0; c < rows->columns; c++)
+        t->start[c + 2] += t->start[c + 1];
     for (size_t r = 0; r < rows->rows; r++) {
         for (size_t k = rows->start[r]; k < rows->start[r + 1]; k++) {
-            size_t i = m->place[rows->column[k]];
-            double value = rows->value[k];
-            if (i < m->head)
-                m->diagonal[i] += value * value;
-            else
-                *dense_element(m, i, i) += value * value;
-            for (size_t l = rows->start[r]; l < k; l++) {
-                size_t j = m->place[rows->column[l]];
-                *dense_element(m, i > j ? i : j, i > j ? j : i) += value * rows->value[l];
+            int at = t->start[rows->column[k] + 1]++;
+            t->row[at] = (int)r;
+            t->value[at] = rows->value[k];
+        }
+    }
+    return 0;
+}
+
+/* A, both triangles. */
+static int multiply_rows(const struct nt_rows *rows, struct columns *a, struct nt_arena *memory,
+                         struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena own = {0};
+    struct columns t;
+    size_t n = rows->columns, used = 0, room[2] = {0};
+    size_t *place = nt_arena_array(&own, n, sizeof *place); /* of this column's entries, + 1 */
+    a->start = nt_arena_array(memory, n + 1, sizeof *a->start);
+    if (transpose_rows(rows, &t, &own, err) != 0 || nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t c = 0; c < n; c++) {
+        size_t first = used;
+        a->row = nt_arena_grow(memory, a->row, &room[0], used + n, sizeof *a->row);
+        a->value = nt_arena_grow(memory, a->value, &room[1], used + n, sizeof *a->value);
+        if (nt_arena_check(memory, err) != 0)
+            return -1;
+        for (int i = t.start[c]; i < t.start[c + 1]; i++) {
+            for (size_t k = rows->start[t.row[i]]; k < rows->start[t.row[i] + 1]; k++) {
+                uint32_t d = rows->column[k];
+                if (place[d] <= first) {
+                    a->row[used] = (int)d;
+                    a->value[used++] = 0;
+                    place[d] = used;
+                }
+                a->value[place[d] - 1] += t.value[i] * rows->value[k];
             }
         }
+        if (used > NT_NORMAL_ENTRIES_MAX)
+            return refuse_size(err, (double)used);
+        a->start[c + 1] = (int)used;
     }
-}
-
-/* Left-looking sparse Cholesky (George and Liu, 1981): column j subtracts the columns before it
- * that reach into row j; those wait in a list at the next row that they reach. */
-struct left {
-    uint32_t *next, *first; /* lists of columns by row; head is none */
-    size_t *at;             /* by column: its entry for that row */
-    double *work;           /* by position */
-};
-
-static void remove_column(struct nt_normal *m, struct left *l, size_t j)
-{
-    for (uint32_t c = l->first[j], following; c != m->head; c = following) {
-        following = l->next[c];
-        size_t k = l->at[c];
-        double factor = m->factor[k];
-        m->diagonal[j] -= factor * factor;
-        for (size_t e = k + 1; e < m->start[c + 1]; e++)
-            l->work[m->below[e]] -= factor * m->factor[e];
-        l->at[c] = ++k;
-        if (k < m->start[c + 1] && m->below[k] < m->head) {
-            l->next[c] = l->first[m->below[k]];
-            l->first[m->below[k]] = c;
-        }
-    }
-}
-
-static bool factor_head(struct nt_normal *m, struct left *l)
-{
-    for (size_t j = 0; j < m->head; j++) {
-        for (size_t e = m->start[j]; e < m->start[j + 1]; e++)
-            l->work[m->below[e]] = m->factor[e];
-        remove_column(m, l, j);
-        if (!(m->diagonal[j] > 1e-12))
-            return false;
-        m->diagonal[j] = sqrt(m->diagonal[j]);
-        for (size_t e = m->start[j]; e < m->start[j + 1]; e++)
-            m->factor[e] = l->work[m->below[e]] / m->diagonal[j];
-        l->at[j] = m->start[j];
-        if (m->start[j] < m->start[j + 1] && m->below[m->start[j]] < m->head) {
-            l->next[j] = l->first[m->below[m->start[j]]];
-            l->first[m->below[m->start[j]]] = (uint32_t)j;
-        }
-    }
-    return true;
-}
-
-/* What the sparse columns leave of the dense block. */
-static void subtract_schur(struct nt_normal *m)
-{
-    size_t n = m->n - m->head;
-    for (size_t j = 0; j < m->head; j++) {
-        size_t e = m->start[j], end = m->start[j + 1];
-        while (e < end && m->below[e] < m->head)
-            e++;
-        for (; e < end; e++) {
-            double *column = m->dense + (m->below[e] - m->head) * n;
-            for (size_t f = e; f < end; f++)
-                column[m->below[f] - m->head] -= m->factor[e] * m->factor[f];
-        }
-    }
-}
-
-static int factor_columns(struct nt_normal *m, struct nt_err *err)
-{
-    NT_SCOPED struct nt_arena memory = {0};
-    struct left l = {.next = nt_arena_array(&memory, m->head, sizeof *l.next),
-                     .first = nt_arena_array(&memory, m->head, sizeof *l.first),
-                     .at = nt_arena_array(&memory, m->head, sizeof *l.at),
-                     .work = nt_arena_array(&memory, m->n, sizeof *l.work)};
-    if (nt_arena_check(&memory, err) != 0)
-        return -1;
-    for (size_t j = 0; j < m->head; j++)
-        l.first[j] = (uint32_t)m->head;
-    if (!factor_head(m, &l))
-        return nt_err_set(err, NT_ERR_INPUT, "the equations are not independent");
-    subtract_schur(m);
-    return nt_dense_factor(m->dense, m->n - m->head, err);
-}
-
-static int allocate_factor(struct nt_normal *m, struct nt_err *err)
-{
-    size_t n = m->n - m->head;
-    if (n > NT_NORMAL_DENSE_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu links hang together, at most %d can be solved", n,
-                          (int)NT_NORMAL_DENSE_MAX);
-    m->factor = nt_arena_array(&m->memory, m->start[m->head], sizeof *m->factor);
-    m->diagonal = nt_arena_array(&m->memory, m->head, sizeof *m->diagonal);
-    m->dense = nt_arena_array(&m->memory, n * n, sizeof *m->dense);
-    return nt_arena_check(&m->memory, err);
-}
-
-int nt_normal_create(const struct nt_rows *rows, struct nt_normal **out, struct nt_err *err)
-{
-    struct nt_degree_order order;
-    struct nt_normal *m = nt_object_create(sizeof *m, err);
-    if (m == NULL)
-        return -1;
-    m->n = rows->columns;
-    if (nt_degree_order(rows, &order, err) != 0)
-        goto fail;
-    m->head = order.head;
-    m->order = order.order;
-    m->place = order.place;
-    m->start = order.start;
-    m->below = order.below;
-    if (allocate_factor(m, err) != 0)
-        goto fail;
-    add_rows(m, rows);
-    if (factor_columns(m, err) != 0)
-        goto fail;
-    *out = m;
     return 0;
-fail:
-    nt_normal_destroy(m);
-    return -1;
+}
+
+static int factor_columns(struct columns *a, struct factor *f, struct nt_arena *memory,
+                          struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena own = {0};
+    size_t n = (size_t)f->n;
+    int *place = nt_arena_array(&own, n, sizeof *place),
+        *parent = nt_arena_array(&own, n, sizeof *parent);
+    int *count = nt_arena_array(&own, n, sizeof *count),
+        *flag = nt_arena_array(&own, n, sizeof *flag);
+    int *pattern = nt_arena_array(&own, n, sizeof *pattern);
+    double *work = nt_arena_array(&own, n, sizeof *work), info[AMD_INFO];
+    f->order = nt_arena_array(memory, n, sizeof *f->order);
+    f->d = nt_arena_array(memory, n, sizeof *f->d);
+    f->l.start = nt_arena_array(memory, n + 1, sizeof *f->l.start);
+    if (nt_arena_check(&own, err) != 0 || nt_arena_check(memory, err) != 0)
+        return -1;
+    if (amd_order(f->n, a->start, a->row, f->order, NULL, info) < 0)
+        return nt_err_memory(err);
+    if (info[AMD_LNZ] > NT_NORMAL_ENTRIES_MAX)
+        return refuse_size(err, info[AMD_LNZ]);
+    ldl_symbolic(f->n, a->start, a->row, f->l.start, parent, count, flag, f->order, place);
+    size_t entries = (size_t)f->l.start[n];
+    f->l.row = nt_arena_array(memory, entries, sizeof *f->l.row);
+    f->l.value = nt_arena_array(memory, entries, sizeof *f->l.value);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    int done = ldl_numeric(f->n, a->start, a->row, a->value, f->l.start, parent, count, f->l.row,
+                           f->l.value, f->d, work, pattern, flag, f->order, place);
+    bool positive = done == f->n;
+    for (size_t k = 0; k < n; k++)
+        positive = positive && f->d[k] > PIVOT_LEAST;
+    return positive ? 0 : nt_err_set(err, NT_ERR_INPUT, "the equations are not independent");
+}
+
+static int factor_rows(const struct nt_rows *rows, struct factor *f, struct nt_arena *memory,
+                       struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena own = {0};
+    struct columns a = {0};
+    if (rows->columns > INT_MAX || rows->start[rows->rows] > INT_MAX)
+        return refuse_size(err, (double)rows->start[rows->rows]);
+    f->n = (int)rows->columns;
+    return multiply_rows(rows, &a, &own, err) != 0 ? -1 : factor_columns(&a, f, memory, err);
 }
 
 /* Erisman and Tinney, 1975 (Takahashi's equations): the inverse on the pattern of the factor
  * needs nothing outside the pattern, from the last column back. */
 struct selected {
-    double *below;    /* as m->below */
-    double *diagonal; /* head */
-    double *work;     /* by position */
-    bool *here;       /* by position: in the list of the current column */
+    double *below;        /* as the factor's values */
+    double *diagonal;     /* by position */
+    double *work, *value; /* by position: sums, and the current column of L */
 };
 
-static void select_column(const struct nt_normal *m, struct selected *s, size_t j)
+static void select_column(const struct factor *f, struct selected *s, int j)
 {
-    size_t n = m->n - m->head, first = m->start[j], end = m->start[j + 1], e = first;
-    for (size_t k = first; k < end; k++) {
-        s->work[m->below[k]] = 0;
-        s->here[m->below[k]] = true;
+    const int *row = f->l.row;
+    int first = f->l.start[j], end = f->l.start[j + 1];
+    s->diagonal[j] = 1 / f->d[j];
+    for (int e = first; e < end; e++) {
+        s->work[row[e]] = 0;
+        s->value[row[e]] = f->l.value[e];
     }
-    for (; e < end && m->below[e] < m->head; e++) {
-        size_t k = m->below[e];
-        double sum = 0;
-        s->work[k] += m->factor[e] * s->diagonal[k];
-        for (size_t f = m->start[k], own = e + 1; f < m->start[k + 1] && own < end; f++) {
-            size_t i = m->below[f];
-            if (!s->here[i])
-                continue;
-            s->work[i] += m->factor[e] * s->below[f];
-            sum += m->factor[own++] * s->below[f]; /* both lists rise, ours is within theirs */
+    for (int e = first; e < end; e++) {
+        int k = row[e];
+        double value = f->l.value[e], sum = value * s->diagonal[k];
+        for (int g = f->l.start[k]; g < f->l.start[k + 1]; g++) {
+            s->work[row[g]] += value * s->below[g];
+            sum += s->value[row[g]] * s->below[g];
         }
         s->work[k] += sum;
     }
-    for (size_t f = e; f < end; f++) {
-        size_t i = m->below[f] - m->head;
-        for (size_t h = e; h < end; h++) {
-            size_t k = m->below[h] - m->head;
-            s->work[i + m->head] += m->factor[h] * m->dense[(i < k ? i * n + k : k * n + i)];
-        }
+    for (int e = first; e < end; e++) {
+        s->below[e] = -s->work[row[e]];
+        s->value[row[e]] = 0;
+        s->diagonal[j] -= f->l.value[e] * s->below[e];
     }
-    double diagonal = 1 / m->diagonal[j];
-    for (size_t k = first; k < end; k++) {
-        s->below[k] = -s->work[m->below[k]] / m->diagonal[j];
-        s->here[m->below[k]] = false;
-        diagonal -= m->factor[k] * s->below[k];
-    }
-    s->diagonal[j] = diagonal / m->diagonal[j];
 }
 
-int nt_normal_variances(struct nt_normal *m, double *variance, struct nt_err *err)
+int nt_normal_variances(const struct nt_rows *rows, double *variance, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct selected s = {.below = nt_arena_array(&memory, m->start[m->head], sizeof *s.below),
-                         .diagonal = nt_arena_array(&memory, m->head, sizeof *s.diagonal),
-                         .work = nt_arena_array(&memory, m->n, sizeof *s.work),
-                         .here = nt_arena_array(&memory, m->n, sizeof *s.here)};
-    size_t n = m->n - m->head;
-    if (nt_arena_check(&memory, err) != 0 || nt_dense_invert(m->dense, n, err) != 0)
+    struct factor f;
+    if (factor_rows(rows, &f, &memory, err) != 0)
         return -1;
-    for (size_t j = m->head; j-- > 0;) {
-        select_column(m, &s, j);
-        variance[m->order[j]] = s.diagonal[j];
+    struct selected s = {.below = nt_arena_array(&memory, (size_t)f.l.start[f.n], sizeof *s.below),
+                         .diagonal = nt_arena_array(&memory, rows->columns, sizeof *s.diagonal),
+                         .work = nt_arena_array(&memory, rows->columns, sizeof *s.work),
+                         .value = nt_arena_array(&memory, rows->columns, sizeof *s.value)};
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (int j = f.n; j-- > 0;) {
+        select_column(&f, &s, j);
+        variance[f.order[j]] = s.diagonal[j];
     }
-    for (size_t j = 0; j < n; j++)
-        variance[m->order[m->head + j]] = m->dense[j * n + j];
     return 0;
 }
 
-/* row -= sum of factor times the rows below column j, over its diagonal. */
-static void add_below(const struct nt_normal *m, const double *c, size_t j, double *row)
+int nt_normal_inverse(const struct nt_rows *rows, double **inverse, struct nt_err *err)
 {
-    size_t e = m->start[j], end = m->start[j + 1];
-    for (; e + 4 <= end; e += 4) {
-        const double *x[4];
-        double a[4];
-        for (size_t k = 0; k < 4; k++) {
-            x[k] = c + m->order[m->below[e + k]] * m->n;
-            a[k] = -m->factor[e + k] / m->diagonal[j];
-        }
-        nt_dense_add4(row, a, x, m->n);
-    }
-    for (; e < end; e++)
-        nt_dense_add(row, -m->factor[e] / m->diagonal[j], c + m->order[m->below[e]] * m->n, m->n);
-}
-
-int nt_normal_inverse(struct nt_normal *m, double **inverse, struct nt_err *err)
-{
-    double *c = calloc(m->n * m->n + 1, sizeof *c);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct factor f;
+    if (factor_rows(rows, &f, &memory, err) != 0)
+        return -1;
+    size_t n = rows->columns;
+    double *c = calloc(n * n + 1, sizeof *c);
     if (c == NULL)
         return nt_err_memory(err);
-    size_t n = m->n - m->head;
-    if (nt_dense_invert(m->dense, n, err) != 0) {
-        free(c);
-        return -1;
-    }
-    for (size_t j = 0; j < n; j++) {
-        for (size_t i = j; i < n; i++) {
-            size_t a = m->order[m->head + i], b = m->order[m->head + j];
-            c[a * m->n + b] = c[b * m->n + a] = m->dense[j * n + i];
-        }
-    }
-    for (size_t j = m->head; j-- > 0;) {
-        double *row = c + m->order[j] * m->n, diagonal = 1 / m->diagonal[j];
-        add_below(m, c, j, row);
-        for (size_t e = m->start[j]; e < m->start[j + 1]; e++)
-            diagonal -= m->factor[e] * row[m->order[m->below[e]]];
-        row[m->order[j]] = diagonal / m->diagonal[j];
-        for (size_t i = 0; i < m->n; i++)
-            c[i * m->n + m->order[j]] = row[i];
+    for (int j = f.n; j-- > 0;) {
+        double *row = c + (size_t)f.order[j] * n, diagonal = 1 / f.d[j];
+        for (int e = f.l.start[j]; e < f.l.start[j + 1]; e++)
+            cblas_daxpy(f.n, -f.l.value[e], c + (size_t)f.order[f.l.row[e]] * n, 1, row, 1);
+        for (int e = f.l.start[j]; e < f.l.start[j + 1]; e++)
+            diagonal -= f.l.value[e] * row[f.order[f.l.row[e]]];
+        row[f.order[j]] = diagonal;
+        for (size_t i = 0; i < n; i++)
+            c[i * n + (size_t)f.order[j]] = row[i];
     }
     *inverse = c;
     return 0;

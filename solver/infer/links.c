@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cholesky.h"
+#include <lapacke.h>
+
 #include "lanes.h"
 #include "links_work.h"
 #include "stats.h"
 #include "work.h"
 
-enum { PASSES = 3, UNKNOWNS_MAX = 1500 };
+enum { PASSES = 3, UNKNOWNS_MAX = 1500, SOLVED_MAX = 8192 };
 
 /* Readings that are so many sd off are left out; of a start that is off itself, only those far off.
  */
@@ -352,6 +353,24 @@ static double host_weight(const struct nt_link_sites *s, size_t a, size_t p)
     return s->kept[p] - inside;
 }
 
+/* right becomes the solution, the matrix (its lower half is set) what set_errors inverts. A ridge
+ * far below any figure leaves the directions that nothing measures where they are. */
+static int solve_matrix(struct nt_link_sites *s, size_t n, struct nt_err *err)
+{
+    double most = 0;
+    if (n > SOLVED_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu unknowns, at most %d", n, (int)SOLVED_MAX);
+    for (size_t k = 0; k < n; k++)
+        most = fmax(most, s->matrix[k * n + k]);
+    for (size_t k = 0; k < n; k++)
+        s->matrix[k * n + k] += most * 1e-10 + 1e-300;
+    lapack_int size = (lapack_int)n; /* our rows are its columns: the lower half is its upper one */
+    if (n > 0 &&
+        LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', size, 1, s->matrix, size, s->right, size) != 0)
+        return nt_err_set(err, NT_ERR_INPUT, "a matrix of %zu is not positive definite", n);
+    return 0;
+}
+
 static int climb_step(struct nt_link_sites *s, struct climb *k, bool first, struct nt_err *err)
 {
     size_t n = s->count + s->trunks;
@@ -365,7 +384,7 @@ static int climb_step(struct nt_link_sites *s, struct climb *k, bool first, stru
     memset(s->matrix, 0, n * n * sizeof *s->matrix);
     memset(s->right, 0, n * sizeof *s->right);
     walk_all(k, s, add_block);
-    if (nt_cholesky_solve(s->matrix, s->right, n, err) < 0)
+    if (solve_matrix(s, n, err) != 0)
         return -1;
     for (size_t a = 0; a < s->count; a++) {
         double mean = 0, count = 0;
@@ -387,7 +406,7 @@ static int climb_step(struct nt_link_sites *s, struct climb *k, bool first, stru
     return 0;
 }
 
-/* NaN if nothing measures the direction: only the ridge of nt_cholesky_solve, 1e-10 of the largest
+/* NaN if nothing measures the direction: only the ridge of solve_matrix, 1e-10 of the largest
  * weight, or 1e-300 if there is none, holds it. least: of all variances. */
 static double error_of(double unit, double variance, double least)
 {
@@ -405,8 +424,9 @@ static int set_errors(struct nt_link_sites *s, struct nt_err *err)
         unit = 1;
     if (n > UNKNOWNS_MAX)
         unit = NAN;
-    else if (nt_cholesky_invert(s->matrix, n, err) < 0)
-        return -1;
+    else if (n > 0 && LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, s->matrix,
+                                          (lapack_int)n) != 0)
+        return nt_err_set(err, NT_ERR_INPUT, "a factor of %zu is singular", n);
     double least = INFINITY;
     for (size_t k = 0; k < n; k++)
         least = fmin(least, s->matrix[k * n + k]);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dense.h"
+#include <cblas.h>
+
 #include "memory.h"
 #include "stats.h"
 
@@ -83,7 +84,7 @@ static void add_solution(struct fit *f, const double *b, bool add)
             sum[rows->column[k]] += rows->value[k] * b[i];
     }
     for (size_t u = 0; u < r->unknowns; u++) {
-        double x = nt_dense_dot(r->inverse + u * r->unknowns, sum, r->unknowns);
+        double x = cblas_ddot((int)r->unknowns, r->inverse + u * r->unknowns, 1, sum, 1);
         r->x[u] = add ? r->x[u] + x : x;
     }
 }
@@ -206,10 +207,10 @@ static void change_weight(struct fit *f, struct update *u, const struct change *
     double *t = u->a + u->used * n, sign = c->reject ? 1 : -1;
     memset(t, 0, n * sizeof *t);
     for (size_t k = rows->start[c->row]; k < rows->start[c->row + 1]; k++)
-        nt_dense_add(t, rows->value[k], f->r->inverse + rows->column[k] * n, n);
+        cblas_daxpy((int)n, rows->value[k], f->r->inverse + rows->column[k] * n, 1, t, 1);
     for (size_t p = 0; p < u->used; p++) {
         const double *a = u->a + p * n;
-        nt_dense_add(t, u->sign[p] * row_product(rows, c->row, a), a, n);
+        cblas_daxpy((int)n, u->sign[p] * row_product(rows, c->row, a), a, 1, t, 1);
     }
     double leverage = row_product(rows, c->row, t);
     if (c->reject && 1 - leverage < ESSENTIAL)
@@ -228,7 +229,7 @@ static void apply_update(struct nt_robust *r, const struct update *u)
     for (size_t k = 0; k < n; k++) {
         for (size_t p = 0; p < u->used; p++) {
             const double *a = u->a + p * n;
-            nt_dense_add(r->inverse + k * n + k, u->sign[p] * a[k], a + k, n - k);
+            cblas_daxpy((int)(n - k), u->sign[p] * a[k], a + k, 1, r->inverse + k * n + k, 1);
         }
     }
     for (size_t k = 0; k < n; k++) {
@@ -303,12 +304,7 @@ static int fit_init(struct fit *f, struct nt_arena *memory, struct nt_err *err)
 
 static int robust_fit(struct fit *f, struct nt_arena *memory, struct nt_err *err)
 {
-    struct nt_normal *normal;
-    if (fit_init(f, memory, err) != 0 || nt_normal_create(f->rows, &normal, err) != 0)
-        return -1;
-    int rc = nt_normal_inverse(normal, &f->r->inverse, err);
-    nt_normal_destroy(normal);
-    if (rc != 0)
+    if (fit_init(f, memory, err) != 0 || nt_normal_inverse(f->rows, &f->r->inverse, err) != 0)
         return -1;
     find_leverages(f);
     solve_normal(f);

@@ -3,11 +3,9 @@
  * tasks over. A tree's groups are its switches. Another network's are made by halving: hosts are
  * ordered between two far ends and cut in the middle.
  *
- * Scotch's own mapping was measured against what is made of these groups. On trees it costs up to
- * 14 % more when it is told the tree (SCOTCH_archTleaf, tests/bench place) and up to twice as much
- * on an architecture made of the distances between hosts (SCOTCH_archBuild0, tests/bench
- * libraries), which takes ten times as long and more. On direct networks it is better, and used
- * there (scotch_split.h).
+ * Scotch's own mapping costs up to 14 % more on trees when it knows the tree (SCOTCH_archTleaf,
+ * tests/bench place), and more without. On direct networks it is better, and used there
+ * (scotch_split.h).
  * Tests: test_place.c. */
 #ifndef NT_HIERARCHY_H
 #define NT_HIERARCHY_H

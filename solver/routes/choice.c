@@ -246,22 +246,17 @@ static int by_normal(const struct nt_routes *routes, const uint32_t *pair, size_
                      struct total *t, struct nt_err *err)
 {
     struct nt_unknowns *u = NULL;
-    struct nt_normal *normal = NULL;
     struct nt_err why = {0};
     NT_SCOPED struct nt_arena memory = {0};
     double *variance = nt_arena_array(&memory, routes->links, sizeof *variance);
     if (nt_arena_check(&memory, err) != 0 || nt_unknowns_create(routes, pair, n, &u, err) != 0)
         return -1;
-    /* too large a block, or too bad a condition for double precision: not a failed plan */
+    /* too large a factor, or too bad a condition for double precision: not a failed plan */
     int rc = 0;
-    if (nt_normal_create(u->rows, &normal, &why) == 0) {
-        rc = nt_normal_variances(normal, variance, err);
-        if (rc == 0)
-            sum_up(u, variance, t);
-    } else if (why.kind == NT_ERR_SYSTEM) {
+    if (nt_normal_variances(u->rows, variance, &why) == 0)
+        sum_up(u, variance, t);
+    else if (why.kind == NT_ERR_SYSTEM)
         rc = nt_err_set(err, why.kind, "%s", why.text);
-    }
-    nt_normal_destroy(normal);
     nt_unknowns_destroy(u);
     return rc;
 }

@@ -313,13 +313,8 @@ struct basis {
 static int invert_basis(struct basis *b, struct nt_err *err)
 {
     const struct nt_rows *rows = b->unknowns->rows;
-    struct nt_normal *normal;
     double *c;
-    if (nt_normal_create(rows, &normal, err) != 0)
-        return -1;
-    int rc = nt_normal_inverse(normal, &c, err);
-    nt_normal_destroy(normal);
-    if (rc != 0)
+    if (nt_normal_inverse(rows, &c, err) != 0)
         return -1;
     for (size_t u = 0; u < b->n; u++) {
         for (size_t i = 0; i < b->n; i++) {
