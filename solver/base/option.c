@@ -262,7 +262,8 @@ int nt_option_resolve_path(struct nt_option *option, const char *dir, struct nt_
 
 /* Items given so far: repeated and contradicting items are errors. */
 struct seen {
-    bool level, budget, pattern, sweep, spare;
+    bool level;
+    unsigned values; /* a bit for each of values[] */
 };
 
 static int given_twice(const char *what, struct span item, struct nt_err *err)
@@ -314,6 +315,14 @@ static int parse_spare(struct span item, struct nt_option *option, struct nt_err
     return 0;
 }
 
+static const struct {
+    const char *begin, *what;
+    int (*parse)(struct span item, struct nt_option *option, struct nt_err *err);
+} values[] = {{"budget=", "the budget", parse_budget},
+              {"pattern=", "the pattern", parse_pattern},
+              {"sweep=", "the sweep", parse_sweep},
+              {"spare=", "spare", parse_spare}};
+
 static int parse_item(struct span item, struct seen *seen, struct nt_option *option,
                       struct nt_err *err)
 {
@@ -327,29 +336,13 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
         option->level = level;
         return 0;
     }
-    if (span_starts(item, "budget=")) {
-        if (seen->budget)
-            return given_twice("the budget", item, err);
-        seen->budget = true;
-        return parse_budget(item, option, err);
-    }
-    if (span_starts(item, "pattern=")) {
-        if (seen->pattern)
-            return given_twice("the pattern", item, err);
-        seen->pattern = true;
-        return parse_pattern(item, option, err);
-    }
-    if (span_starts(item, "sweep=")) {
-        if (seen->sweep)
-            return given_twice("the sweep", item, err);
-        seen->sweep = true;
-        return parse_sweep(item, option, err);
-    }
-    if (span_starts(item, "spare=")) {
-        if (seen->spare)
-            return given_twice("spare", item, err);
-        seen->spare = true;
-        return parse_spare(item, option, err);
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+        if (!span_starts(item, values[k].begin))
+            continue;
+        if (seen->values & 1u << k)
+            return given_twice(values[k].what, item, err);
+        seen->values |= 1u << k;
+        return values[k].parse(item, option, err);
     }
     if (span_is(item, "apply"))
         option->apply = true;

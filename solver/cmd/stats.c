@@ -38,8 +38,9 @@ enum { LINE_MAX_BYTES = 16384, FILES_MAX = 64, NAMES_MAX = 1 << 17, TOP_DEFAULT 
 /* How often each name came. */
 struct tally {
     struct nt_names names;
-    uint64_t *count; /* capacity of them */
-    size_t capacity;
+    struct nt_arena memory; /* of count */
+    uint64_t *count;
+    size_t room;
 };
 
 struct stats {
@@ -62,15 +63,10 @@ static int tally_add(struct tally *t, const char *name, size_t bytes, struct nt_
     if (index == NT_NAMES_NONE) {
         if (t->names.count == NAMES_MAX)
             return 0;
-        if (t->names.count == t->capacity) {
-            size_t capacity = t->capacity == 0 ? 64 : 2 * t->capacity;
-            uint64_t *count = realloc(t->count, capacity * sizeof *count);
-            if (count == NULL)
-                return nt_err_memory(err);
-            t->count = count;
-            t->capacity = capacity;
-        }
         if (nt_names_add_copy(&t->names, name, bytes, &index, err) < 0)
+            return -1;
+        t->count = nt_arena_grow(&t->memory, t->count, &t->room, t->names.count, sizeof *t->count);
+        if (nt_arena_check(&t->memory, err) != 0)
             return -1;
         t->count[index] = 0;
     }
@@ -81,7 +77,7 @@ static int tally_add(struct tally *t, const char *name, size_t bytes, struct nt_
 static void tally_fini(struct tally *t)
 {
     nt_names_fini(&t->names);
-    free(t->count);
+    nt_arena_fini(&t->memory);
 }
 
 /* Reasons that differ in names and figures alone are one: each number becomes '#'. */
@@ -217,9 +213,10 @@ static int put_tally(struct output *o, const char *title, const char *name, cons
     size_t n = t->names.count;
     if (n == 0 && !o->json)
         return 0;
-    struct place *place = calloc(n + 1, sizeof *place);
-    if (place == NULL)
-        return nt_err_memory(err);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct place *place = nt_arena_array(&memory, n, sizeof *place);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < n; k++)
         place[k] = (struct place){t->names.name[k], t->count[k]};
     qsort(place, n, sizeof *place, compare_places);
@@ -227,7 +224,6 @@ static int put_tally(struct output *o, const char *title, const char *name, cons
         put_json_places(&o->w, name, item, place, n < o->top ? n : (size_t)o->top);
     else
         put_places(&o->w.buf, title, place, n, o->top);
-    free(place);
     return 0;
 }
 

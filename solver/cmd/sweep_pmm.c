@@ -177,14 +177,16 @@ static int list_measured(const struct pmm *s, struct nt_routes **routes,
 static int estimate_latencies(const struct pmm *s, struct nt_model *m, struct nt_err *err)
 {
     size_t pairs = s->plan->pairs;
-    struct nt_measured measured = {.pair = calloc(pairs + 1, sizeof *measured.pair),
-                                   .latency_us = calloc(pairs + 1, sizeof *measured.latency_us)};
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_measured measured = {.pair = nt_arena_array(&memory, pairs, sizeof *measured.pair),
+                                   .latency_us =
+                                       nt_arena_array(&memory, pairs, sizeof *measured.latency_us)};
     struct nt_routes *routes = NULL;
     struct nt_estimate *found = NULL;
-    int rc = -1;
-    if (measured.pair == NULL || measured.latency_us == NULL)
-        nt_err_memory(err);
-    else if (list_measured(s, &routes, &measured, err) == 0)
+    int rc = nt_arena_check(&memory, err);
+    if (rc == 0)
+        rc = list_measured(s, &routes, &measured, err);
+    if (rc == 0)
         rc = nt_estimate_routes(routes, &measured, &found, err);
     for (size_t k = 0; k < m->links; k++)
         m->link[k].latency_us = m->link[k].latency_se_us = NAN;
@@ -192,8 +194,6 @@ static int estimate_latencies(const struct pmm *s, struct nt_model *m, struct nt
         m->link[found->link[k].link].latency_us = found->link[k].latency.us;
     nt_estimate_destroy(found);
     nt_routes_destroy(routes);
-    free(measured.pair);
-    free(measured.latency_us);
     return rc;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to import_*.c: a network that grows by names, and becomes a map.
- *
+/* Private to import_*.c and slurm_topology.c: a network that grows by names, and becomes a map.
  * Tests: test_import.c. */
 #ifndef NT_IMPORT_NETWORK_H
 #define NT_IMPORT_NETWORK_H
