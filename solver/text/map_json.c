@@ -22,7 +22,7 @@ static const double SUPPORT_ROUNDED = 1e-5;
 enum base { MAP = 1, MODEL, TEXT };
 
 /* Passes of reading: what repeats other fields comes after those. */
-enum { NAMES = 1, PLACES, SUPPORT, MEMBERS };
+enum { NAMES = 1, PLACES, SUPPORT, POPULATION, MODEL_NAME, MEMBERS };
 
 /* What a text has beside the map. */
 struct text {
@@ -186,6 +186,7 @@ static void count_populations(struct nt_json_reader *r)
 {
     const struct nt_map *map = read_map(r);
     uint32_t count[NT_POPULATIONS_MAX] = {0};
+    nt_json_read(r, nt_map_fields, "nodes", POPULATION);
     for (size_t k = 0; k < map->model->hosts; k++)
         if (map->population_of[k] < map->populations)
             count[map->population_of[k]]++;
@@ -256,9 +257,10 @@ static int count_members(struct text *t, const struct nt_map *map, struct nt_err
 
 static void compare_members(struct nt_json_reader *r)
 {
+    nt_json_read(r, nt_map_fields, "nodes", MODEL_NAME);
     if (count_members(read_text(r), read_map(r), r->err) != 0)
         r->no_memory = true;
-    else
+    else if (read_map(r)->machines > 0)
         nt_json_read(r, nt_map_fields, "models", MEMBERS);
 }
 
@@ -550,7 +552,7 @@ static const struct nt_json_words families = {
     COUNT(row, count)
 #define WITHIN(row, member, count, room)                                                           \
     ITEMS(row, member, count), .within = true, .items_max = (room)
-#define VERTEX(key, row, member) WHOLE(key, row, member), MADE(vertex)
+#define VERTEX(key, row, member) key, NT_JSON_TEXT, AT(row, member, uint32_t), MADE(vertex)
 
 /* clang-format off */
 static const struct nt_json_field node_item = {
@@ -558,7 +560,7 @@ static const struct nt_json_field node_item = {
 
 static const struct nt_json_field part_fields[] = {
     {VERTEX("a", nt_fault_part, a), MUST},
-    {WHOLE("b", nt_fault_part, b), MADE(other_end)},
+    {"b", NT_JSON_TEXT, AT(nt_fault_part, b, uint32_t), MADE(other_end)},
     {.name = NULL}};
 
 static const struct nt_json_field sweep_fields[] = {
@@ -747,9 +749,10 @@ const struct nt_json_field nt_map_fields[] = {
          .late = PLACES, MADE(switch)},
         {"overhead_us", NT_JSON_NUMBER, .base = MODEL, COLUMN(nt_model, overhead_us, double *),
          IF_ANY},
-        {"model", NT_JSON_TEXT, .base = MAP, COLUMN(nt_map, machine_of, uint32_t *), MADE(model)},
+        {"model", NT_JSON_TEXT, .base = MAP, COLUMN(nt_map, machine_of, uint32_t *), MADE(model),
+         .late = MODEL_NAME},
         {"population", NT_JSON_WHOLE32, .base = MAP, COLUMN(nt_map, population_of, uint32_t *),
-         MADE(population)},
+         MADE(population), .late = POPULATION},
         {"suspect", NT_JSON_FLAG, .base = MODEL, COLUMN(nt_model, host_suspect, bool *), IF_ANY},
         {"status", NT_JSON_MARK, .base = MODEL, COLUMN(nt_model, missing, bool *),
          .mark = "missing"})},
@@ -846,8 +849,6 @@ static int read_all(struct nt_json_reader *r)
         return 0; /* without its names nothing else can be judged */
     if (make_map(r, count[0], count[1], count[2]) != 0)
         return -1;
-    /* of what nodes name by its number */
-    read_map(r)->machines = nt_json_items(r, "models");
     read_map(r)->populations = nt_json_items(r, "populations");
     if (read_map(r)->populations > NT_POPULATIONS_MAX)
         read_map(r)->populations = NT_POPULATIONS_MAX;
