@@ -72,18 +72,20 @@ static int check_room(const struct nt_conf *conf, int folder, int fd, struct nt_
     return 0;
 }
 
-static int write_file(const struct nt_conf *conf, const struct nt_job *job, int folder,
-                      const char *name, int from, int64_t time_s, struct nt_err *err)
+struct head {
+    size_t bytes;
+    char text[COMMENT_BYTES];
+};
+
+static int write_file(const struct nt_conf *conf, const struct head *head, int folder,
+                      const char *name, int from, struct nt_err *err)
 {
-    static char head[COMMENT_BYTES]; /* too large for the stack */
-    size_t bytes = format_head(job, time_s, head, sizeof head);
-    if (bytes == 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "archive: the job's host list is too long");
     unlinkat(folder, name, 0);
     int to = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (to < 0)
         return archive_error(conf, name, err);
-    int rc = nt_write_all(to, head, bytes) == 0 && fchmod(to, (mode_t)conf->archive_mode) == 0
+    int rc = nt_write_all(to, head->text, head->bytes) == 0 &&
+                     fchmod(to, (mode_t)conf->archive_mode) == 0
                  ? copy(conf, from, to, err)
                  : archive_error(conf, name, err);
     if (rc == 0 && fsync(to) != 0) /* a file that has its name is whole, also after a crash */
@@ -96,16 +98,20 @@ static int write_file(const struct nt_conf *conf, const struct nt_job *job, int 
 int nt_archive_keep(const struct nt_conf *conf, const struct nt_job *job, int fd, int64_t time_s,
                     struct nt_err *err)
 {
+    static struct head head; /* too large for the stack */
     char name[NAME_BYTES], beside[NAME_BYTES];
     snprintf(name, sizeof name, "%u.%u.%s.gz", job->id, job->restart,
              job->cluster[0] != '\0' ? job->cluster : "none");
     snprintf(beside, sizeof beside, ".%.120s.tmp", name);
+    head.bytes = format_head(job, time_s, head.text, sizeof head.text);
+    if (head.bytes == 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "archive: the job's host list is too long");
     int folder = nt_archive_open(conf->archive, err);
     if (folder < 0)
         return -1;
     int rc = check_room(conf, folder, fd, err);
     if (rc == 0)
-        rc = write_file(conf, job, folder, beside, fd, time_s, err);
+        rc = write_file(conf, &head, folder, beside, fd, err);
     if (rc == 0 && renameat(folder, beside, folder, name) != 0)
         rc = archive_error(conf, "rename", err);
     if (rc != 0)

@@ -283,10 +283,7 @@ int nt_child_read_file(const char *path, const struct nt_child_user *user, bool 
 }
 
 struct launch {
-    const struct nt_conf *conf;
-    struct nt_child_user user;
-    int files[NT_CHILD_FILES];
-    double seconds;
+    const struct nt_child_task *task;
     int socket, parent_socket, log_fd; /* log_fd: -1 for none */
     struct nt_child_environment env;
 };
@@ -302,23 +299,23 @@ static bool dies_with_parent(const struct launch *l)
 static void run_probe(const struct launch *l)
 {
     enum { SETS = NT_DENY_PROCESSES | NT_DENY_OTHERS | NT_DENY_SOCKETS | NT_DENY_MEMORY };
-    const struct nt_conf *conf = l->conf;
+    const struct nt_conf *conf = l->task->conf;
     char *const argv[] = {(char *)conf->probe, "--agent-fd", "3", NULL};
     const char *path = place_path(conf->probe);
     close(l->parent_socket);
     /* first: what follows asks name services, which may take long */
-    if (!dies_with_parent(l) || setsid() < 0 || !set_limits(l->seconds) || chdir("/") != 0)
+    if (!dies_with_parent(l) || setsid() < 0 || !set_limits(l->task->seconds) || chdir("/") != 0)
         _exit(EXIT_SETUP);
     umask(077);
     reset_signals();
     signal(SIGXFSZ, SIG_IGN); /* then write fails */
     nt_confine_memory();
-    if (!drop_privileges(l->user))
+    if (!drop_privileges(l->task->user))
         _exit(EXIT_PRIVILEGE);
     if (!dies_with_parent(l)) /* again: the change of user clears it */
         _exit(EXIT_SETUP);
     /* last: the lookup of the user opens descriptors */
-    if (!set_descriptors(l->socket, l->log_fd, l->files))
+    if (!set_descriptors(l->socket, l->log_fd, l->task->files))
         _exit(EXIT_SETUP);
     if (!deny_writes() || !nt_deny_calls(path != NULL ? SETS | NT_DENY_EXEC : SETS, path))
         _exit(EXIT_PRIVILEGE);
@@ -337,24 +334,18 @@ static double cpu_limit_s(double seconds)
     return (double)cpu;
 }
 
-int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,
-                   const struct nt_child_user *user, const int *files, double seconds, int *socket,
+int nt_child_start(struct nt_child *child, const struct nt_child_task *task, int *socket,
                    struct nt_err *err)
 {
     int pair[2];
-    struct launch launch = {.conf = conf,
-                            .user = *user,
-                            .files = {-1, -1},
-                            .seconds = seconds,
-                            .log_fd = log != NULL ? log->probe_fd : -1};
-    if (files != NULL)
-        memcpy(launch.files, files, sizeof launch.files);
-    *child = (struct nt_child){.pidfd = -1, .cpu_limit_s = cpu_limit_s(seconds)};
+    const struct nt_conf *conf = task->conf;
+    struct launch launch = {.task = task, .log_fd = task->log != NULL ? task->log->probe_fd : -1};
+    *child = (struct nt_child){.pidfd = -1, .cpu_limit_s = cpu_limit_s(task->seconds)};
     if (access(conf->probe, X_OK) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", conf->probe, strerror(errno));
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "socketpair: %s", strerror(errno));
-    nt_child_environment(conf, log, &launch.env);
+    nt_child_environment(conf, task->log, &launch.env);
     launch.socket = pair[1];
     launch.parent_socket = pair[0];
     pid_t pid = nt_confine_fork();

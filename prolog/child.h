@@ -51,11 +51,16 @@ enum { NT_CHILD_TRAFFIC, NT_CHILD_PRIOR, NT_CHILD_FILES };
  * hang with the file system; it ends with the caller. -1: no pipe or process could be made. */
 int nt_child_read_file(const char *path, const struct nt_child_user *user, bool trusted);
 
-/* *socket becomes the agent's end of the probe's fd 3; the caller closes it. seconds bounds its CPU
- * time. log: NULL for none. files: NT_CHILD_FILES descriptors, which stay the caller's; NULL for
- * none. */
-int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,
-                   const struct nt_child_user *user, const int *files, double seconds, int *socket,
+struct nt_child_task {
+    const struct nt_conf *conf;
+    const struct nt_log *log; /* NULL: none */
+    struct nt_child_user user;
+    int files[NT_CHILD_FILES]; /* descriptors, which stay the caller's; -1: none */
+    double seconds;            /* bounds its CPU time */
+};
+
+/* *socket becomes the agent's end of the probe's fd 3; the caller closes it. */
+int nt_child_start(struct nt_child *child, const struct nt_child_task *task, int *socket,
                    struct nt_err *err);
 
 /* Whether it has ended; text (of that many bytes) then says how, such as "exit 3". */

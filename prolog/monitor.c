@@ -59,8 +59,15 @@ static void worker_main(struct monitor *m, pid_t monitor, int report_fd)
     /* it or a child of it may hang in a file system and outlive us; slurmd must not wait for it */
     nt_confine_standard();
     madvise(m->state, sizeof *m->state, MADV_DONTFORK);
-    nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, m->state, &service,
-                  &m->report, report_fd);
+    nt_worker_run(&(struct nt_worker){.request = m->request,
+                                      .conf = m->conf,
+                                      .log = &m->log,
+                                      .deadline = deadline,
+                                      .give_up = deadline + GRACE_S,
+                                      .state = m->state,
+                                      .service = &service,
+                                      .report = &m->report,
+                                      .report_fd = report_fd});
     _exit(0);
 }
 
@@ -108,8 +115,7 @@ static void publish_failed(struct monitor *m, enum nt_advice advice, const char 
     struct nt_outcome *outcome = &m->report.outcome;
     outcome->advice = advice;
     snprintf(outcome->text, sizeof outcome->text, "failed %s", reason);
-    int rc = nt_publish_begin(&publish, m->conf->run_dir, request->job, request->uid, request->gid,
-                              m->conf->publish_limit_bytes, &err);
+    int rc = nt_publish_begin(&publish, m->conf, request->job, request->uid, request->gid, &err);
     if (rc == 0) {
         nt_service_publish_log(&publish, &request->option, &m->log, outcome);
         rc = nt_publish_failed(&publish, reason, &err);

@@ -268,17 +268,18 @@ static int create_artifacts(struct nt_publish *publish, struct nt_err *err)
     return 0;
 }
 
-int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
-                     gid_t gid, uint64_t limit_bytes, struct nt_err *err)
+int nt_publish_begin(struct nt_publish *publish, const struct nt_conf *conf, uint32_t job,
+                     uid_t uid, gid_t gid, struct nt_err *err)
 {
+    const char *run_dir = conf->run_dir;
     unsigned char salt[8];
     struct nt_publish p = {.run_fd = -1,
                            .dir_fd = -1,
                            .reason_fd = -1,
-                           .limit_bytes = limit_bytes,
+                           .limit_bytes = conf->publish_limit_bytes,
                            .uid = uid,
                            .gid = gid};
-    nt_artifact_files_init(&p.artifacts, limit_bytes);
+    nt_artifact_files_init(&p.artifacts, p.limit_bytes);
     *publish = p;
     format_job_name(job, p.name);
     if (getrandom(salt, sizeof salt, 0) != sizeof salt)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "conf.h"
 #include "err.h"
 #include "frame.h"
 
@@ -57,8 +58,8 @@ struct nt_publish {
 /* Creates run_dir if it is missing, removes what an earlier run of the job left, and creates the
  * temporary directory with an empty file for each artifact, and room for the reason of a failure.
  * On error there is nothing to finish. */
-int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
-                     gid_t gid, uint64_t limit_bytes, struct nt_err *err);
+int nt_publish_begin(struct nt_publish *publish, const struct nt_conf *conf, uint32_t job,
+                     uid_t uid, gid_t gid, struct nt_err *err);
 
 /* From now on the files of all jobs together are bounded, and the file system keeps room for
  * others; -1 when that is so far not the case. A failure can always be published. */

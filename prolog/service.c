@@ -15,44 +15,37 @@ static void start_probe(struct nt_service *service)
 {
     const struct nt_conf *conf = service->conf;
     const struct nt_job *job = service->job;
-    const struct nt_child_user owner = {.uid = job->uid, .gid = job->gid},
-                               user = nt_child_probe_user(conf, job->uid, job->gid);
+    const struct nt_child_user owner = {.uid = job->uid, .gid = job->gid};
+    struct nt_child_task task = {.conf = conf,
+                                 .log = service->log,
+                                 .user = nt_child_probe_user(conf, job->uid, job->gid),
+                                 .files = {-1, -1}};
     const char *traffic = nt_pattern_matrix(service->option->pattern);
-    int files[NT_CHILD_FILES] = {-1, -1};
     if (job->self == 0 && traffic != NULL)
-        files[NT_CHILD_TRAFFIC] = nt_child_read_file(traffic, &owner, false);
+        task.files[NT_CHILD_TRAFFIC] = nt_child_read_file(traffic, &owner, false);
     if (job->self == 0 && conf->prior[0] != '\0')
-        files[NT_CHILD_PRIOR] = nt_child_read_file(conf->prior, &user, true);
-    if (nt_child_start(&service->child, conf, service->log, &user, files,
-                       service->give_up - nt_clock_s(), &service->probe_socket,
-                       &service->probe_err) == 0)
+        task.files[NT_CHILD_PRIOR] = nt_child_read_file(conf->prior, &task.user, true);
+    task.seconds = service->give_up - nt_clock_s();
+    if (nt_child_start(&service->child, &task, &service->probe_socket, &service->probe_err) == 0)
         nt_log(service->log, NT_LOG_DEBUG, "%s runs for %s, pid %d, on host %zu of %zu",
-               conf->probe, user.name != NULL ? user.name : "the job's user",
+               conf->probe, task.user.name != NULL ? task.user.name : "the job's user",
                (int)service->child.pid, job->self + 1, job->hosts);
     for (int k = 0; k < NT_CHILD_FILES; k++)
-        if (files[k] >= 0)
-            close(files[k]);
+        if (task.files[k] >= 0)
+            close(task.files[k]);
 }
 
-void nt_service_init(struct nt_service *service, const struct nt_conf *conf,
-                     const struct nt_job *job, const struct nt_option *option,
-                     const struct nt_log *log, double deadline, double give_up)
+void nt_service_init(struct nt_service *service)
 {
-    *service = (struct nt_service){.conf = conf,
-                                   .job = job,
-                                   .option = option,
-                                   .log = log,
-                                   .deadline = deadline,
-                                   .give_up = give_up,
-                                   .child = {.pidfd = -1},
-                                   .probe_socket = -1,
-                                   .over = {.fd = -1}};
-    nt_publish_begin(&service->publish, conf->run_dir, job->id, job->uid, job->gid,
-                     conf->publish_limit_bytes, &service->publish_err);
+    const struct nt_conf *conf = service->conf;
+    const struct nt_job *job = service->job;
+    service->child = (struct nt_child){.pidfd = -1};
+    service->probe_socket = service->over.fd = -1;
+    nt_publish_begin(&service->publish, conf, job->id, job->uid, job->gid, &service->publish_err);
     if (service->publish_err.kind == NT_ERR_NONE)
         nt_publish_bound_all(&service->publish, conf->run_dir_limit_bytes, &service->publish_err);
     if (service->publish_err.kind != NT_ERR_NONE)
-        nt_log(log, NT_LOG_ERROR, "%s; to do: %s", service->publish_err.text,
+        nt_log(service->log, NT_LOG_ERROR, "%s; to do: %s", service->publish_err.text,
                nt_advice_text(NT_ADVICE_PUBLISH));
     start_probe(service);
 }

@@ -102,11 +102,10 @@ struct nt_service {
     atomic_uint *waits_on; /* enum nt_service_wait, for the monitor; borrowed; NULL: nobody asks */
 };
 
-/* Creates the directory and starts the probe. Never fails: errors are kept in publish_err and
- * probe_err, and the host still relays for the others. */
-void nt_service_init(struct nt_service *service, const struct nt_conf *conf,
-                     const struct nt_job *job, const struct nt_option *option,
-                     const struct nt_log *log, double deadline, double give_up);
+/* Creates the directory and starts the probe, where what is borrowed and the times are set and all
+ * else is zero. Never fails: errors are kept in publish_err and probe_err, and the host still
+ * relays for the others. */
+void nt_service_init(struct nt_service *service);
 /* Ends the probe and the lookups. Whoever uses probe_socket closes it. */
 void nt_service_fini(struct nt_service *service);
 

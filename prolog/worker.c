@@ -31,13 +31,13 @@ static void send_report(int fd, const struct nt_worker_report *report)
     (void)n;
 }
 
-static void fail_early(int fd, struct nt_worker_report *report, enum nt_advice advice,
-                       const char *reason)
+static void fail_early(const struct nt_worker *w, enum nt_advice advice, const char *reason)
 {
-    report->outcome.decided = false;
-    report->outcome.advice = advice;
-    snprintf(report->outcome.text, sizeof report->outcome.text, "failed %s", reason);
-    send_report(fd, report);
+    struct nt_outcome *outcome = &w->report->outcome;
+    outcome->decided = false;
+    outcome->advice = advice;
+    snprintf(outcome->text, sizeof outcome->text, "failed %s", reason);
+    send_report(w->report_fd, w->report);
 }
 
 static int ask_whether_over(const void *query, void *bytes)
@@ -157,40 +157,45 @@ static const char *refusal(const struct nt_request *request, const struct nt_con
     return NULL;
 }
 
-void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
-                   const struct nt_log *log, double deadline, double give_up,
-                   struct nt_worker_state *state, struct nt_service *service,
-                   struct nt_worker_report *report, int report_fd)
+void nt_worker_run(const struct nt_worker *w)
 {
-    struct nt_conf own = *conf;
+    const struct nt_request *request = w->request;
+    struct nt_service *service = w->service;
+    struct nt_conf own = *w->conf;
     struct nt_job job;
     struct nt_err err;
     enum nt_advice advice;
     if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
-        fail_early(report_fd, report, NT_ADVICE_JOB, err.text);
+        fail_early(w, NT_ADVICE_JOB, err.text);
         return;
     }
-    atomic_store(&state->self, job.self);
-    atomic_store(&state->hosts, job.hosts);
-    const char *refused = refusal(request, conf, &job, &advice);
+    atomic_store(&w->state->self, job.self);
+    atomic_store(&w->state->hosts, job.hosts);
+    const char *refused = refusal(request, w->conf, &job, &advice);
     if (refused != NULL) {
-        fail_early(report_fd, report, advice, refused);
+        fail_early(w, advice, refused);
         nt_job_fini(&job);
         return;
     }
-    own.reserved_ports = conf->reserved_ports && geteuid() == 0; /* else nobody can bind one */
-    atomic_store(&state->waits_on, NT_WAIT_FILES);
-    nt_service_init(service, &own, &job, &request->option, log, deadline, give_up);
-    service->waits_on = &state->waits_on;
-    service->cut = request->cut;
-    atomic_store(&state->waits_on, NT_WAIT_NONE);
+    own.reserved_ports = own.reserved_ports && geteuid() == 0; /* else nobody can bind one */
+    atomic_store(&w->state->waits_on, NT_WAIT_FILES);
+    *service = (struct nt_service){.conf = &own,
+                                   .job = &job,
+                                   .option = &request->option,
+                                   .cut = request->cut,
+                                   .log = w->log,
+                                   .deadline = w->deadline,
+                                   .give_up = w->give_up,
+                                   .waits_on = &w->state->waits_on};
+    nt_service_init(service);
+    atomic_store(&w->state->waits_on, NT_WAIT_NONE);
     run_relay(service);
-    report->outcome = service->outcome;
-    report->probe_failed = service->settled && service->settlement.probe_failed != 0;
+    w->report->outcome = service->outcome;
+    w->report->probe_failed = service->settled && service->settlement.probe_failed != 0;
     int archive = archived(service);
     nt_service_fini(service);
-    send_report(report_fd, report);
+    send_report(w->report_fd, w->report);
     if (archive >= 0) /* after the report: a folder that does not answer delays nothing */
-        nt_archive_add(conf, &job, log, archive);
+        nt_archive_add(w->conf, &job, w->log, archive);
     nt_job_fini(&job);
 }

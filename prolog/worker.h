@@ -26,12 +26,19 @@ struct nt_worker_state {
     atomic_ulong hosts, self; /* of the job; hosts 0: not read yet */
 };
 
-/* deadline: when the probe must be done; give_up: when the relay gives up (nt_clock_s). The report
- * goes to report_fd (-1: nobody reads it); then, while the job goes on, the first host keeps the
- * map in the archive. */
-void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
-                   const struct nt_log *log, double deadline, double give_up,
-                   struct nt_worker_state *state, struct nt_service *service,
-                   struct nt_worker_report *report, int report_fd);
+/* All borrowed. */
+struct nt_worker {
+    const struct nt_request *request;
+    const struct nt_conf *conf;
+    const struct nt_log *log;
+    double deadline, give_up; /* when the probe must be done, and the relay gives up (nt_clock_s) */
+    struct nt_worker_state *state;
+    struct nt_service *service;
+    struct nt_worker_report *report;
+    int report_fd; /* where the report goes; -1: nobody reads it */
+};
+
+/* After the report, while the job goes on, the first host keeps the map in the archive. */
+void nt_worker_run(const struct nt_worker *worker);
 
 #endif

@@ -223,10 +223,15 @@ static struct nt_child begin_with(const int *files, double seconds, int *socket)
     struct nt_child child;
     struct nt_conf conf;
     struct nt_err err = {0};
-    const struct nt_child_user user = {.uid = OTHER_USER, .gid = OTHER_USER, .name = "nobody"};
+    struct nt_child_task task = {.conf = &conf,
+                                 .user = {.uid = OTHER_USER, .gid = OTHER_USER, .name = "nobody"},
+                                 .files = {-1, -1},
+                                 .seconds = seconds};
+    if (files != NULL)
+        memcpy(task.files, files, sizeof task.files);
     nt_conf_default(&conf);
     memcpy(conf.probe, copy, sizeof copy);
-    if (nt_child_start(&child, &conf, NULL, &user, files, seconds, socket, &err) != 0)
+    if (nt_child_start(&child, &task, socket, &err) != 0)
         fail_msg("%s", err.text);
     return child;
 }

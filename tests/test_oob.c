@@ -215,18 +215,18 @@ static void an_order_comes_in_parts_and_in_turn(void **state)
     say(&t, (struct nt_frame){.type = NT_FRAME_GATHERED, .seq = 1}, NULL);
     say(&t, order_of(1, NT_FRAME_MORE, 3), "one");
     say(&t, order_of(1, 0, 3), "two");
-    assert_int_equal(t.oob->ops->bcast(t.oob, NULL, 0, &data, &bytes, 5, &err), 0);
+    assert_int_equal(t.oob->ops->receive(t.oob, &data, &bytes, 5, &err), 0);
     assert_int_equal(bytes, 6);
     assert_memory_equal(data, "onetwo", 6);
     free(data);
     say(&t, order_of(3, 0, 0), NULL);
-    assert_int_equal(t.oob->ops->bcast(t.oob, NULL, 0, &data, &bytes, 5, &err), -1);
+    assert_int_equal(t.oob->ops->receive(t.oob, &data, &bytes, 5, &err), -1);
     assert_string_equal(err.text, "the agent: this probe missed a call and is out of step");
-    assert_int_equal(t.oob->ops->bcast(t.oob, NULL, 0, &data, &bytes, 0, &err), -1);
+    assert_int_equal(t.oob->ops->receive(t.oob, &data, &bytes, 0, &err), -1);
     assert_string_equal(err.text, "the agent: nothing from rank 0 in time");
     say(&t, order_of(4, NT_FRAME_MORE, 3), "the");
     leave(&t);
-    assert_int_equal(t.oob->ops->bcast(t.oob, NULL, 0, &data, &bytes, 5, &err), -1);
+    assert_int_equal(t.oob->ops->receive(t.oob, &data, &bytes, 5, &err), -1);
     assert_string_equal(err.text, "the agent: closed the connection");
     end(&t);
 }
@@ -243,7 +243,7 @@ static void an_agent_that_died_is_said_to_be_gone(void **state)
     begin(&t, 1, 10);
     assert_int_equal(gather(&t, 5, all, &err), 0);
     leave(&t);
-    assert_int_equal(t.oob->ops->bcast(t.oob, NULL, 0, &data, &bytes, 5, &err), -1);
+    assert_int_equal(t.oob->ops->receive(t.oob, &data, &bytes, 5, &err), -1);
     assert_string_equal(err.text, "the agent: Connection reset by peer");
     end(&t);
 }

@@ -46,11 +46,19 @@ static int remove_ground(void **state)
     return rc;
 }
 
+static int begin(struct nt_publish *p, const char *run, uint32_t job, uid_t uid, gid_t gid,
+                 struct nt_err *err)
+{
+    struct nt_conf conf = {.publish_limit_bytes = LIMIT};
+    snprintf(conf.run_dir, sizeof conf.run_dir, "%s", run);
+    return nt_publish_begin(p, &conf, job, uid, gid, err);
+}
+
 static struct nt_publish begun(const struct ground *g)
 {
     struct nt_publish p;
     struct nt_err err = {0};
-    if (nt_publish_begin(&p, g->run, JOB, getuid(), getgid(), LIMIT, &err) != 0)
+    if (begin(&p, g->run, JOB, getuid(), getgid(), &err) != 0)
         fail_msg("%s", err.text);
     return p;
 }
@@ -262,8 +270,7 @@ static void many_jobs_do_not_fill_run_dir(void **state)
     for (int k = 0; k < JOBS; k++) {
         struct nt_publish p;
         struct nt_err err = {0};
-        assert_int_equal(
-            nt_publish_begin(&p, g->run, (uint32_t)(JOB + k), getuid(), getgid(), LIMIT, &err), 0);
+        assert_int_equal(begin(&p, g->run, (uint32_t)(JOB + k), getuid(), getgid(), &err), 0);
         if (nt_publish_bound_all(&p, ALL, &err) == 0 &&
             nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, sizeof much,
                                     &err) == 0 &&
@@ -351,7 +358,7 @@ static void links_are_not_followed(void **state)
     assert_int_equal(rmdir(g->run), 0);
     snprintf(link, sizeof link, "%s/link", g->top);
     assert_int_equal(symlink(g->top, link), 0);
-    assert_int_equal(nt_publish_begin(&p, link, JOB, 0, 0, LIMIT, &err), -1);
+    assert_int_equal(begin(&p, link, JOB, 0, 0, &err), -1);
     nt_publish_fini(&p);
 }
 
@@ -362,7 +369,7 @@ static void a_directory_that_others_may_write_is_refused(void **state)
     struct nt_err err;
     assert_int_equal(mkdir(g->run, 0755), 0);
     assert_int_equal(chmod(g->run, 01777), 0);
-    assert_int_equal(nt_publish_begin(&p, g->run, JOB, 0, 0, LIMIT, &err), -1);
+    assert_int_equal(begin(&p, g->run, JOB, 0, 0, &err), -1);
     assert_non_null(strstr(err.text, "writable by users other than root"));
     assert_int_equal(nt_publish_failed(&p, "why", NULL), -1);
     nt_publish_fini(&p);
@@ -394,7 +401,7 @@ static void only_the_job_s_user_may_read(void **state)
     if (geteuid() != 0)
         skip();
     struct nt_publish p;
-    assert_int_equal(nt_publish_begin(&p, g->run, JOB, 12345, 23456, LIMIT, NULL), 0);
+    assert_int_equal(begin(&p, g->run, JOB, 12345, 23456, NULL), 0);
     write_artifact(&p, NT_ARTIFACT_ENV, false, "x\n", NULL);
     write_artifact(&p, NT_ARTIFACT_MAP, false, "{}", NULL);
     assert_int_equal(nt_publish_finish(&p, NULL), 0);

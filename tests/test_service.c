@@ -66,7 +66,9 @@ static int make_ground(void **state)
                              .self = 1,
                              .uid = getuid() != 0 ? getuid() : 65534,
                              .gid = getgid() != 0 ? getgid() : 65534};
-    nt_service_init(&g->service, &g->conf, &g->job, &g->option, NULL, 1e9, 1e9);
+    g->service = (struct nt_service){
+        .conf = &g->conf, .job = &g->job, .option = &g->option, .deadline = 1e9, .give_up = 1e9};
+    nt_service_init(&g->service);
     assert_int_equal(g->service.publish_err.kind, NT_ERR_NONE);
     *state = g;
     return 0;

@@ -393,7 +393,7 @@ static int send_table(struct sweep *s, const struct nt_peer_table *table, struct
         sent.ranks = 0;
     if (nt_peer_table_encode(&sent, &bytes, err) != 0)
         return -1;
-    int rc = s->oob->ops->bcast(s->oob, bytes.data, bytes.bytes, NULL, NULL, 1, err);
+    int rc = s->oob->ops->bcast(s->oob, bytes.data, bytes.bytes, err);
     free(bytes.data);
     return rc;
 }
@@ -474,7 +474,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
 static void send_end(struct sweep *s)
 {
     unsigned char end = NT_WIRE_END;
-    s->oob->ops->bcast(s->oob, &end, 1, NULL, NULL, 1, NULL);
+    s->oob->ops->bcast(s->oob, &end, 1, NULL);
 }
 
 /* What the campaign left out stands in the record. */

@@ -56,7 +56,7 @@ void nt_coordinator_round_fini(struct nt_coordinator_round *round)
 
 static int bcast(struct nt_coordinator_round *m, struct nt_bytes *bytes, struct nt_err *err)
 {
-    int rc = m->oob->ops->bcast(m->oob, bytes->data, bytes->bytes, NULL, NULL, 1, err);
+    int rc = m->oob->ops->bcast(m->oob, bytes->data, bytes->bytes, err);
     free(bytes->data);
     return rc;
 }

@@ -42,9 +42,11 @@ struct nt_oob_ops {
      */
     int (*gather)(struct nt_oob *oob, const void *mine, size_t bytes, double wait_s,
                   struct nt_contribution *contributions, struct nt_err *err);
-    /* Rank 0's text reaches every rank; *data is new memory on the others, untouched on rank 0. */
-    int (*bcast)(struct nt_oob *oob, const void *mine, size_t mine_bytes, unsigned char **data,
-                 size_t *bytes, double wait_s, struct nt_err *err);
+    /* Rank 0's text to every rank. */
+    int (*bcast)(struct nt_oob *oob, const void *text, size_t bytes, struct nt_err *err);
+    /* The other ranks' side of a bcast; *data is new memory. */
+    int (*receive)(struct nt_oob *oob, unsigned char **data, size_t *bytes, double wait_s,
+                   struct nt_err *err);
     /* Rank 0's side of a bcast in which some ranks get a text of their own (unicasts: none to rank
      * 0, at most one to each) and all others mine. So the text of a round does not grow with the
      * number of ranks. NULL: this transport only has one text for all. */

@@ -166,15 +166,23 @@ static double fence_deadline_s(const struct oob_pmix *m)
     return now + (left > 0.1 ? share * left : 0.1);
 }
 
+/* text NULL: this rank has nothing to say. */
+static int exchange(struct oob_pmix *m, const void *text, size_t bytes, struct nt_err *err)
+{
+    m->seq++;
+    if (m->broken)
+        return nt_err_set(err, NT_ERR_SYSTEM, "PMIx: the exchange is broken");
+    if (text != NULL && put_value(m, text, bytes, err) != 0)
+        return -1;
+    return fence(m, fence_deadline_s(m), err);
+}
+
 static int gather(struct nt_oob *oob, const void *mine, size_t bytes, double wait_s,
                   struct nt_contribution *contributions, struct nt_err *err)
 {
     struct oob_pmix *m = (struct oob_pmix *)oob;
     (void)wait_s;
-    m->seq++;
-    if (m->broken)
-        return nt_err_set(err, NT_ERR_SYSTEM, "PMIx: the exchange is broken");
-    if (put_value(m, mine, bytes, err) != 0 || fence(m, fence_deadline_s(m), err) != 0)
+    if (exchange(m, mine, bytes, err) != 0)
         return -1;
     for (uint32_t r = 0; oob->rank == 0 && r < oob->size; r++) {
         contributions[r] = (struct nt_contribution){0};
@@ -184,19 +192,17 @@ static int gather(struct nt_oob *oob, const void *mine, size_t bytes, double wai
     return 0;
 }
 
-static int bcast(struct nt_oob *oob, const void *mine, size_t mine_bytes, unsigned char **data,
-                 size_t *bytes, double wait_s, struct nt_err *err)
+static int bcast(struct nt_oob *oob, const void *text, size_t bytes, struct nt_err *err)
+{
+    return exchange((struct oob_pmix *)oob, text, bytes, err);
+}
+
+static int receive(struct nt_oob *oob, unsigned char **data, size_t *bytes, double wait_s,
+                   struct nt_err *err)
 {
     struct oob_pmix *m = (struct oob_pmix *)oob;
     (void)wait_s;
-    m->seq++;
-    if (m->broken)
-        return nt_err_set(err, NT_ERR_SYSTEM, "PMIx: the exchange is broken");
-    if (oob->rank == 0 && put_value(m, mine, mine_bytes, err) != 0)
-        return -1;
-    if (fence(m, fence_deadline_s(m), err) != 0)
-        return -1;
-    return oob->rank == 0 ? 0 : get_value(m, 0, data, bytes, err);
+    return exchange(m, NULL, 0, err) == 0 ? get_value(m, 0, data, bytes, err) : -1;
 }
 
 /* ---- life ---- */
@@ -220,7 +226,7 @@ static void destroy(struct nt_oob *oob)
         free(m);
 }
 
-static const struct nt_oob_ops OPS = {gather, bcast, NULL, NULL, NULL, destroy};
+static const struct nt_oob_ops OPS = {gather, bcast, receive, NULL, NULL, NULL, destroy};
 
 static int get_size(struct oob_pmix *m, struct nt_err *err)
 {

@@ -261,14 +261,19 @@ static int gather(struct nt_oob *oob, const void *mine, size_t bytes, double wai
 }
 
 /* ---- bcast ---- */
-static int bcast(struct nt_oob *oob, const void *mine, size_t mine_bytes, unsigned char **data,
-                 size_t *bytes, double wait_s, struct nt_err *err)
+static int bcast(struct nt_oob *oob, const void *text, size_t bytes, struct nt_err *err)
+{
+    struct oob_tcp *m = (struct oob_tcp *)oob;
+    struct nt_frame frame = {.type = NT_FRAME_BCAST, .seq = ++m->seq};
+    return send_text(m, frame, text, bytes, err);
+}
+
+static int receive(struct nt_oob *oob, unsigned char **data, size_t *bytes, double wait_s,
+                   struct nt_err *err)
 {
     struct oob_tcp *m = (struct oob_tcp *)oob;
     double deadline = nt_clock_s() + wait_s;
-    struct nt_frame frame = {.type = NT_FRAME_BCAST, .seq = ++m->seq};
-    if (oob->rank == 0)
-        return send_text(m, frame, mine, mine_bytes, err);
+    m->seq++;
     struct parts parts = {.max = BCAST_BYTES_MAX};
     for (;;) {
         int rc = receive_frame(m, deadline, err);
@@ -341,7 +346,7 @@ static void destroy(struct nt_oob *oob)
     free(m);
 }
 
-static const struct nt_oob_ops OPS = {gather, bcast, scatter, artifact, done, destroy};
+static const struct nt_oob_ops OPS = {gather, bcast, receive, scatter, artifact, done, destroy};
 
 static int receive_start(struct oob_tcp *m, struct nt_err *err)
 {

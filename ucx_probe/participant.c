@@ -375,7 +375,7 @@ static int contribute(struct nt_oob *oob, struct nt_bytes message, struct nt_err
 
 static int receive_bcast(struct nt_oob *oob, struct nt_bytes *message, struct nt_err *err)
 {
-    return oob->ops->bcast(oob, NULL, 0, &message->data, &message->bytes, time_left_s(oob), err);
+    return oob->ops->receive(oob, &message->data, &message->bytes, time_left_s(oob), err);
 }
 
 static int send_reports(struct nt_oob *oob, enum nt_wire_kind kind, const struct nt_report *report,

@@ -208,8 +208,15 @@ static void worker_main(void *argument)
                                        .option = cluster.option};
     h->began_s = began;
     world_at(deadline + KILL_S, monitor_gives_up, h, h->life);
-    nt_worker_run(&request, &cluster.conf, cluster.option.debug ? &cluster.log : NULL, deadline,
-                  deadline + GRACE_S, &h->state, &h->service, &report, -1);
+    nt_worker_run(&(struct nt_worker){.request = &request,
+                                      .conf = &cluster.conf,
+                                      .log = cluster.option.debug ? &cluster.log : NULL,
+                                      .deadline = deadline,
+                                      .give_up = deadline + GRACE_S,
+                                      .state = &h->state,
+                                      .service = &h->service,
+                                      .report = &report,
+                                      .report_fd = -1});
     if (h->service.probe_socket >= 0)
         close(h->service.probe_socket);
     h->outcome = report.outcome;

@@ -96,17 +96,12 @@ int nt_child_read_file(const char *path, const struct nt_child_user *user, bool 
     return -1;
 }
 
-int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,
-                   const struct nt_child_user *user, const int *files, double seconds, int *socket,
+int nt_child_start(struct nt_child *child, const struct nt_child_task *task, int *socket,
                    struct nt_err *err)
 {
     int fd[2];
     struct host *h = this_host();
-    (void)conf;
-    (void)log;
-    (void)user;
-    (void)files;
-    (void)seconds;
+    (void)task;
     process_spend(0.001);
     if (h->no_probe) {
         *child = (struct nt_child){.pidfd = -1};
@@ -171,18 +166,17 @@ void nt_child_stop(struct nt_child *child)
 
 /* ---- the job's directory ---- */
 
-int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
-                     gid_t gid, uint64_t limit_bytes, struct nt_err *err)
+int nt_publish_begin(struct nt_publish *publish, const struct nt_conf *conf, uint32_t job,
+                     uid_t uid, gid_t gid, struct nt_err *err)
 {
-    (void)run_dir;
     (void)job;
     *publish = (struct nt_publish){.run_fd = -1,
                                    .dir_fd = -1,
                                    .reason_fd = -1,
-                                   .limit_bytes = limit_bytes,
+                                   .limit_bytes = conf->publish_limit_bytes,
                                    .uid = uid,
                                    .gid = gid};
-    nt_artifact_files_init(&publish->artifacts, limit_bytes);
+    nt_artifact_files_init(&publish->artifacts, conf->publish_limit_bytes);
     process_spend(0.0003);
     if (this_host()->disk_bytes == 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "/run/nettopo: No space left on device");
