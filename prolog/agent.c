@@ -151,8 +151,8 @@ static int find_room(const void *query, void *bytes)
     const struct nt_conf *conf = query;
     struct nt_err err;
     nt_confine_standard(); /* slurmd must not wait for a process that hangs */
-    if (nt_archive_prune(conf->archive, conf->archive_limit_bytes, nt_clock_s() + PRUNE_S, bytes,
-                         &err) != 0)
+    if (nt_archive_prune(conf->archive.dir, conf->archive.limit_bytes, nt_clock_s() + PRUNE_S,
+                         bytes, &err) != 0)
         syslog(LOG_WARNING, "%s", err.text);
     return 0;
 }
@@ -163,7 +163,7 @@ static void prune_archive(const struct nt_request *request, const struct nt_conf
 {
     struct nt_job job;
     static struct nt_lookup lookup;
-    if (conf->archive[0] == '\0' || request->job % PRUNE_EACH != 0 ||
+    if (conf->archive.dir[0] == '\0' || request->job % PRUNE_EACH != 0 ||
         nt_job_read(&job, request->job, request->uid, request->gid, NULL) != 0)
         return;
     if (job.self == 0 && nt_lookup_start(&lookup, sizeof(bool), find_room, conf, NULL) == 0) {

@@ -18,7 +18,7 @@ enum { NAME_BYTES = 128, COMMENT_BYTES = 65536, PIECE_BYTES = 65536 };
 
 static int archive_error(const struct nt_conf *conf, const char *what, struct nt_err *err)
 {
-    return nt_err_set(err, NT_ERR_SYSTEM, "archive %s: %s: %s", conf->archive, what,
+    return nt_err_set(err, NT_ERR_SYSTEM, "archive %s: %s: %s", conf->archive.dir, what,
                       strerror(errno));
 }
 
@@ -68,7 +68,8 @@ static int check_room(const struct nt_conf *conf, int folder, int fd, struct nt_
     if (fstat(fd, &st) != 0)
         return archive_error(conf, "stat", err);
     if (nt_space_check_free(folder, (size_t)st.st_size + COMMENT_BYTES, NULL) != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "archive %s: the file system is full", conf->archive);
+        return nt_err_set(err, NT_ERR_SYSTEM, "archive %s: the file system is full",
+                          conf->archive.dir);
     return 0;
 }
 
@@ -85,7 +86,7 @@ static int write_file(const struct nt_conf *conf, const struct head *head, int f
     if (to < 0)
         return archive_error(conf, name, err);
     int rc = nt_write_all(to, head->text, head->bytes) == 0 &&
-                     fchmod(to, (mode_t)conf->archive_mode) == 0
+                     fchmod(to, (mode_t)conf->archive.mode) == 0
                  ? copy(conf, from, to, err)
                  : archive_error(conf, name, err);
     if (rc == 0 && fsync(to) != 0) /* a file that has its name is whole, also after a crash */
@@ -106,7 +107,7 @@ int nt_archive_keep(const struct nt_conf *conf, const struct nt_job *job, int fd
     head.bytes = format_head(job, time_s, head.text, sizeof head.text);
     if (head.bytes == 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "archive: the job's host list is too long");
-    int folder = nt_archive_open(conf->archive, err);
+    int folder = nt_archive_open(conf->archive.dir, err);
     if (folder < 0)
         return -1;
     int rc = check_room(conf, folder, fd, err);

@@ -51,9 +51,9 @@ void nt_child_environment(const struct nt_conf *conf, const struct nt_log *log,
     memcpy(env->text, fixed, sizeof fixed);
     snprintf(
         env->level, sizeof env->level, "UCX_LOG_LEVEL=%s",
-        nt_ucx_log_name(log != NULL && log->level == NT_LOG_DEBUG && conf->ucx_log < NT_UCX_LOG_INFO
+        nt_ucx_log_name(log != NULL && log->level == NT_LOG_DEBUG && conf->log.ucx < NT_UCX_LOG_INFO
                             ? NT_UCX_LOG_INFO
-                            : conf->ucx_log));
+                            : conf->log.ucx));
     env->text[n++] = env->level;
     if (conf->net_devices[0] != '\0') {
         snprintf(env->devices, sizeof env->devices, "UCX_NET_DEVICES=%s", conf->net_devices);

@@ -154,7 +154,7 @@ static void log_job_line(const struct monitor *m, bool failed)
                                      .figures = &outcome->figures,
                                      .limited = m->request->cut,
                                      .to_do = nt_advice_text(outcome->advice)};
-    nt_job_line_write(&line, m->conf->log_json, text);
+    nt_job_line_write(&line, m->conf->log.json, text);
     syslog(failed ? LOG_WARNING : LOG_INFO, "%s", text);
 }
 
@@ -170,7 +170,7 @@ static bool is_own_cause(enum nt_advice advice)
 static void log_outcome(struct monitor *m)
 {
     struct nt_outcome *outcome = &m->report.outcome;
-    enum nt_log_level level = m->conf->debug;
+    enum nt_log_level level = m->conf->log.agent;
     bool failed = strncmp(outcome->text, "failed", 6) == 0,
          first = atomic_load(&m->state->self) == 0;
     bool has_cause = m->report.probe_failed || (failed && is_own_cause(outcome->advice)) ||
@@ -189,7 +189,7 @@ static void open_log(struct monitor *m)
     char host[NT_HOST_BYTES], prefix[NT_HOST_BYTES + 32];
     nt_job_this_host(host);
     snprintf(prefix, sizeof prefix, "job %u on %s", m->request->job, host);
-    nt_log_init(&m->log, prefix, m->request->option.debug ? NT_LOG_DEBUG : m->conf->debug,
+    nt_log_init(&m->log, prefix, m->request->option.debug ? NT_LOG_DEBUG : m->conf->log.agent,
                 m->began);
 }
 
@@ -245,9 +245,9 @@ static bool start_and_wait(struct monitor *m, char why[WHY_BYTES], enum nt_advic
     bool reported = pid > 0 && read_report(m, pipe_fd[0], &late);
     close(pipe_fd[0]);
     bool ended = pid <= 0 || reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0, &status);
-    if (reported && !ended && m->conf->archive[0] != '\0') /* all that it may still do */
+    if (reported && !ended && m->conf->archive.dir[0] != '\0') /* all that it may still do */
         syslog(LOG_WARNING, "%s: not archived: %s takes longer than %d ms", m->log.prefix,
-               m->conf->archive, (int)CLEAN_MS);
+               m->conf->archive.dir, (int)CLEAN_MS);
     if (pid > 0 && !reported)
         *advice = why_no_report(m, late, status, why);
     return reported;

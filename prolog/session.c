@@ -111,7 +111,7 @@ static int format_start(const struct nt_session *session, enum nt_policy policy,
         text_append(text, "use unknown\n");
     if (use != NULL && use->limit_s > 0)
         text_append(text, "limit %u\n", use->limit_s);
-    if (session->conf->archive[0] != '\0' && job->self == 0)
+    if (session->conf->archive.dir[0] != '\0' && job->self == 0)
         text_append(text, "archive yes\n");
     text_append(text, "inline_limit %u\nmax_load %.3f\n", session->conf->inline_limit_bytes,
                 session->conf->max_load);

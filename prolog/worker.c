@@ -128,7 +128,7 @@ static void run_relay(struct nt_service *service)
 /* What the job's first host keeps; -1: nothing. */
 static int archived(const struct nt_service *service)
 {
-    int fd = service->job->self == 0 && service->conf->archive[0] != '\0'
+    int fd = service->job->self == 0 && service->conf->archive.dir[0] != '\0'
                  ? nt_publish_archived(&service->publish)
                  : -1;
     bool failed = strncmp(service->outcome.text, "failed", 6) == 0;

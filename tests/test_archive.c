@@ -35,23 +35,23 @@ static int make_ground(void **state)
         return -1;
     chmod(g->top, 0755);
     nt_conf_default(&g->conf);
-    snprintf(g->conf.archive, sizeof g->conf.archive, "%s/maps", g->top);
+    snprintf(g->conf.archive.dir, sizeof g->conf.archive.dir, "%s/maps", g->top);
     g->job = (struct nt_job){
         .id = 42, .restart = 1, .uid = 1001, .cluster = "c", .list = "n[1-3],m", .hosts = 4};
     *state = g;
-    return mkdir(g->conf.archive, 0755);
+    return mkdir(g->conf.archive.dir, 0755);
 }
 
 static int remove_ground(void **state)
 {
     struct ground *g = *state;
-    DIR *dir = opendir(g->conf.archive);
+    DIR *dir = opendir(g->conf.archive.dir);
     for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
         unlinkat(dirfd(dir), e->d_name, 0);
     if (dir != NULL)
         closedir(dir);
-    unlink(g->conf.archive);
-    rmdir(g->conf.archive);
+    unlink(g->conf.archive.dir);
+    rmdir(g->conf.archive.dir);
     int rc = rmdir(g->top);
     free(g);
     return rc;
@@ -85,7 +85,7 @@ static void keep(struct ground *g, size_t padding)
 
 static void path_of(const struct ground *g, const char *name, char path[512])
 {
-    snprintf(path, 512, "%s/%s", g->conf.archive, name);
+    snprintf(path, 512, "%s/%s", g->conf.archive.dir, name);
 }
 
 static bool is_there(const struct ground *g, const char *name)
@@ -98,7 +98,7 @@ static bool is_there(const struct ground *g, const char *name)
 static size_t files_in(const struct ground *g)
 {
     size_t n = 0;
-    DIR *dir = opendir(g->conf.archive);
+    DIR *dir = opendir(g->conf.archive.dir);
     while (readdir(dir) != NULL)
         n++;
     closedir(dir);
@@ -114,7 +114,7 @@ static void a_file_says_what_root_knows(void **state)
     struct nt_archive_text text;
     struct nt_origin o;
     struct nt_err err = {0};
-    g->conf.archive_mode = 0640;
+    g->conf.archive.mode = 0640;
     keep(g, 0);
     keep(g, 0); /* the same run of the job again */
     assert_int_equal(files_in(g), 1);
@@ -171,18 +171,18 @@ static void a_wrong_folder_is_not_written_to(void **state)
 {
     struct ground *g = *state;
     char elsewhere[512], good[NT_CONF_PATH_BYTES];
-    chmod(g->conf.archive, 0777);
+    chmod(g->conf.archive.dir, 0777);
     fails_with(g, "writable by users other than root");
-    chmod(g->conf.archive, 0755);
-    memcpy(good, g->conf.archive, sizeof good);
-    snprintf(g->conf.archive, sizeof g->conf.archive, "%s/none", g->top);
+    chmod(g->conf.archive.dir, 0755);
+    memcpy(good, g->conf.archive.dir, sizeof good);
+    snprintf(g->conf.archive.dir, sizeof g->conf.archive.dir, "%s/none", g->top);
     fails_with(g, "open: No such file");
     snprintf(elsewhere, sizeof elsewhere, "%s/link", g->top);
     assert_int_equal(symlink(good, elsewhere), 0);
-    memcpy(g->conf.archive, elsewhere, sizeof g->conf.archive);
+    memcpy(g->conf.archive.dir, elsewhere, sizeof g->conf.archive.dir);
     fails_with(g, "open: ");
     unlink(elsewhere);
-    memcpy(g->conf.archive, good, sizeof good);
+    memcpy(g->conf.archive.dir, good, sizeof good);
     g->conf.publish_limit_bytes = 10;
     fails_with(g, "over publish_limit");
     assert_int_equal(files_in(g), 0);
@@ -213,7 +213,7 @@ static void prune(const struct ground *g)
 {
     struct nt_err err = {0};
     bool done = false;
-    if (nt_archive_prune(g->conf.archive, g->conf.archive_limit_bytes, (double)INFINITY, &done,
+    if (nt_archive_prune(g->conf.archive.dir, g->conf.archive.limit_bytes, (double)INFINITY, &done,
                          &err) != 0)
         fail_msg("%s", err.text);
     assert_true(done);
@@ -238,7 +238,7 @@ static void the_oldest_go_first(void **state)
     close(open(path, O_CREAT | O_WRONLY, 0600));
     struct timespec old[2] = {{1, 0}, {1, 0}};
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-    g->conf.archive_limit_bytes = 70000;
+    g->conf.archive.limit_bytes = 70000;
     prune(g);
     assert_true(is_there(g, "100.1.c.gz") && is_there(g, "101.1.c.gz"));
     assert_true(is_there(g, "102.1.c.gz") && !is_there(g, "103.1.c.gz"));
@@ -262,7 +262,7 @@ static void one_user_does_not_push_all_others_out(void **state)
         struct timespec times[2] = {{1000 + k, 0}, {1000 + k, 0}};
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     }
-    g->conf.archive_limit_bytes = 400000;
+    g->conf.archive.limit_bytes = 400000;
     prune(g);
     for (uint32_t k = 0; k < 3; k++) {
         snprintf(name, sizeof name, "%u.1.c.gz", 100 + k);
@@ -284,7 +284,7 @@ static void it_gives_up_in_time(void **state)
         path_of(g, name, path);
         close(open(path, O_CREAT | O_WRONLY, 0600));
     }
-    assert_int_equal(nt_archive_prune(g->conf.archive, 65536, -1, &done, &err), 0);
+    assert_int_equal(nt_archive_prune(g->conf.archive.dir, 65536, -1, &done, &err), 0);
     assert_false(done);
     assert_int_equal(files_in(g), 100);
 }

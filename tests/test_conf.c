@@ -63,19 +63,19 @@ TEST(the_installed_file_states_the_defaults)
     assert_int_equal(conf.publish_limit_bytes, defaults.publish_limit_bytes);
     assert_int_equal(conf.run_dir_limit_bytes, defaults.run_dir_limit_bytes);
     assert_int_equal(conf.block_hosts, defaults.block_hosts);
-    assert_string_equal(conf.archive, defaults.archive);
-    assert_int_equal(conf.archive_limit_bytes, defaults.archive_limit_bytes);
-    assert_int_equal(conf.archive_mode, defaults.archive_mode);
+    assert_string_equal(conf.archive.dir, defaults.archive.dir);
+    assert_int_equal(conf.archive.limit_bytes, defaults.archive.limit_bytes);
+    assert_int_equal(conf.archive.mode, defaults.archive.mode);
     assert_string_equal(conf.fleet_store, defaults.fleet_store);
     assert_string_equal(conf.run_dir, defaults.run_dir);
     assert_string_equal(conf.munge_socket, defaults.munge_socket);
     assert_string_equal(conf.prior, defaults.prior);
     assert_string_equal(conf.net_devices, defaults.net_devices);
     assert_string_equal(conf.tls, defaults.tls);
-    assert_string_equal(conf.users, defaults.users);
-    assert_string_equal(conf.partitions, defaults.partitions);
-    assert_int_equal(conf.debug, defaults.debug);
-    assert_int_equal(conf.ucx_log, defaults.ucx_log);
+    assert_string_equal(conf.admitted.users, defaults.admitted.users);
+    assert_string_equal(conf.admitted.partitions, defaults.admitted.partitions);
+    assert_int_equal(conf.log.agent, defaults.log.agent);
+    assert_int_equal(conf.log.ucx, defaults.log.ucx);
 }
 
 TEST(every_key_is_read)
@@ -113,8 +113,8 @@ TEST(every_key_is_read)
                                  "users = alice,bob\n"
                                  "partitions = batch,large\n"
                                  "tls = tcp");
-    assert_string_equal(conf.users, "alice,bob");
-    assert_string_equal(conf.partitions, "batch,large");
+    assert_string_equal(conf.admitted.users, "alice,bob");
+    assert_string_equal(conf.admitted.partitions, "batch,large");
     assert_false(conf.reserved_ports);
     assert_false(conf.enabled);
     assert_true(conf.default_on);
@@ -132,9 +132,9 @@ TEST(every_key_is_read)
     assert_int_equal(conf.publish_limit_bytes, 65536);
     assert_true(conf.run_dir_limit_bytes == 9000000000);
     assert_int_equal(conf.block_hosts, 48);
-    assert_string_equal(conf.archive, "/srv/maps");
-    assert_int_equal(conf.archive_limit_bytes, 65536);
-    assert_int_equal(conf.archive_mode, 0640);
+    assert_string_equal(conf.archive.dir, "/srv/maps");
+    assert_int_equal(conf.archive.limit_bytes, 65536);
+    assert_int_equal(conf.archive.mode, 0640);
     assert_string_equal(conf.fleet_store, "/srv/fleet");
     assert_string_equal(conf.run_dir, "/srv/run#1");
     assert_string_equal(conf.prolog, "/opt/nt prolog");
@@ -146,8 +146,8 @@ TEST(every_key_is_read)
     assert_string_equal(conf.prior, "/p/prior");
     assert_string_equal(conf.net_devices, "mlx5_0:1,eth0");
     assert_string_equal(conf.tls, "tcp");
-    assert_int_equal(conf.debug, NT_LOG_ERROR);
-    assert_string_equal(nt_ucx_log_name(conf.ucx_log), "diag");
+    assert_int_equal(conf.log.agent, NT_LOG_ERROR);
+    assert_string_equal(nt_ucx_log_name(conf.log.ucx), "diag");
 }
 
 TEST(a_wrong_line_is_named_with_its_file)

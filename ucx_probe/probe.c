@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +199,57 @@ static int read_fd(const char *text, int *fd)
     return 0;
 }
 
+/* Those that are kept as they are. */
+static const struct text_option {
+    int letter;
+    size_t at; /* in settings */
+} text_options[] = {{'p', offsetof(struct settings, prior)},
+                    {'o', offsetof(struct settings, map_path)},
+                    {'s', offsetof(struct settings, samples_path)},
+                    {'t', offsetof(struct settings, trace_path)},
+                    {'c', offsetof(struct settings, conf_path)}};
+
 /* 1: go on; 0: --help or --version was shown; -1: usage error */
+static int read_option(int letter, char **argv, struct settings *set)
+{
+    for (size_t k = 0; k < sizeof text_options / sizeof *text_options; k++)
+        if (text_options[k].letter == letter) {
+            memcpy((char *)set + text_options[k].at, &optarg, sizeof optarg);
+            return 1;
+        }
+    switch (letter) {
+    case 'l':
+        return nt_level_parse(optarg, &set->level) == 0
+                   ? 1
+                   : usage("level %s: expected quick, standard or full", optarg);
+    case 'b':
+        return read_budget(optarg, &set->budget_s) == 0 ? 1 : -1;
+    case 'm':
+        return read_max_load(optarg, &set->max_load) == 0 ? 1 : -1;
+    case 'w':
+        return nt_sweep_mode_parse(optarg, &set->sweep) == 0
+                   ? 1
+                   : usage("sweep %s: expected auto, all, adaptive or sequential", optarg);
+    case 'L':
+        return nt_log_level_parse(optarg, &set->log) == 0
+                   ? 1
+                   : usage("log %s: expected error, info or debug", optarg);
+    case 'A':
+        return read_fd(optarg, &set->agent_fd) == 0 ? 1 : -1;
+    case 'T':
+        set->lists_transports = true;
+        return 1;
+    case 'h':
+        fputs(USAGE, stdout);
+        return 0;
+    case 'V':
+        fputs("nettopo-probe " NT_VERSION "\n", stdout);
+        return 0;
+    default:
+        return usage("%s: unknown or incomplete option", argv[optind - 1]);
+    }
+}
+
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
     static const struct option options[] = {{"level", required_argument, NULL, 'l'},
@@ -216,61 +267,11 @@ static int read_arguments(int argc, char **argv, struct settings *set)
                                             {"help", no_argument, NULL, 'h'},
                                             {"version", no_argument, NULL, 'V'},
                                             {NULL, 0, NULL, 0}};
-    int c, rc = 1;
+    int letter, rc = 1;
     opterr = 0;
-    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:p:o:s:t:L:c:h", options, NULL)) != -1) {
-        switch (c) {
-        case 'l':
-            if (nt_level_parse(optarg, &set->level) != 0)
-                rc = usage("level %s: expected quick, standard or full", optarg);
-            break;
-        case 'b':
-            rc = read_budget(optarg, &set->budget_s) == 0 ? 1 : -1;
-            break;
-        case 'm':
-            rc = read_max_load(optarg, &set->max_load) == 0 ? 1 : -1;
-            break;
-        case 'w':
-            if (nt_sweep_mode_parse(optarg, &set->sweep) != 0)
-                rc = usage("sweep %s: expected auto, all, adaptive or sequential", optarg);
-            break;
-        case 'p':
-            set->prior = optarg;
-            break;
-        case 'o':
-            set->map_path = optarg;
-            break;
-        case 's':
-            set->samples_path = optarg;
-            break;
-        case 't':
-            set->trace_path = optarg;
-            break;
-        case 'L':
-            if (nt_log_level_parse(optarg, &set->log) != 0)
-                rc = usage("log %s: expected error, info or debug", optarg);
-            break;
-        case 'A':
-            rc = read_fd(optarg, &set->agent_fd) == 0 ? 1 : -1;
-            break;
-        case 'c':
-            set->conf_path = optarg;
-            break;
-        case 'T':
-            set->lists_transports = true;
-            break;
-        case 'h':
-            fputs(USAGE, stdout);
-            rc = 0;
-            break;
-        case 'V':
-            fputs("nettopo-probe " NT_VERSION "\n", stdout);
-            rc = 0;
-            break;
-        default:
-            rc = usage("%s: unknown or incomplete option", argv[optind - 1]);
-        }
-    }
+    while (rc == 1 &&
+           (letter = getopt_long(argc, argv, "l:b:m:w:p:o:s:t:L:c:h", options, NULL)) != -1)
+        rc = read_option(letter, argv, set);
     if (rc == 1 && optind < argc)
         rc = usage("%s: expected no such argument", argv[optind]);
     return rc;

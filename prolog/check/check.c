@@ -85,8 +85,9 @@ static bool check_configuration(struct nt_check *check)
         const struct nt_conf *conf = &check->conf;
         nt_check_ok("configuration", "%s, owner %u, mode %04o%s%s%s%s", check->conf_path,
                     (unsigned)st.st_uid, (unsigned)st.st_mode & 07777U,
-                    conf->users[0] != '\0' ? "; only users " : "", conf->users,
-                    conf->partitions[0] != '\0' ? "; only partitions " : "", conf->partitions);
+                    conf->admitted.users[0] != '\0' ? "; only users " : "", conf->admitted.users,
+                    conf->admitted.partitions[0] != '\0' ? "; only partitions " : "",
+                    conf->admitted.partitions);
     }
     return true;
 }

@@ -177,7 +177,7 @@ static void check_named(struct nt_check *check)
         bool is_folder;
         const char *advice;
     } named[] = {
-        {"archive", conf->archive, true,
+        {"archive", conf->archive.dir, true,
          "make that directory (root's, mode 755 or less), or no map is kept"},
         {"prior", conf->prior, false,
          "write it with nettopo fleet prior -o, or sweeps start without one"},

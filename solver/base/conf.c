@@ -29,14 +29,12 @@ void nt_conf_default(struct nt_conf *conf)
         .inline_limit_bytes = 32768,
         .publish_limit_bytes = 4194304,
         .run_dir_limit_bytes = 67108864,
-        .archive_limit_bytes = 1073741824,
-        .archive_mode = 0600,
+        .archive = {.limit_bytes = 1073741824, .mode = 0600},
         .run_dir = "/run/nettopo",
         .relay_user = "nettopo",
         .probe_user = "nettopo-probe",
         .tls = "^shm,self",
-        .debug = NT_LOG_INFO,
-        .ucx_log = NT_UCX_LOG_WARN,
+        .log = {.agent = NT_LOG_INFO, .ucx = NT_UCX_LOG_WARN},
     };
     memcpy(conf->prolog, DEFAULT_PROLOG, sizeof DEFAULT_PROLOG);
     memcpy(conf->probe, DEFAULT_PROBE, sizeof DEFAULT_PROBE);
@@ -177,9 +175,9 @@ static const char *set_archive_mode(const struct key *key, const struct entry *e
     if (e->bytes != 4 || strspn(e->value, "046") != 4 || e->value[0] != '0' || e->value[1] == '0' ||
         e->value[2] == '6' || e->value[3] == '6' || e->value[3] > e->value[2])
         return key->expected;
-    conf->archive_mode = 0;
+    conf->archive.mode = 0;
     for (size_t k = 1; k < 4; k++)
-        conf->archive_mode = conf->archive_mode * 8 + (uint32_t)(e->value[k] - '0');
+        conf->archive.mode = conf->archive.mode * 8 + (uint32_t)(e->value[k] - '0');
     return NULL;
 }
 
@@ -224,23 +222,23 @@ static bool list_admits(const char *list, const char *name)
 
 const char *nt_conf_refusal(const struct nt_conf *conf, const char *user, const char *partition)
 {
-    if (!list_admits(conf->users, user))
+    if (!list_admits(conf->admitted.users, user))
         return "switched off for this user (users in nettopo.conf)";
-    if (!list_admits(conf->partitions, partition))
+    if (!list_admits(conf->admitted.partitions, partition))
         return "switched off for this partition (partitions in nettopo.conf)";
     return NULL;
 }
 
 static const char *set_debug(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
-    return nt_log_level_parse(e->value, &conf->debug) == 0 ? NULL : key->expected;
+    return nt_log_level_parse(e->value, &conf->log.agent) == 0 ? NULL : key->expected;
 }
 
 static const char *set_log_format(const struct key *key, const struct entry *e,
                                   struct nt_conf *conf)
 {
-    conf->log_json = strcmp(e->value, "json") == 0;
-    return conf->log_json || strcmp(e->value, "text") == 0 ? NULL : key->expected;
+    conf->log.json = strcmp(e->value, "json") == 0;
+    return conf->log.json || strcmp(e->value, "text") == 0 ? NULL : key->expected;
 }
 
 static const char *const ucx_log_names[] = {"fatal", "error", "warn", "diag", "info", "debug"};
@@ -254,7 +252,7 @@ static const char *set_ucx_log(const struct key *key, const struct entry *e, str
 {
     for (size_t k = 0; k < sizeof ucx_log_names / sizeof *ucx_log_names; k++)
         if (strcmp(e->value, ucx_log_names[k]) == 0) {
-            conf->ucx_log = (enum nt_ucx_log)k;
+            conf->log.ucx = (enum nt_ucx_log)k;
             return NULL;
         }
     return key->expected;
@@ -284,8 +282,8 @@ static const struct key keys[] = {
     {"run_dir_limit", set_long, IN(run_dir_limit_bytes), LARGE},
     {"block_hosts", set_block_hosts, IN(block_hosts), 0, 65536, "0, or hosts from 2 to 65536"},
     {"run_dir", set_path, .field = IN(run_dir)},
-    {"archive", set_path_or_none, .field = IN(archive)},
-    {"archive_limit", set_long, IN(archive_limit_bytes), LARGE},
+    {"archive", set_path_or_none, .field = IN(archive.dir)},
+    {"archive_limit", set_long, IN(archive.limit_bytes), LARGE},
     {"archive_mode", set_archive_mode, .expected = "0400, 0440, 0444, 0600, 0640 or 0644"},
     {"fleet_store", set_path_or_none, .field = IN(fleet_store)},
     {"prolog", set_path, .field = IN(prolog)},
@@ -296,8 +294,8 @@ static const struct key keys[] = {
     {"prior", set_path_or_none, .field = IN(prior)},
     {"net_devices", set_word, .field = IN(net_devices)},
     {"tls", set_word, .field = IN(tls)},
-    {"users", set_word, .field = IN(users)},
-    {"partitions", set_word, .field = IN(partitions)},
+    {"users", set_word, .field = IN(admitted.users)},
+    {"partitions", set_word, .field = IN(admitted.partitions)},
     {"debug", set_debug, .expected = "error, info or debug"},
     {"log_format", set_log_format, .expected = "text or json"},
     {"ucx_log", set_ucx_log, .expected = "fatal, error, warn, diag, info or debug"},

@@ -37,41 +37,56 @@ enum nt_ucx_log {
     NT_UCX_LOG_DEBUG
 };
 
+/* Where maps are kept. */
+struct nt_conf_archive {
+    char dir[NT_CONF_PATH_BYTES]; /* archive = (empty: maps are not kept) */
+    uint64_t limit_bytes;         /* archive_limit = 1073741824, all files in it */
+    uint32_t mode;                /* archive_mode = 0600, of a file */
+};
+
+/* What is logged. */
+struct nt_conf_log {
+    enum nt_log_level agent; /* debug = info: by the agent */
+    bool json;               /* log_format = text | json: of the line of a job */
+    enum nt_ucx_log ucx;     /* ucx_log = warn */
+};
+
+/* Whose jobs are measured. */
+struct nt_conf_admitted {
+    char users[NT_CONF_WORD_BYTES];      /* users = (empty: all): a,b */
+    char partitions[NT_CONF_WORD_BYTES]; /* partitions = (empty: all): a,b */
+};
+
 struct nt_conf {
-    bool enabled;                         /* enabled = yes; no: --nettopo only reports that */
-    bool default_on;                      /* default = no */
-    enum nt_level level;                  /* level = standard, of jobs that name none */
-    bool level_auto;                      /* level = auto: the probe decides, up to level */
-    enum nt_level level_max;              /* level_max = full */
-    double budget_default_s;              /* budget_default = 5 */
-    double budget_max_s;                  /* budget_max = 7 */
-    uint16_t port_first, port_last;       /* ports = 24500-24627 */
-    bool reserved_ports;                  /* reserved_ports = yes: agents connect from below 1024 */
-    char interface[NT_CONF_USER_BYTES];   /* interface = (empty: all), on which leaders listen */
-    enum nt_shared_policy shared_hosts;   /* shared_hosts = latency | full | off */
-    double max_load;                      /* max_load = 1 (share of a link the sweep may use) */
-    uint32_t inline_limit_bytes;          /* inline_limit = 32768 (NETTOPO_JSON), at most 122880 */
-    uint32_t publish_limit_bytes;         /* publish_limit = 4194304, all files of one job */
-    uint64_t run_dir_limit_bytes;         /* run_dir_limit = 67108864, all files of all jobs */
-    uint32_t block_hosts;                 /* block_hosts = 0 (by the number of hosts) */
-    char run_dir[NT_CONF_PATH_BYTES];     /* run_dir = /run/nettopo */
-    char prolog[NT_CONF_PATH_BYTES];      /* prolog = LIBEXECDIR/nettopo/nettopo-prolog */
-    char probe[NT_CONF_PATH_BYTES];       /* probe = LIBEXECDIR/nettopo/nettopo-probe */
-    char relay_user[NT_CONF_USER_BYTES];  /* relay_user = nettopo; nobody where there is none */
-    char probe_user[NT_CONF_USER_BYTES];  /* probe_user = nettopo-probe, or job: the job's user */
-    char archive[NT_CONF_PATH_BYTES];     /* archive = (empty: maps are not kept) */
-    uint64_t archive_limit_bytes;         /* archive_limit = 1073741824, all files in it */
-    uint32_t archive_mode;                /* archive_mode = 0600, of a file */
-    char fleet_store[NT_CONF_PATH_BYTES]; /* fleet_store = (empty: --store says) */
+    bool enabled;                        /* enabled = yes; no: --nettopo only reports that */
+    bool default_on;                     /* default = no */
+    enum nt_level level;                 /* level = standard, of jobs that name none */
+    bool level_auto;                     /* level = auto: the probe decides, up to level */
+    enum nt_level level_max;             /* level_max = full */
+    double budget_default_s;             /* budget_default = 5 */
+    double budget_max_s;                 /* budget_max = 7 */
+    uint16_t port_first, port_last;      /* ports = 24500-24627 */
+    bool reserved_ports;                 /* reserved_ports = yes: agents connect from below 1024 */
+    char interface[NT_CONF_USER_BYTES];  /* interface = (empty: all), on which leaders listen */
+    enum nt_shared_policy shared_hosts;  /* shared_hosts = latency | full | off */
+    double max_load;                     /* max_load = 1 (share of a link the sweep may use) */
+    uint32_t inline_limit_bytes;         /* inline_limit = 32768 (NETTOPO_JSON), at most 122880 */
+    uint32_t publish_limit_bytes;        /* publish_limit = 4194304, all files of one job */
+    uint64_t run_dir_limit_bytes;        /* run_dir_limit = 67108864, all files of all jobs */
+    uint32_t block_hosts;                /* block_hosts = 0 (by the number of hosts) */
+    char run_dir[NT_CONF_PATH_BYTES];    /* run_dir = /run/nettopo */
+    char prolog[NT_CONF_PATH_BYTES];     /* prolog = LIBEXECDIR/nettopo/nettopo-prolog */
+    char probe[NT_CONF_PATH_BYTES];      /* probe = LIBEXECDIR/nettopo/nettopo-probe */
+    char relay_user[NT_CONF_USER_BYTES]; /* relay_user = nettopo; nobody where there is none */
+    char probe_user[NT_CONF_USER_BYTES]; /* probe_user = nettopo-probe, or job: the job's user */
+    struct nt_conf_archive archive;
+    char fleet_store[NT_CONF_PATH_BYTES];  /* fleet_store = (empty: --store says) */
     char munge_socket[NT_CONF_PATH_BYTES]; /* munge_socket = (empty: munge's default) */
     char prior[NT_CONF_PATH_BYTES];        /* prior = (empty: each sweep starts from nothing) */
     char net_devices[NT_CONF_WORD_BYTES];  /* net_devices = (empty: UCX chooses) */
     char tls[NT_CONF_WORD_BYTES];          /* tls = ^shm,self */
-    enum nt_log_level debug;               /* debug = info: what the agent logs */
-    bool log_json;                         /* log_format = text | json: of the line of a job */
-    enum nt_ucx_log ucx_log;               /* ucx_log = warn */
-    char users[NT_CONF_WORD_BYTES];        /* users = (empty: all): whose jobs are measured, a,b */
-    char partitions[NT_CONF_WORD_BYTES];   /* partitions = (empty: all): and in which, a,b */
+    struct nt_conf_log log;
+    struct nt_conf_admitted admitted;
 };
 
 /* The built-in defaults. */

@@ -374,13 +374,13 @@ static void prune_archive(const char *const *operand, size_t operands)
     struct nt_conf conf;
     struct nt_err err;
     bool ours = false, done;
-    if (nt_fleet_conf(&conf, &err) != 0 || conf.archive[0] == '\0' ||
-        access(conf.archive, W_OK) != 0)
+    if (nt_fleet_conf(&conf, &err) != 0 || conf.archive.dir[0] == '\0' ||
+        access(conf.archive.dir, W_OK) != 0)
         return;
     for (size_t k = 0; k < operands && operand[k] != NULL; k++)
-        ours |= is_same_folder(operand[k], conf.archive);
-    if (ours && nt_archive_prune(conf.archive, conf.archive_limit_bytes, (double)INFINITY, &done,
-                                 &err) != 0)
+        ours |= is_same_folder(operand[k], conf.archive.dir);
+    if (ours && nt_archive_prune(conf.archive.dir, conf.archive.limit_bytes, (double)INFINITY,
+                                 &done, &err) != 0)
         fprintf(stderr, "nettopo fleet: %s\n", err.text);
 }
 

@@ -76,7 +76,7 @@ static void draw_conf(void)
     cluster.refusal = draw_chance(0.02) ? 1 + (int)nt_rng_below(&world.rng, 3) : 0;
     cluster.leader_faulty = cluster.leader_faulty || cluster.refusal != 0;
     if (draw_chance(0.1))
-        snprintf(conf->archive, sizeof conf->archive, "/archive");
+        snprintf(conf->archive.dir, sizeof conf->archive.dir, "/archive");
     if (draw_chance(0.2))
         snprintf(conf->munge_socket, sizeof conf->munge_socket, "/run/munge/other");
     if (draw_chance(0.05))
