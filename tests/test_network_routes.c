@@ -12,7 +12,7 @@
 
 #include "asserts.h"
 #include "in_pieces.h"
-#include "network_routes.h"
+#include "measure.h"
 #include "routes_text.h"
 
 static const char *const topologies[] = {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "clock.h"
+#include "kernels.h"
 #include "pair_ucx.h"
-#include "program.h"
 #include "stats.h"
 #include "stress.h"
 

@@ -18,7 +18,6 @@
 #include "memory.h"
 #include "names.h"
 #include "network.h"
-#include "network_routes.h"
 #include "number.h"
 #include "prior.h"
 #include "rng.h"

@@ -13,7 +13,6 @@
 #include "machine_text.h"
 #include "memory.h"
 #include "names.h"
-#include "program.h"
 #include "prtt.h"
 #include "rail_links.h"
 #include "reach.h"

@@ -18,7 +18,7 @@ int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt
 /* Fills map->stress from all kernels of the samples, in their order: what was measured, what the
  * map predicts, and which link congests.
  *
- * Alone: every host plays its program (sim/program.h); a message leaves when those that its host
+ * Alone: every host plays its program (sim/kernels.h); a message leaves when those that its host
  * sent before have left the host's own link, and arrives as if the network were empty. What the
  * kernel takes longer is due to messages that meet: at links between switches, or at the link of
  * a host that several send to. Shared: the same through sim/kernels.h over the map's links.

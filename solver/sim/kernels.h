@@ -66,4 +66,17 @@ int nt_kernel_run(const struct nt_network *network, const struct nt_workload *wo
                   struct nt_kernel_result *result, struct nt_err *err);
 void nt_kernel_result_fini(struct nt_kernel_result *result);
 
+/* What each host of a kernel does, in order. Operation k of host h: op[first[h] + k] = 2 * message
+ * + (1 for a wait). */
+struct nt_program {
+    size_t hosts, messages, ops;
+    struct nt_message *message;
+    uint32_t *first; /* hosts + 1 */
+    uint32_t *op;
+};
+
+int nt_program_create(size_t hosts, const struct nt_workload *workload, struct nt_program *program,
+                      struct nt_err *err);
+void nt_program_fini(struct nt_program *program);
+
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A known network: what a measurement of it would find, what a flow through it would get.
  *
- * Made from a model (network_build.c makes models from a topology), to which it adds directions and
- * static routes. Vertices are the model's: hosts first, then switches. A network is never changed
- * after it was made, except for its figures (arc latencies and rates, overheads) by its owner. */
+ * Made from a model, to which it adds directions and static routes. Vertices are the model's: hosts
+ * first, then switches. A network is never changed after it was made, except for its figures (arc
+ * latencies and rates, overheads) by its owner. */
 #ifndef NT_NETWORK_H
 #define NT_NETWORK_H
 
