@@ -494,8 +494,10 @@ static size_t found_in(const char *jobs, uint8_t tier, struct nt_fleet_change *o
     size_t count = 0, all = strlen(jobs);
     for (size_t k = all; k-- > 0;) { /* the order does not matter */
         const struct nt_changes_job job = job_of(jobs, k);
+        const struct nt_fleet_finding finding = {
+            .found = 4 + (float)k, .expected = 2, .confidence = 0.9F};
         if ((jobs[k] >= '0' && jobs[k] <= '9') || strchr("!?*", jobs[k]) != NULL)
-            assert_int_equal(nt_named_add(&n, part, job, 4 + (double)k, 2, 0.9, NULL), 0);
+            assert_int_equal(nt_named_add(&n, part, job, &finding, NULL), 0);
     }
     for (size_t k = 0; k < all; k++) {
         const struct nt_changes_job job = job_of(jobs, k);
@@ -597,11 +599,12 @@ static void what_changed_is_told_once(void **state)
         size_t count = 1;
         struct nt_fleet_change *c = calloc(1, sizeof *c);
         const struct nt_named_part part = {7, 2, NT_FIGURE_UP};
+        const struct nt_fleet_finding finding = {.found = 1, .expected = 2, .confidence = 1};
         c[0] = (struct nt_fleet_change){
             .part = 7, .tier = 2, .kind = NT_FIGURE_UP, .current = current > 0};
         for (uint32_t j = 0; j < 3; j++)
             assert_int_equal(
-                nt_named_add(&n, part, (struct nt_changes_job){j, j, j}, 1, 2, 1, NULL), 0);
+                nt_named_add(&n, part, (struct nt_changes_job){j, j, j}, &finding, NULL), 0);
         assert_int_equal(nt_named_find(&n, &c, &count, NULL), 0);
         assert_int_equal(count, current > 0 ? 1 : 2);
         free(c);

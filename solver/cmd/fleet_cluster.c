@@ -420,9 +420,8 @@ static int take_finding(void *context, const struct nt_store_finding *found, str
         bool is = slow ? kind == NT_FIGURE_LATENCY
                        : (kind == NT_FIGURE_UP && f->way != NT_FAULT_DOWN) ||
                              (kind == NT_FIGURE_DOWN && f->way != NT_FAULT_UP);
-        if (is &&
-            nt_named_add(&g->named, (struct nt_named_part){part, f->tier, (uint8_t)kind}, job,
-                         (double)f->found, (double)f->expected, (double)f->confidence, err) != 0)
+        if (is && nt_named_add(&g->named, (struct nt_named_part){part, f->tier, (uint8_t)kind}, job,
+                               f, err) != 0)
             return -1;
     }
     return 0;

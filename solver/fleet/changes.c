@@ -670,15 +670,15 @@ static int add_sight(struct nt_named *n, struct nt_named_sight sight, struct nt_
 }
 
 int nt_named_add(struct nt_named *n, struct nt_named_part part, struct nt_changes_job job,
-                 double found, double expected, double confidence, struct nt_err *err)
+                 const struct nt_fleet_finding *finding, struct nt_err *err)
 {
     return add_sight(n,
                      (struct nt_named_sight){.part = part,
                                              .named = true,
                                              .job = job,
-                                             .found = (float)found,
-                                             .expected = (float)expected,
-                                             .confidence = (float)confidence},
+                                             .found = finding->found,
+                                             .expected = finding->expected,
+                                             .confidence = finding->confidence},
                      err);
 }
 

@@ -150,7 +150,7 @@ struct nt_named {
 };
 
 int nt_named_add(struct nt_named *named, struct nt_named_part part, struct nt_changes_job job,
-                 double found, double expected, double confidence, struct nt_err *err);
+                 const struct nt_fleet_finding *finding, struct nt_err *err);
 
 /* The parts of one job, several times allowed; reordered. */
 int nt_named_cross(struct nt_named *named, struct nt_changes_job job,

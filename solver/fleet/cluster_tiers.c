@@ -272,9 +272,10 @@ static double llr_of(const struct nt_classes *c, double ln, size_t level)
 }
 
 /* Between the parts of a level, by hosts. */
-static int sum_level(const struct nt_evidence *e, const struct nt_classes *c, const bool *ignored,
-                     size_t level, const uint32_t *part, struct pair_sums *sums, struct nt_err *err)
+static int sum_level(const struct nt_evidence *e, const struct nt_cluster_tiers *t,
+                     const bool *ignored, size_t level, struct pair_sums *sums, struct nt_err *err)
 {
+    const uint32_t *part = t->up[level];
     for (size_t k = 0, end; k < e->entries; k = end) {
         struct user_sum user[USERS_APART];
         size_t users = 0;
@@ -285,7 +286,7 @@ static int sum_level(const struct nt_evidence *e, const struct nt_classes *c, co
             if (ignored != NULL && ignored[i])
                 continue;
             add_user(user, &users, e->job[e->entry[i].job].user,
-                     llr_of(c, (double)e->entry[i].ln, level));
+                     llr_of(&t->classes, (double)e->entry[i].ln, level));
             any = true;
         }
         for (size_t i = 0; i < users; i++)
@@ -421,7 +422,7 @@ static int find_level(const struct nt_evidence *e, const bool *ignored, size_t l
     uint32_t *up = t->up[level];
     for (uint32_t h = 0; h < t->hosts; h++)
         up[h] = level > 0 ? t->up[level - 1][h] : h;
-    if (sum_level(e, &t->classes, ignored, level, up, left, err) < 0)
+    if (sum_level(e, t, ignored, level, left, err) < 0)
         return -1;
     fold_sums(left);
     if (level == 0 && close_triangles(left, t->hosts, err) < 0)

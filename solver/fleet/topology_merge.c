@@ -114,6 +114,11 @@ struct likeness {
     uint32_t rank; /* children before parents, on both sides */
 };
 
+struct likenesses {
+    size_t count, room;
+    struct likeness *at;
+};
+
 static int compare_likeness(const void *x, const void *y)
 {
     const struct likeness *p = x, *q = y;
@@ -126,7 +131,7 @@ static int compare_likeness(const void *x, const void *y)
  * more than half. Of a current one hosts count that are placed: what is not known makes no other
  * switch of it. count: zeros before and after. */
 static int list_like(struct merge *m, uint32_t v, const uint32_t *placed, uint32_t *count,
-                     struct likeness **like, size_t *n, size_t *room, struct nt_err *err)
+                     struct likenesses *like, struct nt_err *err)
 {
     const struct nt_rooted_tree *t = m->measured.tree;
     uint32_t here = nt_rooted_tree_count(t, v);
@@ -139,14 +144,15 @@ static int list_like(struct merge *m, uint32_t v, const uint32_t *placed, uint32
             count[w] = 0;
             if (both * 2 <= here || both * 2 <= there)
                 continue;
-            *like = nt_arena_grow(&m->memory, *like, room, *n + 1, sizeof **like);
-            if (*like == NULL)
+            like->at =
+                nt_arena_grow(&m->memory, like->at, &like->room, like->count + 1, sizeof *like->at);
+            if (like->at == NULL)
                 return nt_arena_check(&m->memory, err);
-            (*like)[*n] = (struct likeness){.share = (double)both / (here + there - both),
-                                            .measured = v,
-                                            .current = w,
-                                            .rank = (uint32_t)*n};
-            ++*n;
+            like->at[like->count] = (struct likeness){.share = (double)both / (here + there - both),
+                                                      .measured = v,
+                                                      .current = w,
+                                                      .rank = (uint32_t)like->count};
+            like->count++;
         }
     return 0;
 }
@@ -159,8 +165,7 @@ static int match_switches(struct merge *m, struct nt_err *err)
     uint32_t *count = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *count);
     bool *taken = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *taken);
     uint32_t *placed = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *placed);
-    struct likeness *like = NULL;
-    size_t n = 0, room = 0;
+    struct likenesses like = {0};
     if (nt_arena_check(&m->memory, err) != 0)
         return -1;
     count_placed(m, placed);
@@ -168,15 +173,15 @@ static int match_switches(struct merge *m, struct nt_err *err)
         m->same[v] = v < model->hosts ? host_in(&m->current, m->measured.map->host_name[v]) : NONE;
     for (size_t k = m->measured.tree->reached; m->current.map != NULL && k-- > 0;) {
         uint32_t v = m->measured.tree->order[k];
-        if (v >= model->hosts && list_like(m, v, placed, count, &like, &n, &room, err) != 0)
+        if (v >= model->hosts && list_like(m, v, placed, count, &like, err) != 0)
             return -1;
     }
-    if (n > 0)
-        qsort(like, n, sizeof *like, compare_likeness);
-    for (size_t k = 0; k < n; k++)
-        if (m->same[like[k].measured] == NONE && !taken[like[k].current]) {
-            m->same[like[k].measured] = like[k].current;
-            taken[like[k].current] = true;
+    if (like.count > 0)
+        qsort(like.at, like.count, sizeof *like.at, compare_likeness);
+    for (const struct likeness *x = like.at; x < like.at + like.count; x++)
+        if (m->same[x->measured] == NONE && !taken[x->current]) {
+            m->same[x->measured] = x->current;
+            taken[x->current] = true;
         }
     return 0;
 }

@@ -406,12 +406,20 @@ static double ideal_time(const struct nt_model *r, uint32_t directed, double byt
     return isfinite(us) ? us + latency : latency;
 }
 
+struct laying {
+    struct nt_distance *found, *whole;
+    uint32_t *path;
+    double *paths;
+    double *least; /* directed links: how far off, as a factor, the path is that is least so */
+};
+
 /* Equation 4, with the ideal time of a link in the place of the inverse of its rate: the same when
  * rates are all that is known. A link of which nothing is known counts as the mean of the others.
  */
-static void lay_time(const struct nt_model *r, const uint32_t *path, uint32_t n, double us,
-                     double bytes, double *sum, double *paths)
+static void lay_time(const struct nt_model *r, struct laying *y, uint32_t n, double us,
+                     double bytes, double *sum)
 {
+    const uint32_t *path = y->path;
     double all = 0;
     uint32_t known = 0;
     for (uint32_t k = 0; k < n; k++) {
@@ -424,16 +432,9 @@ static void lay_time(const struct nt_model *r, const uint32_t *path, uint32_t n,
     for (uint32_t k = 0; k < n; k++) {
         double x = ideal_time(r, path[k], bytes);
         sum[path[k] / 2] += us * (isfinite(x) ? x : mean) / all;
-        paths[path[k] / 2]++;
+        y->paths[path[k] / 2]++;
     }
 }
-
-struct laying {
-    struct nt_distance *found, *whole;
-    uint32_t *path;
-    double *paths;
-    double *least; /* directed links: how far off, as a factor, the path is that is least so */
-};
 
 /* What a path takes by the reference's figures, as far as it has them; NaN: it has none. */
 static double expected_time(const struct nt_model *r, const uint32_t *path, uint32_t n,
@@ -510,7 +511,7 @@ int nt_reference_match_redistribute(const struct nt_reference_match *a, double m
             if (!isfinite(us))
                 continue;
             uint32_t n = nt_distance_path(y.whole, a->at[i], a->at[j], y.path);
-            lay_time(r, y.path, n, us, message_bytes, laid_us, y.paths);
+            lay_time(r, &y, n, us, message_bytes, laid_us);
             keep_least(&y, n, us, expected_time(r, y.path, n, message_bytes));
         }
     }
