@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine_text.h"
 #include "number.h"
 
 enum {
     ROOM_MAX = 65536, /* tasks on a host */
     DIGITS = 9,
+    CORE_DIGITS = 6,
     WORD_BYTES_MAX = 1152, /* a text, a word of the head: well under a line */
     PHASES_MAX = 10000,
     WARNINGS_MAX = 10000,
@@ -20,6 +22,7 @@ enum {
 
 static const double microseconds_max = 1e15; /* also keeps every figure inside a float */
 static const double bytes_max = 1e18, traffic_bytes_max = 1e30;
+static const double core_latency_us_max = 1e6;
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -97,6 +100,14 @@ static char *copy_line(const char *text)
     for (size_t n = strlen(copy); n > 0 && copy[n - 1] == ' '; n--)
         copy[n - 1] = '\0';
     return copy;
+}
+
+static bool is_word(const char *text, size_t bytes_max)
+{
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c <= ' ' || *c >= 0x7f)
+            return false;
+    return text[0] != '\0' && strlen(text) <= bytes_max;
 }
 
 int nt_samples_set_word(char **word, const char *text, struct nt_err *err)
@@ -270,9 +281,8 @@ int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err
     if (bytes == 0 || bytes >= sizeof s->phase->name)
         return nt_err_set(err, NT_ERR_INPUT, "phase \"%.40s\": expected a name of 1 to %zu bytes",
                           name, sizeof s->phase->name - 1);
-    for (const char *c = name; *c != '\0'; c++)
-        if (*c <= ' ' || *c >= 0x7f)
-            return nt_err_set(err, NT_ERR_INPUT, "phase \"%s\": expected one word", name);
+    if (!is_word(name, bytes))
+        return nt_err_set(err, NT_ERR_INPUT, "phase \"%s\": expected one word", name);
     if (s->phases >= PHASES_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "phase %s: expected at most %d phases", name,
                           PHASES_MAX);
@@ -336,6 +346,148 @@ int nt_samples_begin_round(struct nt_samples *s, struct nt_err *err)
     return 0;
 }
 
+/* ---- what hosts are inside: most are equal, so each text stands once ------------------------- */
+
+int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index,
+                         struct nt_err *err)
+{
+    char own[NT_MACHINE_TEXT_BYTES];
+    struct nt_machine machine;
+    if (nt_machine_parse(text, &machine, err) != 0)
+        return -1;
+    nt_machine_write(&machine, own);
+    *index = nt_names_find(s->model_names, own, strlen(own));
+    if (*index != NT_NAMES_NONE)
+        return 0;
+    /* no more texts than hosts: each is of one at least */
+    if (s->models >= s->hosts)
+        return nt_err_set(err, NT_ERR_INPUT, "a model of hosts: expected at most %zu, one a host",
+                          s->hosts);
+    void *array = s->model;
+    if (grow_array(&array, s->models, &s->models_cap, sizeof *s->model, err) != 0)
+        return -1;
+    s->model = array;
+    char *copy = strdup(own);
+    if (copy == NULL || nt_names_add(s->model_names, copy, index, err) != 0) {
+        free(copy);
+        return nt_err_memory(err);
+    }
+    s->model[s->models++] = copy;
+    return 0;
+}
+
+static int check_host(const struct nt_samples *s, size_t host, struct nt_err *err)
+{
+    if (host < s->hosts)
+        return 0;
+    return nt_err_set(err, NT_ERR_INPUT, "inside of host %zu: expected a number below %zu", host,
+                      s->hosts);
+}
+
+int nt_samples_set_model(struct nt_samples *s, size_t host, uint32_t model, struct nt_err *err)
+{
+    if (check_host(s, host, err) != 0)
+        return -1;
+    if (model >= s->models)
+        return nt_err_set(err, NT_ERR_INPUT, "model %u of host %zu: there are %zu", model, host,
+                          s->models);
+    s->inside[host].model = model;
+    return 0;
+}
+
+int nt_samples_set_cores(struct nt_samples *s, size_t host, enum nt_between between,
+                         double latency_us, struct nt_err *err)
+{
+    if (check_host(s, host, err) != 0)
+        return -1;
+    if (!(latency_us > 0 && latency_us <= core_latency_us_max))
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "latency between cores %g us: expected over 0, at most %g", latency_us,
+                          core_latency_us_max);
+    s->inside[host].latency_us[between] = (float)nt_number_round(latency_us, CORE_DIGITS);
+    return 0;
+}
+
+int nt_samples_add_transport(struct nt_samples *s, const char *used, size_t hosts,
+                             struct nt_err *err)
+{
+    size_t k = 0, bytes = strlen(used);
+    if (!is_word(used, NT_TRANSPORT_USED_BYTES - 1))
+        return nt_err_set(err, NT_ERR_INPUT, "transports: expected a word of at most %d bytes",
+                          NT_TRANSPORT_USED_BYTES - 1);
+    while (k < s->transports && strcmp(s->transport[k].used, used) != 0)
+        k++;
+    if (k == NT_SWEEP_TRANSPORTS_MAX)
+        return 0;
+    size_t before = k < s->transports ? s->transport[k].hosts : 0;
+    if (hosts < 1 || hosts > s->hosts - before)
+        return nt_err_set(err, NT_ERR_INPUT, "transports: expected 1 to %zu hosts, found %zu",
+                          s->hosts - before, hosts);
+    memcpy(s->transport[k].used, used, bytes + 1);
+    s->transport[k].hosts = (uint32_t)(before + hosts);
+    s->transports += k == s->transports;
+    return 0;
+}
+
+/* ---- what the sweep began from --------------------------------------------------------------- */
+
+int nt_samples_begin_belief(struct nt_samples *s, size_t levels, struct nt_err *err)
+{
+    if (s->belief != NULL || s->phases > 0)
+        return nt_err_set(err, NT_ERR_INPUT, "prior: expected once, and before the first phase");
+    return nt_belief_create(s->hosts, levels, &s->belief, err);
+}
+
+int nt_samples_believe(struct nt_samples *s, size_t host, const uint32_t *cluster,
+                       struct nt_err *err)
+{
+    const struct nt_belief *b = s->belief;
+    if (b == NULL || b->levels < 2)
+        return nt_err_set(err, NT_ERR_INPUT, "believed: expected a prior of two levels before it");
+    if (host < b->hosts && b->cluster[host] != NT_BELIEF_LOOSE)
+        return nt_err_set(err, NT_ERR_INPUT, "believed: expected host %zu once", host);
+    return nt_belief_set(s->belief, host, cluster, err);
+}
+
+int nt_samples_take_belief(struct nt_samples *s, const double *us, double support,
+                           int32_t oldest_day, struct nt_err *err)
+{
+    struct nt_belief *b = s->belief;
+    if (b == NULL || b->levels == 0 || b->taken || s->phases > 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "taken: expected once, after a prior and before the first phase");
+    if (!(support >= 0 && support <= 1))
+        return nt_err_set(err, NT_ERR_INPUT, "taken: expected a support from 0 to 1");
+    for (size_t l = 0; l < b->levels; l++)
+        if (!(us[l] > (l > 0 ? us[l - 1] : 0)) || !(us[l] < NT_SAMPLES_TAKEN_US_MAX))
+            return nt_err_set(err, NT_ERR_INPUT, "taken: expected latencies above 0 that rise");
+    for (size_t l = 0; l < b->levels; l++)
+        b->us[l] = nt_number_round(us[l], DIGITS);
+    b->taken = true;
+    b->support = nt_number_round(support, 6);
+    b->oldest_day = oldest_day;
+    return 0;
+}
+
+int nt_samples_set_belief(struct nt_samples *s, const struct nt_belief *belief, struct nt_err *err)
+{
+    uint32_t path[NT_BELIEF_LEVELS_MAX];
+    if (belief->hosts != s->hosts)
+        return nt_err_set(err, NT_ERR_INPUT, "prior: of %zu hosts in a record of %zu",
+                          belief->hosts, s->hosts);
+    if (nt_samples_begin_belief(s, belief->levels, err) != 0)
+        return -1;
+    for (size_t h = 0; belief->levels > 1 && h < belief->hosts; h++) {
+        if (belief->cluster[h] == NT_BELIEF_LOOSE)
+            continue;
+        for (size_t l = 0; l + 1 < belief->levels; l++)
+            path[l] = belief->cluster[l * belief->hosts + h];
+        if (nt_samples_believe(s, h, path, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* ---- samples --------------------------------------------------------------------------------- */
 
 static int check_time(const char *what, double us, struct nt_err *err)
@@ -381,16 +533,6 @@ static int check_figures(const struct nt_sample *x, struct nt_err *err)
     return nt_err_set(err, NT_ERR_INPUT, "unknown kind of sample %d", (int)x->kind);
 }
 
-/* A device is one printable word. */
-static bool is_rail(const char *text)
-{
-    size_t n = strlen(text);
-    for (const char *c = text; *c != '\0'; c++)
-        if (*c <= ' ' || *c >= 0x7f)
-            return false;
-    return n > 0 && n <= RAIL_BYTES_MAX;
-}
-
 /* Few rails on many lines: each name once. */
 static int add_rail(struct nt_samples *s, const char *rail, uint32_t *index, struct nt_err *err)
 {
@@ -421,7 +563,7 @@ static int check_sample(struct nt_samples *s, const struct nt_sample *x, const c
         if (x->a > s->hosts)
             return nt_err_set(err, NT_ERR_INPUT, "a kernel of %u hosts: there are %zu", x->a,
                               s->hosts);
-    } else if (x->kind == NT_SAMPLE_PRTT && text != NULL && !is_rail(text)) {
+    } else if (x->kind == NT_SAMPLE_PRTT && text != NULL && !is_word(text, RAIL_BYTES_MAX)) {
         return nt_err_set(err, NT_ERR_INPUT, "rail \"%.40s\": expected a word of at most %d bytes",
                           text, RAIL_BYTES_MAX);
     } else if (x->a >= s->hosts || x->b >= s->hosts || x->a == x->b) {
