@@ -64,16 +64,22 @@ int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *gr
 
 /* Does the order with the connected partner, or the connected group. At soft_s the first end stops
  * and says what it has (an error when it is nothing); at deadline_s either end fails. The first
- * end's *result counts: latency    value_us: lowest tenth of the half round trips; se_us: from the
- * spread of the batches' own lowest tenths; median_us; count: pings; bytes: of a message bandwidth
- * value_us: from the first send to the final acknowledgement; bytes: all carried prtt value_us:
- * lowest tenth of order->batches repetitions of PRTT(n, d, s) (Lichei 2006, section 3.2.1): n
- * messages of s bytes, d between the end of one send and the next, one message of s bytes back;
- * se_us: between the lowest two of four parts of the repetitions; median_us of it; count: n; bytes:
- * s. For hold_us after the last send the first end looks at nothing; then its end is where the
- * times begin, and repetitions whose answer came after the hold are dropped (none left: count 0) In
- * every batch of a latency order there are at least order->count pings and, with a core of its own,
- * at least MIN_BATCH_S of them: on a fast network more pings cost nothing. */
+ * end's *result counts:
+ *
+ * latency    value_us: lowest tenth of the half round trips; se_us: from the spread of the batches'
+ *            own lowest tenths; median_us; count: pings; bytes: of a message
+ *
+ * bandwidth  value_us: from the first send to the final acknowledgement; bytes: all carried
+ *
+ * prtt       value_us: lowest tenth of order->batches repetitions of PRTT(n, d, s) (Lichei 2006,
+ *            section 3.2.1): n messages of s bytes, d between the end of one send and the next, one
+ *            message of s bytes back; se_us: between the lowest two of four parts of the
+ *            repetitions; median_us of it; count: n; bytes: s. For hold_us after the last send the
+ *            first end looks at nothing; then its end is where the times begin, and repetitions
+ *            whose answer came after the hold are dropped (none left: count 0)
+ *
+ * In every batch of a latency order there are at least order->count pings and, with a core of its
+ * own, at least MIN_BATCH_S of them: on a fast network more pings cost nothing. */
 int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                     double deadline_s, struct nt_result *result, struct nt_err *err);
 

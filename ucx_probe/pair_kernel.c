@@ -108,17 +108,11 @@ static void kernel_peer_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
 static int open_endpoint(struct nt_pair *pair, size_t to, struct nt_err *err)
 {
     struct kernel *c = pair->kernel;
-    ucp_ep_params_t params = {
-        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
-        .address = c->group.address[to],
-        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
-        .err_handler = {kernel_peer_failed, pair},
-    };
     ucp_ep_h ep = NULL;
     if (c->ep[to] != NULL || to == c->group.self)
         return 0;
-    ucs_status_t status = ucp_ep_create(pair->net->worker, &params, &ep);
+    ucs_status_t status =
+        nt_pair_create_endpoint(pair, c->group.address[to], kernel_peer_failed, &ep);
     if (status != UCS_OK)
         return nt_err_set(err, NT_ERR_SYSTEM, "kernel: connect: %s", ucs_status_string(status));
     c->ep[to] = ep;

@@ -131,14 +131,15 @@ static void endpoint_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
             pair->resting[k].failed = status;
 }
 
-static ucs_status_t create_endpoint(struct nt_pair *pair, const void *address, ucp_ep_h *ep)
+ucs_status_t nt_pair_create_endpoint(struct nt_pair *pair, const void *address,
+                                     ucp_err_handler_cb_t failed, ucp_ep_h *ep)
 {
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER,
         .address = address,
         .err_mode = UCP_ERR_HANDLING_MODE_PEER,
-        .err_handler = {endpoint_failed, pair},
+        .err_handler = {failed, pair},
     };
     return ucp_ep_create(pair->net->worker, &params, ep);
 }
@@ -147,7 +148,7 @@ int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_e
 {
     ucp_ep_h ep = NULL;
     pair->peer_failed = UCS_OK;
-    ucs_status_t status = create_endpoint(pair, address, &ep);
+    ucs_status_t status = nt_pair_create_endpoint(pair, address, endpoint_failed, &ep);
     if (status != UCS_OK)
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: %s", ucs_status_string(status));
     pair->peer = ep;
@@ -237,7 +238,8 @@ void nt_pair_connect_ahead(struct nt_pair *pair, const struct nt_pairing *pairin
     for (size_t k = 0; k < PAIR_RESTING_MAX; k++)
         ahead += pair->resting[k].ep != NULL && pair->resting[k].ahead;
     nt_pair_forget(pair, pairing->peer);
-    if (ahead < PAIR_AHEAD_MAX && create_endpoint(pair, pairing->address, &ep) == UCS_OK)
+    if (ahead < PAIR_AHEAD_MAX &&
+        nt_pair_create_endpoint(pair, pairing->address, endpoint_failed, &ep) == UCS_OK)
         rest(pair, (struct pair_resting){.peer = pairing->peer, .ahead = true}, &ep);
     nt_pair_close_endpoint(pair, &ep);
 }

@@ -143,7 +143,11 @@ void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request);
 int nt_pair_net_open(struct pair_net *net, const char *device, struct nt_err *err);
 void nt_pair_net_close(struct pair_net *net);
 
-/* An endpoint of the net in use to the address, for the round's partner. */
+/* An endpoint of the net in use to the address; failed is called with pair when it fails. */
+ucs_status_t nt_pair_create_endpoint(struct nt_pair *pair, const void *address,
+                                     ucp_err_handler_cb_t failed, ucp_ep_h *ep);
+
+/* The same for the round's partner. */
 int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err);
 
 /* ---- rails: UCX chooses devices for a whole context, so each rail has a context and a worker of
