@@ -1,12 +1,555 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bandwidth_work.h"
+#include "bandwidth.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "flow_schedule.h"
 #include "memory.h"
 #include "stats.h"
+
+enum nt_bw_kind {
+    WARM_UP, /* all that the first round has */
+    ALONE,   /* one flow of it by itself */
+    SHIFT,
+    SHIFT_REPEAT, /* a SHIFT in which all hosts were slower than in another one */
+    SHIFT_AGAIN,
+    LINKS,
+    FAN,
+    SPILL,
+    FAN_AGAIN,
+    PAIRS,
+    CHECK, /* a FAN or SPILL again: a link's bandwidth is nothing that one round alone shows */
+    SHIFT_LADDER,
+    LADDER
+};
+
+struct nt_bw_step {
+    enum nt_bw_kind kind;
+    uint32_t height, index, parity;
+    bool back;          /* the other direction */
+    double middle_MBps; /* the middle rate of its flows, 0: not known */
+};
+
+struct nt_bw {
+    struct nt_planner base;
+    struct nt_bandwidth_options options;
+    struct nt_rooted_tree *rooted;
+    struct nt_flow_schedule schedule;
+    struct nt_fan fan;
+    uint32_t *colour; /* links between hosts: in which round of disjoint links; else UINT32_MAX */
+    size_t steps, steps_capacity, step;
+    struct nt_bw_step *plan;
+    double *most;      /* channels: the most that a round carried; NaN */
+    double *second;    /* channels: the most of the other rounds; NaN */
+    double *load;      /* channels: of a round */
+    uint32_t *channel; /* room for a path */
+    bool *marked;      /* vertices */
+    float *value;      /* vertices: scratch for medians */
+    double rate_MBps;  /* of a flow, median of the rounds at host links; NaN */
+    /* what the network carries at once, as the warm-up showed: */
+    double limit_MBps;                /* INFINITY: all that hosts send */
+    double together_MBps, first_MBps; /* all flows of the warm-up; the one that is then alone */
+    uint32_t first[2];                /* the ends of that one; equal: none */
+    /* the planned round, in parts that the network can carry: */
+    uint32_t (*pair)[2]; /* hosts: the schedule's, sorted by part */
+    uint32_t *part;      /* vertices: number of the part that the group below it sends in */
+    double *sum;         /* hosts: what a part may come to, MB/s */
+    size_t *cut;         /* parts + 1: pair[cut[k]..cut[k + 1]) is part k */
+    size_t parts, next_part, most_parts;
+};
+
+/* ---- all steps in their order, from the network alone ---- */
+
+/* Times that hosts below their leaf's limit are paired again; that rounds of groups are checked: of
+ * three rounds two agree unless two were disturbed. */
+enum { AGAIN = 2, CHECKS = 2 };
+
+static const char WARM_UP_PHASE[] = "warm-up", HOST_LINKS_PHASE[] = "host-links",
+                  TIERS_PHASE[] = "tiers", LADDER_PHASE[] = "ladder";
+
+bool nt_bandwidth_is_phase(const char *name)
+{
+    return strcmp(name, WARM_UP_PHASE) == 0 || strcmp(name, HOST_LINKS_PHASE) == 0 ||
+           strcmp(name, TIERS_PHASE) == 0 || strcmp(name, LADDER_PHASE) == 0;
+}
+
+static const char *phase_name(const struct nt_bw_step *s)
+{
+    switch (s->kind) {
+    case WARM_UP:
+    case ALONE:
+        return WARM_UP_PHASE;
+    case SHIFT:
+    case SHIFT_REPEAT:
+    case SHIFT_AGAIN:
+    case LINKS:
+        return HOST_LINKS_PHASE;
+    case FAN:
+    case SPILL:
+    case FAN_AGAIN:
+    case PAIRS:
+    case CHECK:
+        return TIERS_PHASE;
+    case SHIFT_LADDER:
+    case LADDER:
+        break;
+    }
+    return LADDER_PHASE;
+}
+
+static int add_step(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
+{
+    b->plan =
+        nt_arena_grow(&b->base.memory, b->plan, &b->steps_capacity, b->steps + 1, sizeof *b->plan);
+    if (nt_arena_check(&b->base.memory, err) != 0)
+        return -1;
+    b->plan[b->steps++] = s;
+    return 0;
+}
+
+static int add_both(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
+{
+    s.back = false;
+    if (add_step(b, s, err) != 0)
+        return -1;
+    s.back = true;
+    return add_step(b, s, err);
+}
+
+/* Links between hosts: each gets the first round in which both ends are free (Vizing's bound is
+ * the largest degree plus one; this greedy one needs less than twice the degree). */
+static int colour_links(struct nt_bw *b, struct nt_err *err)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    uint32_t colours = 0;
+    for (size_t k = 0; k < h->links; k++) {
+        const uint32_t *ends = h->ends[k];
+        b->colour[k] = UINT32_MAX;
+        if (ends[0] >= h->hosts || ends[1] >= h->hosts)
+            continue;
+        for (uint32_t c = 0, used = 1; used; c++) {
+            used = 0;
+            for (int e = 0; e < 2; e++)
+                for (uint32_t i = h->graph.start[ends[e]]; i < h->graph.start[ends[e] + 1]; i++)
+                    used |= h->graph.link[i] < k && b->colour[h->graph.link[i]] == c;
+            if (!used)
+                b->colour[k] = c;
+        }
+        colours = b->colour[k] + 1 > colours ? b->colour[k] + 1 : colours;
+    }
+    for (uint32_t c = 0; c < colours; c++)
+        if (add_both(b, (struct nt_bw_step){.kind = LINKS, .index = c}, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* The most hosts that any switch has for itself. */
+static size_t most_at_a_switch(const struct nt_rooted_tree *h)
+{
+    size_t most = 0;
+    for (size_t v = h->hosts; v < h->vertices; v++) {
+        size_t n = 0;
+        for (uint32_t i = h->graph.start[v]; i < h->graph.start[v + 1]; i++)
+            n += h->ends[h->graph.link[i]][0] < h->hosts || h->ends[h->graph.link[i]][1] < h->hosts;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static int plan_host_links(struct nt_bw *b, struct nt_err *err)
+{
+    size_t most = most_at_a_switch(b->rooted);
+    for (uint32_t parity = 0; parity < 3 && most >= (parity == 0 ? 2 : 3); parity++)
+        if (add_both(b, (struct nt_bw_step){.kind = SHIFT, .parity = parity}, err) != 0)
+            return -1;
+    for (size_t k = 0, steps = b->steps; k < steps; k++)
+        if (b->plan[k].kind == SHIFT &&
+            add_step(b, (struct nt_bw_step){.kind = SHIFT_REPEAT, .index = (uint32_t)k}, err) != 0)
+            return -1;
+    for (uint32_t k = 0; k < AGAIN && most > 0; k++)
+        if (add_both(b, (struct nt_bw_step){.kind = SHIFT_AGAIN, .index = k}, err) != 0)
+            return -1;
+    return colour_links(b, err);
+}
+
+static int plan_fans(struct nt_bw *b, uint32_t height, struct nt_err *err)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    uint32_t turns = 0, tight_turns = 0, seats = 0;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t v = h->order[k];
+        if (b->fan.height[v] != height)
+            continue;
+        uint32_t *most = b->fan.tight[v] ? &tight_turns : &turns;
+        *most = b->fan.bins[v] > *most ? b->fan.bins[v] : *most;
+        seats += b->fan.tight[v];
+    }
+    for (uint32_t t = 0; t < turns; t++)
+        if (add_both(b, (struct nt_bw_step){.kind = FAN, .height = height, .index = t}, err) != 0)
+            return -1;
+    for (uint32_t t = 0; t < tight_turns; t++)
+        for (uint32_t parity = 0; parity < 2 && parity < seats; parity++)
+            if (add_both(b, (struct nt_bw_step){SPILL, height, t, parity, false, 0}, err) != 0)
+                return -1;
+    return add_both(b, (struct nt_bw_step){.kind = FAN_AGAIN, .height = height}, err);
+}
+
+static uint32_t highest_tier(const struct nt_bw *b)
+{
+    uint32_t top = b->fan.highest;
+    return b->options.highest > 0 && b->options.highest + 1 < top ? b->options.highest + 1 : top;
+}
+
+static int plan_tiers(struct nt_bw *b, struct nt_err *err)
+{
+    for (uint32_t height = 2; height <= highest_tier(b); height++)
+        if (plan_fans(b, height, err) != 0)
+            return -1;
+    for (uint32_t height = 2; height <= highest_tier(b); height++)
+        for (uint32_t parity = 0; parity < 2; parity++)
+            if (add_both(b, (struct nt_bw_step){PAIRS, height, 0, parity, false, 0}, err) != 0)
+                return -1;
+    /* last, so that what disturbed a round is over */
+    size_t steps = b->steps;
+    for (uint32_t turn = 0; turn < CHECKS && !b->options.once; turn++)
+        for (size_t k = 0; k < steps; k++) {
+            struct nt_bw_step check = {.kind = CHECK, .index = (uint32_t)k, .parity = turn};
+            bool group = b->plan[k].kind == FAN || b->plan[k].kind == SPILL;
+            if (group && add_step(b, check, err) != 0)
+                return -1;
+        }
+    return 0;
+}
+
+static int plan_ladder(struct nt_bw *b, struct nt_err *err)
+{
+    size_t hosts = most_at_a_switch(b->rooted);
+    for (size_t k = 1; k < hosts / 2; k *= 2)
+        if (add_step(b, (struct nt_bw_step){.kind = SHIFT_LADDER, .index = (uint32_t)k}, err) != 0)
+            return -1;
+    for (uint32_t height = 2; height <= highest_tier(b); height++) {
+        nt_flow_schedule_clear(&b->schedule);
+        size_t flows = nt_flow_schedule_pairs(&b->schedule, &b->fan, height, 0, SIZE_MAX);
+        for (size_t k = 1; k < flows; k *= 2)
+            if (add_step(
+                    b, (struct nt_bw_step){.kind = LADDER, .height = height, .index = (uint32_t)k},
+                    err) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int plan_all_steps(struct nt_bw *b, struct nt_err *err)
+{
+    unsigned phases = b->options.phases;
+    if (isnan(b->rate_MBps) && (add_step(b, (struct nt_bw_step){.kind = WARM_UP}, err) != 0 ||
+                                add_step(b, (struct nt_bw_step){.kind = ALONE}, err) != 0))
+        return -1;
+    if ((phases & NT_BANDWIDTH_HOST_LINKS) && plan_host_links(b, err) != 0)
+        return -1;
+    if ((phases & NT_BANDWIDTH_TIERS) && plan_tiers(b, err) != 0)
+        return -1;
+    return (phases & NT_BANDWIDTH_LADDER) ? plan_ladder(b, err) : 0;
+}
+
+/* ---- rounds that follow from the results ---- */
+
+/* Fewer hosts than this are also held against all others. */
+enum { LEAF_MIN = 5 };
+
+/* Two rounds with the same flows agree within this in a quiet network, as flow_links.c takes them
+ * for one plateau. */
+static const double agreement = 0.95;
+static const double sd_limit = 4, sd_floor = 0.0125, sd_most = 0.025, group_limit = 0.93;
+/* Rates that differ by less are one rate, of which the first partner in turn is taken. */
+static const double better_partner = 1.02;
+/* However narrow a group is, some flows go to it. */
+static const double quality_least = 0.05;
+
+/* The channel out of host h (or into it): its first link's. */
+static uint32_t host_channel(const struct nt_rooted_tree *g, uint32_t host, bool into)
+{
+    uint32_t i = g->graph.start[host];
+    if (i == g->graph.start[host + 1])
+        return UINT32_MAX;
+    uint32_t out = 2 * g->graph.link[i] + (g->ends[g->graph.link[i]][0] == host ? 0 : 1);
+    return into ? nt_channel_back(out) : out;
+}
+
+static double host_value(const struct nt_bw *b, uint32_t host, bool into)
+{
+    uint32_t c = host_channel(b->rooted, host, into);
+    return c == UINT32_MAX ? (double)NAN : b->most[c];
+}
+
+static size_t values_of_leaf(struct nt_bw *b, uint32_t leaf, bool into)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    size_t n = 0;
+    for (uint32_t i = h->graph.start[leaf]; i < h->graph.start[leaf + 1]; i++) {
+        const uint32_t *ends = h->ends[h->graph.link[i]];
+        uint32_t w = ends[0] == leaf ? ends[1] : ends[0];
+        double v = w < h->hosts ? host_value(b, w, into) : (double)NAN;
+        if (!isnan(v))
+            b->value[n++] = (float)v;
+    }
+    return n;
+}
+
+static size_t values_of_all(struct nt_bw *b, bool into)
+{
+    size_t n = 0;
+    for (uint32_t w = 0; w < b->rooted->hosts; w++)
+        if (!isnan(host_value(b, w, into)))
+            b->value[n++] = (float)host_value(b, w, into);
+    return n;
+}
+
+/* A host below this limit, of n hosts with those values, is measured again. */
+static double limit_of(struct nt_bw *b, size_t n)
+{
+    double middle = n == 0 ? NAN : (double)nt_stats_select(b->value, n, n / 2);
+    double sd = n == 0 ? 0 : (double)nt_stats_mad(b->value, n);
+    return middle - sd_limit * fmax(fmin(sd, sd_most * middle), sd_floor * middle);
+}
+
+/* Marks the hosts below their leaf's limit; few hosts do not make a median, and are held against
+ * all. */
+static void mark_hosts(struct nt_bw *b, bool into)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    double of_all = limit_of(b, values_of_all(b, into));
+    memset(b->marked, 0, h->vertices * sizeof *b->marked);
+    for (uint32_t leaf = (uint32_t)h->hosts; leaf < h->vertices; leaf++) {
+        size_t n = values_of_leaf(b, leaf, into);
+        double limit = limit_of(b, n);
+        limit = n < LEAF_MIN ? fmax(of_all, limit) : limit;
+        for (uint32_t i = h->graph.start[leaf]; i < h->graph.start[leaf + 1]; i++) {
+            const uint32_t *ends = h->ends[h->graph.link[i]];
+            uint32_t w = ends[0] == leaf ? ends[1] : ends[0];
+            if (w < h->hosts && !(host_value(b, w, into) >= limit))
+                b->marked[w] = true;
+        }
+    }
+}
+
+/* The free host with the most in the direction that is not in doubt: first at the same switch,
+ * then anywhere. Ties go to who comes `turn` places later, so that a repetition has another. */
+static uint32_t best_partner(const struct nt_bw *b, uint32_t host, uint32_t leaf, bool into,
+                             size_t turn)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    uint32_t best = NT_NO_VERTEX;
+    double most = 0;
+    for (int far = 0; far < 2 && best == NT_NO_VERTEX; far++)
+        for (uint32_t k = 0; k < h->hosts; k++) {
+            uint32_t w = (uint32_t)((host + 1 + turn + k) % h->hosts);
+            uint32_t c = host_channel(h, w, false);
+            if (w == host || c == UINT32_MAX || b->schedule.busy[w] || b->schedule.missing[w] ||
+                b->marked[w])
+                continue;
+            bool same = h->ends[c / 2][0] == leaf || h->ends[c / 2][1] == leaf;
+            double v = host_value(b, w, !into);
+            if (same == (far == 0) && (far == 0 || h->tree) && v > most * better_partner) {
+                most = v;
+                best = w;
+            }
+        }
+    return best;
+}
+
+/* Hosts below their leaf's limit with the best partner; turn numbers the repetitions. into: towards
+ * the hosts. */
+static void repeat_hosts(struct nt_bw *b, size_t turn, bool into)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    mark_hosts(b, into);
+    for (uint32_t leaf = (uint32_t)h->hosts; leaf < h->vertices; leaf++)
+        for (uint32_t i = h->graph.start[leaf]; i < h->graph.start[leaf + 1]; i++) {
+            const uint32_t *ends = h->ends[h->graph.link[i]];
+            uint32_t w = ends[0] == leaf ? ends[1] : ends[0];
+            if (w >= h->hosts || !b->marked[w] || b->schedule.missing[w])
+                continue;
+            uint32_t partner = best_partner(b, w, leaf, into, turn);
+            if (partner != NT_NO_VERTEX)
+                nt_flow_schedule_join(&b->schedule, into ? partner : w, into ? w : partner);
+        }
+}
+
+/* What the hosts below v could send (or take) together; infinite when that was not measured. */
+static double hosts_demand(const struct nt_bw *b, uint32_t v, bool into)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    double sum = 0;
+    if ((b->options.phases & NT_BANDWIDTH_HOST_LINKS) == 0)
+        return INFINITY;
+    for (uint32_t k = h->head[v]; k < h->tail[v]; k++) {
+        double value = host_value(b, h->host[k], into);
+        sum += isnan(value) || b->schedule.missing[h->host[k]] ? 0 : value;
+    }
+    return sum;
+}
+
+static double group_value(const struct nt_bw *b, uint32_t v, bool into)
+{
+    uint32_t up = b->rooted->up[v];
+    return b->most[into ? nt_channel_back(up) : up];
+}
+
+/* The most that any of the groups at a parent carried. */
+static double best_group(const struct nt_bw *b, uint32_t parent, bool into)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    double best = NAN;
+    for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++)
+        if (h->child[i] >= h->hosts && !(best >= group_value(b, h->child[i], into)))
+            best = group_value(b, h->child[i], into);
+    return best;
+}
+
+/* Marks groups that carried less than another one and less than their hosts could; in what is to
+ * take their flows, those that are known to be narrow get fewer. */
+static void mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    memset(b->marked, 0, h->vertices * sizeof *b->marked);
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t p = h->order[k];
+        if (b->fan.height[p] != height)
+            continue;
+        double best = best_group(b, p, into), widest = best_group(b, p, !into);
+        for (uint32_t i = h->first[p]; i < h->first[p + 1]; i++) {
+            uint32_t c = h->child[i];
+            if (c < h->hosts || nt_rooted_tree_count(h, c) == 0)
+                continue;
+            double value = group_value(b, c, into), takes = group_value(b, c, !into);
+            b->marked[c] =
+                isnan(value) || value < group_limit * fmin(best, hosts_demand(b, c, into));
+            bool narrow = takes < group_limit * fmin(widest, hosts_demand(b, c, !into));
+            b->schedule.quality[c] = narrow ? fmax(takes / widest, quality_least) : 1;
+        }
+    }
+}
+
+/* Whether a group that sent (or took) in the FAN or SPILL has a link of which no two rounds agree.
+ */
+static bool is_unsettled(const struct nt_bw *b, const struct nt_bw_step *step)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t p = h->order[k];
+        if (b->fan.height[p] != step->height || b->fan.tight[p] != (step->kind == SPILL))
+            continue;
+        for (uint32_t i = h->first[p]; i < h->first[p + 1]; i++) {
+            uint32_t c = h->child[i];
+            if (c < h->hosts || b->fan.bin[c] != step->index || nt_rooted_tree_count(h, c) == 0)
+                continue;
+            uint32_t link = step->back ? nt_channel_back(h->up[c]) : h->up[c];
+            if (b->most[link] > 0 && !(b->second[link] >= agreement * b->most[link]))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- rounds in parts that the network can carry ---- */
+
+/* The group that a flow belongs to: below where its way turns, on the side that sends with all its
+ * hosts (which receives when the step is turned). In a network that is no tree, the host. */
+static uint32_t group_of(const struct nt_rooted_tree *h, uint32_t own, uint32_t other)
+{
+    if (!h->tree)
+        return own;
+    while (h->depth[other] > h->depth[own])
+        other = h->parent[other];
+    while (h->depth[own] > h->depth[other] && h->parent[own] != other)
+        own = h->parent[own];
+    if (h->parent[own] == other)
+        return own;
+    while (h->parent[own] != h->parent[other]) {
+        own = h->parent[own];
+        other = h->parent[other];
+    }
+    return own;
+}
+
+/* What the group may load the network with: its flows at full rate, or what its link was seen to
+ * carry when all of them sent. */
+static double load_of(const struct nt_bw *b, const struct nt_bw_step *s, uint32_t group,
+                      size_t flows)
+{
+    const double MORE = 1.1; /* than it was seen to carry, in case that was disturbed */
+    double load = (double)flows * b->rate_MBps;
+    bool known = s->kind == FAN_AGAIN || s->kind == PAIRS || s->kind == LADDER;
+    if (!known || group < b->rooted->hosts || b->rooted->up[group] == UINT32_MAX)
+        return load;
+    double seen = b->most[b->rooted->up[group] ^ (s->back ? 1u : 0u)];
+    return isnan(seen) ? load : fmin(load, MORE * seen);
+}
+
+static uint32_t own_end(const struct nt_bw_step *s, const uint32_t *pair, bool own)
+{
+    return pair[s->back == own];
+}
+
+/* First fit in the order of the schedule. */
+static void deal_parts(struct nt_bw *b, const struct nt_bw_step *s)
+{
+    const struct nt_flow_schedule *d = &b->schedule;
+    uint32_t *flows = d->list, *seen = d->list2;
+    size_t groups = 0;
+    memset(flows, 0, b->rooted->vertices * sizeof *flows);
+    for (size_t k = 0; k < d->pairs; k++) {
+        uint32_t g =
+            group_of(b->rooted, own_end(s, d->pair[k], true), own_end(s, d->pair[k], false));
+        if (flows[g]++ == 0)
+            seen[groups++] = g;
+    }
+    b->parts = 0;
+    for (size_t k = 0; k < groups; k++) {
+        double load = load_of(b, s, seen[k], flows[seen[k]]);
+        uint32_t p = 0;
+        while (p < b->parts && b->sum[p] + load > b->limit_MBps)
+            p++;
+        if (p == b->parts)
+            b->sum[b->parts++] = 0;
+        b->sum[p] += load;
+        b->part[seen[k]] = p;
+    }
+}
+
+/* The schedule's pairs into b->pair and b->cut. Flows that a group sends stay together; groups go
+ * into one part as long as it stays under the limit. */
+static void split_round(struct nt_bw *b, const struct nt_bw_step *s)
+{
+    const struct nt_flow_schedule *d = &b->schedule;
+    size_t n = 0;
+    b->next_part = 0;
+    b->parts = d->pairs > 0;
+    if (!(b->limit_MBps < INFINITY) || s->kind == WARM_UP || s->kind == ALONE || d->pairs < 2) {
+        memcpy(b->pair, d->pair, d->pairs * sizeof *b->pair);
+        b->cut[0] = 0;
+        b->cut[1] = d->pairs;
+        return;
+    }
+    deal_parts(b, s);
+    b->most_parts = b->parts > b->most_parts ? b->parts : b->most_parts;
+    for (uint32_t p = 0; p < b->parts; p++) {
+        b->cut[p] = n;
+        for (size_t k = 0; k < d->pairs; k++) {
+            uint32_t g =
+                group_of(b->rooted, own_end(s, d->pair[k], true), own_end(s, d->pair[k], false));
+            if (b->part[g] == p)
+                memcpy(b->pair[n++], d->pair[k], sizeof *b->pair);
+        }
+    }
+    b->cut[b->parts] = n;
+}
+
+/* ---- the planner ---- */
 
 enum { MESSAGES = 128, WINDOW = 16, MESSAGE_MIN = 4 * 1024, MESSAGE_MAX = 1024 * 1024 };
 enum { WARM_UP_BYTES = 16 * 1024 };
@@ -65,7 +608,7 @@ static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
             nt_flow_schedule_shift(d, (int)s->parity, SIZE_MAX);
         break;
     case SHIFT_AGAIN:
-        nt_bw_repeat_hosts(b, s->index, s->back);
+        repeat_hosts(b, s->index, s->back);
         return; /* has its direction */
     case LINKS:
         plan_links(b, s->index);
@@ -77,7 +620,7 @@ static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
         nt_flow_schedule_spill(d, &b->fan, s->height, s->index, s->parity);
         break;
     case FAN_AGAIN:
-        nt_bw_mark_narrow_groups(b, s->height, s->back);
+        mark_narrow_groups(b, s->height, s->back);
         nt_flow_schedule_again(d, &b->fan, s->height, b->marked);
         break;
     case PAIRS:
@@ -85,7 +628,7 @@ static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
         break;
     case CHECK:
         /* two that agree soon after each other may have met the same */
-        if (s->parity == 0 || nt_bw_is_unsettled(b, &b->plan[s->index]))
+        if (s->parity == 0 || is_unsettled(b, &b->plan[s->index]))
             plan_step(b, &b->plan[s->index]);
         return; /* has its direction */
     case SHIFT_LADDER:
@@ -129,7 +672,7 @@ static void fill_order(struct nt_bw *b, const struct nt_bw_step *s, struct nt_or
                                .batches = 1,
                                .count = WINDOW,
                                .window_s = window};
-    snprintf(order->phase, sizeof order->phase, "%s", nt_bw_phase(s));
+    snprintf(order->phase, sizeof order->phase, "%s", phase_name(s));
 }
 
 static int bandwidth_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
@@ -138,7 +681,7 @@ static int bandwidth_next(struct nt_planner *planner, struct nt_order *order, st
     (void)err;
     while (b->next_part == b->parts && b->step < b->steps) {
         plan_step(b, &b->plan[b->step]);
-        nt_bw_split(b, &b->plan[b->step++]);
+        split_round(b, &b->plan[b->step++]);
     }
     if (b->next_part == b->parts)
         return 0;
@@ -319,7 +862,7 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *missing,
     }
     for (size_t h = 0; h < model->hosts; h++)
         b->schedule.missing[h] = model->missing[h] || (missing != NULL && missing[h]);
-    if (nt_bw_program(b, err) != 0)
+    if (plan_all_steps(b, err) != 0)
         goto fail;
     *out = &b->base;
     return 0;
@@ -357,10 +900,10 @@ size_t nt_bandwidth_phase_left(const struct nt_planner *planner, const char *pha
 {
     const struct nt_bw *b = (const struct nt_bw *)planner;
     size_t left = 0;
-    if (b->step > 0 && (phase == NULL || strcmp(nt_bw_phase(&b->plan[b->step - 1]), phase) == 0))
+    if (b->step > 0 && (phase == NULL || strcmp(phase_name(&b->plan[b->step - 1]), phase) == 0))
         left = b->parts - b->next_part;
     for (size_t k = b->step; k < b->steps; k++)
-        if (phase == NULL || strcmp(nt_bw_phase(&b->plan[k]), phase) == 0)
+        if (phase == NULL || strcmp(phase_name(&b->plan[k]), phase) == 0)
             left += b->plan[k].kind == WARM_UP || b->plan[k].kind == ALONE ? 1 : b->most_parts;
     return left;
 }
