@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "routes.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "estimate.h"
+#include "measured.h"
+#include "plan.h"
 
 /* One direction, as it was added. */
 struct way {
@@ -283,4 +288,54 @@ uint32_t nt_pair_index_find(const struct nt_pair_index *index, uint32_t a, uint3
             return index->slot[s] - 1;
     }
     return NT_PAIR_NONE;
+}
+
+/* ---- what is planned over routes, measured and estimated ---- */
+
+int nt_plan_create(size_t pairs, struct nt_plan **out, struct nt_err *err)
+{
+    struct nt_plan *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return nt_err_memory(err);
+    p->pairs = pairs;
+    p->pair = calloc(pairs + 1, sizeof *p->pair);
+    p->round = calloc(pairs + 1, sizeof *p->round);
+    p->amplification_rms = p->amplification_max = NAN;
+    if (p->pair == NULL || p->round == NULL) {
+        nt_plan_destroy(p);
+        return nt_err_memory(err);
+    }
+    *out = p;
+    return 0;
+}
+
+void nt_plan_destroy(struct nt_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    free(plan->pair);
+    free(plan->round);
+    free(plan);
+}
+
+void nt_measured_destroy(struct nt_measured *measured)
+{
+    if (measured == NULL)
+        return;
+    free(measured->pair);
+    free(measured->latency_us);
+    free(measured);
+}
+
+void nt_estimate_destroy(struct nt_estimate *estimate)
+{
+    if (estimate == NULL)
+        return;
+    free(estimate->link);
+    free(estimate->run_start);
+    free(estimate->run_link);
+    free(estimate->run_latency);
+    free(estimate->pair);
+    free(estimate->pair_latency);
+    free(estimate);
 }
