@@ -6,10 +6,16 @@
 
 #include "memory.h"
 
-/* bytes over each directed link */
+/* What a placement sends over the network. */
 struct load {
-    double *bytes;
+    const struct nt_model *m;
+    const struct nt_distance *d;
+    const struct nt_traffic *t;
+    const uint32_t *rank_host;
+    uint32_t *path; /* room for one */
+    double *bytes;  /* over each directed link */
     double latency_bytes, hop_bytes;
+    double steps_us; /* of the steps one after another */
 };
 
 static bool bandwidths_known(const struct nt_model *m)
@@ -63,16 +69,15 @@ static double largest_load(const struct nt_model *m, const double *bytes)
     return most;
 }
 
-static int add_pair(const struct nt_distance *d, uint32_t a, uint32_t b, double bytes,
-                    uint32_t *path, struct load *load, struct nt_err *err)
+static int add_pair(struct load *load, uint32_t a, uint32_t b, double bytes, struct nt_err *err)
 {
     if (a == b || !(bytes > 0))
         return 0;
-    double latency = nt_distance_latency(d, a, b);
+    double latency = nt_distance_latency(load->d, a, b);
     if (!isfinite(latency))
         return nt_err_set(err, NT_ERR_INPUT, "hosts %u and %u are not joined by the map's links", a,
                           b);
-    uint32_t n = nt_distance_path(d, a, b, path);
+    uint32_t *path = load->path, n = nt_distance_path(load->d, a, b, path);
     for (uint32_t k = 0; k < n; k++) { /* half of the exchange each way */
         load->bytes[path[k]] += bytes / 2;
         load->bytes[path[k] ^ 1u] += bytes / 2;
@@ -82,48 +87,49 @@ static int add_pair(const struct nt_distance *d, uint32_t a, uint32_t b, double 
     return 0;
 }
 
-static int add_edges(const struct nt_distance *d, const struct nt_traffic *t,
-                     const uint32_t *rank_host, uint32_t *path, struct load *load,
-                     struct nt_err *err)
+static int add_edges(struct load *load, struct nt_err *err)
 {
+    const struct nt_traffic *t = load->t;
+    const uint32_t *rank_host = load->rank_host;
     for (size_t r = 0; r < t->tasks; r++)
         for (size_t k = t->start[r]; k < t->start[r + 1]; k++)
-            if (t->partner[k] > r && add_pair(d, rank_host[r], rank_host[t->partner[k]],
-                                              (double)t->bytes[k], path, load, err) != 0)
+            if (t->partner[k] > r && add_pair(load, rank_host[r], rank_host[t->partner[k]],
+                                              (double)t->bytes[k], err) != 0)
                 return -1;
     return 0;
 }
 
 /* Recursive doubling: a step begins when the one before it is over, so that of the time each adds
- * what its own busiest direction takes. *us: their sum. */
-static int add_steps(const struct nt_model *m, const struct nt_distance *d,
-                     const struct nt_traffic *t, const uint32_t *rank_host, uint32_t *path,
-                     struct load *load, double *us, struct nt_err *err)
+ * what its own busiest direction takes. */
+static int add_steps(struct load *load, struct nt_err *err)
 {
+    const struct nt_model *m = load->m;
+    const struct nt_traffic *t = load->t;
+    const uint32_t *rank_host = load->rank_host;
     NT_SCOPED struct nt_arena memory = {0};
     double *all = load->bytes, *step = nt_arena_array(&memory, 2 * m->links + 1, sizeof *step);
     int rc = nt_arena_check(&memory, err);
-    *us = 0;
     for (size_t bit = 1; bit < t->tasks && rc == 0; bit <<= 1) {
         memset(step, 0, 2 * m->links * sizeof *step);
         load->bytes = step;
         for (size_t r = 0; r < t->tasks && rc == 0; r++)
             if ((r & bit) == 0 && (r | bit) < t->tasks)
-                rc = add_pair(d, rank_host[r], rank_host[r | bit], t->edge_bytes, path, load, err);
+                rc = add_pair(load, rank_host[r], rank_host[r | bit], t->edge_bytes, err);
         load->bytes = all;
         for (size_t way = 0; way < 2 * m->links; way++)
             all[way] += step[way];
-        *us += largest_load(m, step);
+        load->steps_us += largest_load(m, step);
     }
     return rc;
 }
 
 /* All with all: only how many tasks a host has matters. On a tree a link carries the product of
  * the tasks on its sides; elsewhere every pair of hosts is walked. */
-static int add_everyone(const struct nt_model *m, const struct nt_distance *d,
-                        const struct nt_traffic *t, const uint32_t *rank_host, uint32_t *path,
-                        struct load *load, struct nt_err *err)
+static int add_everyone(struct load *load, struct nt_err *err)
 {
+    const struct nt_model *m = load->m;
+    const struct nt_distance *d = load->d;
+    const struct nt_traffic *t = load->t;
     size_t vertices = m->hosts + m->switches;
     NT_SCOPED struct nt_arena memory = {0};
     double *below = nt_arena_array(&memory, vertices + 1, sizeof *below);
@@ -131,11 +137,11 @@ static int add_everyone(const struct nt_model *m, const struct nt_distance *d,
         return -1;
     int rc = 0;
     for (size_t r = 0; r < t->tasks; r++)
-        below[rank_host[r]]++;
+        below[load->rank_host[r]]++;
     if (!nt_distance_is_tree(d)) {
         for (uint32_t a = 0; a < m->hosts && rc == 0; a++)
             for (uint32_t b = 0; b < a && rc == 0; b++)
-                rc = add_pair(d, a, b, below[a] * below[b] * t->edge_bytes, path, load, err);
+                rc = add_pair(load, a, b, below[a] * below[b] * t->edge_bytes, err);
         return rc;
     }
     double total = (double)t->tasks;
@@ -167,22 +173,21 @@ int nt_cost_loads(const struct nt_model *model, const struct nt_distance *distan
                   struct nt_metrics *metrics, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct load load = {.bytes = bytes};
-    uint32_t *path = nt_arena_array(&memory, nt_distance_path_max(distance) + 2u, sizeof *path);
+    struct load load = {
+        .m = model, .d = distance, .t = traffic, .rank_host = rank_host, .bytes = bytes};
+    load.path = nt_arena_array(&memory, nt_distance_path_max(distance) + 2u, sizeof *load.path);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     memset(bytes, 0, 2 * model->links * sizeof *bytes);
     bool steps = traffic->kind == NT_TRAFFIC_DOUBLING && bandwidths_known(model);
-    double steps_us = 0;
-    int rc = steps ? add_steps(model, distance, traffic, rank_host, path, &load, &steps_us, err)
-             : traffic->kind == NT_TRAFFIC_ALL
-                 ? add_everyone(model, distance, traffic, rank_host, path, &load, err)
-                 : add_edges(distance, traffic, rank_host, path, &load, err);
+    int rc = steps                             ? add_steps(&load, err)
+             : traffic->kind == NT_TRAFFIC_ALL ? add_everyone(&load, err)
+                                               : add_edges(&load, err);
     if (rc != 0)
         return -1;
     metrics->latency_us = traffic->total_bytes > 0 ? load.latency_bytes / traffic->total_bytes : 0;
     metrics->hop_bytes = load.hop_bytes;
-    metrics->max_link_load = steps ? steps_us : largest_load(model, bytes);
+    metrics->max_link_load = steps ? load.steps_us : largest_load(model, bytes);
     metrics->load_is_time = bandwidths_known(model);
     return 0;
 }
