@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "additive.h"
 #include "asserts.h"
+#include "infer_steps.h"
 #include "job_groups.h"
 #include "job_network.h"
 

@@ -17,7 +17,6 @@
 #include "known_rates.h"
 #include "made_network.h"
 #include "samples.h"
-#include "shared_paths.h"
 #include "solve.h"
 
 /* ---- flows ---- */

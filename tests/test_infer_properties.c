@@ -11,8 +11,8 @@
 
 #include "asserts.h"
 #include "faults.h"
+#include "infer_steps.h"
 #include "known_network.h"
-#include "links.h"
 
 #define FAN(...) ((const size_t[]){__VA_ARGS__})
 #define US(...) ((const double[]){__VA_ARGS__})

@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "asserts.h"
+#include "flow_links.h"
 #include "known_rates.h"
 #include "map.h"
 #include "map_json.h"
-#include "switch_throughput.h"
 
 enum { HOSTS = 12 };
 

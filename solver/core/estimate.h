@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "memory.h"
+
 struct nt_figure {
     double us, se_us;
 };
@@ -31,6 +33,7 @@ struct nt_fit {
 };
 
 struct nt_estimate {
+    struct nt_arena memory; /* first, for nt_object_create */
     size_t links;
     struct nt_link_estimate *link; /* those that can be distinguished, in the order of the routes */
     size_t aggregates;             /* shortest runs of links that are known as a sum only */

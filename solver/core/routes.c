@@ -329,13 +329,5 @@ void nt_measured_destroy(struct nt_measured *measured)
 
 void nt_estimate_destroy(struct nt_estimate *estimate)
 {
-    if (estimate == NULL)
-        return;
-    free(estimate->link);
-    free(estimate->run_start);
-    free(estimate->run_link);
-    free(estimate->run_latency);
-    free(estimate->pair);
-    free(estimate->pair_latency);
-    free(estimate);
+    nt_object_destroy(estimate);
 }

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "infer_steps.h"
 #include "memory.h"
 #include "stats.h"
 #include "switch_support.h"
-#include "tiers_model.h"
 
 /* Units that the model takes in a second where two pairs in three were not read: its time grows as
  * about the third power of them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "additive.h"
+#include "infer_steps.h"
 
 #include <math.h>
 #include <stdlib.h>

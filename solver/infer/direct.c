@@ -1,15 +1,362 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds a direct network: where the readings leave a gap above those of one hop, the pairs below
- * it are links. Single readings are not trusted: two hosts of one link are nearly as far from
- * every third host, and two that are not linked differ by two hops from some. */
 #include "direct.h"
 
+#include <lapacke.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph.h"
 #include "memory.h"
 #include "stats.h"
+
+/* ---- where readings of one hop may end: the valleys of their distribution ---- */
+
+enum { BINS = 400, CUTS = 8 };
+
+struct cut {
+    double at, depth; /* us; less is deeper */
+};
+
+/* Of a thousand readings two at each end may be wrong and would stretch the range; a margin keeps
+ * the first and last bin empty. */
+static const double EXTREME = 0.002, MARGIN = 0.02;
+
+/* Smoothed counts of the readings over the range that they span without the extreme ones. */
+struct histogram {
+    double count[BINS];
+    double low, step, total;
+};
+
+static void smooth_histogram(struct histogram *h, size_t reach)
+{
+    double out[BINS];
+    for (size_t k = 0; k < BINS; k++) {
+        double sum = 0, weight = 0;
+        for (size_t l = k < reach ? 0 : k - reach; l <= k + reach && l < BINS; l++) {
+            double x = (double)(reach + 1) - fabs((double)l - (double)k);
+            sum += x * h->count[l];
+            weight += x;
+        }
+        out[k] = sum / weight;
+    }
+    memcpy(h->count, out, sizeof out);
+}
+
+static void fill_histogram(struct histogram *h, float *v, size_t taken)
+{
+    *h = (struct histogram){.total = (double)taken};
+    double low = (double)nt_stats_quantile(v, taken, EXTREME);
+    double high = (double)nt_stats_quantile(v, taken, 1 - EXTREME);
+    h->low = low - MARGIN * (high - low);
+    h->step = (1 + 2 * MARGIN) * (high - low) / BINS;
+    for (size_t k = 0; k < taken && h->step > 0; k++) {
+        double bin = ((double)v[k] - h->low) / h->step;
+        if (bin >= 0 && bin < BINS)
+            h->count[(size_t)bin] += 1;
+    }
+    smooth_histogram(h, 4);
+}
+
+/* Keeps the deepest cuts in order. */
+static size_t add_cut(struct cut *cut, size_t cuts, struct cut new)
+{
+    size_t p = cuts < CUTS ? cuts : CUTS - 1;
+    if (cuts == CUTS && !(new.depth < cut[p].depth))
+        return cuts;
+    for (; p > 0 && new.depth < cut[p - 1].depth; p--)
+        cut[p] = cut[p - 1];
+    cut[p] = new;
+    return cuts < CUTS ? cuts + 1 : CUTS;
+}
+
+/* Valleys above enough readings to link all hosts, no deeper than half of the lower side. */
+static size_t find_valleys(const struct histogram *h, size_t n, struct cut *cut, size_t cuts)
+{
+    double below = 0, left = 0, right[BINS + 1] = {0};
+    size_t bottom = 0;
+    for (size_t k = BINS; k-- > 0;)
+        right[k] = fmax(right[k + 1], h->count[k]);
+    for (size_t k = 1; k + 1 < BINS; k++) {
+        below += h->count[k - 1];
+        left = fmax(left, h->count[k - 1]);
+        if (h->count[k] != h->count[k - 1])
+            bottom = k; /* a flat bottom is cut in its middle */
+        bool rises = h->count[k + 1] > h->count[k];
+        if (!rises || (bottom > 0 && h->count[bottom - 1] <= h->count[k]))
+            continue;
+        double depth = h->count[k] / fmin(left, right[k + 1]);
+        if (depth < 0.5 && below > h->total / (double)n)
+            cuts =
+                add_cut(cut, cuts,
+                        (struct cut){h->low + h->step * (0.5 * (double)(bottom + k) + 0.5), depth});
+    }
+    return cuts;
+}
+
+/* With few readings a histogram has holes: the widest gaps of the sorted readings instead. */
+static size_t find_gaps(float *v, size_t taken, size_t n, struct cut *cut, size_t cuts)
+{
+    qsort(v, taken, sizeof *v, nt_compare_floats);
+    for (size_t k = n > 2 ? n - 2 : 0; k + 1 < taken; k++) {
+        double gap = (double)(v[k + 1] - v[k]), at = 0.5 * (double)(v[k + 1] + v[k]);
+        if (gap > 1e-3 * at)
+            cuts = add_cut(cut, cuts, (struct cut){at, 1 / gap});
+    }
+    return cuts;
+}
+
+/* Where the readings seen (n*n, NaN: none) less the offsets leave gaps, deepest first; at most
+ * CUTS. */
+static int find_cuts(const float *seen, const float *offset, size_t n, struct cut *cut,
+                     size_t *cuts, struct nt_err *err)
+{
+    size_t skip = n > 256 ? n / 256 : 1, taken = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    float *v = nt_arena_array(&memory, n * n / 2 / skip + 2 * n + 1, sizeof *v);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t i = 1; i < n; i += skip)
+        for (size_t j = 0; j < i; j++) {
+            float x = seen[i * n + j] - offset[i] - offset[j];
+            if (x == x)
+                v[taken++] = x;
+        }
+    *cuts = 0;
+    if (n <= 24 && taken > 2) {
+        *cuts = find_gaps(v, taken, n, cut, 0);
+    } else if (taken > 2) {
+        struct histogram h;
+        fill_histogram(&h, v, taken);
+        *cuts = find_valleys(&h, n, cut, 0);
+    }
+    return 0;
+}
+
+/* ---- readings without noise ---- */
+
+/* The part of a matrix of readings that noise does not explain. */
+
+enum { DENOISE_ROUNDS = 8, ROUNDS_LARGE = 4, LARGE = 128, DENOISED_MOST = 512 };
+
+/* Threshold for a spectrum of unknown noise, in units of its median (Gavish and Donoho 2014,
+ * table IV for square matrices). */
+static const double ABOVE_MEDIAN = 2.858;
+
+struct spectrum {
+    double *full;  /* n*n: readings with the gaps filled, then eigenvectors */
+    double *value; /* n */
+    float *size;   /* n*n/2 */
+    double *work;  /* LAPACK's: work_size of them, 3 + 5 n of the others */
+    lapack_int *whole, work_size;
+};
+
+/* Missing pairs start with the medians of their rows. */
+static void first_guess(const struct nt_work *w, struct spectrum *r, float *out)
+{
+    size_t n = w->n;
+    for (size_t i = 0; i < n; i++) {
+        size_t known = 0;
+        for (size_t j = 0; j < n; j++)
+            if (w->d[i * n + j] == w->d[i * n + j])
+                r->size[known++] = w->d[i * n + j];
+        r->value[i] = known > 0 ? (double)nt_stats_median(r->size, known) : 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            out[i * n + j] = (float)(0.5 * (r->value[i] + r->value[j]));
+}
+
+/* Relative residuals beyond so many sd are wrong readings. */
+static const double WRONG_SDS = 4;
+
+static float find_reach(const struct nt_work *w, const float *out, struct spectrum *r)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            float v = w->d[i * w->n + j];
+            if (v == v)
+                r->size[count++] = fabsf(v - out[i * w->n + j]) / v;
+        }
+    return count > 0 ? (float)WRONG_SDS * (float)NT_SD_OF_MEDIAN * nt_stats_median(r->size, count)
+                     : 0;
+}
+
+static void fill_missing(const struct nt_work *w, const float *out, float reach, struct spectrum *r)
+{
+    for (size_t k = 0; k < w->n * w->n; k++) {
+        float v = w->d[k];
+        bool good = v == v && fabsf(v - out[k]) <= reach * v;
+        r->full[k] = (double)(good ? v : out[k]);
+    }
+}
+
+/* Sums the parts above the threshold. */
+static int project_spectrum(size_t n, struct spectrum *r, float *out, struct nt_err *err)
+{
+    const lapack_int m = (lapack_int)n, whole_size = 3 + 5 * m;
+    lapack_int info;
+    LAPACK_dsyevd("V", "L", &m, r->full, &m, r->value, r->work, &r->work_size, r->whole,
+                  &whole_size, &info);
+    if (info != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no eigenvalues of %zu hosts", n);
+    for (size_t k = 0; k < n; k++)
+        r->size[k] = (float)fabs(r->value[k]);
+    double limit = ABOVE_MEDIAN * (double)nt_stats_median(r->size, n);
+    memset(out, 0, n * n * sizeof *out);
+    for (size_t k = 0; k < n; k++) {
+        const double *x = r->full + k * n;
+        if (fabs(r->value[k]) <= limit)
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            float f = (float)(r->value[k] * x[i]);
+            for (size_t j = 0; j < n; j++)
+                out[i * n + j] += f * (float)x[j];
+        }
+    }
+    return 0;
+}
+
+/* The part of the readings that noise does not explain: hop counts of regular networks have few
+ * large eigenvalues, so that those above the noise's (Gavish and Donoho 2014, median rule) hold
+ * nearly all of them. Readings that are missing or far off are replaced by that part in turn
+ * (Mazumder, Hastie, Tibshirani 2010). out: n*n, filled everywhere but on the diagonal. */
+static int denoise(const struct nt_work *w, float *out, struct nt_err *err)
+{
+    size_t n = w->n, work = 1 + 6 * n + 2 * n * n; /* the least that dsyevd takes */
+    int rounds = n > LARGE ? ROUNDS_LARGE : DENOISE_ROUNDS, status = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct spectrum r = {.full = nt_arena_array(&memory, n * n, sizeof *r.full),
+                         .value = nt_arena_array(&memory, n, sizeof *r.value),
+                         .size = nt_arena_array(&memory, n * n, sizeof *r.size),
+                         .work = nt_arena_array(&memory, work, sizeof *r.work),
+                         .whole = nt_arena_array(&memory, 3 + 5 * n, sizeof *r.whole),
+                         .work_size = (lapack_int)work};
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    first_guess(w, &r, out);
+    for (int round = 0; round < rounds && status == 0; round++) {
+        /* at first every reading counts: the start has no structure to judge them by */
+        fill_missing(w, out, round < 2 ? INFINITY : find_reach(w, out, &r), &r);
+        status = project_spectrum(n, &r, out, err);
+    }
+    for (size_t i = 0; i < n && status == 0; i++)
+        out[i * n + i] = NAN;
+    return status;
+}
+
+/* ---- figures of given links ---- */
+
+/* Figures of a direct network whose links are given. */
+
+/* What a grid of readings leaves over in the mean, of its step as the noise's least has it (the sd
+ * of a step, 1 / sqrt(12) of it): a score is of no smaller residuals. */
+#define GRID_RESIDUAL 0.3
+
+/* base + hop * hops by least squares, residuals clipped at three times their mean. */
+static void fit_line(const struct nt_work *w, struct nt_direct *d)
+{
+    double reach = INFINITY;
+    for (int round = 0; round < 4; round++) {
+        double s = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, size = 0;
+        for (size_t i = 1; i < w->n; i++)
+            for (size_t j = 0; j < i; j++) {
+                double y = (double)nt_direct_reading(w, d, i, j), x = d->hops[i * w->n + j];
+                if (y != y)
+                    continue;
+                double r = round == 0 ? 0 : y - d->base - d->hop * x;
+                if (fabs(r) > reach)
+                    y -= r - copysign(reach, r);
+                size += fabs(r);
+                s += 1;
+                sx += x;
+                sy += y;
+                sxx += x * x;
+                sxy += x * y;
+            }
+        double spread = s * sxx - sx * sx;
+        d->hop = spread > 1e-9 * s * sxx ? (s * sxy - sx * sy) / spread : 0;
+        d->base = (sy - d->hop * sx) / s;
+        reach = round == 0 ? INFINITY : 3 * size / s;
+    }
+}
+
+static void fit_offsets(const struct nt_work *w, struct nt_direct *d, float *values)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        size_t count = 0;
+        for (size_t j = 0; j < w->n; j++) {
+            float r = w->d[i * w->n + j] - d->offset[j] -
+                      (float)(d->base + d->hop * d->hops[i * w->n + j]);
+            if (r == r)
+                values[count++] = r;
+        }
+        if (count > 0)
+            d->offset[i] = 0.5f * (d->offset[i] + nt_stats_median(values, count));
+    }
+}
+
+static double mean_residual(const struct nt_work *w, const struct nt_direct *d)
+{
+    double sum = 0, count = 0;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            double v = (double)w->d[i * w->n + j];
+            double r =
+                (double)nt_direct_reading(w, d, i, j) - d->base - d->hop * d->hops[i * w->n + j];
+            if (v == v) {
+                sum += fabs(r) / v;
+                count++;
+            }
+        }
+    /* a perfect fit on a grid of readings is worth no more than the grid's step */
+    return count > 0 ? sum / count + GRID_RESIDUAL * w->noise.least : INFINITY;
+}
+
+/* Penalised likelihood of a fit with mean relative residual `mean` over `pairs` with `unknowns`
+ * fitted values; less is better (Laplace errors, Schwarz 1978, degrees of freedom corrected). */
+static double penalised_score(double mean, double pairs, double unknowns)
+{
+    if (unknowns >= pairs - 1)
+        return INFINITY;
+    return 2 * pairs * log(mean * pairs / (pairs - unknowns) + 1e-9) + unknowns * log(pairs);
+}
+
+/* With and without own overheads, whichever is worth its unknowns. The graph is described by its
+ * links, and each may be any of the pairs; equal link latencies cost one unknown. */
+void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values)
+{
+    double pairs = (double)w->pairs, n = (double)w->n;
+    memset(d->offset, 0, w->n * sizeof *d->offset);
+    fit_line(w, d);
+    d->residual = mean_residual(w, d);
+    d->score = penalised_score(d->residual, pairs, (double)d->links + 2);
+    if (!(d->hop > 0))
+        d->score = INFINITY;
+    double base = d->base, hop = d->hop;
+    for (int round = 0; round < 6; round++) {
+        fit_offsets(w, d, values);
+        fit_line(w, d);
+    }
+    double residual = mean_residual(w, d);
+    double score = penalised_score(residual, pairs, (double)d->links + 2 + n);
+    d->offsets = d->hop > 0 && score < d->score;
+    if (d->offsets) {
+        d->score = score;
+        d->residual = residual;
+        return;
+    }
+    memset(d->offset, 0, w->n * sizeof *d->offset);
+    d->base = base;
+    d->hop = hop;
+}
+
+/* ---- the search ---- */
+
+/* Finds a direct network: where the readings leave a gap above those of one hop, the pairs below
+ * it are links. Single readings are not trusted: two hosts of one link are nearly as far from
+ * every third host, and two that are not linked differ by two hops from some. */
 
 /* SMALL: with fewer hosts a spectrum means little. ALWAYS: with fewer, all starts are tried. */
 enum { ROUNDS = 3, SMALL = 8, STARTS = 3, ALWAYS = 24 };
@@ -320,10 +667,10 @@ static int try_cuts(const struct nt_work *w, const struct readings_view *reading
     const struct nt_direct *best = &r->start[0];
     memset(r->offset, 0, w->n * sizeof *r->offset);
     for (int round = 0; round < ROUNDS; round++) {
-        struct nt_direct_cut cut[NT_DIRECT_CUTS];
+        struct cut cut[CUTS];
         size_t cuts;
         double before = best->score;
-        if (nt_direct_cuts(readings_view->seen, r->offset, w->n, cut, &cuts, err) < 0)
+        if (find_cuts(readings_view->seen, r->offset, w->n, cut, &cuts, err) < 0)
             return -1;
         for (size_t c = 0; c < cuts; c++)
             try_cut(w, readings_view, cut[c].at, r);
@@ -361,9 +708,9 @@ static int try_denoised(const struct nt_work *w, struct scratch *r, struct nt_er
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct readings_view clean;
-    if (w->n > NT_DENOISE_HOSTS_MAX || w->n < SMALL)
+    if (w->n > DENOISED_MOST || w->n < SMALL)
         return 0;
-    if (nt_denoise(w, r->clean, err) < 0 ||
+    if (denoise(w, r->clean, err) < 0 ||
         readings_view_init(&clean, r->clean, true, w->n, w->n * w->n, &memory, err) < 0)
         return -1;
     int status = try_cuts(w, &clean, r, err);
@@ -437,4 +784,134 @@ int nt_direct_find(const struct nt_work *w, struct nt_direct_effort *effort, str
     }
     scratch_fini(&r);
     return status;
+}
+
+/* ---- a model ---- */
+
+/* From a direct network to a model: figures, what does not fit, and how sure it is. */
+
+/* Less confidence than this says nothing. */
+static const double NOTHING = 0.05;
+
+static const double ANY_OFF =
+    0.01; /* the chance that any pair of a network that fits is told as off */
+
+/* Errors of the two figures from the spread of the residuals. */
+static double hop_error(const struct nt_work *w, const struct nt_direct *d, double *rms)
+{
+    double s = 0, sx = 0, sxx = 0, square = 0, reach = WRONG_SDS * NT_SD_OF_MEAN * d->residual;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            double v = (double)w->d[i * w->n + j], x = d->hops[i * w->n + j];
+            double r = (double)nt_direct_reading(w, d, i, j) - d->base - d->hop * x;
+            if (v != v || fabs(r) > reach * v)
+                continue;
+            s += 1;
+            sx += x;
+            sxx += x * x;
+            square += r * r;
+        }
+    *rms = sqrt(square / fmax(1, s - 2));
+    return *rms / sqrt(fmax(sxx - sx * sx / fmax(1, s), 1e-9));
+}
+
+/* The robust sd of what the model leaves over, relative to the latency. */
+static int relative_sd(const struct nt_work *w, const struct nt_matrix *p, double *sd,
+                       struct nt_err *err)
+{
+    size_t count = 0;
+    float *size = malloc((w->pairs + 1) * sizeof *size);
+    if (size == NULL)
+        return nt_err_memory(err);
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            float v = w->d[i * w->n + j], modelled = nt_matrix_get(p, w->host[i], w->host[j]);
+            if (v == v)
+                size[count++] = fabsf(v - modelled) / modelled;
+        }
+    *sd = count > 0 ? NT_SD_OF_MEDIAN * (double)nt_stats_median(size, count) : 0;
+    free(size);
+    return 0;
+}
+
+static int set_quality(const struct nt_work *w, const struct nt_matrix *p, double sd,
+                       struct nt_model *m, struct nt_err *err)
+{
+    double sum = 0, square = 0, rest = 0, fits = 0, left = 0, count = (double)w->pairs;
+    double off = -nt_normal_quantile(ANY_OFF / 2 / fmax(count, 1)) * fmax(sd, w->noise.least);
+    size_t most = w->n * 16;
+    uint32_t(*pair)[2] = malloc((most + 1) * sizeof *pair);
+    if (pair == NULL)
+        return nt_err_memory(err);
+    free(m->pair_off);
+    m->pair_off = pair;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            double v = (double)w->d[i * w->n + j];
+            double modelled = (double)nt_matrix_get(p, w->host[i], w->host[j]), r = v - modelled;
+            if (v != v)
+                continue;
+            sum += v;
+            square += v * v;
+            rest += r * r;
+            if (fabs(r) > off * modelled && m->pairs_off < most) {
+                pair[m->pairs_off][0] = w->host[i];
+                pair[m->pairs_off++][1] = w->host[j];
+            } else {
+                left += r * r;
+                fits++;
+            }
+        }
+    double spread = square - sum * sum / count;
+    m->rms_us = sqrt(left / fmax(fits, 1));
+    m->r2 = spread > 1e-9 * square ? 1 - rest / spread : (double)NAN;
+    return 0;
+}
+
+int nt_direct_quality(const struct nt_work *w, struct nt_model *m, struct nt_err *err)
+{
+    struct nt_matrix *p;
+    double sd = 0;
+    if (nt_model_latencies(m, &p, err) < 0)
+        return -1;
+    int status = relative_sd(w, p, &sd, err);
+    if (status == 0)
+        status = set_quality(w, p, sd, m, err);
+    nt_matrix_destroy(p);
+    return status;
+}
+
+int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t hosts,
+                    struct nt_model **out, struct nt_err *err)
+{
+    struct nt_model *m;
+    double rms, error = hop_error(w, d, &rms);
+    bool whole = true; /* links are one hop each */
+    size_t k = 0;
+    if (nt_model_create(hosts, 0, d->links, &m, err) < 0)
+        return -1;
+    for (size_t i = 0; i < d->n; i++) {
+        m->overhead_us[w->host[i]] = fmax(0, 0.5 * d->base + (double)d->offset[i]);
+        for (size_t j = 0; j < i; j++) {
+            if (!d->linked[i * d->n + j])
+                continue;
+            m->link[k].a = w->host[i];
+            m->link[k].b = w->host[j];
+            m->link[k].latency_us = d->hop * d->hops[i * d->n + j];
+            whole = whole && d->hops[i * d->n + j] == 1;
+            m->link[k++].latency_se_us = error;
+        }
+    }
+    m->family = NT_FAMILY_IRREGULAR;
+    m->resolution_us = NT_SDS_95 * sqrt(2) * rms;
+    if (nt_direct_quality(w, m, err) < 0 || (whole && nt_direct_family(d, m, err) < 0)) {
+        nt_model_destroy(m);
+        return -1;
+    }
+    /* against the graphs that differ in one link; against all others: switch_graph.c */
+    m->confidence = 1 / (1 + d->error_odds);
+    if (m->confidence < NOTHING) /* one of many that are as near, and perhaps none of them */
+        m->family = NT_FAMILY_UNDETERMINED;
+    *out = m;
+    return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dragonfly.h"
+#include "infer_steps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ enum {
     GROUPS_MIN = 3,
     GROUP_MIN = 3,
     ROUTERS_MIN = GROUPS_MIN * GROUP_MIN,
+    ROUTERS_MAX = 512,
     HOSTS_MIN = 2 * ROUTERS_MIN,
     PAIRS_MAX = 64,
     PROFILE_HOSTS = 256 /* each pair is held against all hosts */
@@ -403,7 +404,7 @@ int nt_dragonfly_try(const struct nt_matrix *latency, struct nt_model **model, s
     struct nt_model *found;
     bool open = d.tree->family == NT_FAMILY_UNDETERMINED || d.tree->shortcuts ||
                 d.tree->family == NT_FAMILY_IRREGULAR;
-    if (!open || d.tree->hosts < HOSTS_MIN || d.tree->switches > NT_DRAGONFLY_ROUTERS_MAX)
+    if (!open || d.tree->hosts < HOSTS_MIN || d.tree->switches > ROUTERS_MAX)
         return 0;
     if (dragonfly_init(&d, &memory, err) != 0)
         return -1;

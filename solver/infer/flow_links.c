@@ -2,11 +2,31 @@
 #include "flow_links.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "flow_work.h"
 #include "memory.h"
 #include "rng.h"
+#include "rooted_tree.h"
 #include "stats.h"
+
+/* What is known of a channel (one direction of a link). */
+struct channel {
+    double most, second; /* the best rounds, MB/s; NaN: never used */
+    double value, se;    /* the mean of the rounds near the best, its standard error */
+    uint64_t flows;      /* which flows the best round had over it */
+    double loaded;       /* the least that the same flows had in another round; NaN */
+    bool certified;      /* was a bottleneck */
+    bool alone;          /* certified, and nothing else could have been it */
+    unsigned odd;        /* rounds in which much of it was not explained */
+};
+
+struct flows {
+    struct nt_model *model; /* the copy that is being filled */
+    struct nt_rooted_tree *rooted;
+    struct channel *channel; /* 2 * links of them */
+    double noise;            /* sd of a flow's rate, relative */
+};
 
 /* A link this full is a flow's bottleneck; where one is nearly full, or a host's link nearly
  * reached, no other link is taken for it: noise must not turn a link that carries what another lets
@@ -30,7 +50,7 @@ struct tally {
 };
 
 struct pass {
-    struct flow_work *work;
+    struct flows *work;
     struct tally *tally; /* channels */
     uint32_t *path;
 };
@@ -74,7 +94,7 @@ static void load_round(struct pass *p, const struct nt_flow_round *round)
 static void keep_most(struct pass *p)
 {
     for (size_t c = 0; c < 2 * p->work->rooted->links; c++) {
-        struct flow_channel *channel = &p->work->channel[c];
+        struct channel *channel = &p->work->channel[c];
         double load = p->tally[c].load;
         if (p->tally[c].flows == 0)
             continue;
@@ -98,7 +118,7 @@ static int estimate_noise(struct pass *p, struct nt_err *err)
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     for (uint32_t c = 0; c < 2 * h->links; c++) {
-        const struct flow_channel *channel = &p->work->channel[c];
+        const struct channel *channel = &p->work->channel[c];
         if (!is_inner(h, c) && channel->second > 0)
             gap[n++] = (float)(1 - channel->second / channel->most);
     }
@@ -127,7 +147,7 @@ static void set_values(struct pass *p)
 {
     for (size_t c = 0; c < 2 * p->work->rooted->links; c++) {
         const struct tally *t = &p->tally[c];
-        struct flow_channel *channel = &p->work->channel[c];
+        struct channel *channel = &p->work->channel[c];
         if (t->rounds == 0)
             continue;
         double n = (double)t->rounds, mean = t->sum / n;
@@ -145,7 +165,7 @@ static double channel_fullness(const struct pass *p, uint32_t c)
 
 static bool limited_by_host(const struct pass *p, size_t n, double rate, double share)
 {
-    const struct flow_channel *channel = p->work->channel;
+    const struct channel *channel = p->work->channel;
     return rate >= share * channel[p->path[0]].value ||
            rate >= share * channel[p->path[n - 1]].value;
 }
@@ -169,7 +189,7 @@ static bool is_alone(const struct pass *p, size_t n, size_t at, double rate)
 /* In this round, the link was a bottleneck that something else used, too. */
 static bool is_loaded_now(const struct pass *p, uint32_t c)
 {
-    const struct flow_channel *channel = &p->work->channel[c];
+    const struct channel *channel = &p->work->channel[c];
     return channel->loaded > 0 && p->tally[c].which == channel->flows;
 }
 
@@ -207,7 +227,7 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
     }
     for (size_t c = 0; c < 2 * h->links; c++) {
         const struct tally *t = &p->tally[c];
-        struct flow_channel *channel = &p->work->channel[c];
+        struct channel *channel = &p->work->channel[c];
         if (t->flows == 0 || !is_inner(h, (uint32_t)c))
             continue;
         if ((double)t->full >= certain_share * (double)t->flows ||
@@ -225,7 +245,7 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
 static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
 {
     const struct nt_rooted_tree *h = p->work->rooted;
-    struct flow_channel *channel = p->work->channel;
+    struct channel *channel = p->work->channel;
     for (size_t k = 0; k < round->flows; k++) {
         double rate = rate_of(&round->flow[k]);
         size_t n =
@@ -237,8 +257,8 @@ static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
             held = held || (is_inner(h, c) && could && channel_fullness(p, c) >= nearly_full);
         }
         for (size_t e = 0; !held && e < 2; e++) {
-            struct flow_channel *own = &channel[p->path[e * (n - 1)]];
-            const struct flow_channel *other = &channel[p->path[(1 - e) * (n - 1)]];
+            struct channel *own = &channel[p->path[e * (n - 1)]];
+            const struct channel *other = &channel[p->path[(1 - e) * (n - 1)]];
             if (rate < fmin(plateau, 1 - 3 * p->work->noise) * own->value)
                 continue;
             own->certified = true;
@@ -253,7 +273,7 @@ static void find_loaded(struct pass *p)
     double margin = fmax(loaded_margin, loaded_sd * p->work->noise);
     for (size_t c = 0; c < 2 * p->work->rooted->links; c++) {
         const struct tally *t = &p->tally[c];
-        struct flow_channel *channel = &p->work->channel[c];
+        struct channel *channel = &p->work->channel[c];
         if (is_inner(p->work->rooted, (uint32_t)c) && channel->certified && t->flows > 0 &&
             t->which == channel->flows && t->load < (1 - margin) * channel->most &&
             !(channel->loaded <= t->load))
@@ -265,17 +285,17 @@ static void find_loaded(struct pass *p)
 static void bound_loaded(struct pass *p)
 {
     for (size_t c = 0; c < 2 * p->work->rooted->links; c++) {
-        struct flow_channel *channel = &p->work->channel[c];
+        struct channel *channel = &p->work->channel[c];
         if (channel->loaded > 0 && !(channel->second >= plateau * channel->most))
             channel->certified = channel->alone = false;
     }
 }
 
-static void write_links(const struct flow_work *w)
+static void write_links(const struct flows *w)
 {
     for (size_t k = 0; k < w->model->links; k++) {
         struct nt_link *l = &w->model->link[k];
-        const struct flow_channel *forth = &w->channel[2 * k], *back = forth + 1;
+        const struct channel *forth = &w->channel[2 * k], *back = forth + 1;
         l->bandwidth_MBps = forth->value;
         l->bandwidth_back_MBps = back->value;
         l->bandwidth_se_MBps = forth->se;
@@ -285,6 +305,411 @@ static void write_links(const struct flow_work *w)
         l->at_least = l->forth_at_least = l->back_at_least = l->effective = false;
     }
 }
+
+/* ---- capacities of switches and of the whole network, from the bandwidths of links ---- */
+
+enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3, SPREAD_MIN = 8 };
+
+static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
+/* Adapters of one generation reach the same within this, and within 3 sd of a flow. */
+static const double same_generation = 0.02, same_generation_sd = 3;
+/* What links of a class differ by at the most: where they differ by more some of them are narrow.
+ */
+static const double class_sd_most = 0.05;
+/* A link is named only when two rounds agree on it: one alone may have been disturbed. Where even
+ * the best is far below what is usual, noise may be more. */
+static const double agreement = 0.9, far_below = 0.8, agreement_far = 0.7;
+
+/* Links to hosts, or to switches of one height. */
+struct tier {
+    bool seen;
+    double least[2]; /* up, down: what one of them must have, at least; NaN: not known */
+    double usual[2]; /* up, down: the middle of them */
+    double slope;    /* what is usual of the way down over that up; NaN: not known */
+};
+
+struct view {
+    struct flows *w;
+    uint32_t *height;  /* vertices: 0 for hosts, 1 for a switch with hosts only */
+    double *below[2];  /* vertices: what could come up from below it, what could go down */
+    uint32_t peer;     /* the child of the top that is its peer, so that the link between them is
+                          above both; NT_NO_VERTEX */
+    struct tier *tier; /* by height */
+    float *value;      /* scratch */
+};
+
+static const struct channel *channel_above(const struct view *v, uint32_t vertex, int down)
+{
+    uint32_t up = v->w->rooted->up[vertex];
+    return &v->w->channel[down ? nt_channel_back(up) : up];
+}
+
+static void find_heights(struct view *v)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    size_t highest = 0;
+    for (size_t k = h->reached; k-- > 1;) {
+        uint32_t c = h->order[k], p = h->parent[c];
+        if (v->height[c] + 1 > v->height[p])
+            v->height[p] = v->height[c] + 1;
+    }
+    v->peer = NT_NO_VERTEX;
+    for (uint32_t i = h->first[h->top]; i < h->first[h->top + 1]; i++)
+        if (v->height[h->child[i]] + 1 == v->height[h->top]) {
+            v->peer = h->child[i];
+            highest++;
+        }
+    bool like = highest == 1 && v->height[h->top] >= 2;
+    for (uint32_t i = h->first[h->top]; like && i < h->first[h->top + 1]; i++)
+        like = h->child[i] == v->peer || v->height[h->child[i]] + 2 == v->height[h->top];
+    if (!like)
+        v->peer = NT_NO_VERTEX;
+}
+
+/* What a host's link would have if it were not degraded: of one that is narrower than its class the
+ * middle of the tier, unless another host has the same within noise: two that are alike may be an
+ * older generation. */
+static double sound_value(const struct view *v, uint32_t host, int down)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    const struct channel *link = channel_above(v, host, down);
+    double alike = fmax(same_generation, same_generation_sd * v->w->noise);
+    if (!v->w->model->link[h->up[host] / 2].suspect || !(link->value < v->tier[0].least[down]))
+        return link->value;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t other = h->order[k];
+        if (other != host && other < h->hosts &&
+            fabs(channel_above(v, other, down)->value / link->value - 1) < alike)
+            return link->value;
+    }
+    return v->tier[0].usual[down];
+}
+
+/* From the bottom: a link passes what is below it, unless it was never seen to carry that. sound:
+ * as if no host's link were degraded. */
+static void find_demand(struct view *v, bool sound)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    for (int down = 0; down < 2; down++) {
+        memset(v->below[down], 0, h->vertices * sizeof *v->below[down]);
+        for (size_t k = h->reached; k-- > 1;) {
+            uint32_t c = h->order[k];
+            const struct channel *link = channel_above(v, c, down);
+            double passes = v->below[down][c];
+            if (c < h->hosts)
+                passes = sound ? sound_value(v, c, down) : link->value;
+            else if (link->value < passes)
+                passes = link->value;
+            if (h->parent[c] != h->top || c != v->peer)
+                v->below[down][h->parent[c]] += isnan(passes) ? 0 : passes;
+        }
+    }
+}
+
+static double load_ratio(const struct channel *link, double demand)
+{
+    if (link->certified)
+        return fmax(1, demand / link->value);
+    return link->value >= sent_all * demand && demand > 0 ? 1 : (double)NAN;
+}
+
+static void set_oversubscription(struct view *v)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    struct nt_model *m = v->w->model;
+    for (size_t s = 0; s < m->switches; s++)
+        m->oversubscription[s] = NAN;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t s = h->order[k];
+        if (s < h->hosts || (s == h->top && v->peer == NT_NO_VERTEX))
+            continue;
+        double up = s == h->top ? load_ratio(channel_above(v, v->peer, 1), v->below[0][s])
+                                : load_ratio(channel_above(v, s, 0), v->below[0][s]);
+        double down = s == h->top ? load_ratio(channel_above(v, v->peer, 0), v->below[1][s])
+                                  : load_ratio(channel_above(v, s, 1), v->below[1][s]);
+        m->oversubscription[s - m->hosts] = fmax(up, down); /* the one that is known */
+    }
+}
+
+/* ---- bounds ---- */
+
+/* A link that carried all that is below it was no bottleneck, whatever became of single flows. */
+static bool is_odd(const struct view *v, uint32_t vertex, int down, unsigned odd_rounds)
+{
+    const struct channel *link = channel_above(v, vertex, down);
+    return link->odd >= odd_rounds && link->value < sent_all * v->below[down][vertex];
+}
+
+static void set_bound(struct nt_link *l, bool forth, bool back)
+{
+    l->at_least = forth && back;
+    l->forth_at_least = forth && !back;
+    l->back_at_least = back && !forth;
+}
+
+static void set_bounds(struct view *v, unsigned odd_rounds)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t c = h->order[k];
+        const struct channel *up = channel_above(v, c, 0), *down = channel_above(v, c, 1);
+        struct nt_link *l = &v->w->model->link[h->up[c] / 2];
+        if (isnan(up->value) && isnan(down->value))
+            continue;
+        l->effective =
+            c >= h->hosts && (is_odd(v, c, 0, odd_rounds) || is_odd(v, c, 1, odd_rounds));
+        bool bound[2] = {!up->certified && !l->effective, !down->certified && !l->effective};
+        set_bound(l, bound[h->up[c] % 2], bound[h->up[c] % 2 == 0]);
+    }
+}
+
+/* ---- links narrower than their class ---- */
+
+/* Links to hosts, or to switches of this height, among those above count vertices. */
+static size_t collect_below(struct view *v, const uint32_t *vertex, size_t count, uint32_t height,
+                            int down)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < count; k++) {
+        double value = channel_above(v, vertex[k], down)->value;
+        if (v->height[vertex[k]] == height && !isnan(value))
+            v->value[n++] = (float)value;
+    }
+    return n;
+}
+
+/* What a link of the class must have, at least. Of two the wider one is the class. */
+static double least_of_class(struct view *v, size_t n, double *usual)
+{
+    double middle = n == 0 ? (double)NAN : (double)nt_stats_select(v->value, n, n / 2);
+    double sd = n < SPREAD_MIN ? 0 : (double)nt_stats_mad(v->value, n) / middle;
+    double margin = fmax(narrow_margin, narrow_sd * fmax(v->w->noise, fmin(sd, class_sd_most)));
+    *usual = middle;
+    return middle * (1 - margin);
+}
+
+/* What is usual of the way down over that up, of links of this height; NaN: they are too few. */
+static double usual_slope(struct view *v, uint32_t height)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    size_t n = 0;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t s = h->order[k];
+        double up = channel_above(v, s, 0)->value, down = channel_above(v, s, 1)->value;
+        if (v->height[s] == height && up > 0 && down > 0)
+            v->value[n++] = (float)(down / up);
+    }
+    return n < CLASS_MIN ? (double)NAN : (double)nt_stats_median(v->value, n);
+}
+
+static bool is_narrow(const struct channel *link, double least)
+{
+    double agree = link->most < far_below * least ? agreement_far : agreement;
+    return link->alone && link->value < least && link->second >= agree * link->most;
+}
+
+/* Marks a direction that is narrower than the other one, where others of the class are equal. */
+static void mark_asymmetric(struct view *v, uint32_t c, double usual)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    for (int down = 0; down < 2; down++) {
+        const struct channel *link = channel_above(v, c, down), *other = channel_above(v, c, !down);
+        double expected = down ? other->value * usual : other->value / usual;
+        if (is_narrow(link, expected * (1 - fmax(narrow_margin, narrow_sd * v->w->noise))))
+            v->w->model->link[h->up[c] / 2].suspect = true;
+    }
+}
+
+/* Heights that links were seen of, each once: all of the tier, and what is usual of them. */
+static void find_tiers(struct view *v)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t height = v->height[h->order[k]];
+        struct tier *t = &v->tier[height];
+        if (t->seen)
+            continue;
+        t->seen = true;
+        t->slope = usual_slope(v, height);
+        for (int down = 0; down < 2; down++)
+            t->least[down] = least_of_class(
+                v, collect_below(v, h->order + 1, h->reached - 1, height, down), &t->usual[down]);
+    }
+}
+
+static void set_suspects(struct view *v)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    for (int down = 0; down < 2; down++) {
+        uint32_t parent = NT_NO_VERTEX, height = 0;
+        double least = NAN, usual;
+        for (size_t k = 1; k < h->reached; k++) {
+            uint32_t c = h->order[k];
+            const struct channel *link = channel_above(v, c, down);
+            if (h->parent[c] != parent || v->height[c] != height) {
+                parent = h->parent[c];
+                height = v->height[c];
+                size_t n = collect_below(v, h->child + h->first[parent],
+                                         h->first[parent + 1] - h->first[parent], height, down);
+                least = n < CLASS_MIN ? v->tier[height].least[down] : least_of_class(v, n, &usual);
+            }
+            if (is_narrow(link, least))
+                v->w->model->link[h->up[c] / 2].suspect = true;
+        }
+    }
+}
+
+/* ---- bisection ---- */
+
+/* cost[side][k]: least capacity from side 0 to side 1 among links below a vertex that stands on
+ * the side, with k of the hosts below on side 0. */
+struct halves {
+    double *cost[2];
+    size_t hosts;
+};
+
+static void halves_fini(struct halves *x)
+{
+    free(x->cost[0]);
+    free(x->cost[1]);
+    x->cost[0] = x->cost[1] = NULL;
+}
+
+static int halves_init(struct halves *x, size_t hosts)
+{
+    x->hosts = hosts;
+    x->cost[0] = malloc((hosts + 1) * sizeof *x->cost[0]);
+    x->cost[1] = malloc((hosts + 1) * sizeof *x->cost[1]);
+    if (x->cost[0] == NULL || x->cost[1] == NULL) {
+        halves_fini(x);
+        return -1;
+    }
+    for (size_t k = 0; k <= hosts; k++)
+        x->cost[0][k] = x->cost[1][k] = INFINITY;
+    return 0;
+}
+
+/* The child c is below p, on a link of the two capacities. */
+static int merge_halves(struct halves *p, const struct halves *c, double up, double down)
+{
+    struct halves sum;
+    if (halves_init(&sum, p->hosts + c->hosts) != 0)
+        return -1;
+    for (size_t j = 0; j <= c->hosts; j++) {
+        double on0 = fmin(c->cost[0][j], c->cost[1][j] + down);
+        double on1 = fmin(c->cost[1][j], c->cost[0][j] + up);
+        for (size_t k = 0; k <= p->hosts; k++) {
+            sum.cost[0][k + j] = fmin(sum.cost[0][k + j], p->cost[0][k] + on0);
+            sum.cost[1][k + j] = fmin(sum.cost[1][k + j], p->cost[1][k] + on1);
+        }
+    }
+    halves_fini(p);
+    *p = sum;
+    return 0;
+}
+
+static int start_vertex(const struct nt_rooted_tree *h, uint32_t v, struct halves *x)
+{
+    size_t host = v < h->hosts;
+    if (halves_init(x, host) != 0)
+        return -1;
+    x->cost[0][host] = 0;
+    x->cost[1][0] = 0;
+    return 0;
+}
+
+static int bisect_tree(struct view *v, struct halves *part)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    for (size_t k = h->reached; k-- > 0;) {
+        uint32_t s = h->order[k];
+        if (start_vertex(h, s, &part[s]) != 0)
+            return -1;
+        for (uint32_t i = h->first[s]; i < h->first[s + 1]; i++) {
+            uint32_t c = h->child[i];
+            if (merge_halves(&part[s], &part[c], channel_above(v, c, 0)->value,
+                             channel_above(v, c, 1)->value) != 0)
+                return -1;
+            halves_fini(&part[c]);
+        }
+    }
+    return 0;
+}
+
+static int set_bisection(struct view *v, struct nt_err *err)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    size_t n = nt_rooted_tree_count(h, h->top);
+    v->w->model->bisection_MBps = NAN;
+    if (n < 2 || n > BISECTION_HOSTS_MAX)
+        return 0;
+    for (size_t k = 1; k < h->reached; k++)
+        if (nt_rooted_tree_count(h, h->order[k]) > 0 &&
+            (isnan(channel_above(v, h->order[k], 0)->value) ||
+             isnan(channel_above(v, h->order[k], 1)->value)))
+            return 0;
+    struct halves *part = calloc(h->vertices, sizeof *part);
+    if (part == NULL || bisect_tree(v, part) != 0) {
+        for (size_t k = 0; part != NULL && k < h->vertices; k++)
+            halves_fini(&part[k]);
+        free(part);
+        return nt_err_memory(err);
+    }
+    const struct halves *all = &part[h->top];
+    double least = INFINITY;
+    for (int side = 0; side < 2; side++)
+        least = fmin(least, fmin(all->cost[side][n / 2], all->cost[side][n - n / 2]));
+    v->w->model->bisection_MBps = least;
+    halves_fini(&part[h->top]);
+    free(part);
+    return 0;
+}
+
+/* No tree: only links at a host were seen, by themselves. */
+static void set_plain_bounds(struct flows *w)
+{
+    for (size_t k = 0; k < w->model->links; k++) {
+        const struct channel *c = &w->channel[2 * k];
+        bool measured = !isnan(c[0].value) || !isnan(c[1].value);
+        w->model->link[k].effective = false;
+        set_bound(&w->model->link[k], measured && !c[0].certified, measured && !c[1].certified);
+    }
+}
+
+/* Bounds, oversubscription, suspects and bisection from the channels. A channel that was odd in
+ * fewer rounds than that is not. */
+static int finish_network(struct flows *w, unsigned odd_rounds, struct nt_err *err)
+{
+    if (!w->rooted->tree) {
+        set_plain_bounds(w);
+        return 0;
+    }
+    size_t n = w->rooted->vertices + 1;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct view v = {.w = w};
+    v.height = nt_arena_array(&memory, n, sizeof *v.height);
+    v.below[0] = nt_arena_array(&memory, n, sizeof **v.below);
+    v.below[1] = nt_arena_array(&memory, n, sizeof **v.below);
+    v.tier = nt_arena_array(&memory, n, sizeof *v.tier);
+    v.value = nt_arena_array(&memory, n, sizeof *v.value);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    find_heights(&v);
+    find_demand(&v, false);
+    set_bounds(&v, odd_rounds);
+    find_tiers(&v);
+    set_suspects(&v);
+    find_demand(&v, true);
+    set_oversubscription(&v);
+    for (size_t k = 1; k < w->rooted->reached; k++) {
+        uint32_t c = w->rooted->order[k];
+        if (c >= w->rooted->hosts)
+            mark_asymmetric(&v, c, v.tier[v.height[c]].slope);
+    }
+    return set_bisection(&v, err);
+}
+
+/* ---- all together ---- */
 
 static int solve_channels(struct pass *p, const struct nt_flow_round *round, size_t rounds,
                           struct nt_err *err)
@@ -320,13 +745,13 @@ static int solve_channels(struct pass *p, const struct nt_flow_round *round, siz
     }
     bound_loaded(p);
     write_links(p->work);
-    return nt_flow_finish(p->work, odd_rounds, err);
+    return finish_network(p->work, odd_rounds, err);
 }
 
 int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,
                    struct nt_model **out, struct nt_err *err)
 {
-    struct flow_work w = {0};
+    struct flows w = {0};
     size_t channels = 2 * model->links;
     int rc = -1;
     if (nt_model_copy(model, &w.model, err) != 0 ||
@@ -341,7 +766,7 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
     p.path = nt_arena_array(&memory, nt_rooted_tree_room(w.rooted), sizeof *p.path);
     if (nt_arena_check(&memory, err) == 0) {
         for (size_t c = 0; c < channels; c++)
-            w.channel[c] = (struct flow_channel){
+            w.channel[c] = (struct channel){
                 .most = NAN, .second = NAN, .value = NAN, .se = NAN, .loaded = NAN};
         rc = solve_channels(&p, round, rounds, err);
     }

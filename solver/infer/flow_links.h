@@ -7,7 +7,8 @@
  * other flow is much faster. A link is a value where at least 30 % of its flows in a round had it
  * as their only candidate, else a lower bound. The standard error is that of the mean, from the
  * spread of those rounds and, for two more, what flows vary by in the whole sweep. Directions are
- * independent. See solver/plan/bandwidth.h for rounds that make links the only candidates. */
+ * independent. See solver/plan/bandwidth.h for rounds that make links the only candidates.
+ * Tests: test_flow_links.c, test_switch_throughput.c. */
 #ifndef NT_FLOW_LINKS_H
 #define NT_FLOW_LINKS_H
 
@@ -15,6 +16,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "fault.h"
 #include "model.h"
 
 struct nt_flow_seen {
@@ -49,5 +51,40 @@ struct nt_flow_round {
  * Flows of hosts whose way is not known (no tree, no common link or switch) are left out. */
 int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,
                    struct nt_model **out, struct nt_err *err);
+
+/* ---- shared_paths.c ---- */
+
+/* Two links that the model has apart and whose flows hold each other back: behind them is something
+ * that both share, such as a cable above two switches that latencies do not tell from two cables.
+ *
+ * Candidates are two links below one switch, of two switches or of two hosts, that were the only
+ * ones there whose flows, in a round, got less than any link on their ways explains. They share a
+ * path where each reached what it has while the other was idle, together they never had more than
+ * about the same sum, well below what they have alone, in at least two rounds, and the switch
+ * above carried more in another round, or another of its links was full meanwhile: else it is the
+ * switch that is full. Rounds in which nearly all flows of both go over a third link do not count.
+ * What fits the same rounds as well is an alternative. The confidence is that of a fault
+ * (faults.h), with the prior of one link in as many as could share it.
+ *
+ * Adds findings of kind NT_FAULT_PATH_SHARED to the count there are: part has the lower ends of the
+ * two links, found is what they had together, expected what they have alone. model: with the
+ * bandwidths that nt_infer_flows has from these rounds. fault: room for NT_FAULTS_MAX. Nothing in
+ * networks that are no tree. */
+int nt_shared_paths_find(const struct nt_model *model, const struct nt_flow_round *round,
+                         size_t rounds, struct nt_fault *fault, size_t *count, struct nt_err *err);
+
+/* The most that a switch carried: A. Bufe's maximum throughput (Hamburg 2014, section 2.3.4), from
+ * all rounds of flows.
+ *
+ * Sums of the flows through it at the same time. It is what the switch can carry only where it was
+ * full: more flows had, within 5 %, no more together than fewer had (a quarter more), and some of
+ * both less than any link on their ways explains. Else it is a lower bound: links were full first,
+ * and flows of a round load one direction of each host's link, so that a switch of hosts alone is
+ * never driven to more than half.
+ *
+ * Sets throughput of the model's switches; model: with the bandwidths that nt_infer_flows has from
+ * these rounds. One flow says nothing of a switch. Nothing in networks that are no tree. */
+int nt_switch_throughput_find(struct nt_model *model, const struct nt_flow_round *round,
+                              size_t rounds, struct nt_err *err);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From measurements to a model. The one method without options that everything uses.
  *
- * The tree comes from the tier model (solver/model/tiers.h), with supports and confidence; links.h
+ * The tree comes from the tier model (solver/model/tiers.h), with supports and confidence; links.c
  * fits its figures. Graphs of hosts or of switches are compared with it by the same score
- * (switch_graph.c), and dragonfly.h looks for a dragonfly if neither fits.
+ * (switch_graph.c), and dragonfly.c looks for a dragonfly if neither fits.
  *
- * Published methods, for comparison, are handed in by those who know them: see method.h.
+ * Published methods, for comparison, are handed in by those who know them: see nt_method.
  * Tests: test_small_groups.c, test_few_hosts.c. */
 #ifndef NT_INFER_H
 #define NT_INFER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,5 +70,18 @@ int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matri
  * errors, R2, pairs that do not fit. model must have no pairs that are off yet. */
 int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_model *model,
                      struct nt_err *err);
+
+/* A method that makes a model from latencies in place of ours: whoever knows one hands it
+ * in, so that nobody else need carry it. */
+struct nt_method {
+    /* latency: sizes (at least 1) matrices of the same hosts, one a message size, ascending;
+     * figures are of the first. bandwidth may be NULL. NT_ERR_USAGE: more sizes than sizes_max;
+     * others as the method says. */
+    int (*infer)(const void *settings, const struct nt_matrix *const *latency, size_t sizes,
+                 const struct nt_matrix *bandwidth, struct nt_model **out, struct nt_err *err);
+    const void *settings; /* of the method; borrowed */
+    size_t sizes_max;     /* message sizes that it can unite */
+    bool has_bandwidths;  /* it gives links their bandwidths by itself */
+};
 
 #endif

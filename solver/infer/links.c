@@ -6,17 +6,14 @@
  * other: the hosts against the mean of their switch, each by itself, and means of switches with
  * links between switches, a small dense system. Readings far off are left out (Huber's weights
  * would bend the errors); the unit variance comes from what is kept. */
-#include "links.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include <lapacke.h>
 
-#include "lanes.h"
-#include "links_work.h"
+#include "infer_steps.h"
+#include "memory.h"
 #include "stats.h"
-#include "work.h"
 
 enum { PASSES = 3, UNKNOWNS_MAX = 1500, SOLVED_MAX = 8192 };
 
@@ -24,16 +21,53 @@ enum { PASSES = 3, UNKNOWNS_MAX = 1500, SOLVED_MAX = 8192 };
  */
 static const double NEAR = 4.5, FAR = 15;
 
-static void sites_fini(struct nt_link_sites *s)
+/* Switches that have hosts are sites. */
+struct sites {
+    const struct nt_work *w;
+    struct nt_model *model;
+    size_t count, trunks;     /* sites; links between switches */
+    uint32_t *site_of;        /* switches: site or UINT32_MAX */
+    uint32_t *at;             /* w->n: site of each host */
+    uint32_t *link;           /* w->n: link of each host */
+    uint32_t *trunk;          /* trunks: link */
+    uint32_t *start, *member; /* hosts by site: the host at each place */
+    double *x;                /* w->n places: host links */
+    double *by_host;          /* w->n: x by host, at last */
+    float *row;               /* w->n: room for readings of one host */
+    double *between;          /* count*count: modelled distance */
+    double *sum, *weight;     /* count*count, a >= b: residuals kept, how many */
+    double *pull, *kept;      /* w->n places: weighted residuals and weights of each host */
+    double *matrix, *right;   /* of the small dense system */
+    double rss, used, reach;  /* of unit variance; pairs; readings farther off are left out */
+};
+
+/* Two values at a time, for the loops over all pairs: 16 bytes are in a register of every machine
+ * that has such registers, and the compiler makes plain code of it elsewhere. A comparison gives
+ * all ones or zero a lane, and is false for NaN. */
+enum { LANES = 2 };
+
+typedef double doubles __attribute__((vector_size(LANES * sizeof(double))));
+typedef int64_t doubles_are __attribute__((vector_size(LANES * sizeof(double))));
+
+static doubles load_doubles(const double *at)
 {
-    void *all[] = {s->site_of, s->at,   s->link,    s->trunk,   s->start,  s->member,
-                   s->x,       s->row,  s->by_host, s->between, s->weight, s->sum,
-                   s->pull,    s->kept, s->matrix,  s->right};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
+    doubles v;
+    memcpy(&v, at, sizeof v);
+    return v;
 }
 
-static void index_links(struct nt_link_sites *s)
+static void store_doubles(double *at, doubles v)
+{
+    memcpy(at, &v, sizeof v);
+}
+
+/* v where it is so, 0 elsewhere. */
+static doubles doubles_where(doubles_are is, doubles v)
+{
+    return (doubles)((doubles_are)v & is);
+}
+
+static void index_links(struct sites *s)
 {
     const struct nt_model *m = s->model;
     uint32_t *place = s->start; /* host -> index in w, until start is needed */
@@ -63,34 +97,30 @@ static void index_links(struct nt_link_sites *s)
         s->x[p] = m->link[s->link[s->member[p]]].latency_us;
 }
 
-static int sites_init(struct nt_link_sites *s, const struct nt_work *w, struct nt_model *m,
-                      struct nt_err *err)
+static int sites_init(struct sites *s, const struct nt_work *w, struct nt_model *m,
+                      struct nt_arena *memory, struct nt_err *err)
 {
-    *s = (struct nt_link_sites){.w = w, .model = m, .reach = NEAR};
-    s->site_of = malloc((m->switches + 1) * sizeof *s->site_of);
-    s->at = malloc((w->n + 1) * sizeof *s->at);
-    s->link = malloc((w->n + 1) * sizeof *s->link);
-    s->trunk = malloc((m->links + 1) * sizeof *s->trunk);
-    s->start = malloc((m->hosts + 3) * sizeof *s->start);
-    s->member = malloc((w->n + 1) * sizeof *s->member);
-    s->x = malloc((w->n + 1) * sizeof *s->x);
-    s->row = malloc((w->n + 1) * sizeof *s->row);
-    s->by_host = malloc((w->n + 1) * sizeof *s->by_host);
-    s->pull = malloc((w->n + 1) * sizeof *s->pull);
-    s->kept = malloc((w->n + 1) * sizeof *s->kept);
-    if (!s->site_of || !s->at || !s->link || !s->trunk || !s->start || !s->member || !s->x ||
-        !s->row || !s->by_host || !s->pull || !s->kept)
-        return nt_err_memory(err);
+    *s = (struct sites){.w = w, .model = m, .reach = NEAR};
+    s->site_of = nt_arena_array(memory, m->switches + 1, sizeof *s->site_of);
+    s->at = nt_arena_array(memory, w->n + 1, sizeof *s->at);
+    s->link = nt_arena_array(memory, w->n + 1, sizeof *s->link);
+    s->trunk = nt_arena_array(memory, m->links + 1, sizeof *s->trunk);
+    s->start = nt_arena_array(memory, m->hosts + 3, sizeof *s->start);
+    s->member = nt_arena_array(memory, w->n + 1, sizeof *s->member);
+    s->row = nt_arena_array(memory, w->n + 1, sizeof *s->row);
+    double **of_hosts[] = {&s->x, &s->by_host, &s->pull, &s->kept};
+    for (size_t k = 0; k < sizeof of_hosts / sizeof *of_hosts; k++)
+        *of_hosts[k] = nt_arena_array(memory, w->n + 1, sizeof **of_hosts[k]);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     index_links(s);
-    size_t unknowns = s->count + s->trunks;
-    s->between = malloc((s->count * s->count + 1) * sizeof *s->between);
-    s->sum = malloc((s->count * s->count + 1) * sizeof *s->sum);
-    s->weight = malloc((s->count * s->count + 1) * sizeof *s->weight);
-    s->matrix = malloc((unknowns * unknowns + 1) * sizeof *s->matrix);
-    s->right = malloc((unknowns + 1) * sizeof *s->right);
-    if (!s->between || !s->sum || !s->weight || !s->matrix || !s->right)
-        return nt_err_memory(err);
-    return 0;
+    size_t unknowns = s->count + s->trunks, square = s->count * s->count + 1;
+    s->between = nt_arena_array(memory, square, sizeof *s->between);
+    s->sum = nt_arena_array(memory, square, sizeof *s->sum);
+    s->weight = nt_arena_array(memory, square, sizeof *s->weight);
+    s->matrix = nt_arena_array(memory, unknowns * unknowns + 1, sizeof *s->matrix);
+    s->right = nt_arena_array(memory, unknowns + 1, sizeof *s->right);
+    return nt_arena_check(memory, err);
 }
 
 /* ---- walks over the tree of switches ---- */
@@ -102,29 +132,18 @@ struct climb {
     uint32_t *depth, *from;
 };
 
-static void climb_fini(struct climb *k)
-{
-    free(k->start);
-    free(k->to);
-    free(k->trunk);
-    free(k->stack);
-    free(k->path);
-    free(k->depth);
-    free(k->from);
-}
-
-static int climb_init(struct climb *k, const struct nt_link_sites *s, struct nt_err *err)
+static int climb_init(struct climb *k, const struct sites *s, struct nt_arena *memory,
+                      struct nt_err *err)
 {
     size_t v = s->model->switches, h = s->model->hosts;
-    *k = (struct climb){calloc(v + 3, sizeof(size_t)),
-                        malloc((2 * s->trunks + 1) * sizeof(uint32_t)),
-                        malloc((2 * s->trunks + 1) * sizeof(uint32_t)),
-                        malloc((v + 1) * sizeof(uint32_t)),
-                        malloc((v + 1) * sizeof(uint32_t)),
-                        malloc((v + 1) * sizeof(uint32_t)),
-                        malloc((v + 1) * sizeof(uint32_t))};
-    if (!k->start || !k->to || !k->trunk || !k->stack || !k->path || !k->depth || !k->from)
-        return nt_err_memory(err);
+    k->start = nt_arena_array(memory, v + 3, sizeof *k->start);
+    k->to = nt_arena_array(memory, 2 * s->trunks + 1, sizeof *k->to);
+    k->trunk = nt_arena_array(memory, 2 * s->trunks + 1, sizeof *k->trunk);
+    uint32_t **of_switches[] = {&k->stack, &k->path, &k->depth, &k->from};
+    for (size_t x = 0; x < sizeof of_switches / sizeof *of_switches; x++)
+        *of_switches[x] = nt_arena_array(memory, v + 1, sizeof **of_switches[x]);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t t = 0; t < s->trunks; t++) {
         const struct nt_link *l = &s->model->link[s->trunk[t]];
         k->start[l->a - h + 2]++;
@@ -145,10 +164,9 @@ static int climb_init(struct climb *k, const struct nt_link_sites *s, struct nt_
 }
 
 /* What to do with the path from site a to site b: trunks path[0..length). */
-typedef void visit_fn(struct nt_link_sites *s, size_t a, size_t b, const uint32_t *path,
-                      size_t length);
+typedef void visit_fn(struct sites *s, size_t a, size_t b, const uint32_t *path, size_t length);
 
-static void walk_from(struct climb *k, struct nt_link_sites *s, uint32_t from, visit_fn *visit)
+static void walk_from(struct climb *k, struct sites *s, uint32_t from, visit_fn *visit)
 {
     size_t top = 0;
     k->stack[top++] = from;
@@ -170,15 +188,14 @@ static void walk_from(struct climb *k, struct nt_link_sites *s, uint32_t from, v
     }
 }
 
-static void walk_all(struct climb *k, struct nt_link_sites *s, visit_fn *visit)
+static void walk_all(struct climb *k, struct sites *s, visit_fn *visit)
 {
     for (uint32_t v = 0; v < s->model->switches; v++)
         if (s->site_of[v] != UINT32_MAX)
             walk_from(k, s, v, visit);
 }
 
-static void set_between(struct nt_link_sites *s, size_t a, size_t b, const uint32_t *path,
-                        size_t length)
+static void set_between(struct sites *s, size_t a, size_t b, const uint32_t *path, size_t length)
 {
     double sum = 0;
     for (size_t k = 0; k < length; k++)
@@ -187,8 +204,7 @@ static void set_between(struct nt_link_sites *s, size_t a, size_t b, const uint3
 }
 
 /* The block of pairs between sites a and b measures x_a + x_b + the trunks between. */
-static void add_block(struct nt_link_sites *s, size_t a, size_t b, const uint32_t *path,
-                      size_t length)
+static void add_block(struct sites *s, size_t a, size_t b, const uint32_t *path, size_t length)
 {
     size_t n = s->count + s->trunks;
     double weight = s->weight[a * s->count + b], sum = s->sum[a * s->count + b];
@@ -216,7 +232,7 @@ static void add_block(struct nt_link_sites *s, size_t a, size_t b, const uint32_
 /* ---- one pass over the readings ---- */
 
 /* Readings of one host to those at places first..last: as they stand, or copied to be in a row. */
-static const float *readings_between(const struct nt_link_sites *s, const float *row, size_t first,
+static const float *readings_between(const struct sites *s, const float *row, size_t first,
                                      size_t last)
 {
     const uint32_t *member = s->member;
@@ -232,23 +248,32 @@ struct left {
     double sum, square, used;
 };
 
-/* d: count readings; x, pull and kept of the hosts that they are of. */
-static struct left add_row(const float *d, const double *x, size_t count, double base, double far,
-                           double weight, double *pull, double *kept)
+/* What readings of a block are beyond the links of the other hosts, how far they may be off, and
+ * what they weigh. */
+struct block {
+    double base, far, weight;
+};
+
+/* d: count readings; the sites' x, pull and kept are of the hosts from place first on. */
+static struct left add_row(struct sites *s, const float *d, size_t first, size_t count,
+                           struct block block)
 {
-    nt_doubles sum = {0}, square = {0}, used = {0};
-    const nt_doubles one = {1, 1};
+    const double base = block.base, far = block.far, weight = block.weight;
+    const double *x = s->x + first;
+    double *pull = s->pull + first, *kept = s->kept + first;
+    doubles sum = {0}, square = {0}, used = {0};
+    const doubles one = {1, 1};
     size_t q = 0;
-    for (; q + NT_DOUBLES <= count; q += NT_DOUBLES) {
-        nt_doubles r = (nt_doubles){(double)d[q], (double)d[q + 1]} - base - nt_doubles_load(x + q);
-        nt_doubles_are near = r * r < far * far;
-        nt_doubles in = nt_doubles_where(near, one);
-        r = nt_doubles_where(near, r);
+    for (; q + LANES <= count; q += LANES) {
+        doubles r = (doubles){(double)d[q], (double)d[q + 1]} - base - load_doubles(x + q);
+        doubles_are near = r * r < far * far;
+        doubles in = doubles_where(near, one);
+        r = doubles_where(near, r);
         sum += r;
         square += r * r;
         used += in;
-        nt_doubles_store(pull + q, nt_doubles_load(pull + q) + r * weight);
-        nt_doubles_store(kept + q, nt_doubles_load(kept + q) + in * weight);
+        store_doubles(pull + q, load_doubles(pull + q) + r * weight);
+        store_doubles(kept + q, load_doubles(kept + q) + in * weight);
     }
     struct left all = {sum[0] + sum[1], square[0] + square[1], used[0] + used[1]};
     for (; q < count; q++) {
@@ -265,9 +290,10 @@ static struct left add_row(const float *d, const double *x, size_t count, double
 }
 
 /* The same with a weight for each reading, of the host at place p to those at first..last. */
-static struct left add_weighted_row(struct nt_link_sites *s, size_t p, size_t first, size_t last,
-                                    double base, double far, double weight)
+static struct left add_weighted_row(struct sites *s, size_t p, size_t first, size_t last,
+                                    struct block block)
 {
+    const double base = block.base, far = block.far, weight = block.weight;
     size_t row = s->member[p] * s->w->n;
     struct left all = {0};
     for (size_t q = first; q < last; q++) {
@@ -284,7 +310,7 @@ static struct left add_weighted_row(struct nt_link_sites *s, size_t p, size_t fi
     return all;
 }
 
-static void add_pairs(struct nt_link_sites *s, size_t a, size_t b, double sd)
+static void add_pairs(struct sites *s, size_t a, size_t b, double sd)
 {
     double distance = s->between[a * s->count + b], weight = 1 / (sd * sd), total = 0, used = 0;
     size_t first = s->start[b];
@@ -293,11 +319,9 @@ static void add_pairs(struct nt_link_sites *s, size_t a, size_t b, double sd)
         if (last == first)
             continue;
         const float *d = readings_between(s, s->w->d + s->member[p] * s->w->n, first, last);
-        struct left left =
-            s->w->weight != NULL
-                ? add_weighted_row(s, p, first, last, s->x[p] + distance, s->reach * sd, weight)
-                : add_row(d, s->x + first, last - first, s->x[p] + distance, s->reach * sd, weight,
-                          s->pull + first, s->kept + first);
+        struct block block = {s->x[p] + distance, s->reach * sd, weight};
+        struct left left = s->w->weight != NULL ? add_weighted_row(s, p, first, last, block)
+                                                : add_row(s, d, first, last - first, block);
         s->pull[p] += left.sum * weight;
         s->kept[p] += left.used * weight;
         s->rss += left.square * weight;
@@ -309,13 +333,13 @@ static void add_pairs(struct nt_link_sites *s, size_t a, size_t b, double sd)
     s->used += used;
 }
 
-static double block_sd(const struct nt_link_sites *s, size_t a, size_t b)
+static double block_sd(const struct sites *s, size_t a, size_t b)
 {
     double level = s->between[a * s->count + b] + s->x[s->start[a]] + s->x[s->start[b]];
     return nt_noise_sd(&s->w->noise, level);
 }
 
-static void median_pass(struct nt_link_sites *s)
+static void sum_readings(struct sites *s)
 {
     memset(s->pull, 0, s->w->n * sizeof *s->pull);
     memset(s->kept, 0, s->w->n * sizeof *s->kept);
@@ -328,7 +352,7 @@ static void median_pass(struct nt_link_sites *s)
 /* Most readings of a host, or all among the hosts of a switch, are out of reach: where a link was
  * taken out, those beside it are not what they were, and would never change. Readings that are not
  * measured count, too: that costs a pass. */
-static bool starts_off(const struct nt_link_sites *s)
+static bool starts_off(const struct sites *s)
 {
     for (size_t a = 0; a < s->count; a++) {
         double all = 0;
@@ -346,7 +370,7 @@ static bool starts_off(const struct nt_link_sites *s)
 }
 
 /* Weight by which a host is known against the mean of its switch. */
-static double host_weight(const struct nt_link_sites *s, size_t a, size_t p)
+static double host_weight(const struct sites *s, size_t a, size_t p)
 {
     double m = (double)(s->start[a + 1] - s->start[a]);
     double inside = m > 1 ? s->weight[a * s->count + a] / (m * (m - 1) / 2) : 0;
@@ -355,7 +379,7 @@ static double host_weight(const struct nt_link_sites *s, size_t a, size_t p)
 
 /* right becomes the solution, the matrix (its lower half is set) what set_errors inverts. A ridge
  * far below any figure leaves the directions that nothing measures where they are. */
-static int solve_matrix(struct nt_link_sites *s, size_t n, struct nt_err *err)
+static int solve_matrix(struct sites *s, size_t n, struct nt_err *err)
 {
     double most = 0;
     if (n > SOLVED_MAX)
@@ -371,14 +395,14 @@ static int solve_matrix(struct nt_link_sites *s, size_t n, struct nt_err *err)
     return 0;
 }
 
-static int climb_step(struct nt_link_sites *s, struct climb *k, bool first, struct nt_err *err)
+static int climb_step(struct sites *s, struct climb *k, bool first, struct nt_err *err)
 {
     size_t n = s->count + s->trunks;
     walk_all(k, s, set_between);
-    median_pass(s);
+    sum_readings(s);
     if (first && starts_off(s)) {
         s->reach = FAR;
-        median_pass(s);
+        sum_readings(s);
         s->reach = NEAR;
     }
     memset(s->matrix, 0, n * n * sizeof *s->matrix);
@@ -414,7 +438,7 @@ static double error_of(double unit, double variance, double least)
 }
 
 /* Standard errors; those of few readings are widened so that twice an error still covers 95 %. */
-static int set_errors(struct nt_link_sites *s, struct nt_err *err)
+static int set_errors(struct sites *s, struct nt_err *err)
 {
     size_t n = s->count + s->trunks;
     double df = s->used - (double)s->w->n - (double)s->trunks, unit = NAN;
@@ -448,7 +472,7 @@ static int set_errors(struct nt_link_sites *s, struct nt_err *err)
 }
 
 /* Hosts that differ more than their links are long leave some with none: every host has one. */
-static void raise_zero_host_links(struct nt_link_sites *s)
+static void raise_zero_host_links(struct sites *s)
 {
     const double LEAST = 0.01;
     double sum = 0;
@@ -460,27 +484,184 @@ static void raise_zero_host_links(struct nt_link_sites *s)
     }
 }
 
+/* ---- what the fit leaves over ---- */
+
+/* What the fit of links leaves over. */
+
+enum { PAIRS_OFF_MAX = 65536 };
+
+/* Relative: exact readings leave that little. */
+static const double ROUNDING = 5e-5;
+
+static int add_off(struct nt_model *m, size_t i, size_t j, size_t *capacity, struct nt_err *err)
+{
+    if (m->pairs_off >= PAIRS_OFF_MAX)
+        return 0;
+    if (m->pairs_off == *capacity) {
+        size_t more = *capacity * 2 + 16;
+        uint32_t(*grown)[2] = realloc(m->pair_off, more * sizeof *grown);
+        if (grown == NULL)
+            return nt_err_memory(err);
+        m->pair_off = grown;
+        *capacity = more;
+    }
+    m->pair_off[m->pairs_off][0] = (uint32_t)i;
+    m->pair_off[m->pairs_off++][1] = (uint32_t)j;
+    return 0;
+}
+
+/* Sums over readings, and whether the fit leaves more of one than may be. */
+struct quality {
+    doubles sum, square, rest;
+    bool off;
+};
+
+/* What the switch of a host makes expect of its readings, by the host at the other end. */
+struct view {
+    double *far_end; /* n: latency without the host's own link */
+    double *most;    /* n: square of what may be left over, or less */
+    double *least;   /* sites: shortest host link */
+    double *x;       /* n: host links */
+};
+
+/* d: the readings of a host to the count before it, NaN not measured. */
+static void add_quality(struct quality *q, const float *d, const struct view *view, size_t count,
+                        double own)
+{
+    doubles_are off = {0};
+    size_t j = 0;
+    for (; j + LANES <= count; j += LANES) {
+        doubles v = {(double)d[j], (double)d[j + 1]};
+        doubles r = v - load_doubles(view->far_end + j) - own, square = r * r;
+        q->sum += doubles_where(v == v, v);
+        q->square += doubles_where(v == v, v * v);
+        q->rest += doubles_where(v == v, square);
+        off |= square > load_doubles(view->most + j);
+    }
+    q->off = (off[0] | off[1]) != 0;
+    for (; j < count; j++) {
+        double v = (double)d[j], r = v - view->far_end[j] - own;
+        if (v != v)
+            continue;
+        q->sum[0] += v;
+        q->square[0] += v * v;
+        q->rest[0] += r * r;
+        q->off |= r * r > view->most[j];
+    }
+}
+
+/* Names the pairs of host i, of those before it, that are off by more than limit sd. */
+static int add_off_row(struct sites *s, size_t i, const struct view *view, double limit,
+                       size_t *capacity, struct nt_err *err)
+{
+    const float *d = s->w->d + i * s->w->n;
+    for (size_t j = 0; j < i; j++) {
+        double p = view->x[i] + view->far_end[j], r = (double)d[j] - p;
+        if (r * r > view->most[j] && fabs(r) > limit * nt_noise_sd(&s->w->noise, p) &&
+            add_off(s->model, s->w->host[i], s->w->host[j], capacity, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void view_from(const struct sites *s, size_t site, double limit, struct view *view)
+{
+    const double *between = s->between + site * s->count;
+    for (size_t b = 0; b < s->count; b++) {
+        double level = view->least[site] + between[b] + view->least[b];
+        double most = limit * nt_noise_sd(&s->w->noise, level);
+        for (size_t p = s->start[b]; p < s->start[b + 1]; p++) {
+            view->far_end[s->member[p]] = s->x[p] + between[b];
+            view->most[s->member[p]] = 0.999 * most * most; /* rounding hides none */
+        }
+    }
+}
+
+/* In the arrays of the passes, for none follows. */
+static void view_init(const struct sites *s, struct view *view)
+{
+    *view = (struct view){s->pull, s->kept, s->right, s->by_host};
+    for (size_t a = 0; a < s->count; a++) {
+        view->least[a] = INFINITY;
+        for (size_t p = s->start[a]; p < s->start[a + 1]; p++) {
+            view->x[s->member[p]] = s->x[p];
+            view->least[a] = fmin(view->least[a], s->x[p]);
+        }
+    }
+}
+
+/* What the pairs that are off have left over, together. */
+static double off_square(const struct sites *s, const struct view *view)
+{
+    const struct nt_work *w = s->w;
+    double sum = 0;
+    for (size_t i = 0, next = 0; i < w->n && next < s->model->pairs_off; i++) {
+        if (s->model->pair_off[next][0] != w->host[i])
+            continue;
+        view_from(s, s->at[i], 1, (struct view *)view);
+        for (size_t j = 0; j < i && next < s->model->pairs_off; j++) {
+            bool is = s->model->pair_off[next][0] == w->host[i] &&
+                      s->model->pair_off[next][1] == w->host[j];
+            double r = (double)w->d[i * w->n + j] - view->x[i] - view->far_end[j];
+            sum += is ? r * r : 0;
+            next += is;
+        }
+    }
+    return sum;
+}
+
+/* R2 over all measured pairs, rms over those that fit; a pair is off when not one in a hundred
+ * networks of good pairs would hold such a one. */
+static int judge_quality(struct sites *s, struct nt_err *err)
+{
+    const struct nt_work *w = s->w;
+    double count = (double)w->pairs;
+    double df = s->used - (double)w->n - (double)s->trunks;
+    double unit = df >= 1 ? sqrt(s->rss / df) : 1;
+    double limit = -nt_normal_quantile(0.005 / (count > 1 ? count : 1)) * unit;
+    struct quality q = {{0}, {0}, {0}, false};
+    struct view view;
+    size_t capacity = 0;
+    view_init(s, &view);
+    s->model->pairs_off = 0; /* of the fit before */
+    for (size_t i = 0; i < w->n; i++) {
+        if (i == 0 || s->at[i] != s->at[i - 1])
+            view_from(s, s->at[i], limit, &view);
+        add_quality(&q, w->d + i * w->n, &view, i, view.x[i]);
+        if (q.off && df >= 1 && add_off_row(s, i, &view, limit, &capacity, err) < 0)
+            return -1;
+    }
+    double sum = q.sum[0] + q.sum[1], rest = q.rest[0] + q.rest[1], off = off_square(s, &view);
+    double square = q.square[0] + q.square[1], spread = square - sum * sum / count;
+    double fits = count - (double)s->model->pairs_off;
+    s->model->rms_us = sqrt(fmax(0, rest - off) / fmax(fits, 1));
+    s->model->r2 = spread > 1e-9 * square ? 1 - rest / spread : NAN;
+    /* a link lengthens a reading across it by twice its latency against one that is not */
+    double level = count > 0 ? sum / count : 0, rms = s->model->rms_us;
+    double resolution = NT_SDS_95 * sqrt(2) / 2 * unit * nt_noise_sd(&w->noise, level);
+    resolution = rms < ROUNDING * level ? fmax(resolution, rms) : resolution;
+    s->model->resolution_us = fmin(resolution, level / 2); /* no link is longer */
+    return 0;
+}
+
 int nt_links_fit(const struct nt_work *w, struct nt_model *model, struct nt_err *err)
 {
-    struct nt_link_sites s;
-    struct climb k = {0};
-    int status = sites_init(&s, w, model, err);
-    if (status == 0)
-        status = climb_init(&k, &s, err);
-    for (int p = 0; p < PASSES && status == 0; p++)
-        status = climb_step(&s, &k, p == 0, err);
-    if (status == 0)
-        status = set_errors(&s, err);
-    if (status == 0) {
-        walk_all(&k, &s, set_between);
-        status = nt_links_quality(&s, err);
-    }
-    for (size_t l = 0; l < model->links && status == 0; l++)
+    NT_SCOPED struct nt_arena memory = {0};
+    struct sites s;
+    struct climb k;
+    if (sites_init(&s, w, model, &memory, err) < 0 || climb_init(&k, &s, &memory, err) < 0)
+        return -1;
+    for (int p = 0; p < PASSES; p++)
+        if (climb_step(&s, &k, p == 0, err) < 0)
+            return -1;
+    if (set_errors(&s, err) < 0)
+        return -1;
+    walk_all(&k, &s, set_between);
+    if (judge_quality(&s, err) < 0)
+        return -1;
+    for (size_t l = 0; l < model->links; l++)
         if (!(model->link[l].latency_us > 0)) /* a path cannot get shorter by a link */
             model->link[l].latency_us = 0;
-    if (status == 0)
-        raise_zero_host_links(&s);
-    climb_fini(&k);
-    sites_fini(&s);
-    return status;
+    raise_zero_host_links(&s);
+    return 0;
 }

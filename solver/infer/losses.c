@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "losses.h"
+#include "faults.h"
 
 #include <math.h>
 
-#include "fault_odds.h"
-#include "faults.h"
 #include "memory.h"
 #include "rooted_tree.h"
 

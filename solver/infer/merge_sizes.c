@@ -1,24 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links from the models of several message sizes (after PARUS, Salnikov et al.: the sizes' graphs
- * are united).
- *
- * The probability of a link is the mean of the sizes' probabilities, weighted by their confidence:
- * a linear pool, which of calibrated chances is itself too careful rather than too sure (R. Ranjan,
- * T. Gneiting, 2010). Sizes share hosts and cables, and so errors: that they agree makes a link no
- * more certain. */
 #include "infer.h"
 
 #include <math.h>
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "adopt.h"
+#include "graph.h"
+#include "infer_steps.h"
 #include "memory.h"
-#include "regroup.h"
 #include "rooted_tree.h"
 #include "stats.h"
 #include "switch_support.h"
+
+/* ---- links that are taken out ---- */
+
+/* What does not change with the links. */
+static void copy_properties(struct nt_model *from, struct nt_model *m)
+{
+    uint32_t(*decides)[2] = m->decides;
+    memcpy(m->missing, from->missing, from->hosts * sizeof *m->missing);
+    memcpy(m->overhead_us, from->overhead_us, from->hosts * sizeof *m->overhead_us);
+    m->family = m->switches <= 1 ? NT_FAMILY_STAR : NT_FAMILY_TREE;
+    m->confidence = from->confidence;
+    m->shortcuts = from->shortcuts;
+    m->decides = from->decides;
+    m->deciding = from->deciding;
+    from->decides = decides;
+}
+
+/* What hangs on the lower end gets longer by what is taken out above it. */
+static void lengthen_links(struct nt_model *m, const bool *gone, size_t k)
+{
+    uint32_t a = m->link[k].a, b = m->link[k].b;
+    uint32_t lower = nt_model_tier(m, a) <= nt_model_tier(m, b) ? a : b;
+    for (size_t l = 0; l < m->links; l++)
+        if (l != k && !gone[l] && (m->link[l].a == lower || m->link[l].b == lower))
+            m->link[l].latency_us += m->link[k].latency_us;
+}
+
+int nt_regroup_contract(struct nt_model **model, const bool *gone, struct nt_err *err)
+{
+    struct nt_model *from = *model, *m = NULL;
+    size_t vertices = from->hosts + from->switches, switches = 0, links = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *one = nt_arena_array(&memory, vertices, sizeof *one);
+    uint32_t *number = nt_arena_array(&memory, vertices, sizeof *number);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    nt_sets_init(one, vertices);
+    for (size_t k = 0; k < from->links; k++) {
+        links += !gone[k];
+        if (!gone[k])
+            continue;
+        lengthen_links(from, gone, k);
+        nt_sets_join(one, from->link[k].a, from->link[k].b);
+    }
+    for (uint32_t v = 0; v < vertices; v++)
+        number[v] = v < from->hosts || one[v] != v ? v : (uint32_t)(from->hosts + switches++);
+    int status = nt_model_create(from->hosts, switches, links, &m, err);
+    for (size_t k = 0, next = 0; k < from->links && status == 0; k++) {
+        if (gone[k])
+            continue;
+        struct nt_link *l = &m->link[next++];
+        *l = from->link[k];
+        l->a = number[nt_sets_find(one, l->a)];
+        l->b = number[nt_sets_find(one, l->b)];
+    }
+    if (status < 0)
+        return -1;
+    copy_properties(from, m);
+    nt_model_destroy(*model);
+    *model = m;
+    return 0;
+}
+
+/* ---- links that are added ---- */
+
+/* Hosts below each vertex that are inside. */
+static void count_inside(const struct nt_rooted_tree *h, const bool *inside, bool wanted,
+                         uint32_t *count)
+{
+    for (size_t v = 0; v < h->vertices; v++)
+        count[v] = v < h->hosts && inside[v] == wanted;
+    for (size_t k = h->reached; k-- > 1;)
+        count[h->parent[h->order[k]]] += count[h->order[k]];
+}
+
+/* The lowest vertex that has all counted hosts below it. */
+static uint32_t lowest_switch(const struct nt_rooted_tree *h, const uint32_t *count)
+{
+    uint32_t v = h->top, all = count[v];
+    for (bool down = true; down;) {
+        down = false;
+        for (uint32_t i = h->first[v]; i < h->first[v + 1] && !down; i++)
+            if (count[h->child[i]] == all) {
+                v = h->child[i];
+                down = true;
+            }
+    }
+    return v;
+}
+
+/* Each branch below v is counted whole or not at all, and both kinds are at least two; the one
+ * above v counts as a branch. *branches: of the counted kind. */
+static bool parts_children(const struct nt_rooted_tree *h, const uint32_t *count, uint32_t v)
+{
+    uint32_t whole = 0, none = v != h->top;
+    for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
+        uint32_t w = h->child[i], hosts = nt_rooted_tree_count(h, w);
+        if (count[w] != 0 && count[w] != hosts)
+            return false;
+        whole += count[w] != 0;
+        none += count[w] == 0;
+    }
+    return whole >= 2 && none >= 2;
+}
+
+/* The counted branches of v move to a new switch. */
+static int part_switch(struct nt_model **model, const struct nt_rooted_tree *h,
+                       const uint32_t *count, uint32_t v, struct nt_err *err)
+{
+    const struct nt_model *from = *model;
+    struct nt_model *m;
+    uint32_t added = (uint32_t)h->vertices;
+    if (nt_model_create(from->hosts, from->switches + 1, from->links + 1, &m, err) < 0)
+        return -1;
+    memcpy(m->link, from->link, from->links * sizeof *m->link);
+    memcpy(m->missing, from->missing, from->hosts * sizeof *m->missing);
+    memcpy(m->overhead_us, from->overhead_us, from->hosts * sizeof *m->overhead_us);
+    m->family = NT_FAMILY_TREE;
+    m->confidence = from->confidence;
+    for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
+        uint32_t w = h->child[i];
+        if (count[w] == 0)
+            continue;
+        struct nt_link *l = &m->link[h->up[w] / 2];
+        *(l->a == v ? &l->a : &l->b) = added;
+    }
+    m->link[from->links].a = added;
+    m->link[from->links].b = v;
+    m->link[from->links].latency_us = 0;
+    m->link[from->links].probability = 0;
+    if (nt_model_canonicalise(m, err) < 0) {
+        nt_model_destroy(m);
+        return -1;
+    }
+    nt_model_destroy(*model);
+    *model = m;
+    return 0;
+}
+
+/* Parts the hosts inside (model->hosts of them) from all others by a link of probability 0 and
+ * without figures, when no link of the tree contradicts it: the switch where both kinds meet is
+ * parted in two. *added: it was; *model is then a new canonical one, without figures of the fit. A
+ * link that is there already, or a single host, adds nothing. */
+static int adopt_link(struct nt_model **model, const bool *inside, bool *added, struct nt_err *err)
+{
+    struct nt_rooted_tree *h;
+    if (nt_rooted_tree_create(*model, &h, err) < 0)
+        return -1;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *count = nt_arena_array(&memory, h->vertices, sizeof *count);
+    int status = nt_arena_check(&memory, err);
+    *added = false;
+    for (int wanted = 0; wanted < 2 && status == 0 && h->tree && !*added; wanted++) {
+        count_inside(h, inside, wanted == 1, count);
+        uint32_t v = lowest_switch(h, count);
+        if (v >= h->hosts && parts_children(h, count, v)) {
+            status = part_switch(model, h, count, v, err);
+            *added = status == 0;
+        }
+    }
+    nt_rooted_tree_destroy(h);
+    return status;
+}
 
 /* A group of less is not stated; of one that a size does not state it says what lies in the middle
  * between that and nothing. */
@@ -345,7 +500,7 @@ static int adopt_candidates(struct nt_model **model, const struct candidate *lis
         memset(inside, 0, h->hosts * sizeof *inside);
         for (uint32_t i = h->head[list[k].below]; i < h->tail[list[k].below]; i++)
             inside[h->host[i]] = true;
-        if (nt_adopt_link(model, inside, &added, err) < 0)
+        if (adopt_link(model, inside, &added, err) < 0)
             return -1;
     }
     return 0;

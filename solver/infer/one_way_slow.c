@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "one_way_slow.h"
+#include "faults.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fault_odds.h"
-#include "faults.h"
 #include "memory.h"
 #include "rooted_tree.h"
 #include "stats.h"

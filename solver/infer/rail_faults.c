@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rail_faults.h"
+#include "faults.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "faults.h"
 #include "memory.h"
 #include "stats.h"
 
@@ -320,15 +319,15 @@ static int find_all(struct rails *s, struct nt_faults_found *found, struct nt_er
     return 0;
 }
 
-int nt_rail_faults_find(const struct nt_model *model, const struct nt_rail_seen *seen,
-                        size_t seen_count, const char *const *name, size_t rails,
+int nt_rail_faults_find(const struct nt_model *model, const struct nt_rails_seen *seen,
                         struct nt_fault *fault, size_t *count, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
+    size_t seen_count = seen->count, rails = seen->rails;
     struct rails s = {.model = model,
                       .seen_count = seen_count,
                       .rails = rails,
-                      .name = name,
+                      .name = seen->name,
                       .fault = fault,
                       .count = count};
     if (rails < 2 || seen_count == 0)
@@ -342,7 +341,7 @@ int nt_rail_faults_find(const struct nt_model *model, const struct nt_rail_seen 
     s.seen = nt_arena_array(&memory, seen_count, sizeof *s.seen);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    memcpy(s.seen, seen, seen_count * sizeof *seen);
+    memcpy(s.seen, seen->at, seen_count * sizeof *s.seen);
     qsort(s.seen, seen_count, sizeof *s.seen, by_pair);
     for (int kind = 0; kind < FIGURES; kind++)
         for (size_t k = 0; k < rails * model->hosts; k++)

@@ -1,11 +1,159 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shared_paths.h"
+#include "flow_links.h"
 
 #include <math.h>
+#include <string.h>
 
-#include "fault_odds.h"
 #include "faults.h"
-#include "flow_tally.h"
+#include "memory.h"
+#include "rooted_tree.h"
+
+/* ---- what each link and switch carried in a round ----------------------------------------------
+ *
+ * Flows over a tree whose links' bandwidths are known: what each link and switch carried, and how
+ * many of its flows got less than any link on their ways explains (odd ones). */
+
+#define NEARLY_FULL                                                                                \
+    0.8               /* of what a link has: with noise of a tenth it may be full, and             \
+                         explains why its flows have no more */
+#define ODD_SHARE 0.8 /* of the flows over a link or switch that are not explained */
+
+struct carried {
+    double MBps;
+    uint32_t flows, odd;
+};
+
+struct tally {
+    const struct nt_model *model; /* borrowed */
+    struct nt_rooted_tree *rooted;
+    struct carried *link;   /* by channel */
+    struct carried *vertex; /* what came into it */
+    uint32_t *path;
+    uint32_t (*both)[2]; /* by channel: flows that also go over either of two */
+    struct nt_arena memory;
+};
+
+/* Of a channel; NaN: not known. */
+static double bandwidth_of(const struct tally *tally, uint32_t channel)
+{
+    const struct nt_link *l = &tally->model->link[channel / 2];
+    return channel % 2 == 0 ? l->bandwidth_MBps : l->bandwidth_back_MBps;
+}
+
+static bool is_odd(const struct carried *carried)
+{
+    return carried->flows > 0 && (double)carried->odd >= ODD_SHARE * carried->flows;
+}
+#define NEARLY_ALL 0.9
+
+static void tally_fini(struct tally *tally)
+{
+    nt_rooted_tree_destroy(tally->rooted);
+    nt_arena_fini(&tally->memory);
+    tally->rooted = NULL;
+}
+
+static int tally_init(struct tally *tally, const struct nt_model *model, struct nt_err *err)
+{
+    *tally = (struct tally){.model = model};
+    if (nt_rooted_tree_create(model, &tally->rooted, err) != 0)
+        return -1;
+    size_t channels = 2 * model->links + 1, vertices = tally->rooted->vertices + 1;
+    tally->link = nt_arena_array(&tally->memory, channels, sizeof *tally->link);
+    tally->vertex = nt_arena_array(&tally->memory, vertices, sizeof *tally->vertex);
+    tally->path =
+        nt_arena_array(&tally->memory, nt_rooted_tree_room(tally->rooted), sizeof *tally->path);
+    tally->both = nt_arena_array(&tally->memory, channels, sizeof *tally->both);
+    if (nt_arena_check(&tally->memory, err) == 0)
+        return 0;
+    tally_fini(tally);
+    return -1;
+}
+
+static size_t find_path(const struct tally *t, const struct nt_flow_seen *f)
+{
+    return f->rate_MBps > 0 && isfinite(f->rate_MBps) && t->rooted->tree
+               ? nt_rooted_tree_path(t->rooted, f->from, f->to, t->path)
+               : 0;
+}
+
+static struct carried *end_of(const struct tally *t, uint32_t channel)
+{
+    return &t->vertex[t->rooted->ends[channel / 2][channel % 2 == 0 ? 1 : 0]];
+}
+
+/* A link that is not known, or only from below, may have been full. */
+static bool is_explained(const struct tally *t, size_t hops)
+{
+    for (size_t i = 0; i < hops; i++) {
+        double has = bandwidth_of(t, t->path[i]);
+        if (!(t->link[t->path[i]].MBps < NEARLY_FULL * has))
+            return true;
+    }
+    return false;
+}
+
+static void add_flow(const struct tally *t, size_t hops, double rate)
+{
+    for (size_t i = 0; i < hops; i++) {
+        struct carried *at[] = {&t->link[t->path[i]], end_of(t, t->path[i])};
+        for (int k = 0; k < 2; k++) {
+            at[k]->MBps += rate;
+            at[k]->flows++;
+        }
+    }
+}
+
+static void add_odd(const struct tally *t, size_t hops)
+{
+    for (size_t i = 0; i < hops; i++) {
+        t->link[t->path[i]].odd++;
+        end_of(t, t->path[i])->odd++;
+    }
+}
+
+/* In place of what there was. Nothing in networks that are no tree. */
+static void tally_load(struct tally *tally, const struct nt_flow_round *round)
+{
+    memset(tally->link, 0, 2 * tally->model->links * sizeof *tally->link);
+    memset(tally->vertex, 0, tally->rooted->vertices * sizeof *tally->vertex);
+    for (size_t k = 0; k < round->flows; k++)
+        add_flow(tally, find_path(tally, &round->flow[k]), round->flow[k].rate_MBps);
+    for (size_t k = 0; k < round->flows; k++) {
+        size_t hops = find_path(tally, &round->flow[k]);
+        if (!is_explained(tally, hops))
+            add_odd(tally, hops);
+    }
+}
+
+static void count_beside(const struct tally *t, size_t hops, uint32_t channel, int which)
+{
+    bool over = false;
+    for (size_t i = 0; i < hops; i++)
+        over = over || t->path[i] == channel;
+    for (size_t i = 0; i < hops && over; i++)
+        t->both[t->path[i]][which]++;
+}
+
+/* Whether the flows of the round just loaded that go over channels x and y go, nearly all of both,
+ * over a third one too. */
+static bool flows_meet(struct tally *tally, const struct nt_flow_round *round, uint32_t x,
+                       uint32_t y)
+{
+    memset(tally->both, 0, 2 * tally->model->links * sizeof *tally->both);
+    for (size_t k = 0; k < round->flows; k++) {
+        size_t hops = find_path(tally, &round->flow[k]);
+        count_beside(tally, hops, x, 0);
+        count_beside(tally, hops, y, 1);
+    }
+    for (size_t c = 0; c < 2 * tally->model->links; c++)
+        if (tally->both[c][0] >= NEARLY_ALL * tally->link[x].flows &&
+            tally->both[c][1] >= NEARLY_ALL * tally->link[y].flows)
+            return true;
+    return false;
+}
+
+/* ---- links that share a path ---- */
 
 #define IDLE 0.1      /* of what a link has */
 #define TOGETHER 0.75 /* of what two have alone: less is well below it */
@@ -33,7 +181,7 @@ struct pair {
 };
 
 struct shared {
-    struct nt_flow_tally tally;
+    struct tally tally;
     double *most; /* vertices: that came into it in any round */
     struct pair *pair;
     size_t pairs, rounds;
@@ -44,11 +192,6 @@ static uint32_t channel_of(const struct shared *s, uint32_t child, int way)
 {
     uint32_t up = s->tally.rooted->up[child];
     return way == UP ? up : nt_channel_back(up);
-}
-
-static double value_of(const struct shared *s, uint32_t channel)
-{
-    return nt_flow_tally_bandwidth(&s->tally, channel);
 }
 
 /* ---- candidates -------------------------------------------------------------------------------*/
@@ -71,7 +214,7 @@ static void find_pair(struct shared *s, uint32_t parent, int way)
     uint32_t found[2] = {0};
     size_t n = 0;
     for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++) {
-        if (!nt_carried_is_odd(&s->tally.link[channel_of(s, h->child[i], way)]))
+        if (!is_odd(&s->tally.link[channel_of(s, h->child[i], way)]))
             continue;
         if (n == 2)
             return;
@@ -85,7 +228,7 @@ static void find_pairs(struct shared *s, const struct nt_flow_round *round)
 {
     const struct nt_rooted_tree *h = s->tally.rooted;
     for (size_t r = 0; r < s->rounds; r++) {
-        nt_flow_tally_load(&s->tally, &round[r]);
+        tally_load(&s->tally, &round[r]);
         for (size_t v = 0; v < h->vertices; v++)
             s->most[v] = fmax(s->most[v], s->tally.vertex[v].MBps);
         for (size_t k = 0; k < h->reached; k++)
@@ -102,7 +245,7 @@ static bool has_full_sibling(const struct shared *s, const struct pair *p, int w
     for (uint32_t i = h->first[p->parent]; i < h->first[p->parent + 1]; i++) {
         uint32_t child = h->child[i], channel = channel_of(s, child, way);
         if (child != p->child[0] && child != p->child[1] && s->tally.link[channel].odd == 0 &&
-            s->tally.link[channel].MBps >= NT_FLOW_NEARLY_FULL * value_of(s, channel))
+            s->tally.link[channel].MBps >= NEARLY_FULL * bandwidth_of(&s->tally, channel))
             return true;
     }
     return false;
@@ -112,25 +255,25 @@ static void note_round(struct shared *s, struct pair *p, int way, size_t number,
                        const struct nt_flow_round *round)
 {
     struct evidence *e = &p->by[way];
-    const struct nt_carried *carried[2];
+    const struct carried *carried[2];
     uint32_t channel[2];
     double value[2];
     for (int k = 0; k < 2; k++) {
         channel[k] = channel_of(s, p->child[k], way);
         carried[k] = &s->tally.link[channel[k]];
-        value[k] = value_of(s, channel[k]);
+        value[k] = bandwidth_of(&s->tally, channel[k]);
     }
     for (int k = 0; k < 2; k++)
-        e->alone[k] = e->alone[k] || (carried[k]->MBps >= NT_FLOW_NEARLY_FULL * value[k] &&
+        e->alone[k] = e->alone[k] || (carried[k]->MBps >= NEARLY_FULL * value[k] &&
                                       carried[1 - k]->MBps < IDLE * value[1 - k]);
     double sum = carried[0]->MBps + carried[1]->MBps;
     if (carried[0]->flows == 0 || carried[1]->flows == 0)
         return;
-    if (!nt_carried_is_odd(carried[0]) || !nt_carried_is_odd(carried[1])) {
+    if (!is_odd(carried[0]) || !is_odd(carried[1])) {
         e->most = fmax(e->most, sum);
         return;
     }
-    if (nt_flow_tally_meet(&s->tally, round, channel[0], channel[1]))
+    if (flows_meet(&s->tally, round, channel[0], channel[1]))
         return; /* it is rather that link */
     e->sum += sum;
     e->squares += sum * sum;
@@ -148,8 +291,8 @@ static double judge_way(const struct shared *s, struct pair *p, int way)
     if (e->rounds == 0 || !e->alone[0] || !e->alone[1])
         return 0;
     double n = (double)e->rounds, mean = e->sum / n;
-    double alone =
-        value_of(s, channel_of(s, p->child[0], way)) + value_of(s, channel_of(s, p->child[1], way));
+    double alone = bandwidth_of(&s->tally, channel_of(s, p->child[0], way)) +
+                   bandwidth_of(&s->tally, channel_of(s, p->child[1], way));
     double sd = fmax(sqrt(fmax(e->squares / n - mean * mean, 0)) / mean, LEAST_SD);
     if (!(mean < TOGETHER * alone) || e->most > SAME_SUM * mean ||
         (s->most[p->parent] < ABOVE * e->through && !e->beside))
@@ -225,11 +368,11 @@ int nt_shared_paths_find(const struct nt_model *model, const struct nt_flow_roun
         return 0;
     s.most = nt_arena_array(&memory, model->hosts + model->switches + 1, sizeof *s.most);
     s.pair = nt_arena_array(&memory, PAIRS_MAX, sizeof *s.pair);
-    if (nt_arena_check(&memory, err) != 0 || nt_flow_tally_init(&s.tally, model, err) != 0)
+    if (nt_arena_check(&memory, err) != 0 || tally_init(&s.tally, model, err) != 0)
         return -1;
     find_pairs(&s, round);
     for (size_t r = 0; r < rounds && s.pairs > 0; r++) {
-        nt_flow_tally_load(&s.tally, &round[r]);
+        tally_load(&s.tally, &round[r]);
         for (size_t k = 0; k < s.pairs; k++)
             for (int way = 0; way < WAYS; way++)
                 note_round(&s, &s.pair[k], way, r, &round[r]);
@@ -239,6 +382,54 @@ int nt_shared_paths_find(const struct nt_model *model, const struct nt_flow_roun
     for (size_t k = 0; k < s.pairs; k++)
         if (s.pair[k].confidence >= NT_FAULT_CONFIDENCE)
             add_finding(&s, k, fault, count);
-    nt_flow_tally_fini(&s.tally);
+    tally_fini(&s.tally);
     return nt_arena_check(&memory, err);
+}
+
+/* ---- the most that a switch carried ---- */
+
+#define PLATEAU 0.95
+#define MORE_FLOWS 1.25
+enum { FLOWS_MIN = 2 };
+
+/* What was seen of a switch in rounds of several flows. */
+struct seen {
+    double most;
+    uint32_t few, many; /* flows in rounds near the most that no link explains; 0: there are none */
+};
+
+static void keep_most(const struct carried *carried, struct seen *seen)
+{
+    if (carried->flows >= FLOWS_MIN)
+        seen->most = fmax(seen->most, carried->MBps);
+}
+
+static void count_full(const struct carried *carried, struct seen *seen)
+{
+    if (carried->odd < FLOWS_MIN || carried->MBps < PLATEAU * seen->most)
+        return;
+    seen->few = seen->few == 0 || carried->flows < seen->few ? carried->flows : seen->few;
+    seen->many = carried->flows > seen->many ? carried->flows : seen->many;
+}
+
+int nt_switch_throughput_find(struct nt_model *model, const struct nt_flow_round *round,
+                              size_t rounds, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct tally tally;
+    struct seen *seen = nt_arena_array(&memory, model->switches + 1, sizeof *seen);
+    if (nt_arena_check(&memory, err) != 0 || tally_init(&tally, model, err) != 0)
+        return -1;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t r = 0; r < rounds; r++) {
+            tally_load(&tally, &round[r]);
+            for (size_t s = 0; s < model->switches; s++)
+                (pass == 0 ? keep_most : count_full)(&tally.vertex[model->hosts + s], &seen[s]);
+        }
+    for (size_t s = 0; s < model->switches; s++)
+        model->throughput[s] =
+            (struct nt_throughput){.MBps = seen[s].most > 0 ? seen[s].most : (double)NAN,
+                                   .at_least = (double)seen[s].many <= MORE_FLOWS * seen[s].few};
+    tally_fini(&tally);
+    return 0;
 }

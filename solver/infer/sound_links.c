@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sound_links.h"
+#include "faults.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault_odds.h"
 #include "memory.h"
 #include "rooted_tree.h"
 #include "stats.h"
@@ -116,8 +115,9 @@ struct work {
     bool thorough;  /* looks for more lengths though the links are explained, */
     bool short_cut; /*   which was enough of a reason to stop */
     struct tiers of_tiers[STEPS];
-    const struct tiers *tiers; /* of the fit at hand, */
-    double sum_us[SUMS];       /*   its sums */
+    const struct fit *fit;     /* at hand, */
+    const struct tiers *tiers; /*   its tiers, */
+    double sum_us[SUMS];       /*   and sums */
     struct fit rated;          /* whose rates' odds the edges have */
     struct sums sums;
     /* of the last pass, if wanted: by edge */
@@ -207,6 +207,7 @@ static void make_cells(struct tiers *t, size_t tiers)
 
 static void set_sums(struct work *w, const struct fit *f)
 {
+    w->fit = f;
     w->tiers = &w->of_tiers[f->tiers];
     for (size_t k = 0; k < w->tiers->sums; k++) {
         w->sum_us[k] = 0;
@@ -316,9 +317,9 @@ static double delayed_density(double off, double variance, double us_byte)
     return sum / FRAME_STEPS;
 }
 
-static void set_odds(const struct work *w, const struct fit *f, const struct edge *e,
-                     struct odds *o)
+static void set_odds(const struct work *w, const struct edge *e, struct odds *o)
 {
+    const struct fit *f = w->fit;
     bool host = e->child == NONE, known = !isnan(e->se_us);
     size_t sums = host ? w->tiers->of_hosts : w->tiers->sums;
     double own = e->se_us * e->se_us;
@@ -361,9 +362,10 @@ static double finish_node(const struct node *n, size_t tiers)
 }
 
 /* Of a link to a switch: its likelihood by the parent's tier. */
-static void switch_odds(const struct work *w, const struct fit *f, const struct edge *e,
-                        const struct odds *o, double scale, double *a, double *b)
+static void switch_odds(const struct work *w, const struct edge *e, const struct odds *o,
+                        double scale, double *a, double *b)
 {
+    const struct fit *f = w->fit;
     const struct node *c = &w->node[e->child];
     const struct tiers *of = w->tiers;
     for (size_t low = 1; low <= f->tiers; low++) {
@@ -380,12 +382,13 @@ static void switch_odds(const struct work *w, const struct fit *f, const struct 
     }
 }
 
-static void sum_up_edge(struct work *w, const struct fit *f, struct edge *e)
+static void sum_up_edge(struct work *w, struct edge *e)
 {
+    const struct fit *f = w->fit;
     double a[STEPS] = {0}, b[STEPS] = {0}, scale = 0, floor = 0;
     struct node *n = &w->node[e->parent];
     struct odds o;
-    set_odds(w, f, e, &o);
+    set_odds(w, e, &o);
     if (e->child == NONE) {
         for (size_t t = 1; t <= f->tiers; t++) {
             a[t] = cell_odds(&o, &w->tiers->below[0][t]);
@@ -393,7 +396,7 @@ static void sum_up_edge(struct work *w, const struct fit *f, struct edge *e)
         }
     } else {
         scale = finish_node(&w->node[e->child], f->tiers);
-        switch_odds(w, f, e, &o, scale, a, b);
+        switch_odds(w, e, &o, scale, a, b);
     }
     for (size_t t = 1; t <= f->tiers; t++) {
         floor = a[t] > floor ? a[t] : floor;
@@ -434,7 +437,7 @@ static double sum_up(struct work *w, const struct fit *f)
             w->node[k].root[t] = 1;
     }
     for (size_t k = w->edges; k-- > 0;)
-        sum_up_edge(w, f, &w->edge[k]);
+        sum_up_edge(w, &w->edge[k]);
     double scale = finish_node(&w->node[0], f->tiers);
     for (size_t t = 1; t <= f->tiers; t++)
         all += exp(w->node[0].log_a[t] + log(w->node[0].root[t]) - scale);
@@ -447,16 +450,21 @@ static double sum_up(struct work *w, const struct fit *f)
 
 /* ---- posterior of each explanation -----------------------------------------------------------*/
 
-/* used: the lengths of the sum, times each. */
+/* The lengths of a sum, and how often each. */
+struct used {
+    size_t n, length[LENGTHS];
+    double times[LENGTHS];
+};
+
 static void add_length(struct sums *s, const struct fit *f, const struct edge *e, double us,
-                       double weight, const size_t *used, const double *times, size_t n)
+                       double weight, const struct used *used)
 {
     double own = f->spread * us * us, variance = e->se_us * e->se_us + own, off = e->us - us;
     double tail = tail_weight(off, variance), gain = weight * tail / variance;
-    for (size_t i = 0; i < n; i++) {
-        s->right[used[i]] += gain * times[i] * off;
-        for (size_t j = 0; j < n; j++)
-            s->normal[used[i]][used[j]] += gain * times[i] * times[j];
+    for (size_t i = 0; i < used->n; i++) {
+        s->right[used->length[i]] += gain * used->times[i] * off;
+        for (size_t j = 0; j < used->n; j++)
+            s->normal[used->length[i]][used->length[j]] += gain * used->times[i] * used->times[j];
     }
     double part = own / variance;
     s->spread += weight * (tail * part * part * off * off + part * e->se_us * e->se_us) / (us * us);
@@ -479,9 +487,9 @@ static void note_verdict(struct work *w, size_t edge, double weight, double faul
 }
 
 /* bad: of the weight, with a fault of the rates. */
-static void note_rate(struct work *w, const struct fit *f, size_t edge, size_t p, double weight,
-                      double bad)
+static void note_rate(struct work *w, size_t edge, size_t p, double weight, double bad)
 {
+    const struct fit *f = w->fit;
     struct edge *e = &w->edge[edge];
     struct sums *s = &w->sums;
     s->share[p] += weight;
@@ -507,9 +515,10 @@ static void note_rate(struct work *w, const struct fit *f, size_t edge, size_t p
 }
 
 /* Shares weight among the explanations of a cell. */
-static void share_cell(struct work *w, const struct fit *f, size_t edge, const struct odds *o,
-                       const struct cell *c, double weight, uint32_t label)
+static void share_cell(struct work *w, size_t edge, const struct odds *o, const struct cell *c,
+                       double weight, uint32_t label)
 {
+    const struct fit *f = w->fit;
     struct edge *e = &w->edge[edge];
     bool host = e->child == NONE;
     double all = cell_odds(o, c);
@@ -518,8 +527,9 @@ static void share_cell(struct work *w, const struct fit *f, size_t edge, const s
     for (size_t p = 0; p < o->populations; p++) {
         double share = weight * o->share[p] / all, of_population = 0, narrow = 0, healthy = 0;
         for (size_t k = 0; k < c->n; k++) {
-            size_t used[LENGTHS], n = 0, sum = c->term[k].sum;
-            double sound = o->sound[p][sum], faulty = o->faulty[p][sum], times[LENGTHS];
+            size_t sum = c->term[k].sum;
+            struct used used = {.n = 0};
+            double sound = o->sound[p][sum], faulty = o->faulty[p][sum];
             double any = sound + faulty + o->delayed[p][sum], bad = faulty / any;
             double here = share * c->term[k].prior * any;
             double us = w->sum_us[sum] + (host ? f->us[p] : 0);
@@ -535,24 +545,25 @@ static void share_cell(struct work *w, const struct fit *f, size_t edge, const s
             for (size_t s = host ? 0 : 1; s < TIERS; s++) {
                 if (s > 0 && w->tiers->times[sum][s] == 0)
                     continue;
-                used[n] = s == 0 ? p : POPS + s - 1;
-                times[n++] = s == 0 ? 1 : w->tiers->times[sum][s];
+                used.length[used.n] = s == 0 ? p : POPS + s - 1;
+                used.times[used.n++] = s == 0 ? 1 : w->tiers->times[sum][s];
             }
             w->sums.explained += here;
             w->sums.faults += here * bad;
-            add_length(&w->sums, f, e, us, here * sound / any, used, times, n);
+            add_length(&w->sums, f, e, us, here * sound / any, &used);
         }
         if (!host || !(of_population > LEAST_WEIGHT))
             continue;
         w->belongs[edge][p] += of_population;
         w->unsound[edge][p] += of_population - healthy;
-        note_rate(w, f, edge, p, of_population, narrow);
+        note_rate(w, edge, p, of_population, narrow);
     }
 }
 
-static void share_switch(struct work *w, const struct fit *f, size_t edge, const struct odds *o,
-                         size_t t, double above, double below)
+static void share_switch(struct work *w, size_t edge, const struct odds *o, size_t t, double above,
+                         double below)
 {
+    const struct fit *f = w->fit;
     struct node *c = &w->node[w->edge[edge].child];
     const struct tiers *of = w->tiers;
     double part[3][STEPS] = {{0}}, all[2] = {0}, scale = finish_node(c, f->tiers);
@@ -572,23 +583,24 @@ static void share_switch(struct work *w, const struct fit *f, size_t edge, const
         c->above[low] += down + over;
         c->here[low] += up;
         if (low < t)
-            share_cell(w, f, edge, o, &of->below[low][t], down, (uint32_t)(low * STEPS + t));
+            share_cell(w, edge, o, &of->below[low][t], down, (uint32_t)(low * STEPS + t));
         if (low > t)
-            share_cell(w, f, edge, o, &of->below[t][low], up, (uint32_t)(t * STEPS + low));
-        share_cell(w, f, edge, o, &of->over[low][t], over,
+            share_cell(w, edge, o, &of->below[t][low], up, (uint32_t)(t * STEPS + low));
+        share_cell(w, edge, o, &of->over[low][t], over,
                    (uint32_t)(OVER + (low < t ? low * STEPS + t : t * STEPS + low)));
     }
 }
 
 /* After sum_up. */
-static void share_out(struct work *w, const struct fit *f)
+static void share_out(struct work *w)
 {
+    const struct fit *f = w->fit;
     w->sums = (struct sums){.members = 0};
     for (size_t k = 0; k < w->edges; k++) {
         struct edge *e = &w->edge[k];
         const struct node *n = &w->node[e->parent];
         struct odds o;
-        set_odds(w, f, e, &o);
+        set_odds(w, e, &o);
         for (size_t t = 1; t <= f->tiers; t++) {
             double below = n->here[t] * e->ratio[t] / n->root[t];
             double above = n->above[t] + n->here[t] - below;
@@ -596,11 +608,11 @@ static void share_out(struct work *w, const struct fit *f)
             if (above + below < LEAST_WEIGHT)
                 continue;
             if (e->child != NONE) {
-                share_switch(w, f, k, &o, t, above, below);
+                share_switch(w, k, &o, t, above, below);
                 continue;
             }
-            share_cell(w, f, k, &o, &w->tiers->below[0][t], above, (uint32_t)t);
-            share_cell(w, f, k, &o, &w->tiers->over[0][t], below, (uint32_t)(OVER + t));
+            share_cell(w, k, &o, &w->tiers->below[0][t], above, (uint32_t)t);
+            share_cell(w, k, &o, &w->tiers->over[0][t], below, (uint32_t)(OVER + t));
         }
     }
 }
@@ -754,7 +766,7 @@ static void improve(struct work *w, struct fit *f)
 static void evaluate(struct work *w, struct fit *f)
 {
     double log_likelihood = sum_up(w, f);
-    share_out(w, f);
+    share_out(w);
     note_evidence(w, f, log_likelihood);
 }
 

@@ -3,7 +3,7 @@
  * infer.h is for all pairs. Time and memory are about linear in the readings.
  *
  * Readings come in three parts (readings.h). Those of the calibration are pairs that were read
- * twice, some of them chosen at random: they tell the classes of latencies (calibration.h). Those
+ * twice, some of them chosen at random: they tell the classes of latencies (class_fit.h). Those
  * of the planning tell which hosts are together at each tier (clustering.h) and where hosts on
  * longer links are attached (slow.h). Those of the verification were chosen without regard to what
  * was found, and support it or contradict it (verify.h).

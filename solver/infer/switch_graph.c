@@ -6,14 +6,12 @@
 
 #include "direct.h"
 #include "graph_score.h"
-#include "links.h"
+#include "infer_steps.h"
 #include "memory.h"
 #include "merges.h"
-#include "regroup.h"
 #include "rooted_tree.h"
 #include "stats.h"
 #include "switch_support.h"
-#include "tiers_model.h"
 
 enum {
     ALWAYS = 32,   /* units for which a search among graphs takes little time */

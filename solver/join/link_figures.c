@@ -7,7 +7,6 @@
 
 #include "estimate_routes.h"
 #include "graph.h"
-#include "links.h"
 #include "memory.h"
 #include "stats.h"
 #include "switch_support.h"

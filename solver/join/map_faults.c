@@ -10,14 +10,9 @@
 #include "faults_text.h"
 #include "flow_links.h"
 #include "loggp.h"
-#include "losses.h"
 #include "memory.h"
 #include "number.h"
-#include "one_way_slow.h"
-#include "rail_faults.h"
 #include "rail_links.h"
-#include "shared_paths.h"
-#include "switch_throughput.h"
 
 /* ---- flows at the same time --------------------------------------------------------------------
  */
@@ -103,7 +98,7 @@ static int warn_of_load(struct nt_map *map, struct nt_err *err)
     return 0;
 }
 
-/* Figures of the map's links and switches from flows (infer/flow_links.h, switch_throughput.h),
+/* Figures of the map's links and switches from flows (infer/flow_links.h),
  * suspect only where a link is narrower than its class. Flows of one round ran at the same time;
  * those of the phase "warm-up" do not count, nor those of a round in which one failed: a link that
  * only they went through has no bandwidth then. 1; 0 without flows: the map stays as it is. */
@@ -272,7 +267,8 @@ static int refine_by_rails(struct nt_map *map, const struct nt_faults_source *fr
                                               .us = x->value_us / 2,
                                               .se_us = x->prtt.se_us / 2};
     }
-    return nt_rail_faults_find(map->model, seen, n, name, rails, map->fault, &map->faults, err);
+    const struct nt_rails_seen all = {seen, n, rails, name};
+    return nt_rail_faults_find(map->model, &all, map->fault, &map->faults, err);
 }
 
 /* ---- findings ----------------------------------------------------------------------------------

@@ -10,7 +10,6 @@
 #include "infer.h"
 #include "map.h"
 #include "matrix.h"
-#include "method.h"
 #include "samples.h"
 
 /* Deterministic: the same samples give the same map, byte for byte once written. The map names

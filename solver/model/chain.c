@@ -199,8 +199,8 @@ int nt_chain_tree_init(struct nt_chain_tree *tree, uint32_t hosts, struct nt_are
 }
 
 /* The nodes of tier k: node[label]. A group that is one unit of the tier below is its node. */
-static uint32_t add_tier(struct nt_chain_tree *t, const struct nt_chain *c, uint32_t k,
-                         uint32_t nodes, const uint32_t *below, uint32_t *node, uint32_t *size)
+static void add_tier(struct nt_chain_tree *t, const struct nt_chain *c, uint32_t k,
+                     const uint32_t *below, uint32_t *node, uint32_t *size)
 {
     memset(size, 0, c->groups[k] * sizeof *size);
     for (uint32_t i = 0; i < c->hosts; i++)
@@ -218,31 +218,30 @@ static uint32_t add_tier(struct nt_chain_tree *t, const struct nt_chain *c, uint
                 t->flat[unit] |= flat;
                 continue;
             }
-            node[group] = nodes;
-            t->size[nodes] = size[group];
-            t->class[nodes] = k;
-            t->alone[nodes] = 1;
-            t->mask[nodes] = 1u << k;
-            t->flat[nodes] = flat;
-            nodes++;
+            node[group] = t->nodes;
+            t->size[t->nodes] = size[group];
+            t->class[t->nodes] = k;
+            t->alone[t->nodes] = 1;
+            t->mask[t->nodes] = 1u << k;
+            t->flat[t->nodes++] = flat;
         }
         if (node[group] != unit)
             t->parent[unit] = node[group];
     }
-    return nodes;
 }
 
 void nt_chain_tree_make(struct nt_chain_tree *tree, const struct nt_chain *chain, uint32_t *room)
 {
-    uint32_t hosts = chain->hosts, nodes = hosts;
+    uint32_t hosts = chain->hosts;
     uint32_t *below = room, *node = room + hosts, *size = room + 2 * (size_t)hosts;
     for (uint32_t i = 0; i < hosts; i++) {
         tree->size[i] = 1;
         tree->class[i] = tree->alone[i] = tree->mask[i] = tree->flat[i] = 0;
     }
     tree->classes = chain->tiers + 1;
+    tree->nodes = hosts;
     for (uint32_t k = 0; k < chain->tiers; k++) {
-        nodes = add_tier(tree, chain, k, nodes, below, node, size);
+        add_tier(tree, chain, k, below, node, size);
         uint32_t *swap = below;
         below = node;
         node = swap;
@@ -250,12 +249,12 @@ void nt_chain_tree_make(struct nt_chain_tree *tree, const struct nt_chain *chain
     for (uint32_t i = 0; i < hosts; i++) {
         uint32_t top =
             chain->tiers > 0 ? below[nt_chain_number(chain->label[i].tier[chain->tiers - 1])] : i;
-        tree->parent[top] = nodes;
+        tree->parent[top] = tree->nodes;
     }
-    tree->parent[nodes] = nodes;
-    tree->size[nodes] = hosts;
-    tree->class[nodes] = chain->tiers;
-    tree->alone[nodes] = 0;
-    tree->mask[nodes] = tree->flat[nodes] = 0;
-    tree->nodes = nodes + 1;
+    uint32_t root = tree->nodes++;
+    tree->parent[root] = root;
+    tree->size[root] = hosts;
+    tree->class[root] = chain->tiers;
+    tree->alone[root] = 0;
+    tree->mask[root] = tree->flat[root] = 0;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
+
 /* The nearest unit that is there, by a row of distances; UINT32_MAX: none. Ties go to the one
  * before, if it is among them, then to the first. */
 static uint32_t nearest(uint32_t units, const float *row, const uint32_t *gone, uint32_t before)
@@ -90,21 +92,13 @@ size_t nt_merges_find(uint32_t units, float *sum, float *count, const uint32_t *
     return merges;
 }
 
-static uint32_t root_of(uint32_t *group, uint32_t a)
-{
-    while (group[a] != a)
-        a = group[a] = group[group[a]];
-    return a;
-}
-
 void nt_merges_cut(const struct nt_merge *merge, size_t merges, uint32_t units, uint32_t *group)
 {
-    for (uint32_t a = 0; a < units; a++)
-        group[a] = a;
+    nt_sets_init(group, units);
     for (size_t k = 0; k < merges; k++) {
-        uint32_t a = root_of(group, merge[k].a), b = root_of(group, merge[k].b);
+        uint32_t a = nt_sets_find(group, merge[k].a), b = nt_sets_find(group, merge[k].b);
         group[a > b ? a : b] = a < b ? a : b;
     }
     for (uint32_t a = 0; a < units; a++)
-        group[a] = root_of(group, a);
+        group[a] = nt_sets_find(group, a);
 }

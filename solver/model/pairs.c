@@ -228,9 +228,12 @@ static int64_t fixed(double us, double scale)
 }
 
 /* key[hosts] in the order of readings; hosts without any have mean infinity. */
-static void order(const struct one *at, size_t pairs, uint32_t hosts, double scale, struct key *key,
-                  int64_t *sum, uint64_t *next)
+static void order_hosts(const struct nt_pairs *p, const struct one *at, struct key *key,
+                        int64_t *sum, uint64_t *next)
 {
+    size_t pairs = p->count;
+    uint32_t hosts = p->all;
+    double scale = p->scale_us;
     uint32_t *degree = (uint32_t *)next; /* used before next is */
     for (uint32_t h = 0; h < hosts; h++)
         key[h] = (struct key){.host = h};
@@ -303,9 +306,10 @@ static int make_arrays(struct nt_pairs *p, const struct one *at, struct nt_err *
 }
 
 /* Rows, filled by the columns in order, so that none needs to be sorted. */
-static int fill(struct nt_pairs *p, const struct one *at, const struct key *key, uint32_t hosts,
-                uint32_t *seat, struct nt_arena *memory, struct nt_err *err)
+static int fill_rows(struct nt_pairs *p, const struct one *at, const struct key *key,
+                     struct nt_arena *memory, struct nt_err *err)
 {
+    uint32_t hosts = p->all, *seat = nt_arena_array(memory, hosts, sizeof *seat);
     size_t *first = nt_arena_array(memory, (size_t)hosts + 1, sizeof *first);
     size_t *begin = nt_arena_array(memory, (size_t)hosts + 1, sizeof *begin);
     size_t *second = nt_arena_array(memory, p->count, sizeof *second);
@@ -369,7 +373,6 @@ static int make(struct nt_pairs *p, const struct nt_pair_source *source, struct 
     struct key *key = nt_arena_array(memory, hosts, sizeof *key);
     int64_t *sum = nt_arena_array(memory, hosts, sizeof *sum);
     uint64_t *next = nt_arena_array(memory, hosts, sizeof *next);
-    uint32_t *seat = nt_arena_array(memory, hosts, sizeof *seat);
     if (nt_arena_check(memory, err) != 0)
         return -1;
     if (merge(&stream, at, sd, p->scale_us, fmax(sd, error)) != p->count)
@@ -381,8 +384,8 @@ static int make(struct nt_pairs *p, const struct nt_pair_source *source, struct 
     if (step > coarsest * p->scale_us)
         step = 0;
     p->quantum = count > 0 ? step / sqrt(per_pair) / p->scale_us : 0;
-    order(at, p->count, hosts, p->scale_us, key, sum, next);
-    return fill(p, at, key, hosts, seat, memory, err);
+    order_hosts(p, at, key, sum, next);
+    return fill_rows(p, at, key, memory, err);
 }
 
 int nt_pairs_read(uint32_t hosts, const struct nt_pair_source *source, struct nt_pairs **out,

@@ -36,6 +36,8 @@ struct view {
     uint32_t *number;               /* nodes: children of the group, numbered */
     double *sum, *good, *all, *bad; /* units: residuals at one host */
     uint32_t *size;                 /* units */
+    uint32_t units;                 /* children of the group */
+    double link, sd, wrong; /* the group's link; noise of a reading; the probability of outliers */
 };
 
 struct trials {
@@ -57,8 +59,9 @@ static double beyond(double x, double sd)
 
 /* The residuals of host u's readings with each unit of the group: their means, of those that are no
  * outliers, or of all where most of a unit of several are. *n: units that have one. */
-static double tally(struct view *v, uint32_t u, uint32_t units, uint32_t *n)
+static double tally(struct view *v, uint32_t u, uint32_t *n)
 {
+    uint32_t units = v->units;
     const struct nt_pairs *p = v->search->pairs;
     uint32_t c = nt_chain_class(&v->search->best, u, v->member[0]); /* of all of them */
     double mean = 0, own = v->way[u * NT_CHAIN_CLASSES + c];
@@ -95,22 +98,21 @@ static double tally(struct view *v, uint32_t u, uint32_t units, uint32_t *n)
 }
 
 /* One outside host: the share of the units that contradict, and the share by noise. */
-static void look(struct view *v, uint32_t u, uint32_t units, double link, double sd, double wrong,
-                 struct trials *t)
+static void look_from(struct view *v, uint32_t u, struct trials *t)
 {
     uint32_t n;
-    double mean = tally(v, u, units, &n), contradicting = 0, expected = 0;
+    double mean = tally(v, u, &n), contradicting = 0, expected = 0;
     double limit = 0, chance = 0, good = 0;
     if (n < 2)
         return;
-    for (uint32_t a = 0; a < units; a++) {
+    for (uint32_t a = 0; a < v->units; a++) {
         if (v->good[a] == 0)
             continue;
         if (v->good[a] != good) { /* most units have as many as the one before */
             good = v->good[a];
-            double noise = sd * sqrt((1 - 1.0 / n) / good);
-            limit = fmax(link, plain * noise);
-            chance = fmin(wrong + beyond(limit, noise), 1);
+            double noise = v->sd * sqrt((1 - 1.0 / n) / good);
+            limit = fmax(v->link, plain * noise);
+            chance = fmin(v->wrong + beyond(limit, noise), 1);
         }
         contradicting += fabs(v->sum[a] - mean) > limit;
         expected += chance;
@@ -121,11 +123,10 @@ static void look(struct view *v, uint32_t u, uint32_t units, double link, double
 }
 
 /* The pairs inside: a trial for each unit. */
-static void look_inside(struct view *v, uint32_t class, uint32_t units, double link, double sd,
-                        double wrong, struct trials *t)
+static void look_inside(struct view *v, uint32_t class, struct trials *t)
 {
     const struct nt_pairs *p = v->search->pairs;
-    double pairs = 0, contradicting = 0, limit = fmax(link, plain * sd);
+    double pairs = 0, contradicting = 0, limit = fmax(v->link, plain * v->sd);
     for (uint32_t m = 0; m < v->members; m++)
         for (uint32_t n = m + 1; n < v->members; n++) {
             uint32_t i = v->member[m], j = v->member[n];
@@ -138,9 +139,9 @@ static void look_inside(struct view *v, uint32_t class, uint32_t units, double l
         }
     if (pairs == 0)
         return;
-    t->count += units;
-    t->contradicting += units * contradicting / pairs;
-    t->expected += units * fmin(wrong + beyond(limit, sd) / 2, 1);
+    t->count += v->units;
+    t->contradicting += v->units * contradicting / pairs;
+    t->expected += v->units * fmin(v->wrong + beyond(limit, v->sd) / 2, 1);
 }
 
 /* ln of the ratio of the binomial with a share from p to 1/2 or more, uniform, to that with p. */
@@ -159,18 +160,18 @@ static double log_ratio(const struct trials *t)
     return top + log(sum) - m * log(p) - (n - m) * log(1 - p);
 }
 
-static double odds_of(struct view *v, uint32_t node, double sd, double wrong)
+static double odds_of(struct view *v, uint32_t node)
 {
     const struct nt_chain_tree *t = v->fit.tree;
     struct trials trials = {0};
-    uint32_t units = 0, hosts = t->hosts;
-    double link = v->fit.length[node], noise = sd / sqrt(v->fit.weight[t->classes - 1]);
+    uint32_t hosts = t->hosts;
+    v->link = v->fit.length[node];
+    v->units = v->members = 0;
     for (uint32_t a = 0; a + 1 < t->nodes; a++)
         if (t->parent[a] == node) {
-            v->size[units] = t->size[a];
-            v->number[a] = units++;
+            v->size[v->units] = t->size[a];
+            v->number[a] = v->units++;
         }
-    v->members = 0;
     for (uint32_t i = 0; i < hosts; i++) {
         uint32_t a = i;
         while (a < node && t->parent[a] != node)
@@ -181,9 +182,9 @@ static double odds_of(struct view *v, uint32_t node, double sd, double wrong)
     }
     for (uint32_t u = 0; u < hosts; u++)
         if (v->unit[u] == UINT32_MAX)
-            look(v, u, units, link, noise, wrong, &trials);
-    look_inside(v, t->class[node], units, link, noise, wrong, &trials);
-    if (link <= 0)
+            look_from(v, u, &trials);
+    look_inside(v, t->class[node], &trials);
+    if (v->link <= 0)
         return (double)INFINITY;
     return trials.count > 0 ? log_ratio(&trials) : 0;
 }
@@ -205,12 +206,12 @@ static int contradiction_odds(struct nt_search *search, double *odds, struct nt_
     v.number = nt_arena_array(&memory, nodes, sizeof *v.number);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    double wrong =
-        1 / (1 + NT_TAIL_RATE_PRIOR); /* outliers may be misfit: their number is no guide */
+    v.wrong = 1 / (1 + NT_TAIL_RATE_PRIOR); /* outliers may be misfit: their number is no guide */
     /* the fit's own noise has taken up the misfit */
     double sd = fmin(search->value.sd, hypot(search->pairs->noise, NT_PATHS_SD));
+    v.sd = sd / sqrt(v.fit.weight[v.fit.tree->classes - 1]);
     for (uint32_t node = 0; node < nodes; node++)
-        odds[node] = node < hosts || node + 1 == nodes ? 0 : odds_of(&v, node, sd, wrong);
+        odds[node] = node < hosts || node + 1 == nodes ? 0 : odds_of(&v, node);
     return 0;
 }
 
@@ -579,9 +580,10 @@ struct nodes {
 };
 
 /* A node is a group if no chain that breaks it is right, and no other network; prior: its odds. */
-static int support_nodes(const struct table *t, const struct nt_chain_tree *tree, double chosen,
-                         double prior, struct nodes *n, struct nt_arena *memory, struct nt_err *err)
+static int support_nodes(const struct table *t, double chosen, double prior, struct nodes *n,
+                         struct nt_arena *memory, struct nt_err *err)
 {
+    const struct nt_chain_tree *tree = t->search->fit.tree;
     double *odds = nt_arena_array(memory, tree->nodes, sizeof *odds);
     uint32_t root = tree->nodes - 1;
     n->key = nt_arena_array(memory, tree->nodes, sizeof *n->key);
@@ -709,8 +711,7 @@ static int fill(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
     if (nt_arena_check(&memory, err) != 0 || noise_apart(s, &noise, err) != 0)
         return -1;
     double odds = other_odds(s, noise);
-    if (support_nodes(&t, s->fit.tree, chosen, fmax(no_hierarchy, fmin(odds, 1)), &nodes, &memory,
-                      err) != 0 ||
+    if (support_nodes(&t, chosen, fmax(no_hierarchy, fmin(odds, 1)), &nodes, &memory, err) != 0 ||
         state(s->fit.tree, &nodes, &stated, &rest, &memory, err) != 0)
         return -1;
     out->hierarchy = 1 / (1 + odds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first rounds of an adaptive sweep, for calibration.h.
+/* The first rounds of an adaptive sweep, for infer/class_fit.h.
  *
  * Neighbours in the order of the hosts (who are often neighbours in the network too), then random
  * matchings; each pair twice, in different rounds. The first round also shows how many batches a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which pairs to measure to find which clusters of hosts are one: rounds for clustering.h.
  *
- * A cell that is open (cells.h) is measured by a pair of hosts, one of each of its clusters. Pairs
+ * A cell that is open is measured by a pair of hosts, one of each of its clusters. Pairs
  * of clusters that look the same come first, which are nearly decided; then those that no reading
  * has found different, the largest cluster first, which decides most hosts; then the least certain.
  * Tests: test_slow_hosts.c. */

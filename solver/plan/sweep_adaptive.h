@@ -7,7 +7,7 @@
  * suggests which are near each other and proves nothing: in any other order the sweep takes more
  * rounds and gives the same network. A planner as sweep.h says; memory is about linear in the
  * readings, which are all kept: what is verified is what their record determines. At most 4,096
- * switches below one are distinguished (cells.h). */
+ * switches below one are distinguished (clustering.h). */
 #ifndef NT_SWEEP_ADAPTIVE_H
 #define NT_SWEEP_ADAPTIVE_H
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "err.h"
-#include "method.h"
+#include "infer.h"
 
 /* A setting that is NaN is the method's own default. */
 struct nt_published {
