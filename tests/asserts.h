@@ -1,19 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What unit tests have beside cmocka's own: numbers against their limits. One that fails is printed
- * with what was expected of it, so that a log alone shows how far off it was. */
+/* The head of every unit test: what it includes, how its tests are listed, and numbers against
+ * their limits. One that fails is printed with what was expected of it, so that a log alone shows
+ * how far off it was. */
 #ifndef NT_TESTS_ASSERTS_H
 #define NT_TESTS_ASSERTS_H
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+/* The tests of a file, in their order. Defined before this is included: what comes before each, and
+ * after it. */
+#ifndef TEST_BEFORE
+#define TEST_BEFORE NULL
+#define TEST_AFTER NULL
+#endif
+
+enum { TESTS_MAX = 128 };
+static struct CMUnitTest tests_of_file[TESTS_MAX];
+static size_t tests_in_file;
+
+static inline void add_test(const char *name, CMUnitTestFunction test, CMFixtureFunction before,
+                            CMFixtureFunction after)
+{
+    if (tests_in_file == TESTS_MAX)
+        abort();
+    tests_of_file[tests_in_file++] = (struct CMUnitTest){
+        .name = name, .test_func = test, .setup_func = before, .teardown_func = after};
+}
+
+/* Runs all that TEST has defined; first and last may be NULL. */
+static inline int run_group(CMFixtureFunction first, CMFixtureFunction last)
+{
+    return _cmocka_run_group_tests("tests", tests_of_file, tests_in_file, first, last);
+}
+
 /* A test, as cmocka calls it. */
-#define TEST(name) static void name(__attribute__((unused)) void **state)
+#define TEST(name)                                                                                 \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void register_##name(void)                                 \
+    {                                                                                              \
+        add_test(#name, name, TEST_BEFORE, TEST_AFTER);                                            \
+    }                                                                                              \
+    static void name(__attribute__((unused)) void **state)
+
+#define RUN_TESTS                                                                                  \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        return run_group(NULL, NULL);                                                              \
+    }
 
 /* The operands are taken a second time, as numbers, where the comparison has failed. */
 #define assert_compared(a, op, b)                                                                  \

@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the adaptive sweep: its sequential test, its classes, cells and clusters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "asserts.h"
 #include "class_fit.h"
 #include "clustering.h"
@@ -43,14 +34,13 @@ static bool tested(struct nt_rng *rng, size_t class, double same, double differ,
 }
 
 /* Wald's bound: wrong with a chance of at most exp(-limit). */
-static void test_error_rates(void **state)
+TEST(test_error_rates)
 {
     static const struct {
         double same, differ;
         unsigned cells;
     } table[] = {{2.5, -2.5, 20000}, {4, -4, 40000}, {16, -14, 40000}};
     struct nt_rng rng;
-    (void)state;
     nt_rng_init(&rng, 1);
     for (size_t k = 0; k < COUNT(table); k++) {
         unsigned merged = 0, split = 0, readings = 0, n = table[k].cells;
@@ -67,9 +57,8 @@ static void test_error_rates(void **state)
     }
 }
 
-static void test_evidence(void **state)
+TEST(test_evidence)
 {
-    (void)state;
     assert_above(nt_classes_llr(&TWO, 0.113, 0), 3);
     assert_below(nt_classes_llr(&TWO, 0.293, 0), -3);
     assert_below(fabs(nt_classes_llr(&TWO, 0.203, 0)), 0.1); /* just between */
@@ -82,7 +71,7 @@ static void test_evidence(void **state)
 /* ---- classes ------------------------------------------------------------------------------------
  */
 
-static void test_class_fit(void **state)
+TEST(test_class_fit)
 {
     static const struct {
         size_t classes;
@@ -101,7 +90,6 @@ static void test_class_fit(void **state)
     };
     static double value[8192];
     struct nt_rng rng;
-    (void)state;
     nt_rng_init(&rng, 4);
     for (size_t k = 0; k < COUNT(table); k++) {
         unsigned extra = 0;
@@ -137,9 +125,8 @@ static void test_class_fit(void **state)
 /* ---- cells and clusters -------------------------------------------------------------------------
  */
 
-static void test_clusters(void **state)
+TEST(test_clusters)
 {
-    (void)state;
     struct nt_clusters c;
     assert_int_equal(nt_clusters_init(&c, 6, 3, NULL), 0);
     nt_clusters_unite(&c, 0, 4, 2);
@@ -154,9 +141,8 @@ static void test_clusters(void **state)
     nt_clusters_fini(&c);
 }
 
-static void test_cells(void **state)
+TEST(test_cells)
 {
-    (void)state;
     struct nt_cells *c;
     struct nt_err err;
     assert_int_equal(nt_cells_create(NT_CELLS_CLUSTERS_MAX + 1, &c, &err), -1);
@@ -185,7 +171,7 @@ static void test_cells(void **state)
 
 /* Merging reads again what it is least certain of, so that of very many pairs one is off by a
  * little three times; a network is refuted by what chance does not make of one of them. */
-static void test_judge(void **state)
+TEST(test_judge)
 {
     static const struct {
         unsigned readings;
@@ -193,7 +179,6 @@ static void test_judge(void **state)
         size_t contradicting, rechecks;
     } table[] = {{3, 0.5, 0, 0}, {3, -2.6, 0, 1}, {3, -4.0, 1, 0},
                  {3, 12, 1, 0},  {6, -2.6, 1, 0}, {9, 2.6, 1, 0}};
-    (void)state;
     for (size_t k = 0; k < COUNT(table); k++) {
         struct nt_classes classes = {.count = 1, .mean = {0.113}, .weight = {1}, .noise = 0.012};
         struct nt_readings r = {0};
@@ -221,12 +206,4 @@ static void test_judge(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_class_fit),   cmocka_unit_test(test_evidence),
-        cmocka_unit_test(test_error_rates), cmocka_unit_test(test_clusters),
-        cmocka_unit_test(test_cells),       cmocka_unit_test(test_judge),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

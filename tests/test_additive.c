@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computed readings give their tree, whatever its links; noisy readings on a grid do not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "infer_steps.h"
 #include "job_groups.h"
@@ -40,9 +33,8 @@ static void draw_lengths(struct nt_model *m, struct nt_rng *rng)
     }
 }
 
-static void every_tree_of_few_hosts_is_found(void **state)
+TEST(every_tree_of_few_hosts_is_found)
 {
-    (void)state;
     enum { DRAWS = 6 };
     struct job_shape shape[JOB_SHAPES_MAX];
     for (size_t hosts = 4; hosts <= JOB_FEW; hosts++) {
@@ -98,18 +90,16 @@ static size_t found_on_grid(size_t hosts, double sd, double step_us)
     return found;
 }
 
-static void noisy_readings_on_a_grid_are_no_tree(void **state)
+TEST(noisy_readings_on_a_grid_are_no_tree)
 {
-    (void)state;
     assert_int_equal(found_on_grid(4, 0.02, 0.001), 0);
     assert_int_equal(found_on_grid(4, 0.02, 1.0 / 2400), 0); /* a clock's ticks */
     assert_int_equal(found_on_grid(8, 0.02, 0.1), 0);        /* nearly all are one value */
     assert_int_equal(found_on_grid(6, 0.02, 0), 0);
 }
 
-static void a_missing_pair_leaves_more_than_one_tree(void **state)
+TEST(a_missing_pair_leaves_more_than_one_tree)
 {
-    (void)state;
     struct nt_rng rng;
     nt_rng_init(&rng, 1);
     const size_t two[] = {2, 4};
@@ -126,12 +116,4 @@ static void a_missing_pair_leaves_more_than_one_tree(void **state)
     nt_model_destroy(network);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tree_of_few_hosts_is_found),
-        cmocka_unit_test(noisy_readings_on_a_grid_are_no_tree),
-        cmocka_unit_test(a_missing_pair_leaves_more_than_one_tree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -2,6 +2,9 @@
 /* Complete agents: the leader and its members as processes on this machine, with a munged of the
  * test, and this program itself as their probe. The hosts are names of the
  * loopback, so that a member finds its leader as it would on a network. */
+#define TEST_BEFORE make_scene
+#define TEST_AFTER remove_scene
+
 #include <netinet/in.h>
 #include <sys/prctl.h>
 
@@ -205,7 +208,7 @@ static bool ended_by_monitor(const struct scene *s)
     return ended;
 }
 
-static void all_hosts_connect_and_get_the_artifacts(void **state)
+TEST(all_hosts_connect_and_get_the_artifacts)
 {
     struct scene *s = *state;
     char text[4096];
@@ -221,7 +224,7 @@ static void all_hosts_connect_and_get_the_artifacts(void **state)
     }
 }
 
-static void a_large_artifact_arrives_complete(void **state)
+TEST(a_large_artifact_arrives_complete)
 {
     struct scene *s = *state;
     char path[160], dir[96];
@@ -238,7 +241,7 @@ static void a_large_artifact_arrives_complete(void **state)
     }
 }
 
-static void a_faulty_probe_never_delays_the_result(void **state)
+TEST(a_faulty_probe_never_delays_the_result)
 {
     struct scene *s = *state;
     enum { SHORT_S = 2 };
@@ -271,7 +274,7 @@ static void a_faulty_probe_never_delays_the_result(void **state)
     }
 }
 
-static void a_host_that_does_not_connect_is_missing(void **state)
+TEST(a_host_that_does_not_connect_is_missing)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
@@ -284,7 +287,7 @@ static void a_host_that_does_not_connect_is_missing(void **state)
     expect(s, 2, "NODE_ORDER=localhost,127.0.0.3\n");
 }
 
-static void members_report_a_missing_leader(void **state)
+TEST(members_report_a_missing_leader)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
@@ -298,7 +301,7 @@ static void members_report_a_missing_leader(void **state)
            "no connection to the job's first host localhost within the budget: Connection refused");
 }
 
-static void a_killed_leader_is_detected(void **state)
+TEST(a_killed_leader_is_detected)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
@@ -311,7 +314,7 @@ static void a_killed_leader_is_detected(void **state)
     expect(s, 2, "lost the connection to the job's first host localhost");
 }
 
-static void a_hanging_munged_takes_no_longer_than_the_budget(void **state)
+TEST(a_hanging_munged_takes_no_longer_than_the_budget)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
@@ -327,7 +330,7 @@ static void a_hanging_munged_takes_no_longer_than_the_budget(void **state)
         expect(s, k, "NETTOPO_REASON=munged on this host did not answer\n");
 }
 
-static void a_missing_probe_program_fails_early(void **state)
+TEST(a_missing_probe_program_fails_early)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
@@ -345,7 +348,7 @@ static void a_missing_probe_program_fails_early(void **state)
 }
 
 /* With a status for the job as of any sweep that failed, and the job goes on. */
-static void root_is_no_user_of_a_probe(void **state)
+TEST(root_is_no_user_of_a_probe)
 {
     struct scene *s = *state;
     struct nt_conf conf = conf_of(s, 0);
@@ -362,7 +365,7 @@ static void root_is_no_user_of_a_probe(void **state)
 }
 
 /* Jobs of one host have nobody to wait for. */
-static void serial_prologs_are_refused_at_once(void **state)
+TEST(serial_prologs_are_refused_at_once)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
@@ -379,7 +382,7 @@ static void serial_prologs_are_refused_at_once(void **state)
     expect(s, 0, "STATUS=ok");
 }
 
-static void a_host_that_cannot_publish_does_not_affect_others(void **state)
+TEST(a_host_that_cannot_publish_does_not_affect_others)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
@@ -406,7 +409,7 @@ static bool blocks(struct scene *s)
     return munge.pid != 0;
 }
 
-static void all_hosts_connect_through_their_blocks(void **state)
+TEST(all_hosts_connect_through_their_blocks)
 {
     struct scene *s = *state;
     if (!blocks(s))
@@ -440,7 +443,7 @@ static void await_port(uint16_t port)
 }
 
 /* The members of the block can only use the port of their block leader. */
-static void a_block_connects_to_its_leader(void **state)
+TEST(a_block_connects_to_its_leader)
 {
     struct scene *s = *state;
     if (!blocks(s))
@@ -465,7 +468,7 @@ static void a_block_connects_to_its_leader(void **state)
 
 /* The job's log begins with the outcome and the advice, and ends with the output of the probe, made
  * printable. */
-static void the_log_reports_a_lost_probe(void **state)
+TEST(the_log_reports_a_lost_probe)
 {
     static const char *const hosts[] = {"shout-0", "shout-1"};
     struct scene *s = *state;
@@ -499,7 +502,7 @@ static void the_log_reports_a_lost_probe(void **state)
 }
 
 /* Its block connects to the job's first host; only the leader itself is missing. */
-static void a_block_without_its_leader_is_not_lost(void **state)
+TEST(a_block_without_its_leader_is_not_lost)
 {
     struct scene *s = *state;
     if (!blocks(s))
@@ -516,7 +519,7 @@ static void a_block_without_its_leader_is_not_lost(void **state)
                    "127.0.0.8,127.0.0.9,127.0.0.10\n");
 }
 
-static void a_lost_probe_in_a_block_affects_only_itself(void **state)
+TEST(a_lost_probe_in_a_block_affects_only_itself)
 {
     struct scene *s = *state;
     static const char *const table[] = {"exit-4", "garbage-5", "exit-9"};
@@ -539,7 +542,7 @@ static void a_lost_probe_in_a_block_affects_only_itself(void **state)
 }
 
 /* During the sweep: its block connects to the job's first host and continues there. */
-static void a_killed_block_leader_affects_only_itself(void **state)
+TEST(a_killed_block_leader_affects_only_itself)
 {
     struct scene *s = *state;
     if (!blocks(s))
@@ -555,7 +558,7 @@ static void a_killed_block_leader_affects_only_itself(void **state)
         }
 }
 
-static void every_block_detects_a_killed_first_host(void **state)
+TEST(every_block_detects_a_killed_first_host)
 {
     struct scene *s = *state;
     if (!blocks(s))
@@ -572,26 +575,5 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--agent-fd") == 0)
         toy_exit(toy_probe(argc, argv));
-#define EACH(test) cmocka_unit_test_setup_teardown(test, make_scene, remove_scene)
-    const struct CMUnitTest tests[] = {
-        EACH(all_hosts_connect_and_get_the_artifacts),
-        EACH(a_large_artifact_arrives_complete),
-        EACH(a_faulty_probe_never_delays_the_result),
-        EACH(a_host_that_does_not_connect_is_missing),
-        EACH(members_report_a_missing_leader),
-        EACH(a_killed_leader_is_detected),
-        EACH(a_hanging_munged_takes_no_longer_than_the_budget),
-        EACH(a_missing_probe_program_fails_early),
-        EACH(root_is_no_user_of_a_probe),
-        EACH(serial_prologs_are_refused_at_once),
-        EACH(a_host_that_cannot_publish_does_not_affect_others),
-        EACH(the_log_reports_a_lost_probe),
-        EACH(all_hosts_connect_through_their_blocks),
-        EACH(a_block_connects_to_its_leader),
-        EACH(a_block_without_its_leader_is_not_lost),
-        EACH(a_lost_probe_in_a_block_affects_only_itself),
-        EACH(a_killed_block_leader_affects_only_itself),
-        EACH(every_block_detects_a_killed_first_host),
-    };
-    return cmocka_run_group_tests(tests, start, stop);
+    return run_group(start, stop);
 }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What counts as equal to a placement, and which of equal seatings is taken. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "alike.h"
 #include "asserts.h"
 #include "known_network.h"
 #include "steady.h"
 
 /* Figures of hosts' links on one switch. */
-static void figures_within_their_errors_are_made_equal(void **state)
+TEST(figures_within_their_errors_are_made_equal)
 {
     static const struct {
         double us[6], se;
@@ -28,7 +21,6 @@ static void figures_within_their_errors_are_made_equal(void **state)
         {{1, 1, 1, 2, 2, 2}, 0.3, false, {1.5, 1.5, 1.5, 1.5, 1.5, 1.5}},
         {{1, 1, 1, 1, 1, 1.05}, 0.001, true, {1, 1, 1, 1, 1, 1.05}},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_model *m, *alike;
         struct nt_err err = {0};
@@ -51,7 +43,7 @@ static void figures_within_their_errors_are_made_equal(void **state)
 }
 
 /* Leaves of the network: 0 2 4 and 1 3 5, the last host on a longer link. */
-static void the_first_ranks_are_on_the_first_hosts(void **state)
+TEST(the_first_ranks_are_on_the_first_hosts)
 {
     static const struct {
         double last_us;
@@ -62,7 +54,6 @@ static void the_first_ranks_are_on_the_first_hosts(void **state)
         {1, {4, 1, 2, 3, 0, 5}, {0, 1, 2, 3, 4, 5}},
         {2, {5, 1, 3, 4, 0, 2}, {5, 1, 3, 0, 2, 4}}, /* rank 0 is on the long link: so it stays */
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         const uint32_t capacity[6] = {1, 1, 1, 1, 1, 1};
         uint32_t seats[6];
@@ -85,10 +76,9 @@ static void the_first_ranks_are_on_the_first_hosts(void **state)
 }
 
 /* Any seating stays as good: parts change places with their like alone. */
-static void an_order_costs_what_it_did(void **state)
+TEST(an_order_costs_what_it_did)
 {
     struct nt_rng rng;
-    (void)state;
     nt_rng_init(&rng, 11);
     for (int turn = 0; turn < 200; turn++) {
         struct nt_model *m = known_uneven(&rng);
@@ -117,11 +107,10 @@ static void an_order_costs_what_it_did(void **state)
 }
 
 /* make bench steady has more. */
-static void noise_changes_no_order(void **state)
+TEST(noise_changes_no_order)
 {
     static const char *const specs[] = {"star:5", "tree:2x4", "tree:3x2x3"};
     double gain;
-    (void)state;
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
         for (int rates = 0; rates < 2; rates++) {
             size_t same = steady_count(specs[s], 0.05, rates, "ring", &gain);
@@ -130,13 +119,4 @@ static void noise_changes_no_order(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_within_their_errors_are_made_equal),
-        cmocka_unit_test(the_first_ranks_are_on_the_first_hosts),
-        cmocka_unit_test(an_order_costs_what_it_did),
-        cmocka_unit_test(noise_changes_no_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

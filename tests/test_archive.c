@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TEST_BEFORE make_ground
+#define TEST_AFTER remove_ground
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -106,7 +105,7 @@ static size_t files_in(const struct ground *g)
 }
 
 /* What the agent and the probe write is what ingest reads. */
-static void a_file_says_what_root_knows(void **state)
+TEST(a_file_says_what_root_knows)
 {
     struct ground *g = *state;
     char path[512], file[4096];
@@ -143,7 +142,7 @@ static void a_file_says_what_root_knows(void **state)
 }
 
 /* A host list with a blank would let its job's name speak on. */
-static void what_slurm_never_writes_is_left_out(void **state)
+TEST(what_slurm_never_writes_is_left_out)
 {
     struct ground *g = *state;
     char path[512], file[256] = {0};
@@ -167,7 +166,7 @@ static void fails_with(struct ground *g, const char *words)
     close(fd);
 }
 
-static void a_wrong_folder_is_not_written_to(void **state)
+TEST(a_wrong_folder_is_not_written_to)
 {
     struct ground *g = *state;
     char elsewhere[512], good[NT_CONF_PATH_BYTES];
@@ -189,7 +188,7 @@ static void a_wrong_folder_is_not_written_to(void **state)
 }
 
 /* A link of the file's name, or of the one beside it, is replaced, never followed. */
-static void links_are_not_followed(void **state)
+TEST(links_are_not_followed)
 {
     struct ground *g = *state;
     char victim[512], path[512];
@@ -219,7 +218,7 @@ static void prune(const struct ground *g)
     assert_true(done);
 }
 
-static void the_oldest_go_first(void **state)
+TEST(the_oldest_go_first)
 {
     struct ground *g = *state;
     char path[512];
@@ -249,7 +248,7 @@ static void the_oldest_go_first(void **state)
 }
 
 /* Fifty files of one user are newer than three of others, which stay. */
-static void one_user_does_not_push_all_others_out(void **state)
+TEST(one_user_does_not_push_all_others_out)
 {
     struct ground *g = *state;
     char path[512], name[32];
@@ -273,7 +272,7 @@ static void one_user_does_not_push_all_others_out(void **state)
 }
 
 /* With no time nothing is looked at to the end, and nothing is removed. */
-static void it_gives_up_in_time(void **state)
+TEST(it_gives_up_in_time)
 {
     struct ground *g = *state;
     char path[512], name[32];
@@ -289,18 +288,4 @@ static void it_gives_up_in_time(void **state)
     assert_int_equal(files_in(g), 100);
 }
 
-#define IN_GROUND(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_GROUND(a_file_says_what_root_knows),
-        IN_GROUND(what_slurm_never_writes_is_left_out),
-        IN_GROUND(a_wrong_folder_is_not_written_to),
-        IN_GROUND(links_are_not_followed),
-        IN_GROUND(the_oldest_go_first),
-        IN_GROUND(one_user_does_not_push_all_others_out),
-        IN_GROUND(it_gives_up_in_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "coordinator_output.h"
 
@@ -173,16 +169,4 @@ TEST(a_failure_has_a_reason_of_one_line)
     nt_artifacts_fini(&artifacts);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_inline_map_is_whole),
-        cmocka_unit_test(the_job_finds_its_placement),
-        cmocka_unit_test(the_job_finds_what_is_worse_than_its_like),
-        cmocka_unit_test(apply_and_the_inline_limit_are_heeded),
-        cmocka_unit_test(cores_are_as_many_as_the_host_has),
-        cmocka_unit_test(a_map_without_a_placement_leaves_the_files_to_the_plugin),
-        cmocka_unit_test(a_failure_has_a_reason_of_one_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

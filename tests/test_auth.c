@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include <munge.h>
 #include <time.h>
 
@@ -228,15 +226,5 @@ TEST(hello_has_one_length)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_valid_credential_is_accepted_once),
-        cmocka_unit_test(any_other_claim_is_rejected),
-        cmocka_unit_test(host_names_cannot_be_confused),
-        cmocka_unit_test(a_credential_of_another_user_is_rejected),
-        cmocka_unit_test(a_clock_that_is_behind_is_named),
-        cmocka_unit_test(text_that_is_no_credential_is_rejected),
-        cmocka_unit_test(without_munged_the_error_is_one_line),
-        cmocka_unit_test(hello_has_one_length),
-    };
-    return cmocka_run_group_tests(tests, start, stop);
+    return run_group(start, stop);
 }

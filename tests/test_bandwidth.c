@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rounds of the bandwidth planner: which pairs are allowed, what is covered, what is kept
  * apart. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "flow_schedule.h"
 #include "known_rates.h"
@@ -200,9 +193,8 @@ static const char *const regular[] = {"star:2",       "star:3",      "star:9",  
                                       "tree:4x4",     "tree:5x3",    "tree:7x5",  "tree:3x4x6",
                                       "tree:4x3x2x5", "fattree:4,3", "tree:10x2", "tree:2x4"};
 
-static void test_regular_trees(void **state)
+TEST(test_regular_trees)
 {
-    (void)state;
     for (size_t k = 0; k < COUNT(regular); k++) {
         struct watched w;
         struct nt_model *m = truth_of(regular[k]);
@@ -214,9 +206,8 @@ static void test_regular_trees(void **state)
     }
 }
 
-static void test_any_tree(void **state)
+TEST(test_any_tree)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct watched w;
         struct nt_model *m = random_tree(seed);
@@ -234,11 +225,10 @@ static void test_any_tree(void **state)
 
 /* A sender's uplink has well more flows than any receiver's downlink, so that it is the bottleneck
  * of its flows. */
-static void test_fan_has_one_bottleneck(void **state)
+TEST(test_fan_has_one_bottleneck)
 {
     static const char *const specs[] = {"tree:3x4", "tree:4x4", "tree:6x4", "tree:3x4x6",
                                         "tree:9x4"};
-    (void)state;
     for (size_t k = 0; k < COUNT(specs); k++) {
         struct nt_model *m = truth_of(specs[k]);
         struct nt_rooted_tree *h;
@@ -276,11 +266,10 @@ static void test_fan_has_one_bottleneck(void **state)
 }
 
 /* Networks of hosts alone: all links, both directions, in rounds that share none. */
-static void test_direct_networks(void **state)
+TEST(test_direct_networks)
 {
     static const char *const specs[] = {"torus:4x4", "torus:3x3x3", "mesh:5x4",    "hypercube:4",
                                         "torus:7",   "fullmesh:6",  "ttorus:4x4:2"};
-    (void)state;
     for (size_t k = 0; k < COUNT(specs); k++) {
         struct watched w;
         struct nt_model *m = truth_of(specs[k]);
@@ -311,9 +300,8 @@ static void test_direct_networks(void **state)
     }
 }
 
-static void test_lost_hosts_stay_away(void **state)
+TEST(test_lost_hosts_stay_away)
 {
-    (void)state;
     struct nt_model *m = truth_of("tree:4x4");
     struct nt_planner *planner;
     struct nt_order o;
@@ -333,9 +321,8 @@ static void test_lost_hosts_stay_away(void **state)
     nt_model_destroy(m);
 }
 
-static void test_max_load(void **state)
+TEST(test_max_load)
 {
-    (void)state;
     struct nt_model *m = truth_of("tree:4x8");
     struct watched w;
     watch(&w, m, NULL, 0.5, 1000);
@@ -354,12 +341,11 @@ static void test_max_load(void **state)
 }
 
 /* Ten milliseconds where links are fast, longer where 1 MiB or 128 messages take long. */
-static void test_windows(void **state)
+TEST(test_windows)
 {
     static const struct {
         double rate_MBps, window_s;
     } table[] = {{12500, 0.01}, {1000, 0.01}, {100, 0.0839}, {23.5, 0.12}, {2, 0.262}, {0.5, 0.3}};
-    (void)state;
     struct nt_model *m = truth_of("star:8");
     for (size_t k = 0; k < COUNT(table); k++) {
         struct nt_planner *planner;
@@ -388,9 +374,8 @@ static void test_windows(void **state)
 
 /* A network that carries no more than `total` at once: rounds are split so that flows get what they
  * get alone, and every host is still measured. */
-static void test_crowded(void **state)
+TEST(test_crowded)
 {
-    (void)state;
     struct nt_model *m = truth_of("tree:4x4");
     struct nt_planner *planner;
     struct nt_order o;
@@ -423,9 +408,8 @@ static void test_crowded(void **state)
     nt_model_destroy(m);
 }
 
-static void test_phases(void **state)
+TEST(test_phases)
 {
-    (void)state;
     struct nt_model *m = truth_of("tree:3x4");
     static const unsigned bit[] = {NT_BANDWIDTH_HOST_LINKS, NT_BANDWIDTH_TIERS,
                                    NT_BANDWIDTH_LADDER};
@@ -476,9 +460,8 @@ static size_t drive_at(struct nt_planner *planner, double rate_MBps, double *win
 }
 
 /* Of planners one after another the first alone has a warm-up, and the others go by it. */
-static void test_one_warm_up_is_enough(void **state)
+TEST(test_one_warm_up_is_enough)
 {
-    (void)state;
     static const unsigned phases[] = {NT_BANDWIDTH_HOST_LINKS, NT_BANDWIDTH_TIERS,
                                       NT_BANDWIDTH_LADDER};
     struct nt_model *m = truth_of("tree:2x2x4");
@@ -507,9 +490,8 @@ static void test_one_warm_up_is_enough(void **state)
 
 /* No two of those that are left share a switch: the warm-up of tiers has nobody to pair at one, and
  * must not take the ends of links for hosts. */
-static void test_one_host_left_of_each_leaf(void **state)
+TEST(test_one_host_left_of_each_leaf)
 {
-    (void)state;
     struct nt_model *m = truth_of("tree:5x2");
     struct nt_planner *planner;
     struct nt_order o;
@@ -529,20 +511,4 @@ static void test_one_host_left_of_each_leaf(void **state)
     nt_model_destroy(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regular_trees),
-        cmocka_unit_test(test_any_tree),
-        cmocka_unit_test(test_fan_has_one_bottleneck),
-        cmocka_unit_test(test_direct_networks),
-        cmocka_unit_test(test_lost_hosts_stay_away),
-        cmocka_unit_test(test_max_load),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_crowded),
-        cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_one_warm_up_is_enough),
-        cmocka_unit_test(test_one_host_left_of_each_leaf),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hint against the best of all orders, by trying them all: 8 hosts, and 9. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "cost.h"
 #include "hint.h"
 #include "known_network.h"
@@ -112,7 +106,7 @@ static struct nt_model *drawn(const char *spec, bool rates, uint64_t seed)
     return m;
 }
 
-static void eight_hosts(void **state)
+TEST(eight_hosts)
 {
     static const char *const specs[] = {"tree:2x4",  "tree:4x2",  "tree:2x2x2",
                                         "chain:4x2", "torus:2x4", "hypercube:3"};
@@ -127,7 +121,6 @@ static void eight_hosts(void **state)
                                            "megatron:tp=2,pp=2,dp=2",
                                            "megatron:tp=1,pp=2,dp=4,ep=2"};
     size_t worse = 0;
-    (void)state;
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
         for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
             struct nt_model *m = drawn(specs[s], (s + p) % 2 == 0, 1 + s * 31 + p);
@@ -137,19 +130,11 @@ static void eight_hosts(void **state)
     assert_int_equal(worse, 0);
 }
 
-static void nine_hosts(void **state)
+TEST(nine_hosts)
 {
-    (void)state;
     struct nt_model *m = drawn("tree:3x3", true, 5);
     assert_true(is_near_best("tree:3x3", m, "stencil:3x3"));
     nt_model_destroy(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eight_hosts),
-        cmocka_unit_test(nine_hosts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

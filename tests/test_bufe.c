@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bufe (2014): the thesis's own examples and measurements, and properties of the method. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "bufe.h"
 #include "rng.h"
@@ -61,9 +54,8 @@ static uint32_t switch_of(const struct nt_model *m, uint32_t h)
 }
 
 /* Table 2.1, figures 2.6 and 2.7: every edge but (B,D), which is as long as the path. */
-static void table_2_1_basic_model(void **state)
+TEST(table_2_1_basic_model)
 {
-    (void)state;
     struct nt_bufe_result *r = infer_table("bufe-2.1", 0.1);
     static const uint32_t edges[][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {2, 3}};
     assert_int_equal(r->basic, 5);
@@ -77,9 +69,8 @@ static void table_2_1_basic_model(void **state)
 
 /* Table 2.2, figures 2.8 to 2.11: all edges at first, then three switches of three hosts and one
  * over them, each link 1. */
-static void table_2_2_tree(void **state)
+TEST(table_2_2_tree)
 {
-    (void)state;
     struct nt_bufe_result *r = infer_table("bufe-2.2", 0.1);
     const struct nt_model *m = r->model;
     assert_int_equal(r->basic, 36);
@@ -101,9 +92,8 @@ static void table_2_2_tree(void **state)
 }
 
 /* Table 2.3, figure 2.16: one switch; the edge between B and C is virtual and goes. */
-static void table_2_3_hosts_of_three_kinds(void **state)
+TEST(table_2_3_hosts_of_three_kinds)
 {
-    (void)state;
     struct nt_bufe_result *r = infer_table("bufe-2.3", 0.1);
     static const double expected[] = {1, 1, 2, 3};
     assert_int_equal(r->basic, 6);
@@ -117,9 +107,8 @@ static void table_2_3_hosts_of_three_kinds(void **state)
 }
 
 /* Table 3.5, figure 3.1: "the nodes are all connected with a single switch". */
-static void table_3_5_westmere_cluster(void **state)
+TEST(table_3_5_westmere_cluster)
 {
-    (void)state;
     struct nt_bufe_result *r = infer_table("bufe-3.5", 0.05);
     assert_int_equal(r->model->family, NT_FAMILY_STAR);
     assert_int_equal(r->model->switches, 1);
@@ -132,9 +121,8 @@ static void table_3_5_westmere_cluster(void **state)
 }
 
 /* Table 3.6, figure 3.1: two sockets of six cores. */
-static void table_3_6_westmere_node(void **state)
+TEST(table_3_6_westmere_node)
 {
-    (void)state;
     struct nt_bufe_result *r = infer_table("bufe-3.6", 0.15);
     const struct nt_model *m = r->model;
     assert_int_equal(m->switches, 2);
@@ -148,9 +136,8 @@ static void table_3_6_westmere_node(void **state)
 }
 
 /* Tables 3.7 and 3.8, section 3.3.2: with a high epsilon, "a star with a single switch". */
-static void table_3_8_magny_node_is_a_star(void **state)
+TEST(table_3_8_magny_node_is_a_star)
 {
-    (void)state;
     struct nt_bufe_result *r = infer_table("bufe-3.8", 0.2);
     assert_int_equal(r->model->family, NT_FAMILY_STAR);
     nt_bufe_destroy(r);
@@ -198,9 +185,8 @@ static struct nt_matrix *known_matrix(struct known *k, double noise, uint64_t se
 }
 
 /* Section 2.2.4, figures 2.13 and 2.14: four switches in a cycle; the diagonals are virtual. */
-static void ring_of_switches_loses_its_diagonals(void **state)
+TEST(ring_of_switches_loses_its_diagonals)
 {
-    (void)state;
     struct known k;
     known_init(&k, 12, 16);
     for (size_t h = 0; h < 12; h++)
@@ -219,9 +205,8 @@ static void ring_of_switches_loses_its_diagonals(void **state)
 }
 
 /* Section 2.2.5, figure 2.15: two, then three kinds of hosts on one switch are rejoined. */
-static void kinds_of_hosts_share_their_switch(void **state)
+TEST(kinds_of_hosts_share_their_switch)
 {
-    (void)state;
     for (size_t kinds = 1; kinds <= 3; kinds++) {
         struct known k;
         known_init(&k, 4 * kinds, 4 * kinds + 1);
@@ -243,9 +228,8 @@ static void kinds_of_hosts_share_their_switch(void **state)
 /* Section 2.2.3: once the first leaf's hosts are attached to their switch, it is as far from the
  * hosts of the others as those are from each other (2.6). A clique of both would make a line of
  * switches. */
-static void cliques_are_never_mixed(void **state)
+TEST(cliques_are_never_mixed)
 {
-    (void)state;
     struct known k;
     known_init(&k, 9, 13);
     for (size_t h = 0; h < 9; h++)
@@ -265,9 +249,8 @@ static void cliques_are_never_mixed(void **state)
 
 /* Distances 2, 3 and 4.2: between leaves of different pods it is 2.2, nearly the 2 of the hosts,
  * and yet the leaves of one pod, which are 1 apart, belong together first. */
-static void tiers_come_one_after_another(void **state)
+TEST(tiers_come_one_after_another)
 {
-    (void)state;
     struct known k;
     known_init(&k, 36, 51);
     for (size_t h = 0; h < 36; h++)
@@ -286,9 +269,8 @@ static void tiers_come_one_after_another(void **state)
 }
 
 /* Leaves of two hosts need the size-two rule; two hosts alone are no switch. */
-static void pairs_become_switches_only_with_a_third(void **state)
+TEST(pairs_become_switches_only_with_a_third)
 {
-    (void)state;
     struct known k;
     known_init(&k, 8, 13);
     for (size_t h = 0; h < 8; h++)
@@ -312,9 +294,8 @@ static void pairs_become_switches_only_with_a_third(void **state)
 }
 
 /* A star of 32 hosts with 2 % noise is a star; the same matrix gives the same model. */
-static void noise_within_epsilon_changes_nothing(void **state)
+TEST(noise_within_epsilon_changes_nothing)
 {
-    (void)state;
     struct known k;
     known_init(&k, 32, 33);
     for (size_t h = 0; h < 32; h++)
@@ -342,9 +323,8 @@ static struct nt_matrix *bandwidths(size_t n, const double *host)
 }
 
 /* Links have the throughput that pairs show of them. */
-static void links_have_their_throughput(void **state)
+TEST(links_have_their_throughput)
 {
-    (void)state;
     static const double rate[5] = {1000, 1000, 1000, 500, 1000};
     struct nt_matrix *b = bandwidths(5, rate), *l;
     struct nt_err err = {0};
@@ -366,9 +346,8 @@ static void links_have_their_throughput(void **state)
     nt_matrix_destroy(b);
 }
 
-static void bad_input_is_refused(void **state)
+TEST(bad_input_is_refused)
 {
-    (void)state;
     struct nt_matrix *m, *wide, *rate;
     struct nt_bufe_result *r = NULL;
     struct nt_bufe_options o;
@@ -393,9 +372,8 @@ static void bad_input_is_refused(void **state)
 }
 
 /* The search is exponential: it ends at its limit, with a sentence. */
-static void work_is_bounded(void **state)
+TEST(work_is_bounded)
 {
-    (void)state;
     struct nt_matrix *m = seed_table("bufe-3.6");
     struct nt_bufe_options o;
     struct nt_bufe_result *r = NULL;
@@ -409,9 +387,8 @@ static void work_is_bounded(void **state)
 }
 
 /* None, one, and hosts without measurements. */
-static void little_is_enough(void **state)
+TEST(little_is_enough)
 {
-    (void)state;
     for (size_t n = 0; n < 5; n++) {
         struct nt_matrix *m;
         struct nt_err err = {0};
@@ -425,25 +402,4 @@ static void little_is_enough(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_2_1_basic_model),
-        cmocka_unit_test(table_2_2_tree),
-        cmocka_unit_test(table_2_3_hosts_of_three_kinds),
-        cmocka_unit_test(table_3_5_westmere_cluster),
-        cmocka_unit_test(table_3_6_westmere_node),
-        cmocka_unit_test(table_3_8_magny_node_is_a_star),
-        cmocka_unit_test(ring_of_switches_loses_its_diagonals),
-        cmocka_unit_test(kinds_of_hosts_share_their_switch),
-        cmocka_unit_test(cliques_are_never_mixed),
-        cmocka_unit_test(tiers_come_one_after_another),
-        cmocka_unit_test(pairs_become_switches_only_with_a_third),
-        cmocka_unit_test(noise_within_epsilon_changes_nothing),
-        cmocka_unit_test(links_have_their_throughput),
-        cmocka_unit_test(bad_input_is_refused),
-        cmocka_unit_test(work_is_bounded),
-        cmocka_unit_test(little_is_enough),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

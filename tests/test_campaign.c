@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The campaign against simulated networks: what it measures, in which order, and until when. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "campaign.h"
 #include "made_network.h"
@@ -194,9 +183,8 @@ static void show(const struct trial *t, const struct seen *s)
     print_message("; %zu rounds, %.2f s\n%s", s->rounds, s->ended_s, s->warned);
 }
 
-static void a_level_has_its_phases(void **state)
+TEST(a_level_has_its_phases)
 {
-    (void)state;
     static const struct {
         enum nt_level level;
         const char *phase[8];
@@ -219,9 +207,8 @@ static void a_level_has_its_phases(void **state)
     }
 }
 
-static void a_budget_holds_and_more_of_it_never_knows_less(void **state)
+TEST(a_budget_holds_and_more_of_it_never_knows_less)
 {
-    (void)state;
     static const double budgets[] = {0.15, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 60, 200};
     static const char *const topologies[] = {"star:2", "tree:2x4", "tree:2x2x4", "torus:3x3"};
     for (size_t n = 0; n < 4; n++)
@@ -252,9 +239,8 @@ static void a_budget_holds_and_more_of_it_never_knows_less(void **state)
         }
 }
 
-static void shared_hosts_get_no_load(void **state)
+TEST(shared_hosts_get_no_load)
 {
-    (void)state;
     struct trial t = {"tree:2x4", NT_LEVEL_FULL, 100, 0.02, 1, true, NULL, 0, 0};
     struct seen s = run(t);
     show(&t, &s);
@@ -264,9 +250,8 @@ static void shared_hosts_get_no_load(void **state)
     assert_string_equal(s.cut, "");
 }
 
-static void max_load_rests(void **state)
+TEST(max_load_rests)
 {
-    (void)state;
     struct trial t = {"tree:2x4", NT_LEVEL_STANDARD, 1000, 0.001, 0.2, false, NULL, 0, 0};
     struct seen s = run(t);
     double phases_s = s.load_s + s.rested_s;
@@ -282,9 +267,8 @@ static void max_load_rests(void **state)
 }
 
 /* From one round of flows to the next, with all that is between; kernels are not run. */
-static void max_load_holds_at_every_level_and_within_the_budget(void **state)
+TEST(max_load_holds_at_every_level_and_within_the_budget)
 {
-    (void)state;
     static const double shares[] = {0.05, 0.1, 0.3, 0.7, 0.999};
     for (size_t k = 0; k < sizeof shares / sizeof *shares; k++)
         for (int level = NT_LEVEL_STANDARD; level <= NT_LEVEL_FULL; level++)
@@ -302,9 +286,8 @@ static void max_load_holds_at_every_level_and_within_the_budget(void **state)
 }
 
 /* 45 rounds are planned, 135 the most. */
-static void disturbed_latencies_are_repeated_for_a_part_of_the_time(void **state)
+TEST(disturbed_latencies_are_repeated_for_a_part_of_the_time)
 {
-    (void)state;
     static const struct {
         enum nt_level level;
         double budget_s, disturbed;
@@ -328,9 +311,8 @@ static void disturbed_latencies_are_repeated_for_a_part_of_the_time(void **state
     }
 }
 
-static void a_lost_host_is_left_alone_in_every_phase(void **state)
+TEST(a_lost_host_is_left_alone_in_every_phase)
 {
-    (void)state;
     static const char *const phases[] = {"latency",      "warm-up", "host-links", "tiers",
                                          "link-latency", "ladder",  "loggp",      "sizes"};
     static const char *const topologies[] = {"tree:2x2x4", "star:5", "tree:3x2"};
@@ -345,9 +327,8 @@ static void a_lost_host_is_left_alone_in_every_phase(void **state)
             }
 }
 
-static void nobody_is_left(void **state)
+TEST(nobody_is_left)
 {
-    (void)state;
     struct nt_campaign_options options = {
         .level = NT_LEVEL_FULL, .budget_s = 5, .max_load = 1, .seed = 1};
     struct nt_campaign *c;
@@ -404,9 +385,8 @@ static size_t order_all(const struct nt_network *n, struct nt_campaign_options o
     return count;
 }
 
-static void rounds_at_once_are_the_same_rounds(void **state)
+TEST(rounds_at_once_are_the_same_rounds)
 {
-    (void)state;
     static uint32_t met[2][4096][2];
     struct nt_network *n = made_network("tree:2x2x2");
     struct nt_campaign_options options = {
@@ -438,9 +418,8 @@ static void rounds_at_once_are_the_same_rounds(void **state)
  * all pairs begins, and the reason is not the budget. */
 /* budget_max is 7 s (nettopo.conf(5)). Beside its window a round takes about as long on hosts that
  * have a core for the probe, over links of 400 MB/s. */
-static void full_fits_the_default_budget(void **state)
+TEST(full_fits_the_default_budget)
 {
-    (void)state;
     static const char *const nets[] = {"star:2", "star:4", "tree:2x2", "tree:2x4", "tree:4x4"};
     /* the second: hosts that share two cores, as on the emulated cluster */
     static const struct {
@@ -461,9 +440,8 @@ static void full_fits_the_default_budget(void **state)
 }
 
 /* As on a host whose core was taken for a while. */
-static void a_slow_round_does_not_end_loggp(void **state)
+TEST(a_slow_round_does_not_end_loggp)
 {
-    (void)state;
     static const double SLOW_S = 0.4;
     struct trial t = {"tree:2x4", NT_LEVEL_FULL, 7, 0.015, 1, false, NULL, 0, 0};
     slow_first_prtt_s = SLOW_S;
@@ -475,9 +453,8 @@ static void a_slow_round_does_not_end_loggp(void **state)
 }
 
 /* What does not fit is named, and the time goes to what does. */
-static void a_short_budget_is_used(void **state)
+TEST(a_short_budget_is_used)
 {
-    (void)state;
     for (double budget_s = 3; budget_s < 7; budget_s += 0.7) {
         struct trial t = {"tree:4x4", NT_LEVEL_FULL, budget_s, 0.03, 1, false, NULL, 0, 0};
         struct seen s = run_on(t, made_network(t.topology), true);
@@ -487,9 +464,8 @@ static void a_short_budget_is_used(void **state)
     }
 }
 
-static void too_many_hosts_stay_untold(void **state)
+TEST(too_many_hosts_stay_untold)
 {
-    (void)state;
     enum { MANY = 4097, HERE = 40 };
     struct nt_campaign_options options = {
         .level = NT_LEVEL_FULL, .budget_s = 1000, .max_load = 1, .seed = 1};
@@ -529,9 +505,8 @@ static void too_many_hosts_stay_untold(void **state)
     free(absent);
 }
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
-    (void)state;
     static const struct nt_campaign_options bad[] = {
         {.level = NT_LEVEL_QUICK, .budget_s = 0, .max_load = 1},
         {.level = NT_LEVEL_QUICK, .budget_s = 5, .max_load = 0},
@@ -550,9 +525,8 @@ static void bad_options_are_refused(void **state)
     assert_int_equal(err.kind, NT_ERR_INPUT);
 }
 
-static void a_thousand_hosts(void **state)
+TEST(a_thousand_hosts)
 {
-    (void)state;
     struct trial t = {"tree:8x8x16", NT_LEVEL_FULL, 10000, 0.05, 1, false, NULL, 0, 0};
     struct seen s = run(t);
     show(&t, &s);
@@ -560,24 +534,4 @@ static void a_thousand_hosts(void **state)
     assert_string_equal(s.cut, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_level_has_its_phases),
-        cmocka_unit_test(a_budget_holds_and_more_of_it_never_knows_less),
-        cmocka_unit_test(shared_hosts_get_no_load),
-        cmocka_unit_test(max_load_rests),
-        cmocka_unit_test(max_load_holds_at_every_level_and_within_the_budget),
-        cmocka_unit_test(disturbed_latencies_are_repeated_for_a_part_of_the_time),
-        cmocka_unit_test(a_lost_host_is_left_alone_in_every_phase),
-        cmocka_unit_test(nobody_is_left),
-        cmocka_unit_test(rounds_at_once_are_the_same_rounds),
-        cmocka_unit_test(full_fits_the_default_budget),
-        cmocka_unit_test(a_slow_round_does_not_end_loggp),
-        cmocka_unit_test(a_short_budget_is_used),
-        cmocka_unit_test(too_many_hosts_stay_untold),
-        cmocka_unit_test(bad_options_are_refused),
-        cmocka_unit_test(a_thousand_hosts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps that were measured on emulated fabrics: tests/data/samples, and the fabrics behind them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-
+#include "asserts.h"
 #include "known_network.h"
 #include "samples.h"
 
@@ -56,9 +48,8 @@ static void is_found(const struct fabric *f, const char *path)
 }
 
 /* uneven12.fabric: leaves of two, three and four, one host above two leaves, two at the core. */
-static void test_uneven12(void **state)
+TEST(test_uneven12)
 {
-    (void)state;
     static const struct fabric uneven = {
         12, 5, {0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 4, 4}, {3, 3, 4, 4, 4}, 100, {100, 100, 200, 200, 0}};
     is_found(&uneven, "tests/data/samples/uneven12-1.samples");
@@ -67,9 +58,8 @@ static void test_uneven12(void **state)
 
 /* Four leaves and one host; of one leaf the readings of one host to the other three were late, and
  * their standard errors say so. */
-static void test_disturbed15(void **state)
+TEST(test_disturbed15)
 {
-    (void)state;
     static const struct fabric leaves = {15,
                                          5,
                                          {0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4},
@@ -80,35 +70,31 @@ static void test_disturbed15(void **state)
 }
 
 /* Three hosts and three; the first host's link became 80 us longer in the sweep. */
-static void test_changed6(void **state)
+TEST(test_changed6)
 {
-    (void)state;
     static const struct fabric two = {6, 2, {1, 1, 1, 0, 0, 0}, {1, 1}, 175, {520, 0}};
     is_found(&two, "tests/data/samples/changed6.samples");
 }
 
 /* Six hosts and two; one of the readings of two of the six was 13 us too low. */
-static void test_low8(void **state)
+TEST(test_low8)
 {
-    (void)state;
     static const struct fabric two = {8, 2, {1, 1, 1, 1, 1, 1, 0, 0}, {1, 1}, 175, {520, 0}};
     is_found(&two, "tests/data/samples/low8.samples");
 }
 
 /* The same; one of three readings between two of the six was low, and of a few other pairs, too:
  * the others of each do not agree with it. */
-static void test_unsteady8(void **state)
+TEST(test_unsteady8)
 {
-    (void)state;
     static const struct fabric two = {8, 2, {0, 0, 0, 0, 0, 0, 1, 1}, {0, 0}, 175, {0, 520}};
     is_found(&two, "tests/data/samples/unsteady8.samples");
 }
 
 /* Leaves of two, two, four, three and two; near readings were as noisy as far ones, and two of the
  * leaf of four were low, of different hosts. */
-static void test_flat13(void **state)
+TEST(test_flat13)
 {
-    (void)state;
     static const struct fabric leaves = {13,
                                          6,
                                          {0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4},
@@ -119,20 +105,10 @@ static void test_flat13(void **state)
 }
 
 /* Five hosts and two; of the five three were 6 us nearer to each other. */
-static void test_triple7(void **state)
+TEST(test_triple7)
 {
-    (void)state;
     static const struct fabric two = {7, 2, {0, 0, 0, 0, 0, 1, 1}, {0, 0}, 175, {0, 520}};
     is_found(&two, "tests/data/samples/triple7.samples");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uneven12),  cmocka_unit_test(test_disturbed15),
-        cmocka_unit_test(test_changed6),  cmocka_unit_test(test_low8),
-        cmocka_unit_test(test_unsteady8), cmocka_unit_test(test_flat13),
-        cmocka_unit_test(test_triple7),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "changes.h"
 #include "rng.h"
@@ -49,12 +38,11 @@ static size_t changes_of(const struct planted *p, struct nt_rng *rng, struct nt_
 }
 
 /* Within three readings, and nothing else; recovery as well. At 95 % of what was planted. */
-static void a_link_at_70_percent_is_found_within_three_readings(void **state)
+TEST(a_link_at_70_percent_is_found_within_three_readings)
 {
     enum { RUNS = 1000 };
     size_t found = 0, back = 0, dated = 0;
     struct nt_rng rng;
-    (void)state;
     nt_rng_init(&rng, 1);
     for (int run = 0; run < RUNS; run++) {
         struct nt_change c[NT_CHANGES_MAX];
@@ -81,11 +69,10 @@ static void a_link_at_70_percent_is_found_within_three_readings(void **state)
 }
 
 /* A thousand jobs of 30 links with two figures each, one in a hundred an outlier. */
-static void a_thousand_jobs_give_no_more_than_one_false_alarm(void **state)
+TEST(a_thousand_jobs_give_no_more_than_one_false_alarm)
 {
     size_t alarms = 0;
     struct nt_rng rng;
-    (void)state;
     nt_rng_init(&rng, 2);
     for (int series = 0; series < 600; series++) {
         struct nt_change c[NT_CHANGES_MAX];
@@ -98,10 +85,9 @@ static void a_thousand_jobs_give_no_more_than_one_false_alarm(void **state)
     assert_true(alarms <= 1);
 }
 
-static void small_changes_do_not_count(void **state)
+TEST(small_changes_do_not_count)
 {
     struct nt_rng rng;
-    (void)state;
     nt_rng_init(&rng, 3);
     for (int run = 0; run < 100; run++) {
         struct nt_change c[NT_CHANGES_MAX];
@@ -114,13 +100,12 @@ static void small_changes_do_not_count(void **state)
 
 /* Slow for three jobs, or longer, and then back: the level before did not go on all the time with
  * outliers in between, whatever the noise. Two such readings may have been outliers. */
-static void what_was_slow_for_three_jobs_is_stated_with_its_recovery(void **state)
+TEST(what_was_slow_for_three_jobs_is_stated_with_its_recovery)
 {
     static const double sds[] = {0.01, 0.02, 0.03};
     struct nt_change_reading r[24];
     struct nt_change c[NT_CHANGES_MAX];
     double level;
-    (void)state;
     for (size_t s = 0; s < sizeof sds / sizeof *sds; s++)
         for (size_t slow = 2; slow <= 8; slow++)
             for (size_t back = 2; back <= 6; back++) {
@@ -146,13 +131,12 @@ static void what_was_slow_for_three_jobs_is_stated_with_its_recovery(void **stat
 
 /* What may be the neighbour's is no evidence by itself, however often: with half of all doubt it
  * takes more. */
-static void doubtful_readings_count_less(void **state)
+TEST(doubtful_readings_count_less)
 {
     struct nt_change_reading r[12];
     struct nt_change c[NT_CHANGES_MAX];
     size_t sure, doubtful;
     double level;
-    (void)state;
     for (size_t k = 0; k < 12; k++)
         r[k] = (struct nt_change_reading){.x = k < 8 ? 0 : -0.36, .sd = 0.03, .doubt = 0.02};
     assert_int_equal(nt_change_points(r, 10, &nt_change_default, c, &sure, &level, NULL), 0);
@@ -166,7 +150,7 @@ static void doubtful_readings_count_less(void **state)
 }
 
 /* Of what is like others, one reading that shows it says what the level was. */
-static void what_is_like_others_is_known_by_one_reading(void **state)
+TEST(what_is_like_others_is_known_by_one_reading)
 {
     struct nt_change_reading r[] = {
         {0.01, 0.02, 0.02}, {0.36, 0.02, 0.02}, {0.35, 0.02, 0.02}, {0.37, 0.02, 0.02}};
@@ -174,7 +158,6 @@ static void what_is_like_others_is_known_by_one_reading(void **state)
     struct nt_change c[NT_CHANGES_MAX];
     size_t n;
     double level;
-    (void)state;
     assert_int_equal(nt_change_points(r, 4, &nt_change_default, c, &n, &level, NULL), 0);
     assert_int_equal(n, 0);
     alike.alike = 0.02;
@@ -191,14 +174,13 @@ static void what_is_like_others_is_known_by_one_reading(void **state)
     assert_int_equal(n, 0);
 }
 
-static void wrong_readings_are_refused(void **state)
+TEST(wrong_readings_are_refused)
 {
     struct nt_change_reading r = {.x = 0, .sd = 0, .doubt = 0};
     struct nt_change c[NT_CHANGES_MAX];
     size_t n;
     double level;
     struct nt_err err = {0};
-    (void)state;
     assert_int_equal(nt_change_points(&r, 1, &nt_change_default, c, &n, &level, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_int_equal(nt_change_points(&r, 0, &nt_change_default, c, &n, &level, &err), 0);
@@ -206,7 +188,7 @@ static void wrong_readings_are_refused(void **state)
 }
 
 /* The same series a step lower has the same changes: levels are relative. */
-static void relabelling_the_level_changes_nothing(void **state)
+TEST(relabelling_the_level_changes_nothing)
 {
     struct nt_rng rng;
     struct nt_change_reading r[60];
@@ -220,7 +202,6 @@ static void relabelling_the_level_changes_nothing(void **state)
                         .sd = 0.03,
                         .outliers = 0.01,
                         .doubt = 0.02};
-    (void)state;
     nt_rng_init(&rng, 5);
     make(&p, &rng, r);
     nt_change_points(r, 60, &nt_change_default, c, &n, &level, NULL);
@@ -292,11 +273,10 @@ static struct nt_fleet_change *found(const struct changes_planted *p, uint64_t s
     return out;
 }
 
-static void faults_and_recoveries_are_dated(void **state)
+TEST(faults_and_recoveries_are_dated)
 {
     struct changes_planted p = {.users = 5, .first_fault = 300, .fault_jobs = 250, .share = 0.7};
     size_t count, faults = 0, back = 0, quick = 0, others = 0;
-    (void)state;
     p.offset_sd = 0.2;
     struct nt_fleet_change *c = found(&p, 1, &count);
     for (size_t k = 0; k < count; k++) {
@@ -327,11 +307,10 @@ static void faults_and_recoveries_are_dated(void **state)
     free(c);
 }
 
-static void without_faults_there_is_at_most_one_alarm(void **state)
+TEST(without_faults_there_is_at_most_one_alarm)
 {
     struct changes_planted p = {.users = 3, .offset_sd = 0.2, .share = 1};
     size_t count, sum = 0;
-    (void)state;
     for (uint64_t seed = 2; seed < 5; seed++) {
         free(found(&p, seed, &count));
         sum += count;
@@ -340,11 +319,10 @@ static void without_faults_there_is_at_most_one_alarm(void **state)
     assert_true(sum <= 3);
 }
 
-static void one_users_jobs_alone_state_nothing(void **state)
+TEST(one_users_jobs_alone_state_nothing)
 {
     struct changes_planted p = {.users = 1, .first_fault = 300, .fault_jobs = 250, .share = 0.3};
     size_t count;
-    (void)state;
     free(found(&p, 7, &count));
     assert_int_equal(count, 0);
 }
@@ -375,10 +353,9 @@ static size_t cleared_by(uint32_t users, uint32_t lone, struct nt_fleet_change *
     return count;
 }
 
-static void one_user_alone_clears_nothing(void **state)
+TEST(one_user_alone_clears_nothing)
 {
     struct nt_fleet_change c = {0};
-    (void)state;
     assert_int_equal(cleared_by(1, 0, &c), 1);
     assert_true(c.worse && c.current);
     assert_int_equal(cleared_by(1, 12, &c), 1);
@@ -390,13 +367,12 @@ static void one_user_alone_clears_nothing(void **state)
 }
 
 /* All jobs from some day on are slower: the class has changed, no part of it. */
-static void a_change_of_all_is_the_classs(void **state)
+TEST(a_change_of_all_is_the_classs)
 {
     struct nt_changes c = {0};
     struct nt_rng rng;
     struct nt_fleet_change *out;
     size_t count;
-    (void)state;
     nt_rng_init(&rng, 3);
     for (uint32_t j = 0; j < 200; j++) {
         struct nt_changes_job job = {1700000000 + (int64_t)j * HOUR_S, 5000 + j, j % 3};
@@ -416,13 +392,12 @@ static void a_change_of_all_is_the_classs(void **state)
 }
 
 /* One job saw the host as all others are, the next ones slower. */
-static void one_job_before_is_enough_where_all_are_alike(void **state)
+TEST(one_job_before_is_enough_where_all_are_alike)
 {
     struct nt_changes c = {0};
     struct nt_rng rng;
     struct nt_fleet_change *out;
     size_t count;
-    (void)state;
     nt_rng_init(&rng, 9);
     for (uint32_t j = 0; j < 40; j++) {
         struct nt_changes_job job = {1700000000 + (int64_t)j * HOUR_S, 5000 + j, j % 3};
@@ -446,14 +421,13 @@ static void one_job_before_is_enough_where_all_are_alike(void **state)
 
 /* Hosts are in two jobs with the same others; four are in three jobs of others, the first one
  * faster than the next ones as a whole. */
-static void what_is_the_jobs_is_no_change_of_hosts_seen_in_few(void **state)
+TEST(what_is_the_jobs_is_no_change_of_hosts_seen_in_few)
 {
     struct nt_changes c = {0};
     struct nt_rng rng;
     struct nt_fleet_change *out;
     size_t count;
     double offset = 0;
-    (void)state;
     nt_rng_init(&rng, 4);
     for (uint32_t j = 0; j < 80; j++) {
         struct nt_changes_job job = {1700000000 + (int64_t)j * HOUR_S, 5000 + j, j % 7};
@@ -518,10 +492,9 @@ static size_t found_in(const char *jobs, uint8_t tier, struct nt_fleet_change *o
     return count;
 }
 
-static void what_every_job_names_is_told(void **state)
+TEST(what_every_job_names_is_told)
 {
     struct nt_fleet_change c;
-    (void)state;
     assert_int_equal(found_in("12", 0, &c), 1);
     assert_true(c.part == 1 && c.kind == NT_FIGURE_LATENCY && c.worse && c.current && c.named);
     assert_true(c.since_s == 1000 && c.before_s == 0 && c.first_job == 10);
@@ -533,12 +506,11 @@ static void what_every_job_names_is_told(void **state)
     assert_true(c.since_s == 1002 && c.before_s == 1001 && c.jobs == 3);
 }
 
-static void too_little_is_not_told(void **state)
+TEST(too_little_is_not_told)
 {
     static const char *const jobs[] = {"",        "1",      "11111", "12ab", "a12",
                                        "1a2a1a2", "12aba1", ".",     "a"};
     struct nt_fleet_change c;
-    (void)state;
     for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++)
         if (found_in(jobs[k], 0, &c) != 0)
             fail_msg("%s", jobs[k]);
@@ -546,10 +518,9 @@ static void too_little_is_not_told(void **state)
 
 /* One user, or users nobody knows, state nothing and clear nothing: two users do both. A user who
  * goes on naming a part keeps two others from nothing. */
-static void named_one_user_alone_clears_nothing(void **state)
+TEST(named_one_user_alone_clears_nothing)
 {
     struct nt_fleet_change c;
-    (void)state;
     assert_int_equal(found_in("12a", 0, &c), 1);
     assert_true(c.since_s == 1000 && c.jobs == 2 && c.users == 2);
     assert_int_equal(found_in("12aaaaaa", 0, &c), 1);
@@ -565,10 +536,9 @@ static void named_one_user_alone_clears_nothing(void **state)
 }
 
 /* Of a few hosts no map says which is slow, though the figure is the same. */
-static void who_agrees_says_nothing(void **state)
+TEST(who_agrees_says_nothing)
 {
     struct nt_fleet_change c;
-    (void)state;
     assert_int_equal(found_in("1A2A1", 0, &c), 1);
     assert_true(c.since_s == 1000 && c.before_s == 0 && c.jobs == 3 && c.jobs_to_sure == 2);
     assert_int_equal(found_in("1112A", 0, &c), 1);
@@ -578,10 +548,9 @@ static void who_agrees_says_nothing(void **state)
 }
 
 /* A latency between switches as slow as those of its like below other switches. */
-static void a_link_between_switches_is_held_against_those_below_the_same(void **state)
+TEST(a_link_between_switches_is_held_against_those_below_the_same)
 {
     struct nt_fleet_change c;
-    (void)state;
     assert_int_equal(found_in("12", 1, &c), 1);
     assert_int_equal(found_in("1!", 1, &c), 0);
     assert_int_equal(found_in("!a!12!1", 1, &c), 1);
@@ -591,9 +560,8 @@ static void a_link_between_switches_is_held_against_those_below_the_same(void **
 }
 
 /* A current change of the same part and kind says it already; one that is over does not. */
-static void what_changed_is_told_once(void **state)
+TEST(what_changed_is_told_once)
 {
-    (void)state;
     for (int current = 0; current < 2; current++) {
         struct nt_named n = {0};
         size_t count = 1;
@@ -612,30 +580,4 @@ static void what_changed_is_told_once(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_link_at_70_percent_is_found_within_three_readings),
-        cmocka_unit_test(a_thousand_jobs_give_no_more_than_one_false_alarm),
-        cmocka_unit_test(small_changes_do_not_count),
-        cmocka_unit_test(what_was_slow_for_three_jobs_is_stated_with_its_recovery),
-        cmocka_unit_test(doubtful_readings_count_less),
-        cmocka_unit_test(what_is_like_others_is_known_by_one_reading),
-        cmocka_unit_test(wrong_readings_are_refused),
-        cmocka_unit_test(relabelling_the_level_changes_nothing),
-        cmocka_unit_test(faults_and_recoveries_are_dated),
-        cmocka_unit_test(without_faults_there_is_at_most_one_alarm),
-        cmocka_unit_test(one_users_jobs_alone_state_nothing),
-        cmocka_unit_test(one_user_alone_clears_nothing),
-        cmocka_unit_test(a_change_of_all_is_the_classs),
-        cmocka_unit_test(one_job_before_is_enough_where_all_are_alike),
-        cmocka_unit_test(what_is_the_jobs_is_no_change_of_hosts_seen_in_few),
-        cmocka_unit_test(what_every_job_names_is_told),
-        cmocka_unit_test(too_little_is_not_told),
-        cmocka_unit_test(named_one_user_alone_clears_nothing),
-        cmocka_unit_test(who_agrees_says_nothing),
-        cmocka_unit_test(a_link_between_switches_is_held_against_those_below_the_same),
-        cmocka_unit_test(what_changed_is_told_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

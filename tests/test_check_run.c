@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 #include <unistd.h>
 
 #include "asserts.h"
@@ -75,13 +74,4 @@ TEST(rights_are_dropped)
     assert_string_equal(output, "65534\n65533\n65533\nNoNewPrivs:\t1\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_it_prints_is_kept),
-        cmocka_unit_test(how_it_failed_is_said),
-        cmocka_unit_test(nothing_outlasts_its_time),
-        cmocka_unit_test(rights_are_dropped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -5,8 +5,6 @@
 #include <dirent.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -211,12 +209,5 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--agent-fd") == 0)
         return be_probe();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_probe_is_killed_and_reaped),
-        cmocka_unit_test(an_unkillable_probe_is_not_waited_for),
-        cmocka_unit_test(what_a_probe_passes_along_does_not_block),
-        cmocka_unit_test(a_pool_that_refills_itself_ends_with_its_namespace),
-        cmocka_unit_test(a_pool_that_refills_itself_is_ended),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_group(NULL, NULL);
 }

@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One network from many jobs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "cluster_map.h"
 #include "origin.h"
@@ -35,10 +24,9 @@ static void run_jobs(const struct planted_jobs *p, struct nt_evidence *e, size_t
     free(host);
 }
 
-static void test_found(void **state)
+TEST(test_found)
 {
     static const char *const table[] = {"tree:4x8", "tree:2x4x8"};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_network *n = made_machine(table[k]);
         struct nt_model *truth;
@@ -113,12 +101,11 @@ static struct nt_cluster_map *mapped(const struct nt_network *n, const struct li
     return c;
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
     struct nt_network *n = made_machine("tree:2x4x8");
     struct listed job[JOBS];
     uint32_t order[JOBS], place[HOSTS];
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
@@ -160,13 +147,12 @@ static void test_order(void **state)
 }
 
 /* Two hosts are exchanged: they have moved, with the time; nobody else has. */
-static void test_moves(void **state)
+TEST(test_moves)
 {
     struct nt_network *n = made_machine("tree:2x4x8");
     struct listed job[JOBS];
     uint32_t before[HOSTS], after[HOSTS];
     size_t found = 0, sought = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, ~seed);
@@ -205,7 +191,7 @@ static void test_moves(void **state)
 /* Jobs of three users, then of one who says that two hosts are exchanged: nothing changes, however
  * many jobs they run, also if nobody knows who they are. If another user says so as well they are.
  */
-static void test_one_user_moves_nothing(void **state)
+TEST(test_one_user_moves_nothing)
 {
     static const struct {
         uint32_t first, second; /* users of the jobs after it */
@@ -216,7 +202,6 @@ static void test_one_user_moves_nothing(void **state)
                  {NT_NO_USER, 6666, 30, 0},
                  {6666, 6667, 6, 2}};
     struct nt_network *n = made_machine("tree:4x8");
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         static const uint32_t few[] = {0, 1, 2, 3, 20, 21, 22, 23};
         uint32_t stands[HOSTS], host[HOSTS], parent[HOSTS] = {0};
@@ -270,12 +255,11 @@ static double not_us(size_t kind, double us, struct nt_rng *rng)
 
 /* Jobs of seven users, then up to four jobs of another one that states another network: no
  * host stands elsewhere, and the switches stay. */
-static void test_one_user_flattens_nothing(void **state)
+TEST(test_one_user_flattens_nothing)
 {
     static const uint32_t jobs[] = {1, 2, 4};
     struct nt_network *n = made_machine("tree:4x8");
     struct nt_err err = {0};
-    (void)state;
     for (size_t k = 0; k < 12; k++) {
         struct planted_jobs p = {
             .network = n, .noise = {.sd = 0.02, .outliers = 0.01, .seed = k}, .offset_sd = 0.03};
@@ -322,7 +306,7 @@ static void test_one_user_flattens_nothing(void **state)
 
 /* Hosts are exchanged one pair after the other, and are in jobs with others that stay: nobody who
  * stayed has moved, after so many jobs. */
-static void test_who_stayed(void **state)
+TEST(test_who_stayed)
 {
     enum { JOBS_MOST = 450, PAIRS = 20, MANY = 960 };
     struct nt_network *n = made_machine("tree:6x10x16");
@@ -337,7 +321,6 @@ static void test_who_stayed(void **state)
     struct nt_rng rng;
     struct nt_err err = {0};
     size_t exchanged = 0, found = 0;
-    (void)state;
     nt_rng_init(&rng, 3);
     assert_int_equal(nt_evidence_init(&e, MANY, &err), 0);
     for (uint32_t h = 0; h < MANY; h++)
@@ -378,7 +361,7 @@ static void test_who_stayed(void **state)
 
 /* The first two jobs had only hosts of one switch, share no pair with others, and were slower by as
  * much as another switch is away: nobody has moved since. */
-static void test_unanchored(void **state)
+TEST(test_unanchored)
 {
     struct nt_network *n = made_machine("tree:4x8");
     struct planted_jobs p = {.network = n, .noise = {.sd = 0.02, .seed = 1}, .offset_sd = 0.03};
@@ -387,7 +370,6 @@ static void test_unanchored(void **state)
     struct nt_cluster_map *c;
     struct nt_err err = {0};
     double slower = nt_network_latency(n, 0, 8) / nt_network_latency(n, 0, 1); /* one switch, two */
-    (void)state;
     assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
     for (uint32_t j = 0; j < 2; j++) {
         uint32_t job;
@@ -411,7 +393,7 @@ static void test_unanchored(void **state)
 
 /* The link of a host gets slower by as much as another switch is away. With hosts of its own switch
  * alone that is as if it had gone; jobs with others show that it has not. */
-static void test_slow_link(void **state)
+TEST(test_slow_link)
 {
     struct nt_network *n = made_machine("tree:4x8");
     struct nt_switch_naming naming = {0};
@@ -419,7 +401,6 @@ static void test_slow_link(void **state)
     struct nt_cluster_map *c;
     struct nt_err err = {0};
     double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
-    (void)state;
     assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
     for (uint32_t j = 0; j < 60; j++) {
         uint32_t host[6] = {0, 1 + j % 7, 1 + (j + 1) % 7, 1 + (j + 2) % 7}, job;
@@ -480,13 +461,12 @@ static void assert_first_has_not_moved(struct nt_evidence *e)
 
 /* The same by exactly as much as the next tier is away, in jobs of one group: all readings are of
  * some class, and no place of a host of nested tiers has them all. It stays on its switch. */
-static void test_slow_by_a_tier(void **state)
+TEST(test_slow_by_a_tier)
 {
     struct nt_network *n = made_machine("tree:2x4x8");
     struct nt_evidence e;
     struct nt_err err = {0};
     double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
-    (void)state;
     assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
     for (uint32_t j = 0; j < 120; j++) {
         uint32_t host[8], first = j % 2 == 0 ? 0 : j % 8 + 24;
@@ -501,13 +481,12 @@ static void test_slow_by_a_tier(void **state)
 
 /* The same, seen on its switch in one job before: those of its switch alone say that it has gone
  * away, which its link is seen to look like in others. */
-static void test_slow_after_one_job(void **state)
+TEST(test_slow_after_one_job)
 {
     struct nt_network *n = made_machine("tree:2x4x8");
     struct nt_evidence e;
     struct nt_err err = {0};
     double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
-    (void)state;
     assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
     for (uint32_t j = 0; j < 120; j++) {
         bool alone = j % 4 == 0; /* hosts of one switch */
@@ -523,7 +502,7 @@ static void test_slow_after_one_job(void **state)
 
 /* Always with the same hosts, none of which is where it has gone: that others say so as well is
  * enough. With hosts of its former switch alone it might be slow instead. */
-static void test_same_jobs(void **state)
+TEST(test_same_jobs)
 {
     static const uint32_t host[] = {0, 1, 2, 7, 8, 9, 10, 15};
     struct nt_network *n = made_machine("tree:4x8");
@@ -535,7 +514,7 @@ static void test_same_jobs(void **state)
         struct nt_evidence e;
         struct nt_cluster_map *c;
         struct nt_err err = {0};
-        (void)state;
+
         assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
         for (uint32_t j = 0; j < 60; j++) {
             for (uint32_t h = 0; h < n->hosts; h++)
@@ -555,7 +534,7 @@ static void test_same_jobs(void **state)
 
 /* Hosts that were never in one job are on one switch when both were with a third; what was never
  * measured is missing, and what nobody can tell is flat. */
-static void test_never_together(void **state)
+TEST(test_never_together)
 {
     struct nt_network *n = made_machine("tree:4x8");
     struct planted_jobs p = {.network = n, .noise = {.sd = 0.02, .seed = 1}, .offset_sd = 0.03};
@@ -564,7 +543,6 @@ static void test_never_together(void **state)
     struct nt_cluster_map *c = NULL;
     struct nt_err err = {0};
     uint32_t parent[HOSTS];
-    (void)state;
     assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
     for (uint32_t j = 0; j < 60; j++) { /* two neighbours of a leaf, and two of another */
         uint32_t leaf = j % 4, other = (j / 4 + leaf + 1) % 4, at = j % 5;
@@ -598,9 +576,8 @@ static void test_never_together(void **state)
 
 /* What the map states is what jobs measure: of all hosts and pairs, also of pairs that no job had.
  * In networks that are drawn at random, some hosts are left out. */
-static void test_uneven(void **state)
+TEST(test_uneven)
 {
-    (void)state;
     for (size_t k = 0; k < UNEVEN_SHAPES; k++) {
         size_t stated = 0, of = 0;
         double worst = 0;
@@ -688,12 +665,11 @@ static size_t check_belief(const struct uneven *u, const struct nt_belief *belie
 }
 
 /* The next sweep starts from the hosts that are equally deep, if they are half of all. */
-static void test_uneven_prior(void **state)
+TEST(test_uneven_prior)
 {
     static const struct {
         size_t shape, known;
     } table[] = {{0, 6}, {1, 9}, {2, 6}, {3, 8}, {4, 0}, {5, 32}, {6, 0}};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         for (uint64_t seed = 1; seed <= 4; seed++) {
             struct uneven u = uneven_shape(table[k].shape, seed);
@@ -728,11 +704,10 @@ static void test_uneven_prior(void **state)
 
 /* The link of a host is slow in all jobs, by less than a tier, as much, and far more: it stays on
  * its switch, and the map has its link as long as it is. */
-static void test_slow_from_the_first_job(void **state)
+TEST(test_slow_from_the_first_job)
 {
     static const double longer[] = {0.06, 0.11, 0.22, 0.4, 2};
     static const char *const networks[] = {"tree:2x4", "tree:4x8", "tree:2x4x8"};
-    (void)state;
     for (size_t k = 0; k < 15; k++) {
         struct nt_network *n = made_machine(networks[k / 5]);
         struct nt_switch_naming naming = {0};
@@ -775,36 +750,16 @@ static void test_slow_from_the_first_job(void **state)
     }
 }
 
-static void test_too_little(void **state)
+TEST(test_too_little)
 {
     struct nt_evidence e;
     struct nt_switch_naming naming = {0};
     struct nt_cluster_map *c = NULL;
     struct nt_err err = {0};
-    (void)state;
     assert_int_equal(nt_evidence_init(&e, 4, &err), 0);
     assert_int_equal(nt_cluster_map_create(&e, &naming, &naming, &c, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     nt_evidence_fini(&e);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found),
-                                       cmocka_unit_test(test_order),
-                                       cmocka_unit_test(test_moves),
-                                       cmocka_unit_test(test_who_stayed),
-                                       cmocka_unit_test(test_unanchored),
-                                       cmocka_unit_test(test_slow_link),
-                                       cmocka_unit_test(test_slow_by_a_tier),
-                                       cmocka_unit_test(test_slow_after_one_job),
-                                       cmocka_unit_test(test_same_jobs),
-                                       cmocka_unit_test(test_never_together),
-                                       cmocka_unit_test(test_too_little),
-                                       cmocka_unit_test(test_one_user_moves_nothing),
-                                       cmocka_unit_test(test_one_user_flattens_nothing),
-                                       cmocka_unit_test(test_uneven),
-                                       cmocka_unit_test(test_uneven_prior),
-                                       cmocka_unit_test(test_slow_from_the_first_job)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "compare.h"
 #include "comparison_report.h"
@@ -174,9 +163,8 @@ static const char PODS[] = "tree:3x2x3";
 /* ---- what is found ---------------------------------------------------------------------------
  */
 
-static void a_host_on_another_leaf_is_named(void **state)
+TEST(a_host_on_another_leaf_is_named)
 {
-    (void)state;
     struct nt_model *healthy = network_of(PODS), *m = network_of(PODS);
     plug(m, link_of(m, 1), switch_of(m, 1), switch_of(m, 9));
     struct nt_map *yesterday = sweep(healthy, 0.02, 1, UINT32_MAX), *today;
@@ -190,9 +178,8 @@ static void a_host_on_another_leaf_is_named(void **state)
     nt_model_destroy(m);
 }
 
-static void a_host_that_leaves_a_pair_is_the_only_one_named(void **state)
+TEST(a_host_that_leaves_a_pair_is_the_only_one_named)
 {
-    (void)state;
     struct nt_model *healthy = network_of("tree:4x2"), *m = network_of("tree:4x2");
     plug(m, link_of(m, 0), switch_of(m, 0), switch_of(m, 4));
     struct nt_map *was = named(healthy), *is = named(m);
@@ -203,9 +190,8 @@ static void a_host_that_leaves_a_pair_is_the_only_one_named(void **state)
 }
 
 /* The cables of two leaves in the wrong groups: all their hosts are where they should not be. */
-static void two_leaves_swapped_are_named(void **state)
+TEST(two_leaves_swapped_are_named)
 {
-    (void)state;
     struct nt_model *healthy = network_of(PODS), *m = network_of(PODS);
     uint32_t one = uplink_of(m, 0), two = uplink_of(m, 6);
     uint32_t leaf[2] = {switch_of(m, 0), switch_of(m, 6)}, pod[2];
@@ -234,9 +220,8 @@ static void two_leaves_swapped_are_named(void **state)
     nt_model_destroy(m);
 }
 
-static void a_slow_link_is_named(void **state)
+TEST(a_slow_link_is_named)
 {
-    (void)state;
     for (int inner = 0; inner < 2; inner++) {
         struct nt_model *healthy = network_of(PODS), *m = network_of(PODS);
         uint32_t link = inner ? uplink_of(m, 3) : link_of(m, 4);
@@ -254,9 +239,8 @@ static void a_slow_link_is_named(void **state)
 }
 
 /* Each direction of a link has its own figure, and the reference may write it the other way. */
-static void a_link_at_half_its_rate_is_named(void **state)
+TEST(a_link_at_half_its_rate_is_named)
 {
-    (void)state;
     for (int way = 0; way < 4; way++) {
         struct nt_model *m = network_of(PODS), *r = network_of(PODS);
         uint32_t link = way < 2 ? uplink_of(m, 3) : link_of(m, 4);
@@ -280,9 +264,8 @@ static void a_link_at_half_its_rate_is_named(void **state)
     }
 }
 
-static void a_host_without_an_answer_is_named_and_nothing_else(void **state)
+TEST(a_host_without_an_answer_is_named_and_nothing_else)
 {
-    (void)state;
     struct nt_model *healthy = network_of("tree:4x2");
     struct nt_map *yesterday = sweep(healthy, 0.01, 7, UINT32_MAX);
     struct nt_map *today = sweep(healthy, 0.01, 8, 2);
@@ -294,9 +277,8 @@ static void a_host_without_an_answer_is_named_and_nothing_else(void **state)
     nt_model_destroy(healthy);
 }
 
-static void hosts_of_another_machine_are_an_error(void **state)
+TEST(hosts_of_another_machine_are_an_error)
 {
-    (void)state;
     struct nt_map *map = named(network_of("star:3"));
     struct nt_map *r = read_dot("graph { x -- s; y -- s; z -- s }");
     struct nt_reference_match *a = NULL;
@@ -314,9 +296,8 @@ static void hosts_of_another_machine_are_an_error(void **state)
 }
 
 /* A job sees a part of the machine: what it cannot distinguish is no difference. */
-static void a_part_of_a_bigger_machine_is_the_same(void **state)
+TEST(a_part_of_a_bigger_machine_is_the_same)
 {
-    (void)state;
     static const char conf[] = "SwitchName=l1 Nodes=n[1-3,21-30]\nSwitchName=l2 Nodes=n[4-6]\n"
                                "SwitchName=l3 Nodes=n[7-9]\nSwitchName=l4 Nodes=n[10-12]\n"
                                "SwitchName=l5 Nodes=n[13-15]\nSwitchName=l6 Nodes=n[16-18]\n"
@@ -339,9 +320,8 @@ static void a_part_of_a_bigger_machine_is_the_same(void **state)
 
 /* Slurm's files cannot say that a switch has hosts beside switches: what we write for that is read
  * as it was meant. A declared leaf of another name is one. */
-static void a_leaf_that_slurm_wants_is_none(void **state)
+TEST(a_leaf_that_slurm_wants_is_none)
 {
-    (void)state;
     static const char *const conf[] = {
         "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=top-hosts "
         "Nodes=n[5-6]\nSwitchName=top Switches=a,b,top-hosts\n",
@@ -362,9 +342,8 @@ static void a_leaf_that_slurm_wants_is_none(void **state)
 
 /* What was slow yesterday is not news; without a figure that decides, the map's finding is reported
  * as it is: its kind, values and unit. */
-static void a_finding_is_reported_where_no_figure_decides(void **state)
+TEST(a_finding_is_reported_where_no_figure_decides)
 {
-    (void)state;
     static const char bare[] = "graph { a [shape=box]; b [shape=box]; c [shape=box]\n"
                                "n1--a; n2--a; n3--a; n4--b; n5--b; n6--b; n7--c; n8--c; n9--c\n"
                                "a--top; b--top; c--top }";
@@ -406,14 +385,13 @@ static void a_finding_is_reported_where_no_figure_decides(void **state)
 }
 
 /* The shape alone is no likeness: figures count, both ways of being off. */
-static void figures_that_differ_are_less_alike(void **state)
+TEST(figures_that_differ_are_less_alike)
 {
     static const struct {
         double rate, us; /* times what was expected */
         double similarity;
     } table[] = {{1, 1, 100}, {1.1, 0.9, 100}, {0.25, 1, 25},
                  {4, 1, 25},  {1, 2, 50},      {0.25, 2, 25}};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *was = named(network_of("tree:3x3")), *is = named(network_of("tree:3x3"));
         for (size_t l = 0; l < is->model->links; l++) {
@@ -432,9 +410,8 @@ static void figures_that_differ_are_less_alike(void **state)
 }
 
 /* Where one of the two has cycles between its switches, hosts still have neighbours. */
-static void cycles_of_switches_are_compared_by_neighbours(void **state)
+TEST(cycles_of_switches_are_compared_by_neighbours)
 {
-    (void)state;
     struct nt_map *was = named(network_of("dragonfly:3x3x2"));
     struct nt_map *is = named(network_of("dragonfly:3x3x2"));
     differ_by(is, was, NULL, 0);
@@ -454,9 +431,8 @@ static void cycles_of_switches_are_compared_by_neighbours(void **state)
 
 /* Every host on another switch than before: hardly anything is in common, and no host is named, for
  * none explains it. */
-static void regrouped_hosts_have_little_in_common(void **state)
+TEST(regrouped_hosts_have_little_in_common)
 {
-    (void)state;
     struct nt_map *was = named(network_of("tree:4x4")), *is = named(network_of("tree:4x4"));
     uint32_t leaf[4];
     for (uint32_t k = 0; k < 4; k++)
@@ -476,9 +452,8 @@ static void regrouped_hosts_have_little_in_common(void **state)
 
 /* Hosts at the core: one that moves there, away from there or past it is the only one named, as
  * are two that move together. */
-static void a_moved_host_is_one_line_beside_hosts_at_the_core(void **state)
+TEST(a_moved_host_is_one_line_beside_hosts_at_the_core)
 {
-    (void)state;
     static const char healthy[] = "graph { n1--l1; n4--l1; n6--l1; n2--l2; n5--l2; n7--l2; n3--t; "
                                   "n8--t; l1--t; l2--t }";
     static const struct {
@@ -512,9 +487,8 @@ static void a_moved_host_is_one_line_beside_hosts_at_the_core(void **state)
 }
 
 /* A reference whose parts nothing joins is compared part by part, and is not the map's network. */
-static void parts_of_a_reference_are_compared_each(void **state)
+TEST(parts_of_a_reference_are_compared_each)
 {
-    (void)state;
     static const char *const lines[] = {
         "switch-missing  parts without a link between them: expected 2, found 1 (1)",
         "host-moved      n4: expected with n5 n6 n7, found with n1 n2 n3"};
@@ -530,9 +504,8 @@ static void parts_of_a_reference_are_compared_each(void **state)
 }
 
 /* A map that misses the cycle is another network, and the links that it lacks are named. */
-static void a_cycle_that_was_not_found_is_a_difference(void **state)
+TEST(a_cycle_that_was_not_found_is_a_difference)
 {
-    (void)state;
     struct nt_map *r = read_dot("graph { n1--a; n2--a; n3--b; n4--b; n5--c; n6--c; n7--d; n8--d; "
                                 "a--b; b--c; c--d; d--a }");
     struct nt_map *map = read_dot("graph { n1--a; n2--a; n3--b; n4--b; n5--c; n6--c; n7--d; n8--d; "
@@ -547,9 +520,8 @@ static void a_cycle_that_was_not_found_is_a_difference(void **state)
 }
 
 /* Where a switch was not found, the links beside it are longer: no cable is. */
-static void a_missing_switch_makes_no_link_slow(void **state)
+TEST(a_missing_switch_makes_no_link_slow)
 {
-    (void)state;
     static const char *const lines[] = {
         "switch-missing  switch over n1 n2 n3 n4 n5 n6: expected there, found none"};
     struct nt_map *was = named(network_of(PODS)), *is = named(network_of(PODS));
@@ -580,9 +552,8 @@ static void a_missing_switch_makes_no_link_slow(void **state)
 
 /* Section d: a square of which three sides were found, with probabilities 1, 0.5 and 0.8, and a
  * diagonal that is none of its links: (1 + 0.5 + 0.8 + 0) / 4. */
-static void similarity_of_a_regular_network(void **state)
+TEST(similarity_of_a_regular_network)
 {
-    (void)state;
     static const uint32_t ends[][2] = {{0, 1}, {1, 2}, {2, 3}, {0, 2}};
     static const double p[] = {1, 0.5, 0.8, 1};
     struct nt_err err = {0};
@@ -607,9 +578,8 @@ static void similarity_of_a_regular_network(void **state)
 
 /* Nine links, of which the six to hosts and one uplink (probability 0.9) were found; four hosts
  * have half of those on their switch that they should have. */
-static void similarity_of_a_hierarchical_network(void **state)
+TEST(similarity_of_a_hierarchical_network)
 {
-    (void)state;
     struct nt_err err = {0};
     struct nt_model *m;
     must(nt_model_create(6, 2, 7, &m, &err), &err);
@@ -655,9 +625,8 @@ static double laid_on(const struct nt_map *r, const double *us, const char *host
 /* Equations 3 and 4 by hand. Links: n1 8, n2 4, n3 8 Gbit/s, between the switches 2; times 3, 4
  * and 5 us. n1-n2 lays 1 and 2; n1-n3, shares 1:4:1, lays 2/3, 8/3, 2/3; n2-n3, shares 2:4:1, lays
  * 10/7, 20/7, 5/7. A fourth host is on no path. */
-static void redistribution_by_hand(void **state)
+TEST(redistribution_by_hand)
 {
-    (void)state;
     struct nt_err err = {0};
     struct nt_model *m;
     must(nt_model_create(3, 1, 3, &m, &err), &err);
@@ -703,9 +672,8 @@ static void redistribution_by_hand(void **state)
 /* ---- noise ------------------------------------------------------------------------------------
  */
 
-static void two_sweeps_of_one_network_are_the_same(void **state)
+TEST(two_sweeps_of_one_network_are_the_same)
 {
-    (void)state;
     static const char *const specs[] = {"star:8",      "tree:4x4", "tree:3x2x3", "tree:2x2x4",
                                         "fattree:4,3", "tree:5x6", "chain:3x4",  "tree:6x3"};
     enum { SPECS = sizeof specs / sizeof *specs, PAIRS = 200 };
@@ -754,9 +722,8 @@ static struct nt_comparison *rates_held(const struct nt_model *is, const struct 
 }
 
 /* Even where a tolerance of 2 % asks for more than the noise gives. */
-static void rates_two_sweeps_of_one_network_are_the_same(void **state)
+TEST(rates_two_sweeps_of_one_network_are_the_same)
 {
-    (void)state;
     enum { PAIRS = 200 };
     size_t differ[2] = {0, 0};
     for (uint64_t k = 0; k < PAIRS; k++) {
@@ -778,9 +745,8 @@ static void rates_two_sweeps_of_one_network_are_the_same(void **state)
 }
 
 /* Every link of each tree in its turn, each way; where flows could reach its limit. */
-static void a_link_at_half_its_rate_is_found_and_nothing_else(void **state)
+TEST(a_link_at_half_its_rate_is_found_and_nothing_else)
 {
-    (void)state;
     size_t tried = 0, found = 0, other = 0;
     for (size_t k = 0; k < TREES; k++) {
         struct nt_network *net = rates_network(&healthy[k], k);
@@ -812,7 +778,7 @@ static void a_link_at_half_its_rate_is_found_and_nothing_else(void **state)
 
 /* Two links, by hand: the margin is what both figures' errors leave, and the confidence says it,
  * times the link's own probability. */
-static void the_margin_is_tested(void **state)
+TEST(the_margin_is_tested)
 {
     static const struct {
         double is, se, was, was_se;
@@ -826,7 +792,6 @@ static void the_margin_is_tested(void **state)
         {80, 0.1, 100, 0.1, false, 0},   /* certain, and within the tolerance */
         {60, NAN, 100, NAN, true, 0.75}, /* no error known: the link's own probability */
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         for (int back = 0; back < 2; back++) {
             struct nt_model *m[2];
@@ -872,9 +837,8 @@ static struct nt_map *support_read_dot(const char *text)
 }
 
 /* Each difference is as sure as the switch that it rests on, whatever the map is as a whole. */
-static void a_difference_is_as_sure_as_its_switch(void **state)
+TEST(a_difference_is_as_sure_as_its_switch)
 {
-    (void)state;
     static const char found[] = "graph { n1--a; n2--a; n3--a; n4--a; n5--b; n6--b; n7--b; n8--b; "
                                 "a--b }";
     static const char wide[] = "graph { n1--a; n2--a; n3--a; n4--a; n5--a; n6--a; n7--a; n8--b; "
@@ -965,9 +929,8 @@ static void at_link(const uint32_t at[2], const struct nt_link *l)
     assert_true((at[0] == l->a && at[1] == l->b) || (at[0] == l->b && at[1] == l->a));
 }
 
-static void hosts_links_and_uplinks(void **state)
+TEST(hosts_links_and_uplinks)
 {
-    (void)state;
     struct nt_map *was = pods(), *is = pods();
     struct nt_link *link = is->model->link;
     link[18 + 1].latency_us *= 3; /* of n4 n5 n6 */
@@ -991,9 +954,8 @@ static void hosts_links_and_uplinks(void **state)
 }
 
 /* Where one of the two has nothing like it there is no place. */
-static void switches_and_missing_hosts(void **state)
+TEST(switches_and_missing_hosts)
 {
-    (void)state;
     struct nt_map *was = pods(), *is = pods();
     struct nt_model *m = is->model;
     for (size_t k = 3; k < 6; k++)
@@ -1016,35 +978,4 @@ static void switches_and_missing_hosts(void **state)
     nt_map_destroy(was);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_host_on_another_leaf_is_named),
-        cmocka_unit_test(a_host_that_leaves_a_pair_is_the_only_one_named),
-        cmocka_unit_test(two_leaves_swapped_are_named),
-        cmocka_unit_test(a_slow_link_is_named),
-        cmocka_unit_test(a_link_at_half_its_rate_is_named),
-        cmocka_unit_test(a_host_without_an_answer_is_named_and_nothing_else),
-        cmocka_unit_test(hosts_of_another_machine_are_an_error),
-        cmocka_unit_test(a_part_of_a_bigger_machine_is_the_same),
-        cmocka_unit_test(a_leaf_that_slurm_wants_is_none),
-        cmocka_unit_test(figures_that_differ_are_less_alike),
-        cmocka_unit_test(a_finding_is_reported_where_no_figure_decides),
-        cmocka_unit_test(cycles_of_switches_are_compared_by_neighbours),
-        cmocka_unit_test(regrouped_hosts_have_little_in_common),
-        cmocka_unit_test(a_moved_host_is_one_line_beside_hosts_at_the_core),
-        cmocka_unit_test(parts_of_a_reference_are_compared_each),
-        cmocka_unit_test(a_cycle_that_was_not_found_is_a_difference),
-        cmocka_unit_test(a_missing_switch_makes_no_link_slow),
-        cmocka_unit_test(similarity_of_a_regular_network),
-        cmocka_unit_test(similarity_of_a_hierarchical_network),
-        cmocka_unit_test(redistribution_by_hand),
-        cmocka_unit_test(two_sweeps_of_one_network_are_the_same),
-        cmocka_unit_test(the_margin_is_tested),
-        cmocka_unit_test(rates_two_sweeps_of_one_network_are_the_same),
-        cmocka_unit_test(a_link_at_half_its_rate_is_found_and_nothing_else),
-        cmocka_unit_test(a_difference_is_as_sure_as_its_switch),
-        cmocka_unit_test(hosts_links_and_uplinks),
-        cmocka_unit_test(switches_and_missing_hosts)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "conf.h"
 
@@ -305,16 +301,4 @@ TEST(lists_refuse_who_is_not_named)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_installed_file_states_the_defaults),
-        cmocka_unit_test(every_key_is_read),
-        cmocka_unit_test(lists_refuse_who_is_not_named),
-        cmocka_unit_test(a_wrong_line_is_named_with_its_file),
-        cmocka_unit_test(lowering_the_maximum_alone_lowers_the_default),
-        cmocka_unit_test(sizes_are_bounded),
-        cmocka_unit_test(a_wrong_file_still_says_whether_all_jobs_are_measured),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

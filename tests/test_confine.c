@@ -12,9 +12,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -528,18 +525,5 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--agent-fd") == 0)
         return be_probe();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_probe_has_threads_and_no_processes),
-        cmocka_unit_test(a_probe_has_nothing_to_steal),
-        cmocka_unit_test(a_private_file_of_the_job_comes_through_a_pipe),
-        cmocka_unit_test(nobody_of_the_same_user_traces_a_probe),
-        cmocka_unit_test(memory_is_taken_from_the_probe_first),
-        cmocka_unit_test(a_probe_is_the_first_of_its_own_namespace),
-        cmocka_unit_test(a_probe_dies_with_its_agent),
-        cmocka_unit_test(keys_of_root_do_not_come_with_the_probe),
-        cmocka_unit_test(a_probe_cannot_take_all_memory),
-        cmocka_unit_test(descriptors_are_closed_on_older_kernels),
-        cmocka_unit_test(a_spent_processor_is_told_from_a_kill),
-    };
-    return cmocka_run_group_tests(tests, copy_self, remove_copy);
+    return run_group(copy_self, remove_copy);
 }

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -324,18 +322,4 @@ TEST(frames_of_others_are_seen)
     finish_keyed(&k);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_with_keys_arrive_in_order_only),
-        cmocka_unit_test(every_altered_byte_of_a_frame_is_seen),
-        cmocka_unit_test(frames_of_others_are_seen),
-        cmocka_unit_test(frames_arrive_complete_from_any_fragments),
-        cmocka_unit_test(invalid_frames_are_rejected),
-        cmocka_unit_test(a_passed_descriptor_does_not_block),
-        cmocka_unit_test(a_peer_that_does_not_read_reaches_the_limit),
-        cmocka_unit_test(a_dead_peer_is_an_error_and_no_signal),
-        cmocka_unit_test(a_broadcast_reaches_all_and_removes_lost_children),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

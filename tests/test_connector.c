@@ -81,10 +81,9 @@ static bool connect_among(struct scene *s, struct imitators *i, struct nt_connec
 
 /* Each costs a proof that nobody can use, and not the time for its answer; one that refuses it gets
  * no other before the leader has one. */
-static void imitators_of_the_leader_do_not_delay_a_member(void **state)
+TEST(imitators_of_the_leader_do_not_delay_a_member)
 {
     static const size_t counts[] = {1, 3, NT_PORT_TRIES - 1};
-    (void)state;
     if (munge.pid == 0)
         skip();
     for (size_t c = 0; c < 2 * sizeof counts / sizeof *counts; c++) {
@@ -210,11 +209,5 @@ TEST(bytes_before_their_turn_wake_nobody)
 int main(void)
 {
     first_port += 64;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(imitators_of_the_leader_do_not_delay_a_member),
-        cmocka_unit_test(an_address_that_does_not_answer_costs_no_time),
-        cmocka_unit_test(a_member_without_a_leader_backs_off),
-        cmocka_unit_test(bytes_before_their_turn_wake_nobody),
-    };
-    return cmocka_run_group_tests(tests, start, stop);
+    return run_group(start, stop);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which pairs are measured again, and in which rounds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "asserts.h"
 #include "deciding_pairs.h"
 
 enum { HOSTS_MAX = 64, ROUNDS_MAX = 64 };
@@ -77,9 +69,8 @@ static void check_rounds(const struct nt_deciding_pairs *d, const struct nt_mode
     }
 }
 
-static void of_few_hosts_every_pair_decides(void **state)
+TEST(of_few_hosts_every_pair_decides)
 {
-    (void)state;
     for (size_t hosts = 2; hosts <= NT_DECIDING_PAIRS_FEW; hosts++)
         for (size_t most = 1; most <= ROUNDS_MAX; most *= 8) {
             struct nt_model *m = leaves(hosts, NULL, NULL, 0);
@@ -95,9 +86,8 @@ static void of_few_hosts_every_pair_decides(void **state)
 }
 
 /* First those that tell most; not those of hosts that take no part. */
-static void pairs_that_the_model_asks_for_decide(void **state)
+TEST(pairs_that_the_model_asks_for_decide)
 {
-    (void)state;
     static const uint32_t asked[][2] = {{7, 30}, {11, 12}, {11, 25}, {11, 12}, {12, 25}};
     struct nt_model *m = leaves(40, NULL, NULL, 0);
     struct nt_deciding_pairs d;
@@ -117,9 +107,8 @@ static void pairs_that_the_model_asks_for_decide(void **state)
     nt_model_destroy(m);
 }
 
-static void pairs_that_do_not_fit_decide(void **state)
+TEST(pairs_that_do_not_fit_decide)
 {
-    (void)state;
     struct nt_model *m = leaves(40, NULL, NULL, 0);
     struct nt_deciding_pairs d;
     free(m->pair_off);
@@ -133,9 +122,8 @@ static void pairs_that_do_not_fit_decide(void **state)
     nt_model_destroy(m);
 }
 
-static void without_switches_nothing_decides(void **state)
+TEST(without_switches_nothing_decides)
 {
-    (void)state;
     for (size_t hosts = 0; hosts <= 40; hosts += 20) {
         struct nt_model *m;
         struct nt_deciding_pairs d;
@@ -152,13 +140,4 @@ static void without_switches_nothing_decides(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_few_hosts_every_pair_decides),
-        cmocka_unit_test(pairs_that_the_model_asks_for_decide),
-        cmocka_unit_test(pairs_that_do_not_fit_decide),
-        cmocka_unit_test(without_switches_nothing_decides),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
-#include <string.h>
 
 #include "asserts.h"
 #include "device_network.h"
@@ -64,12 +63,4 @@ TEST(a_device_that_cannot_be_used_is_named)
         assert_string_equal(text, "lo is down");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_and_its_mask_give_a_network),
-        cmocka_unit_test(devices_are_found_by_name),
-        cmocka_unit_test(a_device_that_cannot_be_used_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often readings are disturbed, and that passes over all pairs go on until that does not
  * matter. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "disturbed.h"
 #include "rng.h"
@@ -45,10 +35,9 @@ static struct nt_disturbed disturbed_of(struct nt_latencies *l)
     return d;
 }
 
-static void the_share_is_found(void **state)
+TEST(the_share_is_found)
 {
     static const double shares[] = {0, 0.1, 0.3, 0.5};
-    (void)state;
     for (size_t k = 0; k < 4; k++)
         for (unsigned readings = 3; readings <= 9; readings += 3) {
             double share = 0, pairs = 0;
@@ -71,21 +60,19 @@ static void the_share_is_found(void **state)
         }
 }
 
-static void one_that_is_too_low_disturbs_no_others(void **state)
+TEST(one_that_is_too_low_disturbs_no_others)
 {
     static const double us[] = {10, 10.1, 6, 10.2, 15};
     struct nt_latencies l;
-    (void)state;
     nt_latencies_init(&l, HOSTS);
     for (size_t k = 0; k < 5; k++)
         note(&l, 1, 3, us[k]);
     assert_close(disturbed_of(&l).share, 0.2, 1e-3);
 }
 
-static void what_is_no_reading_does_not_count(void **state)
+TEST(what_is_no_reading_does_not_count)
 {
     struct nt_latencies l;
-    (void)state;
     nt_latencies_init(&l, HOSTS);
     note(&l, 1, 1, 5);
     note(&l, 1, HOSTS, 5);
@@ -137,7 +124,7 @@ static size_t sweep(uint64_t seed, double disturbed, size_t *wrong)
     return rounds;
 }
 
-static void passes_go_on_while_readings_are_disturbed(void **state)
+TEST(passes_go_on_while_readings_are_disturbed)
 {
     static const struct {
         double disturbed;
@@ -148,7 +135,6 @@ static void passes_go_on_while_readings_are_disturbed(void **state)
         {0.3, 5, 6.5, 0.04},
         {0.9, 8.5, 9, 1},
     };
-    (void)state;
     for (size_t k = 0; k < 4; k++) {
         double passes = 0, sweeps_wrong = 0;
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -194,9 +180,8 @@ static struct nt_disturbed slowed_from(uint64_t seed, size_t reading, size_t *wr
     return disturbed_of(&l);
 }
 
-static void pairs_of_a_host_that_became_slow_are_counted(void **state)
+TEST(pairs_of_a_host_that_became_slow_are_counted)
 {
-    (void)state;
     for (size_t reading = 3 * PAIRS / 2; reading <= 3 * PAIRS; reading += PAIRS / 4) {
         double wrong = 0, pairs = 0;
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -211,14 +196,4 @@ static void pairs_of_a_host_that_became_slow_are_counted(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_share_is_found),
-        cmocka_unit_test(one_that_is_too_low_disturbs_no_others),
-        cmocka_unit_test(what_is_no_reading_does_not_count),
-        cmocka_unit_test(pairs_of_a_host_that_became_slow_are_counted),
-        cmocka_unit_test(passes_go_on_while_readings_are_disturbed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "environ.h"
 
@@ -165,13 +161,4 @@ TEST(a_reason_is_as_long_as_an_error)
     assert_int_equal(nt_environ_read(text, (size_t)n + 1, &options, &environ, &err), -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_lines_become_variables),
-        cmocka_unit_test(one_wrong_line_rejects_the_text),
-        cmocka_unit_test(sizes_are_bounded),
-        cmocka_unit_test(a_reason_is_as_long_as_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

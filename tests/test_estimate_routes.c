@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "estimate_routes.h"
 #include "plan_routes.h"
@@ -82,9 +73,8 @@ static struct nt_estimate *solve(const struct trial *t)
     return e;
 }
 
-static void exact_measurements_give_exact_links_and_all_pairs(void **state)
+TEST(exact_measurements_give_exact_links_and_all_pairs)
 {
-    (void)state;
     for (int both = 0; both < 2; both++) {
         for (int redundancy = 1; redundancy <= 2; redundancy++) {
             struct trial t;
@@ -109,9 +99,8 @@ static void exact_measurements_give_exact_links_and_all_pairs(void **state)
 
 /* Liu et al., NPC 2018, section 3.2 d: seven of fifteen round trips, of which the others follow;
  * l3 and l4 are known as a sum only. */
-static void the_papers_example_gives_the_papers_figures(void **state)
+TEST(the_papers_example_gives_the_papers_figures)
 {
-    (void)state;
     static const uint32_t host_link[6] = {0, 1, 4, 5, 6, 7};
     static const struct {
         uint32_t a, b;
@@ -162,9 +151,8 @@ static void the_papers_example_gives_the_papers_figures(void **state)
 }
 
 /* A nominal 95 % must be one, with and without wrong measurements. */
-static void standard_errors_cover(void **state)
+TEST(standard_errors_cover)
 {
-    (void)state;
     for (int wrong = 0; wrong < 2; wrong++) {
         size_t inside = 0, all = 0;
         struct trial t;
@@ -198,9 +186,8 @@ static void standard_errors_cover(void **state)
 
 /* One link slower by five standard deviations of its tier's estimates is found (19 in 20, by the
  * bench's 300), and sound networks name about one suspect in a hundred sweeps. */
-static void a_slow_link_is_suspect_and_sound_ones_are_not(void **state)
+TEST(a_slow_link_is_suspect_and_sound_ones_are_not)
 {
-    (void)state;
     size_t found = 0, alarms = 0, trials = 80;
     struct trial t;
     begin(&t, fattree_routes(6, 3, 0), 2, 1);
@@ -229,9 +216,8 @@ static void a_slow_link_is_suspect_and_sound_ones_are_not(void **state)
         fail_msg("%zu of %zu found, %zu false alarms", found, trials, alarms);
 }
 
-static void without_spare_measurements_nobody_is_suspect(void **state)
+TEST(without_spare_measurements_nobody_is_suspect)
 {
-    (void)state;
     struct trial t;
     begin(&t, fattree_routes(6, 3, 0), 1, 1);
     t.truth[7] *= 50;
@@ -248,9 +234,8 @@ static void without_spare_measurements_nobody_is_suspect(void **state)
 }
 
 /* What a measurement less lets anyone know is a part of what was known, with the same values. */
-static void fewer_measurements_say_less_but_nothing_else(void **state)
+TEST(fewer_measurements_say_less_but_nothing_else)
 {
-    (void)state;
     struct trial t;
     begin(&t, fattree_routes(4, 3, 0), 1, 5);
     measure(&t, 0);
@@ -284,15 +269,4 @@ static void fewer_measurements_say_less_but_nothing_else(void **state)
     end(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_measurements_give_exact_links_and_all_pairs),
-        cmocka_unit_test(the_papers_example_gives_the_papers_figures),
-        cmocka_unit_test(standard_errors_cover),
-        cmocka_unit_test(a_slow_link_is_suspect_and_sound_ones_are_not),
-        cmocka_unit_test(without_spare_measurements_nobody_is_suspect),
-        cmocka_unit_test(fewer_measurements_say_less_but_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,14 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "export.h"
 #include "inside.h"
@@ -37,9 +27,8 @@ static struct nt_map *small_map(void)
     return map;
 }
 
-static void tgf_is_as_published(void **state)
+TEST(tgf_is_as_published)
 {
-    (void)state;
     struct nt_map *map = small_map();
     struct nt_err err = {0};
     char *text;
@@ -61,9 +50,8 @@ static size_t times(const char *text, const char *what)
 }
 
 /* Two packages of a memory node and two cores each; only a is known inside. */
-static void hosts_are_opened_up(void **state)
+TEST(hosts_are_opened_up)
 {
-    (void)state;
     struct nt_map *map = small_map(), *whole;
     struct nt_err err = {0};
     char *text;
@@ -98,9 +86,8 @@ static void hosts_are_opened_up(void **state)
     nt_map_destroy(map);
 }
 
-static void slurm_gets_hosts_or_switches_but_not_both(void **state)
+TEST(slurm_gets_hosts_or_switches_but_not_both)
 {
-    (void)state;
     struct nt_map *map = small_map();
     struct nt_err err = {0};
     char *text;
@@ -117,9 +104,8 @@ static void slurm_gets_hosts_or_switches_but_not_both(void **state)
 }
 
 /* Both ends of the only link between switches divide the hosts alike. */
-static void what_is_not_sure_is_pale(void **state)
+TEST(what_is_not_sure_is_pale)
 {
-    (void)state;
     static const struct {
         double sure;
         const char *title, *colour;
@@ -151,9 +137,8 @@ static void what_is_not_sure_is_pale(void **state)
     }
 }
 
-static void what_is_no_tree_is_refused(void **state)
+TEST(what_is_no_tree_is_refused)
 {
-    (void)state;
     struct nt_map *map = small_map();
     struct nt_err err = {0};
     char *text = NULL;
@@ -166,9 +151,8 @@ static void what_is_no_tree_is_refused(void **state)
     nt_map_destroy(map);
 }
 
-static void absent_is_not_zero(void **state)
+TEST(absent_is_not_zero)
 {
-    (void)state;
     struct nt_map *map = small_map();
     struct nt_err err = {0};
     char *text;
@@ -186,15 +170,4 @@ static void absent_is_not_zero(void **state)
     nt_map_destroy(map);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tgf_is_as_published),
-        cmocka_unit_test(hosts_are_opened_up),
-        cmocka_unit_test(slurm_gets_hosts_or_switches_but_not_both),
-        cmocka_unit_test(what_is_not_sure_is_pale),
-        cmocka_unit_test(what_is_no_tree_is_refused),
-        cmocka_unit_test(absent_is_not_zero),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The emulated network without devices: its text, changes of it, routes and times, its shape. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "fabric/loop.h"
 
 /* ---- the declared network
@@ -20,9 +11,8 @@ static int parse(const char *text, struct nt_fab *fab, struct nt_err *err)
     return nt_fab_parse("f", text, strlen(text), fab, err);
 }
 
-static void a_text_becomes_its_graph(void **state)
+TEST(a_text_becomes_its_graph)
 {
-    (void)state;
     struct nt_fab *fab = calloc(1, sizeof *fab);
     struct nt_err err = {0};
     assert_int_equal(parse("# a network\n\nhost n1 s1 100 200\r\n"
@@ -48,9 +38,8 @@ static void a_text_becomes_its_graph(void **state)
     free(fab);
 }
 
-static void a_host_named_twice_has_two_rails(void **state)
+TEST(a_host_named_twice_has_two_rails)
 {
-    (void)state;
     struct nt_fab *fab = calloc(1, sizeof *fab);
     assert_int_equal(parse("host a s1 1 1\nhost b s1 1 1\nhost a s2 1 1\n", fab, NULL), 0);
     assert_int_equal(fab->host_count, 2);
@@ -63,9 +52,8 @@ static void a_host_named_twice_has_two_rails(void **state)
     free(fab);
 }
 
-static void two_links_can_be_one_cable(void **state)
+TEST(two_links_can_be_one_cable)
 {
-    (void)state;
     struct nt_fab *fab = calloc(1, sizeof *fab);
     assert_int_equal(parse("host n a 1 1\nlink a s 1 1\nlink s b 1 1\nlink c s 1 1\n"
                            "share a b s\nshare b c s\n",
@@ -78,9 +66,8 @@ static void two_links_can_be_one_cable(void **state)
     free(fab);
 }
 
-static void a_bad_text_is_refused_with_its_line(void **state)
+TEST(a_bad_text_is_refused_with_its_line)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -122,9 +109,8 @@ static void a_bad_text_is_refused_with_its_line(void **state)
     free(fab);
 }
 
-static void every_bound_holds(void **state)
+TEST(every_bound_holds)
 {
-    (void)state;
     struct nt_fab *fab = calloc(1, sizeof *fab);
     char *text = malloc(NT_FAB_TEXT_MAX);
     struct nt_err err = {0};
@@ -153,9 +139,8 @@ static void every_bound_holds(void **state)
     free(fab);
 }
 
-static void names_sort_as_people_count(void **state)
+TEST(names_sort_as_people_count)
 {
-    (void)state;
     static const char *const sorted[] = {"a", "n1", "n01", "n2", "n2a", "n10", "n10b", "o"};
     enum { COUNT = sizeof sorted / sizeof *sorted };
     for (int a = 0; a < COUNT; a++)
@@ -178,9 +163,8 @@ static struct nt_fab *make_fabric(void)
     return fab;
 }
 
-static void a_change_reaches_the_links_it_names(void **state)
+TEST(a_change_reaches_the_links_it_names)
 {
-    (void)state;
     struct nt_fab *fab = make_fabric();
     struct nt_err err = {0};
     assert_int_equal(nt_fab_change(fab, "host n1 rate=20 latency=500 loss=2% down", &err), 0);
@@ -196,9 +180,8 @@ static void a_change_reaches_the_links_it_names(void **state)
     free(fab);
 }
 
-static void a_change_may_be_one_way(void **state)
+TEST(a_change_may_be_one_way)
 {
-    (void)state;
     struct nt_fab *fab = make_fabric();
     assert_int_equal(nt_fab_change(fab, "host n2 way=in rate=50", NULL), 0);
     assert_true(fab->links[2].rate_mbit == 200 && fab->links[3].rate_mbit == 50);
@@ -211,9 +194,8 @@ static void a_change_may_be_one_way(void **state)
     free(fab);
 }
 
-static void a_wrong_change_is_refused_whole(void **state)
+TEST(a_wrong_change_is_refused_whole)
 {
-    (void)state;
     static const struct {
         const char *text, *found;
     } cases[] = {
@@ -273,9 +255,8 @@ static struct known *make(const char *text)
     return known;
 }
 
-static void a_path_adds_latency_and_serialisation_of_each_link(void **state)
+TEST(a_path_adds_latency_and_serialisation_of_each_link)
 {
-    (void)state;
     struct known *k = make("host a s 100 200\nhost b t 50 100 400\nlink s t 10 1000\n");
     /* 1000 bytes: 40 us at 200, 8 at 1000, 80 at 100 and 20 at 400 Mbit/s */
     assert_int_equal(nt_fab_path_ns(&k->fab, &k->routes, 0, 1, 1000),
@@ -287,9 +268,8 @@ static void a_path_adds_latency_and_serialisation_of_each_link(void **state)
     free(k);
 }
 
-static void the_fewest_hops_win(void **state)
+TEST(the_fewest_hops_win)
 {
-    (void)state;
     struct known *k = make("host a s 1 1000\nhost b t 1 1000\nlink s m 1 1000\nlink m t 1 1000\n"
                            "link s t 90 1000\n");
     assert_int_equal(nt_fab_path_ns(&k->fab, &k->routes, 0, 1, 0), 92000);
@@ -297,9 +277,8 @@ static void the_fewest_hops_win(void **state)
 }
 
 /* A host on both of two networks does not join them. */
-static void hosts_do_not_forward(void **state)
+TEST(hosts_do_not_forward)
 {
-    (void)state;
     struct known *k = make("host a s 1 1000\nhost b t 1 1000\nhost both s 1 1000\n"
                            "host both t 1 1000\n"
                            "link s m 1 1000\nlink m n 1 1000\nlink n t 1 1000\n");
@@ -307,9 +286,8 @@ static void hosts_do_not_forward(void **state)
     free(k);
 }
 
-static void equal_ways_are_shared_by_destination(void **state)
+TEST(equal_ways_are_shared_by_destination)
 {
-    (void)state;
     struct known *k = make("host a s 1 1\nhost b t 1 1\nhost c t 1 1\n"
                            "link s x 1 1\nlink s y 1 1\nlink x t 1 1\nlink y t 1 1\n");
     int s = k->fab.links[0].to;
@@ -319,9 +297,8 @@ static void equal_ways_are_shared_by_destination(void **state)
     free(k);
 }
 
-static void a_divided_network_is_refused(void **state)
+TEST(a_divided_network_is_refused)
 {
-    (void)state;
     struct known *k = calloc(1, sizeof *k);
     struct nt_err err = {0};
     const char *text = "host a s 1 1\nhost b t 1 1\n";
@@ -337,9 +314,8 @@ static void a_divided_network_is_refused(void **state)
 }
 
 /* At 8 Mbit/s a byte takes a microsecond. */
-static void a_link_is_a_queue(void **state)
+TEST(a_link_is_a_queue)
 {
-    (void)state;
     const struct nt_fab_link link = {.latency_ns = 5000, .rate_mbit = 8};
     int64_t idle = 0;
     assert_int_equal(nt_fab_link_pass(&link, &idle, 1000, 10), 1000 + 10000 + 5000);
@@ -352,9 +328,8 @@ static void a_link_is_a_queue(void **state)
 }
 
 /* Whatever comes in when, the link never carries more than its rate, nor idles with work. */
-static void a_busy_link_carries_exactly_its_rate(void **state)
+TEST(a_busy_link_carries_exactly_its_rate)
 {
-    (void)state;
     const struct nt_fab_link link = {.latency_ns = 7000, .rate_mbit = 100};
     int64_t idle = 0, out = 0;
     for (int frame = 0; frame < 1000; frame++)
@@ -362,9 +337,8 @@ static void a_busy_link_carries_exactly_its_rate(void **state)
     assert_int_equal(out, 1000 * INT64_C(123040) + 7000);
 }
 
-static void the_heap_gives_back_in_time_and_order(void **state)
+TEST(the_heap_gives_back_in_time_and_order)
 {
-    (void)state;
     enum { COUNT = 5000 };
     static int what[COUNT];
     struct nt_fab_heap heap = {0};
@@ -385,9 +359,8 @@ static void the_heap_gives_back_in_time_and_order(void **state)
     nt_fab_heap_fini(&heap);
 }
 
-static void a_stamp_is_read_against_the_clock(void **state)
+TEST(a_stamp_is_read_against_the_clock)
 {
-    (void)state;
     const int64_t range = INT64_C(1) << 48;
     static const struct {
         int64_t stamped, now, reads;
@@ -420,9 +393,8 @@ static int shape(const char *text, int rail, char *out, struct nt_err *err)
     return status;
 }
 
-static void a_tree_has_one_text(void **state)
+TEST(a_tree_has_one_text)
 {
-    (void)state;
     static const struct {
         const char *text, *shape;
     } table[] = {
@@ -456,9 +428,8 @@ static void a_tree_has_one_text(void **state)
     }
 }
 
-static void each_rail_has_its_own(void **state)
+TEST(each_rail_has_its_own)
 {
-    (void)state;
     const char *two = "host a s 1 1\nhost b s 1 1\nhost c t 1 1\nhost d t 1 1\nlink s t 1 1\n"
                       "host a u 1 1\nhost b u 1 1\nhost c u 1 1\n";
     char text[NT_FAB_SHAPE_BYTES];
@@ -469,9 +440,8 @@ static void each_rail_has_its_own(void **state)
     assert_string_equal(text, "[a b c]");
 }
 
-static void what_is_no_tree_is_refused(void **state)
+TEST(what_is_no_tree_is_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -489,30 +459,4 @@ static void what_is_no_tree_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_becomes_its_graph),
-        cmocka_unit_test(a_host_named_twice_has_two_rails),
-        cmocka_unit_test(two_links_can_be_one_cable),
-        cmocka_unit_test(a_bad_text_is_refused_with_its_line),
-        cmocka_unit_test(every_bound_holds),
-        cmocka_unit_test(names_sort_as_people_count),
-        cmocka_unit_test(a_change_reaches_the_links_it_names),
-        cmocka_unit_test(a_change_may_be_one_way),
-        cmocka_unit_test(a_wrong_change_is_refused_whole),
-        cmocka_unit_test(a_path_adds_latency_and_serialisation_of_each_link),
-        cmocka_unit_test(the_fewest_hops_win),
-        cmocka_unit_test(hosts_do_not_forward),
-        cmocka_unit_test(equal_ways_are_shared_by_destination),
-        cmocka_unit_test(a_divided_network_is_refused),
-        cmocka_unit_test(a_link_is_a_queue),
-        cmocka_unit_test(a_busy_link_carries_exactly_its_rate),
-        cmocka_unit_test(the_heap_gives_back_in_time_and_order),
-        cmocka_unit_test(a_stamp_is_read_against_the_clock),
-        cmocka_unit_test(a_tree_has_one_text),
-        cmocka_unit_test(each_rail_has_its_own),
-        cmocka_unit_test(what_is_no_tree_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

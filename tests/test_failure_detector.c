@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "failure_detector.h"
 
@@ -265,10 +261,9 @@ TEST(a_host_that_does_not_report_is_lost)
 
 /* 2 failed with 3, which then is lost: another failure of 2 is its first one, and what fails with a
  * host that is lost is none. */
-static void what_a_lost_host_explains_makes_no_suspect(void **state)
+TEST(what_a_lost_host_explains_makes_no_suspect)
 {
     static const bool unreported[MAX] = {[3] = true};
-    (void)state;
     struct made_up m;
     struct nt_membership *membership = made_up_begin(&m, 5);
     nt_failure_note_pair(&m.detector, 2, 3, false);
@@ -308,22 +303,4 @@ TEST(nobody_is_probed_when_the_time_is_over)
     nt_membership_destroy(membership);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_host_at_fault_is_lost_and_no_other),
-        cmocka_unit_test(one_failing_pair_loses_no_host),
-        cmocka_unit_test(the_same_pair_again_loses_no_host),
-        cmocka_unit_test(one_failing_pair_alone_makes_both_suspect),
-        cmocka_unit_test(a_suspect_probes_no_others),
-        cmocka_unit_test(an_indirect_probe_finds_the_host_at_fault),
-        cmocka_unit_test(two_hosts_that_a_third_reaches_stay_online),
-        cmocka_unit_test(a_host_that_two_do_not_reach_stays_online),
-        cmocka_unit_test(a_prober_without_a_network_decides_nothing),
-        cmocka_unit_test(a_host_that_does_not_report_is_lost),
-        cmocka_unit_test(what_a_lost_host_explains_makes_no_suspect),
-        cmocka_unit_test(two_hosts_alone_try_again_before_one_is_lost),
-        cmocka_unit_test(nobody_is_probed_when_the_time_is_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

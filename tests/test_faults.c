@@ -1,15 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "faults.h"
 #include "faults_text.h"
@@ -67,7 +56,7 @@ static size_t find(const struct nt_model *m, struct nt_fault *first)
 }
 
 /* How far off a link must be for its class to show it. */
-static void a_larger_class_shows_what_is_nearer(void **state)
+TEST(a_larger_class_shows_what_is_nearer)
 {
     static const struct {
         size_t hosts, bad;
@@ -86,7 +75,6 @@ static void a_larger_class_shows_what_is_nearer(void **state)
         {48, 1, 0.5, 0.01, 0},      /* better is no fault */
         {12, 1, 2, (double)NAN, 0}, /* what is known too little of */
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_model *m = star(table[k].hosts, 1, table[k].relative);
         struct nt_fault f = {.others = 0};
@@ -109,14 +97,13 @@ static void a_larger_class_shows_what_is_nearer(void **state)
 }
 
 /* A host of which the job sees no other on its leaf is further away than others, and well. */
-static void a_host_alone_on_its_leaf_is_not_slow(void **state)
+TEST(a_host_alone_on_its_leaf_is_not_slow)
 {
     static const struct {
         bool single; /* one switch; else the host is on the upper one of two */
         double us;
         size_t found;
     } table[] = {{true, 2.75, 0}, {true, 7, 1}, {false, 2.4, 0}, {false, 7, 1}};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_model *m;
         struct nt_err err = {0};
@@ -138,11 +125,10 @@ static void a_host_alone_on_its_leaf_is_not_slow(void **state)
     }
 }
 
-static void ways_of_a_narrow_link_are_one_finding(void **state)
+TEST(ways_of_a_narrow_link_are_one_finding)
 {
     struct nt_model *m = star(12, 1, 0.01);
     struct nt_fault f;
-    (void)state;
     m->link[3].bandwidth_MBps = 60;
     assert_int_equal(find(m, &f), 1);
     assert_true(f.part.kind == NT_FAULT_LINK_NARROW && f.way == NT_FAULT_UP && f.part.a == 3);
@@ -159,11 +145,10 @@ static void ways_of_a_narrow_link_are_one_finding(void **state)
 }
 
 /* Others are at least so wide: the one that is a value is narrower than its like. */
-static void bounds_show_what_is_usual(void **state)
+TEST(bounds_show_what_is_usual)
 {
     struct nt_model *m = star(6, 1, 0.01);
     struct nt_fault f;
-    (void)state;
     for (size_t k = 0; k < 6; k++)
         m->link[k].at_least = k != 2;
     m->link[2].bandwidth_MBps = m->link[2].bandwidth_back_MBps = 70;
@@ -174,11 +159,10 @@ static void bounds_show_what_is_usual(void **state)
 
 /* A finding that is 99 % sure is false on less than one sound network in a hundred, whatever the
  * noise and the size of the class. tests/bench findings has more. */
-static void sound_networks_have_none(void **state)
+TEST(sound_networks_have_none)
 {
     size_t networks = 500, false_ones = 0, sure = 0;
     struct nt_rng rng;
-    (void)state;
     nt_rng_init(&rng, 7);
     for (size_t k = 0; k < networks; k++) {
         double relative = 0.005 + 0.1 * nt_rng_uniform(&rng), spread = 0.03 * nt_rng_uniform(&rng);
@@ -196,7 +180,7 @@ static void sound_networks_have_none(void **state)
 }
 
 /* From matrices to the map: one of 48 hosts with 42 % of the bandwidth. */
-static void a_narrow_host_link_is_found_in_matrices(void **state)
+TEST(a_narrow_host_link_is_found_in_matrices)
 {
     enum { HOSTS = 48, BAD = 17 };
     struct nt_matrix *latency, *bandwidth;
@@ -205,7 +189,6 @@ static void a_narrow_host_link_is_found_in_matrices(void **state)
     char name[HOSTS][8];
     const char *names[HOSTS];
     struct nt_rng rng;
-    (void)state;
     nt_rng_init(&rng, 3);
     assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &latency, &err), 0);
     assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_BANDWIDTH_MBPS, &bandwidth, &err), 0);
@@ -233,7 +216,7 @@ static void a_narrow_host_link_is_found_in_matrices(void **state)
 }
 
 /* 16 hosts on four leaves, one of them slower by a factor. */
-static void a_host_that_is_slower_by_any_factor_is_found(void **state)
+TEST(a_host_that_is_slower_by_any_factor_is_found)
 {
     enum { HOSTS = 16, BAD = 3 };
     static const double factor[] = {2, 3, 6, 8, 10, 20, 50, 100};
@@ -241,7 +224,6 @@ static void a_host_that_is_slower_by_any_factor_is_found(void **state)
     const char *names[HOSTS];
     struct nt_rng rng;
     size_t runs = 5 * sizeof factor / sizeof *factor, found = 0, others = 0;
-    (void)state;
     nt_rng_init(&rng, 5);
     for (size_t i = 0; i < HOSTS; i++) {
         snprintf(name[i], sizeof name[i], "n%zu", i);
@@ -284,11 +266,10 @@ static struct nt_map *judged_map(void)
     return map;
 }
 
-static void findings_are_texts(void **state)
+TEST(findings_are_texts)
 {
     struct nt_map *map = judged_map();
     struct nt_strbuf line = {0}, cut = {0};
-    (void)state;
     assert_int_equal(map->faults, 2);
     assert_int_equal(map->warnings, 2);
     map->fault[0].confidence = map->fault[1].confidence = 0.996;
@@ -334,7 +315,7 @@ static void expect_refused(const char *text, const char *was, const char *is, co
 }
 
 /* Suspects and findings of a text must agree. */
-static void a_false_text_is_refused(void **state)
+TEST(a_false_text_is_refused)
 {
     static const struct {
         const char *was, *is, *why;
@@ -349,7 +330,6 @@ static void a_false_text_is_refused(void **state)
     struct nt_err err = {0};
     char *text;
     size_t bytes;
-    (void)state;
     assert_int_equal(nt_map_write(map, false, &text, &bytes, &err), 0);
     nt_map_destroy(map);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
@@ -358,7 +338,7 @@ static void a_false_text_is_refused(void **state)
 }
 
 /* Eight hosts and four with an older adapter: in the map's text, in its page, and read again. */
-static void adapter_generations_are_texts(void **state)
+TEST(adapter_generations_are_texts)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
     struct nt_model *m = star(12, 1, 0.01);
@@ -366,7 +346,6 @@ static void adapter_generations_are_texts(void **state)
     struct nt_err err = {0};
     char *text, *again, *page;
     size_t bytes;
-    (void)state;
     for (size_t h = 1; h < 12; h += 3) {
         m->link[h].latency_us = 1.5;
         m->link[h].bandwidth_MBps = m->link[h].bandwidth_back_MBps = 50;
@@ -402,14 +381,13 @@ static void adapter_generations_are_texts(void **state)
 }
 
 /* Row to column: what one way takes longer is that way's. */
-static void a_way_is_slow_where_directions_are_measured(void **state)
+TEST(a_way_is_slow_where_directions_are_measured)
 {
     struct nt_model *m = star(6, 1, 0.01);
     struct nt_matrix *latency;
     struct nt_fault fault[NT_FAULTS_MAX];
     struct nt_rng rng;
     struct nt_err err = {0};
-    (void)state;
     nt_rng_init(&rng, 3);
     for (int down = 0; down < 3; down++) {
         size_t count = 0;
@@ -493,11 +471,10 @@ static size_t place_next(uint32_t *leaf, size_t placed, size_t hosts, struct nt_
     return found;
 }
 
-static void no_placement_on_a_sound_tree_has_a_finding(void **state)
+TEST(no_placement_on_a_sound_tree_has_a_finding)
 {
     uint32_t leaf[PLACED_MAX] = {0};
     struct nt_rng rng;
-    (void)state;
     nt_rng_init(&rng, 5);
     for (size_t hosts = 4; hosts <= (getenv("FULL") != NULL ? PLACED_MAX : 6); hosts++)
         assert_int_equal(place_next(leaf, 1, hosts, &rng), 0);
@@ -523,7 +500,7 @@ static struct nt_named_matrix *read_table(const char *name, enum nt_matrix_kind 
 
 /* Leaves and pods of which a job has one host or two, exact and as measured on a sound cluster; and
  * two of eight hosts with an older adapter. */
-static void sound_tables_have_none(void **state)
+TEST(sound_tables_have_none)
 {
     static const struct {
         const char *latency, *bandwidth;
@@ -532,7 +509,6 @@ static void sound_tables_have_none(void **state)
                  {"two-leaves-4", NULL},
                  {"measured-4", NULL},
                  {"old-adapter-8", "old-adapter-8.bandwidth"}};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_named_matrix *us = read_table(table[k].latency, NT_MATRIX_LATENCY_US),
                                *rate = NULL;
@@ -618,10 +594,9 @@ static uint32_t link_of(const struct drawn *d, const struct nt_fault *f)
     return UINT32_MAX;
 }
 
-static void neither_order_nor_the_top_matter(void **state)
+TEST(neither_order_nor_the_top_matter)
 {
     size_t with = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct drawn one, other;
         struct nt_faults_found x, y;
@@ -718,11 +693,10 @@ static size_t losses_find(const struct nt_model *m, const struct lossy *at, doub
 static struct nt_fault fault[NT_FAULTS_MAX];
 
 /* Of hosts, and of a leaf's uplink, whose hosts all lose. */
-static void the_lossy_link_is_named(void **state)
+TEST(the_lossy_link_is_named)
 {
     struct nt_model *m = known_tree(2, 2, 4, true, true, 3);
     size_t right = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct lossy at = {.link = (uint32_t)(seed * 7 % 20), .forth = 0.02, .back = 0.02};
         size_t count = losses_find(m, &at, 0, seed, fault);
@@ -735,10 +709,9 @@ static void the_lossy_link_is_named(void **state)
     nt_model_destroy(m);
 }
 
-static void one_way_is_told_by_flows(void **state)
+TEST(one_way_is_told_by_flows)
 {
     struct nt_model *m = known_tree(1, 2, 4, false, true, 1);
-    (void)state;
     for (int down = 0; down < 2; down++) {
         struct lossy at = {.link = 2, .forth = down ? 0 : 0.03, .back = down ? 0.03 : 0};
         assert_int_equal(losses_find(m, &at, 0, 5, fault), 1);
@@ -749,11 +722,10 @@ static void one_way_is_told_by_flows(void **state)
 }
 
 /* What all paths lose is usual. */
-static void what_is_usual_is_no_finding(void **state)
+TEST(what_is_usual_is_no_finding)
 {
     struct nt_model *m = known_tree(2, 2, 4, true, true, 3);
     struct lossy none = {.link = UINT32_MAX};
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         assert_int_equal(losses_find(m, &none, 0.002, seed, fault), 0);
         assert_int_equal(losses_find(m, &none, 0, seed, fault), 0);
@@ -762,7 +734,7 @@ static void what_is_usual_is_no_finding(void **state)
 }
 
 /* A burst on one path is no link. */
-static void one_path_is_not_enough(void **state)
+TEST(one_path_is_not_enough)
 {
     struct nt_model *m = known_tree(1, 2, 4, false, true, 1);
     struct lossy none = {.link = UINT32_MAX};
@@ -770,7 +742,6 @@ static void one_path_is_not_enough(void **state)
     struct nt_rng rng;
     struct nt_err err;
     size_t count = 0;
-    (void)state;
     nt_rng_init(&rng, 1);
     size_t n = measure(m, &none, 0, &rng, seen);
     seen[3].again = 40;
@@ -780,14 +751,13 @@ static void one_path_is_not_enough(void **state)
 }
 
 /* A narrow link drops what comes too fast; a lossy one is slow for flows. */
-static void a_narrow_link_is_one_finding(void **state)
+TEST(a_narrow_link_is_one_finding)
 {
     struct nt_model *m = known_tree(1, 2, 4, false, true, 1);
     struct lossy at = {.link = 1, .forth = 0.03, .back = 0.03};
     struct nt_loss_seen seen[256];
     struct nt_rng rng;
     struct nt_err err;
-    (void)state;
     for (int pings = 0; pings < 2; pings++) {
         const struct nt_fault narrow = {.part = {NT_FAULT_LINK_NARROW, 1, m->link[1].b},
                                         .found = 10,
@@ -810,13 +780,12 @@ static void a_narrow_link_is_one_finding(void **state)
 }
 
 /* The lines of a record, to the map's findings. */
-static void a_record_has_what_was_sent_again(void **state)
+TEST(a_record_has_what_was_sent_again)
 {
     struct nt_samples *s;
     struct nt_map *map;
     struct nt_err err;
     char name[8];
-    (void)state;
     assert_int_equal(nt_samples_create(&s, &err), 0);
     for (int h = 0; h < 6; h++) {
         snprintf(name, sizeof name, "n%d", 6 - h);
@@ -910,7 +879,7 @@ static bool is_found(const struct nt_map *map, const struct expected *e)
            map->model->host_suspect[f->part.a];
 }
 
-static void a_fault_on_one_rail_is_its_cable_on_all_the_host(void **state)
+TEST(a_fault_on_one_rail_is_its_cable_on_all_the_host)
 {
     static const struct expected cases[] = {
         {0, 2, 1, NT_FAULT_LINK_SLOW, "rail0", false},
@@ -920,7 +889,6 @@ static void a_fault_on_one_rail_is_its_cable_on_all_the_host(void **state)
         {1, 1, 0.4, NT_FAULT_LINK_NARROW, "rail1", false},
         {BOTH_RAILS, 1, 0.4, NT_FAULT_HOST_SLOW, "", true},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const struct expected *e = &cases[k];
         int right = 0;
@@ -934,9 +902,8 @@ static void a_fault_on_one_rail_is_its_cable_on_all_the_host(void **state)
     }
 }
 
-static void sound_rails_have_no_finding(void **state)
+TEST(sound_rails_have_no_finding)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= RAILS_SEEDS; seed++) {
         struct nt_map *map = sweep(TWO_RAILS, NO_RAIL, 1, 1, seed);
         assert_int_equal(map->faults, 0);
@@ -944,10 +911,9 @@ static void sound_rails_have_no_finding(void **state)
     }
 }
 
-static void with_one_rail_the_host_is_an_alternative(void **state)
+TEST(with_one_rail_the_host_is_an_alternative)
 {
     struct nt_map *map = sweep("tree:2x8", 0, 1, 0.4, 1);
-    (void)state;
     assert_int_equal(map->faults, 1);
     assert_int_equal(map->fault[0].part.kind, NT_FAULT_LINK_NARROW);
     assert_int_equal(map->fault[0].others, 1);
@@ -955,11 +921,10 @@ static void with_one_rail_the_host_is_an_alternative(void **state)
     nt_map_destroy(map);
 }
 
-static void the_sentence_names_the_rail(void **state)
+TEST(the_sentence_names_the_rail)
 {
     struct nt_map *map = sweep(TWO_RAILS, 1, 1, 0.4, 1);
     bool told = false;
-    (void)state;
     for (size_t k = 0; k < map->warnings; k++)
         told = told || strstr(map->warning[k], " is narrower than its like on rail rail1: ");
     assert_true(told);
@@ -967,9 +932,8 @@ static void the_sentence_names_the_rail(void **state)
 }
 
 /* What is written is read again, of a slow host too. */
-static void the_map_keeps_rail_and_unit(void **state)
+TEST(the_map_keeps_rail_and_unit)
 {
-    (void)state;
     for (int rail = BOTH_RAILS; rail <= 0; rail++) {
         struct nt_map *map = sweep(TWO_RAILS, rail, 1, 0.4, 1), *again;
         struct nt_err err;
@@ -988,34 +952,4 @@ static void the_map_keeps_rail_and_unit(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_larger_class_shows_what_is_nearer),
-        cmocka_unit_test(a_host_alone_on_its_leaf_is_not_slow),
-        cmocka_unit_test(ways_of_a_narrow_link_are_one_finding),
-        cmocka_unit_test(bounds_show_what_is_usual),
-        cmocka_unit_test(sound_networks_have_none),
-        cmocka_unit_test(a_narrow_host_link_is_found_in_matrices),
-        cmocka_unit_test(a_host_that_is_slower_by_any_factor_is_found),
-        cmocka_unit_test(findings_are_texts),
-        cmocka_unit_test(a_false_text_is_refused),
-        cmocka_unit_test(adapter_generations_are_texts),
-        cmocka_unit_test(a_way_is_slow_where_directions_are_measured),
-        cmocka_unit_test(no_placement_on_a_sound_tree_has_a_finding),
-        cmocka_unit_test(sound_tables_have_none),
-        cmocka_unit_test(neither_order_nor_the_top_matter),
-        cmocka_unit_test(the_lossy_link_is_named),
-        cmocka_unit_test(one_way_is_told_by_flows),
-        cmocka_unit_test(what_is_usual_is_no_finding),
-        cmocka_unit_test(one_path_is_not_enough),
-        cmocka_unit_test(a_narrow_link_is_one_finding),
-        cmocka_unit_test(a_record_has_what_was_sent_again),
-        cmocka_unit_test(a_fault_on_one_rail_is_its_cable_on_all_the_host),
-        cmocka_unit_test(sound_rails_have_no_finding),
-        cmocka_unit_test(with_one_rail_the_host_is_an_alternative),
-        cmocka_unit_test(the_sentence_names_the_rail),
-        cmocka_unit_test(the_map_keeps_rail_and_unit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

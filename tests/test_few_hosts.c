@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every tree of few hosts is found from exact readings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
 #include "asserts.h"
 #include "job_groups.h"
 #include "job_network.h"
@@ -21,9 +14,8 @@ static struct nt_model *infer(const struct nt_matrix *x)
 
 /* Trees without an inner vertex of two links, by their leaves: 1, 2, 3, 7, 13, 32 (series-reduced
  * trees, Cayley's count). */
-static void test_all_shapes(void **state)
+TEST(test_all_shapes)
 {
-    (void)state;
     const size_t counts[] = {1, 2, 3, 7, 13, 32};
     struct job_shape shape[JOB_SHAPES_MAX];
     for (size_t hosts = 3; hosts <= JOB_FEW; hosts++)
@@ -94,23 +86,20 @@ static void every_tree_is_found(bool wide, size_t least)
     assert_int_equal(failed, 0);
 }
 
-static void test_exact_readings(void **state)
+TEST(test_exact_readings)
 {
-    (void)state;
     every_tree_is_found(false, networks(384));
 }
 
 /* A link between switches may be a hundredth of a latency. */
-static void test_exact_readings_of_any_length(void **state)
+TEST(test_exact_readings_of_any_length)
 {
-    (void)state;
     every_tree_is_found(true, networks(256));
 }
 
 /* A star fits these with an error of 58 us, {1,4} beside {2,3} with none. */
-static void test_four_hosts(void **state)
+TEST(test_four_hosts)
 {
-    (void)state;
     const uint32_t side[] = {1, 2};
     struct job_groups truth, map;
     struct nt_matrix *x = job_four();
@@ -128,9 +117,8 @@ static void test_four_hosts(void **state)
 }
 
 /* The fit leaves over more than what could be distinguished: then the shape is not certain. */
-static void test_misfit_is_not_sure(void **state)
+TEST(test_misfit_is_not_sure)
 {
-    (void)state;
     struct job_shape shape[JOB_SHAPES_MAX];
     for (size_t hosts = 4; hosts <= JOB_FEW; hosts++) {
         size_t shapes = job_shapes(hosts, shape);
@@ -191,9 +179,8 @@ static double support_of_gap(double gap, double sd, size_t seed)
 
 /* Four leaves of two, nearer by six sd of a reading: no pair would be seen by itself, but all
  * uplinks are as long. */
-static void test_pairs_of_eight(void **state)
+TEST(test_pairs_of_eight)
 {
-    (void)state;
     enum { RUNS = 40, PAIRS = 4 };
     const size_t fan[] = {PAIRS, 2};
     const double sd = 0.02, us[] = {0.6, 6 * sd * 0.6};
@@ -220,9 +207,8 @@ static void test_pairs_of_eight(void **state)
 }
 
 /* Two degrees of freedom do not distinguish noise from a split, but repeats do. */
-static void test_repeats_tell_noise(void **state)
+TEST(test_repeats_tell_noise)
 {
-    (void)state;
     enum { RUNS = 300 };
     size_t split = 0, sure = 0, found = 0;
     for (size_t s = 0; s < RUNS; s++) {
@@ -264,26 +250,12 @@ static size_t sure_of_steps(double steps_a_us, size_t runs)
 }
 
 /* Noisy readings of a few digits often agree with a tree to the last one. */
-static void test_steps_make_no_switch(void **state)
+TEST(test_steps_make_no_switch)
 {
-    (void)state;
     enum { RUNS = 1500 };
     assert_int_equal(sure_of_steps(1000, RUNS), 0);
     assert_int_equal(sure_of_steps(2000, RUNS), 0);
     assert_true(sure_of_steps(2400, RUNS) * 300 <= RUNS); /* a clock's ticks */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_shapes),
-        cmocka_unit_test(test_pairs_of_eight),
-        cmocka_unit_test(test_exact_readings),
-        cmocka_unit_test(test_exact_readings_of_any_length),
-        cmocka_unit_test(test_steps_make_no_switch),
-        cmocka_unit_test(test_four_hosts),
-        cmocka_unit_test(test_misfit_is_not_sure),
-        cmocka_unit_test(test_repeats_tell_noise),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,14 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "fleet_job.h"
 #include "fleet_made.h"
@@ -35,7 +25,7 @@ static struct made_job made(void)
                              .seed = 1};
 }
 
-static void times_are_read(void **state)
+TEST(times_are_read)
 {
     char text[NT_UTC_BYTES];
     static const char *const wrong[] = {"",
@@ -45,7 +35,6 @@ static void times_are_read(void **state)
                                         "2026-11-24T24:00:00Z",
                                         "1969-12-31T00:00:00Z",
                                         "2026-11-24T00:00:00z"};
-    (void)state;
     assert_int_equal(nt_utc_parse("1970-01-01T00:00:01Z"), 1);
     assert_int_equal(nt_utc_parse("2000-02-29T23:59:59Z"), 951868799);
     for (int64_t day = 0; day < 60000; day += 17) {
@@ -58,7 +47,7 @@ static void times_are_read(void **state)
         assert_int_equal(nt_utc_parse(wrong[k]), -1);
 }
 
-static void a_job_is_what_its_map_and_record_say(void **state)
+TEST(a_job_is_what_its_map_and_record_say)
 {
     struct made_job m = made();
     struct nt_samples *s = made_samples(&m);
@@ -67,7 +56,6 @@ static void a_job_is_what_its_map_and_record_say(void **state)
     struct nt_err err = {0};
     struct nt_origin o = NT_ORIGIN_NONE;
     size_t uplinks = 0;
-    (void)state;
     assert_int_equal(nt_solve_samples(s, &map, &err), 0);
     o.user = 1001;
     assert_int_equal(nt_fleet_job_create(map, s, &o, NOW, &job, &err), 0);
@@ -128,14 +116,13 @@ static void refuses(struct made_job of_map, struct made_job of_record, const cha
 }
 
 /* A map that was taken from earlier jobs is no evidence for what they said. */
-static void a_map_that_was_not_measured_has_no_figures(void **state)
+TEST(a_map_that_was_not_measured_has_no_figures)
 {
     struct made_job m = made();
     struct nt_samples *s = made_samples(&m);
     struct nt_map *map;
     struct nt_fleet_job *job;
     struct nt_origin o = NT_ORIGIN_NONE;
-    (void)state;
     assert_int_equal(nt_solve_samples(s, &map, NULL), 0);
     map->sweep.prior.all_taken = true;
     assert_int_equal(nt_fleet_job_create(map, NULL, &o, NOW, &job, NULL), 0);
@@ -145,11 +132,10 @@ static void a_map_that_was_not_measured_has_no_figures(void **state)
     nt_samples_destroy(s);
 }
 
-static void what_contradicts_is_refused(void **state)
+TEST(what_contradicts_is_refused)
 {
     static const uint32_t others[] = {1, 2, 3, 4, 5, 6, 7, 9};
     struct made_job good = made(), later = made(), older = made(), other = made(), hostile = made();
-    (void)state;
     later.created = "2026-11-26T00:00:00Z";
     older.created = "1999-01-01T00:00:00Z";
     other.job = 43;
@@ -227,12 +213,11 @@ static int check_figure(void *context, const struct nt_fleet_figure *f, struct n
     return 0;
 }
 
-static void what_is_packed_comes_back(void **state)
+TEST(what_is_packed_comes_back)
 {
     struct nt_strbuf buf = {0};
     struct nt_err err = {0};
     size_t k = 0;
-    (void)state;
     nt_packed_put_pairs(&buf, pairs, PAIRS);
     assert_int_equal(nt_packed_visit_pairs(buf.text, buf.used, HOSTS, check_pair, &k, &err), 0);
     assert_int_equal(k, PAIRS);
@@ -265,10 +250,9 @@ static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt
 }
 
 /* Every change of one byte, and every cut: an error, or values within bounds. */
-static void damaged_bytes_stay_within_bounds(void **state)
+TEST(damaged_bytes_stay_within_bounds)
 {
     struct nt_strbuf buf = {0};
-    (void)state;
     nt_packed_put_pairs(&buf, pairs, 1);
     nt_packed_put_pairs(&buf, pairs + 1, PAIRS - 1);
     for (size_t at = 0; at < buf.used; at++)
@@ -296,11 +280,10 @@ static void evidence_refuses(struct nt_evidence *e, uint32_t job, uint32_t a, ui
     assert_int_equal(e->entries, before);
 }
 
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
     struct nt_evidence e;
     struct nt_err err;
-    (void)state;
     assert_int_equal(nt_evidence_init(&e, (size_t)1 << 20, &err), -1);
     assert_int_equal(nt_evidence_init(&e, 3, &err), 0);
     evidence_refuses(&e, 0, 0, 1, 1); /* no job yet */
@@ -320,12 +303,11 @@ static void test_bounds(void **state)
     nt_evidence_fini(&e);
 }
 
-static void test_folds(void **state)
+TEST(test_folds)
 {
     static const double us[] = {3, 1, 2, 6};
     struct nt_evidence e;
     struct nt_err err;
-    (void)state;
     assert_int_equal(nt_evidence_init(&e, 3, &err), 0);
     assert_int_equal(nt_evidence_add_job(&e, 9, 1, 0, NULL, &err), 0);
     assert_int_equal(nt_evidence_add_job(&e, 5, 2, 0, NULL, &err), 0);
@@ -350,10 +332,9 @@ static void test_folds(void **state)
 
 /* Offsets between jobs that share pairs are found, also through others, and when one pair in ten
  * is disturbed. */
-static void test_aligns(void **state)
+TEST(test_aligns)
 {
     struct nt_network *n = made_machine("tree:2x4x4");
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct planted_jobs p = {.network = n,
                                  .noise = {.sd = 0.01, .outliers = 0.1, .seed = seed}};
@@ -385,11 +366,10 @@ static void test_aligns(void **state)
     nt_network_destroy(n);
 }
 
-static void test_alone(void **state)
+TEST(test_alone)
 {
     struct nt_evidence e;
     struct nt_err err;
-    (void)state;
     assert_int_equal(nt_evidence_init(&e, 4, &err), 0);
     assert_int_equal(nt_evidence_align(&e, &err), 0);
     for (uint32_t j = 0; j < 3; j++) {
@@ -404,12 +384,11 @@ static void test_alone(void **state)
 
 /* Two groups of jobs of the same mean factor, and one job of the second whose reading of a pair of
  * the first is disturbed: that pair does not put the groups apart. */
-static void test_groups(void **state)
+TEST(test_groups)
 {
     enum { JOBS = 8, HOSTS = 5 };
     struct nt_evidence e;
     struct nt_err err;
-    (void)state;
     assert_int_equal(nt_evidence_init(&e, 2 * HOSTS, &err), 0);
     for (uint32_t j = 0; j < 2 * JOBS; j++) {
         uint32_t group = j / JOBS, first = group * HOSTS;
@@ -460,13 +439,12 @@ static void move(struct nt_model *m, uint32_t host, uint32_t beside)
             m->link[k].b = to;
 }
 
-static void test_stay(void **state)
+TEST(test_stay)
 {
     struct nt_model *m = truth_of("tree:2x3x4");
     struct nt_switch_naming naming = {0};
     struct nt_err err;
     uint32_t first[32], later[32];
-    (void)state;
     assert_int_equal(nt_switch_naming_match(&naming, m, first, &naming, &err), 0);
     assert_int_equal(naming.last, m->switches);
     assert_int_equal(nt_switch_naming_match(&naming, m, later, &naming, &err), 0);
@@ -488,14 +466,13 @@ static void test_stay(void **state)
 }
 
 /* Numbered otherwise, the switches keep their names. */
-static void test_renumbered(void **state)
+TEST(test_renumbered)
 {
     struct nt_model *m = truth_of("tree:2x3x4"), *other;
     struct nt_switch_naming naming = {0};
     struct nt_err err;
     uint32_t first[32], later[32];
     size_t s = m->switches;
-    (void)state;
     assert_int_equal(nt_switch_naming_match(&naming, m, first, &naming, &err), 0);
     assert_int_equal(nt_model_copy(m, &other, &err), 0);
     for (size_t k = 0; k < m->links; k++)
@@ -514,31 +491,13 @@ static void test_renumbered(void **state)
     nt_model_destroy(other);
 }
 
-static void test_refuses(void **state)
+TEST(test_refuses)
 {
     struct nt_switch_naming naming = {0};
     struct nt_err err;
-    (void)state;
     assert_int_equal(nt_switch_naming_add(&naming, (struct nt_switch_member){1, 0, 1}, &err), -1);
     assert_int_equal(nt_switch_naming_add(&naming, (struct nt_switch_member){1, 1, 0}, &err), -1);
     nt_switch_naming_fini(&naming);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times_are_read),
-                                       cmocka_unit_test(a_job_is_what_its_map_and_record_say),
-                                       cmocka_unit_test(a_map_that_was_not_measured_has_no_figures),
-                                       cmocka_unit_test(what_contradicts_is_refused),
-                                       cmocka_unit_test(what_is_packed_comes_back),
-                                       cmocka_unit_test(damaged_bytes_stay_within_bounds),
-                                       cmocka_unit_test(test_bounds),
-                                       cmocka_unit_test(test_folds),
-                                       cmocka_unit_test(test_aligns),
-                                       cmocka_unit_test(test_alone),
-                                       cmocka_unit_test(test_groups),
-                                       cmocka_unit_test(test_stay),
-                                       cmocka_unit_test(test_renumbered),
-                                       cmocka_unit_test(test_refuses)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "faults.h"
@@ -42,7 +32,7 @@ static struct rates_verdict judged(const struct rates_tree *t, double sd, unsign
 
 /* Noise of 1 % a flow: values of links between switches within 3 %, no false bound, ratios within 5
  * %, every degraded link named and nothing else. */
-static void test_known_trees(void **state)
+TEST(test_known_trees)
 {
     static const struct rates_tree table[] = {
         {1, {6}, {0}, false, 100, 1, 0, false, 0},
@@ -58,7 +48,6 @@ static void test_known_trees(void **state)
         {3, {4, 4, 16}, {2, 2}, false, 100, 4, 2, false, 0},
         {4, {3, 2, 2, 4}, {2, 1.5, 1.5}, false, 100, 1, 1, false, 0},
     };
-    (void)state;
     for (size_t k = 0; k < COUNT(table); k++) {
         struct rates_verdict v = judged(&table[k], 0.01, 12);
         if (v.wrong + v.false_bounds + v.missed + v.invented + v.ratios_wrong + v.effective > 0)
@@ -76,13 +65,12 @@ static void test_known_trees(void **state)
 }
 
 /* Without noise all rounds that count are within 1 %. */
-static void test_exact_without_noise(void **state)
+TEST(test_exact_without_noise)
 {
     static const struct rates_tree table[] = {
         {2, {3, 4}, {2}, false, 100, 1, 1, false, 0},
         {3, {3, 3, 6}, {2, 2}, false, 100, 1, 1, false, 0.5},
     };
-    (void)state;
     for (size_t k = 0; k < COUNT(table); k++) {
         struct rates_verdict v = judged(&table[k], 0, 5);
         assert_below(v.value_worst, 0.01);
@@ -92,10 +80,9 @@ static void test_exact_without_noise(void **state)
 }
 
 /* A tree that nothing can fill: bounds only, none of them false, and no switch oversubscribed. */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
     static const struct rates_tree t = {2, {4, 4}, {0.5}, false, 100, 0, 0, false, 0};
-    (void)state;
     struct rates_verdict v = judged(&t, 0.01, 10);
     assert_int_equal(v.values, 0);
     assert_int_equal(v.bounds, 2 * 4 * 10);
@@ -105,14 +92,13 @@ static void test_bounds(void **state)
 /* What is given as a link's standard error is what its figure is off by: of the hosts' links, one
  * in twenty by more than two; links between switches carry several flows, whose noise evens out,
  * and may be surer than they say. */
-static void test_standard_errors(void **state)
+TEST(test_standard_errors)
 {
     static const struct rates_tree table[] = {
         {1, {6}, {0}, false, 100, 0, 0, false, 0},
         {2, {4, 4}, {2}, false, 100, 1, 0, false, 0.5},
         {3, {3, 3, 6}, {2, 2}, false, 100, 0, 0, false, 0},
     };
-    (void)state;
     for (size_t k = 0; k < 3 * COUNT(table); k++) {
         static const double sd[] = {0.003, 0.01, 0.03};
         size_t n[2] = {0, 0}, off[2] = {0, 0}, far = 0;
@@ -158,14 +144,13 @@ static struct nt_model *two_leaves(void)
     return m;
 }
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
     static const struct nt_flow_seen leaf[] = {{0, 1, 10}, {2, 3, 10}};
     static const struct nt_flow_seen back[] = {{1, 0, 10}, {3, 2, 10}};
     static const struct nt_flow_seen over[] = {{0, 2, 6}, {1, 3, 6}};
     static const struct nt_flow_seen home[] = {{2, 0, 4}, {3, 1, 4}};
     static const struct nt_flow_round rounds[] = {{2, leaf}, {2, back}, {2, over}, {2, home}};
-    (void)state;
     struct nt_model *m = two_leaves(), *out;
     assert_int_equal(nt_infer_flows(m, rounds, 4, &out, NULL), 0);
     for (size_t k = 0; k < 4; k++) {
@@ -197,13 +182,12 @@ static void test_by_hand(void **state)
 }
 
 /* Flows that no host and no file could have: no harm. */
-static void test_odd_flows(void **state)
+TEST(test_odd_flows)
 {
     static const struct nt_flow_seen odd[] = {{0, 0, 5},   {0, 99, 5},         {99, 1, 5},
                                               {1, 2, NAN}, {1, 2, INFINITY},   {1, 2, -4},
                                               {0, 1, 0},   {4000000000u, 0, 1}};
     static const struct nt_flow_round rounds[] = {{COUNT(odd), odd}};
-    (void)state;
     struct nt_model *m = two_leaves(), *out;
     assert_int_equal(nt_infer_flows(m, rounds, 1, &out, NULL), 0);
     for (size_t k = 0; k < out->links; k++)
@@ -213,12 +197,11 @@ static void test_odd_flows(void **state)
 }
 
 /* One disturbed round does not make a slow host. */
-static void test_one_bad_round(void **state)
+TEST(test_one_bad_round)
 {
     struct nt_model *m, *out;
     struct nt_flow_seen flow[8][2];
     struct nt_flow_round rounds[8];
-    (void)state;
     assert_int_equal(nt_model_create(4, 1, 4, &m, NULL), 0);
     for (uint32_t h = 0; h < 4; h++)
         m->link[h] = (struct nt_link){.a = h, .b = 4};
@@ -245,9 +228,8 @@ static void test_one_bad_round(void **state)
 /* A time of six rounds between switches in which the machine was busy costs no link its bandwidth,
  * and none is blamed; a link of which no two rounds agree is a bound. Without the checks of rounds
  * it is one in three. */
-static void test_a_disturbed_round_is_measured_again(void **state)
+TEST(test_a_disturbed_round_is_measured_again)
 {
-    (void)state;
     static const struct rates_tree tree = {3, {2, 2, 4}, {1.3, 1.5}, false, 100, 0, 0, false, 0};
     struct nt_network *net = rates_network(&tree, 1);
     struct nt_bandwidth_options own = {.phases = NT_BANDWIDTH_HOST_LINKS};
@@ -277,9 +259,8 @@ static void test_a_disturbed_round_is_measured_again(void **state)
 
 /* Another job's traffic in some rounds: the link is loaded, and neither a value nor suspect where
  * no two rounds agree; where two do, they are its bandwidth. */
-static void test_load_is_no_narrow_link(void **state)
+TEST(test_load_is_no_narrow_link)
 {
-    (void)state;
     struct nt_model *m = two_leaves(), *out;
     for (int agree = 0; agree < 2; agree++) {
         struct nt_flow_seen flow[9][2];
@@ -308,9 +289,8 @@ static void test_load_is_no_narrow_link(void **state)
 
 /* A host's link that degrades makes no uplink less oversubscribed; two alike are another
  * generation, which sends less. */
-static void test_oversubscription_does_not_improve(void **state)
+TEST(test_oversubscription_does_not_improve)
 {
-    (void)state;
     static const struct rates_tree tree = {2, {3, 4}, {2}, false, 100, 0, 0, false, 0};
     for (uint32_t slow = 0; slow < 3; slow++) {
         struct nt_network *net = rates_network(&tree, 3);
@@ -335,9 +315,8 @@ static void test_oversubscription_does_not_improve(void **state)
 /* ---- other networks ---- */
 
 /* Where routes collide, what was reached is marked as effective, never as a link's own. */
-static void test_routed_fat_tree(void **state)
+TEST(test_routed_fat_tree)
 {
-    (void)state;
     struct nt_network *net = made_network("fattree:8,2");
     struct rates_run run = rates_sweep(net, NULL, 0.01, 1);
     for (size_t k = 0; k < run.found->links; k++) {
@@ -351,9 +330,8 @@ static void test_routed_fat_tree(void **state)
     nt_network_destroy(net);
 }
 
-static void test_torus(void **state)
+TEST(test_torus)
 {
-    (void)state;
     struct nt_network *net = made_network("torus:4x4");
     net->arc[6].rate_MBps /= 3;
     uint32_t from = net->arc[6].from, to = net->arc[6].to;
@@ -410,9 +388,8 @@ static struct nt_samples *record(bool warm)
     return s;
 }
 
-static void test_record(void **state)
+TEST(test_record)
 {
-    (void)state;
     for (int warm = 0; warm < 2; warm++) {
         struct nt_samples *s = record(warm);
         struct nt_map *map;
@@ -441,12 +418,11 @@ static void test_record(void **state)
 
 /* Both directions of the class of each link, without looking at all links for each: that would take
  * many times as long as there is. */
-static void test_many_hosts(void **state)
+TEST(test_many_hosts)
 {
     enum { LEAVES = 32768, HOSTS = 2 * LEAVES };
     struct nt_err err = {0};
     struct nt_model *m, *found;
-    (void)state;
     assert_int_equal(nt_model_create(HOSTS, LEAVES + 1, HOSTS + LEAVES, &m, &err), 0);
     for (uint32_t h = 0; h < HOSTS; h++) {
         m->link[h].a = h;
@@ -544,10 +520,9 @@ static size_t sweep_leaves(uint32_t leaves, unsigned shared, uint64_t seed)
 
 /* Every two of 4 to 8 leaves. Two that never send or receive in the same round show nothing, and of
  * four leaves it is not known whether two, the other two or the switch above are full. */
-static void uplinks_that_share_a_cable_are_found(void **state)
+TEST(uplinks_that_share_a_cable_are_found)
 {
     size_t found = 0, all = 0;
-    (void)state;
     for (uint32_t leaves = 4; leaves <= 8; leaves++)
         for (uint32_t one = 0; one < leaves; one++)
             for (uint32_t other = one + 1; other < leaves; other++) {
@@ -568,9 +543,8 @@ static void uplinks_that_share_a_cable_are_found(void **state)
         fail_msg("%zu of %zu", found, all);
 }
 
-static void the_two_of_a_pairing_are_always_found(void **state)
+TEST(the_two_of_a_pairing_are_always_found)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         for (unsigned k = 0; k < 3; k++) {
             assert_int_equal(sweep_leaves(6, 3u << 2 * k, seed), 1);
@@ -580,9 +554,8 @@ static void the_two_of_a_pairing_are_always_found(void **state)
 }
 
 /* Three are not two, and none are none. */
-static void what_more_than_two_share_is_not_blamed_on_two(void **state)
+TEST(what_more_than_two_share_is_not_blamed_on_two)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         assert_int_equal(sweep_leaves(8, 0, seed), 0);
         for (unsigned k = 0; k < 6; k++) {
@@ -596,7 +569,7 @@ static void what_more_than_two_share_is_not_blamed_on_two(void **state)
 }
 
 /* Oversubscribed, uneven, with slow hosts and links: nothing is shared. */
-static void links_apart_are_not_blamed(void **state)
+TEST(links_apart_are_not_blamed)
 {
     static const struct rates_tree trees[] = {
         {.tiers = 2, .fan = {6, 8}, .over = {1}, .host_MBps = 100},
@@ -608,7 +581,6 @@ static void links_apart_are_not_blamed(void **state)
         {.tiers = 3, .fan = {4, 3, 4}, .over = {4, 1}, .host_MBps = 100, .slow_hosts = 3},
         {.tiers = 1, .fan = {12}, .host_MBps = 100, .slow_hosts = 3},
     };
-    (void)state;
     for (size_t t = 0; t < sizeof trees / sizeof *trees; t++)
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
             struct nt_network *net = rates_network(&trees[t], seed);
@@ -628,11 +600,10 @@ static void links_apart_are_not_blamed(void **state)
 /* Two hosts that get 100 MB/s alone and 40 each together: from senders of one leaf, whose uplink
  * all of it goes over, that may be the uplink; with one of them from their own leaf it is theirs.
  */
-static void flows_over_one_link_do_not_blame_two_others(void **state)
+TEST(flows_over_one_link_do_not_blame_two_others)
 {
     struct nt_model *m = make_leaves(3, 0);
     const uint32_t one = LEAF_HOSTS, other = LEAF_HOSTS + 1, senders[] = {1, LEAF_HOSTS + 5};
-    (void)state;
     for (size_t k = 0; k < 2; k++) {
         const struct nt_flow_seen first[] = {{0, one, 100}}, second[] = {{senders[k], other, 100}},
                                   both[] = {{0, one, 40}, {senders[k], other, 40}},
@@ -722,9 +693,8 @@ static struct nt_samples *record_sweep(uint32_t leaves, unsigned shared)
     return s;
 }
 
-static void the_map_of_a_record_says_so(void **state)
+TEST(the_map_of_a_record_says_so)
 {
-    (void)state;
     for (unsigned shared = 0; shared <= 3; shared += 3) {
         struct nt_samples *s = record_sweep(6, shared);
         struct nt_map *map;
@@ -742,29 +712,4 @@ static void the_map_of_a_record_says_so(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_trees),
-        cmocka_unit_test(test_exact_without_noise),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_standard_errors),
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_odd_flows),
-        cmocka_unit_test(test_a_disturbed_round_is_measured_again),
-        cmocka_unit_test(test_load_is_no_narrow_link),
-        cmocka_unit_test(test_oversubscription_does_not_improve),
-        cmocka_unit_test(test_one_bad_round),
-        cmocka_unit_test(test_routed_fat_tree),
-        cmocka_unit_test(test_torus),
-        cmocka_unit_test(test_record),
-        cmocka_unit_test(test_many_hosts),
-        cmocka_unit_test(uplinks_that_share_a_cable_are_found),
-        cmocka_unit_test(the_two_of_a_pairing_are_always_found),
-        cmocka_unit_test(what_more_than_two_share_is_not_blamed_on_two),
-        cmocka_unit_test(links_apart_are_not_blamed),
-        cmocka_unit_test(flows_over_one_link_do_not_blame_two_others),
-        cmocka_unit_test(the_map_of_a_record_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Max-min fairness: by hand, and its properties over random flows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "asserts.h"
 #include "flows.h"
 #include "made_network.h"
@@ -24,9 +15,8 @@ static void rate_all(struct nt_network *n, double rate)
 
 /* A line of 4 hosts, links of 10: a long flow, and a short one on each link but the last, which
  * has two: the long one gets 10/3 there, the others what it leaves. */
-static void test_line(void **state)
+TEST(test_line)
 {
-    (void)state;
     struct nt_network *n = made_network("mesh:4");
     struct nt_flow f[] = {{0, 3, 0}, {0, 1, 0}, {1, 2, 0}, {2, 3, 0},
                           {2, 3, 0}, {3, 0, 0}, {1, 1, 0}};
@@ -39,9 +29,8 @@ static void test_line(void **state)
 }
 
 /* Four hosts behind an uplink of two hosts' rate: half each; alone, all. */
-static void test_uplink(void **state)
+TEST(test_uplink)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:2x4");
     struct nt_flow f[] = {{0, 4, 0}, {1, 5, 0}, {2, 6, 0}, {3, 7, 0}};
     for (size_t flows = 1; flows <= 4; flows++) {
@@ -79,12 +68,11 @@ static void check_fair(const struct nt_network *n, const struct nt_flow *flow, s
     free(fastest);
 }
 
-static void test_fair(void **state)
+TEST(test_fair)
 {
     static const char *const specs[] = {"star:9",    "tree:3x2x4",  "fattree:4,3",     "torus:4x4",
                                         "chain:4x3", "hypercube:4", "dragonfly:3x3x2", "mesh:12"};
     struct nt_rng rng;
-    (void)state;
     nt_rng_init(&rng, 11);
     for (size_t s = 0; s < COUNT(specs); s++)
         for (int trial = 0; trial < 40; trial++) {
@@ -103,9 +91,8 @@ static void test_fair(void **state)
 }
 
 /* One flow at a time is what the matrix of pairs alone says. */
-static void test_alone(void **state)
+TEST(test_alone)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:2x3x2");
     struct nt_rng rng;
     struct nt_matrix *m;
@@ -125,9 +112,8 @@ static void test_alone(void **state)
     nt_network_destroy(n);
 }
 
-static void test_no_limit_no_path(void **state)
+TEST(test_no_limit_no_path)
 {
-    (void)state;
     struct nt_model *model;
     struct nt_network *n;
     struct nt_err err;
@@ -147,9 +133,8 @@ static void test_no_limit_no_path(void **state)
 }
 
 /* A flow has the rates of all its rails, of which each is shared on its own. */
-static void test_rails_add_up(void **state)
+TEST(test_rails_add_up)
 {
-    (void)state;
     struct nt_network *n = made_network("rails:2:star:4");
     struct nt_flow flow[2] = {{0, 2, 0}, {1, 2, 0}};
     double rate = n->arc[0].rate_MBps;
@@ -162,12 +147,4 @@ static void test_rails_add_up(void **state)
     nt_network_destroy(n);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line),         cmocka_unit_test(test_uplink),
-        cmocka_unit_test(test_fair),         cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_rails_add_up), cmocka_unit_test(test_no_limit_no_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

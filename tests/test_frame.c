@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "asserts.h"
 #include "frame.h"
 
@@ -59,12 +57,4 @@ TEST(only_a_broadcast_has_the_unicast_flag)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(encode_then_decode_is_identity),
-        cmocka_unit_test(invalid_headers_are_rejected_with_a_reason),
-        cmocka_unit_test(only_a_broadcast_has_the_unicast_flag),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "asserts.h"
 #include "gather.h"
 
@@ -106,15 +104,4 @@ TEST(seq_must_increase)
     nt_gather_fini(&g);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_over_when_all_have_contributed),
-        cmocka_unit_test(a_contribution_is_counted_once),
-        cmocka_unit_test(a_host_that_misses_a_gather_is_not_awaited),
-        cmocka_unit_test(a_host_that_contributes_in_time_is_awaited_again),
-        cmocka_unit_test(a_lost_host_is_not_awaited),
-        cmocka_unit_test(seq_must_increase),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "graph.h"
 #include "rng.h"
 
@@ -24,9 +17,8 @@ static struct nt_model *two_leaves(bool cycle)
     return m;
 }
 
-static void links_stand_at_both_ends_in_order(void **state)
+TEST(links_stand_at_both_ends_in_order)
 {
-    (void)state;
     struct nt_model *m = two_leaves(true);
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_graph g;
@@ -45,9 +37,8 @@ static void links_stand_at_both_ends_in_order(void **state)
     nt_model_destroy(m);
 }
 
-static void a_search_finds_trees_and_paths(void **state)
+TEST(a_search_finds_trees_and_paths)
 {
-    (void)state;
     for (int cycle = 0; cycle < 2; cycle++) {
         struct nt_model *m = two_leaves(cycle == 1);
         NT_SCOPED struct nt_arena memory = {0};
@@ -73,9 +64,8 @@ static void a_search_finds_trees_and_paths(void **state)
     }
 }
 
-static void what_is_apart_has_no_path(void **state)
+TEST(what_is_apart_has_no_path)
 {
-    (void)state;
     struct nt_model *m = two_leaves(false);
     m->links = 4; /* without the link between the switches */
     NT_SCOPED struct nt_arena memory = {0};
@@ -93,9 +83,8 @@ static void what_is_apart_has_no_path(void **state)
 }
 
 /* Against all paths tried by relaxing every link again and again. */
-static void shortest_paths_are_the_shortest(void **state)
+TEST(shortest_paths_are_the_shortest)
 {
-    (void)state;
     enum { N = 24, LINKS = 50 };
     struct nt_rng rng;
     nt_rng_init(&rng, 7);
@@ -129,9 +118,8 @@ static void shortest_paths_are_the_shortest(void **state)
     }
 }
 
-static void sets_join_once(void **state)
+TEST(sets_join_once)
 {
-    (void)state;
     uint32_t up[5];
     nt_sets_init(up, 5);
     assert_true(nt_sets_join(up, 0, 1));
@@ -148,14 +136,4 @@ static void sets_join_once(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(links_stand_at_both_ends_in_order),
-        cmocka_unit_test(a_search_finds_trees_and_paths),
-        cmocka_unit_test(what_is_apart_has_no_path),
-        cmocka_unit_test(shortest_paths_are_the_shortest),
-        cmocka_unit_test(sets_join_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

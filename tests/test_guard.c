@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -127,9 +126,5 @@ TEST(own_addresses_are_found)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_addresses_are_found),
-        cmocka_unit_test(only_hosts_of_the_job_are_accepted),
-    };
-    return cmocka_run_group_tests(tests, listen_anywhere, NULL);
+    return run_group(listen_anywhere, NULL);
 }

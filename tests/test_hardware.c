@@ -2,9 +2,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "hostlist.h"
 #include "map.h"
 #include "matrix.h"
@@ -36,9 +28,8 @@ static int stop(void *context, const char *name, struct nt_err *err)
     return nt_err_set(err, NT_ERR_NO, "seen %s", name);
 }
 
-static void lists_are_expanded(void **state)
+TEST(lists_are_expanded)
 {
-    (void)state;
     static const struct {
         const char *list, *names;
     } table[] = {
@@ -62,9 +53,8 @@ static void lists_are_expanded(void **state)
     }
 }
 
-static void wrong_lists_are_refused(void **state)
+TEST(wrong_lists_are_refused)
 {
-    (void)state;
     static const struct {
         const char *list, *says;
     } table[] = {
@@ -102,9 +92,8 @@ static void wrong_lists_are_refused(void **state)
     }
 }
 
-static void the_bound_itself_is_allowed(void **state)
+TEST(the_bound_itself_is_allowed)
 {
-    (void)state;
     struct seen s = {0};
     struct nt_err err = {0};
     const char *list = "n[1-131071],m1";
@@ -112,17 +101,15 @@ static void the_bound_itself_is_allowed(void **state)
     assert_int_equal(s.names, NT_HOSTS_MAX);
 }
 
-static void a_visitor_ends_the_visit(void **state)
+TEST(a_visitor_ends_the_visit)
 {
-    (void)state;
     struct nt_err err = {0};
     assert_int_equal(nt_hostlist_visit("n[5-9]", 6, stop, NULL, &err), -1);
     assert_string_equal(err.text, "seen n5");
 }
 
-static void names_fold_as_slurm_writes_them(void **state)
+TEST(names_fold_as_slurm_writes_them)
 {
-    (void)state;
     static const struct {
         const char *name[8];
         const char *folded;
@@ -153,9 +140,8 @@ static void names_fold_as_slurm_writes_them(void **state)
     }
 }
 
-static void names_sort_naturally(void **state)
+TEST(names_sort_naturally)
 {
-    (void)state;
     static const char *const sorted[] = {"",     "a",   "a1",   "a2",   "a10",   "a010x",
                                          "a10y", "a11", "b",    "n01",  "n1",    "n1a",
                                          "n01b", "n2",  "n9-1", "n9-2", "n9-10", "n10-1"};
@@ -167,15 +153,4 @@ static void names_sort_naturally(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_are_expanded),
-        cmocka_unit_test(wrong_lists_are_refused),
-        cmocka_unit_test(the_bound_itself_is_allowed),
-        cmocka_unit_test(a_visitor_ends_the_visit),
-        cmocka_unit_test(names_fold_as_slurm_writes_them),
-        cmocka_unit_test(names_sort_naturally),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other programs' matrices and descriptions of networks: samples in tests/data/import, and what is
  * refused. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "export.h"
 #include "import.h"
@@ -71,9 +60,8 @@ static struct nt_named_matrix *import(import_matrix *reader, const char *name)
     return m;
 }
 
-static void mpigraph_gives_what_arrived(void **state)
+TEST(mpigraph_gives_what_arrived)
 {
-    (void)state;
     struct nt_named_matrix *m = import(nt_import_mpigraph, "mpigraph.txt");
     assert_int_equal(m->matrix->n, 4);
     assert_string_equal(m->host.name[3], "n4");
@@ -87,9 +75,8 @@ static void mpigraph_gives_what_arrived(void **state)
     nt_named_matrix_destroy(m);
 }
 
-static void mpigraph_without_recv_gives_what_was_sent(void **state)
+TEST(mpigraph_without_recv_gives_what_was_sent)
 {
-    (void)state;
     size_t bytes;
     char *text = load("mpigraph.txt", &bytes);
     struct nt_named_matrix *m = NULL;
@@ -101,9 +88,8 @@ static void mpigraph_without_recv_gives_what_was_sent(void **state)
     free(text);
 }
 
-static void osu_gives_the_smallest_message_and_the_largest_rate(void **state)
+TEST(osu_gives_the_smallest_message_and_the_largest_rate)
 {
-    (void)state;
     struct nt_named_matrix *m = import(osu_latency, "osu.txt");
     assert_int_equal(m->matrix->n, 3);
     assert_string_equal(m->host.name[2], "n3");
@@ -118,9 +104,8 @@ static void osu_gives_the_smallest_message_and_the_largest_rate(void **state)
     nt_named_matrix_destroy(m);
 }
 
-static void osu_keeps_the_better_of_two(void **state)
+TEST(osu_keeps_the_better_of_two)
 {
-    (void)state;
     static const char text[] = "# hosts a b\n# OSU MPI Latency Test v7.1\n8 3.5\n"
                                "# hosts a b\n# OSU MPI-CUDA Multi Latency Test v7.1\n"
                                "mpirun: a word of the launcher\n8 2.5 4.5 7\n16 1\n"
@@ -132,9 +117,8 @@ static void osu_keeps_the_better_of_two(void **state)
     nt_named_matrix_destroy(m);
 }
 
-static void parus_gives_a_matrix_a_size(void **state)
+TEST(parus_gives_a_matrix_a_size)
 {
-    (void)state;
     struct nt_named_matrix *s = import(nt_import_parus, "parus.txt");
     assert_int_equal(s->matrix->n, 4);
     assert_int_equal(s->larger_sizes, 1);
@@ -150,9 +134,8 @@ static void parus_gives_a_matrix_a_size(void **state)
     nt_named_matrix_destroy(s);
 }
 
-static void parus_takes_decimal_commas(void **state)
+TEST(parus_takes_decimal_commas)
 {
-    (void)state;
     static const char text[] = "processors 2\nhosts:\na\nb\nMessage length 4\r\n0,0 1,5e-6\n"
                                "2,5e-6 0,0\n";
     struct nt_named_matrix *s = NULL;
@@ -165,9 +148,8 @@ static void parus_takes_decimal_commas(void **state)
 #define OSU "# OSU MPI Latency Test v5\n"
 #define PARUS "processors 2\nhosts:\na\nb\n"
 
-static void wrong_texts_name_their_line(void **state)
+TEST(wrong_texts_name_their_line)
 {
-    (void)state;
     static const struct {
         import_matrix *reader;
         const char *text, *says;
@@ -218,9 +200,8 @@ static void wrong_texts_name_their_line(void **state)
     }
 }
 
-static void wrong_parus_texts_name_their_line(void **state)
+TEST(wrong_parus_texts_name_their_line)
 {
-    (void)state;
     static const char *const table[][2] = {
         {"", "f:1: expected \"processors N\""},
         {"processors x\n", "f:1: expected a number of processors, found \"x\""},
@@ -255,9 +236,8 @@ static void wrong_parus_texts_name_their_line(void **state)
 }
 
 /* A zero byte would end a name early. */
-static void binary_is_no_text(void **state)
+TEST(binary_is_no_text)
 {
-    (void)state;
     static const char text[] = "Send\tn1:0\tn2:1\t\nn1\0:0 to\t0\t1\t\n";
     import_matrix *readers[] = {nt_import_mpigraph, osu_latency, osu_bandwidth, nt_import_parus};
     for (size_t k = 0; k < 4; k++) {
@@ -269,9 +249,8 @@ static void binary_is_no_text(void **state)
 }
 
 /* Every shorter piece of a sample is an error or a smaller result, never a crash. */
-static void cut_texts_do_no_harm(void **state)
+TEST(cut_texts_do_no_harm)
 {
-    (void)state;
     static const char *const names[] = {"mpigraph.txt", "osu.txt", "parus.txt"};
     import_matrix *readers[] = {nt_import_mpigraph, osu_latency, nt_import_parus};
     for (size_t k = 0; k < 3; k++) {
@@ -332,9 +311,8 @@ static const struct nt_link *link_of(const struct nt_map *map, const char *a, co
     return link;
 }
 
-static void ibnetdiscover_gives_hosts_switches_and_cables(void **state)
+TEST(ibnetdiscover_gives_hosts_switches_and_cables)
 {
-    (void)state;
     struct nt_map *map = import_network(nt_import_ibnetdiscover, "ibnetdiscover.txt");
     const struct nt_model *m = map->model;
     assert_int_equal(m->hosts, 3); /* the aggregation node is none */
@@ -360,9 +338,8 @@ static void ibnetdiscover_gives_hosts_switches_and_cables(void **state)
 }
 
 /* Descriptions that name products, a switch that is called as another, a lone adapter. */
-static void ibnetdiscover_falls_back_on_numbers(void **state)
+TEST(ibnetdiscover_falls_back_on_numbers)
 {
-    (void)state;
     static const char text[] = "Switch 2 \"S-01\" # \"Product X by Y\" base port 0\n"
                                "[1][ext 7]\t\"S-02\"[3][ext 1]\t# \"same\" lid 1 2xXDR s=1 w=2\n"
                                "Switch 2 \"S-02\" # \"same\" base port 0\n"
@@ -382,9 +359,8 @@ static void ibnetdiscover_falls_back_on_numbers(void **state)
     nt_map_destroy(map);
 }
 
-static void topology_conf_gives_a_tree(void **state)
+TEST(topology_conf_gives_a_tree)
 {
-    (void)state;
     struct nt_map *map = import_network(nt_import_topology_conf, "topology.conf");
     const struct nt_model *m = map->model;
     assert_int_equal(m->hosts, 6);
@@ -399,9 +375,8 @@ static void topology_conf_gives_a_tree(void **state)
     nt_map_destroy(map);
 }
 
-static void topology_conf_gives_blocks(void **state)
+TEST(topology_conf_gives_blocks)
 {
-    (void)state;
     struct nt_map *map = import_network(nt_import_topology_conf, "topology-block.conf");
     assert_int_equal(map->model->hosts, 12);
     assert_int_equal(map->model->switches, 4);
@@ -420,9 +395,8 @@ static struct nt_map *import_text(const char *text)
     return map;
 }
 
-static void what_scontrol_prints_gives_the_same(void **state)
+TEST(what_scontrol_prints_gives_the_same)
 {
-    (void)state;
     struct nt_map *map =
         import_text("SwitchName=top Level=1 LinkSpeed=1 Nodes=n[1-4] Switches=a,b\n"
                     "SwitchName=a Level=0 LinkSpeed=1 Nodes=n[1-2]\n"
@@ -441,9 +415,8 @@ static void what_scontrol_prints_gives_the_same(void **state)
 
 #define SW "Switch 2 \"S-1\" # \"a b\"\n"
 
-static void wrong_networks_name_their_line(void **state)
+TEST(wrong_networks_name_their_line)
 {
-    (void)state;
     static const struct {
         import_map *reader;
         const char *text, *says;
@@ -493,9 +466,8 @@ static void wrong_networks_name_their_line(void **state)
 }
 
 /* Every shorter piece of a sample is an error or a smaller network, never a crash. */
-static void cut_networks_do_no_harm(void **state)
+TEST(cut_networks_do_no_harm)
 {
-    (void)state;
     static const struct {
         import_map *reader;
         const char *name;
@@ -537,9 +509,8 @@ static const struct nt_link *link_between(const struct nt_map *map, const char *
     return link != NULL ? link : link_of(map, b, a);
 }
 
-static void figures_are_read_in_every_form(void **state)
+TEST(figures_are_read_in_every_form)
 {
-    (void)state;
     struct nt_map *map =
         read_by(nt_import_dot, "# first line\n"
                                "strict digraph \"a b\" { rankdir=LR; node [shape=box2, label=x]\n"
@@ -563,9 +534,8 @@ static void figures_are_read_in_every_form(void **state)
     nt_map_destroy(map);
 }
 
-static void parallel_cables_add_up_and_a_ring_has_no_switches(void **state)
+TEST(parallel_cables_add_up_and_a_ring_has_no_switches)
 {
-    (void)state;
     struct nt_map *map = read_by(nt_import_dot, "graph { a -- b -- c -- d -- a [label=8]\n"
                                                 "a -- b [label=8] }");
     assert_int_equal(map->model->hosts, 4);
@@ -574,9 +544,8 @@ static void parallel_cables_add_up_and_a_ring_has_no_switches(void **state)
     nt_map_destroy(map);
 }
 
-static void ours_are_read_back(void **state)
+TEST(ours_are_read_back)
 {
-    (void)state;
     static const struct {
         int (*write)(const struct nt_map *, char **, size_t *, struct nt_err *);
         import_map *read;
@@ -616,9 +585,8 @@ static void ours_are_read_back(void **state)
     nt_map_destroy(map);
 }
 
-static void the_cluster_s_default_topology_is_the_one(void **state)
+TEST(the_cluster_s_default_topology_is_the_one)
 {
-    (void)state;
     struct nt_map *map =
         read_by(nt_import_topology_yaml, "---\n- topology: a\n  tree:\n    switches:\n"
                                          "      - switch: s\n        nodes: n[1-9]\n"
@@ -631,9 +599,8 @@ static void the_cluster_s_default_topology_is_the_one(void **state)
     nt_map_destroy(map);
 }
 
-static void what_is_wrong_is_said_with_its_line(void **state)
+TEST(what_is_wrong_is_said_with_its_line)
 {
-    (void)state;
     static const struct {
         import_map *read;
         const char *text, *says;
@@ -674,31 +641,4 @@ static void what_is_wrong_is_said_with_its_line(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mpigraph_gives_what_arrived),
-        cmocka_unit_test(mpigraph_without_recv_gives_what_was_sent),
-        cmocka_unit_test(osu_gives_the_smallest_message_and_the_largest_rate),
-        cmocka_unit_test(osu_keeps_the_better_of_two),
-        cmocka_unit_test(parus_gives_a_matrix_a_size),
-        cmocka_unit_test(parus_takes_decimal_commas),
-        cmocka_unit_test(wrong_texts_name_their_line),
-        cmocka_unit_test(wrong_parus_texts_name_their_line),
-        cmocka_unit_test(binary_is_no_text),
-        cmocka_unit_test(cut_texts_do_no_harm),
-        cmocka_unit_test(ibnetdiscover_gives_hosts_switches_and_cables),
-        cmocka_unit_test(ibnetdiscover_falls_back_on_numbers),
-        cmocka_unit_test(topology_conf_gives_a_tree),
-        cmocka_unit_test(topology_conf_gives_blocks),
-        cmocka_unit_test(what_scontrol_prints_gives_the_same),
-        cmocka_unit_test(wrong_networks_name_their_line),
-        cmocka_unit_test(cut_networks_do_no_harm),
-        cmocka_unit_test(figures_are_read_in_every_form),
-        cmocka_unit_test(parallel_cables_add_up_and_a_ring_has_no_switches),
-        cmocka_unit_test(ours_are_read_back),
-        cmocka_unit_test(the_cluster_s_default_topology_is_the_one),
-        cmocka_unit_test(what_is_wrong_is_said_with_its_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Networks without switches must come back with their family, dimensions, overhead and hop. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "direct.h"
 #include "known_network.h"
@@ -31,9 +24,8 @@ static const struct {
     {"hypercube of 5", 5, {2, 2, 2, 2, 2}, false, 0, NT_FAMILY_HYPERCUBE},
 };
 
-static void test_families(void **state)
+TEST(test_families)
 {
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (size_t seed = 0; seed < 3; seed++) {
             struct nt_rng rng;
@@ -75,9 +67,8 @@ enum { RING6, RING, LINE, TORUS, TORUS5, TORUS3, TWISTED, MESH, CUBE, CUBE4, CUB
 
 /* Wrong and missing readings, and noise under which no single reading distinguishes one hop from
  * two. */
-static void test_hard(void **state)
+TEST(test_hard)
 {
-    (void)state;
     const struct {
         size_t net;
         double sd, wrong, missing, overhead_us, hop_us;
@@ -112,9 +103,8 @@ static void test_hard(void **state)
 }
 
 /* A link that is broken is no link that was misread: the other pairs of its row say so. */
-static void test_broken_link(void **state)
+TEST(test_broken_link)
 {
-    (void)state;
     for (size_t seed = 0; seed < 4; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
@@ -134,9 +124,8 @@ static void test_broken_link(void **state)
 /* No tree and no network of hosts describes a dragonfly: it must not be stated that one does. With
  * three routers a group and more it may be found; with two nothing tells a local link from a global
  * one, and all that can be stated are its routers and links. */
-static void test_dragonflies(void **state)
+TEST(test_dragonflies)
 {
-    (void)state;
     const size_t shapes[][3] = {{4, 2, 8}, {6, 3, 6}, {5, 4, 4}, {9, 4, 4}};
     size_t found = 0;
     for (size_t k = 0; k < 8; k++) {
@@ -165,9 +154,8 @@ static void test_dragonflies(void **state)
 
 /* What is stated falls with what the readings say, and is high where they leave no doubt. With more
  * noise one switch is stated, since nothing else is found: that is not sure. */
-static void test_confidence(void **state)
+TEST(test_confidence)
 {
-    (void)state;
     const double sds[] = {0.02, 0.1, 0.15, 0.2, 0.3};
     double before = 1;
     for (size_t k = 0; k < sizeof sds / sizeof *sds; k++) {
@@ -231,9 +219,8 @@ static struct nt_direct found_in(struct nt_model *truth, const struct known_nois
 
 /* The likeliest start may come to nothing when its links are judged one by one; then the others
  * have their turn. */
-static void test_all_starts(void **state)
+TEST(test_all_starts)
 {
-    (void)state;
     struct nt_model *truth = known_lattice(1, (const size_t[]){8}, true, 0, 0.5, 0.5);
     size_t found = 0;
     for (size_t seed = 0; seed < 200; seed++) {
@@ -249,9 +236,8 @@ static void test_all_starts(void **state)
 
 /* A search costs what there is to look at, not what there could be, and ends where it may cost no
  * more: then nothing is found. */
-static void test_effort(void **state)
+TEST(test_effort)
 {
-    (void)state;
     enum { HOSTS = 512, READINGS = 16, MOST = 4000000 }; /* of 67 million triples of hosts */
     struct nt_model *truth =
         known_balanced(2, (const size_t[]){16, 32}, (const double[]){0.6, 0.3});
@@ -274,9 +260,8 @@ static void test_effort(void **state)
 
 /* Trees in which each host was measured with few others: one switch for all fits those and is not
  * stated, and a search for links between hosts would take too long. */
-static void test_few_readings(void **state)
+TEST(test_few_readings)
 {
-    (void)state;
     const struct {
         size_t leaves;
         double met, wrong;
@@ -299,13 +284,4 @@ static void test_few_readings(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families),    cmocka_unit_test(test_hard),
-        cmocka_unit_test(test_broken_link), cmocka_unit_test(test_dragonflies),
-        cmocka_unit_test(test_confidence),  cmocka_unit_test(test_all_starts),
-        cmocka_unit_test(test_effort),      cmocka_unit_test(test_few_readings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

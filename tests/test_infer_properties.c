@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must hold whatever the network: relabelling, scaling, one longer link, noise. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <float.h>
 #include <time.h>
 
@@ -99,9 +93,8 @@ static double largest_difference(const struct nt_model *a, const struct nt_model
     return most;
 }
 
-static void test_relabelling(void **state)
+TEST(test_relabelling)
 {
-    (void)state;
     for (size_t seed = 0; seed < 48; seed++) {
         struct nt_model *truth;
         struct nt_matrix *x = measure(seed, 0.02, KINDS, &truth);
@@ -124,9 +117,8 @@ static void test_relabelling(void **state)
     }
 }
 
-static void test_scaling(void **state)
+TEST(test_scaling)
 {
-    (void)state;
     for (size_t seed = 0; seed < 48; seed++) {
         struct nt_model *truth;
         struct nt_matrix *x = measure(seed, 0.02, KINDS, &truth);
@@ -151,9 +143,8 @@ static double own_us(const struct nt_model *m, size_t host)
     return m->overhead_us[host];
 }
 
-static void test_longer_host_link(void **state)
+TEST(test_longer_host_link)
 {
-    (void)state;
     for (size_t seed = 0; seed < 48; seed++) {
         struct nt_model *truth;
         struct nt_matrix *x = measure(seed, 0.01, KINDS, &truth);
@@ -180,9 +171,8 @@ static void test_longer_host_link(void **state)
 }
 
 /* What a map says is measured and solved again: the same map. */
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-    (void)state;
     for (size_t seed = 0; seed < 48; seed++) {
         struct nt_err err;
         struct nt_model *truth;
@@ -201,9 +191,8 @@ static void test_round_trip(void **state)
     }
 }
 
-static void test_noise_lowers_confidence(void **state)
+TEST(test_noise_lowers_confidence)
 {
-    (void)state;
     const double sds[] = {0.01, 0.05, 0.1, 0.15};
     double before = 2;
     for (size_t k = 0; k < 4; k++) {
@@ -226,9 +215,8 @@ static void test_noise_lowers_confidence(void **state)
 
 /* Noise among hosts of one switch makes no groups. If both directions show the noise, the map has
  * one switch in 99 of 100 networks. Else it may be unsure: one in 50 is called a graph. */
-static void test_noise_hardly_splits(void **state)
+TEST(test_noise_hardly_splits)
 {
-    (void)state;
     const size_t sizes[] = {8, 16, 64}, runs[] = {100, 300, 60};
     for (size_t s = 0; s < 3; s++) {
         size_t wrong = 0, split = 0, sure = 0, graphs = 0;
@@ -265,9 +253,8 @@ static void test_noise_hardly_splits(void **state)
 }
 
 /* A timer so coarse that nearly all readings are the same: lone ones a step lower are no leaves. */
-static void test_coarse_timer(void **state)
+TEST(test_coarse_timer)
 {
-    (void)state;
     const size_t hosts = 8;
     for (size_t seed = 0; seed < 60; seed++) {
         struct nt_rng rng;
@@ -285,9 +272,8 @@ static void test_coarse_timer(void **state)
 
 /* Noise that leaves a few readings in a hundred on the wrong side: all of them together decide, if
  * the two directions tell that it is noise. */
-static void test_much_noise(void **state)
+TEST(test_much_noise)
 {
-    (void)state;
     size_t exact = 0;
     for (size_t seed = 0; seed < 10; seed++) {
         struct nt_rng rng;
@@ -304,9 +290,8 @@ static void test_much_noise(void **state)
     assert_true(exact >= 8);
 }
 
-static void test_same_bytes(void **state)
+TEST(test_same_bytes)
 {
-    (void)state;
     struct nt_model *truth;
     struct nt_matrix *x = measure(4, 0.08, KINDS, &truth);
     struct nt_model *a = infer(x), *b = infer(x);
@@ -320,9 +305,8 @@ static void test_same_bytes(void **state)
 }
 
 /* Nothing relates the readings: no structure is a result too. */
-static void test_bad_values(void **state)
+TEST(test_bad_values)
 {
-    (void)state;
     struct nt_err err;
     struct nt_matrix *x;
     const float bad[] = {0, -1, NAN, INFINITY, -INFINITY};
@@ -344,9 +328,8 @@ static void test_bad_values(void **state)
 
 /* A nominal 95 % is one, with and without wrong readings; links that are found worse than their
  * like are few, since none is. */
-static void test_errors_cover(void **state)
+TEST(test_errors_cover)
 {
-    (void)state;
     const struct known_noise noise[] = {{.sd = 0.03}, {.sd = 0.03, .outliers = 0.02}};
     for (size_t k = 0; k < 2; k++) {
         size_t inside = 0, links = 0, alarms = 0, runs = 40;
@@ -377,9 +360,8 @@ static void test_errors_cover(void **state)
 }
 
 /* Whatever a matrix holds, there is a model. */
-static void test_values_beyond_measure(void **state)
+TEST(test_values_beyond_measure)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct nt_matrix *x;
         struct nt_rng rng;
@@ -397,9 +379,8 @@ static void test_values_beyond_measure(void **state)
 }
 
 /* Figures of a model that has some: the pairs that do not fit are those of the last fit. */
-static void test_fit_again(void **state)
+TEST(test_fit_again)
 {
-    (void)state;
     struct nt_rng rng;
     struct nt_err err;
     nt_rng_init(&rng, 5);
@@ -419,9 +400,8 @@ static void test_fit_again(void **state)
 
 /* Figures do not depend on those that the fit starts from: one host's link is far too long there,
  * and those of a leaf's hosts are too short by what the leaf's is too long. */
-static void test_any_start(void **state)
+TEST(test_any_start)
 {
-    (void)state;
     const double OFF_US = 0.15; /* of a pair's noise 7 to 12 sd */
     struct nt_rng rng;
     struct nt_err err;
@@ -448,12 +428,11 @@ static void test_any_start(void **state)
 }
 
 /* As many tiers as there may be cost no more than as many switches. */
-static void test_long_chain(void **state)
+TEST(test_long_chain)
 {
     enum { SWITCHES = NT_HOSTS_MAX };
     struct nt_model *m;
     struct nt_err err;
-    (void)state;
     known_must(nt_model_create(2, SWITCHES, SWITCHES + 1, &m, &err), &err);
     for (uint32_t k = 0; k <= SWITCHES; k++) {
         m->link[k].a = k == 0 ? 0 : 1 + k;
@@ -466,24 +445,4 @@ static void test_long_chain(void **state)
     nt_model_destroy(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_relabelling),
-        cmocka_unit_test(test_scaling),
-        cmocka_unit_test(test_longer_host_link),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_noise_lowers_confidence),
-        cmocka_unit_test(test_noise_hardly_splits),
-        cmocka_unit_test(test_coarse_timer),
-        cmocka_unit_test(test_much_noise),
-        cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_bad_values),
-        cmocka_unit_test(test_errors_cover),
-        cmocka_unit_test(test_values_beyond_measure),
-        cmocka_unit_test(test_fit_again),
-        cmocka_unit_test(test_any_start),
-        cmocka_unit_test(test_long_chain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

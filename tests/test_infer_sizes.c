@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "infer.h"
 #include "known_network.h"
@@ -55,9 +46,8 @@ static void destroy(struct nt_matrix **m, size_t sizes)
 }
 
 /* The leaves show in three sizes of four; the hosts' links in all. */
-static void a_link_is_as_sure_as_the_sizes_are_of_it(void **state)
+TEST(a_link_is_as_sure_as_the_sizes_are_of_it)
 {
-    (void)state;
     struct nt_matrix *m[SIZES] = {tree(2, 4, 1), tree(3, 6, 1), tree(9, 9, 1), tree(20, 40, 1)};
     struct nt_model *model = merged(m, SIZES);
     assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
@@ -75,9 +65,8 @@ static void a_link_is_as_sure_as_the_sizes_are_of_it(void **state)
 }
 
 /* Readings of 20 us that scatter by a fifth could not show leaves that are 1 us apart. */
-static void a_size_that_could_not_show_a_link_says_nothing(void **state)
+TEST(a_size_that_could_not_show_a_link_says_nothing)
 {
-    (void)state;
     struct nt_matrix *m[2] = {tree(2, 4, 1), tree(20, 20, 1)};
     struct nt_rng rng;
     nt_rng_init(&rng, 3);
@@ -93,9 +82,8 @@ static void a_size_that_could_not_show_a_link_says_nothing(void **state)
 }
 
 /* One size of four has the leaves, and the others could have shown them. */
-static void a_link_that_most_sizes_lack_is_taken_out(void **state)
+TEST(a_link_that_most_sizes_lack_is_taken_out)
 {
-    (void)state;
     struct nt_matrix *m[SIZES] = {tree(2, 4, 1), tree(3, 3, 1), tree(9, 9, 1), tree(20, 20, 1)};
     struct nt_model *model = merged(m, SIZES);
     assert_int_equal(model->family, NT_FAMILY_STAR);
@@ -111,9 +99,8 @@ static void a_link_that_most_sizes_lack_is_taken_out(void **state)
 
 /* The smallest message does not show the leaves, and the larger ones do: what has no latency in the
  * map is not in it. */
-static void a_link_that_the_first_size_cannot_tell_is_not_added(void **state)
+TEST(a_link_that_the_first_size_cannot_tell_is_not_added)
 {
-    (void)state;
     struct nt_matrix *m[SIZES] = {tree(2, 2, 1), tree(9, 12, 1), tree(9, 12, 1), tree(20, 40, 1)};
     struct nt_model *model = merged(m, SIZES);
     assert_int_equal(model->family, NT_FAMILY_STAR);
@@ -155,9 +142,8 @@ static bool has_leaves(const struct nt_model *model)
 
 /* Few readings of the smallest message overlook leaves that are there, and a larger one names them:
  * they are added, with figures of the smallest. */
-static void a_link_of_larger_sizes_is_added(void **state)
+TEST(a_link_of_larger_sizes_is_added)
 {
-    (void)state;
     size_t added = 0, whole = 0;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct nt_matrix *m[2] = {sparse(seed), tree(20, 40, 1)};
@@ -181,9 +167,8 @@ static void a_link_of_larger_sizes_is_added(void **state)
 }
 
 /* Leaves of another size's own: they cut across those that are there, which stay. */
-static void a_link_that_contradicts_is_not_added(void **state)
+TEST(a_link_that_contradicts_is_not_added)
 {
-    (void)state;
     struct nt_matrix *m[2] = {tree(2, 4, 1), tree(9, 9, 1)};
     for (size_t i = 0; i < HOSTS; i++)
         for (size_t j = 0; j < HOSTS; j++)
@@ -206,9 +191,8 @@ static void a_link_that_contradicts_is_not_added(void **state)
 }
 
 /* Several sizes of one switch are no more switches than one size: nothing is added by chance. */
-static void noise_adds_no_links(void **state)
+TEST(noise_adds_no_links)
 {
-    (void)state;
     size_t false_switches = 0;
     struct nt_rng rng;
     nt_rng_init(&rng, 5);
@@ -268,9 +252,8 @@ static struct nt_matrix *drawn(double gap, size_t size, struct nt_rng *rng)
 
 /* The probability of several sizes is what that of one is: nine in ten of those at 0.9 are there.
  */
-static void sizes_are_as_right_as_they_are_sure(void **state)
+TEST(sizes_are_as_right_as_they_are_sure)
 {
-    (void)state;
     enum { RUNS = 200, DRAWN = 3 };
     size_t stated = 0, real = 0;
     struct nt_rng rng;
@@ -299,9 +282,8 @@ static void sizes_are_as_right_as_they_are_sure(void **state)
 }
 
 /* A host that one size lacks leaves the others' links as probable as they are. */
-static void a_size_without_a_host_has_its_say(void **state)
+TEST(a_size_without_a_host_has_its_say)
 {
-    (void)state;
     struct nt_matrix *m[2] = {tree(2, 4, 1), tree(3, 6, 1)};
     for (size_t j = 1; j < HOSTS; j++) {
         nt_matrix_set(m[1], 0, j, NAN);
@@ -327,9 +309,8 @@ static struct nt_model *two_leaves(void)
     return m;
 }
 
-static void sizes_are_weighed_by_their_confidence(void **state)
+TEST(sizes_are_weighed_by_their_confidence)
 {
-    (void)state;
     struct nt_err err;
     struct nt_model *m = two_leaves(), *same = two_leaves();
     struct nt_model *star = known_balanced(1, (const size_t[]){6}, (const double[]){1});
@@ -346,19 +327,4 @@ static void sizes_are_weighed_by_their_confidence(void **state)
     nt_model_destroy(star);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_link_is_as_sure_as_the_sizes_are_of_it),
-        cmocka_unit_test(a_size_that_could_not_show_a_link_says_nothing),
-        cmocka_unit_test(a_link_that_most_sizes_lack_is_taken_out),
-        cmocka_unit_test(a_link_that_the_first_size_cannot_tell_is_not_added),
-        cmocka_unit_test(a_link_of_larger_sizes_is_added),
-        cmocka_unit_test(a_link_that_contradicts_is_not_added),
-        cmocka_unit_test(noise_adds_no_links),
-        cmocka_unit_test(sizes_are_as_right_as_they_are_sure),
-        cmocka_unit_test(a_size_without_a_host_has_its_say),
-        cmocka_unit_test(sizes_are_weighed_by_their_confidence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

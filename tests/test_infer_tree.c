@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trees from latencies: known networks must come back exactly. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "known_network.h"
 
@@ -49,9 +42,8 @@ static struct nt_model *shape(int k)
     }
 }
 
-static void test_shapes(void **state)
+TEST(test_shapes)
 {
-    (void)state;
     const double sds[] = {0, 0.01};
     for (int k = 0; k <= 9; k++)
         for (size_t s = 0; s < 10; s++) {
@@ -70,9 +62,8 @@ static void test_shapes(void **state)
         }
 }
 
-static void test_few_hosts(void **state)
+TEST(test_few_hosts)
 {
-    (void)state;
     struct nt_err err;
     struct nt_matrix *x;
     for (size_t n = 0; n <= 3; n++) {
@@ -91,9 +82,8 @@ static void test_few_hosts(void **state)
     }
 }
 
-static void test_silent_host(void **state)
+TEST(test_silent_host)
 {
-    (void)state;
     struct nt_rng rng;
     nt_rng_init(&rng, 1);
     struct nt_model *truth = known_balanced(2, FAN(3, 4), US(0.6, 0.25));
@@ -114,9 +104,8 @@ static void test_silent_host(void **state)
 
 /* Hosts anywhere: beside leaves, alone above them. At noise of one percent none may be wrong, nor
  * at three percent with few exceptions. */
-static void test_uneven(void **state)
+TEST(test_uneven)
 {
-    (void)state;
     const double sds[] = {0.003, 0.01, 0.03};
     const size_t wrong_most[] = {0, 0, 2};
     for (size_t c = 0; c < 3; c++) {
@@ -139,9 +128,8 @@ static void test_uneven(void **state)
 }
 
 /* The readings of the emulated fabrics: hosts behind links of 100 us, whole trees small. */
-static void test_small_balanced(void **state)
+TEST(test_small_balanced)
 {
-    (void)state;
     for (size_t k = 0; k < 4; k++) {
         size_t wrong = 0;
         for (size_t s = 0; s < 200; s++) {
@@ -164,12 +152,4 @@ static void test_small_balanced(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),         cmocka_unit_test(test_few_hosts),
-        cmocka_unit_test(test_silent_host),    cmocka_unit_test(test_uneven),
-        cmocka_unit_test(test_small_balanced),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
-
 #include <json-c/json.h>
 
 #include "asserts.h"
@@ -117,13 +114,4 @@ TEST(a_long_line_is_cut_at_a_pair)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_are_parsed_or_dropped_whole),
-        cmocka_unit_test(what_a_relay_sends_is_checked),
-        cmocka_unit_test(a_line_in_both_formats),
-        cmocka_unit_test(a_long_line_is_cut_at_a_pair),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -304,17 +301,5 @@ TEST(long_texts_are_cut)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_ranks_send_each_other_is_kept_once),
-        cmocka_unit_test(a_bad_file_costs_a_warning_with_its_line),
-        cmocka_unit_test(what_is_no_file_of_that_size_is_not_read),
-        cmocka_unit_test(more_pairs_than_a_record_holds_are_not_kept),
-        cmocka_unit_test(other_patterns_need_no_file),
-        cmocka_unit_test(the_prior_is_a_file_of_root),
-        cmocka_unit_test(tasks_sit_evenly_within_the_cpus),
-        cmocka_unit_test(the_record_holds_what_the_agent_said),
-        cmocka_unit_test(hosts_of_one_network_and_others),
-        cmocka_unit_test(long_texts_are_cut),
-    };
-    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+    return run_group(make_dir, remove_dir);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "asserts.h"
 #include "json_write.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void write_all(struct nt_json_writer *w)
 {
@@ -34,9 +26,8 @@ static void write_all(struct nt_json_writer *w)
     nt_json_end(w, '}');
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
-    (void)state;
     static const char *const expected[] = {
         "{\n  \"na\\\"me\": \"back\\\\slash \\\"quoted\\\" ??\",\n  \"tall\": [\n"
         "    {\"a\": 1, \"b\": true},\n    18446744073709551615\n  ],\n  \"none\": [],\n"
@@ -56,8 +47,4 @@ static void test_text(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

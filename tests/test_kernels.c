@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stress kernels: conservation, causality, what can be computed by hand, the published directions.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "kernels.h"
 
@@ -56,7 +46,7 @@ static double time_of(const struct nt_network *n, const char *kernel, struct nt_
 }
 
 /* 1000 bytes at 100 MB/s are 10 us; a link takes 1 us. */
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
     static const struct {
         const char *network, *kernel;
@@ -74,7 +64,6 @@ static void test_by_hand(void **state)
         {"mesh:2", "o2a", {.bytes = 1000, .port_MBps = 50}, 21},
         {"torus:4", "a2a", {.bytes = 1000}, 32}, /* 30 us to send, the last two hops away */
     };
-    (void)state;
     for (size_t k = 0; k < COUNT(table); k++) {
         struct nt_network *n = made(table[k].network, 1, 100);
         double t = time_of(n, table[k].kernel, table[k].w);
@@ -86,9 +75,8 @@ static void test_by_hand(void **state)
 }
 
 /* What differs along the way: a slow link's bytes come late to a fast one, both ends cost. */
-static void test_uneven(void **state)
+TEST(test_uneven)
 {
-    (void)state;
     struct nt_network *n = made("mesh:3", 1, 100);
     n->arc[2].rate_MBps = 1000; /* host 1 to 2 */
     n->overhead_us[0] = 0.25;
@@ -105,9 +93,8 @@ static const char *const networks[] = {"torus:4x4",   "ttorus:6x3:2",    "tree:3
 static const char *const kernels[] = {"a2a", "o2a", "a2o", "sr:1", "sr:7", "sr:64", "gups"};
 
 /* Each message arrives once, no sooner than light and its links allow, over its route. */
-static void test_conservation(void **state)
+TEST(test_conservation)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(networks); i++)
         for (size_t j = 0; j < COUNT(kernels); j++)
             for (uint32_t buffers = 0; buffers <= 4; buffers += 2) {
@@ -147,9 +134,8 @@ static void test_conservation(void **state)
 }
 
 /* What a host sends in a wave leaves after all it receives in the waves before. */
-static void test_causality(void **state)
+TEST(test_causality)
 {
-    (void)state;
     for (uint32_t wave = 1; wave <= 50; wave += 7) {
         struct nt_network *n = made("torus:4x4", 1, 100);
         struct nt_workload w = {
@@ -171,9 +157,8 @@ static void test_causality(void **state)
 }
 
 /* One at a time, nothing queues: the sum of the ways where each waits for the one before. */
-static void test_wave_of_one(void **state)
+TEST(test_wave_of_one)
 {
-    (void)state;
     struct nt_network *n = made("star:2", 1, 100);
     struct nt_workload w = {.messages = 500, .bytes = 1000, .seed = 4};
     struct nt_kernel_result r = run(n, "sr:1", w);
@@ -185,9 +170,8 @@ static void test_wave_of_one(void **state)
     nt_network_destroy(n);
 }
 
-static void test_same_seed_same_times(void **state)
+TEST(test_same_seed_same_times)
 {
-    (void)state;
     struct nt_network *n = made("torus:4x4", 0.05, 175);
     for (size_t j = 0; j < COUNT(kernels); j++) {
         struct nt_workload w = {.messages = 300, .bytes = 1000, .packet_bytes = 256, .seed = 5};
@@ -204,9 +188,8 @@ static void test_same_seed_same_times(void **state)
 }
 
 /* Navaridas and Miguel-Alonso, section 4, figures 7 and 8, at fewer repetitions. */
-static void test_published(void **state)
+TEST(test_published)
 {
-    (void)state;
     struct nt_network *t = made("torus:8x4", 0.05, 175), *tt = made("ttorus:8x4:4", 0.05, 175);
     double gain[COUNT(kernels)] = {0};
     const char *kernel[] = {"a2a", "o2a", "a2o", "sr:10", "sr:100", "sr:1000", "gups"};
@@ -230,9 +213,8 @@ static void test_published(void **state)
 }
 
 /* Bounded queues hold packets up behind others, and never lock. */
-static void test_buffers(void **state)
+TEST(test_buffers)
 {
-    (void)state;
     struct nt_network *n = made("torus:8x4", 0.05, 175);
     struct nt_workload w = {.bytes = 1000, .messages = 3000, .packet_bytes = 250, .seed = 2};
     double unbounded = time_of(n, "gups", w);
@@ -245,11 +227,10 @@ static void test_buffers(void **state)
     nt_network_destroy(n);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     static const char *const bad[] = {"",      "A2A",   "a2a:3",        "sr",     "sr:",  "sr:0",
                                       "sr:-1", "sr:1x", "sr:999999999", "gups:2", "a2a ", "sr:01"};
-    (void)state;
     struct nt_workload w = {.wave = 77};
     struct nt_err err;
     for (size_t k = 0; k < COUNT(bad); k++) {
@@ -283,9 +264,8 @@ static void test_refusals(void **state)
 
 /* Through one port all to one is as long on any network; from all links at once it is shorter, and
  * shortest where routers balance the ways on: then the twisted torus is faster, as published. */
-static void test_consumption(void **state)
+TEST(test_consumption)
 {
-    (void)state;
     struct nt_network *torus = made("torus:8x4", 0.05, 175);
     struct nt_network *twisted = made("ttorus:8x4:4", 0.05, 175);
     struct nt_workload w = {.bytes = 10000, .seed = 1};
@@ -306,14 +286,4 @@ static void test_consumption(void **state)
     nt_network_destroy(twisted);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),      cmocka_unit_test(test_uneven),
-        cmocka_unit_test(test_conservation), cmocka_unit_test(test_causality),
-        cmocka_unit_test(test_wave_of_one),  cmocka_unit_test(test_same_seed_same_times),
-        cmocka_unit_test(test_consumption),  cmocka_unit_test(test_published),
-        cmocka_unit_test(test_buffers),      cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

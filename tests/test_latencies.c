@@ -1,14 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "asserts.h"
 #include "latencies.h"
 #include "rng.h"
@@ -23,9 +13,8 @@ static void assert_same(const struct nt_matrix *x, const struct nt_matrix *y)
 }
 
 /* The lowest, unless all others agree that it is too low. */
-static void a_clock_that_jumped_does_not_count(void **state)
+TEST(a_clock_that_jumped_does_not_count)
 {
-    (void)state;
     static const struct {
         float us[5], low;
     } table[] = {
@@ -53,9 +42,8 @@ static void a_clock_that_jumped_does_not_count(void **state)
 }
 
 /* The error of one reading is its own, negative; that of several is not. */
-static void one_reading_has_its_own_error(void **state)
+TEST(one_reading_has_its_own_error)
 {
-    (void)state;
     struct nt_latencies l;
     struct nt_matrix *found, *error;
     nt_latencies_init(&l, 4);
@@ -100,9 +88,8 @@ static double low_at_first(uint32_t a, uint32_t b, int pass)
 
 /* The first reading of each of a host's pairs is lower than both that follow: it is the others that
  * do not count, but of a pair apart from it. */
-static void of_a_host_that_changed_the_lowest_counts(void **state)
+TEST(of_a_host_that_changed_the_lowest_counts)
 {
-    (void)state;
     struct nt_matrix *found, *error;
     read_thrice(low_at_first, &found, &error);
     for (uint32_t a = 0; a < ALL; a++)
@@ -122,9 +109,8 @@ static double near_or_far(uint32_t a, uint32_t b, int pass)
 
 /* A host's link becomes 80 us longer: a quarter of what its near pairs have, less than a tenth of
  * its far ones. All of them tell of the network before it. */
-static void near_and_far_pairs_of_a_changed_host_agree(void **state)
+TEST(near_and_far_pairs_of_a_changed_host_agree)
 {
-    (void)state;
     struct nt_matrix *found, *error;
     read_thrice(near_or_far, &found, &error);
     for (uint32_t a = 0; a < ALL; a++)
@@ -143,9 +129,8 @@ static double with_noise(uint32_t a, uint32_t b, int pass)
 
 /* The lowest of 350 us are about a microsecond below the next ones, but for one that is 13 below:
  * that it is too low is told from the noise of all pairs, though it is no tenth. */
-static void a_low_reading_is_told_from_the_noise(void **state)
+TEST(a_low_reading_is_told_from_the_noise)
 {
-    (void)state;
     struct nt_matrix *found, *error;
     read_thrice(with_noise, &found, &error);
     for (uint32_t a = 0; a < ALL; a++)
@@ -164,9 +149,8 @@ static double in_steps(uint32_t a, uint32_t b, int pass)
 }
 
 /* Of readings that do not differ nobody knows the noise: less than a tenth may be a short path. */
-static void without_noise_a_low_reading_counts(void **state)
+TEST(without_noise_a_low_reading_counts)
 {
-    (void)state;
     struct nt_matrix *found, *error;
     read_thrice(in_steps, &found, &error);
     assert_true(nt_matrix_get(found, 0, 2) == 340);
@@ -204,9 +188,8 @@ static void assert_lowest(size_t hosts, size_t notes)
 }
 
 /* With any number of readings: as if there had always been a matrix. */
-static void the_lowest_of_each_direction_stays(void **state)
+TEST(the_lowest_of_each_direction_stays)
 {
-    (void)state;
     for (size_t notes = 0; notes < 4000; notes += notes < 200 ? 1 : 379)
         assert_lowest(HOSTS, notes);
     assert_lowest(NT_LATENCIES_LISTED_HOSTS + 1, 60000); /* a list still, */
@@ -214,9 +197,8 @@ static void the_lowest_of_each_direction_stays(void **state)
 }
 
 /* A list while that is shorter, of as many hosts as a matrix may not have too. */
-static void few_notes_take_little(void **state)
+TEST(few_notes_take_little)
 {
-    (void)state;
     static const size_t hosts[] = {300, 10000, 1000000};
     for (size_t t = 0; t < 3; t++) {
         struct nt_latencies l;
@@ -230,17 +212,4 @@ static void few_notes_take_little(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clock_that_jumped_does_not_count),
-        cmocka_unit_test(one_reading_has_its_own_error),
-        cmocka_unit_test(of_a_host_that_changed_the_lowest_counts),
-        cmocka_unit_test(near_and_far_pairs_of_a_changed_host_agree),
-        cmocka_unit_test(a_low_reading_is_told_from_the_noise),
-        cmocka_unit_test(without_noise_a_low_reading_counts),
-        cmocka_unit_test(the_lowest_of_each_direction_stays),
-        cmocka_unit_test(few_notes_take_little),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "launch.h"
 #include "traffic_text.h"
@@ -144,15 +140,4 @@ TEST(slurm_s_form_fills_the_hosts)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dlrover_is_told_the_switches),
-        cmocka_unit_test(each_launcher_gets_its_own_grammar),
-        cmocka_unit_test(ranks_of_several_cores_have_a_range),
-        cmocka_unit_test(both_forms_of_a_matrix_say_the_same),
-        cmocka_unit_test(a_bad_matrix_is_refused_with_its_line),
-        cmocka_unit_test(slurm_s_form_fills_the_hosts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -20,10 +20,9 @@ static void choose(struct nt_auto_facts f, int is_short, int between, int is_lon
     }
 }
 
-static void a_sure_prior_saves_the_sweep(void **state)
+TEST(a_sure_prior_saves_the_sweep)
 {
     struct nt_auto_facts f = sure;
-    (void)state;
     choose(f, SKIP, SKIP, QUICK);
     f.support = 0.9;
     choose(f, SKIP, SKIP, QUICK);
@@ -34,10 +33,9 @@ static void a_sure_prior_saves_the_sweep(void **state)
     choose(f, SKIP, SKIP, QUICK);
 }
 
-static void what_is_not_sure_is_measured(void **state)
+TEST(what_is_not_sure_is_measured)
 {
     struct nt_auto_facts f[8];
-    (void)state;
     for (size_t k = 0; k < 8; k++)
         f[k] = sure;
     f[0].known = 15;
@@ -54,10 +52,9 @@ static void what_is_not_sure_is_measured(void **state)
         choose(f[k], QUICK, QUICK, STANDARD);
 }
 
-static void without_a_prior_only_short_jobs_save(void **state)
+TEST(without_a_prior_only_short_jobs_save)
 {
     struct nt_auto_facts f = sure;
-    (void)state;
     f.known = 7;
     choose(f, QUICK, STANDARD, STANDARD);
     f.known = 0;
@@ -67,12 +64,4 @@ static void without_a_prior_only_short_jobs_save(void **state)
     choose(f, QUICK, QUICK, STANDARD);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sure_prior_saves_the_sweep),
-        cmocka_unit_test(what_is_not_sure_is_measured),
-        cmocka_unit_test(without_a_prior_only_short_jobs_save),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

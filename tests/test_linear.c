@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the job's first host has in memory when the sweep adapts follows the pairs that are
  * measured: many hosts' sweep, record and map within a bound that a matrix of them would break. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "asserts.h"
 #include "made_network.h"
 #include "map_json.h"
 #include "recorded_sweep.h"
@@ -74,9 +66,8 @@ static int sweep_and_solve(const struct nt_network *n, const struct trial *t)
     return wrong;
 }
 
-static void many_hosts_take_no_matrix(void **state)
+TEST(many_hosts_take_no_matrix)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof trials / sizeof *trials; k++) {
         struct nt_network *n = made_network(trials[k].topology);
         int status = 0;
@@ -95,8 +86,4 @@ static void many_hosts_take_no_matrix(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_hosts_take_no_matrix)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rounds for link latencies: sound schedules, and what they give. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "link_figures.h"
 #include "link_latency_plan.h"
@@ -47,9 +36,8 @@ static struct count run(struct nt_planner *planner, size_t hosts, const bool *ab
     return count;
 }
 
-static void schedules_are_sound(void **state)
+TEST(schedules_are_sound)
 {
-    (void)state;
     static const struct {
         const char *topology;
         size_t most_rounds;
@@ -77,9 +65,8 @@ static void schedules_are_sound(void **state)
     }
 }
 
-static void the_absent_and_the_lost_have_no_partner(void **state)
+TEST(the_absent_and_the_lost_have_no_partner)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:2x4x4");
     struct nt_model *truth;
     struct nt_planner *planner;
@@ -97,9 +84,8 @@ static void the_absent_and_the_lost_have_no_partner(void **state)
     nt_network_destroy(n);
 }
 
-static void what_is_no_tree_is_refused(void **state)
+TEST(what_is_no_tree_is_refused)
 {
-    (void)state;
     struct nt_network *n = made_network("torus:4x4");
     struct nt_planner *planner;
     struct nt_err err = {0};
@@ -173,9 +159,8 @@ static double error_of(const char *topology, double outliers, double *claimed)
     return seen;
 }
 
-static void links_come_out_better_than_pairs(void **state)
+TEST(links_come_out_better_than_pairs)
 {
-    (void)state;
     static const struct {
         const char *topology;
         double outliers;
@@ -191,13 +176,4 @@ static void links_come_out_better_than_pairs(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schedules_are_sound),
-        cmocka_unit_test(the_absent_and_the_lost_have_no_partner),
-        cmocka_unit_test(what_is_no_tree_is_refused),
-        cmocka_unit_test(links_come_out_better_than_pairs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -392,19 +392,5 @@ TEST(ports_stay_in_their_range)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leader_and_member_connect_and_exchange_frames),
-        cmocka_unit_test(a_port_in_use_is_skipped),
-        cmocka_unit_test(another_restart_or_host_is_rejected),
-        cmocka_unit_test(another_version_is_refused_on_both_sides),
-        cmocka_unit_test(agents_from_before_releases_are_named_as_older),
-        cmocka_unit_test(without_munge_no_member_is_accepted),
-        cmocka_unit_test(garbage_and_idle_connections_do_not_block_members),
-        cmocka_unit_test(one_machine_does_not_keep_members_out),
-        cmocka_unit_test(without_descriptors_the_listener_pauses),
-        cmocka_unit_test(a_relay_on_another_port_is_detected),
-        cmocka_unit_test(connections_from_other_ports_take_no_slot),
-        cmocka_unit_test(ports_stay_in_their_range),
-    };
-    return cmocka_run_group_tests(tests, start, stop);
+    return run_group(start, stop);
 }

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "err.h"
 #include "log_line.h"
@@ -115,14 +112,4 @@ TEST(any_text_is_read_as_lines)
     assert_int_equal(bytes, 5);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_have_names),
-        cmocka_unit_test(a_line_is_one_printable_line),
-        cmocka_unit_test(no_control_character_is_left),
-        cmocka_unit_test(an_error_that_is_cut_stays_clean),
-        cmocka_unit_test(any_text_is_read_as_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "job_line.h"
 #include "log_record.h"
@@ -116,13 +113,4 @@ TEST(times)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_agent_writes_is_read),
-        cmocka_unit_test(other_programs_json_is_read),
-        cmocka_unit_test(other_lines_are_no_records),
-        cmocka_unit_test(times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "known_loggp.h"
@@ -47,9 +39,8 @@ static size_t measure_all(struct known_loggp *k, struct nt_prtt *m)
     return n;
 }
 
-static void an_exact_curve_gives_its_figures_back(void **state)
+TEST(an_exact_curve_gives_its_figures_back)
 {
-    (void)state;
     struct nt_prtt m[200];
     struct nt_loggp_fit fit;
     struct nt_err err = {0};
@@ -78,9 +69,8 @@ static void an_exact_curve_gives_its_figures_back(void **state)
 }
 
 /* Figures within four of their own standard errors, times within three percent, over many seeds. */
-static void noise_is_told_by_the_errors(void **state)
+TEST(noise_is_told_by_the_errors)
 {
-    (void)state;
     unsigned far = 0, all = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct nt_prtt m[200];
@@ -113,9 +103,8 @@ static void noise_is_told_by_the_errors(void **state)
     assert_true(far * 50 < all);
 }
 
-static void what_was_not_measured_is_not_invented(void **state)
+TEST(what_was_not_measured_is_not_invented)
 {
-    (void)state;
     struct nt_prtt m[SIZES_N];
     struct nt_loggp_fit fit;
     struct nt_err err = {0};
@@ -135,9 +124,8 @@ static void what_was_not_measured_is_not_invented(void **state)
 
 /* On a loaded host: single messages are as they are, trains and holds vary by as much as they take.
  */
-static void noise_is_no_overhead(void **state)
+TEST(noise_is_no_overhead)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct nt_prtt m[3 * SIZES_N];
         struct nt_loggp_fit fit;
@@ -163,9 +151,8 @@ static void noise_is_no_overhead(void **state)
     }
 }
 
-static void no_round_trips_is_an_error(void **state)
+TEST(no_round_trips_is_an_error)
 {
-    (void)state;
     struct nt_loggp_fit fit;
     struct nt_err err = {0};
     struct known_loggp k = known_tcp(0, 0, 1);
@@ -175,9 +162,8 @@ static void no_round_trips_is_an_error(void **state)
     assert_int_equal(nt_loggp_fit(NULL, 0, &fit, &err), -1);
 }
 
-static void a_single_size_is_a_level(void **state)
+TEST(a_single_size_is_a_level)
 {
-    (void)state;
     struct nt_loggp_fit fit;
     struct nt_err err = {0};
     struct nt_prtt one = {.bytes = 8, .count = 1, .time_us = 400};
@@ -187,12 +173,11 @@ static void a_single_size_is_a_level(void **state)
 }
 
 /* As many as there may be are checked in less than every one against every other takes. */
-static void many_measurements_take_little_time(void **state)
+TEST(many_measurements_take_little_time)
 {
     struct nt_prtt *m = calloc(NT_PRTT_MAX, sizeof *m);
     struct nt_loggp_fit fit;
     struct nt_err err = {0};
-    (void)state;
     assert_non_null(m);
     for (size_t i = 0; i < NT_PRTT_MAX; i++) {
         double bytes = (double)(1 + i % 400 * 100);
@@ -207,16 +192,4 @@ static void many_measurements_take_little_time(void **state)
     free(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_exact_curve_gives_its_figures_back),
-        cmocka_unit_test(noise_is_told_by_the_errors),
-        cmocka_unit_test(what_was_not_measured_is_not_invented),
-        cmocka_unit_test(noise_is_no_overhead),
-        cmocka_unit_test(no_round_trips_is_an_error),
-        cmocka_unit_test(a_single_size_is_a_level),
-        cmocka_unit_test(many_measurements_take_little_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

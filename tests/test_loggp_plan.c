@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "known_loggp.h"
 #include "known_network.h"
@@ -168,9 +159,8 @@ static void predict(double noise, double outliers, uint64_t seed, double within,
     }
 }
 
-static void exact_measurements_predict_every_size(void **state)
+TEST(exact_measurements_predict_every_size)
 {
-    (void)state;
     static struct seen seen;
     predict(0, 0, 1, 0.06, &seen);
     /* both classes in the same rounds */
@@ -178,9 +168,8 @@ static void exact_measurements_predict_every_size(void **state)
     assert_in_range(seen.rounds, 30, 130);
 }
 
-static void noise_and_outliers_cost_little(void **state)
+TEST(noise_and_outliers_cost_little)
 {
-    (void)state;
     static struct seen seen;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         predict(0.01, 0, seed, 0.10, &seen);
@@ -208,9 +197,8 @@ static size_t times_of(const struct seen *seen, size_t class, double bytes, doub
 
 /* Every tenth round is half as long again as it should be, and each says of itself that it is
  * good. */
-static void short_messages_are_asked_until_two_rounds_agree(void **state)
+TEST(short_messages_are_asked_until_two_rounds_agree)
 {
-    (void)state;
     static struct seen seen;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct known_loggp truth[CLASSES];
@@ -229,9 +217,8 @@ static void short_messages_are_asked_until_two_rounds_agree(void **state)
     }
 }
 
-static void classes_that_share_links_take_turns(void **state)
+TEST(classes_that_share_links_take_turns)
 {
-    (void)state;
     static struct seen seen;
     struct known_loggp truth[CLASSES];
     /* two hosts a leaf: what crosses the top uses the links of what stays below it */
@@ -243,9 +230,8 @@ static void classes_that_share_links_take_turns(void **state)
     nt_model_destroy(model);
 }
 
-static void each_rail_and_all_of_them(void **state)
+TEST(each_rail_and_all_of_them)
 {
-    (void)state;
     static const char *const names[] = {"fab0", "fab1"};
     const struct nt_loggp_settings two = {.rails = 2, .rail = names};
     struct nt_model *model = leaves(3);
@@ -278,9 +264,8 @@ static void each_rail_and_all_of_them(void **state)
     nt_model_destroy(model);
 }
 
-static void a_lost_host_is_replaced_and_a_class_without_hosts_ends(void **state)
+TEST(a_lost_host_is_replaced_and_a_class_without_hosts_ends)
 {
-    (void)state;
     struct nt_model *model = leaves(3);
     struct nt_planner *planner = NULL;
     struct nt_err err = {0};
@@ -313,9 +298,8 @@ static void a_lost_host_is_replaced_and_a_class_without_hosts_ends(void **state)
     nt_model_destroy(model);
 }
 
-static void a_pair_that_always_fails_is_given_up(void **state)
+TEST(a_pair_that_always_fails_is_given_up)
 {
-    (void)state;
     struct nt_model *model = leaves(3);
     struct nt_planner *planner = NULL;
     struct nt_err err = {0};
@@ -332,9 +316,8 @@ static void a_pair_that_always_fails_is_given_up(void **state)
 }
 
 /* Answers that take long on their way come after the holds that the times of messages suggest. */
-static void a_hold_without_an_answer_is_made_longer_and_costs_nothing_else(void **state)
+TEST(a_hold_without_an_answer_is_made_longer_and_costs_nothing_else)
 {
-    (void)state;
     static struct seen seen;
     struct known_loggp truth[CLASSES];
     struct nt_model *model = leaves(1);
@@ -367,9 +350,8 @@ static void a_hold_without_an_answer_is_made_longer_and_costs_nothing_else(void 
     nt_model_destroy(model);
 }
 
-static void long_rounds_are_not_ordered(void **state)
+TEST(long_rounds_are_not_ordered)
 {
-    (void)state;
     static struct seen seen;
     const struct nt_loggp_settings brief = {.longest_s = 0.05};
     struct known_loggp truth[CLASSES];
@@ -382,9 +364,8 @@ static void long_rounds_are_not_ordered(void **state)
     nt_model_destroy(model);
 }
 
-static void a_short_time_still_has_its_check(void **state)
+TEST(a_short_time_still_has_its_check)
 {
-    (void)state;
     static struct seen seen;
     struct known_loggp truth[CLASSES];
     struct nt_model *model = leaves(3);
@@ -403,9 +384,8 @@ static void a_short_time_still_has_its_check(void **state)
     nt_model_destroy(model);
 }
 
-static void nothing_to_measure_is_no_error(void **state)
+TEST(nothing_to_measure_is_no_error)
 {
-    (void)state;
     struct nt_err err = {0};
     for (size_t hosts = 0; hosts < 2; hosts++) {
         struct nt_model *model;
@@ -419,9 +399,8 @@ static void nothing_to_measure_is_no_error(void **state)
     }
 }
 
-static void too_many_rails_are_refused(void **state)
+TEST(too_many_rails_are_refused)
 {
-    (void)state;
     static const char *const names[9] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
     static const char *const odd[2] = {"a", "a-name-of-more-than-thirty-one-bytes"};
     const struct nt_loggp_settings nine = {.rails = 9, .rail = names},
@@ -435,9 +414,8 @@ static void too_many_rails_are_refused(void **state)
     nt_model_destroy(model);
 }
 
-static void names_of_classes(void **state)
+TEST(names_of_classes)
 {
-    (void)state;
     char name[NT_PATH_CLASS_BYTES];
     nt_path_class_name(2, 1, name);
     assert_string_equal(name, "same switch");
@@ -449,22 +427,4 @@ static void names_of_classes(void **state)
     assert_string_equal(name, "3 hops");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_measurements_predict_every_size),
-        cmocka_unit_test(noise_and_outliers_cost_little),
-        cmocka_unit_test(short_messages_are_asked_until_two_rounds_agree),
-        cmocka_unit_test(classes_that_share_links_take_turns),
-        cmocka_unit_test(each_rail_and_all_of_them),
-        cmocka_unit_test(a_lost_host_is_replaced_and_a_class_without_hosts_ends),
-        cmocka_unit_test(a_pair_that_always_fails_is_given_up),
-        cmocka_unit_test(a_hold_without_an_answer_is_made_longer_and_costs_nothing_else),
-        cmocka_unit_test(long_rounds_are_not_ordered),
-        cmocka_unit_test(a_short_time_still_has_its_check),
-        cmocka_unit_test(nothing_to_measure_is_no_error),
-        cmocka_unit_test(too_many_rails_are_refused),
-        cmocka_unit_test(names_of_classes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

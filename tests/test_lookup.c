@@ -2,7 +2,6 @@
 /* A lookup's child that cannot be killed is not waited for: a tracer that stops it on exit stands
  * for a hanging file system. */
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,11 +54,4 @@ TEST(an_unkillable_child_is_not_waited_for)
     assert_int_equal(ended, 0); /* it was not waited for */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_is_read_and_the_child_reaped),
-        cmocka_unit_test(an_unkillable_child_is_not_waited_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

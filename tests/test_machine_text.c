@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "machine_text.h"
 
-static void a_line_comes_back_as_it_was(void **state)
+TEST(a_line_comes_back_as_it_was)
 {
     static const char *const lines[] = {
         "packages=1 numa=1 cores=2 threads=2 allowed=2",
@@ -22,7 +14,6 @@ static void a_line_comes_back_as_it_was(void **state)
          "nic=mlx5_0:1,0000:3b:00.0,0,rc_mlx5+ud_mlx5 gpu=0000:17:00.0 "
          "gpu=0000:31:00.0,1 gpu=0000:ca:00.0,,mlx5_0:1+mlx5_0:2 cpu=Y"),
     };
-    (void)state;
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
         struct nt_machine m;
         char text[NT_MACHINE_TEXT_BYTES];
@@ -34,11 +25,10 @@ static void a_line_comes_back_as_it_was(void **state)
     }
 }
 
-static void fields_are_what_they_say(void **state)
+TEST(fields_are_what_they_say)
 {
     struct nt_machine m;
     struct nt_err err = {0};
-    (void)state;
     assert_int_equal(nt_machine_parse("packages=2 numa=4 cores=64 threads=128 allowed=32 l3=9 "
                                       "nic=mlx5_0:1,0:1/0:2,3 nic=eth0 cpu=An EPYC",
                                       &m, &err),
@@ -52,7 +42,7 @@ static void fields_are_what_they_say(void **state)
     assert_string_equal(m.cpu, "An EPYC");
 }
 
-static void a_bad_line_is_refused(void **state)
+TEST(a_bad_line_is_refused)
 {
     static const struct {
         const char *text, *says;
@@ -82,7 +72,6 @@ static void a_bad_line_is_refused(void **state)
         {"packages=1 numa=1 cores=2 threads=2 allowed=2 what", "nothing more"},
         {"packages=1 numa=1 cores=2 threads=2 allowed=2 cpu=a\tb", "one short line"},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_machine m;
         struct nt_err err = {0};
@@ -94,12 +83,11 @@ static void a_bad_line_is_refused(void **state)
 }
 
 /* Whatever a system calls its parts. */
-static void what_is_written_can_be_read(void **state)
+TEST(what_is_written_can_be_read)
 {
     struct nt_machine m = {.threads = 1, .nics = NT_MACHINE_NICS_MAX}, again;
     char text[NT_MACHINE_TEXT_BYTES];
     struct nt_err err = {0};
-    (void)state;
     memset(m.cpu, ' ', sizeof m.cpu - 1);
     memcpy(m.cpu + 3, "\x01 \xff,", 4);
     for (size_t k = 0; k < m.nics; k++) {
@@ -121,22 +109,11 @@ static void what_is_written_can_be_read(void **state)
     assert_true(again.nics >= 4); /* as many as fit */
 }
 
-static void kinds_have_names(void **state)
+TEST(kinds_have_names)
 {
-    (void)state;
     for (int k = 0; k < NT_BETWEEN_END; k++)
         assert_int_equal(nt_between_parse(nt_between_name((enum nt_between)k)), k);
     assert_int_equal(nt_between_parse("far"), NT_BETWEEN_END);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_comes_back_as_it_was),
-        cmocka_unit_test(fields_are_what_they_say),
-        cmocka_unit_test(a_bad_line_is_refused),
-        cmocka_unit_test(what_is_written_can_be_read),
-        cmocka_unit_test(kinds_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "map_json.h"
 
 #define TOP                                                                                        \
@@ -29,9 +21,8 @@
                   "}], "                                                                           \
                   "\"structure\": {\"family\": \"tree\", \"tiers\": 2, \"confidence\": " whole
 
-static void broken_invariants_are_listed(void **state)
+TEST(broken_invariants_are_listed)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -174,10 +165,4 @@ static void broken_invariants_are_listed(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(broken_invariants_are_listed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

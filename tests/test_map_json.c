@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <json-c/json.h>
 
 #include "asserts.h"
@@ -50,9 +41,8 @@ static char *written(const char *text, bool compact, char *found, size_t capacit
     return out;
 }
 
-static void what_is_read_is_written_again(void **state)
+TEST(what_is_read_is_written_again)
 {
-    (void)state;
     for (size_t k = 0; k < FILES; k++) {
         char text[TEXT_BYTES], found[1024] = "";
         read_file(files[k], text);
@@ -131,9 +121,8 @@ static void check_fields(struct json_object *root, struct json_object *object,
     }
 }
 
-static void each_field_is_judged(void **state)
+TEST(each_field_is_judged)
 {
-    (void)state;
     struct seen seen[512] = {0};
     size_t fields = 0;
     for (size_t k = 0; k < FILES; k++) {
@@ -219,9 +208,8 @@ static void compare_schema(struct json_object *schema, struct json_object *node,
     assert_int_equal(json_object_object_length(properties), fields);
 }
 
-static void schema_and_manual_have_the_same_fields(void **state)
+TEST(schema_and_manual_have_the_same_fields)
 {
-    (void)state;
     char manual[TEXT_BYTES];
     struct json_object *schema = json_object_from_file("etc/nettopo-map.schema.json");
     read_file("etc/man/nettopo-map.5", manual);
@@ -229,9 +217,8 @@ static void schema_and_manual_have_the_same_fields(void **state)
     json_object_put(schema);
 }
 
-static void sorting_keeps_the_network(void **state)
+TEST(sorting_keeps_the_network)
 {
-    (void)state;
     char name[40][16];
     const char *names[40];
     double sum[2] = {0};
@@ -270,9 +257,8 @@ static void sorting_keeps_the_network(void **state)
     "\"support\": " support "}], \"links\": [{\"a\": \"a\", \"b\": \"s\"}, {\"a\": \"b\", \"b\": " \
     "\"s\"}]"
 
-static void a_wrong_text_is_refused_with_its_place(void **state)
+TEST(a_wrong_text_is_refused_with_its_place)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -369,9 +355,8 @@ static void a_wrong_text_is_refused_with_its_place(void **state)
     }
 }
 
-static void deep_nesting_is_refused(void **state)
+TEST(deep_nesting_is_refused)
 {
-    (void)state;
     char text[100000];
     struct nt_map *map;
     struct nt_err err = {0};
@@ -381,15 +366,4 @@ static void deep_nesting_is_refused(void **state)
     assert_string_equal(err.text, "f:1: expected JSON, found an error: nesting too deep");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_is_written_again),
-        cmocka_unit_test(each_field_is_judged),
-        cmocka_unit_test(schema_and_manual_have_the_same_fields),
-        cmocka_unit_test(sorting_keeps_the_network),
-        cmocka_unit_test(a_wrong_text_is_refused_with_its_place),
-        cmocka_unit_test(deep_nesting_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

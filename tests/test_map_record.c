@@ -1,15 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "known_loggp.h"
 #include "loggp.h"
@@ -70,9 +59,8 @@ static void measure(struct nt_samples *s, uint32_t a, uint32_t b, const char *ra
     assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
 }
 
-static void classes_and_rails_become_entries(void **state)
+TEST(classes_and_rails_become_entries)
 {
-    (void)state;
     struct nt_map *map = two_leaves();
     struct nt_samples *s = reversed_record(HOSTS);
     struct nt_err err = {0};
@@ -108,9 +96,8 @@ static void classes_and_rails_become_entries(void **state)
     nt_map_destroy(map);
 }
 
-static void a_record_without_any_changes_nothing(void **state)
+TEST(a_record_without_any_changes_nothing)
 {
-    (void)state;
     struct nt_map *map = two_leaves();
     struct nt_samples *s = reversed_record(HOSTS);
     struct nt_err err = {0};
@@ -200,9 +187,8 @@ static void assert_near(double value, double expected, double share)
         fail_msg("expected %g, found %g", expected, value);
 }
 
-static void the_time_alone_is_that_of_the_own_links(void **state)
+TEST(the_time_alone_is_that_of_the_own_links)
 {
-    (void)state;
     /* three messages of 10 ms leave n1 one after the other; the last goes over three links */
     assert_near(judge("a2a", 30000, 0, 100).alone_us, 30030, 1e-6);
     assert_near(judge("o2a", 30000, 0, 100).alone_us, 30030, 1e-6);
@@ -212,12 +198,11 @@ static void the_time_alone_is_that_of_the_own_links(void **state)
 }
 
 /* n1's messages leave over two rails at a time, each at the rate of one. */
-static void connections_on_different_rails_do_not_queue(void **state)
+TEST(connections_on_different_rails_do_not_queue)
 {
     static const char *const used[][2] = {{"tcp/fab0", "tcp/fab1"},
                                           {"tcp/fab0", "tcp/fab0"},
                                           {"tcp/fab0,tcp/fab1", "tcp/fab0,tcp/fab1"}};
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         struct nt_err err = {0};
         struct nt_map *map = stress_two_leaves(100);
@@ -232,9 +217,8 @@ static void connections_on_different_rails_do_not_queue(void **state)
     }
 }
 
-static void what_congests_is_named_with_its_tier(void **state)
+TEST(what_congests_is_named_with_its_tier)
 {
-    (void)state;
     /* four messages over the link between the leaves: 80 ms in each direction */
     struct nt_stress s = judge("a2a", 82000, 0.05, 50);
     assert_true(s.congested);
@@ -255,9 +239,8 @@ static void what_congests_is_named_with_its_tier(void **state)
     assert_near(s.busy_us, 30000, 1e-6);
 }
 
-static void nothing_is_named_that_the_map_does_not_explain(void **state)
+TEST(nothing_is_named_that_the_map_does_not_explain)
 {
-    (void)state;
     assert_false(judge("a2a", 31000, 0.05, 1000).congested); /* as fast as alone */
     assert_false(judge("o2a", 90000, 0.05, 100).congested);  /* no link is shared */
     assert_false(judge("a2a", 400000, 0.05, 50).congested);  /* something else takes longer */
@@ -265,12 +248,11 @@ static void nothing_is_named_that_the_map_does_not_explain(void **state)
 }
 
 /* A lower bound is no capacity. */
-static void a_link_that_was_never_the_bottleneck_congests_nothing(void **state)
+TEST(a_link_that_was_never_the_bottleneck_congests_nothing)
 {
     struct nt_err err = {0};
     struct nt_map *map = stress_two_leaves(50);
     struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
-    (void)state;
     map->model->link[4].at_least = true;
     assert_int_equal(nt_map_stress(s, map, &err), 0);
     assert_false(map->stress[0].congested);
@@ -279,12 +261,11 @@ static void a_link_that_was_never_the_bottleneck_congests_nothing(void **state)
     nt_map_destroy(map);
 }
 
-static void figures_that_are_not_known_give_no_prediction(void **state)
+TEST(figures_that_are_not_known_give_no_prediction)
 {
     struct nt_err err = {0};
     struct nt_map *map = stress_two_leaves(50);
     struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
-    (void)state;
     for (size_t k = 0; k < 5; k++)
         map->model->link[k].bandwidth_MBps = map->model->link[k].bandwidth_back_MBps = NAN;
     assert_int_equal(nt_map_stress(s, map, &err), 0);
@@ -297,13 +278,12 @@ static void figures_that_are_not_known_give_no_prediction(void **state)
 }
 
 /* n4 and n3 alone: nothing crosses. */
-static void those_who_took_part_are_those_of_the_record(void **state)
+TEST(those_who_took_part_are_those_of_the_record)
 {
     static const uint32_t few[] = {1, 0};
     struct nt_err err = {0};
     struct nt_map *map = stress_two_leaves(1);
     struct nt_samples *s = record("a2a", 82000, 0.05, 2, few);
-    (void)state;
     assert_int_equal(nt_map_stress(s, map, &err), 0);
     assert_int_equal(map->stress[0].hosts, 2);
     assert_near(map->stress[0].alone_us, 10020, 1e-6);
@@ -311,13 +291,12 @@ static void those_who_took_part_are_those_of_the_record(void **state)
     nt_map_destroy(map);
 }
 
-static void kernels_among_others_do_not_disturb_each_other(void **state)
+TEST(kernels_among_others_do_not_disturb_each_other)
 {
     static const uint32_t across[] = {3, 1}, turned[] = {1, 3};
     struct nt_err err = {0};
     struct nt_map *map = stress_two_leaves(50);
     struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
-    (void)state;
     add_kernel(s, "o2a", 82000, 0.05, 2, across);
     add_kernel(s, "o2a", 82000, 0.05, 2, turned);
     add_kernel(s, "a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
@@ -337,9 +316,8 @@ static void kernels_among_others_do_not_disturb_each_other(void **state)
 }
 
 /* Random messages: every wave waits for the one before. */
-static void waves_add_up(void **state)
+TEST(waves_add_up)
 {
-    (void)state;
     struct nt_stress one = judge("gups", 1e5, 0, 100), four = judge("sr:4", 1e5, 0, 100),
                      all = judge("sr:32", 1e5, 0, 100);
     assert_int_equal(one.waves, 1);
@@ -384,12 +362,11 @@ static struct nt_map *hosts_only(void)
     return map;
 }
 
-static void equal_hosts_share_a_model(void **state)
+TEST(equal_hosts_share_a_model)
 {
     struct nt_samples *s = reversed_record(MACHINES_HOSTS);
     struct nt_map *map = hosts_only();
     struct nt_err err = {0};
-    (void)state;
     set(s, 5, LARGE, 9); /* missing: of no account */
     set(s, 4, SMALL, 0.5);
     set(s, 3, LARGE, 0);
@@ -410,12 +387,11 @@ static void equal_hosts_share_a_model(void **state)
     nt_map_destroy(map);
 }
 
-static void hosts_that_said_nothing_have_none(void **state)
+TEST(hosts_that_said_nothing_have_none)
 {
     struct nt_samples *s = reversed_record(MACHINES_HOSTS);
     struct nt_map *map = hosts_only();
     struct nt_err err = {0};
-    (void)state;
     assert_int_equal(nt_map_machines(s, map, &err), 0);
     assert_int_equal(map->machines, 0);
     assert_null(map->machine_of);
@@ -428,22 +404,4 @@ static void hosts_that_said_nothing_have_none(void **state)
     nt_map_destroy(map);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_and_rails_become_entries),
-        cmocka_unit_test(a_record_without_any_changes_nothing),
-        cmocka_unit_test(the_time_alone_is_that_of_the_own_links),
-        cmocka_unit_test(connections_on_different_rails_do_not_queue),
-        cmocka_unit_test(what_congests_is_named_with_its_tier),
-        cmocka_unit_test(nothing_is_named_that_the_map_does_not_explain),
-        cmocka_unit_test(a_link_that_was_never_the_bottleneck_congests_nothing),
-        cmocka_unit_test(figures_that_are_not_known_give_no_prediction),
-        cmocka_unit_test(those_who_took_part_are_those_of_the_record),
-        cmocka_unit_test(kernels_among_others_do_not_disturb_each_other),
-        cmocka_unit_test(waves_add_up),
-        cmocka_unit_test(equal_hosts_share_a_model),
-        cmocka_unit_test(hosts_that_said_nothing_have_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "matrix_csv.h"
 #include "number.h"
 #include "rng.h"
@@ -28,9 +18,8 @@ static int read_in_pieces(const char *text, size_t bytes, size_t piece, enum nt_
     return rc;
 }
 
-static void good_texts_give_their_matrix(void **state)
+TEST(good_texts_give_their_matrix)
 {
-    (void)state;
     static const char *const table[] = {
         ",a,b,c\na,,1.5,2\nb,1.25,,3\nc,2,,0\n",                         /* plain */
         ",a,b,c\nc,2,,0\na,,1.5,2\nb,1.25,,3\n",                         /* rows in another order */
@@ -58,9 +47,8 @@ static void good_texts_give_their_matrix(void **state)
     }
 }
 
-static void the_rows_of_one_triangle_may_be_short(void **state)
+TEST(the_rows_of_one_triangle_may_be_short)
 {
-    (void)state;
     static const char *const table[] = {
         ",a,b,c\na,0\nb,1.5,0\nc,2,3,0\n",
         ",a,b,c\na\nb,1.5\nc,2,3",
@@ -82,9 +70,8 @@ static void the_rows_of_one_triangle_may_be_short(void **state)
     }
 }
 
-static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
+TEST(a_bad_text_is_refused_with_its_line_and_reason)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -134,9 +121,8 @@ static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
     }
 }
 
-static void a_bandwidth_is_more_than_nothing(void **state)
+TEST(a_bandwidth_is_more_than_nothing)
 {
-    (void)state;
     static const char text[] = ",a,b\na,,0\nb,1,\n";
     struct nt_named_matrix *t = NULL;
     struct nt_err err = {0};
@@ -158,9 +144,8 @@ static size_t fed_before_failing(const char *piece, size_t bytes, struct nt_err 
     return fed;
 }
 
-static void an_endless_line_fails_early(void **state)
+TEST(an_endless_line_fails_early)
 {
-    (void)state;
     char piece[4096];
     struct nt_err err = {0};
     memset(piece, 'x', sizeof piece);
@@ -183,9 +168,8 @@ static struct nt_matrix *random_matrix(struct nt_rng *rng, size_t n)
     return m;
 }
 
-static void what_is_written_reads_back_equal(void **state)
+TEST(what_is_written_reads_back_equal)
 {
-    (void)state;
     struct nt_rng rng;
     nt_rng_init(&rng, 3);
     for (size_t n = 1; n < 60; n++) {
@@ -215,9 +199,8 @@ static void what_is_written_reads_back_equal(void **state)
     }
 }
 
-static void rows_may_come_in_any_order(void **state)
+TEST(rows_may_come_in_any_order)
 {
-    (void)state;
     enum { N = 40 };
     struct nt_rng rng;
     nt_rng_init(&rng, 8);
@@ -246,9 +229,8 @@ static void rows_may_come_in_any_order(void **state)
     }
 }
 
-static void arranging_follows_names(void **state)
+TEST(arranging_follows_names)
 {
-    (void)state;
     static const char text[] = ",a,b\na,,1\nb,2,\n";
     static const char *const order[] = {"b", "x", "a"};
     struct nt_names names = {0};
@@ -271,9 +253,8 @@ static void arranging_follows_names(void **state)
 }
 
 /* Against strtod: every decimal is read to the nearest double. */
-static void numbers_are_read_as_strtod_does(void **state)
+TEST(numbers_are_read_as_strtod_does)
 {
-    (void)state;
     struct nt_rng rng;
     nt_rng_init(&rng, 11);
     for (int turn = 0; turn < 200000; turn++) {
@@ -296,18 +277,4 @@ static void numbers_are_read_as_strtod_does(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_texts_give_their_matrix),
-        cmocka_unit_test(the_rows_of_one_triangle_may_be_short),
-        cmocka_unit_test(a_bad_text_is_refused_with_its_line_and_reason),
-        cmocka_unit_test(a_bandwidth_is_more_than_nothing),
-        cmocka_unit_test(an_endless_line_fails_early),
-        cmocka_unit_test(what_is_written_reads_back_equal),
-        cmocka_unit_test(rows_may_come_in_any_order),
-        cmocka_unit_test(arranging_follows_names),
-        cmocka_unit_test(numbers_are_read_as_strtod_does),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The noise of simulated measurements: its statistics, and that it is a function of the pair. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "asserts.h"
 #include "made_network.h"
 #include "measure.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void test_none(void **state)
+TEST(test_none)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:3x4");
     struct nt_matrix *m;
     struct nt_measure_noise noise = {.seed = 7};
@@ -32,9 +22,8 @@ static void test_none(void **state)
 }
 
 /* Mean 1, the sd that was asked for, no correlation of the two directions or of repeats. */
-static void test_noise(void **state)
+TEST(test_noise)
 {
-    (void)state;
     struct nt_network *n = made_network("star:300");
     struct nt_measure_noise noise = {.sd = 0.05, .seed = 1};
     double sum = 0, square = 0, both = 0, again = 0, count = 0;
@@ -57,9 +46,8 @@ static void test_noise(void **state)
 }
 
 /* Shares of pairs, the same both ways; wrong values by 1.2 to 4, drawn anew each repeat. */
-static void test_shares(void **state)
+TEST(test_shares)
 {
-    (void)state;
     struct nt_network *n = made_network("star:300");
     struct nt_measure_noise noise = {.outliers = 0.1, .missing = 0.2, .seed = 2};
     double pairs = 0, wrong = 0, high = 0, missing = 0, changed = 0;
@@ -88,9 +76,8 @@ static void test_shares(void **state)
 
 /* Spread and asymmetry are the network's own: the same for every pair of a host, and the mean of
  * the two directions stays. */
-static void test_settled(void **state)
+TEST(test_settled)
 {
-    (void)state;
     struct nt_network *n = made_network("star:2000");
     struct nt_measure_noise noise = {.host_spread = 0.1, .seed = 3};
     double sum = 0, square = 0;
@@ -117,9 +104,8 @@ static void test_settled(void **state)
     nt_network_destroy(n);
 }
 
-static void test_seeds(void **state)
+TEST(test_seeds)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:3x4");
     struct nt_measure_noise noise = {.sd = 0.1, .outliers = 0.1, .missing = 0.1, .seed = 1},
                             other = noise;
@@ -135,12 +121,11 @@ static void test_seeds(void **state)
     nt_network_destroy(n);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     static const struct nt_measure_noise bad[] = {
         {.sd = -0.1},    {.sd = NAN},      {.sd = 11},        {.outliers = 1.5},
         {.missing = -1}, {.missing = NAN}, {.asymmetry = -1}, {.host_spread = -1}};
-    (void)state;
     struct nt_network *n = made_network("star:3");
     struct nt_err err;
     for (size_t k = 0; k < COUNT(bad); k++) {
@@ -150,12 +135,4 @@ static void test_refusals(void **state)
     nt_network_destroy(n);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_none),   cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_shares), cmocka_unit_test(test_settled),
-        cmocka_unit_test(test_seeds),  cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of measured machines: its text, and what it says of a group that is stated. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <unistd.h>
 
+#include "asserts.h"
 #include "measured_groups.h"
 
 static void read_text(const char *text, size_t hosts, struct measured_groups *t)
@@ -48,9 +42,8 @@ static const char machine[] = "# a machine\n"
                               "group 4-7 12-15\n"
                               "pairs 0-7 8-15\n";
 
-static void groups_are_real_or_not_or_unknown(void **state)
+TEST(groups_are_real_or_not_or_unknown)
 {
-    (void)state;
     struct measured_groups t;
     read_text(machine, 16, &t);
     assert_int_equal(t.groups, 10);
@@ -66,9 +59,8 @@ static void groups_are_real_or_not_or_unknown(void **state)
     assert_false(measured_is_said(&t, 0));
 }
 
-static void some_hosts_show_some_of_it(void **state)
+TEST(some_hosts_show_some_of_it)
 {
-    (void)state;
     struct measured_groups t, few;
     read_text(machine, 16, &t);
     measured_restrict(&t, (const uint32_t[]){0, 1, 2, 10, 4, 5}, 6, &few);
@@ -91,9 +83,8 @@ static void some_hosts_show_some_of_it(void **state)
     expect(&few, "0-1", MEASURED_NOT);
 }
 
-static void open_all_is_at_the_top(void **state)
+TEST(open_all_is_at_the_top)
 {
-    (void)state;
     struct measured_groups t;
     read_text("open all\nruns 2 0-7\n", 8, &t);
     expect(&t, "2-3", MEASURED_REAL);
@@ -101,9 +92,8 @@ static void open_all_is_at_the_top(void **state)
     expect(&t, "1-2", MEASURED_NOT);
 }
 
-static void all_files_can_be_read(void **state)
+TEST(all_files_can_be_read)
 {
-    (void)state;
     static const char folder[] = "tests/data/measured";
     size_t count = 0;
     DIR *dir = opendir(folder);
@@ -126,13 +116,4 @@ static void all_files_can_be_read(void **state)
     assert_true(count >= 39);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_are_real_or_not_or_unknown),
-        cmocka_unit_test(some_hosts_show_some_of_it),
-        cmocka_unit_test(open_all_is_at_the_top),
-        cmocka_unit_test(all_files_can_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

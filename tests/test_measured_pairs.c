@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "measured_pairs.h"
 #include "rng.h"
 
 /* Against a table of all pairs. */
-static void each_pair_counts_once(void **state)
+TEST(each_pair_counts_once)
 {
-    (void)state;
     enum { HOSTS = 61, NOTES = 3000 };
     static bool seen[HOSTS][HOSTS];
     uint32_t partners[HOSTS] = {0};
@@ -40,9 +31,8 @@ static void each_pair_counts_once(void **state)
 }
 
 /* Twelve partners each of 65,536 hosts: as much memory as there are pairs. */
-static void many_hosts_cost_what_they_measure(void **state)
+TEST(many_hosts_cost_what_they_measure)
 {
-    (void)state;
     enum { HOSTS = 65536, ROUNDS = 12 };
     struct nt_measured_pairs measured;
     assert_int_equal(nt_measured_pairs_init(&measured, HOSTS, NULL), 0);
@@ -58,9 +48,8 @@ static void many_hosts_cost_what_they_measure(void **state)
 }
 
 /* All pairs, twice: a bit each, from where slots would be more. */
-static void all_pairs_take_a_bit_each(void **state)
+TEST(all_pairs_take_a_bit_each)
 {
-    (void)state;
     enum { HOSTS = 700 };
     struct nt_measured_pairs measured;
     assert_int_equal(nt_measured_pairs_init(&measured, HOSTS, NULL), 0);
@@ -77,12 +66,4 @@ static void all_pairs_take_a_bit_each(void **state)
     nt_measured_pairs_fini(&measured);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_pair_counts_once),
-        cmocka_unit_test(many_hosts_cost_what_they_measure),
-        cmocka_unit_test(all_pairs_take_a_bit_each),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "membership.h"
 
@@ -164,15 +160,4 @@ TEST(more_ranks_than_a_message_names_are_refused)
     nt_membership_destroy(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_of_one_host_count_once),
-        cmocka_unit_test(cores_are_counted_by_machine),
-        cmocka_unit_test(a_rank_without_a_greeting_is_missing_by_its_known_name),
-        cmocka_unit_test(each_hardware_model_is_recorded_once),
-        cmocka_unit_test(a_host_that_cannot_be_reached_is_lost_with_the_first_reason),
-        cmocka_unit_test(more_ranks_than_a_message_names_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "asserts.h"
 #include "memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static void test_arrays(void **state)
+TEST(test_arrays)
 {
-    (void)state;
     struct nt_arena a = {0};
     uint64_t *numbers = nt_arena_array(&a, 1000, sizeof *numbers);
     long double *aligned = nt_arena_array(&a, 3, sizeof *aligned);
@@ -29,9 +21,8 @@ static void test_arrays(void **state)
     assert_null(a.newest);
 }
 
-static void test_products(void **state)
+TEST(test_products)
 {
-    (void)state;
     struct nt_err err = {0};
     struct nt_arena a = {0};
     assert_null(nt_arena_array(&a, SIZE_MAX / 4, 8));
@@ -50,9 +41,8 @@ static void test_products(void **state)
 }
 
 /* A failure is sticky, whatever would fit afterwards; earlier arrays stay valid. */
-static void test_failure_is_sticky(void **state)
+TEST(test_failure_is_sticky)
 {
-    (void)state;
     struct nt_err err = {0};
     struct nt_arena a = {.limit = 100};
     char *first = nt_arena_array(&a, 60, 1);
@@ -75,9 +65,8 @@ static void test_failure_is_sticky(void **state)
     nt_arena_fini(&a);
 }
 
-static void test_grow(void **state)
+TEST(test_grow)
 {
-    (void)state;
     struct nt_arena a = {.limit = 10000};
     size_t room[3] = {0}, count = 0;
     uint32_t *list[3] = {NULL};
@@ -100,9 +89,8 @@ static void test_grow(void **state)
     nt_arena_fini(&a);
 }
 
-static void test_release(void **state)
+TEST(test_release)
 {
-    (void)state;
     struct nt_arena a = {.limit = 1000};
     char *kept = nt_arena_text(&a, "kept", 4);
     for (size_t turn = 0; turn < 100; turn++) {
@@ -130,9 +118,8 @@ static int scoped(size_t bytes, size_t limit, struct nt_err *err)
     return 0;
 }
 
-static void test_scoped(void **state)
+TEST(test_scoped)
 {
-    (void)state;
     struct nt_err err = {0};
     assert_int_equal(scoped(100, 0, &err), 0);
     assert_int_equal(scoped(100, 99, &err), -1);
@@ -144,9 +131,8 @@ struct object {
     double *value;
 };
 
-static void test_object(void **state)
+TEST(test_object)
 {
-    (void)state;
     struct nt_err err = {0};
     struct object *o = nt_object_create(sizeof *o, &err);
     assert_non_null(o);
@@ -156,16 +142,4 @@ static void test_object(void **state)
     nt_object_destroy(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_products),
-        cmocka_unit_test(test_failure_is_sticky),
-        cmocka_unit_test(test_grow),
-        cmocka_unit_test(test_release),
-        cmocka_unit_test(test_scoped),
-        cmocka_unit_test(test_object),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

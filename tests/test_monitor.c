@@ -3,9 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -117,11 +114,4 @@ TEST(a_worker_that_is_stopped_did_not_end)
     expect_reason(SIGSTOP, 5, "the agent's worker did not end within the budget");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_that_is_killed_is_named_with_its_signal),
-        cmocka_unit_test(a_worker_that_is_stopped_did_not_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

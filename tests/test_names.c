@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "names.h"
 
 enum { MANY = 5000 };
 
-static void names_are_found_where_they_came(void **state)
+TEST(names_are_found_where_they_came)
 {
-    (void)state;
     static char name[MANY][12];
     struct nt_names names = {0};
     struct nt_err err = {0};
@@ -42,9 +32,8 @@ static void names_are_found_where_they_came(void **state)
 /* The word has more bytes than the stored name has memory, and its hash is searched for so that
  * both get one slot: a comparison that goes by the word's length reads behind the name (which
  * AddressSanitizer and valgrind see). */
-static void a_word_with_a_zero_byte_is_no_name(void **state)
+TEST(a_word_with_a_zero_byte_is_no_name)
 {
-    (void)state;
     for (unsigned k = 0; k < 2000; k++) {
         char word[64] = "n1";
         struct nt_names names = {0};
@@ -62,11 +51,4 @@ static void a_word_with_a_zero_byte_is_no_name(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_found_where_they_came),
-        cmocka_unit_test(a_word_with_a_zero_byte_is_no_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Known networks: counts, routes against a breadth-first search, the truth, shapes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "made_network.h"
 #include "rng.h"
@@ -64,9 +54,8 @@ static const struct family {
     {"fullmesh:6", 6, 0, 15, 1, 0, 15},
 };
 
-static void test_counts(void **state)
+TEST(test_counts)
 {
-    (void)state;
     for (size_t k = 0; k < COUNT(families); k++) {
         struct nt_network *n = made_network(families[k].spec);
         if (n->hosts != families[k].hosts || n->switches != families[k].switches ||
@@ -117,9 +106,8 @@ static bool has_groups(const char *name)
     return strncmp(name, "dragonfly", 9) == 0 || strncmp(name, "aries", 5) == 0;
 }
 
-static void test_routes(void **state)
+TEST(test_routes)
 {
-    (void)state;
     for (size_t k = 0; k < COUNT(families); k++) {
         const char *name = families[k].spec;
         struct nt_network *n = made_network(name);
@@ -143,9 +131,8 @@ static void test_routes(void **state)
 }
 
 /* Any model gets the same distances as what it was built from: the table's routes. */
-static void test_from_model(void **state)
+TEST(test_from_model)
 {
-    (void)state;
     for (size_t k = 0; k < COUNT(families); k++) {
         struct nt_network *n = made_network(families[k].spec), *m;
         struct nt_err err;
@@ -161,9 +148,8 @@ static void test_from_model(void **state)
 
 /* Fat tree: a destination is reached from everywhere over one tree, and no host's links are used
  * more than others in an exchange of all. */
-static void test_fattree_spread(void **state)
+TEST(test_fattree_spread)
 {
-    (void)state;
     struct nt_network *n = made_network("fattree:8,3");
     uint32_t *load = calloc(n->arcs, sizeof *load), *down = calloc(n->hosts + n->switches, 4);
     for (uint32_t b = 0; b < n->hosts; b++) {
@@ -205,9 +191,8 @@ static uint32_t worst_load(const char *spec)
     return worst;
 }
 
-static void test_twist_balances(void **state)
+TEST(test_twist_balances)
 {
-    (void)state;
     assert_int_equal(worst_load("torus:8x4"), 32);       /* 32 * 32 pairs * 2 hops over 64 arcs */
     assert_in_range(worst_load("ttorus:8x4:4"), 21, 24); /* 84 hops a host over 4 arcs: 21 */
 }
@@ -222,9 +207,8 @@ static struct nt_model *truth_of(const char *spec)
     return t;
 }
 
-static void test_truth(void **state)
+TEST(test_truth)
 {
-    (void)state;
     for (size_t k = 0; k < COUNT(families); k++) {
         struct nt_model *t = truth_of(families[k].spec);
         if (t->switches != families[k].true_switches || t->links != families[k].true_links)
@@ -235,9 +219,8 @@ static void test_truth(void **state)
 }
 
 /* The truth of a tree gives the same latencies as the network. */
-static void test_truth_latencies(void **state)
+TEST(test_truth_latencies)
 {
-    (void)state;
     for (size_t k = 0; k < COUNT(families); k++) {
         struct nt_network *n = made_network(families[k].spec), *m;
         struct nt_model *t;
@@ -254,9 +237,8 @@ static void test_truth_latencies(void **state)
     }
 }
 
-static void test_truth_rates(void **state)
+TEST(test_truth_rates)
 {
-    (void)state;
     struct nt_model *t = truth_of("fattree:8,3"); /* 4 hosts a leaf, 16 a pod */
     size_t count[17] = {0};
     for (size_t k = 0; k < t->links; k++) {
@@ -272,9 +254,8 @@ static void test_truth_rates(void **state)
 }
 
 /* Two leaves of two hosts joined over a switch, with a line of empty switches on it. */
-static void test_truth_of_idle_switches(void **state)
+TEST(test_truth_of_idle_switches)
 {
-    (void)state;
     const uint32_t ends[][2] = {{0, 4}, {1, 4}, {5, 2}, {5, 3}, {4, 6}, {6, 5}, {6, 7}, {7, 8}};
     struct nt_model *m, *t;
     struct nt_network *n;
@@ -308,9 +289,8 @@ static void test_truth_of_idle_switches(void **state)
 }
 
 /* Hosts that nothing joins are not hosts on a switch. */
-static void test_shape_apart(void **state)
+TEST(test_shape_apart)
 {
-    (void)state;
     struct nt_model *star = truth_of("star:5"), *none;
     assert_int_equal(nt_model_create(5, 0, 0, &none, NULL), 0);
     assert_false(nt_shape_equal(star, none));
@@ -323,9 +303,8 @@ static void test_shape_apart(void **state)
     nt_model_destroy(star);
 }
 
-static void test_shapes(void **state)
+TEST(test_shapes)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(families); i++)
         for (size_t j = 0; j < COUNT(families); j++) {
             struct nt_model *a = truth_of(families[i].spec), *b = truth_of(families[j].spec);
@@ -345,7 +324,7 @@ static void test_shapes(void **state)
         }
 }
 
-static void test_shape_pairs(void **state)
+TEST(test_shape_pairs)
 {
     static const struct {
         const char *a, *b;
@@ -359,7 +338,6 @@ static void test_shape_pairs(void **state)
         {"torus:2x2", "hypercube:2", true}, {"torus:4", "hypercube:2", false},
         {"star:1", "hypercube:0", true},    {"dragonfly:1x3x2", "tree:3x2", false},
     };
-    (void)state;
     for (size_t k = 0; k < COUNT(pair); k++) {
         struct nt_model *a = truth_of(pair[k].a), *b = truth_of(pair[k].b);
         if (nt_shape_equal(a, b) != pair[k].equal || nt_shape_equal(b, a) != pair[k].equal)
@@ -369,9 +347,8 @@ static void test_shape_pairs(void **state)
     }
 }
 
-static void test_shape_counts(void **state)
+TEST(test_shape_counts)
 {
-    (void)state;
     struct nt_model *found = truth_of("tree:4x3"), *truth = truth_of("tree:3x4");
     struct nt_shape_difference d;
     assert_int_equal(nt_shape_compare(found, truth, &d, NULL), 0);
@@ -384,9 +361,8 @@ static void test_shape_counts(void **state)
 }
 
 /* Planes of their own with the same hosts; a perfect solver sees the rates of all. */
-static void test_rails_are_networks_of_their_own(void **state)
+TEST(test_rails_are_networks_of_their_own)
 {
-    (void)state;
     struct nt_network *one = made_network("fattree:4,2"),
                       *three = made_network("rails:3:fattree:4,2");
     struct nt_model *truth, *truth_three;
@@ -410,9 +386,8 @@ static void test_rails_are_networks_of_their_own(void **state)
 }
 
 /* Renaming switches and turning links changes nothing; moving a host does. */
-static void test_shape_renamed(void **state)
+TEST(test_shape_renamed)
 {
-    (void)state;
     const char *specs[] = {"tree:2x3x4", "dragonfly:5x4x2", "torus:4x4", "fattree:4,3"};
     for (size_t s = 0; s < COUNT(specs); s++) {
         struct nt_network *n = made_network(specs[s]);
@@ -445,9 +420,8 @@ static void test_shape_renamed(void **state)
     }
 }
 
-static void test_large_tree(void **state)
+TEST(test_large_tree)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:16x16x16x16");
     struct nt_rng rng;
     nt_rng_init(&rng, 1);
@@ -471,7 +445,7 @@ static void test_large_tree(void **state)
     nt_network_destroy(n);
 }
 
-static void test_bad_specs(void **state)
+TEST(test_bad_specs)
 {
     static const char *const bad[] = {
         "",
@@ -523,7 +497,6 @@ static void test_bad_specs(void **state)
         "ring:5x2",
         "/etc/passwd",
     };
-    (void)state;
     for (size_t k = 0; k < COUNT(bad); k++) {
         struct nt_spec spec = {.hosts = 77};
         struct nt_err err = {0};
@@ -537,9 +510,8 @@ static void test_bad_specs(void **state)
     assert_false(nt_spec_names("map.json"));
 }
 
-static void test_table_bound(void **state)
+TEST(test_table_bound)
 {
-    (void)state;
     struct nt_network *n = made_network("torus:128x128"), *m;
     struct nt_err err;
     assert_int_equal(nt_network_from_model(n->model, &m, &err), -1);
@@ -550,10 +522,9 @@ static void test_table_bound(void **state)
 }
 
 /* Half of the messages go by other groups: longer, alike both ways, and only between groups. */
-static void test_adaptive_latencies(void **state)
+TEST(test_adaptive_latencies)
 {
     static const char *const specs[] = {"dragonfly:5x4x2", "dragonfly+:4x3x2x2", "aries:4x2x3x2"};
-    (void)state;
     for (size_t k = 0; k < COUNT(specs); k++) {
         struct nt_network *n = made_network(specs[k]), *m = made_network(specs[k]);
         size_t each = n->hosts / n->spec.dimension[0];
@@ -572,28 +543,4 @@ static void test_adaptive_latencies(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_routes),
-        cmocka_unit_test(test_from_model),
-        cmocka_unit_test(test_adaptive_latencies),
-        cmocka_unit_test(test_fattree_spread),
-        cmocka_unit_test(test_twist_balances),
-        cmocka_unit_test(test_truth),
-        cmocka_unit_test(test_truth_latencies),
-        cmocka_unit_test(test_truth_rates),
-        cmocka_unit_test(test_truth_of_idle_switches),
-        cmocka_unit_test(test_shape_apart),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_shape_pairs),
-        cmocka_unit_test(test_shape_counts),
-        cmocka_unit_test(test_rails_are_networks_of_their_own),
-        cmocka_unit_test(test_shape_renamed),
-        cmocka_unit_test(test_large_tree),
-        cmocka_unit_test(test_bad_specs),
-        cmocka_unit_test(test_table_bound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

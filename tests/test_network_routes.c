@@ -1,15 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "in_pieces.h"
 #include "measure.h"
@@ -41,9 +30,8 @@ static double link_us(const struct nt_network *net, uint32_t link)
     return link < links ? net->arc[2 * link].latency_us : net->overhead_us[link - links];
 }
 
-static void a_route_has_what_its_pair_takes(void **state)
+TEST(a_route_has_what_its_pair_takes)
 {
-    (void)state;
     for (size_t t = 0; t < sizeof topologies / sizeof *topologies; t++) {
         struct nt_network *net = build(topologies[t], 0.2);
         struct nt_routes *r;
@@ -72,9 +60,8 @@ static void a_route_has_what_its_pair_takes(void **state)
     }
 }
 
-static void missing_pairs_are_left_out(void **state)
+TEST(missing_pairs_are_left_out)
 {
-    (void)state;
     struct nt_network *net = build("star:40", 0);
     const struct nt_measure_noise noise = {.missing = 0.3, .seed = 1};
     struct nt_routes *r;
@@ -89,9 +76,8 @@ static void missing_pairs_are_left_out(void **state)
     nt_network_destroy(net);
 }
 
-static void too_many_hosts_are_refused(void **state)
+TEST(too_many_hosts_are_refused)
 {
-    (void)state;
     struct nt_network *net = build("star:4097", 0);
     struct nt_routes *r;
     struct nt_err err = {0};
@@ -117,9 +103,8 @@ static struct nt_routes_text *read_back(const char *text, size_t bytes)
 }
 
 /* Written, read and written again is the same text: names, pairs, both ways, links in order. */
-static void what_is_written_is_read_back(void **state)
+TEST(what_is_written_is_read_back)
 {
-    (void)state;
     static char made[200][8];
     const char *name[200];
     for (size_t k = 0; k < 200; k++) {
@@ -150,9 +135,8 @@ static void what_is_written_is_read_back(void **state)
     }
 }
 
-static void a_measurement_is_written_to_twelve_digits(void **state)
+TEST(a_measurement_is_written_to_twelve_digits)
 {
-    (void)state;
     uint32_t pair[2] = {0, 0}, host[1][2] = {{1, 0}};
     double us[2] = {1.5, 1.0 / 3};
     const char *const name[] = {"a", "b"};
@@ -166,14 +150,4 @@ static void a_measurement_is_written_to_twelve_digits(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_route_has_what_its_pair_takes),
-        cmocka_unit_test(missing_pairs_are_left_out),
-        cmocka_unit_test(too_many_hosts_are_refused),
-        cmocka_unit_test(what_is_written_is_read_back),
-        cmocka_unit_test(a_measurement_is_written_to_twelve_digits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

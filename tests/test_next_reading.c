@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two hosts that are near by one reading of three are less of a group than two that are by all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "asserts.h"
 #include "infer.h"
 #include "known_network.h"
@@ -66,18 +58,16 @@ static double mean_support(uint32_t hosts, double near_us, size_t low, bool with
     return sum;
 }
 
-static void one_low_reading_of_three_is_hardly_a_group(void **state)
+TEST(one_low_reading_of_three_is_hardly_a_group)
 {
-    (void)state;
     double one = mean_support(MORE, 10, 1, true), without = mean_support(MORE, 10, 1, false);
     print_message("one of three low: %.2f, without errors %.2f\n", one, without);
     assert_below(one, 0.2);
     assert_above(without, one + 0.2);
 }
 
-static void three_low_readings_are_a_group(void **state)
+TEST(three_low_readings_are_a_group)
 {
-    (void)state;
     double all = mean_support(MORE, 10, 3, true), without = mean_support(MORE, 10, 3, false);
     print_message("three of three low: %.2f, without errors %.2f\n", all, without);
     assert_above(all, 0.6);
@@ -85,21 +75,12 @@ static void three_low_readings_are_a_group(void **state)
 }
 
 /* All trees of few hosts are tried, which is another way to the same. */
-static void of_few_hosts_one_low_reading_is_none(void **state)
+TEST(of_few_hosts_one_low_reading_is_none)
 {
-    (void)state;
     double one = mean_support(FEW, 20, 1, true), all = mean_support(FEW, 20, 3, true);
     print_message("of few hosts: one of three low %.2f, three %.2f\n", one, all);
     assert_below(one, 0.2);
     assert_above(all, 0.9);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_low_reading_of_three_is_hardly_a_group),
-        cmocka_unit_test(three_low_readings_are_a_group),
-        cmocka_unit_test(of_few_hosts_one_low_reading_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

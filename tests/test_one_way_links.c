@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links that work in one direction only, found in latencies with directions. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "infer.h"
 #include "rng.h"
@@ -76,9 +68,8 @@ static const struct nt_link *the_simplex(const struct nt_model *m)
     return NULL;
 }
 
-static void a_host_that_only_receives(void **state)
+TEST(a_host_that_only_receives)
 {
-    (void)state;
     struct nt_rng rng;
     struct fault f = none;
     nt_rng_init(&rng, 1);
@@ -94,9 +85,8 @@ static void a_host_that_only_receives(void **state)
     nt_model_destroy(m);
 }
 
-static void a_host_that_only_sends(void **state)
+TEST(a_host_that_only_sends)
 {
-    (void)state;
     struct nt_rng rng;
     struct fault f = none;
     nt_rng_init(&rng, 2);
@@ -107,9 +97,8 @@ static void a_host_that_only_sends(void **state)
 }
 
 /* The leaf's link and not those of its hosts, whose pairs inside the leaf go both ways. */
-static void a_leaf_that_is_slow_upwards(void **state)
+TEST(a_leaf_that_is_slow_upwards)
 {
-    (void)state;
     struct nt_rng rng;
     struct fault f = none;
     nt_rng_init(&rng, 3);
@@ -125,9 +114,8 @@ static void a_leaf_that_is_slow_upwards(void **state)
     nt_model_destroy(m);
 }
 
-static void what_was_not_asked_is_no_fault(void **state)
+TEST(what_was_not_asked_is_no_fault)
 {
-    (void)state;
     const struct fault table[] = {
         none,
         {.mute_host = NOBODY, .deaf_host = NOBODY, .noise = 0.02, .triangle = true},
@@ -149,13 +137,4 @@ static void what_was_not_asked_is_no_fault(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_host_that_only_receives),
-        cmocka_unit_test(a_host_that_only_sends),
-        cmocka_unit_test(a_leaf_that_is_slow_upwards),
-        cmocka_unit_test(what_was_not_asked_is_no_fault),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A probe's exchange over its agent's socket, and agents that break off, lie or take nothing. */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,11 +80,10 @@ static void expect_no_start(int fd, const char *text)
         fail_msg("%s, and not: %s", err.text, text);
 }
 
-static void without_a_valid_start_there_is_no_probe(void **state)
+TEST(without_a_valid_start_there_is_no_probe)
 {
     static const unsigned char garbage[2 * NT_FRAME_HEAD_BYTES] = {0xff, 0xff, 0xff, 0xff};
     struct talk t;
-    (void)state;
     expect_no_start(-1, "the agent's descriptor -1");
     int fd = open_talk(&t);
     leave(&t);
@@ -120,12 +116,11 @@ static int gather(struct talk *t, double wait_s, struct nt_contribution all[3], 
 }
 
 /* Of another gather, of rank 0 itself, a second time, of another kind: each is passed over. */
-static void only_the_first_contribution_of_others_counts(void **state)
+TEST(only_the_first_contribution_of_others_counts)
 {
     struct nt_contribution all[3];
     struct nt_err err = {0};
     struct talk t;
-    (void)state;
     begin(&t, 0, 10);
     say(&t, part_of(1, 7, 3), "old");
     say(&t, (struct nt_frame){.type = NT_FRAME_GATHERED, .seq = 7}, NULL);
@@ -146,14 +141,13 @@ static void only_the_first_contribution_of_others_counts(void **state)
 }
 
 /* It is none, and the other host's is there; rank 0 has nothing to say itself. */
-static void a_contribution_that_is_too_large_is_none(void **state)
+TEST(a_contribution_that_is_too_large_is_none)
 {
     static unsigned char piece[NT_FRAME_PAYLOAD_MAX];
     struct nt_contribution all[3];
     struct nt_err err = {0};
     struct talk t;
     int status;
-    (void)state;
     begin(&t, 0, 10);
     pid_t pid = fork(); /* more than a socket holds */
     if (pid == 0) {
@@ -178,12 +172,11 @@ static void a_contribution_that_is_too_large_is_none(void **state)
     end(&t);
 }
 
-static void a_gather_that_breaks_off_fails(void **state)
+TEST(a_gather_that_breaks_off_fails)
 {
     struct nt_contribution all[3];
     struct nt_err err = {0};
     struct talk t;
-    (void)state;
     begin(&t, 0, 10);
     say(&t, part_of(3, 1, 0), NULL);
     assert_int_equal(gather(&t, 5, all, &err), -1);
@@ -203,13 +196,12 @@ static struct nt_frame order_of(uint32_t seq, uint16_t flags, uint32_t bytes)
         .type = NT_FRAME_BCAST, .seq = seq, .flags = flags, .payload_bytes = bytes};
 }
 
-static void an_order_comes_in_parts_and_in_turn(void **state)
+TEST(an_order_comes_in_parts_and_in_turn)
 {
     unsigned char *data = NULL;
     size_t bytes = 0;
     struct nt_err err = {0};
     struct talk t;
-    (void)state;
     begin(&t, 1, 10);
     say(&t, order_of(0, 0, 3), "old");
     say(&t, (struct nt_frame){.type = NT_FRAME_GATHERED, .seq = 1}, NULL);
@@ -232,14 +224,13 @@ static void an_order_comes_in_parts_and_in_turn(void **state)
 }
 
 /* What the agent had not read when it died is a reset, and no end. */
-static void an_agent_that_died_is_said_to_be_gone(void **state)
+TEST(an_agent_that_died_is_said_to_be_gone)
 {
     unsigned char *data = NULL;
     size_t bytes = 0;
     struct nt_contribution all[3];
     struct nt_err err = {0};
     struct talk t;
-    (void)state;
     begin(&t, 1, 10);
     assert_int_equal(gather(&t, 5, all, &err), 0);
     leave(&t);
@@ -267,13 +258,12 @@ static int send_all(const struct talk *t, const char *text, size_t bytes, int wh
     }
 }
 
-static void an_agent_that_takes_nothing_fails_it_in_time(void **state)
+TEST(an_agent_that_takes_nothing_fails_it_in_time)
 {
     enum { LARGE = 8 * NT_FRAME_PAYLOAD_MAX };
     static char text[LARGE];
     struct nt_err err = {0};
     struct talk t;
-    (void)state;
     for (int what = 0; what < 4; what++) {
         begin(&t, 1, 10);
         leave(&t);
@@ -288,12 +278,11 @@ static void an_agent_that_takes_nothing_fails_it_in_time(void **state)
 }
 
 /* The end has a bounded reason, and figures that fit or none. */
-static void done_is_one_bounded_line(void **state)
+TEST(done_is_one_bounded_line)
 {
     char reason[2048], frame[NT_FRAME_HEAD_BYTES + 1024];
     struct nt_err err = {0};
     struct talk t;
-    (void)state;
     begin(&t, 0, 10);
     memset(reason, 'r', sizeof reason);
     reason[1000] = '\n';
@@ -310,16 +299,6 @@ static void done_is_one_bounded_line(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_valid_start_there_is_no_probe),
-        cmocka_unit_test(only_the_first_contribution_of_others_counts),
-        cmocka_unit_test(a_contribution_that_is_too_large_is_none),
-        cmocka_unit_test(a_gather_that_breaks_off_fails),
-        cmocka_unit_test(an_order_comes_in_parts_and_in_turn),
-        cmocka_unit_test(an_agent_that_died_is_said_to_be_gone),
-        cmocka_unit_test(an_agent_that_takes_nothing_fails_it_in_time),
-        cmocka_unit_test(done_is_one_bounded_line),
-    };
     signal(SIGPIPE, SIG_IGN);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_group(NULL, NULL);
 }

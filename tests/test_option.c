@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "option.h"
 
@@ -284,18 +279,4 @@ TEST(levels_have_names)
     assert_null(nt_level_name((enum nt_level)4));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_option_without_value_is_standard_with_the_default_budget),
-        cmocka_unit_test(every_item_is_read),
-        cmocka_unit_test(a_matrix_path_is_relative_to_the_submission_directory),
-        cmocka_unit_test(a_path_that_becomes_too_long_is_rejected),
-        cmocka_unit_test(a_wrong_item_is_named),
-        cmocka_unit_test(a_long_text_is_rejected_without_quoting_it),
-        cmocka_unit_test(format_then_parse_is_identity),
-        cmocka_unit_test(format_rejects_what_parse_rejects),
-        cmocka_unit_test(levels_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scheduler's order as files, for jobs whose sweep failed. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -176,16 +173,4 @@ TEST(a_list_has_room_in_a_variable)
     nt_slurm_order_fini(&order);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tasks_are_spread_as_slurm_does),
-        cmocka_unit_test(one_host_always_stays),
-        cmocka_unit_test(the_files_are_whole_and_go_again),
-        cmocka_unit_test(a_directory_left_closed_is_opened),
-        cmocka_unit_test(a_directory_of_others_is_refused),
-        cmocka_unit_test(root_writes_no_more_than_the_limit),
-        cmocka_unit_test(a_list_has_room_in_a_variable),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

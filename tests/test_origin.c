@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <zlib.h>
 
+#include "asserts.h"
 #include "origin.h"
 
 /* ---- origin ---- */
 
-static void a_head_is_read(void **state)
+TEST(a_head_is_read)
 {
     static const char head[] =
         "nettopo-archive/1 cluster=c job=42 restart=1 uid=1001 time=1764009370 hosts=n[1-3],m";
     struct nt_origin o;
     struct nt_err err = {0};
-    (void)state;
     assert_int_equal(nt_origin_parse(head, sizeof head - 1, &o, &err), 0);
     assert_string_equal(o.cluster, "c");
     assert_true(o.has_job && o.has_restart);
@@ -32,7 +24,7 @@ static void a_head_is_read(void **state)
     nt_origin_fini(&o);
 }
 
-static void a_wrong_head_is_refused(void **state)
+TEST(a_wrong_head_is_refused)
 {
     static const char *const heads[] = {
         "",
@@ -47,7 +39,6 @@ static void a_wrong_head_is_refused(void **state)
         "nettopo-archive/1 job=1 hosts=n[1-",
         "nettopo-archive/1 job=1 hosts=n[1-99999999]",
     };
-    (void)state;
     for (size_t k = 0; k < sizeof heads / sizeof *heads; k++) {
         struct nt_origin o;
         struct nt_err err = {0};
@@ -66,7 +57,7 @@ static struct nt_slurm_jobs *parsed(const char *text)
     return jobs;
 }
 
-static void slurms_records_are_read(void **state)
+TEST(slurms_records_are_read)
 {
     static const char *const texts[] = {
         "JobID|User|UID|NodeList\n41|a|1|n1\n42|bob|1002|n[1-2]\n42.batch|bob|1002|n1\n43|c||n9\n",
@@ -74,7 +65,6 @@ static void slurms_records_are_read(void **state)
         "JobId=42 JobName=a=b\n   UserId=bob(1002) GroupId=x(2) MCS_label=N/A\n"
         "   ReqNodeList=(null) ExcNodeList=(null)\n   NodeList=n[1-2]\n   NumNodes=2\n",
     };
-    (void)state;
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         struct nt_slurm_jobs *jobs = parsed(texts[k]);
         struct nt_origin o = NT_ORIGIN_NONE;
@@ -89,10 +79,9 @@ static void slurms_records_are_read(void **state)
     }
 }
 
-static void what_is_no_record_is_refused(void **state)
+TEST(what_is_no_record_is_refused)
 {
     static const char *const texts[] = {"", "\n", "hello\n", "A|B\n1|2\n", "JobID|NodeList\n"};
-    (void)state;
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         struct nt_slurm_jobs *jobs;
         struct nt_err err = {0};
@@ -126,13 +115,12 @@ static size_t packed(const char *comment, const char *text, unsigned char *out, 
     return bytes;
 }
 
-static void map_and_record_come_apart(void **state)
+TEST(map_and_record_come_apart)
 {
     unsigned char file[4096];
     static const char text[] = "{\n  \"schema\": 1\n}\nnettopo-samples/1\nend ok 1\n";
     struct nt_archive_text got;
     struct nt_err err = {0};
-    (void)state;
     size_t bytes = packed("root says", text, file, sizeof file);
     assert_true(nt_archive_text_is(file, bytes));
     /* a second member is the user's: it has no say */
@@ -145,13 +133,12 @@ static void map_and_record_come_apart(void **state)
     assert_false(nt_archive_text_is(text, sizeof text));
 }
 
-static void what_is_damaged_or_too_large_is_refused(void **state)
+TEST(what_is_damaged_or_too_large_is_refused)
 {
     unsigned char file[4096];
     static char text[100001];
     struct nt_archive_text got;
     struct nt_err err = {0};
-    (void)state;
     memset(text, 'x', sizeof text - 1);
     size_t bytes = packed("", text, file, sizeof file);
     assert_int_equal(nt_archive_text_read(file, bytes, 100000, &got, &err), 0);
@@ -165,15 +152,4 @@ static void what_is_damaged_or_too_large_is_refused(void **state)
     assert_int_equal(nt_archive_text_read(file, bytes, 200000, &got, &err), -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_head_is_read),
-        cmocka_unit_test(a_wrong_head_is_refused),
-        cmocka_unit_test(slurms_records_are_read),
-        cmocka_unit_test(what_is_no_record_is_refused),
-        cmocka_unit_test(map_and_record_come_apart),
-        cmocka_unit_test(what_is_damaged_or_too_large_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

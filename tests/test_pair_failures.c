@@ -1,15 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records in which pairs are missing: what the map states of the network, and how it names them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "rng.h"
 #include "solve.h"
@@ -76,11 +66,10 @@ static uint32_t switch_of(const struct nt_model *m, uint32_t host)
 }
 
 /* A job on real hosts, of which the fifth could not reach two. */
-static void two_blocked_pairs_leave_the_network(void **state)
+TEST(two_blocked_pairs_leave_the_network)
 {
     static const double us[5][5] = {
         {0, 526, 221, 527, 526}, {0, 0, 527, 221, 0}, {0, 0, 0, 526, 0}, {0, 0, 0, 0, 222}};
-    (void)state;
     struct nt_samples *s = begin_latencies(5);
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t a = 0; a < 5; a++)
@@ -136,9 +125,8 @@ static bool is_leaf(const struct nt_model *m, uint32_t sw, uint32_t leaves)
     return true;
 }
 
-static void what_is_stated_of_some_pairs_is_there(void **state)
+TEST(what_is_stated_of_some_pairs_is_there)
 {
-    (void)state;
     unsigned stated = 0, real = 0;
     for (uint32_t leaves = 2; leaves <= 4; leaves++)
         for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -167,10 +155,9 @@ static void what_is_stated_of_some_pairs_is_there(void **state)
 }
 
 /* Flows that fail between hosts whose pings pass, and how many of them are named. */
-static void pairs_that_pass_no_large_messages_are_named(void **state)
+TEST(pairs_that_pass_no_large_messages_are_named)
 {
     enum { MANY = 9 };
-    (void)state;
     struct nt_samples *s = begin_latencies(MANY);
     struct nt_err err = {0};
     for (uint32_t a = 0; a < MANY; a++)
@@ -196,12 +183,4 @@ static void pairs_that_pass_no_large_messages_are_named(void **state)
     nt_map_destroy(map);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_blocked_pairs_leave_the_network),
-        cmocka_unit_test(what_is_stated_of_some_pairs_is_there),
-        cmocka_unit_test(pairs_that_pass_no_large_messages_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

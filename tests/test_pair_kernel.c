@@ -3,9 +3,6 @@
  * over: each other leaves at once when it knows, and the rest learn it after that. */
 #include <dlfcn.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -129,10 +126,9 @@ static void gather(struct people *p, const char *kernel)
         assert_true(give(p->fd[k], all, sizeof all));
 }
 
-static void who_leaves_first_takes_nothing_from_the_others(void **state)
+TEST(who_leaves_first_takes_nothing_from_the_others)
 {
     static const char *const kernels[] = {"a2a", "o2a", "a2o", "sr:4", "gups"};
-    (void)state;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         struct people p;
         gather(&p, kernels[i]);
@@ -154,9 +150,6 @@ int main(int argc, char **argv)
 {
     (void)argc;
     set_ucx_environment(argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_leaves_first_takes_nothing_from_the_others),
-    };
     /* as the probe sets it for itself, before the library looks */
     setenv("UCX_TLS", "tcp", 1);
     setenv("UCX_NET_DEVICES", "lo", 1);
@@ -164,5 +157,5 @@ int main(int argc, char **argv)
     setenv("UCX_VFS_ENABLE", "n", 1);
     setenv("UCX_TCP_CONN_NB", "y", 1);
     signal(SIGPIPE, SIG_IGN);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_group(NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* Rounds one after another between two processes of this machine: connections that are begun ahead
  * or kept, and how much of a flow may be under way. */
 #include <dlfcn.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -122,12 +121,11 @@ static int meet_as_second(int fd)
     return meet(fd, false, result, &err) == 0 ? 0 : 1;
 }
 
-static void rounds_use_one_connection(void **state)
+TEST(rounds_use_one_connection)
 {
     int fd, status;
     struct nt_result result[3] = {0};
     struct nt_err err = {0};
-    (void)state;
     pid_t second = fork_end(meet_as_second, &fd);
     assert_true(second >= 0);
     int rc = meet(fd, true, result, &err);
@@ -199,10 +197,9 @@ static bool wait_for_other(int other(int), bool first, bool is_gone)
     return good && (is_gone || waitpid(pid, &status, 0) == pid) && status == 0;
 }
 
-static void one_that_does_not_answer_costs_the_deadline_alone(void **state)
+TEST(one_that_does_not_answer_costs_the_deadline_alone)
 {
     int status;
-    (void)state;
     assert_true(wait_for_other(leave_address, true, true));
     assert_true(wait_for_other(leave_address, false, true));
     assert_true(wait_for_other(be_silent, false, false));
@@ -218,9 +215,5 @@ int main(int argc, char **argv)
 {
     (void)argc;
     set_ucx_environment(argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_use_one_connection),
-        cmocka_unit_test(one_that_does_not_answer_costs_the_deadline_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_group(NULL, NULL);
 }

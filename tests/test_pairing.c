@@ -46,12 +46,4 @@ TEST(what_stays_is_known_before)
             }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_longest_unused_makes_room),
-        cmocka_unit_test(a_dropped_one_leaves_its_place),
-        cmocka_unit_test(what_stays_is_known_before),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

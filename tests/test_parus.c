@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bannikov and Salnikov (2013): a regular network, a hierarchical one, simplex channels, merged
  * matrices and the complexity class that the paper states. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "parus.h"
 #include "rng.h"
@@ -60,9 +51,8 @@ static size_t torus_hops(size_t a, size_t b, size_t side)
 }
 
 /* As figure 1: processors joined directly. A 4x4x4 torus comes out link by link. */
-static void a_regular_network_is_found(void **state)
+TEST(a_regular_network_is_found)
 {
-    (void)state;
     const size_t n = 64;
     struct nt_matrix *m = empty(n);
     for (size_t i = 0; i < n; i++)
@@ -97,9 +87,8 @@ static struct nt_matrix *boards(void)
 }
 
 /* "If the network is hierarchical, the algorithm most likely gives a fully connected graph." */
-static void a_hierarchical_network_is_a_full_mesh(void **state)
+TEST(a_hierarchical_network_is_a_full_mesh)
 {
-    (void)state;
     struct nt_matrix *m = boards();
     struct nt_parus_result *r = infer_one(m, 0.2, 0.5);
     assert_int_equal(r->model->family, NT_FAMILY_FULL_MESH);
@@ -112,9 +101,8 @@ static void a_hierarchical_network_is_a_full_mesh(void **state)
 /* A ring of boards whose direct distance is the sum of its steps: stage 2 finds a skeleton without
  * cycles, stage 3 closes the ring. (It looks at all pairs of a source at once, so the far ends get
  * short cuts as well.) */
-static void cycles_are_restored(void **state)
+TEST(cycles_are_restored)
 {
-    (void)state;
     const size_t n = 12;
     struct nt_matrix *m = empty(n);
     for (size_t i = 0; i < n; i++)
@@ -139,9 +127,8 @@ static void cycles_are_restored(void **state)
 }
 
 /* Figure 1: to the process that sends too slowly lead arrows, not lines. */
-static void a_slow_sender_has_simplex_links(void **state)
+TEST(a_slow_sender_has_simplex_links)
 {
-    (void)state;
     const size_t n = 8;
     struct nt_matrix *m = empty(n);
     for (size_t i = 0; i < n; i++)
@@ -165,9 +152,8 @@ static void a_slow_sender_has_simplex_links(void **state)
 }
 
 /* eps_duplex: two groups whose channel takes 10 there and 18 back. */
-static void eps_duplex_parts_simplex_from_duplex(void **state)
+TEST(eps_duplex_parts_simplex_from_duplex)
 {
-    (void)state;
     struct nt_matrix *m = empty(4);
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < 4; j++)
@@ -187,9 +173,8 @@ static void eps_duplex_parts_simplex_from_duplex(void **state)
 }
 
 /* The same for a channel that only stage 3 finds: 11 there, 14.5 back, where the path takes 15. */
-static void eps_duplex_holds_for_restored_cycles(void **state)
+TEST(eps_duplex_holds_for_restored_cycles)
 {
-    (void)state;
     struct nt_matrix *m = empty(4);
     static const float us[4][4] = {
         {0, 3, 10, 12}, {3, 0, 12, 11}, {10, 12, 0, 3}, {12, 14.5f, 3, 0}};
@@ -209,9 +194,8 @@ static void eps_duplex_holds_for_restored_cycles(void **state)
 }
 
 /* A probability is the share of the matrices whose topology has the arc; formula 2 for weights. */
-static void matrices_are_merged(void **state)
+TEST(matrices_are_merged)
 {
-    (void)state;
     const size_t n = 8;
     struct nt_matrix *m[4];
     for (size_t k = 0; k < 4; k++) {
@@ -260,9 +244,8 @@ static uint64_t operations_of_random(size_t n)
 }
 
 /* Statement 1: O(n^3) in the worst case. Random weights make many groups, and all of stage 3. */
-static void time_grows_with_the_cube(void **state)
+TEST(time_grows_with_the_cube)
 {
-    (void)state;
     double before = 0;
     for (size_t n = 32; n <= 512; n *= 2) {
         double operations = (double)operations_of_random(n), exponent;
@@ -276,9 +259,8 @@ static void time_grows_with_the_cube(void **state)
     }
 }
 
-static void bad_input_is_refused(void **state)
+TEST(bad_input_is_refused)
 {
-    (void)state;
     struct nt_matrix *m = empty(3), *other = empty(4), *large = empty(NT_PARUS_HOSTS_MAX + 1);
     const struct nt_matrix *two[] = {m, other}, *one[] = {m}, *big[] = {large};
     struct nt_parus_options o = {-1, 0};
@@ -298,9 +280,8 @@ static void bad_input_is_refused(void **state)
     nt_matrix_destroy(large);
 }
 
-static void little_is_enough(void **state)
+TEST(little_is_enough)
 {
-    (void)state;
     for (size_t n = 0; n < 4; n++) {
         struct nt_matrix *m = empty(n);
         struct nt_parus_result *r = infer_one(m, 0.1, 0.1);
@@ -311,19 +292,4 @@ static void little_is_enough(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_regular_network_is_found),
-        cmocka_unit_test(a_hierarchical_network_is_a_full_mesh),
-        cmocka_unit_test(cycles_are_restored),
-        cmocka_unit_test(a_slow_sender_has_simplex_links),
-        cmocka_unit_test(eps_duplex_parts_simplex_from_duplex),
-        cmocka_unit_test(eps_duplex_holds_for_restored_cycles),
-        cmocka_unit_test(matrices_are_merged),
-        cmocka_unit_test(time_grows_with_the_cube),
-        cmocka_unit_test(bad_input_is_refused),
-        cmocka_unit_test(little_is_enough),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

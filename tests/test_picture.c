@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where vertices stand by latency, and what a page and an SVG say; where labels lie is judged in a
  * browser (bats/page.bats, bats/exports.bats). */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "graph.h"
 #include "html.h"
@@ -39,9 +28,8 @@ static double apart(const struct nt_layout *l, size_t a, size_t b)
     return sqrt(sum);
 }
 
-static void lengths_are_kept_where_they_can_be(void **state)
+TEST(lengths_are_kept_where_they_can_be)
 {
-    (void)state;
     struct nt_err err = {0};
     struct nt_model *m;
     assert_int_equal(nt_model_create(4, 0, 3, &m, &err), 0); /* a chain fits a line */
@@ -60,9 +48,8 @@ static void lengths_are_kept_where_they_can_be(void **state)
     nt_model_destroy(m);
 }
 
-static void more_room_never_hurts_and_far_hosts_stay_apart(void **state)
+TEST(more_room_never_hurts_and_far_hosts_stay_apart)
 {
-    (void)state;
     struct nt_model *m = known_tree(2, 4, 8, true, false, 3);
     struct nt_layout *flat = layout_of(m, 2), *solid = layout_of(m, 3);
     assert_true(solid->stress < flat->stress);
@@ -77,9 +64,8 @@ static void more_room_never_hurts_and_far_hosts_stay_apart(void **state)
     nt_model_destroy(m);
 }
 
-static void the_same_model_gives_the_same_picture(void **state)
+TEST(the_same_model_gives_the_same_picture)
 {
-    (void)state;
     struct nt_model *m = known_tree(2, 3, 3, true, false, 3);
     struct nt_layout *a = layout_of(m, 2), *b = layout_of(m, 2);
     assert_memory_equal(a->at, b->at, a->vertices * 2 * sizeof *a->at);
@@ -88,9 +74,8 @@ static void the_same_model_gives_the_same_picture(void **state)
     nt_model_destroy(m);
 }
 
-static void what_nothing_joins_stands_on_the_rim(void **state)
+TEST(what_nothing_joins_stands_on_the_rim)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, 5};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         struct nt_err err = {0};
@@ -106,9 +91,8 @@ static void what_nothing_joins_stands_on_the_rim(void **state)
     }
 }
 
-static void many_vertices_are_held_by_pivots(void **state)
+TEST(many_vertices_are_held_by_pivots)
 {
-    (void)state;
     struct nt_model *m = known_tree(4, 10, 50, true, false, 3);
     struct nt_layout *l = layout_of(m, 2);
     assert_true(l->vertices > NT_LAYOUT_EXACT);
@@ -132,9 +116,8 @@ static struct nt_map *named(struct nt_model *m)
     return map;
 }
 
-static void a_page_asks_nothing_of_a_network_and_escapes_names(void **state)
+TEST(a_page_asks_nothing_of_a_network_and_escapes_names)
 {
-    (void)state;
     struct nt_err err = {0};
     char *page;
     size_t bytes;
@@ -173,9 +156,8 @@ static size_t count(const char *text, const char *word)
     return n;
 }
 
-static void every_host_and_switch_is_named_and_nothing_is_strong(void **state)
+TEST(every_host_and_switch_is_named_and_nothing_is_strong)
 {
-    (void)state;
     struct nt_map *map = named(known_tree(2, 4, 8, true, true, 3));
     char *text = drawn(&(struct nt_picture){.map = map, .title = {"map", NULL}}), word[32];
     for (size_t v = 0; v < map->model->hosts + map->model->switches; v++) {
@@ -192,9 +174,8 @@ static void every_host_and_switch_is_named_and_nothing_is_strong(void **state)
     nt_map_destroy(map);
 }
 
-static void hosts_that_are_alike_share_a_line_but_a_finding_has_its_own(void **state)
+TEST(hosts_that_are_alike_share_a_line_but_a_finding_has_its_own)
 {
-    (void)state;
     struct nt_model *m = known_tree(2, 4, 20, false, true, 3);
     struct nt_map *map = named(m);
     map->fault = calloc(1, sizeof *map->fault);
@@ -216,9 +197,8 @@ static void hosts_that_are_alike_share_a_line_but_a_finding_has_its_own(void **s
     nt_map_destroy(map);
 }
 
-static void a_difference_is_strong_where_it_is(void **state)
+TEST(a_difference_is_strong_where_it_is)
 {
-    (void)state;
     struct nt_map *map = named(known_tree(2, 2, 4, false, true, 3));
     char said[] = "s3: <there> & \"none\"";
     const struct nt_remark remark[] = {{.in_map = {5, 5}, .text = said},
@@ -232,9 +212,8 @@ static void a_difference_is_strong_where_it_is(void **state)
     nt_map_destroy(map);
 }
 
-static void what_did_not_answer_is_hollow_and_what_is_not_sure_pale(void **state)
+TEST(what_did_not_answer_is_hollow_and_what_is_not_sure_pale)
 {
-    (void)state;
     struct nt_err err = {0};
     struct nt_model *m;
     assert_int_equal(nt_model_create(5, 2, 5, &m, &err), 0);
@@ -258,9 +237,8 @@ static void what_did_not_answer_is_hollow_and_what_is_not_sure_pale(void **state
 }
 
 /* A ring has no switch, and two stars are no single tree: both are drawn as their latencies say. */
-static void what_is_no_tree_is_drawn_as_well(void **state)
+TEST(what_is_no_tree_is_drawn_as_well)
 {
-    (void)state;
     for (int stars = 0; stars < 2; stars++) {
         struct nt_err err = {0};
         struct nt_model *m;
@@ -280,9 +258,8 @@ static void what_is_no_tree_is_drawn_as_well(void **state)
     }
 }
 
-static void a_long_chain_of_switches_is_no_depth(void **state)
+TEST(a_long_chain_of_switches_is_no_depth)
 {
-    (void)state;
     enum { CHAIN = 5000 };
     struct nt_err err = {0};
     struct nt_model *m;
@@ -301,21 +278,4 @@ static void a_long_chain_of_switches_is_no_depth(void **state)
     nt_map_destroy(map);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_are_kept_where_they_can_be),
-        cmocka_unit_test(more_room_never_hurts_and_far_hosts_stay_apart),
-        cmocka_unit_test(the_same_model_gives_the_same_picture),
-        cmocka_unit_test(what_nothing_joins_stands_on_the_rim),
-        cmocka_unit_test(many_vertices_are_held_by_pivots),
-        cmocka_unit_test(a_page_asks_nothing_of_a_network_and_escapes_names),
-        cmocka_unit_test(every_host_and_switch_is_named_and_nothing_is_strong),
-        cmocka_unit_test(hosts_that_are_alike_share_a_line_but_a_finding_has_its_own),
-        cmocka_unit_test(a_difference_is_strong_where_it_is),
-        cmocka_unit_test(what_did_not_answer_is_hollow_and_what_is_not_sure_pale),
-        cmocka_unit_test(what_is_no_tree_is_drawn_as_well),
-        cmocka_unit_test(a_long_chain_of_switches_is_no_depth),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

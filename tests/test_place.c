@@ -1,12 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "construct.h"
 #include "cost.h"
@@ -55,9 +47,8 @@ static void never_worse(const struct nt_hint *h)
     assert_at_least(h->gain, 1);
 }
 
-static void a_ring_on_scattered_hosts_reaches_the_lower_bound(void **state)
+TEST(a_ring_on_scattered_hosts_reaches_the_lower_bound)
 {
-    (void)state;
     struct nt_model *m = known_tree(2, 4, 4, true, false, 7);
     uint32_t *room = capacities(m->hosts, 2);
     for (int way = 0; way < 4; way++) {
@@ -82,9 +73,8 @@ static void a_ring_on_scattered_hosts_reaches_the_lower_bound(void **state)
     nt_model_destroy(m);
 }
 
-static void hosts_already_in_order_need_no_change(void **state)
+TEST(hosts_already_in_order_need_no_change)
 {
-    (void)state;
     static const char *const patterns[] = {"ring", "neighbour", "tree", "alltoall"};
     struct nt_model *m = known_tree(2, 4, 4, false, false, 0);
     uint32_t *room = capacities(m->hosts, 1);
@@ -99,9 +89,8 @@ static void hosts_already_in_order_need_no_change(void **state)
     nt_model_destroy(m);
 }
 
-static void a_stencil_is_cut_into_boxes(void **state)
+TEST(a_stencil_is_cut_into_boxes)
 {
-    (void)state;
     /* 16 x 16 tasks on 8 leaves of 4 hosts of 8 tasks: a leaf holds 32 tasks. In row-major order
      * over sorted hosts a leaf is two rows, 32 of its edges leave it; as a 4 x 8 box 20 to 24. */
     struct nt_model *m = known_tree(2, 4, 4, true, false, 3);
@@ -120,9 +109,8 @@ static void a_stencil_is_cut_into_boxes(void **state)
     nt_model_destroy(sorted);
 }
 
-static void unequal_rooms_and_odd_numbers_of_tasks_fit(void **state)
+TEST(unequal_rooms_and_odd_numbers_of_tasks_fit)
 {
-    (void)state;
     struct nt_rng rng;
     nt_rng_init(&rng, 11);
     for (uint64_t seed = 0; seed < 30; seed++) {
@@ -147,9 +135,8 @@ static void unequal_rooms_and_odd_numbers_of_tasks_fit(void **state)
     }
 }
 
-static void relabelled_hosts_cost_the_same(void **state)
+TEST(relabelled_hosts_cost_the_same)
 {
-    (void)state;
     double first = 0;
     for (uint64_t seed = 0; seed < 8; seed++) {
         struct nt_model *m = known_tree(2, 4, 4, true, false, seed);
@@ -165,9 +152,8 @@ static void relabelled_hosts_cost_the_same(void **state)
 }
 
 /* The order in which links come, and which end is named first, mean nothing. */
-static void the_order_of_the_links_changes_nothing(void **state)
+TEST(the_order_of_the_links_changes_nothing)
 {
-    (void)state;
     static const char *const patterns[] = {"ring", "stencil:8x9", "tree", "alltoall"};
     struct nt_rng rng;
     nt_rng_init(&rng, 21);
@@ -197,9 +183,8 @@ static void the_order_of_the_links_changes_nothing(void **state)
 }
 
 /* Other names for the same hosts, each with the room that it had: the same cost. */
-static void relabelled_hosts_of_unequal_rooms_cost_the_same(void **state)
+TEST(relabelled_hosts_of_unequal_rooms_cost_the_same)
 {
-    (void)state;
     static const char *const patterns[] = {"ring", "neighbour", "tree", "stencil:12x6"};
     for (size_t p = 0; p < 4; p++) {
         double first = 0;
@@ -221,9 +206,8 @@ static void relabelled_hosts_of_unequal_rooms_cost_the_same(void **state)
     }
 }
 
-static void a_matrix_of_hidden_clusters_is_found(void **state)
+TEST(a_matrix_of_hidden_clusters_is_found)
 {
-    (void)state;
     enum { TASKS = 64, CLUSTER = 8 };
     struct nt_model *m = known_tree(2, 4, 4, true, true, 5);
     uint32_t *room = capacities(m->hosts, 2), hidden[TASKS];
@@ -259,9 +243,8 @@ static void a_matrix_of_hidden_clusters_is_found(void **state)
     nt_model_destroy(m);
 }
 
-static void what_does_not_fit_is_said(void **state)
+TEST(what_does_not_fit_is_said)
 {
-    (void)state;
     static const struct {
         const char *pattern;
         size_t ntasks;
@@ -290,9 +273,8 @@ static void what_does_not_fit_is_said(void **state)
 }
 
 /* A 4 x 4 torus without switches, ranks in a scrambled order of hosts. */
-static void a_stencil_on_a_torus_gets_nearer(void **state)
+TEST(a_stencil_on_a_torus_gets_nearer)
 {
-    (void)state;
     struct nt_err err = {0};
     struct nt_model *m;
     uint32_t deal[16];
@@ -321,9 +303,8 @@ static void a_stencil_on_a_torus_gets_nearer(void **state)
 
 /* Neighbours of a ring of 64 hosts, dealt at random: a chain of ranks can follow the links. Some
  * hosts may be left out, some take more tasks than others. */
-static void tasks_follow_the_links_of_a_direct_network(void **state)
+TEST(tasks_follow_the_links_of_a_direct_network)
 {
-    (void)state;
     enum { HOSTS = 64 };
     struct nt_err err = {0};
     struct nt_model *m;
@@ -374,9 +355,8 @@ static struct nt_hint *hint_of_messages(struct nt_model *m, const char *pattern,
 }
 
 /* Of 16 times the bytes a link needs 16 times the time for, and a message the same latency. */
-static void the_time_is_of_the_messages_asked_for(void **state)
+TEST(the_time_is_of_the_messages_asked_for)
 {
-    (void)state;
     static const char *const patterns[] = {"ring", "tree", "alltoall"};
     struct nt_model *m = known_tree(2, 2, 4, false, false, 5);
     for (size_t k = 0; k < m->links; k++)
@@ -398,9 +378,8 @@ static void the_time_is_of_the_messages_asked_for(void **state)
 
 /* Recursive doubling of four hosts behind two switches: the step within both takes what a host's
  * link needs for a message, that between them what the uplink needs for two. */
-static void steps_follow_each_other(void **state)
+TEST(steps_follow_each_other)
 {
-    (void)state;
     const double bytes = 4096, host_MBps = 10, uplink_MBps = 4;
     struct nt_model *m = known_tree(1, 2, 2, false, true, 5);
     for (size_t k = 0; k < m->links; k++)
@@ -415,9 +394,8 @@ static void steps_follow_each_other(void **state)
 
 /* Two hosts with slower links at both ends of a chain, and all others behind another switch: with
  * these two side by side the mean latency is 2 % higher, but the uplink carries half. */
-static void a_little_latency_does_not_outweigh_half_of_the_time(void **state)
+TEST(a_little_latency_does_not_outweigh_half_of_the_time)
 {
-    (void)state;
     enum { HOSTS = 6, NEAR = HOSTS, FAR };
     struct nt_err err = {0};
     struct nt_model *m;
@@ -444,23 +422,4 @@ static void a_little_latency_does_not_outweigh_half_of_the_time(void **state)
     nt_model_destroy(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ring_on_scattered_hosts_reaches_the_lower_bound),
-        cmocka_unit_test(hosts_already_in_order_need_no_change),
-        cmocka_unit_test(a_stencil_is_cut_into_boxes),
-        cmocka_unit_test(unequal_rooms_and_odd_numbers_of_tasks_fit),
-        cmocka_unit_test(relabelled_hosts_cost_the_same),
-        cmocka_unit_test(the_order_of_the_links_changes_nothing),
-        cmocka_unit_test(relabelled_hosts_of_unequal_rooms_cost_the_same),
-        cmocka_unit_test(a_matrix_of_hidden_clusters_is_found),
-        cmocka_unit_test(what_does_not_fit_is_said),
-        cmocka_unit_test(a_stencil_on_a_torus_gets_nearer),
-        cmocka_unit_test(tasks_follow_the_links_of_a_direct_network),
-        cmocka_unit_test(the_time_is_of_the_messages_asked_for),
-        cmocka_unit_test(steps_follow_each_other),
-        cmocka_unit_test(a_little_latency_does_not_outweigh_half_of_the_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

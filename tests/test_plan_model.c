@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "plan_checks.h"
 #include "plan_model.h"
 #include "rng.h"
@@ -42,9 +34,8 @@ static struct nt_model *random_tree(uint64_t seed)
     return m;
 }
 
-static void the_closed_form_finds_all_that_all_pairs_would(void **state)
+TEST(the_closed_form_finds_all_that_all_pairs_would)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 400; seed++) {
         struct nt_model *m = random_tree(seed);
         struct nt_routes *all;
@@ -83,9 +74,8 @@ static struct nt_model *three_tiers(size_t pods, size_t leaves, size_t hosts)
     return m;
 }
 
-static void a_hundred_thousand_hosts_take_under_a_second(void **state)
+TEST(a_hundred_thousand_hosts_take_under_a_second)
 {
-    (void)state;
     struct nt_model *m = three_tiers(37, 37, 74); /* 101,306 hosts */
     struct nt_plan *plan;
     clock_t began = clock();
@@ -102,9 +92,8 @@ static void a_hundred_thousand_hosts_take_under_a_second(void **state)
 }
 
 /* A ring of switches with two hosts each is no tree: its shortest paths are planned over. */
-static void other_networks_are_planned_over_shortest_paths(void **state)
+TEST(other_networks_are_planned_over_shortest_paths)
 {
-    (void)state;
     struct nt_model *m = make(10, 5, 15);
     for (uint32_t k = 0; k < 10; k++) {
         m->link[k].a = k;
@@ -130,9 +119,8 @@ static void other_networks_are_planned_over_shortest_paths(void **state)
     nt_model_destroy(m);
 }
 
-static void what_cannot_be_planned_says_why(void **state)
+TEST(what_cannot_be_planned_says_why)
 {
-    (void)state;
     struct nt_plan *plan = NULL;
     struct nt_err err = {0};
     struct nt_model *one = make(1, 1, 1), *big = three_tiers(20, 20, 20);
@@ -148,13 +136,4 @@ static void what_cannot_be_planned_says_why(void **state)
     nt_model_destroy(big);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_closed_form_finds_all_that_all_pairs_would),
-        cmocka_unit_test(a_hundred_thousand_hosts_take_under_a_second),
-        cmocka_unit_test(other_networks_are_planned_over_shortest_paths),
-        cmocka_unit_test(what_cannot_be_planned_says_why),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

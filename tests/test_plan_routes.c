@@ -1,14 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "plan_checks.h"
 #include "plan_routes.h"
@@ -41,9 +31,8 @@ static struct nt_routes *figure_2(void)
     return r;
 }
 
-static void the_papers_network_needs_7_pairs_in_3_rounds(void **state)
+TEST(the_papers_network_needs_7_pairs_in_3_rounds)
 {
-    (void)state;
     struct nt_routes *r = figure_2();
     struct nt_plan *plan;
     assert_int_equal(nt_plan_routes(r, 1, 1, &plan, NULL), 0);
@@ -56,9 +45,8 @@ static void the_papers_network_needs_7_pairs_in_3_rounds(void **state)
     nt_routes_destroy(r);
 }
 
-static void fat_trees_reach_full_rank_near_the_bound(void **state)
+TEST(fat_trees_reach_full_rank_near_the_bound)
 {
-    (void)state;
     static const struct {
         unsigned ports, levels;
         int both;
@@ -116,9 +104,8 @@ static struct nt_routes *random_routes(uint64_t seed)
     return r;
 }
 
-static void plans_of_random_routes_keep_their_promises(void **state)
+TEST(plans_of_random_routes_keep_their_promises)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct nt_routes *r = random_routes(seed);
         for (size_t redundancy = 1; redundancy <= 2 && r->pairs > 0; redundancy++) {
@@ -183,9 +170,8 @@ static double amplification(const struct nt_routes *r, const struct nt_plan *pla
     return sqrt(sum / (double)m);
 }
 
-static void amplification_is_what_the_normal_matrix_says(void **state)
+TEST(amplification_is_what_the_normal_matrix_says)
 {
-    (void)state;
     for (int both = 0; both < 2; both++) {
         struct nt_routes *r = fattree_routes(6, 3, both);
         for (int redundancy = 1; redundancy <= 3; redundancy += 2) {
@@ -201,9 +187,8 @@ static void amplification_is_what_the_normal_matrix_says(void **state)
     }
 }
 
-static void a_bad_redundancy_and_no_routes_are_refused(void **state)
+TEST(a_bad_redundancy_and_no_routes_are_refused)
 {
-    (void)state;
     static const double bad[] = {0, 0.99, -1, 1e7, NAN, INFINITY};
     struct nt_routes *r = figure_2();
     struct nt_plan *plan = NULL;
@@ -221,14 +206,4 @@ static void a_bad_redundancy_and_no_routes_are_refused(void **state)
     assert_null(plan);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_papers_network_needs_7_pairs_in_3_rounds),
-        cmocka_unit_test(fat_trees_reach_full_rank_near_the_bound),
-        cmocka_unit_test(plans_of_random_routes_keep_their_promises),
-        cmocka_unit_test(amplification_is_what_the_normal_matrix_says),
-        cmocka_unit_test(a_bad_redundancy_and_no_routes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The prior: its text, what it says of some hosts, and how it is made of a map. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "asserts.h"
 #include "made_network.h"
 #include "prior.h"
 
@@ -24,7 +15,7 @@ static struct nt_prior *parsed(const char *text)
 
 #define HEAD "nettopo-prior/1\n"
 
-static void test_reads(void **state)
+TEST(test_reads)
 {
     static const char text[] = HEAD "generator nettopo 0.1.0\ncluster c\n"
                                     "switch s3 - 2.5 1 2026-11-03\n"
@@ -33,7 +24,6 @@ static void test_reads(void **state)
     struct nt_prior *p = parsed(text);
     char *again, *twice;
     size_t bytes;
-    (void)state;
     assert_string_equal(p->cluster, "c");
     assert_int_equal(p->switch_name.count, 2);
     assert_int_equal(p->of_switch[1].up, 0);
@@ -52,7 +42,7 @@ static void test_reads(void **state)
     nt_prior_destroy(q);
 }
 
-static void test_refuses(void **state)
+TEST(test_refuses)
 {
     static const struct {
         const char *text, *says;
@@ -75,7 +65,6 @@ static void test_refuses(void **state)
         {HEAD "switch s1 - 1 1 2026-01-01\nhost a/b s1 1 2026-01-01\nend\n", "host name"},
         {HEAD "wires\nend\n", "\"wires\""},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_prior *p;
         struct nt_err err = {0};
@@ -86,7 +75,7 @@ static void test_refuses(void **state)
     }
 }
 
-static void test_believes(void **state)
+TEST(test_believes)
 {
     static const char text[] = HEAD
         "switch t - 2 1 2026-01-05\nswitch a t 1 0.9 2026-01-04\nswitch b t 1.01 1 2026-01-05\n"
@@ -98,7 +87,6 @@ static void test_believes(void **state)
     struct nt_belief *b;
     struct nt_prior_facts f;
     int32_t day;
-    (void)state;
     assert_int_equal(nt_prior_believe(p, name, 7, &b, &f, NULL), 0);
     assert_int_equal(b->levels, 2);
     assert_int_equal(f.known, 5);
@@ -125,7 +113,7 @@ static void test_believes(void **state)
 
 /* Of the map of a known network: hosts are together at each level as there; also where the top has
  * but two links, which a map states as one. */
-static void test_of_map(void **state)
+TEST(test_of_map)
 {
     static const struct {
         const char *topology;
@@ -134,7 +122,6 @@ static void test_of_map(void **state)
     } table[] = {{"star:5", 1, {5, 0, 0}},       {"tree:4x4", 2, {4, 16, 0}},
                  {"tree:2x4", 2, {4, 8, 0}},     {"tree:3x3x6", 3, {6, 18, 54}},
                  {"tree:2x3x4", 3, {4, 12, 24}}, {"fattree:4,3", 3, {2, 4, 16}}};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_network *n = made_machine(table[k].topology);
         struct nt_model *truth;
@@ -185,10 +172,4 @@ static void test_of_map(void **state)
     nt_network_destroy(n);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reads), cmocka_unit_test(test_refuses),
-                                       cmocka_unit_test(test_believes),
-                                       cmocka_unit_test(test_of_map)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

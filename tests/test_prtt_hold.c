@@ -2,7 +2,6 @@
 /* PRTT with a hold between two processes of this machine: an answer that comes after the hold
  * would pass for a receiver's overhead. */
 #include <dlfcn.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -81,21 +80,19 @@ static int held(unsigned late, struct nt_result *result, struct nt_err *err)
     return rc;
 }
 
-static void answers_after_the_hold_are_dropped(void **state)
+TEST(answers_after_the_hold_are_dropped)
 {
     struct nt_result result = {0};
     struct nt_err err = {0};
-    (void)state;
     assert_int_equal(held(TURNS - 2, &result, &err), 0);
     assert_at_least(result.value_us, HOLD_S * 1e6);
     assert_below(result.median_us, LATE_S * 1e6);
 }
 
-static void no_answer_within_the_hold_is_no_result(void **state)
+TEST(no_answer_within_the_hold_is_no_result)
 {
     struct nt_result result = {0};
     struct nt_err err = {0};
-    (void)state;
     assert_int_equal(held(UINT32_MAX, &result, &err), 0);
     assert_true(result.ok);
     assert_int_equal(result.count, 0);
@@ -105,9 +102,5 @@ int main(int argc, char **argv)
 {
     (void)argc;
     set_ucx_environment(argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_after_the_hold_are_dropped),
-        cmocka_unit_test(no_answer_within_the_hold_is_no_result),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_group(NULL, NULL);
 }

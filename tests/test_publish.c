@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TEST_BEFORE make_ground
+#define TEST_AFTER remove_ground
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -93,7 +93,7 @@ static int write_artifact(struct nt_publish *p, enum nt_artifact number, bool mo
     return nt_artifact_files_write(&p->artifacts, (uint32_t)number, more, text, strlen(text), err);
 }
 
-static void artifacts_appear_together(void **state)
+TEST(artifacts_appear_together)
 {
     struct ground *g = *state;
     struct nt_publish p = begun(g);
@@ -120,7 +120,7 @@ static void artifacts_appear_together(void **state)
 
 /* What is for the archive has no name in the job's directory, and can be read once that is there.
  */
-static void what_is_for_the_archive_is_not_published(void **state)
+TEST(what_is_for_the_archive_is_not_published)
 {
     struct ground *g = *state;
     struct nt_publish p = begun(g);
@@ -136,7 +136,7 @@ static void what_is_for_the_archive_is_not_published(void **state)
     nt_publish_fini(&p);
 }
 
-static void a_later_run_replaces_an_earlier(void **state)
+TEST(a_later_run_replaces_an_earlier)
 {
     struct ground *g = *state;
     for (int run = 0; run < 2; run++) {
@@ -159,7 +159,7 @@ static void a_later_run_replaces_an_earlier(void **state)
     assert_int_equal(access(map, F_OK), -1);
 }
 
-static void an_incomplete_artifact_is_never_published(void **state)
+TEST(an_incomplete_artifact_is_never_published)
 {
     struct ground *g = *state;
     struct nt_publish p = begun(g);
@@ -179,7 +179,7 @@ static void an_incomplete_artifact_is_never_published(void **state)
     assert_int_equal(access(map, F_OK), -1);
 }
 
-static void the_log_is_published_with_artifacts_and_with_a_failure(void **state)
+TEST(the_log_is_published_with_artifacts_and_with_a_failure)
 {
     struct ground *g = *state;
     char text[128];
@@ -201,7 +201,7 @@ static void the_log_is_published_with_artifacts_and_with_a_failure(void **state)
     }
 }
 
-static void unpublished_files_are_removed(void **state)
+TEST(unpublished_files_are_removed)
 {
     struct ground *g = *state;
     struct nt_publish p = begun(g);
@@ -211,7 +211,7 @@ static void unpublished_files_are_removed(void **state)
     assert_int_equal(entries(g->run), 0);
 }
 
-static void numbers_and_sizes_are_bounded(void **state)
+TEST(numbers_and_sizes_are_bounded)
 {
     struct ground *g = *state;
     struct nt_publish p = begun(g);
@@ -237,7 +237,7 @@ static void numbers_and_sizes_are_bounded(void **state)
 }
 
 /* The map is worth more than the record that it was made from. */
-static void a_record_over_the_limit_is_left_out(void **state)
+TEST(a_record_over_the_limit_is_left_out)
 {
     struct ground *g = *state;
     static char much[LIMIT];
@@ -261,7 +261,7 @@ static void a_record_over_the_limit_is_left_out(void **state)
 }
 
 /* Jobs that each keep to their own limit: they get a status and a reason, and no more room. */
-static void many_jobs_do_not_fill_run_dir(void **state)
+TEST(many_jobs_do_not_fill_run_dir)
 {
     struct ground *g = *state;
     enum { JOBS = 30, ALL = 8 * LIMIT };
@@ -299,7 +299,7 @@ static void make_old(const struct ground *g, const char *name)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void old_temporary_directories_go_and_old_jobs_are_listed(void **state)
+TEST(old_temporary_directories_go_and_old_jobs_are_listed)
 {
     struct ground *g = *state;
     uint32_t jobs[2] = {0};
@@ -322,7 +322,7 @@ static void old_temporary_directories_go_and_old_jobs_are_listed(void **state)
     assert_int_equal(nt_publish_sweep("/nonexistent", jobs, 2), 0);
 }
 
-static void links_are_not_followed(void **state)
+TEST(links_are_not_followed)
 {
     struct ground *g = *state;
     char victim[96], link[96], text[16] = "";
@@ -362,7 +362,7 @@ static void links_are_not_followed(void **state)
     nt_publish_fini(&p);
 }
 
-static void a_directory_that_others_may_write_is_refused(void **state)
+TEST(a_directory_that_others_may_write_is_refused)
 {
     struct ground *g = *state;
     struct nt_publish p;
@@ -395,7 +395,7 @@ static bool can_read(const struct ground *g, uid_t uid, gid_t gid)
     return WEXITSTATUS(status) == 0;
 }
 
-static void only_the_job_s_user_may_read(void **state)
+TEST(only_the_job_s_user_may_read)
 {
     struct ground *g = *state;
     if (geteuid() != 0)
@@ -411,7 +411,7 @@ static void only_the_job_s_user_may_read(void **state)
     assert_false(can_read(g, 12346, 0));
 }
 
-static void a_full_file_system_is_an_error(void **state)
+TEST(a_full_file_system_is_an_error)
 {
     struct ground *g = *state;
     struct nt_publish p;
@@ -433,7 +433,7 @@ static void a_full_file_system_is_an_error(void **state)
     assert_int_equal(umount(g->run), 0);
 }
 
-static void others_that_fill_the_file_system_leave_room_for_the_reason(void **state)
+TEST(others_that_fill_the_file_system_leave_room_for_the_reason)
 {
     struct ground *g = *state;
     struct nt_publish p;
@@ -456,25 +456,4 @@ static void others_that_fill_the_file_system_leave_room_for_the_reason(void **st
     assert_int_equal(umount(g->run), 0);
 }
 
-int main(void)
-{
-#define EACH(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
-    const struct CMUnitTest tests[] = {
-        EACH(artifacts_appear_together),
-        EACH(what_is_for_the_archive_is_not_published),
-        EACH(a_later_run_replaces_an_earlier),
-        EACH(an_incomplete_artifact_is_never_published),
-        EACH(the_log_is_published_with_artifacts_and_with_a_failure),
-        EACH(unpublished_files_are_removed),
-        EACH(numbers_and_sizes_are_bounded),
-        EACH(a_record_over_the_limit_is_left_out),
-        EACH(many_jobs_do_not_fill_run_dir),
-        EACH(old_temporary_directories_go_and_old_jobs_are_listed),
-        EACH(links_are_not_followed),
-        EACH(a_directory_that_others_may_write_is_refused),
-        EACH(only_the_job_s_user_may_read),
-        EACH(a_full_file_system_is_an_error),
-        EACH(others_that_fill_the_file_system_leave_room_for_the_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "published.h"
 #include "rng.h"
@@ -32,9 +23,8 @@ static struct nt_matrix *tree(double near, double far, double skew)
     return m;
 }
 
-static void settings_belong_to_their_method(void **state)
+TEST(settings_belong_to_their_method)
 {
-    (void)state;
     const struct {
         struct nt_published published;
         size_t sizes;
@@ -77,9 +67,8 @@ static int infer_by(const struct nt_published *published, const struct nt_matrix
     return method.infer(method.settings, latency, sizes, NULL, out, err);
 }
 
-static void our_own_is_none_of_them(void **state)
+TEST(our_own_is_none_of_them)
 {
-    (void)state;
     struct nt_published ours = nt_published_named("auto"), none = nt_published_named(NULL);
     struct nt_method method;
     assert_false(nt_published_method(&ours, &method));
@@ -87,9 +76,8 @@ static void our_own_is_none_of_them(void **state)
 }
 
 /* What a file holds shows only when it is read. */
-static void sizes_beyond_the_method_are_usage(void **state)
+TEST(sizes_beyond_the_method_are_usage)
 {
-    (void)state;
     struct nt_matrix *m = tree(2, 4, 1);
     const struct nt_matrix *latency[] = {m, m};
     struct nt_published bufe = nt_published_named("bufe");
@@ -101,9 +89,8 @@ static void sizes_beyond_the_method_are_usage(void **state)
 }
 
 /* Each setting changes what its method finds. */
-static void settings_reach_the_methods(void **state)
+TEST(settings_reach_the_methods)
 {
-    (void)state;
     struct nt_matrix *m = tree(2, 2.3, 1);
     const struct nt_matrix *latency[] = {m};
     struct nt_published coarse = nt_published_named("bufe"), fine = coarse;
@@ -141,17 +128,15 @@ static size_t one_way_links(double eps_duplex)
     return count;
 }
 
-static void a_tolerance_of_directions_reaches_parus(void **state)
+TEST(a_tolerance_of_directions_reaches_parus)
 {
-    (void)state;
     assert_int_equal(one_way_links(2), 0);
     assert_above(one_way_links(0.1), 0);
 }
 
 /* What parus merges: the share of sizes whose local topology has the arc. */
-static void parus_takes_all_sizes(void **state)
+TEST(parus_takes_all_sizes)
 {
-    (void)state;
     struct nt_matrix *m[2] = {tree(2, 4, 1), tree(2, 4, 1)};
     for (size_t j = 1; j < HOSTS; j++) { /* host 0 is far away from all in the second */
         nt_matrix_set(m[1], 0, j, j == 1 ? 50.f : 90.f);
@@ -170,15 +155,4 @@ static void parus_takes_all_sizes(void **state)
     nt_matrix_destroy(m[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_belong_to_their_method),
-        cmocka_unit_test(our_own_is_none_of_them),
-        cmocka_unit_test(sizes_beyond_the_method_are_usage),
-        cmocka_unit_test(settings_reach_the_methods),
-        cmocka_unit_test(a_tolerance_of_directions_reaches_parus),
-        cmocka_unit_test(parus_takes_all_sizes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which pairs are measured on each rail: every host of a switch with others, nobody twice. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "known_tree.h"
 #include "rail_links.h"
 
@@ -64,9 +54,8 @@ static struct tally drive(const struct nt_model *m, const bool *missing, uint32_
     return t;
 }
 
-static void hosts_of_a_switch_meet(void **state)
+TEST(hosts_of_a_switch_meet)
 {
-    (void)state;
     for (uint32_t size = 3; size < 9; size++) {
         struct nt_model *m = known_tree(1, 3, size, false, false, 1);
         struct tally t = drive(m, NULL, UINT32_MAX);
@@ -81,31 +70,21 @@ static void hosts_of_a_switch_meet(void **state)
     }
 }
 
-static void two_hosts_are_left_out(void **state)
+TEST(two_hosts_are_left_out)
 {
     struct nt_model *m = known_tree(1, 3, 2, false, false, 1);
-    (void)state;
     assert_int_equal(drive(m, NULL, UINT32_MAX).rounds, 0);
     nt_model_destroy(m);
 }
 
-static void who_is_lost_or_missing_is_left_out(void **state)
+TEST(who_is_lost_or_missing_is_left_out)
 {
     struct nt_model *m = known_tree(1, 2, 6, false, false, 1);
     bool missing[12] = {[3] = true};
     struct tally t = drive(m, missing, 7);
-    (void)state;
     assert_int_equal(t.partners[3] + t.partners[7], 0);
     assert_true(t.partners[2] >= 2 && t.partners[8] >= 2);
     nt_model_destroy(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_of_a_switch_meet),
-        cmocka_unit_test(two_hosts_are_left_out),
-        cmocka_unit_test(who_is_lost_or_missing_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

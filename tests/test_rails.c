@@ -1,15 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "loggp_time.h"
 #include "rails.h"
 
@@ -58,18 +48,16 @@ static void assert_between(const char *what, double found, double low, double hi
 
 /* Section 5.8.4: over two equal interconnects round robin is optimal and the scheduler as good;
  * section 5.8.6: two gigabit networks nearly double the bandwidth. */
-static void equal_rails_are_shared_as_by_round_robin(void **state)
+TEST(equal_rails_are_shared_as_by_round_robin)
 {
-    (void)state;
     struct figures f = run(GIGABIT, GIGABIT, 32768);
     assert_between("against round robin", f.vft / f.round_robin, 0.98, 1.02);
     assert_between("against one rail", f.alone / f.vft, 1.8, 2.0);
 }
 
 /* Section 5.8.5: with different interconnects round robin is significantly worse. */
-static void round_robin_loses_on_different_rails(void **state)
+TEST(round_robin_loses_on_different_rails)
 {
-    (void)state;
     struct figures ib = run(INFINIBAND, GIGABIT, 4096), fe = run(GIGABIT, FAST_ETHERNET, 16384);
     assert_between("InfiniBand and gigabit", ib.round_robin / ib.vft, 2, 100);
     assert_between("gigabit and fast Ethernet", fe.round_robin / fe.vft, 4, 100);
@@ -79,9 +67,8 @@ static void round_robin_loses_on_different_rails(void **state)
 
 /* Section 5.8.6: a rail of a tenth of the bandwidth gives at best ten percent, and a small but
  * visible increase in practice. */
-static void a_slow_second_rail_gains_a_little(void **state)
+TEST(a_slow_second_rail_gains_a_little)
 {
-    (void)state;
     struct figures f = run(GIGABIT, FAST_ETHERNET, 16384);
     assert_between("gain", f.alone / f.vft, 1.04, 1.101);
     assert_between("gain with the message's own bytes", f.alone / f.earliest, 1.04, 1.101);
@@ -89,16 +76,14 @@ static void a_slow_second_rail_gains_a_little(void **state)
 
 /* Section 5.8.6: InfiniBand with gigabit Ethernet gains nothing for small messages: TCP's overhead
  * is more than the time InfiniBand needs for a message. */
-static void an_overhead_above_the_gap_leaves_no_gain(void **state)
+TEST(an_overhead_above_the_gap_leaves_no_gain)
 {
-    (void)state;
     struct figures f = run(INFINIBAND, GIGABIT, 64);
     assert_between("gain", f.alone / f.earliest, 0.9, 1.02);
 }
 
-static void messages_of_different_sizes_are_weighed_by_their_bytes(void **state)
+TEST(messages_of_different_sizes_are_weighed_by_their_bytes)
 {
-    (void)state;
     struct nt_loggp a = GIGABIT, b = GIGABIT;
     struct nt_rail rail[] = {{"a", &a, 1}, {"b", &b, 1}};
     double sizes[MESSAGES];
@@ -111,9 +96,8 @@ static void messages_of_different_sizes_are_weighed_by_their_bytes(void **state)
 }
 
 /* Section 4.3.1.1: all parts end together. */
-static void parts_arrive_together(void **state)
+TEST(parts_arrive_together)
 {
-    (void)state;
     static const double sizes[] = {1e5, 1e6, 4e6};
     struct nt_loggp a = GIGABIT, b = FAST_ETHERNET;
     struct nt_rail rail[] = {{"a", &a, 1}, {"b", &b, 1}};
@@ -129,9 +113,8 @@ static void parts_arrive_together(void **state)
     assert_between("a short one", nt_loggp_time_us(&a, 1, 64) / time, 1, 1.01);
 }
 
-static void advice(void **state)
+TEST(advice)
 {
-    (void)state;
     struct nt_err err = {0};
     struct nt_rail_advice out;
     struct nt_loggp a = loggp(20, 0.0425, 5, 210), b = loggp(20, 0.2128, 5, 210);
@@ -154,9 +137,8 @@ static void advice(void **state)
 }
 
 /* Without its gap a train has no time, and an overhead that is not known is taken as the gap. */
-static void what_was_not_measured_has_no_time(void **state)
+TEST(what_was_not_measured_has_no_time)
 {
-    (void)state;
     struct nt_loggp bare = GIGABIT, busy = GIGABIT, whole = GIGABIT;
     bare.g_us = bare.gap_us_per_byte = NAN;
     busy.o_send_us = NAN;
@@ -172,9 +154,8 @@ static void what_was_not_measured_has_no_time(void **state)
                 !nt_loggp_is_measured(&whole, 1, 4194305));
 }
 
-static void rails_of_a_map(void **state)
+TEST(rails_of_a_map)
 {
-    (void)state;
     struct nt_loggp g[6];
     struct nt_rail rail[NT_RAILS_MAX], together;
     static const char *const names[] = {"fab0", "fab0", "fab1", "all", "fab0", ""};
@@ -207,18 +188,4 @@ static void rails_of_a_map(void **state)
     assert_string_equal(devices, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_rails_are_shared_as_by_round_robin),
-        cmocka_unit_test(round_robin_loses_on_different_rails),
-        cmocka_unit_test(a_slow_second_rail_gains_a_little),
-        cmocka_unit_test(an_overhead_above_the_gap_leaves_no_gain),
-        cmocka_unit_test(messages_of_different_sizes_are_weighed_by_their_bytes),
-        cmocka_unit_test(parts_arrive_together),
-        cmocka_unit_test(advice),
-        cmocka_unit_test(what_was_not_measured_has_no_time),
-        cmocka_unit_test(rails_of_a_map),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs that are measured again: what counts of them, that they invent nothing, and that they mend
  * what the first readings had wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "infer.h"
 #include "made_network.h"
@@ -33,9 +22,8 @@ static struct nt_matrix *empty(size_t hosts)
     return m;
 }
 
-static void the_middle_of_the_lows_counts(void **state)
+TEST(the_middle_of_the_lows_counts)
 {
-    (void)state;
     static const struct nt_repeat told[] = {
         {0, 1, 4, 9},  {0, 1, 4, 7}, {0, 1, 5, 8}, {0, 1, 5, 11}, /* lows 5, 7, 8 */
         {0, 2, 4, 10},                                            /* 6 and 10 */
@@ -69,9 +57,8 @@ static void the_middle_of_the_lows_counts(void **state)
 /* A host's pairs take a third longer from the first repeats on, for two of the four phases or for
  * all that follow: what was read in the other network does not count, and noise does not part
  * phases. */
-static void a_change_in_the_sweep_does_not_count(void **state)
+TEST(a_change_in_the_sweep_does_not_count)
 {
-    (void)state;
     enum { HOSTS = 12, SLOW = 5, PHASES = 4 };
     for (uint32_t until = 2; until <= PHASES; until += 2) {
         struct nt_repeats r = {0};
@@ -126,9 +113,8 @@ static double nearer(const struct nt_matrix *m, size_t first, size_t *groups)
 
 /* Half of the hosts of a star, and a tenth of the other pairs, are read thirty times as often as
  * the others. By the lowest of all those, pairs that were read often would be nearer. */
-static void repeats_invent_no_group(void **state)
+TEST(repeats_invent_no_group)
 {
-    (void)state;
     enum { HOSTS = 24, CLOSE = 12, SEEDS = 40, PHASES = 30 };
     size_t invented = 0;
     double off = 0, off_by_lowest = 0;
@@ -235,9 +221,8 @@ static void damage(struct nt_matrix *m, uint32_t a, uint32_t b, float factor)
 
 /* Few hosts and many; a pair that reads too low, one whose readings were all disturbed, so that its
  * leaf was not found. */
-static void repeats_mend_what_was_wrong(void **state)
+TEST(repeats_mend_what_was_wrong)
 {
-    (void)state;
     static const struct {
         struct scattered job;
         bool low;
@@ -269,9 +254,8 @@ static void repeats_mend_what_was_wrong(void **state)
         }
 }
 
-static void what_is_sure_is_left_alone(void **state)
+TEST(what_is_sure_is_left_alone)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:2x4");
     struct nt_matrix *first = first_of(n);
     struct nt_model *model;
@@ -299,9 +283,8 @@ static void what_is_sure_is_left_alone(void **state)
 }
 
 /* Lost hosts are not ordered any more, also when none is left. */
-static void lost_hosts_are_not_asked(void **state)
+TEST(lost_hosts_are_not_asked)
 {
-    (void)state;
     struct nt_network *n = made_network("star:6");
     struct nt_matrix *first = first_of(n);
     struct nt_model *model;
@@ -376,9 +359,8 @@ static size_t solve_twice(const struct recorded *r)
 }
 
 /* Whatever the campaign measured again, written and read the record gives the same map. */
-static void a_record_with_repeats_is_solved_again(void **state)
+TEST(a_record_with_repeats_is_solved_again)
 {
-    (void)state;
     struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.03};
     size_t repeats = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -396,9 +378,8 @@ static void a_record_with_repeats_is_solved_again(void **state)
 
 /* What the sweep has inferred gives the same map, and is not inferred again where it is of the same
  * hosts in the same order: a wrong one shows then. */
-static void what_is_known_is_not_inferred_again(void **state)
+TEST(what_is_known_is_not_inferred_again)
 {
-    (void)state;
     struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.03};
     size_t used = 0, repeated = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -432,9 +413,8 @@ static void what_is_known_is_not_inferred_again(void **state)
 }
 
 /* Most of the time where nothing follows, else a small share; the budget is no reason for them. */
-static void repeats_take_a_part_of_the_time(void **state)
+TEST(repeats_take_a_part_of_the_time)
 {
-    (void)state;
     static const struct {
         enum nt_level level;
         double budget_s, share;
@@ -469,18 +449,4 @@ static void repeats_take_a_part_of_the_time(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_middle_of_the_lows_counts),
-        cmocka_unit_test(a_change_in_the_sweep_does_not_count),
-        cmocka_unit_test(repeats_invent_no_group),
-        cmocka_unit_test(repeats_mend_what_was_wrong),
-        cmocka_unit_test(what_is_sure_is_left_alone),
-        cmocka_unit_test(lost_hosts_are_not_asked),
-        cmocka_unit_test(repeats_take_a_part_of_the_time),
-        cmocka_unit_test(a_record_with_repeats_is_solved_again),
-        cmocka_unit_test(what_is_known_is_not_inferred_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "request.h"
 
@@ -144,7 +141,7 @@ TEST(limits_are_told)
 }
 
 /* The level of nettopo.conf is for jobs that name none. */
-static void a_job_without_a_level_gets_the_configured_one(void **state)
+TEST(a_job_without_a_level_gets_the_configured_one)
 {
     static const struct {
         const char *conf, *option;
@@ -161,7 +158,6 @@ static void a_job_without_a_level_gets_the_configured_one(void **state)
         {"level = auto", "standard", NT_LEVEL_STANDARD, false, ""},
         {"level = auto\nlevel_max = quick", "budget=2", NT_LEVEL_QUICK, true, ""},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_request request = {0};
         struct nt_slurm_conf slurm;
@@ -177,14 +173,4 @@ static void a_job_without_a_level_gets_the_configured_one(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_command_line_is_read),
-        cmocka_unit_test(a_wrong_command_line_is_named),
-        cmocka_unit_test(a_prolog_script_passes_its_environment),
-        cmocka_unit_test(limits_are_told),
-        cmocka_unit_test(a_job_without_a_level_gets_the_configured_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -2,8 +2,6 @@
 /* Calls that crash and hang, each in a process of its own. */
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,12 +129,4 @@ TEST(without_it_a_call_is_a_call)
     assert_int_equal(in_a_process(crash_without, NULL), 128 + SIGABRT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_it_a_call_is_a_call),
-        cmocka_unit_test(faults_end_the_call_alone),
-        cmocka_unit_test(a_crash_outside_ends_the_process),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -19,12 +19,11 @@ TEST(a_difference_is_never_negative)
 }
 
 /* What a launcher says to its processes on this machine is no measurement. */
-static void connections_to_this_machine_do_not_count(void **state)
+TEST(connections_to_this_machine_do_not_count)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof at;
     char text[1000] = {0};
-    (void)state;
     struct nt_resent before = nt_resent_read();
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
@@ -42,11 +41,4 @@ static void connections_to_this_machine_do_not_count(void **state)
     close(listener);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_difference_is_never_negative),
-        cmocka_unit_test(connections_to_this_machine_do_not_count),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a map states of its resolution: no link between switches is below it, no host link is 0,
  * and the map is no surer than its least certain group. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "asserts.h"
 #include "job_network.h"
 #include "switch_support.h"
@@ -30,9 +23,8 @@ static size_t check(const struct nt_model *m)
     return inner;
 }
 
-static void no_link_of_a_map_is_below_it(void **state)
+TEST(no_link_of_a_map_is_below_it)
 {
-    (void)state;
     const struct job_noise noise[] = {{.sd_us = 0},
                                       {.sd_us = 0.03},
                                       {.sd_us = 0.1},
@@ -59,9 +51,8 @@ static void no_link_of_a_map_is_below_it(void **state)
 
 /* Leaves with uplinks of 0.035 us: with noise of 0.03 one pair tells 0.042, but many show them, and
  * then that is what the readings resolve. */
-static void many_pairs_resolve_what_one_does_not(void **state)
+TEST(many_pairs_resolve_what_one_does_not)
 {
-    (void)state;
     struct nt_rng rng;
     struct nt_err err;
     struct nt_model *m;
@@ -79,11 +70,4 @@ static void many_pairs_resolve_what_one_does_not(void **state)
     nt_model_destroy(truth);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_link_of_a_map_is_below_it),
-        cmocka_unit_test(many_pairs_resolve_what_one_does_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

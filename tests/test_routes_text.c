@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "in_pieces.h"
 #include "routes_text.h"
 
@@ -28,9 +19,8 @@ static const char text[] = "# three hosts\n"
                            "n3 n1 l3 up#2 l1\n"
                            "n2 n3 l2 up#1 l3";
 
-static void routes_are_read_alike_in_pieces_of_any_size(void **state)
+TEST(routes_are_read_alike_in_pieces_of_any_size)
 {
-    (void)state;
     for (size_t piece = 0; piece < 40; piece++) {
         struct nt_routes_text *t;
         struct nt_err err = {0};
@@ -51,9 +41,8 @@ static void routes_are_read_alike_in_pieces_of_any_size(void **state)
     }
 }
 
-static void what_is_no_route_is_refused_with_line_and_reason(void **state)
+TEST(what_is_no_route_is_refused_with_line_and_reason)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -94,9 +83,8 @@ static int give_without_end(const void *from, nt_feed *feed, void *to, struct nt
     return 0;
 }
 
-static void a_line_without_end_takes_bounded_memory(void **state)
+TEST(a_line_without_end_takes_bounded_memory)
 {
-    (void)state;
     size_t fed, *count = &fed;
     const struct nt_text_source source = {"r", give_without_end, &count};
     struct nt_routes_text *t = NULL;
@@ -107,9 +95,8 @@ static void a_line_without_end_takes_bounded_memory(void **state)
     assert_non_null(strstr(err.text, "r:1: expected lines of at most"));
 }
 
-static void a_zero_byte_is_no_text(void **state)
+TEST(a_zero_byte_is_no_text)
 {
-    (void)state;
     const struct in_pieces pieces = {"a b\0 l\n", 7, 0};
     const struct nt_text_source source = pieces_source("r", &pieces);
     struct nt_routes_text *t = NULL;
@@ -126,9 +113,8 @@ static int read_measured(const struct nt_routes_text *routes, const char *lines,
     return nt_measured_read(&source, routes, out, err);
 }
 
-static void measurements_belong_to_pairs_of_the_routes(void **state)
+TEST(measurements_belong_to_pairs_of_the_routes)
 {
-    (void)state;
     static const struct {
         const char *text, *says; /* NULL: fine */
     } table[] = {
@@ -167,14 +153,4 @@ static void measurements_belong_to_pairs_of_the_routes(void **state)
     nt_routes_text_destroy(routes);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(routes_are_read_alike_in_pieces_of_any_size),
-        cmocka_unit_test(what_is_no_route_is_refused_with_line_and_reason),
-        cmocka_unit_test(a_line_without_end_takes_bounded_memory),
-        cmocka_unit_test(a_zero_byte_is_no_text),
-        cmocka_unit_test(measurements_belong_to_pairs_of_the_routes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "rng.h"
 #include "samples.h"
@@ -73,9 +62,8 @@ static int read_in_pieces(const char *text, size_t bytes, size_t piece, struct n
     return rc;
 }
 
-static void a_good_text_is_read_in_pieces_of_any_size(void **state)
+TEST(a_good_text_is_read_in_pieces_of_any_size)
 {
-    (void)state;
     for (size_t piece = 1; piece < 80; piece += 13) {
         struct nt_samples *s;
         struct nt_err err = {0};
@@ -132,9 +120,8 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
     }
 }
 
-static void phases_are_accounted_for(void **state)
+TEST(phases_are_accounted_for)
 {
-    (void)state;
     static const char text[] = "nettopo-samples/1\nhost a\nhost b\nhost c\n"
                                "phase one\nround\nlatency 0 1 8 1 1 0 1\nlatency 1 0 8 1 1 0 1\n"
                                "failed 0 2 x\nphase-end 1\nphase none\nphase-end 0\n"
@@ -160,9 +147,8 @@ static void phases_are_accounted_for(void **state)
 #define MODEL "model packages=1 numa=1 cores=1 threads=1 allowed=1\n"
 #define BODY HEAD "phase p\nround\n"
 
-static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
+TEST(a_bad_text_is_refused_with_its_line_and_reason)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } table[] = {
@@ -261,9 +247,8 @@ static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
     }
 }
 
-static void an_endless_line_fails_early(void **state)
+TEST(an_endless_line_fails_early)
 {
-    (void)state;
     struct nt_samples_reader *r;
     struct nt_err err = {0};
     assert_int_equal(nt_samples_reader_create("f", &r, &err), 0);
@@ -278,9 +263,8 @@ static void an_endless_line_fails_early(void **state)
     nt_samples_reader_destroy(r);
 }
 
-static void a_nul_byte_is_refused(void **state)
+TEST(a_nul_byte_is_refused)
 {
-    (void)state;
     static const char text[] = "nettopo-samples/1\nhost a\0b\n";
     struct nt_samples *s = NULL;
     struct nt_err err = {0};
@@ -387,9 +371,8 @@ static void assert_same_samples(const struct nt_samples *a, const struct nt_samp
     }
 }
 
-static void what_was_built_reads_back_equal(void **state)
+TEST(what_was_built_reads_back_equal)
 {
-    (void)state;
     struct nt_rng rng;
     nt_rng_init(&rng, 7);
     for (int turn = 0; turn < 300; turn++) {
@@ -410,9 +393,8 @@ static void what_was_built_reads_back_equal(void **state)
     }
 }
 
-static void latency_takes_the_lowest_of_the_smallest_size_by_direction(void **state)
+TEST(latency_takes_the_lowest_of_the_smallest_size_by_direction)
 {
-    (void)state;
     static const char text[] = BODY "latency 0 1 8 30 3 0 3\nlatency 0 1 8 30 2 0 2\n"
                                     "latency 0 1 64 30 1 0 1\nlatency 1 0 8 30 5 0 5\nend ok 1\n";
     struct nt_samples *s;
@@ -429,16 +411,4 @@ static void latency_takes_the_lowest_of_the_smallest_size_by_direction(void **st
     nt_samples_destroy(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_text_is_read_in_pieces_of_any_size),
-        cmocka_unit_test(phases_are_accounted_for),
-        cmocka_unit_test(a_bad_text_is_refused_with_its_line_and_reason),
-        cmocka_unit_test(an_endless_line_fails_early),
-        cmocka_unit_test(a_nul_byte_is_refused),
-        cmocka_unit_test(what_was_built_reads_back_equal),
-        cmocka_unit_test(latency_takes_the_lowest_of_the_smallest_size_by_direction),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -6,9 +6,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -307,11 +304,5 @@ TEST(an_unknown_user_is_nobody)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_attack_is_refused),
-        cmocka_unit_test(what_a_relay_needs_works),
-        cmocka_unit_test(the_kernel_shows_it),
-        cmocka_unit_test(an_unknown_user_is_nobody),
-    };
-    return cmocka_run_group_tests(tests, make_files, NULL);
+    return run_group(make_files, NULL);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps of jobs whose hosts are scattered over leaves: what some pairs determine is right, or the
  * map says that it is uncertain. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
+#include "asserts.h"
 #include "map_json.h"
 #include "recorded_sweep.h"
 #include "scattered_network.h"
@@ -65,9 +58,8 @@ static struct tally swept(const struct scattered *job, enum nt_sweep_mode mode)
     return t;
 }
 
-static void pairs_do_not_hide(void **state)
+TEST(pairs_do_not_hide)
 {
-    (void)state;
     static const struct scattered job[] = {
         {.pairs = 1, .singles = 22, .host_us = 0.56, .up_us = 0.15},
         {.pairs = 3, .singles = 18, .host_us = 0.56, .up_us = 0.15},
@@ -84,9 +76,8 @@ static void pairs_do_not_hide(void **state)
 
 /* Hosts of one switch are determined in hardly more rounds than one and a half passes, and by their
  * record, too, when nothing was left to verify. */
-static void a_switch_of_single_hosts_is_sure(void **state)
+TEST(a_switch_of_single_hosts_is_sure)
 {
-    (void)state;
     for (size_t hosts = 4; hosts <= 200; hosts += hosts < 8 ? 1 : 64) {
         struct scattered job = {.singles = hosts, .host_us = 0.56, .up_us = 0.15};
         struct tally t = swept(&job, NT_SWEEP_ADAPTIVE);
@@ -98,9 +89,8 @@ static void a_switch_of_single_hosts_is_sure(void **state)
 }
 
 /* Of more hosts not every pair is asked for, and the map says what that means. */
-static void of_many_alike_nobody_is_sure(void **state)
+TEST(of_many_alike_nobody_is_sure)
 {
-    (void)state;
     static const struct scattered job[] = {
         {.singles = 300, .host_us = 0.56, .up_us = 0.15},
         {.pairs = 3, .singles = 294, .host_us = 0.56, .up_us = 0.15},
@@ -112,9 +102,8 @@ static void of_many_alike_nobody_is_sure(void **state)
     }
 }
 
-static void leaves_of_a_few_are_found(void **state)
+TEST(leaves_of_a_few_are_found)
 {
-    (void)state;
     static const struct scattered job[] = {
         {.pairs = 6, .triples = 6, .singles = 2, .host_us = 0.56, .up_us = 0.15},
         {.pairs = 6, .triples = 6, .quads = 6, .singles = 10, .host_us = 0.56, .up_us = 0.08},
@@ -128,13 +117,4 @@ static void leaves_of_a_few_are_found(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_do_not_hide),
-        cmocka_unit_test(a_switch_of_single_hosts_is_sure),
-        cmocka_unit_test(of_many_alike_nobody_is_sure),
-        cmocka_unit_test(leaves_of_a_few_are_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fast score against the definition: the density of all readings as one normal vector. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "rng.h"
 #include "score.h"
 
@@ -315,9 +306,8 @@ static void compare(const struct given *g, uint64_t seed, double accuracy)
     nt_arena_fini(&memory);
 }
 
-static void the_score_is_the_density_of_all_readings(void **state)
+TEST(the_score_is_the_density_of_all_readings)
 {
-    (void)state;
     static const struct given full[] = {
         {0},
         {.power = 1},
@@ -335,19 +325,11 @@ static void the_score_is_the_density_of_all_readings(void **state)
 
 /* With few readings the determinant is that of each class's mean weight, which moves all chains
  * by about the same: what compares two chains is the same to a fraction of a unit. */
-static void few_readings_are_scored_nearly(void **state)
+TEST(few_readings_are_scored_nearly)
 {
-    (void)state;
     static const struct given few = {.missing = 0.6, .power = 1};
     for (uint64_t seed = 1; seed <= 40; seed++)
         compare(&few, seed, NEARLY);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_score_is_the_density_of_all_readings),
-        cmocka_unit_test(few_readings_are_scored_nearly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

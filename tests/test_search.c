@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search against all chains of few hosts. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "rng.h"
 #include "search.h"
 
@@ -85,9 +76,8 @@ static void enumerate(struct all *all, uint32_t tier, uint32_t units, uint32_t u
         enumerate(all, tier + 1, groups, 0, above, next, 0);
 }
 
-static void the_search_finds_the_best_of_all_chains(void **state)
+TEST(the_search_finds_the_best_of_all_chains)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 15; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
@@ -114,10 +104,4 @@ static void the_search_finds_the_best_of_all_chains(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_search_finds_the_best_of_all_chains),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -2,16 +2,7 @@
 /* The seeds' published tables and what each method makes of them: tests/data/seeds/NAME.csv and
  * NAME.METHOD.json (of auto, ours, only the network is held). NT_REWRITE=1 build/tests/test_seeds
  * writes the expectations anew; look at the difference before you commit it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "bufe.h"
 #include "infer.h"
 #include "map_json.h"
@@ -146,9 +137,8 @@ static struct nt_model *by_auto(const struct nt_matrix *latency, struct nt_err *
     return nt_infer_latency(latency, NULL, 1, &m, err) == 0 ? m : NULL;
 }
 
-static void published_tables_give_the_expected_maps(void **state)
+TEST(published_tables_give_the_expected_maps)
 {
-    (void)state;
     static const char *const tables[] = {"bufe-2.1", "bufe-2.2", "bufe-2.3", "bufe-3.5",
                                          "bufe-3.6", "bufe-3.7", "bufe-3.8"};
     static const struct {
@@ -171,9 +161,8 @@ static void published_tables_give_the_expected_maps(void **state)
 
 /* Ours beside them; what the documents say of the real ones, a switch in 3.5 and two sockets in
  * 3.6, is asserted below. */
-static void our_method_gives_the_expected_maps(void **state)
+TEST(our_method_gives_the_expected_maps)
 {
-    (void)state;
     static const char *const tables[] = {"bufe-2.1", "bufe-2.2", "bufe-2.3", "bufe-3.5",
                                          "bufe-3.6", "bufe-3.7", "bufe-3.8"};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
@@ -190,9 +179,8 @@ static void our_method_gives_the_expected_maps(void **state)
 
 /* Our own method: only the shape is held here, since its figures get better. groups[h]: which hosts
  * share a switch. */
-static void our_method_agrees_with_section_3_3(void **state)
+TEST(our_method_agrees_with_section_3_3)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t switches;
@@ -216,12 +204,4 @@ static void our_method_agrees_with_section_3_3(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_tables_give_the_expected_maps),
-        cmocka_unit_test(our_method_gives_the_expected_maps),
-        cmocka_unit_test(our_method_agrees_with_section_3_3),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "reach.h"
 #include "rng.h"
@@ -32,9 +23,8 @@ static void fill(struct nt_point *p, double noise, uint64_t seed)
                                  noise > 0 ? noise : 0.1};
 }
 
-static void pieces_and_their_ends_are_found(void **state)
+TEST(pieces_and_their_ends_are_found)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct nt_point p[N];
         struct nt_line line[NT_SEGMENTS_MAX];
@@ -54,9 +44,8 @@ static void pieces_and_their_ends_are_found(void **state)
     }
 }
 
-static void one_line_stays_one(void **state)
+TEST(one_line_stays_one)
 {
-    (void)state;
     unsigned more = 0;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct nt_point p[N];
@@ -73,9 +62,8 @@ static void one_line_stays_one(void **state)
     assert_true(more <= 4);
 }
 
-static void lines_never_fall(void **state)
+TEST(lines_never_fall)
 {
-    (void)state;
     const struct nt_point p[] = {{1, 9, 1}, {2, 6, 1}, {3, 3, 1}};
     struct nt_line line;
     nt_line_fit(p, 3, 0, &line);
@@ -85,9 +73,8 @@ static void lines_never_fall(void **state)
     assert_true(line.slope == 0 && line.level == 9);
 }
 
-static void bounds(void **state)
+TEST(bounds)
 {
-    (void)state;
     struct nt_line line[NT_SEGMENTS_MAX];
     const struct nt_point p[] = {{1, 1, 1}, {2, 2, 1}};
     struct nt_err err = {0};
@@ -101,9 +88,8 @@ static void bounds(void **state)
 }
 
 /* h0 - s0 - s1 - h1, and h2 that nothing joins. */
-static void ways_through_a_model(void **state)
+TEST(ways_through_a_model)
 {
-    (void)state;
     struct nt_model *m;
     struct nt_reach *r;
     struct nt_err err = {0};
@@ -126,14 +112,4 @@ static void ways_through_a_model(void **state)
     nt_model_destroy(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_and_their_ends_are_found),
-        cmocka_unit_test(one_line_stays_one),
-        cmocka_unit_test(lines_never_fall),
-        cmocka_unit_test(bounds),
-        cmocka_unit_test(ways_through_a_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a relay that has been taken over can ask of root: nothing but what this host in this job may
  * have. And what is published when it lies, or dies. */
+#define TEST_BEFORE make_ground
+#define TEST_AFTER remove_ground
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -96,7 +96,7 @@ static struct nt_service_reply ask(struct ground *g, const struct nt_service_req
     return reply;
 }
 
-static void unknown_requests_are_refused(void **state)
+TEST(unknown_requests_are_refused)
 {
     static const uint32_t kinds[] = {0, NT_SERVICE_SETTLE + 1, 0x7fffffff, 0xffffffff};
     for (size_t k = 0; k < 4; k++) {
@@ -107,7 +107,7 @@ static void unknown_requests_are_refused(void **state)
 
 /* ---- credentials ---- */
 
-static void no_credential_is_made_for_other_connections(void **state)
+TEST(no_credential_is_made_for_other_connections)
 {
     static const struct {
         uint32_t direction, peer;
@@ -129,7 +129,7 @@ static void no_credential_is_made_for_other_connections(void **state)
 
 /* What this host's relay asks for as member is not what another host's would get, and the other way
  * round. */
-static void a_credential_states_this_host(void **state)
+TEST(a_credential_states_this_host)
 {
     struct ground *g = *state;
     struct nt_job third = g->job;
@@ -164,7 +164,7 @@ static void a_credential_states_this_host(void **state)
     assert_int_equal(checked.rc, -1);
 }
 
-static void a_credential_without_an_end_is_refused(void **state)
+TEST(a_credential_without_an_end_is_refused)
 {
     struct nt_service_request request = {.kind = NT_SERVICE_CHECK,
                                          .handshake = {.direction = NT_TO_MEMBER}};
@@ -176,7 +176,7 @@ static void a_credential_without_an_end_is_refused(void **state)
 
 /* ---- lookups ---- */
 
-static void lookups_are_of_the_job_s_hosts_and_few(void **state)
+TEST(lookups_are_of_the_job_s_hosts_and_few)
 {
     struct ground *g = *state;
     struct nt_service_request request = {.kind = NT_SERVICE_ADDRESSES, .host = 3};
@@ -228,7 +228,7 @@ static struct nt_service_request settlement(const char *text)
     return request;
 }
 
-static void what_is_settled_is_published(void **state)
+TEST(what_is_settled_is_published)
 {
     struct ground *g = *state;
     char text[64];
@@ -242,7 +242,7 @@ static void what_is_settled_is_published(void **state)
     assert_string_equal(text, "A=1\n");
 }
 
-static void a_settlement_is_made_once_and_is_checked(void **state)
+TEST(a_settlement_is_made_once_and_is_checked)
 {
     struct ground *g = *state;
     struct nt_service_request request = settlement("failed \x1b[31mred\nline");
@@ -259,7 +259,7 @@ static void a_settlement_is_made_once_and_is_checked(void **state)
     expect_failed(g, "NETTOPO_REASON=?[31mred?line\n");
 }
 
-static void files_that_are_not_complete_fail(void **state)
+TEST(files_that_are_not_complete_fail)
 {
     struct ground *g = *state;
     struct nt_service_request request = settlement("ok");
@@ -271,7 +271,7 @@ static void files_that_are_not_complete_fail(void **state)
     expect_failed(g, "map.json is not complete");
 }
 
-static void files_over_the_limit_fail(void **state)
+TEST(files_over_the_limit_fail)
 {
     struct ground *g = *state;
     struct nt_service_request request = settlement("ok");
@@ -284,7 +284,7 @@ static void files_over_the_limit_fail(void **state)
     expect_failed(g, "over the limit of 65536 bytes");
 }
 
-static void without_a_settlement_it_fails(void **state)
+TEST(without_a_settlement_it_fails)
 {
     struct ground *g = *state;
     write_file(g, NT_ARTIFACT_ENV, 10);
@@ -295,7 +295,7 @@ static void without_a_settlement_it_fails(void **state)
 }
 
 /* The relay waited for it until time was over: it has no settlement, and it is not at fault. */
-static void a_munged_that_is_late_is_named(void **state)
+TEST(a_munged_that_is_late_is_named)
 {
     struct ground *g = *state;
     struct nt_service_request request = {.kind = NT_SERVICE_PROVE,
@@ -317,7 +317,7 @@ static void a_munged_that_is_late_is_named(void **state)
 
 /* ---- the socket ---- */
 
-static void messages_of_another_size_end_the_relay(void **state)
+TEST(messages_of_another_size_end_the_relay)
 {
     struct ground *g = *state;
     static char bytes[sizeof(struct nt_service_request) + 1];
@@ -334,7 +334,7 @@ static void messages_of_another_size_end_the_relay(void **state)
 }
 
 /* It asks for ever and reads no answer: neither memory nor the worker's time is taken. */
-static void a_relay_that_does_not_read_blocks_nobody(void **state)
+TEST(a_relay_that_does_not_read_blocks_nobody)
 {
     struct ground *g = *state;
     struct nt_service_request request = {.kind = NT_SERVICE_PROBE_END};
@@ -350,7 +350,7 @@ static void a_relay_that_does_not_read_blocks_nobody(void **state)
 }
 
 /* Through the socket, with a descriptor. */
-static void a_lookup_crosses_the_socket(void **state)
+TEST(a_lookup_crosses_the_socket)
 {
     struct ground *g = *state;
     int pair[2], status;
@@ -380,7 +380,7 @@ static void a_lookup_crosses_the_socket(void **state)
 }
 
 /* Gone before it is asked, and after: each call says so, and gives nothing. */
-static void a_worker_that_is_gone_is_named(void **state)
+TEST(a_worker_that_is_gone_is_named)
 {
     static const unsigned char secret[NT_SECRET_BYTES];
     static char credential[NT_CREDENTIAL_MAX];
@@ -392,7 +392,6 @@ static void a_worker_that_is_gone_is_named(void **state)
     struct nt_lookup lookup;
     struct nt_err err = {0};
     int pair[2], status;
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -416,23 +415,5 @@ static void a_worker_that_is_gone_is_named(void **state)
 
 int main(void)
 {
-#define EACH(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
-    const struct CMUnitTest tests[] = {
-        EACH(unknown_requests_are_refused),
-        EACH(no_credential_is_made_for_other_connections),
-        EACH(a_credential_states_this_host),
-        EACH(a_credential_without_an_end_is_refused),
-        EACH(lookups_are_of_the_job_s_hosts_and_few),
-        EACH(what_is_settled_is_published),
-        EACH(a_settlement_is_made_once_and_is_checked),
-        EACH(files_that_are_not_complete_fail),
-        EACH(files_over_the_limit_fail),
-        EACH(without_a_settlement_it_fails),
-        EACH(a_munged_that_is_late_is_named),
-        EACH(messages_of_another_size_end_the_relay),
-        EACH(a_relay_that_does_not_read_blocks_nobody),
-        EACH(a_lookup_crosses_the_socket),
-        EACH(a_worker_that_is_gone_is_named),
-    };
-    return cmocka_run_group_tests(tests, start_munge, stop_munge);
+    return run_group(start_munge, stop_munge);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* START and the last frames of a probe. */
-#include <math.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "asserts.h"
@@ -162,13 +158,4 @@ TEST(the_last_frame_of_a_probe_is_read)
     nt_conn_fini(&session.probe);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(start_of_the_largest_job_is_complete),
-        cmocka_unit_test(a_late_probe_has_no_later_deadline),
-        cmocka_unit_test(a_budget_of_minutes_is_not_cut),
-        cmocka_unit_test(the_last_frame_of_a_probe_is_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

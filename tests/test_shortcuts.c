@@ -3,13 +3,7 @@
  * routers are nearer than others, which makes groups of a tree that are no places. A map is right
  * if it has the routers and no group is sure, or if all that are sure are groups of the dragonfly.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "infer.h"
 #include "measure.h"
 #include "network.h"
@@ -110,11 +104,10 @@ static bool has_routers(const struct nt_model *m, const uint32_t *host)
     return true;
 }
 
-static void test_only_places_are_sure_beside_shortcuts(void **state)
+TEST(test_only_places_are_sure_beside_shortcuts)
 {
     size_t found = 0;
     uint32_t host[HOSTS_MAX];
-    (void)state;
     for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
         struct nt_model *m =
             infer_some("dragonfly:9x8x4", seed % 2 == 0 ? 24 : 32, true, seed, host);
@@ -126,11 +119,10 @@ static void test_only_places_are_sure_beside_shortcuts(void **state)
 }
 
 /* A graph that is nearly as likely as the tree takes from the support of its groups. */
-static void test_no_group_is_rather_none(void **state)
+TEST(test_no_group_is_rather_none)
 {
     uint32_t host[HOSTS_MAX];
     size_t groups = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 4 * SEEDS; seed++) {
         struct nt_model *m = infer_some("dragonfly:9x8x4", 10, true, seed, host);
         for (size_t k = 0; k < m->links && m->family == NT_FAMILY_TREE; k++)
@@ -144,10 +136,9 @@ static void test_no_group_is_rather_none(void **state)
 }
 
 /* Whole routers: they are told by what their hosts have among them. */
-static void test_routers_stay_sure(void **state)
+TEST(test_routers_stay_sure)
 {
     uint32_t host[HOSTS_MAX];
-    (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct nt_model *m = infer_some("dragonfly:9x8x4", 144, false, seed, host);
         assert_true(has_routers(m, host));
@@ -157,12 +148,11 @@ static void test_routers_stay_sure(void **state)
     }
 }
 
-static void test_trees_have_none(void **state)
+TEST(test_trees_have_none)
 {
     static const char *const trees[] = {"tree:6x6", "tree:3x4x4", "star:24"};
     size_t sure = 0;
     uint32_t host[HOSTS_MAX];
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         for (size_t k = 0; k < sizeof trees / sizeof *trees; k++) {
             struct nt_model *m = infer_some(trees[k], 24, true, seed, host);
@@ -174,13 +164,4 @@ static void test_trees_have_none(void **state)
     assert_true(sure >= SEEDS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_places_are_sure_beside_shortcuts),
-        cmocka_unit_test(test_no_group_is_rather_none),
-        cmocka_unit_test(test_routers_stay_sure),
-        cmocka_unit_test(test_trees_have_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

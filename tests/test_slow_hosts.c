@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The adaptive sweep where some hosts are on longer links than the others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "driven_sweep.h"
 #include "made_network.h"
@@ -39,7 +32,7 @@ static double host_link(const struct nt_model *m, uint32_t host)
 /* They are distinguished from another place of their switch, and their links' lengths are stated:
  * less than a tier's difference of 0.22 us, as much, more, and far more. Where noise hides on which
  * of two switches a host is, nothing wrong is said. */
-static void test_slow_hosts(void **state)
+TEST(test_slow_hosts)
 {
     static const struct {
         const char *topology;
@@ -62,7 +55,6 @@ static void test_slow_hosts(void **state)
         {"tree:8x32", 0.02, 0.01, {{5, 0.15}, {100, 0.22}, {200, 5}}, 3, 6, 5},
         {"tree:4x8", 0.02, 0.01, {{5, 50}}, 5, 0, 24}, /* 0.22 us in 51 */
     };
-    (void)state;
     for (size_t k = 0; k < COUNT(table); k++) {
         struct nt_network *n = made_machine(table[k].topology);
         struct nt_network *regular = made_machine(table[k].topology);
@@ -119,10 +111,4 @@ static void test_slow_hosts(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_hosts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <slurm/slurm_version.h>
@@ -131,15 +128,4 @@ TEST(the_file_is_that_of_the_environment)
     assert_int_equal(conf.message_timeout_s, 10);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_read_as_slurm_reads_them),
-        cmocka_unit_test(what_is_missing_or_wrong_has_the_default),
-        cmocka_unit_test(whether_prologs_start_with_the_job),
-        cmocka_unit_test(values_are_found_by_key),
-        cmocka_unit_test(the_shortest_timeout_bounds_the_budget),
-        cmocka_unit_test(the_file_is_that_of_the_environment),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two and three hosts behind a leaf, in jobs of which few hosts share one: found where the readings
  * show them, and not invented. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "asserts.h"
 #include "job_groups.h"
 #include "job_network.h"
@@ -58,9 +50,8 @@ static size_t invented(const struct job *j, double support)
     return count;
 }
 
-static void exact_readings(void **state)
+TEST(exact_readings)
 {
-    (void)state;
     const size_t hosts[] = {9, 12, 20, 33, 64, 128};
     for (size_t h = 0; h < sizeof hosts / sizeof *hosts; h++)
         for (uint64_t kind = 0; kind < JOB_KINDS; kind++) {
@@ -78,9 +69,8 @@ static void exact_readings(void **state)
 }
 
 /* Host links 0.56 us, leaf uplinks 0.15, noise 0.03: the gap of a leaf's hosts is ten sd. */
-static void pairs_and_triples_among_singles(void **state)
+TEST(pairs_and_triples_among_singles)
 {
-    (void)state;
     const struct {
         size_t hosts, groups, size;
     } jobs[] = {{32, 4, 2}, {64, 16, 2}, {128, 32, 2}, {32, 4, 3}, {64, 16, 3}};
@@ -110,9 +100,8 @@ static void pairs_and_triples_among_singles(void **state)
 
 /* Where noise moves a host over a group's edge now and then, the group is found with one host more
  * or less, and is not said to be sure. */
-static void a_host_more_or_less_is_not_sure(void **state)
+TEST(a_host_more_or_less_is_not_sure)
 {
-    (void)state;
     size_t groups = 0, wrong = 0, sure = 0;
     for (size_t size = 3; size <= 6; size++)
         for (uint64_t seed = 0; seed < 12; seed++) {
@@ -133,9 +122,8 @@ static void a_host_more_or_less_is_not_sure(void **state)
 
 /* What is found first may have a host in the wrong leaf, where one reading was late: it goes where
  * it belongs. */
-static void hosts_go_to_their_leaf(void **state)
+TEST(hosts_go_to_their_leaf)
 {
-    (void)state;
     size_t exact = 0, made_up = 0, jobs = 20;
     for (uint64_t seed = 0; seed < jobs; seed++) {
         struct job_leaves leaves = {.count = 0};
@@ -158,9 +146,8 @@ static void hosts_go_to_their_leaf(void **state)
 /* Two hosts of three whose third has two readings that are high by chance are no group of two where
  * the others are of three. In one job of thirty many readings are high, and groups of two
  * are likelier than the true ones: that map is not sure. */
-static void triples_are_no_pairs(void **state)
+TEST(triples_are_no_pairs)
 {
-    (void)state;
     size_t stated = 0, pairs = 0, sure = 0;
     for (uint64_t seed = 0; seed < 30; seed++) {
         struct job_leaves leaves = {.count = 0};
@@ -184,9 +171,8 @@ static void triples_are_no_pairs(void **state)
 }
 
 /* Late readings make no groups, however many there are. */
-static void late_readings_make_none(void **state)
+TEST(late_readings_make_none)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct job_leaves leaves = {.count = 0};
         struct job j;
@@ -200,9 +186,8 @@ static void late_readings_make_none(void **state)
 
 /* Hosts of two leaves have no way that short: what lies between groups shows that readings may be
  * too low, and then a low one inside a leaf makes no group of two. */
-static void low_readings_between_groups_are_wrong(void **state)
+TEST(low_readings_between_groups_are_wrong)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 10; seed++) {
         struct job_leaves leaves = {.count = 0};
         struct job j;
@@ -248,9 +233,8 @@ static double confidence_of(const char *letters, double last_us, double across_u
 
 /* Two hosts, one of which was lost before they measured each other, may be behind one switch. A
  * pair that hides no group costs nothing. */
-static void what_was_not_measured_is_not_sure(void **state)
+TEST(what_was_not_measured_is_not_sure)
 {
-    (void)state;
     assert_at_least(confidence_of("aabcc", 434, 880), 0.9);
     assert_at_least(confidence_of("aabcd", 880, 880), 0.9);
     assert_below(confidence_of("aabcc", NAN, 880), 0.6); /* as likely a group as not */
@@ -260,9 +244,8 @@ static void what_was_not_measured_is_not_sure(void **state)
 
 /* Of four hosts, two near each other, the other two are on the other switch, whether they are near
  * each other, too, or not. If that was not measured, it is the lengths that are not known. */
-static void what_was_not_measured_has_no_length(void **state)
+TEST(what_was_not_measured_has_no_length)
 {
-    (void)state;
     const double last_us[] = {434, 880, NAN};
     for (size_t k = 0; k < sizeof last_us / sizeof *last_us; k++) {
         struct nt_model *m = of_letters("aabb", last_us[k], 880);
@@ -276,9 +259,8 @@ static void what_was_not_measured_has_no_length(void **state)
 
 /* One in twenty of the readings of 1,024 hosts is wrong, 0.6 to 1.6 times as long: those within
  * leaves that are as deep as a group make none, for those between leaves tell how deep they lie. */
-static void wrong_readings_of_many_hosts(void **state)
+TEST(wrong_readings_of_many_hosts)
 {
-    (void)state;
     const size_t fan[] = {8, 8, 16};
     const double us[] = {0.6, 0.25, 0.4};
     struct nt_rng rng;
@@ -295,9 +277,8 @@ static void wrong_readings_of_many_hosts(void **state)
 }
 
 /* 128 hosts with thousands of readings to all others are not less certain than a few. */
-static void a_large_group_is_certain(void **state)
+TEST(a_large_group_is_certain)
 {
-    (void)state;
     struct nt_rng rng;
     struct nt_model *truth = known_balanced(3, (size_t[]){8, 8, 16}, (double[]){0.5, 0.25, 0.25});
     struct nt_model *m;
@@ -314,20 +295,4 @@ static void a_large_group_is_certain(void **state)
     nt_model_destroy(truth);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_readings),
-        cmocka_unit_test(pairs_and_triples_among_singles),
-        cmocka_unit_test(a_host_more_or_less_is_not_sure),
-        cmocka_unit_test(hosts_go_to_their_leaf),
-        cmocka_unit_test(triples_are_no_pairs),
-        cmocka_unit_test(late_readings_make_none),
-        cmocka_unit_test(low_readings_between_groups_are_wrong),
-        cmocka_unit_test(what_was_not_measured_is_not_sure),
-        cmocka_unit_test(what_was_not_measured_has_no_length),
-        cmocka_unit_test(wrong_readings_of_many_hosts),
-        cmocka_unit_test(a_large_group_is_certain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "campaign.h"
 #include "link_figures.h"
@@ -105,9 +94,8 @@ static struct nt_samples *read_back(const struct nt_samples *s)
     return again;
 }
 
-static void the_same_samples_give_the_same_bytes(void **state)
+TEST(the_same_samples_give_the_same_bytes)
 {
-    (void)state;
     uint32_t order[HOSTS];
     struct nt_rng rng;
     for (uint32_t k = 0; k < HOSTS; k++)
@@ -135,9 +123,8 @@ static void the_same_samples_give_the_same_bytes(void **state)
     nt_samples_destroy(again);
 }
 
-static void a_missing_host_makes_it_partial(void **state)
+TEST(a_missing_host_makes_it_partial)
 {
-    (void)state;
     uint32_t order[HOSTS];
     for (uint32_t k = 0; k < HOSTS; k++)
         order[k] = HOSTS - 1 - k;
@@ -163,9 +150,8 @@ static void a_missing_host_makes_it_partial(void **state)
 }
 
 /* All others were lost: the last host has answered to the end, and is not missing. */
-static void the_last_host_is_there(void **state)
+TEST(the_last_host_is_there)
 {
-    (void)state;
     struct nt_samples *s = sweep(NULL, -1);
     struct nt_map *map;
     struct nt_err err = {0};
@@ -183,9 +169,8 @@ static void the_last_host_is_there(void **state)
 }
 
 /* Of a job in which hardly a host answered: no matrix of them, and no list without an end. */
-static void most_hosts_may_be_missing(void **state)
+TEST(most_hosts_may_be_missing)
 {
-    (void)state;
     enum { MANY = 40000, HERE = 3 };
     struct nt_samples *s;
     struct nt_map *map;
@@ -225,9 +210,8 @@ static void most_hosts_may_be_missing(void **state)
     nt_samples_destroy(s);
 }
 
-static void a_pattern_that_does_not_fit_costs_a_warning(void **state)
+TEST(a_pattern_that_does_not_fit_costs_a_warning)
 {
-    (void)state;
     struct nt_samples *s = sweep(NULL, -1);
     struct nt_map *map;
     struct nt_err err = {0};
@@ -242,9 +226,8 @@ static void a_pattern_that_does_not_fit_costs_a_warning(void **state)
 }
 
 /* Ranks that stand far from each other in the scheduler's order talk: r with r + PER_LEAF. */
-static void a_matrix_comes_from_the_record(void **state)
+TEST(a_matrix_comes_from_the_record)
 {
-    (void)state;
     struct nt_samples *s = sweep(NULL, -1);
     struct nt_map *map;
     struct nt_err err = {0};
@@ -278,9 +261,8 @@ static void a_matrix_comes_from_the_record(void **state)
     nt_samples_destroy(s);
 }
 
-static void few_hosts_are_no_special_case(void **state)
+TEST(few_hosts_are_no_special_case)
 {
-    (void)state;
     for (size_t hosts = 0; hosts <= 3; hosts++) {
         struct nt_samples *s;
         struct nt_err err = {0};
@@ -331,9 +313,8 @@ static bool warns(const struct nt_map *map, const char *part)
     return false;
 }
 
-static void disturbed_readings_cost_confidence(void **state)
+TEST(disturbed_readings_cost_confidence)
 {
-    (void)state;
     static const double shares[] = {0, 0.1, 0.9};
     double confidence[3];
     for (size_t k = 0; k < 3; k++) {
@@ -362,9 +343,8 @@ static void add_flows(struct nt_samples *s, double MBps, bool failed)
     assert_int_equal(nt_samples_add(s, beside, failed ? "no answer" : NULL, &err), 0);
 }
 
-static void flows_beside_one_that_failed_do_not_count(void **state)
+TEST(flows_beside_one_that_failed_do_not_count)
 {
-    (void)state;
     for (int failed = 0; failed < 2; failed++) {
         struct nt_samples *s = sweep(NULL, -1);
         struct nt_map *map;
@@ -391,7 +371,7 @@ static void flows_beside_one_that_failed_do_not_count(void **state)
 
 /* Two leaves of four hosts; the uplink carries 500 one way and 400 the other, host 5 sends 100. */
 /* Of short messages bandwidths are lower bounds, of unknown and of long ones they are values. */
-static void short_messages_bound_bandwidths(void **state)
+TEST(short_messages_bound_bandwidths)
 {
     static const struct {
         double bytes;
@@ -400,7 +380,6 @@ static void short_messages_bound_bandwidths(void **state)
     static const char *const names[] = {"n1", "n2", "n3", "n4", "n5"};
     struct nt_matrix *latency, *rates;
     struct nt_err err;
-    (void)state;
     assert_int_equal(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &latency, &err), 0);
     assert_int_equal(nt_matrix_create(5, NT_MATRIX_BANDWIDTH_MBPS, &rates, &err), 0);
     for (uint32_t a = 0; a < 5; a++)
@@ -429,9 +408,8 @@ static void short_messages_bound_bandwidths(void **state)
     nt_matrix_destroy(rates);
 }
 
-static void links_get_the_bandwidth_that_pairs_show(void **state)
+TEST(links_get_the_bandwidth_that_pairs_show)
 {
-    (void)state;
     struct nt_model *m;
     struct nt_matrix *b;
     struct nt_err err = {0};
@@ -464,9 +442,8 @@ static void links_get_the_bandwidth_that_pairs_show(void **state)
 
 /* Two hosts on each of two switches are no line of four; if one of two at a switch is farther by
  * the link between the switches, they may be. */
-static void only_lines_are_warned_of(void **state)
+TEST(only_lines_are_warned_of)
 {
-    (void)state;
     static const float us[2][6] = {{1, 2, 2, 2, 2, 1}, {1, 2, 3, 1, 2, 1}};
     static const char *const names[] = {"a", "b", "c", "d"};
     for (int line = 0; line < 2; line++) {
@@ -554,9 +531,8 @@ static bool rates_warns(const struct nt_map *map, const char *text)
     return said;
 }
 
-static void narrow_uplinks_show_groups(void **state)
+TEST(narrow_uplinks_show_groups)
 {
-    (void)state;
     for (int contended = 0; contended < 2; contended++) {
         struct nt_model *truth;
         struct nt_map *map = solve("tree:3x4", 0.5, 1, contended, &truth);
@@ -576,10 +552,9 @@ static void narrow_uplinks_show_groups(void **state)
     }
 }
 
-static void wide_uplinks_show_nothing(void **state)
+TEST(wide_uplinks_show_nothing)
 {
     struct nt_model *truth;
-    (void)state;
     struct nt_map *map = solve("tree:3x4", 4, 1, false, &truth);
     assert_int_equal(map->model->links, 0);
     assert_int_equal(map->model->family, NT_FAMILY_UNDETERMINED);
@@ -589,10 +564,9 @@ static void wide_uplinks_show_nothing(void **state)
 }
 
 /* A host that gets less from everybody than others get across groups may hang anywhere. */
-static void a_narrow_host_makes_groups_unsure(void **state)
+TEST(a_narrow_host_makes_groups_unsure)
 {
     struct nt_model *truth;
-    (void)state;
     struct nt_map *map = solve("tree:3x4", 0.5, 0.3, false, &truth);
     assert_true(map->model->links == 0 || map->model->confidence <= 0.5);
     assert_true(rates_warns(map, "the host or its link is narrow"));
@@ -602,7 +576,7 @@ static void a_narrow_host_makes_groups_unsure(void **state)
 
 /* Four pairs of five hosts: the one in all of the narrow pairs is named, with what it has and what
  * others have. */
-static void a_narrow_host_is_named(void **state)
+TEST(a_narrow_host_is_named)
 {
     static const char *const names[] = {"n1", "n2", "n3", "n4", "n5"};
     static const struct {
@@ -613,7 +587,6 @@ static void a_narrow_host_is_named(void **state)
     struct nt_map *map;
     struct nt_err err = {0};
     size_t named = 0;
-    (void)state;
     assert_int_equal(nt_matrix_create(5, NT_MATRIX_BANDWIDTH_MBPS, &m, &err), 0);
     for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
         nt_matrix_set(m, pair[k].a, pair[k].b, pair[k].MBps);
@@ -686,9 +659,8 @@ static bool is_exact(const struct nt_map *map, const struct nt_network *n)
     return equal;
 }
 
-static void a_tree_is_told_by_some_pairs(void **state)
+TEST(a_tree_is_told_by_some_pairs)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:4x8");
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct recorded r = record(n, seed, 1000);
@@ -710,9 +682,8 @@ static void a_tree_is_told_by_some_pairs(void **state)
     nt_network_destroy(n);
 }
 
-static void a_chain_is_told_by_all(void **state)
+TEST(a_chain_is_told_by_all)
 {
-    (void)state;
     struct nt_network *n = made_network("chain:4x8");
     unsigned exact = 0;
     for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -730,9 +701,8 @@ static void a_chain_is_told_by_all(void **state)
 }
 
 /* Cut in any round, a record determines the network or nothing, never half of it. */
-static void a_cut_record_tells_nothing_false(void **state)
+TEST(a_cut_record_tells_nothing_false)
 {
-    (void)state;
     static const char *const topologies[] = {"tree:4x8", "chain:4x8"};
     for (size_t t = 0; t < 2; t++) {
         struct nt_network *n = made_network(topologies[t]);
@@ -868,10 +838,9 @@ static void check_text(const struct nt_samples *s, const struct nt_map *map)
     nt_samples_destroy(copy);
 }
 
-static void test_used(void **state)
+TEST(test_used)
 {
     static const char *const table[] = {"tree:4x4", "tree:2x8", "tree:2x3x4", "tree:8x8"};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_network *n = made_machine(table[k]);
         struct nt_model *truth = truth_of(n);
@@ -911,12 +880,11 @@ static void test_used(void **state)
 }
 
 /* What is believed is of another network: as without it, and the map says so. */
-static void test_refuted(void **state)
+TEST(test_refuted)
 {
     struct nt_network *n = made_machine("tree:4x4");
     struct nt_model *truth = truth_of(n);
     uint32_t stands[16];
-    (void)state;
     for (uint32_t h = 0; h < 16; h++)
         stands[h] = (h + 2) % 16;
     struct nt_belief *belief = belief_of(truth, stands);
@@ -937,13 +905,12 @@ static void test_refuted(void **state)
 }
 
 /* A host that was lost after all was verified does not undo that. */
-static void test_lost_later(void **state)
+TEST(test_lost_later)
 {
     struct nt_network *n = made_machine("tree:4x4");
     struct nt_model *truth = truth_of(n);
     struct nt_belief *belief = belief_of(truth, NULL);
     size_t rounds;
-    (void)state;
     struct nt_samples *s = swept(n, belief, 3, &rounds);
     assert_int_equal(nt_samples_set_missing(s, 5, "gone", NULL), 0);
     struct nt_map *map = prior_solved(s);
@@ -958,10 +925,9 @@ static void test_lost_later(void **state)
 
 /* Nothing is measured: the map is what earlier jobs said, as sure and as old as that, and what is
  * made of it says no more. */
-static void test_taken(void **state)
+TEST(test_taken)
 {
     static const char *const table[] = {"star:6", "tree:2x3", "tree:4x4", "tree:2x3x4", "tree:1x8"};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_network *n = made_machine(table[k]);
         struct nt_model *truth = truth_of(n), *copy;
@@ -1019,12 +985,11 @@ static void test_taken(void **state)
 }
 
 /* Of a host that takes part nothing is known: no network. */
-static void test_taken_in_part(void **state)
+TEST(test_taken_in_part)
 {
     struct nt_samples *s = record_of(4);
     const double us[] = {1, 2};
     const uint32_t one[] = {0};
-    (void)state;
     assert_int_equal(nt_samples_begin_belief(s, 2, NULL), 0);
     for (size_t h = 0; h < 3; h++)
         assert_int_equal(nt_samples_believe(s, h, one, NULL), 0);
@@ -1041,7 +1006,7 @@ static void test_taken_in_part(void **state)
     nt_samples_destroy(s);
 }
 
-static void test_record_refuses(void **state)
+TEST(test_record_refuses)
 {
     static const struct {
         const char *text, *says;
@@ -1062,7 +1027,6 @@ static void test_record_refuses(void **state)
         {"nettopo-samples/1\nhost a\nhost b\nprior 1\ntaken 2026-01-01 1 1\ntaken 2026-01-01 1 1\n",
          "once"},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_samples_reader *r;
         struct nt_err err = {0};
@@ -1074,33 +1038,4 @@ static void test_record_refuses(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_lines_are_warned_of),
-        cmocka_unit_test(the_same_samples_give_the_same_bytes),
-        cmocka_unit_test(a_missing_host_makes_it_partial),
-        cmocka_unit_test(the_last_host_is_there),
-        cmocka_unit_test(most_hosts_may_be_missing),
-        cmocka_unit_test(a_pattern_that_does_not_fit_costs_a_warning),
-        cmocka_unit_test(a_matrix_comes_from_the_record),
-        cmocka_unit_test(few_hosts_are_no_special_case),
-        cmocka_unit_test(disturbed_readings_cost_confidence),
-        cmocka_unit_test(flows_beside_one_that_failed_do_not_count),
-        cmocka_unit_test(short_messages_bound_bandwidths),
-        cmocka_unit_test(links_get_the_bandwidth_that_pairs_show),
-        cmocka_unit_test(narrow_uplinks_show_groups),
-        cmocka_unit_test(wide_uplinks_show_nothing),
-        cmocka_unit_test(a_narrow_host_makes_groups_unsure),
-        cmocka_unit_test(a_narrow_host_is_named),
-        cmocka_unit_test(a_tree_is_told_by_some_pairs),
-        cmocka_unit_test(a_chain_is_told_by_all),
-        cmocka_unit_test(a_cut_record_tells_nothing_false),
-        cmocka_unit_test(test_used),
-        cmocka_unit_test(test_refuted),
-        cmocka_unit_test(test_lost_later),
-        cmocka_unit_test(test_taken),
-        cmocka_unit_test(test_taken_in_part),
-        cmocka_unit_test(test_record_refuses)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TEST_BEFORE make_ground
+#define TEST_AFTER remove_ground
+
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ static void write_file(int run_fd, const char *path, size_t bytes)
     close(fd);
 }
 
-static void files_of_all_jobs_are_counted(void **state)
+TEST(files_of_all_jobs_are_counted)
 {
     struct ground *g = *state;
     struct nt_err err;
@@ -68,7 +68,7 @@ static void files_of_all_jobs_are_counted(void **state)
     close(fd);
 }
 
-static void a_part_of_the_file_system_stays_free(void **state)
+TEST(a_part_of_the_file_system_stays_free)
 {
     struct ground *g = *state;
     struct nt_err err = {0};
@@ -93,12 +93,4 @@ static void a_part_of_the_file_system_stays_free(void **state)
     assert_int_equal(umount(g->top), 0);
 }
 
-int main(void)
-{
-#define EACH(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
-    const struct CMUnitTest tests[] = {
-        EACH(files_of_all_jobs_are_counted),
-        EACH(a_part_of_the_file_system_stays_free),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

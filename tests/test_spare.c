@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which hosts are left out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "made_network.h"
 #include "spare.h"
 
@@ -55,9 +46,8 @@ static void assert_left_out(const struct input *in)
     nt_network_destroy(net);
 }
 
-static void the_worst_go_first(void **state)
+TEST(the_worst_go_first)
 {
-    (void)state;
     static const struct input table[] = {
         /* all alike: the last ones; of two switches those that then are on one */
         {"star:4", "ring", 1, -1, -1, "3"},
@@ -80,8 +70,4 @@ static void the_worst_go_first(void **state)
         assert_left_out(&table[k]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_worst_go_first)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

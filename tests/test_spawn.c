@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -141,14 +138,4 @@ TEST(files_of_others_are_not_read)
     close(fd);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(success_and_failure_are_distinguished),
-        cmocka_unit_test(no_process_outlives_the_deadline),
-        cmocka_unit_test(little_is_inherited),
-        cmocka_unit_test(a_job_that_was_begun_is_told_from_others),
-        cmocka_unit_test(files_of_others_are_not_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

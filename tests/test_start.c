@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "start.h"
 
@@ -99,13 +96,4 @@ TEST(a_text_cut_anywhere_is_refused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_start_text_tells_the_place),
-        cmocka_unit_test(what_is_left_out_has_its_default),
-        cmocka_unit_test(a_bad_start_text_is_refused_with_its_reason),
-        cmocka_unit_test(a_text_cut_anywhere_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

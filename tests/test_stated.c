@@ -3,16 +3,8 @@
  * has its default in parentheses, and "from A to B" is what it takes. The figures of all pages are
  * held by tests/house stated. */
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "conf.h"
 #include "option.h"
 
@@ -107,9 +99,8 @@ static void holds_bounds(const char *name, const char *low, const char *high)
         fail_msg("%s: from %s to %s is stated, and more is taken", name, low, high);
 }
 
-static void the_manual_has_the_defaults_of_the_installed_file(void **state)
+TEST(the_manual_has_the_defaults_of_the_installed_file)
 {
-    (void)state;
     char *manual = page("etc/man/nettopo.conf.5"), *file = page("etc/nettopo.conf");
     struct key key[KEYS];
     size_t n = read_keys(manual, key), installed = 0;
@@ -130,9 +121,8 @@ static void the_manual_has_the_defaults_of_the_installed_file(void **state)
     free(file);
 }
 
-static void bounds_are_what_is_taken(void **state)
+TEST(bounds_are_what_is_taken)
 {
-    (void)state;
     char *manual = page("etc/man/nettopo.conf.5"), low[32], high[32];
     struct key key[KEYS];
     size_t n = read_keys(manual, key), bounds = 0;
@@ -158,9 +148,8 @@ static bool option_takes(const char *text)
     return nt_option_parse(text, &option, &err) == 0;
 }
 
-static void items_have_the_defaults_that_are_stated(void **state)
+TEST(items_have_the_defaults_that_are_stated)
 {
-    (void)state;
     char *manual = page("etc/man/spank_nettopo.8"), words[64];
     struct nt_option option;
     struct nt_err err;
@@ -176,12 +165,4 @@ static void items_have_the_defaults_that_are_stated(void **state)
     free(manual);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_manual_has_the_defaults_of_the_installed_file),
-        cmocka_unit_test(bounds_are_what_is_taken),
-        cmocka_unit_test(items_have_the_defaults_that_are_stated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Order statistics against a sort, on values of every kind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "asserts.h"
 #include "rng.h"
 #include "stats.h"
 
@@ -38,9 +29,8 @@ static float value(int kind, size_t k, size_t n, struct nt_rng *rng)
 }
 
 /* The k-th is in its place, nothing above it before it, nothing below it after it. */
-static void test_select(void **state)
+TEST(test_select)
 {
-    (void)state;
     float v[VALUES], sorted[VALUES];
     struct nt_rng rng;
     nt_rng_init(&rng, 1);
@@ -62,9 +52,8 @@ static void test_select(void **state)
 }
 
 /* As the median of each value repeated as often as its weight says. */
-static void test_weighted_median(void **state)
+TEST(test_weighted_median)
 {
-    (void)state;
     struct nt_weighted w[40];
     float flat[400];
     struct nt_rng rng;
@@ -81,11 +70,4 @@ static void test_weighted_median(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_select),
-        cmocka_unit_test(test_weighted_median),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which steps follow the hint, by srun's command line. */
-#include <string.h>
-
 #include "asserts.h"
 #include "step.h"
 
@@ -22,7 +20,7 @@ static bool is_placed(const char *command, const struct nt_step_hint *hint,
     return nt_step_is_placed(words, count, hint, &defaults);
 }
 
-static void a_step_is_placed_that_the_hint_is_for(void **state)
+TEST(a_step_is_placed_that_the_hint_is_for)
 {
     static const struct {
         const char *command;
@@ -67,7 +65,6 @@ static void a_step_is_placed_that_the_hint_is_for(void **state)
         {"srun", false},
     };
     const struct nt_step_hint one_each = {8, 8};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         if (is_placed(table[k].command, &one_each,
                       (struct nt_step_defaults){.tasks = "8", .nodes = "8"}) != table[k].placed)
@@ -75,17 +72,16 @@ static void a_step_is_placed_that_the_hint_is_for(void **state)
 }
 
 /* From Slurm 23.11 on. */
-static void a_step_with_nodes_of_its_own_can_have_no_host_file(void **state)
+TEST(a_step_with_nodes_of_its_own_can_have_no_host_file)
 {
     const struct nt_step_hint one_each = {8, 8};
     const struct nt_step_defaults defaults = {.tasks = "8", .nodes = "8", .refuses_nodes = true};
-    (void)state;
     assert_false(is_placed("srun -N8 -n8 ./app", &one_each, defaults));
     assert_false(is_placed("srun --nodes=8 ./app", &one_each, defaults));
     assert_true(is_placed("srun -n8 ./app", &one_each, defaults));
 }
 
-static void the_environment_says_what_the_command_does_not(void **state)
+TEST(the_environment_says_what_the_command_does_not)
 {
     static const struct {
         const char *command, *tasks, *nodes;
@@ -102,7 +98,6 @@ static void the_environment_says_what_the_command_does_not(void **state)
         {"srun ./app", "-8", "8", {8, 8}, false},
         {"srun ./app", "0", "0", {0, 0}, false},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         if (is_placed(table[k].command, &table[k].hint,
                       (struct nt_step_defaults){.tasks = table[k].tasks,
@@ -110,14 +105,13 @@ static void the_environment_says_what_the_command_does_not(void **state)
             fail_msg("row %zu", k);
 }
 
-static void a_host_file_says_how_many(void **state)
+TEST(a_host_file_says_how_many)
 {
     static const struct {
         const char *text;
         size_t tasks, hosts;
     } table[] = {{"", 0, 0},          {"a\n", 1, 1},      {"a\nb\n", 2, 2}, {"a\na\nb\nb\n", 4, 2},
                  {"a\nb\na\n", 3, 2}, {"a\nab\nb", 3, 3}, {"\n\na\n", 1, 1}};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_step_hint is = nt_step_count_hosts(table[k].text, strlen(table[k].text));
         if (is.tasks != table[k].tasks || is.hosts != table[k].hosts)
@@ -125,13 +119,4 @@ static void a_host_file_says_how_many(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_is_placed_that_the_hint_is_for),
-        cmocka_unit_test(a_step_with_nodes_of_its_own_can_have_no_host_file),
-        cmocka_unit_test(the_environment_says_what_the_command_does_not),
-        cmocka_unit_test(a_host_file_says_how_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
+#define TEST_BEFORE make_ground
+#define TEST_AFTER remove_ground
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "asserts.h"
 #include "database.h"
@@ -148,7 +141,7 @@ static void make_changed(const struct ground *g, const char *statements)
     nt_database_close(db);
 }
 
-static void a_job_counts_once(void **state)
+TEST(a_job_counts_once)
 {
     struct ground *g = *state;
     struct nt_store *store = opened(g, false);
@@ -169,7 +162,7 @@ static void a_job_counts_once(void **state)
     nt_store_close(store);
 }
 
-static void another_cluster_is_refused(void **state)
+TEST(another_cluster_is_refused)
 {
     struct ground *g = *state;
     struct nt_store *store = opened(g, false);
@@ -187,7 +180,7 @@ static void another_cluster_is_refused(void **state)
     nt_store_close(store);
 }
 
-static void what_is_not_committed_is_lost(void **state)
+TEST(what_is_not_committed_is_lost)
 {
     struct ground *g = *state;
     struct nt_store *store = opened(g, false);
@@ -200,7 +193,7 @@ static void what_is_not_committed_is_lost(void **state)
     nt_store_close(store);
 }
 
-static void readers_do_not_wait_for_a_writer(void **state)
+TEST(readers_do_not_wait_for_a_writer)
 {
     struct ground *g = *state;
     struct nt_store *writer = opened(g, false);
@@ -216,7 +209,7 @@ static void readers_do_not_wait_for_a_writer(void **state)
 }
 
 /* A second writer numbers hosts after those that the first has added. */
-static void two_writers_agree_on_hosts(void **state)
+TEST(two_writers_agree_on_hosts)
 {
     struct ground *g = *state;
     struct nt_store *one = opened(g, false), *two = opened(g, false);
@@ -252,7 +245,7 @@ static uint64_t readings_in(const struct nt_evidence *e)
     return sum;
 }
 
-static void old_readings_are_folded_by_pair_user_and_day(void **state)
+TEST(old_readings_are_folded_by_pair_user_and_day)
 {
     struct ground *g = *state;
     struct nt_store *store = opened(g, false);
@@ -317,7 +310,7 @@ static int count_finding(void *context, const struct nt_store_finding *f, struct
     return 0;
 }
 
-static void jobs_and_findings_come_by_time(void **state)
+TEST(jobs_and_findings_come_by_time)
 {
     struct ground *g = *state;
     struct nt_store *store = opened(g, false);
@@ -391,7 +384,7 @@ static void kill_after(const struct ground *g, size_t jobs)
 }
 
 /* Each time on what the one before left, and from the beginning once all is there. */
-static void killed_at_200_points_nothing_is_lost_or_doubled(void **state)
+TEST(killed_at_200_points_nothing_is_lost_or_doubled)
 {
     struct ground *g = *state;
     struct nt_err err;
@@ -427,7 +420,7 @@ static void killed_at_200_points_nothing_is_lost_or_doubled(void **state)
 
 /* ---- versions ---- */
 
-static void an_older_file_is_brought_up_to_date(void **state)
+TEST(an_older_file_is_brought_up_to_date)
 {
     struct ground *g = *state;
     struct nt_err err = {0};
@@ -465,7 +458,7 @@ static void release_writer(int number)
     (void)n;
 }
 
-static void a_writer_waits_for_another(void **state)
+TEST(a_writer_waits_for_another)
 {
     struct ground *g = *state;
     struct nt_store *store = opened(g, false);
@@ -500,7 +493,7 @@ static void a_writer_waits_for_another(void **state)
 }
 
 /* Whatever a damaged file says: one line, and no memory for it. */
-static void what_a_damaged_store_says_is_bounded(void **state)
+TEST(what_a_damaged_store_says_is_bounded)
 {
     static const char *const damage[] = {
         "INSERT INTO switch_member VALUES(2147483648, 1, 1)",
@@ -542,7 +535,7 @@ static void what_a_damaged_store_says_is_bounded(void **state)
     }
 }
 
-static void what_is_no_store_is_refused(void **state)
+TEST(what_is_no_store_is_refused)
 {
     struct ground *g = *state;
     struct nt_err err = {0};
@@ -574,23 +567,4 @@ static void what_is_no_store_is_refused(void **state)
     assert_non_null(strstr(err.text, "expected version 4 or older, found 99"));
 }
 
-#define IN_GROUND(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_GROUND(a_job_counts_once),
-        IN_GROUND(another_cluster_is_refused),
-        IN_GROUND(what_is_not_committed_is_lost),
-        IN_GROUND(readers_do_not_wait_for_a_writer),
-        IN_GROUND(two_writers_agree_on_hosts),
-        IN_GROUND(old_readings_are_folded_by_pair_user_and_day),
-        IN_GROUND(jobs_and_findings_come_by_time),
-        IN_GROUND(killed_at_200_points_nothing_is_lost_or_doubled),
-        IN_GROUND(an_older_file_is_brought_up_to_date),
-        IN_GROUND(a_writer_waits_for_another),
-        IN_GROUND(what_a_damaged_store_says_is_bounded),
-        IN_GROUND(what_is_no_store_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

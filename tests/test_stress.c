@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which kernels are ordered, among which hosts, with messages of which size. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "stress.h"
 
 struct asked {
@@ -38,14 +28,13 @@ static double bytes_of(size_t hosts, double rate_MBps, double seconds)
     return order.message_bytes;
 }
 
-static void six_kernels_among_all_who_are_there(void **state)
+TEST(six_kernels_among_all_who_are_there)
 {
     static const char *const kernels[] = {"a2a", "o2a", "a2o", "sr:4", "sr:32", "gups"};
     const bool absent[5] = {false, false, true, false, false};
     struct asked a = ask(5, absent, 100, 100);
     struct nt_order order;
     double windows = 0;
-    (void)state;
     assert_int_equal(a.rounds, 6);
     for (size_t k = 0; k < 6; k++) {
         assert_int_equal(a.planner->ops->next(a.planner, &order, NULL), 1);
@@ -63,10 +52,9 @@ static void six_kernels_among_all_who_are_there(void **state)
     nt_planner_destroy(a.planner);
 }
 
-static void many_hosts_are_spread(void **state)
+TEST(many_hosts_are_spread)
 {
     uint32_t host[NT_STRESS_HOSTS_MAX];
-    (void)state;
     assert_int_equal(nt_stress_hosts(1000, NULL, host), 64);
     for (size_t k = 1; k < 64; k++)
         assert_true(host[k] > host[k - 1] + 14 && host[k] < host[k - 1] + 17);
@@ -76,9 +64,8 @@ static void many_hosts_are_spread(void **state)
     nt_planner_destroy(a.planner);
 }
 
-static void messages_take_a_moment_of_a_link(void **state)
+TEST(messages_take_a_moment_of_a_link)
 {
-    (void)state;
     assert_true(bytes_of(4, 25, 100) == 65536);
     assert_true(bytes_of(4, 12500, 100) == 1 << 20); /* never larger */
     assert_true(bytes_of(4, 0.01, 100) == 1024);
@@ -86,9 +73,8 @@ static void messages_take_a_moment_of_a_link(void **state)
 }
 
 /* All together, on a network where they congest, within the time. */
-static void short_times_get_small_messages(void **state)
+TEST(short_times_get_small_messages)
 {
-    (void)state;
     for (size_t hosts = 2; hosts <= 64; hosts *= 2)
         for (double seconds = 0.05; seconds < 50; seconds *= 2) {
             struct asked a = ask(hosts, NULL, 25, seconds);
@@ -99,13 +85,4 @@ static void short_times_get_small_messages(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(six_kernels_among_all_who_are_there),
-        cmocka_unit_test(many_hosts_are_spread),
-        cmocka_unit_test(messages_take_a_moment_of_a_link),
-        cmocka_unit_test(short_times_get_small_messages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

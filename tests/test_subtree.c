@@ -2,8 +2,6 @@
 /* The tree of agents: which host connects to which, for which hosts it may send, and the way of a
  * unicast. */
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -259,16 +257,4 @@ TEST(a_new_child_gets_the_announcement)
     end(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_have_about_sqrt_hosts),
-        cmocka_unit_test(every_host_is_expected_by_its_leader),
-        cmocka_unit_test(a_block_leader_sends_only_for_its_block),
-        cmocka_unit_test(an_invalid_frame_type_closes_the_connection),
-        cmocka_unit_test(a_unicast_reaches_one_host_only),
-        cmocka_unit_test(hosts_of_a_lost_leader_that_do_not_connect_are_lost),
-        cmocka_unit_test(a_new_child_gets_the_announcement),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

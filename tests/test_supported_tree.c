@@ -1,12 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "cost.h"
 #include "distance.h"
@@ -72,9 +64,8 @@ static float far(const struct nt_model *m, size_t a, size_t b)
 }
 
 /* Host links 1 us, of leaves 2, of pods 3; a leaf and the pod above it go. */
-static void a_switch_that_is_not_sure_leaves_its_hosts_where_they_were(void **state)
+TEST(a_switch_that_is_not_sure_leaves_its_hosts_where_they_were)
 {
-    (void)state;
     struct nt_model *m = known_tree(PODS, LEAVES, HOSTS, false, true, 1);
     assert_null(sure_of(m));
     uplink(m, leaf(m, 0))->probability = 0.89;
@@ -101,9 +92,8 @@ static void a_switch_that_is_not_sure_leaves_its_hosts_where_they_were(void **st
     nt_model_destroy(m);
 }
 
-static void without_a_sure_group_the_order_is_the_schedulers(void **state)
+TEST(without_a_sure_group_the_order_is_the_schedulers)
 {
-    (void)state;
     static const char *const patterns[] = {"ring", "neighbour", "stencil:4x8", "tree"};
     struct nt_model *m = known_tree(PODS, LEAVES, HOSTS, true, true, 7);
     for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
@@ -127,9 +117,8 @@ static void without_a_sure_group_the_order_is_the_schedulers(void **state)
 }
 
 /* Which tasks share a host rests on no switch: 32 hosts of 8 tasks, a grid of 16 x 16. */
-static void without_a_sure_group_tasks_still_share_hosts(void **state)
+TEST(without_a_sure_group_tasks_still_share_hosts)
 {
-    (void)state;
     struct nt_model *m = known_tree(PODS, LEAVES, HOSTS, true, true, 7);
     struct nt_hint *sure = hint_of(m, "stencil:16x16:periodic", 8);
     set_all(m, 0.89);
@@ -142,9 +131,8 @@ static void without_a_sure_group_tasks_still_share_hosts(void **state)
 }
 
 /* Leaves of which the map is not sure add nothing to the gain. */
-static void an_unsure_group_is_no_gain(void **state)
+TEST(an_unsure_group_is_no_gain)
 {
-    (void)state;
     struct nt_model *m = known_tree(PODS, LEAVES, HOSTS, true, false, 3);
     struct nt_hint *all = hint_of(m, "ring", 1);
     for (uint32_t k = 0; k < PODS * LEAVES - 1; k++)
@@ -174,9 +162,8 @@ static struct nt_metrics cost_of(const struct nt_model *m, const char *pattern,
 
 /* Networks of links of any length: the order that is best without the groups that are not sure may
  * cost more where they are there after all, and then it is not taken. */
-static void the_hint_is_no_worse_where_an_unsure_group_is_there(void **state)
+TEST(the_hint_is_no_worse_where_an_unsure_group_is_there)
 {
-    (void)state;
     uint32_t order[ALL];
     for (uint32_t k = 0; k < ALL; k++)
         order[k] = k;
@@ -200,14 +187,4 @@ static void the_hint_is_no_worse_where_an_unsure_group_is_there(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_switch_that_is_not_sure_leaves_its_hosts_where_they_were),
-        cmocka_unit_test(without_a_sure_group_the_order_is_the_schedulers),
-        cmocka_unit_test(without_a_sure_group_tasks_still_share_hosts),
-        cmocka_unit_test(an_unsure_group_is_no_gain),
-        cmocka_unit_test(the_hint_is_no_worse_where_an_unsure_group_is_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The adaptive sweep: its schedule, and that it is right. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "driven_sweep.h"
 #include "made_network.h"
@@ -24,7 +13,7 @@
 /* ---- right, over seeds, hints and noise ---------------------------------------------------------
  */
 
-static void test_exact(void **state)
+TEST(test_exact)
 {
     static const struct {
         const char *topology;
@@ -38,7 +27,6 @@ static void test_exact(void **state)
         {"tree:4x4x8", 0.05, 0.10, 25, 50, 60}, {"tree:8x32", 0.02, 0.01, 20, 18, 32},
         {"tree:4x8x32", 0.02, 0.01, 4, 20, 44},
     };
-    (void)state;
     for (size_t k = 0; k < COUNT(table); k++) {
         struct nt_network *n = made_machine(table[k].topology);
         struct nt_model *truth;
@@ -128,7 +116,7 @@ static size_t apart(const struct nt_model *x, const struct nt_model *y)
 
 /* A leaf or a pod that is more likely one with another than not: its hosts, or its leaves, are
  * attached to the switch above, as far from all others as before. */
-static void test_unsure_is_not_stated(void **state)
+TEST(test_unsure_is_not_stated)
 {
     static const struct {
         const char *topology;
@@ -141,7 +129,6 @@ static void test_unsure_is_not_stated(void **state)
         {"tree:4x4x8", 1, 0.55, 1, 384}, {"tree:4x8", 0, 1, 1, 28},
         {"tree:2x8", 0, 0.45, 0, 0},
     };
-    (void)state;
     for (size_t k = 0; k < COUNT(table); k++) {
         struct nt_network *n = made_machine(table[k].topology);
         struct drive d = {.network = n, .noise = {0.02, 0, 0, 0.01, 0, 1}};
@@ -191,31 +178,28 @@ static size_t driven_to_the_truth(const char *topology, double sd, double outlie
 }
 
 /* What merged under way is merged by the record too, however many hosts. */
-static void test_many_hosts(void **state)
+TEST(test_many_hosts)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++)
         driven_to_the_truth("tree:8x32x32", 0.02, 0.01, false, seed);
 }
 
 /* The record of seed 18 leaves pairs of clusters open that were certain under way: asked for. */
-static void test_reopened(void **state)
+TEST(test_reopened)
 {
-    (void)state;
     for (uint64_t seed = 16; seed <= 20; seed++)
         driven_to_the_truth("tree:4x8x32", 0.05, 0.10, false, seed);
 }
 
 /* On the average over seeds: no round for a few pairs where the next tier could begin, and no host
  * that has not found its switch waits for those that have. */
-static void test_few_rounds(void **state)
+TEST(test_few_rounds)
 {
     static const struct {
         bool any;
         unsigned seeds;
         double most;
     } table[] = {{false, 10, 14.5}, {true, 10, 34.5}};
-    (void)state;
     for (size_t k = 0; k < COUNT(table); k++) {
         size_t sum = 0;
         for (uint64_t seed = 1; seed <= table[k].seeds; seed++)
@@ -226,9 +210,8 @@ static void test_few_rounds(void **state)
 }
 
 /* Link latencies of the model follow from the classes. */
-static void test_latencies(void **state)
+TEST(test_latencies)
 {
-    (void)state;
     struct nt_network *n = made_machine("tree:4x8");
     struct drive d = {.network = n, .noise = {.sd = 0.02, .seed = 3}};
     begin(&d, NULL, 3);
@@ -247,9 +230,8 @@ static void test_latencies(void **state)
 /* ---- hosts that are not there -------------------------------------------------------------------
  */
 
-static void test_lost(void **state)
+TEST(test_lost)
 {
-    (void)state;
     struct nt_network *n = made_machine("tree:4x8");
     uint32_t *order = shuffled(n->hosts, 7); /* much is left to do after the calibration */
     for (size_t after = 0; after <= 15; after++) {
@@ -285,9 +267,8 @@ static void test_lost(void **state)
 }
 
 /* Pairs that cannot be measured, whatever one tries, do not keep it from ending. */
-static void test_missing_pairs(void **state)
+TEST(test_missing_pairs)
 {
-    (void)state;
     struct nt_network *n = made_machine("tree:4x8");
     struct nt_model *truth;
     unsigned exact = 0;
@@ -308,9 +289,8 @@ static void test_missing_pairs(void **state)
 }
 
 /* A record that was cut short says only what is certain, and says that it does not know all. */
-static void test_cut_record(void **state)
+TEST(test_cut_record)
 {
-    (void)state;
     struct nt_network *n = made_machine("tree:4x4x8");
     struct nt_model *truth, *m;
     assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
@@ -349,9 +329,8 @@ static void test_cut_record(void **state)
 }
 
 /* Before the end a map says only what is certain. */
-static void test_early(void **state)
+TEST(test_early)
 {
-    (void)state;
     struct nt_network *n = made_machine("tree:4x4x8");
     struct nt_measure_noise noise = {.sd = 0.02, .seed = 5};
     struct nt_planner *p;
@@ -393,10 +372,9 @@ static void test_early(void **state)
     free(order);
 }
 
-static void test_small(void **state)
+TEST(test_small)
 {
     static const char *const one[] = {"star:1", "star:2", "star:3", "star:5"};
-    (void)state;
     for (size_t k = 0; k < COUNT(one); k++) {
         struct nt_network *n = made_machine(one[k]);
         struct drive d = {.network = n, .noise = {.sd = 0.02, .seed = 2}};
@@ -411,9 +389,8 @@ static void test_small(void **state)
     }
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     struct nt_planner *p;
     struct nt_err err;
     const uint32_t twice[] = {0, 1, 1, 2}, far[] = {0, 1, 2, 4};
@@ -424,9 +401,8 @@ static void test_refused(void **state)
 }
 
 /* The same seed and results, the same rounds; hosts by other numbers, the same network. */
-static void test_deterministic(void **state)
+TEST(test_deterministic)
 {
-    (void)state;
     struct nt_network *n = made_machine("tree:4x4x8");
     uint64_t trace[3];
     for (int k = 0; k < 3; k++) {
@@ -441,16 +417,4 @@ static void test_deterministic(void **state)
     nt_network_destroy(n);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_deterministic), cmocka_unit_test(test_latencies),
-        cmocka_unit_test(test_lost),          cmocka_unit_test(test_missing_pairs),
-        cmocka_unit_test(test_early),         cmocka_unit_test(test_cut_record),
-        cmocka_unit_test(test_exact),         cmocka_unit_test(test_unsure_is_not_stated),
-        cmocka_unit_test(test_many_hosts),    cmocka_unit_test(test_reopened),
-        cmocka_unit_test(test_few_rounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

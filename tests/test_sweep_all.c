@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "sweep.h"
 
 enum { N = 41 };
@@ -52,9 +44,8 @@ static void drive(size_t hosts, const bool *absent, unsigned passes, unsigned af
     nt_planner_destroy(planner);
 }
 
-static void every_pair_meets_once_a_pass(void **state)
+TEST(every_pair_meets_once_a_pass)
 {
-    (void)state;
     static struct seen seen;
     for (size_t n = 0; n <= N; n++)
         for (unsigned passes = 1; passes <= 3; passes++) {
@@ -67,9 +58,8 @@ static void every_pair_meets_once_a_pass(void **state)
         }
 }
 
-static void the_absent_are_left_out_and_cost_no_round(void **state)
+TEST(the_absent_are_left_out_and_cost_no_round)
 {
-    (void)state;
     static struct seen seen;
     bool absent[9] = {[0] = true, [4] = true, [5] = true};
     drive(9, absent, 1, UINT32_MAX, 0, &seen);
@@ -79,9 +69,8 @@ static void the_absent_are_left_out_and_cost_no_round(void **state)
             assert_int_equal(seen.met[a][b], !absent[a] && !absent[b]);
 }
 
-static void a_lost_host_is_paired_no_more_and_the_rest_all_meet(void **state)
+TEST(a_lost_host_is_paired_no_more_and_the_rest_all_meet)
 {
-    (void)state;
     static struct seen seen;
     for (size_t n = 2; n <= 17; n++)
         for (uint32_t loses = 0; loses < n; loses++) {
@@ -93,9 +82,8 @@ static void a_lost_host_is_paired_no_more_and_the_rest_all_meet(void **state)
         }
 }
 
-static void passes_differ_in_order_and_repeat_exactly(void **state)
+TEST(passes_differ_in_order_and_repeat_exactly)
 {
-    (void)state;
     struct nt_planner *one = NULL, *two = NULL;
     struct nt_order a, b;
     struct nt_err err = {0};
@@ -115,9 +103,8 @@ static void passes_differ_in_order_and_repeat_exactly(void **state)
     nt_planner_destroy(two);
 }
 
-static void one_after_another_they_meet_as_often(void **state)
+TEST(one_after_another_they_meet_as_often)
 {
-    (void)state;
     for (size_t n = 0; n <= 9; n++) {
         struct nt_planner *planner;
         struct nt_order order;
@@ -148,9 +135,8 @@ static bool are_near(uint32_t a, uint32_t b)
 }
 
 /* Once latencies are known, near pairs are measured in rounds of their own: three of fifteen. */
-static void pairs_that_take_long_come_together(void **state)
+TEST(pairs_that_take_long_come_together)
 {
-    (void)state;
     struct nt_planner *planner = NULL;
     struct nt_order order;
     struct nt_result answer[8];
@@ -191,9 +177,8 @@ static void take_ahead(struct nt_planner *planner, size_t ahead)
 
 /* What is said to be ahead comes, whoever is lost later; one after another nothing may be. The
  * second pass waits for the results of the first. */
-static void rounds_ahead_are_there(void **state)
+TEST(rounds_ahead_are_there)
 {
-    (void)state;
     for (size_t n = 2; n <= 9; n++)
         for (uint32_t lost = 0; lost <= n; lost++) {
             struct nt_planner *planner = NULL;
@@ -216,9 +201,8 @@ static void rounds_ahead_are_there(void **state)
         }
 }
 
-static void too_many_hosts_are_refused(void **state)
+TEST(too_many_hosts_are_refused)
 {
-    (void)state;
     struct nt_planner *planner = NULL;
     struct nt_err err = {0};
     assert_int_equal(nt_sweep_all_create(SIZE_MAX, NULL, 1, 1, 1, &planner, &err), -1);
@@ -226,17 +210,4 @@ static void too_many_hosts_are_refused(void **state)
     assert_non_null(strstr(err.text, "at most"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair_meets_once_a_pass),
-        cmocka_unit_test(the_absent_are_left_out_and_cost_no_round),
-        cmocka_unit_test(a_lost_host_is_paired_no_more_and_the_rest_all_meet),
-        cmocka_unit_test(passes_differ_in_order_and_repeat_exactly),
-        cmocka_unit_test(one_after_another_they_meet_as_often),
-        cmocka_unit_test(pairs_that_take_long_come_together),
-        cmocka_unit_test(rounds_ahead_are_there),
-        cmocka_unit_test(too_many_hosts_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

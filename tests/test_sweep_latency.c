@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sweep of latencies: all pairs for few hosts, adaptive for many, and never a wrong network
  * that is sure of itself, whatever the network is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "asserts.h"
 #include "infer.h"
 #include "made_network.h"
 #include "measure.h"
@@ -281,7 +271,7 @@ static void run_seed(const struct trial *t, uint64_t seed, struct tally *sum)
 /* What is verified is right. What is not is inferred from all pairs, and then as good as if all had
  * been measured from the start (of which the lowest keeps readings that are too low by accident:
  * two hosts then look like a leaf of their own). */
-static void never_sure_of_a_wrong_network(void **state)
+TEST(never_sure_of_a_wrong_network)
 {
     static const struct trial table[] = {
         {"tree:3x8", NONE, 0.02, 0.01, 20, 0.95},
@@ -315,7 +305,6 @@ static void never_sure_of_a_wrong_network(void **state)
         {"dragonfly:5x4x2", NONE, 0.02, 0.01, 10, -1},
         {"ttorus:6x6:2", NONE, 0.02, 0.01, 10, -1},
     };
-    (void)state;
     unsigned wrong = 0, wrong_all = 0;
     for (size_t k = 0; k < COUNT(table); k++) {
         struct tally sum = {0};
@@ -339,9 +328,8 @@ static void never_sure_of_a_wrong_network(void **state)
 
 /* Few hosts: every pair three times; many: fewer rounds than two passes over all pairs take,
  * where each pair is verified once. */
-static void few_meet_all_and_many_some(void **state)
+TEST(few_meet_all_and_many_some)
 {
-    (void)state;
     for (size_t hosts = 0; hosts < 40; hosts += hosts < 26 ? 1 : 7) {
         char topology[16];
         snprintf(topology, sizeof topology, "star:%zu", hosts > 0 ? hosts : 1);
@@ -359,9 +347,8 @@ static void few_meet_all_and_many_some(void **state)
 
 /* Hosts that are lost in any round are not ordered any more; the others are determined all the
  * same. */
-static void the_lost_are_left_alone(void **state)
+TEST(the_lost_are_left_alone)
 {
-    (void)state;
     static const char *const topologies[] = {"tree:4x8", "chain:5x6"};
     for (size_t t = 0; t < COUNT(topologies); t++)
         for (size_t after = 0; after < 80; after += 3) {
@@ -387,9 +374,8 @@ static void the_lost_are_left_alone(void **state)
 
 /* A sweep that is cut short gives a network only when it was verified, or all pairs were read
  * twice. */
-static void told_when_enough_is_known(void **state)
+TEST(told_when_enough_is_known)
 {
-    (void)state;
     struct sweep s = {.network = made_machine("star:7"), .noise = {0.02, 0, 0, 0, 0, 1}};
     struct nt_order o;
     begin(&s, NT_SWEEP_AUTO, 1);
@@ -402,9 +388,8 @@ static void told_when_enough_is_known(void **state)
 }
 
 /* Of very many hosts, most of them missing: what some pairs do not determine stays undetermined. */
-static void too_many_hosts_never_meet_all(void **state)
+TEST(too_many_hosts_never_meet_all)
 {
-    (void)state;
     static const struct {
         const char *topology;
         enum nt_sweep_mode mode;
@@ -447,14 +432,4 @@ static void too_many_hosts_never_meet_all(void **state)
     free(absent);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_meet_all_and_many_some),
-        cmocka_unit_test(told_when_enough_is_known),
-        cmocka_unit_test(the_lost_are_left_alone),
-        cmocka_unit_test(too_many_hosts_never_meet_all),
-        cmocka_unit_test(never_sure_of_a_wrong_network),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

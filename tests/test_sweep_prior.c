@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sweep that starts from what is believed: few rounds where that is right, and the truth or
  * nothing where it is wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "asserts.h"
 #include "made_belief.h"
 #include "made_network.h"
 #include "measure.h"
@@ -98,7 +89,7 @@ static uint32_t *at_home(size_t hosts)
 }
 
 /* What is believed is true. */
-static void test_right(void **state)
+TEST(test_right)
 {
     static const struct {
         const char *topology;
@@ -111,7 +102,6 @@ static void test_right(void **state)
         {"tree:8x8", 0.05, 0.05, 40, 9},   {"tree:8x128", 0.02, 0.01, 5, 8},
         {"tree:4x8x32", 0.02, 0.01, 5, 8}, {"tree:8x8x16", 0.03, 0.01, 5, 8},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_network *n = made_machine(table[k].topology);
         struct nt_model *truth = truth_of(n);
@@ -145,12 +135,11 @@ static void test_right(void **state)
 }
 
 /* Hosts were moved, two leaves exchanged, a leaf went to another pod, all are elsewhere. */
-static void test_wrong(void **state)
+TEST(test_wrong)
 {
     static const char *const table[] = {"tree:4x4", "tree:8x8", "tree:4x4x4", "tree:3x3x6",
                                         "star:20"};
     enum { KINDS = 6 };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_network *n = made_machine(table[k]);
         struct nt_model *truth = truth_of(n);
@@ -200,11 +189,10 @@ static void test_wrong(void **state)
 }
 
 /* A belief of one network about another. */
-static void test_other_network(void **state)
+TEST(test_other_network)
 {
     static const char *const table[] = {"star:24",   "tree:4x6", "tree:6x4", "tree:2x3x4",
                                         "tree:12x2", "torus:24", "torus:4x6"};
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         for (size_t i = 0; i < 5; i++) {
             struct nt_network *n = made_machine(table[k]), *other = made_machine(table[i]);
@@ -226,9 +214,4 @@ static void test_other_network(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right), cmocka_unit_test(test_wrong),
-                                       cmocka_unit_test(test_other_network)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

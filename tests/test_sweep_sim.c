@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Simulated sweeps and samples: what is asked is answered, and solving gives the network back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "infer.h"
 #include "made_network.h"
@@ -39,9 +28,8 @@ static struct nt_samples *sampled(const struct nt_network *n, struct nt_measure_
 }
 
 /* Every pair once, from both ends, no host twice in a round; as the matrix of measurements says. */
-static void test_samples(void **state)
+TEST(test_samples)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:2x4");
     struct nt_measure_noise noise = {.sd = 0.05, .missing = 0.2, .outliers = 0.1, .seed = 4};
     struct nt_samples *s = sampled(n, noise, 0);
@@ -68,11 +56,10 @@ static void test_samples(void **state)
 }
 
 /* solve(simulate(network)) is the network, and the text of the samples gives the same map. */
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
     static const char *const specs[] = {"star:8",      "tree:2x3x4", "tree:4x8",    "tree:3x3x3x3",
                                         "fattree:8,3", "chain:5x3",  "fattree:4,3", "star:2"};
-    (void)state;
     for (size_t k = 0; k < COUNT(specs); k++)
         for (uint64_t seed = 1; seed <= 3; seed++) {
             struct nt_network *n = made_network(specs[k]);
@@ -94,9 +81,8 @@ static void test_round_trip(void **state)
 }
 
 /* A map is a topology too: what is solved from a simulation of it is the same map again. */
-static void test_map_again(void **state)
+TEST(test_map_again)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:3x2x3"), *again;
     struct nt_measure_noise noise = {.sd = 0.02, .host_spread = 0.05, .seed = 9};
     struct nt_samples *s;
@@ -122,9 +108,8 @@ static void test_map_again(void **state)
 
 /* Flows of a round share: on a tree with one uplink for two leaves' traffic no flow gets more than
  * the uplink, and the sum over it is at most its rate. */
-static void test_flows_in_samples(void **state)
+TEST(test_flows_in_samples)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:3x4");
     struct nt_samples *s = sampled(n, (struct nt_measure_noise){.seed = 1}, 0.01);
     double up = 0;
@@ -156,9 +141,8 @@ static double tick(void)
     return ticks += 1;
 }
 
-static void test_sweep_all(void **state)
+TEST(test_sweep_all)
 {
-    (void)state;
     const struct nt_sweep_kind *all = &nt_sweep_kind_all;
     struct nt_network *n = made_network("tree:2x2x4");
     struct nt_measure_noise noise = {.sd = 0.02, .seed = 3};
@@ -234,9 +218,8 @@ static uint64_t no_bound(const struct nt_model *truth)
     return 0;
 }
 
-static void test_orders(void **state)
+TEST(test_orders)
 {
-    (void)state;
     const struct nt_sweep_kind kind = {"asker", create_asker, solve_asker, no_bound};
     struct nt_network *n = made_network("tree:2x4");
     struct nt_measure_noise noise = {0};
@@ -268,9 +251,8 @@ static void test_orders(void **state)
     nt_network_destroy(n);
 }
 
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
-    (void)state;
     struct nt_network *n = made_network("tree:16x16x16x16");
     const struct nt_sweep_kind *all = &nt_sweep_kind_all;
     struct nt_measure_noise noise = {0};
@@ -283,13 +265,4 @@ static void test_bounds(void **state)
     nt_network_destroy(n);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples),   cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_map_again), cmocka_unit_test(test_flows_in_samples),
-        cmocka_unit_test(test_sweep_all), cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs of switches with several hosts each, by method tiers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "asserts.h"
 #include "infer.h"
 #include "known_network.h"
@@ -77,10 +68,9 @@ static void hosts_are_attached(const struct nt_model *m, size_t hosts)
     free(at);
 }
 
-static void graphs_of_switches_are_found(void **state)
+TEST(graphs_of_switches_are_found)
 {
     const double sds[] = {0, 0.01, 0.03};
-    (void)state;
     for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++)
         for (size_t s = 0; s < sizeof sds / sizeof *sds; s++) {
             struct nt_rng rng;
@@ -103,10 +93,9 @@ static void graphs_of_switches_are_found(void **state)
 }
 
 /* A line of switches has no cycle: it is a tree, with the same groups, or not sure. */
-static void a_line_of_switches_is_a_tree(void **state)
+TEST(a_line_of_switches_is_a_tree)
 {
     size_t found = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
@@ -124,9 +113,8 @@ static void a_line_of_switches_is_a_tree(void **state)
 }
 
 /* Trees of any depth are no graphs, however few their hosts are. */
-static void trees_stay_trees(void **state)
+TEST(trees_stay_trees)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 8 * SEEDS; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
@@ -145,9 +133,8 @@ static void trees_stay_trees(void **state)
 }
 
 /* One host that is far from all others has a long link, and the others keep theirs. */
-static void a_distant_host_has_a_long_link(void **state)
+TEST(a_distant_host_has_a_long_link)
 {
-    (void)state;
     for (size_t n = 4; n <= 20; n += 4) {
         struct nt_rng rng;
         struct nt_err err;
@@ -170,9 +157,8 @@ static void a_distant_host_has_a_long_link(void **state)
 }
 
 /* A host whose link is longer by a whole latency stays on its leaf, with the others. */
-static void a_host_with_a_slow_link_stays_in_its_leaf(void **state)
+TEST(a_host_with_a_slow_link_stays_in_its_leaf)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
@@ -194,12 +180,11 @@ static void a_host_with_a_slow_link_stays_in_its_leaf(void **state)
 
 /* Two switches of the cycle are equally far from all others. One of them may have a single host,
  * whose readings alone part them: they agree with each other, and are not wrong. */
-static void cycles_over_a_switch_without_hosts_are_found(void **state)
+TEST(cycles_over_a_switch_without_hosts_are_found)
 {
     static struct truth_graph g;
     const struct truth_noise noise = {.core = 0.01};
     size_t found = 0;
-    (void)state;
     truth_cycle(&g, 0.11);
     for (uint64_t seed = 0; seed < 4 * SEEDS; seed++) {
         struct nt_rng rng;
@@ -221,10 +206,9 @@ static void cycles_over_a_switch_without_hosts_are_found(void **state)
 
 /* One host per switch: the readings do not show how many hops the nearest are apart. The paths do:
  * each is the sum of its links. */
-static void paths_are_sums_of_links(void **state)
+TEST(paths_are_sums_of_links)
 {
     static struct truth_graph g;
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         const struct truth_noise noise = {.core = seed % 2 == 0 ? 0 : 0.003};
         struct nt_rng rng;
@@ -244,10 +228,9 @@ static void paths_are_sums_of_links(void **state)
 /* A ring of six in which one pair reads four times its latency: rounded to hops, it is farther
  * apart than there are switches. And one direction of a tree that reads three times the other, so
  * that no reading counts for the lengths: their errors are not known. */
-static void readings_far_off_do_no_harm(void **state)
+TEST(readings_far_off_do_no_harm)
 {
     enum { N = 8 };
-    (void)state;
     for (int what = 0; what < 2; what++) {
         size_t n = what == 0 ? 6 : N;
         struct nt_matrix *d;
@@ -269,17 +252,4 @@ static void readings_far_off_do_no_harm(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(readings_far_off_do_no_harm),
-        cmocka_unit_test(graphs_of_switches_are_found),
-        cmocka_unit_test(a_line_of_switches_is_a_tree),
-        cmocka_unit_test(trees_stay_trees),
-        cmocka_unit_test(cycles_over_a_switch_without_hosts_are_found),
-        cmocka_unit_test(paths_are_sums_of_links),
-        cmocka_unit_test(a_distant_host_has_a_long_link),
-        cmocka_unit_test(a_host_with_a_slow_link_stays_in_its_leaf),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

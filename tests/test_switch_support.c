@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "known_tree.h"
 #include "switch_support.h"
@@ -32,9 +23,8 @@ static struct nt_link *between(struct nt_model *m, uint32_t a, uint32_t b)
 }
 
 /* Switches of known_tree: the top, the pods, the leaves. */
-static void a_switch_has_the_probability_of_its_link_upwards(void **state)
+TEST(a_switch_has_the_probability_of_its_link_upwards)
 {
-    (void)state;
     struct nt_model *m = known_tree(2, 2, 2, false, false, 1);
     uint32_t top = (uint32_t)m->hosts;
     m->link[0].probability = 0.3; /* of a host: no switch's */
@@ -53,9 +43,8 @@ static void a_switch_has_the_probability_of_its_link_upwards(void **state)
 }
 
 /* A top that stands over one switch divides the hosts as that one does. */
-static void a_top_over_one_switch_is_as_sure_as_that(void **state)
+TEST(a_top_over_one_switch_is_as_sure_as_that)
 {
-    (void)state;
     struct nt_err err = {0};
     struct nt_model *m;
     assert_int_equal(nt_model_create(4, 2, 5, &m, &err), 0);
@@ -70,9 +59,8 @@ static void a_top_over_one_switch_is_as_sure_as_that(void **state)
     nt_model_destroy(m);
 }
 
-static void a_single_switch_is_sure(void **state)
+TEST(a_single_switch_is_sure)
 {
-    (void)state;
     struct nt_model *m = known_tree(1, 1, 4, false, false, 1);
     m->switches = 1;
     m->links = 4;
@@ -84,9 +72,8 @@ static void a_single_switch_is_sure(void **state)
     nt_model_destroy(m);
 }
 
-static void loops_strays_and_methods_without_confidence_state_none(void **state)
+TEST(loops_strays_and_methods_without_confidence_state_none)
 {
-    (void)state;
     struct nt_model *m = known_tree(1, 2, 2, false, false, 1);
     uint32_t top = (uint32_t)m->hosts;
     double *support;
@@ -112,13 +99,4 @@ static void loops_strays_and_methods_without_confidence_state_none(void **state)
     nt_model_destroy(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_switch_has_the_probability_of_its_link_upwards),
-        cmocka_unit_test(a_top_over_one_switch_is_as_sure_as_that),
-        cmocka_unit_test(a_single_switch_is_sure),
-        cmocka_unit_test(loops_strays_and_methods_without_confidence_state_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The most that switches carried: a lower bound where links were full first, a value where the
  * switch was. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "asserts.h"
 #include "flow_links.h"
 #include "known_rates.h"
@@ -53,23 +42,21 @@ static struct nt_model *sweep(const struct rates_tree *tree, double switch_MBps)
 }
 
 /* Hosts send or receive, so that half of what the ports could bring comes in. */
-static void links_are_full_before_a_switch(void **state)
+TEST(links_are_full_before_a_switch)
 {
     static const struct rates_tree star = {.tiers = 1, .fan = {HOSTS}, .host_MBps = HOST_MBPS};
     struct nt_model *m = sweep(&star, INFINITY);
-    (void)state;
     assert_true(m->throughput[0].at_least);
     assert_close(m->throughput[0].MBps / (HOSTS / 2 * HOST_MBPS), 1, 0.05);
     nt_model_destroy(m);
 }
 
 /* Uplinks of half of their hosts: the top carries what a third of the leaves send. */
-static void the_top_of_a_tree_carries_what_uplinks_bring(void **state)
+TEST(the_top_of_a_tree_carries_what_uplinks_bring)
 {
     static const struct rates_tree tree = {
         .tiers = 2, .fan = {6, 8}, .over = {2}, .host_MBps = HOST_MBPS};
     struct nt_model *m = sweep(&tree, INFINITY);
-    (void)state;
     for (size_t s = 0; s < m->switches; s++) {
         double expected = m->tier[s] == 2 ? 3 * 4 * HOST_MBPS : 4 * HOST_MBPS;
         assert_true(m->throughput[s].at_least);
@@ -79,18 +66,17 @@ static void the_top_of_a_tree_carries_what_uplinks_bring(void **state)
     nt_model_destroy(m);
 }
 
-static void a_full_switch_is_a_value(void **state)
+TEST(a_full_switch_is_a_value)
 {
     static const struct rates_tree star = {.tiers = 1, .fan = {HOSTS}, .host_MBps = HOST_MBPS};
     struct nt_model *m = sweep(&star, 3 * HOST_MBPS);
-    (void)state;
     assert_false(m->throughput[0].at_least);
     assert_close(m->throughput[0].MBps / (3 * HOST_MBPS), 1, 0.05);
     nt_model_destroy(m);
 }
 
 /* Whatever is slow or oversubscribed, no switch held anything back. */
-static void switches_that_are_not_full_are_bounds(void **state)
+TEST(switches_that_are_not_full_are_bounds)
 {
     static const struct rates_tree trees[] = {
         {.tiers = 1, .fan = {12}, .host_MBps = 100, .slow_hosts = 3},
@@ -98,7 +84,6 @@ static void switches_that_are_not_full_are_bounds(void **state)
         {.tiers = 2, .fan = {5, 7}, .over = {2}, .host_MBps = 100, .uneven = true},
         {.tiers = 3, .fan = {3, 3, 6}, .over = {2, 2}, .host_MBps = 100, .slow_hosts = 2},
     };
-    (void)state;
     for (size_t t = 0; t < sizeof trees / sizeof *trees; t++) {
         struct nt_model *m = sweep(&trees[t], INFINITY);
         for (size_t s = 0; s < m->switches; s++)
@@ -107,9 +92,8 @@ static void switches_that_are_not_full_are_bounds(void **state)
     }
 }
 
-static void the_map_keeps_it(void **state)
+TEST(the_map_keeps_it)
 {
-    (void)state;
     for (int full = 0; full < 2; full++) {
         static const struct rates_tree tree = {
             .tiers = 2, .fan = {6, 8}, .over = {2}, .host_MBps = HOST_MBPS};
@@ -141,14 +125,4 @@ static void the_map_keeps_it(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(links_are_full_before_a_switch),
-        cmocka_unit_test(the_top_of_a_tree_carries_what_uplinks_bring),
-        cmocka_unit_test(a_full_switch_is_a_value),
-        cmocka_unit_test(switches_that_are_not_full_are_bounds),
-        cmocka_unit_test(the_map_keeps_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

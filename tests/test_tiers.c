@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "rng.h"
 #include "search.h"
 #include "tiers.h"
@@ -92,9 +83,8 @@ static uint32_t group_of(const struct nt_tiers *t, const uint32_t *label, uint32
     return NT_TIERS_NONE;
 }
 
-static void a_known_network_is_found(void **state)
+TEST(a_known_network_is_found)
 {
-    (void)state;
     static const uint32_t size[][2] = {{8, 2}, {16, 4}, {32, 4}, {32, 2}};
     for (size_t c = 0; c < sizeof size / sizeof *size; c++) {
         struct nt_rng rng;
@@ -149,9 +139,8 @@ static void compare(const struct known *k, const uint32_t *name, double factor)
     nt_tiers_destroy(o);
 }
 
-static void names_order_and_unit_change_nothing(void **state)
+TEST(names_order_and_unit_change_nothing)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         struct nt_rng rng;
         struct known k;
@@ -166,9 +155,8 @@ static void names_order_and_unit_change_nothing(void **state)
     }
 }
 
-static void missing_pairs_are_left_out(void **state)
+TEST(missing_pairs_are_left_out)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         struct nt_rng rng;
         struct known k;
@@ -186,9 +174,8 @@ static void missing_pairs_are_left_out(void **state)
     }
 }
 
-static void readings_that_are_too_high_are_outliers(void **state)
+TEST(readings_that_are_too_high_are_outliers)
 {
-    (void)state;
     struct nt_rng rng;
     struct known k;
     nt_rng_init(&rng, 3);
@@ -203,9 +190,8 @@ static void readings_that_are_too_high_are_outliers(void **state)
     nt_tiers_destroy(t);
 }
 
-static void readings_that_are_too_low_are_no_groups(void **state)
+TEST(readings_that_are_too_low_are_no_groups)
 {
-    (void)state;
     struct nt_rng rng;
     struct known k;
     nt_rng_init(&rng, 4);
@@ -219,9 +205,8 @@ static void readings_that_are_too_low_are_no_groups(void **state)
     nt_tiers_destroy(t);
 }
 
-static void hosts_have_one_kind_of_ends_or_two(void **state)
+TEST(hosts_have_one_kind_of_ends_or_two)
 {
-    (void)state;
     for (int two = 0; two < 2; two++) {
         struct nt_rng rng;
         struct known k;
@@ -244,9 +229,8 @@ static void hosts_have_one_kind_of_ends_or_two(void **state)
 }
 
 /* Readings that agree with each other and with no hierarchy: four switches in a ring. */
-static void a_ring_is_no_hierarchy(void **state)
+TEST(a_ring_is_no_hierarchy)
 {
-    (void)state;
     struct nt_rng rng;
     struct known k = {.hosts = 12};
     nt_rng_init(&rng, 6);
@@ -267,9 +251,8 @@ static void a_ring_is_no_hierarchy(void **state)
     nt_tiers_destroy(t);
 }
 
-static void the_step_of_a_timer_is_found(void **state)
+TEST(the_step_of_a_timer_is_found)
 {
-    (void)state;
     static const double step[] = {0, 1, 0.1, 0.05};
     for (size_t c = 0; c < sizeof step / sizeof *step; c++) {
         struct nt_rng rng;
@@ -289,9 +272,8 @@ static void the_step_of_a_timer_is_found(void **state)
 
 /* Two hosts of a switch of 24 are so much nearer that they could be a leaf of their own: their pair
  * tells that. Where nothing is uncertain no pair does. */
-static void pairs_that_tell_rivals_apart_are_named(void **state)
+TEST(pairs_that_tell_rivals_apart_are_named)
 {
-    (void)state;
     enum { A = 5, B = 17, TRIES = 40 };
     size_t asked = 0, named = 0;
     for (uint64_t seed = 1; seed <= TRIES; seed++) {
@@ -326,9 +308,8 @@ static void pairs_that_tell_rivals_apart_are_named(void **state)
     assert_int_equal(named, asked);
 }
 
-static void few_hosts_are_one_switch(void **state)
+TEST(few_hosts_are_one_switch)
 {
-    (void)state;
     for (uint32_t hosts = 0; hosts <= 3; hosts++) {
         struct nt_rng rng;
         struct known k;
@@ -340,9 +321,8 @@ static void few_hosts_are_one_switch(void **state)
     }
 }
 
-static void bad_readings_are_refused(void **state)
+TEST(bad_readings_are_refused)
 {
-    (void)state;
     static const struct nt_pair_value bad[] = {{.a = 0, .b = 0, .us = 1},
                                                {.a = 0, .b = 9, .us = 1},
                                                {.a = 0, .b = 1, .us = -1},
@@ -356,20 +336,4 @@ static void bad_readings_are_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_known_network_is_found),
-        cmocka_unit_test(names_order_and_unit_change_nothing),
-        cmocka_unit_test(missing_pairs_are_left_out),
-        cmocka_unit_test(readings_that_are_too_high_are_outliers),
-        cmocka_unit_test(readings_that_are_too_low_are_no_groups),
-        cmocka_unit_test(hosts_have_one_kind_of_ends_or_two),
-        cmocka_unit_test(a_ring_is_no_hierarchy),
-        cmocka_unit_test(the_step_of_a_timer_is_found),
-        cmocka_unit_test(pairs_that_tell_rivals_apart_are_named),
-        cmocka_unit_test(few_hosts_are_one_switch),
-        cmocka_unit_test(bad_readings_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

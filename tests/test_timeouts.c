@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-
 #include "asserts.h"
 #include "timeouts.h"
 
@@ -26,10 +24,9 @@ TEST(timeouts_leave_time_for_solving)
     }
 }
 
-static void files_have_a_quarter_of_the_time_and_no_more_than_5_s(void **state)
+TEST(files_have_a_quarter_of_the_time_and_no_more_than_5_s)
 {
     struct nt_timeouts timeouts;
-    (void)state;
     nt_timeouts_init(&timeouts, 100, 104);
     assert_at_most(nt_timeouts_file_s(&timeouts), 1);
     assert_above(nt_timeouts_file_s(&timeouts), 0.5);
@@ -141,17 +138,4 @@ TEST(a_failed_round_changes_no_timeout)
     assert_below(timeouts.measure_s, 0.1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(timeouts_leave_time_for_solving),
-        cmocka_unit_test(files_have_a_quarter_of_the_time_and_no_more_than_5_s),
-        cmocka_unit_test(a_kernel_gets_time_for_its_slowest_host),
-        cmocka_unit_test(a_flow_gets_time_for_lost_messages),
-        cmocka_unit_test(a_suspect_gets_more_time),
-        cmocka_unit_test(a_series_ends_soon_when_a_host_is_lost),
-        cmocka_unit_test(kept_connections_shorten_no_timeout),
-        cmocka_unit_test(a_failed_round_changes_no_timeout),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "asserts.h"
 #include "export.h"
 #include "import.h"
 #include "rng.h"
@@ -57,9 +48,8 @@ static void expects(const char *measured, const char *current, const char *chang
 static const char two[] = "SwitchName=s1 Nodes=n[1-3]\nSwitchName=s2 Nodes=n[4-6]\n"
                           "SwitchName=s3 Switches=s1,s2\n";
 
-static void without_a_topology_all_is_new(void **state)
+TEST(without_a_topology_all_is_new)
 {
-    (void)state;
     expects(two, NULL,
             "host n1: on s1\nhost n2: on s1\nhost n3: on s1\nhost n4: on s2\nhost n5: on s2\n"
             "host n6: on s2\nswitch s1: new, below s3\nswitch s2: new, below s3\nswitch s3: new\n",
@@ -67,9 +57,8 @@ static void without_a_topology_all_is_new(void **state)
             "SwitchName=s3 Switches=s1,s2\n");
 }
 
-static void names_stay_with_what_they_name(void **state)
+TEST(names_stay_with_what_they_name)
 {
-    (void)state;
     /* s1 is the name of Slurm's for what was measured as s2 */
     expects(two,
             "SwitchName=s1 Nodes=n[4-6]\nSwitchName=b Nodes=n[1-3]\nSwitchName=top Switches=s1,b\n",
@@ -78,9 +67,8 @@ static void names_stay_with_what_they_name(void **state)
             "SwitchName=top Switches=b,s1\n");
 }
 
-static void what_was_not_measured_stays(void **state)
+TEST(what_was_not_measured_stays)
 {
-    (void)state;
     expects(two,
             "SwitchName=a Nodes=n[1-2],m1\nSwitchName=b Nodes=n[3-6]\nSwitchName=c Nodes=m[2-3]\n"
             "SwitchName=t Switches=a,b,c\n",
@@ -90,9 +78,8 @@ static void what_was_not_measured_stays(void **state)
 }
 
 /* With two hosts of the other pod, one pod is more like the whole than like itself. */
-static void moved_hosts_move_no_switch(void **state)
+TEST(moved_hosts_move_no_switch)
 {
-    (void)state;
     expects("SwitchName=s1 Nodes=n3\nSwitchName=s2 Nodes=n4\nSwitchName=s3 Nodes=n[1,5-6]\n"
             "SwitchName=s4 Nodes=n[2,7-8]\nSwitchName=s5 Switches=s1,s2\n"
             "SwitchName=s6 Switches=s3,s4\nSwitchName=s7 Switches=s5,s6\n",
@@ -107,9 +94,8 @@ static void moved_hosts_move_no_switch(void **state)
             "SwitchName=top Switches=s5,q\n");
 }
 
-static void flat_becomes_a_tree(void **state)
+TEST(flat_becomes_a_tree)
 {
-    (void)state;
     expects(two, "SwitchName=all Nodes=n[1-6]\n",
             "host n1: from all to s1\nhost n2: from all to s1\nhost n3: from all to s1\n"
             "host n4: from all to s2\nhost n5: from all to s2\nhost n6: from all to s2\n"
@@ -118,12 +104,11 @@ static void flat_becomes_a_tree(void **state)
             "SwitchName=all Switches=s1,s2\n");
 }
 
-static void what_is_no_tree_is_refused(void **state)
+TEST(what_is_no_tree_is_refused)
 {
     struct nt_map *map = read_conf(two), *out;
     struct nt_strbuf d = {0};
     struct nt_err err = {0};
-    (void)state;
     map->model->switches = 0;
     assert_int_equal(nt_topology_merge(map, NULL, &out, &d, NULL, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -182,10 +167,9 @@ static char *conf_of(struct nt_map *map)
 }
 
 /* Whatever was measured and whatever Slurm has: what is written then is what is wanted. */
-static void nothing_changes_the_second_time(void **state)
+TEST(nothing_changes_the_second_time)
 {
     size_t merges = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 4000; seed++) {
         struct nt_rng rng;
         struct nt_err err = {0};
@@ -219,7 +203,7 @@ static void nothing_changes_the_second_time(void **state)
 }
 
 /* Leaves are blocks, whatever is above them, and come back as such. */
-static void leaves_are_blocks(void **state)
+TEST(leaves_are_blocks)
 {
     static const char tree[] = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n3\n"
                                "SwitchName=c Switches=a,b\nSwitchName=d Nodes=n4\n"
@@ -228,7 +212,6 @@ static void leaves_are_blocks(void **state)
     struct nt_strbuf changes = {0};
     char *text;
     size_t bytes;
-    (void)state;
     assert_int_equal(nt_topology_blocks(map, &blocks, NULL), 0);
     assert_int_equal(nt_export_blocks_conf(blocks, &text, &bytes, NULL), 0);
     assert_string_equal(strchr(text, '\n'),
@@ -243,17 +226,4 @@ static void leaves_are_blocks(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_topology_all_is_new),
-        cmocka_unit_test(names_stay_with_what_they_name),
-        cmocka_unit_test(what_was_not_measured_stays),
-        cmocka_unit_test(moved_hosts_move_no_switch),
-        cmocka_unit_test(flat_becomes_a_tree),
-        cmocka_unit_test(what_is_no_tree_is_refused),
-        cmocka_unit_test(nothing_changes_the_second_time),
-        cmocka_unit_test(leaves_are_blocks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "asserts.h"
 #include "ucx_text.h"
 
 /* As UCX 1.13 and 1.18 print them here (tcp), and as their sources print the others. */
-static void resources_of_networks_are_found(void **state)
+TEST(resources_of_networks_are_found)
 {
     static const struct {
         const char *line, *name, *device;
@@ -24,7 +22,6 @@ static void resources_of_networks_are_found(void **state)
          NULL, NULL},
         {"", NULL, NULL},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_ucx_transport t;
         bool found = nt_ucx_text_resource(table[k].line, &t);
@@ -36,7 +33,7 @@ static void resources_of_networks_are_found(void **state)
     }
 }
 
-static void lanes_of_a_connection_are_found(void **state)
+TEST(lanes_of_a_connection_are_found)
 {
     static const struct {
         const char *line, *name, *device;
@@ -56,7 +53,6 @@ static void lanes_of_a_connection_are_found(void **state)
         {"lane[0]:", NULL, NULL},
         {"lane[0]:3:", NULL, NULL},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_ucx_transport t;
         bool found = nt_ucx_text_lane(table[k].line, &t);
@@ -68,10 +64,9 @@ static void lanes_of_a_connection_are_found(void **state)
     }
 }
 
-static void a_list_has_each_word_once(void **state)
+TEST(a_list_has_each_word_once)
 {
     char list[16] = "";
-    (void)state;
     nt_ucx_text_add(list, sizeof list, "rc");
     nt_ucx_text_add(list, sizeof list, "rc_x");
     nt_ucx_text_add(list, sizeof list, "rc");
@@ -83,12 +78,4 @@ static void a_list_has_each_word_once(void **state)
     assert_string_equal(list, "rc,rc_x,1234567");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resources_of_networks_are_found),
-        cmocka_unit_test(lanes_of_a_connection_are_found),
-        cmocka_unit_test(a_list_has_each_word_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asserts.h"
 #include "rng.h"
 #include "wire.h"
@@ -389,19 +384,4 @@ TEST(damage_never_reaches_beyond_the_message)
     decode_any(NULL, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_greeting_comes_back_as_it_went),
-        cmocka_unit_test(a_bad_greeting_is_refused),
-        cmocka_unit_test(a_table_comes_back_as_it_went),
-        cmocka_unit_test(an_order_comes_back_as_it_went),
-        cmocka_unit_test(an_order_brings_its_addresses),
-        cmocka_unit_test(a_bad_order_is_refused),
-        cmocka_unit_test(a_start_and_a_report_come_back),
-        cmocka_unit_test(turns_come_back_as_they_went),
-        cmocka_unit_test(reports_of_turns_come_back),
-        cmocka_unit_test(damage_never_reaches_beyond_the_message),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS

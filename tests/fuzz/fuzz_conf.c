@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any file: rejected with a line number, or all values are within their bounds. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "conf.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_conf conf;

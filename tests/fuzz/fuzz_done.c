@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DONE, which ends a sweep: any text from the probe of rank 0 at the job's first host, and from
  * that host at the others; and what is settled and published for it. No probe, no directory. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "service.h"
 #include "session.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char *names[] = {"first", "own"};

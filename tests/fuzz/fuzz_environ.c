@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any hint.env: only known names with printable values pass, and paths in the job's directory. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "environ.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_environ environ;

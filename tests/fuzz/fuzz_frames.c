@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes from a peer, in any fragments: through nt_conn into the gather state, as at the leader.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "conn.h"
+#include "fuzz.h"
 #include "gather.h"
 
 enum { HOSTS = 4, PAYLOAD_MAX = 4096 };
@@ -29,7 +27,6 @@ static void take(struct nt_gather *gather, const struct nt_frame *frame)
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int fd[2];

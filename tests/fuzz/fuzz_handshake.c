@@ -5,14 +5,12 @@
 #include <fcntl.h>
 #include <math.h>
 #include <munge.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "connector.h"
+#include "fuzz.h"
 #include "listener.h"
 
 enum { QUEUE_BYTES = 16384 };
@@ -120,7 +118,6 @@ static void feed(struct scene *s, struct nt_listener *listener, struct nt_connec
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char *names[] = {"n1", "n2", "n3"};

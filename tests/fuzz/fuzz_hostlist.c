@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "hostlist.h"
 #include "matrix.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int count(void *context, const char *name, struct nt_err *err)
 {

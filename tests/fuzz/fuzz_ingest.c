@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any map with a record after it, as a file of the archive has them: an error, or a job that is
  * within bounds. */
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "fleet_job.h"
+#include "fuzz.h"
 #include "map_json.h"
 #include "origin.h"
 #include "samples.h"
@@ -43,7 +41,6 @@ static void check_job(const struct nt_fleet_job *job)
             abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as output of a probe: terminated lines without control characters, and no byte is read
  * twice. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "err.h"
+#include "fuzz.h"
 #include "log_line.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char line[NT_LOG_LINE_BYTES];

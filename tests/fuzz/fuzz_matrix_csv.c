@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes, in two pieces: an error, or a matrix whose text reads back to the same text. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "matrix_csv.h"
 
 static struct nt_named_matrix *read_text(const char *text, size_t bytes, size_t cut)
@@ -30,7 +27,6 @@ static char *write_text(const struct nt_named_matrix *t, size_t *bytes)
     return text;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t bytes, bytes_again;

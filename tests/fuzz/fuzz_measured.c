@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as measurements of a fixed network; what is read is estimated. */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../in_pieces.h"
 #include "estimate_json.h"
 #include "estimate_routes.h"
+#include "fuzz.h"
 #include "routes_text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char routes[] = "a b 1 2\na c 1 5 6 3\na d 1 5 6 4\nb c 2 5 6 3\nb d 2 5 6 4\n"
                              "c d 3 4\nd c 4 3\nc a 3 7 1\ne a 8 1\n";

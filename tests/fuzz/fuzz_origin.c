@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the head of an archive's file, and as Slurm's records: an error, or what can be
  * asked. */
-#include <stdint.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "origin.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_origin origin;

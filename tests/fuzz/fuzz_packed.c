@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes: an error, or readings and figures within bounds. */
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "fleet_job.h"
+#include "fuzz.h"
 
 enum { HOSTS = 1000 };
 
@@ -25,7 +23,6 @@ static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt
     return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_err err;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a plugin: a version or an error, and nothing outside of them is read. */
-#include <stdint.h>
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "plugin.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint32_t version;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any prior: rejected with the file's name, or writing it and reading that gives the same text, and
  * what it says of hosts is clusters inside clusters. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "prior.h"
 
 static void believe(const struct nt_prior *p)
@@ -26,7 +23,6 @@ static void believe(const struct nt_prior *p)
     nt_belief_destroy(b);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_prior *p, *q;

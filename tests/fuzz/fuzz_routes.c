@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as routes, in two pieces; what is read is planned when it is small. */
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../in_pieces.h"
+#include "fuzz.h"
 #include "plan_json.h"
 #include "plan_routes.h"
 #include "routes_text.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void plan(const struct nt_routes_text *text)
 {

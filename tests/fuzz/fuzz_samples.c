@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes, in two pieces: an error, or samples whose text reads back to the same text. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "samples.h"
 
 static struct nt_samples *read_text(const char *text, size_t bytes, size_t cut)
@@ -21,7 +18,6 @@ static struct nt_samples *read_text(const char *text, size_t bytes, size_t cut)
     return s;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_samples *s = read_text((const char *)data, size, size / 2), *again;

@@ -2,12 +2,10 @@
 /* Any request from a relay that has been taken over, at the worker, and what is published in the
  * end. The probe, the directory and MUNGE are away. */
 #include <munge.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "service.h"
 
 /* A claim is made only for this host, and its text is bounded. */
@@ -37,7 +35,6 @@ munge_err_t munge_decode(const char *credential, munge_ctx_t ctx, void **payload
     return EMUNGE_CRED_INVALID;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char *names[] = {"first", "own", "third"};

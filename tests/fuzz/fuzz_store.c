@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a store: an error, or what is read of it is within bounds and makes a map or none.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cluster_map.h"
+#include "fuzz.h"
 #include "store.h"
 
 static int each_job(void *context, const struct nt_store_job *job, struct nt_err *err)
@@ -48,7 +47,6 @@ static void read_store(struct nt_store *store)
     nt_names_fini(&hosts);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char file[64];

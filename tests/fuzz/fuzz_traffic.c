@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "traffic.h"
 #include "traffic_text.h"
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every decoder of what a probe hears from another. What decodes is encoded again and must
  * decode to the same bytes. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "wire.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void same(const struct nt_bytes *again, const uint8_t *data, size_t size)
 {
