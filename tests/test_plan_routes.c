@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "asserts.h"
+#include "normal.h"
 #include "plan_checks.h"
 #include "plan_routes.h"
 #include "rng.h"
@@ -204,6 +205,29 @@ TEST(a_bad_redundancy_and_no_routes_are_refused)
     assert_int_equal(nt_plan_routes(&none, 1, 1, &plan, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_null(plan);
+}
+
+/* Columns 0 and 1 are equal; column 2 has no row; three columns of two rows, but for rounding. */
+TEST(equations_that_depend_on_each_other_are_refused)
+{
+    static const double value[3][6] = {
+        {1, 1, 1, 1, 1, 3}, {1, 1, 0, 1, 3, 0}, {1, 1.1, 0.7, 0.3, 0.9, 1.3}};
+    for (size_t t = 0; t < 3; t++) {
+        struct nt_rows *rows;
+        struct nt_err err = {0};
+        double variance[3];
+        assert_int_equal(nt_rows_create(2, 3, 6, &rows, NULL), 0);
+        for (uint32_t k = 0; k < 6; k++) {
+            rows->column[k] = k % 3;
+            rows->value[k] = value[t][k];
+        }
+        rows->start[1] = 3;
+        rows->start[2] = 6;
+        assert_int_equal(nt_normal_variances(rows, variance, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        assert_string_equal(err.text, "the equations are not independent");
+        nt_rows_destroy(rows);
+    }
 }
 
 RUN_TESTS
