@@ -73,8 +73,8 @@ struct word {
     const char *bound; /* for whose errors this is */
 };
 
-#define W(member) offsetof(struct words, member)
-#define S(member) offsetof(struct nt_samples, member), .in_samples = true
+#define W(member) .at = offsetof(struct words, member)
+#define S(member) .at = offsetof(struct nt_samples, member), .in_samples = true
 #define HOST                                                                                       \
     {                                                                                              \
         "the number of a host", U32, W(host)                                                       \
@@ -317,7 +317,7 @@ static const struct entry entries[] = {
     [PHASE] = {"phase", add_phase, {
         {"the name of a phase", NAME, W(text), .bytes = sizeof((struct nt_phase *)NULL)->name},
         {"seconds", NUMBER, W(number), .optional = true}}},
-    [ROUND] = {"round", add_round, {{NULL}}},
+    [ROUND] = {"round", add_round, {{.what = NULL}}},
     [PHASE_END] = {"phase-end", add_phase_end, {{"seconds", NUMBER, W(number)}}},
     [WARNING] = {"warning", add_warning, {{"a text", TEXT, W(text)}}},
     [END] = {"end", add_end, {
