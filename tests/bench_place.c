@@ -13,8 +13,8 @@
 
 #include <scotch/scotch.h>
 
-#include "construct.h"
 #include "cost.h"
+#include "hierarchy.h"
 #include "hint.h"
 #include "infer.h"
 #include "known_tree.h"
@@ -64,7 +64,7 @@ static double cost_of(const struct nt_model *m, const struct nt_distance *d,
 {
     struct nt_metrics metrics;
     struct nt_err err = {0};
-    if (nt_cost(m, d, t, rank_host, &metrics, &err) != 0) {
+    if (nt_cost(d, t, rank_host, &metrics, &err) != 0) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }
@@ -162,7 +162,7 @@ static struct row measure(const struct nt_model *m, const struct nt_traffic *t,
     row.hint = h->metrics.latency_us;
     if (!whole)
         return row;
-    if (nt_distance_create(m, &d, &err) != 0 || nt_hierarchy_create(m, d, room, &tree, &err) != 0)
+    if (nt_distance_create(m, &d, &err) != 0 || nt_hierarchy_create(d, room, &tree, &err) != 0)
         exit(1);
     for (size_t k = 0; k < n; k++)
         order[k] = (uint32_t)(k / each);
@@ -204,7 +204,7 @@ static double gain_on(const struct nt_model *m, const struct nt_traffic *t, cons
         exit(4);
     for (uint32_t h = 0; h < m->hosts; h++)
         given[h] = h;
-    if (nt_cost(m, d, t, given, &was, &err) != 0 || nt_cost(m, d, t, order, &is, &err) != 0)
+    if (nt_cost(d, t, given, &was, &err) != 0 || nt_cost(d, t, order, &is, &err) != 0)
         exit(4);
     nt_distance_destroy(d);
     free(given);

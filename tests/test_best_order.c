@@ -20,7 +20,7 @@ static double total_of(const struct trial *t, const uint32_t *order)
 {
     struct nt_metrics m;
     struct nt_err err = {0};
-    known_must(nt_cost(t->model, t->distance, t->traffic, order, &m, &err), &err);
+    known_must(nt_cost(t->distance, t->traffic, order, &m, &err), &err);
     return nt_cost_total_us(&m);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "asserts.h"
-#include "construct.h"
 #include "cost.h"
+#include "hierarchy.h"
 #include "hint.h"
 #include "known_tree.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "alike.h"
 #include "asserts.h"
 #include "cost.h"
 #include "distance.h"
 #include "hint.h"
 #include "known_tree.h"
 #include "matrix.h"
-#include "supported_tree.h"
 
 enum { PODS = 2, LEAVES = 4, HOSTS = 4, ALL = PODS * LEAVES * HOSTS };
 
@@ -154,7 +154,7 @@ static struct nt_metrics cost_of(const struct nt_model *m, const char *pattern,
     struct nt_err err = {0};
     assert_int_equal(nt_distance_create(m, &d, &err), 0);
     assert_int_equal(nt_traffic_create(pattern, ALL, &t, &err), 0);
-    assert_int_equal(nt_cost(m, d, t, rank_host, &metrics, &err), 0);
+    assert_int_equal(nt_cost(d, t, rank_host, &metrics, &err), 0);
     nt_distance_destroy(d);
     nt_traffic_destroy(t);
     return metrics;

@@ -97,7 +97,7 @@ static double *load_links(const struct nt_map *map, bool *is_time)
     if (load == NULL || bytes == NULL || strncmp(p->pattern, "matrix:", 7) == 0 ||
         nt_traffic_create(p->pattern, used, &traffic, &ignored) != 0 ||
         nt_distance_create(m, &distance, &ignored) != 0 ||
-        nt_cost_loads(m, distance, traffic, p->order, bytes, &metrics, &ignored) != 0) {
+        nt_cost_loads(distance, traffic, p->order, bytes, &metrics, &ignored) != 0) {
         free(load);
         load = NULL;
     } else {

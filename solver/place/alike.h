@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a map's errors cannot tell apart is the same to a placement, so that noise decides nothing.
- * Tests: test_alike.c. */
+/* The part of a map that a placement may rely on: what its errors cannot tell apart is the same, so
+ * that noise decides nothing, and groups that are not sure are left out.
+ * Tests: test_alike.c, test_supported_tree.c. */
 #ifndef NT_ALIKE_H
 #define NT_ALIKE_H
 
@@ -20,5 +21,14 @@ int nt_alike_create(const struct nt_model *model, struct nt_model **out, struct 
  * capacity: tasks that fit on each host. rank_host is changed; elsewhere it stays. */
 int nt_alike_order(const struct nt_model *alike, const uint32_t *capacity, size_t ntasks,
                    uint32_t *rank_host, struct nt_err *err);
+
+/* *out: the model without its switches of a support below NT_SUPPORT_ACTED; the children of such a
+ * switch are attached to the next certain switch above, by a link with the latency of the whole way
+ * and its smallest bandwidth. So the way to all others stays as long as it was, and two that were
+ * together are as far from each other as from any other host: there is no gain from placing tasks
+ * in a group that may not exist. Vertices keep their numbers; a removed switch has no link. NULL
+ * when every switch is certain, or none states a support. */
+int nt_supported_tree_create(const struct nt_model *model, struct nt_model **out,
+                             struct nt_err *err);
 
 #endif

@@ -5,18 +5,180 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "division.h"
+#include "distance.h"
 #include "graph.h"
 #include "memory.h"
+#include "rng.h"
 #include "stats.h"
 
 #define NONE UINT32_MAX
+
+/* ---- how a tree divides its hosts: each link as a word that another model of the same hosts can
+ * be searched for, the two sets of hosts that it divides (Buneman 1971) ---- */
+
+struct division {
+    const struct nt_model *m; /* borrowed */
+    struct nt_distance *distance;
+    bool tree;              /* else the rest is not set */
+    uint32_t *low;          /* links: the end away from the root */
+    uint64_t *key;          /* links: the same for both ways round; 0: no host on one side */
+    uint64_t *side;         /* links: the same for the same way round */
+    size_t *size;           /* links: hosts on the smaller side */
+    struct nt_arena memory; /* of all arrays */
+};
+
+static uint64_t host_word(uint32_t host)
+{
+    struct nt_rng rng;
+    nt_rng_init(&rng, UINT64_C(0x6e747465) + host);
+    return nt_rng_next(&rng) | 1;
+}
+
+static void division_fini(struct division *v)
+{
+    nt_distance_destroy(v->distance);
+    nt_arena_fini(&v->memory);
+}
+
+/* division_fini is needed after an error too. */
+static int division_init(struct division *v, const struct nt_model *m, struct nt_err *err)
+{
+    size_t n = m->links + 1;
+    *v = (struct division){.m = m};
+    v->low = nt_arena_array(&v->memory, n, sizeof *v->low);
+    v->key = nt_arena_array(&v->memory, n, sizeof *v->key);
+    v->side = nt_arena_array(&v->memory, n, sizeof *v->side);
+    v->size = nt_arena_array(&v->memory, n, sizeof *v->size);
+    if (nt_arena_check(&v->memory, err) != 0)
+        return -1;
+    if (nt_distance_create(m, &v->distance, err) != 0)
+        return -1;
+    v->tree = nt_distance_is_tree(v->distance);
+    return 0;
+}
+
+/* A division is the XOR of its hosts' words; of the two sides the smaller word stands for it. */
+static void key_sets(struct division *v, const bool *missing, uint64_t *below, size_t *count)
+{
+    uint64_t all = 0;
+    size_t present = 0;
+    for (uint32_t h = 0; h < v->m->hosts; h++) {
+        if (missing[h])
+            continue;
+        uint64_t word = host_word(h);
+        all ^= word;
+        present++;
+        for (uint32_t at = h; at != NONE; at = nt_distance_parent(v->distance, at)) {
+            below[at] ^= word;
+            count[at]++;
+        }
+    }
+    for (size_t k = 0; k < v->m->links; k++) {
+        uint32_t a = v->m->link[k].a, b = v->m->link[k].b;
+        uint32_t low = nt_distance_parent(v->distance, a) == b ? a : b;
+        uint64_t other = all ^ below[low];
+        v->low[k] = low;
+        v->side[k] = low == a ? below[low] : other;
+        v->size[k] = count[low] <= present - count[low] ? count[low] : present - count[low];
+        v->key[k] = v->size[k] == 0 ? 0 : below[low] < other ? below[low] : other;
+    }
+}
+
+/* Hosts with missing[h] are on no side; keys may be made again with others missing. */
+static int division_key(struct division *v, const bool *missing, struct nt_err *err)
+{
+    size_t n = v->m->hosts + v->m->switches + 1;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint64_t *words = nt_arena_array(&memory, n, sizeof *words);
+    size_t *count = nt_arena_array(&memory, n, sizeof *count);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    key_sets(v, missing, words, count);
+    return 0;
+}
+
+/* The key of a link that has exactly these hosts on one side. */
+static uint64_t division_key_of(const struct division *v, const bool *missing, const bool *side)
+{
+    uint64_t on = 0, off = 0;
+    for (uint32_t h = 0; h < v->m->hosts; h++)
+        if (!missing[h])
+            *(side[h] ? &on : &off) ^= host_word(h);
+    return on < off ? on : off;
+}
+
+/* The hosts on the smaller side of a link, as flags. */
+static void division_mark(const struct division *v, uint32_t link, const bool *missing, bool *side)
+{
+    size_t on = 0, off = 0;
+    for (uint32_t h = 0; h < v->m->hosts; h++) {
+        uint32_t at = h;
+        while (at != NONE && at != v->low[link])
+            at = nt_distance_parent(v->distance, at);
+        side[h] = at != NONE && !missing[h];
+        on += side[h];
+        off += !side[h] && !missing[h];
+    }
+    for (uint32_t h = 0; h < v->m->hosts && on > off; h++)
+        side[h] = !side[h] && !missing[h];
+}
+
+/* ---- who is next to whom ---- */
+
+struct stamps {
+    size_t hosts, both; /* both: hosts that carried the stamp before */
+    const bool *missing;
+    uint64_t *seen;
+};
+
+/* Stamps the hosts next to h; each that has not been stamped is counted. */
+static size_t stamp_around(struct stamps *s, const struct nt_graph *b, uint32_t h, uint64_t stamp)
+{
+    size_t n = 0, hosts = s->hosts;
+    for (size_t k = b->start[h]; k < b->start[h + 1]; k++) {
+        uint32_t up = b->to[k];
+        size_t from = up < hosts ? k : b->start[up], to = up < hosts ? k + 1 : b->start[up + 1];
+        for (size_t e = from; e < to; e++) {
+            uint32_t x = b->to[e];
+            if (x >= hosts || x == h || s->missing[x] || s->seen[x] == stamp)
+                continue;
+            s->both += s->seen[x] == stamp - 1;
+            s->seen[x] = stamp;
+            n++;
+        }
+    }
+    return n;
+}
+
+/* For each host, how many hosts are next to it (by a link of their own, or on the same switch),
+ * and how many of them are so in the other model too. was and kept hold hosts values. */
+static int division_neighbours(const struct division *v, const struct division *other,
+                               const bool *missing, size_t *was, size_t *kept, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct stamps s = {.hosts = v->m->hosts, .missing = missing};
+    struct nt_graph here, there;
+    s.seen = nt_arena_array(&memory, s.hosts, sizeof *s.seen);
+    if (nt_graph_init(&here, v->m, &memory, err) != 0 ||
+        nt_graph_init(&there, other->m, &memory, err) != 0)
+        return -1;
+    for (uint32_t h = 0; h < s.hosts; h++) {
+        uint64_t stamp = 3 * (uint64_t)h + 2;
+        stamp_around(&s, &there, h, stamp);
+        s.both = 0;
+        was[h] = stamp_around(&s, &here, h, stamp + 1);
+        kept[h] = s.both;
+    }
+    return 0;
+}
+
+/* ---- two models of the same hosts ---- */
 
 /* Chance that one sweep of a healthy network names any link at all for its figures. */
 static const double FALSE_ALARM = 0.001;
 
 struct work {
-    struct nt_division found, reference;
+    struct division found, reference;
     bool trees;          /* links are compared by the hosts that they divide */
     const bool *missing; /* hosts that did not answer: on no side */
     double tolerance, z_limit;
@@ -77,7 +239,7 @@ static int by_key(const void *x, const void *y)
     return (a->link > b->link) - (a->link < b->link);
 }
 
-static struct keyed *sort_keys(const struct nt_division *v, struct nt_arena *memory)
+static struct keyed *sort_keys(const struct division *v, struct nt_arena *memory)
 {
     struct keyed *sorted = nt_arena_array(memory, v->m->links, sizeof *sorted);
     for (size_t k = 0; sorted != NULL && k < v->m->links; k++)
@@ -113,8 +275,8 @@ static int match_divisions(struct work *w)
 {
     size_t n = w->found.m->links;
     NT_SCOPED struct nt_arena memory = {0};
-    if (nt_division_key(&w->found, w->missing, w->err) != 0 ||
-        nt_division_key(&w->reference, w->missing, w->err) != 0)
+    if (division_key(&w->found, w->missing, w->err) != 0 ||
+        division_key(&w->reference, w->missing, w->err) != 0)
         return -1;
     struct keyed *sorted = sort_keys(&w->found, &memory);
     if (nt_arena_check(&memory, w->err) != 0)
@@ -190,7 +352,7 @@ static void add_apart(const struct moves *s, const uint64_t *a, const uint64_t *
 
 static int take_sets(struct moves *s, const struct work *w, int side, struct nt_arena *memory)
 {
-    const struct nt_division *v = side == 0 ? &w->reference : &w->found;
+    const struct division *v = side == 0 ? &w->reference : &w->found;
     bool *mark = nt_arena_array(memory, v->m->hosts, sizeof *mark);
     s->set[side] = nt_arena_array(memory, v->m->links, sizeof *s->set[side]);
     if (nt_arena_check(memory, w->err) != 0)
@@ -204,7 +366,7 @@ static int take_sets(struct moves *s, const struct work *w, int side, struct nt_
         d->off = nt_arena_array(memory, s->words, sizeof *d->off);
         if (nt_arena_check(memory, w->err) != 0)
             return -1;
-        nt_division_mark(v, k, w->missing, mark);
+        division_mark(v, k, w->missing, mark);
         for (size_t h = 0; h < v->m->hosts; h++)
             d->on[h / 64] |= (uint64_t)mark[h] << h % 64;
     }
@@ -391,7 +553,7 @@ static double absence_confidence(const struct work *w, const bool *want, bool *h
         size_t corner[4] = {0};
         if (w->found.size[e] < 2 || f->link[e].probability <= sure)
             continue;
-        nt_division_mark(&w->found, (uint32_t)e, w->missing, have);
+        division_mark(&w->found, (uint32_t)e, w->missing, have);
         for (size_t h = 0; h < f->hosts; h++)
             if (!w->missing[h])
                 corner[2 * want[h] + have[h]]++;
@@ -416,7 +578,7 @@ static int add_open_divisions(struct work *w, const struct moves *s, struct nt_a
             struct nt_difference d = plain_difference(NT_DIFFERENCE_SWITCH_MISSING, 1);
             *(side == 0 ? &d.expected : &d.found) = link;
             if (side == 0)
-                nt_division_mark(&w->reference, link, w->missing, want);
+                division_mark(&w->reference, link, w->missing, want);
             d.confidence =
                 side == 0 ? absence_confidence(w, want, have) : w->found.m->link[link].probability;
             rc = add_difference(w, d);
@@ -454,7 +616,7 @@ static int compare_divisions(struct work *w)
 }
 
 /* Whether any link at v has no equal in the other tree, moved hosts left out. */
-static void mark_open(const struct nt_division *v, const struct keyed *other, size_t others,
+static void mark_open(const struct division *v, const struct keyed *other, size_t others,
                       bool *open)
 {
     for (size_t k = 0; k < v->m->links; k++)
@@ -476,8 +638,8 @@ static int judge_cables(struct work *w)
         return -1;
     for (size_t h = 0; h < f->hosts; h++)
         gone[h] = w->missing[h] || w->moved[h];
-    if (nt_division_key(&w->found, gone, w->err) != 0 ||
-        nt_division_key(&w->reference, gone, w->err) != 0)
+    if (division_key(&w->found, gone, w->err) != 0 ||
+        division_key(&w->reference, gone, w->err) != 0)
         return -1;
     struct keyed *is = sort_keys(&w->found, &memory), *was = sort_keys(&w->reference, &memory);
     if (nt_arena_check(&memory, w->err) != 0)
@@ -682,7 +844,7 @@ static int add_moved_hosts(struct work *w, const struct switches *s)
     size_t *kept = nt_arena_array(&memory, f->hosts, sizeof *kept);
     struct nt_difference d = plain_difference(NT_DIFFERENCE_HOST_MOVED, map_confidence(f));
     if (nt_arena_check(&memory, w->err) != 0 ||
-        nt_division_neighbours(&w->reference, &w->found, w->missing, was, kept, w->err) != 0)
+        division_neighbours(&w->reference, &w->found, w->missing, was, kept, w->err) != 0)
         return -1;
     for (d.host = 0; d.host < f->hosts; d.host++) {
         uint32_t r = switch_of(&s->graph[0], (uint32_t)f->hosts, d.host);
@@ -897,8 +1059,8 @@ static int measure_similarity(struct work *w)
 
 static int compare_all(struct work *w)
 {
-    if (nt_division_init(&w->found, w->found.m, w->err) != 0 ||
-        nt_division_init(&w->reference, w->reference.m, w->err) != 0)
+    if (division_init(&w->found, w->found.m, w->err) != 0 ||
+        division_init(&w->reference, w->reference.m, w->err) != 0)
         return -1;
     for (uint32_t h = 0; h < w->found.m->hosts; h++) {
         struct nt_difference d = plain_difference(NT_DIFFERENCE_HOST_MISSING, 1);
@@ -955,8 +1117,8 @@ int nt_compare(const struct nt_model *found, const struct nt_model *reference, d
     int rc = work_init(&w, missing, &memory);
     if (rc == 0)
         rc = compare_all(&w);
-    nt_division_fini(&w.found);
-    nt_division_fini(&w.reference);
+    division_fini(&w.found);
+    division_fini(&w.reference);
     if (rc == 0)
         *out = w.c;
     else
@@ -971,22 +1133,22 @@ void nt_comparison_destroy(struct nt_comparison *c)
 
 bool nt_compare_side(const struct nt_model *model, uint32_t link, bool *side)
 {
-    struct nt_division v;
+    struct division v;
     NT_SCOPED struct nt_arena memory = {0};
     bool *missing = nt_arena_array(&memory, model->hosts, sizeof *missing);
     if (missing == NULL)
         return false;
     bool done =
-        nt_division_init(&v, model, NULL) == 0 && v.tree && nt_division_key(&v, missing, NULL) == 0;
+        division_init(&v, model, NULL) == 0 && v.tree && division_key(&v, missing, NULL) == 0;
     if (done)
-        nt_division_mark(&v, link, model->missing, side);
-    nt_division_fini(&v);
+        division_mark(&v, link, model->missing, side);
+    division_fini(&v);
     return done;
 }
 
 int64_t nt_compare_find(const struct nt_model *model, const bool *side)
 {
-    struct nt_division v;
+    struct division v;
     int64_t found = -1;
     size_t on = 0;
     for (size_t h = 0; h < model->hosts; h++)
@@ -998,12 +1160,12 @@ int64_t nt_compare_find(const struct nt_model *model, const bool *side)
     }
     if (on == 1)
         return found;
-    if (nt_division_init(&v, model, NULL) == 0 && v.tree &&
-        nt_division_key(&v, model->missing, NULL) == 0) {
-        uint64_t key = nt_division_key_of(&v, model->missing, side);
+    if (division_init(&v, model, NULL) == 0 && v.tree &&
+        division_key(&v, model->missing, NULL) == 0) {
+        uint64_t key = division_key_of(&v, model->missing, side);
         for (size_t k = 0; k < model->links && found < 0; k++)
             found = v.key[k] == key ? (int64_t)k : -1;
     }
-    nt_division_fini(&v);
+    division_fini(&v);
     return found;
 }

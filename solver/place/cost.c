@@ -168,11 +168,12 @@ static int add_everyone(struct load *load, struct nt_err *err)
     return rc;
 }
 
-int nt_cost_loads(const struct nt_model *model, const struct nt_distance *distance,
-                  const struct nt_traffic *traffic, const uint32_t *rank_host, double *bytes,
-                  struct nt_metrics *metrics, struct nt_err *err)
+int nt_cost_loads(const struct nt_distance *distance, const struct nt_traffic *traffic,
+                  const uint32_t *rank_host, double *bytes, struct nt_metrics *metrics,
+                  struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
+    const struct nt_model *model = nt_distance_model(distance);
     struct load load = {
         .m = model, .d = distance, .t = traffic, .rank_host = rank_host, .bytes = bytes};
     load.path = nt_arena_array(&memory, nt_distance_path_max(distance) + 2u, sizeof *load.path);
@@ -192,15 +193,15 @@ int nt_cost_loads(const struct nt_model *model, const struct nt_distance *distan
     return 0;
 }
 
-int nt_cost(const struct nt_model *model, const struct nt_distance *distance,
-            const struct nt_traffic *traffic, const uint32_t *rank_host, struct nt_metrics *metrics,
-            struct nt_err *err)
+int nt_cost(const struct nt_distance *distance, const struct nt_traffic *traffic,
+            const uint32_t *rank_host, struct nt_metrics *metrics, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    double *bytes = nt_arena_array(&memory, 2 * model->links + 1, sizeof *bytes);
+    size_t ways = 2 * nt_distance_model(distance)->links;
+    double *bytes = nt_arena_array(&memory, ways + 1, sizeof *bytes);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    return nt_cost_loads(model, distance, traffic, rank_host, bytes, metrics, err);
+    return nt_cost_loads(distance, traffic, rank_host, bytes, metrics, err);
 }
 
 double nt_cost_total_us(const struct nt_metrics *metrics)

@@ -187,6 +187,11 @@ void nt_distance_destroy(struct nt_distance *d)
     nt_object_destroy(d);
 }
 
+const struct nt_model *nt_distance_model(const struct nt_distance *d)
+{
+    return d->model;
+}
+
 bool nt_distance_is_tree(const struct nt_distance *d)
 {
     return d->tree;

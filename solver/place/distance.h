@@ -23,6 +23,7 @@ struct nt_distance;
 int nt_distance_create(const struct nt_model *model, struct nt_distance **out, struct nt_err *err);
 void nt_distance_destroy(struct nt_distance *distance);
 
+const struct nt_model *nt_distance_model(const struct nt_distance *distance);
 bool nt_distance_is_tree(const struct nt_distance *distance);
 
 /* One-way latency with both overheads, 0 from a host to itself, NaN when they are not joined. */

@@ -2,18 +2,129 @@
 #include "hint.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "alike.h"
-#include "anchor.h"
-#include "construct.h"
 #include "cost.h"
 #include "distance.h"
 #include "hierarchy.h"
 #include "memory.h"
-#include "polish.h"
 #include "scotch_split.h"
-#include "supported_tree.h"
+
+/* ---- the hint as a result
+ * ----------------------------------------------------------------------*/
+
+/* Hosts by their first rank; then the unused ones, then the missing. */
+static void order_hosts(struct nt_hint *hint, const struct nt_map *map, bool *placed)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < hint->ntasks; r++) {
+        uint32_t h = hint->rank_host[r];
+        if (!placed[h])
+            hint->host_order[n++] = h;
+        placed[h] = true;
+    }
+    for (int missing = 0; missing < 2; missing++)
+        for (uint32_t h = 0; h < map->model->hosts; h++)
+            if (!placed[h] && map->model->missing[h] == (missing == 1))
+                hint->host_order[n++] = h;
+    hint->hosts = n;
+}
+
+struct nt_hint *nt_hint_begin(const struct nt_map *map, const char *pattern,
+                              const uint32_t *rank_host, size_t n, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_hint *h = nt_object_create(sizeof *h, err);
+    size_t hosts = map->model->hosts;
+    if (h == NULL)
+        return NULL;
+    bool *placed = nt_arena_array(&memory, hosts + 1, sizeof *placed);
+    h->pattern = nt_arena_text(&h->memory, pattern, strlen(pattern));
+    h->rank_host = nt_arena_array(&h->memory, n + 1, sizeof *h->rank_host);
+    h->host_order = nt_arena_array(&h->memory, hosts + 1, sizeof *h->host_order);
+    if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&h->memory, err) != 0) {
+        nt_hint_destroy(h);
+        return NULL;
+    }
+    h->ntasks = n;
+    memcpy(h->rank_host, rank_host, n * sizeof *h->rank_host);
+    order_hosts(h, map, placed);
+    struct nt_metrics none = {(double)NAN, (double)NAN, (double)NAN, false};
+    h->metrics = h->metrics_default = none;
+    h->cost = h->cost_default = h->message_bytes = h->lower_bound = (double)NAN;
+    h->gain = 1;
+    return h;
+}
+
+static size_t put_ranks(uint32_t *rank_host, size_t n, uint32_t host, uint32_t ranks)
+{
+    for (uint32_t k = 0; k < ranks; k++)
+        rank_host[n++] = host;
+    return n;
+}
+
+int nt_hint_add_missing(struct nt_hint *hint, const struct nt_map *map, const uint32_t *capacity,
+                        struct nt_err *err)
+{
+    size_t n = 0, ntasks = hint->ntasks, placed = 0, hosts = map->model->hosts;
+    uint32_t first = 0;
+    for (uint32_t h = 0; h < hosts; h++)
+        ntasks += map->model->missing[h] ? capacity[h] : 0;
+    if (ntasks == hint->ntasks)
+        return 0;
+    uint32_t *rank_host = nt_arena_array(&hint->memory, ntasks + 1, sizeof *rank_host);
+    uint32_t *order = nt_arena_array(&hint->memory, hosts + 1, sizeof *order);
+    if (nt_arena_check(&hint->memory, err) != 0)
+        return -1;
+    while (first < hosts && capacity[first] == 0)
+        first++;
+    bool leads = first < hosts && map->model->missing[first];
+    if (leads) {
+        n = put_ranks(rank_host, n, first, capacity[first]);
+        order[placed++] = first;
+    }
+    memcpy(rank_host + n, hint->rank_host, hint->ntasks * sizeof *rank_host);
+    n += hint->ntasks;
+    for (size_t k = 0; k < hint->hosts; k++) {
+        uint32_t h = hint->host_order[k];
+        if (leads && h == first)
+            continue;
+        order[placed++] = h;
+        if (map->model->missing[h])
+            n = put_ranks(rank_host, n, h, capacity[h]);
+    }
+    hint->rank_host = rank_host;
+    hint->host_order = order;
+    hint->ntasks = n;
+    return 0;
+}
+
+int nt_hint_unchanged(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
+                      size_t ntasks, struct nt_hint **out, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *rank_host = nt_arena_array(&memory, ntasks + 1, sizeof *rank_host);
+    size_t n = 0;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (uint32_t h = 0; h < map->model->hosts; h++)
+        for (uint32_t k = 0; k < capacity[h] && !map->model->missing[h] && n < ntasks; k++)
+            rank_host[n++] = h;
+    if (n < ntasks)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu tasks do not fit on hosts with room for %zu",
+                          ntasks, n);
+    *out = nt_hint_begin(map, pattern, rank_host, n, err);
+    return *out == NULL ? -1 : 0;
+}
+
+void nt_hint_destroy(struct nt_hint *hint)
+{
+    nt_object_destroy(hint);
+}
+
+/* ---- how it is found ------------------------------------------------------------------------- */
 
 static const uint64_t SEED = 1; /* any fixed number: the same map gives the same hint */
 
@@ -75,7 +186,7 @@ static bool costs_no_more(const struct nt_metrics *is, const struct nt_metrics *
 static int cost_in(const struct search *s, const struct view *v, const uint32_t *rank_host,
                    struct nt_metrics *m, struct nt_err *err)
 {
-    return nt_cost(v->model, v->distance, s->traffic, rank_host, m, err);
+    return nt_cost(v->distance, s->traffic, rank_host, m, err);
 }
 
 /* Takes trial if its predicted time is less than the best so far, and no more than that of the
@@ -114,22 +225,143 @@ static bool is_direct(const struct search *s)
     return v->model->switches == 0 && !nt_distance_is_tree(v->distance);
 }
 
+/* ---- pairs of tasks are swapped while that brings partners nearer ---------------------------- */
+
+struct polishing {
+    const struct nt_distance *distance;
+    const struct nt_traffic *traffic;
+    uint32_t *rank_host;
+    const uint32_t *rank; /* hosts */
+    uint32_t *seat,
+        *tasks_by_rank; /* tasks by their host's rank: tasks_by_rank[seat[k]..seat[k+1]) */
+    uint32_t *at;       /* where a task is in tasks_by_rank */
+    uint64_t work;
+};
+
+/* The weighted latency of task r if it were on host h, apart from its partner `not`. */
+static double task_pull(struct polishing *b, uint32_t r, uint32_t h, uint32_t not )
+{
+    const struct nt_traffic *t = b->traffic;
+    double sum = 0;
+    for (size_t k = t->start[r]; k < t->start[r + 1]; k++)
+        if (t->partner[k] != not )
+            sum += (double)t->bytes[k] *
+                   nt_distance_latency(b->distance, h, b->rank_host[t->partner[k]]);
+    size_t looked = t->start[r + 1] - t->start[r] + 1;
+    b->work = b->work > looked ? b->work - looked : 0;
+    return sum;
+}
+
+/* What is gained when r and s change hosts. Their own exchange stays as it is. */
+static double swap_gain(struct polishing *b, uint32_t r, uint32_t s)
+{
+    uint32_t hr = b->rank_host[r], hs = b->rank_host[s];
+    return task_pull(b, r, hr, s) - task_pull(b, r, hs, s) + task_pull(b, s, hs, r) -
+           task_pull(b, s, hr, r);
+}
+
+static void swap_ranks(struct polishing *b, uint32_t r, uint32_t s)
+{
+    uint32_t h = b->rank_host[r], at = b->at[r];
+    b->rank_host[r] = b->rank_host[s];
+    b->rank_host[s] = h;
+    b->tasks_by_rank[b->at[s]] = r;
+    b->tasks_by_rank[at] = s;
+    b->at[r] = b->at[s];
+    b->at[s] = at;
+}
+
+/* Tries to seat r at the host of its partner p, or next to it. */
+static bool move_near(struct polishing *b, uint32_t r, uint32_t p)
+{
+    enum { NEXT_TO = 4 };
+    uint32_t h = b->rank_host[p], best = UINT32_MAX;
+    double most = 1e-12 * b->traffic->total_bytes;
+    uint32_t low = b->seat[b->rank[h]], high = b->seat[b->rank[h] + 1];
+    low = low > NEXT_TO ? low - NEXT_TO : 0;
+    high = high + NEXT_TO < b->traffic->tasks ? high + NEXT_TO : (uint32_t)b->traffic->tasks;
+    if (high - low > 64)
+        high = low + 64;
+    for (uint32_t k = low; k < high && b->work > 0; k++) {
+        uint32_t s = b->tasks_by_rank[k];
+        if (s == r || s == p || b->rank_host[s] == b->rank_host[r])
+            continue;
+        double g = swap_gain(b, r, s);
+        if (g > most) {
+            most = g;
+            best = s;
+        }
+    }
+    if (best == UINT32_MAX)
+        return false;
+    swap_ranks(b, r, best);
+    return true;
+}
+
+static void index_tasks(struct polishing *b, size_t hosts)
+{
+    size_t n = b->traffic->tasks;
+    uint32_t *end = b->seat + 1;
+    for (size_t r = 0; r < n; r++)
+        end[b->rank[b->rank_host[r]]]++;
+    for (size_t h = 1; h < hosts; h++)
+        end[h] += end[h - 1];
+    for (size_t r = n; r-- > 0;) {
+        uint32_t k = --end[b->rank[b->rank_host[r]]];
+        b->tasks_by_rank[k] = (uint32_t)r;
+        b->at[r] = k;
+    }
+    for (size_t h = 0; h < hosts; h++)
+        b->seat[h] = end[h];
+    b->seat[hosts] = (uint32_t)n;
+}
+
+/* Lowers the weighted latency of the trial in the first view, never raises it. Hosts keep their
+ * numbers of tasks. POLISH_WORK bounds the partners evaluated, so that the same input gives the
+ * same result. */
+static int lower_latency(struct search *s, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    const struct nt_traffic *traffic = s->traffic;
+    size_t n = traffic->tasks, hosts = s->map->model->hosts;
+    struct polishing b = {.distance = s->view[0].distance,
+                          .rank = s->rank,
+                          .traffic = traffic,
+                          .rank_host = s->trial,
+                          .work = POLISH_WORK};
+    b.seat = nt_arena_array(&memory, hosts + 2, sizeof *b.seat);
+    b.tasks_by_rank = nt_arena_array(&memory, n + 1, sizeof *b.tasks_by_rank);
+    b.at = nt_arena_array(&memory, n + 1, sizeof *b.at);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    index_tasks(&b, hosts);
+    for (bool changed = true; changed && b.work > 0;) {
+        changed = false;
+        for (uint32_t r = 0; r < n && b.work > 0; r++)
+            for (size_t k = traffic->start[r]; k < traffic->start[r + 1] && b.work > 0; k++)
+                if (s->trial[traffic->partner[k]] != s->trial[r])
+                    changed = move_near(&b, r, traffic->partner[k]) || changed;
+    }
+    return 0;
+}
+
 static int polish_trial(struct search *s, struct nt_err *err)
 {
-    if (nt_polish(s->view[0].distance, s->rank, s->map->model->hosts, s->traffic, POLISH_WORK,
-                  s->trial, err) != 0)
-        return -1;
-    return consider_candidate(s, err);
+    return lower_latency(s, err) != 0 ? -1 : consider_candidate(s, err);
+}
+
+static int map_tasks(const struct search *s, uint64_t seed, uint32_t *rank_host, struct nt_err *err)
+{
+    const struct nt_scotch_job job = {s->view[0].distance, s->traffic, s->capacity, s->rank};
+    return nt_scotch_map(&job, seed, rank_host, err);
 }
 
 /* The cheapest as it comes is not the cheapest when polished. */
 static int try_map(struct search *s, struct nt_err *err)
 {
-    const struct view *v = &s->view[0];
     for (uint64_t k = 0; k < MAPS; k++)
-        if (nt_scotch_map(v->model, v->distance, s->rank, s->capacity, s->traffic, SEED + k,
-                          s->trial, err) != 0 ||
-            consider_candidate(s, err) != 0 || polish_trial(s, err) != 0)
+        if (map_tasks(s, SEED + k, s->trial, err) != 0 || consider_candidate(s, err) != 0 ||
+            polish_trial(s, err) != 0)
             return -1;
     return 0;
 }
@@ -297,8 +529,8 @@ static int difference_error(const struct search *s, double *se_us, struct nt_err
     uint32_t *order = nt_arena_array(&memory, s->traffic->tasks + 1, sizeof *order);
     struct nt_metrics start, found;
     if (nt_arena_check(&memory, err) != 0 || put_scheduler_order(s, order, err) != 0 ||
-        nt_cost_loads(m, v->distance, s->traffic, order, was, &start, err) != 0 ||
-        nt_cost_loads(m, v->distance, s->traffic, s->best, is, &found, err) != 0)
+        nt_cost_loads(v->distance, s->traffic, order, was, &start, err) != 0 ||
+        nt_cost_loads(v->distance, s->traffic, s->best, is, &found, err) != 0)
         return -1;
     double variance = 0, total = fmax(s->traffic->total_bytes, 1);
     double unknown = isfinite(m->resolution_us) ? m->resolution_us / 2 : 0;
@@ -326,18 +558,175 @@ static int judge_gain(struct search *s, struct nt_err *err)
     return 0;
 }
 
-static int anchor_trial(struct search *s, int way, const uint32_t *from, bool *made,
+/* ---- rank 0 on the first host: orders that cost the same as a given one, or nearly ----------- */
+
+enum anchor {
+    ANCHOR_ROTATE,   /* a ring begins elsewhere */
+    ANCHOR_REFLECT,  /* and runs the other way round */
+    ANCHOR_XOR,      /* recursive doubling, of 2^k ranks */
+    ANCHOR_NEAREST,  /* on a tree: the first host's switch first, then the switch above, ... */
+    ANCHOR_MOVE,     /* hosts change places so that all distances stay: a torus is shifted */
+    ANCHOR_EXCHANGE, /* the hosts of rank 0 and the first one change places */
+    ANCHORS
+};
+
+/* The first rank on the host whose cyclic neighbour, the rank before it or after it, is elsewhere;
+ * ntasks: the host has no rank. */
+static size_t edge_rank(const uint32_t *from, size_t ntasks, uint32_t first, size_t step)
+{
+    size_t any = ntasks;
+    for (size_t r = 0; r < ntasks; r++) {
+        if (from[r] != first)
+            continue;
+        if (from[(r + step) % ntasks] != first)
+            return r;
+        any = any == ntasks ? r : any;
+    }
+    return any;
+}
+
+/* Ranks by how far up the tree the way to the first host leads, else in the order that they have.
+ */
+static int put_nearest(const struct search *s, const uint32_t *from, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    const struct nt_distance *d = s->view[0].distance;
+    size_t n = s->traffic->tasks, vertices = s->map->model->hosts + s->map->model->switches;
+    size_t *height = nt_arena_array(&memory, vertices + 1, sizeof *height);
+    size_t *at = nt_arena_array(&memory, vertices + 2, sizeof *at), levels = 0;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (uint32_t v = s->first; v != UINT32_MAX; v = nt_distance_parent(d, v))
+        height[v] = ++levels; /* 0: not above the first host */
+    for (int fill = 0; fill < 2; fill++) {
+        for (size_t r = 0; r < n; r++) {
+            uint32_t v = from[r];
+            while (height[v] == 0 && nt_distance_parent(d, v) != UINT32_MAX)
+                v = nt_distance_parent(d, v);
+            size_t level = height[v] == 0 ? levels : height[v] - 1; /* levels: not joined */
+            if (fill == 0)
+                at[level + 1]++;
+            else
+                s->trial[at[level]++] = from[r];
+        }
+        for (size_t k = 0; fill == 0 && k <= levels; k++)
+            at[k + 1] += at[k];
+    }
+    return 0;
+}
+
+/* ---- hosts change places, distances stay ---- */
+
+enum { MOVE_HOSTS = 64, MOVE_WORK = 1000000 };
+
+struct move {
+    const struct nt_distance *distance;
+    const uint32_t *capacity;
+    uint32_t host[MOVE_HOSTS], image[MOVE_HOSTS]; /* hosts with tasks; where each one goes */
+    size_t hosts, work;
+};
+
+static bool may_go(struct move *m, size_t k, uint32_t to)
+{
+    if (m->capacity[m->host[k]] != m->capacity[to])
+        return false;
+    for (size_t j = 0; j < k; j++, m->work++) {
+        double was = nt_distance_latency(m->distance, m->host[j], m->host[k]);
+        double is = nt_distance_latency(m->distance, m->image[j], to);
+        if (m->image[j] == to || !(fabs(is - was) <= 1e-6 * fabs(was)))
+            return false;
+    }
+    return true;
+}
+
+/* Depth-first search; the first host's image is given. */
+static bool find_images(struct move *m)
+{
+    size_t choice[MOVE_HOSTS] = {0}, k = 1;
+    while (k > 0 && k < m->hosts && m->work < MOVE_WORK) {
+        bool found = false;
+        for (; choice[k] < m->hosts && !found; choice[k]++)
+            if (may_go(m, k, m->host[choice[k]])) {
+                m->image[k] = m->host[choice[k]];
+                found = true;
+            }
+        if (!found)
+            choice[k--] = 0;
+        else
+            k++;
+    }
+    return m->hosts > 0 && k == m->hosts;
+}
+
+static bool move_hosts(const struct search *s, const uint32_t *from)
+{
+    const uint32_t *capacity = s->capacity;
+    size_t hosts = s->map->model->hosts;
+    struct move m = {.distance = s->view[0].distance, .capacity = capacity};
+    if (hosts > MOVE_HOSTS || capacity[s->first] != capacity[from[0]])
+        return false;
+    m.host[m.hosts++] = from[0];
+    m.image[0] = s->first;
+    for (uint32_t h = 0; h < hosts; h++)
+        if (capacity[h] > 0 && h != from[0])
+            m.host[m.hosts++] = h;
+    if (!find_images(&m))
+        return false;
+    for (size_t r = 0; r < s->traffic->tasks; r++)
+        for (size_t k = 0; k < m.hosts; k++)
+            if (m.host[k] == from[r])
+                s->trial[r] = m.image[k];
+    return true;
+}
+
+/* False if one of the two cannot hold the other's ranks. */
+static bool exchange_hosts(const struct search *s, const uint32_t *from)
+{
+    uint32_t first = s->first, other = from[0];
+    size_t mine = 0, others = 0, n = s->traffic->tasks;
+    for (size_t r = 0; r < n; r++) {
+        mine += from[r] == first;
+        others += from[r] == other;
+    }
+    if (mine > s->capacity[other] || others > s->capacity[first])
+        return false;
+    for (size_t r = 0; r < n; r++)
+        s->trial[r] = from[r] == first ? other : from[r] == other ? first : from[r];
+    return true;
+}
+
+/* Fills trial with from, changed so that rank 0 is on the first host. *made: false if this change
+ * leads to no such order; trial is then undefined. */
+static int anchor_trial(struct search *s, enum anchor way, const uint32_t *from, bool *made,
                         struct nt_err *err)
 {
-    const struct view *v = &s->view[0];
-    return nt_anchor((enum nt_anchor)way, v->distance, v->model, s->capacity, s->first, from,
-                     s->traffic->tasks, s->trial, made, err);
+    size_t n = s->traffic->tasks;
+    size_t k = edge_rank(from, n, s->first, way == ANCHOR_REFLECT ? 1 : n - 1);
+    *made = k < n;
+    if (way == ANCHOR_MOVE)
+        *made = move_hosts(s, from);
+    else if (way == ANCHOR_EXCHANGE)
+        *made = exchange_hosts(s, from);
+    else if (way == ANCHOR_NEAREST && *made) {
+        *made = nt_distance_is_tree(s->view[0].distance);
+        if (*made && put_nearest(s, from, err) != 0)
+            return -1;
+    } else if (way == ANCHOR_XOR) {
+        *made = *made && (n & (n - 1)) == 0;
+        for (size_t r = 0; *made && r < n; r++)
+            s->trial[r] = from[r ^ k];
+    } else {
+        for (size_t r = 0; *made && r < n; r++)
+            s->trial[r] = from[(way == ANCHOR_ROTATE ? r + k : k + n - r) % n];
+    }
+    *made = *made && s->trial[0] == s->first;
+    return 0;
 }
 
 static int consider_anchored(struct search *s, const uint32_t *from, struct nt_err *err)
 {
     bool made;
-    for (int way = 0; way < NT_ANCHORS; way++)
+    for (enum anchor way = 0; way < ANCHORS; way++)
         if (anchor_trial(s, way, from, &made, err) != 0 ||
             (made && consider_candidate(s, err) != 0))
             return -1;
@@ -352,9 +741,9 @@ static int try_exchanges_of_each(struct search *s, const uint32_t *from, uint32_
     size_t n = s->traffic->tasks;
     struct view kept[3];
     bool made = true;
-    for (int way = 0; n <= EXCHANGE_TASKS && way <= NT_ANCHORS; way++) {
-        if (way < NT_ANCHORS ? anchor_trial(s, way, from, &made, err) != 0
-                             : put_scheduler_order(s, s->trial, err) != 0)
+    for (enum anchor way = 0; n <= EXCHANGE_TASKS && way <= ANCHORS; way++) {
+        if (way < ANCHORS ? anchor_trial(s, way, from, &made, err) != 0
+                          : put_scheduler_order(s, s->trial, err) != 0)
             return -1;
         if (!made)
             continue;
@@ -406,13 +795,11 @@ static int keep_first(struct search *s, struct nt_err *err)
     if (consider_anchored(s, from, err) != 0 || try_exchanges(s, err) != 0)
         return -1;
     for (uint64_t k = 0; k <= MAPS && over_percent(s, any_us) > FIRST_PERCENT; k++) {
-        const struct view *v = &s->view[0];
         if (try_exchanges_of_each(s, any, from, err) != 0)
             return -1;
         if (!is_direct(s) || k == MAPS)
             break;
-        if (nt_scotch_map(v->model, v->distance, s->rank, s->capacity, s->traffic, SEED + k, any,
-                          err) != 0)
+        if (map_tasks(s, SEED + k, any, err) != 0)
             return -1;
     }
     s->first_percent = over_percent(s, any_us) > FIRST_PERCENT ? over_percent(s, any_us) : 0;
@@ -469,7 +856,7 @@ static int search_candidates(struct search *s, struct nt_err *err)
             return -1;
     }
     const struct view *v = &s->view[0];
-    return nt_hierarchy_create(v->model, v->distance, s->capacity, &s->hierarchy, err);
+    return nt_hierarchy_create(v->distance, s->capacity, &s->hierarchy, err);
 }
 
 int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traffic,

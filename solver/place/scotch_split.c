@@ -337,19 +337,19 @@ static bool map_all(struct mapper *m, uint64_t seed)
 }
 
 /* Takes hosts in the order of rank until the tasks have room; all must be joined. */
-static int take_hosts(struct mapper *m, const struct nt_distance *distance, const uint32_t *rank,
-                      const uint32_t *capacity, size_t tasks, struct nt_err *err)
+static int take_hosts(struct mapper *m, const struct nt_scotch_job *job, struct nt_err *err)
 {
+    size_t tasks = job->traffic->tasks;
     for (uint32_t h = 0; h < m->hosts; h++)
-        m->host[rank[h]] = h;
+        m->host[job->rank[h]] = h;
     for (size_t k = 0; k < m->hosts && tasks > 0; k++) {
         uint32_t h = m->host[k];
-        m->slots[h] = capacity[h] < tasks ? capacity[h] : (uint32_t)tasks;
+        m->slots[h] = job->capacity[h] < tasks ? job->capacity[h] : (uint32_t)tasks;
         tasks -= m->slots[h];
         if (m->slots[h] == 0)
             continue;
         m->used[m->targets++] = (SCOTCH_Num)h;
-        if (!isfinite(nt_distance_latency(distance, (uint32_t)m->used[0], h)))
+        if (!isfinite(nt_distance_latency(job->distance, (uint32_t)m->used[0], h)))
             return nt_err_set(err, NT_ERR_INPUT, "hosts to place tasks on are not joined");
     }
     return 0;
@@ -376,10 +376,11 @@ static void assign_hosts(const struct mapper *m, const uint32_t *rank, size_t ta
     }
 }
 
-int nt_scotch_map(const struct nt_model *model, const struct nt_distance *distance,
-                  const uint32_t *rank, const uint32_t *capacity, const struct nt_traffic *traffic,
-                  uint64_t seed, uint32_t *rank_host, struct nt_err *err)
+int nt_scotch_map(const struct nt_scotch_job *job, uint64_t seed, uint32_t *rank_host,
+                  struct nt_err *err)
 {
+    const struct nt_model *model = nt_distance_model(job->distance);
+    const struct nt_traffic *traffic = job->traffic;
     size_t hosts = model->hosts, tasks = traffic->tasks;
     struct mapper m = {.hosts = hosts};
     int rc = check_traffic(traffic, err);
@@ -391,14 +392,14 @@ int nt_scotch_map(const struct nt_model *model, const struct nt_distance *distan
     m.part = nt_arena_array(&m.memory, tasks, sizeof *m.part);
     rc = nt_arena_check(&m.memory, err);
     if (rc == 0)
-        rc = take_hosts(&m, distance, rank, capacity, tasks, err);
+        rc = take_hosts(&m, job, err);
     if (rc == 0 && (!put_traffic(&m.job, &m.memory, traffic) ||
                     !put_network(&m.network, &m.memory, model, m.slots)))
         rc = nt_arena_check(&m.memory, err);
     if (rc == 0 && !map_all(&m, seed))
         rc = nt_err_set(err, NT_ERR_SYSTEM, "the mapper failed on %zu tasks", tasks);
     if (rc == 0)
-        assign_hosts(&m, rank, tasks, rank_host);
+        assign_hosts(&m, job->rank, tasks, rank_host);
     nt_arena_fini(&m.memory);
     return rc;
 }

@@ -20,14 +20,21 @@ void nt_scotch_split_destroy(struct nt_scotch_split *split);
 int nt_scotch_split(struct nt_scotch_split *split, uint32_t *tasks, size_t n, size_t c,
                     struct nt_err *err);
 
+/* Tasks and the hosts that they go to. */
+struct nt_scotch_job {
+    const struct nt_distance *distance;
+    const struct nt_traffic *traffic;
+    const uint32_t *capacity; /* hosts */
+    const uint32_t *rank;     /* hosts: see nt_hierarchy_rank */
+};
+
 /* Static mapping by dual recursive bipartitioning (F. Pellegrini, "Static mapping by dual recursive
  * bipartitioning of process and architecture graphs", SHPCC 1994) onto the network itself: a model
  * without switches, whose links and latencies Scotch decomposes. Fills rank_host; no host gets more
  * tasks than its capacity, and where there is room for more tasks than there are, hosts are taken
- * in the order of rank (nt_hierarchy_rank). NT_ERR_INPUT when hosts to be used are not joined or
+ * in the order of rank. NT_ERR_INPUT when hosts to be used are not joined or
  * the traffic is too much. The traffic must not be NT_TRAFFIC_ALL. */
-int nt_scotch_map(const struct nt_model *model, const struct nt_distance *distance,
-                  const uint32_t *rank, const uint32_t *capacity, const struct nt_traffic *traffic,
-                  uint64_t seed, uint32_t *rank_host, struct nt_err *err);
+int nt_scotch_map(const struct nt_scotch_job *job, uint64_t seed, uint32_t *rank_host,
+                  struct nt_err *err);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "alike.h"
-#include "construct.h"
 #include "cost.h"
 #include "hierarchy.h"
 #include "memory.h"
@@ -119,9 +118,9 @@ static int predict_us(const struct choice *c, double *us, struct nt_err *err)
         goto out;
     }
     if (nt_arena_check(&memory, err) != 0 ||
-        nt_hierarchy_create(c->alike, c->distance, c->capacity, &hierarchy, err) != 0 ||
+        nt_hierarchy_create(c->distance, c->capacity, &hierarchy, err) != 0 ||
         nt_construct(hierarchy, traffic, NT_SPLIT_BY_RANK, 1, rank_host, err) != 0 ||
-        nt_cost(c->alike, c->distance, traffic, rank_host, &metrics, err) != 0)
+        nt_cost(c->distance, traffic, rank_host, &metrics, err) != 0)
         goto out;
     *us = nt_cost_total_us(&metrics);
     rc = 0;
