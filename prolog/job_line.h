@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The line that the agent of a job's first host logs: key=value pairs, or one JSON object. Read
- * back by "nettopo stats" (solver/cmd/log_records.h). Its figures of a sweep come from the probe,
+ * back by "nettopo stats" (solver/text/log_record.h). Its figures of a sweep come from the probe,
  * which sends them behind the status, "ok\nrounds=39 findings=1 missing=n3 suspect=n5,n7"; the
  * relay parses them, and root checks the result. Libc only. */
 #ifndef NT_JOB_LINE_H

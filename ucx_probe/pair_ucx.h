@@ -168,7 +168,7 @@ int nt_pair_run_order(struct nt_pair *pair, const struct nt_order *order, double
 
 /* A stress kernel, in which many hosts send at once. Only pair.c calls these.
  *
- * Every participant runs its own program (sim/program.h): sends do not block, a wait blocks until
+ * Every participant runs its own program (sim/kernels.h): sends do not block, a wait blocks until
  * that message is there. A repetition starts with a barrier over the measured network
  * (dissemination: participant i to i + 1, i + 2, i + 4, ..., Hensgen, Finkel, Manber 1988) and
  * ends for a participant with its program. Its time goes to participant 0, which takes the longest

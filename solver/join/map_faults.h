@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bandwidths of a map's links from flows (infer/flow_links.h), and its findings (infer/faults.h,
- * losses.h, shared_paths.h, rail_faults.h), with suspects and warnings that follow from them.
- * Tests: test_faults.c, test_flow_links.c, test_faults.c. */
+/* Bandwidths of a map's links from flows (infer/flow_links.h), and its findings (infer/faults.h),
+ * with suspects and warnings that follow from them.
+ * Tests: test_faults.c, test_flow_links.c. */
 #ifndef NT_MAP_FAULTS_H
 #define NT_MAP_FAULTS_H
 
