@@ -118,9 +118,9 @@ static int add_greeting(struct nt_membership *membership, size_t rank, size_t ho
                         const struct nt_greeting *greeting, struct nt_peer_table *table,
                         struct nt_err *err)
 {
-    if (greeting->networks[0] != '\0')
+    if (greeting->networks[0] != '\0') /* without memory it is not known */
         membership->networks[host] =
-            nt_arena_text(&membership->memory, greeting->networks, strlen(greeting->networks));
+            nt_arena_text(&membership->heard, greeting->networks, strlen(greeting->networks));
     table->peer[rank] = (struct nt_peer){false, greeting->address, greeting->address_bytes};
     memcpy(table->source + table->sources, greeting->source,
            greeting->sources * sizeof greeting->source[0]);
@@ -212,8 +212,10 @@ int nt_membership_create(const struct nt_contribution *contributions, size_t ran
 
 void nt_membership_destroy(struct nt_membership *membership)
 {
-    if (membership != NULL)
+    if (membership != NULL) {
         nt_names_fini(&membership->models);
+        nt_arena_fini(&membership->heard);
+    }
     nt_object_destroy(membership);
 }
 

@@ -19,6 +19,7 @@ struct nt_member_hardware {
 
 struct nt_membership {
     struct nt_arena memory; /* of all below but models; first, as nt_object_create has it */
+    struct nt_arena heard;  /* of the texts of networks, which may fail */
     size_t ranks, hosts;
     uint32_t *host_of;     /* ranks of them: NT_NO_INDEX for a second rank on the host */
     uint32_t *rank_of;     /* hosts of them: NT_NO_INDEX when no greeting came */
