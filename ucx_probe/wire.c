@@ -184,15 +184,14 @@ static void code_greeting(struct codec *c, struct nt_greeting *g)
 
 int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out, struct nt_err *err)
 {
+    if (greeting->address_bytes > NT_WIRE_ADDRESS_MAX)
+        return nt_err_set(err, NT_ERR_SYSTEM, "a network address of %zu bytes, at most %d",
+                          greeting->address_bytes, (int)NT_WIRE_ADDRESS_MAX);
     struct codec c = begin(NT_WIRE_GREETING, NULL, 0, NULL);
     struct nt_greeting g = *greeting;
     code_number(&c, NT_PROBE_VERSION, 2, UINT16_MAX);
     code_greeting(&c, &g);
-    if (greeting->address_bytes <= NT_WIRE_ADDRESS_MAX)
-        return end_writing(&c, out, err);
-    free(c.out);
-    return nt_err_set(err, NT_ERR_SYSTEM, "a network address of %zu bytes, at most %d",
-                      greeting->address_bytes, (int)NT_WIRE_ADDRESS_MAX);
+    return end_writing(&c, out, err);
 }
 
 int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, struct nt_err *err)
