@@ -183,8 +183,8 @@ static inline void assert_same(const struct nt_model *a, const struct nt_model *
 static inline void begin(struct drive *d, const uint32_t *order, uint64_t seed)
 {
     struct nt_err err;
-    if (nt_sweep_adaptive_create(d->network->hosts, order, d->absent, 10, seed, &d->planner, &err) <
-        0)
+    const struct nt_sweep_setup setup = {d->network->hosts, d->absent, 0, 0, 10, seed};
+    if (nt_sweep_adaptive_create(&setup, order, &d->planner, &err) < 0)
         fail_msg("%s", err.text);
 }
 

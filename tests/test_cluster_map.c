@@ -626,7 +626,8 @@ static bool is_confirmed(const struct uneven *u, const struct nt_belief *belief,
     nt_rng_init(&rng, seed);
     for (uint32_t h = 0; h < u->hosts; h++)
         missing[h] = belief->cluster[h] == NT_BELIEF_LOOSE;
-    assert_int_equal(nt_sweep_prior_create(belief, missing, 3, 10, seed, &p, &err), 0);
+    const struct nt_sweep_setup setup = {belief->hosts, missing, 0, 3, 10, seed};
+    assert_int_equal(nt_sweep_prior_create(belief, &setup, &p, &err), 0);
     while ((more = p->ops->next(p, &o, &err)) > 0) {
         for (size_t k = 0; k < o.pairs; k++) {
             double us = uneven_us(u, o.pair[k][0], o.pair[k][1]) * exp(0.01 * nt_rng_normal(&rng));

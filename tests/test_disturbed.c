@@ -101,9 +101,8 @@ static size_t sweep(uint64_t seed, double disturbed, size_t *wrong)
     nt_rng_init(&rng, seed);
     for (size_t k = 0; k < HOSTS * HOSTS; k++)
         lowest[k / HOSTS][k % HOSTS] = INFINITY;
-    assert_int_equal(
-        nt_sweep_latency_create(HOSTS, NULL, NT_SWEEP_AUTO, 1, 1, seed, &planner, &planned, NULL),
-        0);
+    const struct nt_sweep_setup setup = {HOSTS, NULL, 0, 1, 1, seed};
+    assert_int_equal(nt_sweep_latency_create(&setup, NT_SWEEP_AUTO, &planner, &planned, NULL), 0);
     assert_int_equal(planned, 3 * PASS);
     while (planner->ops->next(planner, &order, NULL) == 1) {
         for (size_t k = 0; k < order.pairs; k++) {

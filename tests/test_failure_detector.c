@@ -41,7 +41,8 @@ TEST(the_host_at_fault_is_lost_and_no_other)
             struct nt_planner *planner = NULL;
             struct nt_order order;
             unsigned failures = 0;
-            assert_int_equal(nt_sweep_all_create(n, NULL, 3, 1, 1, &planner, NULL), 0);
+            const struct nt_sweep_setup setup = {n, NULL, 3, 1, 1, 0};
+            assert_int_equal(nt_sweep_all_create(&setup, &planner, NULL), 0);
             while (planner->ops->next(planner, &order, NULL) == 1)
                 for (size_t k = 0; k < order.pairs; k++) {
                     uint32_t a = order.pair[k][0], b = order.pair[k][1], lost;

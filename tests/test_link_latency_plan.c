@@ -50,8 +50,8 @@ TEST(schedules_are_sound)
         struct nt_err err = {0};
         size_t rounds = 0;
         assert_int_equal(nt_network_truth(n, &truth, &err), 0);
-        assert_int_equal(nt_link_latency_plan_create(truth, NULL, 7, 3, 5, &planner, &rounds, &err),
-                         0);
+        const struct nt_sweep_setup setup = {truth->hosts, NULL, 0, 3, 5, 7};
+        assert_int_equal(nt_link_latency_plan_create(truth, &setup, &planner, &rounds, &err), 0);
         struct count seen = run(planner, n->hosts, NULL, UINT32_MAX, 0);
         print_message("%s: %zu hosts, %zu links, %zu pairs, %zu rounds\n", table[k].topology,
                       n->hosts, truth->links, seen.pairs, seen.rounds);
@@ -76,8 +76,8 @@ TEST(the_absent_and_the_lost_have_no_partner)
     for (size_t h = 8; h < 12; h++)
         absent[h] = true; /* a whole leaf */
     assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
-    assert_int_equal(nt_link_latency_plan_create(truth, absent, 7, 3, 5, &planner, &rounds, NULL),
-                     0);
+    const struct nt_sweep_setup setup = {truth->hosts, absent, 0, 3, 5, 7};
+    assert_int_equal(nt_link_latency_plan_create(truth, &setup, &planner, &rounds, NULL), 0);
     assert_true(run(planner, n->hosts, absent, 20, 2).rounds > 2);
     nt_planner_destroy(planner);
     nt_model_destroy(truth);
@@ -90,13 +90,13 @@ TEST(what_is_no_tree_is_refused)
     struct nt_planner *planner;
     struct nt_err err = {0};
     size_t rounds;
-    assert_int_equal(nt_link_latency_plan_create(n->model, NULL, 7, 3, 5, &planner, &rounds, &err),
-                     -1);
+    struct nt_sweep_setup setup = {n->model->hosts, NULL, 0, 3, 5, 7};
+    assert_int_equal(nt_link_latency_plan_create(n->model, &setup, &planner, &rounds, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     nt_network_destroy(n);
     n = made_network("fattree:4,2"); /* two ways up */
-    assert_int_equal(nt_link_latency_plan_create(n->model, NULL, 7, 3, 5, &planner, &rounds, &err),
-                     -1);
+    setup.hosts = n->model->hosts;
+    assert_int_equal(nt_link_latency_plan_create(n->model, &setup, &planner, &rounds, &err), -1);
     nt_network_destroy(n);
 }
 
@@ -124,7 +124,8 @@ static double error_of(const char *topology, double outliers, double *claimed)
         vertex[h] = h;
     }
     assert_int_equal(nt_samples_begin_phase(s, "link-latency", NULL), 0);
-    assert_int_equal(nt_link_latency_plan_create(truth, NULL, 7, 1, 5, &planner, &rounds, NULL), 0);
+    const struct nt_sweep_setup setup = {truth->hosts, NULL, 0, 1, 5, 7};
+    assert_int_equal(nt_link_latency_plan_create(truth, &setup, &planner, &rounds, NULL), 0);
     while (planner->ops->next(planner, &order, NULL) == 1) {
         assert_int_equal(nt_order_answer(n, &noise, &order, round++, results, &got, NULL), 0);
         assert_int_equal(nt_samples_begin_round(s, NULL), 0);

@@ -13,9 +13,9 @@ static struct asked ask(size_t hosts, const bool *absent, double rate_MBps, doub
 {
     struct asked a;
     struct nt_err err = {0};
-    assert_int_equal(nt_stress_create(hosts, absent, rate_MBps, seconds, &a.planner, &a.rounds,
-                                      &a.window_s, &err),
-                     0);
+    const struct nt_sweep_setup setup = {.hosts = hosts, .missing = absent};
+    assert_int_equal(nt_stress_create(&setup, rate_MBps, seconds, &a.planner, &err), 0);
+    nt_stress_need(a.planner, &a.rounds, &a.window_s);
     return a;
 }
 

@@ -340,7 +340,8 @@ TEST(test_early)
     uint32_t *order = shuffled(n->hosts, 5);
     uint32_t round = 0;
     size_t early = 0;
-    assert_int_equal(nt_sweep_adaptive_create(n->hosts, order, NULL, 10, 5, &p, NULL), 0);
+    const struct nt_sweep_setup setup = {n->hosts, NULL, 0, 0, 10, 5};
+    assert_int_equal(nt_sweep_adaptive_create(&setup, order, &p, NULL), 0);
     assert_int_equal(nt_sparse_model(nt_sweep_adaptive_known(p), &m, NULL), -1);
     while (p->ops->next(p, &o, NULL) > 0) {
         if (nt_sparse_model(nt_sweep_adaptive_known(p), &m, NULL) == 0) {
@@ -394,10 +395,12 @@ TEST(test_refused)
     struct nt_planner *p;
     struct nt_err err;
     const uint32_t twice[] = {0, 1, 1, 2}, far[] = {0, 1, 2, 4};
-    assert_int_equal(nt_sweep_adaptive_create(NT_HOSTS_MAX + 1, NULL, NULL, 1, 1, &p, &err), -1);
+    struct nt_sweep_setup setup = {NT_HOSTS_MAX + 1, NULL, 0, 0, 1, 1};
+    assert_int_equal(nt_sweep_adaptive_create(&setup, NULL, &p, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
-    assert_int_equal(nt_sweep_adaptive_create(4, twice, NULL, 1, 1, &p, &err), -1);
-    assert_int_equal(nt_sweep_adaptive_create(4, far, NULL, 1, 1, &p, &err), -1);
+    setup.hosts = 4;
+    assert_int_equal(nt_sweep_adaptive_create(&setup, twice, &p, &err), -1);
+    assert_int_equal(nt_sweep_adaptive_create(&setup, far, &p, &err), -1);
 }
 
 /* The same seed and results, the same rounds; hosts by other numbers, the same network. */

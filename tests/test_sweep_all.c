@@ -18,7 +18,8 @@ static void drive(size_t hosts, const bool *absent, unsigned passes, unsigned af
     struct nt_order order;
     struct nt_result answer[N];
     memset(seen, 0, sizeof *seen);
-    assert_int_equal(nt_sweep_all_create(hosts, absent, passes, 3, 5, &planner, &err), 0);
+    const struct nt_sweep_setup setup = {hosts, absent, passes, 3, 5, 0};
+    assert_int_equal(nt_sweep_all_create(&setup, &planner, &err), 0);
     while (planner->ops->next(planner, &order, &err) == 1) {
         bool busy[N] = {false};
         assert_int_equal(order.kind, NT_ORDER_LATENCY);
@@ -89,8 +90,9 @@ TEST(passes_differ_in_order_and_repeat_exactly)
     struct nt_err err = {0};
     uint32_t first[2][10][5][2];
     memset(first, 0, sizeof first);
-    assert_int_equal(nt_sweep_all_create(10, NULL, 2, 1, 1, &one, &err), 0);
-    assert_int_equal(nt_sweep_all_create(10, NULL, 2, 1, 1, &two, &err), 0);
+    const struct nt_sweep_setup setup = {10, NULL, 2, 1, 1, 0};
+    assert_int_equal(nt_sweep_all_create(&setup, &one, &err), 0);
+    assert_int_equal(nt_sweep_all_create(&setup, &two, &err), 0);
     for (size_t r = 0; r < 18; r++) {
         assert_int_equal(one->ops->next(one, &a, &err), 1);
         assert_int_equal(two->ops->next(two, &b, &err), 1);
@@ -110,7 +112,8 @@ TEST(one_after_another_they_meet_as_often)
         struct nt_order order;
         struct nt_err err = {0};
         unsigned met[9][9] = {{0}}, rounds = 0;
-        assert_int_equal(nt_sweep_sequential_create(n, NULL, 2, 3, 5, &planner, &err), 0);
+        const struct nt_sweep_setup setup = {n, NULL, 2, 3, 5, 0};
+        assert_int_equal(nt_sweep_sequential_create(&setup, &planner, &err), 0);
         while (planner->ops->next(planner, &order, &err) == 1) {
             assert_int_equal(order.pairs, 1);
             assert_int_equal(order.batches, 3);
@@ -141,7 +144,8 @@ TEST(pairs_that_take_long_come_together)
     struct nt_order order;
     struct nt_result answer[8];
     size_t round = 0, near_rounds[3] = {0}, far_rounds[3] = {0};
-    assert_int_equal(nt_sweep_all_create(16, NULL, 3, 1, 1, &planner, NULL), 0);
+    const struct nt_sweep_setup setup = {16, NULL, 3, 1, 1, 0};
+    assert_int_equal(nt_sweep_all_create(&setup, &planner, NULL), 0);
     for (; planner->ops->next(planner, &order, NULL) == 1; round++) {
         size_t near = 0;
         for (size_t k = 0; k < order.pairs; k++) {
@@ -182,7 +186,8 @@ TEST(rounds_ahead_are_there)
     for (size_t n = 2; n <= 9; n++)
         for (uint32_t lost = 0; lost <= n; lost++) {
             struct nt_planner *planner = NULL;
-            assert_int_equal(nt_sweep_all_create(n, NULL, 3, 1, 1, &planner, NULL), 0);
+            const struct nt_sweep_setup setup = {n, NULL, 3, 1, 1, 0};
+            assert_int_equal(nt_sweep_all_create(&setup, &planner, NULL), 0);
             for (uint32_t h = 0; h < lost; h++) {
                 planner->ops->lose(planner, h);
                 planner->ops->lose(planner, h);
@@ -195,7 +200,7 @@ TEST(rounds_ahead_are_there)
             if (ahead > 0)
                 take_ahead(planner, 2 * rounds);
             nt_planner_destroy(planner);
-            assert_int_equal(nt_sweep_sequential_create(n, NULL, 2, 1, 1, &planner, NULL), 0);
+            assert_int_equal(nt_sweep_sequential_create(&setup, &planner, NULL), 0);
             assert_int_equal(planner->ops->ahead(planner), 0);
             nt_planner_destroy(planner);
         }
@@ -205,7 +210,8 @@ TEST(too_many_hosts_are_refused)
 {
     struct nt_planner *planner = NULL;
     struct nt_err err = {0};
-    assert_int_equal(nt_sweep_all_create(SIZE_MAX, NULL, 1, 1, 1, &planner, &err), -1);
+    const struct nt_sweep_setup setup = {SIZE_MAX, NULL, 1, 1, 1, 0};
+    assert_int_equal(nt_sweep_all_create(&setup, &planner, &err), -1);
     assert_null(planner);
     assert_non_null(strstr(err.text, "at most"));
 }

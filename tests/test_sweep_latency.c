@@ -104,9 +104,8 @@ static void begin(struct sweep *s, enum nt_sweep_mode mode, uint64_t seed)
     assert_true(n <= HOSTS_MAX);
     assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &s->lowest, NULL), 0);
     s->met = calloc(n * n + 1, 1);
-    assert_int_equal(nt_sweep_latency_create(n, s->absent, mode, BATCHES, PINGS, seed, &s->planner,
-                                             &rounds, NULL),
-                     0);
+    const struct nt_sweep_setup setup = {n, s->absent, 0, BATCHES, PINGS, seed};
+    assert_int_equal(nt_sweep_latency_create(&setup, mode, &s->planner, &rounds, NULL), 0);
 }
 
 static void end(struct sweep *s)
@@ -411,8 +410,8 @@ TEST(too_many_hosts_never_meet_all)
         size_t rounds = 99;
         assert_int_equal(nt_matrix_create(HERE, NT_MATRIX_LATENCY_US, &s.lowest, NULL), 0);
         s.met = calloc(HERE * HERE, 1);
-        assert_int_equal(nt_sweep_latency_create(MANY, absent, table[k].mode, BATCHES, PINGS, 1,
-                                                 &s.planner, &rounds, NULL),
+        const struct nt_sweep_setup setup = {MANY, absent, 0, BATCHES, PINGS, 1};
+        assert_int_equal(nt_sweep_latency_create(&setup, table[k].mode, &s.planner, &rounds, NULL),
                          0);
         assert_int_equal(rounds, 0);
         struct nt_order o;

@@ -28,7 +28,8 @@ static struct swept swept_from(const struct nt_belief *belief, const struct nt_n
     struct nt_result *result = calloc(n->hosts + 1, sizeof *result);
     bool *busy = calloc(n->hosts + 1, sizeof *busy);
     int more;
-    if (nt_sweep_prior_create(belief, NULL, 3, 10, seed, &p, &err) < 0)
+    const struct nt_sweep_setup setup = {belief->hosts, NULL, 0, 3, 10, seed};
+    if (nt_sweep_prior_create(belief, &setup, &p, &err) < 0)
         fail_msg("%s", err.text);
     while ((more = p->ops->next(p, &o, &err)) > 0) {
         size_t told = 0;

@@ -265,20 +265,30 @@ enum { BATCHES = 3, PINGS = 5 };
 
 enum { BELIEF_HOSTS = 4 }; /* of fewer a pass over all pairs is as short */
 
+static struct nt_sweep_setup setup_of(const struct nt_campaign *c)
+{
+    return (struct nt_sweep_setup){.hosts = c->hosts,
+                                   .missing = c->missing,
+                                   .passes = 1,
+                                   .batches = BATCHES,
+                                   .count = PINGS,
+                                   .seed = c->options.seed};
+}
+
 static int create_latency(struct nt_campaign *c, struct nt_planner **out, struct need *need,
                           struct nt_err *err)
 {
     if (c->present < 2)
         return 0;
     const struct nt_campaign_options *o = &c->options;
-    if (nt_sweep_latency_create(c->hosts, c->missing, o->mode, BATCHES, PINGS, o->seed, out,
-                                &need->rounds, err) != 0)
+    const struct nt_sweep_setup setup = setup_of(c);
+    if (nt_sweep_latency_create(&setup, o->mode, out, &need->rounds, err) != 0)
         return -1;
     bool wanted = o->mode == NT_SWEEP_AUTO || o->mode == NT_SWEEP_ADAPTIVE;
     if (!wanted || o->belief == NULL || o->belief->levels == 0 || c->present < BELIEF_HOSTS)
         return 0;
     need->rounds = 0;
-    if (nt_sweep_latency_believe(*out, o->belief, o->seed, err) == 0)
+    if (nt_sweep_latency_believe(*out, o->belief, err) == 0)
         return 0;
     nt_planner_destroy(*out);
     return -1;
@@ -318,8 +328,8 @@ static int create_link_latency(struct nt_campaign *c, struct nt_planner **out, s
             "not measured, solving %zu links takes longer than there is time, at most "
             "%d are",
             c->known.model->links, (int)NT_LINK_LATENCY_LINKS_SOON);
-    return nt_link_latency_plan_create(c->known.model, c->missing, c->options.seed, BATCHES, PINGS,
-                                       out, &need->rounds, err);
+    const struct nt_sweep_setup setup = setup_of(c);
+    return nt_link_latency_plan_create(c->known.model, &setup, out, &need->rounds, err);
 }
 
 /* ---- bandwidth ------------------------------------------------------------------------------ */
@@ -519,8 +529,8 @@ static int create_sizes(struct nt_campaign *c, struct nt_planner **out, struct n
                           (int)NT_SWEEP_ALL_HOSTS_MAX);
     double kernels = kernels_s(c);
     need->most_s = left_s(c) - (kernels + sizes_s(c, 1) < left_s(c) ? kernels : 0);
-    if (nt_message_sizes_create(c->hosts, c->missing, SIZES, SIZES_COUNT, 1, BATCHES, PINGS,
-                                c->rate_MBps, out, err) != 0)
+    const struct nt_sweep_setup setup = setup_of(c);
+    if (nt_message_sizes_create(&setup, SIZES, SIZES_COUNT, c->rate_MBps, out, err) != 0)
         return -1;
     sizes_left(*out, need);
     return 0;
@@ -536,9 +546,12 @@ static int create_kernels(struct nt_campaign *c, struct nt_planner **out, struct
         return nt_err_set(err, NT_ERR_INPUT,
                           "not measured, they are to fill links and max_load is %g",
                           c->options.max_load);
-    return nt_stress_create(c->hosts, c->missing, c->rate_MBps,
-                            KERNELS_PART * left_s(c) - 6 * overhead_s(c), out, &need->rounds,
-                            &need->window_s, err);
+    const struct nt_sweep_setup setup = setup_of(c);
+    double seconds = KERNELS_PART * left_s(c) - 6 * overhead_s(c);
+    if (nt_stress_create(&setup, c->rate_MBps, seconds, out, err) != 0)
+        return -1;
+    nt_stress_need(*out, &need->rounds, &need->window_s);
+    return 0;
 }
 
 /* ---- the order ------------------------------------------------------------------------------ */

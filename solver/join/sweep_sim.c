@@ -26,17 +26,27 @@ static const uint64_t SOLVE_SEED = 1;
 
 /* ---- the kinds of sweep -------------------------------------------------------------------- */
 
+static struct nt_sweep_setup setup_of(const struct nt_sweep_input *input)
+{
+    return (struct nt_sweep_setup){.hosts = input->network->hosts,
+                                   .passes = PASSES,
+                                   .batches = BATCHES,
+                                   .count = PINGS,
+                                   .seed = input->seed};
+}
+
 static int create_all(const struct nt_sweep_input *input, struct nt_planner **out,
                       struct nt_err *err)
 {
-    return nt_sweep_all_create(input->network->hosts, NULL, PASSES, BATCHES, PINGS, out, err);
+    const struct nt_sweep_setup setup = setup_of(input);
+    return nt_sweep_all_create(&setup, out, err);
 }
 
 static int create_sequential(const struct nt_sweep_input *input, struct nt_planner **out,
                              struct nt_err *err)
 {
-    return nt_sweep_sequential_create(input->network->hosts, NULL, PASSES, BATCHES, PINGS, out,
-                                      err);
+    const struct nt_sweep_setup setup = setup_of(input);
+    return nt_sweep_sequential_create(&setup, out, err);
 }
 
 static uint64_t bound_sequential(const struct nt_model *truth)
@@ -52,8 +62,8 @@ static uint64_t bound_all(const struct nt_model *truth)
 static int create_adaptive(const struct nt_sweep_input *input, struct nt_planner **out,
                            struct nt_err *err)
 {
-    return nt_sweep_adaptive_create(input->network->hosts, input->order, NULL, PINGS, input->seed,
-                                    out, err);
+    const struct nt_sweep_setup setup = setup_of(input);
+    return nt_sweep_adaptive_create(&setup, input->order, out, err);
 }
 
 static int solve_adaptive(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
@@ -64,12 +74,11 @@ static int solve_adaptive(struct nt_planner *planner, struct nt_model **out, str
 static int create_prior(const struct nt_sweep_input *input, struct nt_planner **out,
                         struct nt_err *err)
 {
+    const struct nt_sweep_setup setup = setup_of(input);
     size_t rounds;
-    if (nt_sweep_latency_create(input->network->hosts, NULL, NT_SWEEP_ADAPTIVE, BATCHES, PINGS,
-                                input->seed, out, &rounds, err) < 0)
+    if (nt_sweep_latency_create(&setup, NT_SWEEP_ADAPTIVE, out, &rounds, err) < 0)
         return -1;
-    if (input->belief->levels == 0 ||
-        nt_sweep_latency_believe(*out, input->belief, input->seed, err) == 0)
+    if (input->belief->levels == 0 || nt_sweep_latency_believe(*out, input->belief, err) == 0)
         return 0;
     nt_planner_destroy(*out);
     return -1;
@@ -502,7 +511,9 @@ static int record_pass(struct nt_samples *s, struct field *f, double window_s, s
     struct nt_planner *planner;
     struct nt_order order;
     int more;
-    if (nt_sweep_all_create(f->network->hosts, NULL, 1, 1, PINGS, &planner, err) < 0)
+    const struct nt_sweep_setup setup = {
+        .hosts = f->network->hosts, .passes = 1, .batches = 1, .count = PINGS};
+    if (nt_sweep_all_create(&setup, &planner, err) < 0)
         return -1;
     while ((more = planner->ops->next(planner, &order, err)) > 0) {
         more = make_room(f, order.pairs, err);

@@ -263,23 +263,22 @@ static void link_latency_lose(struct nt_planner *planner, uint32_t host)
 static const struct nt_planner_ops OPS = {link_latency_next, nt_planner_tell_nothing,
                                           link_latency_lose, NULL, NULL};
 
-int nt_link_latency_plan_create(const struct nt_model *model, const bool *missing, uint64_t seed,
-                                uint32_t batches, uint32_t count, struct nt_planner **out,
-                                size_t *rounds, struct nt_err *err)
+int nt_link_latency_plan_create(const struct nt_model *model, const struct nt_sweep_setup *setup,
+                                struct nt_planner **out, size_t *rounds, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct tree tree;
-    if (tree_init(model, missing, &tree, &memory, err) != 0)
+    if (tree_init(model, setup->missing, &tree, &memory, err) != 0)
         return -1;
     struct link_latency_plan *p = nt_object_create(sizeof *p, err);
     if (p == NULL)
         return -1;
     p->base.ops = &OPS;
     p->hosts = model->hosts;
-    p->batches = batches;
-    p->count = count;
+    p->batches = setup->batches;
+    p->count = setup->count;
     p->lost = nt_arena_array(&p->base.memory, p->hosts, sizeof *p->lost);
-    if (choose_pairs(p, &tree, seed, err) != 0 || make_rounds(p, err) != 0) {
+    if (choose_pairs(p, &tree, setup->seed, err) != 0 || make_rounds(p, err) != 0) {
         nt_planner_destroy(&p->base);
         return -1;
     }

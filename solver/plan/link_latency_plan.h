@@ -21,8 +21,7 @@
 /* Orders of latency in phase "link-latency", each of batches of count pings. The model is only read
  * here. missing (model->hosts of them, may be NULL) leaves hosts out. *rounds: how many there will
  * be. NT_ERR_INPUT when the links are no tree. */
-int nt_link_latency_plan_create(const struct nt_model *model, const bool *missing, uint64_t seed,
-                                uint32_t batches, uint32_t count, struct nt_planner **out,
-                                size_t *rounds, struct nt_err *err);
+int nt_link_latency_plan_create(const struct nt_model *model, const struct nt_sweep_setup *setup,
+                                struct nt_planner **out, size_t *rounds, struct nt_err *err);
 
 #endif

@@ -100,8 +100,8 @@ static int advance_track(const struct planner *p, struct track *t, struct nt_err
         t->requests.at = 0;
         if (t->step == NT_STEP_DONE)
             t->requests.n = 0;
-        else if (nt_loggp_requests_make(t->step, t->run, t->runs, p->max_bytes, p->size_ratio,
-                                        &t->requests, err) != 0)
+        else if (nt_loggp_requests_make(t->step, t->run, t->runs, p->max_bytes, &t->requests,
+                                        err) != 0)
             return -1;
     }
     return 0;
@@ -347,9 +347,7 @@ static int make_tracks(struct planner *p, struct nt_err *err)
             for (size_t k = 0; k < p->classes.classes; k++)
                 if (p->classes.class[k].group == g && p->classes.class[k].candidates > 0)
                     t->class[t->runs++] = k;
-            if (nt_loggp_requests_make(NT_STEP_COARSE, t->run, t->runs, p->max_bytes, p->size_ratio,
-                                       &t->requests, err) != 0)
-                return -1;
+            nt_loggp_requests_coarse(p->max_bytes, p->size_ratio, &t->requests);
         }
     return 0;
 }

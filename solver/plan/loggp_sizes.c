@@ -92,8 +92,9 @@ static int known_init(const struct nt_loggp_series *run, struct known *out, stru
 }
 
 /* ---- 1, 2: sizes ---- */
-static void request_coarse(double max_bytes, double ratio, struct nt_loggp_requests *w)
+void nt_loggp_requests_coarse(double max_bytes, double ratio, struct nt_loggp_requests *w)
 {
+    *w = (struct nt_loggp_requests){0};
     for (double s = 1; s < max_bytes; s *= ratio)
         add_request(w, (struct nt_loggp_request){.bytes = s, .count = 1});
     add_request(w, (struct nt_loggp_request){.bytes = max_bytes, .count = 1});
@@ -341,8 +342,7 @@ static void request_checks(const struct nt_loggp_series *runs, size_t n, double 
 }
 
 int nt_loggp_requests_make(enum nt_loggp_step step, const struct nt_loggp_series *runs, size_t n,
-                           double max_bytes, double ratio, struct nt_loggp_requests *requests,
-                           struct nt_err *err)
+                           double max_bytes, struct nt_loggp_requests *requests, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct known *known = nt_arena_array(&memory, n, sizeof *known);
@@ -353,8 +353,6 @@ int nt_loggp_requests_make(enum nt_loggp_step step, const struct nt_loggp_series
         request_sizes(runs, known, n, requests);
     } else if (rc == 0) {
         *requests = (struct nt_loggp_requests){0};
-        if (step == NT_STEP_COARSE)
-            request_coarse(max_bytes, ratio, requests);
         for (size_t k = 0; step == NT_STEP_ENDS && k < n; k++) {
             request_ends(&runs[k], &known[k], requests);
             request_again(&runs[k], &known[k], requests);
@@ -368,7 +366,7 @@ int nt_loggp_requests_make(enum nt_loggp_step step, const struct nt_loggp_series
         else if (step == NT_STEP_CHECK)
             request_checks(runs, n, max_bytes, requests);
     }
-    if (rc == 0 && step != NT_STEP_COARSE && step != NT_STEP_CHECK)
+    if (rc == 0 && step != NT_STEP_CHECK)
         qsort(requests->request, requests->n, sizeof *requests->request, by_bytes);
     return rc;
 }

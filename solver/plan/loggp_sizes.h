@@ -52,11 +52,14 @@ int nt_loggp_series_add(struct nt_loggp_series *run, struct nt_prtt m, struct nt
  * curve: nt_prtt_curve of a run. */
 double nt_curve_time_us(const struct nt_point *curve, size_t n, double bytes);
 
-/* The requests of a step. NT_STEP_BETWEEN and NT_STEP_ENDS are called again when their requests
- * have been measured, until there are none; those of NT_STEP_BETWEEN follow from the requests
- * before. runs: of the classes that are measured together. ratio: of coarse sizes. */
+/* Those of NT_STEP_COARSE: sizes up to max_bytes, each ratio times the one before. */
+void nt_loggp_requests_coarse(double max_bytes, double ratio, struct nt_loggp_requests *requests);
+
+/* The requests of a later step. NT_STEP_BETWEEN and NT_STEP_ENDS are called again when their
+ * requests have been measured, until there are none; those of NT_STEP_BETWEEN follow from the
+ * requests before. runs: of the classes that are measured together. */
 int nt_loggp_requests_make(enum nt_loggp_step step, const struct nt_loggp_series *runs, size_t n,
-                           double max_bytes, double ratio, struct nt_loggp_requests *requests,
+                           double max_bytes, struct nt_loggp_requests *requests,
                            struct nt_err *err);
 
 /* No answer had come by the end of the hold: it is measured once more, with a longer one. Once for

@@ -12,16 +12,14 @@ struct sizes {
     double size[NT_MESSAGE_SIZES_MAX];
     size_t count, at;
     size_t rounds; /* of this size, so far */
-    size_t hosts;
-    bool *away; /* hosts of them */
-    unsigned passes;
-    uint32_t batches, pings;
+    struct nt_sweep_setup setup;
+    bool *away; /* hosts of them: setup.missing */
     double rate_MBps;
 };
 
 static int begin_size(struct sizes *s, struct nt_err *err)
 {
-    return nt_sweep_all_create(s->hosts, s->away, s->passes, s->batches, s->pings, &s->sweep, err);
+    return nt_sweep_all_create(&s->setup, &s->sweep, err);
 }
 
 static int message_sizes_next(struct nt_planner *planner, struct nt_order *order,
@@ -37,8 +35,8 @@ static int message_sizes_next(struct nt_planner *planner, struct nt_order *order
         if (rc == 1) {
             order->message_bytes = s->size[s->at];
             if (s->rate_MBps > 0)
-                order->window_s =
-                    2.0 * s->batches * s->pings * order->message_bytes / (s->rate_MBps * 1e6);
+                order->window_s = 2.0 * s->setup.batches * s->setup.count * order->message_bytes /
+                                  (s->rate_MBps * 1e6);
             s->rounds++;
             snprintf(order->phase, sizeof order->phase, "sizes");
             return 1;
@@ -61,7 +59,7 @@ static int message_sizes_tell(struct nt_planner *planner, const struct nt_result
 static void message_sizes_lose(struct nt_planner *planner, uint32_t host)
 {
     struct sizes *s = (struct sizes *)planner;
-    if (host >= s->hosts)
+    if (host >= s->setup.hosts)
         return;
     s->away[host] = true;
     if (s->sweep != NULL)
@@ -78,9 +76,8 @@ static void message_sizes_destroy(struct nt_planner *planner)
 static const struct nt_planner_ops OPS = {message_sizes_next, message_sizes_tell,
                                           message_sizes_lose, message_sizes_destroy, NULL};
 
-int nt_message_sizes_create(size_t hosts, const bool *missing, const double *sizes, size_t count,
-                            unsigned passes, uint32_t batches, uint32_t pings, double rate_MBps,
-                            struct nt_planner **out, struct nt_err *err)
+int nt_message_sizes_create(const struct nt_sweep_setup *setup, const double *sizes, size_t count,
+                            double rate_MBps, struct nt_planner **out, struct nt_err *err)
 {
     if (count > NT_MESSAGE_SIZES_MAX)
         return nt_err_set(err, NT_ERR_USAGE, "%zu message sizes: at most %d", count,
@@ -90,19 +87,16 @@ int nt_message_sizes_create(size_t hosts, const bool *missing, const double *siz
         return -1;
     s->base.ops = &OPS;
     s->count = count;
-    s->hosts = hosts;
-    s->away = nt_arena_array(&s->base.memory, hosts, sizeof *s->away);
-    s->passes = passes;
-    s->batches = batches;
-    s->pings = pings;
+    s->setup = *setup;
+    s->setup.missing = s->away = nt_arena_array(&s->base.memory, setup->hosts, sizeof *s->away);
     s->rate_MBps = rate_MBps;
     if (nt_arena_check(&s->base.memory, err) != 0) {
         nt_planner_destroy(&s->base);
         return -1;
     }
     memcpy(s->size, sizes, count * sizeof *sizes);
-    if (missing != NULL)
-        memcpy(s->away, missing, hosts * sizeof *s->away);
+    if (setup->missing != NULL)
+        memcpy(s->away, setup->missing, setup->hosts * sizeof *s->away);
     *out = &s->base;
     return 0;
 }
@@ -111,9 +105,9 @@ size_t nt_message_sizes_rounds_left(const struct nt_planner *planner, size_t *op
 {
     const struct sizes *s = (const struct sizes *)planner;
     size_t present = 0;
-    for (size_t h = 0; h < s->hosts; h++)
+    for (size_t h = 0; h < s->setup.hosts; h++)
         present += !s->away[h];
-    size_t all = s->passes * nt_sweep_all_rounds(present);
+    size_t all = s->setup.passes * nt_sweep_all_rounds(present);
     size_t now = s->at < s->count && s->rounds < all ? all - s->rounds : 0;
     size_t later = s->at < s->count ? (s->count - s->at - 1) * all : 0;
     *optional = later + (s->at > 0 ? now : 0);

@@ -15,9 +15,8 @@
  * round as nt_sweep_all_create makes them. sizes: count of them, bytes, at most
  * NT_MESSAGE_SIZES_MAX. rate_MBps: of a link, for window_s of the orders; NaN: unknown, then 0. */
 enum { NT_MESSAGE_SIZES_MAX = 8 };
-int nt_message_sizes_create(size_t hosts, const bool *missing, const double *sizes, size_t count,
-                            unsigned passes, uint32_t batches, uint32_t pings, double rate_MBps,
-                            struct nt_planner **out, struct nt_err *err);
+int nt_message_sizes_create(const struct nt_sweep_setup *setup, const double *sizes, size_t count,
+                            double rate_MBps, struct nt_planner **out, struct nt_err *err);
 
 /* How many rounds are still to come; *optional: of them, those after the first size. */
 size_t nt_message_sizes_rounds_left(const struct nt_planner *planner, size_t *optional);

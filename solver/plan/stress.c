@@ -98,9 +98,10 @@ static void choose_bytes(struct stress *s, double rate_MBps, size_t n, double se
     }
 }
 
-int nt_stress_create(size_t hosts, const bool *missing, double rate_MBps, double seconds,
-                     struct nt_planner **out, size_t *rounds, double *window, struct nt_err *err)
+int nt_stress_create(const struct nt_sweep_setup *setup, double rate_MBps, double seconds,
+                     struct nt_planner **out, struct nt_err *err)
 {
+    size_t hosts = setup->hosts;
     struct stress *s = nt_object_create(sizeof *s, err);
     uint32_t host[NT_STRESS_HOSTS_MAX];
     if (s == NULL)
@@ -112,12 +113,18 @@ int nt_stress_create(size_t hosts, const bool *missing, double rate_MBps, double
         nt_planner_destroy(&s->base);
         return -1;
     }
-    if (missing != NULL)
-        memcpy(s->away, missing, hosts * sizeof *s->away);
-    size_t n = nt_stress_hosts(hosts, s->away, host);
-    choose_bytes(s, rate_MBps, n, seconds);
-    *rounds = n < 2 ? 0 : KERNELS;
-    *window = mean_window_s(s, n);
+    if (setup->missing != NULL)
+        memcpy(s->away, setup->missing, hosts * sizeof *s->away);
+    choose_bytes(s, rate_MBps, nt_stress_hosts(hosts, s->away, host), seconds);
     *out = &s->base;
     return 0;
+}
+
+void nt_stress_need(const struct nt_planner *planner, size_t *rounds, double *window)
+{
+    const struct stress *s = (const struct stress *)planner;
+    uint32_t host[NT_STRESS_HOSTS_MAX];
+    size_t n = nt_stress_hosts(s->hosts, s->away, host);
+    *rounds = n < 2 ? 0 : KERNELS;
+    *window = mean_window_s(s, n);
 }

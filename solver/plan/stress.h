@@ -25,9 +25,11 @@ size_t nt_stress_hosts(size_t hosts, const bool *missing, uint32_t *host);
 /* Orders of NT_ORDER_KERNEL in phase "kernels": a2a, o2a, a2o, sr:4, sr:32, gups; pair k of an
  * order is {h, h}: host h is participant k. batches: repetitions at most. rate_MBps: what a host's
  * link carries, for the size of messages; NaN: unknown. seconds: that all of them may take;
- * messages are smaller where it is short. *rounds and *window_s: how many there will be, and about
- * how long each takes, on a network that is congested. */
-int nt_stress_create(size_t hosts, const bool *missing, double rate_MBps, double seconds,
-                     struct nt_planner **out, size_t *rounds, double *window_s, struct nt_err *err);
+ * messages are smaller where it is short. */
+int nt_stress_create(const struct nt_sweep_setup *setup, double rate_MBps, double seconds,
+                     struct nt_planner **out, struct nt_err *err);
+
+/* How many orders there will be, and about how long each takes, on a network that is congested. */
+void nt_stress_need(const struct nt_planner *planner, size_t *rounds, double *window_s);
 
 #endif

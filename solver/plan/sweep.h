@@ -75,6 +75,15 @@ struct nt_planner {
     const struct nt_planner_ops *ops;
 };
 
+/* What planners are made from. */
+struct nt_sweep_setup {
+    size_t hosts;
+    const bool *missing;     /* hosts: takes no part; NULL: all do */
+    unsigned passes;         /* over all pairs */
+    uint32_t batches, count; /* of an order, at first */
+    uint64_t seed;           /* the same results and seed give the same rounds */
+};
+
 /* One partner a host and round: one host rests in each round when their number is odd. */
 static inline size_t nt_sweep_all_rounds(size_t hosts)
 {
@@ -82,15 +91,14 @@ static inline size_t nt_sweep_all_rounds(size_t hosts)
 }
 
 /* All pairs once a pass, in rounds of disjoint pairs (a 1-factorisation), in another order each
- * pass: from the second on pairs that take long in the same rounds. missing[i] (may be NULL) leaves
- * hosts out from the start. */
-int nt_sweep_all_create(size_t hosts, const bool *missing, unsigned passes, uint32_t batches,
-                        uint32_t count, struct nt_planner **out, struct nt_err *err);
+ * pass: from the second on pairs that take long in the same rounds. */
+int nt_sweep_all_create(const struct nt_sweep_setup *setup, struct nt_planner **out,
+                        struct nt_err *err);
 
 /* The same pairs one after another, as A. Bufe's tool measured them (Hamburg 2014): nothing else is
  * on the network while a pair is. */
-int nt_sweep_sequential_create(size_t hosts, const bool *missing, unsigned passes, uint32_t batches,
-                               uint32_t count, struct nt_planner **out, struct nt_err *err);
+int nt_sweep_sequential_create(const struct nt_sweep_setup *setup, struct nt_planner **out,
+                               struct nt_err *err);
 
 /* For planners whose rounds do not depend on results. */
 static inline int nt_planner_tell_nothing(struct nt_planner *planner,

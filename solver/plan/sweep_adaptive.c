@@ -342,10 +342,10 @@ static void adaptive_destroy(struct nt_planner *planner)
 static const struct nt_planner_ops OPS = {adaptive_next, adaptive_tell, adaptive_lose,
                                           adaptive_destroy, NULL};
 
-int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *missing,
-                             uint32_t count, uint64_t seed, struct nt_planner **out,
-                             struct nt_err *err)
+int nt_sweep_adaptive_create(const struct nt_sweep_setup *setup, const uint32_t *order,
+                             struct nt_planner **out, struct nt_err *err)
 {
+    size_t hosts = setup->hosts;
     if (hosts > NT_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "a sweep of %zu hosts: at most %d", hosts,
                           (int)NT_HOSTS_MAX);
@@ -354,7 +354,7 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *mi
         return nt_err_memory(err);
     size_t pairs = hosts / 2 + 1;
     s->base.ops = &OPS;
-    s->count = count;
+    s->count = setup->count;
     s->slot = calloc(hosts + 1, sizeof *s->slot);
     s->pair = calloc(pairs, sizeof *s->pair);
     s->ln = calloc(pairs, sizeof *s->ln);
@@ -363,16 +363,16 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *mi
     s->round.seat = calloc(pairs, sizeof *s->round.seat);
     s->round.cell = calloc(pairs, sizeof *s->round.cell);
     s->round.busy = calloc(hosts + 1, sizeof *s->round.busy);
-    nt_rng_init(&s->rng, seed);
+    nt_rng_init(&s->rng, setup->seed);
     int rc = -1;
     if (!s->slot || !s->pair || !s->ln || !s->se || !s->pings || !s->round.seat || !s->round.cell ||
         !s->round.busy)
         nt_err_memory(err);
     else
-        rc = nt_sparse_init(&s->known, hosts, order, missing, err);
+        rc = nt_sparse_init(&s->known, hosts, order, setup->missing, err);
     if (rc == 0) {
         memset(s->slot, 0xff, hosts * sizeof *s->slot);
-        rc = nt_calibrate_init(&s->calibrate, s->known.seats, count, err);
+        rc = nt_calibrate_init(&s->calibrate, s->known.seats, setup->count, err);
     }
     if (rc < 0)
         adaptive_destroy(&s->base);

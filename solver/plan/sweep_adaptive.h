@@ -28,12 +28,10 @@
  * 69 (tests/bats/adaptive.bats). With fewer the rounds that calibrate are most of one pass. */
 enum { NT_SWEEP_ADAPTIVE_FROM = 24 };
 
-/* order[hosts] (may be NULL: as numbered): the hosts by the natural order of their names.
- * missing[i] (may be NULL): host i takes no part. count: pings of a batch. The same results and
- * seed give the same rounds. NT_ERR_INPUT over NT_HOSTS_MAX hosts. */
-int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *missing,
-                             uint32_t count, uint64_t seed, struct nt_planner **out,
-                             struct nt_err *err);
+/* order[hosts] (may be NULL: as numbered): the hosts by the natural order of their names. The sweep
+ * finds out how many batches it needs. NT_ERR_INPUT over NT_HOSTS_MAX hosts. */
+int nt_sweep_adaptive_create(const struct nt_sweep_setup *setup, const uint32_t *order,
+                             struct nt_planner **out, struct nt_err *err);
 
 /* The state of inference; borrowed. Its verdict is set at the end. Only for planners made above, as
  * is the next. */

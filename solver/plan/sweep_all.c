@@ -260,9 +260,10 @@ static void arrange_hosts(struct sweep_all *s, const bool *missing)
         s->passes = 0;
 }
 
-int nt_sweep_all_create(size_t hosts, const bool *missing, unsigned passes, uint32_t batches,
-                        uint32_t count, struct nt_planner **out, struct nt_err *err)
+int nt_sweep_all_create(const struct nt_sweep_setup *setup, struct nt_planner **out,
+                        struct nt_err *err)
 {
+    size_t hosts = setup->hosts;
     if (hosts > NT_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "a sweep of %zu hosts: at most %d", hosts,
                           (int)NT_HOSTS_MAX);
@@ -281,22 +282,22 @@ int nt_sweep_all_create(size_t hosts, const bool *missing, unsigned passes, uint
         s->best_seat = nt_arena_array(&s->base.memory, hosts, sizeof *s->seat);
         s->best_turn = nt_arena_array(&s->base.memory, hosts, sizeof *s->turn);
     }
-    s->passes = passes;
-    s->batches = batches;
-    s->count = count;
+    s->passes = setup->passes;
+    s->batches = setup->batches;
+    s->count = setup->count;
     if (nt_arena_check(&s->base.memory, err) != 0) {
         nt_planner_destroy(&s->base);
         return -1;
     }
-    arrange_hosts(s, missing);
+    arrange_hosts(s, setup->missing);
     *out = &s->base;
     return 0;
 }
 
-int nt_sweep_sequential_create(size_t hosts, const bool *missing, unsigned passes, uint32_t batches,
-                               uint32_t count, struct nt_planner **out, struct nt_err *err)
+int nt_sweep_sequential_create(const struct nt_sweep_setup *setup, struct nt_planner **out,
+                               struct nt_err *err)
 {
-    if (nt_sweep_all_create(hosts, missing, passes, batches, count, out, err) != 0)
+    if (nt_sweep_all_create(setup, out, err) != 0)
         return -1;
     ((struct sweep_all *)*out)->sequential = true;
     return 0;

@@ -15,8 +15,9 @@ static const double PAIRS_DISTURBED = 0.02;
 
 struct latency {
     struct nt_planner base;
-    size_t hosts, present;
-    bool *missing;
+    struct nt_sweep_setup setup; /* of all pairs */
+    bool *missing;               /* setup.missing */
+    size_t present;
     struct nt_planner *prior; /* NULL: nothing is believed */
     bool believing;           /* that sweep is not over */
     bool verified;            /* it is, and found: */
@@ -31,8 +32,7 @@ struct latency {
     size_t planned;                /* of them; what comes after repeats what was disturbed */
     size_t pass;                   /* rounds */
     struct nt_latencies latencies; /* as measured, where all pairs may be */
-    uint32_t batches, count;
-    char why[160]; /* "": nothing to say */
+    char why[160];                 /* "": nothing to say */
 };
 
 static const struct latency *latency_of(const struct nt_planner *planner)
@@ -51,13 +51,13 @@ static int begin_all(struct latency *s, struct nt_err *err)
 {
     s->pass = pass_rounds(s);
     s->planned = PASSES * s->pass;
-    return (s->sequential ? nt_sweep_sequential_create : nt_sweep_all_create)(
-        s->hosts, s->missing, PASSES_MOST, s->batches, s->count, &s->all, err);
+    return (s->sequential ? nt_sweep_sequential_create : nt_sweep_all_create)(&s->setup, &s->all,
+                                                                              err);
 }
 
 static bool has_too_many(const struct latency *s)
 {
-    return s->hosts > NT_SWEEP_ALL_HOSTS_MAX;
+    return s->setup.hosts > NT_SWEEP_ALL_HOSTS_MAX;
 }
 
 static void say_why(struct latency *s, const char *what, const char *then)
@@ -167,7 +167,7 @@ static int latency_tell(struct nt_planner *planner, const struct nt_result *resu
 static void latency_lose(struct nt_planner *planner, uint32_t host)
 {
     struct latency *s = (struct latency *)planner;
-    if (host >= s->hosts || s->missing[host])
+    if (host >= s->setup.hosts || s->missing[host])
         return;
     s->missing[host] = true;
     s->present--;
@@ -206,24 +206,23 @@ static size_t latency_ahead(const struct nt_planner *planner)
 static const struct nt_planner_ops OPS = {latency_next, latency_tell, latency_lose, latency_destroy,
                                           latency_ahead};
 
-int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mode mode,
-                            uint32_t batches, uint32_t count, uint64_t seed,
+int nt_sweep_latency_create(const struct nt_sweep_setup *setup, enum nt_sweep_mode mode,
                             struct nt_planner **out, size_t *rounds, struct nt_err *err)
 {
     struct latency *s = nt_object_create(sizeof *s, err);
     if (s == NULL)
         return -1;
     s->base.ops = &OPS;
-    s->hosts = hosts;
-    s->missing = nt_arena_array(&s->base.memory, hosts, sizeof *s->missing);
-    s->batches = batches;
-    s->count = count;
+    s->setup = *setup;
+    s->setup.passes = PASSES_MOST;
+    s->setup.missing = s->missing =
+        nt_arena_array(&s->base.memory, setup->hosts, sizeof *s->missing);
     if (nt_arena_check(&s->base.memory, err) != 0) {
         latency_destroy(&s->base);
         return -1;
     }
-    for (size_t h = 0; h < hosts; h++) {
-        s->missing[h] = missing != NULL && missing[h];
+    for (size_t h = 0; h < setup->hosts; h++) {
+        s->missing[h] = setup->missing != NULL && setup->missing[h];
         s->present += !s->missing[h];
     }
     bool adaptive = mode == NT_SWEEP_ADAPTIVE || has_too_many(s) ||
@@ -234,10 +233,9 @@ int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mod
                 mode == NT_SWEEP_ALL ? "sweep=all was asked for" : "sweep=sequential was asked for",
                 "");
     s->over = !adaptive;
-    nt_latencies_init(&s->latencies, hosts);
-    int rc = adaptive
-                 ? nt_sweep_adaptive_create(hosts, NULL, missing, count, seed, &s->adaptive, err)
-                 : begin_all(s, err);
+    nt_latencies_init(&s->latencies, setup->hosts);
+    int rc =
+        adaptive ? nt_sweep_adaptive_create(setup, NULL, &s->adaptive, err) : begin_all(s, err);
     if (rc < 0) {
         latency_destroy(&s->base);
         return -1;
@@ -248,13 +246,13 @@ int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mod
 }
 
 int nt_sweep_latency_believe(struct nt_planner *planner, const struct nt_belief *belief,
-                             uint64_t seed, struct nt_err *err)
+                             struct nt_err *err)
 {
     struct latency *s = (struct latency *)planner;
-    if (belief->hosts != s->hosts)
+    if (belief->hosts != s->setup.hosts)
         return nt_err_set(err, NT_ERR_INPUT, "a prior of %zu hosts for %zu", belief->hosts,
-                          s->hosts);
-    if (nt_sweep_prior_create(belief, s->missing, s->batches, s->count, seed, &s->prior, err) < 0)
+                          s->setup.hosts);
+    if (nt_sweep_prior_create(belief, &s->setup, &s->prior, err) < 0)
         return -1;
     s->believing = true;
     return 0;

@@ -28,18 +28,16 @@
 enum { NT_SWEEP_ALL_HOSTS_MAX = 4096 };
 
 /* mode auto: adaptive from NT_SWEEP_ADAPTIVE_FROM present hosts on; all, and
- * sequential (a pair at a time): so too over NT_SWEEP_ALL_HOSTS_MAX hosts. missing[i] (may be
- * NULL): host i takes no part. batches (of all pairs; the adaptive sweep finds its own) and count
- * as in an order. *rounds: how many there will be, 0: unknown. */
-int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mode mode,
-                            uint32_t batches, uint32_t count, uint64_t seed,
+ * sequential (a pair at a time): so too over NT_SWEEP_ALL_HOSTS_MAX hosts. Batches of the setup
+ * are those of all pairs; passes are found out. *rounds: how many there will be, 0: unknown. */
+int nt_sweep_latency_create(const struct nt_sweep_setup *setup, enum nt_sweep_mode mode,
                             struct nt_planner **out, size_t *rounds, struct nt_err *err);
 
 /* Starts from what is believed (sweep_prior.h), before its first round: where that is verified
  * nothing else is measured, else everything is as without it. NT_ERR_INPUT: of other hosts. Only
  * for planners made above, as are the next. */
 int nt_sweep_latency_believe(struct nt_planner *planner, const struct nt_belief *belief,
-                             uint64_t seed, struct nt_err *err);
+                             struct nt_err *err);
 
 /* The state of the adaptive sweep, or of the one that started from a belief, when it has ended and
  * its network was verified: nothing else is needed. NULL otherwise. Borrowed. */

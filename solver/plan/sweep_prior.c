@@ -150,19 +150,18 @@ static int copy_belief(const struct nt_belief *belief, struct nt_belief **out, s
     return 0;
 }
 
-int nt_sweep_prior_create(const struct nt_belief *belief, const bool *missing, uint32_t batches,
-                          uint32_t count, uint64_t seed, struct nt_planner **out,
-                          struct nt_err *err)
+int nt_sweep_prior_create(const struct nt_belief *belief, const struct nt_sweep_setup *setup,
+                          struct nt_planner **out, struct nt_err *err)
 {
     struct prior *s = nt_object_create(sizeof *s, err);
     if (s == NULL)
         return -1;
     s->base.ops = &OPS;
-    s->batches = batches;
-    s->count = count;
+    s->batches = setup->batches;
+    s->count = setup->count;
     s->missing = nt_arena_array(&s->base.memory, belief->hosts + 1, sizeof *s->missing);
     s->pair = nt_arena_array(&s->base.memory, belief->hosts / 2 + 1, sizeof *s->pair);
-    nt_rng_init(&s->rng, seed);
+    nt_rng_init(&s->rng, setup->seed);
     for (size_t l = 0; l < NT_BELIEF_LEVELS_MAX; l++)
         s->believed.ln[l] = NAN;
     if (nt_arena_check(&s->base.memory, err) < 0 ||
@@ -171,8 +170,8 @@ int nt_sweep_prior_create(const struct nt_belief *belief, const bool *missing, u
         prior_destroy(&s->base);
         return -1;
     }
-    for (size_t h = 0; missing != NULL && h < belief->hosts; h++)
-        s->missing[h] = missing[h];
+    for (size_t h = 0; setup->missing != NULL && h < belief->hosts; h++)
+        s->missing[h] = setup->missing[h];
     *out = &s->base;
     return 0;
 }

@@ -19,11 +19,9 @@
 #include "err.h"
 #include "sweep.h"
 
-/* belief: copied. missing[i] (may be NULL): host i takes no part. batches and count as in an order,
- * at first: more where readings are noisy. The same results and seed give the same rounds. */
-int nt_sweep_prior_create(const struct nt_belief *belief, const bool *missing, uint32_t batches,
-                          uint32_t count, uint64_t seed, struct nt_planner **out,
-                          struct nt_err *err);
+/* belief: copied; of the hosts of the setup. There are more batches where readings are noisy. */
+int nt_sweep_prior_create(const struct nt_belief *belief, const struct nt_sweep_setup *setup,
+                          struct nt_planner **out, struct nt_err *err);
 
 /* When it has ended: OPEN, too, when it gave up. Only for planners made above, as is the next. */
 enum nt_sparse_verdict nt_sweep_prior_verdict(const struct nt_planner *planner);
