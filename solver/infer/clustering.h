@@ -145,7 +145,7 @@ size_t nt_clustering_certain_level(const struct nt_clustering *clustering);
 
 /* ---- for reading pair by pair -----------------------------------------------------------------
  *
- * Settle, read pairs of clusters that are open (plan/round_clusters.h), note them, and so on;
+ * Settle, read pairs of clusters that are open (plan/rounds.h), note them, and so on;
  * finish when no block has any. */
 
 /* Counts in blocks what was read before they were made, opens clusters that are certain and joins

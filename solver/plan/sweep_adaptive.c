@@ -5,11 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate.h"
-#include "round_clusters.h"
-#include "round_pairs.h"
-#include "round_slow.h"
-#include "round_tests.h"
+#include "rounds.h"
 
 enum { NONE = UINT32_MAX, MERGES_FEW = 24, MERGES_MOST = 2048, REOPENED_MAX = 4 };
 enum { LATE_MAX = 24 }; /* rounds: see late */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The adaptive latency sweep: the tiers of a network in a few dozen rounds instead of one a host.
  *
- * It finds what is still open (sparse.h), and measures that: calibrate (calibrate.h), merge tier by
- * tier (round_clusters.h), place hosts whose links are longer than others' (round_slow.h), verify
- * what was found with pairs that it was not found from (round_tests.h). The order of the hosts
+ * It finds what is still open (sparse.h), and measures that (rounds.h): calibrate, merge tier by
+ * tier, place hosts whose links are longer than others', verify what was found with pairs that it
+ * was not found from. The order of the hosts
  * suggests which are near each other and proves nothing: in any other order the sweep takes more
  * rounds and gives the same network. A planner as sweep.h says; memory is about linear in the
  * readings, which are all kept: what is verified is what their record determines. At most 4,096
