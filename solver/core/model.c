@@ -23,17 +23,6 @@ const char *nt_family_name(enum nt_family family)
     return nt_family_names[family];
 }
 
-int nt_family_parse(const char *name, enum nt_family *family)
-{
-    for (size_t k = 0; k < sizeof nt_family_names / sizeof *nt_family_names; k++) {
-        if (strcmp(name, nt_family_names[k]) == 0) {
-            *family = (enum nt_family)k;
-            return 0;
-        }
-    }
-    return -1;
-}
-
 static bool allocate_model(struct nt_model *m)
 {
     m->link = calloc(m->links + 1, sizeof *m->link);

@@ -101,10 +101,9 @@ int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model
 int nt_model_copy(const struct nt_model *model, struct nt_model **out, struct nt_err *err);
 void nt_model_destroy(struct nt_model *model);
 
-/* The name used in maps: "star", "tree", ... ; parse gives -1 for an unknown one. */
+/* The name used in maps: "star", "tree", ... */
 extern const char *const nt_family_names[NT_FAMILY_DRAGONFLY + 1];
 const char *nt_family_name(enum nt_family family);
-int nt_family_parse(const char *name, enum nt_family *family);
 
 /* The modelled one-way latencies of all pairs: shortest path by latency plus both overheads.
  * Unreachable and missing: NaN. O(hosts * links) on trees, Dijkstra otherwise. */

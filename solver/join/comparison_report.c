@@ -353,8 +353,9 @@ static void put_sentence(struct nt_strbuf *to, const struct words *w)
                     w->confidence);
 }
 
-int nt_comparison_report_sentence(const struct nt_reference_match *a, size_t k,
-                                  struct nt_strbuf *to, struct nt_err *err)
+/* Difference k of the comparison: "n5: expected with n6 n7, found with n1 n2 (0.97)". */
+static int put_difference_sentence(const struct nt_reference_match *a, size_t k,
+                                   struct nt_strbuf *to, struct nt_err *err)
 {
     struct words w;
     if (put_difference(a, k, &w, err) != 0)
@@ -593,7 +594,7 @@ static int add_difference(struct nt_remarks *to, const struct nt_reference_match
 {
     const struct nt_difference *x = &match->comparison->difference[k];
     struct nt_strbuf text = {0};
-    if (nt_comparison_report_sentence(match, k, &text, err) != 0) {
+    if (put_difference_sentence(match, k, &text, err) != 0) {
         free(text.text);
         return -1;
     }

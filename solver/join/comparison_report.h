@@ -11,7 +11,6 @@
 #include "err.h"
 #include "picture.h"
 #include "reference_match.h"
-#include "strbuf.h"
 
 bool nt_comparison_report_differs(const struct nt_reference_match *match);
 int nt_comparison_report_json(const struct nt_reference_match *match, char **text, size_t *bytes,
@@ -21,10 +20,6 @@ int nt_comparison_report_text(const struct nt_reference_match *match, size_t wid
 
 /* How alike the two are, in a line. */
 void nt_comparison_report_summary(const struct nt_reference_match *match, char *text, size_t bytes);
-
-/* Difference k of the comparison: "n5: expected with n6 n7, found with n1 n2 (0.97)". */
-int nt_comparison_report_sentence(const struct nt_reference_match *match, size_t k,
-                                  struct nt_strbuf *to, struct nt_err *err);
 
 /* The reference as Graphviz. P. Bannikov, A. Salnikov, section g: a link that no path uses stays
  * plain, one whose mean time is not over the ideal is red, else blue; the farther off, the

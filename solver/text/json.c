@@ -97,7 +97,7 @@ void nt_json_wrong(struct nt_json_reader *r, const char *key, const char *format
         r->no_memory = true;
 }
 
-void nt_json_lack_memory(struct nt_json_reader *r)
+static void note_no_memory(struct nt_json_reader *r)
 {
     nt_err_memory(r->err);
     r->no_memory = true;
@@ -218,7 +218,7 @@ static void read_copy(struct nt_json_reader *r, const char *text, char **out)
 {
     char *copy = strdup(text);
     if (copy == NULL) {
-        nt_json_lack_memory(r);
+        note_no_memory(r);
         return;
     }
     free(*out);
@@ -274,7 +274,7 @@ static bool read_object(struct nt_json_reader *r, const struct nt_json_field *f,
     bool found = r->at.from != NULL;
     note_given(f, value, found);
     if (found && f->bytes > 0 && (row = *(void **)value = calloc(1, f->bytes)) == NULL)
-        nt_json_lack_memory(r);
+        note_no_memory(r);
     if (found && row != NULL) {
         snprintf(r->at.where + used, sizeof was.where - used, "%s.", f->name);
         read_row(r, f, row);
@@ -297,7 +297,7 @@ static char *make_items(struct nt_json_reader *r, const struct nt_json_field *f,
         free(*list);
         *list = calloc(n + 1, f->bytes);
         if (*list == NULL) {
-            nt_json_lack_memory(r);
+            note_no_memory(r);
             n = 0;
         }
     }

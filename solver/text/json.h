@@ -47,9 +47,6 @@ void nt_json_read(struct nt_json_reader *r, const struct nt_json_field *fields, 
 void nt_json_wrong(struct nt_json_reader *r, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Notes that memory ran out. */
-void nt_json_lack_memory(struct nt_json_reader *r);
-
 /* Into out what the field's type takes from the text; whether an object is there. */
 bool nt_json_take(struct nt_json_reader *r, const struct nt_json_field *f, void *out);
 
