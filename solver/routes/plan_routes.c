@@ -298,6 +298,9 @@ enum { EXCHANGE_RANK_MAX = 640 };
 #define GAIN 1.01
 enum { PASSES_MAX = 12 };
 
+/* Coefficients that differ by less are equal: rounding must not decide between two pairs. */
+#define EQUAL 1e-7
+
 struct basis {
     struct nt_choice *choice;
     struct nt_unknowns *unknowns;
@@ -352,7 +355,7 @@ static size_t find_partner(struct basis *b, uint32_t pair, size_t *round)
     while (open < b->rounds && !nt_choice_free(c, pair, open))
         open++;
     for (size_t i = 0; i < b->n; i++) {
-        if (fabs(b->part[i]) <= most)
+        if (fabs(b->part[i]) <= most + EQUAL)
             continue;
         size_t at = open;
         if (open == b->rounds) { /* only where the one that leaves stands in the way */
