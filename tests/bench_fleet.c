@@ -141,11 +141,11 @@ static struct nt_samples *measure(const struct planted *p, const struct drawn *j
     char text[NT_UTC_BYTES];
     double factor = exp(0.05 * nt_rng_normal(rng));
     must(nt_samples_create(&s, &err));
-    s->job_id = number + 1;
+    s->job.id = number + 1;
     nt_utc_format(time_s, text);
-    must(nt_samples_set_word(&s->cluster, "c", &err));
-    must(nt_samples_set_word(&s->level, "quick", &err));
-    must(nt_samples_set_word(&s->created, text, &err));
+    must(nt_samples_set_word(&s->job.cluster, "c", &err));
+    must(nt_samples_set_word(&s->job.level, "quick", &err));
+    must(nt_samples_set_word(&s->job.created, text, &err));
     for (size_t k = 0; k < job->hosts; k++) {
         snprintf(text, sizeof text, "n%u", job->host[k] + 1);
         must(nt_samples_add_host(s, text, &err));
@@ -406,7 +406,7 @@ static void print_rate(const struct nt_samples *s, uint32_t maps)
         must(nt_samples_reader_feed(reader, text, bytes, &err));
         must(nt_samples_reader_finish(reader, &again, &err));
         nt_samples_reader_destroy(reader);
-        map->job_id = again->job_id = k;
+        map->job_id = again->job.id = k;
         take_in(store, map, again, k % USERS);
         nt_samples_destroy(again);
         nt_map_destroy(map);

@@ -30,11 +30,11 @@ static inline struct nt_samples *made_samples(const struct made_job *m)
     struct nt_rng rng;
     nt_rng_init(&rng, m->seed);
     int rc = nt_samples_create(&s, &err);
-    s->job_id = m->job;
-    s->restart = m->restart;
-    rc |= nt_samples_set_word(&s->cluster, "c", &err);
-    rc |= nt_samples_set_word(&s->level, "quick", &err);
-    rc |= nt_samples_set_word(&s->created, m->created, &err);
+    s->job.id = m->job;
+    s->job.restart = m->restart;
+    rc |= nt_samples_set_word(&s->job.cluster, "c", &err);
+    rc |= nt_samples_set_word(&s->job.level, "quick", &err);
+    rc |= nt_samples_set_word(&s->job.created, m->created, &err);
     for (size_t k = 0; k < m->hosts; k++) {
         char name[16];
         snprintf(name, sizeof name, "n%u", m->host[k]);

@@ -188,7 +188,7 @@ TEST(all_pairs_are_measured)
         struct nt_samples *s = read_samples(&out);
         assert_int_equal(s->hosts, n);
         assert_int_equal(s->status, NT_STATUS_OK);
-        assert_int_equal(s->job_id, 42);
+        assert_int_equal(s->job.id, 42);
         assert_int_equal(pairs_without(s, SIZE_MAX), n * (n - 1) / 2);
         /* each host connects with each other once, however often they meet */
         assert_true(n < 2 || s->rounds >= 3 * nt_sweep_all_rounds(n));

@@ -40,7 +40,7 @@ static struct nt_samples *recorded(const char *file, double wait_s)
     char pattern[200];
     snprintf(pattern, sizeof pattern, "matrix:%s", file);
     assert_int_equal(nt_samples_create(&s, &err), 0);
-    assert_int_equal(nt_samples_set_word(&s->pattern, pattern, &err), 0);
+    assert_int_equal(nt_samples_set_word(&s->job.pattern, pattern, &err), 0);
     assert_int_equal(nt_pattern_file_record(pattern, 0, wait_s, s, &err), 0);
     return s;
 }
@@ -69,7 +69,7 @@ TEST(what_ranks_send_each_other_is_kept_once)
 
 static void expect_neighbour(struct nt_samples *s, const char *says)
 {
-    assert_string_equal(s->pattern, "neighbour");
+    assert_string_equal(s->job.pattern, "neighbour");
     assert_int_equal(s->warnings, 1);
     assert_int_equal(s->traffic.n, 0);
     assert_int_equal(s->traffic.ntasks, 0);
@@ -136,9 +136,9 @@ TEST(other_patterns_need_no_file)
     struct nt_samples *s;
     struct nt_err err = {0};
     assert_int_equal(nt_samples_create(&s, &err), 0);
-    assert_int_equal(nt_samples_set_word(&s->pattern, "ring", &err), 0);
+    assert_int_equal(nt_samples_set_word(&s->job.pattern, "ring", &err), 0);
     assert_int_equal(nt_pattern_file_record("ring", 0, 1, s, &err), 0);
-    assert_string_equal(s->pattern, "ring");
+    assert_string_equal(s->job.pattern, "ring");
     assert_int_equal(s->warnings, 0);
     nt_samples_destroy(s);
 }

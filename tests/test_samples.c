@@ -68,11 +68,11 @@ TEST(a_good_text_is_read_in_pieces_of_any_size)
         struct nt_samples *s;
         struct nt_err err = {0};
         assert_int_equal(read_in_pieces(good, sizeof good - 1, piece, &s, &err), 0);
-        assert_string_equal(s->generator, "nettopo 0.1.0");
-        assert_int_equal(s->job_id, 42);
-        assert_int_equal(s->restart, 1);
-        assert_string_equal(s->pattern, "ring");
-        assert_int_equal(s->spare, 2);
+        assert_string_equal(s->job.generator, "nettopo 0.1.0");
+        assert_int_equal(s->job.id, 42);
+        assert_int_equal(s->job.restart, 1);
+        assert_string_equal(s->job.pattern, "ring");
+        assert_int_equal(s->job.spare, 2);
         assert_int_equal(s->hosts, 3);
         assert_string_equal(s->host_name[2], "n10");
         assert_null(s->missing[0]);
@@ -292,9 +292,9 @@ static struct nt_samples *random_samples(struct nt_rng *rng)
     struct nt_samples *s;
     struct nt_err err = {0};
     assert_int_equal(nt_samples_create(&s, &err), 0);
-    s->job_id = nt_rng_next(rng);
-    s->restart = 3;
-    s->budget_s = nt_rng_uniform(rng);
+    s->job.id = nt_rng_next(rng);
+    s->job.restart = 3;
+    s->job.budget_s = nt_rng_uniform(rng);
     size_t hosts = 2 + nt_rng_below(rng, 200);
     for (size_t k = 0; k < hosts; k++) {
         char name[32];
@@ -336,8 +336,8 @@ static struct nt_samples *random_samples(struct nt_rng *rng)
 
 static void assert_same_samples(const struct nt_samples *a, const struct nt_samples *b)
 {
-    assert_int_equal(a->job_id, b->job_id);
-    assert_true(a->budget_s == b->budget_s && a->seconds == b->seconds);
+    assert_int_equal(a->job.id, b->job.id);
+    assert_true(a->job.budget_s == b->job.budget_s && a->seconds == b->seconds);
     assert_int_equal(a->hosts, b->hosts);
     assert_int_equal(a->traffic.ntasks, b->traffic.ntasks);
     assert_int_equal(a->traffic.n, b->traffic.n);

@@ -35,7 +35,7 @@ static struct nt_samples *sweep(const uint32_t *order, int lost)
         for (size_t j = 0; j < HOSTS; j++)
             noise[i][j] = 1 + 0.01 * nt_rng_normal(&rng);
     assert_int_equal(nt_samples_create(&s, &err), 0);
-    assert_int_equal(nt_samples_set_word(&s->pattern, "neighbour", &err), 0);
+    assert_int_equal(nt_samples_set_word(&s->job.pattern, "neighbour", &err), 0);
     for (size_t k = 0; k < HOSTS; k++) {
         char name[16];
         snprintf(name, sizeof name, "n%u", order[k] + 1);
@@ -215,7 +215,7 @@ TEST(a_pattern_that_does_not_fit_costs_a_warning)
     struct nt_samples *s = sweep(NULL, -1);
     struct nt_map *map;
     struct nt_err err = {0};
-    assert_int_equal(nt_samples_set_word(&s->pattern, "stencil:4x4", &err), 0);
+    assert_int_equal(nt_samples_set_word(&s->job.pattern, "stencil:4x4", &err), 0);
     assert_int_equal(nt_solve_samples(s, &map, &err), 0);
     assert_string_equal(map->placement->pattern, "neighbour");
     assert_int_equal(map->warnings, 2);
@@ -231,7 +231,7 @@ TEST(a_matrix_comes_from_the_record)
     struct nt_samples *s = sweep(NULL, -1);
     struct nt_map *map;
     struct nt_err err = {0};
-    assert_int_equal(nt_samples_set_word(&s->pattern, "matrix:/t.csv", &err), 0);
+    assert_int_equal(nt_samples_set_word(&s->job.pattern, "matrix:/t.csv", &err), 0);
     for (uint32_t r = 0; r < PER_LEAF; r++)
         assert_int_equal(nt_samples_add_traffic(s, r, r + PER_LEAF, 1e6, &err), 0);
     assert_int_equal(nt_solve_samples(s, &map, &err), 0);

@@ -48,14 +48,15 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     const struct nt_option *option = &s->job->option;
     const char *texts[] = {("nettopo " NT_VERSION), s->job->cluster == NULL ? "" : s->job->cluster,
                            nt_level_name(option->level), s->how->created, option->pattern};
-    char **fields[] = {&r->generator, &r->cluster, &r->level, &r->created, &r->pattern};
+    char **fields[] = {&r->job.generator, &r->job.cluster, &r->job.level, &r->job.created,
+                       &r->job.pattern};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         if (nt_samples_set_word(fields[k], texts[k], err) != 0)
             return -1;
-    r->job_id = s->job->job_id;
-    r->restart = s->job->restart;
-    r->budget_s = option->budget_s;
-    r->spare = option->spare;
+    r->job.id = s->job->job_id;
+    r->job.restart = s->job->restart;
+    r->job.budget_s = option->budget_s;
+    r->job.spare = option->spare;
     if (s->job->warning != NULL && s->job->warning[0] != '\0' &&
         nt_samples_warn(r, err, "%s", s->job->warning) != 0)
         return -1;

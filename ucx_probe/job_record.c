@@ -279,7 +279,7 @@ int nt_pattern_file_record(const char *pattern, int fd, double wait_s, struct nt
     if (path == NULL || record_file(path, fd, wait_s, samples, &why) == 0)
         return 0;
     nt_samples_clear_traffic(samples);
-    if (nt_samples_set_word(&samples->pattern, "neighbour", err) != 0)
+    if (nt_samples_set_word(&samples->job.pattern, "neighbour", err) != 0)
         return -1;
     return nt_samples_warn(samples, err, "pattern matrix: %s; the hint is for neighbour", why.text);
 }
@@ -362,7 +362,7 @@ int nt_level_choose(const struct nt_probe_job *job, const struct nt_membership *
 {
     const struct nt_prior_facts *f = &found->facts;
     int32_t today;
-    const char *created = samples->created;
+    const char *created = samples->job.created;
     bool dated = f->known > 0 && nt_prior_day(created, strlen(created), &today) == 0;
     const struct nt_auto_facts facts = {.hosts = membership->hosts,
                                         .known = f->known,
@@ -383,7 +383,7 @@ int nt_level_choose(const struct nt_probe_job *job, const struct nt_membership *
                  "level auto: %s; %zu of %zu hosts known, support %.2g, %lld days old, limit %u s",
                  name, f->known, facts.hosts, facts.support, (long long)facts.age_days,
                  job->limit_s);
-    if (nt_samples_set_word(&samples->level, name, err) != 0)
+    if (nt_samples_set_word(&samples->job.level, name, err) != 0)
         return -1;
     return out->taken ? take_belief(samples, found->belief, f, err) : 0;
 }

@@ -706,8 +706,8 @@ static void add_meeting(const struct nt_samples *s, struct nt_text_table *rows)
 static void put_trace_end(struct nt_strbuf *d, const struct nt_samples *s)
 {
     nt_strbuf_print(d, "\n%s after %.3f s", nt_status_name(s->status), s->seconds);
-    if (s->budget_s > 0)
-        nt_strbuf_print(d, " of %.3f", s->budget_s);
+    if (s->job.budget_s > 0)
+        nt_strbuf_print(d, " of %.3f", s->job.budget_s);
     nt_strbuf_print(d, ", %zu hosts\n", s->hosts);
     for (size_t k = 0; k < s->hosts; k++) {
         if (s->missing[k] == NULL)

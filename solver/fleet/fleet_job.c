@@ -155,13 +155,13 @@ static int add_pairs(struct nt_fleet_job *job, const struct nt_samples *samples,
 static int add_record(struct nt_fleet_job *job, const struct nt_samples *samples,
                       struct nt_err *err)
 {
-    if (samples->job_id != job->job)
+    if (samples->job.id != job->job)
         return nt_err_set(err, NT_ERR_INPUT, "the record is of job %llu, the map of job %llu",
-                          (unsigned long long)samples->job_id, (unsigned long long)job->job);
-    if (strcmp(samples->cluster, job->cluster) != 0)
+                          (unsigned long long)samples->job.id, (unsigned long long)job->job);
+    if (strcmp(samples->job.cluster, job->cluster) != 0)
         return nt_err_set(err, NT_ERR_INPUT, "the record is of cluster %.64s, the map of %.64s",
-                          samples->cluster, job->cluster);
-    job->restart = samples->restart;
+                          samples->job.cluster, job->cluster);
+    job->restart = samples->job.restart;
     return add_pairs(job, samples, err);
 }
 

@@ -102,14 +102,14 @@ static int choose_spares(const struct nt_map *map, const struct asked *a, uint32
     const struct nt_triples *t = a->samples == NULL ? NULL : &a->samples->traffic;
     struct nt_traffic *matrix = NULL;
     *spares = 0;
-    if (a->samples == NULL || a->samples->spare == 0)
+    if (a->samples == NULL || a->samples->job.spare == 0)
         return 0;
     if (nt_pattern_matrix(a->pattern) != NULL && t->ntasks > 0 &&
         nt_traffic_from_triples(t->ntasks, (const uint32_t(*)[2])t->pair, t->bytes, t->n, &matrix,
                                 err) != 0)
         return -1;
-    int rc =
-        nt_spare_choose(map, a->pattern, matrix, a->slots, a->samples->spare, spare, spares, err);
+    int rc = nt_spare_choose(map, a->pattern, matrix, a->slots, a->samples->job.spare, spare,
+                             spares, err);
     nt_traffic_destroy(matrix);
     return rc;
 }

@@ -955,16 +955,16 @@ static int carry_sweep(const struct nt_samples *samples, struct nt_map *map, str
         return nt_err_memory(err);
     if (samples->phases > 0)
         memcpy(phase, samples->phase, samples->phases * sizeof *phase);
-    map->job_id = samples->job_id;
+    map->job_id = samples->job.id;
     map->sweep.phase = phase;
     map->sweep.phases = samples->phases;
     map->sweep.rounds = samples->rounds;
     map->sweep.seconds = samples->seconds;
     if (samples->status > map->status)
         map->status = samples->status;
-    if (nt_map_set_text(&map->cluster, samples->cluster, err) != 0 ||
-        nt_map_set_text(&map->level, samples->level, err) != 0 ||
-        nt_map_set_text(&map->created, samples->created, err) != 0)
+    if (nt_map_set_text(&map->cluster, samples->job.cluster, err) != 0 ||
+        nt_map_set_text(&map->level, samples->job.level, err) != 0 ||
+        nt_map_set_text(&map->created, samples->job.created, err) != 0)
         return -1;
     for (size_t k = 0; k < samples->warnings; k++)
         if (nt_map_warn(map, err, "%s", samples->warning[k]) != 0)
@@ -979,7 +979,7 @@ static int solve_record(const struct nt_samples *samples, const struct nt_method
     struct nt_solve_input measured = {.host_name = (const char *const *)samples->host_name,
                                       .missing = samples->missing,
                                       .slots = samples->slots,
-                                      .pattern = samples->pattern,
+                                      .pattern = samples->job.pattern,
                                       .method = method,
                                       .samples = samples,
                                       .known = known};

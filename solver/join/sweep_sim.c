@@ -538,8 +538,8 @@ static int record_sweep(struct nt_samples *s, struct field *f, const char *const
 {
     bool rails = window_s > 0 && f->network->next_rail != NULL;
     const char *level = rails ? "full" : window_s > 0 ? "standard" : "quick";
-    if (nt_samples_set_word(&s->generator, generator, err) < 0 ||
-        nt_samples_set_word(&s->level, level, err) < 0)
+    if (nt_samples_set_word(&s->job.generator, generator, err) < 0 ||
+        nt_samples_set_word(&s->job.level, level, err) < 0)
         return -1;
     for (size_t h = 0; h < f->network->hosts; h++)
         if (nt_samples_add_host(s, host_name[h], err) < 0)

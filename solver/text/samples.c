@@ -37,17 +37,17 @@ void nt_samples_destroy(struct nt_samples *s)
 {
     if (s == NULL)
         return;
-    free(s->generator);
-    free(s->cluster);
-    free(s->level);
-    free(s->created);
-    free(s->pattern);
+    free(s->job.generator);
+    free(s->job.cluster);
+    free(s->job.level);
+    free(s->job.created);
+    free(s->job.pattern);
     if (s->names != NULL)
         nt_names_fini(s->names);
     free(s->names);
-    if (s->model_names != NULL)
-        nt_names_fini(s->model_names);
-    free(s->model_names);
+    if (s->room.model_names != NULL)
+        nt_names_fini(s->room.model_names);
+    free(s->room.model_names);
     free_all(s->model, s->models);
     free(s->inside);
     free_all(s->host_name, s->hosts);
@@ -68,15 +68,15 @@ int nt_samples_create(struct nt_samples **out, struct nt_err *err)
     struct nt_samples *s = calloc(1, sizeof *s);
     if (s == NULL)
         return nt_err_memory(err);
-    s->generator = strdup("nettopo " NT_VERSION);
-    s->cluster = strdup("");
-    s->level = strdup("");
-    s->created = strdup("");
-    s->pattern = strdup("");
+    s->job.generator = strdup("nettopo " NT_VERSION);
+    s->job.cluster = strdup("");
+    s->job.level = strdup("");
+    s->job.created = strdup("");
+    s->job.pattern = strdup("");
     s->names = calloc(1, sizeof *s->names);
-    s->model_names = calloc(1, sizeof *s->model_names);
-    if (!s->generator || !s->cluster || !s->level || !s->created || !s->pattern || !s->names ||
-        !s->model_names) {
+    s->room.model_names = calloc(1, sizeof *s->room.model_names);
+    if (!s->job.generator || !s->job.cluster || !s->job.level || !s->job.created ||
+        !s->job.pattern || !s->names || !s->room.model_names) {
         nt_samples_destroy(s);
         return nt_err_memory(err);
     }
@@ -139,7 +139,7 @@ static int add_text(struct nt_samples *s, const char *text, uint32_t *index, str
     void *array = s->text;
     if (s->texts >= UINT32_MAX - 1)
         return nt_err_set(err, NT_ERR_INPUT, "too many texts in samples");
-    if (grow_array(&array, s->texts, &s->texts_cap, sizeof *s->text, err) != 0)
+    if (grow_array(&array, s->texts, &s->room.texts, sizeof *s->text, err) != 0)
         return -1;
     s->text = array;
     s->text[s->texts] = copy_line(text);
@@ -153,9 +153,9 @@ static int add_text(struct nt_samples *s, const char *text, uint32_t *index, str
 
 static int grow_hosts(struct nt_samples *s, struct nt_err *err)
 {
-    if (s->hosts < s->hosts_cap)
+    if (s->hosts < s->room.hosts)
         return 0;
-    size_t capacity = s->hosts_cap == 0 ? 64 : s->hosts_cap * 2;
+    size_t capacity = s->room.hosts == 0 ? 64 : s->room.hosts * 2;
     char **names = realloc(s->host_name, capacity * sizeof *names);
     if (names != NULL)
         s->host_name = names;
@@ -170,7 +170,7 @@ static int grow_hosts(struct nt_samples *s, struct nt_err *err)
         s->inside = inside;
     if (names == NULL || missing == NULL || tasks == NULL || inside == NULL)
         return nt_err_memory(err);
-    s->hosts_cap = capacity;
+    s->room.hosts = capacity;
     return 0;
 }
 
@@ -251,16 +251,16 @@ int nt_samples_add_traffic(struct nt_samples *s, uint32_t a, uint32_t b, double 
     if (t->n >= NT_SAMPLES_TRAFFIC_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "expected at most %d pairs of ranks that talk",
                           (int)NT_SAMPLES_TRAFFIC_MAX);
-    size_t cap = s->traffic_cap;
+    size_t cap = s->room.traffic;
     void *pair = t->pair, *amount = t->bytes;
     if (grow_array(&pair, t->n, &cap, sizeof *t->pair, err) != 0)
         return -1;
     t->pair = pair;
-    cap = s->traffic_cap;
+    cap = s->room.traffic;
     if (grow_array(&amount, t->n, &cap, sizeof *t->bytes, err) != 0)
         return -1;
     t->bytes = amount;
-    s->traffic_cap = cap;
+    s->room.traffic = cap;
     t->pair[t->n][0] = a;
     t->pair[t->n][1] = b;
     t->bytes[t->n++] = (float)bytes;
@@ -272,7 +272,7 @@ int nt_samples_add_traffic(struct nt_samples *s, uint32_t a, uint32_t b, double 
 void nt_samples_clear_traffic(struct nt_samples *s)
 {
     nt_triples_fini(&s->traffic);
-    s->traffic_cap = 0;
+    s->room.traffic = 0;
 }
 
 int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err)
@@ -356,7 +356,7 @@ int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index
     if (nt_machine_parse(text, &machine, err) != 0)
         return -1;
     nt_machine_write(&machine, own);
-    *index = nt_names_find(s->model_names, own, strlen(own));
+    *index = nt_names_find(s->room.model_names, own, strlen(own));
     if (*index != NT_NAMES_NONE)
         return 0;
     /* no more texts than hosts: each is of one at least */
@@ -364,11 +364,11 @@ int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index
         return nt_err_set(err, NT_ERR_INPUT, "a model of hosts: expected at most %zu, one a host",
                           s->hosts);
     void *array = s->model;
-    if (grow_array(&array, s->models, &s->models_cap, sizeof *s->model, err) != 0)
+    if (grow_array(&array, s->models, &s->room.models, sizeof *s->model, err) != 0)
         return -1;
     s->model = array;
     char *copy = strdup(own);
-    if (copy == NULL || nt_names_add(s->model_names, copy, index, err) != 0) {
+    if (copy == NULL || nt_names_add(s->room.model_names, copy, index, err) != 0) {
         free(copy);
         return nt_err_memory(err);
     }
@@ -611,7 +611,7 @@ static int add_sample(struct nt_samples *s, struct nt_sample sample, const char 
     if (check_sample(s, &sample, text, err) != 0)
         return -1;
     void *array = s->sample;
-    if (grow_array(&array, s->samples, &s->samples_cap, sizeof sample, err) != 0)
+    if (grow_array(&array, s->samples, &s->room.samples, sizeof sample, err) != 0)
         return -1;
     s->sample = array;
     struct nt_sample kept = keep_what_counts(&sample);

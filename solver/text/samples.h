@@ -112,15 +112,26 @@ struct nt_sample {
                       without one */
 };
 
-struct nt_samples {
+/* Of the job, as its sweep was told. */
+struct nt_samples_job {
     char *generator, *cluster, *level, *created, *pattern; /* "" when absent; owned */
-    uint64_t job_id;
+    uint64_t id;
     uint32_t restart;
     double budget_s;
     uint32_t spare; /* hosts that the job does without */
+};
+
+/* The builder's own. */
+struct nt_samples_room {
+    size_t hosts, texts, traffic, models, samples;
+    struct nt_names *model_names;
+};
+
+struct nt_samples {
+    struct nt_samples_job job;
     size_t hosts;
     char **host_name;
-    struct nt_names *names;        /* of the hosts; the builder's own */
+    struct nt_names *names;        /* of the hosts */
     uint32_t *slots;               /* hosts of them: tasks */
     struct nt_triples traffic;     /* each pair once; ntasks 0: none was given */
     char **missing;                /* hosts of them: NULL, or the reason */
@@ -133,8 +144,7 @@ struct nt_samples {
     size_t phases;
     struct nt_phase *phase; /* seconds: NaN until the phase ended */
     double *phase_begin_s;  /* phases of them: since the sweep began; NaN: not known */
-    size_t rounds;
-    size_t samples, samples_cap;
+    size_t rounds, samples;
     struct nt_sample *sample;
     size_t texts;
     char **text;
@@ -143,9 +153,7 @@ struct nt_samples {
     enum nt_status status;
     double seconds;
     bool ended;
-    size_t hosts_cap, texts_cap, traffic_cap; /* the builder's own */
-    size_t models_cap;                        /* too */
-    struct nt_names *model_names;             /* too */
+    struct nt_samples_room room;
 };
 
 int nt_samples_create(struct nt_samples **out, struct nt_err *err);

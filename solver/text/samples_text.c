@@ -261,16 +261,16 @@ enum key {
 
 /* clang-format off */
 static const struct entry entries[] = {
-    [GENERATOR] = {"generator", NULL, {{"a text", OWNED, S(generator)}}},
-    [JOB] = {"job", NULL, {{"a job id", U64, S(job_id)},
-        {"a restart count", U32, S(restart), .optional = true}}},
-    [CLUSTER] = {"cluster", NULL, {{"a text", OWNED, S(cluster)}}},
-    [LEVEL] = {"level", NULL, {{"a text", OWNED, S(level)}}},
-    [CREATED] = {"created", NULL, {{"a text", OWNED, S(created)}}},
-    [BUDGET] = {"budget", NULL, {{"seconds", NUMBER, S(budget_s), .least = DBL_TRUE_MIN,
+    [GENERATOR] = {"generator", NULL, {{"a text", OWNED, S(job.generator)}}},
+    [JOB] = {"job", NULL, {{"a job id", U64, S(job.id)},
+        {"a restart count", U32, S(job.restart), .optional = true}}},
+    [CLUSTER] = {"cluster", NULL, {{"a text", OWNED, S(job.cluster)}}},
+    [LEVEL] = {"level", NULL, {{"a text", OWNED, S(job.level)}}},
+    [CREATED] = {"created", NULL, {{"a text", OWNED, S(job.created)}}},
+    [BUDGET] = {"budget", NULL, {{"seconds", NUMBER, S(job.budget_s), .least = DBL_TRUE_MIN,
         .bound = "seconds over 0 and up to 1e9"}}},
-    [PATTERN] = {"pattern", NULL, {{"a text", OWNED, S(pattern)}}},
-    [SPARE] = {"spare", NULL, {{"hosts", U32, S(spare)},
+    [PATTERN] = {"pattern", NULL, {{"a text", OWNED, S(job.pattern)}}},
+    [SPARE] = {"spare", NULL, {{"hosts", U32, S(job.spare)},
         {"nothing", TEXT, W(text), .optional = true}}},
     [KINDS + NT_SAMPLE_LATENCY] = {"latency", add_sample, {PAIR, BYTES, COUNT,
         {"the low latency in us", NUMBER, W(x.value_us)},
@@ -518,7 +518,7 @@ int nt_samples_reader_create(const char *file, struct nt_samples_reader **out, s
         free(r);
         return -1;
     }
-    r->samples->generator[0] = '\0'; /* whoever wrote the text, not we */
+    r->samples->job.generator[0] = '\0'; /* whoever wrote the text, not we */
     nt_lines_init(&r->lines, file, NT_SAMPLES_LINE_MAX);
     *out = r;
     return 0;
@@ -661,11 +661,12 @@ static void put_belief(struct nt_strbuf *d, const struct nt_samples *s, const st
 
 static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
 {
-    char *const word[] = {
-        [GENERATOR] = s->generator, [JOB] = NULL,    [CLUSTER] = s->cluster, [LEVEL] = s->level,
-        [CREATED] = s->created,     [BUDGET] = NULL, [PATTERN] = s->pattern, [SPARE] = NULL};
+    char *const word[] = {[GENERATOR] = s->job.generator, [JOB] = NULL,
+                          [CLUSTER] = s->job.cluster,     [LEVEL] = s->job.level,
+                          [CREATED] = s->job.created,     [BUDGET] = NULL,
+                          [PATTERN] = s->job.pattern,     [SPARE] = NULL};
     const bool given[] = {
-        [JOB] = s->job_id != 0, [BUDGET] = s->budget_s > 0, [SPARE] = s->spare > 0};
+        [JOB] = s->job.id != 0, [BUDGET] = s->job.budget_s > 0, [SPARE] = s->job.spare > 0};
     nt_strbuf_puts(d, "nettopo-samples/1\n");
     for (size_t key = GENERATOR; key <= SPARE; key++)
         if (word[key] == NULL ? given[key] : word[key][0] != '\0')
