@@ -581,7 +581,8 @@ static int prepare(struct work *w, struct nt_err *err)
     w->of = nt_arena_array(&w->memory, room, sizeof *w->of);
     if (nt_arena_check(&w->memory, err) != 0)
         return -1;
-    qsort(w->c->figure, w->c->figures, sizeof *w->c->figure, compare_parts);
+    if (w->c->figures > 0)
+        qsort(w->c->figure, w->c->figures, sizeof *w->c->figure, compare_parts);
     for (size_t k = 0; k < w->c->jobs * TIERS_KINDS; k++)
         w->common[k] = NAN;
     if (align_alike(w, err) != 0)
