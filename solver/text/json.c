@@ -244,14 +244,14 @@ static void clear_numbers(const struct nt_json_field *f, char *row)
         if (f->type == NT_JSON_NUMBER)
             *(double *)nt_json_place(f, row, NULL, 0) = (double)NAN;
         else if (f->type == NT_JSON_OBJECT)
-            clear_numbers(f->fields, row + f->at);
+            clear_numbers(f->fields, row + f->place.at);
     }
 }
 
 static void note_given(const struct nt_json_field *f, char *value, bool given)
 {
     if (f->when == NT_JSON_IF_GIVEN)
-        *(bool *)(value - f->at + f->given_at) = given;
+        *(bool *)(value - f->place.at + f->given_at) = given;
 }
 
 /* The object at hand into the row. */
@@ -301,7 +301,7 @@ static char *make_items(struct nt_json_reader *r, const struct nt_json_field *f,
             n = 0;
         }
     }
-    char *count = value - f->at + f->count_at;
+    char *count = value - f->place.at + f->count_at;
     if (f->count_bytes == sizeof(uint32_t))
         *(uint32_t *)(void *)count = (uint32_t)n;
     else

@@ -42,6 +42,14 @@ struct nt_json_words {
 
 enum { NT_JSON_BASES = 4, NT_JSON_COUNT_MAX = 1 << 27 };
 
+/* Where a value is: at bytes behind a base. Base 0 is the row at hand, others belong to the whole
+ * text. With a stride a pointer to an array is there, and the value is inner bytes into its item at
+ * hand. */
+struct nt_json_spot {
+    unsigned base;
+    size_t at, stride, inner;
+};
+
 struct nt_json_field {
     const char *name;
     enum nt_json_type type;
@@ -50,10 +58,7 @@ struct nt_json_field {
     bool must;     /* a text without it is refused */
     unsigned late; /* read in this pass only; 0 is the first */
 
-    /* Where: at bytes behind a base. 0 is the row at hand, others belong to the whole text. With a
-     * stride a pointer to an array is there, and the value is inner bytes into its item at hand. */
-    unsigned base;
-    size_t at, stride, inner;
+    struct nt_json_spot place;
 
     double least, most;               /* of a number; 0 and 0: from 0 to 1e15 */
     uint64_t whole_most;              /* of a WHOLE64; 0: INT64_MAX */

@@ -111,18 +111,18 @@ void nt_json_put_flag(struct nt_json_writer *w, const char *name, bool value)
 
 void *nt_json_place(const struct nt_json_field *f, void *row, void *const *base, size_t index)
 {
-    char *at = f->base == 0 ? row : base[f->base];
-    if (at == NULL || f->stride == 0)
-        return at == NULL ? NULL : at + f->at;
-    at = *(char **)(void *)(at + f->at);
-    return at == NULL ? NULL : at + index * f->stride + f->inner;
+    char *at = f->place.base == 0 ? row : base[f->place.base];
+    if (at == NULL || f->place.stride == 0)
+        return at == NULL ? NULL : at + f->place.at;
+    at = *(char **)(void *)(at + f->place.at);
+    return at == NULL ? NULL : at + index * f->place.stride + f->place.inner;
 }
 
 static void put_field(struct nt_json_writer *w, const struct nt_json_field *f);
 
 static size_t list_length(const struct nt_json_field *f, const char *value)
 {
-    const void *count = value - f->at + f->count_at;
+    const void *count = value - f->place.at + f->count_at;
     if (f->count_bytes == 0)
         return f->items_max;
     size_t n =
@@ -154,7 +154,7 @@ static void put_container(struct nt_json_writer *w, const struct nt_json_field *
     const struct nt_json_writer was = *w;
     char *value = w->value;
     bool list = f->type == NT_JSON_LIST;
-    if (f->when == NT_JSON_IF_GIVEN && !*(bool *)(value - f->at + f->given_at))
+    if (f->when == NT_JSON_IF_GIVEN && !*(bool *)(value - f->place.at + f->given_at))
         return;
     if (!list && f->bytes > 0 && *(void **)(void *)value == NULL)
         return;

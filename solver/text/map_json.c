@@ -515,8 +515,8 @@ static const struct nt_json_words families = {
 
 /* The place of a member, which must be of this type. */
 #define AT(row, member, of_type)                                                                   \
-    .at = offsetof(struct row, member) +                                                           \
-          0 * sizeof((of_type *)NULL == &((struct row *)NULL)->member)
+    .place.at = offsetof(struct row, member) +                                                     \
+                0 * sizeof((of_type *)NULL == &((struct row *)NULL)->member)
 #define SIZE(row, member) sizeof(((struct row *)NULL)->member)
 #define NUMBER(key, row, member) key, NT_JSON_NUMBER, AT(row, member, double)
 #define SHARE(key, row, member) NUMBER(key, row, member), .most = 1
@@ -525,11 +525,11 @@ static const struct nt_json_words families = {
 #define WHOLE64(key, row, member) key, NT_JSON_WHOLE64, AT(row, member, uint64_t)
 #define FLAG(key, row, member) key, NT_JSON_FLAG, AT(row, member, bool)
 #define CHARS(key, row, member)                                                                    \
-    key, NT_JSON_TEXT, .at = offsetof(struct row, member), .bytes = SIZE(row, member)
+    key, NT_JSON_TEXT, .place.at = offsetof(struct row, member), .bytes = SIZE(row, member)
 #define STRING(key, row, member) key, NT_JSON_STRING, AT(row, member, char *)
 #define WORD(key, row, member, type, names) key, NT_JSON_WORD, AT(row, member, type), .word = &names
 #define COLUMN(row, member, of_type)                                                               \
-    AT(row, member, of_type), .stride = sizeof(*((struct row *)NULL)->member)
+    AT(row, member, of_type), .place.stride = sizeof(*((struct row *)NULL)->member)
 #define MADE(by) .put = put_##by, .take = take_##by
 #define REPEATED(by) .put = put_##by, .take = nt_json_pass
 #define MUST .must = true
@@ -548,7 +548,7 @@ static const struct nt_json_words families = {
     }
 #define COUNT(row, count) .count_at = offsetof(struct row, count), .count_bytes = SIZE(row, count)
 #define ITEMS(row, member, count)                                                                  \
-    .at = offsetof(struct row, member), .bytes = sizeof(*((struct row *)NULL)->member),            \
+    .place.at = offsetof(struct row, member), .bytes = sizeof(*((struct row *)NULL)->member),      \
     COUNT(row, count)
 #define WITHIN(row, member, count, room)                                                           \
     ITEMS(row, member, count), .within = true, .items_max = (room)
@@ -564,7 +564,7 @@ static const struct nt_json_field part_fields[] = {
     {.name = NULL}};
 
 static const struct nt_json_field sweep_fields[] = {
-    {WHOLE("hosts", text, hosts), .base = TEXT, .repeats = "the number of nodes"},
+    {WHOLE("hosts", text, hosts), .place.base = TEXT, .repeats = "the number of nodes"},
     {WHOLE64("pairs_measured", nt_sweep, pairs_measured)},
     {WHOLE64("pairs_total", nt_sweep, pairs_total)},
     {WHOLE64("rounds", nt_sweep, rounds), IF_ANY},
@@ -573,7 +573,7 @@ static const struct nt_json_field sweep_fields[] = {
         {CHARS("name", nt_phase, name), MUST},
         {WHOLE64("rounds", nt_phase, rounds)},
         {NUMBER("seconds", nt_phase, seconds)})},
-    {OBJECT("prior"), .at = offsetof(struct nt_sweep, prior), IF_GIVEN(nt_sweep, prior.given),
+    {OBJECT("prior"), .place.at = offsetof(struct nt_sweep, prior), IF_GIVEN(nt_sweep, prior.given),
      .check = check_prior, FIELDS(
         {FLAG("used", nt_prior_use, used)},
         {WHOLE64("pairs_taken", nt_prior_use, pairs_taken)},
@@ -591,7 +591,7 @@ static const struct nt_json_field sweep_fields[] = {
 
 static const struct nt_json_field machine_fields[] = {
     {"name", NT_JSON_TEXT, MADE(model_name), MUST},
-    {"hosts", NT_JSON_WHOLE32, COLUMN(text, members, uint32_t *), .base = TEXT, .late = MEMBERS,
+    {"hosts", NT_JSON_WHOLE32, COLUMN(text, members, uint32_t *), .place.base = TEXT, .late = MEMBERS,
      .repeats = "the nodes of this model", .take = take_members},
     {CHARS("cpu", nt_machine, cpu), IF_ANY},
     {WHOLE("packages", nt_machine, packages)},
@@ -610,7 +610,7 @@ static const struct nt_json_field machine_fields[] = {
         {CHARS("pci", nt_gpu, pci), MUST},
         {"numa_node", NT_JSON_WHOLE32, NT_JSON_IF_KNOWN, AT(nt_gpu, numa, int32_t)},
         {CHARS("nics", nt_gpu, nics), IF_ANY})},
-    {LIST("core_latency"), .at = offsetof(struct nt_machine, between), .within = true,
+    {LIST("core_latency"), .place.at = offsetof(struct nt_machine, between), .within = true,
      .bytes = sizeof(struct nt_core_latency), .keyed = true, .items_max = NT_BETWEEN_END,
      .skip = is_unmeasured, IF_ANY, FIELDS(
         {"between", NT_JSON_WORD, .word = &betweens, MADE(between), MUST},
@@ -641,7 +641,7 @@ static const struct nt_json_field link_fields[] = {
 
 static const struct nt_json_field finding_fields[] = {
     {WORD("kind", nt_fault, part.kind, enum nt_fault_kind, kinds), MUST},
-    {OBJECT("part"), .at = offsetof(struct nt_fault, part), .fields = part_fields,
+    {OBJECT("part"), .place.at = offsetof(struct nt_fault, part), .fields = part_fields,
      .take = take_part, MUST},
     {LIST("alternatives"), WITHIN(nt_fault, other, others, NT_FAULT_OTHERS_MAX), FIELDS(
         {WORD("kind", nt_fault_part, kind, enum nt_fault_kind, kinds), MUST},
@@ -731,58 +731,58 @@ static const struct nt_json_field placement_fields[] = {
     {.name = NULL}};
 
 const struct nt_json_field nt_map_fields[] = {
-    {"schema", NT_JSON_MARK, .base = TEXT, AT(text, schema, bool), .mark = "nettopo-map/1", MUST},
-    {STRING("generator", nt_map, generator), .base = MAP, MUST},
-    {WORD("status", nt_map, status, enum nt_status, statuses), .base = MAP, MUST},
-    {LIST("warnings"), .base = MAP, ITEMS(nt_map, warning, warnings), .made = true, MUST,
+    {"schema", NT_JSON_MARK, .place.base = TEXT, AT(text, schema, bool), .mark = "nettopo-map/1", MUST},
+    {STRING("generator", nt_map, generator), .place.base = MAP, MUST},
+    {WORD("status", nt_map, status, enum nt_status, statuses), .place.base = MAP, MUST},
+    {LIST("warnings"), .place.base = MAP, ITEMS(nt_map, warning, warnings), .made = true, MUST,
      .item = &(const struct nt_json_field){.type = NT_JSON_STRING, .take = take_warning}},
-    {OBJECT("job"), .base = MAP, IF_ANY, FIELDS(
+    {OBJECT("job"), .place.base = MAP, IF_ANY, FIELDS(
         {WHOLE64("id", nt_map, job_id), IF_ANY, .whole_most = UINT64_MAX},
         {STRING("cluster", nt_map, cluster), IF_ANY},
         {STRING("level", nt_map, level), IF_ANY},
         {STRING("created", nt_map, created), IF_ANY})},
-    {OBJECT("sweep"), .base = MAP, .at = offsetof(struct nt_map, sweep), .fields = sweep_fields},
-    {LIST("nodes"), .base = MODEL, COUNT(nt_model, hosts), MUST, FIELDS(
-        {"name", NT_JSON_STRING, .base = MAP, COLUMN(nt_map, host_name, char **), MUST,
+    {OBJECT("sweep"), .place.base = MAP, .place.at = offsetof(struct nt_map, sweep), .fields = sweep_fields},
+    {LIST("nodes"), .place.base = MODEL, COUNT(nt_model, hosts), MUST, FIELDS(
+        {"name", NT_JSON_STRING, .place.base = MAP, COLUMN(nt_map, host_name, char **), MUST,
          .late = NAMES, .take = take_name},
-        {"switch", NT_JSON_TEXT, .base = TEXT, COLUMN(text, places.switch_of, uint32_t *),
+        {"switch", NT_JSON_TEXT, .place.base = TEXT, COLUMN(text, places.switch_of, uint32_t *),
          .late = PLACES, MADE(switch)},
-        {"overhead_us", NT_JSON_NUMBER, .base = MODEL, COLUMN(nt_model, overhead_us, double *),
+        {"overhead_us", NT_JSON_NUMBER, .place.base = MODEL, COLUMN(nt_model, overhead_us, double *),
          IF_ANY},
-        {"model", NT_JSON_TEXT, .base = MAP, COLUMN(nt_map, machine_of, uint32_t *), MADE(model),
+        {"model", NT_JSON_TEXT, .place.base = MAP, COLUMN(nt_map, machine_of, uint32_t *), MADE(model),
          .late = MODEL_NAME},
-        {"population", NT_JSON_WHOLE32, .base = MAP, COLUMN(nt_map, population_of, uint32_t *),
+        {"population", NT_JSON_WHOLE32, .place.base = MAP, COLUMN(nt_map, population_of, uint32_t *),
          MADE(population), .late = POPULATION},
-        {"suspect", NT_JSON_FLAG, .base = MODEL, COLUMN(nt_model, host_suspect, bool *), IF_ANY},
-        {"status", NT_JSON_MARK, .base = MODEL, COLUMN(nt_model, missing, bool *),
+        {"suspect", NT_JSON_FLAG, .place.base = MODEL, COLUMN(nt_model, host_suspect, bool *), IF_ANY},
+        {"status", NT_JSON_MARK, .place.base = MODEL, COLUMN(nt_model, missing, bool *),
          .mark = "missing"})},
-    {LIST("switches"), .base = MODEL, COUNT(nt_model, switches), MUST, FIELDS(
-        {"name", NT_JSON_STRING, .base = MAP, COLUMN(nt_map, switch_name, char **), MUST,
+    {LIST("switches"), .place.base = MODEL, COUNT(nt_model, switches), MUST, FIELDS(
+        {"name", NT_JSON_STRING, .place.base = MAP, COLUMN(nt_map, switch_name, char **), MUST,
          .late = NAMES, .take = take_name},
-        {"tier", NT_JSON_WHOLE32, .base = MODEL, COLUMN(nt_model, tier, uint32_t *)},
-        {"hosts", NT_JSON_WHOLE32, .base = TEXT, COLUMN(text, places.hosts_on, uint32_t *),
+        {"tier", NT_JSON_WHOLE32, .place.base = MODEL, COLUMN(nt_model, tier, uint32_t *)},
+        {"hosts", NT_JSON_WHOLE32, .place.base = TEXT, COLUMN(text, places.hosts_on, uint32_t *),
          .late = PLACES, .repeats = "the hosts linked with it"},
-        {"support", NT_JSON_NUMBER, .base = TEXT, COLUMN(text, support, double *), .most = 1,
+        {"support", NT_JSON_NUMBER, .place.base = TEXT, COLUMN(text, support, double *), .most = 1,
          .late = SUPPORT, .take = take_support},
-        {"max_MBps", NT_JSON_NUMBER, .base = MODEL,
+        {"max_MBps", NT_JSON_NUMBER, .place.base = MODEL,
          COLUMN(nt_model, throughput, struct nt_throughput *),
-         .inner = offsetof(struct nt_throughput, MBps)},
-        {"max_at_least", NT_JSON_FLAG, .base = MODEL,
+         .place.inner = offsetof(struct nt_throughput, MBps)},
+        {"max_at_least", NT_JSON_FLAG, .place.base = MODEL,
          COLUMN(nt_model, throughput, struct nt_throughput *),
-         .inner = offsetof(struct nt_throughput, at_least), .put = put_max_at_least})},
-    {LIST("models"), .base = MAP, ITEMS(nt_map, machine, machines), IF_ANY,
+         .place.inner = offsetof(struct nt_throughput, at_least), .put = put_max_at_least})},
+    {LIST("models"), .place.base = MAP, ITEMS(nt_map, machine, machines), IF_ANY,
      .fields = machine_fields, .done = compare_members},
-    {LIST("populations"), .base = MAP, IF_ANY, .all_unknown = true, .done = count_populations,
+    {LIST("populations"), .place.base = MAP, IF_ANY, .all_unknown = true, .done = count_populations,
      WITHIN(nt_map, population, populations, NT_POPULATIONS_MAX), FIELDS(
         {WHOLE("hosts", nt_population, hosts)},
         {NUMBER("latency_us", nt_population, latency_us), IF_ANY},
         {NUMBER("bandwidth_MBps", nt_population, bandwidth_MBps), IF_ANY})},
-    {LIST("links"), .base = MODEL, ITEMS(nt_model, link, links), .made = true, MUST,
+    {LIST("links"), .place.base = MODEL, ITEMS(nt_model, link, links), .made = true, MUST,
      .fields = link_fields, .check = check_link, .done = compare_places},
-    {OBJECT("structure"), .base = MODEL, .fields = structure_fields, .done = compare_support},
-    {LIST("findings"), .base = MAP, ITEMS(nt_map, fault, faults), .items_max = NT_FAULTS_MAX,
+    {OBJECT("structure"), .place.base = MODEL, .fields = structure_fields, .done = compare_support},
+    {LIST("findings"), .place.base = MAP, ITEMS(nt_map, fault, faults), .items_max = NT_FAULTS_MAX,
      IF_GIVEN(nt_map, judged), .fields = finding_fields},
-    {OBJECT("fit"), .base = MODEL, FIELDS(
+    {OBJECT("fit"), .place.base = MODEL, FIELDS(
         {R2(nt_model)},
         {NUMBER("rms_us", nt_model, rms_us)},
         {NUMBER("resolution_us", nt_model, resolution_us)},
@@ -790,16 +790,16 @@ const struct nt_json_field nt_map_fields[] = {
          .item = &(const struct nt_json_field){.type = NT_JSON_LIST, .bytes = sizeof(uint32_t),
                                                .within = true, .items_max = 2, .exact = true,
                                                .item = &node_item}})},
-    {NUMBER("bisection_MBps", nt_model, bisection_MBps), .base = MODEL},
-    {LIST("oversubscription"), .base = MODEL, ITEMS(nt_model, oversubscription, switches),
+    {NUMBER("bisection_MBps", nt_model, bisection_MBps), .place.base = MODEL},
+    {LIST("oversubscription"), .place.base = MODEL, ITEMS(nt_model, oversubscription, switches),
      .keyed = true, .skip = is_no_figure, IF_ANY, FIELDS(
         {"switch", NT_JSON_TEXT, MADE(switch_name), MUST},
-        {"ratio", NT_JSON_NUMBER, .at = 0})},
-    {LIST("loggp"), .base = MAP, ITEMS(nt_map, loggp, loggps), IF_ANY, .all_unknown = true,
+        {"ratio", NT_JSON_NUMBER, .place.at = 0})},
+    {LIST("loggp"), .place.base = MAP, ITEMS(nt_map, loggp, loggps), IF_ANY, .all_unknown = true,
      .fields = loggp_fields, .check = check_loggp},
-    {LIST("stress"), .base = MAP, ITEMS(nt_map, stress, stresses), IF_ANY, .all_unknown = true,
+    {LIST("stress"), .place.base = MAP, ITEMS(nt_map, stress, stresses), IF_ANY, .all_unknown = true,
      .fields = stress_fields},
-    {OBJECT("placement"), .base = MAP, .at = offsetof(struct nt_map, placement),
+    {OBJECT("placement"), .place.base = MAP, .place.at = offsetof(struct nt_map, placement),
      .bytes = sizeof(struct nt_placement), .all_unknown = true, .fields = placement_fields,
      .check = check_placement},
     {.name = NULL}};
