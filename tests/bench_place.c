@@ -59,8 +59,8 @@ struct row {
     double scheduler, random, sorted, boxes, split, scotch, hint, seconds, scotch_seconds;
 };
 
-static double cost_of(const struct nt_model *m, const struct nt_distance *d,
-                      const struct nt_traffic *t, const uint32_t *rank_host)
+static double cost_of(const struct nt_distance *d, const struct nt_traffic *t,
+                      const uint32_t *rank_host)
 {
     struct nt_metrics metrics;
     struct nt_err err = {0};
@@ -169,7 +169,7 @@ static struct row measure(const struct nt_model *m, const struct nt_traffic *t,
     struct nt_rng rng;
     nt_rng_init(&rng, 99);
     nt_rng_shuffle(&rng, order, n);
-    row.random = cost_of(m, d, t, order);
+    row.random = cost_of(d, t, order);
     static const enum nt_split_rule rules[] = {NT_SPLIT_BY_RANK, NT_SPLIT_BY_GRID,
                                                NT_SPLIT_BY_GRAPH};
     double *into[] = {&row.sorted, &row.boxes, &row.split};
@@ -179,12 +179,12 @@ static struct row measure(const struct nt_model *m, const struct nt_traffic *t,
             continue;
         if (nt_construct(tree, t, rules[k], 1, order, &err) != 0)
             exit(1);
-        *into[k] = cost_of(m, d, t, order);
+        *into[k] = cost_of(d, t, order);
     }
     began = now_s();
     map_by_scotch(m, t, machine, order);
     row.scotch_seconds = now_s() - began;
-    row.scotch = cost_of(m, d, t, order);
+    row.scotch = cost_of(d, t, order);
     nt_hierarchy_destroy(tree);
     nt_distance_destroy(d);
     nt_hint_destroy(h);

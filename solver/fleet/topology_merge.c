@@ -178,11 +178,13 @@ static int match_switches(struct merge *m, struct nt_err *err)
     }
     if (like.count > 0)
         qsort(like.at, like.count, sizeof *like.at, compare_likeness);
-    for (const struct likeness *x = like.at; x < like.at + like.count; x++)
-        if (m->same[x->measured] == NONE && !taken[x->current]) {
-            m->same[x->measured] = x->current;
-            taken[x->current] = true;
-        }
+    for (size_t k = 0; k < like.count; k++) {
+        const struct likeness *x = &like.at[k];
+        if (m->same[x->measured] != NONE || taken[x->current])
+            continue;
+        m->same[x->measured] = x->current;
+        taken[x->current] = true;
+    }
     return 0;
 }
 
