@@ -3,13 +3,13 @@
  *
  * Input is bounded by payload_max, the output queue by queue_max: a peer that floods or does not
  * read costs at most this much memory, then the calls fail and the caller closes the connection.
- * What the frames mean is not known here.
+ * This module does not interpret the payload of frames.
  *
- * Frames between two agents carry a tag, by keys of which there is one for each direction: a keyed
- * hash (BLAKE2b, RFC 7693) of how many were sent before it, its head and its payload. What is
- * altered, injected, repeated, left out, out of order or of the other direction does not have the
- * tag that is expected. The hash is libsodium's: MUNGE's library has none, and OpenSSL's is a large
- * part of a process that runs as root. conn.c is the only file that uses it. */
+ * Each frame between two agents carries a tag: a keyed hash (BLAKE2b, RFC 7693) of the number of
+ * earlier frames, the header and the payload. Each direction has its own key. A frame that was
+ * altered, injected, repeated, reordered or reflected, or that follows a removed one, has another
+ * tag than the receiver expects. The hash is libsodium's: MUNGE's library has none, and OpenSSL's
+ * is a large part of a process that runs as root. Only conn.c uses libsodium. */
 #ifndef NT_CONN_H
 #define NT_CONN_H
 

@@ -3,10 +3,10 @@
  * connect.
  *
  * An agent connects from a port below 1024, which only root of a host can use, and a listener
- * closes any other connection before it takes a slot or time (as rsh and NFS have done; RFC 1813,
- * section 4.4 on what it is worth). This keeps users of the cluster from the listener; it is no
- * authentication, which is in auth.h. Where addresses are translated between hosts, ports change on
- * the way: reserved_ports = no.
+ * closes any other connection before it takes a slot or time, as rsh and NFS do (RFC 1813, section
+ * 4.4, has the limits of this protection). Ordinary users of the cluster cannot occupy the
+ * listener. Authentication is in auth.h. Address translation between hosts changes ports: sites
+ * that use it set reserved_ports = no.
  * Tests: test_listener.c. */
 #ifndef NT_PORTS_H
 #define NT_PORTS_H

@@ -33,9 +33,8 @@ void nt_artifact_files_init(struct nt_artifact_files *artifacts, uint64_t limit_
 /* Closes them. */
 void nt_artifact_files_fini(struct nt_artifact_files *artifacts);
 
-/* Appends a part of an artifact (enum nt_artifact); more: another one follows. A record of
- * measurements over the limit, or what is for the archive, is dropped and no error: the map says
- * more. */
+/* Appends a part of an artifact (enum nt_artifact); more: another one follows. A record or an
+ * archive text over the limit is dropped without an error, since the map is more important. */
 int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifact, bool more,
                             const void *data, size_t bytes, struct nt_err *err);
 

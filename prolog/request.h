@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent is to do: its command line, or the environment of a Prolog or Epilog script, and
- * the configuration file, which must belong to root and be writable by root alone. Everything is
- * checked again here, whatever the plugin has checked. Tests: test_request.c, bats/ways.bats. */
+/* The agent's request: its command line, or the environment of a Prolog or Epilog script, and the
+ * configuration file, which must belong to root and be writable only by root. All values are
+ * checked here, also those that the plugin has checked. Tests: test_request.c, bats/ways.bats. */
 #ifndef NT_REQUEST_H
 #define NT_REQUEST_H
 

@@ -102,9 +102,9 @@ struct nt_service {
     atomic_uint *waits_on; /* enum nt_service_wait, for the monitor; borrowed; NULL: nobody asks */
 };
 
-/* Creates the directory and starts the probe, where what is borrowed and the times are set and all
- * else is zero. Never fails: errors are kept in publish_err and probe_err, and the host still
- * relays for the others. */
+/* Creates the directory and starts the probe. The caller has set the borrowed pointers and the
+ * times; all other fields are zero. Never fails: errors are kept in publish_err and probe_err, and
+ * the host still relays for the others. */
 void nt_service_init(struct nt_service *service);
 /* Ends the probe and the lookups. Whoever uses probe_socket closes it. */
 void nt_service_fini(struct nt_service *service);

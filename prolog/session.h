@@ -74,9 +74,8 @@ void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, co
 void nt_session_write_artifact(struct nt_session *session, const struct nt_frame *frame,
                                const void *payload);
 
-/* Ends the session and settles it with the service; text is the payload of DONE, after a newline
- * with figures (job_line.h). What was written
- * will be published, or failed and why. */
+/* Ends the session and settles it with the service. text: the payload of DONE, with figures after a
+ * newline (job_line.h). The service publishes the files, or the failure with its reason. */
 void nt_session_finish(struct nt_session *session, const char *text, size_t bytes);
 
 /* Ends the session as failed for a reason of the agent's own. */

@@ -596,7 +596,7 @@ static size_t first_lost(const struct nt_membership *membership, size_t *lost)
     return first;
 }
 
-/* What the job's user, who does not see the hosts' logs, can tell an administrator. */
+/* The reason for the job's user, who cannot read the hosts' logs. */
 static void put_loss(const struct nt_membership *m, size_t first, size_t lost,
                      char reason[NT_REASON_BYTES])
 {

@@ -16,7 +16,7 @@
 #include "oob.h"
 #include "strbuf.h"
 
-/* What a job leaves for the archive. Either text may be NULL with 0 bytes. */
+/* Texts for the archive. Either may be NULL with 0 bytes. */
 struct nt_archive_texts {
     const char *map, *record;
     size_t map_bytes, record_bytes;

@@ -41,7 +41,7 @@ struct file_read {
     struct nt_err err;
 };
 
-/* The end of a path, as errors name it: what stands behind it must be read, too. */
+/* The end of a path, for errors: the rest of the message needs room, too. */
 static const char *shown_name(const char *path)
 {
     size_t n = strlen(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the record of a sweep holds beside measurements, on rank 0: what earlier jobs said of the
- * hosts, which ranks talk, how many slots each host has, the level that is measured, and whether
- * the hosts' devices lie in one network.
+/* The record's data that are not measured, on rank 0: the prior of the hosts, the traffic between
+ * ranks, the slots of each host, the level that is measured, and whether the hosts' devices are in
+ * one network.
  *
  * The files are the administrator's and the user's. They are read within a time and a size, only
  * when they are regular ones: the file system behind them may hang, and a sweep may not. Under the
@@ -35,8 +35,8 @@ int nt_prior_file_record(const char *path, int fd, double wait_s, struct nt_samp
 
 enum { NT_PATTERN_FILE_MAX = 4194304 }; /* bytes */
 
-/* pattern matrix:PATH (fd: of the pipe with it; 0: PATH is opened): the record gets what PATH says,
- * at most NT_SAMPLES_TRAFFIC_MAX pairs, or a warning that names the file and the line and
+/* pattern matrix:PATH (fd: of the pipe with it; 0: PATH is opened): the record gets the traffic in
+ * PATH, at most NT_SAMPLES_TRAFFIC_MAX pairs, or a warning that names the file and the line and
  * "neighbour" for its pattern. Others: nothing. -1 only when the record itself cannot be kept. */
 int nt_pattern_file_record(const char *pattern, int fd, double wait_s, struct nt_samples *samples,
                            struct nt_err *err);
@@ -61,9 +61,9 @@ int nt_level_choose(const struct nt_probe_job *job, const struct nt_membership *
 
 enum { NT_NETWORKS_WARNING_BYTES = 400 };
 
-/* What is wrong with the lists of the hosts (device_network.h; NULL or "": not known), as a
- * sentence; "" for nothing. Hosts whose one device has the same name on all may be in different
- * networks: between those packets are routed. */
+/* Compares the hosts' lists of networks (device_network.h; NULL or "": not known). warning: a
+ * sentence if they differ, else "". Hosts with one device of the same name can be in different
+ * networks: packets between these are routed. */
 void nt_networks_judge(const char *const *host, const char *const *list, size_t hosts,
                        char warning[NT_NETWORKS_WARNING_BYTES]);
 

@@ -166,7 +166,7 @@ static double fence_deadline_s(const struct oob_pmix *m)
     return now + (left > 0.1 ? share * left : 0.1);
 }
 
-/* text NULL: this rank has nothing to say. */
+/* text NULL: this rank adds nothing. */
 static int exchange(struct oob_pmix *m, const void *text, size_t bytes, struct nt_err *err)
 {
     m->seq++;

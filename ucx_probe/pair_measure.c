@@ -28,7 +28,7 @@ static void add_batch(struct batches *b, const float *times, size_t n)
     b->low[b->n++] = (double)nt_stats_quantile(values, n, 0.1);
 }
 
-/* Standard error of the batches' mean. One batch knows nothing of its error: half its value. */
+/* Standard error of the batches' mean. One batch alone: half its value. */
 static double batch_standard_error(const struct batches *b)
 {
     double mean = 0, square = 0;
@@ -41,8 +41,8 @@ static double batch_standard_error(const struct batches *b)
     return sqrt(square / (double)(b->n - 1) / (double)b->n);
 }
 
-/* How well the lowest batches agree. What disturbs only ever adds, and on shared cores most turns
- * are disturbed: the others say nothing of the lowest ones. */
+/* How well the lowest batches agree. A disturbance only adds time, and on shared cores most turns
+ * are disturbed: the other batches do not show the error of the lowest ones. */
 static double lowest_gap(const struct batches *b)
 {
     double lowest = INFINITY, second = INFINITY;
@@ -158,8 +158,8 @@ static void progress_for(struct nt_pair *pair, double seconds)
 }
 
 /* Looks at nothing: what arrives meanwhile waits. On a shared core a spinning process keeps the
- * very answer away that it waits for, so most of the time it sleeps. Returns by how many seconds it
- * woke too late, which is no part of what was asked for. */
+ * very answer away that it waits for, so most of the time it sleeps. Returns the seconds by which
+ * it woke too late; they do not belong to the hold. */
 static double hold_without_progress(const struct nt_pair *pair, double seconds)
 {
     double now, until = nt_clock_s() + seconds;
@@ -206,7 +206,7 @@ static bool has_arrived(struct nt_pair *pair, ucs_status_ptr_t answer)
     return nt_pair_request_done(answer);
 }
 
-/* A train and its answer; time_s: what it took. With a hold it counts from the end of the last
+/* A train and its answer; time_s: its duration. With a hold it counts from the end of the last
  * send, which the network may have taken the core for; NaN: the answer came after the hold, so that
  * the wait for it would pass for taking it in. */
 static int prtt_once(struct nt_pair *pair, const struct nt_order *order, bool more,
@@ -308,9 +308,8 @@ static int prtt_respond(struct nt_pair *pair, const struct nt_order *order, doub
 }
 
 /* ---- a flow: messages in a window, for a time, until the other end has them all ---- */
-/* Its rate is that of the arrivals in mid-flow: neither the start, when others of the round may not
- * send yet, nor what is under way at the end, when others may have finished, says what the network
- * carries at once. */
+/* The rate is that of the arrivals in mid-flow. At the start other hosts of the round may not send
+ * yet, and at the end they may have finished: these messages do not show the shared rate. */
 enum { WINDOW = 8, FLOW_MESSAGES_MAX = 100000000, STEADY_MIN = 6 };
 
 /* The receiver acknowledges every quarter of a window. */
@@ -323,7 +322,7 @@ static const double START_SHARE = 0.15;
  * and saw many arrivals at once. */
 static const double ENDS_SHARE = 0.06;
 
-/* What the receiver says at the end. */
+/* The receiver's report at the end. */
 struct flow_done {
     uint64_t received;
     double message_s; /* between two arrivals in mid-flow; 0: too few to tell */
@@ -394,8 +393,8 @@ static int wait_all(struct nt_pair *pair, ucs_status_ptr_t *request, size_t slot
     return rc;
 }
 
-/* Keeps the window full until the time is over: so many messages are not acknowledged. Sockets
- * would take more, and on slow links what they hold takes longer to drain than a round measures. */
+/* Keeps a window of unacknowledged messages full until the time is over. Sockets would take more
+ * messages, and a slow link drains them in more time than a round lasts. */
 static int send_stream(struct nt_pair *pair, const struct nt_order *order, double until_s,
                        double deadline_s, uint64_t *sent, struct nt_err *err)
 {

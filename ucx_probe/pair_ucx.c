@@ -406,7 +406,7 @@ static struct pair_net *find_rail(struct nt_pair *pair, const char *name, struct
     return NULL;
 }
 
-/* Sends ours and takes theirs; a length first, as the other end cannot know it. */
+/* Sends our address and receives theirs, each after its length. */
 static int exchange_addresses(struct nt_pair *pair, const struct pair_net *net, void *theirs,
                               size_t *bytes, double deadline_s, struct nt_err *err)
 {

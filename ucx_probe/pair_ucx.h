@@ -151,17 +151,17 @@ ucs_status_t nt_pair_create_endpoint(struct nt_pair *pair, const void *address,
 int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err);
 
 /* ---- rails: UCX chooses devices for a whole context, so each rail has a context and a worker of
- * its own, made when it is first asked for. Their addresses travel over the connection that is
- * there already: only what a round needs is ever exchanged ---- */
+ * its own, made at the first request. Addresses are exchanged over the open connection, and
+ * only those that a round needs ---- */
 void nt_pair_find_rails(struct nt_pair *pair);
-/* Of the connection that stands; nothing where it is known already. */
+/* Finds the devices of the open connection, once. */
 void nt_pair_find_used(struct nt_pair *pair);
 /* With the connected partner, which does the same: from now to nt_pair_close everything goes over
  * this device. */
 int nt_pair_use_rail(struct nt_pair *pair, const char *name, double deadline_s, struct nt_err *err);
 void nt_pair_close_rails(struct nt_pair *pair);
 
-/* ---- measurements: see nt_pair_measure for what the arguments and the result are ---- */
+/* ---- measurements: nt_pair_measure has their arguments and results ---- */
 /* pair_measure.c: of the connected partner, but for a kernel. */
 int nt_pair_run_order(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                       double deadline_s, struct nt_result *result, struct nt_err *err);
@@ -172,7 +172,7 @@ int nt_pair_run_order(struct nt_pair *pair, const struct nt_order *order, double
  * that message is there. A repetition starts with a barrier over the measured network
  * (dissemination: participant i to i + 1, i + 2, i + 4, ..., Hensgen, Finkel, Manber 1988) and
  * ends for a participant with its program. Its time goes to participant 0, which takes the longest
- * and says whether there is another repetition. */
+ * and decides whether there is another repetition. */
 /* Connects with everyone that this participant sends to, and waits until all of them answer.
  * After an error nt_pair_close is still due. */
 int nt_pair_kernel_connect(struct nt_pair *pair, const struct nt_kernel_group *group,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who measures with whom in a round, and which connections a rank keeps from one round to the next:
- * the last used of them.
+/* The pairs of a round, and the connections that a rank keeps between rounds: the last used ones.
  *
- * A rank keeps a connection exactly when it reported its round as good. So rank 0, which hears the
- * reports, knows of every rank what it keeps by the same rule, and orders the use of a connection
- * only where both ends have it: two ends that took different ones would wait in vain. Pure.
+ * A rank keeps a connection if and only if it reported its round as good. Rank 0 receives the
+ * reports and applies the same rule, so it orders the use of a connection only if both ends have
+ * it: two ends that took different ones would wait in vain. Pure.
  * Tests: test_pairing.c, test_prtt_hold.c. */
 #ifndef NT_PAIRING_H
 #define NT_PAIRING_H
@@ -36,8 +35,8 @@ struct nt_kernel_group {
     size_t address_bytes[NT_KERNEL_GROUP_MAX];
 };
 
-/* An endpoint takes up to two descriptors and 13 KiB. Of more hosts a pass over all pairs finds no
- * connection again. */
+/* An endpoint takes up to two descriptors and 13 KiB. In jobs of more hosts a pass
+ * over all pairs meets no kept connection. */
 enum { NT_KEPT_MAX = 64 };
 
 #define NT_KEPT_NONE UINT32_MAX
@@ -47,7 +46,7 @@ struct nt_kept {
     uint32_t peer[NT_KEPT_MAX]; /* ranks, the longest unused first */
 };
 
-/* Whether peer is kept still when so many others have been used. */
+/* Whether peer is still kept after uses of other peers. */
 bool nt_kept_stays(const struct nt_kept *kept, uint32_t peer, uint32_t uses);
 
 /* peer is the last used now. Returns the peer that is kept no more for it, else NT_KEPT_NONE. */

@@ -52,7 +52,7 @@ enum form {
     FLAG
 }; /* FLAG: a bool, true with the one value that there is */
 
-/* Of every text. */
+/* The limit of each text. */
 enum { TEXT_BYTES = 256 };
 
 #define IN(field) offsetof(struct nt_start, field)

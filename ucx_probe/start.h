@@ -42,7 +42,7 @@
 
 enum { NT_START_TASKS_MAX = 1048576 };
 
-/* Of NETTOPO_JSON, when nobody says more. */
+/* The default limit of NETTOPO_JSON. */
 enum { NT_INLINE_LIMIT_BYTES = 32768 };
 
 /* The job whose network is measured, as whoever started the probe describes it. */

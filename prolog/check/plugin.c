@@ -139,7 +139,7 @@ static bool find_address(const struct object *o, const Elf64_Ehdr *head, uint64_
     return false;
 }
 
-/* Of one table of symbols, whose names are at strings. */
+/* Searches one table of symbols, whose names are at strings. */
 static bool find_version(const struct object *o, const Elf64_Ehdr *head, const Elf64_Shdr *table,
                          uint64_t strings, uint32_t *version)
 {
