@@ -283,13 +283,19 @@ static bool read_object(struct nt_json_reader *r, const struct nt_json_field *f,
     return found;
 }
 
+/* A list in its struct without a count has all of its items. */
+static bool is_fixed(const struct nt_json_field *f)
+{
+    return f->within && f->count_bytes == 0;
+}
+
 /* Makes room for n items of the list whose place is value, and gives the first one's; NULL without
  * memory (noted), or if they have none. */
 static char *make_items(struct nt_json_reader *r, const struct nt_json_field *f, char *value,
                         size_t n)
 {
     void **list = (void **)(void *)value;
-    if (value == NULL || f->bytes == 0 || (f->within && (f->keyed || f->exact)))
+    if (value == NULL || f->bytes == 0 || is_fixed(f))
         return value;
     if (f->made || f->keyed || r->late > 0)
         return *list;
@@ -351,7 +357,7 @@ static bool read_list(struct nt_json_reader *r, const struct nt_json_field *f, c
     json_object *array = find_field(r, f->name, json_type_array, f->must);
     size_t n = array == NULL ? 0 : json_object_array_length(array);
     note_given(f, value, array != NULL);
-    if (f->exact && array != NULL && n != f->items_max)
+    if (array != NULL && is_fixed(f) && !f->keyed && n != f->items_max)
         nt_json_wrong(r, f->name, "expected %zu items, found %zu", f->items_max, n);
     else if (f->items_max > 0 && !f->keyed && n > f->items_max)
         nt_json_wrong(r, f->name, "expected at most %zu, found %zu", f->items_max, n);

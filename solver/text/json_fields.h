@@ -71,11 +71,10 @@ struct nt_json_field {
     const struct nt_json_field *fields, *item;
     size_t bytes;                   /* of a text too */
     size_t items_max;               /* 0: any */
-    size_t count_at, count_bytes;   /* how many, behind the same base; 0 bytes: items_max */
+    size_t count_at, count_bytes;   /* how many, behind the same base; 0 bytes: always items_max */
     bool within;                    /* items are at the list's place, not behind a pointer there */
     bool made;                      /* there already, as many as the text has */
     bool keyed;                     /* there already; the first field selects the row of an item */
-    bool exact;                     /* items_max items */
     bool numbered;                  /* errors name the item */
     bool all_unknown;               /* numbers of items, or of the object, are read onto NaN */
     bool (*skip)(const void *item); /* one that is not written */

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "json_fields.h"
 #include "number.h"
 
 static void put_newline(struct nt_json_writer *w)

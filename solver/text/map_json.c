@@ -788,7 +788,7 @@ const struct nt_json_field nt_map_fields[] = {
         {NUMBER("resolution_us", nt_model, resolution_us)},
         {LIST("pairs_off"), ITEMS(nt_model, pair_off, pairs_off), .numbered = true,
          .item = &(const struct nt_json_field){.type = NT_JSON_LIST, .bytes = sizeof(uint32_t),
-                                               .within = true, .items_max = 2, .exact = true,
+                                               .within = true, .items_max = 2,
                                                .item = &node_item}})},
     {NUMBER("bisection_MBps", nt_model, bisection_MBps), .place.base = MODEL},
     {LIST("oversubscription"), .place.base = MODEL, ITEMS(nt_model, oversubscription, switches),
