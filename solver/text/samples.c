@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -490,47 +491,44 @@ int nt_samples_set_belief(struct nt_samples *s, const struct nt_belief *belief, 
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static int check_time(const char *what, double us, struct nt_err *err)
-{
-    if (in_range(us, microseconds_max))
-        return 0;
-    return nt_err_set(err, NT_ERR_INPUT, "%s %g us: expected 0 to %g", what, us, microseconds_max);
-}
+/* The figures of each kind in us, up to one without what. */
+static const struct figure {
+    const char *what; /* for errors */
+    size_t at;        /* a double in struct nt_sample */
+} figures[][5] = {
+    [NT_SAMPLE_LATENCY] = {{"latency", offsetof(struct nt_sample, value_us)},
+                           {"standard error", offsetof(struct nt_sample, latency.se_us)},
+                           {"median", offsetof(struct nt_sample, latency.median_us)}},
+    [NT_SAMPLE_BANDWIDTH] = {{"flow of", offsetof(struct nt_sample, value_us)}},
+    [NT_SAMPLE_PRTT] = {{"round trip", offsetof(struct nt_sample, value_us)},
+                        {"standard error", offsetof(struct nt_sample, prtt.se_us)},
+                        {"hold", offsetof(struct nt_sample, prtt.hold_us)},
+                        {"delay", offsetof(struct nt_sample, prtt.delay_us)}},
+    [NT_SAMPLE_KERNEL] = {{"kernel", offsetof(struct nt_sample, value_us)},
+                          {"low end", offsetof(struct nt_sample, kernel.low_us)},
+                          {"high end", offsetof(struct nt_sample, kernel.high_us)}},
+    [NT_SAMPLE_FAILED] = {{.what = NULL}},
+    [NT_SAMPLE_RESENT] = {{.what = NULL}},
+};
 
 static int check_figures(const struct nt_sample *x, struct nt_err *err)
 {
     if (!in_range(x->bytes, bytes_max))
         return nt_err_set(err, NT_ERR_INPUT, "%g bytes: expected 0 to %g", x->bytes, bytes_max);
-    switch (x->kind) {
-    case NT_SAMPLE_LATENCY:
-        if (check_time("latency", x->value_us, err) != 0 ||
-            check_time("standard error", x->latency.se_us, err) != 0)
-            return -1;
-        return check_time("median", x->latency.median_us, err);
-    case NT_SAMPLE_BANDWIDTH:
-        if (x->value_us > 0)
-            return check_time("flow of", x->value_us, err);
+    if ((size_t)x->kind >= sizeof figures / sizeof *figures)
+        return nt_err_set(err, NT_ERR_INPUT, "unknown kind of sample %d", (int)x->kind);
+    if (x->kind == NT_SAMPLE_BANDWIDTH && !(x->value_us > 0))
         return nt_err_set(err, NT_ERR_INPUT, "flow of %g us: expected more than 0", x->value_us);
-    case NT_SAMPLE_PRTT:
-        if (check_time("round trip", x->value_us, err) != 0 ||
-            check_time("standard error", x->prtt.se_us, err) != 0 ||
-            check_time("hold", x->prtt.hold_us, err) != 0)
-            return -1;
-        return check_time("delay", x->prtt.delay_us, err);
-    case NT_SAMPLE_KERNEL:
-        if (check_time("kernel", x->value_us, err) != 0 ||
-            check_time("low end", x->kernel.low_us, err) != 0)
-            return -1;
-        return check_time("high end", x->kernel.high_us, err);
-    case NT_SAMPLE_RESENT:
-        if (x->count > 0 && x->count <= x->segments)
-            return 0;
+    if (x->kind == NT_SAMPLE_RESENT && !(x->count > 0 && x->count <= x->segments))
         return nt_err_set(err, NT_ERR_INPUT, "%u segments sent again: expected 1 to %u", x->count,
                           x->segments);
-    case NT_SAMPLE_FAILED:
-        return 0;
+    for (const struct figure *f = figures[x->kind]; f->what != NULL; f++) {
+        double us = *(const double *)(const void *)((const char *)x + f->at);
+        if (!in_range(us, microseconds_max))
+            return nt_err_set(err, NT_ERR_INPUT, "%s %g us: expected 0 to %g", f->what, us,
+                              microseconds_max);
     }
-    return nt_err_set(err, NT_ERR_INPUT, "unknown kind of sample %d", (int)x->kind);
+    return 0;
 }
 
 /* Few rails on many lines: each name once. */
@@ -574,34 +572,23 @@ static int check_sample(struct nt_samples *s, const struct nt_sample *x, const c
     return check_figures(x, err);
 }
 
-/* What the text of this kind does not carry is zero, so that reading gives an equal value. */
+/* Zero replaces what the text of this kind does not contain, so that reading gives an equal value.
+ */
 static struct nt_sample keep_what_counts(const struct nt_sample *x)
 {
     struct nt_sample kept = {.kind = x->kind, .a = x->a, .b = x->b};
-    if (x->kind == NT_SAMPLE_FAILED)
-        return kept;
-    if (x->kind == NT_SAMPLE_RESENT) {
+    if (x->kind != NT_SAMPLE_FAILED && x->kind != NT_SAMPLE_BANDWIDTH)
         kept.count = x->count;
+    if (x->kind == NT_SAMPLE_RESENT)
         kept.segments = x->segments;
-        return kept;
+    else if (x->kind != NT_SAMPLE_FAILED)
+        kept.bytes = nt_number_round(x->bytes, DIGITS);
+    for (const struct figure *f = figures[x->kind]; f->what != NULL; f++) {
+        double us = *(const double *)(const void *)((const char *)x + f->at);
+        *(double *)(void *)((char *)&kept + f->at) = nt_number_round(us, DIGITS);
     }
-    kept.bytes = nt_number_round(x->bytes, DIGITS);
-    kept.value_us = nt_number_round(x->value_us, DIGITS);
     if (x->kind == NT_SAMPLE_BANDWIDTH) /* the text holds seconds: round what is written */
         kept.value_us = nt_number_round(x->value_us / 1e6, DIGITS) * 1e6;
-    else
-        kept.count = x->count;
-    if (x->kind == NT_SAMPLE_LATENCY) {
-        kept.latency.se_us = nt_number_round(x->latency.se_us, DIGITS);
-        kept.latency.median_us = nt_number_round(x->latency.median_us, DIGITS);
-    } else if (x->kind == NT_SAMPLE_PRTT) {
-        kept.prtt.se_us = nt_number_round(x->prtt.se_us, DIGITS);
-        kept.prtt.delay_us = nt_number_round(x->prtt.delay_us, DIGITS);
-        kept.prtt.hold_us = nt_number_round(x->prtt.hold_us, DIGITS);
-    } else if (x->kind == NT_SAMPLE_KERNEL) {
-        kept.kernel.low_us = nt_number_round(x->kernel.low_us, DIGITS);
-        kept.kernel.high_us = nt_number_round(x->kernel.high_us, DIGITS);
-    }
     return kept;
 }
 
