@@ -12,9 +12,7 @@
 #include "number.h"
 
 enum {
-    ROOM_MAX = 65536, /* tasks on a host */
-    DIGITS = 9,
-    CORE_DIGITS = 6,
+    ROOM_MAX = 65536,      /* tasks on a host */
     WORD_BYTES_MAX = 1152, /* a text, a word of the head: well under a line */
     PHASES_MAX = 10000,
     WARNINGS_MAX = 10000,
@@ -320,7 +318,7 @@ int nt_samples_date_phase(struct nt_samples *s, double begin_s, struct nt_err *e
         return nt_err_set(err, NT_ERR_INPUT, "the begin of a phase: expected a phase before it");
     if (!in_range(begin_s, 1e9))
         return nt_err_set(err, NT_ERR_INPUT, "phase from %g s on: expected 0 to 1e9", begin_s);
-    s->phase_begin_s[s->phases - 1] = nt_number_round(begin_s, DIGITS);
+    s->phase_begin_s[s->phases - 1] = nt_number_round(begin_s, NT_SAMPLES_DIGITS);
     return 0;
 }
 
@@ -331,7 +329,7 @@ int nt_samples_end_phase(struct nt_samples *s, double seconds, struct nt_err *er
         return nt_err_set(err, NT_ERR_INPUT, "the end of a phase: expected a phase before it");
     if (!in_range(seconds, 1e9))
         return nt_err_set(err, NT_ERR_INPUT, "phase of %g s: expected 0 to 1e9", seconds);
-    phase->seconds = nt_number_round(seconds, DIGITS);
+    phase->seconds = nt_number_round(seconds, NT_SAMPLES_DIGITS);
     return 0;
 }
 
@@ -405,7 +403,8 @@ int nt_samples_set_cores(struct nt_samples *s, size_t host, enum nt_between betw
         return nt_err_set(err, NT_ERR_INPUT,
                           "latency between cores %g us: expected over 0, at most %g", latency_us,
                           core_latency_us_max);
-    s->inside[host].latency_us[between] = (float)nt_number_round(latency_us, CORE_DIGITS);
+    s->inside[host].latency_us[between] =
+        (float)nt_number_round(latency_us, NT_SAMPLES_CORE_DIGITS);
     return 0;
 }
 
@@ -463,7 +462,7 @@ int nt_samples_take_belief(struct nt_samples *s, const double *us, double suppor
         if (!(us[l] > (l > 0 ? us[l - 1] : 0)) || !(us[l] < NT_SAMPLES_TAKEN_US_MAX))
             return nt_err_set(err, NT_ERR_INPUT, "taken: expected latencies above 0 that rise");
     for (size_t l = 0; l < b->levels; l++)
-        b->us[l] = nt_number_round(us[l], DIGITS);
+        b->us[l] = nt_number_round(us[l], NT_SAMPLES_DIGITS);
     b->taken = true;
     b->support = nt_number_round(support, 6);
     b->oldest_day = oldest_day;
@@ -582,13 +581,13 @@ static struct nt_sample keep_what_counts(const struct nt_sample *x)
     if (x->kind == NT_SAMPLE_RESENT)
         kept.segments = x->segments;
     else if (x->kind != NT_SAMPLE_FAILED)
-        kept.bytes = nt_number_round(x->bytes, DIGITS);
+        kept.bytes = nt_number_round(x->bytes, NT_SAMPLES_DIGITS);
     for (const struct figure *f = figures[x->kind]; f->what != NULL; f++) {
         double us = *(const double *)(const void *)((const char *)x + f->at);
-        *(double *)(void *)((char *)&kept + f->at) = nt_number_round(us, DIGITS);
+        *(double *)(void *)((char *)&kept + f->at) = nt_number_round(us, NT_SAMPLES_DIGITS);
     }
     if (x->kind == NT_SAMPLE_BANDWIDTH) /* the text holds seconds: round what is written */
-        kept.value_us = nt_number_round(x->value_us / 1e6, DIGITS) * 1e6;
+        kept.value_us = nt_number_round(x->value_us / 1e6, NT_SAMPLES_DIGITS) * 1e6;
     return kept;
 }
 
@@ -703,6 +702,6 @@ int nt_samples_warn(struct nt_samples *s, struct nt_err *err, const char *format
 void nt_samples_finish(struct nt_samples *s, enum nt_status status, double seconds)
 {
     s->status = status;
-    s->seconds = in_range(seconds, 1e9) ? nt_number_round(seconds, DIGITS) : 0;
+    s->seconds = in_range(seconds, 1e9) ? nt_number_round(seconds, NT_SAMPLES_DIGITS) : 0;
     s->ended = true;
 }

@@ -21,23 +21,27 @@
  *   prior LEVELS              optional: what was believed before (core/belief.h), after the hosts
  *   believed INDEX CLUSTER... a host's clusters, of the levels below the highest
  *   taken DAY SUPPORT US...   nothing was measured: the network is what was believed, as sure and
- * as old as that (YYYY-MM-DD), US: latency of the pairs of each level transport HOSTS USED      so
- * many hosts' connections went over these: tcp/fab0,tcp/fab1 phase NAME [BEGIN]        what follows
- * belongs to this phase, until the next; BEGIN: seconds since the sweep began (older records do not
- * say) round                     a new round begins: what follows ran at the same time latency A B
- * BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip bandwidth A B BYTES
- * SECONDS                             a flow from A to B in this round prtt A B BYTES COUNT
- * DELAY_US US [SE_US HOLD_US [RAIL]] PRTT(n, d, s), Lichei 2006 kernel NAME BYTES COUNT MEDIAN_US
- * LOW_US HIGH_US [HOSTS [MESSAGES INDEX...]]  a stress kernel resent A B SEGMENTS COUNT over TCP:
- * what A sent B in this round, and of that was sent again; only where some was failed A B REASON...
- * a pair whose measurement failed in this round phase-end SECONDS         time the phase took
+ *                             as old as that (YYYY-MM-DD), US: latency of the pairs of each level
+ *   transport HOSTS USED      how many hosts' connections went over these: tcp/fab0,tcp/fab1
+ *   phase NAME [BEGIN]        the lines up to the next belong to this phase; BEGIN: seconds since
+ *                             the sweep began (older records have none)
+ *   round                     a new round begins: its measurements ran at the same time
+ *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US      one way, half a round trip
+ *   bandwidth A B BYTES SECONDS                         a flow from A to B in this round
+ *   prtt A B BYTES COUNT DELAY_US US [SE_US HOLD_US [RAIL]]     PRTT(n, d, s), Lichei 2006
+ *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US [HOSTS [MESSAGES INDEX...]]
+ *                             a stress kernel
+ *   resent A B SEGMENTS COUNT over TCP: segments that A sent B in this round, and how many of them
+ *                             were sent again; only if any were
+ *   failed A B REASON...      a pair whose measurement failed in this round
+ *   phase-end SECONDS         time the phase took
  *   warning TEXT...
  *   end STATUS SECONDS        ok | partial | failed, and the sweep's time; the last line
  *
- * Without "end" the record is cut off: an error that says so. Numbers are finite decimals; what
- * is measured is kept to nine digits, so that the record in memory and its text are the same.
- * Who took part in a kernel is named by INDEX, HOSTS of them in the order of its algorithm;
- * MESSAGES is what was asked for (sr and gups send so many).
+ * Without "end" the record is cut off, which is an error. Numbers are finite decimals;
+ * measured figures have NT_SAMPLES_DIGITS digits, so that the record in memory and its text are the
+ * same. The hosts of a kernel are named by INDEX, HOSTS of them in the order of its algorithm;
+ * MESSAGES is the number that was asked for (sr and gups).
  * The text of a kernel is its name, of a failure its reason, of a PRTT the network device that it
  * kept to (none: what the transport chose); HOLD_US is for how long the asking end held still
  * after its last send, from whose end US then counts. Hosts come before the first phase.
@@ -60,6 +64,8 @@
 
 enum {
     NT_SAMPLES_LINE_MAX = 4096,
+    NT_SAMPLES_DIGITS = 9,
+    NT_SAMPLES_CORE_DIGITS = 6, /* of latencies between cores */
     NT_SAMPLES_CROWD_MAX = 64,
     NT_SAMPLES_TRAFFIC_MAX = 65536,
     NT_SAMPLES_NO_MODEL = UINT32_MAX,
@@ -112,7 +118,7 @@ struct nt_sample {
                       without one */
 };
 
-/* Of the job, as its sweep was told. */
+/* The job of the sweep. */
 struct nt_samples_job {
     char *generator, *cluster, *level, *created, *pattern; /* "" when absent; owned */
     uint64_t id;
@@ -179,7 +185,7 @@ int nt_samples_begin_belief(struct nt_samples *s, size_t levels, struct nt_err *
 int nt_samples_believe(struct nt_samples *s, size_t host, const uint32_t *cluster,
                        struct nt_err *err);
 /* The network is what is believed of all hosts, nothing was measured. us: levels of them, rising;
- * support 0 to 1. us is kept to nine digits, support to six. */
+ * support 0 to 1. us is kept to NT_SAMPLES_DIGITS digits, support to six. */
 int nt_samples_take_belief(struct nt_samples *s, const double *us, double support,
                            int32_t oldest_day, struct nt_err *err);
 

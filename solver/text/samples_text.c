@@ -18,6 +18,9 @@
 
 enum { WORDS_MAX = 10, NAME_BYTES = 64 };
 
+/* How many words of their lines lead to these; WORDS_MAX: all. */
+enum { PRTT_HOLD = 8, KERNEL_HOSTS = 7 };
+
 /* What a record may cost whoever reads it. In a round a host is part of a few measurements, and a
  * pair is measured again some dozens of times: both bounds are ten times what sweeps take, or more.
  * Reasons are few, and equal ones in a row are kept once. */
@@ -33,10 +36,10 @@ struct nt_samples_reader {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* The words of one line; which of them, the line's entry in the table says. */
+/* Room for the words of any line; the line's entry in the table states which it has. */
 struct words {
     struct nt_sample x;                  /* a measurement */
-    uint32_t host, n;                    /* n: what the line states of it, or without one */
+    uint32_t host, n;                    /* n: a number that the line states of it, or alone */
     uint32_t list[NT_SAMPLES_CROWD_MAX]; /* of hosts or clusters */
     double number, us[NT_BELIEF_LEVELS_MAX];
     int32_t day;
@@ -64,7 +67,7 @@ struct word {
     enum type type;
     size_t at; /* in struct words, or, in_samples, in struct nt_samples */
     bool in_samples;
-    bool optional; /* the line may end before it: older records, or nothing to say */
+    bool optional; /* the line may end before it: older records, or no value */
     enum many many;
     size_t bytes;            /* of a NAME with its end */
     const char *const *word; /* of a WORD: words of them */
@@ -209,8 +212,7 @@ static int add_flow(struct nt_samples_reader *r, const struct words *w, struct n
 
 static int add_kernel(struct nt_samples_reader *r, const struct words *w, struct nt_err *err)
 {
-    enum { WITHOUT_CROWD = 7 };
-    if (w->read <= WITHOUT_CROWD)
+    if (w->read <= KERNEL_HOSTS)
         return add_sample(r, w, err);
     return bound_round(r, err) != 0
                ? -1
@@ -229,7 +231,7 @@ static int add_end(struct nt_samples_reader *r, const struct words *w, struct nt
     return 0;
 }
 
-/* Of the entries. Samples are in the order of their kinds. */
+/* Indices of the entries. Samples are in the order of their kinds. */
 enum key {
     GENERATOR,
     JOB,
@@ -619,9 +621,10 @@ static void put_hosts(struct nt_strbuf *d, const struct nt_samples *s)
             put_line(d, s, ROOM, (struct words){.host = k, .n = s->slots[k]});
     for (size_t k = 0; k < s->traffic.n; k++)
         put_line(d, s, TRAFFIC,
-                 (struct words){.host = s->traffic.pair[k][0],
-                                .n = s->traffic.pair[k][1],
-                                .number = nt_number_round((double)s->traffic.bytes[k], 9)});
+                 (struct words){
+                     .host = s->traffic.pair[k][0],
+                     .n = s->traffic.pair[k][1],
+                     .number = nt_number_round((double)s->traffic.bytes[k], NT_SAMPLES_DIGITS)});
     for (uint32_t k = 0; k < s->hosts; k++)
         if (s->missing[k] != NULL)
             put_line(d, s, MISSING, (struct words){.host = k, .text = s->missing[k]});
@@ -633,11 +636,11 @@ static void put_hosts(struct nt_strbuf *d, const struct nt_samples *s)
             put_line(d, s, INSIDE, (struct words){.host = k, .n = inside->model});
         for (unsigned b = 0; b < NT_BETWEEN_END; b++)
             if (inside->latency_us[b] > 0)
-                put_line(
-                    d, s, CORES,
-                    (struct words){.host = k,
-                                   .word = b,
-                                   .number = nt_number_round((double)inside->latency_us[b], 6)});
+                put_line(d, s, CORES,
+                         (struct words){.host = k,
+                                        .word = b,
+                                        .number = nt_number_round((double)inside->latency_us[b],
+                                                                  NT_SAMPLES_CORE_DIGITS)});
     }
 }
 
@@ -659,18 +662,24 @@ static void put_belief(struct nt_strbuf *d, const struct nt_samples *s, const st
         put_line(d, s, TAKEN, taken);
 }
 
+/* Whether the sweep has the value: it is not "" or 0. */
+static bool is_given(const struct word *f, const void *at)
+{
+    if (f->type == OWNED)
+        return (*(char *const *)at)[0] != '\0';
+    if (f->type == NUMBER)
+        return *(const double *)at > 0;
+    return f->type == U64 ? *(const uint64_t *)at > 0 : *(const uint32_t *)at > 0;
+}
+
 static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
 {
-    char *const word[] = {[GENERATOR] = s->job.generator, [JOB] = NULL,
-                          [CLUSTER] = s->job.cluster,     [LEVEL] = s->job.level,
-                          [CREATED] = s->job.created,     [BUDGET] = NULL,
-                          [PATTERN] = s->job.pattern,     [SPARE] = NULL};
-    const bool given[] = {
-        [JOB] = s->job.id != 0, [BUDGET] = s->job.budget_s > 0, [SPARE] = s->job.spare > 0};
     nt_strbuf_puts(d, "nettopo-samples/1\n");
-    for (size_t key = GENERATOR; key <= SPARE; key++)
-        if (word[key] == NULL ? given[key] : word[key][0] != '\0')
-            put_line(d, s, key, (struct words){.read = key == JOB ? 2 : 0});
+    for (size_t key = GENERATOR; key <= SPARE; key++) {
+        const struct word *f = entries[key].word;
+        if (is_given(f, place_of(f, (struct nt_samples *)s, NULL)))
+            put_line(d, s, key, (struct words){.read = key == JOB ? WORDS_MAX : 0});
+    }
     put_hosts(d, s);
     if (s->belief != NULL)
         put_belief(d, s, s->belief);
@@ -683,15 +692,15 @@ static void put_sample(struct nt_strbuf *d, const struct nt_samples *s, const st
 {
     struct words w = {.x = *x};
     if (x->kind == NT_SAMPLE_BANDWIDTH)
-        w.number = nt_number_round(x->value_us / 1e6, 9);
+        w.number = nt_number_round(x->value_us / 1e6, NT_SAMPLES_DIGITS);
     else if (x->kind == NT_SAMPLE_PRTT && x->text > 0)
         w.text = s->text[x->text - 1];
     else if (x->kind == NT_SAMPLE_KERNEL || x->kind == NT_SAMPLE_FAILED)
         w.text = s->text[x->text];
     if (x->kind == NT_SAMPLE_PRTT && (x->text > 0 || x->prtt.se_us != 0 || x->prtt.hold_us != 0))
-        w.read = x->text > 0 ? 9 : 8;
+        w.read = x->text > 0 ? WORDS_MAX : PRTT_HOLD;
     if (x->kind == NT_SAMPLE_KERNEL && (x->a > 0 || x->b > 0))
-        w.read = x->b > 0 ? 9 : 7;
+        w.read = x->b > 0 ? WORDS_MAX : KERNEL_HOSTS;
     if (x->kind == NT_SAMPLE_KERNEL && x->b > 0)
         nt_samples_crowd(s, x, w.list);
     put_line(d, s, KINDS + (size_t)x->kind, w);
@@ -706,7 +715,7 @@ static void put_phases(struct nt_strbuf *d, const struct nt_samples *s)
         put_line(d, s, PHASE,
                  (struct words){.text = s->phase[p].name,
                                 .number = s->phase_begin_s[p],
-                                .read = dated ? 2 : 1});
+                                .read = dated ? WORDS_MAX : 0});
         for (uint64_t r = 0; r < s->phase[p].rounds; r++, round++) {
             put_line(d, s, ROUND, (struct words){0});
             for (; next < s->samples && s->sample[next].round == round; next++)
