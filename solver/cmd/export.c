@@ -59,8 +59,9 @@ struct arguments {
  */
 enum { FOLLOWED_MAX = 1024 };
 
-/* The time that each link needs for what the pattern sends over it when its ranks, one a host,
- * stand in the hint's order; of both directions the longer. bytes: what goes over each direction.
+/* The time that each link needs for what the pattern sends over it when its ranks, one per host,
+ * stand in the hint's order: the longer one of both directions. bytes: what goes over each
+ * direction.
  */
 static bool loads_of(const struct nt_model *m, const double *bytes, double *load)
 {
@@ -78,7 +79,7 @@ static bool loads_of(const struct nt_model *m, const double *bytes, double *load
     return timed;
 }
 
-/* NULL where it cannot be said: no hint, a pattern that is a file or needs several ranks a host. */
+/* NULL if it is not known: no hint, or a pattern that is a file or needs several ranks per host. */
 static double *load_links(const struct nt_map *map, bool *is_time)
 {
     const struct nt_placement *p = map->placement;
@@ -133,7 +134,7 @@ static int draw_beside(struct nt_picture *picture, picture_writer *write, char *
     return rc;
 }
 
-/* picture: the maps and what they are called. */
+/* Adds to picture, which has its maps and titles, the load of links and the differences. */
 static int draw(struct nt_picture *picture, picture_writer *write, char **text, size_t *bytes,
                 struct nt_err *err)
 {
@@ -154,7 +155,7 @@ static int to_dot(const struct nt_map *map, char **text, size_t *bytes, struct n
     return nt_export_dot(map, NULL, text, bytes, err);
 }
 
-/* The reference, coloured. */
+/* Draws the reference, coloured by its differences from the map. */
 static int to_dot_beside(const struct arguments *a, const struct nt_map *map,
                          const struct nt_map *reference, char **text, size_t *bytes,
                          struct nt_err *err)
@@ -189,7 +190,8 @@ static int to_prior(const struct nt_map *map, char **text, size_t *bytes, struct
     return rc;
 }
 
-/* With write or with draw; inside: hosts can be opened up. In the order of the error below. */
+/* Written by write, or drawn by draw; inside: hosts can be opened up. refuse_format names them in
+ * this order. */
 static const struct format {
     const char *name;
     int (*write)(const struct nt_map *, char **, size_t *, struct nt_err *);

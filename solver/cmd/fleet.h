@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs of `nettopo fleet` share: one file a verb, fleet_VERB.c, one line each in fleet.c.
+/* Shared by the verbs of `nettopo fleet`: each has its file, fleet_VERB.c, and a line in fleet.c.
  * Tests: bats/fleet.bats. */
 #ifndef NT_FLEET_H
 #define NT_FLEET_H
@@ -45,7 +45,7 @@ struct nt_fleet_cluster {
     struct nt_store_sums sums;
     struct nt_names hosts;          /* by number; owned, as are the others */
     int64_t *seen_s;                /* when each was last in a job */
-    struct nt_cluster_map *cluster; /* NULL: too little was measured, why says so */
+    struct nt_cluster_map *cluster; /* NULL: too little was measured, see why */
     struct nt_map *map;             /* the same with names, sorted by them; NULL */
     struct nt_cluster_part *part;   /* by vertex of map */
     uint32_t *at;                   /* of each host by number its vertex in map */
@@ -60,9 +60,9 @@ int nt_fleet_cluster_load(const char *given, int64_t days_s, bool with_map,
                           struct nt_fleet_cluster *out, struct nt_err *err);
 void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet);
 
-/* The map with what jobs of two users confirm, and of the hosts those with that support: the others
- * are missing, switches without hosts are gone. was (may be NULL, room for all vertices): of each
- * vertex that of the map. NT_ERR_NO: nothing is confirmed. */
+/* The map of the parts that jobs of two users confirm. Hosts with less support than this are
+ * missing, and switches without hosts are left out. was (may be NULL, room for all vertices): for
+ * each vertex its number in fleet->map. NT_ERR_NO: no part is confirmed. */
 int nt_fleet_cluster_confirmed(const struct nt_fleet_cluster *fleet, double support,
                                struct nt_map **out, uint32_t *was, struct nt_err *err);
 
@@ -86,37 +86,38 @@ struct nt_fleet_changes {
     bool *explained; /* hosts by number: as in nt_fleet_changes_place; NULL: none. Owned */
 };
 
-/* With what jobs' findings say besides. Of the last days_s before the last job. with_switches:
- * links between switches too, which takes the map of the cluster; else fleet has no map. */
+/* Changes of the last days_s before the last job, also those that jobs' findings name.
+ * with_switches: links between switches too, which takes the map of the cluster; else fleet has no
+ * map. */
 int nt_fleet_changes_load(const char *given, int64_t days_s, bool with_switches,
                           struct nt_fleet_changes *out, struct nt_err *err);
 void nt_fleet_changes_fini(struct nt_fleet_changes *changes);
 
-/* Of changes loaded without switches: where the latency of a host that is asked for is worse now,
- * loads them again with the map of the cluster, which knows where hosts stand and have stood; else
+/* For changes loaded without switches. If the latency of a host that is asked for is worse now,
+ * loads them again with the map of the cluster, which has the places of hosts now and before; else
  * does nothing, which is cheap. asked: their numbers, NT_NAMES_NONE allowed. given, days_s: as the
  * changes were loaded. */
 int nt_fleet_changes_place(struct nt_fleet_changes *changes, const char *given, int64_t days_s,
                            const uint32_t *asked, size_t count, struct nt_err *err);
 
-/* The last move of a host whose latency only seemed to be worse until the map was made; NULL: it
- * did not, or has not moved. */
+/* The last move of a host whose latency seemed to be worse until the map was made; NULL: it did not
+ * seem so, or the host has not moved. */
 const struct nt_cluster_move *nt_fleet_changes_moved(const struct nt_fleet_changes *changes,
                                                      uint32_t host);
 
 /* Whether the host's own link is worse now than it was. */
 bool nt_fleet_change_is_against(const struct nt_fleet_change *change, uint32_t host);
 
-/* Whether that is so of its latency. */
+/* Whether the latency of the host's own link is worse now than it was. */
 bool nt_fleet_changes_slow(const struct nt_fleet_changes *changes, uint32_t host);
 
-/* "since 2026-01-07", or "since the first job on 2026-01-07" of what was never better. */
+/* "since 2026-01-07", or "since the first job on 2026-01-07" if it was never better. */
 enum { NT_SINCE_BYTES = 64 };
 void nt_fleet_since_text(const struct nt_fleet_change *c, char text[NT_SINCE_BYTES]);
 
 enum { NT_PART_BYTES = 520 };
 
-/* "n5 s3" of a link, "n5" where its switch is not known, "all hosts" of a class. */
+/* "n5 s3" of a link, "n5" if its switch is not known, "all hosts" of a class. */
 void nt_fleet_part_name(const struct nt_fleet_changes *changes, const struct nt_fleet_change *c,
                         char name[NT_PART_BYTES]);
 
@@ -128,7 +129,7 @@ void nt_fleet_change_put(struct nt_strbuf *d, const struct nt_fleet_changes *cha
 void nt_fleet_change_put_json(struct nt_json_writer *w, const struct nt_fleet_change *c,
                               const char *part);
 
-/* Marks on the map what is worse now, as findings of it (which it had none of). Changes that were
+/* Adds a finding to the map, which has none, for each change that is worse now. The changes were
  * loaded with switches. */
 int nt_fleet_changes_mark(struct nt_fleet_changes *changes, struct nt_err *err);
 

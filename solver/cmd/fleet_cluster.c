@@ -27,7 +27,7 @@ void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet)
 
 enum { ENTRIES_MAX = 20000000 }; /* of the newest readings; 640 MB */
 
-/* Fails without harm: the names are then found anew next time. */
+/* Fails without harm: the names are then found again next time. */
 static void keep_naming(const char *given, const struct nt_switch_naming *naming)
 {
     struct nt_store *store;

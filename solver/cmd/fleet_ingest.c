@@ -118,7 +118,7 @@ static int read_text(struct source *s, struct stat *st, struct nt_err *err)
     return rc == 0 ? 0 : nt_err_prefix(err, "%s", s->path);
 }
 
-/* Before it is parsed; what is in names counts, too, and matters little. */
+/* Bounds a map before it is parsed; signs in names count too, and matter little. */
 static int bound_map(const struct source *s, struct nt_err *err)
 {
     size_t objects = 0, values = 0;
@@ -158,9 +158,9 @@ static int make_job(struct source *s, const struct nt_slurm_jobs *records, int64
     return rc;
 }
 
-/* What a file holds: one of the archive, a map with its record after it, or a map with its record
- * in a file "samples" beside it. Of files that are neither root's nor of who calls, the owner is
- * the user, whatever their head says. records: Slurm's, may be NULL. */
+/* The job of a file: one of the archive, a map with its record after it, or a map with its record
+ * in a file "samples" beside it. If a file is neither root's nor the caller's, its owner is the
+ * user, whatever its head has. records: Slurm's, may be NULL. */
 static int read_job(const char *path, const struct nt_slurm_jobs *records, int64_t now_s,
                     struct nt_fleet_job **out, struct nt_err *err)
 {

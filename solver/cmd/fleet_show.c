@@ -313,7 +313,7 @@ static int put_json(const struct nt_fleet_cluster *fleet, struct nt_strbuf *d, s
 
 /* ---- the command ---- */
 
-/* json, text: with what is worse now marked as findings. */
+/* json, text: changes that are worse now are findings. */
 static int make_text(struct nt_fleet_changes *changes, const struct arguments *a, char **text,
                      size_t *bytes, struct nt_err *err)
 {

@@ -19,7 +19,8 @@
 #include "strbuf.h"
 #include "topology_merge.h"
 
-/* ---- what slurmctld says, and is told ----------------------------------------------------------
+/* ---- the state of slurmctld, and commands to it
+ * ----------------------------------------------------------
  */
 
 enum { TEXT_MAX = 64 << 20, ARGUMENTS_MAX = 8 };
@@ -80,7 +81,7 @@ static int ask_slurm(const char *const *arguments, char **text, struct nt_err *e
     return rc;
 }
 
-/* It has to succeed; what it says against it goes to its own standard error. */
+/* scontrol has to succeed; its errors go to its own standard error. */
 static int tell_slurm(const char *const *arguments, struct nt_err *err)
 {
     int status = 0;
@@ -99,8 +100,8 @@ static int tell_slurm(const char *const *arguments, struct nt_err *err)
 
 enum { SWITCH, BLOCK, BELOW, NODES, KEYS };
 
-/* Of a line of scontrol what topology.conf has: of a switch with switches its hosts are theirs, and
- * blocks that Slurm has put together are none. */
+/* Puts the part of scontrol's line that topology.conf has: the hosts of a switch with switches are
+ * theirs, and blocks that Slurm has put together are left out. */
 static void put_line(struct nt_strbuf *d, struct nt_text_line line)
 {
     static const char *const keys[KEYS] = {"SwitchName=", "BlockName=", "Switches=", "Nodes="};
@@ -155,7 +156,7 @@ struct sync {
     struct nt_names shown;           /* nodes that scontrol shows, */
     const char **line;               /* and the line of each, */
     char *nodes;                     /* in what it shows */
-    bool run, tell;                  /* run: else only whether all can be said */
+    bool run, tell;                  /* run: else only checks that each node has a place */
     struct nt_json_writer *json;     /* may be NULL */
     struct nt_arena memory;
 };
@@ -323,7 +324,7 @@ static int add_node(struct sync *s, struct command *c, uint32_t host, uint32_t v
     return 0;
 }
 
-/* Without run: only whether all can be said. */
+/* Without run only checks that each node has a place. */
 static int each_switch(struct sync *s, struct nt_err *err)
 {
     const struct nt_rooted_tree *t = s->is;
@@ -354,11 +355,11 @@ static int list_names(struct sync *s, struct nt_err *err)
     return 0;
 }
 
-/* Prints a command for the nodes of each switch that are not there yet, and runs them when told to,
- * until one fails. A switch that Slurm has not is named with those above it, from one that it has
- * on: NT_ERR_INPUT when there is none, and nothing is run. What a node is in other topologies
- * stays. s->current NULL: Slurm has no switches. s->json not NULL: gets the commands, instead of
- * standard output. */
+/* Prints a command for the nodes of each switch that are not there yet, and runs them if asked to,
+ * until one fails. A switch that Slurm does not have is named with those above it, from one that it
+ * has: NT_ERR_INPUT if there is none, and nothing is run. A node keeps its place in other
+ * topologies. s->current NULL: Slurm has no switches. s->json not NULL: gets the commands, instead
+ * of standard output. */
 static int sync_nodes(struct sync s, struct nt_err *err)
 {
     static const char *const ask[] = {"-o", "show", "node", NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What users have: networks and matrices of measurements from whichever program wrote them.
+/* Networks and matrices of measurements, from whichever program wrote them.
  * Tests: bats/commands.bats. */
 #ifndef NT_INPUTS_H
 #define NT_INPUTS_H
@@ -28,14 +28,14 @@ enum nt_matrix_text {
     NT_TEXT_CSV,
     NT_TEXT_MPIGRAPH, /* bandwidths */
     NT_TEXT_OSU,      /* both, each block of one kind */
-    NT_TEXT_PARUS,    /* latencies, one matrix a message size */
+    NT_TEXT_PARUS,    /* latencies, one matrix per message size */
 };
 
 /* csv, mpigraph, osu, parus; NULL: any. NT_ERR_USAGE for another word. */
 int nt_matrix_text_named(const char *name, enum nt_matrix_text *text, struct nt_err *err);
 
-/* The file's matrices of this kind: one, of PARUS one a message size. A CSV is read as a stream,
- * the other texts are bounded. Freed by nt_named_matrix_destroy. */
+/* The file's matrices of this kind: one, or one per message size of PARUS. A CSV is read as a
+ * stream, the other texts are bounded. Freed by nt_named_matrix_destroy. */
 int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_kind kind,
                      struct nt_named_matrix **out, struct nt_err *err);
 

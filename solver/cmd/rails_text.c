@@ -9,7 +9,7 @@
 #include "loggp_time.h"
 #include "rails.h"
 
-/* The rails of a class, by the first of its entries; 0: for the others, and where there is one. */
+/* The rails of a class, by the first of its entries; 0: for its others, or if there is one rail. */
 static size_t rails_of(const struct nt_map *map, size_t k, struct nt_rail *rail,
                        struct nt_rail *together)
 {

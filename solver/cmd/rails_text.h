@@ -9,11 +9,10 @@
 #include "map.h"
 #include "strbuf.h"
 
-/* Which rail for which sizes, and the settings of UCX for it; nothing where there is no such class.
- */
+/* Which rail for which sizes, and the settings of UCX for it; nothing without such a class. */
 int nt_rails_put_advice(struct nt_strbuf *d, const struct nt_map *map, struct nt_err *err);
 
-/* What rails are worth, message size by message size. *text is the caller's (free). NT_ERR_INPUT:
+/* The gain of rails by message size. *text is the caller's (free). NT_ERR_INPUT:
  * the map has no such class. */
 int nt_rails_table(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err);
 

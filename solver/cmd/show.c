@@ -252,7 +252,7 @@ static void put_core_latencies(struct nt_strbuf *d, const struct nt_machine *m)
     }
 }
 
-/* What the hosts are inside, a line a model. */
+/* The hardware of the hosts, a line per model. */
 static void put_machines(struct nt_strbuf *d, const struct nt_map *map)
 {
     nt_strbuf_puts(d, map->populations > 0 ? "\nlinks  " : "");
@@ -321,7 +321,7 @@ static int place_hosts(struct nt_fleet_changes *changes, const struct nt_map *ma
     return nt_fleet_changes_place(changes, store, DAYS_S, number, map->model->hosts, err);
 }
 
-/* A line for each host whose link is worse than it was, and since when, where fleet_store of
+/* A line for each host whose link is worse than it was, and since when, if fleet_store of
  * nettopo.conf (or store, if not NULL) can be read and is of this cluster. */
 static void put_since(struct nt_strbuf *d, const struct nt_map *map, const char *store)
 {
@@ -397,7 +397,7 @@ static void put_part(struct nt_strbuf *d, const char *before, double us)
         nt_strbuf_print(d, "%s%.*f", before, us < 100 ? 1 : 0, us);
 }
 
-/* The same as a sentence, where a row has no room. */
+/* The same as a sentence, if a row has no room. */
 static void put_sentence(struct nt_strbuf *d, const struct nt_map *map, const struct nt_stress *s)
 {
     size_t from = d->used;
@@ -415,7 +415,7 @@ static void put_sentence(struct nt_strbuf *d, const struct nt_map *map, const st
     nt_strbuf_puts(d, "\n");
 }
 
-/* The stress kernels as a table; as sentences where width columns are too few. */
+/* The stress kernels as a table, or as sentences if width columns are too few. */
 static void put_stress(struct nt_strbuf *d, const struct nt_map *map, size_t width)
 {
     if (map->stresses == 0)
@@ -475,7 +475,7 @@ static bool any_over(const struct nt_model *m)
     return false;
 }
 
-/* What the words and signs that the map has mean. */
+/* The meaning of the words and signs that the map has. */
 static void put_legend(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t)
 {
     const struct nt_model *m = map->model;

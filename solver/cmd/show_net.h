@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network of a map as a drawn tree, or as a list of links where there are no switches.
+/* The network of a map as a drawn tree, or as a list of links without switches.
  * Tests: bats/commands.bats. */
 #ifndef NT_SHOW_NET_H
 #define NT_SHOW_NET_H

@@ -348,7 +348,7 @@ static int name_link(struct nt_names *names, size_t k, const char *a, const char
     return rc;
 }
 
-/* Of all links of nt_network_routes, each once: behind the network's own those of hosts' ends. */
+/* Names each link of nt_network_routes once: the network's own, then those of hosts' ends. */
 static int name_links(const struct scene *s, struct nt_names *names, const char **name,
                       struct nt_err *err)
 {
@@ -440,7 +440,7 @@ static const struct nt_sweep_kind *find_sweep(const char *name, struct nt_err *e
     return NULL;
 }
 
-/* What the prior says of the network's hosts; NULL without one. */
+/* The belief of the prior about the network's hosts; NULL without a prior. */
 static int read_prior(const struct scene *s, const char *path, struct nt_belief **out,
                       struct nt_err *err)
 {
@@ -582,7 +582,7 @@ static int write_workload(const struct scene *s, const struct arguments *a, char
 /* ---- the verb ----------------------------------------------------------------------------------
  */
 
-enum { WITH_BANDWIDTH = 2 }; /* the first formats */
+enum { WITH_BANDWIDTH = 2 }; /* formats, the first ones */
 
 static const struct {
     const char *name;

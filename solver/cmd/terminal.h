@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the terminal is like, and tables and text in its width.
+/* Facts about the terminal, and tables and text in its width.
  * Tests: bats/show.bats, bats/commands.bats. */
 #ifndef NT_TERMINAL_H
 #define NT_TERMINAL_H
@@ -25,10 +25,9 @@ void nt_terminal_progress(const char *format, ...) __attribute__((format(printf,
 
 /* ---- tables ----
  *
- * A label, figures that are aligned, a note. Where the terminal is too narrow a table gives up, one
- * after the other: what notes say besides, errors (" +-0.5"), notes beside their rows (they get
- * lines of their own, but for those that have more to say), the column NT_ROW_SPARE; and only then
- * labels are cut. */
+ * A row has a label, aligned figures and a note. A table that is too wide for the terminal gives
+ * up, one after the other: the ends of notes (besides), errors (" +-0.5"), notes beside their rows
+ * (those without besides get lines of their own), the column NT_ROW_SPARE; then it cuts labels. */
 
 enum { NT_ROW_CELLS = 4, NT_ROW_SPARE = 2, NT_ROW_CELL_BYTES = 32, NT_ROW_NOTE_BYTES = 96 };
 
@@ -39,7 +38,7 @@ struct nt_row {
     const char *art, *label; /* what draws the tree, never cut; the name behind it. The table's */
     char cell[NT_ROW_CELLS][NT_ROW_CELL_BYTES]; /* "" is blank; a column without any is left out */
     char note[NT_ROW_NOTE_BYTES];
-    char besides[NT_ROW_NOTE_BYTES]; /* goes on with the note where there is room */
+    char besides[NT_ROW_NOTE_BYTES]; /* the end of the note, if there is room */
 };
 
 /* {0} is empty. Errors are kept inside until it is put. */

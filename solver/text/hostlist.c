@@ -211,7 +211,7 @@ static bool same_prefix(const char *a, const char *b)
     return x.digits > 0 && y.digits > 0 && x.prefix == y.prefix && memcmp(a, b, x.prefix) == 0;
 }
 
-/* b is the next number after a, written as wide as a where a has leading zeros. */
+/* b is the next number after a, written as wide as a if a has leading zeros. */
 static bool name_follows(const char *a, const char *b)
 {
     struct split x = split_name(a), y = split_name(b);

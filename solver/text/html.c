@@ -179,8 +179,7 @@ static void put_differences(struct nt_strbuf *d, const struct side *s)
     nt_strbuf_puts(d, "]");
 }
 
-/* What it is, when, where and how it was measured; how hosts' links differ; what the hint is worth.
- */
+/* The kind of network, the job that measured it, how hosts' links differ, the gain of the hint. */
 static void put_job(struct nt_strbuf *d, const struct nt_map *map)
 {
     struct nt_strbuf what = {0}, job = {0}, populations = {0}, hint = {0};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What users already have: the outputs of other measuring programs as matrices, and descriptions
- * of fabrics as networks.
+/* Texts of other programs: measurements as matrices, and descriptions of fabrics as networks.
  *
  * Each takes a whole text (bytes long, need not be terminated); file names it in errors, which
  * are NT_ERR_INPUT with the line. Nothing is allocated that the text's own length does not
@@ -63,11 +62,11 @@ int nt_import_topology_yaml(const char *file, const char *text, size_t bytes, st
  *
  * Understood: graph and digraph, node and edge statements, chains, default attributes are passed
  * over, subgraphs are flattened (an edge may lead to several vertices in braces, but not from
- * them), comments, quoted names. Of an edge: bandwidth_Gbps and
- * bandwidth_back_Gbps, else a label or a weight that begins with a number (Gbit/s), latency_us. A
- * pair that comes twice in a digraph gives the two directions; in a graph, parallel cables.
+ * them), comments, quoted names. An edge has bandwidth_Gbps and bandwidth_back_Gbps, else a
+ * label or a weight that begins with a number (Gbit/s), and latency_us. A pair that comes twice in
+ * a digraph gives the two directions; in a graph, parallel cables.
  *
- * A vertex is a switch when it says so (shape=box, kind=switch, tier) or when some other vertex
+ * A vertex is a switch if an attribute makes it one (shape=box, kind=switch, tier) or if a vertex
  * hangs on it alone; in a network where no vertex has one link only, all are hosts. Comments and
  * quoted names go over lines, hence not by lines.h. */
 int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_map **out,

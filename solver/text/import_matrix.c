@@ -79,7 +79,7 @@ static int create_table(struct nt_names *hosts, enum nt_matrix_kind kind,
     return 0;
 }
 
-/* The same of labels. */
+/* The same, with a host for each label. */
 static int label_table(const char *const *label, size_t labels, const struct nt_text_line *line,
                        enum nt_matrix_kind kind, struct nt_named_matrix **out, struct nt_err *err)
 {
@@ -114,7 +114,7 @@ struct mpigraph {
     double message_bytes; /* NaN: not stated so far */
 };
 
-/* "HOST:RANK", where RANK is the column. */
+/* "HOST:RANK"; RANK is the column. */
 static int take_label(struct nt_text_line *line, size_t column, struct nt_word *host,
                       struct nt_err *err)
 {
@@ -427,7 +427,7 @@ static int read_osu(struct osu *r, struct nt_err *err)
     return 0;
 }
 
-/* A pair that comes again keeps its better figure: what was worse was disturbed. */
+/* A pair that comes again keeps its better figure: the worse one was disturbed. */
 static void keep_better(struct nt_matrix *m, const struct pair *p)
 {
     float was = nt_matrix_get(m, p->a, p->b), now = (float)p->value;

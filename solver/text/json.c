@@ -254,7 +254,7 @@ static void note_given(const struct nt_json_field *f, char *value, bool given)
         *(bool *)(value - f->place.at + f->given_at) = given;
 }
 
-/* The object at hand into the row. */
+/* Reads the object at hand into the row. */
 static void read_row(struct nt_json_reader *r, const struct nt_json_field *f, char *row)
 {
     r->at.row = row;
@@ -332,7 +332,7 @@ static void read_items(struct nt_json_reader *r, const struct nt_json_field *f, 
                        char *items)
 {
     const struct nt_json_at was = r->at;
-    /* a list in an item of another is named without that */
+    /* errors name a list in an item of another list without that item */
     int outer = strchr(was.where, '[') == NULL ? (int)strlen(was.where) : 0;
     for (size_t k = 0; k < json_object_array_length(array); k++) {
         json_object *item = json_object_array_get_idx(array, k);
@@ -387,7 +387,7 @@ static void read_string(struct nt_json_reader *r, const struct nt_json_field *f,
     }
 }
 
-/* Into out, or held against what is there. */
+/* Stores the number in out, or compares it with out if the field repeats others. */
 static void read_whole32(struct nt_json_reader *r, const struct nt_json_field *f, uint32_t *out)
 {
     uint32_t read = f->when == NT_JSON_IF_KNOWN ? UINT32_MAX : *out;

@@ -20,13 +20,13 @@ enum { NT_JSON_TEXT_MAX = 128 * 1024 * 1024, NT_JSON_WHERE_BYTES = 64 };
 struct nt_json_reader {
     struct nt_findings *findings;
     struct nt_err *err;
-    bool no_memory; /* err says where */
+    bool no_memory; /* err is set */
     unsigned late;  /* the pass */
     void *base[NT_JSON_BASES];
     struct nt_json_at {
         char where[NT_JSON_WHERE_BYTES]; /* "" or "links[3]." */
         struct json_object *from;        /* NULL: nothing is there, and nothing is noted */
-        struct json_object *item;        /* in_list: one that is no object, for all fields */
+        struct json_object *item;        /* in_list: the item, for a field of any name */
         bool in_list;
         void *row, *value;
         size_t index;
@@ -39,18 +39,18 @@ int nt_json_parse(const char *file, const char *text, size_t bytes, struct json_
                   struct nt_err *err);
 void nt_json_free(struct json_object *root);
 
-/* The fields of the object at hand, or the one of a name, in a pass. */
+/* Reads the fields of the object at hand of the pass late, or the one with this name. */
 void nt_json_read(struct nt_json_reader *r, const struct nt_json_field *fields, const char *name,
                   unsigned late);
 
-/* For take and check. Notes what is wrong with the field key of the object at hand. */
+/* For take and check: notes an error of the field key of the object at hand. */
 void nt_json_wrong(struct nt_json_reader *r, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Into out what the field's type takes from the text; whether an object is there. */
+/* Reads the field by its type into out. False: an object or a list that is absent or wrong. */
 bool nt_json_take(struct nt_json_reader *r, const struct nt_json_field *f, void *out);
 
-/* Passes a field over (it repeats others). */
+/* Skips a field, which repeats others. */
 void nt_json_pass(struct nt_json_reader *r, const struct nt_json_field *f);
 
 /* One field of the object at hand. A string is borrowed from the tree; NULL: none. */

@@ -64,10 +64,11 @@ struct nt_json_field {
     uint64_t whole_most;              /* of a WHOLE64; 0: INT64_MAX */
     const struct nt_json_words *word; /* of a WORD */
     const char *mark;                 /* of a MARK */
-    const char *repeats; /* what the whole number is by other fields: compared, not stored */
+    const char *repeats; /* the whole number in words: other fields give it, so it is compared */
 
-    /* An object: its fields, and the bytes of what the pointer at its place owns, or 0. A list: the
-     * fields of its items, or what its items are, and their bytes; 0: their fields are columns. */
+    /* An object: its fields, and the bytes of the struct that the pointer at its place owns, or 0.
+     * A list: the fields of its items, or the field that each item is, and the bytes of an item; 0:
+     * the fields of its items are columns. */
     const struct nt_json_field *fields, *item;
     size_t bytes;                   /* of a text too */
     size_t items_max;               /* 0: any */
@@ -79,7 +80,7 @@ struct nt_json_field {
     bool all_unknown;               /* numbers of items, or of the object, are read onto NaN */
     bool (*skip)(const void *item); /* one that is not written */
 
-    /* In place of what the type would do, with the value of the reader or writer. */
+    /* These replace the work of the type; the value is in the reader or writer. */
     void (*put)(struct nt_json_writer *w, const struct nt_json_field *f);
     void (*take)(struct nt_json_reader *r, const struct nt_json_field *f);
     void (*check)(struct nt_json_reader *r, void *row); /* after the fields of an object or item */

@@ -147,7 +147,7 @@ static void put_list(struct nt_json_writer *w, const struct nt_json_field *f, ch
     }
 }
 
-/* As if it had not been begun when nothing came into what is to have something. */
+/* Takes an IF_ANY container back if nothing came into it. */
 static void put_container(struct nt_json_writer *w, const struct nt_json_field *f)
 {
     const struct nt_json_writer was = *w;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A JSON text while it is written: what separates its items is the writer's business.
+/* A JSON text while it is written: the writer adds the separators.
  *
  * A container is tall (an item a line) or flat (all in one line); compact texts have no blanks at
  * all. Names and values come in the order of the calls. {0} begins a text; its buffer is finished
@@ -36,7 +36,7 @@ void nt_json_put_text(struct nt_json_writer *w, const char *name, const char *va
  * when it is not finite. */
 void nt_json_put_number(struct nt_json_writer *w, const char *name, double value);
 
-/* To so many digits; null when it is not finite. */
+/* To this many digits; null if it is not finite. */
 void nt_json_put_figure(struct nt_json_writer *w, const char *name, double value, int digits);
 
 void nt_json_put_whole(struct nt_json_writer *w, const char *name, uint64_t value);

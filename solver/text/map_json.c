@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the map's fields, after what those need that are more than a value at a place. */
+/* The table of the map's fields, after the functions of fields that are more than a value at a
+ * place. */
 #include "map_json.h"
 
 #include <math.h>
@@ -18,13 +19,13 @@
 
 static const double SUPPORT_ROUNDED = 1e-5;
 
-/* Beside the row at hand. */
+/* Bases of values; 0 is the row at hand. */
 enum base { MAP = 1, MODEL, TEXT };
 
-/* Passes of reading: what repeats other fields comes after those. */
+/* Passes of reading: fields that repeat others come after them. */
 enum { NAMES = 1, PLACES, SUPPORT, POPULATION, MODEL_NAME, MEMBERS };
 
-/* What a text has beside the map. */
+/* Fields of a text that the map does not have. */
 struct text {
     bool schema;
     uint32_t hosts;
@@ -68,7 +69,7 @@ static uint32_t find_named(struct nt_json_reader *r, const struct nt_json_field 
     return NT_NAMES_NONE;
 }
 
-/* Of a node or switch; the map is made when all are known. */
+/* The name of a node or switch; the map is made when all are known. */
 static void take_name(struct nt_json_reader *r, const struct nt_json_field *f)
 {
     const char *name = nt_json_string(r, f);
@@ -101,7 +102,7 @@ static void take_node(struct nt_json_reader *r, const struct nt_json_field *f)
     *(uint32_t *)r->at.value = find_named(r, f, NODE);
 }
 
-/* ---- nodes, switches, and what is repeated of links ------------------------------------------ */
+/* ---- nodes, switches, and fields that repeat links ------------------------------------------- */
 
 static void put_switch(struct nt_json_writer *w, const struct nt_json_field *f)
 {
@@ -181,7 +182,7 @@ static void take_population(struct nt_json_reader *r, const struct nt_json_field
     *(uint32_t *)r->at.value = number - 1;
 }
 
-/* Each population has as many hosts as nodes name it. */
+/* Compares the hosts of each population with the nodes that name it. */
 static void count_populations(struct nt_json_reader *r)
 {
     const struct nt_map *map = read_map(r);
@@ -243,7 +244,7 @@ static void take_model_name(struct nt_json_reader *r, const struct nt_json_field
         nt_json_wrong(r, f->name, "expected \"%s\", found \"%.32s\"", own, name);
 }
 
-/* Of each model how many hosts are of it. */
+/* Counts the hosts of each model. */
 static int count_members(struct text *t, const struct nt_map *map, struct nt_err *err)
 {
     t->members = calloc(map->machines + 1, sizeof *t->members);
@@ -417,7 +418,7 @@ static void take_warning(struct nt_json_reader *r, const struct nt_json_field *f
     if (text == NULL || nt_map_warn(read_map(r), &why, "%s", text) == 0)
         return;
     nt_json_wrong(r, f->name, "%s", why.text);
-    r->at.from = NULL; /* once for all that follow */
+    r->at.from = NULL; /* one error for all that follow */
 }
 
 static void put_prior_support(struct nt_json_writer *w, const struct nt_json_field *f)
@@ -437,7 +438,8 @@ static void check_prior(struct nt_json_reader *r, void *row)
         use->oldest[0] = '\0';
 }
 
-/* The o of both sides is their mean, of the rounded ones so that writing again gives the same. */
+/* The o of both sides is their mean: that of the rounded ones, so that writing again gives the same
+ * text. */
 static void put_overhead(struct nt_json_writer *w, const struct nt_json_field *f)
 {
     const struct nt_loggp *g = w->row;
@@ -460,7 +462,7 @@ static void put_waves(struct nt_json_writer *w, const struct nt_json_field *f)
         nt_json_put_whole(w, f->name, *(uint32_t *)w->value);
 }
 
-/* Of the rounded figures, so that writing again gives the same. */
+/* From the rounded figures, so that writing again gives the same text. */
 static void put_ratio(struct nt_json_writer *w, const struct nt_json_field *f)
 {
     const struct nt_stress *s = w->row;
@@ -480,7 +482,7 @@ static void put_first_percent(struct nt_json_writer *w, const struct nt_json_fie
         nt_json_put_figure(w, f->name, *(double *)w->value, 3);
 }
 
-/* The same figure under the name that says what it is. */
+/* The cost again, under the name that has its unit. */
 static void compare_prediction(struct nt_json_reader *r, const char *key, double cost)
 {
     double us = cost;
@@ -807,7 +809,7 @@ const struct nt_json_field nt_map_fields[] = {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* With the names that were read; nothing is copied yet but names. */
+/* Makes the map with the names that were read; nothing else is copied yet. */
 static int make_map(struct nt_json_reader *r, size_t hosts, size_t switches, size_t links)
 {
     const char **name = read_text(r)->names.name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a picture of a map shows: html.h and svg.h draw it. The caller's, who keeps what it points
- * to. And how it looks in each kind of picture: colours, thickness, opacity, heads.
+/* The content of a picture of a map, which html.h and svg.h draw; the caller owns all that it
+ * points to. And its look in each kind of picture: colours, thickness, opacity, heads.
  *
  * Tests: test_picture.c. */
 #ifndef NT_PICTURE_H
@@ -71,11 +71,11 @@ double nt_picture_opacity(double sure);
 /* The narrower direction; NaN: not measured. */
 double nt_picture_rate(const struct nt_link *link);
 
-/* "64 hosts, 9 switches: tree, confidence 0.97"; when, where and how it was measured. */
+/* "64 hosts, 9 switches: tree, confidence 0.97"; the status, and the job that measured it. */
 void nt_picture_put_what(struct nt_strbuf *to, const struct nt_model *model);
 void nt_picture_put_job(struct nt_strbuf *to, const struct nt_map *map);
 
-/* Of one of the picture's maps. */
+/* The look of one of the picture's maps. */
 struct nt_look {
     struct nt_arena memory;
     double *support;                    /* of each switch */
@@ -87,7 +87,7 @@ int nt_look_init(struct nt_look *look, const struct nt_picture *picture, const s
                  struct nt_err *err);
 void nt_look_fini(struct nt_look *look);
 
-/* As thick as wide: in proportion to the widest. Where all are alike, that says nothing. */
+/* Pixels in proportion to the bandwidth; less for all if the bandwidths differ little. */
 double nt_look_thickness(const struct nt_look *look, const struct nt_link *link);
 double nt_look_thickest(const struct nt_look *look);
 

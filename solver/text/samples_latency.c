@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a record has: latencies as a matrix, of which pairs there are any, and what came of a phase.
+/* Readings of a record: latencies as a matrix, the pairs that have any, and the account of a phase.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -71,7 +71,7 @@ struct conf {
     struct nt_text text;
     struct nt_strbuf joined; /* the line at hand, continued lines joined, without comments */
     struct topology net;
-    size_t child_line; /* where the last switch was seen as a child, for the message */
+    size_t child_line; /* the line that last named a switch as a child, for errors */
     bool blocks, trees;
     struct nt_text_line line; /* the line at hand */
     bool above;               /* scontrol: its nodes are those of its switches */
@@ -431,7 +431,7 @@ static int count_event(const struct yaml *r, yaml_parser_t *parser, size_t *dept
     return type != YAML_STREAM_END_EVENT;
 }
 
-/* Refuses what would take far more memory or time than its text, before it is taken. */
+/* Refuses a text that would take far more memory or time than its size, before it is parsed. */
 static int check_size(const struct yaml *r, const char *text, size_t bytes)
 {
     yaml_parser_t parser;
@@ -496,7 +496,7 @@ static uint32_t top_of(const struct nt_model *m)
     return top;
 }
 
-/* Of each vertex the one above it, level by level from the top. A link between two that already
+/* The vertex above each one, level by level from the top. A link between two that already
  * have a parent closes a ring, a host with something below it is no leaf: no tree of switches. */
 static int find_above(const struct nt_map *map, struct branch *at, struct nt_err *err)
 {

@@ -305,7 +305,7 @@ static void put_switch(struct tree *t, uint32_t v, const struct nt_link *up)
         put_text(svg, x - SIGN - 4, row->y + half + 13, "small", true, all);
 }
 
-/* A host, NULL: on no link; of hosts that share a line how many, and from which to which. */
+/* A host (up NULL: it has no link), or count hosts that share a line, as the first and the last. */
 static void put_hosts(struct tree *t, uint32_t host, uint32_t count, const struct nt_link *up)
 {
     struct svg *svg = t->svg;
@@ -453,7 +453,7 @@ static double unit_of(const struct net *n)
     return fmin(fmax(2 * APART / mean, LEAST_SIZE), MOST_SIZE);
 }
 
-/* Of eight sides of a vertex the one that is farthest from its links; right or left before others.
+/* The side of a vertex, one of eight, that is farthest from its links; right or left are preferred.
  */
 static double free_side(const struct net *n, uint32_t v)
 {
@@ -691,7 +691,7 @@ static void put_sentence(struct svg *svg, const char *style, const char *text)
     nt_strbuf_puts(&svg->body, "</text>\n");
 }
 
-/* The findings, then the differences, a line each. */
+/* The findings, then the differences, each on a line. */
 static int put_sentences(struct svg *svg, struct nt_err *err)
 {
     size_t all = svg->map->faults + svg->picture->remarks, shown = 0;
