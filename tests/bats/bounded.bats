@@ -137,6 +137,23 @@ figure() { # the first figure of a text replaced
     done
 }
 
+hostile() { # samples that are wrong throughout, at their end, or without lines
+    case $bad in
+    nan) sed 's/[0-9]\.[0-9]*/nan/g' good.samples ;;
+    negative) sed 's/[0-9]\.[0-9]*/-1/g' good.samples ;;
+    host) sed 's|^latency [0-9]*|latency 4294967295|' good.samples ;;
+    tail) good_text samples && head -c 200000 /dev/zero | tr '\0' 9 ;;
+    zeroes) tr '\n' '\0' <good.samples ;;
+    esac
+}
+
+@test "samples: each figure wrong, a host of 2^32 - 1, a long line at the end, zeroes between lines" {
+    for bad in nan negative host tail zeroes; do
+        export bad
+        refused "$bad" samples hostile
+    done
+}
+
 twice() {
     case $1 in
     samples) sed 's/^host n2$/host n1/' good.samples ;;
