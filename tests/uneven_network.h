@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Networks whose hosts are not equally deep, and what jobs read of them; for tests and a bench of
- * what many jobs say together. Include it behind cmocka.h. */
+/* Networks whose hosts are not equally deep, and the readings of jobs on them, for
+ * test_cluster_map. Include it behind cmocka.h. */
 #ifndef NT_UNEVEN_NETWORK_H
 #define NT_UNEVEN_NETWORK_H
 
