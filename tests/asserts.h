@@ -37,9 +37,11 @@ static inline void add_test(const char *name, CMUnitTestFunction test, CMFixture
         .name = name, .test_func = test, .setup_func = before, .teardown_func = after};
 }
 
-/* Runs all that TEST has defined; first and last may be NULL. */
+/* Runs all tests of the file, of which there is at least one; first and last may be NULL. */
 static inline int run_group(CMFixtureFunction first, CMFixtureFunction last)
 {
+    if (tests_in_file == 0)
+        abort();
     return _cmocka_run_group_tests("tests", tests_of_file, tests_in_file, first, last);
 }
 
