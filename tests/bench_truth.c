@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Maps held against the networks that were measured, for every kind of network, noise and job.
- *     build/tests/bench_truth [--strict] [--method METHOD] [--dump DIR] [TABLE, default all [SEED,
- * default 1 [SCALE, default 1]]] METHOD is that of nettopo solve. TABLE is one of --tables, or all.
- * SCALE multiplies the networks. --dump writes each matrix as DIR/TABLE-N.csv and its truth as
- * DIR/TABLE-N.truth. The last line is ok, or the required figures that are missed; with --strict
- * the exit code is 1 then.
- * What truth is, and which map is right: truth_judge.h. */
+ *
+ *     build/tests/bench_truth [--strict] [--method METHOD] [--dump DIR] [TABLE [SEED [SCALE]]]
+ *
+ * TABLE is one of --tables, or all (the default). SEED and SCALE are 1 by default; SCALE multiplies
+ * the networks. METHOD is a method of nettopo solve. --dump writes each matrix as DIR/TABLE-N.csv
+ * and its truth as DIR/TABLE-N.truth. The last line is ok, or the required figures that are missed;
+ * with --strict the exit code is 1 then. truth_judge.h defines truth, and which map is right. */
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
