@@ -26,8 +26,6 @@ EMBED(nt_page, INCLUDE("page.html"));
 EMBED(nt_page_css, INCLUDE("page.css"));
 EMBED(nt_page_script, INCLUDE("page_net.js") INCLUDE("page_draw.js") INCLUDE("page_view.js"));
 
-static const uint64_t LAYOUT_SEED = 1;
-
 /* Vertices up to which a tree is also laid out by its latencies, and any network in space. */
 enum { BY_LATENCY_MAX = 300 };
 
@@ -212,9 +210,9 @@ static int lay_out(struct side *s, struct nt_err *err)
     bool tree = m->switches > 0 && nt_links_are_forest(m->link, m->links, up, vertices);
     if (tree && vertices > BY_LATENCY_MAX)
         return 0;
-    if (nt_layout_create(m, 2, LAYOUT_SEED, &s->flat, err) != 0)
+    if (nt_layout_create(m, 2, NT_PICTURE_SEED, &s->flat, err) != 0)
         return -1;
-    return vertices > BY_LATENCY_MAX ? 0 : nt_layout_create(m, 3, LAYOUT_SEED, &s->solid, err);
+    return vertices > BY_LATENCY_MAX ? 0 : nt_layout_create(m, 3, NT_PICTURE_SEED, &s->solid, err);
 }
 
 static void put_history(struct nt_strbuf *d, const struct nt_history *h, size_t vertices)

@@ -65,6 +65,9 @@ struct nt_picture {
 /* Pixels: a line of a host and of a switch without hosts, the gap between switches, half a sign. */
 enum { NT_PICTURE_PITCH = 20, NT_PICTURE_LONE = 36, NT_PICTURE_GAP = 10, NT_PICTURE_SIGN = 5 };
 
+/* The seed of layouts (layout.h), so that a page and an SVG have the same one. */
+enum { NT_PICTURE_SEED = 1 };
+
 /* Paler the less sure it is; as the cube, since between 1/2 and 1 a share itself differs little. */
 double nt_picture_opacity(double sure);
 

@@ -411,8 +411,6 @@ static int draw_tree(struct svg *svg, bool *drawn, struct nt_err *err)
 
 /* ---- what is no tree ------------------------------------------------------------------------*/
 
-static const uint64_t SEED = 1;
-
 enum { SIDES = 8, LABELLED_MAX = 300, PLACES = 12, DISTANCES = 4, STEP = 7 };
 
 static const double APART = 46, LEAST_SIZE = 300, MOST_SIZE = 2000, EDGE = 80;
@@ -598,7 +596,7 @@ static int draw_net(struct svg *svg, struct nt_err *err)
     struct nt_layout *layout;
     struct net n = {.svg = svg};
     if (nt_graph_init(&n.graph, m, &svg->look.memory, err) != 0 ||
-        nt_layout_create(m, 2, SEED, &layout, err) != 0)
+        nt_layout_create(m, 2, NT_PICTURE_SEED, &layout, err) != 0)
         return -1;
     n.at = layout->at;
     n.label = nt_arena_array(&svg->look.memory, vertices, sizeof *n.label);
