@@ -49,7 +49,7 @@ struct nt_fleet_cluster {
     struct nt_map *map;             /* the same with names, sorted by them; NULL */
     struct nt_cluster_part *part;   /* by vertex of map */
     uint32_t *at;                   /* of each host by number its vertex in map */
-    uint32_t *above;                /* of each vertex of map the one above it, UINT32_MAX: none */
+    uint32_t *above;                /* of each vertex of map the one above it, or NT_NO_VERTEX */
     struct nt_err why;
 };
 

@@ -8,6 +8,7 @@
 
 #include "changes.h"
 #include "fleet_job.h"
+#include "graph.h"
 #include "host_moves.h"
 #include "memory.h"
 #include "number.h"
@@ -147,7 +148,7 @@ int nt_fleet_cluster_load(const char *given, int64_t days_s, bool with_map,
     return 0;
 }
 
-/* ---- what is confirmed ---- */
+/* ---- confirmed parts ---- */
 
 /* A link counts whose ends jobs of two users confirm, of a host with enough support. */
 static bool is_confirmed(const struct nt_fleet_cluster *fleet, const struct nt_link *l,
@@ -178,7 +179,7 @@ static void drop_empty(struct nt_model *m, uint32_t *below, bool *empty)
     }
 }
 
-/* Without them; was[]: of the vertices that are left. */
+/* Renumbers the switches that are left; was[]: the number that each vertex had. */
 static void close_gaps(struct nt_model *m, const bool *empty, uint32_t *number, uint32_t *was)
 {
     size_t kept = 0;
@@ -221,19 +222,25 @@ int nt_fleet_cluster_confirmed(const struct nt_fleet_cluster *fleet, double supp
     m->links = kept;
     drop_empty(m, number, empty);
     close_gaps(m, empty, number, left);
+    struct nt_map *map;
     int rc = m->switches > 0
-                 ? nt_map_create(m, (const char *const *)fleet->map->host_name, out, err)
+                 ? nt_map_create(m, (const char *const *)fleet->map->host_name, &map, err)
                  : nt_err_set(err, NT_ERR_NO, "no host is placed by jobs of two users");
     if (rc != 0) {
         nt_model_destroy(m);
         return -1;
     }
+    for (size_t s = 0; rc == 0 && s < m->switches; s++)
+        rc = nt_map_set_text(&map->switch_name[s],
+                             nt_map_vertex_name(fleet->map, left[m->hosts + s]), err);
+    if (rc != 0) {
+        nt_map_destroy(map);
+        return -1;
+    }
     if (was != NULL)
         memcpy(was, left, vertices * sizeof *was);
-    for (size_t s = 0; rc == 0 && s < m->switches; s++)
-        rc = nt_map_set_text(&(*out)->switch_name[s],
-                             nt_map_vertex_name(fleet->map, left[m->hosts + s]), err);
-    return rc;
+    *out = map;
+    return 0;
 }
 
 void nt_fleet_cluster_put_move(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet,
@@ -274,10 +281,9 @@ void nt_fleet_cluster_put_json_move(struct nt_json_writer *w, const struct nt_fl
     nt_json_end(w, '}');
 }
 
-/* ---- what has changed --------------------------------------------------------------------------
- */
+/* ---- changes ---- */
 
-enum { NONE = UINT32_MAX, FIGURE_DIGITS = 4 };
+enum { FIGURE_DIGITS = 4 };
 
 const char *nt_fleet_kind_name(unsigned kind)
 {
@@ -301,7 +307,7 @@ struct gathering {
     const struct nt_model *model;       /* NULL: hosts' links alone */
     const struct nt_cluster_part *part; /* of each host in the cluster's map; NULL: all are even */
     const uint32_t *at;                 /* of each host its vertex in the model */
-    const uint32_t *above;              /* of each vertex of the model, or NONE */
+    const uint32_t *above;              /* of each vertex of the model, or NT_NO_VERTEX */
     uint32_t *below;  /* of each vertex: hosts of the job at hand right below it */
     int64_t *moved_s; /* of each host: when it moved last; 0: it has not */
     int64_t time_s;   /* of the job at hand */
@@ -312,24 +318,26 @@ static uint32_t part_above(const struct gathering *g, uint32_t host, uint32_t ti
 {
     if (tier == 0)
         return host;
-    uint32_t v = g->model != NULL ? g->at[host] : NONE;
-    while (v != NONE && nt_model_tier(g->model, v) < tier)
+    uint32_t v = g->model != NULL ? g->at[host] : NT_NO_VERTEX;
+    while (v != NT_NO_VERTEX && nt_model_tier(g->model, v) < tier)
         v = g->above[v];
-    return v != NONE && nt_model_tier(g->model, v) == tier && g->above[v] != NONE ? v : NONE;
+    return v != NT_NO_VERTEX && nt_model_tier(g->model, v) == tier && g->above[v] != NT_NO_VERTEX
+               ? v
+               : NT_NO_VERTEX;
 }
 
-/* The switch right above a host; NONE: not known. */
+/* The switch right above a host; NT_NO_VERTEX: not known. */
 static uint32_t leaf_of(const struct gathering *g, uint32_t host)
 {
-    uint32_t v = g->model != NULL ? g->above[g->at[host]] : NONE;
-    return v != NONE && nt_model_tier(g->model, v) == 1 ? v : NONE;
+    uint32_t v = g->model != NULL ? g->above[g->at[host]] : NT_NO_VERTEX;
+    return v != NT_NO_VERTEX && nt_model_tier(g->model, v) == 1 ? v : NT_NO_VERTEX;
 }
 
 /* Whether the host is then known to be behind the link that it has now. */
 static bool is_placed(const struct gathering *g, uint32_t host, int64_t time_s)
 {
     return g->model == NULL || g->moved_s[host] == 0 ||
-           (time_s >= g->moved_s[host] && leaf_of(g, host) != NONE);
+           (time_s >= g->moved_s[host] && leaf_of(g, host) != NT_NO_VERTEX);
 }
 
 /* The latency of a host that is alone of its switch in a job has the links above that in it; so may
@@ -339,14 +347,14 @@ static bool is_comparable(const struct gathering *g, const struct nt_fleet_figur
     uint32_t leaf = leaf_of(g, f->host);
     if (f->tier > 0 || f->kind != NT_FIGURE_LATENCY || g->model == NULL)
         return true;
-    return is_placed(g, f->host, g->time_s) && leaf != NONE && g->below[leaf] > 1;
+    return is_placed(g, f->host, g->time_s) && leaf != NT_NO_VERTEX && g->below[leaf] > 1;
 }
 
 /* Counts the hosts of the job up, or down again. */
 static int count_below(struct gathering *g, const struct nt_fleet_figure *f, uint32_t step)
 {
     uint32_t leaf = leaf_of(g, f->host);
-    if (f->tier == 0 && f->kind == NT_FIGURE_LATENCY && leaf != NONE)
+    if (f->tier == 0 && f->kind == NT_FIGURE_LATENCY && leaf != NT_NO_VERTEX)
         g->below[leaf] += step;
     return 0;
 }
@@ -368,7 +376,7 @@ static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind
                  struct nt_err *err)
 {
     uint32_t part = part_above(g, host, tier);
-    if (part == NONE)
+    if (part == NT_NO_VERTEX)
         return 0;
     struct nt_named_crossing *grown = nt_arena_grow(
         &g->named.memory, g->crossed, &g->crossings_room, g->crossings + 1, sizeof *grown);
@@ -378,7 +386,7 @@ static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind
     g->crossed = grown;
     g->crossed[g->crossings++] =
         (struct nt_named_crossing){.part = {part, (uint8_t)tier, kind},
-                                   .among = latency ? g->above[part] : NONE,
+                                   .among = latency ? g->above[part] : NT_NO_VERTEX,
                                    .value = value};
     return 0;
 }
@@ -392,9 +400,9 @@ static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt
     bool latency = f->kind == NT_FIGURE_LATENCY;
     if (!is_comparable(g, f))
         return 0;
-    uint32_t part = latency && f->tier > 0 ? NONE : part_above(g, f->host, f->tier);
-    if (part != NONE && ((!f->bound && nt_changes_add(&g->changes, f, part, err) != 0) ||
-                         cross(g, f->host, f->tier, f->kind, f->value, err) != 0))
+    uint32_t part = latency && f->tier > 0 ? NT_NO_VERTEX : part_above(g, f->host, f->tier);
+    if (part != NT_NO_VERTEX && ((!f->bound && nt_changes_add(&g->changes, f, part, err) != 0) ||
+                                 cross(g, f->host, f->tier, f->kind, f->value, err) != 0))
         return -1;
     for (uint32_t t = 1; latency && f->tier == 0 && g->model != NULL && t < NT_FLEET_TIERS; t++)
         if (cross(g, f->host, t, f->kind, 0, err) != 0)
@@ -408,9 +416,9 @@ static int take_finding(void *context, const struct nt_store_finding *found, str
     struct gathering *g = context;
     const struct nt_fleet_finding *f = &found->finding;
     const struct nt_changes_job job = {found->time_s, found->job, found->user};
-    uint32_t part = f->host < g->hosts ? part_above(g, f->host, f->tier) : NONE;
+    uint32_t part = f->host < g->hosts ? part_above(g, f->host, f->tier) : NT_NO_VERTEX;
     bool slow = f->kind == NT_FAULT_LINK_SLOW || f->kind == NT_FAULT_HOST_SLOW;
-    if (part == NONE || (!slow && f->kind != NT_FAULT_LINK_NARROW))
+    if (part == NT_NO_VERTEX || (!slow && f->kind != NT_FAULT_LINK_NARROW))
         return 0;
     if (slow && f->tier == 0 &&
         (!is_placed(g, f->host, found->time_s) ||
@@ -594,7 +602,7 @@ void nt_fleet_part_name(const struct nt_fleet_changes *changes, const struct nt_
     const char *below =
         host ? changes->fleet.hosts.name[c->part] : nt_map_vertex_name(map, c->part);
     uint32_t vertex = map == NULL ? 0 : host ? changes->fleet.at[c->part] : c->part;
-    const char *above = map != NULL && changes->fleet.above[vertex] != NONE
+    const char *above = map != NULL && changes->fleet.above[vertex] != NT_NO_VERTEX
                             ? nt_map_vertex_name(map, changes->fleet.above[vertex])
                             : NULL;
     snprintf(name, NT_PART_BYTES, "%.255s%s%.255s", below, above != NULL ? " " : "",
