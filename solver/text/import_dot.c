@@ -454,15 +454,10 @@ static size_t number_names(const struct reading *r, uint32_t *links, uint32_t *v
 static int name_switches(const struct reading *r, const uint32_t *vertex, struct nt_map *map)
 {
     size_t hosts = map->model->hosts;
-    for (size_t v = 0; v < r->names.count; v++) {
-        if (vertex[v] < hosts)
-            continue;
-        char *name = strdup(r->names.name[v]);
-        if (name == NULL)
-            return nt_err_memory(r->err);
-        free(map->switch_name[vertex[v] - hosts]);
-        map->switch_name[vertex[v] - hosts] = name;
-    }
+    for (size_t v = 0; v < r->names.count; v++)
+        if (vertex[v] >= hosts &&
+            nt_map_set_text(&map->switch_name[vertex[v] - hosts], r->names.name[v], r->err) != 0)
+            return -1;
     return 0;
 }
 

@@ -191,13 +191,9 @@ static int make_model(const struct import_network *n, size_t links, struct nt_mo
 
 static int name_switches(struct nt_map *map, const struct nt_names *names, struct nt_err *err)
 {
-    for (size_t s = 0; s < names->count; s++) {
-        char *name = strdup(names->name[s]);
-        if (name == NULL)
-            return nt_err_memory(err);
-        free(map->switch_name[s]);
-        map->switch_name[s] = name;
-    }
+    for (size_t s = 0; s < names->count; s++)
+        if (nt_map_set_text(&map->switch_name[s], names->name[s], err) != 0)
+            return -1;
     return 0;
 }
 

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct joining {
@@ -57,11 +56,8 @@ static int add_part(struct joining *j, uint32_t upper, size_t host, const char *
     struct nt_model *m = j->out->model;
     uint32_t v = (uint32_t)(m->hosts + j->vertex);
     snprintf(name, sizeof name, "%s.%s%zu", j->map->host_name[host], what, number);
-    char *copy = strdup(name);
-    if (copy == NULL)
-        return nt_err_memory(j->err);
-    free(j->out->switch_name[j->vertex]);
-    j->out->switch_name[j->vertex] = copy;
+    if (nt_map_set_text(&j->out->switch_name[j->vertex], name, j->err) != 0)
+        return -1;
     m->tier[j->vertex++] = 0;
     m->link[j->link].a = upper;
     m->link[j->link].b = v;
@@ -118,11 +114,8 @@ int nt_inside_create(const struct nt_map *map, struct nt_map **out, struct nt_er
         return -1;
     }
     int rc = 0;
-    for (size_t k = 0; k < was->switches && rc == 0; k++) {
-        free(j.out->switch_name[k]);
-        j.out->switch_name[k] = strdup(map->switch_name[k]);
-        rc = j.out->switch_name[k] == NULL ? nt_err_memory(err) : 0;
-    }
+    for (size_t k = 0; k < was->switches && rc == 0; k++)
+        rc = nt_map_set_text(&j.out->switch_name[k], map->switch_name[k], err);
     for (size_t h = 0; h < was->hosts && rc == 0; h++)
         rc = add_host(&j, h);
     if (rc != 0) {

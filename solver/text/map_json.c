@@ -824,13 +824,9 @@ static int make_map(struct nt_json_reader *r, size_t hosts, size_t switches, siz
     }
     r->base[MAP] = map;
     r->base[MODEL] = model;
-    for (size_t k = 0; k < switches; k++) {
-        char *copy = strdup(name[hosts + k]);
-        if (copy == NULL)
-            return nt_err_memory(r->err);
-        free(map->switch_name[k]);
-        map->switch_name[k] = copy;
-    }
+    for (size_t k = 0; k < switches; k++)
+        if (nt_map_set_text(&map->switch_name[k], name[hosts + k], r->err) != 0)
+            return -1;
     map->population_of = calloc(hosts + 1, sizeof *map->population_of);
     map->machine_of = malloc((hosts + 1) * sizeof *map->machine_of);
     return map->population_of == NULL || map->machine_of == NULL ? nt_err_memory(r->err) : 0;
