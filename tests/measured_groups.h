@@ -2,11 +2,11 @@
 /* The groups of hosts that are known of a measured machine: tests/data/measured/NAME.truth.
  *
  * Hosts are numbers from 0, in the matrix's order. A SET is ranges with blanks between: 0-3 16-19.
- *   group SET      these stand together
- *   runs N SET     so do the first N, the next N, ...
- *   pairs SET SET  so does each host of the first range with its like in the second
- *   open SET|all   which groups there are of the groups in this one is not known
- * Groups are nested or apart. What is in no open group has the groups that are told, and no other.
+ *   group SET      these are a group
+ *   runs N SET     so are the first N, the next N, ...
+ *   pairs SET SET  so are the first hosts of both ranges, the second hosts, ...
+ *   open SET|all   other groups in this one are unknown
+ * Groups are nested or apart. Outside open groups there are no other groups.
  * Header only, so that each program stays one file. */
 #ifndef MEASURED_H
 #define MEASURED_H

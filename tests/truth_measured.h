@@ -2,9 +2,9 @@
 /* Groups found in matrices that were measured on machines whose groups are known, and in jobs of
  * few of their hosts, drawn at random.
  *
- * The matrices are tests/data/seeds and build/measured (made by tests/measured), what is known of
- * them tests/data/measured: a group that is stated is real, not real, or one of those of which
- * nothing is known and which do not count. A group is visible when the median latency from it to
+ * tests/data/seeds and build/measured (made by tests/measured) have the matrices,
+ * tests/data/measured the groups that are known. A group that a map states is real, not real, or
+ * unknown; unknown groups do not count. A group is visible when the median latency from it to
  * what is around it is over that between its parts by a twentieth, and by one standard deviation of
  * either (by the median). */
 #ifndef TRUTH_MEASURED_H

@@ -96,21 +96,21 @@ ends() { # STATUS REASON
 
 told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
 
-# STATUS REASON [HOST TOLD [MISSING]]: the end of a job; what a host was told; who is missing from the map
-met() { # HOST CMD STATUS...: in whose sweep CMD is done
+# The job ends with the status and the reason, HOST is told TOLD, and the map has all hosts but MISSING.
+end_of() { # STATUS REASON [HOST TOLD [MISSING]]
+    ends "$1" "$2"
+    [ -z "${3-}" ] || assert_contains "$(told "$3")" "$4"
+    [ -z "${5-}" ] || found_network --missing "$5"
+}
+
+met() { # HOST CMD STATUS REASON [HOST TOLD [MISSING]]: CMD while HOST measures
     met_in_sweep "$1" "$2"
     end_of "${@:3}"
 }
 
-job() { # STATUS...
+job() { # STATUS REASON [HOST TOLD [MISSING]]
     start_job
     end_of "$@"
-}
-
-end_of() {
-    ends "$1" "$2"
-    [ -z "${3-}" ] || assert_contains "$(told "$3")" "$4"
-    [ -z "${5-}" ] || found_network --missing "$5"
 }
 
 @test "the probe is missing" { conf_set probe /nowhere/nettopo-probe; job failed "/nowhere/nettopo-probe"; }

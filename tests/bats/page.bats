@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2030,SC2031
 # The HTML page in a real browser: no error, no request, labels that lie on nothing, one colour for
-# findings only, picture and table select each other, all by keyboard, and by axe-core's rules. On the page of
-# a cluster the day that is chosen says where hosts stand, what is worse then and what had changed.
+# findings only, picture and table select each other, all by keyboard, and by axe-core's rules. The page
+# of a cluster shows for a chosen day where hosts are, what is worse on it and what has changed.
 
 load ground
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the emulated network has in a host: its card, and the stamp on what leaves it. */
+/* The card of a host on the emulated network, and the time stamp on each frame that leaves it. */
 #ifndef NT_FAB_CARD_H
 #define NT_FAB_CARD_H
 
@@ -19,7 +19,7 @@ struct nt_fab_tap {
 struct nt_fab_card {
     const char *netns; /* path of the namespace */
     int host, rail;    /* the card is fab<rail>, with that host's address */
-    double rate_mbit;  /* what the card says its speed is */
+    double rate_mbit;  /* the speed that the card reports */
     int stamp;         /* the loaded program */
 };
 

@@ -10,7 +10,7 @@
 
 #include "err.h"
 
-/* The declared network: what a .fabric text says, as a graph.
+/* The declared network: a .fabric text as a graph.
  *
  *     host NAME SWITCH LATENCY_US RATE_MBIT [BACK_RATE_MBIT]
  *     link SWITCH SWITCH LATENCY_US RATE_MBIT [BACK_RATE_MBIT]
@@ -19,8 +19,7 @@
  * RATE counts from the first name to the second, BACK_RATE the other way (absent: the same).
  * A host that is named twice has two rails: its second line is device fab1 on a network of its
  * own. share: the links of the first two switches to the third are one cable, with one queue each
- * way; both were declared above. '#' starts a comment. Knows nothing of devices, time and
- * namespaces. */
+ * way; both were declared above. '#' starts a comment. */
 
 enum {
     NT_FAB_NAME_BYTES = 64,
@@ -73,7 +72,7 @@ struct nt_fab {
 };
 
 /* Reads text (bytes long, need not be terminated) into *fab; file names it in errors, which also
- * name the line. Whether every two ports of a rail are connected is for nt_fab_routes_find to say.
+ * name the line. nt_fab_routes_find checks that every two ports of a rail are connected.
  * On error (NT_ERR_INPUT, NT_ERR_SYSTEM) *fab is untouched. */
 int nt_fab_parse(const char *file, const char *text, size_t bytes, struct nt_fab *fab,
                  struct nt_err *err);
@@ -106,7 +105,7 @@ int nt_fab_change(struct nt_fab *fab, const char *text, struct nt_err *err);
  *
  * Fewest hops; among equals the destination's index chooses, so a route is
  * fixed. The time of a path is store and forward: at every link the frame's serialisation at that
- * link's rate, then the link's latency. Knows nothing of devices and of the clock. */
+ * link's rate, then the link's latency. */
 
 struct nt_fab_routes {
     int16_t next[NT_FAB_NODES_MAX][NT_FAB_PORTS_MAX]; /* link to take; -1: none, or arrived */
