@@ -207,8 +207,8 @@ BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
 units: $(UNITS) fabric
 benches: $(BENCHES)
 .PHONY: warnings
-warnings: # of every bench, with TESTS=1 of every test; code is made of those that are to run
-	@$(CC) $(filter-out -MMD -MP,$(REQUIRED)) $(CFLAGS) $(DEFINES) $(TEST_SEES) -fsyntax-only $(wildcard $(if $(TESTS),tests/test_*.c) tests/bench_*.c)
+warnings: # of every test and bench; code is made of those that are to run
+	@$(CC) $(filter-out -MMD -MP,$(REQUIRED)) $(CFLAGS) $(DEFINES) $(TEST_SEES) -fsyntax-only $(wildcard tests/test_*.c tests/bench_*.c)
 sees: # which headers a room sees, for tests/house
 	@echo $(call sees,$(ROOM))
 
