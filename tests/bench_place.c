@@ -154,8 +154,10 @@ static struct row measure(const struct nt_model *m, const struct nt_traffic *t,
         exit(4);
     for (size_t k = 0; k < m->hosts; k++)
         room[k] = each;
+    const struct nt_hint_request asked = {
+        .pattern = "bench", .traffic = t, .capacity = room, .any_first = true};
     double began = now_s();
-    if (nt_hint_from_traffic(&map, t, "bench", room, true, &h, &err) != 0)
+    if (nt_hint_create(&map, &asked, &h, &err) != 0)
         exit(1);
     row.seconds = now_s() - began;
     row.scheduler = h->metrics_default.latency_us;
@@ -247,7 +249,9 @@ static void do_shuffled(double noise)
     for (int k = 0; k < 2; k++) {
         struct nt_map map = {.model = k == 0 ? m : found};
         struct nt_hint *h;
-        if (nt_hint_from_traffic(&map, t, "ring", room, 1, &h, &err) != 0)
+        const struct nt_hint_request asked = {
+            .pattern = "ring", .traffic = t, .capacity = room, .any_first = true};
+        if (nt_hint_create(&map, &asked, &h, &err) != 0)
             exit(1);
         gain[k] = gain_on(m, t, h->rank_host);
         nt_hint_destroy(h);

@@ -44,12 +44,14 @@ static void try_all(struct trial *t, uint32_t *order, size_t n)
 
 /* More than 2 % worse than the best, or not on the first host though it must be. */
 static bool is_worse(const struct trial *t, bool any_first, const struct nt_map *map,
-                     const uint32_t *room, const char *network, const char *pattern)
+                     uint32_t *room, const char *network, const char *pattern)
 {
     struct nt_err err = {0};
     struct nt_hint *hint;
     double best = any_first ? t->best : t->best_first;
-    if (nt_hint_from_traffic(map, t->traffic, pattern, room, any_first, &hint, &err) != 0)
+    const struct nt_hint_request asked = {
+        .pattern = pattern, .traffic = t->traffic, .capacity = room, .any_first = any_first};
+    if (nt_hint_create(map, &asked, &hint, &err) != 0)
         fail_msg("%s, %s: %s", network, pattern, err.text);
     bool worse = hint->cost > WITHIN * best || (!any_first && hint->rank_host[0] != 0);
     if (worse)

@@ -18,13 +18,15 @@ static uint32_t *capacities(size_t hosts, uint32_t each)
     return c;
 }
 
-static struct nt_hint *hint_of(struct nt_model *model, const char *pattern, const uint32_t *room,
+static struct nt_hint *hint_of(struct nt_model *model, const char *pattern, uint32_t *room,
                                size_t ntasks)
 {
-    struct nt_map map = map_of(model);
+    const struct nt_map map = map_of(model);
+    const struct nt_hint_request asked = {
+        .pattern = pattern, .tasks = ntasks, .capacity = room, .any_first = true};
     struct nt_hint *hint = NULL;
     struct nt_err err = {0};
-    if (nt_hint_create(&map, pattern, room, ntasks, true, &hint, &err) != 0)
+    if (nt_hint_create(&map, &asked, &hint, &err) != 0)
         fail_msg("%s", err.text);
     return hint;
 }
@@ -53,11 +55,14 @@ TEST(a_ring_on_scattered_hosts_reaches_the_lower_bound)
     uint32_t *room = capacities(m->hosts, 2);
     for (int way = 0; way < 4; way++) {
         bool chain = way % 2 == 1, any_first = way < 2;
-        struct nt_map map = map_of(m);
+        const struct nt_map map = map_of(m);
+        const struct nt_hint_request asked = {.pattern = chain ? "neighbour" : "ring",
+                                              .tasks = 64,
+                                              .capacity = room,
+                                              .any_first = any_first};
         struct nt_hint *h;
         struct nt_err err = {0};
-        assert_int_equal(
-            nt_hint_create(&map, chain ? "neighbour" : "ring", room, 64, any_first, &h, &err), 0);
+        assert_int_equal(nt_hint_create(&map, &asked, &h, &err), 0);
         if (!any_first) { /* costs nothing here */
             assert_int_equal(h->rank_host[0], 0);
             assert_close(h->first_percent, 0, 0);
@@ -232,7 +237,9 @@ TEST(a_matrix_of_hidden_clusters_is_found)
     struct nt_err err = {0};
     assert_int_equal(nt_traffic_from_triples(TASKS, (const uint32_t(*)[2])pair, bytes, n, &t, &err),
                      0);
-    assert_int_equal(nt_hint_from_traffic(&map, t, "matrix:m", room, true, &h, &err), 0);
+    const struct nt_hint_request asked = {
+        .pattern = "matrix:m", .traffic = t, .capacity = room, .any_first = true};
+    assert_int_equal(nt_hint_create(&map, &asked, &h, &err), 0);
     respects_capacities(h, room, m->hosts);
     never_worse(h);
     assert_below(h->metrics.latency_us, 2.0 + 1e-6); /* no cluster leaves its switch */
@@ -262,8 +269,11 @@ TEST(what_does_not_fit_is_said)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_hint *h = NULL;
         struct nt_err err = {0};
-        assert_int_equal(
-            nt_hint_create(&map, table[k].pattern, room, table[k].ntasks, true, &h, &err), -1);
+        const struct nt_hint_request asked = {.pattern = table[k].pattern,
+                                              .tasks = table[k].ntasks,
+                                              .capacity = room,
+                                              .any_first = true};
+        assert_int_equal(nt_hint_create(&map, &asked, &h, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         assert_null(h);
         assert_non_null(strstr(err.text, table[k].says));
@@ -340,16 +350,16 @@ TEST(tasks_follow_the_links_of_a_direct_network)
 static struct nt_hint *hint_of_messages(struct nt_model *m, const char *pattern, double bytes)
 {
     struct nt_map map = map_of(m);
-    struct nt_traffic *traffic = NULL;
     struct nt_hint *hint = NULL;
     struct nt_err err = {0};
     uint32_t *room = capacities(m->hosts, 1);
-    if (nt_traffic_create(pattern, m->hosts, &traffic, &err) != 0)
+    const struct nt_hint_request asked = {.pattern = pattern,
+                                          .tasks = m->hosts,
+                                          .message_bytes = bytes,
+                                          .capacity = room,
+                                          .any_first = true};
+    if (nt_hint_create(&map, &asked, &hint, &err) != 0)
         fail_msg("%s", err.text);
-    nt_traffic_set_message(traffic, bytes);
-    if (nt_hint_from_traffic(&map, traffic, pattern, room, true, &hint, &err) != 0)
-        fail_msg("%s", err.text);
-    nt_traffic_destroy(traffic);
     free(room);
     return hint;
 }

@@ -33,7 +33,8 @@ static void assert_left_out(const struct input *in)
     }
     for (size_t h = 0; h < m->hosts; h++)
         capacity[h] = 1;
-    if (nt_spare_choose(&map, in->pattern, NULL, capacity, in->spares, left_out, &count, &err) != 0)
+    const struct nt_hint_request asked = {.pattern = in->pattern, .capacity = capacity};
+    if (nt_spare_choose(&map, &asked, in->spares, left_out, &count, &err) != 0)
         fail_msg("%s: %s", in->spec, err.text);
     for (size_t k = 0; k < count; k++) {
         assert_int_equal(capacity[left_out[k]], 0);

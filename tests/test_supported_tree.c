@@ -48,7 +48,9 @@ static struct nt_hint *hint_of(struct nt_model *m, const char *pattern, uint32_t
     struct nt_err err = {0};
     for (size_t k = 0; k < ALL; k++)
         room[k] = each;
-    if (nt_hint_create(&map, pattern, room, each * ALL, true, &h, &err) != 0)
+    const struct nt_hint_request asked = {
+        .pattern = pattern, .tasks = each * ALL, .capacity = room, .any_first = true};
+    if (nt_hint_create(&map, &asked, &h, &err) != 0)
         fail_msg("%s", err.text);
     return h;
 }

@@ -192,16 +192,15 @@ static bool is_spare(const struct found *f, uint32_t host)
     return false;
 }
 
-/* Takes spares' capacity; *ntasks becomes the number of tasks on hosts that answered. Only tasks
+/* Takes spares' capacity; the request's tasks become those on hosts that answered. Only tasks
  * that these cannot hold are on missing hosts, or those of missing hosts if no number is given. */
 static int leave_spares_out(const struct arguments *a, const struct nt_map *map,
-                            const struct nt_traffic *matrix, uint32_t *capacity, size_t *ntasks,
-                            struct found *f, struct nt_err *err)
+                            struct nt_hint_request *asked, struct found *f, struct nt_err *err)
 {
     f->spare = nt_arena_array(&f->memory, map->model->hosts + 1, sizeof *f->spare);
     if (nt_arena_check(&f->memory, err) != 0 ||
-        (a->spares > 0 && nt_spare_choose(map, a->pattern, matrix, capacity, (size_t)a->spares,
-                                          f->spare, &f->spares, err) != 0))
+        (a->spares > 0 &&
+         nt_spare_choose(map, asked, (size_t)a->spares, f->spare, &f->spares, err) != 0))
         return -1;
     if (f->spares < a->spares)
         fprintf(stderr, "nettopo hint: --spare %llu of %zu hosts: %zu %s left out, one is kept\n",
@@ -210,49 +209,52 @@ static int leave_spares_out(const struct arguments *a, const struct nt_map *map,
     const struct nt_model *m = map->model;
     size_t slots = 0;
     for (size_t h = 0; h < m->hosts; h++)
-        slots += m->missing[h] ? 0 : capacity[h];
-    size_t left = *ntasks > slots ? *ntasks - slots : 0;
-    for (size_t h = 0; h < m->hosts && (*ntasks > 0 || matrix != NULL); h++) {
+        slots += m->missing[h] ? 0 : asked->capacity[h];
+    bool matrix = asked->traffic != NULL;
+    size_t left = asked->tasks > slots ? asked->tasks - slots : 0;
+    for (size_t h = 0; h < m->hosts && (asked->tasks > 0 || matrix); h++) {
+        uint32_t *room = &asked->capacity[h];
         if (!m->missing[h])
             continue;
-        capacity[h] = matrix != NULL ? 0 : capacity[h] < left ? capacity[h] : (uint32_t)left;
-        left -= matrix != NULL ? 0 : capacity[h];
+        *room = matrix ? 0 : *room < left ? *room : (uint32_t)left;
+        left -= *room;
     }
-    if (matrix == NULL && left == 0)
-        *ntasks = *ntasks == 0 || *ntasks > slots ? slots : *ntasks;
+    if (!matrix && left == 0)
+        asked->tasks = asked->tasks == 0 || asked->tasks > slots ? slots : asked->tasks;
     return 0;
 }
 
 static int find_hint(const struct arguments *a, const struct nt_map *map, struct found *f,
                      struct nt_err *err)
 {
-    uint32_t *capacity = nt_arena_array(&f->memory, map->model->hosts + 1, sizeof *capacity);
-    struct nt_traffic *matrix = NULL, *named = NULL;
-    size_t ntasks;
+    struct nt_hint_request asked = {
+        .pattern = a->pattern,
+        .capacity = nt_arena_array(&f->memory, map->model->hosts + 1, sizeof *asked.capacity),
+        .message_bytes = (double)a->message_bytes,
+        .any_first = a->any_first};
+    struct nt_traffic *matrix = NULL;
     int rc = -1;
     if (nt_arena_check(&f->memory, err) != 0 ||
-        read_capacities(a, map, capacity, &ntasks, err) != 0)
+        read_capacities(a, map, asked.capacity, &asked.tasks, err) != 0)
         return -1;
     if (nt_pattern_matrix(a->pattern) != NULL &&
-        read_traffic(nt_pattern_matrix(a->pattern), &ntasks, a->ntasks != NULL, &matrix, err) != 0)
+        read_traffic(nt_pattern_matrix(a->pattern), &asked.tasks, a->ntasks != NULL, &matrix,
+                     err) != 0)
         return -1;
-    if (leave_spares_out(a, map, matrix, capacity, &ntasks, f, err) != 0)
+    asked.traffic = matrix;
+    if (leave_spares_out(a, map, &asked, f, err) != 0)
         goto out;
     if (map->model->family == NT_FAMILY_UNDETERMINED) {
         fputs("nettopo hint: the network is not determined: this is the scheduler's order\n",
               stderr);
-        rc = nt_hint_unchanged(map, a->pattern, capacity, ntasks, &f->hint, err);
-    } else if (matrix != NULL || nt_traffic_create(a->pattern, ntasks, &named, err) == 0) {
-        if (a->message_bytes > 0)
-            nt_traffic_set_message(named, (double)a->message_bytes);
-        rc = nt_hint_from_traffic(map, matrix != NULL ? matrix : named, a->pattern, capacity,
-                                  a->any_first, &f->hint, err);
+        rc = nt_hint_unchanged(map, a->pattern, asked.capacity, asked.tasks, &f->hint, err);
+    } else {
+        rc = nt_hint_create(map, &asked, &f->hint, err);
     }
     if (rc == 0)
-        rc = nt_hint_add_missing(f->hint, map, capacity, err);
+        rc = nt_hint_add_missing(f->hint, map, asked.capacity, err);
 out:
     nt_traffic_destroy(matrix);
-    nt_traffic_destroy(named);
     return rc;
 }
 

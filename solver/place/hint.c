@@ -101,21 +101,29 @@ int nt_hint_add_missing(struct nt_hint *hint, const struct nt_map *map, const ui
     return 0;
 }
 
-int nt_hint_unchanged(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
-                      size_t ntasks, struct nt_hint **out, struct nt_err *err)
+/* Each host of the map in turn, with as many ranks as it has room for. */
+static int put_in_turn(const struct nt_map *map, const uint32_t *capacity, uint32_t *rank_host,
+                       size_t ntasks, struct nt_err *err)
 {
-    NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *rank_host = nt_arena_array(&memory, ntasks + 1, sizeof *rank_host);
     size_t n = 0;
-    if (nt_arena_check(&memory, err) != 0)
-        return -1;
     for (uint32_t h = 0; h < map->model->hosts; h++)
         for (uint32_t k = 0; k < capacity[h] && !map->model->missing[h] && n < ntasks; k++)
             rank_host[n++] = h;
     if (n < ntasks)
         return nt_err_set(err, NT_ERR_INPUT, "%zu tasks do not fit on hosts with room for %zu",
                           ntasks, n);
-    *out = nt_hint_begin(map, pattern, rank_host, n, err);
+    return 0;
+}
+
+int nt_hint_unchanged(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
+                      size_t ntasks, struct nt_hint **out, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *rank_host = nt_arena_array(&memory, ntasks + 1, sizeof *rank_host);
+    if (nt_arena_check(&memory, err) != 0 ||
+        put_in_turn(map, capacity, rank_host, ntasks, err) != 0)
+        return -1;
+    *out = nt_hint_begin(map, pattern, rank_host, ntasks, err);
     return *out == NULL ? -1 : 0;
 }
 
@@ -168,14 +176,7 @@ struct search {
 
 static int put_scheduler_order(const struct search *s, uint32_t *rank_host, struct nt_err *err)
 {
-    size_t r = 0, n = s->traffic->tasks;
-    for (uint32_t h = 0; h < s->map->model->hosts; h++)
-        for (uint32_t k = 0; k < s->capacity[h] && r < n; k++)
-            rank_host[r++] = h;
-    if (r < n)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu tasks do not fit on hosts with room for %zu", n,
-                          r);
-    return 0;
+    return put_in_turn(s->map, s->capacity, rank_host, s->traffic->tasks, err);
 }
 
 static bool costs_no_more(const struct nt_metrics *is, const struct nt_metrics *was)
@@ -859,9 +860,8 @@ static int search_candidates(struct search *s, struct nt_err *err)
     return nt_hierarchy_create(v->distance, s->capacity, &s->hierarchy, err);
 }
 
-int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traffic,
-                         const char *pattern, const uint32_t *capacity, bool any_first,
-                         struct nt_hint **out, struct nt_err *err)
+static int find_hint(const struct nt_map *map, const struct nt_hint_request *asked,
+                     const struct nt_traffic *traffic, struct nt_hint **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct search s = {.map = map, .traffic = traffic, .first = UINT32_MAX};
@@ -874,14 +874,14 @@ int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traf
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     for (size_t h = 0; h < hosts; h++)
-        s.capacity[h] = map->model->missing[h] ? 0 : capacity[h];
+        s.capacity[h] = map->model->missing[h] ? 0 : asked->capacity[h];
     if (put_scheduler_order(&s, s.best, err) != 0 || search_candidates(&s, err) != 0)
         goto out;
     nt_hierarchy_rank(s.hierarchy, s.rank, hosts);
-    if (find_best(&s, err) != 0 || (!any_first && keep_first(&s, err) != 0) ||
+    if (find_best(&s, err) != 0 || (!asked->any_first && keep_first(&s, err) != 0) ||
         settle_hint(&s, err) != 0 || keep_order(&s, err) != 0)
         goto out;
-    rc = make_hint(&s, pattern, out, err);
+    rc = make_hint(&s, asked->pattern, out, err);
 out:
     nt_hierarchy_destroy(s.hierarchy);
     for (size_t k = 0; k < 3; k++)
@@ -892,13 +892,17 @@ out:
     return rc;
 }
 
-int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
-                   size_t ntasks, bool any_first, struct nt_hint **out, struct nt_err *err)
+int nt_hint_create(const struct nt_map *map, const struct nt_hint_request *request,
+                   struct nt_hint **out, struct nt_err *err)
 {
-    struct nt_traffic *traffic;
-    if (nt_traffic_create(pattern, ntasks, &traffic, err) != 0)
+    struct nt_traffic *made;
+    if (request->traffic != NULL)
+        return find_hint(map, request, request->traffic, out, err);
+    if (nt_traffic_create(request->pattern, request->tasks, &made, err) != 0)
         return -1;
-    int rc = nt_hint_from_traffic(map, traffic, pattern, capacity, any_first, out, err);
-    nt_traffic_destroy(traffic);
+    if (request->message_bytes > 0)
+        nt_traffic_set_message(made, request->message_bytes);
+    int rc = find_hint(map, request, made, out, err);
+    nt_traffic_destroy(made);
     return rc;
 }

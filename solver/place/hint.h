@@ -43,7 +43,17 @@ struct nt_hint {
     struct nt_metrics metrics, metrics_default;
 };
 
-/* capacity[i]: tasks on host i (map order). The scheduler's order, with which the hint is compared,
+/* What is to be placed, and where; all borrowed. */
+struct nt_hint_request {
+    const char *pattern;              /* as in base/option.h */
+    const struct nt_traffic *traffic; /* what the pattern exchanges; NULL: follows from its name */
+    size_t tasks;                     /* without traffic: how many */
+    double message_bytes;             /* without traffic: of a message; 0: the pattern's own */
+    uint32_t *capacity;               /* hosts: tasks on each, in map order */
+    bool any_first;                   /* rank 0 may be on any host */
+};
+
+/* The scheduler's order, with which the hint is compared,
  * fills the hosts in map order, block wise. The hint never costs more; the metrics are reported and
  * each alone may be worse. Where its gain is below 1 % or covered by its own error (two standard
  * errors, from those of the links) the scheduler's order itself is returned. Figures that the map's
@@ -54,15 +64,10 @@ struct nt_hint {
  *
  * Job scripts take the job's first host as the master: rank 0 is on the first host that holds
  * tasks, unless any_first. Of orders that cost the same one that begins there is recommended;
- * first_percent states what that costs otherwise. NT_ERR_INPUT when the pattern does not fit ntasks
- * or the hosts do not hold them. */
-int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
-                   size_t ntasks, bool any_first, struct nt_hint **out, struct nt_err *err);
-
-/* The same for any traffic; pattern only names it. */
-int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traffic,
-                         const char *pattern, const uint32_t *capacity, bool any_first,
-                         struct nt_hint **out, struct nt_err *err);
+ * first_percent states what that costs otherwise. NT_ERR_INPUT when the pattern does not fit the
+ * tasks or the hosts do not hold them. */
+int nt_hint_create(const struct nt_map *map, const struct nt_hint_request *request,
+                   struct nt_hint **out, struct nt_err *err);
 
 /* These ranks, without figures: gain 1. NULL without memory. */
 struct nt_hint *nt_hint_begin(const struct nt_map *map, const char *pattern,

@@ -223,21 +223,20 @@ static int leave_out_far(struct choice *c, struct candidate *candidate, size_t m
     return 0;
 }
 
-int nt_spare_choose(const struct nt_map *map, const char *pattern, const struct nt_traffic *matrix,
-                    uint32_t *capacity, size_t spares, uint32_t *left_out, size_t *count,
-                    struct nt_err *err)
+int nt_spare_choose(const struct nt_map *map, const struct nt_hint_request *request, size_t spares,
+                    uint32_t *left_out, size_t *count, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct choice c = {.map = map,
-                       .pattern = pattern,
-                       .matrix = matrix,
-                       .capacity = capacity,
+                       .pattern = request->pattern,
+                       .matrix = request->traffic,
+                       .capacity = request->capacity,
                        .left_out = left_out,
                        .spares = spares};
     const struct nt_model *m = map->model;
     int rc = 0;
     for (uint32_t h = (uint32_t)m->hosts; h-- > 0;)
-        if (capacity[h] > 0) {
+        if (c.capacity[h] > 0) {
             c.hosts++;
             c.first = h;
         }

@@ -13,14 +13,13 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "hint.h"
 #include "map.h"
-#include "traffic.h"
 
-/* Sets capacity to 0 for up to spares hosts with tasks and writes them to left_out (spares of
- * them), the worst first; *count: how many. One host always stays. matrix: the traffic if the
- * pattern has no name, else NULL. */
-int nt_spare_choose(const struct nt_map *map, const char *pattern, const struct nt_traffic *matrix,
-                    uint32_t *capacity, size_t spares, uint32_t *left_out, size_t *count,
-                    struct nt_err *err);
+/* Sets the request's capacity to 0 for up to spares hosts with tasks and writes them to left_out
+ * (spares of them), the worst first; *count: how many. One host always stays. The request's traffic
+ * is that of a pattern without a name; a named one's is made for the hosts that are left. */
+int nt_spare_choose(const struct nt_map *map, const struct nt_hint_request *request, size_t spares,
+                    uint32_t *left_out, size_t *count, struct nt_err *err);
 
 #endif
