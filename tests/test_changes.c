@@ -25,34 +25,39 @@ static void make(const struct planted *p, struct nt_rng *rng, struct nt_change_r
     }
 }
 
-static size_t changes_of(const struct planted *p, struct nt_rng *rng, struct nt_change *change,
-                         double *level)
+/* What is found in n readings that resemble no others. */
+static struct nt_change_series series_of(const struct nt_change_reading *reading, size_t n)
+{
+    struct nt_change_series found;
+    struct nt_err err = {0};
+    if (nt_change_points(reading, n, 0, &found, &err) != 0)
+        fail_msg("%s", err.text);
+    return found;
+}
+
+static struct nt_change_series changes_of(const struct planted *p, struct nt_rng *rng)
 {
     static struct nt_change_reading reading[READINGS_MAX];
-    struct nt_err err = {0};
-    size_t changes;
     make(p, rng, reading);
-    if (nt_change_points(reading, p->n, &nt_change_default, change, &changes, level, &err) != 0)
-        fail_msg("%s", err.text);
-    return changes;
+    return series_of(reading, p->n);
 }
 
 /* Within three readings, and nothing else; recovery as well. At 95 % of what was planted. */
 TEST(a_link_at_70_percent_is_found_within_three_readings)
 {
     enum { RUNS = 1000 };
-    size_t found = 0, back = 0, dated = 0;
+    size_t soon = 0, back = 0, dated = 0;
     struct nt_rng rng;
     nt_rng_init(&rng, 1);
     for (int run = 0; run < RUNS; run++) {
-        struct nt_change c[NT_CHANGES_MAX];
-        double level;
         struct planted p = {.n = 80, .share = 0.7, .sd = 0.03, .outliers = 0.01, .doubt = 0.02};
         p.from = 3 + nt_rng_below(&rng, 30);
         p.until = p.from + 20;
-        size_t n = changes_of(&p, &rng, c, &level);
+        struct nt_change_series found = changes_of(&p, &rng);
+        const struct nt_change *c = found.change;
+        size_t n = found.changes;
         bool first = n >= 1 && c[0].at >= p.from && c[0].seen < p.from + 3;
-        found += first;
+        soon += first;
         dated += n >= 1 && c[0].at == p.from;
         back += n >= 2 && c[1].at >= p.until && c[1].seen < p.until + 3;
         if (first) {
@@ -62,8 +67,8 @@ TEST(a_link_at_70_percent_is_found_within_three_readings)
     }
     print_message("%zu of %d found within three readings, %zu with the right date, %zu "
                   "recoveries\n",
-                  found, RUNS, dated, back);
-    assert_true(found >= RUNS * 95 / 100);
+                  soon, RUNS, dated, back);
+    assert_true(soon >= RUNS * 95 / 100);
     assert_true(dated >= RUNS * 95 / 100);
     assert_true(back >= RUNS * 95 / 100);
 }
@@ -75,11 +80,10 @@ TEST(a_thousand_jobs_give_no_more_than_one_false_alarm)
     struct nt_rng rng;
     nt_rng_init(&rng, 2);
     for (int series = 0; series < 600; series++) {
-        struct nt_change c[NT_CHANGES_MAX];
-        double level;
         struct planted p = {.n = 100, .share = 1, .sd = 0.03, .outliers = 0.01, .doubt = 0.02};
-        alarms += changes_of(&p, &rng, c, &level);
-        assert_below(fabs(level), 0.1);
+        struct nt_change_series found = changes_of(&p, &rng);
+        alarms += found.changes;
+        assert_below(fabs(found.level), 0.1);
     }
     print_message("%zu false alarms in 60000 readings\n", alarms);
     assert_true(alarms <= 1);
@@ -90,11 +94,9 @@ TEST(small_changes_do_not_count)
     struct nt_rng rng;
     nt_rng_init(&rng, 3);
     for (int run = 0; run < 100; run++) {
-        struct nt_change c[NT_CHANGES_MAX];
-        double level;
         struct planted p = {
             .n = 100, .from = 40, .until = 100, .share = 0.95, .sd = 0.01, .doubt = 0.02};
-        assert_int_equal(changes_of(&p, &rng, c, &level), 0);
+        assert_int_equal(changes_of(&p, &rng).changes, 0);
     }
 }
 
@@ -104,20 +106,18 @@ TEST(what_was_slow_for_three_jobs_is_stated_with_its_recovery)
 {
     static const double sds[] = {0.01, 0.02, 0.03};
     struct nt_change_reading r[24];
-    struct nt_change c[NT_CHANGES_MAX];
-    double level;
     for (size_t s = 0; s < sizeof sds / sizeof *sds; s++)
         for (size_t slow = 2; slow <= 8; slow++)
             for (size_t back = 2; back <= 6; back++) {
-                size_t n = 8 + slow + back, found;
+                size_t n = 8 + slow + back;
                 for (size_t k = 0; k < n; k++)
                     r[k] = (struct nt_change_reading){
                         .x = k >= 8 && k < 8 + slow ? 0.36 : 0, .sd = sds[s], .doubt = 0.02};
-                assert_int_equal(
-                    nt_change_points(r, n, &nt_change_default, c, &found, &level, NULL), 0);
-                assert_below(fabs(level), 0.02);
-                assert_int_equal(found, slow < 3 ? 0 : 2);
-                if (found == 0)
+                const struct nt_change_series found = series_of(r, n);
+                const struct nt_change *c = found.change;
+                assert_below(fabs(found.level), 0.02);
+                assert_int_equal(found.changes, slow < 3 ? 0 : 2);
+                if (found.changes == 0)
                     continue;
                 assert_int_equal(c[0].at, 8);
                 assert_below(fabs(c[0].before), 0.02);
@@ -125,7 +125,7 @@ TEST(what_was_slow_for_three_jobs_is_stated_with_its_recovery)
                 assert_int_equal(c[1].at, 8 + slow);
                 assert_close(c[1].before, 0.36, 0.02);
                 assert_below(fabs(c[1].after), 0.02);
-                assert_at_least(c[1].confidence, nt_change_default.certainty);
+                assert_at_least(c[1].confidence, 0.99);
             }
 }
 
@@ -134,19 +134,15 @@ TEST(what_was_slow_for_three_jobs_is_stated_with_its_recovery)
 TEST(doubtful_readings_count_less)
 {
     struct nt_change_reading r[12];
-    struct nt_change c[NT_CHANGES_MAX];
-    size_t sure, doubtful;
-    double level;
     for (size_t k = 0; k < 12; k++)
         r[k] = (struct nt_change_reading){.x = k < 8 ? 0 : -0.36, .sd = 0.03, .doubt = 0.02};
-    assert_int_equal(nt_change_points(r, 10, &nt_change_default, c, &sure, &level, NULL), 0);
-    assert_int_equal(sure, 1);
-    assert_int_equal(c[0].at, 8);
-    assert_int_equal(c[0].seen, 9);
+    struct nt_change_series found = series_of(r, 10);
+    assert_int_equal(found.changes, 1);
+    assert_int_equal(found.change[0].at, 8);
+    assert_int_equal(found.change[0].seen, 9);
     for (size_t k = 8; k < 12; k++)
         r[k].doubt = 0.9;
-    assert_int_equal(nt_change_points(r, 10, &nt_change_default, c, &doubtful, &level, NULL), 0);
-    assert_int_equal(doubtful, 0);
+    assert_int_equal(series_of(r, 10).changes, 0);
 }
 
 /* Of what is like others, one reading that shows it says what the level was. */
@@ -154,37 +150,31 @@ TEST(what_is_like_others_is_known_by_one_reading)
 {
     struct nt_change_reading r[] = {
         {0.01, 0.02, 0.02}, {0.36, 0.02, 0.02}, {0.35, 0.02, 0.02}, {0.37, 0.02, 0.02}};
-    struct nt_change_options alike = nt_change_default;
-    struct nt_change c[NT_CHANGES_MAX];
-    size_t n;
-    double level;
-    assert_int_equal(nt_change_points(r, 4, &nt_change_default, c, &n, &level, NULL), 0);
-    assert_int_equal(n, 0);
-    alike.alike = 0.02;
-    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
-    assert_int_equal(n, 1);
+    const double like_sd = 0.02;
+    struct nt_change_series found;
+    const struct nt_change *c = found.change;
+    assert_int_equal(series_of(r, 4).changes, 0);
+    assert_int_equal(nt_change_points(r, 4, like_sd, &found, NULL), 0);
+    assert_int_equal(found.changes, 1);
     assert_int_equal(c[0].at, 1);
     assert_below(fabs(c[0].before), 0.03);
     assert_close(c[0].after, 0.36, 0.03);
     r[0].doubt = 0.5; /* perhaps of its neighbour */
-    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
-    assert_int_equal(n, 0);
+    assert_int_equal(nt_change_points(r, 4, like_sd, &found, NULL), 0);
+    assert_int_equal(found.changes, 0);
     r[0] = (struct nt_change_reading){0.3, 0.02, 0.02}; /* never like the others */
-    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
-    assert_int_equal(n, 0);
+    assert_int_equal(nt_change_points(r, 4, like_sd, &found, NULL), 0);
+    assert_int_equal(found.changes, 0);
 }
 
 TEST(wrong_readings_are_refused)
 {
     struct nt_change_reading r = {.x = 0, .sd = 0, .doubt = 0};
-    struct nt_change c[NT_CHANGES_MAX];
-    size_t n;
-    double level;
+    struct nt_change_series found;
     struct nt_err err = {0};
-    assert_int_equal(nt_change_points(&r, 1, &nt_change_default, c, &n, &level, &err), -1);
+    assert_int_equal(nt_change_points(&r, 1, 0, &found, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
-    assert_int_equal(nt_change_points(&r, 0, &nt_change_default, c, &n, &level, &err), 0);
-    assert_int_equal(n, 0);
+    assert_int_equal(series_of(&r, 0).changes, 0);
 }
 
 /* The same series a step lower has the same changes: levels are relative. */
@@ -192,9 +182,6 @@ TEST(relabelling_the_level_changes_nothing)
 {
     struct nt_rng rng;
     struct nt_change_reading r[60];
-    struct nt_change c[NT_CHANGES_MAX], d[NT_CHANGES_MAX];
-    size_t n, m;
-    double level;
     struct planted p = {.n = 60,
                         .from = 30,
                         .until = 60,
@@ -204,14 +191,14 @@ TEST(relabelling_the_level_changes_nothing)
                         .doubt = 0.02};
     nt_rng_init(&rng, 5);
     make(&p, &rng, r);
-    nt_change_points(r, 60, &nt_change_default, c, &n, &level, NULL);
+    const struct nt_change_series slower = series_of(r, 60);
     for (size_t k = 0; k < 60; k++)
         r[k].x = -r[k].x; /* faster by as much */
-    nt_change_points(r, 60, &nt_change_default, d, &m, &level, NULL);
-    assert_int_equal(n, m);
-    for (size_t k = 0; k < n; k++) {
-        assert_int_equal(c[k].at, d[k].at);
-        assert_below(fabs(c[k].after + d[k].after), 1e-9);
+    const struct nt_change_series faster = series_of(r, 60);
+    assert_int_equal(slower.changes, faster.changes);
+    for (size_t k = 0; k < slower.changes; k++) {
+        assert_int_equal(slower.change[k].at, faster.change[k].at);
+        assert_below(fabs(slower.change[k].after + faster.change[k].after), 1e-9);
     }
 }
 

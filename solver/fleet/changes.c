@@ -11,8 +11,10 @@
 /* ---- change points of a series -----------------------------------------------------------------
  */
 
-const struct nt_change_options nt_change_default = {
-    .hazard = 1e-3, .spread = 0.7, .range = 3, .step = 0.1, .certainty = 0.99};
+/* That a reading begins a new run; sd of a level about 0 before anything is known; over which an
+ * outlier is even; the least change that counts (a link at 70 % of its rate is a step of 0.36); of
+ * a change that is stated. */
+static const double HAZARD = 1e-3, SPREAD = 0.7, RANGE = 3, STEP = 0.1, CERTAINTY = 0.99;
 
 enum { FIRST_READINGS = 3 }; /* before these there is no level to change from */
 
@@ -28,7 +30,7 @@ struct run {
 };
 
 struct detector {
-    const struct nt_change_options *options;
+    double like_sd; /* as nt_change_points has it */
     size_t runs;
     struct run run[NT_CHANGE_RUNS_MAX + 1];
     size_t from;              /* the run that was stated last began there */
@@ -38,12 +40,11 @@ struct detector {
 };
 
 /* How likely the reading is in this run, which learns from it. */
-static double learn(struct run *run, const struct nt_change_reading *r,
-                    const struct nt_change_options *o)
+static double learn(struct run *run, const struct nt_change_reading *r)
 {
     double variance = r->sd * r->sd + 1 / run->precision, d = r->x - run->mean;
     double own = (1 - r->doubt) * exp(-d * d / (2 * variance)) / sqrt(2 * M_PI * variance);
-    double likelihood = own + r->doubt / o->range + 1e-300;
+    double likelihood = own + r->doubt / RANGE + 1e-300;
     double gain = own / likelihood / (r->sd * r->sd);
     run->precision += gain;
     run->mean += d * gain / run->precision;
@@ -63,16 +64,15 @@ static void drop_least_likely(struct detector *d)
 /* Equation 3 of the paper: the runs grow, or a new one begins. */
 static void step(struct detector *d, const struct nt_change_reading *r, size_t at)
 {
-    const struct nt_change_options *o = d->options;
-    double alike = at == 0 && o->alike > 0 ? ALIKE_SHARE : 0, sum = 0;
-    struct run new = {at, at == 0 ? 1 - alike : o->hazard, 0, 1 / (o->spread * o->spread)};
+    double alike = at == 0 && d->like_sd > 0 ? ALIKE_SHARE : 0, sum = 0;
+    struct run new = {at, at == 0 ? 1 - alike : HAZARD, 0, 1 / (SPREAD * SPREAD)};
     for (size_t k = 0; k < d->runs; k++)
-        d->run[k].weight *= 1 - o->hazard;
+        d->run[k].weight *= 1 - HAZARD;
     d->run[d->runs++] = new;
     if (alike > 0)
-        d->run[d->runs++] = (struct run){at, alike, 0, 1 / (o->alike * o->alike)};
+        d->run[d->runs++] = (struct run){at, alike, 0, 1 / (d->like_sd * d->like_sd)};
     for (size_t k = 0; k < d->runs; k++) {
-        d->run[k].weight *= learn(&d->run[k], r, o);
+        d->run[k].weight *= learn(&d->run[k], r);
         sum += d->run[k].weight;
     }
     for (size_t k = 0; k < d->runs; k++)
@@ -105,7 +105,7 @@ static struct others find_others(const struct detector *d, bool later)
         const struct run *run = &d->run[k];
         if (later ? run->from <= d->from : run->from >= d->from)
             continue;
-        if (fabs(run->mean - d->level) < d->options->step)
+        if (fabs(run->mean - d->level) < STEP)
             continue;
         others.weight += run->weight;
         if (others.best == NULL || run->weight > others.best->weight)
@@ -123,7 +123,7 @@ static bool is_level_known(const struct detector *d, const struct nt_change_read
         return true;
     for (size_t k = 0; k < before; k++)
         readings += 1 - reading[k].doubt;
-    return fabs(d->level) < ALIKE_SDS * d->options->alike && readings >= ALIKE_READINGS;
+    return fabs(d->level) < ALIKE_SDS * d->like_sd && readings >= ALIKE_READINGS;
 }
 
 /* Whether it is certain by now that the level is another one: of a run that began since, or of one
@@ -134,7 +134,7 @@ static bool find_change(struct detector *d, const struct nt_change_reading *read
     double weight = later.weight + earlier.weight;
     bool back = earlier.weight > later.weight;
     const struct run *best = back ? earlier.best : later.best;
-    if (best == NULL || weight < d->options->certainty)
+    if (best == NULL || weight < CERTAINTY)
         return false;
     struct nt_change change = {.at = best->from,
                                .seen = at,
@@ -153,11 +153,11 @@ static bool find_change(struct detector *d, const struct nt_change_reading *read
 }
 
 /* What turned out to be no step once its level was surer: the level before goes on. */
-static size_t drop_small(struct nt_change *change, size_t found, double least)
+static size_t drop_small(struct nt_change *change, size_t found)
 {
     size_t kept = 0;
     for (size_t k = 0; k < found; k++) {
-        if (fabs(change[k].after - change[k].before) >= least)
+        if (fabs(change[k].after - change[k].before) >= STEP)
             change[kept++] = change[k];
         else if (k + 1 < found)
             change[k + 1].before = change[k].before;
@@ -165,11 +165,10 @@ static size_t drop_small(struct nt_change *change, size_t found, double least)
     return kept;
 }
 
-int nt_change_points(const struct nt_change_reading *reading, size_t n,
-                     const struct nt_change_options *options, struct nt_change *change,
-                     size_t *changes, double *level, struct nt_err *err)
+int nt_change_points(const struct nt_change_reading *reading, size_t n, double like_sd,
+                     struct nt_change_series *out, struct nt_err *err)
 {
-    struct detector d = {.options = options, .change = change};
+    struct detector d = {.like_sd = like_sd, .change = out->change};
     for (size_t k = 0; k < n; k++) {
         const struct nt_change_reading *r = &reading[k];
         if (!isfinite(r->x) || !(r->sd > 0) || !(r->doubt >= 0 && r->doubt <= 1))
@@ -180,13 +179,13 @@ int nt_change_points(const struct nt_change_reading *reading, size_t n,
         if (k == 0)
             follow_level(&d);
         if (!find_change(&d, reading, k) && d.found > 0) /* what follows makes its level surer */
-            change[d.found - 1].after = d.level;
+            d.change[d.found - 1].after = d.level;
     }
     follow_level(&d);
     if (d.found > 0)
-        change[d.found - 1].after = d.level;
-    *changes = drop_small(change, d.found, options->step);
-    *level = d.level;
+        d.change[d.found - 1].after = d.level;
+    out->changes = drop_small(d.change, d.found);
+    out->level = d.level;
     return 0;
 }
 
@@ -438,19 +437,17 @@ static int count_witnesses(const struct work *w, const struct nt_change *c, size
     return 0;
 }
 
-/* base: taken off the readings; alike: as in nt_change_options. What jobs of one user alone show is
+/* base: taken off the readings; like_sd: see nt_change_points. What jobs of one user alone show is
  * no change, and does not end the one before. */
 static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, double base,
-                         double alike, struct nt_err *err)
+                         double like_sd, struct nt_err *err)
 {
-    struct nt_change found[NT_CHANGES_MAX];
-    struct nt_change_options options = nt_change_default;
-    size_t count, stated = w->count;
-    double level;
-    options.alike = alike;
-    if (nt_change_points(w->reading, n, &options, found, &count, &level, err) != 0)
+    struct nt_change_series series;
+    const struct nt_change *found = series.change;
+    size_t stated = w->count;
+    if (nt_change_points(w->reading, n, like_sd, &series, err) != 0)
         return -1;
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < series.changes; k++) {
         struct nt_fleet_change c = like;
         const struct nt_changes_job *first = &w->c->job[w->of[found[k].at]];
         bool up = found[k].after > found[k].before;
@@ -462,7 +459,8 @@ static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, 
         c.before_s = found[k].at > 0 ? w->c->job[w->of[found[k].at - 1]].time_s : 0;
         c.jobs_to_sure = (uint32_t)(found[k].seen - found[k].at + 1);
         c.confidence = found[k].confidence;
-        if (count_witnesses(w, &found[k], k + 1 < count ? found[k + 1].at : n, &c, err) != 0)
+        if (count_witnesses(w, &found[k], k + 1 < series.changes ? found[k + 1].at : n, &c, err) !=
+            0)
             return -1;
         if (c.users >= 2 && add_change(w, c, err) != 0)
             return -1;

@@ -84,19 +84,6 @@ struct nt_change_reading {
     double doubt; /* that it is of something else, 0..1 */
 };
 
-struct nt_change_options {
-    double hazard;    /* that a reading begins a new run */
-    double spread;    /* sd of a level about 0 before anything is known */
-    double alike;     /* the same of what is like others, whose level is 0; 0: nothing is */
-    double range;     /* over which what is of something else is even */
-    double step;      /* the least change that counts */
-    double certainty; /* of a change that is stated */
-};
-
-/* hazard 1e-3, spread 0.7, alike 0, range 3, step 0.1, certainty 0.99: a link at 70 % of its rate
- * is a step of 0.36. */
-extern const struct nt_change_options nt_change_default;
-
 struct nt_change {
     size_t at;            /* first reading of the new level */
     size_t seen;          /* reading with which it was certain */
@@ -104,13 +91,19 @@ struct nt_change {
     double confidence;
 };
 
-/* At most NT_CHANGES_MAX changes, in order (of more the first). One whose readings were more
- * probably outliers, by those after it, is none: two slow ones, and then the level before.
- * *level: of the last run; 0 without readings. The first three readings only say what the level is,
- * or the first one of no great doubt that is as those of what it is like. */
-int nt_change_points(const struct nt_change_reading *reading, size_t n,
-                     const struct nt_change_options *options, struct nt_change *change,
-                     size_t *changes, double *level, struct nt_err *err);
+struct nt_change_series {
+    struct nt_change change[NT_CHANGES_MAX]; /* in order; of more than these the first */
+    size_t changes;
+    double level; /* of the last run; 0 without readings */
+};
+
+/* Fills *out, which is undefined on failure. A change whose readings were more probably outliers,
+ * by those after it, is none: two slow ones, and then the level before. The first three readings
+ * only give the level, or the first one of no great doubt that agrees with comparable parts.
+ * like_sd: sd of the level about 0 in a part that resembles others, whose level is 0; 0: it
+ * resembles none. NT_ERR_INPUT: a reading is not finite, or its sd or doubt is out of range. */
+int nt_change_points(const struct nt_change_reading *reading, size_t n, double like_sd,
+                     struct nt_change_series *out, struct nt_err *err);
 
 /* Parts that jobs find worse than their like, one after the other: what was so from the first job
  * on, or is in a figure that jobs do not have alike (the latency of a link between switches), has
