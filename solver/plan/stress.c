@@ -24,19 +24,30 @@ struct stress {
     double bytes, message_s;
 };
 
-size_t nt_stress_hosts(size_t hosts, const bool *missing, uint32_t *host)
+static size_t count_present(const struct stress *s)
 {
-    size_t present = 0, n, seen = 0, taken = 0;
-    for (size_t h = 0; h < hosts; h++)
-        present += missing == NULL || !missing[h];
-    n = present < NT_STRESS_HOSTS_MAX ? present : NT_STRESS_HOSTS_MAX;
-    for (size_t h = 0; h < hosts && taken < n; h++) {
-        if (missing != NULL && missing[h])
-            continue;
-        if (seen++ == taken * present / n)
-            host[taken++] = (uint32_t)h;
-    }
-    return n;
+    size_t present = 0;
+    for (size_t h = 0; h < s->hosts; h++)
+        present += !s->away[h];
+    return present;
+}
+
+/* How many hosts take part. */
+static size_t count_taken(const struct stress *s)
+{
+    size_t present = count_present(s);
+    return present < NT_STRESS_HOSTS_MAX ? present : NT_STRESS_HOSTS_MAX;
+}
+
+/* n of those that are present, spread over them: the pairs of an order. */
+static void take_hosts(struct stress *s, size_t n)
+{
+    size_t present = count_present(s), seen = 0, taken = 0;
+    for (uint32_t h = 0; h < s->hosts && taken < n; h++)
+        if (!s->away[h] && seen++ == taken * present / n) {
+            s->pair[taken][0] = s->pair[taken][1] = h;
+            taken++;
+        }
 }
 
 static double window_s(const struct stress *s, size_t kernel, size_t n)
@@ -56,13 +67,11 @@ static double mean_window_s(const struct stress *s, size_t n)
 static int stress_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct stress *s = (struct stress *)planner;
-    uint32_t host[NT_STRESS_HOSTS_MAX];
-    size_t n = nt_stress_hosts(s->hosts, s->away, host);
+    size_t n = count_taken(s);
     (void)err;
     if (s->at == KERNELS || n < 2)
         return 0;
-    for (size_t k = 0; k < n; k++)
-        s->pair[k][0] = s->pair[k][1] = host[k];
+    take_hosts(s, n);
     *order = (struct nt_order){.kind = NT_ORDER_KERNEL,
                                .phase = "kernels",
                                .pairs = n,
@@ -103,7 +112,6 @@ int nt_stress_create(const struct nt_sweep_setup *setup, double rate_MBps, doubl
 {
     size_t hosts = setup->hosts;
     struct stress *s = nt_object_create(sizeof *s, err);
-    uint32_t host[NT_STRESS_HOSTS_MAX];
     if (s == NULL)
         return -1;
     s->base.ops = &OPS;
@@ -115,7 +123,7 @@ int nt_stress_create(const struct nt_sweep_setup *setup, double rate_MBps, doubl
     }
     if (setup->missing != NULL)
         memcpy(s->away, setup->missing, hosts * sizeof *s->away);
-    choose_bytes(s, rate_MBps, nt_stress_hosts(hosts, s->away, host), seconds);
+    choose_bytes(s, rate_MBps, count_taken(s), seconds);
     *out = &s->base;
     return 0;
 }
@@ -123,8 +131,7 @@ int nt_stress_create(const struct nt_sweep_setup *setup, double rate_MBps, doubl
 void nt_stress_need(const struct nt_planner *planner, size_t *rounds, double *window)
 {
     const struct stress *s = (const struct stress *)planner;
-    uint32_t host[NT_STRESS_HOSTS_MAX];
-    size_t n = nt_stress_hosts(s->hosts, s->away, host);
+    size_t n = count_taken(s);
     *rounds = n < 2 ? 0 : KERNELS;
     *window = mean_window_s(s, n);
 }

@@ -18,11 +18,8 @@ enum {
     NT_STRESS_SEED = 1,       /* of the random destinations in them */
 };
 
-/* The hosts that take part: all that are not missing, or as many as may be, spread over them. host:
- * room for NT_STRESS_HOSTS_MAX; returns how many. */
-size_t nt_stress_hosts(size_t hosts, const bool *missing, uint32_t *host);
-
-/* Orders of NT_ORDER_KERNEL in phase "kernels": a2a, o2a, a2o, sr:4, sr:32, gups; pair k of an
+/* Hosts that are not missing take part, up to NT_STRESS_HOSTS_MAX spread over them. Orders of
+ * NT_ORDER_KERNEL in phase "kernels": a2a, o2a, a2o, sr:4, sr:32, gups; pair k of an
  * order is {h, h}: host h is participant k. batches: repetitions at most. rate_MBps: what a host's
  * link carries, for the size of messages; NaN: unknown. seconds: that all of them may take;
  * messages are smaller where it is short. */
