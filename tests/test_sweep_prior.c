@@ -10,7 +10,6 @@
 
 struct swept {
     enum nt_sparse_verdict verdict;
-    const char *why;
     size_t rounds;
     bool exact; /* the network has the shape of the truth */
     double confidence;
@@ -55,7 +54,6 @@ static struct swept swept_from(const struct nt_belief *belief, const struct nt_n
     if (more < 0)
         fail_msg("%s", err.text);
     s.verdict = nt_sweep_prior_verdict(p);
-    s.why = nt_sweep_prior_why(p);
     if (s.verdict == NT_SPARSE_SOUND) {
         struct nt_sparse known;
         struct nt_model *found = NULL;
@@ -118,7 +116,8 @@ TEST(test_right)
                            seed);
             open += s.verdict != NT_SPARSE_SOUND;
             if (s.verdict != NT_SPARSE_SOUND) {
-                print_message("%s seed %u: %s\n", table[k].topology, (unsigned)seed, s.why);
+                print_message("%s seed %u: verdict %d\n", table[k].topology, (unsigned)seed,
+                              (int)s.verdict);
                 continue;
             }
             assert_true(s.exact);

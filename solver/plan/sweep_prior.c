@@ -212,7 +212,6 @@ struct prior {
     size_t rounds;
     struct nt_rng rng;
     bool over;
-    const char *why;
 };
 
 static const struct prior *prior_of(const struct nt_planner *planner)
@@ -246,12 +245,6 @@ static int judge(struct prior *s, struct nt_err *err)
     return 0;
 }
 
-static void end(struct prior *s, const char *why)
-{
-    s->over = true;
-    s->why = why;
-}
-
 static int prior_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct prior *s = (struct prior *)planner;
@@ -260,14 +253,14 @@ static int prior_next(struct nt_planner *planner, struct nt_order *order, struct
     if (judge(s, err) < 0)
         return -1;
     if (s->believed.verdict != NT_SPARSE_OPEN) {
-        end(s, s->believed.why);
+        s->over = true;
         return 0;
     }
     if (s->rounds == 1 && s->readings.count > 0)
         quieten(s);
     round_believed_plan(&s->round, &s->believed, s->missing, &s->rng);
     if (s->round.pairs.count == 0 || s->rounds >= s->belief->hosts + ROUNDS_MORE) {
-        end(s, "some of its pairs could not be measured");
+        s->over = true;
         return 0;
     }
     for (size_t k = 0; k < s->round.pairs.count; k++)
@@ -362,12 +355,6 @@ int nt_sweep_prior_create(const struct nt_belief *belief, const struct nt_sweep_
 enum nt_sparse_verdict nt_sweep_prior_verdict(const struct nt_planner *planner)
 {
     return prior_of(planner)->believed.verdict;
-}
-
-const char *nt_sweep_prior_why(const struct nt_planner *planner)
-{
-    const struct prior *s = prior_of(planner);
-    return s->over ? s->why : "the time was short";
 }
 
 int nt_sweep_prior_known(const struct nt_planner *planner, struct nt_sparse *out,

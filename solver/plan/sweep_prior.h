@@ -23,11 +23,8 @@
 int nt_sweep_prior_create(const struct nt_belief *belief, const struct nt_sweep_setup *setup,
                           struct nt_planner **out, struct nt_err *err);
 
-/* When it has ended: OPEN, too, when it gave up. Only for planners made above, as is the next. */
+/* When it has ended: OPEN, too, when it gave up. Only for planners made above. */
 enum nt_sparse_verdict nt_sweep_prior_verdict(const struct nt_planner *planner);
-
-/* Why, when that is not SOUND: a constant; else NULL. */
-const char *nt_sweep_prior_why(const struct nt_planner *planner);
 
 /* The network that was verified: see nt_believed_sparse. */
 int nt_sweep_prior_known(const struct nt_planner *planner, struct nt_sparse *out,
