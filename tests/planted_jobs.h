@@ -22,6 +22,15 @@ struct planted_jobs {
 
 enum { PLANTED_DAY_S = 86400, PLANTED_START_S = 1700000000 };
 
+/* One reading of a pair. */
+static inline int evidence_note(struct nt_evidence *evidence, uint32_t job, uint32_t a, uint32_t b,
+                                double us, struct nt_err *err)
+{
+    const struct nt_evidence_entry one = {
+        .a = a, .b = b, .job = job, .count = 1, .lowest_us = (float)us, .mean_us = (float)us};
+    return nt_evidence_add(evidence, &one, err);
+}
+
 /* Hosts of a job as schedulers choose: a run of neighbours, with gaps. */
 static inline size_t planted_hosts(struct nt_rng *rng, size_t cluster, size_t most, uint32_t *host)
 {
@@ -58,7 +67,7 @@ static inline void planted_job(const struct planted_jobs *p, struct nt_evidence 
             uint32_t a = p->stands != NULL ? p->stands[host[i]] : host[i];
             uint32_t b = p->stands != NULL ? p->stands[host[k]] : host[k];
             double us = factor * nt_measure_latency(p->network, &noise, a, b, 0);
-            if (!isnan(us) && nt_evidence_note(evidence, job, host[i], host[k], us, &err) < 0)
+            if (!isnan(us) && evidence_note(evidence, job, host[i], host[k], us, &err) < 0)
                 fail_msg("%s", err.text);
         }
 }

@@ -279,7 +279,7 @@ TEST(test_one_user_flattens_nothing)
                 for (uint32_t b = 0; b < a; b++) {
                     double us = not_us(k / 3, nt_network_latency(n, a, b), &rng);
                     us *= exp(0.02 * nt_rng_normal(&rng));
-                    assert_int_equal(nt_evidence_note(&e, job, a, b, us, &err), 0);
+                    assert_int_equal(evidence_note(&e, job, a, b, us, &err), 0);
                 }
         }
         assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
@@ -377,7 +377,7 @@ TEST(test_unanchored)
         for (uint32_t a = 0; a < 3; a++)
             for (uint32_t b = 0; b < a; b++)
                 assert_int_equal(
-                    nt_evidence_note(&e, job, a, b, slower * nt_network_latency(n, a, b), &err), 0);
+                    evidence_note(&e, job, a, b, slower * nt_network_latency(n, a, b), &err), 0);
     }
     for (uint32_t j = 0; j < 60; j++) {
         const uint32_t host[] = {j % 3,      3 + j % 5,        3 + (j + 1) % 5,
@@ -414,7 +414,7 @@ TEST(test_slow_link)
                 double us = nt_network_latency(n, host[a], host[b]) *
                             (1 + 0.01 * sin(37.0 * j + 11.0 * a + 5.0 * b));
                 us += b == 0 && j >= 30 ? 1.2 * slower : 0;
-                assert_int_equal(nt_evidence_note(&e, job, host[a], host[b], us, &err), 0);
+                assert_int_equal(evidence_note(&e, job, host[a], host[b], us, &err), 0);
             }
     }
     assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
@@ -438,7 +438,7 @@ static void note_eight(struct nt_evidence *e, const struct nt_network *n, uint32
             double us = nt_network_latency(n, host[a], host[b]) *
                         (1 + 0.01 * sin(37.0 * j + 11.0 * a + 5.0 * b));
             us += host[b] == 0 ? longer_us : 0;
-            assert_int_equal(nt_evidence_note(e, job, host[a], host[b], us, &err), 0);
+            assert_int_equal(evidence_note(e, job, host[a], host[b], us, &err), 0);
         }
 }
 
@@ -732,8 +732,8 @@ TEST(test_slow_from_the_first_job)
                 for (size_t b = 0; b < a; b++) {
                     double own = nt_network_latency(n, host[a], host[b]);
                     own += host[a] == 2 || host[b] == 2 ? longer[k % 5] : 0;
-                    assert_int_equal(nt_evidence_note(&e, job, host[a], host[b],
-                                                      own * exp(0.01 * nt_rng_normal(&rng)), &err),
+                    assert_int_equal(evidence_note(&e, job, host[a], host[b],
+                                                   own * exp(0.01 * nt_rng_normal(&rng)), &err),
                                      0);
                 }
         }

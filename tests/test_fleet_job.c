@@ -275,7 +275,7 @@ static void evidence_refuses(struct nt_evidence *e, uint32_t job, uint32_t a, ui
 {
     struct nt_err err = {0};
     size_t before = e->entries;
-    assert_int_equal(nt_evidence_note(e, job, a, b, us, &err), -1);
+    assert_int_equal(evidence_note(e, job, a, b, us, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_int_equal(e->entries, before);
 }
@@ -312,9 +312,9 @@ TEST(test_folds)
     assert_int_equal(nt_evidence_add_job(&e, 9, 1, 0, NULL, &err), 0);
     assert_int_equal(nt_evidence_add_job(&e, 5, 2, 0, NULL, &err), 0);
     for (size_t k = 0; k < 4; k++)
-        assert_int_equal(nt_evidence_note(&e, 0, k % 2 ? 2 : 1, k % 2 ? 1 : 2, us[k], &err), 0);
-    assert_int_equal(nt_evidence_note(&e, 1, 1, 2, 7, &err), 0);
-    assert_int_equal(nt_evidence_note(&e, 0, 0, 2, 4, &err), 0);
+        assert_int_equal(evidence_note(&e, 0, k % 2 ? 2 : 1, k % 2 ? 1 : 2, us[k], &err), 0);
+    assert_int_equal(evidence_note(&e, 1, 1, 2, 7, &err), 0);
+    assert_int_equal(evidence_note(&e, 0, 0, 2, 4, &err), 0);
     assert_int_equal(nt_evidence_sort(&e, &err), 0);
     assert_int_equal(e.entries, 3);
     assert_int_equal(e.entry[0].a, 0);
@@ -374,7 +374,7 @@ TEST(test_alone)
     assert_int_equal(nt_evidence_align(&e, &err), 0);
     for (uint32_t j = 0; j < 3; j++) {
         assert_int_equal(nt_evidence_add_job(&e, j, j, 0, NULL, &err), 0);
-        assert_int_equal(nt_evidence_note(&e, j, j < 2 ? 0 : 2, j < 2 ? 1 : 3, 1 + j, &err), 0);
+        assert_int_equal(evidence_note(&e, j, j < 2 ? 0 : 2, j < 2 ? 1 : 3, 1 + j, &err), 0);
     }
     assert_int_equal(nt_evidence_align(&e, &err), 0);
     assert_true(isnan(e.job[2].offset_ln));
@@ -396,9 +396,9 @@ TEST(test_groups)
         assert_int_equal(nt_evidence_add_job(&e, j, j, 0, NULL, &err), 0);
         for (uint32_t a = first; a < first + HOSTS; a++)
             for (uint32_t b = a + 1; b < first + HOSTS; b++)
-                assert_int_equal(nt_evidence_note(&e, j, a, b, factor, &err), 0);
+                assert_int_equal(evidence_note(&e, j, a, b, factor, &err), 0);
     }
-    assert_int_equal(nt_evidence_note(&e, JOBS, 0, 1, 1.4, &err), 0);
+    assert_int_equal(evidence_note(&e, JOBS, 0, 1, 1.4, &err), 0);
     assert_int_equal(nt_evidence_align(&e, &err), 0);
     for (size_t k = 0; k < e.entries; k++)
         if (e.entry[k].job != JOBS || e.entry[k].a > 0)

@@ -116,10 +116,10 @@ static inline void uneven_jobs(const struct uneven *u, uint32_t users, bool all,
         rc = nt_evidence_add_job(e, PLANTED_START_S + j, j + 1, j % users, &job, &err);
         for (size_t a = 0; rc == 0 && a < n; a++)
             for (size_t b = 0; rc == 0 && b < a; b++)
-                rc = nt_evidence_note(e, job, host[a], host[b],
-                                      factor * uneven_us(u, host[a], host[b]) *
-                                          exp(0.01 * nt_rng_normal(&rng)),
-                                      &err);
+                rc = evidence_note(e, job, host[a], host[b],
+                                   factor * uneven_us(u, host[a], host[b]) *
+                                       exp(0.01 * nt_rng_normal(&rng)),
+                                   &err);
     }
     if (rc != 0)
         fail_msg("%s", err.text);

@@ -90,14 +90,6 @@ int nt_evidence_add(struct nt_evidence *e, const struct nt_evidence_entry *folde
     return 0;
 }
 
-int nt_evidence_note(struct nt_evidence *e, uint32_t job, uint32_t a, uint32_t b, double us,
-                     struct nt_err *err)
-{
-    const struct nt_evidence_entry one = {
-        .a = a, .b = b, .job = job, .count = 1, .lowest_us = (float)us, .mean_us = (float)us};
-    return nt_evidence_add(e, &one, err);
-}
-
 /* ---- order ------------------------------------------------------------------------------------
  */
 

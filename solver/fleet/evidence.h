@@ -51,12 +51,9 @@ void nt_evidence_fini(struct nt_evidence *evidence);
 int nt_evidence_add_job(struct nt_evidence *evidence, int64_t time_s, uint64_t id, uint32_t user,
                         uint32_t *index, struct nt_err *err);
 
-/* One reading of the last job or an earlier one; folded by nt_evidence_sort. a, b: hosts, in any
- * order. NT_ERR_INPUT: no such host or job, one host with itself, no latency (0 < us < 1e9). */
-int nt_evidence_note(struct nt_evidence *evidence, uint32_t job, uint32_t a, uint32_t b, double us,
-                     struct nt_err *err);
-
-/* The same of readings that are folded already; count > 0, 0 < lowest_us <= mean_us, sd_us >= 0. */
+/* Readings of one pair in the last job or an earlier one: hosts in any order, count > 0,
+ * 0 < lowest_us <= mean_us < 1e9, sd_us >= 0. Several of the same pair and job are folded by
+ * nt_evidence_sort. NT_ERR_INPUT: no such host or job, one host with itself, no latency. */
 int nt_evidence_add(struct nt_evidence *evidence, const struct nt_evidence_entry *folded,
                     struct nt_err *err);
 
