@@ -120,7 +120,7 @@ static void run(const struct row *row)
     free(text);
     peak.written = peak_over(before);
     at = cpu_s();
-    record_must(nt_solve_samples(r.samples, &map, &err), &err);
+    record_must(nt_solve_samples(r.samples, NULL, NULL, &map, &err), &err);
     double solved_s = cpu_s() - at;
     at = cpu_s();
     record_must(nt_map_write(map, false, &json, &json_bytes, &err), &err);

@@ -389,7 +389,7 @@ static void print_rate(const struct nt_samples *s, uint32_t maps)
     struct nt_map *map;
     char *map_text, *text;
     size_t map_bytes, bytes;
-    must(nt_solve_samples(s, &map, &err));
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     must(nt_map_write(map, false, &map_text, &map_bytes, &err));
     must(nt_samples_write(s, &text, &bytes, &err));
     nt_map_destroy(map);
@@ -436,7 +436,7 @@ static void run_jobs(struct planted *p, uint32_t jobs, uint32_t maps, const char
         draw(job, j, rng, &job[j]);
         note_job(p, &job[j], j);
         struct nt_samples *s = measure(p, &job[j], j, time_s, rng);
-        must(nt_solve_samples(s, &map, &err));
+        must(nt_solve_samples(s, NULL, NULL, &map, &err));
         taken_s += take_in(store, map, s, (uint32_t)nt_rng_below(rng, USERS));
         nt_map_destroy(map);
         if (job[j].hosts == 16 && small == NULL)

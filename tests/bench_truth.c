@@ -509,7 +509,7 @@ static void one_sweep(struct run *r, const struct nt_network *n, const struct sw
     struct nt_map *map;
     struct nt_err err;
     struct tally t = {.ms = (double)record.rounds / (double)pass};
-    known_must(nt_solve_samples(record.samples, &map, &err), &err);
+    known_must(nt_solve_samples(record.samples, NULL, NULL, &map, &err), &err);
     state(model, &truth);
     state(map->model, &is);
     t.visible = truth.groups.count;

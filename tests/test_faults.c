@@ -805,7 +805,7 @@ TEST(a_record_has_what_was_sent_again)
         }
     assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
     nt_samples_finish(s, NT_STATUS_OK, 1);
-    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
     assert_int_equal(map->faults, 1);
     assert_int_equal(map->fault[0].part.kind, NT_FAULT_LINK_LOSSY);
     assert_string_equal(map->host_name[map->fault[0].part.a], "n4");
@@ -854,7 +854,7 @@ static struct nt_map *sweep(const char *spec, int rail, double latency, double r
     assert_int_equal(nt_measure_settle(&noise, network, &err), 0);
     plant(network, rail, latency, rate);
     assert_int_equal(nt_samples_simulate(network, &noise, names, "test", 0.01, &samples, &err), 0);
-    assert_int_equal(nt_solve_samples(samples, &map, &err), 0);
+    assert_int_equal(nt_solve_samples(samples, NULL, NULL, &map, &err), 0);
     nt_samples_destroy(samples);
     nt_network_destroy(network);
     return map;

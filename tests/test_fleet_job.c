@@ -56,7 +56,7 @@ TEST(a_job_is_what_its_map_and_record_say)
     struct nt_err err = {0};
     struct nt_origin o = NT_ORIGIN_NONE;
     size_t uplinks = 0;
-    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
     o.user = 1001;
     assert_int_equal(nt_fleet_job_create(map, s, &o, NOW, &job, &err), 0);
     assert_int_equal(job->job, 42);
@@ -101,7 +101,7 @@ static void refuses(struct made_job of_map, struct made_job of_record, const cha
     struct nt_origin o = NT_ORIGIN_NONE;
     if (head != NULL)
         assert_int_equal(nt_origin_parse(head, strlen(head), &o, &err), 0);
-    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
     int rc = nt_fleet_job_create(map, record, &o, NOW, &job, &err);
     if (rc == 0)
         err.text[0] = '\0';
@@ -123,7 +123,7 @@ TEST(a_map_that_was_not_measured_has_no_figures)
     struct nt_map *map;
     struct nt_fleet_job *job;
     struct nt_origin o = NT_ORIGIN_NONE;
-    assert_int_equal(nt_solve_samples(s, &map, NULL), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, NULL), 0);
     map->sweep.prior.all_taken = true;
     assert_int_equal(nt_fleet_job_create(map, NULL, &o, NOW, &job, NULL), 0);
     assert_true(job->hosts == 8 && job->figures == 0 && job->findings == 0);

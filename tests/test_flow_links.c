@@ -394,7 +394,7 @@ TEST(test_record)
         struct nt_samples *s = record(warm);
         struct nt_map *map;
         struct nt_err err = {0};
-        if (nt_solve_samples(s, &map, &err) != 0)
+        if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
             fail_msg("%s", err.text);
         size_t middle = 0;
         for (size_t k = 0; k < map->model->links; k++) {
@@ -700,7 +700,7 @@ TEST(the_map_of_a_record_says_so)
         struct nt_map *map;
         struct nt_err err;
         bool told = false;
-        assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+        assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
         for (size_t k = 0; k < map->warnings; k++)
             told = told || strstr(map->warning[k], "the links of s1 and s3 share a path: 3");
         assert_int_equal(map->faults, shared != 0);

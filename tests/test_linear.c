@@ -53,7 +53,7 @@ static int sweep_and_solve(const struct nt_network *n, const struct trial *t)
     size_t bytes;
     record_must(nt_samples_write(r.samples, &text, &bytes, &err), &err);
     free(text);
-    record_must(nt_solve_samples(r.samples, &map, &err), &err);
+    record_must(nt_solve_samples(r.samples, NULL, NULL, &map, &err), &err);
     nt_samples_destroy(r.samples);
     record_must(nt_map_write(map, false, &text, NULL, &err), &err);
     free(text);

@@ -50,7 +50,7 @@ static struct nt_map *solved(struct nt_samples *s)
     struct nt_err err = {0};
     assert_int_equal(nt_samples_end_phase(s, 0.1, &err), 0);
     nt_samples_finish(s, NT_STATUS_OK, 1);
-    if (nt_solve_samples(s, &map, &err) != 0)
+    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
         fail_msg("%s", err.text);
     nt_samples_destroy(s);
     return map;

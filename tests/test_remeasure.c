@@ -323,7 +323,7 @@ static char *map_with(const struct nt_samples *s, const struct nt_inferred *know
     struct nt_err err = {0};
     char *text = NULL;
     size_t bytes;
-    if (nt_solve_sweep(s, known, &map, &err) != 0 ||
+    if (nt_solve_samples(s, NULL, known, &map, &err) != 0 ||
         nt_map_write(map, false, &text, &bytes, &err) != 0)
         fail_msg("%s", err.text);
     nt_map_destroy(map);

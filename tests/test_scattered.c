@@ -38,7 +38,7 @@ static struct tally swept(const struct scattered *job, enum nt_sweep_mode mode)
                                 .noise = {.sd = 0.02, .outliers = 0.01, .seed = seed}};
         struct recorded r = record_sweep(n, &how);
         struct nt_map *map;
-        assert_int_equal(nt_solve_samples(r.samples, &map, NULL), 0);
+        assert_int_equal(nt_solve_samples(r.samples, NULL, NULL, &map, NULL), 0);
         assert_valid(map);
         bool exact = nt_shape_equal(map->model, truth), sure = map->model->confidence >= SURE;
         t.verified += r.verified;

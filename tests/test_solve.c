@@ -71,7 +71,7 @@ static char *solve_to_text(const struct nt_samples *s)
     struct nt_map *map;
     struct nt_err err = {0};
     char *text;
-    if (nt_solve_samples(s, &map, &err) != 0)
+    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
         fail_msg("%s", err.text);
     assert_int_equal(nt_map_write(map, false, &text, NULL, &err), 0);
     nt_map_destroy(map);
@@ -132,7 +132,7 @@ TEST(a_missing_host_makes_it_partial)
     struct nt_findings findings = {0};
     struct nt_map *map;
     struct nt_err err = {0};
-    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
     assert_string_equal(map->host_name[6], "n7");
     for (size_t k = 0; k < HOSTS; k++)
@@ -157,7 +157,7 @@ TEST(the_last_host_is_there)
     struct nt_err err = {0};
     for (size_t k = 1; k < HOSTS; k++)
         assert_int_equal(nt_samples_set_missing(s, k, "stopped answering", &err), 0);
-    if (nt_solve_samples(s, &map, &err) != 0)
+    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
         fail_msg("%s", err.text);
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
     for (size_t k = 0; k < HOSTS; k++)
@@ -196,7 +196,7 @@ TEST(most_hosts_may_be_missing)
     }
     assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
     nt_samples_finish(s, NT_STATUS_PARTIAL, 1);
-    if (nt_solve_samples(s, &map, &err) != 0)
+    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
         fail_msg("%s", err.text);
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
     assert_int_equal(map->sweep.pairs_measured, HERE);
@@ -216,7 +216,7 @@ TEST(a_pattern_that_does_not_fit_costs_a_warning)
     struct nt_map *map;
     struct nt_err err = {0};
     assert_int_equal(nt_samples_set_word(&s->job.pattern, "stencil:4x4", &err), 0);
-    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
     assert_string_equal(map->placement->pattern, "neighbour");
     assert_int_equal(map->warnings, 2);
     assert_non_null(strstr(map->warning[0], "pattern stencil:4x4: "));
@@ -234,7 +234,7 @@ TEST(a_matrix_comes_from_the_record)
     assert_int_equal(nt_samples_set_word(&s->job.pattern, "matrix:/t.csv", &err), 0);
     for (uint32_t r = 0; r < PER_LEAF; r++)
         assert_int_equal(nt_samples_add_traffic(s, r, r + PER_LEAF, 1e6, &err), 0);
-    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
     assert_string_equal(map->placement->pattern, "matrix:/t.csv");
     assert_above(map->placement->gain, 1.5);
     for (uint32_t r = 0; r < PER_LEAF; r++)
@@ -248,13 +248,13 @@ TEST(a_matrix_comes_from_the_record)
     free(from_text);
     nt_samples_destroy(again);
     assert_int_equal(nt_samples_add_traffic(s, 5, HOSTS, 1, &err), 0);
-    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
     assert_string_equal(map->placement->pattern, "neighbour");
     assert_string_equal(map->warning[0], "pattern matrix:/t.csv: 16 ranks for 15 tasks; the hint "
                                          "is for neighbour");
     nt_map_destroy(map);
     nt_samples_clear_traffic(s);
-    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
     assert_string_equal(map->warning[0], "pattern matrix:/t.csv: the record does not hold it; the "
                                          "hint is for neighbour");
     nt_map_destroy(map);
@@ -300,7 +300,7 @@ static struct nt_map *solved_with(double disturbed)
         assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
     }
     assert_int_equal(nt_samples_end_phase(s, 0.5, &err), 0);
-    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
     nt_samples_destroy(s);
     return map;
 }
@@ -354,7 +354,7 @@ TEST(flows_beside_one_that_failed_do_not_count)
         add_flows(s, 100, false);
         add_flows(s, 150, failed);
         assert_int_equal(nt_samples_end_phase(s, 0.1, &err), 0);
-        assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+        assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
         for (size_t k = 0; k < map->model->links; k++) {
             const struct nt_link *l = &map->model->link[k];
             if (l->a != 0 && l->b != 0)
@@ -621,7 +621,7 @@ static struct nt_map *solved(const struct nt_samples *s)
 {
     struct nt_map *map;
     struct nt_err err;
-    if (nt_solve_samples(s, &map, &err) != 0)
+    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
         fail_msg("%s", err.text);
     return map;
 }
@@ -800,7 +800,7 @@ static struct nt_map *prior_solved(const struct nt_samples *s)
 {
     struct nt_map *map = NULL;
     struct nt_err err = {0};
-    if (nt_solve_samples(s, &map, &err) != 0)
+    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
         fail_msg("%s", err.text);
     return map;
 }

@@ -69,7 +69,7 @@ TEST(test_round_trip)
             struct nt_map *map;
             struct nt_err err = {0};
             assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
-            if (nt_solve_samples(s, &map, &err) < 0)
+            if (nt_solve_samples(s, NULL, NULL, &map, &err) < 0)
                 fail_msg("%s: %s", specs[k], err.text);
             if (!nt_shape_equal(map->model, truth))
                 fail_msg("%s, seed %u: another shape", specs[k], (unsigned)seed);
@@ -90,14 +90,14 @@ TEST(test_map_again)
     struct nt_model *truth;
     assert_int_equal(nt_measure_settle(&noise, n, NULL), 0);
     s = sampled(n, noise, 0);
-    assert_int_equal(nt_solve_samples(s, &map, NULL), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, NULL), 0);
     nt_samples_destroy(s);
     assert_int_equal(nt_network_from_model(map->model, &again, NULL), 0);
     assert_int_equal(nt_network_truth(again, &truth, NULL), 0);
     assert_true(nt_shape_equal(truth, map->model));
     nt_map_destroy(map);
     s = sampled(again, (struct nt_measure_noise){.sd = 0.01, .seed = 10}, 0);
-    assert_int_equal(nt_solve_samples(s, &map, NULL), 0);
+    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, NULL), 0);
     assert_true(nt_shape_equal(truth, map->model));
     nt_map_destroy(map);
     nt_samples_destroy(s);

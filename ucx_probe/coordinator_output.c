@@ -402,7 +402,7 @@ int nt_output_to_agent(struct nt_oob *oob, const struct nt_probe_job *job,
                        const struct nt_coordinator_result *done, struct nt_err *err)
 {
     struct nt_map *map = NULL;
-    int rc = nt_solve_sweep(done->samples, &done->known, &map, err);
+    int rc = nt_solve_samples(done->samples, NULL, &done->known, &map, err);
     nt_probe_log(NT_LOG_DEBUG, "the map is %s", rc == 0 ? "made" : "not made");
     if (rc == 0)
         rc = publish_artifacts(oob, job, done, map, err);
@@ -485,7 +485,7 @@ int nt_output_to_files(const struct nt_coordinator_result *done, const char *map
     struct nt_map *map = NULL;
     if (samples_path != NULL && write_samples(done->samples, samples_path, err) != 0)
         return -1;
-    int rc = nt_solve_sweep(done->samples, &done->known, &map, err);
+    int rc = nt_solve_samples(done->samples, NULL, &done->known, &map, err);
     if (rc == 0)
         rc = write_map(map, map_path, fd, err);
     nt_map_destroy(map);

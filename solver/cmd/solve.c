@@ -58,7 +58,7 @@ static int solve_samples(const struct arguments *a, struct nt_map **map, struct 
         nt_file_read_samples(a->samples, &samples, err) != 0)
         return -1;
     nt_terminal_progress("solving %zu hosts", samples->hosts);
-    int rc = nt_solve_samples_by(samples, by, map, err);
+    int rc = nt_solve_samples(samples, by, NULL, map, err);
     nt_samples_destroy(samples);
     return rc;
 }

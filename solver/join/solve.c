@@ -787,13 +787,9 @@ static int list_matrices(const struct nt_samples *s, struct matrices *m, struct 
     return 0;
 }
 
-static int infer_matrices(struct sorted *s, const struct nt_solve_input *from,
-                          const struct nt_matrix *const *latency,
-                          const struct nt_matrix *const *errors, size_t sizes,
-                          struct nt_model **out, struct nt_err *err)
+static int infer_sorted(const struct sorted *s, const struct nt_solve_input *from,
+                        struct nt_model **out, struct nt_err *err)
 {
-    if (sort_latencies(s, latency, errors, sizes, err) != 0)
-        return -1;
     const struct nt_matrix *const *sorted = (const struct nt_matrix *const *)s->latency;
     const struct nt_method *method = from->method;
     if (method == NULL)
@@ -809,8 +805,10 @@ static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, stru
     int rc = list_matrices(from->samples, &m, err);
     bool one = from->method != NULL && m.n > from->method->sizes_max;
     if (rc == 0)
-        rc = infer_matrices(s, from, (const struct nt_matrix *const *)m.latency,
-                            (const struct nt_matrix *const *)m.errors, one ? 1 : m.n, out, err);
+        rc = sort_latencies(s, (const struct nt_matrix *const *)m.latency,
+                            (const struct nt_matrix *const *)m.errors, one ? 1 : m.n, err);
+    if (rc == 0)
+        rc = infer_sorted(s, from, out, err);
     for (size_t k = 0; k < m.n; k++) {
         nt_matrix_destroy(m.latency[k]);
         nt_matrix_destroy(m.errors[k]);
@@ -849,10 +847,12 @@ static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from,
     latency[0] = from->latency;
     for (size_t k = 0; k < from->larger_sizes; k++)
         latency[k + 1] = from->larger[k];
-    int rc = infer_matrices(s, from, latency, NULL, 1 + from->larger_sizes, &f->model, err);
+    if (sort_latencies(s, latency, NULL, 1 + from->larger_sizes, err) != 0 ||
+        infer_sorted(s, from, &f->model, err) != 0)
+        return -1;
     f->determined = true;
-    f->pairs = rc == 0 ? count_pairs(s->latency[0]) : 0;
-    return rc;
+    f->pairs = count_pairs(s->latency[0]);
+    return 0;
 }
 
 static int find_in_bandwidths(struct sorted *s, struct found *f, struct nt_err *err)
@@ -972,8 +972,8 @@ static int carry_sweep(const struct nt_samples *samples, struct nt_map *map, str
     return nt_map_pair_failures(samples, map, err);
 }
 
-static int solve_record(const struct nt_samples *samples, const struct nt_method *method,
-                        const struct nt_inferred *known, struct nt_map **out, struct nt_err *err)
+int nt_solve_samples(const struct nt_samples *samples, const struct nt_method *method,
+                     const struct nt_inferred *known, struct nt_map **out, struct nt_err *err)
 {
     struct nt_map *map;
     struct nt_solve_input measured = {.host_name = (const char *const *)samples->host_name,
@@ -992,21 +992,4 @@ static int solve_record(const struct nt_samples *samples, const struct nt_method
     }
     *out = map;
     return 0;
-}
-
-int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
-                        struct nt_map **out, struct nt_err *err)
-{
-    return solve_record(samples, method, NULL, out, err);
-}
-
-int nt_solve_sweep(const struct nt_samples *samples, const struct nt_inferred *known,
-                   struct nt_map **out, struct nt_err *err)
-{
-    return solve_record(samples, NULL, known, out, err);
-}
-
-int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, struct nt_err *err)
-{
-    return solve_record(samples, NULL, NULL, out, err);
 }

@@ -18,8 +18,11 @@
  *
  * Memory follows the readings, not the pairs that there could be: the record of an adaptive sweep
  * that was verified is solved without a matrix, and so is one with too few pairs to determine a
- * network; matrices are made of a record that holds most pairs. */
-int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, struct nt_err *err);
+ * network; matrices are made of a record that holds most pairs. method: instead of ours; NULL:
+ * ours. known: a network that the sweep inferred of them already (infer.h), which gives the same
+ * map; or NULL. */
+int nt_solve_samples(const struct nt_samples *samples, const struct nt_method *method,
+                     const struct nt_inferred *known, struct nt_map **out, struct nt_err *err);
 
 /* Of shorter messages each has a cost of its own that is as long as a link's time for it, or
  * longer: at 12.5 GB/s, 64 KiB take 5 us. */
@@ -51,14 +54,5 @@ struct nt_solve_input {
  * name. NT_ERR_USAGE: more sizes than the method can unite. */
 int nt_solve_measured(const struct nt_solve_input *measured, struct nt_map **out,
                       struct nt_err *err);
-
-/* samples, of which the sweep knows a network already (infer.h); known may be NULL. The same map.
- */
-int nt_solve_sweep(const struct nt_samples *samples, const struct nt_inferred *known,
-                   struct nt_map **out, struct nt_err *err);
-
-/* samples with another method than ours; method may be NULL: ours. */
-int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
-                        struct nt_map **out, struct nt_err *err);
 
 #endif
