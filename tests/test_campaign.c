@@ -84,9 +84,10 @@ static bool has(const struct seen *seen, const char *phase)
     return false;
 }
 
-static void conclude(const struct nt_campaign *c, const struct nt_network *n, struct seen *seen)
+static void conclude(struct nt_campaign *c, const struct nt_network *n, struct seen *seen)
 {
     struct nt_model *truth;
+    struct nt_inferred known;
     seen->warnings = nt_campaign_warnings(c);
     for (size_t k = 0; k < seen->warnings; k++)
         snprintf(seen->warned + strlen(seen->warned), sizeof seen->warned - strlen(seen->warned),
@@ -94,7 +95,9 @@ static void conclude(const struct nt_campaign *c, const struct nt_network *n, st
     if (nt_campaign_cut(c) != NULL)
         snprintf(seen->cut, sizeof seen->cut, "%s", nt_campaign_cut(c));
     assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
-    seen->exact = nt_campaign_model(c) != NULL && nt_shape_equal(nt_campaign_model(c), truth);
+    nt_campaign_take_inferred(c, &known);
+    seen->exact = known.model != NULL && nt_shape_equal(known.model, truth);
+    nt_inferred_fini(&known);
     nt_model_destroy(truth);
 }
 
@@ -472,6 +475,7 @@ TEST(too_many_hosts_stay_untold)
     struct nt_network *n = made_network("chain:5x8");
     struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
     struct nt_result results[HERE];
+    struct nt_inferred known;
     struct nt_campaign *c;
     struct nt_order order;
     char warned[2048] = "";
@@ -493,7 +497,9 @@ TEST(too_many_hosts_stay_untold)
                  nt_campaign_warning(c, k));
     print_message("%s", warned);
     assert_false(nt_campaign_is_verified(c));
-    assert_null(nt_campaign_model(c));
+    nt_campaign_take_inferred(c, &known);
+    assert_null(known.model);
+    nt_inferred_fini(&known);
     assert_null(nt_campaign_cut(c));
     assert_non_null(nt_campaign_undetermined(c));
     assert_non_null(

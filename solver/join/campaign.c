@@ -911,11 +911,6 @@ const char *nt_campaign_undetermined(const struct nt_campaign *c)
     return c->undetermined;
 }
 
-const struct nt_model *nt_campaign_model(const struct nt_campaign *c)
-{
-    return c->known.model;
-}
-
 void nt_campaign_take_inferred(struct nt_campaign *c, struct nt_inferred *out)
 {
     *out = c->known;

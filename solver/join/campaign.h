@@ -88,11 +88,9 @@ bool nt_campaign_is_verified(const struct nt_campaign *campaign);
  * determined, or would be with more time. */
 const char *nt_campaign_undetermined(const struct nt_campaign *campaign);
 
-/* The network as the last consistent latencies showed it, over all hosts; NULL: not known yet. */
-const struct nt_model *nt_campaign_model(const struct nt_campaign *campaign);
-
-/* Moves that network to the caller, with the latencies of all pairs that it is of: none when it is
- * of some pairs, or of repeats as well. Only after the last round. */
+/* Moves the network that the last consistent latencies showed, over all hosts, to the caller
+ * (nt_inferred_fini), with the latencies of all pairs that it is of: none when it is of some pairs,
+ * or of repeats as well. model NULL: not known. Only after the last round. */
 void nt_campaign_take_inferred(struct nt_campaign *campaign, struct nt_inferred *out);
 
 struct nt_campaign_progress {
