@@ -175,26 +175,6 @@ static void add_figure(struct nt_fleet_job *job, struct nt_fleet_figure figure, 
     job->figure[job->figures++] = figure;
 }
 
-/* own: its latency is not that of several in a row. */
-static void add_link(struct nt_fleet_job *job, const struct nt_link *link, uint32_t host,
-                     uint32_t tier, bool shared, bool upward, bool own)
-{
-    double up = upward ? link->bandwidth_MBps : link->bandwidth_back_MBps;
-    double down = upward ? link->bandwidth_back_MBps : link->bandwidth_MBps;
-    if (tier >= NT_FLEET_TIERS)
-        return;
-    struct nt_fleet_figure f = {
-        .host = host, .tier = (uint8_t)tier, .kind = NT_FIGURE_LATENCY, .shared = shared};
-    if (own)
-        add_figure(job, f, link->latency_us);
-    f.kind = NT_FIGURE_UP;
-    f.bound = link->at_least || (upward ? link->forth_at_least : link->back_at_least);
-    add_figure(job, f, up);
-    f.kind = NT_FIGURE_DOWN;
-    f.bound = link->at_least || (upward ? link->back_at_least : link->forth_at_least);
-    add_figure(job, f, down);
-}
-
 static uint32_t first_host(const struct nt_rooted_tree *rooted, uint32_t vertex)
 {
     uint32_t first = UINT32_MAX;
@@ -207,6 +187,32 @@ static uint32_t degree_of(const struct nt_rooted_tree *rooted, uint32_t vertex)
 {
     return rooted->first[vertex + 1] - rooted->first[vertex] +
            (rooted->parent[vertex] != NT_NO_VERTEX);
+}
+
+/* The figures of the link above a vertex, which counts as its first host's. */
+static void add_link(struct nt_fleet_job *job, const struct nt_model *model,
+                     const struct nt_rooted_tree *rooted, uint32_t vertex)
+{
+    uint32_t up = rooted->up[vertex], parent = rooted->parent[vertex];
+    uint32_t tier = nt_model_tier(model, vertex);
+    const struct nt_link *l = &model->link[up / 2];
+    bool upward = up % 2 == 0;
+    if (tier >= NT_FLEET_TIERS)
+        return;
+    struct nt_fleet_figure f = {.host = first_host(rooted, vertex),
+                                .tier = (uint8_t)tier,
+                                .kind = NT_FIGURE_LATENCY,
+                                .shared = degree_of(rooted, parent) < 3};
+    /* a host that is alone on its leaf switch is attached to the switch above in the job's map: its
+     * latency is that of several links */
+    if (vertex >= model->hosts || nt_model_tier(model, parent) == 1)
+        add_figure(job, f, l->latency_us);
+    f.kind = NT_FIGURE_UP;
+    f.bound = l->at_least || (upward ? l->forth_at_least : l->back_at_least);
+    add_figure(job, f, upward ? l->bandwidth_MBps : l->bandwidth_back_MBps);
+    f.kind = NT_FIGURE_DOWN;
+    f.bound = l->at_least || (upward ? l->back_at_least : l->forth_at_least);
+    add_figure(job, f, upward ? l->bandwidth_back_MBps : l->bandwidth_MBps);
 }
 
 static int compare_figures(const void *x, const void *y)
@@ -234,13 +240,9 @@ static void add_figures(struct nt_fleet_job *job, const struct nt_model *model,
                         const struct nt_rooted_tree *rooted)
 {
     for (size_t k = 0; k < rooted->reached; k++) {
-        uint32_t v = rooted->order[k], up = rooted->up[v], parent = rooted->parent[v];
-        if (parent == NT_NO_VERTEX || nt_rooted_tree_count(rooted, v) == 0)
-            continue;
-        /* a host that is alone on its leaf hangs on the switch above that in the job's map */
-        bool own = v >= model->hosts || nt_model_tier(model, parent) == 1;
-        add_link(job, &model->link[up / 2], first_host(rooted, v), nt_model_tier(model, v),
-                 degree_of(rooted, parent) < 3, up % 2 == 0, own);
+        uint32_t v = rooted->order[k];
+        if (rooted->parent[v] != NT_NO_VERTEX && nt_rooted_tree_count(rooted, v) > 0)
+            add_link(job, model, rooted, v);
     }
     qsort(job->figure, job->figures, sizeof *job->figure, compare_figures);
     drop_doubles(job);

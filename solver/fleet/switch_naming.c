@@ -122,19 +122,15 @@ static void count_members(const struct nt_switch_naming *naming, uint32_t *size)
         size[naming->member[k].number]++;
 }
 
-/* More than half of either is one at most, both ways: of hosts that are known now. */
-static void give_numbers(const struct nt_model *m, const struct common *common, size_t n,
-                         const uint32_t *old_size, const uint32_t *new_size, uint32_t *last,
-                         uint32_t *number)
+/* A switch keeps the number of the old one with which it shares more than half of the hosts of
+ * either: there is at most one, both ways. Counts hosts that are known now. */
+static void keep_numbers(const struct common *common, size_t n, const uint32_t *old_size,
+                         const uint32_t *new_size, uint32_t *number)
 {
-    memset(number, 0, m->switches * sizeof *number);
     for (size_t k = 0; k < n; k++)
         if (2 * common[k].hosts > old_size[common[k].old] &&
             2 * common[k].hosts > new_size[common[k].new])
             number[common[k].new - 1] = common[k].old;
-    for (size_t s = 0; s < m->switches; s++)
-        if (number[s] == 0)
-            number[s] = ++*last;
 }
 
 /* Hosts that are below no switch now keep what was known. Both are sorted. */
@@ -174,7 +170,11 @@ static int match(const struct nt_switch_naming *before, const struct nt_model *m
         count_members(now, new_size);
         size_t n = count_common(&was, now, common);
         now->last = was.last;
-        give_numbers(m, common, n, old_size, new_size, &now->last, number);
+        memset(number, 0, m->switches * sizeof *number);
+        keep_numbers(common, n, old_size, new_size, number);
+        for (size_t s = 0; s < m->switches; s++)
+            if (number[s] == 0)
+                number[s] = ++now->last;
         rc = join_members(&was, number, now, err);
     }
     nt_switch_naming_fini(&was);
