@@ -853,7 +853,7 @@ static struct nt_map *sweep(const char *spec, int rail, double latency, double r
     }
     assert_int_equal(nt_measure_settle(&noise, network, &err), 0);
     plant(network, rail, latency, rate);
-    assert_int_equal(nt_samples_simulate(network, &noise, names, "test", 0.01, &samples, &err), 0);
+    assert_int_equal(nt_samples_simulate(network, &noise, names, 0.01, &samples, &err), 0);
     assert_int_equal(nt_solve_samples(samples, NULL, NULL, &map, &err), 0);
     nt_samples_destroy(samples);
     nt_network_destroy(network);

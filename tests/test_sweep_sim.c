@@ -20,7 +20,7 @@ static struct nt_samples *sampled(const struct nt_network *n, struct nt_measure_
         snprintf(name[h], sizeof name[h], "n%u", (unsigned)h + 1);
         names[h] = name[h];
     }
-    if (nt_samples_simulate(n, &noise, names, "test", window_s, &s, &err) < 0)
+    if (nt_samples_simulate(n, &noise, names, window_s, &s, &err) < 0)
         fail_msg("%s", err.text);
     free(names);
     free(name);
@@ -261,7 +261,7 @@ TEST(test_bounds)
     struct nt_err err;
     assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, NULL, NULL, &run, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
-    assert_int_equal(nt_samples_simulate(n, &noise, NULL, "", 0, &s, &err), -1);
+    assert_int_equal(nt_samples_simulate(n, &noise, NULL, 0, &s, &err), -1);
     nt_network_destroy(n);
 }
 

@@ -255,10 +255,12 @@ static int write_samples(const struct scene *s, const struct arguments *a, char 
                          size_t *bytes, struct nt_err *err)
 {
     struct nt_samples *samples;
-    if (nt_samples_simulate(s->network, &s->noise, s->name, GENERATOR, a->bandwidth ? WINDOW_S : 0,
-                            &samples, err) < 0)
+    if (nt_samples_simulate(s->network, &s->noise, s->name, a->bandwidth ? WINDOW_S : 0, &samples,
+                            err) < 0)
         return -1;
-    int rc = nt_samples_write(samples, text, bytes, err);
+    int rc = nt_samples_set_word(&samples->job.generator, GENERATOR, err);
+    if (rc == 0)
+        rc = nt_samples_write(samples, text, bytes, err);
     nt_samples_destroy(samples);
     return rc;
 }

@@ -534,12 +534,11 @@ static int record_pass(struct nt_samples *s, struct field *f, double window_s, s
 }
 
 static int record_sweep(struct nt_samples *s, struct field *f, const char *const *host_name,
-                        const char *generator, double window_s, struct nt_err *err)
+                        double window_s, struct nt_err *err)
 {
     bool rails = window_s > 0 && f->network->next_rail != NULL;
     const char *level = rails ? "full" : window_s > 0 ? "standard" : "quick";
-    if (nt_samples_set_word(&s->job.generator, generator, err) < 0 ||
-        nt_samples_set_word(&s->job.level, level, err) < 0)
+    if (nt_samples_set_word(&s->job.level, level, err) < 0)
         return -1;
     for (size_t h = 0; h < f->network->hosts; h++)
         if (nt_samples_add_host(s, host_name[h], err) < 0)
@@ -556,8 +555,8 @@ static int record_sweep(struct nt_samples *s, struct field *f, const char *const
 }
 
 int nt_samples_simulate(const struct nt_network *network, const struct nt_measure_noise *noise,
-                        const char *const *host_name, const char *generator, double window_s,
-                        struct nt_samples **out, struct nt_err *err)
+                        const char *const *host_name, double window_s, struct nt_samples **out,
+                        struct nt_err *err)
 {
     struct field f = {.network = network, .noise = noise};
     struct nt_samples *s;
@@ -566,7 +565,7 @@ int nt_samples_simulate(const struct nt_network *network, const struct nt_measur
                           network->hosts, (int)NT_SAMPLES_SIM_HOSTS);
     if (nt_samples_create(&s, err) < 0)
         return -1;
-    int rc = record_sweep(s, &f, host_name, generator, window_s, err);
+    int rc = record_sweep(s, &f, host_name, window_s, err);
     free(f.result);
     free(f.flow);
     if (rc < 0)

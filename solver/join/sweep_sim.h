@@ -73,7 +73,7 @@ int nt_order_answer(const struct nt_network *network, const struct nt_measure_no
  * several rails, phase "rails", of rail0, rail1, .... At most NT_SAMPLES_SIM_HOSTS hosts. */
 enum { NT_SAMPLES_SIM_HOSTS = 4096 };
 int nt_samples_simulate(const struct nt_network *network, const struct nt_measure_noise *noise,
-                        const char *const *host_name, const char *generator, double window_s,
-                        struct nt_samples **out, struct nt_err *err);
+                        const char *const *host_name, double window_s, struct nt_samples **out,
+                        struct nt_err *err);
 
 #endif
