@@ -19,6 +19,18 @@
 #include "stats.h"
 #include "stress.h"
 
+/* The map's host of each host of the samples; UINT32_MAX: the map does not have it. */
+static void find_in_map(const struct nt_samples *s, const struct nt_map *map, uint32_t *vertex)
+{
+    for (size_t h = 0; h < s->hosts; h++)
+        vertex[h] = UINT32_MAX;
+    for (uint32_t v = 0; v < map->model->hosts; v++) {
+        uint32_t h = nt_names_find(s->names, map->host_name[v], strlen(map->host_name[v]));
+        if (h != NT_NAMES_NONE)
+            vertex[h] = v;
+    }
+}
+
 /* ---- LogGP -------------------------------------------------------------------------------------
  */
 
@@ -35,8 +47,8 @@ struct record {
 struct records {
     const struct nt_samples *samples;
     struct nt_map *map;
-    bool *is_first, *is_used; /* the samples' hosts that are first in a record, or in one at all */
-    uint32_t *vertex;         /* of those */
+    bool *is_first;   /* the samples' hosts that are first in a record */
+    uint32_t *vertex; /* the samples' hosts: see find_in_map */
     size_t n;
     struct record *record;
     struct nt_prtt *scratch;
@@ -59,22 +71,19 @@ static size_t count_prtt(const struct nt_samples *s)
 }
 
 /* ---- records ---- */
+
 static int find_used_hosts(struct records *r, struct nt_err *err)
 {
     const struct nt_samples *s = r->samples;
-    for (size_t k = 0; k < s->samples; k++)
-        if (is_ours(s, k))
-            r->is_first[s->sample[k].a] = r->is_used[s->sample[k].a] = r->is_used[s->sample[k].b] =
-                true;
-    for (size_t h = 0; h < s->hosts; h++) {
-        if (!r->is_used[h])
+    find_in_map(s, r->map, r->vertex);
+    for (size_t k = 0; k < s->samples; k++) {
+        uint32_t a = s->sample[k].a, b = s->sample[k].b;
+        if (!is_ours(s, k))
             continue;
-        r->vertex[h] = UINT32_MAX;
-        for (uint32_t v = 0; v < r->map->model->hosts; v++)
-            if (strcmp(s->host_name[h], r->map->host_name[v]) == 0)
-                r->vertex[h] = v;
-        if (r->vertex[h] == UINT32_MAX)
-            return nt_err_set(err, NT_ERR_INPUT, "host %s: expected in the map", s->host_name[h]);
+        if (r->vertex[a] == UINT32_MAX || r->vertex[b] == UINT32_MAX)
+            return nt_err_set(err, NT_ERR_INPUT, "host %s: expected in the map",
+                              s->host_name[r->vertex[a] == UINT32_MAX ? a : b]);
+        r->is_first[a] = true;
     }
     return 0;
 }
@@ -193,7 +202,6 @@ int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt
     NT_SCOPED struct nt_arena memory = {0};
     struct records r = {.samples = samples, .map = map};
     r.is_first = nt_arena_array(&memory, samples->hosts, sizeof *r.is_first);
-    r.is_used = nt_arena_array(&memory, samples->hosts, sizeof *r.is_used);
     r.vertex = nt_arena_array(&memory, samples->hosts, sizeof *r.vertex);
     r.record = nt_arena_array(&memory, n, sizeof *r.record);
     r.scratch = nt_arena_array(&memory, n, sizeof *r.scratch);
@@ -227,6 +235,7 @@ enum { PACKETS_EACH = 16, PACKETS_ALL = 16384, CROWD = NT_SAMPLES_CROWD_MAX };
  * network stays as long as kernels are among the same hosts. */
 struct map_network {
     struct nt_map *map;
+    const uint32_t *vertex; /* the samples' hosts: see find_in_map */
     size_t n;
     uint32_t host[CROWD];   /* the map's */
     uint32_t *back;         /* vertices: of the ground to those of the map */
@@ -578,15 +587,11 @@ static int predict_stress(struct map_network *g, const struct nt_workload *load,
 static bool find_crowd(const struct nt_samples *samples, const struct nt_sample *x,
                        struct map_network *g)
 {
-    const struct nt_map *map = g->map;
     uint32_t host[CROWD], found[CROWD] = {0};
     size_t n = nt_samples_crowd(samples, x, host);
     for (size_t k = 0; k < n; k++) {
-        found[k] = UINT32_MAX;
-        for (uint32_t v = 0; v < map->model->hosts && found[k] == UINT32_MAX; v++)
-            if (strcmp(samples->host_name[host[k]], map->host_name[v]) == 0)
-                found[k] = v;
-        if (found[k] == UINT32_MAX || map->model->missing[found[k]])
+        found[k] = g->vertex[host[k]];
+        if (found[k] == UINT32_MAX || g->map->model->missing[found[k]])
             return false;
     }
     if (n != g->n || memcmp(found, g->host, sizeof found) != 0)
@@ -625,17 +630,20 @@ int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct n
         kernels += samples->sample[k].kind == NT_SAMPLE_KERNEL;
     if (kernels == 0)
         return 0;
+    NT_SCOPED struct nt_arena memory = {0};
     struct nt_stress *stress = calloc(kernels, sizeof *stress);
-    struct map_network *g = calloc(1, sizeof *g);
-    if (stress == NULL || g == NULL) {
+    struct map_network *g = nt_arena_array(&memory, 1, sizeof *g);
+    uint32_t *vertex = nt_arena_array(&memory, samples->hosts, sizeof *vertex);
+    if (stress == NULL || nt_arena_check(&memory, err) != 0) {
         free(stress);
-        free(g);
         return nt_err_memory(err);
     }
+    find_in_map(samples, map, vertex);
     free(map->stress);
     map->stress = stress;
     map->stresses = 0;
     g->map = map;
+    g->vertex = vertex;
     g->rails = count_rails(samples);
     int rc = 0;
     for (size_t k = 0; k < samples->samples && rc == 0; k++) {
@@ -648,7 +656,6 @@ int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct n
         map->stresses += rc == 0;
     }
     map_network_fini(g);
-    free(g);
     return rc;
 }
 
