@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws a network as SVG. A tree is one of bars and lines: a switch is a bar as high as what hangs on
- * it, a link a straight line of its own, a label stands beside what it names, so that nothing crosses
- * and nothing overlaps; radial is the same bent around the top. What is no tree stands as its
- * latencies say (stress majorisation, made with the page), or on a circle. */
+/* Draws a network as SVG. A tree has bars and lines: a switch is a bar as high as the rows below it, a
+ * link is a straight line, and a label is beside its part, so that nothing crosses and nothing
+ * overlaps; radial is the same bent around the top. Other networks are laid out by latency (stress
+ * majorisation, made with the page), or on a circle. */
 const { pitch: PITCH, lone: LONE, gap: GAP, sign: SIGN } = look;
 const ink = document.createElement("canvas").getContext("2d");
 const wide = (text, size = 13) => {
@@ -34,7 +34,6 @@ function colour(value) {
   return `stroke:color-mix(in oklab, var(--high) ${Math.round(100 * share)}%, var(--low));`;
 }
 const pale = (opacity = 1) => (opacity < 1 ? `opacity:${opacity.toFixed(2)};` : "");
-const isStrong = x => x.findings.length > 0 || x.differs.length > 0 || x.suspect;
 function lookOf(links, thin = 1) {
   return (
     `stroke-width:${(thin * middle(links.map(l => l.px))).toFixed(1)};` +
@@ -52,7 +51,7 @@ const disc = (x, y, r, more = 'class="mark"') =>
 
 /* ---- a tree ---------------------------------------------------------------------------------*/
 
-/* Rows from top to bottom, as in svg.c: what is drawn, its step from the top, where it stands. */
+/* Rows from top to bottom, as in svg.c: the parts of each, its level and its place. */
 function layRows(map) {
   const items = [];
   let y = 0;
@@ -100,7 +99,7 @@ const figuresOf = links =>
     [middle(links.map(l => l.us)), "us"],
     [middle(links.map(least)), "MB/s"],
   ].flatMap(([value, unit]) => (value === undefined ? [] : [`${+value.toPrecision(3)} ${unit}`]));
-/* What stands behind a name. */
+/* The text behind a name. */
 function besides({ group, open, nodes }) {
   const [n] = nodes,
     each = nodes.map(m => m.hosts);
@@ -174,8 +173,8 @@ function signOf(x, { group, nodes: [n] }) {
     .join("");
 }
 
-/* The words of a row, in its own frame: those of what is at the end of a line stand behind it, those of
- * an open switch over and under the line that leads to it. */
+/* The words of a row, in its own frame: behind the end of its line, or for an open switch over and under
+ * the line that leads to it. */
 function wordsOf(f, it, flip) {
   const x = f.x(it.rank),
     strong = it.strong ? "note" : "",
@@ -213,7 +212,7 @@ function drawRow(map, f, it) {
   const [n] = it.nodes,
     links = linksOf(it),
     x = f.x(it.rank);
-  it.strong = !it.group && (isStrong(n) || (n.up && isStrong(n.up)));
+  it.strong = !it.group && n.own;
   const own = it.strong && (isStrong(n) || !n.switch),
     flip = f.radial && it.y > f.around / 2;
   const turn = f.radial
@@ -253,7 +252,7 @@ function drawTree(pane, room) {
   return lay.items.map(it => drawRow(pane.map, f, it)).join("");
 }
 
-/* ---- what is no tree ------------------------------------------------------------------------*/
+/* ---- other networks -------------------------------------------------------------------------*/
 
 const turned = { turn: 0.6, tilt: 0.35 };
 function project([u, v, w]) {
@@ -268,7 +267,7 @@ function project([u, v, w]) {
   return [a * near, c * near];
 }
 const isLeaf = (map, n) => !n.switch && n.links.length === 1 && otherEnd(map, n.links[0], n).switch;
-/* Where everything stands, the farthest at 1 from the middle; hosts in a fan around their switch. */
+/* The places of all vertices, the farthest at 1 from the middle; hosts in a fan around their switch. */
 function placeAll(map) {
   const at = [],
     core = map.nodes.filter(n => !isLeaf(map, n)),
@@ -299,7 +298,7 @@ function fanOpen(map, s) {
   const open = state.all || map.nodes.length <= ROWS || s.noted;
   return open !== state.toggled.has(s.name);
 }
-/* Of eight sides of a vertex the one that is farthest from its lines, as in svg.c: there its label stands. */
+/* The side of a vertex, one of eight, that is farthest from its lines, for its label; as in svg.c. */
 function freeSide(map, n, at) {
   const [x, y] = at[n.i],
     lines = n.links
@@ -333,7 +332,7 @@ function drawNet(pane, room) {
     { at, shown } = placeAll(map),
     edge = 90,
     crowded = shown.length > 150,
-    plain = map.links.length > 2000 /* each is one element, and links that look alike share the style */,
+    plain = map.links.length > 2000 /* each is one element, and links with the same look share the style */,
     thin = map.links.length > 600 ? 0.35 : 1;
   const labelOfVertex = n =>
     n.name + (leavesOf(map, n) && !fanOpen(map, n) ? ` \u00b7 ${plural(leavesOf(map, n), "host")}` : "");
@@ -383,7 +382,7 @@ function drawNet(pane, room) {
     vertices.join("")
   );
 }
-/* Whether the line from a to b, which is some pixels thick, meets a box: what is left of it between its sides. */
+/* Whether the line from a to b, which is some pixels thick, meets a box: cuts it at each side. */
 function meets([x0, y0, x1, y1], [ax, ay, bx, by]) {
   const thick = 3;
   let from = 0,
@@ -400,12 +399,12 @@ function meets([x0, y0, x1, y1], [ax, ay, bx, by]) {
   }
   return from < to;
 }
-/* Labels beside their hosts and switches, of which none lies on another, and on a line only where there
- * is no other place: findings first, what has no room goes without. */
+/* Labels beside their hosts and switches. None lies on another, and one lies on a line only if there is no
+ * other place. Findings come first; a vertex without room has no label. */
 function labelsOf(map, shown, px, words) {
   const out = new Map(),
     boxes = shown.map(n => [...px[n.i].map(v => v - radiusOf(n)), ...px[n.i].map(v => v + radiusOf(n)), n]);
-  const careful = shown.length <= 150; /* where there are more it takes longer than it is worth */
+  const careful = shown.length <= 150; /* with more it takes longer than it is worth */
   const lines = (careful ? map.links : []).filter(l => px[l.a] && px[l.b]).map(l => [...px[l.a], ...px[l.b]]);
   const clash = (b, own) =>
     boxes.some(o => o[4] !== own && b[0] < o[2] && o[0] < b[2] && b[1] < o[3] && o[1] < b[3]);

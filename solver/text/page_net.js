@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page's networks, what the user chose, and which of a network's parts are rows of the picture:
- * hosts and switches that are alike share one when there are many. Knows nothing of drawing. */
+/* The page's networks, the user's choices, and the parts of a network that are rows of the picture:
+ * similar hosts and switches share one when there are many. Draws nothing. */
 "use strict";
 window.addEventListener("error", e => {
   document.body.dataset.error = e.message;
@@ -30,7 +30,7 @@ const middle = list => {
   return known[known.length >> 1];
 };
 
-/* What a link can be coloured by: its figure, the unit, and what it is called. */
+/* The figures that can colour a link, each with its unit and name. */
 const figures = {
   latency: { of: l => l.us, unit: "us", name: "latency" },
   bandwidth: { of: l => (Number.isFinite(least(l)) ? least(l) : undefined), unit: "MB/s", name: "bandwidth" },
@@ -57,7 +57,7 @@ function hang(map, top, order) {
   }
 }
 
-/* A finding or a difference is told at its link, or at its host or switch. */
+/* A finding or a difference belongs to its link, or to its host or switch. */
 function note(map, about, what) {
   const [a, b] = [map.nodes[about.a], map.nodes[about.b ?? about.a]];
   if (!a) return;
@@ -98,7 +98,7 @@ function joinUp(map) {
   for (const n of map.nodes) n.kids.sort((a, b) => !!a.switch - !!b.switch || a.i - b.i);
   map.nodes.forEach(n => {
     n.hosts = n.switch ? 0 : 1;
-    n.own = isNoted(n);
+    n.own = isStrong(n) || (!!n.up && isStrong(n.up));
     n.noted = n.own;
     n.rank = n.switch ? Math.max(1, n.tier) : 0;
   });
@@ -111,14 +111,12 @@ function joinUp(map) {
   map.ranks = Math.max(1, ...map.tops.map(n => n.rank)); /* columns */
 }
 
-function isNoted(n) {
-  return [n, n.up].some(x => x && (x.findings.length || x.differs.length || x.suspect)) || !!n.suspect;
-}
+const isStrong = x => x.findings.length > 0 || x.differs.length > 0 || !!x.suspect;
 
-/* ---- what is folded -------------------------------------------------------------------------*/
+/* ---- folding --------------------------------------------------------------------------------*/
 
-/* How much of a tree is open until the user says otherwise: the most that fits into ROWS. Switches
- * of more than `deep` steps from the top are closed, hosts or switches that are alike in one row. */
+/* The part of a tree that is open until the user changes it: the most that fits into ROWS. Switches
+ * more than `deep` steps from the top are closed, similar hosts or switches share a row. */
 function standardWay(map) {
   const ways = [{ map, deep: map.ranks, hosts: false, switches: false }];
   for (const switches of [false, true])
@@ -136,11 +134,11 @@ function isOpen(way, n) {
 }
 const groupOpen = (way, key, folded) => (state.all || !folded) !== state.toggled.has(key);
 
-/* A row of one; the rows of an open switch: a child each, or several that are alike. */
+/* A row of one; the rows of an open switch, each of one child or of several similar ones. */
 const rowOf = node => ({ nodes: [node], key: node.name });
 function rowsBelow(way, n) {
   const rows = [],
-    only = depthOf(n) > way.deep; /* open for what was found in it: the rest is one row */
+    only = depthOf(n) > way.deep; /* open because of a finding in it: the rest is one row */
   for (const kind of ["hosts", "switches"]) {
     const kids = n.kids.filter(k => !!k.switch === (kind === "switches"));
     const alike = kids.filter(k => !k.noted && !(k.switch && isOpen(way, k)));
@@ -163,7 +161,7 @@ function countRows(way) {
 }
 const noted = map => (map.notedRows ??= map.nodes.filter(n => !n.switch && n.own).length);
 
-/* Opens whatever hides a host or switch. */
+/* Opens all switches and groups that hide a host or switch. */
 function reveal(map, n) {
   if (!map.isTree) {
     if (n.parent && !state.all) state.toggled.add(n.parent.name);
@@ -240,7 +238,7 @@ function hangUp(map) {
 
 /* ---- a map of many days ---------------------------------------------------------------------*/
 
-/* What was so on a day: hosts where they stood, what was worse then. All days: the last. */
+/* The state on a day: the places of hosts, and the findings. */
 function turnTo(map, day) {
   const { events, seen } = map.history;
   const inForce = new Map(); /* by series, the last */

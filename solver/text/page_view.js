@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is around the pictures: selection, tables, legend, the day, the address; then pointer, keyboard and
- * buttons, and the beginning, when all is defined. */
+/* The parts around the pictures: selection, tables, legend, the day, the address; then pointer, keyboard and
+ * buttons, and the start of the page, when all is defined. */
 const PAGE = 200; /* rows of a table at once */
 const el = (tag, about = {}, ...inside) => {
   const e = Object.assign(document.createElement(tag), about);
@@ -144,7 +144,7 @@ const told = f => {
   const at = f.at ?? maps[1]?.differences.find(d => d.k === f.k)?.at; /* only one of the two may have it */
   return { key: at ? (at.key ?? at.name) : "", strong: true, cells: [f.text] };
 };
-/* Of a map whose links were not judged, as one of another program. */
+/* The suspect links of a map without findings, such as one of another program. */
 const suspects = () =>
   here.links
     .filter(l => l.suspect && !l.findings.length && !here.judged)
@@ -285,7 +285,7 @@ function sortBy(k) {
   from = 0;
   paintTable();
 }
-/* The row of what was selected, where the table has it. */
+/* The row of the selected part, if the table has it. */
 function showRow(key) {
   const at = rowsOf(state.tab).findIndex(r => r.key === key);
   if (at < 0) return;
@@ -645,7 +645,7 @@ $("by").onchange = () => {
   paint();
 };
 const typed = () => $("find").value.trim();
-/* at once when what stands there is a name */
+/* at once when the text is a name */
 $("find").oninput = () => maps.some(m => m.byName.has(typed())) && select(typed());
 $("find").onchange = () => typed() !== state.select && select(typed());
 addEventListener("hashchange", readAddress);
