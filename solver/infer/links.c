@@ -11,6 +11,7 @@
 
 #include <lapacke.h>
 
+#include "graph.h"
 #include "infer_steps.h"
 #include "memory.h"
 #include "stats.h"
@@ -126,8 +127,7 @@ static int sites_init(struct sites *s, const struct nt_work *w, struct nt_model 
 /* ---- walks over the tree of switches ---- */
 
 struct climb {
-    size_t *start;
-    uint32_t *to, *trunk;   /* neighbours, and the number of the trunk */
+    struct nt_graph graph;  /* of switches and trunks */
     uint32_t *stack, *path; /* switches to visit; trunks down to the present one */
     uint32_t *depth, *from;
 };
@@ -135,10 +135,9 @@ struct climb {
 static int climb_init(struct climb *k, const struct sites *s, struct nt_arena *memory,
                       struct nt_err *err)
 {
-    size_t v = s->model->switches, h = s->model->hosts;
-    k->start = nt_arena_array(memory, v + 3, sizeof *k->start);
-    k->to = nt_arena_array(memory, 2 * s->trunks + 1, sizeof *k->to);
-    k->trunk = nt_arena_array(memory, 2 * s->trunks + 1, sizeof *k->trunk);
+    size_t v = s->model->switches;
+    struct nt_model trunks = {.switches = v, .links = s->trunks};
+    trunks.link = nt_arena_array(memory, s->trunks, sizeof *trunks.link);
     uint32_t **of_switches[] = {&k->stack, &k->path, &k->depth, &k->from};
     for (size_t x = 0; x < sizeof of_switches / sizeof *of_switches; x++)
         *of_switches[x] = nt_arena_array(memory, v + 1, sizeof **of_switches[x]);
@@ -146,21 +145,10 @@ static int climb_init(struct climb *k, const struct sites *s, struct nt_arena *m
         return -1;
     for (size_t t = 0; t < s->trunks; t++) {
         const struct nt_link *l = &s->model->link[s->trunk[t]];
-        k->start[l->a - h + 2]++;
-        k->start[l->b - h + 2]++;
+        trunks.link[t].a = l->a - (uint32_t)s->model->hosts;
+        trunks.link[t].b = l->b - (uint32_t)s->model->hosts;
     }
-    for (size_t x = 2; x <= v; x++)
-        k->start[x + 1] += k->start[x];
-    for (size_t t = 0; t < s->trunks; t++) {
-        const struct nt_link *l = &s->model->link[s->trunk[t]];
-        uint32_t ends[2] = {(uint32_t)(l->a - h), (uint32_t)(l->b - h)};
-        for (int e = 0; e < 2; e++) {
-            size_t p = k->start[ends[e] + 1]++;
-            k->to[p] = ends[1 - e];
-            k->trunk[p] = (uint32_t)t;
-        }
-    }
-    return 0;
+    return nt_graph_init(&k->graph, &trunks, memory, err);
 }
 
 /* What to do with the path from site a to site b: trunks path[0..length). */
@@ -168,6 +156,7 @@ typedef void visit_fn(struct sites *s, size_t a, size_t b, const uint32_t *path,
 
 static void walk_from(struct climb *k, struct sites *s, uint32_t from, visit_fn *visit)
 {
+    const struct nt_graph *g = &k->graph;
     size_t top = 0;
     k->stack[top++] = from;
     k->depth[from] = 0;
@@ -178,12 +167,12 @@ static void walk_from(struct climb *k, struct sites *s, uint32_t from, visit_fn 
             k->path[k->depth[v] - 1] = k->from[v];
         if (s->site_of[v] != UINT32_MAX && s->site_of[v] <= s->site_of[from])
             visit(s, s->site_of[from], s->site_of[v], k->path, k->depth[v]);
-        for (size_t p = k->start[v]; p < k->start[v + 1]; p++) {
-            if (k->trunk[p] == k->from[v])
+        for (size_t p = g->start[v]; p < g->start[v + 1]; p++) {
+            if (g->link[p] == k->from[v])
                 continue;
-            k->from[k->to[p]] = k->trunk[p];
-            k->depth[k->to[p]] = k->depth[v] + 1;
-            k->stack[top++] = k->to[p];
+            k->from[g->to[p]] = g->link[p];
+            k->depth[g->to[p]] = k->depth[v] + 1;
+            k->stack[top++] = g->to[p];
         }
     }
 }
@@ -437,6 +426,20 @@ static double error_of(double unit, double variance, double least)
     return variance < 1e9 * least && variance < 1e200 ? unit * sqrt(variance) : (double)NAN;
 }
 
+/* The diagonal of the inverse, into right: of U^-1 U^-T, where U is the factor by solve_matrix. The
+ * product as a whole would take half of the time. */
+static int set_variances(struct sites *s, size_t n, struct nt_err *err)
+{
+    lapack_int size = (lapack_int)n;
+    if (n > 0 && LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', size, s->matrix, size) != 0)
+        return nt_err_set(err, NT_ERR_INPUT, "a factor of %zu is singular", n);
+    memset(s->right, 0, n * sizeof *s->right);
+    for (size_t k = 0; k < n; k++)
+        for (size_t l = 0; l <= k; l++)
+            s->right[l] += s->matrix[k * n + l] * s->matrix[k * n + l];
+    return 0;
+}
+
 /* Standard errors; those of few readings are widened so that twice an error still covers 95 %. */
 static int set_errors(struct sites *s, struct nt_err *err)
 {
@@ -448,26 +451,25 @@ static int set_errors(struct sites *s, struct nt_err *err)
         unit = 1;
     if (n > UNKNOWNS_MAX)
         unit = NAN;
-    else if (n > 0 && LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, s->matrix,
-                                          (lapack_int)n) != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "a factor of %zu is singular", n);
+    else if (set_variances(s, n, err) != 0)
+        return -1;
+    const double *variance_of = s->right;
     double least = INFINITY;
     for (size_t k = 0; k < n; k++)
-        least = fmin(least, s->matrix[k * n + k]);
+        least = fmin(least, variance_of[k]);
     for (size_t p = 0; p < s->w->n; p++) {
         size_t i = s->member[p], a = s->at[i];
         double m = (double)(s->start[a + 1] - s->start[a]), weight = host_weight(s, a, p);
-        double variance = s->matrix[a * n + a];
+        double variance = variance_of[a];
         if (m > 1)
             variance += weight > 1e-9 * s->kept[p] ? (1 - 1 / m) / weight : NAN;
         struct nt_link *l = &s->model->link[s->link[i]];
         l->latency_us = s->x[p];
         l->latency_se_us = error_of(unit, variance, least);
     }
-    for (size_t t = 0; t < s->trunks; t++) {
-        size_t k = s->count + t;
-        s->model->link[s->trunk[t]].latency_se_us = error_of(unit, s->matrix[k * n + k], least);
-    }
+    for (size_t t = 0; t < s->trunks; t++)
+        s->model->link[s->trunk[t]].latency_se_us =
+            error_of(unit, variance_of[s->count + t], least);
     return 0;
 }
 
