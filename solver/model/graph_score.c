@@ -161,13 +161,11 @@ static double take_links_off(struct nt_pairs *p, const struct nt_switch_graph *g
 }
 
 /* ln p(readings), as of trees (search.h): hosts may be far. */
-static int score_ends(struct nt_score *s, const struct nt_pairs *pairs,
-                      const struct nt_chain *chain, double *score, double *sd, struct nt_err *err)
+static int score_ends(struct nt_score *s, uint32_t hosts, double *score, double *sd,
+                      struct nt_err *err)
 {
-    uint32_t hosts = pairs->hosts;
     NT_SCOPED struct nt_arena memory = {0};
     bool *far = nt_arena_array(&memory, hosts, sizeof *far);
-    float *order = nt_arena_array(&memory, hosts, sizeof *order);
     double *longer = nt_arena_array(&memory, hosts, sizeof *longer);
     struct nt_score_place place = {2, 2};
     struct nt_score_value value;
@@ -178,9 +176,7 @@ static int score_ends(struct nt_score *s, const struct nt_pairs *pairs,
     *sd = value.sd;
     double prior = 0;
     for (uint32_t host, count = 0;; count++) {
-        double ends = fmax(nt_score_ratio(place.ends), 1) * value.sd;
-        nt_far_lengths(s, pairs, chain, order, longer);
-        if ((host = nt_far_host(longer, far, hosts, ends, order)) == UINT32_MAX)
+        if ((host = nt_score_farthest(s, place, value.sd, longer)) == UINT32_MAX)
             return 0;
         far[host] = true;
         struct nt_far_prior all = nt_far_prior_of(longer, far, hosts);
@@ -218,7 +214,7 @@ int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *r
     double sd = 1;
     nt_score_allow_low(s);
     nt_score_set_chain(s, &chain);
-    int status = score_ends(s, &pairs, &chain, score, &sd, err);
+    int status = score_ends(s, pairs.hosts, score, &sd, err);
     *score += graph_prior(graph) + partition - link * link / (2 * link_sd * link_sd) -
               log(link_sd) + log(sd) - 0.5 * log(fmax(square, 1e-9)) + log(2);
     nt_score_destroy(s);

@@ -31,7 +31,7 @@ double nt_far_odds(double some, double hosts)
  * degree of freedom is fitted (Lange, Little and Taylor, 1989). */
 struct nt_far_prior nt_far_prior_of(const double *longer, const bool *far, uint32_t hosts)
 {
-    const double least = NT_FAR_SCALE * NT_FAR_SCALE;
+    const double scale = NT_FAR_SCALE * NT_FAR_SCALE;
     double count = 0, square = 0, cauchy = 0;
     for (uint32_t i = 0; i < hosts; i++) {
         if (!far[i])
@@ -39,40 +39,13 @@ struct nt_far_prior nt_far_prior_of(const double *longer, const bool *far, uint3
         double x = longer[i] * longer[i];
         count++;
         square += x;
-        cauchy -= log(M_PI * NT_FAR_SCALE * (1 + x / least));
+        cauchy -= log(M_PI * NT_FAR_SCALE * (1 + x / scale));
     }
     if (count == 0)
         return (struct nt_far_prior){NT_FAR_SCALE, 0};
-    double variance = (least + square / count) / 2;
+    double variance = (scale + square / count) / 2;
     double normal = -count / 2 * log(2 * M_PI * variance) - square / (2 * variance);
     return (struct nt_far_prior){sqrt(variance), cauchy - normal};
-}
-
-void nt_far_lengths(struct nt_score *score, const struct nt_pairs *pairs,
-                    const struct nt_chain *chain, float *room, double *longer)
-{
-    const double *ways = nt_score_ways(score), *length = nt_score_fit(score).length;
-    for (size_t i = 0; i < pairs->hosts; i++) {
-        size_t count = 0;
-        for (size_t e = pairs->start[i]; e < pairs->start[i + 1]; e++) {
-            size_t j = pairs->entry[e].host, c = nt_chain_class(chain, (uint32_t)i, (uint32_t)j);
-            room[count++] = pairs->entry[e].value - (float)(ways[i * NT_CHAIN_CLASSES + c] +
-                                                            ways[j * NT_CHAIN_CLASSES + c]);
-        }
-        longer[i] = length[i] + (count > 0 ? (double)nt_stats_median(room, count) : 0);
-    }
-}
-
-uint32_t nt_far_host(const double *longer, const bool *far, uint32_t hosts, double sd, float *order)
-{
-    uint32_t top = UINT32_MAX;
-    for (uint32_t i = 0; i < hosts; i++) {
-        order[i] = (float)longer[i];
-        if (!far[i] && (top == UINT32_MAX || longer[i] > longer[top]))
-            top = i;
-    }
-    double most = (double)nt_stats_select(order, hosts, hosts / 2) + 3 * sd;
-    return top != UINT32_MAX && longer[top] > most ? top : UINT32_MAX;
 }
 
 struct nt_noise_prior nt_noise_prior_of(const struct nt_pairs *pairs)

@@ -5,7 +5,10 @@
 #ifndef NT_NOISE_PRIOR_H
 #define NT_NOISE_PRIOR_H
 
-#include "score.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pairs.h"
 
 /* s is under a half. */
 #define NT_NOISE_MOST 0.5
@@ -14,25 +17,20 @@
 #define NT_PATHS_SD 0.014
 #define NT_PATHS_SPREAD 0.53
 
-/* Hosts with a link of their own, longer by Cauchy's distribution around a half of a latency: by
- * that as a slow cable makes it, by many of them as a slow host does. */
+/* What the link of a host that is far is longer by has Cauchy's distribution: half of these links
+ * are longer by over a half of a latency. So a slow cable, which adds less than a latency, and a
+ * slow host, which adds many, have one prior. */
 #define NT_FAR_SCALE 0.5
-/* The standard deviation of the normal distribution that stands for it, as bent as it is for what
- * these hosts' links are longer by, and ln of the ratio of the densities there, summed. */
+/* The score can hold normal distributions only (nt_score_set_far): the standard deviation of the
+ * one that stands for Cauchy's at what these links are longer by, and the sum of ln of the ratio of
+ * the densities there. */
 struct nt_far_prior {
     double sd, log_ratio;
 };
+/* longer[hosts]: by how much each link is longer (nt_score_farthest). */
 struct nt_far_prior nt_far_prior_of(const double *longer, const bool *far, uint32_t hosts);
 /* ln of the prior odds of one more, beside some of hosts. */
 double nt_far_odds(double some, double hosts);
-/* By how much the link of each host is longer than the mean link, by the median of its readings,
- * outliers too. score: evaluated with the chain; room: for as many floats as hosts. */
-void nt_far_lengths(struct nt_score *score, const struct nt_pairs *pairs,
-                    const struct nt_chain *chain, float *room, double *longer);
-/* The host that is not far and has the longest link, if it is over those of most by three sd of an
- * end or more; else UINT32_MAX. order: room for hosts. */
-uint32_t nt_far_host(const double *longer, const bool *far, uint32_t hosts, double sd,
-                     float *order);
 
 /* The prior of ln s: normal, or Student's with spread infinite. */
 struct nt_noise_prior {

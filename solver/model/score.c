@@ -1431,6 +1431,29 @@ double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
     return nt_score_full(s, place, value);
 }
 
+/* ---- hosts that are far ---- */
+
+uint32_t nt_score_farthest(struct nt_score *s, struct nt_score_place place, double sd,
+                           double *longer)
+{
+    const struct nt_pairs *p = s->pairs;
+    uint32_t top = UINT32_MAX;
+    nt_score_ways(s);
+    for (uint32_t i = 0; i < p->hosts; i++) {
+        size_t n = 0;
+        for (size_t e = p->start[i]; e < p->start[i + 1]; e++)
+            s->out.middle[n++] = (float)residual_of(s, i, e, sd).over;
+        longer[i] = s->length[i] + (n > 0 ? (double)nt_stats_median(s->out.middle, n) : 0);
+        if (!s->set.far[i] && (top == UINT32_MAX || longer[i] > longer[top]))
+            top = i;
+    }
+    for (uint32_t i = 0; i < p->hosts; i++)
+        s->out.middle[i] = (float)longer[i];
+    double usual = (double)nt_stats_select(s->out.middle, p->hosts, p->hosts / 2);
+    double most = usual + 3 * fmax(nt_score_ratio(place.ends), 1) * sd;
+    return top != UINT32_MAX && longer[top] > most ? top : UINT32_MAX;
+}
+
 /* ---- results ---- */
 
 struct nt_score_fit nt_score_fit(const struct nt_score *s)

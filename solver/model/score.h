@@ -90,6 +90,12 @@ void nt_score_allow_low(struct nt_score *score); /* readings may be too low, too
 void nt_score_set_population(struct nt_score *score, const bool *second);
 /* Hosts (copied) whose ends have a standard deviation of their own on top, ratio times s. */
 void nt_score_set_far(struct nt_score *score, const bool *far, double ratio);
+/* The host that is not far and has the longest link, if that is over the links of most hosts by
+ * three standard deviations of an end or more; else UINT32_MAX. longer[hosts]: by how much each
+ * host's link is longer than a half of the scale, by the median of its readings, outliers too.
+ * place, sd: those of the last evaluation. O(readings). */
+uint32_t nt_score_farthest(struct nt_score *score, struct nt_score_place place, double sd,
+                           double *longer);
 
 /* Sets a canonical chain: its tree and its sums, from the readings within groups of its highest
  * tier: O(readings) at most. */

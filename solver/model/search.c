@@ -1192,12 +1192,9 @@ static void mark_far(struct nt_search *s, uint32_t host, bool far)
     nt_score_set_far(s->score, s->far, s->far_prior.sd / s->value.sd);
 }
 
-static uint32_t farthest(struct nt_search *s)
+static uint32_t farthest(const struct nt_search *s)
 {
-    struct search_work *w = s->work;
-    double sd = fmax(nt_score_ratio(s->place.ends), 1) * s->value.sd;
-    nt_far_lengths(s->score, s->pairs, &s->best, w->link.sum, w->longer);
-    return nt_far_host(w->longer, s->far, s->best.hosts, sd, w->link.sum);
+    return nt_score_farthest(s->score, s->place, s->value.sd, s->work->longer);
 }
 
 /* Scores work->chain with these outliers; takes it for the best if it is better, with the prior. */
