@@ -18,6 +18,10 @@ static const double sd_spread = 0.7;
  * the edge between two; the middle. */
 static const double rounding_sd = 0.4;
 
+/* Links of a tier are switches and cables of one kind, so that few are much shorter than the
+ * others, even if they differ: one in ten is shorter than a quarter of their mean. */
+static const double short_rate = 0.1, short_part = 0.25;
+
 /* One host in a hundred is far, and in most networks none (Beta). */
 static const double far_shape = 0.3, far_prior = 30;
 
@@ -120,4 +124,18 @@ double nt_log_twice_phi(double z)
     if (x < 5)
         return log(erfc(x));
     return -x * x - log(x * sqrt(M_PI)) + log1p(-0.5 / (x * x));
+}
+
+double nt_log_wrong(double over, double mean)
+{
+    const double c = NT_TAIL_SCALE;
+    if (over > 0)
+        return log(2 / M_PI * c / (c * c + over * over));
+    return mean > 0 ? -log(mean) : -(double)INFINITY; /* no latency is under 0 */
+}
+
+double nt_log_is_link(double length, double error, double mean)
+{
+    return nt_log_sum(log(short_rate) + nt_log_twice_phi(length / error),
+                      log(1 - short_rate) + nt_log_twice_phi((length - short_part * mean) / error));
 }

@@ -52,5 +52,10 @@ double nt_log_normal(double value, double median, double spread);
 double nt_log_student(double value, double median, double spread);
 /* ln(2 Phi(z)) */
 double nt_log_twice_phi(double z);
+/* ln density of a reading that is wrong, over its mean: half Cauchy, or uniform down to 0. */
+double nt_log_wrong(double over, double mean);
+/* ln of the probability that a length, normal with this error, is one of a link: it is over 0, and
+ * mostly no small part of the mean of the other links of its tiers. */
+double nt_log_is_link(double length, double error, double mean);
 
 #endif

@@ -15,9 +15,6 @@ static const double offset_sd = 1, step_sd = 0.3, population_sd = 0.15;
 static const double ends_median = 0.008, ends_spread = 1.1;
 static const double links_median = 0.005, links_spread = 0.9;
 static const double ratio_least = 0.16, ratio_step = 2.5;
-/* Links of a tier are switches and cables of one kind, so that few are much shorter than the
- * others, also where they differ: one in ten is shorter than a quarter of their mean. */
-static const double short_rate = 0.1, short_part = 0.25;
 /* (T / s)^2 of a link that is not there: its length is then 0 for all readings. */
 static const double no_link = 1e-6;
 
@@ -865,14 +862,6 @@ static double settle(const struct nt_score *s, const struct complement *k, doubl
     return rest > 0 ? rest : 0;
 }
 
-/* ln of the probability that a link is one, if its length is normal: longer than 0, and in nine of
- * ten cases than a part of what others of its tiers are. */
-static double is_link(double length, double error, double mean)
-{
-    return nt_log_sum(log(short_rate) + nt_log_twice_phi(length / error),
-                      log(1 - short_rate) + nt_log_twice_phi((length - short_part * mean) / error));
-}
-
 /* ln of what the links between switches bring since none is shorter than 0, and few are far shorter
  * than the others: the probability of that by the readings, over that by the prior. A link's error
  * comes from the readings across it, and from those below it, since they determine the ends. */
@@ -891,7 +880,7 @@ static double positive_links(const struct nt_score *s, const struct nt_score_val
         double differ = links * value->sd * sqrt(__builtin_popcount(there));
         mean = fmax(mean, 0);
         if (there != 0)
-            sum += is_link(s->length[v], error, mean) - is_link(mean, differ, mean);
+            sum += nt_log_is_link(s->length[v], error, mean) - nt_log_is_link(mean, differ, mean);
     }
     return sum;
 }
@@ -1075,15 +1064,6 @@ double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
 
 /* ---- outliers ---- */
 
-/* ln density of a reading that is wrong, x over its mean: half Cauchy, or uniform down to 0. */
-static double wrong(double x, double mean)
-{
-    const double c = NT_TAIL_SCALE;
-    if (x > 0)
-        return log(2 / M_PI * c / (c * c + x * x));
-    return mean > 0 ? -log(mean) : -(double)INFINITY; /* no latency is under 0 */
-}
-
 const double *nt_score_ways(struct nt_score *s)
 {
     struct nt_chain_tree *t = &s->tree;
@@ -1129,12 +1109,12 @@ static struct residual residual_of(const struct nt_score *s, uint32_t i, size_t 
  * pair's upper one right, instead of one of the tail. */
 static double wrong_pair(const struct nt_score *s, size_t e, const struct residual *r)
 {
-    double density = wrong(r->over, 1 + r->mean), single = r->sd * M_SQRT2;
+    double density = nt_log_wrong(r->over, 1 + r->mean), single = r->sd * M_SQRT2;
     double x = s->pairs->upper != NULL ? (double)s->pairs->upper[e] - r->mean : (double)NAN;
     if (r->over > 0 || !(x == x))
         return density;
     double right = -x * x / (2 * single * single) - log(single) - 0.5 * log(2 * M_PI);
-    return density + fmax(right - wrong(fmax(x, 0), 1) - next_rate(s, true), 0);
+    return density + fmax(right - nt_log_wrong(fmax(x, 0), 1) - next_rate(s, true), 0);
 }
 
 /* What it would bring to toggle a pair of that density when it is wrong. */
@@ -1239,7 +1219,7 @@ static double leverage(const struct nt_score *s)
 static void toggle_limits(const struct nt_score *s, double sd, double lever, double near,
                           double *limit)
 {
-    double high = next_rate(s, true) + wrong(1e-9, 1), low = next_rate(s, false) + log(2);
+    double high = next_rate(s, true) + nt_log_wrong(1e-9, 1), low = next_rate(s, false) + log(2);
     for (uint32_t c = 0; c < s->tree.classes; c++) {
         double sigma = sd / sqrt(s->weight[c]);
         double need = -near - fmax(high, low) - log(sigma) - 0.5 * log(2 * M_PI);
