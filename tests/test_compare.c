@@ -97,7 +97,7 @@ static char *in_words(const struct nt_reference_match *a)
     struct nt_err err = {0};
     char *text;
     size_t bytes;
-    must(nt_comparison_report_text(a, 80, &text, &bytes, &err), &err);
+    must(nt_comparison_report_text(a, &text, &bytes, &err), &err);
     return text;
 }
 

@@ -43,7 +43,7 @@ static int write_report(const struct arguments *a, const struct nt_reference_mat
     size_t bytes;
     nt_terminal_look(&terminal);
     int rc = a->json ? nt_comparison_report_json(match, &text, &bytes, err)
-                     : nt_comparison_report_text(match, terminal.width, &text, &bytes, err);
+                     : nt_comparison_report_text(match, &text, &bytes, err);
     if (rc == 0) {
         rc = nt_file_write(a->output, text, bytes, err);
         free(text);

@@ -375,13 +375,12 @@ void nt_comparison_report_summary(const struct nt_reference_match *a, char *text
              c->common_percent, c->figures_percent);
 }
 
-int nt_comparison_report_text(const struct nt_reference_match *a, size_t width, char **text,
-                              size_t *bytes, struct nt_err *err)
+int nt_comparison_report_text(const struct nt_reference_match *a, char **text, size_t *bytes,
+                              struct nt_err *err)
 {
     const struct nt_comparison *c = a->comparison;
     struct nt_strbuf d = {0};
     int rc = 0;
-    (void)width;
     char summary[160];
     nt_comparison_report_summary(a, summary, sizeof summary);
     nt_strbuf_print(&d, "%s\n", summary);

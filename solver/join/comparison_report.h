@@ -15,8 +15,8 @@
 bool nt_comparison_report_differs(const struct nt_reference_match *match);
 int nt_comparison_report_json(const struct nt_reference_match *match, char **text, size_t *bytes,
                               struct nt_err *err);
-int nt_comparison_report_text(const struct nt_reference_match *match, size_t width, char **text,
-                              size_t *bytes, struct nt_err *err);
+int nt_comparison_report_text(const struct nt_reference_match *match, char **text, size_t *bytes,
+                              struct nt_err *err);
 
 /* How alike the two are, in a line. */
 void nt_comparison_report_summary(const struct nt_reference_match *match, char *text, size_t bytes);

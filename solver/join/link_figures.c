@@ -62,13 +62,12 @@ static bool is_reading(const struct fit *f, const struct nt_samples *s, const st
     return x->kind == NT_SAMPLE_LATENCY && x->value_us > 0 && is_phase(f, s->phase[x->phase].name);
 }
 
-static int add_route(struct fit *f, const struct nt_samples *s, const uint32_t *vertex,
-                     const struct nt_sample *x, struct nt_err *err)
+static int add_route(struct fit *f, const uint32_t *vertex, const struct nt_sample *x,
+                     struct nt_err *err)
 {
     uint32_t a = vertex[x->a], b = vertex[x->b];
     size_t n = nt_bfs_path(&f->tree, a, b, f->path);
     struct nt_err twice = {0};
-    (void)s;
     if (n == 0)
         return 0;
     f->measured.count++;
@@ -87,7 +86,7 @@ static int collect_routes(struct fit *f, const struct nt_samples *s, const uint3
     if (nt_routes_builder_create(&f->builder, err) != 0)
         return -1;
     for (size_t k = 0; k < s->samples; k++)
-        if (is_reading(f, s, &s->sample[k]) && add_route(f, s, vertex, &s->sample[k], err) != 0)
+        if (is_reading(f, s, &s->sample[k]) && add_route(f, vertex, &s->sample[k], err) != 0)
             return -1;
     if (f->measured.count == 0)
         return 0;

@@ -190,21 +190,21 @@ static int make_model(const struct nt_believed *b, const struct nt_readings *rea
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_believed sorted = {0};
-    struct nt_readings by_name = {0};
+    struct nt_readings in_order = {0};
     struct nt_sparse known;
     bool *gone = nt_arena_array(&memory, b->hosts + 1, sizeof *gone);
     int rc = nt_arena_check(&memory, err);
     for (size_t k = 0; rc == 0 && k < b->hosts; k++)
         gone[k] = by->missing[k] != NULL;
     if (rc == 0)
-        rc = reorder(b, readings, by, &sorted, &by_name, err);
+        rc = reorder(b, readings, by, &sorted, &in_order, err);
     if (rc == 0)
-        rc = nt_believed_sparse(&sorted, gone, &by_name, &known, err);
+        rc = nt_believed_sparse(&sorted, gone, &in_order, &known, err);
     if (rc == 0) {
         rc = nt_sparse_model(&known, out, err);
         nt_sparse_fini(&known);
     }
-    nt_readings_fini(&by_name);
+    nt_readings_fini(&in_order);
     nt_believed_fini(&sorted);
     return rc;
 }

@@ -32,8 +32,9 @@ static void order_hosts(struct nt_hint *hint, const struct nt_map *map, bool *pl
     hint->hosts = n;
 }
 
-struct nt_hint *nt_hint_begin(const struct nt_map *map, const char *pattern,
-                              const uint32_t *rank_host, size_t n, struct nt_err *err)
+/* These ranks, without figures: gain 1. NULL without memory. */
+static struct nt_hint *begin_hint(const struct nt_map *map, const char *pattern,
+                                  const uint32_t *rank_host, size_t n, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_hint *h = nt_object_create(sizeof *h, err);
@@ -123,7 +124,7 @@ int nt_hint_unchanged(const struct nt_map *map, const char *pattern, const uint3
     if (nt_arena_check(&memory, err) != 0 ||
         put_in_turn(map, capacity, rank_host, ntasks, err) != 0)
         return -1;
-    *out = nt_hint_begin(map, pattern, rank_host, ntasks, err);
+    *out = begin_hint(map, pattern, rank_host, ntasks, err);
     return *out == NULL ? -1 : 0;
 }
 
@@ -488,7 +489,7 @@ static double message_bytes(const struct nt_traffic *t, const struct nt_metrics 
 static int make_hint(const struct search *s, const char *pattern, struct nt_hint **out,
                      struct nt_err *err)
 {
-    struct nt_hint *h = nt_hint_begin(s->map, pattern, s->best, s->traffic->tasks, err);
+    struct nt_hint *h = begin_hint(s->map, pattern, s->best, s->traffic->tasks, err);
     if (h == NULL)
         return -1;
     /* what is promised holds with the groups that are not sure and without them */

@@ -69,10 +69,6 @@ struct nt_hint_request {
 int nt_hint_create(const struct nt_map *map, const struct nt_hint_request *request,
                    struct nt_hint **out, struct nt_err *err);
 
-/* These ranks, without figures: gain 1. NULL without memory. */
-struct nt_hint *nt_hint_begin(const struct nt_map *map, const char *pattern,
-                              const uint32_t *rank_host, size_t ntasks, struct nt_err *err);
-
 /* Hosts that did not answer are still the job's: adds their ranks, as many as their capacity, after
  * all others; those of the job's first host before them, as rank 0 stays there. */
 int nt_hint_add_missing(struct nt_hint *hint, const struct nt_map *map, const uint32_t *capacity,
