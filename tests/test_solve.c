@@ -168,6 +168,32 @@ TEST(the_last_host_is_there)
     nt_samples_destroy(s);
 }
 
+/* No reading shows the way between two parts: the map states none, by any method. */
+TEST(parts_without_a_pair_between_them)
+{
+    static const char *const name[] = {"n1", "n2", "n3", "n4", "n5", "n6"};
+    struct nt_matrix *m;
+    struct nt_map *map;
+    struct nt_err err = {0};
+    assert_int_equal(nt_matrix_create(6, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    for (size_t i = 0; i < 6; i++)
+        for (size_t j = 0; j < 6; j++)
+            if (i != j && i / 3 == j / 3)
+                nt_matrix_set(m, i, j, 2);
+    struct nt_solve_input input = {.host_name = name, .latency = m, .pattern = ""};
+    assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+    assert_int_equal(map->model->family, NT_FAMILY_UNDETERMINED);
+    assert_int_equal(map->model->links, 0);
+    assert_string_equal(map->warning[0], "6 of 15 pairs measured: no measured pair joins the part "
+                                         "of n1 with the part of n4");
+    nt_map_destroy(map);
+    nt_matrix_set(m, 2, 3, 3); /* one is enough */
+    assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+    assert_true(map->model->links > 0);
+    nt_map_destroy(map);
+    nt_matrix_destroy(m);
+}
+
 /* Of a job in which hardly a host answered: no matrix of them, and no list without an end. */
 TEST(most_hosts_may_be_missing)
 {

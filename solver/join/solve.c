@@ -133,9 +133,10 @@ fini:
 
 struct found {
     struct nt_model *model;
-    bool determined; /* else there are hosts and nothing between them */
-    bool adaptive;   /* inferred from some pairs */
-    uint64_t pairs;  /* with a latency */
+    bool determined;  /* else there are hosts and nothing between them */
+    uint32_t part[2]; /* hosts that no chain of measured pairs connects; twice the same: none */
+    bool adaptive;    /* inferred from some pairs */
+    uint64_t pairs;   /* with a latency */
     struct nt_prior_use prior;
 };
 
@@ -787,18 +788,53 @@ static int list_matrices(const struct nt_samples *s, struct matrices *m, struct 
     return 0;
 }
 
-static int infer_sorted(const struct sorted *s, const struct nt_solve_input *from,
-                        struct nt_model **out, struct nt_err *err)
+/* The first hosts of two parts of the network with measured pairs, but with none between the parts:
+ * then there is no reading of the way from one to the other. */
+static int find_parts(const struct nt_matrix *m, uint32_t part[2], struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *queue = nt_arena_array(&memory, m->n + 1, sizeof *queue);
+    bool *seen = nt_arena_array(&memory, m->n + 1, sizeof *seen);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (uint32_t from = 0, parts = 0; from < m->n && parts < 2; from++) {
+        size_t count = 0;
+        if (seen[from])
+            continue;
+        queue[count++] = from;
+        for (size_t next = 0; next < count; next++)
+            for (uint32_t to = 0; to < m->n; to++)
+                if (to != from && !seen[to] &&
+                    (!isnan(nt_matrix_get(m, queue[next], to)) ||
+                     !isnan(nt_matrix_get(m, to, queue[next])))) {
+                    seen[to] = true;
+                    queue[count++] = to;
+                }
+        if (count == 1)
+            continue;
+        for (uint32_t k = parts++; k < 2; k++)
+            part[k] = from;
+    }
+    return 0;
+}
+
+static int infer_sorted(const struct sorted *s, const struct nt_solve_input *from, struct found *f,
+                        struct nt_err *err)
 {
     const struct nt_matrix *const *sorted = (const struct nt_matrix *const *)s->latency;
     const struct nt_method *method = from->method;
+    if (find_parts(s->latency[0], f->part, err) != 0)
+        return -1;
+    f->determined = f->part[0] == f->part[1];
+    if (!f->determined)
+        return infer_nothing(s, &f->model, err);
     if (method == NULL)
         return nt_infer_sizes(sorted, (const struct nt_matrix *const *)s->errors, s->sizes, seed,
-                              from->known, out, err);
-    return method->infer(method->settings, sorted, s->sizes, s->bandwidth, out, err);
+                              from->known, &f->model, err);
+    return method->infer(method->settings, sorted, s->sizes, s->bandwidth, &f->model, err);
 }
 
-static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, struct nt_model **out,
+static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, struct found *f,
                        struct nt_err *err)
 {
     struct matrices m = {0};
@@ -808,7 +844,7 @@ static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, stru
         rc = sort_latencies(s, (const struct nt_matrix *const *)m.latency,
                             (const struct nt_matrix *const *)m.errors, one ? 1 : m.n, err);
     if (rc == 0)
-        rc = infer_sorted(s, from, out, err);
+        rc = infer_sorted(s, from, f, err);
     for (size_t k = 0; k < m.n; k++) {
         nt_matrix_destroy(m.latency[k]);
         nt_matrix_destroy(m.errors[k]);
@@ -830,8 +866,7 @@ static int find_in_record(struct sorted *s, const struct nt_solve_input *from, s
         rc = solve_adaptive(from->samples, s, &f->model, err);
     f->adaptive = rc > 0;
     if (rc == 0)
-        return f->determined ? infer_pairs(s, from, &f->model, err)
-                             : infer_nothing(s, &f->model, err);
+        return f->determined ? infer_pairs(s, from, f, err) : infer_nothing(s, &f->model, err);
     f->determined = true;
     return rc < 0 ? -1 : 0;
 }
@@ -848,9 +883,8 @@ static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from,
     for (size_t k = 0; k < from->larger_sizes; k++)
         latency[k + 1] = from->larger[k];
     if (sort_latencies(s, latency, NULL, 1 + from->larger_sizes, err) != 0 ||
-        infer_sorted(s, from, &f->model, err) != 0)
+        infer_sorted(s, from, f, err) != 0)
         return -1;
-    f->determined = true;
     f->pairs = count_pairs(s->latency[0]);
     return 0;
 }
@@ -898,6 +932,18 @@ static int refine_from(struct nt_map *map, const struct sorted *s,
     return nt_map_faults(map, &source, err);
 }
 
+static int warn_of_few(struct nt_map *map, const uint32_t part[2], struct nt_err *err)
+{
+    unsigned long long measured = map->sweep.pairs_measured, all = map->sweep.pairs_total;
+    if (part[0] == part[1])
+        return nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
+                           measured, all);
+    return nt_map_warn(map, err,
+                       "%llu of %llu pairs measured: no measured pair joins the part of %s with "
+                       "the part of %s",
+                       measured, all, map->host_name[part[0]], map->host_name[part[1]]);
+}
+
 static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, struct nt_map **out,
                         struct nt_err *err)
 {
@@ -918,10 +964,7 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
     const struct nt_matrix *bandwidth =
         from->method != NULL && from->method->has_bandwidths ? NULL : s->bandwidth;
     if ((rates_alone && warn_of_rates(map, s->bandwidth, err) != 0) ||
-        (!f.determined && !rates_alone &&
-         nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
-                     (unsigned long long)map->sweep.pairs_measured,
-                     (unsigned long long)map->sweep.pairs_total) != 0) ||
+        (!f.determined && !rates_alone && warn_of_few(map, f.part, err) != 0) ||
         name_missing(map, s, err) != 0 ||
         (f.determined && set_bandwidths(map, bandwidth, from, err) != 0) ||
         (f.determined && !f.adaptive && from->samples != NULL &&
