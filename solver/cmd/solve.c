@@ -11,11 +11,13 @@
 #include "matrix_csv.h"
 #include "published.h"
 #include "samples.h"
+#include "solve_sized.h"
 #include "terminal.h"
 #include "verbs.h"
 
 /* Further matrices may come in one text: PARUS writes one a message size. */
 enum { LATENCY_FILES_MAX = 32 };
+static const double MESSAGE_MAX = 1e12;
 
 static const char help[] =
     "usage: nettopo solve [OPTION...] SAMPLES\n"
@@ -30,6 +32,9 @@ static const char help[] =
     "                    measured; or what OSU's benchmarks or PARUS wrote. Once for each message\n"
     "                    size, the smallest first (at most 32 times): the others then say how\n"
     "                    sure each link is, and add what only they show\n"
+    "  --message-bytes N of the messages of a matrix CSV: once for each --latency, in order.\n"
+    "                    Then links have the latency of an empty message, and, without\n"
+    "                    --bandwidth, bandwidths from the sizes. PARUS's texts have their sizes\n"
     "  --bandwidth FILE  the same hosts; gives the links their bandwidths; or what OSU's\n"
     "                    benchmarks or mpiGraph wrote. Alone it shows groups of hosts where links\n"
     "                    between switches are narrower than theirs\n"
@@ -45,6 +50,8 @@ static const char help[] =
 /* The options. */
 struct arguments {
     const char *latency[LATENCY_FILES_MAX]; /* NULL after the last */
+    const char *message[LATENCY_FILES_MAX]; /* bytes of each, as given; NULL after the last */
+    double message_bytes[LATENCY_FILES_MAX];
     const char *bandwidth, *from, *output, *samples;
     enum nt_matrix_text text;
     struct nt_published published;
@@ -71,6 +78,7 @@ struct matrices {
     struct nt_named_matrix *latency, *rates;
     struct nt_matrix **larger;
     size_t larger_sizes;
+    double *bytes; /* of latency and of each of larger; NaN: not known */
     struct nt_matrix *bandwidth;
 };
 
@@ -79,6 +87,7 @@ static void matrices_fini(struct matrices *m)
     for (size_t k = 0; k < m->larger_sizes; k++)
         nt_matrix_destroy(m->larger[k]);
     free(m->larger);
+    free(m->bytes);
     nt_matrix_destroy(m->bandwidth);
     nt_named_matrix_destroy(m->latency);
     nt_named_matrix_destroy(m->rates);
@@ -103,16 +112,36 @@ static int arrange_matrix(const struct matrices *m, const char *path,
 static int add_sizes(struct matrices *m, const char *path, const struct nt_named_matrix *from,
                      size_t first, struct nt_err *err)
 {
-    struct nt_matrix **grown =
-        realloc(m->larger, (m->larger_sizes + from->larger_sizes + 1) * sizeof *grown);
-    if (grown == NULL)
+    size_t most = m->larger_sizes + from->larger_sizes + 1;
+    struct nt_matrix **grown = realloc(m->larger, most * sizeof *grown);
+    if (grown != NULL)
+        m->larger = grown;
+    double *bytes = realloc(m->bytes, (most + 1) * sizeof *bytes);
+    if (bytes != NULL)
+        m->bytes = bytes;
+    if (grown == NULL || bytes == NULL)
         return nt_err_memory(err);
-    m->larger = grown;
-    for (size_t k = first; k <= from->larger_sizes; k++, m->larger_sizes++)
+    if (first > 0)
+        bytes[0] = from->message_bytes;
+    for (size_t k = first; k <= from->larger_sizes; k++, m->larger_sizes++) {
+        bytes[m->larger_sizes + 1] = k == 0 ? from->message_bytes : from->larger_bytes[k - 1];
         if (arrange_matrix(m, path, from, k == 0 ? from->matrix : from->larger[k - 1],
                            &m->larger[m->larger_sizes], err) != 0)
             return -1;
+    }
     return 0;
+}
+
+/* The sizes, if all are known and rise. */
+static const double *known_bytes(const struct matrices *m)
+{
+    double last = -1;
+    for (size_t k = 0; m->bytes != NULL && k <= m->larger_sizes; k++) {
+        if (!(m->bytes[k] > last))
+            return NULL;
+        last = m->bytes[k];
+    }
+    return m->bytes;
 }
 
 /* The format of --from, unless that text cannot hold this kind of figure: then it is for the other.
@@ -122,15 +151,33 @@ static enum nt_matrix_text text_of(const struct arguments *a, enum nt_matrix_tex
     return a->text == unfit ? NT_TEXT_ANY : a->text;
 }
 
+/* The k-th text; what --message-bytes states of it is the size of its messages. */
+static int read_latency(const struct arguments *a, size_t k, struct nt_named_matrix **out,
+                        struct nt_err *err)
+{
+    if (nt_matrices_read(a->latency[k], text_of(a, NT_TEXT_MPIGRAPH), NT_MATRIX_LATENCY_US, out,
+                         err) != 0)
+        return -1;
+    if (a->message[0] == NULL)
+        return 0;
+    if (isnan((*out)->message_bytes)) {
+        (*out)->message_bytes = a->message_bytes[k];
+        return 0;
+    }
+    nt_named_matrix_destroy(*out);
+    *out = NULL;
+    return nt_err_set(err, NT_ERR_USAGE, "--message-bytes: %s has its message sizes in it",
+                      nt_file_name(a->latency[k]));
+}
+
 static int read_latencies(const struct arguments *a, struct matrices *m, struct nt_err *err)
 {
-    enum nt_matrix_text text = text_of(a, NT_TEXT_MPIGRAPH);
-    if (nt_matrices_read(a->latency[0], text, NT_MATRIX_LATENCY_US, &m->latency, err) != 0 ||
+    if (read_latency(a, 0, &m->latency, err) != 0 ||
         add_sizes(m, a->latency[0], m->latency, 1, err) != 0)
         return -1;
     for (size_t k = 1; k < LATENCY_FILES_MAX && a->latency[k] != NULL; k++) {
         struct nt_named_matrix *more;
-        if (nt_matrices_read(a->latency[k], text, NT_MATRIX_LATENCY_US, &more, err) != 0)
+        if (read_latency(a, k, &more, err) != 0)
             return -1;
         int rc = add_sizes(m, a->latency[k], more, 0, err);
         nt_named_matrix_destroy(more);
@@ -160,6 +207,7 @@ static int solve_matrices(const struct arguments *a, struct nt_map **map, struct
         rc = read_latencies(a, &m, err);
     if (rc == 0 && a->bandwidth != NULL)
         rc = read_bandwidths(a, &m, err);
+    bool sized = m.larger_sizes > 0 || a->message[0] != NULL;
     if (rc == 0) {
         struct nt_solve_input measured = {
             .latency = m.latency == NULL ? NULL : m.latency->matrix,
@@ -173,7 +221,7 @@ static int solve_matrices(const struct arguments *a, struct nt_map **map, struct
             .method = nt_published_method(&a->published, &method) ? &method : NULL,
         };
         nt_terminal_progress("solving %zu hosts", first_text(&m)->host.count);
-        rc = nt_solve_measured(&measured, map, err);
+        rc = nt_solve_sized(&measured, sized ? known_bytes(&m) : NULL, map, err);
     }
     matrices_fini(&m);
     return rc;
@@ -182,17 +230,45 @@ static int solve_matrices(const struct arguments *a, struct nt_map **map, struct
 /* ---- the command line -------------------------------------------------------------------------
  */
 
+/* As many as matrices, rising; and there is something to make of them. */
+static int check_messages(struct arguments *a, struct nt_err *err)
+{
+    double last = -1;
+    size_t k = 0;
+    for (; k < LATENCY_FILES_MAX && a->message[k] != NULL; k++) {
+        if (nt_command_line_number("message-bytes", a->message[k], 0, MESSAGE_MAX,
+                                   &a->message_bytes[k], err) != 0)
+            return -1;
+        if (a->latency[k] == NULL || !(a->message_bytes[k] > last))
+            return nt_err_set(err, NT_ERR_USAGE,
+                              "--message-bytes: expected one for each --latency, each larger than "
+                              "the one before");
+        last = a->message_bytes[k];
+    }
+    if (k > 0 && k < LATENCY_FILES_MAX && a->latency[k] != NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "--message-bytes: expected one for each --latency");
+    if (k == 1 && a->bandwidth == NULL)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--message-bytes: expected --bandwidth, or --latency of further sizes");
+    if (k > 0 && strcmp(a->published.name, "parus") == 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--message-bytes: not with --method parus");
+    return 0;
+}
+
 static int read_options(int argc, char **argv, struct arguments *a, struct nt_err *err)
 {
     enum { OTHERS = 7 };
     const char *method = "auto", *epsilon = NULL, *shared = NULL, *duplex = NULL;
-    struct nt_flag flags[OTHERS + LATENCY_FILES_MAX] = {
+    struct nt_flag flags[OTHERS + 2 * LATENCY_FILES_MAX] = {
         {"bandwidth", 0, &a->bandwidth, NULL}, {"method", 0, &method, NULL},
         {"epsilon", 0, &epsilon, NULL},        {"eps-shared", 0, &shared, NULL},
         {"eps-duplex", 0, &duplex, NULL},      {"from", 0, &a->from, NULL},
         {"output", 'o', &a->output, NULL}};
-    for (size_t k = 0; k < LATENCY_FILES_MAX; k++)
+    for (size_t k = 0; k < LATENCY_FILES_MAX; k++) {
         flags[OTHERS + k] = (struct nt_flag){"latency", 0, &a->latency[k], NULL};
+        flags[OTHERS + LATENCY_FILES_MAX + k] =
+            (struct nt_flag){"message-bytes", 0, &a->message[k], NULL};
+    }
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &a->samples, 1,
                                 err) != 0)
         return -1;
@@ -202,7 +278,8 @@ static int read_options(int argc, char **argv, struct arguments *a, struct nt_er
         nt_command_line_number("eps-shared", shared, -INFINITY, INFINITY, &a->published.eps_shared,
                                err) != 0 ||
         nt_command_line_number("eps-duplex", duplex, -INFINITY, INFINITY, &a->published.eps_duplex,
-                               err) != 0)
+                               err) != 0 ||
+        check_messages(a, err) != 0)
         return -1;
     return nt_matrix_text_named(a->from, &a->text, err);
 }

@@ -558,17 +558,22 @@ static int read_parus_row(struct parus *r, size_t row, struct nt_matrix *m, stru
 }
 
 /* The matrix of the next message size. */
-static struct nt_matrix *add_matrix(struct parus *r, struct nt_err *err)
+static struct nt_matrix *add_matrix(struct parus *r, uint64_t length, struct nt_err *err)
 {
     struct nt_named_matrix *t = r->table;
     if (isnan(t->message_bytes))
         return t->matrix;
     struct nt_matrix **larger = realloc(t->larger, (t->larger_sizes + 1) * sizeof *larger);
-    if (larger == NULL) {
+    if (larger != NULL)
+        t->larger = larger;
+    double *bytes = realloc(t->larger_bytes, (t->larger_sizes + 1) * sizeof *bytes);
+    if (bytes != NULL)
+        t->larger_bytes = bytes;
+    if (larger == NULL || bytes == NULL) {
         nt_err_memory(err);
         return NULL;
     }
-    t->larger = larger;
+    bytes[t->larger_sizes] = (double)length;
     if (nt_matrix_create(r->hosts, NT_MATRIX_LATENCY_US, &larger[t->larger_sizes], err) != 0)
         return NULL;
     return larger[t->larger_sizes++];
@@ -589,7 +594,7 @@ static int read_block(struct parus *r, struct nt_err *err)
         return nt_line_fail(&r->line, err, "more than %d matrices", (int)MATRICES_MAX);
     if (ends_before_table(&r->text, r->hosts))
         return nt_line_fail(&r->line, err, "the text ends before this matrix does");
-    struct nt_matrix *m = add_matrix(r, err);
+    struct nt_matrix *m = add_matrix(r, length, err);
     if (m == NULL)
         return -1;
     r->length = length;

@@ -70,6 +70,7 @@ void nt_named_matrix_destroy(struct nt_named_matrix *table)
     for (size_t k = 0; k < table->larger_sizes; k++)
         nt_matrix_destroy(table->larger[k]);
     free(table->larger);
+    free(table->larger_bytes);
     free(table);
 }
 

@@ -25,7 +25,8 @@ struct nt_named_matrix {
     struct nt_matrix *matrix;
     double message_bytes;      /* of bandwidths: all were measured with messages up to it, or longer
                                   ones; of PARUS's latencies; NaN: not in the text */
-    struct nt_matrix **larger; /* larger_sizes of them: the same hosts with larger messages */
+    struct nt_matrix **larger; /* larger_sizes of them: the same hosts with larger messages, */
+    double *larger_bytes;      /* of so many bytes */
     size_t larger_sizes;
     bool contended; /* all hosts sent at the same time */
 };

@@ -277,6 +277,77 @@ PY
     refuses 2 "--latency: expected at most 32 times" "$nettopo" solve "${args[@]}"
 }
 
+# Two leaves of three hosts, 2 us and 1000 MB/s within, 3 us and 500 MB/s across; equal: one leaf of six.
+sized() { # BYTES [equal]
+    awk -v s="$1" -v equal="${2-}" 'BEGIN {
+        for (j = 1; j <= 6; j++) printf ",n%d", j
+        for (i = 1; i <= 6; i++) {
+            printf "\nn%d", i
+            for (j = 1; j <= 6; j++) {
+                near = equal || (i <= 3) == (j <= 3)
+                printf ",%s", i == j ? "" : (near ? 2 : 3) + s / (near ? 1000 : 500)
+            }
+        }
+        print ""
+    }'
+}
+
+figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidth_MBps | round)"] | unique[]' "$1"; }
+
+# A. Bufe 2014, equations 1.3 and 1.5, 1.6: 2 us at 1000 MB/s, 64 KiB take 67.536 us.
+@test "solve: latency and bandwidth from times of messages of known sizes" {
+    sized 65536 equal >64k.csv && sized 64 equal >64.csv
+    sed 's/67\.536/1000/g' 64k.csv >rate.csv
+    for method in auto bufe; do
+        "$nettopo" solve --method $method --latency 64k.csv --message-bytes 65536 --bandwidth rate.csv -o one.json
+        [ "$(figures one.json)" = "1 1000" ]
+    done
+    "$nettopo" solve --latency 64k.csv --bandwidth rate.csv -o plain.json # as before
+    [ "$(figures plain.json)" = "33.768 1000" ]
+    "$nettopo" solve --latency 64.csv --message-bytes 64 --latency 64k.csv --message-bytes 65536 -o two.json
+    [ "$(figures two.json)" = "1 1000" ]
+    args=()
+    for bytes in 64 4096 65536 1048576; do
+        sized $bytes >$bytes.csv
+        args+=(--latency $bytes.csv --message-bytes $bytes)
+    done
+    "$nettopo" solve "${args[@]}" -o tree.json
+    "$nettopo" validate -q tree.json
+    [ "$(figures tree.json)" = $'1 1000\n1 500' ]
+    "$nettopo" solve --latency 64.csv --message-bytes 64 --latency 4096.csv --message-bytes 4096 -o short.json
+    grep -q "bandwidths are of messages of 4096 bytes" short.json
+}
+
+@test "solve: the sizes of a PARUS text give bandwidths" {
+    {
+        printf 'processors 6\n\nhosts:\nn1\nn2\nn3\nn4\nn5\nn6\n'
+        for bytes in 0 1000 10000 100000 1000000; do
+            printf '\nMessage length %d\n' $bytes
+            sized $bytes | awk -F, 'NR > 1 { for (j = 2; j <= 7; j++) printf "%.9f ", $j / 1e6; print "" }'
+        done
+    } >six.txt
+    "$nettopo" solve --latency six.txt -o six.json
+    [ "$(figures six.json)" = $'1 1000\n1 500' ]
+    "$nettopo" solve --method parus --latency six.txt -o parus.json
+    [ "$(jq '[.links[] | select(has("bandwidth_MBps"))] | length' parus.json)" = 0 ] # as published
+    sized 8 >8.csv
+    refuses 2 "six.txt has its message sizes in it" "$nettopo" solve --latency six.txt --message-bytes 0 --bandwidth 8.csv
+}
+
+@test "solve: message sizes that do not fit the matrices" {
+    sized 65536 equal >64k.csv && sized 64 equal >64.csv
+    sed 's/67\.536/1000/g' 64k.csv >rate.csv
+    refuses 2 "expected --bandwidth, or --latency of further sizes" "$nettopo" solve --latency 64.csv --message-bytes 64
+    refuses 2 "expected one for each --latency" "$nettopo" solve --latency 64.csv --latency 64k.csv --message-bytes 64
+    refuses 2 "each larger than the one before" \
+        "$nettopo" solve --latency 64k.csv --message-bytes 65536 --latency 64.csv --message-bytes 64
+    refuses 2 "--message-bytes x: expected a number" "$nettopo" solve --latency 64.csv --message-bytes x --bandwidth rate.csv
+    refuses 2 "not with --method parus" \
+        "$nettopo" solve --method parus --latency 64k.csv --message-bytes 65536 --bandwidth rate.csv
+    refuses 3 "messages of 655360 bytes would take longer than the latencies of 30 of 30 pairs" \
+        "$nettopo" solve --latency 64k.csv --message-bytes 655360 --bandwidth rate.csv
+}
+
 @test "solve: a setting belongs to its method" {
     table=$seeds/bufe-2.2.csv
     "$nettopo" solve --method bufe --latency "$table" -o own.json
