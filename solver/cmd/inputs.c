@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inputs.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "files.h"
 #include "import.h"
@@ -157,7 +159,9 @@ static int count_lines(struct incoming *in, const char *text, size_t bytes, stru
 static int settle_format(struct incoming *in, struct nt_err *err)
 {
     if (in->text == NT_TEXT_ANY)
-        in->text = recognise_text(in->kept.text);
+        in->text = nt_import_parus_is_netcdf(in->kept.text, in->kept.used)
+                       ? NT_TEXT_PARUS
+                       : recognise_text(in->kept.text);
     if (in->text != NT_TEXT_CSV)
         return 0;
     if (nt_csv_reader_create(in->file, in->kind, &in->csv, err) != 0)
@@ -170,10 +174,43 @@ static int feed_text(void *context, const char *text, size_t bytes, struct nt_er
     struct incoming *in = context;
     if (in->csv != NULL)
         return nt_csv_reader_feed(in->csv, text, bytes, err);
-    if (count_lines(in, text, bytes, err) != 0 || nt_file_keep(&in->kept, text, bytes, err) != 0)
+    if (nt_file_keep(&in->kept, text, bytes, err) != 0)
+        return -1;
+    if (!nt_import_parus_is_netcdf(in->kept.text, in->kept.used) &&
+        count_lines(in, text, bytes, err) != 0)
         return -1;
     bool open = in->text == NT_TEXT_ANY || in->text == NT_TEXT_CSV;
     return open && in->kept.used >= HEAD_BYTES ? settle_format(in, err) : 0;
+}
+
+/* PREFIX_hosts.txt for PREFIX_median.nc, which network_test2 writes together; NULL: no such file.
+ */
+static int read_names_beside(const char *path, char beside[PATH_MAX], char **text, size_t *bytes,
+                             struct nt_err *err)
+{
+    static const char end[] = "_hosts.txt";
+    const char *folder = strrchr(path, '/'), *cut = strrchr(folder == NULL ? path : folder, '_');
+    size_t prefix = cut == NULL ? 0 : (size_t)(cut - path);
+    if (cut == NULL || prefix >= PATH_MAX - sizeof end)
+        return 0;
+    memcpy(beside, path, prefix);
+    memcpy(beside + prefix, end, sizeof end);
+    return access(beside, F_OK) != 0 ? 0 : nt_file_read(beside, WHOLE_MAX, text, bytes, err);
+}
+
+static int read_parus(const struct incoming *in, struct nt_named_matrix **out, struct nt_err *err)
+{
+    char beside[PATH_MAX], *text = NULL;
+    size_t bytes = 0;
+    struct nt_text names;
+    int rc = read_names_beside(in->kept.path, beside, &text, &bytes, err);
+    if (rc == 0 && text != NULL)
+        rc = nt_text_begin(&names, beside, text, bytes, err);
+    if (rc == 0)
+        rc = nt_import_parus_named(in->file, in->kept.text, in->kept.used,
+                                   text == NULL ? NULL : &names, out, err);
+    free(text);
+    return rc;
 }
 
 static int finish_matrices(struct incoming *in, struct nt_named_matrix **out, struct nt_err *err)
@@ -185,7 +222,7 @@ static int finish_matrices(struct incoming *in, struct nt_named_matrix **out, st
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected %s, found a text of %s", in->file,
                           latency ? "latencies" : "bandwidths", latency ? "mpiGraph" : "PARUS");
     if (in->text == NT_TEXT_PARUS)
-        return nt_import_parus(in->file, in->kept.text, in->kept.used, out, err);
+        return read_parus(in, out, err);
     if (in->text == NT_TEXT_MPIGRAPH)
         return nt_import_mpigraph(in->file, in->kept.text, in->kept.used, out, err);
     if (in->text == NT_TEXT_OSU)

@@ -4,7 +4,7 @@
  * Each takes a whole text (bytes long, need not be terminated); file names it in errors, which
  * are NT_ERR_INPUT with the line. Nothing is allocated that the text's own length does not
  * warrant. Host names come as nt_host_name_check wants them, in the order of the text; where
- * several processes ran on one host, their names get "-0", "-1", ... */
+ * several processes of mpiGraph ran on one host, their names get "-0", "-1", ... */
 #ifndef NT_IMPORT_H
 #define NT_IMPORT_H
 
@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "err.h"
+#include "lines.h"
 #include "map.h"
 #include "matrix.h"
 #include "matrix_csv.h"
@@ -33,11 +34,19 @@ int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
 int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matrix_kind kind,
                   struct nt_named_matrix **out, struct nt_err *err);
 
-/* PARUS network_test2, text format: a head of parameters, the hosts, then for each message size a
- * line "Message length N" and the times in seconds, row to column. A matrix of deviations is
- * refused: it holds no latencies. */
+/* PARUS network_test2: its text (a head of parameters, a host's name a process, then for each
+ * message size a line "Message length N" and the times in seconds, row to column), or its NetCDF
+ * file. A matrix of deviations is refused: it holds no latencies. Processes of one host have its
+ * name in common: two hosts have the mean over their processes; where all ran on one host each is
+ * one, NAME-0, NAME-1, ... */
 int nt_import_parus(const char *file, const char *text, size_t bytes, struct nt_named_matrix **out,
                     struct nt_err *err);
+
+/* The same; names: what network_test2 writes beside NetCDF, a name a line, for a file without
+ * names in it. NULL: there is none. */
+int nt_import_parus_named(const char *file, const char *text, size_t bytes, struct nt_text *names,
+                          struct nt_named_matrix **out, struct nt_err *err);
+bool nt_import_parus_is_netcdf(const char *text, size_t bytes);
 
 /* A dump of ibnetdiscover (infiniband-diags): switches, hosts (the adapters of one host are one:
  * descriptions like "n1 HCA-1", "n1 mlx5_0"), links with their data rates; parallel cables are

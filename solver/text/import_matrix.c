@@ -62,31 +62,14 @@ static int name_hosts(const char *const *label, size_t labels, const struct nt_t
     return rc;
 }
 
-/* A table of these hosts, whose names it takes over, in which nothing is measured yet. */
-static int create_table(struct nt_names *hosts, enum nt_matrix_kind kind,
-                        struct nt_named_matrix **out, struct nt_err *err)
-{
-    struct nt_named_matrix *t = calloc(1, sizeof *t);
-    if (t == NULL)
-        return nt_err_memory(err);
-    *t = (struct nt_named_matrix){.host = *hosts, .message_bytes = NAN};
-    *hosts = (struct nt_names){0};
-    if (nt_matrix_create(t->host.count, kind, &t->matrix, err) != 0) {
-        nt_named_matrix_destroy(t);
-        return -1;
-    }
-    *out = t;
-    return 0;
-}
-
-/* The same, with a host for each label. */
+/* A table with a host for each label, in which nothing is measured yet. */
 static int label_table(const char *const *label, size_t labels, const struct nt_text_line *line,
                        enum nt_matrix_kind kind, struct nt_named_matrix **out, struct nt_err *err)
 {
     struct nt_names names = {0};
     int rc = name_hosts(label, labels, line, &names, err);
     if (rc == 0)
-        rc = create_table(&names, kind, out, err);
+        rc = nt_named_matrix_create(&names, kind, out, err);
     nt_names_fini(&names);
     return rc;
 }
@@ -444,7 +427,7 @@ int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matr
     if (rc == 0)
         rc = read_osu(&r, err);
     if (rc == 0)
-        rc = create_table(&r.names, kind, &m, err);
+        rc = nt_named_matrix_create(&r.names, kind, &m, err);
     for (size_t k = 0; rc == 0 && k < r.pairs; k++) {
         keep_better(m->matrix, &r.pair[k]);
         if (kind == NT_MATRIX_BANDWIDTH_MBPS) /* of a NaN: the other */
@@ -455,180 +438,4 @@ int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matr
     nt_names_fini(&r.names);
     nt_arena_fini(&r.memory);
     return rc;
-}
-
-/* ---- PARUS network_test2 -------------------------------------------------------------------- */
-
-/* The text format of PARUS network_test2: "processors N", parameters a line each, "hosts:" and N
- * labels, then blocks "Message length L" with N rows of N times in seconds. */
-
-enum { MATRICES_MAX = 65536 };
-
-struct parus {
-    struct nt_text text;
-    struct nt_text_line line; /* read, not yet used */
-    bool more;                /* line is one */
-    size_t hosts;
-    struct nt_named_matrix *table;
-    uint64_t length; /* of the messages of the last matrix */
-};
-
-static void next_row(struct parus *r)
-{
-    r->more = nt_text_next_line(&r->text, &r->line);
-}
-
-static int take_words(struct nt_text_line *line, const char *words)
-{
-    char copy[64];
-    size_t bytes = strlen(words);
-    memcpy(copy, words, bytes + 1);
-    for (char *word = copy, *next; word != NULL; word = next) {
-        next = strchr(word, ' ');
-        if (next != NULL)
-            *next++ = '\0';
-        if (!nt_line_take_word(line, word))
-            return -1;
-    }
-    return 0;
-}
-
-/* The parameters are for people, except that deviations are no latencies. */
-static int read_parus_head(struct parus *r, struct nt_err *err)
-{
-    uint64_t hosts;
-    next_row(r);
-    if (!r->more || !nt_line_take_word(&r->line, "processors"))
-        return nt_line_fail(&r->line, err, "expected \"processors N\"");
-    if (nt_line_take_whole(&r->line, "a number of processors", NT_HOSTS_MAX, &hosts, err) != 0)
-        return -1;
-    r->hosts = (size_t)hosts;
-    if (r->hosts == 0 || ends_before_table(&r->text, r->hosts))
-        return nt_line_fail(&r->line, err,
-                            "%zu processors, but the text ends before a matrix of them could",
-                            r->hosts);
-    for (next_row(r); r->more && !nt_line_begins(&r->line, "hosts:"); next_row(r)) {
-        struct nt_text_line line = r->line;
-        if (take_words(&line, "Message length") == 0)
-            break;
-        line = r->line;
-        if (take_words(&line, "data type") == 0 &&
-            memmem(line.at, (size_t)(line.end - line.at), "deviation", 9) != NULL)
-            return nt_line_fail(&r->line, err, "a matrix of deviations holds no latencies");
-    }
-    if (!r->more || !nt_line_begins(&r->line, "hosts:"))
-        return nt_line_fail(&r->line, err, "expected \"hosts:\" and the names after it");
-    return 0;
-}
-
-static int read_labels(struct parus *r, struct nt_err *err)
-{
-    NT_SCOPED struct nt_arena memory = {0};
-    const char **label = nt_arena_array(&memory, r->hosts, sizeof *label);
-    for (size_t k = 0; k < r->hosts && nt_arena_check(&memory, err) == 0; k++) {
-        struct nt_word word;
-        next_row(r);
-        if (!r->more || !nt_line_next_word(&r->line, &word))
-            return nt_line_fail(&r->line, err, "%zu of %zu hosts are named", k, r->hosts);
-        label[k] = nt_arena_text(&memory, word.at, word.bytes < 256 ? word.bytes : 256);
-    }
-    if (nt_arena_check(&memory, err) != 0 ||
-        label_table(label, r->hosts, &r->line, NT_MATRIX_LATENCY_US, &r->table, err) != 0)
-        return -1;
-    next_row(r);
-    return 0;
-}
-
-static int read_parus_row(struct parus *r, size_t row, struct nt_matrix *m, struct nt_err *err)
-{
-    struct nt_word word;
-    if (!r->more)
-        return nt_line_fail(&r->line, err, "the matrix ends after %zu of %zu rows", row, r->hosts);
-    for (size_t k = 0; k < r->hosts; k++) {
-        double seconds;
-        if (nt_line_take_value(&r->line, "a time in seconds", &seconds, err) != 0)
-            return -1;
-        if (k != row)
-            nt_matrix_set(m, row, k, (float)(seconds * 1e6));
-    }
-    if (nt_line_next_word(&r->line, &word))
-        return nt_line_fail(&r->line, err, "more than %zu figures in a row", r->hosts);
-    next_row(r);
-    return 0;
-}
-
-/* The matrix of the next message size. */
-static struct nt_matrix *add_matrix(struct parus *r, uint64_t length, struct nt_err *err)
-{
-    struct nt_named_matrix *t = r->table;
-    if (isnan(t->message_bytes))
-        return t->matrix;
-    struct nt_matrix **larger = realloc(t->larger, (t->larger_sizes + 1) * sizeof *larger);
-    if (larger != NULL)
-        t->larger = larger;
-    double *bytes = realloc(t->larger_bytes, (t->larger_sizes + 1) * sizeof *bytes);
-    if (bytes != NULL)
-        t->larger_bytes = bytes;
-    if (larger == NULL || bytes == NULL) {
-        nt_err_memory(err);
-        return NULL;
-    }
-    bytes[t->larger_sizes] = (double)length;
-    if (nt_matrix_create(r->hosts, NT_MATRIX_LATENCY_US, &larger[t->larger_sizes], err) != 0)
-        return NULL;
-    return larger[t->larger_sizes++];
-}
-
-static int read_block(struct parus *r, struct nt_err *err)
-{
-    struct nt_named_matrix *t = r->table;
-    uint64_t length;
-    if (take_words(&r->line, "Message length") != 0)
-        return nt_line_fail(&r->line, err, "expected \"Message length N\"");
-    if (nt_line_take_whole(&r->line, "a message length", UINT64_C(1) << 53, &length, err) != 0)
-        return -1;
-    if (!isnan(t->message_bytes) && length <= r->length)
-        return nt_line_fail(&r->line, err, "message length %llu does not grow",
-                            (unsigned long long)length);
-    if (t->larger_sizes + 1 == MATRICES_MAX)
-        return nt_line_fail(&r->line, err, "more than %d matrices", (int)MATRICES_MAX);
-    if (ends_before_table(&r->text, r->hosts))
-        return nt_line_fail(&r->line, err, "the text ends before this matrix does");
-    struct nt_matrix *m = add_matrix(r, length, err);
-    if (m == NULL)
-        return -1;
-    r->length = length;
-    if (isnan(t->message_bytes))
-        t->message_bytes = (double)length;
-    next_row(r);
-    for (size_t row = 0; row < r->hosts; row++)
-        if (read_parus_row(r, row, m, err) != 0)
-            return -1;
-    return 0;
-}
-
-static int read_parus(struct parus *r, struct nt_err *err)
-{
-    if (read_parus_head(r, err) != 0 || read_labels(r, err) != 0)
-        return -1;
-    if (!r->more)
-        return nt_line_fail(&r->line, err, "expected \"Message length N\" and a matrix");
-    while (r->more)
-        if (read_block(r, err) != 0)
-            return -1;
-    return 0;
-}
-
-int nt_import_parus(const char *file, const char *text, size_t bytes, struct nt_named_matrix **out,
-                    struct nt_err *err)
-{
-    struct parus r = {0};
-    if (nt_text_begin(&r.text, file, text, bytes, err) != 0)
-        return -1;
-    if (read_parus(&r, err) != 0) {
-        nt_named_matrix_destroy(r.table);
-        return -1;
-    }
-    *out = r.table;
-    return 0;
 }

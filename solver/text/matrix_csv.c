@@ -61,6 +61,22 @@ void nt_csv_reader_destroy(struct nt_csv_reader *r)
     free(r);
 }
 
+int nt_named_matrix_create(struct nt_names *hosts, enum nt_matrix_kind kind,
+                           struct nt_named_matrix **out, struct nt_err *err)
+{
+    struct nt_named_matrix *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return nt_err_memory(err);
+    *t = (struct nt_named_matrix){.host = *hosts, .message_bytes = NAN};
+    *hosts = (struct nt_names){0};
+    if (nt_matrix_create(t->host.count, kind, &t->matrix, err) != 0) {
+        nt_named_matrix_destroy(t);
+        return -1;
+    }
+    *out = t;
+    return 0;
+}
+
 void nt_named_matrix_destroy(struct nt_named_matrix *table)
 {
     if (table == NULL)

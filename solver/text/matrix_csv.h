@@ -31,6 +31,9 @@ struct nt_named_matrix {
     bool contended; /* all hosts sent at the same time */
 };
 
+/* A table of these hosts, whose names it takes over, in which nothing is measured yet. */
+int nt_named_matrix_create(struct nt_names *hosts, enum nt_matrix_kind kind,
+                           struct nt_named_matrix **out, struct nt_err *err);
 void nt_named_matrix_destroy(struct nt_named_matrix *table);
 
 /* Reading in pieces of any size; file names it in errors (FILE:LINE: ...). */

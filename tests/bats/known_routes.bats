@@ -228,12 +228,17 @@ TABLE
     "$nettopo" solve --latency "$import/parus.txt" -o parus.json
     "$nettopo" solve --latency - <"$import/parus.txt" | cmp - parus.json
     "$nettopo" solve --from parus --latency "$import/parus.txt" | cmp - parus.json
+    "$nettopo" solve --latency "$import/parus_median.nc" -o netcdf.json
+    cp "$import/parus_median.nc" alone.nc
+    refuses 3 "alone.nc: expected the names of 4 processes" "$nettopo" solve --latency alone.nc
+    head -c 700 alone.nc >short_median.nc
+    refuses 3 "found 3 and bytes for 0" "$nettopo" solve --latency short_median.nc
     (echo "srun: job 7 queued"; cat "$import/osu.txt") >late.txt
     "$nettopo" solve --latency late.txt --bandwidth late.txt | cmp - osu.json
     printf ',n1,n2,n3,n4\nn1,,2,4,4\nn2,,,4,4\nn3,,,,2\nn4,,,,\n' >four.csv
     "$nettopo" solve --latency four.csv --bandwidth "$import/mpigraph.txt" -o graph.json
     "$nettopo" solve --from mpigraph --latency four.csv --bandwidth "$import/mpigraph.txt" | cmp - graph.json
-    for map in osu parus graph; do "$nettopo" validate -q $map.json; done
+    for map in osu parus graph netcdf; do "$nettopo" validate -q $map.json; done
     refuses 3 "expected latencies, found a text of mpiGraph" "$nettopo" solve --latency "$import/mpigraph.txt"
     refuses 3 "expected bandwidths, found a text of PARUS" \
         "$nettopo" solve --latency "$import/parus.txt" --bandwidth "$import/parus.txt"
