@@ -321,7 +321,7 @@ install: all
 	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(DATADIR)
 	install -m 755 etc/containers/container-mounts etc/containers/container-nettopo $(DESTDIR)$(DATADIR)
 	install -m 755 etc/examples/*.sh $(DESTDIR)$(DATADIR)/examples
-	install -m 644 etc/examples/*.py $(DESTDIR)$(DATADIR)/examples
+	install -m 644 etc/examples/*.py etc/examples/*.md $(DESTDIR)$(DATADIR)/examples
 	install -m 644 etc/dashboards/* $(DESTDIR)$(DATADIR)/dashboards
 	for f in systemd/nettopo-fleet.service systemd/nettopo-fleet.timer apparmor.d/nettopo-probe; do \
 	  install -m 644 etc/$$f $(DESTDIR)$(DATADIR)/$$f && $(PLACE) <etc/$$f >$(DESTDIR)$(DATADIR)/$$f || exit; done

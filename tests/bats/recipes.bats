@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
-# What README.md and etc/examples say works as printed, in a real job on the real cluster.
+# What README.md and etc/examples state works as printed, in a real job on the real cluster.
 
 load ground
 load jobs
@@ -24,20 +24,19 @@ setup() {
     examples=$GROUND_HOME/examples
 }
 
-# blocks FILE: the shell recipes, each to a file of its own below the test user's home
+# blocks FILE...: the shell recipes, each to a file of its own below the test user's home
 blocks() {
     awk -v to="$GROUND_HOME/recipe" '
         /^```sh$/ {inside = 1; file = sprintf("%s.%02d", to, ++n); next}
         /^```/ {inside = 0}
-        inside {print >file}' "$1"
+        inside {print >file}' "$@"
     chmod 644 "$GROUND_HOME"/recipe.* 2>/dev/null
     ls "$GROUND_HOME" | grep -c '^recipe\.'
 }
 
-# run_recipes STATUS: all of README.md in one job, whose sweep has that status
+# run_recipes STATUS: all of README.md and RECIPES.md in one job, whose sweep has that status
 run_recipes() {
-    [ -e "$ROOT/README.md" ] || skip "there is no README.md"
-    n=$(blocks "$ROOT/README.md") || skip "README.md has no recipes (blocks of sh)"
+    n=$(blocks "$ROOT/README.md" "$ROOT/etc/examples/RECIPES.md")
     submit --nettopo=standard -N8 -n8 -D "$GROUND_HOME" <<'END'
 #!/bin/bash
 echo "status $NETTOPO_STATUS"
@@ -53,13 +52,13 @@ END
     assert_equal "recipes that ran" "$(grep -c '^## recipe\.[0-9]* exit 0$' "$GROUND_HOME/$JOB.out")" "$n"
 }
 
-@test "every recipe in README.md runs as printed" {
+@test "every recipe in README.md and RECIPES.md runs as printed" {
     run_recipes "ok partial"
     # each of them prints something
     ! grep -A1 -E '^## recipe\.[0-9]*$' "$GROUND_HOME/$JOB.out" | grep -q 'exit'
 }
 
-@test "every recipe in README.md runs after a failed sweep" {
+@test "every recipe in README.md and RECIPES.md runs after a failed sweep" {
     conf_set enabled no
     run_recipes failed
     conf_reset

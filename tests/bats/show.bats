@@ -113,13 +113,27 @@ matrix() {
     assert_between "widest" "$(NO_COLOR=1 TERM=xterm terminal 52 "$nettopo" show "$maps/scattered8.json" | widest)" 40 52
 }
 
-@test "README shows what nettopo prints and draws of the demo's map" {
-    COLUMNS=80 "$nettopo" show "$maps/scattered8.json" >printed
+@test "README shows what nettopo prints and draws of a recorded sweep" {
+    "$nettopo" solve "$ROOT/tests/data/samples/narrow8.samples" -o narrow8.json
+    COLUMNS=80 "$nettopo" show narrow8.json >printed
     awk '/^\$ sbatch --nettopo/ {on = 1; next} on && /^```/ {exit} on' "$ROOT/README.md" >stated
     diff stated printed
-    "$nettopo" export --format svg "$maps/scattered8.json" | cmp - "$ROOT/etc/pictures/demo.svg" || {
-        echo "build/nettopo export --format svg tests/data/maps/scattered8.json -o etc/pictures/demo.svg"
+    "$nettopo" export --format svg narrow8.json | cmp - "$ROOT/etc/pictures/degraded.svg" || {
+        echo "nettopo solve tests/data/samples/narrow8.samples | nettopo export --format svg - -o etc/pictures/degraded.svg"
         return 1
     }
-    grep -q '(etc/pictures/demo.svg)' "$ROOT/README.md"
+    grep -q '(etc/pictures/degraded.svg)' "$ROOT/README.md"
+}
+
+@test "README's table of measurements is what simulated sweeps take" {
+    while read -r spec kind; do
+        "$nettopo" simulate --topology "$spec" --noise 0.02 --sweep "$kind" |
+            jq -r '"| `\(.hosts)` | `\(.hosts * (.hosts - 1) / 2)` | `\(.pairs)` | `\(.rounds)` |"'
+    done >printed <<'END'
+star:8 all
+tree:4x16 adaptive
+tree:2x8x32 adaptive
+tree:2x16x32 adaptive
+END
+    grep -E '^\| `[0-9]+` \|' "$ROOT/README.md" | diff - printed
 }
