@@ -55,7 +55,8 @@ static const char help[] =
     "                        scripts take as the master\n"
     "  --rails               instead: of several network devices a host, by message size, what\n"
     "                        one alone, a divided message, UCX's own division (measured) and\n"
-    "                        messages scheduled over all take, and how much of the time is saved\n"
+    "                        messages scheduled over all take, and how much of the time is saved;\n"
+    "                        and messages sent as Open MPI does, to one host or several\n"
     "  -o, --output FILE     written whole or not at all; default -\n"
     "\n"
     "Example: nettopo hint --ntasks 64 --pattern ring --format hostfile -o hosts map.json\n";
@@ -280,7 +281,7 @@ static int write_env(const struct found *f, const struct nt_map *map, bool csh, 
 {
     const struct nt_hint *h = f->hint;
     struct nt_strbuf d = {0}, order = {0}, spares = {0};
-    char gain[32], devices[NT_RAILS_DEVICES_BYTES];
+    char gain[32], rails[32], devices[NT_RAILS_DEVICES_BYTES];
     for (size_t k = 0; k < h->hosts; k++)
         if (!is_spare(f, h->host_order[k]))
             nt_strbuf_print(&order, "%s%s", order.used > 0 ? "," : "",
@@ -292,10 +293,15 @@ static int write_env(const struct found *f, const struct nt_map *map, bool csh, 
     put_variable(&d, csh, "NETTOPO_GAIN", gain);
     if (spares.used > 0)
         put_variable(&d, csh, "NETTOPO_SPARES", spares.text);
-    nt_rails_devices(map, devices);
-    if (devices[0] != '\0') {
+    size_t several = nt_rails_devices(map, devices);
+    snprintf(rails, sizeof rails, "%zu", several);
+    if (several > 0) {
         put_variable(&d, csh, "NETTOPO_NET_DEVICES", devices);
         put_variable(&d, csh, "UCX_NET_DEVICES", devices);
+    }
+    if (several > 1) {
+        put_variable(&d, csh, "UCX_MAX_RNDV_RAILS", rails);
+        put_variable(&d, csh, "UCX_MAX_EAGER_RAILS", "1");
     }
     d.failed = d.failed || order.failed || spares.failed;
     free(order.text);
@@ -319,7 +325,11 @@ static int write_hint(const struct arguments *a, const struct found *f, const st
         return nt_launch_dlrover(map, f->spare, f->spares, text, bytes, err);
     if (strcmp(format, "env") == 0 || strcmp(format, "csh") == 0)
         return write_env(f, map, strcmp(format, "csh") == 0, text, bytes, err);
-    struct nt_hint_words w = {.pattern = h->pattern,
+    char devices[NT_RAILS_DEVICES_BYTES];
+    size_t rails = nt_rails_devices(map, devices);
+    struct nt_hint_words w = {.devices = devices,
+                              .rails = rails,
+                              .pattern = h->pattern,
                               .ntasks = h->ntasks,
                               .rank_host = h->rank_host,
                               .host_name = names,

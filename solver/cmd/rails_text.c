@@ -109,6 +109,7 @@ int nt_rails_put_advice(struct nt_strbuf *d, const struct nt_map *map, struct nt
 /* ---- the table ------------------------------------------------------------------------------ */
 
 enum { LEAST_BYTES = 8, MOST_BYTES = 4194304, STEP = 8, TRAIN = 16, CELL_BYTES = 32 };
+_Static_assert((int)TRAIN <= (int)NT_RAIL_HOSTS_MAX, "a receiver each");
 
 static void put_size(struct nt_strbuf *d, double bytes)
 {
@@ -169,27 +170,40 @@ static bool all_measured(const struct nt_rail *rail, size_t rails, double bytes)
     return true;
 }
 
+enum receivers { TO_ONE, TO_EACH, TO_TWO };
+
+/* TO_TWO: every second message is for a host that only one rail reaches. */
+static void make_train(struct nt_rail_message train[TRAIN], double bytes, enum receivers to,
+                       size_t only)
+{
+    for (uint32_t k = 0; k < TRAIN; k++) {
+        train[k] = (struct nt_rail_message){.bytes = bytes, .to = to == TO_EACH ? k : 0};
+        if (to == TO_TWO && k % 2 == 0)
+            train[k] = (struct nt_rail_message){bytes, 1, UINT32_C(1) << only};
+    }
+}
+
 /* One message; then a train of them, which only one rail or all take. What UCX does with all rails
  * is measured, messages alone and trains of them; the rest is simulated from each rail's own. A
  * size that was not measured, and trains of it that were not, have no time. */
 static void put_row(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
                     const struct nt_rail *together, double bytes)
 {
-    double part[NT_RAILS_MAX], train[TRAIN], one = NAN, turns = NAN, earliest = NAN, trains = NAN;
+    double part[NT_RAILS_MAX], one = NAN, turns = NAN, earliest = NAN, trains = NAN;
+    struct nt_rail_message train[TRAIN];
     size_t best = best_rail(rail, rails, bytes);
     double alone = best < rails ? alone_us(&rail[best], bytes) : (double)NAN, divided = NAN;
     double measured = alone_us(together, bytes);
-    for (size_t k = 0; k < TRAIN; k++)
-        train[k] = bytes;
+    make_train(train, bytes, TO_ONE, 0);
     if (best < rails)
-        one = nt_rails_simulate(&rail[best], 1, train, TRAIN, NT_RAILS_EARLIEST);
+        one = nt_rails_simulate(&rail[best], 1, train, TRAIN, NT_RAILS_EARLIEST, NULL);
     if (all_measured(rail, rails, bytes)) {
         divided = nt_rails_split(rail, rails, bytes, part);
-        turns = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_ROUND_ROBIN);
-        earliest = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_EARLIEST);
+        turns = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_ROUND_ROBIN, NULL);
+        earliest = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_EARLIEST, NULL);
     }
     if (is_measured(together, bytes))
-        trains = nt_rails_simulate(together, 1, train, TRAIN, NT_RAILS_EARLIEST);
+        trains = nt_rails_simulate(together, 1, train, TRAIN, NT_RAILS_EARLIEST, NULL);
     put_size(d, bytes);
     nt_strbuf_print(d, " %-10.10s", best < rails ? rail[best].name : "-");
     put_time(d, alone);
@@ -206,6 +220,43 @@ static void put_row(struct nt_strbuf *d, const struct nt_rail *rail, size_t rail
     nt_strbuf_puts(d, "\n");
 }
 
+/* The train by each policy, and what the schedule saves against the fastest of those that know
+ * bandwidths at most. */
+static void put_policies(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
+                         const struct nt_rail_message train[TRAIN])
+{
+    double us[NT_RAIL_POLICIES], fastest = NAN;
+    bool measured = all_measured(rail, rails, train[0].bytes);
+    put_size(d, train[0].bytes);
+    for (int p = 0; p < NT_RAIL_POLICIES; p++) {
+        us[p] = measured
+                    ? nt_rails_simulate(rail, rails, train, TRAIN, (enum nt_rail_policy)p, NULL)
+                    : (double)NAN;
+        put_time(d, us[p]);
+    }
+    for (int p = 0; p <= NT_RAILS_FAIR; p++)
+        fastest = fmin(fastest, us[p]); /* of a NaN: the other */
+    put_saved(d, fastest, us[NT_RAILS_EARLIEST]);
+    nt_strbuf_puts(d, "\n");
+}
+
+static void put_trains(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
+                       enum receivers to, size_t only)
+{
+    static const char *const titles[] = {"16 messages to one host", "16 messages to a host each",
+                                         "16 messages to two hosts, one of them only over "};
+    struct nt_rail_message train[TRAIN];
+    nt_strbuf_puts(d, titles[to]);
+    if (to == TO_TWO)
+        nt_strbuf_put_line(d, rail[only].name);
+    nt_strbuf_print(d, "\n%8s %11s %11s %11s %11s %11s %8s\n", "message", "in turn", "weighted",
+                    "fair", "4.4.8", "scheduled", "saved");
+    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP) {
+        make_train(train, bytes, to, only);
+        put_policies(d, rail, rails, train);
+    }
+}
+
 static void put_class(struct nt_strbuf *d, const char *name, const struct nt_rail *rail,
                       size_t rails, const struct nt_rail *together)
 {
@@ -215,6 +266,11 @@ static void put_class(struct nt_strbuf *d, const char *name, const struct nt_rai
                     "16 alone", "in turn", "scheduled", "saved", "16 UCX", "saved");
     for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP)
         put_row(d, rail, rails, together, bytes);
+    put_trains(d, rail, rails, TO_ONE, 0);
+    put_trains(d, rail, rails, TO_EACH, 0);
+    size_t only = best_rail(rail, rails, MOST_BYTES);
+    if (only < rails)
+        put_trains(d, rail, rails, TO_TWO, only);
 }
 
 int nt_rails_table(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)

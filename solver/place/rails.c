@@ -38,19 +38,94 @@ static double level_us(const struct nt_rail *rail, double bytes)
     return time_us(rail, bytes) - (bytes - 1) * rail_regime(rail, bytes)->G_us_per_byte;
 }
 
-static size_t choose_rail(const struct nt_rail *rail, size_t rails, const double *finish,
-                          double now, double bytes, enum nt_rail_policy policy, size_t turn)
+/* What a sender keeps of one receiver. */
+struct receiver {
+    size_t last;               /* rail; rails: none so far */
+    double row;                /* messages over it in a row */
+    double fair[NT_RAILS_MAX]; /* virtual finishing time of the next message */
+};
+
+struct schedule {
+    const struct nt_rail *rail;
+    size_t rails;
+    double weight[NT_RAILS_MAX];
+    double finish[NT_RAILS_MAX], now; /* of all receivers */
+    struct receiver receiver[NT_RAIL_HOSTS_MAX];
+};
+
+static void schedule_init(struct schedule *s, const struct nt_rail *rail, size_t rails)
 {
-    size_t best = turn % rails;
-    double least = INFINITY;
-    for (size_t i = 0; policy != NT_RAILS_ROUND_ROBIN && i < rails; i++) {
-        double own = policy == NT_RAILS_VFT ? level_us(&rail[i], bytes) : time_us(&rail[i], bytes);
-        double arrives = fmax(finish[i], now) + own;
-        if (arrives < least) {
-            least = arrives;
-            best = i;
-        }
+    double all = 0;
+    *s = (struct schedule){.rail = rail, .rails = rails};
+    for (size_t i = 0; i < rails; i++) {
+        const struct nt_loggp *g = &rail[i].regime[rail[i].regimes - 1];
+        double us = isnan(g->gap_us_per_byte) ? g->G_us_per_byte : g->gap_us_per_byte;
+        s->weight[i] = 1 / fmax(us, 1e-9);
+        all += s->weight[i];
     }
+    for (size_t k = 0; k < NT_RAIL_HOSTS_MAX; k++) {
+        s->receiver[k].last = rails;
+        for (size_t i = 0; i < rails; i++)
+            s->receiver[k].fair[i] = all / s->weight[i];
+    }
+}
+
+static bool reaches(const struct nt_rail_message *m, size_t i)
+{
+    return m->over == 0 || (m->over >> i & 1) != 0;
+}
+
+/* How many messages in a row: the weight over the least of the rails that reach the receiver. */
+static double row_of(const struct schedule *s, const struct nt_rail_message *m, size_t i)
+{
+    double least = INFINITY;
+    for (size_t k = 0; k < s->rails; k++)
+        if (reaches(m, k))
+            least = fmin(least, s->weight[k]);
+    return round(s->weight[i] / least);
+}
+
+static size_t choose_in_turn(struct schedule *s, const struct nt_rail_message *m, bool weighted)
+{
+    struct receiver *r = &s->receiver[m->to];
+    if (r->last == s->rails || !weighted || r->row >= row_of(s, m, r->last)) {
+        size_t next = r->last == s->rails ? 0 : r->last + 1;
+        while (!reaches(m, next % s->rails))
+            next++;
+        r->last = next % s->rails;
+        r->row = 0;
+    }
+    r->row++;
+    return r->last;
+}
+
+/* What the rail with the least of is chosen: the virtual finishing time, or when the message
+ * arrives. */
+static double rank_of(const struct schedule *s, const struct nt_rail_message *m, size_t i,
+                      enum nt_rail_policy policy)
+{
+    double begins = fmax(s->finish[i], s->now);
+    if (policy == NT_RAILS_FAIR)
+        return s->receiver[m->to].fair[i];
+    return begins + (policy == NT_RAILS_VFT ? level_us(&s->rail[i], m->bytes)
+                                            : time_us(&s->rail[i], m->bytes));
+}
+
+static size_t choose_rail(struct schedule *s, const struct nt_rail_message *m,
+                          enum nt_rail_policy policy)
+{
+    size_t best = 0;
+    double least = INFINITY, all = 0;
+    if (policy == NT_RAILS_ROUND_ROBIN || policy == NT_RAILS_WEIGHTED_ROBIN)
+        return choose_in_turn(s, m, policy == NT_RAILS_WEIGHTED_ROBIN);
+    for (size_t i = 0; i < s->rails; i++) {
+        all += s->weight[i];
+        if (!reaches(m, i) || rank_of(s, m, i, policy) >= least)
+            continue;
+        least = rank_of(s, m, i, policy);
+        best = i;
+    }
+    s->receiver[m->to].fair[best] += all / s->weight[best];
     return best;
 }
 
@@ -60,19 +135,27 @@ static double sending_us(const struct nt_loggp *g)
     return isnan(g->o_send_us) ? known_or_zero(g->g_us) : g->o_send_us;
 }
 
-double nt_rails_simulate(const struct nt_rail *rail, size_t rails, const double *bytes, size_t n,
-                         enum nt_rail_policy policy)
+double nt_rails_simulate(const struct nt_rail *rail, size_t rails,
+                         const struct nt_rail_message *message, size_t n,
+                         enum nt_rail_policy policy, double *carried)
 {
-    double finish[NT_RAILS_MAX] = {0}, now = 0, last = 0;
+    struct schedule s;
+    double last = 0;
+    schedule_init(&s, rail, rails);
+    for (size_t i = 0; carried != NULL && i < rails; i++)
+        carried[i] = 0;
     for (size_t k = 0; k < n; k++) {
-        size_t i = choose_rail(rail, rails, finish, now, bytes[k], policy, k);
-        double begins = fmax(finish[i], now);
-        last = fmax(last, begins + time_us(&rail[i], bytes[k]));
-        double gap = gap_us(&rail[i], bytes[k]);
+        double bytes = message[k].bytes;
+        size_t i = choose_rail(&s, &message[k], policy);
+        double begins = fmax(s.finish[i], s.now);
+        last = fmax(last, begins + time_us(&rail[i], bytes));
+        double gap = gap_us(&rail[i], bytes);
         if (isnan(gap))
             return (double)NAN;
-        finish[i] = begins + gap;
-        now += sending_us(rail_regime(&rail[i], bytes[k]));
+        s.finish[i] = begins + gap;
+        s.now += sending_us(rail_regime(&rail[i], bytes));
+        if (carried != NULL)
+            carried[i] += bytes;
     }
     return last;
 }
@@ -222,9 +305,10 @@ static void put_devices(const struct nt_rail *rail, size_t rails,
 /* Shells, and the plugin, read what has these characters only. */
 static const char SAFE[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:,";
 
-void nt_rails_devices(const struct nt_map *map, char devices[NT_RAILS_DEVICES_BYTES])
+size_t nt_rails_devices(const struct nt_map *map, char devices[NT_RAILS_DEVICES_BYTES])
 {
     char last[NT_RAILS_DEVICES_BYTES];
+    size_t count = 0;
     devices[0] = '\0';
     for (size_t k = 0; k < map->loggps; k++) {
         struct nt_rail rail[NT_RAILS_MAX], together;
@@ -236,8 +320,10 @@ void nt_rails_devices(const struct nt_map *map, char devices[NT_RAILS_DEVICES_BY
         if ((devices[0] != '\0' && strcmp(devices, last) != 0) ||
             last[strspn(last, SAFE)] != '\0') {
             devices[0] = '\0';
-            return;
+            return 0;
         }
         memcpy(devices, last, sizeof last);
+        count = advice.together ? rails : 1;
     }
+    return count;
 }

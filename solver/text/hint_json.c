@@ -23,6 +23,20 @@ static void put_metrics(struct nt_json_writer *w, const char *name, const double
     nt_json_end(w, '}');
 }
 
+/* What UCX is to be told, by its own names. */
+static void put_rails(struct nt_json_writer *w, const struct nt_hint_words *hint)
+{
+    if (hint->devices == NULL || hint->devices[0] == '\0')
+        return;
+    nt_json_begin(w, "rails", '{', false);
+    nt_json_put_text(w, "UCX_NET_DEVICES", hint->devices);
+    if (hint->rails > 1) {
+        nt_json_put_whole(w, "UCX_MAX_RNDV_RAILS", hint->rails);
+        nt_json_put_whole(w, "UCX_MAX_EAGER_RAILS", 1);
+    }
+    nt_json_end(w, '}');
+}
+
 int nt_hint_write_json(const struct nt_hint_words *hint, char **text, size_t *bytes,
                        struct nt_err *err)
 {
@@ -51,6 +65,7 @@ int nt_hint_write_json(const struct nt_hint_words *hint, char **text, size_t *by
     put_known(&w, "lower_bound", hint->lower_bound);
     put_metrics(&w, "metrics", hint->metrics);
     put_metrics(&w, "metrics_default", hint->metrics_default);
+    put_rails(&w, hint);
     nt_json_end(&w, '}');
     nt_strbuf_puts(&w.buf, "\n");
     return nt_strbuf_finish(&w.buf, text, bytes, err);

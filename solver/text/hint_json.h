@@ -21,6 +21,8 @@ struct nt_hint_words {
     const uint32_t *spare;                        /* hosts that are left out: spares of them */
     size_t spares;
     double metrics[3], metrics_default[3]; /* latency, hop_bytes, max_link_load */
+    const char *devices;                   /* as UCX_NET_DEVICES has them; "": no advice */
+    size_t rails;                          /* how many */
 };
 
 int nt_hint_write_json(const struct nt_hint_words *words, char **text, size_t *bytes,

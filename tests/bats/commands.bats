@@ -439,11 +439,11 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
 @test "hint --rails: what several devices are worth by size, aligned; a map without them is exit 3" {
     run "$nettopo" hint --rails "$maps/rails.json"
     [ "$status" = 0 ]
-    [ "$(awk 'NR > 1 {print length}' <<<"$output" | sort -u | wc -l)" = 1 ]
+    [ "$(awk '/^16/ {part = 1; next} NR > 1 {print part + 0, length($0)}' <<<"$output" | sort -u | wc -l)" = 2 ]
     # a megabyte: 5 and 10 ns a byte make 3.3 together, UCX's own division was measured at 4
-    [ "$(awk '$1 == 2 && $2 == "MiB" {print $3, $6 $7, $9 $10}' <<<"$output")" = "r1 33% 20%" ]
+    [ "$(awk '/^16/ {exit} $1 == 2 && $2 == "MiB" {print $3, $6 $7, $9 $10}' <<<"$output")" = "r1 33% 20%" ]
     # sixteen of them: scheduled by simulation, and as UCX's trains were measured
-    [ "$(awk '$1 == 2 && $2 == "MiB" {print $14 $15, $17 $18}' <<<"$output")" = "31% 20%" ]
+    [ "$(awk '/^16/ {exit} $1 == 2 && $2 == "MiB" {print $14 $15, $17 $18}' <<<"$output")" = "31% 20%" ]
     refuses 3 "no LogGP of two rails" "$nettopo" hint --rails -o out "$maps/star.json"
 }
 
@@ -576,9 +576,40 @@ PY
     done
     run "$nettopo" hint --format env "$maps/rails.json"
     [[ $output =~ NETTOPO_NET_DEVICES=([a-z0-9_,:]+) ]] && [[ $output == *"UCX_NET_DEVICES=${BASH_REMATCH[1]}"* ]]
+    (eval "$output" && [ "$UCX_MAX_RNDV_RAILS $UCX_MAX_EAGER_RAILS" = "2 1" ])
+    [ "$("$nettopo" hint "$maps/rails.json" | jq -c .rails)" = \
+        '{"UCX_NET_DEVICES":"r0,r1","UCX_MAX_RNDV_RAILS":2,"UCX_MAX_EAGER_RAILS":1}' ]
+    # a device whose name a shell would take apart is not advised, and does nothing
+    for name in 'r1;touch taken' '$(touch taken)' '`touch taken`' "r1' x" 'r1" x' 'r1 x' 'r1&touch taken' 'r!1' 'r1\'; do
+        jq --arg name "$name" '.loggp |= map(if .rail == "r1" then .rail = $name else . end)' \
+            "$maps/rails.json" >odd.json
+        (eval "$("$nettopo" hint --format env odd.json)" && [ -z "${UCX_NET_DEVICES-}${NETTOPO_NET_DEVICES-}" ])
+        [[ $("$nettopo" hint --format csh odd.json) != *UCX* ]]
+        [ "$("$nettopo" hint odd.json | jq -c .rails)" = null ]
+        [ ! -e taken ]
+    done
     # without the gap a train has no time, and nothing is saved
     jq '.loggp |= map(del(.g_us, .g_se_us, .gap_us_per_byte))' "$maps/rails.json" >bare.json
     run "$nettopo" hint --rails bare.json
     [ "$status" = 0 ]
     [ "$(grep -cE ' [0-9]+ ([KM]i)?B r[01] .* %( +-){6}$' <<<"$output")" = 7 ] || { echo "$output" && return 1; }
+    [ "$(grep -cE '^ +[0-9]+ ([KM]i)?B( +-){6}$' <<<"$output")" = 21 ] || { echo "$output" && return 1; }
+}
+
+# Lichei 2006, table 3.5.3.1: InfiniBand and TCP over Ethernet.
+@test "hint --rails: what Open MPI does, and what a schedule saves" {
+    jq '.loggp = [["ib0", 1.4, 0.00103, 1.4, 2.82], ["eth0", 0.897, 0.00849, 6.1, 65.4]] | .loggp |= map(
+        {class: "direct", rail: .[0], min_bytes: 1, max_bytes: 4194304, L_us: .[4], o_send_us: .[3],
+         o_recv_us: .[3], g_us: .[1], G_us_per_byte: .[2], gap_us_per_byte: .[2]})' "$maps/rails.json" >thesis.json
+    "$nettopo" hint --rails thesis.json >table
+    # one message of 2 MiB divided; then 16 of them by each policy
+    grep -E '^ +2 MiB ib0 +2165\.7 +1939\.8 +10 %' table
+    sed -n '/^16 messages to one host/,/^16 messages to a host each/p' table >one
+    grep -E '^ +8 B +131\.56 +88\.859 +88\.859 +26\.735 +26\.735 +70 %$' one
+    grep -E '^ +32 KiB +2310\.8 +531\.47 +531\.47 +639\.08 +531\.47 +0 %$' one
+    # each of 16 hosts begins with the first device; of two hosts, one of them only over it, both use it
+    sed -n '/^16 messages to a host each/,/^16 messages to two/p' table | grep -E '^ +32 KiB( +566\.62){3} +639\.08 +531\.47 +6 %$'
+    sed -n '/^16 messages to two hosts, one of them only over ib0$/,$p' table | grep -E '^ +32 KiB +1197\.3( +566\.62){2} +639\.08 +531\.47 +6 %$'
+    # the map's own devices stay one: the second would slow it down
+    [ "$("$nettopo" hint thesis.json | jq -c .rails)" = '{"UCX_NET_DEVICES":"ib0"}' ]
 }
