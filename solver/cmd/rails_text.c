@@ -225,7 +225,7 @@ static void put_row(struct nt_strbuf *d, const struct nt_rail *rail, size_t rail
 static void put_policies(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
                          const struct nt_rail_message train[TRAIN])
 {
-    double us[NT_RAIL_POLICIES], fastest = NAN;
+    double us[NT_RAIL_POLICIES] = {0}, fastest = NAN;
     bool measured = all_measured(rail, rails, train[0].bytes);
     put_size(d, train[0].bytes);
     for (int p = 0; p < NT_RAIL_POLICIES; p++) {
