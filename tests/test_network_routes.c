@@ -5,10 +5,10 @@
 #include "routes_text.h"
 
 static const char *const topologies[] = {
-    "star:3",          "tree:2x3x2",      "fattree:4,2",        "chain:3x2",
-    "dragonfly:3x2x2", "torus:5",         "torus:4x3x2",        "ttorus:4x4:2",
-    "mesh:3x2",        "torus:2x2",       "hypercube:3",        "fullmesh:4",
-    "fattree:4,3",     "dragonfly:4x3x2", "dragonfly+:3x2x2x2", "aries:3x2x2x2",
+    "star:3",          "tree:2x3x2",        "fattree:4,2",        "chain:3x2",
+    "dragonfly:3x2x2", "torus:5",           "torus:4x3x2",        "ttorus:4x4:2",
+    "mesh:3x2",        "torus:3x3,hosts=2", "hypercube:3",        "fullmesh:4",
+    "fattree:4,3",     "dragonfly:4x3x2",   "dragonfly+:3x2x2x2", "aries:3x2x2x2",
 };
 
 static struct nt_network *build(const char *topology, double host_spread)

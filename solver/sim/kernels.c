@@ -640,7 +640,8 @@ static void engine_init(struct engine *e, double port_MBps)
 static void choose_queues(struct engine *e, uint32_t buffer_packets)
 {
     enum nt_routing routing = e->net->routing;
-    bool may_lock = routing == NT_ROUTING_TABLE || routing == NT_ROUTING_DRAGONFLY || e->adaptive;
+    bool may_lock = routing == NT_ROUTING_TABLE || routing == NT_ROUTING_DRAGONFLY || e->adaptive ||
+                    e->net->spec.hosts_each > 0;
     e->bubble = routing == NT_ROUTING_GRID && e->net->spec.topology != NT_TOPOLOGY_MESH;
     e->capacity = buffer_packets == 0 || may_lock ? QUEUE_MAX : buffer_packets;
     if (e->bubble && e->capacity < 2)

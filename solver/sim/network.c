@@ -31,9 +31,9 @@ static const struct form forms[] = {
     {"aries", NT_TOPOLOGY_ARIES, 'x', 4, 4, 1, "aries:GxAxBxH, G groups of AxB routers"},
     {"dragonfly+", NT_TOPOLOGY_DRAGONFLY_PLUS, 'x', 4, 4, 1,
      "dragonfly+:GxLxSxH, G groups of L leaves and S spines"},
-    {"torus", NT_TOPOLOGY_TORUS, 'x', 1, NT_DIMENSIONS_MAX, 1, "torus:AxB[xC]"},
-    {"ring", NT_TOPOLOGY_TORUS, 'x', 1, 1, 1, "ring:N"},
-    {"mesh", NT_TOPOLOGY_MESH, 'x', 1, NT_DIMENSIONS_MAX, 1, "mesh:AxB[xC]"},
+    {"torus", NT_TOPOLOGY_TORUS, 'x', 1, NT_DIMENSIONS_MAX, 1, "torus:AxB[xC][,hosts=H]"},
+    {"ring", NT_TOPOLOGY_TORUS, 'x', 1, 1, 1, "ring:N[,hosts=H]"},
+    {"mesh", NT_TOPOLOGY_MESH, 'x', 1, NT_DIMENSIONS_MAX, 1, "mesh:AxB[xC][,hosts=H]"},
     {"ttorus", NT_TOPOLOGY_TWISTED_TORUS, 'x', 2, 2, 1, "ttorus:AxB:TWIST with TWIST below A"},
     {"hypercube", NT_TOPOLOGY_HYPERCUBE, 'x', 1, 1, 0, "hypercube:K with K at most 16"},
     {"fullmesh", NT_TOPOLOGY_FULL_MESH, 'x', 1, 1, 1, "fullmesh:N with N at most 2048"},
@@ -189,6 +189,14 @@ static void size_of(struct nt_spec *s)
     }
 }
 
+/* The places become switches. */
+static void put_behind_switches(struct nt_spec *s)
+{
+    s->switches = s->hosts;
+    s->hosts = bounded_product(s->switches, s->hosts_each);
+    s->links += s->hosts;
+}
+
 /* What the numbers must fulfil beyond being numbers. */
 static bool spec_is_sound(const struct nt_spec *s)
 {
@@ -206,6 +214,8 @@ static bool spec_is_sound(const struct nt_spec *s)
         return true;
     }
 }
+
+static const char EACH[] = ",hosts=";
 
 static int read_numbers(const char *text, const struct form *form, struct nt_spec *s)
 {
@@ -226,6 +236,11 @@ static int read_numbers(const char *text, const struct form *form, struct nt_spe
         if (*at != ':')
             return -1;
         at = read_number(at + 1, &s->twist);
+    }
+    if (at != NULL && s->topology >= NT_TOPOLOGY_TORUS && strncmp(at, EACH, sizeof EACH - 1) == 0) {
+        at = read_number(at + sizeof EACH - 1, &s->hosts_each);
+        if (s->hosts_each == 0)
+            return -1;
     }
     return at != NULL && *at == '\0' && spec_is_sound(s) ? 0 : -1;
 }
@@ -261,6 +276,8 @@ int nt_spec_parse(const char *text, struct nt_spec *spec, struct nt_err *err)
     if (read_numbers(plane, form, &s) < 0)
         return nt_err_set(err, NT_ERR_USAGE, "topology %s: expected %s", text, form->expected);
     size_of(&s);
+    if (s.hosts_each > 0)
+        put_behind_switches(&s);
     if (s.hosts > NT_HOSTS_MAX || s.switches > NT_HOSTS_MAX ||
         rails * s.links > (size_t)NT_HOSTS_MAX * 64)
         return nt_err_set(err, NT_ERR_USAGE,
@@ -565,12 +582,42 @@ static uint32_t tree_arc(const struct nt_network *n, uint32_t at, uint32_t to)
     return n->out[low];
 }
 
+/* The place of a vertex in a direct network: its own number, or, behind switches, that of a switch.
+ */
+static uint32_t place_of(const struct nt_network *n, uint32_t v)
+{
+    uint32_t each = n->spec.hosts_each;
+    return each == 0 ? v : v < n->hosts ? v / each : v - (uint32_t)n->hosts;
+}
+
+/* The place next to at on the way to another one. */
+static uint32_t next_place(struct nt_walk *walk, uint32_t at, uint32_t to)
+{
+    if (walk->network->routing == NT_ROUTING_GRID)
+        return grid_next(&walk->network->spec, at, walk->rest, walk->prefer);
+    return walk->network->routing == NT_ROUTING_CUBE ? at ^ ((at ^ to) & (~(at ^ to) + 1)) : to;
+}
+
+/* Next vertex in a direct network, of hosts or of switches. */
+static size_t next_direct(struct nt_walk *walk)
+{
+    const struct nt_network *n = walk->network;
+    uint32_t at = place_of(n, walk->at), to = place_of(n, walk->to);
+    if (n->spec.hosts_each == 0)
+        return next_place(walk, at, to);
+    if (walk->at < n->hosts)
+        return n->hosts + at;
+    return at == to ? walk->to : n->hosts + next_place(walk, at, to);
+}
+
 void nt_walk_begin(const struct nt_network *network, uint32_t from, uint32_t to,
                    struct nt_walk *walk)
 {
     *walk = (struct nt_walk){.network = network, .at = from, .to = to};
     if (network->routing != NT_ROUTING_GRID)
         return;
+    from = place_of(network, from);
+    to = place_of(network, to);
     if (network->spec.topology == NT_TOPOLOGY_TWISTED_TORUS)
         twisted_record(&network->spec, from, to, walk->rest);
     else
@@ -589,12 +636,9 @@ static uint32_t next_arc(struct nt_walk *walk)
     case NT_ROUTING_TABLE:
         return n->table[at * n->hosts + to];
     case NT_ROUTING_GRID:
-        next = grid_next(spec, at, walk->rest, walk->prefer);
-        break;
     case NT_ROUTING_CUBE:
-        next = at ^ ((at ^ to) & (~(at ^ to) + 1));
-        break;
     case NT_ROUTING_FULL_MESH:
+        next = next_direct(walk);
         break;
     case NT_ROUTING_FATTREE:
     case NT_ROUTING_DRAGONFLY:
@@ -913,9 +957,17 @@ static void join_switches(struct site *s, size_t a, size_t b, size_t tier)
                   s->figures->link_MBps[tier]);
 }
 
+/* by numbers of places: hosts, or switches */
 static void join_direct(struct site *s, size_t a, size_t b)
 {
-    join_vertices(s, a, b, s->figures->link_latency_us[0], s->figures->link_MBps[0]);
+    size_t first = s->spec->hosts_each > 0 ? s->spec->hosts : 0;
+    join_vertices(s, first + a, first + b, s->figures->link_latency_us[0],
+                  s->figures->link_MBps[0]);
+}
+
+static size_t count_places(const struct nt_spec *spec)
+{
+    return spec->hosts_each > 0 ? spec->switches : spec->hosts;
 }
 
 /* Switches are numbered level by level from the root. */
@@ -1023,7 +1075,7 @@ static void build_grid(struct site *s)
     size_t stride = 1;
     for (uint32_t k = 0; k < spec->dimensions; stride *= spec->dimension[k++]) {
         size_t d = spec->dimension[k];
-        for (size_t h = 0; h < spec->hosts; h++) {
+        for (size_t h = 0; h < count_places(spec); h++) {
             size_t x = h / stride % d;
             if (x + 1 < d) {
                 join_direct(s, h, h + stride);
@@ -1039,7 +1091,7 @@ static void build_grid(struct site *s)
 
 static void build_hypercube(struct site *s)
 {
-    for (size_t h = 0; h < s->spec->hosts; h++)
+    for (size_t h = 0; h < count_places(s->spec); h++)
         for (uint32_t k = 0; k < s->spec->dimension[0]; k++)
             if ((h >> k & 1) == 0)
                 join_direct(s, h, h | (size_t)1 << k);
@@ -1047,8 +1099,8 @@ static void build_hypercube(struct site *s)
 
 static void build_full_mesh(struct site *s)
 {
-    for (size_t h = 0; h < s->spec->hosts; h++)
-        for (size_t g = h + 1; g < s->spec->hosts; g++)
+    for (size_t h = 0; h < count_places(s->spec); h++)
+        for (size_t g = h + 1; g < count_places(s->spec); g++)
             join_direct(s, h, g);
 }
 
@@ -1155,6 +1207,8 @@ static int build_rail(const struct nt_spec *spec, const struct nt_figures *figur
     }
     if (nt_model_create(spec->hosts, spec->switches, spec->links, &s.model, err) < 0)
         return -1;
+    for (size_t h = 0; spec->hosts_each > 0 && h < spec->hosts; h++)
+        join_host(&s, h, h / spec->hosts_each);
     build_site(&s);
     name_family(spec, s.model);
     for (size_t h = 0; spec->switches == 0 && h < spec->hosts; h++)

@@ -31,13 +31,14 @@ enum nt_topology {
 enum { NT_SPEC_RAILS_MAX = 8 };
 
 /* rails:R:SPEC is SPEC R times: each host has a link to each of them, and they meet nowhere else.
- */
+ * Behind TORUS and all after it may stand ",hosts=H": then each place is a switch with H hosts. */
 struct nt_spec {
     enum nt_topology topology;
     uint32_t rails;      /* below 2: one */
     uint32_t dimensions; /* how many of: */
     uint32_t dimension[NT_DIMENSIONS_MAX];
     uint32_t twist;
+    uint32_t hosts_each;           /* behind each switch; 0: the places are hosts */
     size_t hosts, switches, links; /* what it comes to, of one rail */
 };
 

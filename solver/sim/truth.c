@@ -381,7 +381,7 @@ int nt_network_truth(const struct nt_network *network, struct nt_model **out, st
         return -1;
     int rc = network->switches == 0 ? 0 : reduce_model(plain, &tree, err);
     if (rc == 0 && network->switches > 0)
-        plain->family = NT_FAMILY_IRREGULAR;
+        plain->family = network->spec.hosts_each > 0 ? plain->family : NT_FAMILY_IRREGULAR;
     if (rc == 1) {
         nt_model_destroy(plain);
         plain = tree;
