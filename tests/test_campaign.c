@@ -213,8 +213,9 @@ TEST(a_level_has_its_phases)
 TEST(a_budget_holds_and_more_of_it_never_knows_less)
 {
     static const double budgets[] = {0.15, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 60, 200};
-    static const char *const topologies[] = {"star:2", "tree:2x4", "tree:2x2x4", "torus:3x3"};
-    for (size_t n = 0; n < 4; n++)
+    static const char *const topologies[] = {"star:2", "tree:2x4", "tree:2x2x4", "torus:3x3",
+                                             "ring:5,hosts=2"};
+    for (size_t n = 0; n < 5; n++)
         for (int slow = 0; slow < 2; slow++) {
             size_t before = 0;
             for (size_t k = 0; k < sizeof budgets / sizeof *budgets; k++) {
@@ -240,6 +241,18 @@ TEST(a_budget_holds_and_more_of_it_never_knows_less)
                 before = s.phases;
             }
         }
+}
+
+TEST(links_on_cycles_are_loaded)
+{
+    static const char *const topologies[] = {"ring:5,hosts=3", "torus:4x4,hosts=2"};
+    for (size_t k = 0; k < sizeof topologies / sizeof *topologies; k++) {
+        struct trial t = {topologies[k], NT_LEVEL_STANDARD, 5, 0.01, 1, false, NULL, 0, 0};
+        struct seen s = run(t);
+        show(&t, &s);
+        assert_true(has(&s, "host-links") && has(&s, "tiers"));
+        assert_string_equal(s.cut, "");
+    }
 }
 
 TEST(shared_hosts_get_no_load)

@@ -330,6 +330,82 @@ TEST(test_routed_fat_tree)
     nt_network_destroy(net);
 }
 
+/* ---- links between switches on cycles ---- */
+
+/* Links between switches get a rate of their own in each direction, from a quarter of a host's to
+ * more than the hosts at both ends can send. */
+static struct nt_network *known_cycles(const char *text, uint64_t seed)
+{
+    struct nt_spec spec;
+    struct nt_network *net;
+    struct nt_err err = {0};
+    struct nt_rng rng;
+    rates_must(nt_spec_parse(text, &spec, &err), &err);
+    rates_must(nt_network_build(&spec, NULL, &net, &err), &err);
+    nt_rng_init(&rng, seed);
+    for (size_t k = 0; k < net->arcs; k++)
+        if (net->arc[k].from >= net->hosts && net->arc[k].to >= net->hosts)
+            net->arc[k].rate_MBps = 12500 * (0.25 + 4 * nt_rng_uniform(&rng));
+    return net;
+}
+
+struct cycle_verdict {
+    size_t ways, values, wrong, high; /* of links between switches */
+    size_t filled, hidden;            /* that the nearest hosts could fill; of them no values */
+    size_t hosts_wrong;
+};
+
+static void judge_cycles(const struct nt_network *net, double sd, uint64_t seed, size_t nearest,
+                         struct cycle_verdict *v)
+{
+    struct rates_run run = rates_sweep(net, NULL, sd, seed);
+    for (size_t k = 0; k < run.found->links; k++)
+        for (int back = 0; back < 2; back++) {
+            const struct nt_link *l = &run.found->link[k];
+            bool inner = l->a >= run.found->hosts && l->b >= run.found->hosts;
+            bool bound = l->at_least || (back ? l->back_at_least : l->forth_at_least);
+            double off = rates_way(l, back) / rates_way(&run.truth->link[k], back);
+            if (!inner) {
+                v->hosts_wrong += !bound && !(fabs(off - 1) < 0.1); /* the best of several */
+                continue;
+            }
+            bool fills = rates_way(&run.truth->link[k], back) < 0.9 * 12500 * (double)nearest;
+            bool value = !bound && !isnan(off) && !l->effective;
+            v->ways++;
+            v->values += value;
+            v->wrong += value && !(fabs(off - 1) < 0.06);
+            v->high += bound && off > 1.06;
+            v->filled += fills;
+            v->hidden += fills && !value;
+        }
+    rates_run_fini(&run);
+}
+
+TEST(links_on_cycles_are_values_or_bounds)
+{
+    static const struct {
+        const char *spec;
+        size_t nearest; /* hosts at a switch */
+    } known[] = {{"ring:4,hosts=3", 3},    {"ring:7,hosts=4", 4},   {"torus:4x4,hosts=2", 2},
+                 {"torus:5x5,hosts=3", 3}, {"mesh:4x3,hosts=3", 3}, {"hypercube:4,hosts=2", 2},
+                 {"dragonfly:5x4x4", 4},   {"aries:3x2x3x3", 3},    {"ttorus:6x4:2,hosts=3", 3},
+                 {"dragonfly:3x4x2", 2}};
+    const double sds[] = {0, 0.02};
+    struct cycle_verdict v = {0};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        for (size_t s = 0; s < 2; s++)
+            for (uint64_t seed = 1; seed <= 4; seed++) {
+                struct nt_network *net = known_cycles(known[k].spec, seed);
+                judge_cycles(net, sds[s], seed, known[k].nearest, &v);
+                nt_network_destroy(net);
+            }
+    assert_int_equal(v.wrong, 0);
+    assert_int_equal(v.high, 0);
+    assert_int_equal(v.hosts_wrong, 0);
+    assert_int_equal(v.hidden, 0);
+    assert_true(v.values > v.filled * 11 / 10); /* more hosts than the nearest fill others */
+}
+
 TEST(test_torus)
 {
     struct nt_network *net = made_network("torus:4x4");

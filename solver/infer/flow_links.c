@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "only_paths.h"
 #include "rng.h"
 #include "rooted_tree.h"
 #include "stats.h"
@@ -24,8 +25,9 @@ struct channel {
 struct flows {
     struct nt_model *model; /* the copy that is being filled */
     struct nt_rooted_tree *rooted;
-    struct channel *channel; /* 2 * links of them */
-    double noise;            /* sd of a flow's rate, relative */
+    struct nt_only_paths *paths; /* NULL: it is a tree, or has none */
+    struct channel *channel;     /* 2 * links of them */
+    double noise;                /* sd of a flow's rate, relative */
 };
 
 /* A link this full is a flow's bottleneck; where one is nearly full, or a host's link nearly
@@ -53,11 +55,20 @@ struct pass {
     struct flows *work;
     struct tally *tally; /* channels */
     uint32_t *path;
+    bool mixed; /* the path of a flow of this round is not known: it may have used any link between
+                   switches */
 };
 
 static double rate_of(const struct nt_flow_seen *f)
 {
     return isfinite(f->rate_MBps) && f->rate_MBps > 0 ? f->rate_MBps : 0;
+}
+
+/* Channels of the flow's path; 0: not known, or it had no rate. */
+static size_t find_path(const struct pass *p, const struct nt_flow_seen *f)
+{
+    const struct flows *w = p->work;
+    return rate_of(f) > 0 ? nt_only_paths_find(w->paths, w->rooted, f->from, f->to, p->path) : 0;
 }
 
 /* The way of a flow: links of hosts at its ends, links between switches in the middle. */
@@ -75,9 +86,11 @@ static void load_round(struct pass *p, const struct nt_flow_round *round)
         t->flows = t->full = t->odd = 0;
         t->which = 0;
     }
+    p->mixed = false;
     for (size_t k = 0; k < round->flows; k++) {
         const struct nt_flow_seen *f = &round->flow[k];
-        size_t n = rate_of(f) > 0 ? nt_rooted_tree_path(h, f->from, f->to, p->path) : 0;
+        size_t n = find_path(p, f);
+        p->mixed = p->mixed || (n == 0 && rate_of(f) > 0 && p->work->paths != NULL);
         struct nt_rng word;
         nt_rng_init(&word, (uint64_t)f->from << 32 | f->to);
         uint64_t which = nt_rng_next(&word);
@@ -219,16 +232,14 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
 {
     const struct nt_rooted_tree *h = p->work->rooted;
     for (size_t k = 0; k < round->flows; k++) {
-        double rate = rate_of(&round->flow[k]);
-        size_t n =
-            rate > 0 ? nt_rooted_tree_path(h, round->flow[k].from, round->flow[k].to, p->path) : 0;
+        size_t n = find_path(p, &round->flow[k]);
         if (n > 0)
-            judge_inner(p, n, rate);
+            judge_inner(p, n, rate_of(&round->flow[k]));
     }
     for (size_t c = 0; c < 2 * h->links; c++) {
         const struct tally *t = &p->tally[c];
         struct channel *channel = &p->work->channel[c];
-        if (t->flows == 0 || !is_inner(h, (uint32_t)c))
+        if (t->flows == 0 || p->mixed || !is_inner(h, (uint32_t)c))
             continue;
         if ((double)t->full >= certain_share * (double)t->flows ||
             t->claimed >= certain_share * t->load)
@@ -239,7 +250,8 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
 }
 
 /* A host's link: reached while nothing between the switches held the flow back, or could have: a
- * link that several flows shared, as full as it ever was. It is the only explanation where the link
+ * link that several flows shared, as full as it ever was (on a cycle any such: one flow is all that
+ * a switch with one host sends over it). It is the only explanation where the link
  * at the other end could have carried more. Of two hosts of one speed it is never known which one
  * limits the flow: both count. */
 static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
@@ -248,12 +260,11 @@ static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
     struct channel *channel = p->work->channel;
     for (size_t k = 0; k < round->flows; k++) {
         double rate = rate_of(&round->flow[k]);
-        size_t n =
-            rate > 0 ? nt_rooted_tree_path(h, round->flow[k].from, round->flow[k].to, p->path) : 0;
-        bool held = n == 0;
+        size_t n = find_path(p, &round->flow[k]);
+        bool held = n == 0 || (p->mixed && n > 2);
         for (size_t i = 0; i < n; i++) {
             uint32_t c = p->path[i];
-            bool could = channel[c].certified || p->tally[c].flows > 1;
+            bool could = channel[c].certified || p->tally[c].flows > 1 || !h->tree;
             held = held || (is_inner(h, c) && could && channel_fullness(p, c) >= nearly_full);
         }
         for (size_t e = 0; !held && e < 2; e++) {
@@ -275,7 +286,7 @@ static void find_loaded(struct pass *p)
         const struct tally *t = &p->tally[c];
         struct channel *channel = &p->work->channel[c];
         if (is_inner(p->work->rooted, (uint32_t)c) && channel->certified && t->flows > 0 &&
-            t->which == channel->flows && t->load < (1 - margin) * channel->most &&
+            !p->mixed && t->which == channel->flows && t->load < (1 - margin) * channel->most &&
             !(channel->loaded <= t->load))
             channel->loaded = t->load;
     }
@@ -665,14 +676,17 @@ static int set_bisection(struct view *v, struct nt_err *err)
     return 0;
 }
 
-/* No tree: only links at a host were seen, by themselves. */
-static void set_plain_bounds(struct flows *w)
+/* No tree: links at a host, and those between switches that only paths go over. */
+static void set_plain_bounds(struct flows *w, unsigned odd_rounds)
 {
     for (size_t k = 0; k < w->model->links; k++) {
         const struct channel *c = &w->channel[2 * k];
         bool measured = !isnan(c[0].value) || !isnan(c[1].value);
-        w->model->link[k].effective = false;
-        set_bound(&w->model->link[k], measured && !c[0].certified, measured && !c[1].certified);
+        bool odd = is_inner(w->rooted, (uint32_t)(2 * k)) &&
+                   (c[0].odd >= odd_rounds || c[1].odd >= odd_rounds);
+        w->model->link[k].effective = odd;
+        set_bound(&w->model->link[k], measured && !c[0].certified && !odd,
+                  measured && !c[1].certified && !odd);
     }
 }
 
@@ -681,7 +695,7 @@ static void set_plain_bounds(struct flows *w)
 static int finish_network(struct flows *w, unsigned odd_rounds, struct nt_err *err)
 {
     if (!w->rooted->tree) {
-        set_plain_bounds(w);
+        set_plain_bounds(w, odd_rounds);
         return 0;
     }
     size_t n = w->rooted->vertices + 1;
@@ -755,7 +769,9 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
     size_t channels = 2 * model->links;
     int rc = -1;
     if (nt_model_copy(model, &w.model, err) != 0 ||
-        nt_rooted_tree_create(model, &w.rooted, err) != 0) {
+        nt_rooted_tree_create(model, &w.rooted, err) != 0 ||
+        nt_only_paths_create(model, w.rooted, &w.paths, err) != 0) {
+        nt_rooted_tree_destroy(w.rooted);
         nt_model_destroy(w.model);
         return -1;
     }
@@ -770,6 +786,7 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
                 .most = NAN, .second = NAN, .value = NAN, .se = NAN, .loaded = NAN};
         rc = solve_channels(&p, round, rounds, err);
     }
+    nt_only_paths_destroy(w.paths);
     nt_rooted_tree_destroy(w.rooted);
     if (rc == 0)
         *out = w.model;

@@ -8,6 +8,9 @@
  * as their only candidate, else a lower bound. The standard error is that of the mean, from the
  * spread of those rounds and, for two more, what flows vary by in the whole sweep. Directions are
  * independent. See solver/plan/bandwidth.h for rounds that make links the only candidates.
+ *
+ * On cycles only flows with one shortest path count (core/only_paths.h). A round with a flow of
+ * another path bounds the links between switches from below and makes none a value.
  * Tests: test_flow_links.c, test_switch_throughput.c. */
 #ifndef NT_FLOW_LINKS_H
 #define NT_FLOW_LINKS_H
@@ -48,7 +51,7 @@ struct nt_flow_round {
  *   bisection  the least capacity from one half of the hosts to the other over all halvings; of
  *              trees of at most 8192 hosts whose links are all known
  *
- * Flows of hosts whose way is not known (no tree, no common link or switch) are left out. */
+ * Flows of hosts whose way is not known are left out. */
 int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,
                    struct nt_model **out, struct nt_err *err);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bandwidth.h"
 #include "flows.h"
 #include "infer.h"
 #include "rail_links.h"
@@ -479,6 +480,26 @@ static int record_rails_phase(struct nt_samples *s, struct field *f, struct nt_e
     return rc < 0 ? -1 : nt_samples_end_phase(s, 0, err);
 }
 
+/* Flows of one round, as a job records them. */
+static int record_flows(struct nt_samples *s, struct field *f, const struct nt_order *order,
+                        uint32_t round_number, struct nt_err *err)
+{
+    if (nt_samples_begin_round(s, err) < 0 || answer_bandwidth(f, order, round_number, err) < 0)
+        return -1;
+    for (size_t k = 0; k < order->pairs; k++) {
+        const struct nt_result *r = &f->result[k];
+        struct nt_sample x = {.kind = NT_SAMPLE_BANDWIDTH,
+                              .a = r->a,
+                              .b = r->b,
+                              .count = 1,
+                              .bytes = round(r->bytes),
+                              .value_us = r->value_us};
+        if (r->ok && nt_samples_add(s, x, NULL, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Both directions of a round's pairs, those of each direction at the same time. */
 static int record_bandwidth(struct nt_samples *s, struct field *f, const struct nt_order *order,
                             double window_s, struct nt_err *err)
@@ -486,24 +507,56 @@ static int record_bandwidth(struct nt_samples *s, struct field *f, const struct 
     struct nt_order flows = *order;
     flows.window_s = window_s;
     for (int way = 0; way < 2; way++) {
-        if (nt_samples_begin_round(s, err) < 0 || answer_bandwidth(f, &flows, 0, err) < 0)
+        if (record_flows(s, f, &flows, 0, err) < 0)
             return -1;
         for (size_t k = 0; k < flows.pairs; k++) {
-            const struct nt_result *r = &f->result[k];
-            struct nt_sample x = {.kind = NT_SAMPLE_BANDWIDTH,
-                                  .a = r->a,
-                                  .b = r->b,
-                                  .count = 1,
-                                  .bytes = round(r->bytes),
-                                  .value_us = r->value_us};
             uint32_t turned = flows.pair[k][0];
-            if (r->ok && nt_samples_add(s, x, NULL, err) < 0)
-                return -1;
             flows.pair[k][0] = flows.pair[k][1];
             flows.pair[k][1] = turned;
         }
     }
     return 0;
+}
+
+/* The rounds that a job plans, each in the phase that it names. */
+static int record_planned(struct nt_samples *s, struct field *f, struct nt_planner *planner,
+                          struct nt_err *err)
+{
+    char phase[sizeof((struct nt_order *)0)->phase] = "";
+    struct nt_order order;
+    int more;
+    for (uint32_t k = 1; (more = planner->ops->next(planner, &order, err)) > 0; k++) {
+        bool new_phase = strcmp(phase, order.phase) != 0;
+        if ((new_phase && phase[0] != '\0' && nt_samples_end_phase(s, 0, err) < 0) ||
+            (new_phase && nt_samples_begin_phase(s, order.phase, err) < 0) ||
+            make_room(f, order.pairs, err) < 0 || record_flows(s, f, &order, k, err) < 0 ||
+            planner->ops->tell(planner, f->result, order.pairs, err) < 0)
+            return -1;
+        memcpy(phase, order.phase, sizeof phase);
+    }
+    return more < 0 ? -1 : phase[0] != '\0' ? nt_samples_end_phase(s, 0, err) : 0;
+}
+
+/* Links on cycles: all pairs at once do not show what each of them carries, as it is not known
+ * which path a flow takes. */
+static int record_cycles(struct nt_samples *s, struct field *f, struct nt_err *err)
+{
+    struct nt_model *truth;
+    struct nt_planner *planner;
+    const struct nt_bandwidth_options options = {.phases =
+                                                     NT_BANDWIDTH_HOST_LINKS | NT_BANDWIDTH_TIERS};
+    if (nt_network_truth(f->network, &truth, err) < 0)
+        return -1;
+    int rc = 0;
+    if (truth->switches > 1 && truth->family != NT_FAMILY_TREE) {
+        rc = nt_bandwidth_create(truth, NULL, &options, &planner, err);
+        if (rc == 0) {
+            rc = record_planned(s, f, planner, err);
+            nt_planner_destroy(planner);
+        }
+    }
+    nt_model_destroy(truth);
+    return rc;
 }
 
 static int record_pass(struct nt_samples *s, struct field *f, double window_s, struct nt_err *err)
@@ -548,6 +601,8 @@ static int record_sweep(struct nt_samples *s, struct field *f, const char *const
             record_pass(s, f, phase == 0 ? 0 : window_s, err) < 0 ||
             nt_samples_end_phase(s, 0, err) < 0)
             return -1;
+    if (window_s > 0 && record_cycles(s, f, err) < 0)
+        return -1;
     if (rails && record_rails_phase(s, f, err) < 0)
         return -1;
     nt_samples_finish(s, NT_STATUS_OK, 0);

@@ -21,7 +21,10 @@ enum nt_bw_kind {
     SPILL,
     FAN_AGAIN,
     PAIRS,
-    CHECK, /* a FAN or SPILL again: a link's bandwidth is nothing that one round alone shows */
+    NEAR,  /* hosts at the two ends of links between switches, in a network with cycles */
+    WIDE,  /* more hosts, whose only paths go over links that those of NEAR did not fill */
+    CHECK, /* a FAN, SPILL, NEAR or WIDE again: a link's bandwidth is nothing that one round alone
+              shows */
     SHIFT_LADDER,
     LADDER
 };
@@ -33,13 +36,25 @@ struct nt_bw_step {
     double middle_MBps; /* the middle rate of its flows, 0: not known */
 };
 
+/* Of a network of switches that is no tree. */
+struct nt_bw_cycles {
+    struct nt_only_paths *paths; /* NULL: it is a tree, or a path is not known */
+    uint32_t *wide;   /* links between switches: in which round of WIDE; UINT32_MAX: in none */
+    bool *open;       /* channels: were not seen to hold all their flows back */
+    double *fastest;  /* channels: the fastest flow of a round */
+    uint32_t *group;  /* hosts: a flow's own end stands for the flows that stay together */
+    uint32_t *around; /* room for a path: switches */
+};
+
 struct nt_bw {
     struct nt_planner base;
     struct nt_bandwidth_options options;
     struct nt_rooted_tree *rooted;
     struct nt_flow_schedule schedule;
     struct nt_fan fan;
-    uint32_t *colour; /* links between hosts: in which round of disjoint links; else UINT32_MAX */
+    struct nt_bw_cycles cycles;
+    uint32_t *colour; /* links between hosts, or between switches: in which round of links that do
+                         not meet; else UINT32_MAX */
     size_t steps, steps_capacity, step;
     struct nt_bw_step *plan;
     double *most;      /* channels: the most that a round carried; NaN */
@@ -91,6 +106,8 @@ static const char *phase_name(const struct nt_bw_step *s)
     case SPILL:
     case FAN_AGAIN:
     case PAIRS:
+    case NEAR:
+    case WIDE:
     case CHECK:
         return TIERS_PHASE;
     case SHIFT_LADDER:
@@ -119,16 +136,21 @@ static int add_both(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
     return add_step(b, s, err);
 }
 
-/* Links between hosts: each gets the first round in which both ends are free (Vizing's bound is
- * the largest degree plus one; this greedy one needs less than twice the degree). */
-static int colour_links(struct nt_bw *b, struct nt_err *err)
+/* Between hosts, or between switches. */
+static bool is_between(const struct nt_rooted_tree *h, size_t link, bool switches)
+{
+    return (h->ends[link][0] >= h->hosts) == switches && (h->ends[link][1] >= h->hosts) == switches;
+}
+
+/* Each link gets the first round in which both ends are free (Vizing's bound is the largest degree
+ * plus one; this greedy one needs less than twice the degree). */
+static int colour_links(struct nt_bw *b, enum nt_bw_kind kind, struct nt_err *err)
 {
     const struct nt_rooted_tree *h = b->rooted;
     uint32_t colours = 0;
     for (size_t k = 0; k < h->links; k++) {
         const uint32_t *ends = h->ends[k];
-        b->colour[k] = UINT32_MAX;
-        if (ends[0] >= h->hosts || ends[1] >= h->hosts)
+        if (!is_between(h, k, kind == NEAR))
             continue;
         for (uint32_t c = 0, used = 1; used; c++) {
             used = 0;
@@ -141,7 +163,7 @@ static int colour_links(struct nt_bw *b, struct nt_err *err)
         colours = b->colour[k] + 1 > colours ? b->colour[k] + 1 : colours;
     }
     for (uint32_t c = 0; c < colours; c++)
-        if (add_both(b, (struct nt_bw_step){.kind = LINKS, .index = c}, err) != 0)
+        if (add_both(b, (struct nt_bw_step){.kind = kind, .index = c}, err) != 0)
             return -1;
     return 0;
 }
@@ -172,7 +194,7 @@ static int plan_host_links(struct nt_bw *b, struct nt_err *err)
     for (uint32_t k = 0; k < AGAIN && most > 0; k++)
         if (add_both(b, (struct nt_bw_step){.kind = SHIFT_AGAIN, .index = k}, err) != 0)
             return -1;
-    return colour_links(b, err);
+    return colour_links(b, LINKS, err);
 }
 
 static int plan_fans(struct nt_bw *b, uint32_t height, struct nt_err *err)
@@ -197,6 +219,102 @@ static int plan_fans(struct nt_bw *b, uint32_t height, struct nt_err *err)
     return add_both(b, (struct nt_bw_step){.kind = FAN_AGAIN, .height = height}, err);
 }
 
+/* The flows of a link get the one group of its first end. */
+static void group_flows(struct nt_bw *b, size_t first, uint32_t group)
+{
+    for (size_t k = first; k < b->schedule.pairs; k++)
+        b->cycles.group[b->schedule.pair[k][0]] = b->cycles.group[b->schedule.pair[k][1]] = group;
+}
+
+static void plan_near(struct nt_bw *b, uint32_t colour)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    for (size_t k = 0; k < h->links; k++) {
+        const uint32_t *ends = h->ends[k];
+        size_t first = b->schedule.pairs;
+        if (b->colour[k] != colour || !is_between(h, k, true) ||
+            nt_only_paths_between(b->cycles.paths, ends[0], ends[1], b->channel) != 1)
+            continue;
+        nt_flow_schedule_between(&b->schedule, ends[0], ends[1]);
+        group_flows(b, first, ends[0]);
+    }
+}
+
+/* From the first end of each link to the second; links of the round that are still open that way.
+ */
+static void plan_wide(struct nt_bw *b, const struct nt_bw_step *s)
+{
+    for (size_t k = 0; k < b->rooted->links; k++) {
+        size_t first = b->schedule.pairs, over = 2 * k;
+        if (b->cycles.wide[k] != s->index || !b->cycles.open[over + s->back])
+            continue;
+        nt_flow_schedule_over(&b->schedule, b->cycles.paths, (uint32_t)over, b->cycles.around,
+                              b->channel);
+        group_flows(b, first, b->rooted->ends[k][0]);
+    }
+}
+
+/* Marks the switches on the pairs' paths; false where one of them is marked already. */
+static bool mark_paths(struct nt_bw *b)
+{
+    const struct nt_flow_schedule *d = &b->schedule;
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t k = 0; k < d->pairs; k++) {
+            uint32_t s = nt_only_paths_switch(b->cycles.paths, d->pair[k][0]);
+            uint32_t t = nt_only_paths_switch(b->cycles.paths, d->pair[k][1]);
+            size_t n = nt_only_paths_between(b->cycles.paths, s, t, b->channel);
+            for (size_t i = 0; i < 2 * n; i++) {
+                uint32_t at = b->rooted->ends[b->channel[i / 2] / 2][i % 2];
+                if (turn == 0 && b->marked[at])
+                    return false;
+                b->marked[at] = b->marked[at] || turn == 1;
+            }
+        }
+    return true;
+}
+
+/* Whether the link is in the round whose switches are marked. more: more hosts reach it than the
+ * nearest. */
+static bool join_round(struct nt_bw *b, size_t link, bool *more)
+{
+    struct nt_flow_schedule *d = &b->schedule;
+    const uint32_t *ends = b->rooted->ends[link];
+    size_t near = nt_flow_schedule_between(d, ends[0], ends[1]);
+    nt_flow_schedule_undo(d, 0);
+    *more = nt_flow_schedule_over(d, b->cycles.paths, (uint32_t)(2 * link), b->cycles.around,
+                                  b->channel) > near;
+    bool joins = *more && mark_paths(b);
+    nt_flow_schedule_undo(d, 0);
+    return joins;
+}
+
+/* Links that do not meet, nor the paths over them, in one round. */
+static int plan_wide_rounds(struct nt_bw *b, struct nt_err *err)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    bool left = true;
+    for (uint32_t round = 0; left; round++) {
+        bool any = false;
+        left = false;
+        nt_flow_schedule_clear(&b->schedule);
+        memset(b->marked, 0, h->vertices * sizeof *b->marked);
+        for (size_t k = 0; k < h->links; k++) {
+            bool more;
+            if (!is_between(h, k, true) || b->cycles.wide[k] != UINT32_MAX)
+                continue;
+            if (join_round(b, k, &more)) {
+                b->cycles.wide[k] = round;
+                any = true;
+            } else {
+                left = left || more;
+            }
+        }
+        if (any && add_both(b, (struct nt_bw_step){.kind = WIDE, .index = round}, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static uint32_t highest_tier(const struct nt_bw *b)
 {
     uint32_t top = b->fan.highest;
@@ -205,6 +323,9 @@ static uint32_t highest_tier(const struct nt_bw *b)
 
 static int plan_tiers(struct nt_bw *b, struct nt_err *err)
 {
+    if (b->cycles.paths != NULL &&
+        (colour_links(b, NEAR, err) != 0 || plan_wide_rounds(b, err) != 0))
+        return -1;
     for (uint32_t height = 2; height <= highest_tier(b); height++)
         if (plan_fans(b, height, err) != 0)
             return -1;
@@ -217,7 +338,8 @@ static int plan_tiers(struct nt_bw *b, struct nt_err *err)
     for (uint32_t turn = 0; turn < CHECKS && !b->options.once; turn++)
         for (size_t k = 0; k < steps; k++) {
             struct nt_bw_step check = {.kind = CHECK, .index = (uint32_t)k, .parity = turn};
-            bool group = b->plan[k].kind == FAN || b->plan[k].kind == SPILL;
+            enum nt_bw_kind kind = b->plan[k].kind;
+            bool group = kind == FAN || kind == SPILL || kind == NEAR || kind == WIDE;
             if (group && add_step(b, check, err) != 0)
                 return -1;
         }
@@ -434,11 +556,35 @@ static void mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into)
     }
 }
 
+/* No two rounds agree. */
+static bool is_open_question(const struct nt_bw *b, uint32_t channel)
+{
+    return b->most[channel] > 0 && !(b->second[channel] >= agreement * b->most[channel]);
+}
+
+/* Whether a NEAR or WIDE loads this link between switches. */
+static bool is_loaded(const struct nt_bw *b, const struct nt_bw_step *step, size_t link)
+{
+    return (step->kind == NEAR || step->kind == WIDE) && is_between(b->rooted, link, true) &&
+           (step->kind == NEAR ? b->colour : b->cycles.wide)[link] == step->index;
+}
+
+/* Whether one of those is such. */
+static bool is_link_unsettled(const struct nt_bw *b, const struct nt_bw_step *step)
+{
+    for (size_t k = 0; k < b->rooted->links; k++)
+        if (is_loaded(b, step, k) && is_open_question(b, (uint32_t)(2 * k + step->back)))
+            return true;
+    return false;
+}
+
 /* Whether a group that sent (or took) in the FAN or SPILL has a link of which no two rounds agree.
  */
 static bool is_unsettled(const struct nt_bw *b, const struct nt_bw_step *step)
 {
     const struct nt_rooted_tree *h = b->rooted;
+    if (b->cycles.paths != NULL)
+        return is_link_unsettled(b, step);
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t p = h->order[k];
         if (b->fan.height[p] != step->height || b->fan.tight[p] != (step->kind == SPILL))
@@ -448,7 +594,7 @@ static bool is_unsettled(const struct nt_bw *b, const struct nt_bw_step *step)
             if (c < h->hosts || b->fan.bin[c] != step->index || nt_rooted_tree_count(h, c) == 0)
                 continue;
             uint32_t link = step->back ? nt_channel_back(h->up[c]) : h->up[c];
-            if (b->most[link] > 0 && !(b->second[link] >= agreement * b->most[link]))
+            if (is_open_question(b, link))
                 return true;
         }
     }
@@ -458,11 +604,13 @@ static bool is_unsettled(const struct nt_bw *b, const struct nt_bw_step *step)
 /* ---- rounds in parts that the network can carry ---- */
 
 /* The group that a flow belongs to: below where its way turns, on the side that sends with all its
- * hosts (which receives when the step is turned). In a network that is no tree, the host. */
-static uint32_t group_of(const struct nt_rooted_tree *h, uint32_t own, uint32_t other)
+ * hosts (which receives when the step is turned). In a network that is no tree, the host, or what
+ * stands for the flows of a link. */
+static uint32_t group_of(const struct nt_bw *b, uint32_t own, uint32_t other)
 {
+    const struct nt_rooted_tree *h = b->rooted;
     if (!h->tree)
-        return own;
+        return b->cycles.group[own];
     while (h->depth[other] > h->depth[own])
         other = h->parent[other];
     while (h->depth[own] > h->depth[other] && h->parent[own] != other)
@@ -503,8 +651,7 @@ static void deal_parts(struct nt_bw *b, const struct nt_bw_step *s)
     size_t groups = 0;
     memset(flows, 0, b->rooted->vertices * sizeof *flows);
     for (size_t k = 0; k < d->pairs; k++) {
-        uint32_t g =
-            group_of(b->rooted, own_end(s, d->pair[k], true), own_end(s, d->pair[k], false));
+        uint32_t g = group_of(b, own_end(s, d->pair[k], true), own_end(s, d->pair[k], false));
         if (flows[g]++ == 0)
             seen[groups++] = g;
     }
@@ -540,8 +687,7 @@ static void split_round(struct nt_bw *b, const struct nt_bw_step *s)
     for (uint32_t p = 0; p < b->parts; p++) {
         b->cut[p] = n;
         for (size_t k = 0; k < d->pairs; k++) {
-            uint32_t g =
-                group_of(b->rooted, own_end(s, d->pair[k], true), own_end(s, d->pair[k], false));
+            uint32_t g = group_of(b, own_end(s, d->pair[k], true), own_end(s, d->pair[k], false));
             if (b->part[g] == p)
                 memcpy(b->pair[n++], d->pair[k], sizeof *b->pair);
         }
@@ -570,7 +716,7 @@ static void plan_links(struct nt_bw *b, uint32_t colour)
 {
     for (size_t k = 0; k < b->rooted->links; k++) {
         const uint32_t *end = b->rooted->ends[k];
-        if (b->colour[k] == colour && end[0] < b->rooted->hosts && end[1] < b->rooted->hosts)
+        if (b->colour[k] == colour && is_between(b->rooted, k, false))
             nt_flow_schedule_join(&b->schedule, end[0], end[1]);
     }
 }
@@ -585,10 +731,17 @@ static bool was_disturbed(const struct nt_bw *b, const struct nt_bw_step *round)
     return round->middle_MBps < undisturbed * best;
 }
 
+static void reset_groups(struct nt_bw *b)
+{
+    for (uint32_t h = 0; !b->rooted->tree && h < b->rooted->hosts; h++)
+        b->cycles.group[h] = h;
+}
+
 static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
 {
     struct nt_flow_schedule *d = &b->schedule;
     nt_flow_schedule_clear(d);
+    reset_groups(b);
     switch (s->kind) {
     case WARM_UP:
         nt_flow_schedule_shift(d, 0, SIZE_MAX);
@@ -625,6 +778,12 @@ static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
         break;
     case PAIRS:
         nt_flow_schedule_pairs(d, &b->fan, s->height, (int)s->parity, SIZE_MAX);
+        break;
+    case NEAR:
+        plan_near(b, s->index);
+        break;
+    case WIDE:
+        plan_wide(b, s);
         break;
     case CHECK:
         /* two that agree soon after each other may have met the same */
@@ -742,6 +901,19 @@ static void learn_alone(struct nt_bw *b, const struct nt_result *results, size_t
     note_seen(b);
 }
 
+/* A link that has held all its flows back is full. */
+static void close_links(struct nt_bw *b)
+{
+    const struct nt_bw_step *s = &b->plan[b->step - 1];
+    s = s->kind == CHECK ? &b->plan[s->index] : s;
+    for (size_t k = 0; k < b->rooted->links; k++) {
+        size_t c = 2 * k + s->back;
+        if (is_loaded(b, s, k) && b->cycles.fastest[c] > 0 &&
+            b->cycles.fastest[c] < group_limit * b->rate_MBps)
+            b->cycles.open[c] = false;
+    }
+}
+
 static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
                           struct nt_err *err)
 {
@@ -758,16 +930,22 @@ static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *re
         learn_rate(b, results, n);
         note_seen(b);
     }
-    for (size_t c = 0; c < 2 * b->rooted->links; c++)
+    for (size_t c = 0; c < 2 * b->rooted->links; c++) {
         b->load[c] = NAN;
+        b->cycles.fastest[c] = 0;
+    }
     for (size_t k = 0; k < n; k++) {
         const struct nt_result *r = &results[k];
-        size_t path = rate_of(r) > 0 ? nt_rooted_tree_path(b->rooted, r->a, r->b, b->channel) : 0;
+        double rate = rate_of(r);
+        size_t path =
+            rate > 0 ? nt_only_paths_find(b->cycles.paths, b->rooted, r->a, r->b, b->channel) : 0;
         for (size_t i = 0; i < path; i++) {
-            double *load = &b->load[b->channel[i]];
-            *load = (isnan(*load) ? 0 : *load) + rate_of(r);
+            uint32_t c = b->channel[i];
+            b->load[c] = (isnan(b->load[c]) ? 0 : b->load[c]) + rate;
+            b->cycles.fastest[c] = fmax(b->cycles.fastest[c], rate);
         }
     }
+    close_links(b);
     for (size_t c = 0; c < 2 * b->rooted->links; c++) {
         double load = b->load[c];
         if (isnan(load))
@@ -792,6 +970,7 @@ static void bandwidth_lose(struct nt_planner *planner, uint32_t host)
 static void bandwidth_destroy(struct nt_planner *planner)
 {
     struct nt_bw *b = (struct nt_bw *)planner;
+    nt_only_paths_destroy(b->cycles.paths);
     nt_rooted_tree_destroy(b->rooted);
     nt_flow_schedule_fini(&b->schedule);
     nt_fan_fini(&b->fan);
@@ -820,6 +999,13 @@ static int allocate_steps(struct nt_bw *b, struct nt_err *err)
 {
     size_t v = b->rooted->vertices + 1, links = b->rooted->links + 1;
     b->colour = nt_arena_array(&b->base.memory, links, sizeof *b->colour);
+    b->cycles.wide = nt_arena_array(&b->base.memory, links, sizeof *b->cycles.wide);
+    b->cycles.open = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->cycles.open);
+    b->cycles.group =
+        nt_arena_array(&b->base.memory, b->rooted->hosts + 1, sizeof *b->cycles.group);
+    b->cycles.fastest = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->cycles.fastest);
+    b->cycles.around =
+        nt_arena_array(&b->base.memory, nt_rooted_tree_room(b->rooted), sizeof *b->cycles.around);
     b->most = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->most);
     b->second = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->second);
     b->load = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->load);
@@ -835,8 +1021,11 @@ static int allocate_steps(struct nt_bw *b, struct nt_err *err)
     b->most_parts = 1;
     if (nt_arena_check(&b->base.memory, err) != 0)
         return -1;
-    for (size_t c = 0; c < 2 * b->rooted->links; c++)
+    for (size_t c = 0; c < 2 * b->rooted->links; c++) {
         b->most[c] = b->second[c] = NAN;
+        b->cycles.open[c] = true;
+        b->colour[c / 2] = b->cycles.wide[c / 2] = UINT32_MAX;
+    }
     return 0;
 }
 
@@ -853,6 +1042,7 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *missing,
         b->options = *options;
     if (check_options(&b->options, err) != 0 ||
         nt_rooted_tree_create(model, &b->rooted, err) != 0 ||
+        nt_only_paths_create(model, b->rooted, &b->cycles.paths, err) != 0 ||
         nt_flow_schedule_init(&b->schedule, b->rooted, b->options.max_load, err) != 0 ||
         nt_fan_init(&b->fan, b->rooted, err) != 0 || allocate_steps(b, err) != 0)
         goto fail;
@@ -874,7 +1064,7 @@ fail:
 static bool is_repeat(const struct nt_bw_step *s)
 {
     return s->kind == SHIFT_REPEAT || s->kind == SHIFT_AGAIN || s->kind == FAN_AGAIN ||
-           s->kind == CHECK;
+           s->kind == WIDE || s->kind == CHECK;
 }
 
 size_t nt_bandwidth_repeats_left(const struct nt_planner *planner)

@@ -21,7 +21,11 @@
  *               others reached send again alone. Then pairs of groups, both pairings, both
  *               directions, for networks whose routes decide what a pairing gets. At last,
  *               the rounds of groups once more, and again those with a link of which no two
- *               rounds agree within 5 %: one round alone may have been disturbed
+ *               rounds agree within 5 %: one round alone may have been disturbed.
+ *               In a network of switches with cycles (2.3.3, case 2): near, the hosts at the two
+ *               ends of each link send to each other, links that do not meet in the same round.
+ *               Wide, for links that near flows did not fill: also the hosts of the ends'
+ *               neighbours whose only shortest path goes over the link
  *   ladder      1, 2, 4, ... flows of a pairing: what a link or switch gives alone and shared
  *
  * A host has one partner in a round, and flows go from the first to the second of a pair. Pure. */

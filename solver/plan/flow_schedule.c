@@ -74,6 +74,12 @@ bool nt_flow_schedule_join(struct nt_flow_schedule *d, uint32_t from, uint32_t t
     return true;
 }
 
+void nt_flow_schedule_undo(struct nt_flow_schedule *d, size_t first)
+{
+    for (; d->pairs > first; d->pairs--)
+        d->busy[d->pair[d->pairs - 1][0]] = d->busy[d->pair[d->pairs - 1][1]] = false;
+}
+
 /* ---- neighbours ---- */
 
 /* The hosts at a switch that take part; in list. */
@@ -100,6 +106,85 @@ void nt_flow_schedule_shift(struct nt_flow_schedule *d, int parity, size_t most)
             if (k + 1 < n || parity == 2 || (parity == 1 && n % 2 == 0))
                 joined += nt_flow_schedule_join(d, d->list[k], d->list[(k + 1) % n]);
     }
+}
+
+/* ---- between switches of a network with cycles ---- */
+
+/* Share of the hosts there that may send over one link. */
+static size_t bounded_load(const struct nt_flow_schedule *d, size_t flows)
+{
+    size_t most = (size_t)((double)flows * d->max_load);
+    return flows > 0 && most == 0 ? 1 : most;
+}
+
+/* The first host at a switch that is free; NT_NO_VERTEX. */
+static uint32_t free_host(const struct nt_flow_schedule *d, uint32_t at)
+{
+    const struct nt_rooted_tree *h = d->rooted;
+    for (uint32_t i = h->graph.start[at]; i < h->graph.start[at + 1]; i++) {
+        uint32_t w = h->graph.to[i];
+        if (w < h->hosts && !d->missing[w] && !d->busy[w])
+            return w;
+    }
+    return NT_NO_VERTEX;
+}
+
+static size_t join_switches(struct nt_flow_schedule *d, uint32_t from, uint32_t to, size_t most)
+{
+    size_t joined = 0;
+    for (uint32_t a, b; joined < most; joined++) {
+        a = free_host(d, from);
+        b = free_host(d, to);
+        if (a == NT_NO_VERTEX || b == NT_NO_VERTEX || !nt_flow_schedule_join(d, a, b))
+            break;
+    }
+    return joined;
+}
+
+size_t nt_flow_schedule_between(struct nt_flow_schedule *d, uint32_t from, uint32_t to)
+{
+    size_t a = own_hosts(d, from), b = own_hosts(d, to);
+    return join_switches(d, from, to, bounded_load(d, a < b ? a : b));
+}
+
+/* The neighbours of a switch but one, then itself; in list. */
+static size_t list_around(const struct nt_rooted_tree *h, uint32_t at, uint32_t but, uint32_t *list)
+{
+    size_t n = 0;
+    for (uint32_t i = h->graph.start[at]; i < h->graph.start[at + 1]; i++)
+        if (h->graph.to[i] >= h->hosts && h->graph.to[i] != but)
+            list[n++] = h->graph.to[i];
+    list[n++] = at;
+    return n;
+}
+
+static bool goes_over(const uint32_t *channel, size_t n, uint32_t over)
+{
+    for (size_t k = 0; k < n; k++)
+        if (channel[k] == over)
+            return true;
+    return false;
+}
+
+/* Neighbours of the sending end send first, and to the receiving end where they can: so the ends
+ * have what reaches further. */
+size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_only_paths *paths,
+                             uint32_t over, uint32_t *switches, uint32_t *channel)
+{
+    const uint32_t *ends = d->rooted->ends[over / 2];
+    uint32_t u = ends[over % 2], v = ends[1 - over % 2];
+    size_t senders = list_around(d->rooted, u, v, switches), joined = 0;
+    size_t receivers = list_around(d->rooted, v, u, switches + senders);
+    for (size_t i = 0; i < senders; i++)
+        for (size_t j = 0; j < receivers; j++) {
+            uint32_t s = switches[i], t = switches[senders + (s == u ? j : receivers - 1 - j)];
+            size_t n = free_host(d, s) == NT_NO_VERTEX || free_host(d, t) == NT_NO_VERTEX
+                           ? 0
+                           : nt_only_paths_between(paths, s, t, channel);
+            if (goes_over(channel, n, over))
+                joined += join_switches(d, s, t, bounded_load(d, own_hosts(d, s)));
+        }
+    return joined;
 }
 
 /* ---- who sends when ---- */

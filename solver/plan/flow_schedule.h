@@ -11,6 +11,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "only_paths.h"
 #include "rooted_tree.h"
 
 struct nt_flow_schedule {
@@ -40,10 +41,22 @@ void nt_flow_schedule_turn(struct nt_flow_schedule *d);
 /* False when one of the two is missing or has a partner. */
 bool nt_flow_schedule_join(struct nt_flow_schedule *d, uint32_t from, uint32_t to);
 
+/* Takes the pairs from that one on back. */
+void nt_flow_schedule_undo(struct nt_flow_schedule *d, size_t first);
+
 /* Neighbours among the hosts of each switch: places 0-1, 2-3, ... (parity 0) or 1-2, 3-4, ... and
  * the last with the first (parity 1); of three hosts also the last with the first (parity 2), else
  * one slow host in the middle would be their only partner. At most `most` pairs a switch. */
 void nt_flow_schedule_shift(struct nt_flow_schedule *d, int parity, size_t most);
+
+/* Hosts at one switch send to those at another, as many as both have. Returns how many. */
+size_t nt_flow_schedule_between(struct nt_flow_schedule *d, uint32_t from, uint32_t to);
+
+/* Those whose only path goes over that channel between switches: the hosts of its two ends and of
+ * their neighbours, so that it has more flows than any other on their paths. Returns how many.
+ * switches: room for nt_rooted_tree_room; channel: as well. */
+size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_only_paths *paths,
+                             uint32_t over, uint32_t *switches, uint32_t *channel);
 
 /* A tree only: parents are the switches that have switches below them. Which groups send when. */
 struct nt_fan {
