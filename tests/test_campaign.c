@@ -3,6 +3,7 @@
 #include "asserts.h"
 #include "campaign.h"
 #include "made_network.h"
+#include "plan_model.h"
 #include "shape.h"
 #include "sweep_sim.h"
 
@@ -551,6 +552,62 @@ TEST(a_thousand_hosts)
     show(&t, &s);
     assert_true(s.exact);
     assert_string_equal(s.cut, "");
+}
+
+/* Rounds of lap_s within the budget; *warned: the first warning. Returns how many. */
+static size_t run_plan(const struct nt_plan *plan, double budget_s, double lap_s, char *warned,
+                       bool *verified)
+{
+    struct nt_network *n = made_network("tree:2x2x4");
+    const struct nt_measure_noise noise = {.seed = 5};
+    const struct nt_campaign_options options = {
+        .level = NT_LEVEL_FULL, .budget_s = budget_s, .max_load = 1, .seed = 1, .plan = plan};
+    struct nt_campaign *c;
+    struct nt_order order;
+    struct nt_result results[16];
+    size_t rounds = 0, got;
+    double now_s = 0;
+    assert_int_equal(nt_campaign_create(n->hosts, NULL, &options, &c, NULL), 0);
+    while (nt_campaign_next(c, now_s, &order, NULL) == 1) {
+        assert_string_equal(order.phase, "plan");
+        assert_int_equal(nt_order_answer(n, &noise, &order, (uint32_t)rounds, results, &got, NULL),
+                         0);
+        now_s += lap_s;
+        assert_int_equal(nt_campaign_also(c, 1, &order, NULL), 0);
+        assert_int_equal(nt_campaign_tell(c, results, got, lap_s, NULL), 0);
+        rounds++;
+    }
+    snprintf(warned, 128, "%s", nt_campaign_warnings(c) > 0 ? nt_campaign_warning(c, 0) : "");
+    *verified = nt_campaign_is_verified(c);
+    nt_campaign_destroy(c);
+    nt_network_destroy(n);
+    return rounds;
+}
+
+TEST(a_plan_is_all_that_is_measured_as_often_as_fits)
+{
+    struct nt_network *n = made_network("tree:2x2x4");
+    struct nt_model *truth;
+    struct nt_plan *plan;
+    char warned[128];
+    bool verified;
+    assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
+    assert_int_equal(nt_plan_model(truth, 1, 1, &plan, NULL), 0);
+    size_t rounds = run_plan(plan, 1000, 0.01, warned, &verified);
+    assert_int_equal(rounds, 64 * plan->rounds);
+    assert_true(verified);
+    assert_string_equal(warned, "");
+    rounds = run_plan(plan, 1, 0.01, warned, &verified); /* as much as there is time */
+    assert_in_range(rounds, 75, 85);
+    assert_true(verified);
+    assert_string_equal(warned, "");
+    run_plan(plan, 1, 0.4, warned, &verified);
+    assert_false(verified);
+    assert_string_equal(warned, "plan: not all of its pairs were measured, the budget of 1.0 s was "
+                                "too short");
+    nt_plan_destroy(plan);
+    nt_model_destroy(truth);
+    nt_network_destroy(n);
 }
 
 RUN_TESTS

@@ -269,4 +269,49 @@ TEST(fewer_measurements_say_less_but_nothing_else)
     end(&t);
 }
 
+/* a - x - b - y - c, and back from c to a over z. */
+TEST(each_way_is_known_if_its_links_are)
+{
+    static const uint32_t way[4][4] = {{0, 1, 0}, {1, 2, 1}, {0, 2, 0, 1}, {2, 0, 2}};
+    static const size_t links[4] = {1, 1, 2, 1};
+    const double truth[3] = {1, 2, 9};
+    struct nt_routes_builder *b;
+    struct nt_routes *routes;
+    struct nt_estimate *e;
+    double us[3] = {truth[0], truth[1], (truth[0] + truth[1] + truth[2]) / 2};
+    uint32_t pair[3] = {0, 1, 2};
+    const struct nt_measured measured = {3, pair, us};
+    assert_int_equal(nt_routes_builder_create(&b, NULL), 0);
+    for (size_t k = 0; k < 4; k++)
+        assert_int_equal(nt_routes_builder_add(b, way[k][0], way[k][1], way[k] + 2, links[k], NULL),
+                         0);
+    assert_int_equal(nt_routes_builder_finish(b, 3, 3, &routes, NULL), 0);
+    assert_int_equal(nt_estimate_routes(routes, &measured, &e, NULL), 0);
+    assert_int_equal(e->pairs, 3);
+    assert_true(isnan(e->way[0][0].us) && isnan(e->way[1][1].us)); /* one route: both ways */
+    assert_close(e->pair_latency[2].us, 6, 1e-9);
+    assert_close(e->way[2][0].us, 3, 1e-9);
+    assert_close(e->way[2][1].us, 9, 1e-9);
+    nt_estimate_destroy(e);
+    nt_routes_builder_destroy(b);
+    nt_routes_destroy(routes);
+}
+
+/* The paper's own network: rank 15 of round trips over 16 links, no way of a pair whose paths
+ * differ follows. */
+TEST(round_trips_of_the_papers_fat_tree_say_no_way)
+{
+    struct trial t;
+    begin(&t, fattree_routes(4, 2, 1), 1, 1);
+    measure(&t, 0);
+    struct nt_estimate *e = solve(&t);
+    assert_int_equal(t.routes->links, 16);
+    assert_int_equal(e->fit.rank, 15);
+    assert_int_equal(e->pairs, 28);
+    for (size_t k = 0; k < e->pairs; k++)
+        assert_true(isnan(e->way[k][0].us) && isnan(e->way[k][1].us));
+    nt_estimate_destroy(e);
+    end(&t);
+}
+
 RUN_TESTS

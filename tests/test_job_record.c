@@ -299,6 +299,31 @@ TEST(long_texts_are_cut)
     assert_non_null(strstr(warning, "UCX_NET_DEVICES"));
 }
 
+TEST(a_plan_is_of_the_jobs_hosts)
+{
+    static const char plan[] = "{\"rounds\": [[[\"a\", \"b\"]], [[\"b\", \"x\"], [\"c\", \"a\"]]]}";
+    static const char *const hosts[] = {"a", "b", "c", "d", "e"};
+    struct nt_samples *s;
+    struct nt_plan *read;
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_create(&s, &err), 0);
+    for (size_t k = 0; k < 5; k++)
+        assert_int_equal(nt_samples_add_host(s, hosts[k], &err), 0);
+    write_text(plan, strlen(plan));
+    assert_int_equal(nt_planned_file_record(path, 1, s, &read, &err), 0);
+    assert_int_equal(read->pairs, 2);
+    assert_int_equal(s->warnings, 2);
+    assert_string_equal(s->warning[0], "plan: 1 of 3 pairs have a host outside this job");
+    assert_string_equal(s->warning[1], "plan: 2 of 5 hosts are in no pair: d and others");
+    nt_plan_destroy(read);
+    write_text("{", 1);
+    assert_int_equal(nt_planned_file_record(path, 1, s, &read, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_int_equal(nt_planned_file_record("/absent/plan", 1, s, &read, &err), -1);
+    assert_non_null(strstr(err.text, "No such file"));
+    nt_samples_destroy(s);
+}
+
 int main(void)
 {
     return run_group(make_dir, remove_dir);

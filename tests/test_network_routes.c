@@ -97,7 +97,7 @@ static struct nt_routes_text *read_back(const char *text, size_t bytes)
     const struct nt_text_source source = pieces_source("r", &pieces);
     struct nt_routes_text *out = NULL;
     struct nt_err err = {0};
-    if (nt_routes_read(&source, &out, &err) != 0)
+    if (nt_routes_read(&source, NULL, &out, &err) != 0)
         fail_msg("%s", err.text);
     return out;
 }

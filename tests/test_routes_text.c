@@ -9,7 +9,7 @@ static int read_routes(const char *text, size_t piece, struct nt_routes_text **o
 {
     const struct in_pieces pieces = {text, strlen(text), piece};
     const struct nt_text_source source = pieces_source("r", &pieces);
-    return nt_routes_read(&source, out, err);
+    return nt_routes_read(&source, NULL, out, err);
 }
 
 static const char text[] = "# three hosts\n"
@@ -89,7 +89,7 @@ TEST(a_line_without_end_takes_bounded_memory)
     const struct nt_text_source source = {"r", give_without_end, &count};
     struct nt_routes_text *t = NULL;
     struct nt_err err = {0};
-    assert_int_equal(nt_routes_read(&source, &t, &err), -1);
+    assert_int_equal(nt_routes_read(&source, NULL, &t, &err), -1);
     assert_true(fed <= NT_LINE_MAX);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_non_null(strstr(err.text, "r:1: expected lines of at most"));
@@ -101,7 +101,7 @@ TEST(a_zero_byte_is_no_text)
     const struct nt_text_source source = pieces_source("r", &pieces);
     struct nt_routes_text *t = NULL;
     struct nt_err err = {0};
-    assert_int_equal(nt_routes_read(&source, &t, &err), -1);
+    assert_int_equal(nt_routes_read(&source, NULL, &t, &err), -1);
     assert_non_null(strstr(err.text, "r:1: expected a text, found a zero byte"));
 }
 
@@ -151,6 +151,77 @@ TEST(measurements_belong_to_pairs_of_the_routes)
             fail_msg("\"%s\" does not say \"%s\"", err.text, table[k].says);
     }
     nt_routes_text_destroy(routes);
+}
+
+#define RECORD(host, lines)                                                                        \
+    "nettopo-samples/1\nhost n1\nhost n2\nhost " host "\nphase plan\nround\n" lines "end ok 1\n"
+
+TEST(a_sweeps_record_is_as_good)
+{
+    static const char record[] =
+        RECORD("n3", "latency 0 1 8 5 1.5 0.1 2\nfailed 1 2 gone\nround\nlatency 2 0 8 5 2.25 0 3\n"
+                     "latency 0 1 4096 5 9 0 9\nlatency 0 1 8 5 1.25 0.1 2\n");
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {RECORD("n9", "latency 0 2 8 5 1 0 1\n"), "m: expected hosts of the routes, found \"n9\""},
+        {RECORD("n3", ""), "m: expected latencies, found none"},
+        {RECORD("n3", "latency 0 9 8 5 1 0 1\n"), "m:7: "},
+        {"nettopo-samples/1\nhost n1\n", "m:3: expected \"end\""},
+        {"nettopo-samples/2\n", "m:1: expected a host of the routes, found \"nettopo-samples/2\""},
+        {"nettopo-samp", "m:1: expected a host of the routes, found \"nettopo-samp\""},
+    };
+    struct nt_routes_text *routes;
+    struct nt_measured *m;
+    struct nt_err err = {0};
+    assert_int_equal(read_routes(text, 0, &routes, NULL), 0);
+    for (size_t piece = 0; piece < 40; piece++) {
+        const struct in_pieces pieces = {record, strlen(record), piece};
+        const struct nt_text_source source = pieces_source("m", &pieces);
+        assert_int_equal(nt_measured_read(&source, routes, &m, &err), 0);
+        assert_int_equal(m->count, 3);
+        assert_true(m->latency_us[0] == 1.5 && m->latency_us[1] == 2.25 &&
+                    m->latency_us[2] == 1.25);
+        assert_int_equal(m->pair[1], 1);
+        nt_measured_destroy(m);
+    }
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        assert_int_equal(read_measured(routes, table[k].text, &m, &err), -1);
+        if (strncmp(err.text, table[k].says, strlen(table[k].says)) != 0)
+            fail_msg("%s: expected %s", err.text, table[k].says);
+    }
+    nt_routes_text_destroy(routes);
+}
+
+TEST(one_way_each_direction_is_a_pair_and_hosts_may_be_chosen)
+{
+    static const struct nt_routes_wanted one_way = {.one_way = true};
+    const struct in_pieces pieces = {text, strlen(text), 0};
+    const struct nt_text_source source = pieces_source("r", &pieces);
+    struct nt_names few = {0};
+    const struct nt_routes_wanted of_few = {.hosts = &few};
+    struct nt_routes_text *routes;
+    struct nt_measured *m;
+    struct nt_err err = {0};
+    uint32_t index;
+    assert_int_equal(nt_routes_read(&source, &one_way, &routes, &err), 0);
+    assert_int_equal(routes->routes->pairs, 4);
+    assert_int_equal(routes->hosts.count, 3);
+    assert_int_equal(read_measured(routes, "n1 n3 1\nn3 n1 2\n", &m, &err), 0);
+    assert_int_equal(m->pair[0], 1);
+    assert_int_equal(m->pair[1], 2);
+    nt_measured_destroy(m);
+    assert_int_equal(read_measured(routes, "n2 n1 1\n", &m, &err), -1); /* there is no such way */
+    assert_int_equal(read_measured(routes, RECORD("n3", "latency 0 1 8 5 1 0 1\n"), &m, &err), -1);
+    assert_non_null(strstr(err.text, "half a round trip"));
+    nt_routes_text_destroy(routes);
+    assert_int_equal(nt_names_add(&few, "n3", &index, NULL), 0);
+    assert_int_equal(nt_names_add(&few, "n1", &index, NULL), 0);
+    assert_int_equal(nt_routes_read(&source, &of_few, &routes, &err), 0);
+    assert_int_equal(routes->routes->pairs, 1);
+    assert_int_equal(routes->hosts.count, 2);
+    nt_routes_text_destroy(routes);
+    nt_names_fini(&few);
 }
 
 RUN_TESTS

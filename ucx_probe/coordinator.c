@@ -31,6 +31,7 @@ struct sweep {
     bool *unreported;                    /* hosts of them */
     struct nt_prior_found prior;         /* what earlier jobs said */
     struct nt_level_choice choice;       /* what is measured */
+    struct nt_plan *plan;                /* that was given; NULL: none */
     size_t pairs_total;
     uint32_t rounds;
     double window_s; /* of the last order */
@@ -78,6 +79,8 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     if ((believes &&
          nt_prior_file_record(s->job->prior, s->job->prior_fd, wait_s, r, &s->prior, err) != 0) ||
         nt_level_choose(s->job, s->membership, &s->prior, r, &s->choice, err) != 0)
+        return -1;
+    if (s->job->plan != NULL && nt_planned_file_record(s->job->plan, wait_s, r, &s->plan, err) != 0)
         return -1;
     return nt_pattern_file_record(option->pattern, s->job->traffic_fd, wait_s, r, err);
 }
@@ -458,6 +461,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
         rc = begin_record(s, err);
     options.belief = s->prior.belief;
     options.level = s->choice.level;
+    options.plan = s->plan;
     if (rc == 0) {
         for (size_t h = 0; h < n; h++)
             missing[h] = s->membership->lost[h] != NULL;
@@ -466,7 +470,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
     free(missing);
     s->detector = (struct nt_failure_detector){
         .membership = s->membership, .ops = &FAILURE_OPS, .context = s, .round = &s->rounds};
-    s->pairs_total = n < 2 ? 0 : n * (n - 1) / 2;
+    s->pairs_total = s->plan != NULL ? s->plan->pairs : n < 2 ? 0 : n * (n - 1) / 2;
     if (rc == 0)
         rc = nt_coordinator_round_init(&s->round, s->oob, s->participant, s->membership, err);
     return rc;
@@ -710,6 +714,7 @@ static void sweep_fini(struct sweep *s)
     nt_coordinator_round_fini(&s->round);
     nt_samples_destroy(s->samples);
     nt_belief_destroy(s->prior.belief);
+    nt_plan_destroy(s->plan);
     nt_membership_destroy(s->membership);
     free(s->results);
     free(s->unreported);
@@ -730,12 +735,15 @@ int nt_coordinator_run(struct nt_oob *oob, const struct nt_probe_job *job,
     struct nt_coordinator_result made = {0};
     struct nt_err broken = {0};
     nt_timeouts_init(&s.timeouts, nt_clock_s(), oob->deadline_s);
-    if (gather_greetings(&s, err) != 0 || sweep_init(&s, err) != 0) {
+    int rc = gather_greetings(&s, err);
+    if (rc == 0 && (rc = sweep_init(&s, err)) != 0)
+        send_end(&s); /* the others wait for nothing */
+    if (rc != 0) {
         sweep_fini(&s);
         return -1;
     }
     memcpy(made.networks, s.networks, sizeof made.networks);
-    int rc = s.choice.taken ? 0 : 1;
+    rc = s.choice.taken ? 0 : 1;
     while (rc == 1)
         rc = run_round(&s, &broken);
     send_end(&s);

@@ -453,12 +453,9 @@ static int write_file(const char *path, const char *text, size_t bytes, struct n
     return -1;
 }
 
-static int write_map(const struct nt_map *map, const char *path, int fd, struct nt_err *err)
+/* Frees the text. */
+static int write_text(char *text, size_t bytes, const char *path, int fd, struct nt_err *err)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    if (nt_map_write(map, false, &text, &bytes, err) != 0)
-        return -1;
     int rc = 0;
     if (strcmp(path, "-") != 0)
         rc = write_file(path, text, bytes, err);
@@ -468,26 +465,22 @@ static int write_map(const struct nt_map *map, const char *path, int fd, struct 
     return rc;
 }
 
-static int write_samples(const struct nt_samples *samples, const char *path, struct nt_err *err)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    if (nt_samples_write(samples, &text, &bytes, err) != 0)
-        return -1;
-    int rc = write_file(path, text, bytes, err);
-    free(text);
-    return rc;
-}
-
 int nt_output_to_files(const struct nt_coordinator_result *done, const char *map_path,
                        const char *samples_path, int fd, struct nt_err *err)
 {
     struct nt_map *map = NULL;
-    if (samples_path != NULL && write_samples(done->samples, samples_path, err) != 0)
+    char *text;
+    size_t bytes;
+    if (samples_path != NULL && (nt_samples_write(done->samples, &text, &bytes, err) != 0 ||
+                                 write_text(text, bytes, samples_path, fd, err) != 0))
         return -1;
+    if (map_path == NULL)
+        return 0;
     int rc = nt_solve_samples(done->samples, NULL, &done->known, &map, err);
     if (rc == 0)
-        rc = write_map(map, map_path, fd, err);
+        rc = nt_map_write(map, false, &text, &bytes, err);
+    if (rc == 0)
+        rc = write_text(text, bytes, map_path, fd, err);
     nt_map_destroy(map);
     return rc;
 }

@@ -56,7 +56,7 @@ void nt_sweep_figures_put(struct nt_strbuf *to, const struct nt_map *map);
 int nt_output_to_agent(struct nt_oob *oob, const struct nt_probe_job *job,
                        const struct nt_coordinator_result *done, struct nt_err *err);
 
-/* By hand: the map to map_path ("-": to fd), the record to samples_path (NULL: none). Files are
+/* By hand: the map to map_path, the record to samples_path (NULL: none; "-": to fd). Files are
  * written beside and renamed. */
 int nt_output_to_files(const struct nt_coordinator_result *done, const char *map_path,
                        const char *samples_path, int fd, struct nt_err *err);

@@ -15,6 +15,7 @@
 
 #include "level_auto.h"
 #include "option.h"
+#include "plan_json.h"
 #include "probe_log.h"
 #include "traffic.h"
 #include "traffic_text.h"
@@ -27,6 +28,7 @@ struct file {
     size_t bytes_max;
     double wait_s;
     bool trusted; /* only a file of root or of our own that nobody else can write */
+    bool here;    /* path may be relative: the probe was started by hand */
 };
 
 enum { SHOWN_BYTES = 160, PATH_BYTES = 1200 };
@@ -117,7 +119,7 @@ static void *read_file(void *context)
         close(r->file.fd);
         return NULL;
     }
-    if (r->path[0] != '/') {
+    if (r->path[0] != '/' && !r->file.here) {
         r->rc = read_error(r, "expected a path that begins with /");
         return NULL;
     }
@@ -225,6 +227,53 @@ int nt_prior_file_record(const char *path, int fd, double wait_s, struct nt_samp
         return 0;
     nt_belief_destroy(found->belief);
     found->belief = NULL;
+    return rc;
+}
+
+/* ---- a plan ---- */
+
+/* What of the plan and of the job the other does not have. */
+static int warn_of_plan(const struct nt_plan *plan, struct nt_samples *samples, struct nt_err *err)
+{
+    size_t outside = 0, first = 0;
+    bool *in_pair = calloc(samples->hosts + 1, sizeof *in_pair);
+    if (in_pair == NULL)
+        return nt_err_memory(err);
+    for (size_t k = 0; k < plan->pairs; k++)
+        in_pair[plan->pair[k][0]] = in_pair[plan->pair[k][1]] = true;
+    for (size_t h = samples->hosts; h-- > 0;)
+        if (!in_pair[h])
+            first = h, outside++;
+    free(in_pair);
+    int rc = 0;
+    if (plan->absent > 0)
+        rc = nt_samples_warn(samples, err, "plan: %zu of %zu pairs have a host outside this job",
+                             plan->absent, plan->absent + plan->pairs);
+    if (rc == 0 && outside > 0)
+        rc = nt_samples_warn(samples, err, "plan: %zu of %zu hosts are in no pair: %.64s%s",
+                             outside, samples->hosts, samples->host_name[first],
+                             outside > 1 ? " and others" : "");
+    return rc;
+}
+
+int nt_planned_file_record(const char *path, double wait_s, struct nt_samples *samples,
+                           struct nt_plan **out, struct nt_err *err)
+{
+    const struct file file = {
+        .path = path, .bytes_max = NT_PLAN_BYTES_MAX, .wait_s = wait_s, .here = true};
+    struct nt_names hosts = {0};
+    uint32_t index;
+    char *text = NULL;
+    size_t bytes = 0;
+    int rc = read_within(&file, &text, &bytes, err);
+    for (size_t h = 0; rc >= 0 && h < samples->hosts; h++)
+        rc = nt_names_add(&hosts, samples->host_name[h], &index, err);
+    if (rc >= 0)
+        rc = nt_plan_read(path, text, bytes, &hosts, out, err);
+    if (rc == 0)
+        rc = warn_of_plan(*out, samples, err);
+    nt_names_fini(&hosts);
+    free(text);
     return rc;
 }
 

@@ -18,6 +18,7 @@
 #include "belief.h"
 #include "err.h"
 #include "membership.h"
+#include "plan.h"
 #include "prior.h"
 #include "samples.h"
 #include "start.h"
@@ -32,6 +33,11 @@ struct nt_prior_found {
  * is opened. The record gets the belief, too. -1 only when the record cannot be kept. */
 int nt_prior_file_record(const char *path, int fd, double wait_s, struct nt_samples *samples,
                          struct nt_prior_found *found, struct nt_err *err);
+
+/* The plan in the file (text/plan_json.h) for the record's hosts, *out: nt_plan_destroy by the
+ * caller. Pairs and hosts that the other does not have are a warning in the record. */
+int nt_planned_file_record(const char *path, double wait_s, struct nt_samples *samples,
+                           struct nt_plan **out, struct nt_err *err);
 
 enum { NT_PATTERN_FILE_MAX = 4194304 }; /* bytes */
 

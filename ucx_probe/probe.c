@@ -30,7 +30,7 @@ struct settings {
     enum nt_level level;
     enum nt_sweep_mode sweep;
     double budget_s, max_load;
-    const char *map_path, *samples_path, *trace_path, *prior, *conf_path;
+    const char *map_path, *samples_path, *trace_path, *prior, *conf_path, *plan;
     enum nt_log_level log; /* by hand; 0: nothing but what ends it */
     bool lists_transports; /* and does nothing else */
     int output_fd;         /* the standard output of our user; UCX's log goes elsewhere */
@@ -44,6 +44,10 @@ static const char USAGE[] =
     "  -b, --budget SECONDS  time for all of it (default 5)\n"
     "  -m, --max-load SHARE  of a link that may be used on average (default 1)\n"
     "  -w, --sweep KIND      of latencies: auto (default), all pairs or adaptive\n"
+    "  -P, --plan PLAN       measure only the pairs of nettopo plan, in its rounds, as often as "
+    "the\n"
+    "                        time allows; no map: the samples, for nettopo estimate, go to the\n"
+    "                        standard output, or to -s FILE\n"
     "  -p, --prior FILE      start from what earlier jobs said (nettopo fleet prior); the path\n"
     "                        begins with /\n"
     "  -o, --output MAP      where the map goes (default -, the standard output)\n"
@@ -203,11 +207,10 @@ static int read_fd(const char *text, int *fd)
 static const struct text_option {
     int letter;
     size_t at; /* in settings */
-} text_options[] = {{'p', offsetof(struct settings, prior)},
-                    {'o', offsetof(struct settings, map_path)},
-                    {'s', offsetof(struct settings, samples_path)},
-                    {'t', offsetof(struct settings, trace_path)},
-                    {'c', offsetof(struct settings, conf_path)}};
+} text_options[] = {
+    {'p', offsetof(struct settings, prior)},        {'o', offsetof(struct settings, map_path)},
+    {'s', offsetof(struct settings, samples_path)}, {'t', offsetof(struct settings, trace_path)},
+    {'c', offsetof(struct settings, conf_path)},    {'P', offsetof(struct settings, plan)}};
 
 /* 1: go on; 0: --help or --version was shown; -1: usage error */
 static int read_option(int letter, char **argv, struct settings *set)
@@ -252,28 +255,32 @@ static int read_option(int letter, char **argv, struct settings *set)
 
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
-    static const struct option options[] = {{"level", required_argument, NULL, 'l'},
-                                            {"budget", required_argument, NULL, 'b'},
-                                            {"max-load", required_argument, NULL, 'm'},
-                                            {"sweep", required_argument, NULL, 'w'},
-                                            {"prior", required_argument, NULL, 'p'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"samples", required_argument, NULL, 's'},
-                                            {"trace", required_argument, NULL, 't'},
-                                            {"log", required_argument, NULL, 'L'},
-                                            {"agent-fd", required_argument, NULL, 'A'},
-                                            {"conf", required_argument, NULL, 'c'},
-                                            {"transports", no_argument, NULL, 'T'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'V'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"level", required_argument, NULL, 'l'},    {"budget", required_argument, NULL, 'b'},
+        {"max-load", required_argument, NULL, 'm'}, {"sweep", required_argument, NULL, 'w'},
+        {"prior", required_argument, NULL, 'p'},    {"plan", required_argument, NULL, 'P'},
+        {"output", required_argument, NULL, 'o'},   {"samples", required_argument, NULL, 's'},
+        {"trace", required_argument, NULL, 't'},    {"log", required_argument, NULL, 'L'},
+        {"agent-fd", required_argument, NULL, 'A'}, {"conf", required_argument, NULL, 'c'},
+        {"transports", no_argument, NULL, 'T'},     {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    const char *of_sweep = NULL;
     int letter, rc = 1;
     opterr = 0;
     while (rc == 1 &&
-           (letter = getopt_long(argc, argv, "l:b:m:w:p:o:s:t:L:c:h", options, NULL)) != -1)
+           (letter = getopt_long(argc, argv, "l:b:m:w:p:P:o:s:t:L:c:h", options, NULL)) != -1) {
         rc = read_option(letter, argv, set);
+        for (size_t k = 0; options[k].name != NULL; k++)
+            if (options[k].val == letter && strchr("lwpo", letter) != NULL)
+                of_sweep = options[k].name;
+    }
     if (rc == 1 && optind < argc)
         rc = usage("%s: expected no such argument", argv[optind]);
+    if (rc == 1 && set->plan != NULL && of_sweep != NULL)
+        rc = usage("--plan: expected without --%s, which is for a sweep", of_sweep);
+    if (rc == 1 && set->plan == NULL && set->samples_path != NULL &&
+        strcmp(set->samples_path, "-") == 0 && strcmp(set->map_path, "-") == 0)
+        rc = usage("--samples %s: expected a file, the map goes there", set->samples_path);
     return rc;
 }
 
@@ -374,6 +381,7 @@ static void set_job_by_hand(struct nt_oob *oob, struct nt_probe_job *job,
     job->option.sweep = set->sweep;
     job->log = set->log;
     job->prior = set->prior;
+    job->plan = set->plan;
     oob->deadline_s = nt_clock_s() + set->budget_s;
 }
 
@@ -421,8 +429,8 @@ static int run_rank(struct nt_oob *oob, const struct nt_probe_job *job, const st
 }
 
 /* Under a launcher a rank that ends badly takes the job with it: after the exchange has begun
- * the result says what went wrong, and the exit is 0. The agent learns from the exit that there is
- * something to tell of this host. */
+ * the result says what went wrong, and the exit is 0; but a plan that cannot be used ends all. The
+ * agent learns from the exit that there is something to tell of this host. */
 static int run_probe(const struct settings *set)
 {
     struct nt_oob *oob = NULL;
@@ -447,7 +455,7 @@ static int run_probe(const struct settings *set)
         print_error(&err);
     oob->ops->destroy(oob);
     if (by_hand)
-        return 0;
+        return rc != 0 && set->plan != NULL && err.kind == NT_ERR_INPUT ? NT_ERR_INPUT : 0;
     return rc != 0 ? (int)err.kind : has_network ? 0 : NT_ERR_SYSTEM;
 }
 
@@ -481,6 +489,11 @@ int main(int argc, char **argv)
     int go = read_arguments(argc, argv, &set);
     if (go != 1)
         return go == 0 ? 0 : NT_ERR_USAGE;
+    if (set.plan != NULL) {
+        set.level = NT_LEVEL_QUICK;
+        set.samples_path = set.samples_path == NULL ? "-" : set.samples_path;
+        set.map_path = NULL;
+    }
     if (set.agent_fd >= 0) /* it runs outside the job's limits: nobody may trace it */
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     bool changed = set.agent_fd < 0 && getenv("NETTOPO_PROBE_ENVIRONMENT") == NULL &&

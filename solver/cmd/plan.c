@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
 
 #include "files.h"
+#include "hostlist.h"
 #include "inputs.h"
+#include "names.h"
 #include "plan_json.h"
 #include "plan_model.h"
 #include "plan_routes.h"
@@ -10,7 +13,7 @@
 #include "verbs.h"
 
 static const char help[] =
-    "usage: nettopo plan [--redundancy R] [-o FILE] --routes FILE\n"
+    "usage: nettopo plan [--redundancy R] [--hosts LIST] [-o FILE] --routes FILE\n"
     "       nettopo plan [--redundancy R] [-o FILE] [FILE]\n"
     "\n"
     "Which pairs of hosts to measure so that the latencies of all pairs follow, and in which\n"
@@ -20,22 +23,48 @@ static const char help[] =
     "topology.conf or topology.yaml; a tree may have any size.\n"
     "\n"
     "  --routes FILE     - is standard input\n"
+    "  --hosts LIST      only the routes between these, as Slurm writes them; default: all\n"
     "  --redundancy R    R pairs for each independent one; 1 (default) is a minimal set, which\n"
     "                    amplifies noise, 2 to 4 are well-conditioned\n"
     "  -o, --output FILE JSON, written whole or not at all; default -\n"
     "\n"
-    "Example: nettopo plan --redundancy 2 --routes routes.txt\n";
+    "nettopo-probe --plan measures a plan in a job, nettopo estimate makes latencies of that.\n"
+    "\n"
+    "Example: nettopo plan --hosts $SLURM_JOB_NODELIST --routes routes.txt -o plan.json\n";
 
 /* The same seed always: the plan is a function of the routes. */
 enum { SEED = 1 };
 
-static int plan_routes(const char *path, double redundancy, char **text, size_t *bytes,
+static int add_host(void *names, const char *name, struct nt_err *err)
+{
+    uint32_t index;
+    return nt_names_add_copy(names, name, strlen(name), &index, err) < 0 ? -1 : 0;
+}
+
+/* The routes between the hosts of the list; all without one. */
+static int read_routes(const char *path, const char *list, struct nt_routes_text **routes,
                        struct nt_err *err)
 {
     const struct nt_text_source source = nt_file_source(path);
+    struct nt_names only = {0};
+    const struct nt_routes_wanted wanted = {.hosts = list != NULL ? &only : NULL};
+    int rc = 0;
+    if (list != NULL && nt_hostlist_visit(list, strlen(list), add_host, &only, err) != 0) {
+        rc = nt_err_prefix(err, "--hosts");
+        err->kind = NT_ERR_USAGE;
+    }
+    if (rc == 0)
+        rc = nt_routes_read(&source, &wanted, routes, err);
+    nt_names_fini(&only);
+    return rc;
+}
+
+static int plan_routes(const char *path, const char *list, double redundancy, char **text,
+                       size_t *bytes, struct nt_err *err)
+{
     struct nt_routes_text *routes;
     struct nt_plan *plan;
-    if (nt_routes_read(&source, &routes, err) != 0)
+    if (read_routes(path, list, &routes, err) != 0)
         return -1;
     nt_terminal_progress("planning over %zu pairs", routes->routes->pairs);
     int rc = nt_plan_routes(routes->routes, redundancy, SEED, &plan, err);
@@ -69,8 +98,9 @@ static int plan_map(const char *path, double redundancy, char **text, size_t *by
 
 static int plan_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *routes = NULL, *redundancy_text = NULL, *output = "-", *map = NULL;
+    const char *routes = NULL, *redundancy_text = NULL, *hosts = NULL, *output = "-", *map = NULL;
     const struct nt_flag flags[] = {{"routes", 0, &routes, NULL},
+                                    {"hosts", 0, &hosts, NULL},
                                     {"redundancy", 0, &redundancy_text, NULL},
                                     {"output", 'o', &output, NULL}};
     double redundancy = 1;
@@ -82,7 +112,11 @@ static int plan_run(int argc, char **argv, struct nt_err *err)
         return -1;
     if (routes != NULL && map != NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE or a network, found both");
-    int rc = routes != NULL ? plan_routes(routes, redundancy, &text, &bytes, err)
+    if (routes == NULL && hosts != NULL)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--hosts: expected with --routes FILE; nettopo simulate --format routes "
+                          "writes those of a network");
+    int rc = routes != NULL ? plan_routes(routes, hosts, redundancy, &text, &bytes, err)
                             : plan_map(map, redundancy, &text, &bytes, err);
     if (rc != 0)
         return -1;

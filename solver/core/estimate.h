@@ -40,9 +40,11 @@ struct nt_estimate {
     size_t *run_start;             /* aggregates + 1, into run_link */
     uint32_t *run_link;            /* in the order of a path */
     struct nt_figure *run_latency;
-    size_t pairs;        /* that follow from the measurements */
-    uint32_t (*pair)[2]; /* hosts */
-    struct nt_figure *pair_latency;
+    size_t pairs;                   /* that follow from the measurements */
+    uint32_t (*pair)[2];            /* hosts */
+    struct nt_figure *pair_latency; /* half a round trip: the mean of the two ways */
+    struct nt_figure (*way)[2]; /* from the first host to the second, and back; NaN if the two ways
+                                   have the same links or are known as a sum only */
     struct nt_fit fit;
 };
 

@@ -19,6 +19,7 @@ struct nt_plan {
     /* Standard error of a link's latency when each pair's is 1: root mean square and largest over
      * the links that can be distinguished; NaN when none can or there are too many to compute. */
     double amplification_rms, amplification_max;
+    size_t absent; /* one that was read: pairs of its text with a host that is not there */
 };
 
 int nt_plan_create(size_t pairs, struct nt_plan **out, struct nt_err *err);

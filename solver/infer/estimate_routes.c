@@ -670,12 +670,40 @@ static int write_aggregates(struct work *w, struct nt_err *err)
     return nt_arena_check(&e->memory, err);
 }
 
+/* The way back has the links of the way there, turned round. */
+static bool is_turned(const uint32_t *link, size_t there, size_t n)
+{
+    bool same = n == 2 * there;
+    for (size_t k = 0; same && k < there; k++)
+        same = link[k] == link[n - 1 - k];
+    return same;
+}
+
+/* The measurements are round trips. A clock at host h that is late by t adds t to every way from h
+ * and takes it from every way to h, and no round trip shows it: so where the links of the two
+ * directions at a host have names of their own no way is known, whatever is measured. Where cables
+ * have one name, and only the paths differ (Liu et al., table 3), a way is known if its links' sum
+ * is. */
+static void write_ways(struct work *w, size_t p, struct nt_figure way[2])
+{
+    const uint32_t *link = nt_route_links(w->routes, p);
+    size_t n = nt_route_length(w->routes, p), there = w->routes->there[p];
+    const struct nt_figure unknown = {NAN, NAN};
+    way[0] = way[1] = unknown;
+    if (there == n || is_turned(link, there, n) ||
+        !nt_echelon_follows(w->unknowns->echelon, link, there))
+        return; /* and of the back: the sum is known */
+    way[0] = figure_of(w, link, there, 1);
+    way[1] = figure_of(w, link + there, n - there, 1);
+}
+
 static int write_pairs(struct work *w, struct nt_err *err)
 {
     struct nt_estimate *e = w->estimate;
     const struct nt_routes *r = w->routes;
     e->pair = nt_arena_array(&e->memory, r->pairs, sizeof *e->pair);
     e->pair_latency = nt_arena_array(&e->memory, r->pairs, sizeof *e->pair_latency);
+    e->way = nt_arena_array(&e->memory, r->pairs, sizeof *e->way);
     if (nt_arena_check(&e->memory, err) != 0)
         return -1;
     for (size_t p = 0; p < r->pairs; p++) {
@@ -685,6 +713,7 @@ static int write_pairs(struct work *w, struct nt_err *err)
             continue;
         e->pair[e->pairs][0] = r->host[p][0];
         e->pair[e->pairs][1] = r->host[p][1];
+        write_ways(w, p, e->way[e->pairs]);
         e->pair_latency[e->pairs++] = figure_of(w, link, n, 1.0 / nt_route_ways(r, p));
     }
     return 0;

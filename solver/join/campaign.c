@@ -18,6 +18,7 @@
 #include "stress.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
+#include "sweep_planned.h"
 
 /* ---- what a campaign left out, one line each ---- */
 
@@ -554,6 +555,20 @@ static int create_kernels(struct nt_campaign *c, struct nt_planner **out, struct
     return 0;
 }
 
+/* ---- a plan that was given ------------------------------------------------------------------- */
+
+static int create_planned(struct nt_campaign *c, struct nt_planner **out, struct need *need,
+                          struct nt_err *err)
+{
+    struct nt_sweep_setup setup = setup_of(c);
+    *out = NULL;
+    if (c->options.plan == NULL)
+        return 0;
+    setup.passes = NT_PLANNED_PASSES;
+    need->rounds = c->options.plan->rounds;
+    return nt_sweep_planned_create(&setup, c->options.plan, out, err);
+}
+
 /* ---- the order ------------------------------------------------------------------------------ */
 
 /* What most jobs use comes first. LogGP takes all the time that those after it leave. */
@@ -570,8 +585,9 @@ static const struct phase_kind phase_kinds[] = {
     {NT_RAIL_LINKS_PHASE, NT_LEVEL_FULL, true, true, create_rails, NULL, NULL},
     {"sizes", NT_LEVEL_FULL, true, false, create_sizes, sizes_left, NULL},
     {"kernels", NT_LEVEL_FULL, true, false, create_kernels, NULL, NULL},
+    {"plan", NT_LEVEL_QUICK, false, false, create_planned, NULL, NULL}, /* with one nothing else */
 };
-enum { PHASES = sizeof phase_kinds / sizeof *phase_kinds };
+enum { PHASES = sizeof phase_kinds / sizeof *phase_kinds, PHASE_PLAN = PHASES - 1 };
 
 /* ---- latencies ------------------------------------------------------------------------------ */
 
@@ -724,6 +740,8 @@ static int finish_phase(struct nt_campaign *c, struct nt_err *err)
         rc = finish_latency(c, err);
     else if (c->phase == PHASE_REPEATS)
         rc = finish_repeats(c, err);
+    else if (c->phase == PHASE_PLAN)
+        c->verified = nt_sweep_planned_left(c->planner) == 0;
     end_phase(c);
     return rc;
 }
@@ -742,7 +760,8 @@ static bool is_complete(const struct nt_campaign *c)
 static bool is_repeating(const struct nt_campaign *c)
 {
     return c->phase == PHASE_REPEATS ||
-           (c->phase == PHASE_LATENCY && nt_sweep_latency_repeats(c->planner));
+           (c->phase == PHASE_LATENCY && nt_sweep_latency_repeats(c->planner)) ||
+           (c->phase == PHASE_PLAN && nt_sweep_planned_repeats(c->planner));
 }
 
 static void say_less_often(struct nt_campaign *c)
@@ -767,9 +786,9 @@ static int cut_phase(struct nt_campaign *c)
     }
     say_why_all(c);
     set_budget_reason(c, phase_kind(c)->name,
-                      c->round <= (phase_kind(c)->left != NULL)
-                          ? "not measured"
-                          : "measured less often than planned");
+                      c->round <= (phase_kind(c)->left != NULL) ? "not measured"
+                      : c->phase == PHASE_PLAN ? "not all of its pairs were measured"
+                                               : "measured less often than planned");
     return end_phase(c), 0;
 }
 
@@ -788,7 +807,7 @@ static bool is_too_long(const struct nt_campaign *c)
 static bool is_repeated(const struct nt_campaign *c)
 {
     double share = c->plans ? REPEATS_SHARE : REPEATS_LAST_SHARE;
-    return is_repeating(c) && c->elapsed_s > share * stop_s(c);
+    return c->phase != PHASE_PLAN && is_repeating(c) && c->elapsed_s > share * stop_s(c);
 }
 
 /* The planner may have inferred the network, between two calls of this. */
@@ -965,6 +984,12 @@ int nt_campaign_create(size_t hosts, const bool *missing, const struct nt_campai
     c->known.seed = options->seed;
     c->stop_s = nt_campaign_measuring_s(options->budget_s);
     c->plans = options->level > (options->latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
+    if (options->plan != NULL) {
+        c->phase = PHASE_PLAN;
+        c->plans = false;
+        c->solved_s = 0;
+        c->options.level = NT_LEVEL_QUICK;
+    }
     for (size_t h = 0; h < hosts; h++) {
         away[h] = missing != NULL && missing[h];
         c->present += !away[h];

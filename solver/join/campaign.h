@@ -18,6 +18,7 @@
 #include "infer.h"
 #include "model.h"
 #include "option.h"
+#include "plan.h"
 #include "sweep.h"
 
 struct nt_campaign_options {
@@ -30,8 +31,10 @@ struct nt_campaign_options {
     enum nt_sweep_mode mode;        /* of latency; auto: by the number of hosts */
     const struct nt_belief *belief; /* of these hosts, to start from; NULL: none. Borrowed as long
                                        as the campaign lives; not for all pairs or sequential */
-    size_t rails;            /* network devices a host that are measured apart; below 2: none */
-    const char *const *rail; /* rails names, borrowed as long as the campaign lives */
+    size_t rails;               /* network devices a host that are measured apart; below 2: none */
+    const char *const *rail;    /* rails names, borrowed as long as the campaign lives */
+    const struct nt_plan *plan; /* of these hosts: its pairs in its rounds are all that is measured;
+                                   NULL: none. Borrowed as long as the campaign lives */
 };
 
 struct nt_campaign;
@@ -81,7 +84,8 @@ const char *nt_campaign_warning(const struct nt_campaign *campaign, size_t k);
 /* The first of the warnings that the budget caused; NULL: it was long enough. */
 const char *nt_campaign_cut(const struct nt_campaign *campaign);
 
-/* The network was found and verified from some pairs: the others are not missing. */
+/* The network was found and verified from some pairs, or all pairs of the plan that was given have
+ * a reading: the others are not missing. */
 bool nt_campaign_is_verified(const struct nt_campaign *campaign);
 
 /* The warning that the network is undetermined whatever the budget, borrowed. NULL: it is

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimate_json.h"
 
+#include <math.h>
+
 #include "json_write.h"
 
 /* A latency to nine digits, its error to six. */
@@ -8,6 +10,16 @@ static void put_latency(struct nt_json_writer *w, const struct nt_figure *figure
 {
     nt_json_put_figure(w, "latency_us", figure->us, 9);
     nt_json_put_figure(w, "latency_se_us", figure->se_us, 6);
+}
+
+static void put_ways(struct nt_json_writer *w, const struct nt_figure way[2])
+{
+    if (isnan(way[0].us))
+        return;
+    nt_json_put_figure(w, "there_us", way[0].us, 9);
+    nt_json_put_figure(w, "there_se_us", way[0].se_us, 6);
+    nt_json_put_figure(w, "back_us", way[1].us, 9);
+    nt_json_put_figure(w, "back_se_us", way[1].se_us, 6);
 }
 
 static void put_links(struct nt_json_writer *w, const struct nt_estimate *e,
@@ -49,6 +61,7 @@ static void put_pairs(struct nt_json_writer *w, const struct nt_estimate *e,
         nt_json_put_text(w, "a", host_name[e->pair[k][0]]);
         nt_json_put_text(w, "b", host_name[e->pair[k][1]]);
         put_latency(w, &e->pair_latency[k]);
+        put_ways(w, e->way[k]);
         nt_json_end(w, '}');
     }
     nt_json_end(w, ']');

@@ -8,6 +8,7 @@
 #include "map.h"
 #include "memory.h"
 #include "number.h"
+#include "samples.h"
 #include "strbuf.h"
 
 enum { MEASURED_MAX = 1 << 24 };
@@ -27,6 +28,7 @@ void nt_routes_text_destroy(struct nt_routes_text *text)
 
 struct routes_reading {
     struct nt_routes_builder *builder;
+    const struct nt_routes_wanted *wanted;
     struct nt_routes_text *text;
     uint32_t last;                     /* the first host of the line before: lines come sorted */
     uint32_t link[NT_ROUTE_LINKS_MAX]; /* of the line in the making */
@@ -87,10 +89,23 @@ static int take_links(struct routes_reading *r, struct nt_text_line *line, size_
     return 0;
 }
 
+/* A line with a host that is not wanted, whatever else is on it. */
+static bool is_of_others(const struct nt_routes_wanted *wanted, struct nt_text_line line)
+{
+    const struct nt_names *only = wanted->hosts;
+    struct nt_word word;
+    for (int end = 0; only != NULL && end < 2 && nt_line_next_word(&line, &word); end++)
+        if (nt_names_find(only, word.at, word.bytes) == NT_NAMES_NONE)
+            return true;
+    return false;
+}
+
 static int take_route(void *to, struct nt_text_line *line, struct nt_err *err)
 {
     struct routes_reading *r = to;
     struct nt_word word;
+    if (is_of_others(r->wanted, *line))
+        return 0;
     size_t links = 0;
     uint32_t a = r->last, b;
     if (!nt_line_next_word(line, &word))
@@ -104,7 +119,9 @@ static int take_route(void *to, struct nt_text_line *line, struct nt_err *err)
     if (find_name(&r->text->hosts, word.at, word.bytes, true, &b, err) != 0 ||
         take_links(r, line, &links, err) != 0)
         return -1;
-    if (nt_routes_builder_add(r->builder, a, b, r->link, links, err) != 0)
+    bool apart = r->wanted->one_way && a != b;
+    if (nt_routes_builder_add(r->builder, apart ? nt_routes_source(a) : a,
+                              apart ? nt_routes_target(b) : b, r->link, links, err) != 0)
         return nt_err_prefix(err, "%s %s", r->text->hosts.name[a], r->text->hosts.name[b]);
     return 0;
 }
@@ -115,22 +132,30 @@ static int read_routes(struct routes_reading *r, const struct nt_text_source *so
     size_t end;
     if (nt_lines_read(source, take_route, r, &end, err) != 0)
         return -1;
+    if (r->text->hosts.count == 0 && r->wanted->hosts != NULL)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s: expected routes between the hosts that are asked for, found none",
+                          source->file);
     if (r->text->hosts.count == 0)
         return nt_err_set(err, NT_ERR_INPUT,
                           "%s:%zu: expected HOST HOST LINK [LINK...], found "
                           "the end without any route",
                           source->file, end);
-    if (nt_routes_builder_finish(r->builder, r->text->hosts.count, r->text->links.count,
-                                 &r->text->routes, err) != 0)
+    if (nt_routes_builder_finish(r->builder, r->text->hosts.count * (r->text->one_way ? 2 : 1),
+                                 r->text->links.count, &r->text->routes, err) != 0)
         return nt_err_prefix(err, "%s", source->file);
     return 0;
 }
 
-int nt_routes_read(const struct nt_text_source *source, struct nt_routes_text **out,
-                   struct nt_err *err)
+int nt_routes_read(const struct nt_text_source *source, const struct nt_routes_wanted *wanted,
+                   struct nt_routes_text **out, struct nt_err *err)
 {
-    struct routes_reading r = {.text = calloc(1, sizeof *r.text)};
+    static const struct nt_routes_wanted all = {0};
+    struct routes_reading r = {.wanted = wanted != NULL ? wanted : &all,
+                               .text = calloc(1, sizeof *r.text)};
     int rc = r.text == NULL ? nt_err_memory(err) : nt_routes_builder_create(&r.builder, err);
+    if (rc == 0)
+        r.text->one_way = r.wanted->one_way;
     if (rc == 0)
         rc = read_routes(&r, source, err);
     nt_routes_builder_destroy(r.builder);
@@ -143,11 +168,18 @@ int nt_routes_read(const struct nt_text_source *source, struct nt_routes_text **
 
 /* ---- measurements --------------------------------------------------------------------------- */
 
+/* The first line of a sweep's record, which is as good. */
+static const char record_begins[] = "nettopo-samples/1\n";
+
 struct measured_reading {
     const struct nt_routes_text *routes;
     struct nt_pair_index *index;
     struct nt_measured *measured;
     size_t capacity;
+    size_t alike; /* bytes of record_begins that have come so far */
+    bool told;    /* which text it is */
+    struct nt_lines lines;
+    struct nt_samples_reader *record; /* NULL: it is none */
 };
 
 static int reserve_measured(struct measured_reading *r, struct nt_err *err)
@@ -198,6 +230,22 @@ static int take_latency(struct nt_text_line *line, double *us, struct nt_err *er
     return 0;
 }
 
+static int add_measured(struct measured_reading *r, uint32_t a, uint32_t b, double latency_us,
+                        struct nt_err *err)
+{
+    bool apart = r->routes->one_way && a != b;
+    uint32_t pair = nt_pair_index_find(r->index, apart ? nt_routes_source(a) : a,
+                                       apart ? nt_routes_target(b) : b);
+    if (pair == NT_PAIR_NONE)
+        return nt_err_set(err, NT_ERR_INPUT, "expected a pair that has a route, found %s %s",
+                          r->routes->hosts.name[a], r->routes->hosts.name[b]);
+    if (reserve_measured(r, err) != 0)
+        return -1;
+    r->measured->pair[r->measured->count] = pair;
+    r->measured->latency_us[r->measured->count++] = latency_us;
+    return 0;
+}
+
 static int take_measured(void *to, struct nt_text_line *line, struct nt_err *err)
 {
     struct measured_reading *r = to;
@@ -212,30 +260,100 @@ static int take_measured(void *to, struct nt_text_line *line, struct nt_err *err
         return -1;
     if (nt_line_next_word(line, &word))
         return measured_error(line, "the end of the line", word, err);
-    uint32_t pair = nt_pair_index_find(r->index, a, b);
-    if (pair == NT_PAIR_NONE)
-        return nt_err_set(err, NT_ERR_INPUT, "expected a pair that has a route, found %s %s",
-                          r->routes->hosts.name[a], r->routes->hosts.name[b]);
-    if (reserve_measured(r, err) != 0)
-        return -1;
-    r->measured->pair[r->measured->count] = pair;
-    r->measured->latency_us[r->measured->count++] = latency;
+    return add_measured(r, a, b, latency, err);
+}
+
+/* The readings of the smallest messages, each a measurement; hosts by their names. */
+static int take_record(struct measured_reading *r, const struct nt_samples *samples,
+                       struct nt_err *err)
+{
+    double bytes = nt_samples_latency_bytes(samples);
+    if (r->routes->one_way)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s: expected one-way measurements, found a sweep's, which are half a "
+                          "round trip",
+                          r->lines.file);
+    for (size_t k = 0; k < samples->samples; k++) {
+        const struct nt_sample *x = &samples->sample[k];
+        uint32_t host[2];
+        if (x->kind != NT_SAMPLE_LATENCY || x->bytes != bytes)
+            continue;
+        for (int end = 0; end < 2; end++) {
+            const char *name = samples->host_name[end == 0 ? x->a : x->b];
+            host[end] = nt_names_find(&r->routes->hosts, name, strlen(name));
+            if (host[end] == NT_NAMES_NONE)
+                return nt_err_set(err, NT_ERR_INPUT,
+                                  "%s: expected hosts of the routes, found \"%.64s\" measured",
+                                  r->lines.file, name);
+        }
+        if (add_measured(r, host[0], host[1], x->value_us, err) != 0)
+            return nt_err_prefix(err, "%s", r->lines.file);
+    }
     return 0;
+}
+
+/* Gives the text to the reader of its kind, which the first bytes tell. */
+static int feed_measured(void *to, const char *text, size_t bytes, struct nt_err *err)
+{
+    struct measured_reading *r = to;
+    size_t all = sizeof record_begins - 1;
+    for (; !r->told && bytes > 0; text++, bytes--) {
+        bool same = *text == record_begins[r->alike];
+        r->alike += same;
+        r->told = !same || r->alike == all;
+        if (same && r->told &&
+            (nt_samples_reader_create(r->lines.file, &r->record, err) != 0 ||
+             nt_samples_reader_feed(r->record, record_begins, all, err) != 0))
+            return -1;
+        if (same)
+            continue;
+        if (nt_lines_feed(&r->lines, record_begins, r->alike, take_measured, r, err) != 0)
+            return -1;
+        break;
+    }
+    return r->record != NULL ? nt_samples_reader_feed(r->record, text, bytes, err)
+           : r->told         ? nt_lines_feed(&r->lines, text, bytes, take_measured, r, err)
+                             : 0;
+}
+
+static int finish_measured(struct measured_reading *r, struct nt_err *err)
+{
+    struct nt_samples *samples;
+    int rc;
+    if (r->record != NULL) {
+        if (nt_samples_reader_finish(r->record, &samples, err) != 0)
+            return -1;
+        rc = take_record(r, samples, err);
+        nt_samples_destroy(samples);
+    } else {
+        rc = r->told ? 0 : nt_lines_feed(&r->lines, record_begins, r->alike, take_measured, r, err);
+        if (rc == 0)
+            rc = nt_lines_finish(&r->lines, take_measured, r, err);
+    }
+    if (rc == 0 && r->measured->count == 0)
+        rc =
+            r->record != NULL
+                ? nt_err_set(err, NT_ERR_INPUT, "%s: expected latencies, found none", r->lines.file)
+                : nt_err_set(err, NT_ERR_INPUT,
+                             "%s:%zu: expected HOST HOST LATENCY_US or a sweep's samples, found "
+                             "the end without any",
+                             r->lines.file, r->lines.number);
+    return rc;
 }
 
 int nt_measured_read(const struct nt_text_source *source, const struct nt_routes_text *routes,
                      struct nt_measured **out, struct nt_err *err)
 {
     struct measured_reading r = {.routes = routes, .measured = calloc(1, sizeof *r.measured)};
-    size_t end;
+    nt_lines_init(&r.lines, source->file, NT_LINE_MAX);
     int rc = r.measured == NULL ? nt_err_memory(err)
                                 : nt_pair_index_create(routes->routes, &r.index, err);
     if (rc == 0)
-        rc = nt_lines_read(source, take_measured, &r, &end, err);
-    if (rc == 0 && r.measured->count == 0)
-        rc = nt_err_set(err, NT_ERR_INPUT,
-                        "%s:%zu: expected HOST HOST LATENCY_US, found the end without any",
-                        source->file, end);
+        rc = source->give(source->from, feed_measured, &r, err);
+    if (rc == 0)
+        rc = finish_measured(&r, err);
+    nt_samples_reader_destroy(r.record);
+    nt_lines_fini(&r.lines);
     nt_pair_index_destroy(r.index);
     if (rc == 0)
         *out = r.measured;

@@ -2,12 +2,15 @@
 /* Routes and measurements as texts (the method of Liu et al., NPC 2018, needs both).
  *
  * Routes: a line a direction, HOST HOST LINK [LINK...]. Both directions of a pair may be given.
- * Measured: a line a measurement, HOST HOST LATENCY_US, one way.
+ * Measured: a line a measurement, HOST HOST LATENCY_US, one way; or the record of a sweep
+ * (samples.h), each of whose readings of the smallest messages is a measurement.
  * '#' begins a comment. Lines of at most NT_LINE_MAX bytes; bounds on hosts, links and pairs. */
 #ifndef NT_ROUTES_TEXT_H
 #define NT_ROUTES_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "err.h"
 #include "lines.h"
@@ -20,17 +23,36 @@ enum { NT_LINK_NAME_MAX = 255 };
 struct nt_routes_text {
     struct nt_routes *routes;
     struct nt_names hosts, links; /* names of the routes' hosts and links, in order of the text */
+    bool one_way; /* each direction is a pair of its own: host h is two of the routes' hosts */
+};
+
+/* One way: where host h of the names is an end of a route. */
+static inline uint32_t nt_routes_source(uint32_t host)
+{
+    return 2 * host;
+}
+
+static inline uint32_t nt_routes_target(uint32_t host)
+{
+    return 2 * host + 1;
+}
+
+/* What of a text is read; {0}: all, and both directions of a pair are one. */
+struct nt_routes_wanted {
+    const struct nt_names *hosts; /* only routes between these; NULL: all */
+    bool one_way;
 };
 
 void nt_routes_text_destroy(struct nt_routes_text *text);
 
-/* NT_ERR_INPUT with file and line for anything that is not a route, for a route given twice and for
- * a text without routes. */
-int nt_routes_read(const struct nt_text_source *source, struct nt_routes_text **out,
-                   struct nt_err *err);
+/* wanted NULL: all. NT_ERR_INPUT with file and line for anything that is not a route, for a route
+ * given twice and for a text without routes. */
+int nt_routes_read(const struct nt_text_source *source, const struct nt_routes_wanted *wanted,
+                   struct nt_routes_text **out, struct nt_err *err);
 
-/* Measurements of these routes. A pair may be measured several times, in either order of its hosts;
- * a pair without a route is an error, and so is a text without measurements. */
+/* Measurements of these routes. A pair may be measured several times, in either order of its hosts
+ * (one way: from the first to the second); a pair without a route is an error, and so is a text
+ * without measurements. */
 int nt_measured_read(const struct nt_text_source *source, const struct nt_routes_text *routes,
                      struct nt_measured **out, struct nt_err *err);
 

@@ -79,6 +79,75 @@ for p in e["pairs"]:
 PY
 }
 
+# The 4-port 2-tree of table 3: hosts 2i and 2i + 1 on leaf i, the way up chosen by the destination.
+@test "table 3 of the paper: one way, all 56 latencies; of round trips the sums" {
+    cat >table <<'END'
+0 25 54 51 67 49 58 54
+25 0 55 52 68 50 59 55
+54 49 0 25 61 53 52 58
+57 52 25 0 64 56 55 61
+67 55 61 61 0 31 65 64
+62 50 56 56 31 0 60 59
+58 53 52 59 65 57 0 30
+60 55 54 61 67 59 30 0
+END
+    python3 - <<'PY'
+us = [[int(x) for x in line.split()] for line in open("table")]
+with open("routes", "w") as routes, open("ways", "w") as ways, open("trips", "w") as trips:
+    for a in range(8):
+        for b in range(8):
+            if a == b:
+                continue
+            middle = [] if a // 2 == b // 2 else [f"u{a // 2}{b % 2}", f"u{b // 2}{b % 2}"]
+            print(f"h{a}", f"h{b}", f"l{a}", *middle, f"l{b}", file=routes)
+            if b % 7 != 3:  # some are left out, and follow
+                print(f"h{a}", f"h{b}", us[a][b], file=ways)
+            print(f"h{a}", f"h{b}", (us[a][b] + us[b][a]) / 2, file=trips)
+PY
+    "$nettopo" estimate --one-way --routes routes --measured ways -o ways.json
+    "$nettopo" estimate --routes routes --measured trips -o trips.json
+    python3 - <<'PY'
+import json
+us = [[int(x) for x in line.split()] for line in open("table")]
+ways, trips = (json.load(open(f + ".json"))["pairs"] for f in ("ways", "trips"))
+assert len(ways) == 56 and len(trips) == 28
+for p in ways:
+    a, b = int(p["a"][1]), int(p["b"][1])
+    assert abs(p["latency_us"] - us[a][b]) < 1e-6, p
+for p in trips:
+    a, b = int(p["a"][1]), int(p["b"][1])
+    assert abs(p["latency_us"] - (us[a][b] + us[b][a]) / 2) < 1e-6 and "there_us" not in p, p
+PY
+    printf 'a b x\nb c y\na c x y\nc a z\n' >routes
+    printf 'a b 1\nb c 2\na c 6\n' >trips
+    "$nettopo" estimate --routes routes --measured trips | grep -F '"a": "a", "b": "c"' >pair
+    grep -qF '"latency_us": 6,' pair && grep -qF '"there_us": 3,' pair && grep -qF '"back_us": 9,' pair
+    "$nettopo" simulate -t star:3 -f samples -o samples
+    "$nettopo" simulate -t star:3 -f routes -o routes
+    refuses 3 "half a round trip" "$nettopo" estimate --one-way --routes routes --measured samples
+}
+
+@test "the routes of a job's hosts; the samples of a sweep are measurements" {
+    "$nettopo" simulate -t tree:4x4 -f routes -o routes
+    "$nettopo" plan --routes routes --hosts 'n[1-2,5,9],nowhere' -o plan.json
+    [ "$(grep -o '"n[0-9]*"' plan.json | sort -u | xargs)" = "n1 n2 n5 n9" ]
+    grep -E ' n(1|2|5|9) ' routes | grep -E '^n(1|2|5|9) ' >some
+    "$nettopo" plan --routes some | cmp - plan.json
+    "$nettopo" simulate -t tree:4x4 --seed 3 --noise 0.01 -f samples -o samples
+    "$nettopo" estimate --routes routes --measured samples -o estimate.json
+    "$nettopo" estimate --routes routes --measured - <samples | cmp - estimate.json
+    python3 - <<'PY'
+import json
+e = json.load(open("estimate.json"))
+assert len(e["pairs"]) == 120 and all(l["latency_se_us"] > 0 for l in e["links"])
+assert e["fit"]["measured"] == sum(l.startswith("latency ") for l in open("samples"))
+PY
+    refuses 3 "expected hosts of the routes" "$nettopo" estimate --routes some --measured samples
+    refuses 3 "expected routes between the hosts that are asked for" "$nettopo" plan --routes routes --hosts n1,m2
+    refuses 2 "--hosts: host list" "$nettopo" plan --routes routes --hosts 'n[1-'
+    refuses 2 "--hosts: expected with --routes" "$nettopo" plan --hosts n1 "$maps/star.json"
+}
+
 @test "simulate, plan, measure what it says, estimate: every link and pair of every topology" {
     for spec in star:5 tree:2x3x4 fattree:4,2 fattree:4,3 chain:3x2 dragonfly:4x3x2 fullmesh:5 \
         torus:5 torus:4x4 torus:4x3x3 mesh:3x3 ttorus:8x4:4 hypercube:4; do

@@ -14,7 +14,7 @@ static struct nt_routes_text *read_routes(void)
     const struct in_pieces pieces = {routes, strlen(routes), 0};
     const struct nt_text_source source = pieces_source("routes", &pieces);
     struct nt_routes_text *text;
-    if (nt_routes_read(&source, &text, NULL) != 0)
+    if (nt_routes_read(&source, NULL, &text, NULL) != 0)
         abort();
     return text;
 }

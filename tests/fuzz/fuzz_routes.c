@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct nt_text_source source = pieces_source("fuzz", &pieces);
     struct nt_routes_text *text;
     struct nt_err err;
-    if (nt_routes_read(&source, &text, &err) == 0) {
+    if (nt_routes_read(&source, NULL, &text, &err) == 0) {
         plan(text);
         nt_routes_text_destroy(text);
     }

@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# A plan over known routes, measured in a job, and the failing link that the estimate names: the
+# recipe of nettopo-probe(1), on a real cluster.
+
+load ground
+load jobs
+
+setup_file() {
+    need_ground slurmctld
+    ground_shared demo8
+}
+
+teardown_file() { ground_leave; }
+
+setup() { need_ground slurmctld; }
+
+# The routes of all hosts, from what the site knows of its cables.
+know_routes() {
+    cat >"$GROUND_HOME/cables.conf" <<'END'
+SwitchName=leaf1 Nodes=n[1-3]
+SwitchName=leaf2 Nodes=n[4-6]
+SwitchName=root Nodes=n[7-8] Switches=leaf[1-2]
+END
+    nettopo simulate -t "$GROUND_HOME/cables.conf" -f routes -o "$GROUND_HOME/routes"
+    chmod a+r "$GROUND_HOME/routes"
+}
+
+nettopo() { "$ROOT/build/nettopo" "$@"; }
+
+# measure BUDGET: leaves samples and estimate.json
+measure() {
+    submit -N8 <<END
+#!/bin/bash
+cd "\$HOME" && rm -f samples estimate.json && export UCX_NET_DEVICES=fab0
+nettopo plan --redundancy 2 --hosts "\$SLURM_JOB_NODELIST" --routes routes -o plan.json
+srun --mpi=pmix --ntasks-per-node=1 nettopo-probe --plan plan.json --budget $1 --samples samples
+nettopo estimate --routes routes --measured samples -o estimate.json
+END
+    completed
+}
+
+suspects() { jq -c '[.links[] | select(.suspect) | .link]' "$GROUND_HOME/estimate.json"; }
+
+@test "a plan is measured in a job, in its rounds, and the one slow link is named" {
+    local try
+    know_routes
+    cluster fabric set host n5 latency=400
+    for try in 1 2 3; do # the fabric emulates in real time, on a machine that may be busy
+        measure 4
+        [ "$(suspects)" != '["n5--leaf2"]' ] || break
+    done
+    cluster fabric set host n5 latency=100
+    grep '^end ok ' "$GROUND_HOME/samples"
+    assert_equal "phases" "$(grep '^phase ' "$GROUND_HOME/samples" | cut -d' ' -f2 | xargs)" plan
+    # every pair of the plan and no other, in its rounds
+    jq -c '[.rounds[] | [.[] | sort | join("-")] | sort]' "$GROUND_HOME/plan.json" >"$BATS_TEST_TMPDIR/planned"
+    awk '/^host / {name[hosts++] = $2} /^round/ {n++}
+        /^latency / {a = name[$2]; b = name[$3]; print n, a < b ? a "-" b : b "-" a}' "$GROUND_HOME/samples" |
+        jq -Rnc --slurpfile plan "$BATS_TEST_TMPDIR/planned" '$plan[0] as $rounds | [inputs | split(" ")]
+            | group_by(.[0] | tonumber) | map((.[0][0] | tonumber) as $n | [.[][1]] - $rounds[($n - 1) % ($rounds | length)])
+            | add | unique' >"$BATS_TEST_TMPDIR/strange"
+    assert_equal "pairs that were not planned for their round" "$(cat "$BATS_TEST_TMPDIR/strange")" "[]"
+    assert_equal "all pairs follow" "$(jq '.pairs | length' "$GROUND_HOME/estimate.json")" 28
+    assert_equal "suspects" "$(suspects)" '["n5--leaf2"]'
+    assert_equal "each error is known" "$(jq '[.links[] | select(.latency_se_us > 0 | not)] | length' "$GROUND_HOME/estimate.json")" 0
+}
+
+@test "a plan that is none, or of other hosts, ends it: exit 3, one line" {
+    echo '{"rounds": [[["m1", "m2"]]]}' >"$GROUND_HOME/others.json"
+    echo 'n1 n2 l' >"$GROUND_HOME/none.json"
+    chmod a+r "$GROUND_HOME"/*.json
+    for plan in others none absent; do
+        run user timeout 60 srun --quiet --mpi=pmix -N2 --ntasks-per-node=1 env UCX_NET_DEVICES=fab0 \
+            nettopo-probe --budget 60 --plan $plan.json
+        assert_contains "$output" "nettopo-probe: $plan.json"
+        assert_equal "lines of ours" "$(grep -c nettopo-probe: <<<"$output")" 1
+        assert_equal "exit" "$status" 3
+    done
+}
