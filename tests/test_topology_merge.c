@@ -77,6 +77,16 @@ TEST(what_was_not_measured_stays)
             "SwitchName=t Switches=a,b,c\nSwitchName=c Nodes=m2,m3\n");
 }
 
+TEST(hosts_keep_the_names_of_slurm)
+{
+    expects(two,
+            "SwitchName=a Nodes=n[1-2].c,m1\nSwitchName=b Nodes=n[3-6].c\n"
+            "SwitchName=t Switches=a,b\n",
+            "host n3.c: from b to a\n",
+            "SwitchName=a Nodes=n1.c,n2.c,n3.c,m1\nSwitchName=b Nodes=n4.c,n5.c,n6.c\n"
+            "SwitchName=t Switches=a,b\n");
+}
+
 /* With two hosts of the other pod, one pod is more like the whole than like itself. */
 TEST(moved_hosts_move_no_switch)
 {

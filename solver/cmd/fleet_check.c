@@ -4,6 +4,7 @@
 
 #include "files.h"
 #include "fleet.h"
+#include "host_match.h"
 #include "hostlist.h"
 #include "number.h"
 
@@ -28,7 +29,8 @@ static const char help[] =
 struct checking {
     struct nt_arena memory;
     struct nt_fleet_changes changes;
-    uint32_t *asked; /* hosts by number */
+    struct nt_host_index known; /* the hosts of the fleet */
+    uint32_t *asked;            /* hosts by number */
     size_t hosts, hosts_room, suspects, unknown;
     const char *unknown_name; /* the first one's */
     struct nt_json_writer w;  /* of text only its buffer */
@@ -130,7 +132,7 @@ static int ask_for(struct checking *c, uint32_t host, struct nt_err *err)
 static int ask_for_name(void *context, const char *name, struct nt_err *err)
 {
     struct checking *c = context;
-    uint32_t host = nt_names_find(&c->changes.fleet.hosts, name, strlen(name));
+    uint32_t host = nt_host_index_find(&c->known, name);
     if (host != NT_NAMES_NONE)
         return ask_for(c, host, err);
     add_unknown(c, name);
@@ -140,6 +142,9 @@ static int ask_for_name(void *context, const char *name, struct nt_err *err)
 static int ask_for_list(struct checking *c, const char *list, struct nt_err *err)
 {
     if (list != NULL) {
+        const struct nt_names *hosts = &c->changes.fleet.hosts;
+        if (nt_host_index_init(&c->known, hosts->name, hosts->count, err) != 0)
+            return -1;
         if (nt_hostlist_visit(list, strlen(list), ask_for_name, c, err) == 0)
             return 0;
         err->kind = NT_ERR_USAGE;
@@ -193,6 +198,7 @@ static int check_run(int argc, char **argv, struct nt_err *err)
         nt_fleet_changes_load(store, days_s, false, &c.changes, err) != 0)
         return -1;
     int rc = check(&c, store, hosts, days_s, nt_fleet_now() - age_s, err);
+    nt_host_index_fini(&c.known);
     nt_fleet_changes_fini(&c.changes);
     nt_arena_fini(&c.memory);
     if ((rc == 0 || err->kind == NT_ERR_NO) && print(&c, err) != 0)

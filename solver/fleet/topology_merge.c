@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host_match.h"
 #include "memory.h"
 #include "names.h"
 #include "rooted_tree.h"
@@ -15,36 +16,26 @@ enum { NONE = UINT32_MAX, NAME_BYTES = 256 };
 struct side {
     const struct nt_map *map;
     struct nt_rooted_tree *tree;
-    struct nt_names hosts;
 };
 
 struct merge {
     struct nt_arena memory;
     struct side measured, current; /* current.map NULL: nothing */
     uint32_t *same;                /* of a measured vertex (hosts too) the current one, or NONE */
+    uint32_t *here;                /* of a current host the measured one, or NONE */
     char (*name)[NAME_BYTES];      /* of measured switches, then of current ones that stay */
     bool *stays;                   /* current vertices that the measured tree does not replace */
 };
 
 static int open_side(struct side *s, const struct nt_map *map, struct nt_err *err)
 {
-    uint32_t index;
     s->map = map;
     if (nt_rooted_tree_create(map->model, &s->tree, err) != 0)
         return -1;
     if (!s->tree->tree)
         return nt_err_set(err, NT_ERR_INPUT, "no tree of switches (%s)",
                           nt_family_name(map->model->family));
-    for (size_t h = 0; h < map->model->hosts; h++)
-        if (nt_names_add(&s->hosts, map->host_name[h], &index, err) < 0)
-            return -1;
     return 0;
-}
-
-static void close_side(struct side *s)
-{
-    nt_rooted_tree_destroy(s->tree);
-    nt_names_fini(&s->hosts);
 }
 
 static size_t vertices_of(const struct side *s)
@@ -57,9 +48,28 @@ static bool is_placed(const struct side *s, uint32_t host)
     return host != NONE && s->tree->parent[host] != NT_NO_VERTEX;
 }
 
-static uint32_t host_in(const struct side *s, const char *name)
+static int match_hosts(struct merge *m, struct nt_err *err)
 {
-    return s->map == NULL ? NONE : nt_names_find(&s->hosts, name, strlen(name));
+    const struct nt_map *map = m->measured.map, *current = m->current.map;
+    memset(m->same, 0xff, vertices_of(&m->measured) * sizeof *m->same);
+    memset(m->here, 0xff, (vertices_of(&m->current) + 1) * sizeof *m->here);
+    if (current == NULL)
+        return 0;
+    if (nt_host_match((const char *const *)map->host_name, map->model->hosts,
+                      (const char *const *)current->host_name, current->model->hosts, m->same,
+                      err) != 0)
+        return -1;
+    for (uint32_t h = 0; h < map->model->hosts; h++)
+        if (m->same[h] != NONE)
+            m->here[m->same[h]] = h;
+    return 0;
+}
+
+/* A measured host as Slurm calls it, if it knows it. */
+static const char *name_of_host(const struct merge *m, uint32_t host)
+{
+    return m->same[host] != NONE ? m->current.map->host_name[m->same[host]]
+                                 : m->measured.map->host_name[host];
 }
 
 /* A leaf "s1-hosts" below s1 is how a tree of Slurm's has the hosts of s1, which has switches as
@@ -101,7 +111,7 @@ static void count_placed(const struct merge *m, uint32_t *there)
 {
     const struct side *c = &m->current;
     for (uint32_t h = 0; c->map != NULL && h < c->map->model->hosts; h++)
-        if (is_placed(c, h) && is_placed(&m->measured, host_in(&m->measured, c->map->host_name[h])))
+        if (is_placed(c, h) && is_placed(&m->measured, m->here[h]))
             for (uint32_t v = switch_of(c, h); v != NT_NO_VERTEX; v = c->tree->parent[v])
                 there[v]++;
 }
@@ -169,8 +179,6 @@ static int match_switches(struct merge *m, struct nt_err *err)
     if (nt_arena_check(&m->memory, err) != 0)
         return -1;
     count_placed(m, placed);
-    for (size_t v = 0; v < vertices_of(&m->measured); v++)
-        m->same[v] = v < model->hosts ? host_in(&m->current, m->measured.map->host_name[v]) : NONE;
     for (size_t k = m->measured.tree->reached; m->current.map != NULL && k-- > 0;) {
         uint32_t v = m->measured.tree->order[k];
         if (v >= model->hosts && list_like(m, v, placed, count, &like, err) != 0)
@@ -199,7 +207,7 @@ static int find_staying(struct merge *m, struct nt_err *err)
         if (m->same[v] != NONE)
             measured[m->same[v]] = true;
     for (uint32_t h = 0; c->map != NULL && h < c->map->model->hosts; h++) {
-        uint32_t there = host_in(&m->measured, c->map->host_name[h]);
+        uint32_t there = m->here[h];
         if (is_placed(&m->measured, there) || !is_placed(c, h))
             continue;
         m->stays[h] = true;
@@ -311,7 +319,7 @@ static int build(struct merge *m, struct nt_map **out, struct nt_err *err)
     for (uint32_t h = 0; h < measured->hosts; h++)
         if (is_placed(&m->measured, h)) {
             of_host[h] = (uint32_t)b.hosts;
-            b.host_name[b.hosts++] = m->measured.map->host_name[h];
+            b.host_name[b.hosts++] = name_of_host(m, h);
         }
     for (size_t v = 0; v < vertices_of(&m->current); v++) {
         bool host = v < m->current.map->model->hosts;
@@ -392,7 +400,7 @@ static void put_changes(const struct merge *m, const struct outlet *o)
         was = is_placed(&m->current, was) ? switch_of(&m->current, was) : NONE;
         const char *from = was != NONE ? nt_map_vertex_name(m->current.map, was) : NULL;
         if (from == NULL || m->same[leaf] != was)
-            put_change(o, from == NULL ? HOST_NEW : HOST_MOVED, map->host_name[h], from, to);
+            put_change(o, from == NULL ? HOST_NEW : HOST_MOVED, name_of_host(m, h), from, to);
     }
     for (size_t s = 0; s < map->model->switches; s++) {
         uint32_t v = (uint32_t)(map->model->hosts + s), up = m->measured.tree->parent[v];
@@ -425,22 +433,23 @@ int nt_topology_merge(const struct nt_map *measured, const struct nt_map *curren
         return nt_err_set(err, NT_ERR_INPUT, "no tree of switches (%s)",
                           nt_family_name(measured->model->family));
     m.same = nt_arena_array(&m.memory, vertices, sizeof *m.same);
+    m.here = nt_arena_array(&m.memory, old + 1, sizeof *m.here);
     m.name = nt_arena_array(&m.memory, vertices + old, sizeof *m.name);
     m.stays = nt_arena_array(&m.memory, old + 1, sizeof *m.stays);
     bool done = open_side(&m.measured, measured, err) == 0 &&
                 (current == NULL || current->model->switches == 0 ||
                  open_side(&m.current, current, err) == 0) &&
-                nt_arena_check(&m.memory, err) == 0 && match_switches(&m, err) == 0 &&
-                find_staying(&m, err) == 0 && name_switches(&m, err) == 0 &&
-                build(&m, out, err) == 0;
+                nt_arena_check(&m.memory, err) == 0 && match_hosts(&m, err) == 0 &&
+                match_switches(&m, err) == 0 && find_staying(&m, err) == 0 &&
+                name_switches(&m, err) == 0 && build(&m, out, err) == 0;
     if (done) {
         put_changes(&m, &(struct outlet){changes, json});
     } else {
         nt_map_destroy(*out);
         *out = NULL;
     }
-    close_side(&m.measured);
-    close_side(&m.current);
+    nt_rooted_tree_destroy(m.measured.tree);
+    nt_rooted_tree_destroy(m.current.tree);
     nt_arena_fini(&m.memory);
     return done ? 0 : -1;
 }

@@ -7,30 +7,11 @@
 
 #include "distance.h"
 #include "graph.h"
+#include "host_match.h"
 #include "memory.h"
-#include "names.h"
 #include "network.h"
 
 #define NONE UINT32_MAX
-
-/* Where each host of the map stands in the reference, or NONE. */
-static int find_hosts(const struct nt_map *map, const struct nt_map *reference, uint32_t *at,
-                      size_t *common, struct nt_err *err)
-{
-    struct nt_names names = {0};
-    uint32_t index;
-    int rc = 0;
-    for (size_t h = 0; h < reference->model->hosts && rc >= 0; h++)
-        rc = nt_names_add(&names, reference->host_name[h], &index, err);
-    *common = 0;
-    for (size_t h = 0; h < map->model->hosts && rc >= 0; h++) {
-        const char *name = map->host_name[h];
-        at[h] = nt_names_find(&names, name, strlen(name));
-        *common += at[h] != NONE;
-    }
-    nt_names_fini(&names);
-    return rc < 0 ? -1 : 0;
-}
 
 /* Slurm wants hosts or switches below a switch, not both, so nt_export_topology_conf gives the
  * hosts of a switch X that has switches a leaf X-hosts, which no other source has: the same as X.
@@ -201,16 +182,17 @@ static int reduce_model(struct nt_model **model, struct nt_err *err)
 static int match_names(struct nt_reference_match *a, const struct nt_map *map,
                        const struct nt_map *reference, struct nt_err *err)
 {
-    size_t hosts = map->model->hosts, common, n = 0;
+    size_t hosts = map->model->hosts, n = 0;
     uint32_t *at = nt_arena_array(&a->memory, hosts, sizeof *at);
     uint32_t *mine = nt_arena_array(&a->memory, hosts, sizeof *mine);
     a->host_name = nt_arena_array(&a->memory, hosts, sizeof *a->host_name);
     a->unknown_name = nt_arena_array(&a->memory, hosts, sizeof *a->unknown_name);
     a->missing_name = nt_arena_array(&a->memory, hosts, sizeof *a->missing_name);
-    if (nt_arena_check(&a->memory, err) != 0 || find_hosts(map, reference, at, &common, err) != 0)
+    if (nt_arena_check(&a->memory, err) != 0 ||
+        nt_host_match((const char *const *)map->host_name, hosts,
+                      (const char *const *)reference->host_name, reference->model->hosts, at,
+                      err) != 0)
         return -1;
-    if (common == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "the map and the reference have no host in common");
     for (uint32_t h = 0; h < hosts; h++) {
         if (at[h] == NONE) {
             a->unknown_name[a->unknown++] = map->host_name[h];
@@ -226,6 +208,12 @@ static int match_names(struct nt_reference_match *a, const struct nt_map *map,
         mine[n] = h;
         at[n++] = at[h];
     }
+    if (a->unknown == hosts)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "the map and the reference have no host in common: the map has %.64s, "
+                          "the reference %.64s",
+                          hosts > 0 ? map->host_name[0] : "none",
+                          reference->model->hosts > 0 ? reference->host_name[0] : "none");
     if (n == 0)
         return nt_err_set(err, NT_ERR_INPUT,
                           "no host that the map and the reference have in common is on a link");

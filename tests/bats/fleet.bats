@@ -431,6 +431,10 @@ part() {
     run --separate-stderr "$nettopo" fleet check --store s --hosts n[1-2],n99 --max-age 100000d
     [ "$status" = 3 ]
     [ "$stderr" = "nettopo fleet: of n99 nothing is known" ]
+    # a name with a domain is the host without
+    run --separate-stderr "$nettopo" fleet check --store s --hosts n5.cluster.example --max-age 100000d
+    [ "$status" = 1 ]
+    [ "$output" = "$said" ]
     run --separate-stderr "$nettopo" fleet check --store s --hosts n98,n1,n99 --max-age 100000d
     [ "$stderr" = "nettopo fleet: of n98 and 1 more nothing is known" ]
     run "$nettopo" fleet check --store s --hosts n1 --max-age 1
