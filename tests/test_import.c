@@ -362,6 +362,12 @@ TEST(cut_texts_do_no_harm)
 typedef int import_map(const char *file, const char *text, size_t bytes, struct nt_map **out,
                        struct nt_err *err);
 
+static int scan(const char *file, const char *text, size_t bytes, struct nt_map **out,
+                struct nt_err *err)
+{
+    return nt_import_ibnetdiscover(file, text, bytes, NULL, out, err);
+}
+
 static struct nt_map *import_network(import_map *reader, const char *name)
 {
     size_t bytes;
@@ -401,7 +407,7 @@ static const struct nt_link *link_of(const struct nt_map *map, const char *a, co
 
 TEST(ibnetdiscover_gives_hosts_switches_and_cables)
 {
-    struct nt_map *map = import_network(nt_import_ibnetdiscover, "ibnetdiscover.txt");
+    struct nt_map *map = import_network(scan, "ibnetdiscover.txt");
     const struct nt_model *m = map->model;
     assert_int_equal(m->hosts, 3); /* the aggregation node is none */
     assert_int_equal(m->switches, 3);
@@ -437,7 +443,7 @@ TEST(ibnetdiscover_falls_back_on_numbers)
                                "Ca 1 \"H-02\" # \"n7 hfi1_0\"\n";
     struct nt_map *map = NULL;
     struct nt_err err = {0};
-    if (nt_import_ibnetdiscover("f", text, sizeof text - 1, &map, &err) != 0)
+    if (scan("f", text, sizeof text - 1, &map, &err) != 0)
         fail_msg("%s", err.text);
     assert_string_equal(map->host_name[0], "H-01");
     assert_string_equal(map->host_name[1], "n7");
@@ -509,16 +515,20 @@ TEST(wrong_networks_name_their_line)
         import_map *reader;
         const char *text, *says;
     } table[] = {
-        {nt_import_ibnetdiscover, "", "f:1: no switch"},
-        {nt_import_ibnetdiscover, "hello\n", "f:2: no switch"},
-        {nt_import_ibnetdiscover, "[1] \"S-1\"[1]\n", "f:1: a port before"},
-        {nt_import_ibnetdiscover, "Switch 2 S-1\n", "f:1: expected a node"},
-        {nt_import_ibnetdiscover, SW SW, "f:2: node S-1 is described twice"},
-        {nt_import_ibnetdiscover, SW "[1] \"S-2\"[1]\n", "f:2: no line describes node S-2"},
-        {nt_import_ibnetdiscover, SW "[x] \"S-1\"[1]\n", "f:2: expected [PORT]"},
-        {nt_import_ibnetdiscover, SW "[999] \"S-1\"[1]\n", "f:2: expected [PORT]"},
-        {nt_import_ibnetdiscover, SW "[1] \"S-1\"\n", "f:2: expected [PORT]"},
-        {nt_import_ibnetdiscover, "Switch 2 \"S/1\" # \"a b\"\n", "f:1: host name \"S/1\""},
+        {scan, "", "f:1: no switch"},
+        {scan, "hello\n", "f:2: no switch"},
+        {scan, "[1] \"S-1\"[1]\n", "f:2: no switch"},
+        {scan, "Switch 2 S-1\n", "f:1: expected a node"},
+        {scan, SW "[1] \"S-2\"[1]\n", "f: no adapter of a host"},
+        {scan, SW "[1] \"X-2\"[1]\n", "f:2: no line describes node X-2"},
+        {scan, "SW 1 1 0x1 4x HDR\n", "f:1: expected the names"},
+        {scan, "SW 1 999 0x1 4x HDR 'a'\n", "f:1: expected a port, found \"999\""},
+        {scan, "SW 1 1 1 4x HDR 'a'\n", "f:1: expected the GUID of a port, found \"1\""},
+        {scan, "SW 1 1 0x1 4x HDR - CA 2 1 0x2 ( 'a' )\n", "f:1: expected the names"},
+        {scan, SW "[x] \"S-1\"[1]\n", "f:2: expected [PORT]"},
+        {scan, SW "[999] \"S-1\"[1]\n", "f:2: expected [PORT]"},
+        {scan, SW "[1] \"S-1\"\n", "f:2: expected [PORT]"},
+        {scan, "Switch 2 \"S/1\" # \"a b\"\n", "f:1: host name \"S/1\""},
         {nt_import_topology_conf, "", "f:1: no nodes"},
         {nt_import_topology_conf, "# nothing\n\n", "no nodes"},
         {nt_import_topology_conf, "Nodes=n1\n", "f:1: expected SwitchName= or BlockName="},
@@ -559,7 +569,7 @@ TEST(cut_networks_do_no_harm)
     static const struct {
         import_map *reader;
         const char *name;
-    } table[] = {{nt_import_ibnetdiscover, "ibnetdiscover.txt"},
+    } table[] = {{scan, "ibnetdiscover.txt"},
                  {nt_import_topology_conf, "topology.conf"},
                  {nt_import_topology_conf, "topology-block.conf"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {

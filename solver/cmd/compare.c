@@ -12,11 +12,11 @@
 
 static const char help[] =
     "usage: nettopo compare [--tolerance T] [--json] [--coloured DOT] [--message-bytes N]\n"
-    "                       [-o FILE] MAP REFERENCE\n"
+    "                       [--names FILE] [-o FILE] MAP REFERENCE\n"
     "\n"
     "Compares a map with a reference: another map, Graphviz DOT with link rates in Gbit/s, "
     "Slurm's\n"
-    "topology.conf or topology.yaml, what scontrol show topology prints, or a dump of\n"
+    "topology.conf or topology.yaml, what scontrol show topology prints, or a scan of\n"
     "ibnetdiscover. Hosts are matched by name, switches by the hosts under them; a reference may\n"
     "have more hosts than the map. Exits with 1 if there are differences.\n"
     "\n"
@@ -26,12 +26,13 @@ static const char help[] =
     "                       over each link: grey within a tenth of those of a healthy network or\n"
     "                       if one of the paths is, red below, blue over\n"
     "  --message-bytes N    of those times; default 1048576, and 8 for a map without bandwidths\n"
+    "  --names FILE         of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
     "  -o, --output FILE    written whole or not at all; default -\n"
     "\n"
     "Example: nettopo compare map.json /etc/slurm/topology.conf\n";
 
 struct arguments {
-    const char *tolerance, *coloured, *message, *output, *file[2];
+    const char *tolerance, *coloured, *message, *names, *output, *file[2];
     bool json;
 };
 
@@ -64,11 +65,10 @@ static int write_coloured(const struct arguments *a, const struct nt_reference_m
 static int compare_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.tolerance = "0.25", .output = "-"};
-    const struct nt_flag flags[] = {{"tolerance", 't', &a.tolerance, NULL},
-                                    {"json", 0, NULL, &a.json},
-                                    {"coloured", 0, &a.coloured, NULL},
-                                    {"message-bytes", 0, &a.message, NULL},
-                                    {"output", 'o', &a.output, NULL}};
+    const struct nt_flag flags[] = {
+        {"tolerance", 't', &a.tolerance, NULL}, {"json", 0, NULL, &a.json},
+        {"coloured", 0, &a.coloured, NULL},     {"message-bytes", 0, &a.message, NULL},
+        {"names", 0, &a.names, NULL},           {"output", 'o', &a.output, NULL}};
     double tolerance = 0, message = 0;
     struct nt_map *map = NULL, *reference = NULL;
     struct nt_reference_match *match = NULL;
@@ -82,7 +82,7 @@ static int compare_run(int argc, char **argv, struct nt_err *err)
                           a.file[0] == NULL ? "nothing" : "one file");
     int rc = nt_file_read_map(a.file[0], &map, err);
     if (rc == 0)
-        rc = nt_reference_read(a.file[1], &reference, err);
+        rc = nt_reference_read(a.file[1], a.names, &reference, err);
     if (rc == 0 && (rc = nt_reference_match_create(map, reference, tolerance, &match, err)) != 0)
         nt_err_prefix(err, "%s and %s", nt_file_name(a.file[0]), nt_file_name(a.file[1]));
     if (rc == 0 && a.coloured != NULL)

@@ -23,7 +23,8 @@
 #include "verbs.h"
 
 static const char help[] =
-    "usage: nettopo export --format FORMAT [--reference FILE] [-o FILE] [MAP]\n"
+    "usage: nettopo export --format FORMAT [--reference FILE [--names FILE]] [-o FILE]\n"
+    "                      [MAP]\n"
     "\n"
     "Writes a map for other programs. MAP defaults to $NETTOPO_MAP.\n"
     "\n"
@@ -41,6 +42,7 @@ static const char help[] =
     "                          html: the reference is also drawn beside the map; dot: the "
     "reference\n"
     "                          is drawn, coloured as by compare --coloured\n"
+    "  --names FILE            of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
     "  -i, --inside            tgf and graphml: with the packages, memory nodes and cores of "
     "hosts\n"
     "                          whose model the map has\n"
@@ -49,7 +51,7 @@ static const char help[] =
     "Example: nettopo export --format svg -o map.svg map.json\n";
 
 struct arguments {
-    const char *format, *reference, *output, *map;
+    const char *format, *reference, *names, *output, *map;
     bool inside;
 };
 
@@ -215,7 +217,7 @@ static int write_beside(const struct arguments *a, const struct format *f, const
                         char **text, size_t *bytes, struct nt_err *err)
 {
     struct nt_map *reference;
-    if (nt_reference_read(a->reference, &reference, err) != 0)
+    if (nt_reference_read(a->reference, a->names, &reference, err) != 0)
         return -1;
     struct nt_picture picture = {.map = map,
                                  .reference = reference,
@@ -262,6 +264,8 @@ static const struct format *find_format(const struct arguments *a, struct nt_err
             f = &formats[k];
     if (a->format == NULL)
         nt_err_set(err, NT_ERR_USAGE, "expected --format");
+    else if (a->names != NULL && a->reference == NULL)
+        nt_err_set(err, NT_ERR_USAGE, "--names: expected with --reference");
     else if (a->inside && (f == NULL || !f->inside))
         nt_err_set(err, NT_ERR_USAGE, "--inside: goes with tgf or graphml, not with %s", a->format);
     else if (f == NULL)
@@ -279,6 +283,7 @@ static int export_run(int argc, char **argv, struct nt_err *err)
     struct arguments a = {.output = "-"};
     const struct nt_flag flags[] = {{"format", 'f', &a.format, NULL},
                                     {"reference", 'r', &a.reference, NULL},
+                                    {"names", 0, &a.names, NULL},
                                     {"inside", 'i', NULL, &a.inside},
                                     {"output", 'o', &a.output, NULL}};
     struct nt_map *map;

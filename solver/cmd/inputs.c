@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,6 +14,8 @@
 #include "import.h"
 #include "json.h"
 #include "map_json.h"
+
+enum { NAMES_BYTES_MAX = 64 * 1024 * 1024 };
 
 /* ---- networks ------------------------------------------------------------------------------- */
 
@@ -46,27 +49,61 @@ static reader *choose_reader(const char *text)
         return nt_import_dot;
     if (begins_with(word, "- ") || begins_with(word, "---") || begins_with(word, "["))
         return nt_import_topology_yaml;
-    if (begins_with(word, "vendid=") || begins_with(word, "DR path") ||
-        strstr(text, "\nvendid=") != NULL)
-        return nt_import_ibnetdiscover;
     return nt_import_topology_conf;
 }
 
-int nt_reference_read(const char *path, struct nt_map **out, struct nt_err *err)
+int nt_names_read(const char *path, struct nt_name_file *out, struct nt_err *err)
 {
     char *text;
     size_t bytes;
-    if (nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
+    if (nt_file_read(path, NAMES_BYTES_MAX, &text, &bytes, err) != 0)
         return -1;
-    int rc = choose_reader(text)(nt_file_name(path), text, bytes, out, err);
+    int rc = nt_name_file_read(nt_file_name(path), text, bytes, out, err);
     free(text);
     return rc;
 }
 
-int nt_reference_read_whole(const char *path, struct nt_assumed *assumed, struct nt_map **out,
-                            struct nt_err *err)
+/* names: a file of them, or NULL. */
+static int read_scan(const char *file, const char *text, size_t bytes, const char *names,
+                     struct nt_map **out, struct nt_err *err)
 {
-    if (nt_reference_read(path, out, err) != 0)
+    struct nt_name_file given = {0};
+    int rc = names == NULL ? 0 : nt_names_read(names, &given, err);
+    if (rc == 0 && names != NULL && !given.by_guid)
+        rc = nt_err_set(err, NT_ERR_INPUT, "%s:%zu: expected 0xGUID \"NAME\", found \"%.64s\"",
+                        nt_file_name(names), given.entry[0].line, given.entry[0].name);
+    if (rc == 0)
+        rc = nt_import_ibnetdiscover(file, text, bytes, &given, out, err);
+    nt_name_file_fini(&given);
+    for (size_t k = 0; rc == 0 && k < (*out)->warnings; k++)
+        fprintf(stderr, "nettopo: %s: %s\n", file, (*out)->warning[k]);
+    return rc;
+}
+
+int nt_reference_read(const char *path, const char *names, struct nt_map **out, struct nt_err *err)
+{
+    const char *file = nt_file_name(path);
+    char *text;
+    size_t bytes;
+    int rc;
+    if (nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
+        return -1;
+    reader *read = choose_reader(text);
+    if (read != nt_map_read && read != nt_import_dot && nt_is_ibnetdiscover(text))
+        rc = read_scan(file, text, bytes, names, out, err);
+    else if (names != NULL)
+        rc = nt_err_set(err, NT_ERR_USAGE, "--names: expected a scan of ibnetdiscover, found %s",
+                        file);
+    else
+        rc = read(file, text, bytes, out, err);
+    free(text);
+    return rc;
+}
+
+int nt_reference_read_whole(const char *path, const char *names, struct nt_assumed *assumed,
+                            struct nt_map **out, struct nt_err *err)
+{
+    if (nt_reference_read(path, names, out, err) != 0)
         return -1;
     const struct nt_model *m = (*out)->model;
     assumed->links = 0;

@@ -7,6 +7,7 @@
 #include "err.h"
 #include "map.h"
 #include "matrix_csv.h"
+#include "name_file.h"
 
 /* The latency of links that have none in the description: the figures of `simulate`'s topologies.
  */
@@ -16,12 +17,16 @@ struct nt_assumed {
 };
 
 /* The format is recognised by the text: a map (JSON), DOT, ibnetdiscover, topology.yaml or
- * topology.conf. */
-int nt_reference_read(const char *path, struct nt_map **out, struct nt_err *err);
+ * topology.conf. names (NULL: none) is the file of --names, for ibnetdiscover; with another format
+ * it is NT_ERR_USAGE. What a description lacks is told on standard error. */
+int nt_reference_read(const char *path, const char *names, struct nt_map **out, struct nt_err *err);
 
 /* The same with a latency for every link, so that it can be simulated. */
-int nt_reference_read_whole(const char *path, struct nt_assumed *assumed, struct nt_map **out,
-                            struct nt_err *err);
+int nt_reference_read_whole(const char *path, const char *names, struct nt_assumed *assumed,
+                            struct nt_map **out, struct nt_err *err);
+
+/* The file of --names, freed by nt_name_file_fini. */
+int nt_names_read(const char *path, struct nt_name_file *out, struct nt_err *err);
 
 enum nt_matrix_text {
     NT_TEXT_ANY, /* recognised by its first lines; any other text is a matrix CSV */

@@ -14,18 +14,19 @@
 
 static const char help[] =
     "usage: nettopo plan [--redundancy R] [--hosts LIST] [-o FILE] --routes FILE\n"
-    "       nettopo plan [--redundancy R] [-o FILE] [FILE]\n"
+    "       nettopo plan [--redundancy R] [--names FILE] [-o FILE] [FILE]\n"
     "\n"
     "Which pairs of hosts to measure so that the latencies of all pairs follow, and in which\n"
     "rounds: pairs of one round share no host and no link in either direction. Routes are lines\n"
     "HOST HOST LINK [LINK...]; both directions of a pair may be given. Without them the shortest\n"
-    "paths of a network are taken: of a map (default $NETTOPO_MAP), DOT, ibnetdiscover's dump,\n"
+    "paths of a network are taken: of a map (default $NETTOPO_MAP), DOT, ibnetdiscover's scan,\n"
     "topology.conf or topology.yaml; a tree may have any size.\n"
     "\n"
     "  --routes FILE     - is standard input\n"
     "  --hosts LIST      only the routes between these, as Slurm writes them; default: all\n"
     "  --redundancy R    R pairs for each independent one; 1 (default) is a minimal set, which\n"
     "                    amplifies noise, 2 to 4 are well-conditioned\n"
+    "  --names FILE      of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
     "  -o, --output FILE JSON, written whole or not at all; default -\n"
     "\n"
     "nettopo-probe --plan measures a plan in a job, nettopo estimate makes latencies of that.\n"
@@ -77,13 +78,13 @@ static int plan_routes(const char *path, const char *list, double redundancy, ch
     return rc;
 }
 
-static int plan_map(const char *path, double redundancy, char **text, size_t *bytes,
-                    struct nt_err *err)
+static int plan_map(const char *path, const char *names, double redundancy, char **text,
+                    size_t *bytes, struct nt_err *err)
 {
     struct nt_map *map;
     struct nt_plan *plan;
     path = nt_file_map_path(path, err);
-    if (path == NULL || nt_reference_read(path, &map, err) != 0)
+    if (path == NULL || nt_reference_read(path, names, &map, err) != 0)
         return -1;
     nt_terminal_progress("planning over %zu hosts", map->model->hosts);
     int rc = nt_plan_model(map->model, redundancy, SEED, &plan, err);
@@ -98,10 +99,12 @@ static int plan_map(const char *path, double redundancy, char **text, size_t *by
 
 static int plan_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *routes = NULL, *redundancy_text = NULL, *hosts = NULL, *output = "-", *map = NULL;
+    const char *routes = NULL, *redundancy_text = NULL, *hosts = NULL, *output = "-", *map = NULL,
+               *names = NULL;
     const struct nt_flag flags[] = {{"routes", 0, &routes, NULL},
                                     {"hosts", 0, &hosts, NULL},
                                     {"redundancy", 0, &redundancy_text, NULL},
+                                    {"names", 0, &names, NULL},
                                     {"output", 'o', &output, NULL}};
     double redundancy = 1;
     char *text;
@@ -112,12 +115,14 @@ static int plan_run(int argc, char **argv, struct nt_err *err)
         return -1;
     if (routes != NULL && map != NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE or a network, found both");
+    if (routes != NULL && names != NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "--names: expected with a network, found routes");
     if (routes == NULL && hosts != NULL)
         return nt_err_set(err, NT_ERR_USAGE,
                           "--hosts: expected with --routes FILE; nettopo simulate --format routes "
                           "writes those of a network");
     int rc = routes != NULL ? plan_routes(routes, hosts, redundancy, &text, &bytes, err)
-                            : plan_map(map, redundancy, &text, &bytes, err);
+                            : plan_map(map, names, redundancy, &text, &bytes, err);
     if (rc != 0)
         return -1;
     return nt_file_write_text(output, text, bytes, err);

@@ -44,10 +44,11 @@ static const char help[] =
     "dragonfly:GxRxH, dragonfly+:GxLxSxH, aries:GxAxBxH, torus:AxB[xC], mesh:AxB[xC],\n"
     "ttorus:AxB:TWIST, ring:N, hypercube:K, fullmesh:N (of hosts; with ,hosts=H behind them of\n"
     "switches with H hosts each), rails:R:SPEC (a network for each of the hosts' R rails), or a\n"
-    "file: a map, DOT, ibnetdiscover's dump, topology.conf or topology.yaml, whose\n"
+    "file: a map, DOT, ibnetdiscover's scan, topology.conf or topology.yaml, whose\n"
     "links get the usual latencies where it states none.\n"
     "\n"
     "  -t, --topology SPEC  as above\n"
+    "  --names FILE         of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
     "  --noise SD           of each measurement, relative; default 0\n"
     "  --host-spread SD     of the hosts' own links, relative\n"
     "  --asymmetry SD       by which the two directions of a link differ, relative\n"
@@ -84,7 +85,7 @@ static const char help[] =
     "Example: nettopo simulate --topology tree:2x4x8 --noise 0.02 -o samples\n";
 
 struct arguments {
-    const char *topology, *noise, *spread, *outliers, *missing, *asymmetry, *seed;
+    const char *topology, *names, *noise, *spread, *outliers, *missing, *asymmetry, *seed;
     const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
     const char *format, *sweep, *prior, *workload, *bytes, *messages, *packet, *buffers, *repeat,
         *output;
@@ -189,7 +190,7 @@ static int build_file(const struct arguments *a, struct scene *s, struct nt_err 
     if (read_figures(a, &f, err) < 0)
         return -1;
     struct nt_assumed assumed = {f.host_latency_us, f.link_latency_us[0], 0};
-    if (nt_reference_read_whole(a->topology, &assumed, &s->map, err) < 0)
+    if (nt_reference_read_whole(a->topology, a->names, &assumed, &s->map, err) < 0)
         return -1;
     if (assumed.links == 0 && (a->host_latency || a->link_latency))
         return nt_err_set(err, NT_ERR_USAGE,
@@ -203,6 +204,8 @@ static int build_scene(const struct arguments *a, struct scene *s, struct nt_err
     struct nt_spec spec;
     struct nt_figures figures;
     if (nt_spec_names(a->topology)) {
+        if (a->names != NULL)
+            return nt_err_set(err, NT_ERR_USAGE, "--names: expected with a file, found a SPEC");
         if (nt_spec_parse(a->topology, &spec, err) < 0)
             return -1;
         nt_figures_default(&spec, &figures);
@@ -647,6 +650,7 @@ static int simulate_run(int argc, char **argv, struct nt_err *err)
     struct arguments a = {.output = "-"};
     const struct nt_flag flags[] = {
         {"topology", 't', &a.topology, NULL},
+        {"names", 0, &a.names, NULL},
         {"noise", 0, &a.noise, NULL},
         {"host-spread", 0, &a.spread, NULL},
         {"outliers", 0, &a.outliers, NULL},

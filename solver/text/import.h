@@ -16,6 +16,7 @@
 #include "map.h"
 #include "matrix.h"
 #include "matrix_csv.h"
+#include "name_file.h"
 
 /* Pair lists give no more hosts than this (a matrix of 256 MiB). */
 enum { NT_IMPORT_PAIR_HOSTS_MAX = 8192 };
@@ -48,11 +49,20 @@ int nt_import_parus_named(const char *file, const char *text, size_t bytes, stru
                           struct nt_named_matrix **out, struct nt_err *err);
 bool nt_import_parus_is_netcdf(const char *text, size_t bytes);
 
-/* A dump of ibnetdiscover (infiniband-diags): switches, hosts (the adapters of one host are one:
- * descriptions like "n1 HCA-1", "n1 mlx5_0"), links with their data rates; parallel cables are
- * one link with the sum. Aggregation nodes inside switches are no hosts. Latencies are NaN. */
-int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes, struct nt_map **out,
+/* A scan of ibnetdiscover (infiniband-diags), whole, grouped (-g), as a report of ports (-p), or a
+ * part of one, such as the records of switches: switches, hosts, links with their data rates;
+ * parallel cables are one link with the sum. Adapters of one host are one: those whose descriptions
+ * begin with the same name, as "n1", "n1 HCA-1" or "n1 mlx5_0". An adapter that has no host's name
+ * ("MT4129 ConnectX7   Mellanox Technologies", "localhost HCA-1") is of the host with its
+ * system-image GUID, else a host by its GUID; a warning of the map counts those. names (NULL: none)
+ * replaces descriptions by GUID. Aggregation nodes inside switches are no hosts. Latencies are NaN.
+ */
+int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes,
+                            const struct nt_name_file *names, struct nt_map **out,
                             struct nt_err *err);
+
+/* Does a line of the text (terminated) show that it is one? */
+bool nt_is_ibnetdiscover(const char *text);
 
 /* Slurm's topology.conf: SwitchName= lines (topology/tree), or BlockName= lines (topology/block),
  * whose blocks are attached to one switch "blocks". Latencies and bandwidths are NaN: a LinkSpeed

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A dump of ibnetdiscover. Records, each a node line and its ports:
+/* A scan of ibnetdiscover. Records, each a node line and its ports:
  *     Switch  24 "S-0008f10400410015"    # "SW-6IB4 Voltaire" base port 0 lid 3 lmc 0
  *     [6]  "H-0008f10403960984"[1](8f10403960985)   # "n1 HCA-1" lid 16 4xSDR
  *     Ca  2 "H-0008f10403960984"         # "n1 HCA-1"
  *     [1](8f10403960985)  "S-0008f10400410015"[6]   # lid 16 lmc 1 "SW-6IB4 Voltaire" lid 3 4xSDR
- * A cable is there twice, once from each end. Other lines are passed over. */
+ * or with -p one line per port:
+ *     SW     3  6 0x0008f10400410015 4x SDR - CA    16  1 0x0008f10403960985 ( 'SW-6' - 'n1 HCA-1'
+ * ) A cable is there twice, once from each end; a scan may have one of them, or be cut. Other lines
+ * are passed over. */
 #include "import.h"
 
 #include <math.h>
@@ -22,9 +25,10 @@ enum kind { KIND_UNKNOWN, KIND_SWITCH, KIND_ADAPTER, KIND_AGGREGATION };
 
 struct node {
     enum kind kind;
-    size_t line; /* where it was first named */
-    const char *description;
-    uint32_t vertex; /* in the network */
+    size_t line;             /* where it was first named */
+    const char *description; /* "" until a line has one */
+    uint64_t guid, system;   /* system: of the machine or card that it is a part of; 0 */
+    uint32_t vertex;         /* in the network */
 };
 
 /* One end's line of a cable; from and to are nodes. */
@@ -44,8 +48,22 @@ struct reading {
     size_t ports, port_room;
     uint32_t at; /* the node of the ports that follow */
     bool any;
+    uint64_t system;   /* of the record that has begun */
+    size_t lost, last; /* lines that are not complete; the last of them */
+    const struct nt_name_file *names;
+    struct nt_names systems; /* system-image GUIDs, */
+    uint32_t *system_host;   /* and the host of each */
+    size_t system_room, unnamed;
+    uint32_t first_unnamed;
     struct import_network net;
 };
+
+static enum kind kind_of_id(const char *id)
+{
+    if (id[0] == '\0' || id[1] != '-')
+        return KIND_UNKNOWN;
+    return id[0] == 'H' ? KIND_ADAPTER : id[0] == 'S' || id[0] == 'R' ? KIND_SWITCH : KIND_UNKNOWN;
+}
 
 static int find_node(struct reading *r, const struct nt_text_line *line, const char *id,
                      size_t bytes, uint32_t *index, struct nt_err *err)
@@ -61,7 +79,13 @@ static int find_node(struct reading *r, const struct nt_text_line *line, const c
         nt_arena_grow(&r->memory, r->node, &r->node_room, *index + (size_t)1, sizeof *r->node);
     if (nt_arena_check(&r->memory, err) != 0)
         return -1;
-    r->node[*index] = (struct node){.line = line->number};
+    struct node *node = &r->node[*index];
+    *node = (struct node){
+        .line = line->number, .description = "", .kind = kind_of_id(r->id.name[*index])};
+    if (nt_guid_read(r->id.name[*index], bytes, &node->guid)) {
+        const char *given = nt_name_file_of(r->names, node->guid);
+        node->description = given != NULL ? given : "";
+    }
     return 0;
 }
 
@@ -99,72 +123,156 @@ static enum kind kind_of(struct nt_word word)
     return nt_word_is(word, "Ca") ? KIND_ADAPTER : KIND_UNKNOWN;
 }
 
-static int read_node(struct reading *r, struct nt_text_line line, enum kind kind,
-                     struct nt_err *err)
+/* ---- names of hosts ---- */
+
+/* A word that names a product or its maker, of no host: "MT4119", "ConnectX5". */
+static bool is_product(struct nt_word word)
 {
-    const char *id, *text, *comment = memchr(line.at, '#', (size_t)(line.end - line.at));
-    size_t id_bytes, bytes = 0;
-    if (!take_quoted(&line.at, line.end, &id, &id_bytes))
-        return nt_line_fail(&line, err, "expected a node like \"S-0008f10400410015\"");
-    if (find_node(r, &line, id, id_bytes, &r->at, err) != 0)
-        return -1;
-    struct node *node = &r->node[r->at];
-    if (node->kind != KIND_UNKNOWN)
-        return nt_line_fail(&line, err, "node %.*s is described twice", nt_line_shown(id_bytes),
-                            id);
-    if (comment == NULL || !take_quoted(&comment, line.end, &text, &bytes))
-        text = "";
+    static const char *const makers[] = {"Mellanox", "NVIDIA",     "QLogic",     "Intel",
+                                         "Voltaire", "Cornelis",   "InfiniPath", "InfiniHost",
+                                         "ConnectX", "Infiniband", "InfiniBand", "HCA"};
+    size_t digits = 0;
+    for (size_t k = word.bytes; k > 0 && word.at[k - 1] >= '0' && word.at[k - 1] <= '9'; k--)
+        digits++;
+    if (word.bytes == digits + 2 && digits >= 4 && memcmp(word.at, "MT", 2) == 0)
+        return true;
+    struct nt_word bare = {word.at, word.bytes - digits};
+    for (size_t k = 0; k < sizeof makers / sizeof *makers; k++)
+        if (nt_word_is(bare, makers[k]) ||
+            (bare.bytes > 0 && bare.at[bare.bytes - 1] == '-' &&
+             nt_word_is((struct nt_word){bare.at, bare.bytes - 1}, makers[k])))
+            return true;
+    return false;
+}
+
+/* What a machine is called as long as nobody has given it a name. */
+static bool is_placeholder(struct nt_word word)
+{
+    static const char name[] = "localhost";
+    size_t bytes = sizeof name - 1;
+    return word.bytes >= bytes && memcmp(word.at, name, bytes) == 0 &&
+           (word.bytes == bytes || word.at[bytes] == '.');
+}
+
+/* "n1", "n1 HCA-1", "n1 mlx5_0", "n1 HCA-1 (Mellanox HCA)", "n1  MT4119 ConnectX5": a host, and its
+ * adapter. Anything else names a product, or nothing. Maybe in single quotes. */
+static bool host_name(const char *description, char name[NAME_BYTES])
+{
+    struct nt_text_line line = {.at = description, .end = description + strlen(description)};
+    struct nt_word first, second, third;
+    if (*line.at == '\'' && line.end > line.at + 1 && line.end[-1] == '\'') {
+        line.at++;
+        line.end--;
+    }
+    if (!nt_line_next_word(&line, &first) || first.bytes >= NAME_BYTES || is_product(first) ||
+        is_placeholder(first))
+        return false;
+    bool described = nt_line_next_word(&line, &second) && *second.at != '(';
+    bool more = nt_line_next_word(&line, &third) && *third.at != '(';
+    bool device = false;
+    for (size_t k = 0; k < second.bytes; k++)
+        device = device || (second.at[k] >= '0' && second.at[k] <= '9');
+    if (described && !is_product(second) && (more || !device))
+        return false;
+    memcpy(name, first.at, first.bytes);
+    name[first.bytes] = '\0';
+    return nt_host_name_check(name, NULL) == 0;
+}
+
+/* ---- records ---- */
+
+/* What a line says of a node, in quotes: a name wins over the name of a product, which an adapter's
+ * own line has where ibnetdiscover was given a node name map. */
+static int describe(struct reading *r, uint32_t index, const char *text, size_t bytes,
+                    struct nt_err *err)
+{
+    char name[NAME_BYTES];
+    struct node *node = &r->node[index];
+    if (bytes == 0 || nt_name_file_of(r->names, node->guid) != NULL ||
+        (*node->description != '\0' &&
+         (node->kind != KIND_ADAPTER || host_name(node->description, name))))
+        return 0;
     node->description = nt_arena_text(&r->memory, text, bytes < NAME_BYTES ? bytes : NAME_BYTES);
     if (nt_arena_check(&r->memory, err) != 0)
         return -1;
     /* a switch's own reduction unit shows itself as an adapter, but nothing runs there */
-    bool aggregates = strstr(node->description, "Aggregation Node") != NULL;
-    node->kind = kind == KIND_ADAPTER && aggregates ? KIND_AGGREGATION : kind;
-    r->any = true;
+    if (node->kind == KIND_ADAPTER && strstr(node->description, "Aggregation Node") != NULL)
+        node->kind = KIND_AGGREGATION;
     return 0;
 }
 
-/* "4xEDR" after the last quote of the line: lanes times the lane's data rate. */
-static double rate_of(const struct nt_text_line *line)
+/* The first quotes in the comment of the line, if it has any. */
+static int describe_by_comment(struct reading *r, uint32_t index, const struct nt_text_line *line,
+                               struct nt_err *err)
+{
+    const char *comment = memchr(line->at, '#', (size_t)(line->end - line->at)), *text;
+    size_t bytes;
+    if (comment == NULL || !take_quoted(&comment, line->end, &text, &bytes))
+        return 0;
+    return describe(r, index, text, bytes, err);
+}
+
+static int read_node(struct reading *r, struct nt_text_line line, enum kind kind,
+                     struct nt_err *err)
+{
+    const struct nt_text_line whole = line;
+    const char *id;
+    size_t bytes = 0;
+    if (!take_quoted(&line.at, line.end, &id, &bytes))
+        return nt_line_fail(&line, err, "expected a node like \"S-0008f10400410015\"");
+    if (find_node(r, &line, id, bytes, &r->at, err) != 0)
+        return -1;
+    struct node *node = &r->node[r->at];
+    node->kind = node->kind == KIND_AGGREGATION ? node->kind : kind;
+    node->system = r->system;
+    r->system = 0;
+    r->any = true;
+    return describe_by_comment(r, r->at, &whole, err);
+}
+
+/* "4x", and "EDR": lanes times the lane's data rate. */
+static double rate_of(struct nt_word width, struct nt_word speed)
 {
     static const struct {
         const char *name;
         double lane_gbps; /* what is left of the signalling rate after line coding */
     } speeds[] = {{"SDR", 2},  {"DDR", 4},  {"QDR", 8},   {"FDR10", 10}, {"FDR", 14.0625 * 64 / 66},
                   {"EDR", 25}, {"HDR", 50}, {"NDR", 100}, {"XDR", 200}};
+    double lanes = 0;
+    size_t k = 0;
+    for (; k < width.bytes && k < 2 && width.at[k] >= '0' && width.at[k] <= '9'; k++)
+        lanes = lanes * 10 + (width.at[k] - '0');
+    if (k == 0 || k + 1 != width.bytes || width.at[k] != 'x')
+        return NAN;
+    for (size_t s = 0; s < sizeof speeds / sizeof *speeds; s++)
+        if (nt_word_is(speed, speeds[s].name))
+            return lanes * speeds[s].lane_gbps * 1000 / 8;
+    return NAN;
+}
+
+/* "4xEDR" after the last quote of the line. */
+static double rate_in(const struct nt_text_line *line)
+{
     const char *quote = memrchr(line->at, '"', (size_t)(line->end - line->at));
     struct nt_text_line rest = *line;
     rest.at = quote == NULL ? line->at : quote + 1;
     struct nt_word word;
     while (nt_line_next_word(&rest, &word)) {
-        double lanes = 0;
-        size_t k = 0;
-        for (; k < word.bytes && k < 2 && word.at[k] >= '0' && word.at[k] <= '9'; k++)
-            lanes = lanes * 10 + (word.at[k] - '0');
-        if (k == 0 || k == word.bytes || word.at[k] != 'x')
-            continue;
-        for (size_t s = 0; s < sizeof speeds / sizeof *speeds; s++)
-            if (nt_word_is((struct nt_word){word.at + k + 1, word.bytes - k - 1}, speeds[s].name))
-                return lanes * speeds[s].lane_gbps * 1000 / 8;
+        const char *x = memchr(word.at, 'x', word.bytes);
+        size_t width = x == NULL ? 0 : (size_t)(x + 1 - word.at);
+        double rate = rate_of((struct nt_word){word.at, width},
+                              (struct nt_word){word.at + width, word.bytes - width});
+        if (isfinite(rate))
+            return rate;
     }
     return NAN;
 }
 
-static int read_port(struct reading *r, struct nt_text_line line, struct nt_err *err)
+static int add_port(struct reading *r, const struct nt_text_line *line, struct port p,
+                    struct nt_err *err)
 {
-    struct port p = {.from = r->at};
-    const char *at = line.at, *id;
-    size_t bytes;
-    if (!r->any)
-        return nt_line_fail(&line, err, "a port before any node");
-    if (!take_port(&at, line.end, &p.from_port) || !take_quoted(&at, line.end, &id, &bytes) ||
-        !take_port(&at, line.end, &p.to_port))
-        return nt_line_fail(&line, err, "expected [PORT] \"NODE\"[PORT]");
-    if (find_node(r, &line, id, bytes, &p.to, err) != 0)
-        return -1;
-    p.rate_MBps = rate_of(&line);
     if (r->ports == IMPORT_CABLES_MAX)
-        return nt_line_fail(&line, err, "more than %d ports", (int)IMPORT_CABLES_MAX);
+        return nt_line_fail(line, err, "more than %d ports", (int)IMPORT_CABLES_MAX);
     r->port = nt_arena_grow(&r->memory, r->port, &r->port_room, r->ports + 1, sizeof *r->port);
     if (nt_arena_check(&r->memory, err) != 0)
         return -1;
@@ -172,48 +280,141 @@ static int read_port(struct reading *r, struct nt_text_line line, struct nt_err 
     return 0;
 }
 
+static void lose_line(struct reading *r, size_t number)
+{
+    r->lost++;
+    r->last = number;
+}
+
+static int read_port(struct reading *r, struct nt_text_line line, struct nt_err *err)
+{
+    struct port p = {.from = r->at};
+    const char *at = line.at, *id;
+    size_t bytes;
+    if (!take_port(&at, line.end, &p.from_port) || !take_quoted(&at, line.end, &id, &bytes) ||
+        !take_port(&at, line.end, &p.to_port))
+        return nt_line_fail(&line, err, "expected [PORT] \"NODE\"[PORT]");
+    if (!r->any) { /* the scan begins in the middle of a record */
+        lose_line(r, line.number);
+        return 0;
+    }
+    if (find_node(r, &line, id, bytes, &p.to, err) != 0 ||
+        describe_by_comment(r, p.to, &line, err) != 0)
+        return -1;
+    p.rate_MBps = rate_in(&line);
+    return add_port(r, &line, p, err);
+}
+
+/* ---- the report of ports ---- */
+
+/* "SW 3 6 0x0008f10400410015": a node by the GUID of its port. */
+static int take_end(struct reading *r, struct nt_text_line *line, uint32_t *node, uint32_t *port,
+                    struct nt_err *err)
+{
+    struct nt_word kind, guid;
+    uint64_t lid, number;
+    char id[sizeof "S-0123456789abcdef"];
+    uint64_t value;
+    nt_line_next_word(line, &kind);
+    if (nt_line_take_whole(line, "a lid", UINT16_MAX, &lid, err) != 0 ||
+        nt_line_take_whole(line, "a port", PORT_MAX, &number, err) != 0)
+        return -1;
+    if (!nt_line_next_word(line, &guid) || !nt_guid_read(guid.at, guid.bytes, &value))
+        return nt_line_fail_word(line, "the GUID of a port", guid, err);
+    snprintf(id, sizeof id, "%c-%016llx",
+             nt_word_is(kind, "CA")   ? 'H'
+             : nt_word_is(kind, "RT") ? 'R'
+                                      : 'S',
+             (unsigned long long)value);
+    *port = (uint32_t)number;
+    return find_node(r, line, id, strlen(id), node, err);
+}
+
+static int read_report(struct reading *r, struct nt_text_line line, struct nt_err *err)
+{
+    static const char between[] = "' - '";
+    struct port p = {0};
+    struct nt_word width, speed;
+    if (take_end(r, &line, &p.from, &p.from_port, err) != 0)
+        return -1;
+    r->any = true;
+    nt_line_next_word(&line, &width);
+    nt_line_next_word(&line, &speed);
+    p.rate_MBps = rate_of(width, speed);
+    bool linked = nt_line_take_word(&line, "-");
+    if (linked && take_end(r, &line, &p.to, &p.to_port, err) != 0)
+        return -1;
+    const char *open = memchr(line.at, '\'', (size_t)(line.end - line.at));
+    const char *close = memrchr(line.at, '\'', (size_t)(line.end - line.at));
+    if (open == NULL || close == open)
+        return nt_line_fail(&line, err, "expected the names of both ends");
+    const char *middle =
+        linked ? memmem(open, (size_t)(close - open), between, sizeof between - 1) : close;
+    if (middle == NULL)
+        return nt_line_fail(&line, err, "expected the names of both ends");
+    if (describe(r, p.from, open + 1, (size_t)(middle - open - 1), err) != 0)
+        return -1;
+    if (!linked)
+        return 0;
+    const char *second = middle + sizeof between - 1;
+    return describe(r, p.to, second, second < close ? (size_t)(close - second) : 0, err) != 0
+               ? -1
+               : add_port(r, &line, p, err);
+}
+
+/* ---- lines ---- */
+
+static int read_line(struct reading *r, struct nt_text_line line, struct nt_err *err)
+{
+    static const char system[] = "sysimgguid=";
+    struct nt_text_line words = line;
+    struct nt_word word;
+    nt_line_next_word(&words, &word);
+    enum kind kind = kind_of(word);
+    line.at = word.at;
+    if (kind != KIND_UNKNOWN)
+        return read_node(r, line, kind, err);
+    if (*word.at == '[')
+        return read_port(r, line, err);
+    if (nt_word_is(word, "SW") || nt_word_is(word, "CA") || nt_word_is(word, "RT"))
+        return read_report(r, line, err);
+    if (nt_line_begins(&line, system)) {
+        size_t bytes = sizeof system - 1;
+        if (!nt_guid_read(word.at + bytes, word.bytes - bytes, &r->system))
+            r->system = 0;
+    }
+    return 0;
+}
+
+/* A last line without its end that cannot be read is where the scan was cut. */
 static int read_all(struct reading *r, struct nt_err *err)
 {
     struct nt_text_line line;
     while (nt_text_next_line(&r->text, &line)) {
-        struct nt_text_line words = line;
-        struct nt_word word;
-        nt_line_next_word(&words, &word);
-        enum kind kind = kind_of(word);
-        line.at = word.at;
-        if (kind != KIND_UNKNOWN && read_node(r, line, kind, err) != 0)
+        struct nt_err why = {0};
+        if (read_line(r, line, &why) == 0)
+            continue;
+        if (why.kind != NT_ERR_INPUT || r->text.at < r->text.end || r->text.end[-1] == '\n') {
+            *err = why;
             return -1;
-        if (*word.at == '[' && read_port(r, line, err) != 0)
-            return -1;
+        }
+        lose_line(r, line.number);
     }
     if (!r->any)
         return nt_line_fail(&line, err, "no switch and no adapter in it");
     return 0;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- names in the network ---- */
 
-/* "n1 HCA-1", "n1 mlx5_0", "n1 hfi1_0": a host and its adapter. Anything else names a product. */
-static bool host_name(const char *description, char name[NAME_BYTES])
+/* "MF0;leaf1:SB7800/U1" is leaf1; a description without blanks is the name itself, and one that
+ * was given begins with it. */
+static bool switch_name(const struct reading *r, const struct node *node, char name[NAME_BYTES])
 {
-    const char *blank = strchr(description, ' ');
-    size_t bytes = blank == NULL ? 0 : (size_t)(blank - description);
-    if (bytes == 0 || bytes >= NAME_BYTES)
-        return false;
-    const char *device = blank + 1;
-    if (strchr(device, ' ') != NULL || strpbrk(device, "0123456789") == NULL)
-        return false;
-    memcpy(name, description, bytes);
-    name[bytes] = '\0';
-    return nt_host_name_check(name, NULL) == 0;
-}
-
-/* "MF0;leaf1:SB7800/U1" is leaf1; a description without blanks is the name itself. */
-static bool switch_name(const char *description, char name[NAME_BYTES])
-{
-    const char *from = strchr(description, ';');
-    from = from == NULL ? description : from + 1;
-    size_t bytes = strcspn(from, ":");
+    const char *from = strchr(node->description, ';');
+    from = from == NULL ? node->description : from + 1;
+    bool given = nt_name_file_of(r->names, node->guid) != NULL;
+    size_t bytes = strcspn(from, given ? ": \t" : ":");
     if (bytes == 0 || bytes >= NAME_BYTES)
         return false;
     memcpy(name, from, bytes);
@@ -229,8 +430,7 @@ static int name_switch(struct reading *r, uint32_t index, const struct nt_names 
     struct node *node = &r->node[index];
     const char *id = r->id.name[index];
     struct nt_err why = {0};
-    if (!switch_name(node->description, name) ||
-        nt_names_find(twice, name, strlen(name)) != NT_NAMES_NONE)
+    if (!switch_name(r, node, name) || nt_names_find(twice, name, strlen(name)) != NT_NAMES_NONE)
         snprintf(name, sizeof name, "%s", id);
     if (nt_host_name_check(name, &why) != 0)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %s", r->text.file, node->line, why.text);
@@ -242,16 +442,52 @@ static int name_switch(struct reading *r, uint32_t index, const struct nt_names 
     return rc;
 }
 
-static int name_host(struct reading *r, uint32_t index, struct nt_err *err)
+/* The host whose other adapters have this system-image GUID: *slot is its vertex, or NT_NAMES_NONE
+ * when none has had it. */
+static int find_system(struct reading *r, uint64_t system, uint32_t **slot, struct nt_err *err)
+{
+    char text[24];
+    uint32_t index;
+    snprintf(text, sizeof text, "%llx", (unsigned long long)system);
+    int rc = nt_names_add_copy(&r->systems, text, strlen(text), &index, err);
+    if (rc < 0)
+        return -1;
+    r->system_host = nt_arena_grow(&r->memory, r->system_host, &r->system_room, index + (size_t)1,
+                                   sizeof *r->system_host);
+    if (nt_arena_check(&r->memory, err) != 0)
+        return -1;
+    *slot = &r->system_host[index];
+    if (rc == 0)
+        **slot = NT_NAMES_NONE;
+    return 0;
+}
+
+/* An adapter whose description names no host is one of the host that has its system-image GUID,
+ * else a host that is called by its GUID. */
+static int name_host(struct reading *r, uint32_t index, bool named, struct nt_err *err)
 {
     char name[NAME_BYTES];
     struct node *node = &r->node[index];
     struct nt_err why = {0};
-    if (!host_name(node->description, name))
+    uint32_t own = NT_NAMES_NONE, *host = &own;
+    if (host_name(node->description, name) != named)
+        return 0;
+    if (node->system != 0 && find_system(r, node->system, &host, err) != 0)
+        return -1;
+    if (!named && *host != NT_NAMES_NONE) {
+        node->vertex = *host;
+        return 0;
+    }
+    if (!named)
         snprintf(name, sizeof name, "%s", r->id.name[index]);
     if (nt_host_name_check(name, &why) != 0)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %s", r->text.file, node->line, why.text);
-    return nt_names_add_copy(&r->net.host, name, strlen(name), &node->vertex, err) < 0 ? -1 : 0;
+    if (nt_names_add_copy(&r->net.host, name, strlen(name), &node->vertex, err) < 0)
+        return -1;
+    *host = node->vertex;
+    if (!named && r->unnamed++ == 0)
+        r->first_unnamed = index;
+    return 0;
 }
 
 static int find_repeated(const struct reading *r, struct nt_names *twice, struct nt_err *err)
@@ -261,7 +497,7 @@ static int find_repeated(const struct reading *r, struct nt_names *twice, struct
     for (size_t k = 0; rc >= 0 && k < r->id.count; k++) {
         char name[NAME_BYTES];
         uint32_t index;
-        if (r->node[k].kind != KIND_SWITCH || !switch_name(r->node[k].description, name))
+        if (r->node[k].kind != KIND_SWITCH || !switch_name(r, &r->node[k], name))
             continue;
         rc = nt_names_add_copy(&seen, name, strlen(name), &index, err);
         if (rc == 1)
@@ -281,10 +517,13 @@ static int name_nodes(struct reading *r, struct nt_err *err)
                             r->node[k].line, r->id.name[k]);
         else if (r->node[k].kind == KIND_SWITCH)
             rc = name_switch(r, k, &twice, err);
-        else if (r->node[k].kind == KIND_ADAPTER)
-            rc = name_host(r, k, err);
     }
+    for (uint32_t k = 0; rc == 0 && k < 2 * r->id.count; k++)
+        if (r->node[k % r->id.count].kind == KIND_ADAPTER)
+            rc = name_host(r, (uint32_t)(k % r->id.count), k < r->id.count, err);
     nt_names_fini(&twice);
+    if (rc == 0 && r->net.host.count == 0)
+        rc = nt_err_set(err, NT_ERR_INPUT, "%s: no adapter of a host in it", r->text.file);
     if (rc == 0 && r->net.switches.count > NT_HOSTS_MAX)
         rc = nt_err_set(err, NT_ERR_INPUT, "%s: more than %d switches", r->text.file,
                         (int)NT_HOSTS_MAX);
@@ -328,21 +567,66 @@ static int add_cables(struct reading *r, struct nt_err *err)
     return 0;
 }
 
-int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes, struct nt_map **out,
+/* What was not as a whole scan has it, one line each. */
+static int warn(const struct reading *r, struct nt_map *map, struct nt_err *err)
+{
+    const struct node *node = &r->node[r->first_unnamed];
+    int rc = 0;
+    if (r->lost > 0)
+        rc =
+            nt_map_warn(map, err, "%zu line%s of an incomplete scan left out, the last is line %zu",
+                        r->lost, r->lost == 1 ? "" : "s", r->last);
+    if (rc == 0 && r->unnamed > 0)
+        rc = nt_map_warn(map, err,
+                         "hosts called by a GUID: %zu of %zu, like %s. The description \"%.64s\" "
+                         "names no host: give names with --names FILE",
+                         r->unnamed, r->net.host.count, r->id.name[r->first_unnamed],
+                         node->description);
+    return rc;
+}
+
+static int make_map(struct reading *r, struct nt_map **out, struct nt_err *err)
+{
+    if (read_all(r, err) != 0 || name_nodes(r, err) != 0 || add_cables(r, err) != 0 ||
+        import_network_map(&r->net, out, err) != 0)
+        return -1;
+    if (warn(r, *out, err) == 0)
+        return 0;
+    nt_map_destroy(*out);
+    *out = NULL;
+    return -1;
+}
+
+int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes,
+                            const struct nt_name_file *names, struct nt_map **out,
                             struct nt_err *err)
 {
-    struct reading r = {0};
+    struct reading r = {.names = names};
     int rc = nt_text_begin(&r.text, file, text, bytes, err);
     if (rc == 0)
-        rc = read_all(&r, err);
-    if (rc == 0)
-        rc = name_nodes(&r, err);
-    if (rc == 0)
-        rc = add_cables(&r, err);
-    if (rc == 0)
-        rc = import_network_map(&r.net, out, err);
+        rc = make_map(&r, out, err);
     import_network_fini(&r.net);
     nt_names_fini(&r.id);
+    nt_names_fini(&r.systems);
     nt_arena_fini(&r.memory);
     return rc;
+}
+
+bool nt_is_ibnetdiscover(const char *text)
+{
+    struct nt_text lines = {.at = text, .end = text + strlen(text)};
+    struct nt_text_line line;
+    while (nt_text_next_line(&lines, &line)) {
+        struct nt_word word, second, third;
+        nt_line_next_word(&line, &word);
+        nt_line_next_word(&line, &second);
+        nt_line_next_word(&line, &third);
+        bool node = kind_of(word) != KIND_UNKNOWN && third.bytes > 3 && third.at[0] == '"' &&
+                    third.at[2] == '-';
+        bool port = (nt_word_is(word, "SW") || nt_word_is(word, "CA") || nt_word_is(word, "RT")) &&
+                    third.bytes > 0 && third.at[0] >= '0' && third.at[0] <= '9';
+        if (node || port || (word.bytes > 7 && memcmp(word.at, "vendid=", 7) == 0))
+            return true;
+    }
+    return false;
 }
