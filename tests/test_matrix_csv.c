@@ -4,11 +4,13 @@
 #include "number.h"
 #include "rng.h"
 
-static int read_in_pieces(const char *text, size_t bytes, size_t piece, enum nt_matrix_kind kind,
-                          struct nt_named_matrix **out, struct nt_err *err)
+static int read_given(const char *text, size_t bytes, size_t piece, enum nt_matrix_kind kind,
+                      const struct nt_csv_given *given, struct nt_named_matrix **out,
+                      struct nt_err *err)
 {
     struct nt_csv_reader *r;
     assert_int_equal(nt_csv_reader_create("f", kind, &r, err), 0);
+    nt_csv_reader_give(r, given);
     int rc = 0;
     for (size_t k = 0; k < bytes && rc == 0; k += piece)
         rc = nt_csv_reader_feed(r, text + k, bytes - k < piece ? bytes - k : piece, err);
@@ -18,13 +20,19 @@ static int read_in_pieces(const char *text, size_t bytes, size_t piece, enum nt_
     return rc;
 }
 
+static int read_in_pieces(const char *text, size_t bytes, size_t piece, enum nt_matrix_kind kind,
+                          struct nt_named_matrix **out, struct nt_err *err)
+{
+    return read_given(text, bytes, piece, kind, &(struct nt_csv_given){0}, out, err);
+}
+
 TEST(good_texts_give_their_matrix)
 {
     static const char *const table[] = {
         ",a,b,c\na,,1.5,2\nb,1.25,,3\nc,2,,0\n",                         /* plain */
         ",a,b,c\nc,2,,0\na,,1.5,2\nb,1.25,,3\n",                         /* rows in another order */
         ",a,b,c\r\na,,1.5,2\r\nb,1.25,,3\r\nc,2,,0",                     /* CR LF, no last end */
-        "\xef\xbb\xbf,a,b,c\n\na,what,1.5,2\nb,1.25,-7,3\nc,2,,nan\n\n", /* diagonal, blank lines */
+        "\xef\xbb\xbf,a,b,c\n\na,what,1.5,2\nb,1.25,-7,3\nc,2,,odd\n\n", /* diagonal, blank lines */
         " , a,b ,c\n a, ,\t1.50,2e0\nb,125e-2,,3.\nc,+2, ,0\n",          /* blanks, exponents */
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
@@ -70,14 +78,152 @@ TEST(the_rows_of_one_triangle_may_be_short)
     }
 }
 
+/* a, b, c in this order: a-b 1.5, a-c 2, b-c 3; either direction, or both. */
+static void check_three(struct nt_named_matrix *t)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    static const float values[] = {1.5f, 2, 3};
+    assert_int_equal(t->matrix->n, 3);
+    for (size_t i = 0, pair = 0; i < 3; i++) {
+        assert_string_equal(t->host.name[i], names[i]);
+        assert_true(isnan(nt_matrix_get(t->matrix, i, i)));
+        for (size_t j = i + 1; j < 3; j++, pair++) {
+            float there = nt_matrix_get(t->matrix, i, j), back = nt_matrix_get(t->matrix, j, i);
+            assert_false(isnan(there) && isnan(back));
+            assert_true(isnan(there) || there == values[pair]);
+            assert_true(isnan(back) || back == values[pair]);
+        }
+    }
+    nt_named_matrix_destroy(t);
+}
+
+static void check_texts(const char *const *text, size_t n, const struct nt_csv_given *given)
+{
+    for (size_t k = 0; k < n; k++) {
+        for (size_t piece = 1; piece < 90; piece += 3) {
+            struct nt_named_matrix *t;
+            struct nt_err err = {0};
+            if (read_given(text[k], strlen(text[k]), piece, NT_MATRIX_LATENCY_US, given, &t,
+                           &err) != 0)
+                fail_msg("%zu: %s", k, err.text);
+            check_three(t);
+        }
+    }
+}
+
+TEST(programs_and_countries_write_matrices_in_their_ways)
+{
+    static const char *const table[] = {
+        ";a;b;c\na;;1,5;2\nb;1,5;;3\nc;2;3;\n",                   /* semicolons, decimal commas */
+        ";a;b;c\r\na;;1,500;2,000\r\nb;1,5;;3\r\nc;2;3;\r\n",     /* 1,5 shows what 1,500 is */
+        "\ta\tb\tc\na\t\t1.5\t2\nb\t1,5\t\t3\nc\t2\t3\t\n",       /* tabs */
+        "us,a,b,c\na,,1.5,2\nb,,,3\nc,,,\n",                      /* the first cell */
+        "hosts,a,b,c\na,0,1.5,2\nb,1.5,0,3\nc,2,3,0\n",           /* ... as long as a host's */
+        "latency, us\ta\tb\tc\na\t\t1.5\t2\nb\t\t\t3\nc\t\t\t\n", /* ... with a comma */
+        "\"latency, \"\"us\"\"\",a,b,c\na,,1.5,2\nb,,,3\nc,,,\n", /* ... with quotes */
+        "\"\",\"a\",\"b\",\"c\"\n\"a\",NA,1.5,2\n\"b\",1.5,NA,3\n\"c\",2,3,NA\n", /* write.csv */
+        "\"a\",\"b\",\"c\"\n\"a\",NA,\"1,5\",2\n\"b\",1.5,NA,3\n\"c\",2,3,NA\n",  /* write.table */
+        "\"\";\"a\";\"b\";\"c\"\n\"a\";NA;1,5;2\n\"b\";1,5;NA;3\n\"c\";2;3;NA\n", /* write.csv2 */
+        "\"a\" \"b\" \"c\"\n\"a\" NaN 1.5 2\n\"b\" 1.5 NaN 3\n\"c\" 2 3 NaN\n",
+        "      a    b   c\na     -  1.5   2\nb   1.5    -   3\nc     2    3   -\n", /* blanks */
+        "host a b c\r\n a 0 1,5 2 \r\n\r\n b 1,5 0 3\t\r\n c 2 3 0\r\n",
+        "\xef\xbb\xbf# measured\n\n  \nus;a;b;c\na;;1.5;2\n# half\nb;;;3\nc;;;\n",
+        "a b c\nc 2 3 0\na 0 1.5 2\nb 1.5 0 3\n", /* hosts only, rows in another order */
+    };
+    check_texts(table, sizeof table / sizeof *table, &(struct nt_csv_given){0});
+}
+
+TEST(a_triangle_may_be_cut_on_either_side)
+{
+    static const char *const table[] = {
+        ",a,b,c\na\nb,1.5\nc,2,3\n",           " a b c\na 0\nb 1.5 0\nc 2 3 0\n",
+        "us;a;b;c\na;0\nb;1,5;0\nc;2;3;0\n",   ",a,b,c\na,0,1.5,2\nb,0,3\nc,0\n",
+        ",a,b,c\na,1.5,2\nb,3\nc\n",           "\ta\tb\tc\nb\t3\na\t1.5\t2\nc\n",
+        ",a,b,c\na,,1.5,2\nb,1.5,,3\nc,2,3\n",
+    };
+    check_texts(table, sizeof table / sizeof *table, &(struct nt_csv_given){0});
+}
+
+TEST(pairs_a_line_make_a_matrix)
+{
+    static const char *const table[] = {
+        "a b 1.5\na c 2\nb c 3\n",
+        "# a comment\n\na\tb\t1,5 # half\n  a   c\t2\r\nb c 3",
+        "from,to,latency_us\na,b,1.5\na,c,2\nc,b,3\nb,c,3\na,a,9\n",
+        "\"a\";\"b\";\"1,5\"\n\"b\";\"c\";3\na;c;2\n",
+        "host host us\na b 1.5\nb c 3\nc b NA\nc a 2\n",
+    };
+    check_texts(table, sizeof table / sizeof *table, &(struct nt_csv_given){0});
+}
+
+TEST(units_are_named_or_in_the_first_cell)
+{
+    static const char *const nano[] = {"a b 1500\na c 2000\nb c 3000\n",
+                                       ";a;b;c\na;;1500;2000\nb;;;3000\nc;;;\n",
+                                       "RTT [ns],a,b,c\na,,1500,2000\nb,,,3000\nc,,,\n"};
+    static const char *const milli[] = {"ms a b c\na - 0.0015 0.002\nb - - 0,003\nc - - -\n",
+                                        "a,b,time_ms\na,b,0.0015\na,c,0.002\nb,c,0.003\n"};
+    static const char *const both[] = {"ns,a,b,c\na,,3000,4000\nb,,,6000\nc,,,\n"};
+    check_texts(nano, 3, &(struct nt_csv_given){.factor = 1e-3});
+    check_texts(nano + 2, 1, &(struct nt_csv_given){0});
+    check_texts(milli, 2, &(struct nt_csv_given){0});
+    check_texts(both, 1, &(struct nt_csv_given){.round_trip = true});
+    static const char rates[] = "Gbit/s,a,b\na,,8\nb,4,\n";
+    struct nt_named_matrix *t;
+    struct nt_err err = {0};
+    assert_int_equal(
+        read_in_pieces(rates, sizeof rates - 1, 99, NT_MATRIX_BANDWIDTH_MBPS, &t, &err), 0);
+    assert_true(nt_matrix_get(t->matrix, 0, 1) == 1000 && nt_matrix_get(t->matrix, 1, 0) == 500);
+    nt_named_matrix_destroy(t);
+}
+
+TEST(values_alone_take_the_names_that_are_given)
+{
+    static const char *const hosts[] = {"a", "b", "c"};
+    static const char *const table[] = {
+        "0,1.5,2\n1.5,0,3\n2,3,0\n",
+        ",1.5,2\n1.5,,3\n2,3,\n",
+        ",,\n1.5,,\n2,3,\n",
+        "0\n1,5;0\n2;3;0\n",
+        "0 1,5 2\n0 3\n0\n",
+        ",0,1,2\n0,,1.5,2\n1,1.5,,3\n2,2,3,\n", /* numbers in place of hosts */
+        "rank 1 2 3\n3 2 3 0\n1 0 1.5 2\n2 1.5 0 3\n",
+    };
+    struct nt_names names = {0};
+    struct nt_err err = {0};
+    uint32_t index;
+    for (size_t k = 0; k < 3; k++)
+        assert_int_equal(nt_names_add(&names, hosts[k], &index, &err), 0);
+    const struct nt_csv_given given = {.hosts = &names};
+    check_texts(table, sizeof table / sizeof *table, &given);
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {",a,b\na,,1\nb,1,\n", "f:1: found names of hosts: leave out --names"},
+        {"0,1\n1,0\n",
+         "f:2: expected 3 values as --names has hosts, found 2, and the rows are no triangle"},
+        {"0,1,2\n1,0,3\n2,3,0\n3,3,0\n", "f:4: expected 3 rows as --names has hosts, found more"},
+        {"0,1,2,3\n", "f:1: expected 3 values as --names has hosts, found more"},
+        {",0,1,2\n7,,1.5,2\n", "f:2: expected a host of the first row, found \"7\""},
+    };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        struct nt_named_matrix *t = NULL;
+        assert_int_equal(
+            read_given(bad[k].text, strlen(bad[k].text), 3, NT_MATRIX_LATENCY_US, &given, &t, &err),
+            -1);
+        assert_string_equal(err.text, bad[k].says);
+    }
+    nt_names_fini(&names);
+}
+
 TEST(a_bad_text_is_refused_with_its_line_and_reason)
 {
     static const struct {
         const char *text, *says;
     } table[] = {
         {"", "f:1: expected a row of host names, found the end of the file"},
-        {"\n", "f:1: expected host names, found none"},
-        {"a,b\n", "f:1: expected an empty cell first, found \"a\""},
+        {"\n", "f:2: expected a row of host names, found the end of the file"},
+        {"a,b\n", "f:2: expected a row for a, found the end of the file"},
         {",a,a\n", "f:1: expected each host once, found a again"},
         {",a,\n", "f:1: expected a host name, found nothing"},
         {",a,b c\n", "f:1: host name \"b c\": expected only letters, digits, '.', '-' and '_'"},
@@ -86,19 +232,24 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {",a,b\nc,1,\n", "f:2: expected a host of the first row, found \"c\""},
         {",a,b\n,1,\n", "f:2: expected a host of the first row, found \"\""},
         {",a,b\na,,1\na,,1\n", "f:3: expected one row for each host, found a again"},
-        {",a,b\na,,1\nb,1\n", "f:3: expected 2 values as in the first row, found 1"},
-        {",a,b\na,,1\nb,1", "f:3: expected 2 values as in the first row, found 1"},
+        {",a,b\na,,1\nb,1\n",
+         "f:4: expected 2 values in each row: the rows can be those of a triangle or have lost a "
+         "cell"},
+        {",a,b,c\na,,1,2\nb,,x\nc,\n", "f:3: expected values in all cells of a triangle"},
         {",a,b\na\n", "f:3: expected a row for b, found the end of the file"},
-        {",a,b\na\nb\n", "f:3: expected 2 values as in the first row, found 0"},
-        {",a,b,c\na,0\nb,1,0\nc,2\n", "f:4: expected 3 values as in the first row, found 1"},
-        {",a,b,c\na,0\nb,1,0,4\n", "f:3: expected 3 values as in the first row, found 3"},
+        {",a,b\na\nb\n", "f:3: expected 2 values as in the first row, found 0, and the rows are "
+                         "no triangle"},
+        {",a,b,c\na,0\nb,1,0\nc,2\n",
+         "f:4: expected 3 values as in the first row, found 1, and the rows are "
+         "no triangle"},
+        {",a,b,c\na,0\nb,1,0,4\n",
+         "f:3: expected 3 values as in the first row, found 3, and the rows are "
+         "no triangle"},
         {",a,b\na,,1,2\n", "f:2: expected 2 values as in the first row, found more"},
         {",a,b\na,,x\n", "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"x\""},
         {",a,b\na,,1 2\n",
          "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"1 2\""},
         {",a,b\na,,-1\n", "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"-1\""},
-        {",a,b\na,,nan\n",
-         "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"nan\""},
         {",a,b\na,,inf\n",
          "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"inf\""},
         {",a,b\na,,1e400\n",
@@ -106,6 +257,33 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {",a,b\na,,0x10\n",
          "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"0x10\""},
         {",a,b\na,,1,5\n", "f:2: expected 2 values as in the first row, found more"},
+        {";a;b\na;;1,234\nb;2;\n",
+         "f:2: a number such as 1,234 is 1.234 or 1234: write a decimal point, or no comma between "
+         "thousands"},
+        {";a;b\na;;1.234,5\n",
+         "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"1.234,5\""},
+        {",1,2\n1,,3\n2,3,\n",
+         "f:1: expected names of hosts in the first row, found values: give the names in a file, "
+         "one a line, by --names"},
+        {"0 1.5\n1.5 0\n",
+         "f:1: expected names of hosts in the first row, found values: give the names in a file, "
+         "one a line, by --names"},
+        {"MB/s,a,b\n", "f:1: expected latencies, found the unit of bandwidths in \"MB/s\""},
+        {"\"us,a,b\na,,1\n",
+         "f:1: expected a row of host names with commas, semicolons, tabs or blanks between them, "
+         "or HOST HOST VALUE, found \"\"us,a,b\""},
+        {",a,b\n\"a,,1\nb,1,\n", "f:2: expected closed quotes around a cell"},
+        {",a,b\n\"a\"x,,1\nb,1,\n", "f:2: column 1: expected closed quotes around a cell"},
+        {"\xff\xfe,a", "f:1: expected UTF-8, found UTF-16: save it as UTF-8"},
+        {"a b 1\na b 2\n", "f:2: expected each pair once, found a b again"},
+        {"a b 1\na b\n", "f:2: expected HOST HOST VALUE, found 2 cells"},
+        {"a b 1\na b 2 3\n", "f:2: expected HOST HOST VALUE, found more"},
+        {"a b 1\na c x\n", "f:2: column 3: expected a latency from 0 to 1e15 us, found \"x\""},
+        {"# none\n ", "f:2: expected host names, found none"},
+        {"host n1 s1 0.5 100\n",
+         "f:1: expected a row of host names with commas, semicolons, tabs or blanks between them, "
+         "or HOST HOST VALUE, found \"host n1 s1 0.5 100\""},
+        {"from;to;us\n", "f:2: expected a row for from, found the end of the file"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         for (size_t piece = 1; piece < 30; piece += 7) {
@@ -150,10 +328,14 @@ TEST(an_endless_line_fails_early)
     struct nt_err err = {0};
     memset(piece, 'x', sizeof piece);
     assert_int_equal(fed_before_failing(piece, sizeof piece, &err), 0);
-    assert_string_equal(err.text, "f:1: expected at most 255 bytes in a cell, found more");
+    assert_non_null(strstr(err.text, "f:1: expected a row of host names"));
     memset(piece, ',', sizeof piece);
     assert_int_equal(fed_before_failing(piece, sizeof piece, &err), 0);
-    assert_string_equal(err.text, "f:1: expected a host name, found nothing");
+    assert_non_null(strstr(err.text, "f:1: expected names of hosts in the first row"));
+    memset(piece, 'x', sizeof piece);
+    memcpy(piece, ",a,b\na,", 8);
+    assert_int_equal(fed_before_failing(piece, sizeof piece, &err), 0);
+    assert_string_equal(err.text, "f:2: expected at most 255 bytes in a cell, found more");
 }
 
 static struct nt_matrix *random_matrix(struct nt_rng *rng, size_t n)

@@ -10,12 +10,14 @@
 /* ---- options ----------------------------------------------------------------------------------
  */
 
+enum { FLAGS_MAX = 128 };
+
 struct line {
     int argc, next;
     char **argv;
     const struct nt_flag *flags;
     size_t n;
-    unsigned long long seen; /* a bit for each flag */
+    bool seen[FLAGS_MAX]; /* n of them */
 };
 
 /* The first entry of this option that is still free, from k on; n when all were taken. */
@@ -26,7 +28,7 @@ static size_t free_entry(const struct line *l, size_t k, struct nt_err *err)
     for (; k < l->n; k++) {
         if (strcmp(l->flags[k].name, name) != 0)
             continue;
-        if ((l->seen & 1ull << k) == 0)
+        if (!l->seen[k])
             return k;
         times++;
     }
@@ -43,7 +45,7 @@ static int take_flag(struct line *l, size_t k, const char *value, struct nt_err 
     if (k == l->n)
         return -1;
     const struct nt_flag *flag = &l->flags[k];
-    l->seen |= 1ull << k;
+    l->seen[k] = true;
     if (flag->value != NULL && value == NULL) {
         if (l->next >= l->argc)
             return nt_err_set(err, NT_ERR_USAGE, "option --%s: expected a value, found nothing",

@@ -30,8 +30,8 @@ struct nt_flag {
 
 /* Reads the options of argv[1..] in any order with the operands, which are at most most; `--`
  * ends the options, `-` is an operand. An option may be given as often as it stands in flags (n is
- * at most 64). NT_ERR_USAGE says what is wrong in a sentence. Values and operands are borrowed from
- * argv. */
+ * at most 128). NT_ERR_USAGE says what is wrong in a sentence. Values and operands are borrowed
+ * from argv. */
 int nt_command_line_options(int argc, char **argv, const struct nt_flag *flags, size_t n,
                             const char **operands, size_t most, struct nt_err *err);
 

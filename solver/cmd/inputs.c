@@ -156,6 +156,7 @@ struct incoming {
     const char *file;
     enum nt_matrix_text text;
     enum nt_matrix_kind kind;
+    const struct nt_csv_given *given;
     struct nt_csv_reader *csv; /* once it is known to be one */
     struct nt_file_text kept;
     size_t line, line_bytes; /* lines that ended; of the one that has not */
@@ -192,6 +193,11 @@ static int count_lines(struct incoming *in, const char *text, size_t bytes, stru
     return 0;
 }
 
+static bool is_given(const struct nt_csv_given *given)
+{
+    return given->factor > 0 || given->round_trip || given->hosts != NULL;
+}
+
 /* From here on the format is known; of a CSV the head is passed on. */
 static int settle_format(struct incoming *in, struct nt_err *err)
 {
@@ -199,10 +205,16 @@ static int settle_format(struct incoming *in, struct nt_err *err)
         in->text = nt_import_parus_is_netcdf(in->kept.text, in->kept.used)
                        ? NT_TEXT_PARUS
                        : recognise_text(in->kept.text);
+    if (in->text != NT_TEXT_CSV && is_given(in->given))
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "%s: its program writes units and names: leave out --unit, --round-trip "
+                          "and --names",
+                          in->file);
     if (in->text != NT_TEXT_CSV)
         return 0;
     if (nt_csv_reader_create(in->file, in->kind, &in->csv, err) != 0)
         return -1;
+    nt_csv_reader_give(in->csv, in->given);
     return nt_csv_reader_feed(in->csv, in->kept.text, in->kept.used, err);
 }
 
@@ -268,11 +280,13 @@ static int finish_matrices(struct incoming *in, struct nt_named_matrix **out, st
 }
 
 int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_kind kind,
-                     struct nt_named_matrix **out, struct nt_err *err)
+                     const struct nt_csv_given *given, struct nt_named_matrix **out,
+                     struct nt_err *err)
 {
     struct incoming in = {.file = nt_file_name(path),
                           .text = text,
                           .kind = kind,
+                          .given = given,
                           .kept = {.path = path, .most = WHOLE_MAX}};
     const struct nt_text_source source = nt_file_source(path);
     int rc = nt_file_keep(&in.kept, "", 0, err); /* so that an empty file is an empty text */

@@ -40,8 +40,10 @@ enum nt_matrix_text {
 int nt_matrix_text_named(const char *name, enum nt_matrix_text *text, struct nt_err *err);
 
 /* The file's matrices of this kind: one, or one per message size of PARUS. A CSV is read as a
- * stream, the other texts are bounded. Freed by nt_named_matrix_destroy. */
+ * stream, the other texts are bounded. given: what a CSV does not say; NT_ERR_USAGE with another
+ * text. Freed by nt_named_matrix_destroy. */
 int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_kind kind,
-                     struct nt_named_matrix **out, struct nt_err *err);
+                     const struct nt_csv_given *given, struct nt_named_matrix **out,
+                     struct nt_err *err);
 
 #endif

@@ -38,6 +38,9 @@ static const char help[] =
     "  --bandwidth FILE  the same hosts; gives the links their bandwidths; or what OSU's\n"
     "                    benchmarks or mpiGraph wrote. Alone it shows groups of hosts where links\n"
     "                    between switches are narrower than theirs\n"
+    "  --unit UNIT       of values of a matrix CSV: ns, us, ms, s; of bandwidths MB/s, MiB/s,\n"
+    "                    GB/s, GiB/s, Mbit/s, Gbit/s; once for either\n"
+    "  --round-trip      latencies are there and back: half of each counts\n"
     "  --from FORMAT     csv, mpigraph, osu or parus, where a text does not show what it is\n"
     "  --method METHOD   auto (default), or the published methods bufe and parus, to compare\n"
     "  --epsilon E       bufe: relative tolerance; default 0.15\n"
@@ -52,7 +55,9 @@ struct arguments {
     const char *latency[LATENCY_FILES_MAX]; /* NULL after the last */
     const char *message[LATENCY_FILES_MAX]; /* bytes of each, as given; NULL after the last */
     double message_bytes[LATENCY_FILES_MAX];
-    const char *bandwidth, *from, *output, *samples;
+    const char *bandwidth, *from, *unit[2], *output, *samples;
+    bool round_trip;
+    struct nt_csv_given given[2]; /* by kind */
     enum nt_matrix_text text;
     struct nt_published published;
 };
@@ -155,8 +160,8 @@ static enum nt_matrix_text text_of(const struct arguments *a, enum nt_matrix_tex
 static int read_latency(const struct arguments *a, size_t k, struct nt_named_matrix **out,
                         struct nt_err *err)
 {
-    if (nt_matrices_read(a->latency[k], text_of(a, NT_TEXT_MPIGRAPH), NT_MATRIX_LATENCY_US, out,
-                         err) != 0)
+    if (nt_matrices_read(a->latency[k], text_of(a, NT_TEXT_MPIGRAPH), NT_MATRIX_LATENCY_US,
+                         &a->given[NT_MATRIX_LATENCY_US], out, err) != 0)
         return -1;
     if (a->message[0] == NULL)
         return 0;
@@ -190,7 +195,7 @@ static int read_latencies(const struct arguments *a, struct matrices *m, struct 
 static int read_bandwidths(const struct arguments *a, struct matrices *m, struct nt_err *err)
 {
     if (nt_matrices_read(a->bandwidth, text_of(a, NT_TEXT_PARUS), NT_MATRIX_BANDWIDTH_MBPS,
-                         &m->rates, err) != 0)
+                         &a->given[NT_MATRIX_BANDWIDTH_MBPS], &m->rates, err) != 0)
         return -1;
     return arrange_matrix(m, a->bandwidth, m->rates, m->rates->matrix, &m->bandwidth, err);
 }
@@ -255,15 +260,48 @@ static int check_messages(struct arguments *a, struct nt_err *err)
     return 0;
 }
 
+/* Units and round trips, of what is there. */
+static int check_given(struct arguments *a, struct nt_err *err)
+{
+    const bool there[2] = {[NT_MATRIX_LATENCY_US] = a->latency[0] != NULL,
+                           [NT_MATRIX_BANDWIDTH_MBPS] = a->bandwidth != NULL};
+    for (size_t k = 0; k < 2 && a->unit[k] != NULL; k++) {
+        enum nt_matrix_kind kind;
+        double factor;
+        if (!nt_unit_named(a->unit[k], strlen(a->unit[k]), &kind, &factor))
+            return nt_err_set(
+                err, NT_ERR_USAGE,
+                "--unit %.32s: expected ns, us, ms or s, or MB/s, MiB/s, GB/s, GiB/s, "
+                "Mbit/s or Gbit/s",
+                a->unit[k]);
+        if (!there[kind] || a->given[kind].factor > 0)
+            return nt_err_set(err, NT_ERR_USAGE, "--unit %.32s: expected %s", a->unit[k],
+                              there[kind] ? "one unit for latencies and one for bandwidths"
+                              : kind == NT_MATRIX_LATENCY_US ? "with --latency only"
+                                                             : "with --bandwidth only");
+        a->given[kind].factor = factor;
+    }
+    if (a->round_trip && !there[NT_MATRIX_LATENCY_US])
+        return nt_err_set(err, NT_ERR_USAGE, "--round-trip: expected with --latency only");
+    a->given[NT_MATRIX_LATENCY_US].round_trip = a->round_trip;
+    size_t inputs = a->bandwidth != NULL && strcmp(a->bandwidth, "-") == 0;
+    for (size_t k = 0; k < LATENCY_FILES_MAX && a->latency[k] != NULL; k++)
+        inputs += strcmp(a->latency[k], "-") == 0;
+    return inputs <= 1 ? 0
+                       : nt_err_set(err, NT_ERR_USAGE,
+                                    "-: expected once, standard input can be read once only");
+}
+
 static int read_options(int argc, char **argv, struct arguments *a, struct nt_err *err)
 {
-    enum { OTHERS = 7 };
+    enum { OTHERS = 10 };
     const char *method = "auto", *epsilon = NULL, *shared = NULL, *duplex = NULL;
     struct nt_flag flags[OTHERS + 2 * LATENCY_FILES_MAX] = {
         {"bandwidth", 0, &a->bandwidth, NULL}, {"method", 0, &method, NULL},
         {"epsilon", 0, &epsilon, NULL},        {"eps-shared", 0, &shared, NULL},
         {"eps-duplex", 0, &duplex, NULL},      {"from", 0, &a->from, NULL},
-        {"output", 'o', &a->output, NULL}};
+        {"output", 'o', &a->output, NULL},     {"unit", 0, &a->unit[0], NULL},
+        {"unit", 0, &a->unit[1], NULL},        {"round-trip", 0, NULL, &a->round_trip}};
     for (size_t k = 0; k < LATENCY_FILES_MAX; k++) {
         flags[OTHERS + k] = (struct nt_flag){"latency", 0, &a->latency[k], NULL};
         flags[OTHERS + LATENCY_FILES_MAX + k] =
@@ -279,7 +317,7 @@ static int read_options(int argc, char **argv, struct arguments *a, struct nt_er
                                err) != 0 ||
         nt_command_line_number("eps-duplex", duplex, -INFINITY, INFINITY, &a->published.eps_duplex,
                                err) != 0 ||
-        check_messages(a, err) != 0)
+        check_messages(a, err) != 0 || check_given(a, err) != 0)
         return -1;
     return nt_matrix_text_named(a->from, &a->text, err);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "map.h"
 #include "memory.h"
 #include "number.h"
@@ -16,22 +17,56 @@ enum { FILE_NAME_BYTES = 256 };
 
 static const double figure_max = 1e15; /* fits a float */
 
+/* Which cells the rows have, bits: the row of host k of n has ... */
+enum shape {
+    WHOLE = 1,       /* n */
+    CUT = 2,         /* n, the last host's may be one less */
+    LOWER = 4,       /* k, or k + 1 with the diagonal */
+    UPPER = 8,       /* n - k - 1: those behind the diagonal */
+    UPPER_FROM = 16, /* n - k: the same from the diagonal on */
+    ANY_SHAPE = 31
+};
+
+/* A line of a list of pairs. */
+struct pair {
+    uint32_t a, b;
+    float value;
+    size_t line;
+};
+
 struct nt_csv_reader {
     char file[FILE_NAME_BYTES];
     enum nt_matrix_kind kind;
+    struct nt_csv_given given;
+    double factor; /* of given, or of the text's own unit */
+    struct nt_csv_dialect dialect;
     size_t line;   /* from 1 */
     size_t column; /* of the cell that is read next, from 0 */
     bool headed;   /* the first row is read */
     bool broken;
-    bool cut, beyond; /* a row ends at its diagonal and before the last host; goes on behind it */
-    char cell[NT_CSV_CELL_MAX + 1]; /* the beginning of a cell that a piece cut */
-    size_t cell_used;
+    struct {
+        char text[NT_CSV_HEAD_MAX + 1];
+        size_t used, lines; /* lines that end in it */
+        bool done;          /* the dialect is known */
+    } head;
+    struct {
+        char text[NT_CSV_CELL_MAX + 2]; /* the beginning of a cell that a piece cut */
+        size_t used;
+        bool quoted;  /* it goes on in quotes */
+        bool comment; /* the rest of the line is passed over */
+    } cell;
     struct nt_names names;
     size_t n;
-    float *at;         /* rows * n, as they came */
-    uint32_t *host_of; /* rows of them: host of the row */
-    bool *has_row;     /* n of them */
+    bool corner_open;     /* names begins with a host or with what the first cell is of */
+    unsigned shapes;      /* that fit all rows so far */
+    size_t odd_diagonal;  /* line of a cell of the diagonal that is no figure; 0: none */
+    size_t either, comma; /* lines of a number such as 1,234, and with a comma for sure; 0: none */
+    float *at;            /* rows * n, as they came */
+    uint32_t *host_of;    /* rows of them: host of the row */
+    bool *has_row;        /* n of them */
     size_t rows, rows_capacity;
+    struct pair *pair; /* in place of rows */
+    size_t pairs, pairs_capacity;
 };
 
 /* ---- life -------------------------------------------------------------------------------------
@@ -46,8 +81,14 @@ int nt_csv_reader_create(const char *file, enum nt_matrix_kind kind, struct nt_c
     snprintf(r->file, sizeof r->file, "%s", file);
     r->kind = kind;
     r->line = 1;
+    r->shapes = ANY_SHAPE;
     *out = r;
     return 0;
+}
+
+void nt_csv_reader_give(struct nt_csv_reader *r, const struct nt_csv_given *given)
+{
+    r->given = *given;
 }
 
 void nt_csv_reader_destroy(struct nt_csv_reader *r)
@@ -58,6 +99,7 @@ void nt_csv_reader_destroy(struct nt_csv_reader *r)
     free(r->at);
     free(r->host_of);
     free(r->has_row);
+    free(r->pair);
     free(r);
 }
 
@@ -90,34 +132,121 @@ void nt_named_matrix_destroy(struct nt_named_matrix *table)
     free(table);
 }
 
-/* ---- cells ------------------------------------------------------------------------------------
+/* ---- hosts ------------------------------------------------------------------------------------
  */
 
-static int add_host(struct nt_csv_reader *r, const char *name, struct nt_err *err)
+/* *index of a host; 1: it was there. */
+static int add_name(struct nt_csv_reader *r, const char *name, size_t most, uint32_t *index,
+                    struct nt_err *err)
 {
-    uint32_t index;
     if (nt_host_name_check(name, err) != 0)
         return -1;
-    if (r->n >= NT_HOSTS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "expected at most %d hosts, found more",
-                          (int)NT_HOSTS_MAX);
-    int rc = nt_names_add_copy(&r->names, name, strlen(name), &index, err);
-    if (rc > 0)
-        return nt_err_set(err, NT_ERR_INPUT, "expected each host once, found %s again", name);
+    int rc = nt_names_add_copy(&r->names, name, strlen(name), index, err);
+    if (r->names.count > most)
+        return nt_err_set(err, NT_ERR_INPUT, "expected at most %zu hosts, found more", most);
     r->n = r->names.count;
     return rc;
 }
 
-/* The first cell of a further row: room for the row, all not measured. */
-static int begin_row(struct nt_csv_reader *r, const char *name, struct nt_err *err)
+static int add_host(struct nt_csv_reader *r, const char *name, struct nt_err *err)
 {
-    uint32_t host = nt_names_find(&r->names, name, strlen(name));
-    if (host == NT_NAMES_NONE)
+    uint32_t index;
+    int rc = add_name(r, name, (size_t)NT_HOSTS_MAX + r->corner_open, &index, err);
+    return rc > 0 ? nt_err_set(err, NT_ERR_INPUT, "expected each host once, found %s again", name)
+                  : rc;
+}
+
+/* The hosts that are given, in place of any of the text. */
+static int take_given_hosts(struct nt_csv_reader *r, struct nt_err *err)
+{
+    for (size_t k = 0; k < r->given.hosts->count; k++)
+        if (add_host(r, r->given.hosts->name[k], err) != 0)
+            return -1;
+    return 0;
+}
+
+/* What the first cell or a heading says of the unit; false: nothing. */
+static int take_unit(struct nt_csv_reader *r, const char *cell, bool *found, struct nt_err *err)
+{
+    enum nt_matrix_kind kind;
+    double factor;
+    *found = nt_unit_within(cell, strlen(cell), &kind, &factor);
+    if (!*found)
+        return 0;
+    if (kind != r->kind)
+        return nt_err_set(err, NT_ERR_INPUT, "expected %s, found the unit of %s in \"%.64s\"",
+                          r->kind == NT_MATRIX_LATENCY_US ? "latencies" : "bandwidths",
+                          kind == NT_MATRIX_LATENCY_US ? "latencies" : "bandwidths", cell);
+    if (r->given.factor > 0 && r->given.factor != factor)
+        return nt_err_set(err, NT_ERR_INPUT, "found \"%.64s\": another unit than that of --unit",
+                          cell);
+    r->factor = factor * (r->given.round_trip ? 0.5 : 1);
+    return 0;
+}
+
+/* The first cell of a matrix: empty, what is measured, or the first host. */
+static int take_corner(struct nt_csv_reader *r, const char *cell, struct nt_err *err)
+{
+    struct nt_err no_name = {0};
+    bool unit;
+    if (take_unit(r, cell, &unit, err) != 0)
+        return -1;
+    r->corner_open = !unit && cell[0] != '\0' && nt_host_name_check(cell, &no_name) == 0;
+    return r->corner_open ? add_host(r, cell, err) : 0;
+}
+
+/* After the first row with values: values of them, in the row of the second name or a later one,
+ * leave none for the first name, so it is no host. */
+static int settle_corner(struct nt_csv_reader *r, size_t values, struct nt_err *err)
+{
+    struct nt_names hosts = {0};
+    bool is_host = r->host_of[0] == 0 || values == r->n;
+    if (!r->corner_open || is_host) {
+        r->corner_open = false;
+        return 0;
+    }
+    r->corner_open = false;
+    for (size_t k = 1; k < r->n; k++) {
+        uint32_t index;
+        if (nt_names_add_copy(&hosts, r->names.name[k], strlen(r->names.name[k]), &index, err) !=
+            0) {
+            nt_names_fini(&hosts);
+            return -1;
+        }
+    }
+    nt_names_fini(&r->names);
+    r->names = hosts;
+    r->n--;
+    r->has_row[r->host_of[0]--] = false;
+    r->has_row[r->host_of[0]] = true;
+    return 0;
+}
+
+/* ---- cells ------------------------------------------------------------------------------------
+ */
+
+static int find_row(const struct nt_csv_reader *r, const char *name, uint32_t *host,
+                    struct nt_err *err)
+{
+    uint64_t number;
+    if (!r->dialect.numbered) {
+        *host = nt_names_find(&r->names, name, strlen(name));
+    } else {
+        bool fits = nt_decimal_whole(name, strlen(name), NT_HOSTS_MAX, &number) == 0 &&
+                    number >= r->dialect.first && number - r->dialect.first < r->n;
+        *host = fits ? (uint32_t)(number - r->dialect.first) : NT_NAMES_NONE;
+    }
+    if (*host == NT_NAMES_NONE)
         return nt_err_set(err, NT_ERR_INPUT, "expected a host of the first row, found \"%.64s\"",
                           name);
-    if (r->has_row[host])
-        return nt_err_set(err, NT_ERR_INPUT, "expected one row for each host, found %s again",
-                          name);
+    return r->has_row[*host] ? nt_err_set(err, NT_ERR_INPUT,
+                                          "expected one row for each host, found %s again", name)
+                             : 0;
+}
+
+/* Room for the row of a host, all not measured. */
+static int begin_row(struct nt_csv_reader *r, uint32_t host, struct nt_err *err)
+{
     if (r->rows == r->rows_capacity) {
         size_t capacity = r->rows_capacity + r->rows_capacity / 2 + 1;
         capacity = capacity > r->n
@@ -141,9 +270,10 @@ static int begin_row(struct nt_csv_reader *r, const char *name, struct nt_err *e
 static int wrong_figure(const struct nt_csv_reader *r, const char *cell, struct nt_err *err)
 {
     bool latency = r->kind == NT_MATRIX_LATENCY_US;
+    const char *host = r->dialect.form == NT_CSV_PAIRS ? "" : r->names.name[r->column - 1];
     return nt_err_set(
-        err, NT_ERR_INPUT, "column %zu (%s): expected %s, found \"%.64s\"", r->column + 1,
-        r->names.name[r->column - 1],
+        err, NT_ERR_INPUT, "column %zu%s%s%s: expected %s, found \"%.64s\"", r->column + 1,
+        host[0] != '\0' ? " (" : "", host, host[0] != '\0' ? ")" : "",
         latency ? "a latency from 0 to 1e15 us" : "a bandwidth over 0 and up to 1e15 MB/s", cell);
 }
 
@@ -158,52 +288,125 @@ static float *target_cell(struct nt_csv_reader *r)
     return &r->at[(r->rows - 1) * r->n + r->column - 1];
 }
 
-static int take_figure(struct nt_csv_reader *r, const char *cell, struct nt_err *err)
+/* A value, or NaN; false: the cell is neither. */
+static bool read_value(struct nt_csv_reader *r, const char *cell, bool quoted, float *value)
 {
-    double value;
+    double number;
     size_t bytes = strlen(cell);
+    *value = NAN;
+    if (bytes == 0 || nt_csv_cell_is_none(cell, bytes))
+        return true;
+    enum nt_csv_number form =
+        nt_csv_number_read(cell, bytes, quoted || r->dialect.separator != ',', &number);
+    number *= r->factor;
+    if (form == NT_CSV_NO_NUMBER || !is_plausible(r, number))
+        return false;
+    if (form == NT_CSV_EITHER && r->either == 0)
+        r->either = r->line;
+    if (form == NT_CSV_COMMA)
+        r->comma = r->line;
+    *value = (float)number;
+    return true;
+}
+
+static int take_figure(struct nt_csv_reader *r, const char *cell, bool quoted, struct nt_err *err)
+{
     if (r->column > r->n)
-        return nt_err_set(err, NT_ERR_INPUT, "expected %zu values as in the first row, found more",
-                          r->n);
-    *target_cell(r) = NAN;
-    if (bytes == 0 || r->host_of[r->rows - 1] == r->column - 1)
+        return nt_err_set(err, NT_ERR_INPUT, "expected %zu values %s, found more", r->n,
+                          r->given.hosts != NULL ? "as --names has hosts" : "as in the first row");
+    if (read_value(r, cell, quoted, target_cell(r)))
         return 0;
-    if (nt_number_read(cell, cell + bytes, &value) != cell + bytes || !is_plausible(r, value))
+    if (r->host_of[r->rows - 1] != r->column - 1)
         return wrong_figure(r, cell, err);
-    *target_cell(r) = (float)value;
+    r->odd_diagonal = r->line;
     return 0;
+}
+
+static int take_pair(struct nt_csv_reader *r, const char *cell, bool quoted, struct nt_err *err)
+{
+    if (r->column == 0) {
+        if (r->pairs == r->pairs_capacity) {
+            size_t capacity = 2 * r->pairs_capacity + 64;
+            struct pair *grown = realloc(r->pair, capacity * sizeof *grown);
+            if (grown == NULL)
+                return nt_err_memory(err);
+            r->pair = grown;
+            r->pairs_capacity = capacity;
+        }
+        r->pair[r->pairs++] = (struct pair){.line = r->line};
+    }
+    struct pair *p = &r->pair[r->pairs - 1];
+    if (r->column < 2)
+        return add_name(r, cell, NT_CSV_PAIR_HOSTS_MAX, r->column == 0 ? &p->a : &p->b, err) < 0
+                   ? -1
+                   : 0;
+    if (r->column > 2)
+        return nt_err_set(err, NT_ERR_INPUT, "expected HOST HOST VALUE, found more");
+    return read_value(r, cell, quoted, &p->value) ? 0 : wrong_figure(r, cell, err);
+}
+
+static int take_row_cell(struct nt_csv_reader *r, const char *cell, bool quoted, struct nt_err *err)
+{
+    uint32_t host;
+    if (r->column > 0)
+        return take_figure(r, cell, quoted, err);
+    if (r->dialect.form == NT_CSV_BARE && !r->dialect.numbered) {
+        if (r->rows == r->n)
+            return nt_err_set(err, NT_ERR_INPUT,
+                              "expected %zu rows as --names has hosts, found "
+                              "more",
+                              r->n);
+        if (begin_row(r, (uint32_t)r->rows, err) != 0)
+            return -1;
+        r->column++;
+        return take_figure(r, cell, quoted, err);
+    }
+    return find_row(r, cell, &host, err) != 0 ? -1 : begin_row(r, host, err);
 }
 
 static int take_cell(struct nt_csv_reader *r, char *cell, size_t bytes, struct nt_err *err)
 {
-    while (bytes > 0 && (cell[bytes - 1] == ' ' || cell[bytes - 1] == '\t'))
-        bytes--;
-    cell[bytes] = '\0';
-    while (*cell == ' ' || *cell == '\t') {
-        cell++;
-        bytes--;
-    }
+    bool quoted, unit;
     if (memchr(cell, '\0', bytes) != NULL)
         return nt_err_set(err, NT_ERR_INPUT, "expected text, found a zero byte");
+    cell = nt_csv_cell_clean(cell, &bytes, &quoted);
+    if (cell == NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "column %zu: expected closed quotes around a cell",
+                          r->column + 1);
+    if (r->dialect.form == NT_CSV_PAIRS)
+        return r->headed ? take_pair(r, cell, quoted, err) : take_unit(r, cell, &unit, err);
     if (r->headed)
-        return r->column == 0 ? begin_row(r, cell, err) : take_figure(r, cell, err);
-    if (r->column > 0)
-        return add_host(r, cell, err);
-    if (bytes == 0 || strcmp(cell, "\xef\xbb\xbf") == 0) /* some programs mark UTF-8 so */
-        return 0;
-    return nt_err_set(err, NT_ERR_INPUT, "expected an empty cell first, found \"%.64s\"", cell);
+        return take_row_cell(r, cell, quoted, err);
+    if (r->dialect.numbered)
+        return r->column > 0 ? 0 : take_unit(r, cell, &unit, err);
+    return r->column > 0 ? add_host(r, cell, err) : take_corner(r, cell, err);
 }
 
-/* A short row is one of a triangle: it ends with the cell of its own host or the one before, and no
- * other row goes on behind that. */
+/* ---- rows -------------------------------------------------------------------------------------
+ */
+
+/* The shapes in which the row of host k of n has so many values. */
+static unsigned find_shapes(size_t n, size_t k, size_t values)
+{
+    unsigned shapes = 0;
+    shapes |= values == n ? WHOLE | CUT : 0;
+    shapes |= k == n - 1 && values == n - 1 ? CUT : 0;
+    shapes |= values == k || values == k + 1 ? LOWER : 0;
+    shapes |= values == n - k - 1 ? UPPER : 0;
+    shapes |= values == n - k ? UPPER_FROM : 0;
+    return shapes;
+}
+
 static int end_row(struct nt_csv_reader *r, struct nt_err *err)
 {
-    size_t host = r->host_of[r->rows - 1];
-    r->cut = r->cut || r->column < r->n;
-    r->beyond = r->beyond || r->column > host + 1;
-    if (r->cut && (r->column < host || r->beyond))
-        return nt_err_set(err, NT_ERR_INPUT, "expected %zu values as in the first row, found %zu",
-                          r->n, r->column);
+    size_t values = r->column;
+    if (r->rows == 1 && settle_corner(r, values, err) != 0)
+        return -1;
+    r->shapes &= find_shapes(r->n, r->host_of[r->rows - 1], values);
+    if (r->shapes == 0)
+        return nt_err_set(
+            err, NT_ERR_INPUT, "expected %zu values %s, found %zu, and the rows are no triangle",
+            r->n, r->given.hosts != NULL ? "as --names has hosts" : "as in the first row", values);
     while (r->column < r->n) {
         r->column++;
         *target_cell(r) = NAN;
@@ -213,19 +416,23 @@ static int end_row(struct nt_csv_reader *r, struct nt_err *err)
 
 static int end_line(struct nt_csv_reader *r, struct nt_err *err)
 {
-    if (!r->headed) {
-        if (r->n == 0)
-            return nt_err_set(err, NT_ERR_INPUT, "expected host names, found none");
+    if (r->dialect.form == NT_CSV_PAIRS) {
+        if (r->headed && r->column < 2)
+            return nt_err_set(err, NT_ERR_INPUT, "expected HOST HOST VALUE, found %zu cells",
+                              r->column + 1);
         r->headed = true;
-        r->has_row = calloc(r->n + 1, sizeof *r->has_row);
-        if (r->has_row == NULL)
-            return nt_err_memory(err);
         return 0;
     }
-    return end_row(r, err);
+    if (r->headed)
+        return end_row(r, err);
+    if (r->n == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "expected host names, found none");
+    r->headed = true;
+    r->has_row = calloc(r->n + 1, sizeof *r->has_row);
+    return r->has_row == NULL ? nt_err_memory(err) : 0;
 }
 
-/* ---- the stream -------------------------------------------------------------------------------
+/* ---- the first lines --------------------------------------------------------------------------
  */
 
 static int place_cell(struct nt_csv_reader *r, struct nt_err *err)
@@ -234,36 +441,117 @@ static int place_cell(struct nt_csv_reader *r, struct nt_err *err)
     return nt_err_prefix(err, "%s:%zu", r->file, r->line);
 }
 
+static int refuse_head(const struct nt_csv_reader *r, struct nt_err *err)
+{
+    const char *text = r->head.text;
+    size_t bytes = strcspn(text, "\r\n");
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "expected a row of host names with commas, semicolons, tabs or blanks "
+                      "between them, or HOST HOST VALUE, found \"%.*s\"",
+                      bytes < 64 ? (int)bytes : 64, text);
+}
+
+/* From here on the dialect is known. */
+static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
+{
+    struct nt_csv_dialect *d = &r->dialect;
+    const struct nt_names *given = r->given.hosts;
+    r->head.text[r->head.used] = '\n'; /* the last line may end without one */
+    if (memcmp(r->head.text, "\xff\xfe", 2) == 0 || memcmp(r->head.text, "\xfe\xff", 2) == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "expected UTF-8, found UTF-16: save it as UTF-8");
+    *d = nt_csv_dialect_find(r->head.text, r->head.used + (r->head.used < NT_CSV_HEAD_MAX));
+    r->head.text[r->head.used] = '\0';
+    r->head.done = true;
+    r->factor = (r->given.factor > 0 ? r->given.factor : 1) * (r->given.round_trip ? 0.5 : 1);
+    if (d->form == NT_CSV_UNKNOWN && (d->separator == '\0' || d->separator != r->head.text[0]))
+        return refuse_head(r, err);
+    if (d->form == NT_CSV_UNKNOWN)
+        d->form = NT_CSV_MATRIX; /* and its reader finds the wrong cell */
+    if (d->form != NT_CSV_BARE && given != NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "found names of hosts: leave out --names");
+    if (d->form == NT_CSV_BARE && given == NULL)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "expected names of hosts in the first row, found values: give the names "
+                          "in a file, one a line, by --names");
+    r->headed = d->form == NT_CSV_PAIRS && !d->headed;
+    if (d->form != NT_CSV_BARE)
+        return 0;
+    d->numbered = d->numbered && (d->cells == 0 || d->cells == given->count + 1);
+    if (take_given_hosts(r, err) != 0)
+        return -1;
+    return d->numbered ? 0 : end_line(r, err); /* as if a row had named them */
+}
+
+/* Holds bytes back until the dialect shows in them: two lines that are neither blank nor comments,
+ * or a long one. Returns how many it took of text. */
+static size_t hold_head(struct nt_csv_reader *r, const char *text, size_t bytes)
+{
+    size_t k = 0;
+    for (; k < bytes && r->head.lines < 2 && r->head.used < NT_CSV_HEAD_MAX; k++) {
+        if (r->cell.comment) {
+            r->cell.comment = text[k] != '\n';
+            r->line += text[k] == '\n';
+        } else if (r->head.used == 0 && text[k] == '#') {
+            r->cell.comment = true;
+        } else {
+            r->head.text[r->head.used++] = text[k];
+            if (r->head.used == 3 && memcmp(r->head.text, "\xef\xbb\xbf", 3) == 0)
+                r->head.used = 0; /* some programs mark UTF-8 so */
+        }
+        if (text[k] != '\n' || r->head.used == 0)
+            continue;
+        r->head.text[r->head.used] = '\0';
+        if (strspn(r->head.text, " \t\r\n") == r->head.used) { /* blank */
+            r->head.used = 0;
+            r->line++;
+        } else {
+            r->head.lines++;
+        }
+    }
+    return k;
+}
+
+/* ---- the stream -------------------------------------------------------------------------------
+ */
+
 /* Puts a piece of a cell behind what is there of it. */
 static int keep_cell(struct nt_csv_reader *r, const char *text, size_t bytes, struct nt_err *err)
 {
-    if (bytes > NT_CSV_CELL_MAX - r->cell_used)
-        return nt_err_set(err, NT_ERR_INPUT, "expected at most %d bytes in a cell, found more",
-                          (int)NT_CSV_CELL_MAX);
-    memcpy(r->cell + r->cell_used, text, bytes);
-    r->cell_used += bytes;
+    if (bytes > NT_CSV_CELL_MAX - r->cell.used)
+        return nt_err_set(err, NT_ERR_INPUT, "expected at most %d bytes in a cell, found more%s",
+                          (int)NT_CSV_CELL_MAX, r->cell.quoted ? ": are its quotes closed?" : "");
+    memcpy(r->cell.text + r->cell.used, text, bytes);
+    r->cell.used += bytes;
     return 0;
 }
 
-/* The kept cell ends here, at a comma or at the end of its line. */
+/* Between blanks there are no empty cells, but for the first one of the first row. */
+static bool is_gap(const struct nt_csv_reader *r, size_t bytes)
+{
+    return r->dialect.separator == ' ' && bytes == 0 && (r->headed || r->column > 0);
+}
+
+/* The kept cell ends here, at a separator or at the end of its line. */
 static int end_cell(struct nt_csv_reader *r, bool line_ends, struct nt_err *err)
 {
-    size_t bytes = r->cell_used;
-    r->cell_used = 0;
-    if (line_ends && bytes > 0 && r->cell[bytes - 1] == '\r')
+    size_t bytes = r->cell.used;
+    bool any = r->column > 0;
+    r->cell.used = 0;
+    if (line_ends && bytes > 0 && r->cell.text[bytes - 1] == '\r')
         bytes--;
-    bool blank = r->headed && line_ends && r->column == 0 && bytes == 0;
-    if (!blank) {
-        if (take_cell(r, r->cell, bytes, err) != 0)
+    if (is_gap(r, bytes)) {
+        r->column -= line_ends && any;
+    } else if (!r->headed || !line_ends || any || bytes > 0) {
+        if (take_cell(r, r->cell.text, bytes, err) != 0)
             return place_cell(r, err);
-        if (line_ends && end_line(r, err) != 0)
-            return place_cell(r, err);
+        any = true;
+        r->column += !line_ends;
     }
+    if (line_ends && any && end_line(r, err) != 0)
+        return place_cell(r, err);
     if (line_ends) {
         r->line++;
         r->column = 0;
-    } else {
-        r->column++;
     }
     return 0;
 }
@@ -272,35 +560,46 @@ static int end_cell(struct nt_csv_reader *r, bool line_ends, struct nt_err *err)
  * general parser reads. Most of the time of a large matrix is spent here. */
 static const char *take_figures(struct nt_csv_reader *r, const char *text, const char *end)
 {
-    if (!r->headed || r->cell_used > 0 || r->column == 0)
+    const char separator = r->dialect.separator;
+    const double factor = r->factor;
+    if (!r->headed || r->cell.used > 0 || r->column == 0 || r->dialect.form == NT_CSV_PAIRS)
         return text;
     while (r->column <= r->n) {
         double value = NAN;
         const char *behind = text;
-        if (text < end && *text != ',') {
+        if (text < end && (*text != separator || separator == ' ')) {
             behind = nt_number_read(text, end, &value);
+            value *= factor;
             if (behind == NULL || !is_plausible(r, value))
                 return text;
         }
-        if (behind == end || *behind != ',')
+        if (behind == end || *behind != separator)
             return text;
-        *target_cell(r) = r->host_of[r->rows - 1] == r->column - 1 ? NAN : (float)value;
+        *target_cell(r) = (float)value;
         r->column++;
         text = behind + 1;
     }
     return text;
 }
 
-int nt_csv_reader_feed(struct nt_csv_reader *r, const char *text, size_t bytes, struct nt_err *err)
+static bool begins_comment(const struct nt_csv_reader *r, const char *text)
+{
+    return *text == '#' && r->cell.used == 0 && (r->column == 0 || r->dialect.separator == ' ');
+}
+
+static int feed_cells(struct nt_csv_reader *r, const char *text, size_t bytes, struct nt_err *err)
 {
     const char *end = text + bytes;
-    if (r->broken)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: already failed here", r->file, r->line);
     while (text < end) {
         text = take_figures(r, text, end);
-        const char *stop = text;
-        while (stop < end && *stop != ',' && *stop != '\n')
-            stop++;
+        r->cell.comment = r->cell.comment || (text < end && begins_comment(r, text));
+        if (r->cell.comment) {
+            text = memchr(text, '\n', (size_t)(end - text));
+            if (text == NULL)
+                return 0;
+            r->cell.comment = false;
+        }
+        const char *stop = nt_csv_cell_end(text, end, r->dialect.separator, &r->cell.quoted);
         if (keep_cell(r, text, (size_t)(stop - text), err) != 0)
             return place_cell(r, err);
         if (stop == end)
@@ -311,6 +610,27 @@ int nt_csv_reader_feed(struct nt_csv_reader *r, const char *text, size_t bytes, 
     }
     return 0;
 }
+
+int nt_csv_reader_feed(struct nt_csv_reader *r, const char *text, size_t bytes, struct nt_err *err)
+{
+    if (r->broken)
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: already failed here", r->file, r->line);
+    if (!r->head.done) {
+        size_t taken = hold_head(r, text, bytes);
+        if (r->head.lines < 2 && r->head.used < NT_CSV_HEAD_MAX)
+            return 0;
+        if (settle_dialect(r, err) != 0)
+            return place_cell(r, err);
+        if (feed_cells(r, r->head.text, r->head.used, err) != 0)
+            return -1;
+        text += taken;
+        bytes -= taken;
+    }
+    return feed_cells(r, text, bytes, err);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------
+ */
 
 /* Rows into the order of the first row, along the cycles of the permutation, in one row's room. */
 static int order_rows(struct nt_csv_reader *r, struct nt_err *err)
@@ -333,29 +653,93 @@ static int order_rows(struct nt_csv_reader *r, struct nt_err *err)
     return 0;
 }
 
+/* Rows in order: the cells of a triangle above the diagonal to their columns; the diagonal away. */
+static int shape_rows(struct nt_csv_reader *r, struct nt_err *err)
+{
+    bool upper = (r->shapes & (UPPER | UPPER_FROM)) != 0;
+    if (r->n > 1 && upper && (r->shapes & (WHOLE | CUT | LOWER)) != 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "expected %zu values in each row: the rows can be those of a triangle or "
+                          "have lost a cell",
+                          r->n);
+    if (r->n > 1 && upper && r->odd_diagonal > 0) {
+        r->line = r->odd_diagonal;
+        return nt_err_set(err, NT_ERR_INPUT, "expected values in all cells of a triangle");
+    }
+    for (size_t k = 0; k < r->n; k++) {
+        float *row = r->at + k * r->n;
+        size_t first = upper ? k + ((r->shapes & UPPER) != 0) : 0;
+        for (size_t j = r->n; first > 0 && j-- > 0;)
+            row[j] = j >= first ? row[j - first] : NAN;
+        row[k] = NAN;
+    }
+    return 0;
+}
+
+static int fill_pairs(struct nt_csv_reader *r, struct nt_err *err)
+{
+    r->at = malloc(r->n * r->n * sizeof *r->at);
+    if (r->at == NULL)
+        return nt_err_memory(err);
+    for (size_t k = 0; k < r->n * r->n; k++)
+        r->at[k] = NAN;
+    for (size_t k = 0; k < r->pairs; k++) {
+        const struct pair *p = &r->pair[k];
+        float *to = &r->at[p->a * r->n + p->b];
+        if (!isnan(*to)) {
+            r->line = p->line;
+            return nt_err_set(err, NT_ERR_INPUT, "expected each pair once, found %s %s again",
+                              r->names.name[p->a], r->names.name[p->b]);
+        }
+        *to = p->a == p->b ? NAN : p->value;
+    }
+    return 0;
+}
+
+/* All lines have come. */
 static int check_end(struct nt_csv_reader *r, struct nt_err *err)
 {
-    if (r->broken)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: already failed here", r->file, r->line);
-    if ((r->cell_used > 0 || r->column > 0) && end_cell(r, true, err) != 0)
-        return -1;
-    if (!r->headed)
-        nt_err_set(err, NT_ERR_INPUT, "expected a row of host names, found the end of the file");
-    else if (r->rows < r->n) {
+    bool pairs = r->dialect.form == NT_CSV_PAIRS;
+    if (!r->headed || (pairs && r->pairs == 0))
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "expected a row of host names, found the end of the file");
+    if (r->either > 0 && r->comma == 0) {
+        r->line = r->either;
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "a number such as 1,234 is 1.234 or 1234: write a decimal point, or no "
+                          "comma between thousands");
+    }
+    if (!pairs && r->rows < r->n) {
         size_t k = 0;
         while (r->has_row[k])
             k++;
-        nt_err_set(err, NT_ERR_INPUT, "expected a row for %s, found the end of the file",
-                   r->names.name[k]);
-    } else {
-        return 0;
+        return nt_err_set(err, NT_ERR_INPUT, "expected a row for %s, found the end of the file",
+                          r->names.name[k]);
     }
-    return place_cell(r, err);
+    if (pairs)
+        return fill_pairs(r, err);
+    return order_rows(r, err) != 0 ? -1 : shape_rows(r, err);
+}
+
+static int finish_text(struct nt_csv_reader *r, struct nt_err *err)
+{
+    if (r->broken)
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: already failed here", r->file, r->line);
+    if (!r->head.done && r->head.used > 0 &&
+        (settle_dialect(r, err) != 0 || feed_cells(r, r->head.text, r->head.used, err) != 0))
+        return r->broken ? -1 : place_cell(r, err);
+    if (r->cell.quoted) {
+        nt_err_set(err, NT_ERR_INPUT, "expected closed quotes around a cell");
+        return place_cell(r, err);
+    }
+    if ((r->cell.used > 0 || r->column > 0) && end_cell(r, true, err) != 0)
+        return -1;
+    return check_end(r, err) != 0 ? place_cell(r, err) : 0;
 }
 
 int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, struct nt_err *err)
 {
-    if (check_end(r, err) != 0 || order_rows(r, err) != 0)
+    if (finish_text(r, err) != 0)
         return -1;
     struct nt_named_matrix *table = calloc(1, sizeof *table);
     struct nt_matrix *matrix = calloc(1, sizeof *matrix);

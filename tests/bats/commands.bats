@@ -213,13 +213,15 @@ TABLE
         refuses 3 "bad.csv" "$nettopo" solve --latency good.csv --bandwidth bad.csv -o out.json
     done <<'TABLE'
 |bad.csv:1: expected a row of host names
-x,a,b\n|bad.csv:1: expected an empty cell first
+x,a,b\n|bad.csv:2: expected a row for x
+;a;b\na;;1,234\nb;2;\n|bad.csv:2: a number such as 1,234 is 1.234 or 1234
+0,1\n1,0\n|bad.csv:1: expected names of hosts in the first row, found values: give the names in a file
 ,a,a\n|bad.csv:1: expected each host once, found a again
-,a,b\na,,1\nb,1\n|bad.csv:3: expected 2 values
+,a,b\na,,1\nb,1\n|bad.csv:4: expected 2 values in each row
 ,a,b\na,,1\nb,1,,\n|bad.csv:3: expected 2 values as in the first row, found more
 ,a,b\na,,x\nb,,\n|bad.csv:2: column 3 (b): expected a latency
 ,a,b\na,,-1\nb,,\n|bad.csv:2: column 3 (b): expected a latency
-,a,b\na,,nan\nb,,\n|bad.csv:2: column 3 (b): expected a latency
+,a,b\na,,inf\nb,,\n|bad.csv:2: column 3 (b): expected a latency
 ,a,b\na,,1\n|bad.csv:3: expected a row for b
 TABLE
     printf ',a,x\na,,1\nx,,\n' >bad.csv

@@ -317,6 +317,33 @@ TABLE
     refuses 2 "--from: expected with matrices" "$nettopo" solve --from csv four.csv
 }
 
+@test "solve: matrices and pairs as programs of all countries write them" {
+    printf ',n1,n2,n3\nn1,,1.12,1.93\nn2,1.12,,1.94\nn3,1.93,1.94,\n' >right.csv
+    latencies() { "$nettopo" solve --latency "$@" | "$nettopo" export -f csv -; }
+    count=0
+    for file in "$import"/matrix-*.* "$import"/pairs-*.*; do
+        latencies "$file" | cmp - right.csv || { echo "$file"; return 1; }
+        count=$((count + 1))
+    done
+    [ $count = 11 ]
+    sed 's/,$/,-/; s/,,/,NA,/' right.csv | latencies - | cmp - right.csv
+    awk -F, -v OFS=, 'NR > 1 {for (k = 2; k <= NF; k++) if ($k != "") $k *= 2} {print}' right.csv >twice.csv
+    latencies twice.csv --round-trip | cmp - right.csv
+    awk -F, -v OFS=, 'NR > 1 {for (k = 2; k <= NF; k++) if ($k != "") $k /= 1000} {print}' right.csv >milli.csv
+    latencies milli.csv --unit ms | cmp - right.csv
+    printf 'n1 n2 96\nn2 n3 48\nn3 n1 48\n' >rates.txt
+    "$nettopo" solve --bandwidth rates.txt --unit Gbit/s --latency milli.csv --unit ms -o both.json
+    jq -e '[.links[].bandwidth_MBps] | max == 12000 and min == 6000' both.json
+    refuses 2 "--unit lbs: expected ns, us, ms or s" "$nettopo" solve --latency right.csv --unit lbs
+    refuses 2 "--unit GB/s: expected with --bandwidth only" "$nettopo" solve --latency right.csv --unit GB/s
+    refuses 2 "--unit us: expected one unit for latencies" "$nettopo" solve --latency right.csv --unit ns --unit us
+    refuses 2 "--round-trip: expected with --latency" "$nettopo" solve --bandwidth rates.txt --round-trip
+    refuses 2 "leave out --unit" "$nettopo" solve --latency "$import/osu.txt" --unit ns
+    refuses 3 "another unit than that of --unit" "$nettopo" solve --latency "$import/matrix-corner.csv" --unit ms
+    refuses 3 "expected bandwidths, found the unit of latencies" "$nettopo" solve --bandwidth "$import/matrix-corner.csv"
+    refuses 2 "standard input can be read once" "$nettopo" solve --latency - --bandwidth - <right.csv
+}
+
 @test "solve: several message sizes say how sure a link is" {
     near=(--host-latency 1 --link-latency 1 --noise 0.01 --format csv)
     for seed in 1 2 3; do

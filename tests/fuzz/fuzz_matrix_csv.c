@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes, in two pieces: an error, or a matrix whose text reads back to the same text. */
+/* Any bytes, in two pieces, wherever the cut is: an error, or a matrix whose text reads back to the
+ * same text; without and with names of hosts. */
 #include "fuzz.h"
 #include "matrix_csv.h"
 
-static struct nt_named_matrix *read_text(const char *text, size_t bytes, size_t cut)
+static struct nt_named_matrix *read_text(const char *text, size_t bytes, size_t cut,
+                                         const struct nt_csv_given *given)
 {
     struct nt_csv_reader *r;
     struct nt_named_matrix *t = NULL;
     struct nt_err err;
     if (nt_csv_reader_create("fuzz", NT_MATRIX_LATENCY_US, &r, &err) != 0)
         return NULL;
+    nt_csv_reader_give(r, given);
     if (nt_csv_reader_feed(r, text, cut, &err) == 0 &&
         nt_csv_reader_feed(r, text + cut, bytes - cut, &err) == 0 &&
         nt_csv_reader_finish(r, &t, &err) != 0)
@@ -18,31 +21,46 @@ static struct nt_named_matrix *read_text(const char *text, size_t bytes, size_t 
     return t;
 }
 
-static char *write_text(const struct nt_named_matrix *t, size_t *bytes)
+/* NULL for no matrix; which is destroyed. */
+static char *write_text(struct nt_named_matrix *t)
 {
     struct nt_err err;
-    char *text;
-    if (nt_matrix_csv_write(t->matrix, t->host.name, &text, bytes, &err) != 0)
+    char *text = NULL;
+    if (t != NULL && nt_matrix_csv_write(t->matrix, t->host.name, &text, NULL, &err) != 0)
         abort();
+    nt_named_matrix_destroy(t);
     return text;
+}
+
+static void try_text(const char *data, size_t size, const struct nt_csv_given *given)
+{
+    const struct nt_csv_given none = {0};
+    char *text = write_text(read_text(data, size, size / 2, given));
+    char *early = write_text(read_text(data, size, size > 0, given));
+    if ((text == NULL) != (early == NULL) || (text != NULL && strcmp(text, early) != 0))
+        abort();
+    if (text != NULL) {
+        size_t bytes = strlen(text);
+        char *again = write_text(read_text(text, bytes, bytes / 3, &none));
+        if (again == NULL || strcmp(text, again) != 0)
+            abort();
+        free(again);
+    }
+    free(text);
+    free(early);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    size_t bytes, bytes_again;
-    struct nt_named_matrix *t = read_text((const char *)data, size, size / 2), *again;
-    if (t == NULL)
-        return 0;
-    char *text = write_text(t, &bytes);
-    again = read_text(text, bytes, bytes / 3);
-    if (again == NULL)
-        abort();
-    char *text_again = write_text(again, &bytes_again);
-    if (bytes != bytes_again || memcmp(text, text_again, bytes) != 0)
-        abort();
-    free(text);
-    free(text_again);
-    nt_named_matrix_destroy(t);
-    nt_named_matrix_destroy(again);
+    static const char *const hosts[] = {"a", "b", "c"};
+    struct nt_names names = {0};
+    struct nt_err err;
+    uint32_t index;
+    for (size_t k = 0; k < 3; k++)
+        if (nt_names_add(&names, hosts[k], &index, &err) != 0)
+            abort();
+    try_text((const char *)data, size, &(struct nt_csv_given){0});
+    try_text((const char *)data, size, &(struct nt_csv_given){.hosts = &names});
+    nt_names_fini(&names);
     return 0;
 }
