@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "asserts.h"
 #include "export.h"
+#include "import.h"
 #include "inside.h"
 #include "known_tree.h"
 
@@ -47,6 +48,81 @@ static size_t times(const char *text, const char *what)
     for (text = strstr(text, what); text != NULL; text = strstr(text + 1, what))
         n++;
     return n;
+}
+
+/* a to s1 was seen in this direction only. */
+TEST(one_way_links_keep_their_direction)
+{
+    struct nt_map *map = small_map(), *back = NULL;
+    struct nt_err err = {0};
+    char *text;
+    size_t bytes;
+    map->model->link[0].simplex = true;
+    assert_int_equal(nt_export_tgf(map, &text, &bytes, &err), 0);
+    assert_int_equal(times(text, "\n1 5 "), 1);
+    assert_int_equal(times(text, "\n5 1 "), 0);
+    assert_int_equal(nt_import_tgf("f", text, bytes, &back, &err), 0);
+    free(text);
+    for (int other = 0; other < 2; other++) {
+        size_t one_way = 0;
+        for (size_t k = 0; k < back->model->links; k++) {
+            const struct nt_link *l = &back->model->link[k];
+            one_way += l->simplex;
+            if (l->simplex)
+                assert_string_equal(nt_map_vertex_name(back, l->a), "a");
+        }
+        assert_int_equal(one_way, 1);
+        nt_map_destroy(back);
+        back = NULL;
+        assert_int_equal(nt_export_dot(map, NULL, &text, &bytes, &err), 0);
+        assert_int_equal(times(text, "dir=forward"), 1);
+        assert_int_equal(nt_import_dot("f", text, bytes, &back, &err), 0);
+        free(text);
+    }
+    nt_map_destroy(back);
+    assert_int_equal(nt_export_graphml(map, &text, NULL, &err), 0);
+    assert_int_equal(times(text, "<edge source=\"a\" target=\"s1\" directed=\"true\">"), 1);
+    assert_int_equal(times(text, "directed="), 1);
+    free(text);
+    nt_map_destroy(map);
+}
+
+/* Two hosts, each direction once: nothing shows that a link is one-way. */
+TEST(tgf_of_single_lines_is_no_one_way_network)
+{
+    static const char text[] = "1 a\n2\n3 s\n#\n1 3 l: 1 t: 500\n2 3 cable\n";
+    struct nt_map *map = NULL;
+    struct nt_err err = {0};
+    assert_int_equal(nt_import_tgf("f", text, sizeof text - 1, &map, &err), 0);
+    assert_true(map->model->hosts == 2 && map->model->switches == 1);
+    assert_string_equal(map->host_name[1], "2");
+    assert_false(map->model->link[0].simplex);
+    assert_true(map->model->link[0].latency_us == 1 && map->model->link[0].bandwidth_MBps == 500);
+    nt_map_destroy(map);
+}
+
+TEST(wrong_tgf_names_its_line)
+{
+    static const char *const table[][2] = {
+        {"1 a\n2 b\n", "f:3: expected a line \"#\""},
+        {"1 a\n1 b\n#\n", "f:2: vertex 1 comes twice"},
+        {"1 a\n2 a\n#\n", "f:2: name a comes twice"},
+        {"1 a b\n#\n", "f:1: expected a name without blanks after 1"},
+        {"1 a/b\n#\n", "f:1: "},
+        {"1 a\n2 b\n#\n1 3\n",
+         "f:4: expected two vertices that were named before \"#\", found \"3\""},
+        {"1 a\n2 b\n#\n1\n", "f:4: expected two vertices"},
+        {"1 a\n2 b\n#\n1 2 l: x\n", "f:4: expected a latency in us, found \"x\""},
+        {"#\n", "f: no hosts"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_map *map = NULL;
+        struct nt_err err = {0};
+        assert_int_equal(nt_import_tgf("f", table[k][0], strlen(table[k][0]), &map, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        if (strstr(err.text, table[k][1]) == NULL)
+            fail_msg("%zu: %s", k, err.text);
+    }
 }
 
 /* Two packages of a memory node and two cores each; only a is known inside. */

@@ -23,8 +23,7 @@
 #include "verbs.h"
 
 static const char help[] =
-    "usage: nettopo export --format FORMAT [--reference FILE [--names FILE]] [-o FILE]\n"
-    "                      [MAP]\n"
+    "usage: nettopo export --format FORMAT [OPTION...] [MAP]\n"
     "\n"
     "Writes a map for other programs. MAP defaults to $NETTOPO_MAP.\n"
     "\n"
@@ -46,12 +45,13 @@ static const char help[] =
     "  -i, --inside            tgf and graphml: with the packages, memory nodes and cores of "
     "hosts\n"
     "                          whose model the map has\n"
+    "  --probability P         dot, svg and html: without links that are less probable\n"
     "  -o, --output FILE       written whole or not at all; default -\n"
     "\n"
     "Example: nettopo export --format svg -o map.svg map.json\n";
 
 struct arguments {
-    const char *format, *reference, *names, *output, *map;
+    const char *format, *reference, *names, *probability, *output, *map;
     bool inside;
 };
 
@@ -148,6 +148,16 @@ static int draw(struct nt_picture *picture, picture_writer *write, char **text, 
     free(load);
     nt_terminal_progress(NULL);
     return rc;
+}
+
+/* Leaves out the links that are less probable. */
+static void drop_links(struct nt_model *m, double probability)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < m->links; k++)
+        if (!(m->link[k].probability < probability))
+            m->link[kept++] = m->link[k];
+    m->links = kept;
 }
 
 /* ---- formats --------------------------------------------------------------------------------*/
@@ -270,9 +280,10 @@ static const struct format *find_format(const struct arguments *a, struct nt_err
         nt_err_set(err, NT_ERR_USAGE, "--inside: goes with tgf or graphml, not with %s", a->format);
     else if (f == NULL)
         refuse_format(a->format, err);
-    else if (a->reference != NULL && f->draw == NULL && f->write != to_dot)
-        nt_err_set(err, NT_ERR_USAGE, "--reference: goes with dot, svg or html, not with %s",
-                   a->format);
+    else if ((a->reference != NULL || a->probability != NULL) && f->draw == NULL &&
+             f->write != to_dot)
+        nt_err_set(err, NT_ERR_USAGE, "--%s: goes with dot, svg or html, not with %s",
+                   a->reference != NULL ? "reference" : "probability", a->format);
     else
         return f;
     return NULL;
@@ -285,16 +296,20 @@ static int export_run(int argc, char **argv, struct nt_err *err)
                                     {"reference", 'r', &a.reference, NULL},
                                     {"names", 0, &a.names, NULL},
                                     {"inside", 'i', NULL, &a.inside},
+                                    {"probability", 0, &a.probability, NULL},
                                     {"output", 'o', &a.output, NULL}};
     struct nt_map *map;
     char *text;
     size_t bytes;
+    double probability = 0;
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &a.map, 1, err) !=
-        0)
+            0 ||
+        nt_command_line_number("probability", a.probability, 0, 1, &probability, err) != 0)
         return -1;
     const struct format *f = find_format(&a, err);
     if (f == NULL || nt_file_read_map(a.map, &map, err) != 0)
         return -1;
+    drop_links(map->model, probability);
     struct nt_picture picture = {.map = map, .title = {"this map", NULL}, .summary = ""};
     int rc = a.reference != NULL ? write_beside(&a, f, map, &text, &bytes, err)
              : a.inside          ? write_inside(f, map, &text, &bytes, err)

@@ -49,6 +49,8 @@ static reader *choose_reader(const char *text)
         return nt_import_dot;
     if (begins_with(word, "- ") || begins_with(word, "---") || begins_with(word, "["))
         return nt_import_topology_yaml;
+    if (*word >= '0' && *word <= '9' && strstr(word, "\n#") != NULL)
+        return nt_import_tgf;
     return nt_import_topology_conf;
 }
 

@@ -16,7 +16,7 @@ struct nt_assumed {
     size_t links; /* out: how many got one */
 };
 
-/* The format is recognised by the text: a map (JSON), DOT, ibnetdiscover, topology.yaml or
+/* The format is recognised by the text: a map (JSON), DOT, TGF, ibnetdiscover, topology.yaml or
  * topology.conf. names (NULL: none) is the file of --names, for ibnetdiscover; with another format
  * it is NT_ERR_USAGE. What a description lacks is told on standard error. */
 int nt_reference_read(const char *path, const char *names, struct nt_map **out, struct nt_err *err);

@@ -16,7 +16,8 @@ int nt_export_dot(const struct nt_map *map, const char *const *colour, char **te
                   struct nt_err *err);
 
 /* Trivial Graph Format as in A. Bufe, "Automatic Analysis of a Supercomputer's Topology and
- * Performance Characteristics", section 2.6: both directions, "l: LATENCY_US t: MBPS". */
+ * Performance Characteristics", section 2.6: both directions, "l: LATENCY_US t: MBPS"; a link that
+ * was seen in one direction only once. */
 int nt_export_tgf(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err);
 
 /* GraphML with typed keys; what was not measured has no data element. */

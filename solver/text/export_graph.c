@@ -89,6 +89,8 @@ static void put_dot_link(struct nt_strbuf *d, const struct nt_map *map, const st
     put_attribute(d, "bandwidth_Gbps", l->bandwidth_MBps * 8 / 1000);
     put_attribute(d, "bandwidth_back_Gbps", l->bandwidth_back_MBps * 8 / 1000);
     put_attribute(d, "probability", l->probability);
+    if (l->simplex)
+        nt_strbuf_puts(d, ", simplex=true, dir=forward");
     if (l->suspect)
         nt_strbuf_puts(d, ", suspect=true, style=dashed, penwidth=3");
     if (colour != NULL && *colour != '\0')
@@ -102,11 +104,12 @@ static void put_dot_link(struct nt_strbuf *d, const struct nt_map *map, const st
 static void put_dot_legend(struct nt_strbuf *d, const struct nt_map *map, bool coloured)
 {
     const struct nt_model *m = map->model;
-    bool rates = false, suspects = false, latencies = false, faded = false;
+    bool rates = false, suspects = false, latencies = false, faded = false, simplex = false;
     for (size_t k = 0; k < m->links; k++) {
         latencies = latencies || isfinite(m->link[k].latency_us);
         rates = rates || isfinite(m->link[k].bandwidth_MBps);
         suspects = suspects || m->link[k].suspect;
+        simplex = simplex || m->link[k].simplex;
         faded = faded || (!coloured && nt_picture_opacity(m->link[k].probability) < 1);
     }
     nt_strbuf_print(d, "  label=\"%s: %zu hosts (round), %zu switches (square)",
@@ -116,6 +119,8 @@ static void put_dot_legend(struct nt_strbuf *d, const struct nt_map *map, bool c
                         latencies && rates ? " and " : "", rates ? "rate" : "");
     if (suspects)
         nt_strbuf_puts(d, "\\ndashed: suspect, worse than its class");
+    if (simplex)
+        nt_strbuf_puts(d, "\\narrow: one direction only");
     if (faded)
         nt_strbuf_puts(d, "\\npale: not sure to be there");
     if (coloured)
@@ -163,7 +168,8 @@ int nt_export_tgf(const struct nt_map *map, char **text, size_t *bytes, struct n
     for (size_t k = 0; k < map->model->links; k++) {
         const struct nt_link *l = &map->model->link[k];
         put_tgf_edge(&d, l->a, l->b, l->latency_us, l->bandwidth_MBps);
-        put_tgf_edge(&d, l->b, l->a, l->latency_us, l->bandwidth_back_MBps);
+        if (!l->simplex)
+            put_tgf_edge(&d, l->b, l->a, l->latency_us, l->bandwidth_back_MBps);
     }
     return nt_strbuf_finish(&d, text, bytes, err);
 }
@@ -225,8 +231,9 @@ int nt_export_graphml(const struct nt_map *map, char **text, size_t *bytes, stru
     free(support);
     for (size_t k = 0; k < m->links; k++) {
         const struct nt_link *l = &m->link[k];
-        nt_strbuf_print(&d, "    <edge source=\"%s\" target=\"%s\">", nt_map_vertex_name(map, l->a),
-                        nt_map_vertex_name(map, l->b));
+        nt_strbuf_print(&d, "    <edge source=\"%s\" target=\"%s\"%s>",
+                        nt_map_vertex_name(map, l->a), nt_map_vertex_name(map, l->b),
+                        l->simplex ? " directed=\"true\"" : "");
         put_data(&d, "latency_us", l->latency_us);
         put_data(&d, "latency_se_us", l->latency_se_us);
         put_data(&d, "bandwidth_MBps", l->bandwidth_MBps);

@@ -127,8 +127,8 @@ static void put_link(struct nt_strbuf *d, const struct side *s, size_t k)
     put_figure(d, "px", nt_look_thickness(&s->look, l));
     if (s->map == s->picture->map && s->picture->load != NULL)
         put_figure(d, "load", s->picture->load[k]);
-    nt_strbuf_print(d, "%s%s}", l->at_least ? ",\"atLeast\":true" : "",
-                    l->suspect ? ",\"suspect\":true" : "");
+    nt_strbuf_print(d, "%s%s%s}", l->at_least ? ",\"atLeast\":true" : "",
+                    l->simplex ? ",\"simplex\":true" : "", l->suspect ? ",\"suspect\":true" : "");
 }
 
 static void put_findings(struct nt_strbuf *d, const struct nt_map *map)

@@ -91,6 +91,12 @@ int nt_import_topology_yaml(const char *file, const char *text, size_t bytes, st
 int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_map **out,
                   struct nt_err *err);
 
+/* Trivial Graph Format, as nt_export_tgf writes it: "ID NAME" a vertex, "#", "ID ID l: US t: MBPS"
+ * a link and direction. Switches as in nt_import_dot; a link that comes one way only where another
+ * comes both ways is one-way. */
+int nt_import_tgf(const char *file, const char *text, size_t bytes, struct nt_map **out,
+                  struct nt_err *err);
+
 /* Gives links without a latency one of these, so that a description can be simulated. */
 void nt_import_assume_latency(struct nt_map *map, double host_link_us, double switch_link_us);
 

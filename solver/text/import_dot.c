@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lines.h"
 #include "memory.h"
 #include "names.h"
 #include "number.h"
@@ -18,6 +19,8 @@ enum token { END, WORD, EDGE, PUNCTUATION };
 struct edge {
     uint32_t a, b;
     double latency_us, forth_MBps, back_MBps;
+    bool simplex; /* from a to b only */
+    bool both;    /* an arc came each way */
 };
 
 struct reading {
@@ -170,7 +173,7 @@ static bool is_keyword(const struct reading *r, const char *word)
 /* The attributes that mean something here. */
 struct attributes {
     double latency_us, forth_Gbps, back_Gbps, label_Gbps;
-    bool box;
+    bool box, simplex;
 };
 
 static void take_attribute(struct attributes *a, const char *name, const char *value)
@@ -188,6 +191,8 @@ static void take_attribute(struct attributes *a, const char *name, const char *v
         a->label_Gbps = number;
     else if (strcmp(name, "weight") == 0 && numeric && isnan(a->label_Gbps))
         a->label_Gbps = number;
+    else if (strcmp(name, "simplex") == 0)
+        a->simplex = strcmp(value, "true") == 0;
     else if (strcmp(name, "shape") == 0)
         a->box = a->box || strcmp(value, "box") == 0 || strcmp(value, "square") == 0;
     else if (strcmp(name, "tier") == 0 || (strcmp(name, "kind") == 0 && *value == 's'))
@@ -197,7 +202,7 @@ static void take_attribute(struct attributes *a, const char *name, const char *v
 /* Zero or more [name=value, ...]. */
 static int read_attributes(struct reading *r, struct attributes *a)
 {
-    *a = (struct attributes){(double)NAN, (double)NAN, (double)NAN, (double)NAN, false};
+    *a = (struct attributes){(double)NAN, (double)NAN, (double)NAN, (double)NAN, false, false};
     while (is_sign(r, '[')) {
         if (next_token(r) != 0)
             return -1;
@@ -310,6 +315,7 @@ static void settle_edges(struct reading *r, size_t first, const struct attribute
         r->edge[e].latency_us = a->latency_us;
         r->edge[e].forth_MBps = forth * 1000 / 8;
         r->edge[e].back_MBps = a->back_Gbps * 1000 / 8;
+        r->edge[e].simplex = a->simplex;
     }
 }
 
@@ -420,9 +426,10 @@ static void merge_edges(struct reading *r)
             continue;
         if (last == NULL || !same_ends(last, e))
             r->edge[kept++] = *e;
-        else if (r->directed && e->a == last->b)
+        else if (r->directed && e->a == last->b) {
             last->back_MBps = e->forth_MBps;
-        else
+            last->both = true;
+        } else
             last->forth_MBps += e->forth_MBps;
     }
     r->edges = kept;
@@ -483,6 +490,7 @@ static int make_map(struct reading *r, struct nt_map **out)
         m->link[k].latency_us = e->latency_us;
         m->link[k].bandwidth_MBps = e->forth_MBps;
         m->link[k].bandwidth_back_MBps = isnan(e->back_MBps) ? e->forth_MBps : e->back_MBps;
+        m->link[k].simplex = e->simplex;
     }
     m->family = NT_FAMILY_UNDETERMINED;
     for (size_t v = 0; v < n; v++)
@@ -499,6 +507,105 @@ static int make_map(struct reading *r, struct nt_map **out)
     *out = map;
     return 0;
 }
+
+/* ---- Trivial Graph Format ---------------------------------------------------------------------
+ */
+
+/* "ID NAME"; without a name the ID is it. */
+static int read_tgf_vertex(struct reading *r, struct nt_text_line line, struct nt_names *ids)
+{
+    struct nt_word id, name, more;
+    uint32_t index, vertex;
+    if (!nt_line_next_word(&line, &id) || id.bytes > NAME_MAX_BYTES)
+        return nt_line_fail(&line, r->err, "expected a number and a name");
+    int rc = nt_names_add_copy(ids, id.at, id.bytes, &index, r->err);
+    if (rc != 0)
+        return rc < 0 ? -1 : nt_line_fail(&line, r->err, "vertex %s comes twice", ids->name[index]);
+    name = nt_line_next_word(&line, &name) ? name : id;
+    if (name.bytes > NAME_MAX_BYTES || nt_line_next_word(&line, &more))
+        return nt_line_fail(&line, r->err, "expected a name without blanks after %s",
+                            ids->name[index]);
+    memcpy(r->word, name.at, name.bytes);
+    r->word[name.bytes] = '\0';
+    r->line = line.number;
+    if (add_vertex(r, &vertex) != 0)
+        return -1;
+    return vertex == index
+               ? 0
+               : nt_line_fail(&line, r->err, "name %s comes twice", r->names.name[vertex]);
+}
+
+/* "ID ID l: US t: MBPS"; a label of another kind is passed over. */
+static int read_tgf_edge(struct reading *r, struct nt_text_line line, const struct nt_names *ids)
+{
+    uint32_t end[2];
+    struct nt_word word;
+    for (int k = 0; k < 2; k++) {
+        end[k] = nt_line_next_word(&line, &word) ? nt_names_find(ids, word.at, word.bytes)
+                                                 : (uint32_t)NT_NAMES_NONE;
+        if (end[k] == NT_NAMES_NONE)
+            return nt_line_fail_word(&line, "two vertices that were named before \"#\"", word,
+                                     r->err);
+    }
+    if (add_edge(r, end[0], end[1]) != 0)
+        return -1;
+    struct edge *e = &r->edge[r->edges - 1];
+    e->latency_us = e->forth_MBps = e->back_MBps = (double)NAN;
+    if (nt_line_take_word(&line, "l:") &&
+        nt_line_take_value(&line, "a latency in us", &e->latency_us, r->err) != 0)
+        return -1;
+    if (nt_line_take_word(&line, "t:") &&
+        nt_line_take_value(&line, "a bandwidth in MB/s", &e->forth_MBps, r->err) != 0)
+        return -1;
+    return 0;
+}
+
+static int read_tgf(struct reading *r, struct nt_text *text, struct nt_names *ids)
+{
+    struct nt_text_line line;
+    bool edges = false;
+    while (nt_text_next_line(text, &line)) {
+        if (!edges && *line.at == '#')
+            edges = true;
+        else if ((edges ? read_tgf_edge(r, line, ids) : read_tgf_vertex(r, line, ids)) != 0)
+            return -1;
+    }
+    return edges ? 0
+                 : nt_line_fail(&line, r->err, "expected a line \"#\" between vertices and links");
+}
+
+/* Where others come both ways, a link that comes once is one-way. */
+static void mark_once(struct reading *r)
+{
+    bool both = false;
+    for (size_t k = 0; k < r->edges; k++)
+        both = both || r->edge[k].both;
+    for (size_t k = 0; k < r->edges; k++)
+        r->edge[k].simplex = both && !r->edge[k].both;
+}
+
+int nt_import_tgf(const char *file, const char *text, size_t bytes, struct nt_map **out,
+                  struct nt_err *err)
+{
+    struct reading r = {.file = file, .directed = true, .err = err};
+    struct nt_names ids = {0};
+    struct nt_text lines;
+    int rc = nt_text_begin(&lines, file, text, bytes, err);
+    if (rc == 0)
+        rc = read_tgf(&r, &lines, &ids);
+    if (rc == 0) {
+        merge_edges(&r);
+        mark_once(&r);
+        rc = make_map(&r, out);
+    }
+    nt_names_fini(&ids);
+    nt_names_fini(&r.names);
+    nt_arena_fini(&r.memory);
+    return rc;
+}
+
+/* ---- DOT --------------------------------------------------------------------------------------
+ */
 
 int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_map **out,
                   struct nt_err *err)

@@ -41,6 +41,13 @@ function lookOf(links, thin = 1) {
     pale(middle(links.map(l => l.opacity ?? 1)))
   );
 }
+/* An arrow on a link that was seen from a to b only, at x of its line. */
+function wayOf(l, x, back, more = "") {
+  const s = back ? -1 : 1;
+  return l.simplex
+    ? `<path class="way" style="${pale(l.opacity)}" d="M ${x - 7 * s} -8 L ${x + 9 * s} 0 L ${x - 7 * s} 8 Z"${more}/>`
+    : "";
+}
 const kindOf = n => (n.switch ? "switch" : n.missing ? "host missing" : "host");
 const aboutItem = (role, words, key) =>
   `role="${role}" tabindex="-1" aria-selected="false" aria-label="${escape(words.join(", "))}" data-key="${escape(key)}"`;
@@ -224,7 +231,8 @@ function drawRow(map, f, it) {
     words = it.group ? groupWords(it) : [...nodeWords(map, n), ...nodeRemarks(n)];
   const box = `<rect class="pick" x="${pick[0]}" y="${it.open ? -19 : -PITCH / 2}" width="${Math.max(1, pick[1] - pick[0])}" height="${it.open ? 36 : PITCH}" rx="4"/>`;
   const line = links.length
-    ? `<path class="link" style="${lookOf(links)}" d="M ${from} 0 H ${it.open ? x - SIGN : x}"/><path class="hit" d="M ${from} 0 H ${x}"/>`
+    ? `<path class="link" style="${lookOf(links)}" d="M ${from} 0 H ${it.open ? x - SIGN : x}"/><path class="hit" d="M ${from} 0 H ${x}"/>` +
+      (links.length === 1 ? wayOf(links[0], (from + x) / 2, links[0].a === n.i) : "")
     : "";
   const opens = it.group || n.kids.length ? ` aria-expanded="${it.open}"` : "";
   const top =
@@ -355,10 +363,14 @@ function drawNet(pane, room) {
     const d = `M ${ends.map(n => px[n.i].map(v => v.toFixed(1)).join(" ")).join(" L ")}`,
       look = lookOf([l], thin),
       key = escape(l.key);
-    if (plain && !isStrong(l))
+    const [[x0, y0], [x1, y1]] = [px[l.a], px[l.b]],
+      turn = (Math.atan2(y1 - y0, x1 - x0) * 180) / Math.PI,
+      way = wayOf(l, 0, false, ` transform="translate(${(x0 + x1) / 2} ${(y0 + y1) / 2}) rotate(${turn})"`);
+    if (plain && !isStrong(l)) {
+      lines += way;
       looks.set(look, `${looks.get(look) ?? ""}<path class="item link" data-key="${key}" d="${d}"/>`);
-    else
-      lines += `<g class="item${isStrong(l) ? " strong" : ""}" data-key="${key}"><path class="pick" d="${d}"/><path class="link" style="${look}" d="${d}"/><path class="hit" d="${d}"/></g>`;
+    } else
+      lines += `<g class="item${isStrong(l) ? " strong" : ""}" data-key="${key}"><path class="pick" d="${d}"/><path class="link" style="${look}" d="${d}"/><path class="hit" d="${d}"/>${way}</g>`;
   }
   const vertices = shown.map(n => {
     const [x, y] = px[n.i],

@@ -38,7 +38,7 @@ const figures = {
   support: { of: l => l.p, unit: "", name: "how sure it is" },
 };
 
-const linkName = (map, l) => `${map.nodes[l.a].name} - ${map.nodes[l.b].name}`;
+const linkName = (map, l) => `${map.nodes[l.a].name} ${l.simplex ? "to" : "-"} ${map.nodes[l.b].name}`;
 const otherEnd = (map, l, n) => map.nodes[l.a === n.i ? l.b : l.a];
 
 /* Hangs everything that a switch reaches below it, breadth first; in that order. */
@@ -191,6 +191,7 @@ function linkWords(l) {
       `bandwidth ${l.atLeast ? "at least " : ""}${round(l.MBps)} MB/s, back ${round(l.backMBps)} MB/s`,
     );
   if (l.load !== undefined) words.push(`${figures.load.name}: ${round(l.load)} ${maps[0].loadUnit}`);
+  if (l.simplex) words.push("one direction only");
   if (sure(l)) words.push(sure(l));
   return words;
 }

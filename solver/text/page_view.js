@@ -323,6 +323,12 @@ function paintLegend() {
       line(look.thick * part),
       `${round(look.widest * part)} MB/s`,
     ]),
+    [
+      links.some(l => l.simplex),
+      "",
+      line(3) + wayOf({ simplex: true }, 13, false, ' transform="translate(0 8)"'),
+      "one direction only",
+    ],
     [links.some(sure), "", line(3, "opacity:.45"), "not sure to be there"],
     [strong.length, "strong", line(3), why.join(" or ")],
   ];

@@ -36,11 +36,11 @@ static const char STYLE[] =
     ".small{fill:var(--dim);font-size:11px}\n"
     ".head{font-size:15px;font-weight:600}\n"
     ".halo{paint-order:stroke;stroke:var(--bg);stroke-width:3px;stroke-linejoin:round}\n"
-    ".link{fill:none;stroke:var(--link)}\n"
+    ".link{fill:none;stroke:var(--link)}.way{fill:var(--host)}\n"
     ".host .mark{fill:var(--host)}.switch .mark{fill:var(--switch)}\n"
     ".mark{stroke:var(--bg)}\n"
     ".missing .mark{fill:var(--bg);stroke:var(--dim);stroke-dasharray:2 2}\n"
-    ".strong .link{stroke:var(--strong);stroke-dasharray:7 3}\n"
+    ".strong .link{stroke:var(--strong);stroke-dasharray:7 3}.strong .way{fill:var(--strong)}\n"
     ".strong .name,.said{fill:var(--strong);font-weight:600}\n"
     ".host.strong .mark,.own .mark{fill:var(--strong)}\n"
     "</style>\n";
@@ -98,6 +98,20 @@ static void put_link_style(struct svg *svg, const struct nt_link *l)
 {
     nt_strbuf_print(&svg->body, " stroke-width=\"%.1f\"", nt_look_thickness(&svg->look, l));
     put_opacity(svg, l->probability);
+}
+
+/* An arrow in the middle of a link that was seen from a to b only. */
+static void put_way(struct svg *svg, const struct nt_link *l, const double a[2], const double b[2])
+{
+    if (!l->simplex)
+        return;
+    nt_strbuf_print(&svg->body,
+                    "<path class=\"way\" d=\"M -7 -8 L 9 0 L -7 8 Z\" "
+                    "transform=\"translate(%.1f %.1f) rotate(%.0f)\"",
+                    (a[0] + b[0]) / 2, (a[1] + b[1]) / 2,
+                    atan2(b[1] - a[1], b[0] - a[0]) * 180 / M_PI);
+    put_opacity(svg, l->probability);
+    nt_strbuf_puts(&svg->body, "/>");
 }
 
 static void put_title(struct svg *svg, uint32_t v)
@@ -340,11 +354,13 @@ static void put_row(struct tree *t, uint32_t v)
     bool bad = up != NULL && svg->look.link_bad[t->rooted->up[v] / 2];
     begin_vertex(svg, v, bad && !svg->look.vertex_bad[v]);
     if (up != NULL) {
-        nt_strbuf_print(&svg->body, "<path class=\"link\" d=\"M %.1f %.1f H %.1f\"",
-                        column_of(t, parent) + SIGN, t->row[v].y,
-                        column_of(t, v) - (v < m->hosts ? 0 : SIGN));
+        double end = column_of(t, v) - (v < m->hosts ? 0 : SIGN);
+        const double top[2] = {column_of(t, parent) + SIGN, t->row[v].y}, low[2] = {end, top[1]};
+        nt_strbuf_print(&svg->body, "<path class=\"link\" d=\"M %.1f %.1f H %.1f\"", top[0], top[1],
+                        end);
         put_link_style(svg, up);
         nt_strbuf_puts(&svg->body, "/>");
+        put_way(svg, up, up->a == v ? low : top, up->a == v ? top : low);
     }
     if (v >= m->hosts)
         put_switch(t, v, up);
@@ -579,14 +595,18 @@ static void put_link(struct net *n, size_t k)
     const struct nt_link *l = &svg->model->link[k];
     char figures[FIGURES_BYTES];
     write_figures(l, figures);
-    nt_strbuf_print(&svg->body, "<g%s><title>%s - %s",
+    nt_strbuf_print(&svg->body, "<g%s><title>%s %s %s",
                     svg->look.link_bad[k] ? " class=\"strong\"" : "",
-                    nt_map_vertex_name(svg->map, l->a), nt_map_vertex_name(svg->map, l->b));
+                    nt_map_vertex_name(svg->map, l->a), l->simplex ? "to" : "-",
+                    nt_map_vertex_name(svg->map, l->b));
     nt_strbuf_print(&svg->body, "%s%s</title><path class=\"link\" d=\"M %.1f %.1f L %.1f %.1f\"",
                     *figures != '\0' ? ": " : "", figures, x_of(n, l->a), y_of(n, l->a),
                     x_of(n, l->b), y_of(n, l->b));
     put_link_style(svg, l);
-    nt_strbuf_puts(&svg->body, "/></g>\n");
+    nt_strbuf_puts(&svg->body, "/>");
+    put_way(svg, l, (const double[]){x_of(n, l->a), y_of(n, l->a)},
+            (const double[]){x_of(n, l->b), y_of(n, l->b)});
+    nt_strbuf_puts(&svg->body, "</g>\n");
 }
 
 static int draw_net(struct svg *svg, struct nt_err *err)
@@ -648,10 +668,11 @@ static void put_key_line(struct svg *svg, double x, double thick, const char *mo
 static void put_legend(struct svg *svg)
 {
     const struct nt_model *m = svg->model;
-    bool pale = false, missing = false, bad = false;
+    bool pale = false, missing = false, bad = false, simplex = false;
     for (size_t k = 0; k < m->links; k++) {
         pale = pale || m->link[k].probability < NT_SUPPORT_SHOWN;
         bad = bad || svg->look.link_bad[k];
+        simplex = simplex || m->link[k].simplex;
     }
     for (size_t v = 0; v < m->hosts + m->switches; v++) {
         missing = missing || (v < m->hosts && m->missing[v]);
@@ -661,8 +682,9 @@ static void put_legend(struct svg *svg)
     nt_strbuf_print(
         &svg->body,
         "<text class=\"small\" x=\"%d\" y=\"%.0f\">%sdot: host \xc2\xb7 line: link with "
-        "its one-way latency and the narrower of both bandwidths%s%s</text>\n",
+        "its one-way latency and the narrower of both bandwidths%s%s%s</text>\n",
         (int)MARGIN, svg->height, m->switches > 0 ? "bar: switch \xc2\xb7 " : "",
+        simplex ? " \xc2\xb7 arrow: one direction only" : "",
         pale ? " \xc2\xb7 pale: not sure to be there" : "",
         missing ? " \xc2\xb7 hollow: did not answer" : "");
     svg->height += LINE;

@@ -116,8 +116,28 @@ assert not found
 PY
 }
 
+@test "links below a probability are left out of pictures, and one-way links have an arrow" {
+    printf ',a,b,c,d\na,,1,1,1\nb,9,,1,1\nc,1,1,,1\nd,1,1,1,\n' >short.csv
+    printf ',a,b,c,d\na,,2,2,2\nb,18,,2,2\nc,2,2,,9\nd,2,2,9,\n' >long.csv # c to d is nearer over a
+    "$nettopo" solve --method parus --latency short.csv --latency long.csv -o parus.json
+    for format in dot svg html; do
+        "$nettopo" export --format $format parus.json >all.$format
+        "$nettopo" export --format $format --probability 0.7 parus.json >sure.$format
+        "$nettopo" export --format $format --probability 0.5 parus.json | cmp - all.$format
+    done
+    [ "$(grep -c ' -- ' all.dot)" = 6 ] && [ "$(grep -c ' -- ' sure.dot)" = 5 ]
+    [ "$(grep -c 'class="link"' all.svg)" = 6 ] && [ "$(grep -c 'class="link"' sure.svg)" = 5 ]
+    [ "$(grep -c '"simplex":true' sure.html)" = 1 ] && [ "$(grep -c 'class="way"' sure.svg)" = 1 ]
+    grep -q '<title>a to b: 1 us</title>' sure.svg
+    refuses 2 "--probability: goes with dot, svg or html, not with csv" \
+        "$nettopo" export --format csv --probability 0.3 parus.json
+    refuses 2 "--probability 2: expected a number from 0 to 1" \
+        "$nettopo" export --format dot --probability 2 parus.json
+}
+
 @test "TGF is as published" {
     "$nettopo" export --format tgf map.json >map.tgf
+    "$nettopo" compare map.json map.tgf | grep '^no differences$'
     python3 - map.tgf map.json <<'PY'
 import json, re, sys
 lines, map = open(sys.argv[1]).read().splitlines(), json.load(open(sys.argv[2]))

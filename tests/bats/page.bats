@@ -163,6 +163,18 @@ PY
     assert_equal "listed" "${lines[0]} ${lines[1]}" '"link n4 - s1 is worse than its class" ["n4"]'
 }
 
+@test "a link that was seen in one direction only has an arrow, in a tree and in a net" {
+    local rows='document.querySelectorAll("g.item .way").length'
+    jq '.links[0].simplex = true' map.json >oneway.json
+    "$nettopo" export --format html oneway.json >oneway.html
+    run browser oneway.html "js:$rows"
+    assert_equal "arrows in the tree" "$output" 1
+    run browser 'oneway.html#layout=circle' "js:$rows"
+    assert_equal "arrows on the circle" "$output" 1
+    run browser map.html "js:$rows"
+    assert_equal "arrows without one" "$output" 0
+}
+
 @test "the load of the hint's pattern is a colour" {
     jq '.placement = {pattern: "ring", node_order: [.nodes[].name], cost: 1, cost_default: 1, gain: 1}' \
         map.json >hinted.json
