@@ -128,17 +128,20 @@ static const struct {
     enum nt_matrix_text text;
 } names[] = {{"csv", NT_TEXT_CSV},
              {"mpigraph", NT_TEXT_MPIGRAPH},
-             {"osu", NT_TEXT_OSU},
+             {"benchmark", NT_TEXT_BENCHMARK},
+             {"osu", NT_TEXT_BENCHMARK},
              {"parus", NT_TEXT_PARUS}};
 
 /* How a line begins that only one of the programs writes. */
 static const struct {
     const char *begin;
     enum nt_matrix_text text;
-} signs[] = {{",", NT_TEXT_CSV},           {"START mpiGraph", NT_TEXT_MPIGRAPH},
-             {"Send\t", NT_TEXT_MPIGRAPH}, {"Recv\t", NT_TEXT_MPIGRAPH},
-             {"# hosts ", NT_TEXT_OSU},    {"# hosts\t", NT_TEXT_OSU},
-             {"# OSU MPI", NT_TEXT_OSU},   {"processors ", NT_TEXT_PARUS}};
+} signs[] = {{",", NT_TEXT_CSV},
+             {"START mpiGraph", NT_TEXT_MPIGRAPH},
+             {"Send\t", NT_TEXT_MPIGRAPH},
+             {"Recv\t", NT_TEXT_MPIGRAPH},
+             {"processors ", NT_TEXT_PARUS},
+             {"{", NT_TEXT_BENCHMARK}};
 
 int nt_matrix_text_named(const char *name, enum nt_matrix_text *text, struct nt_err *err)
 {
@@ -147,8 +150,8 @@ int nt_matrix_text_named(const char *name, enum nt_matrix_text *text, struct nt_
         if (strcmp(name, names[k].name) == 0)
             found = names[k].text;
     if (name != NULL && found == NT_TEXT_ANY)
-        return nt_err_set(err, NT_ERR_USAGE, "--from %.64s: expected csv, mpigraph, osu or parus",
-                          name);
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--from %.64s: expected csv, mpigraph, benchmark or parus", name);
     *text = found;
     return 0;
 }
@@ -164,16 +167,40 @@ struct incoming {
     size_t line, line_bytes; /* lines that ended; of the one that has not */
 };
 
+/* A line has a separator, or one of the first ends with a figure. Other texts are refused by the
+ * reader of benchmarks, which lists the forms. */
+static bool may_be_csv(const char *head)
+{
+    enum { FIRST = 4 };
+    bool any = false;
+    for (int k = 0; k < FIRST && *head != '\0'; k++) {
+        size_t bytes = strcspn(head, "\n"), line = bytes;
+        if (strcspn(head, ",;\t") < bytes)
+            return true;
+        while (bytes > 0 && strchr(" \r", head[bytes - 1]) != NULL)
+            bytes--;
+        any = any || bytes > 0;
+        while (bytes > 0 && strchr("0123456789.-+eNA", head[bytes - 1]) != NULL)
+            bytes--;
+        if (bytes > 0 && bytes < line && head[bytes - 1] == ' ')
+            return true;
+        head += line + (head[line] == '\n');
+    }
+    return !any;
+}
+
 static enum nt_matrix_text recognise_text(const char *head)
 {
     for (const char *line = head; *line != '\0';) {
         for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
             if (strncmp(line, signs[k].begin, strlen(signs[k].begin)) == 0)
                 return signs[k].text;
+        if (nt_import_benchmark_line(line, strcspn(line, "\n")))
+            return NT_TEXT_BENCHMARK;
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
-    return NT_TEXT_CSV;
+    return may_be_csv(head) ? NT_TEXT_CSV : NT_TEXT_BENCHMARK;
 }
 
 /* A text without lines is none of these programs', and shows early. */
@@ -276,8 +303,8 @@ static int finish_matrices(struct incoming *in, struct nt_named_matrix **out, st
         return read_parus(in, out, err);
     if (in->text == NT_TEXT_MPIGRAPH)
         return nt_import_mpigraph(in->file, in->kept.text, in->kept.used, out, err);
-    if (in->text == NT_TEXT_OSU)
-        return nt_import_osu(in->file, in->kept.text, in->kept.used, in->kind, out, err);
+    if (in->text == NT_TEXT_BENCHMARK)
+        return nt_import_benchmark(in->file, in->kept.text, in->kept.used, in->kind, out, err);
     return nt_csv_reader_finish(in->csv, out, err);
 }
 

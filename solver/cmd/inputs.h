@@ -31,12 +31,12 @@ int nt_names_read(const char *path, struct nt_name_file *out, struct nt_err *err
 enum nt_matrix_text {
     NT_TEXT_ANY, /* recognised by its first lines; any other text is a matrix CSV */
     NT_TEXT_CSV,
-    NT_TEXT_MPIGRAPH, /* bandwidths */
-    NT_TEXT_OSU,      /* both, each block of one kind */
-    NT_TEXT_PARUS,    /* latencies, one matrix per message size */
+    NT_TEXT_MPIGRAPH,  /* bandwidths */
+    NT_TEXT_BENCHMARK, /* both, each block of one kind */
+    NT_TEXT_PARUS,     /* latencies, one matrix per message size */
 };
 
-/* csv, mpigraph, osu, parus; NULL: any. NT_ERR_USAGE for another word. */
+/* csv, mpigraph, benchmark (osu is the same), parus; NULL: any. NT_ERR_USAGE for another word. */
 int nt_matrix_text_named(const char *name, enum nt_matrix_text *text, struct nt_err *err);
 
 /* The file's matrices of this kind: one, or one per message size of PARUS. A CSV is read as a

@@ -26,14 +26,17 @@ enum { NT_IMPORT_PAIR_HOSTS_MAX = 8192 };
 int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
                        struct nt_named_matrix **out, struct nt_err *err);
 
-/* OSU Micro-Benchmarks, one block a pair of hosts, each after a line of its own,
+/* Benchmarks of pairs (import_benchmark.c has the table), one block a pair of hosts. Programs that
+ * do not name their hosts have a line of the user's before,
  *     # hosts NAME NAME
- * then osu_latency or osu_multi_lat (kind latency: the smallest size, which must be the same in
- * all blocks), osu_bw or osu_mbw_mr with one pair (kind bandwidth: the largest figure), from the
- * first to the second. Blocks of the other kind are passed over. A pair that comes again: the
- * better figure. */
-int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matrix_kind kind,
-                  struct nt_named_matrix **out, struct nt_err *err);
+ * and their figure is from the first to the second. Latencies: that of the smallest message, which
+ * must be the same in all blocks; bandwidths: the largest figure. Blocks of the other kind and
+ * tests of other things are passed over. A pair that comes again: the better figure. */
+int nt_import_benchmark(const char *file, const char *text, size_t bytes, enum nt_matrix_kind kind,
+                        struct nt_named_matrix **out, struct nt_err *err);
+
+/* Is this line, without its end, one that such a program prints before its figures? */
+bool nt_import_benchmark_line(const char *text, size_t bytes);
 
 /* PARUS network_test2: its text (a head of parameters, a host's name a process, then for each
  * message size a line "Message length N" and the times in seconds, row to column), or its NetCDF

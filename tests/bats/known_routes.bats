@@ -313,7 +313,7 @@ TABLE
         "$nettopo" solve --latency "$import/parus.txt" --bandwidth "$import/parus.txt"
     refuses 3 "mpigraph.txt: " "$nettopo" solve --latency "$import/osu.txt" --bandwidth "$import/mpigraph.txt"
     refuses 3 "four.csv" "$nettopo" solve --from osu --latency four.csv
-    refuses 2 "--from xml: expected csv, mpigraph, osu or parus" "$nettopo" solve --from xml --latency four.csv
+    refuses 2 "--from xml: expected csv, mpigraph, benchmark or parus" "$nettopo" solve --from xml --latency four.csv
     refuses 2 "--from: expected with matrices" "$nettopo" solve --from csv four.csv
 }
 
@@ -342,6 +342,50 @@ TABLE
     refuses 3 "another unit than that of --unit" "$nettopo" solve --latency "$import/matrix-corner.csv" --unit ms
     refuses 3 "expected bandwidths, found the unit of latencies" "$nettopo" solve --bandwidth "$import/matrix-corner.csv"
     refuses 2 "standard input can be read once" "$nettopo" solve --latency - --bandwidth - <right.csv
+}
+
+# FILE HOST HOST LATENCY_US: of the two links together
+latency_of() {
+    "$nettopo" solve --latency "$1" -o two.json
+    "$nettopo" export --format csv two.json | awk -F, -v a="$2" -v b="$3" -v us="$4" '
+        NR == 1 { for (k = 2; k <= NF; k++) if ($k == b) column = k }
+        $1 == a && ($column - us) ^ 2 < 1e-6 { found = 1 }
+        END { exit !found }'
+}
+
+@test "solve takes the figures of benchmarks out of a job's output" {
+    files=$import/benchmarks
+    for text in osu-label osu-label-wide osu-tag-output osu-date osu-others; do
+        latency_of "$files/$text.txt" n1 n2 1.88
+    done
+    latency_of "$files/imb.txt" n2 n1 1.21
+    latency_of "$files/netpipe.txt" n1 n2 9.69
+    "$nettopo" solve --latency - <"$files/imb.txt" -o pipe.json
+    "$nettopo" solve --latency "$files/imb.txt" --from osu | cmp - pipe.json
+    # a launcher's words before, as many as a job writes
+    (yes "srun: job 7 queued" | head -n 500; cat "$files/imb.txt") >late.txt
+    "$nettopo" solve --latency late.txt | cmp - pipe.json
+    for text in "$files"/*; do # of each pair one way is enough
+        "$nettopo" solve --bandwidth "$text" -o alone.json || "$nettopo" solve --latency "$text" -o alone.json
+        "$nettopo" validate -q alone.json
+    done
+    printf 'a job that\nmeasured nothing\n' >words.txt
+    refuses 3 'words.txt:1: expected a matrix CSV, or the output of mpiGraph, PARUS, OSU, ' "$nettopo" solve --latency words.txt
+    refuses 3 'c2clat; found "a job that"' "$nettopo" solve --bandwidth words.txt
+}
+
+@test "solve names the host whose every pair is narrow, from few pairs" {
+    while read -r text words; do
+        "$nettopo" solve --bandwidth "$import/$text.csv" -o narrow.json
+        "$nettopo" validate -q narrow.json
+        [ "$(grep -c 'every pair of host' narrow.json)" = 1 ]
+        grep -q "every pair of host $words:" narrow.json
+        "$nettopo" show narrow.json | tr -s ' \n' ' ' | grep -q "every pair of host $words:"
+    done <<'END'
+sparse-pairs n1 has at most 49400 MB/s, those of other hosts 86800
+sparse-chain f has at most 43000 MB/s, those of other hosts 88000
+sparse-one-way n1 has at most 49400 MB/s, those of other hosts 87400
+END
 }
 
 @test "solve: several message sizes say how sure a link is" {
