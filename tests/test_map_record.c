@@ -96,6 +96,49 @@ TEST(classes_and_rails_become_entries)
     nt_map_destroy(map);
 }
 
+/* Of the network's classes those that the sweep did not measure are what earlier jobs measured,
+ * with day and support; what it measured itself, and classes that it has no path of, are not. */
+TEST(what_was_not_measured_is_from_earlier_jobs)
+{
+    struct nt_map *map = two_leaves();
+    struct nt_samples *s = reversed_record(HOSTS);
+    struct nt_err err = {0};
+    static const char *const earlier[] = {"fab0 same switch", "fab1 same switch",
+                                          "fab0 through 2 switches", "fab0 through 3 switches"};
+    for (size_t k = 0; k < 4; k++) {
+        struct nt_loggp g = {.min_bytes = 1,
+                             .max_bytes = 4194304,
+                             .L_us = 99,
+                             .G_us_per_byte = 0.01,
+                             .seen = "2026-11-03",
+                             .support = 0.8};
+        snprintf(g.rail, sizeof g.rail, "%.4s", earlier[k]);
+        snprintf(g.class_name, sizeof g.class_name, "%s", earlier[k] + 5);
+        assert_int_equal(nt_samples_add_loggp(s, &g, &err), 0);
+        g.seen[0] = '\0';
+        assert_int_equal(nt_samples_add_loggp(s, &g, &err), -1); /* known since when? */
+    }
+    measure(s, 0, 1, "fab0", 1, false);
+    assert_int_equal(nt_map_loggp(s, map, &err), 0);
+    size_t known = 0;
+    for (size_t k = 0; k < map->loggps; k++) {
+        const struct nt_loggp *g = &map->loggp[k];
+        if (g->seen[0] == '\0') {
+            assert_true(g->L_us != 99 && strcmp(g->rail, "fab0") == 0);
+            continue;
+        }
+        assert_string_equal(g->seen, "2026-11-03");
+        assert_true(g->L_us == 99 && g->support == 0.8);
+        assert_string_equal(g->rail, known == 0 ? "fab1" : "fab0");
+        assert_string_equal(g->class_name, known++ == 0 ? "same switch" : "through 2 switches");
+    }
+    assert_int_equal(known, 2);
+    struct nt_loggp late = map->loggp[map->loggps - 1];
+    assert_int_equal(nt_samples_add_loggp(s, &late, &err), -1); /* after a phase */
+    nt_samples_destroy(s);
+    nt_map_destroy(map);
+}
+
 TEST(a_record_without_any_changes_nothing)
 {
     struct nt_map *map = two_leaves();

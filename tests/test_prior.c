@@ -42,6 +42,55 @@ TEST(test_reads)
     nt_prior_destroy(q);
 }
 
+/* LogGP of earlier jobs: a comment to readers that do not know it, so that what they read is the
+ * same. */
+TEST(loggp_is_kept)
+{
+    static const char tree[] = "switch s1 - 1.25 0.9 2026-11-02\nhost n1 s1 1 2026-11-03\n";
+    static const char loggp[] =
+        "#loggp mlx5_0:1 1 2048 2.82 1.4 1.4 1.4 0.00103 0.00103 0.8 2026-11-03 same switch\n"
+        "#loggp mlx5_0:1 2049 4194304 5.5 - - - 0.0001 - 0.8 2026-11-03 same switch\n"
+        "#loggp - 1 64 65.4 6.1 6.1 0.897 0.00849 0.00849 0.75 2026-11-01 through 3 switches\n";
+    char text[1024], *again;
+    size_t bytes;
+    snprintf(text, sizeof text, HEAD "%s%s# a remark\n#loggpx\nend\n", tree, loggp);
+    struct nt_prior *p = parsed(text);
+    assert_int_equal(p->loggps, 3);
+    assert_string_equal(p->loggp[0].class_name, "same switch");
+    assert_string_equal(p->loggp[0].rail, "mlx5_0:1");
+    assert_string_equal(p->loggp[0].seen, "2026-11-03");
+    assert_float_equal(p->loggp[0].G_us_per_byte, 0.00103, 0);
+    assert_true(isnan(p->loggp[1].g_us) && isnan(p->loggp[1].o_send_us));
+    assert_string_equal(p->loggp[2].rail, "");
+    assert_float_equal(p->loggp[2].support, 0.75, 0);
+    assert_int_equal(nt_prior_write(p, &again, &bytes, NULL), 0);
+    assert_non_null(strstr(again, tree));
+    assert_non_null(strstr(again, loggp));
+    free(again);
+    nt_prior_destroy(p);
+    static const char *const bad[] = {
+        "",
+        "-",
+        "- 1 64 65.4 6.1 6.1 0.897 0.00849 0.00849 0.75 2026-11-01",
+        "- 1 64 65.4 6.1 6.1 0.897 - 0.00849 0.75 2026-11-01 same switch",
+        "- 1 64 65.4 6.1 6.1 0.897 0 0.00849 0.75 2026-11-01 same switch",
+        "- 64 1 65.4 6.1 6.1 0.897 0.00849 0.00849 0.75 2026-11-01 same switch",
+        "- 1 64 -1 6.1 6.1 0.897 0.00849 0.00849 0.75 2026-11-01 same switch",
+        "- 1 64 nan 6.1 6.1 0.897 0.00849 0.00849 0.75 2026-11-01 same switch",
+        "- 1 64 65.4 6.1 6.1 0.897 0.00849 0.00849 1.75 2026-11-01 same switch",
+        "- 1 64 65.4 6.1 6.1 0.897 0.00849 0.00849 0.75 yesterday same switch",
+        "a23456789012345678901234567890123456789012345678901234567890123456789 1 64 1 1 1 1 1 1 1 "
+        "2026-11-01 same switch"};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        struct nt_err err = {0};
+        snprintf(text, sizeof text, HEAD "#loggp %s\nend\n", bad[k]);
+        assert_int_equal(nt_prior_parse("p", text, strlen(text), &p, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        if (strncmp(err.text, "p:2: LogGP: expected ", 21) != 0)
+            fail_msg("%zu: %s", k, err.text);
+    }
+}
+
 TEST(test_refuses)
 {
     static const struct {

@@ -8,6 +8,7 @@
 
 #include "asserts.h"
 #include "database.h"
+#include "fleet_loggp.h"
 #include "rng.h"
 #include "store.h"
 #include "strbuf.h"
@@ -418,6 +419,76 @@ TEST(killed_at_200_points_nothing_is_lost_or_doubled)
     free(expected);
 }
 
+/* ---- LogGP ---- */
+
+/* Job k of a user measured L over a device. */
+static void put_loggp(struct nt_store *store, uint64_t k, uint32_t user, const char *rail,
+                      double L_us, double g_us)
+{
+    struct nt_err err = {0};
+    struct nt_fleet_job *job = made(k);
+    job->user = user;
+    job->loggp = nt_arena_array(&job->memory, 2, sizeof *job->loggp);
+    for (; job->loggps < 2; job->loggps++) {
+        struct nt_loggp g = {.class_name = "same switch",
+                             .min_bytes = job->loggps == 0 ? 1 : 2049,
+                             .max_bytes = job->loggps == 0 ? 2048 : 4194304,
+                             .L_us = job->loggps == 0 ? L_us : 3 * L_us,
+                             .o_send_us = NAN,
+                             .o_recv_us = NAN,
+                             .g_us = g_us,
+                             .G_us_per_byte = 0.001,
+                             .gap_us_per_byte = isnan(g_us) ? NAN : 0.001,
+                             .support = NAN};
+        snprintf(g.rail, sizeof g.rail, "%s", rail);
+        job->loggp[job->loggps] = g;
+    }
+    if (nt_store_put(store, job, &err) != 0)
+        fail_msg("%s", err.text);
+    nt_fleet_job_destroy(job);
+}
+
+/* One user's jobs state nothing, however many they are; of two users' the one that most agree with,
+ * its gaps if it has any, as of the last day on which one agreed. */
+TEST(loggp_takes_two_users)
+{
+    struct ground *g = *state;
+    struct nt_store *store = opened(g, false);
+    struct nt_err err = {0};
+    struct nt_loggp *found;
+    size_t n;
+    for (uint64_t k = 1; k <= 5; k++)
+        put_loggp(store, k, 1000, "fab0", 2, 1);
+    for (uint64_t k = 6; k <= 8; k++) /* nor is somebody who is not known a second user */
+        put_loggp(store, k, NT_NO_USER, "fab0", 2, 1);
+    assert_int_equal(nt_fleet_loggp(store, 0, &found, &n, &err), 0);
+    assert_true(n == 0 && found == NULL);
+    put_loggp(store, 9, 1001, "fab0", 2.1, (double)NAN);
+    put_loggp(store, 10, 1001, "fab0", 20, 1); /* of a disturbed job */
+    put_loggp(store, 11, 1001, "fab1", 5, 1);  /* two users that say otherwise */
+    put_loggp(store, 12, 1002, "fab1", 50, 1);
+    put_loggp(store, 13, 1001, "fab2", 5, 1); /* the same latency, another gap */
+    put_loggp(store, 14, 1002, "fab2", 5, 3);
+    assert_int_equal(nt_fleet_loggp(store, 0, &found, &n, &err), 0);
+    assert_int_equal(n, 2);
+    for (size_t k = 0; k < n; k++) {
+        assert_string_equal(found[k].rail, "fab0");
+        assert_string_equal(found[k].seen, "2026-11-24");
+        assert_close(found[k].support, (9 + 1.0) / (10 + 2), 1e-9);
+        assert_true(found[k].g_us == 1);
+    }
+    assert_true(found[0].max_bytes == 2048 && found[1].L_us == 6);
+    free(found);
+    /* what is too old does not count */
+    assert_int_equal(nt_fleet_loggp(store, NOON + 9 * 60, &found, &n, &err), 0);
+    assert_int_equal(n, 0);
+    /* and goes with its jobs */
+    assert_int_equal(nt_store_fold(store, 0, NOON + 3600, &err), 0);
+    assert_int_equal(nt_fleet_loggp(store, 0, &found, &n, &err), 0);
+    assert_int_equal(n, 0);
+    nt_store_close(store);
+}
+
 /* ---- versions ---- */
 
 TEST(an_older_file_is_brought_up_to_date)
@@ -427,11 +498,11 @@ TEST(an_older_file_is_brought_up_to_date)
     struct nt_store *store;
     /* back to version 1, which had no names of switches */
     make_changed(g, "DROP TABLE switch_member; DROP INDEX job_unfolded;"
-                    "DROP TABLE reading_user; CREATE TABLE reading_day(day, host,"
+                    "DROP TABLE reading_user; DROP TABLE loggp; CREATE TABLE reading_day(day, host,"
                     " pairs); INSERT INTO reading_day VALUES(19000, 3, x'00');"
                     "PRAGMA user_version=1");
     assert_int_equal(nt_store_open(g->file, true, &store, &err), -1);
-    assert_non_null(strstr(err.text, "of version 1: ingest brings it to version 4"));
+    assert_non_null(strstr(err.text, "of version 1: ingest brings it to version 5"));
     store = opened(g, false);
     struct nt_switch_naming naming = {0};
     assert_int_equal(nt_store_naming(store, &naming, &err), 0);
@@ -564,7 +635,7 @@ TEST(what_is_no_store_is_refused)
     nt_database_run(db, "PRAGMA user_version=99", &err);
     nt_database_close(db);
     assert_int_equal(nt_store_open(g->file, false, &store, &err), -1);
-    assert_non_null(strstr(err.text, "expected version 4 or older, found 99"));
+    assert_non_null(strstr(err.text, "expected version 5 or older, found 99"));
 }
 
 RUN_TESTS

@@ -192,7 +192,7 @@ static int read_within(const struct file *file, char **text, size_t *bytes, stru
 
 /* ---- the prior ---- */
 
-static int read_belief(const char *path, int fd, double wait_s, const struct nt_samples *samples,
+static int read_belief(const char *path, int fd, double wait_s, struct nt_samples *samples,
                        struct nt_prior_found *found, struct nt_err *why)
 {
     const struct file file = {
@@ -208,6 +208,10 @@ static int read_belief(const char *path, int fd, double wait_s, const struct nt_
         return -1;
     rc = nt_prior_believe(prior, (const char *const *)samples->host_name, samples->hosts,
                           &found->belief, &found->facts, why);
+    /* what the level does not measure is not stated either */
+    bool states = rc == 0 && found->belief->levels > 0 && strcmp(samples->job.level, "full") == 0;
+    for (size_t k = 0; states && rc == 0 && k < prior->loggps; k++)
+        rc = nt_samples_add_loggp(samples, &prior->loggp[k], why);
     nt_prior_destroy(prior);
     return rc;
 }

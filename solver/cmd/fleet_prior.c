@@ -4,6 +4,7 @@
 
 #include "files.h"
 #include "fleet.h"
+#include "fleet_loggp.h"
 #include "prior.h"
 #include "utc.h"
 
@@ -11,7 +12,8 @@ static const char help[] =
     "usage: nettopo fleet prior [OPTION...]\n"
     "\n"
     "The compact map of the cluster that the next sweeps start from, with the day when each part\n"
-    "was last seen: prior = FILE in nettopo.conf.\n"
+    "was last seen, and LogGP of its paths that jobs of two users measured: prior = FILE in\n"
+    "nettopo.conf.\n"
     "\n"
     "  --store FILE       default: fleet_store of nettopo.conf\n"
     "  --days SPAN        readings of so long before the last job; default 90d\n"
@@ -41,8 +43,20 @@ static void loosen_slow(const struct nt_fleet_changes *changes, struct nt_model 
     }
 }
 
-static int write_prior(const struct nt_fleet_changes *changes, const char *output,
-                       struct nt_err *err)
+/* Of the jobs of the last days, as the map of the cluster. */
+static int add_loggp(const char *given, const struct nt_fleet_cluster *fleet, int64_t days_s,
+                     struct nt_prior *prior, struct nt_err *err)
+{
+    struct nt_store *store;
+    if (nt_fleet_open(given, true, &store, err) != 0)
+        return -1;
+    int rc = nt_fleet_loggp(store, fleet->sums.last_s - days_s, &prior->loggp, &prior->loggps, err);
+    nt_store_close(store);
+    return rc;
+}
+
+static int write_prior(const struct nt_fleet_changes *changes, const char *given, int64_t days_s,
+                       const char *output, struct nt_err *err)
 {
     const struct nt_fleet_cluster *fleet = &changes->fleet;
     NT_SCOPED struct nt_arena memory = {0};
@@ -65,7 +79,9 @@ static int write_prior(const struct nt_fleet_changes *changes, const char *outpu
     nt_map_destroy(map);
     if (rc != 0)
         return -1;
-    rc = nt_prior_write(prior, &text, &bytes, err);
+    rc = add_loggp(given, fleet, days_s, prior, err);
+    if (rc == 0)
+        rc = nt_prior_write(prior, &text, &bytes, err);
     nt_prior_destroy(prior);
     return rc == 0 ? nt_file_write_text(output, text, bytes, err) : -1;
 }
@@ -81,7 +97,7 @@ static int prior_run(int argc, char **argv, struct nt_err *err)
         nt_fleet_span("days", days, &days_s, err) != 0 ||
         nt_fleet_changes_load(store, days_s, true, &changes, err) != 0)
         return -1;
-    int rc = write_prior(&changes, output, err);
+    int rc = write_prior(&changes, store, days_s, output, err);
     nt_fleet_changes_fini(&changes);
     return rc;
 }

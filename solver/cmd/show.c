@@ -535,6 +535,11 @@ static void put_loggp(struct nt_strbuf *d, const struct nt_map *map)
         put_number(d, ", o ", (g->o_send_us + g->o_recv_us) / 2, " us");
         put_number(d, ", g ", g->g_us, " us");
         put_number(d, ", G ", g->G_us_per_byte, " us/byte");
+        if (g->seen[0] != '\0') {
+            nt_strbuf_puts(d, " (from earlier jobs, last on ");
+            nt_strbuf_put_line(d, g->seen);
+            nt_strbuf_puts(d, ")");
+        }
         nt_strbuf_puts(d, "\n");
     }
 }

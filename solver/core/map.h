@@ -62,6 +62,8 @@ struct nt_loggp {
     double gap_us_per_byte; /* of a message in a train; what G is to a message alone */
     double L_se_us, o_se_us, g_se_us, G_se_us_per_byte, r2;
     double check_percent; /* largest error of the predicted time of sizes held out; NaN: none */
+    char seen[16];        /* not measured: earlier jobs did, last on that day (YYYY-MM-DD); "" */
+    double support;       /* then: 0 to 1, of those jobs' that agree */
 };
 
 /* A stress kernel (Navaridas, Miguel-Alonso, "Realistic Evaluation of Interconnection Networks

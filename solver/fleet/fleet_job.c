@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prior.h"
 #include "rooted_tree.h"
 #include "utc.h"
 
@@ -303,6 +304,25 @@ static int add_links(struct nt_fleet_job *job, const struct nt_map *map, struct 
     return 0;
 }
 
+/* ---- LogGP ---- */
+
+/* What a line cannot hold is left out, and what was taken from earlier jobs is no evidence. */
+static int add_loggp(struct nt_fleet_job *job, const struct nt_map *map, struct nt_err *err)
+{
+    struct nt_loggp *all = NULL;
+    size_t n = 0;
+    struct nt_err why = {0};
+    for (size_t k = 0; k < map->loggps && n < NT_LOGGPS_MAX && why.kind != NT_ERR_SYSTEM; k++)
+        if (map->loggp[k].seen[0] == '\0' && nt_loggps_add(&all, &n, &map->loggp[k], &why) == 0)
+            all[n - 1].support = NAN;
+    job->loggp = nt_arena_array(&job->memory, n + 1, sizeof *job->loggp);
+    if (job->loggp != NULL && n > 0)
+        memcpy(job->loggp, all, n * sizeof *all);
+    free(all);
+    job->loggps = n;
+    return why.kind == NT_ERR_SYSTEM ? nt_err_memory(err) : nt_arena_check(&job->memory, err);
+}
+
 int nt_fleet_job_create(const struct nt_map *map, const struct nt_samples *samples,
                         const struct nt_origin *origin, int64_t now_s, struct nt_fleet_job **out,
                         struct nt_err *err)
@@ -323,6 +343,8 @@ int nt_fleet_job_create(const struct nt_map *map, const struct nt_samples *sampl
         rc = add_record(job, samples, err);
     if (rc == 0)
         rc = add_links(job, map, err);
+    if (rc == 0)
+        rc = add_loggp(job, map, err);
     if (rc == 0 && origin->has_restart && samples != NULL && job->restart != origin->restart)
         rc = nt_err_set(err, NT_ERR_INPUT, "the record is of restart %u, the file of %u",
                         job->restart, origin->restart);

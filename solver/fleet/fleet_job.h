@@ -68,6 +68,8 @@ struct nt_fleet_job {
     struct nt_fleet_figure *figure; /* by host, tier, kind */
     size_t findings;
     struct nt_fleet_finding *finding;
+    size_t loggps;
+    struct nt_loggp *loggp; /* that the job measured */
 };
 
 /* samples NULL: there is no record, and so no pairs. origin: what is known of the job from somebody

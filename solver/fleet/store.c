@@ -7,6 +7,7 @@
 
 #include "database.h"
 #include "fleet_job.h"
+#include "prior.h"
 #include "utc.h"
 
 struct nt_store {
@@ -40,6 +41,10 @@ static const char *const step[NT_STORE_VERSION] = {
     "INSERT INTO reading_user SELECT day, -1, host, pairs FROM reading_day;"
     "DROP TABLE reading_day;",
     "", /* figures that are bounds */
+    /* a line each, as in prior.h, in order */
+    "CREATE TABLE loggp(id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job(id),"
+    " line TEXT NOT NULL);"
+    "CREATE INDEX loggp_job ON loggp(job);",
 };
 
 static const struct nt_schema schema = {APPLICATION_ID, NT_STORE_VERSION, step};
@@ -212,6 +217,18 @@ static int put_finding(struct nt_store *store, int64_t job, uint32_t host,
         err);
 }
 
+static int put_loggp(struct nt_store *store, int64_t job, const struct nt_loggp *g,
+                     struct nt_err *err)
+{
+    struct nt_strbuf line = {0};
+    nt_loggp_put(&line, g);
+    int rc = line.failed ? nt_err_memory(err)
+                         : nt_database_put(store->db, "INSERT INTO loggp(job, line) VALUES(?1, ?2)",
+                                           NT_VALUES(NT_WHOLE(job), NT_TEXT(line.text)), err);
+    free(line.text);
+    return rc;
+}
+
 static int put_row(struct nt_store *store, const struct nt_fleet_job *job,
                    const struct nt_strbuf *pairs, const struct nt_strbuf *figures,
                    struct nt_err *err)
@@ -244,6 +261,8 @@ static int put_all(struct nt_store *store, const struct nt_fleet_job *job, struc
     int64_t row = nt_database_last_row(store->db);
     for (size_t k = 0; rc == 0 && k < job->findings; k++)
         rc = put_finding(store, row, number[job->finding[k].host], &job->finding[k], err);
+    for (size_t k = 0; rc == 0 && k < job->loggps; k++)
+        rc = put_loggp(store, row, &job->loggp[k], err);
     free(pairs.text);
     free(figures.text);
     return rc;
@@ -471,6 +490,37 @@ int nt_store_visit_findings(struct nt_store *store, int64_t since_s, nt_store_ea
         NT_VALUES(NT_WHOLE(since_s)), take_finding, &(struct finding_visit){each, context}, err);
 }
 
+/* ---- LogGP ---- */
+
+struct loggp_visit {
+    nt_store_each_loggp *each;
+    void *context;
+};
+
+static int take_loggp(void *context, struct nt_query *row, struct nt_err *err)
+{
+    struct loggp_visit *visit = context;
+    const char *text = nt_query_text(row, 3);
+    struct nt_text_line line = {.at = text, .end = text + strlen(text)};
+    struct nt_loggp g;
+    if (nt_loggp_take(&line, &g, err) != 0)
+        return damaged("no LogGP", err);
+    return visit->each(visit->context, (uint64_t)nt_query_whole(row, 0), user_of(row, 1),
+                       time_of(row, 2), &g, err);
+}
+
+int nt_store_visit_loggp(struct nt_store *store, int64_t since_s, size_t jobs,
+                         nt_store_each_loggp *each, void *context, struct nt_err *err)
+{
+    return nt_database_each(
+        store->db,
+        "SELECT j.id, j.user, j.time, g.line FROM job j JOIN loggp g ON g.job=j.id WHERE j.id IN"
+        " (SELECT id FROM job WHERE time>=?1 AND id IN (SELECT job FROM loggp)"
+        " ORDER BY time DESC, id DESC LIMIT ?2) ORDER BY j.time DESC, j.id DESC, g.id",
+        NT_VALUES(NT_WHOLE(since_s), NT_WHOLE(jobs)), take_loggp,
+        &(struct loggp_visit){each, context}, err);
+}
+
 /* ---- names of switches ---- */
 
 static int take_member(void *naming, struct nt_query *row, struct nt_err *err)
@@ -673,6 +723,7 @@ static int drop_before(struct nt_store *store, int64_t time_s, struct nt_err *er
 {
     static const char *const sql[] = {
         "DELETE FROM finding WHERE job IN (SELECT id FROM job WHERE time<?1)",
+        "DELETE FROM loggp WHERE job IN (SELECT id FROM job WHERE time<?1)",
         "DELETE FROM job WHERE time<?1", "DELETE FROM reading_user WHERE day<?1/86400"};
     int rc = 0;
     for (size_t k = 0; rc == 0 && k < sizeof sql / sizeof *sql; k++)

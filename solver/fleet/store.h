@@ -19,7 +19,7 @@
 #include "names.h"
 #include "switch_naming.h"
 
-enum { NT_STORE_VERSION = 4 };
+enum { NT_STORE_VERSION = 5 };
 
 struct nt_store;
 
@@ -83,6 +83,14 @@ typedef int nt_store_each_finding(void *context, const struct nt_store_finding *
                                   struct nt_err *err);
 int nt_store_visit_findings(struct nt_store *store, int64_t since_s, nt_store_each_finding *each,
                             void *context, struct nt_err *err);
+
+/* LogGP that a job measured, one entry. */
+typedef int nt_store_each_loggp(void *context, uint64_t job, uint32_t user, int64_t time_s,
+                                const struct nt_loggp *g, struct nt_err *err);
+
+/* The newest jobs with any since then, at most so many, newest first; a job's entries in order. */
+int nt_store_visit_loggp(struct nt_store *store, int64_t since_s, size_t jobs,
+                         nt_store_each_loggp *each, void *context, struct nt_err *err);
 
 /* The names of the cluster's switches, as they were last. */
 int nt_store_naming(struct nt_store *store, struct nt_switch_naming *out, struct nt_err *err);

@@ -27,7 +27,8 @@ static const struct nt_loggp UNKNOWN = {.L_us = NAN,
                                         .g_se_us = NAN,
                                         .G_se_us_per_byte = NAN,
                                         .r2 = NAN,
-                                        .check_percent = NAN};
+                                        .check_percent = NAN,
+                                        .support = NAN};
 
 /* A value is stated if its standard error is at most half of it: one that is exactly 0 comes out
  * larger than twice its error in 1 case of 40. */

@@ -13,6 +13,7 @@
 #include "machine_text.h"
 #include "memory.h"
 #include "names.h"
+#include "prior.h"
 #include "prtt.h"
 #include "rail_links.h"
 #include "reach.h"
@@ -194,7 +195,69 @@ static int fit_classes(struct records *r, struct nt_err *err)
     return 0;
 }
 
-int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
+/* ---- what earlier jobs measured ---- */
+
+enum { SOURCES_MAX = 32, LENGTH_MAX = 64 };
+
+/* Paths between hosts, by their links and the switches on them. */
+struct lengths {
+    bool seen[LENGTH_MAX][LENGTH_MAX];
+};
+
+/* From hosts spread over all, as those that LogGP is measured between. */
+static int find_lengths(const struct nt_model *m, struct lengths *out, struct nt_err *err)
+{
+    *out = (struct lengths){0};
+    for (size_t h = 0; h < m->hosts; h += m->hosts / SOURCES_MAX + 1) {
+        struct nt_reach *reach;
+        if (nt_reach_create(m, (uint32_t)h, &reach, err) != 0)
+            return -1;
+        for (size_t to = 0; to < m->hosts; to++)
+            if (reach->hops[to] != NT_REACH_NONE && reach->hops[to] < LENGTH_MAX &&
+                reach->switches[to] < LENGTH_MAX)
+                out->seen[reach->hops[to]][reach->switches[to]] = true;
+        nt_reach_destroy(reach);
+    }
+    return 0;
+}
+
+static bool has_class(const struct lengths *lengths, const char *name)
+{
+    char own[NT_PATH_CLASS_BYTES];
+    for (uint32_t hops = 0; hops < LENGTH_MAX; hops++)
+        for (uint32_t switches = 0; switches < LENGTH_MAX; switches++) {
+            if (!lengths->seen[hops][switches])
+                continue;
+            nt_path_class_name(hops, switches, own);
+            if (strcmp(own, name) == 0)
+                return true;
+        }
+    return false;
+}
+
+/* Classes that the job's network has and its sweep did not measure. */
+static int add_earlier(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
+{
+    struct lengths lengths;
+    size_t measured = map->loggps;
+    if (samples->loggps == 0 || map->model->links == 0)
+        return 0;
+    if (find_lengths(map->model, &lengths, err) != 0)
+        return -1;
+    for (size_t k = 0; k < samples->loggps; k++) {
+        const struct nt_loggp *g = &samples->loggp[k];
+        bool has = false;
+        for (size_t j = 0; j < measured && !has; j++)
+            has = strcmp(map->loggp[j].class_name, g->class_name) == 0 &&
+                  strcmp(map->loggp[j].rail, g->rail) == 0;
+        if (!has && has_class(&lengths, g->class_name) &&
+            nt_loggps_add(&map->loggp, &map->loggps, g, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_measured(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
 {
     size_t n = count_prtt(samples);
     if (n == 0)
@@ -216,6 +279,11 @@ int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt
         rc = fit_classes(&r, err);
     }
     return rc;
+}
+
+int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
+{
+    return add_measured(samples, map, err) == 0 ? add_earlier(samples, map, err) : -1;
 }
 
 /* ---- stress kernels ----------------------------------------------------------------------------

@@ -447,6 +447,12 @@ static void put_overhead(struct nt_json_writer *w, const struct nt_json_field *f
     nt_json_put_number(w, f->name, (send + nt_number_round(g->o_recv_us, NT_JSON_DIGITS)) / 2);
 }
 
+static void put_seen_support(struct nt_json_writer *w, const struct nt_json_field *f)
+{
+    if (((struct nt_loggp *)w->row)->seen[0] != '\0')
+        nt_json_put_number(w, f->name, *(double *)w->value);
+}
+
 static void check_loggp(struct nt_json_reader *r, void *row)
 {
     struct nt_loggp *g = row;
@@ -693,6 +699,8 @@ static const struct nt_json_field loggp_fields[] = {
     {NUMBER("G_se_us_per_byte", nt_loggp, G_se_us_per_byte)},
     {R2(nt_loggp)},
     {NUMBER("check_percent", nt_loggp, check_percent)},
+    {CHARS("seen", nt_loggp, seen), IF_ANY},
+    {NUMBER("support", nt_loggp, support), .put = put_seen_support},
     {.name = NULL}};
 
 static const struct nt_json_field stress_fields[] = {

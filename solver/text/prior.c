@@ -72,6 +72,7 @@ void nt_prior_destroy(struct nt_prior *p)
     nt_names_fini(&p->host_name);
     free(p->of_switch);
     free(p->of_host);
+    free(p->loggp);
     free(p);
 }
 
@@ -193,11 +194,24 @@ static int read_cluster(struct reader *r, const struct nt_word *w, struct nt_err
     return 0;
 }
 
+static const char LOGGP[] = "#loggp ";
+
+static int read_loggp(struct reader *r, struct nt_text_line *line, struct nt_err *err)
+{
+    struct nt_loggp g;
+    line->at += strlen(LOGGP);
+    if (nt_loggp_take(line, &g, err) != 0)
+        return -1;
+    return nt_loggps_add(&r->prior->loggp, &r->prior->loggps, &g, err);
+}
+
 static int take_line(void *to, struct nt_text_line *line, struct nt_err *err)
 {
     struct reader *r = to;
     struct nt_word w[8];
     size_t n = 0;
+    if (r->lines > 0 && !r->ended && nt_line_begins(line, LOGGP))
+        return read_loggp(r, line, err);
     while (n < sizeof w / sizeof *w && nt_line_next_word(line, &w[n]))
         n++;
     if (r->lines++ == 0)
@@ -280,8 +294,123 @@ int nt_prior_write(const struct nt_prior *p, char **text, size_t *bytes, struct 
         put_part(&d, p, false, k);
     for (size_t k = 0; k < p->host_name.count; k++)
         put_part(&d, p, true, k);
+    for (size_t k = 0; k < p->loggps; k++) {
+        nt_strbuf_puts(&d, "#loggp");
+        nt_loggp_put(&d, &p->loggp[k]);
+        nt_strbuf_puts(&d, "\n");
+    }
     nt_strbuf_puts(&d, "end\n");
     return nt_strbuf_finish(&d, text, bytes, err);
+}
+
+/* ---- LogGP ------------------------------------------------------------------------------------
+ */
+
+static const double LOGGP_MAX = 1e12;
+
+/* The figures of a line, in order. */
+static const size_t loggp_figures[] = {
+    offsetof(struct nt_loggp, min_bytes),     offsetof(struct nt_loggp, max_bytes),
+    offsetof(struct nt_loggp, L_us),          offsetof(struct nt_loggp, o_send_us),
+    offsetof(struct nt_loggp, o_recv_us),     offsetof(struct nt_loggp, g_us),
+    offsetof(struct nt_loggp, G_us_per_byte), offsetof(struct nt_loggp, gap_us_per_byte),
+    offsetof(struct nt_loggp, support)};
+
+/* Visible ASCII without '#', which begins a comment; blanks one by one, where a text may have any.
+ */
+static bool is_plain(const char *text, bool blanks)
+{
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c == ' ' ? !blanks || c == text || c[-1] == ' ' || c[1] == '\0'
+                      : *c < '!' || *c > '~' || *c == '#')
+            return false;
+    return true;
+}
+
+static int check_loggp(const struct nt_loggp *g, struct nt_err *err)
+{
+    if (g->class_name[0] == '\0' || !is_plain(g->class_name, true) || !is_plain(g->rail, false) ||
+        strcmp(g->rail, "-") == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "LogGP: expected a device of one word, and a class");
+    if (!(g->max_bytes >= g->min_bytes) || !(g->G_us_per_byte > 0) || g->support > 1)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "LogGP: expected sizes that rise, a G over 0, a support up to 1");
+    return 0;
+}
+
+int nt_loggps_add(struct nt_loggp **loggp, size_t *loggps, const struct nt_loggp *g,
+                  struct nt_err *err)
+{
+    if (check_loggp(g, err) != 0)
+        return -1;
+    if (*loggps >= NT_LOGGPS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "LogGP: expected at most %d", (int)NT_LOGGPS_MAX);
+    struct nt_loggp *grown = realloc(*loggp, (*loggps + 1) * sizeof *grown);
+    if (grown == NULL)
+        return nt_err_memory(err);
+    *loggp = grown;
+    grown[(*loggps)++] = *g;
+    return 0;
+}
+
+void nt_loggp_put(struct nt_strbuf *d, const struct nt_loggp *g)
+{
+    nt_strbuf_print(d, " %s", g->rail[0] != '\0' ? g->rail : "-");
+    for (size_t k = 0; k < sizeof loggp_figures / sizeof *loggp_figures; k++) {
+        const double *value = (const void *)((const char *)g + loggp_figures[k]);
+        char text[NT_NUMBER_BYTES] = "-";
+        if (!isnan(*value))
+            nt_number_plain(*value, DIGITS, text);
+        nt_strbuf_print(d, " %s", text);
+    }
+    nt_strbuf_print(d, " %s %s", g->seen[0] != '\0' ? g->seen : "-", g->class_name);
+}
+
+/* Copies a word behind what is there, one blank between them. */
+static bool append_word(char *to, size_t room, struct nt_word w)
+{
+    size_t used = strlen(to), blank = used > 0;
+    if (used + blank + w.bytes >= room)
+        return false;
+    to[used] = ' ';
+    memcpy(to + used + blank, w.at, w.bytes);
+    to[used + blank + w.bytes] = '\0';
+    return true;
+}
+
+/* "-": not known. */
+static bool take_loggp_figure(struct nt_text_line *line, double *value)
+{
+    struct nt_word w;
+    *value = NAN;
+    if (!nt_line_next_word(line, &w))
+        return false;
+    return nt_word_is(w, "-") || (nt_number_read(w.at, w.at + w.bytes, value) == w.at + w.bytes &&
+                                  *value >= 0 && *value <= LOGGP_MAX);
+}
+
+int nt_loggp_take(struct nt_text_line *line, struct nt_loggp *out, struct nt_err *err)
+{
+    struct nt_loggp g = {.L_se_us = NAN, .o_se_us = NAN, .g_se_us = NAN};
+    struct nt_word w;
+    int32_t day;
+    g.G_se_us_per_byte = g.r2 = g.check_percent = NAN;
+    bool good = nt_line_next_word(line, &w);
+    if (good && !nt_word_is(w, "-"))
+        good = append_word(g.rail, sizeof g.rail, w);
+    for (size_t k = 0; good && k < sizeof loggp_figures / sizeof *loggp_figures; k++)
+        good = take_loggp_figure(line, (void *)((char *)&g + loggp_figures[k]));
+    good = good && nt_line_next_word(line, &w);
+    if (good && !nt_word_is(w, "-"))
+        good = w.bytes == 10 && nt_prior_day(w.at, 10, &day) == 0 &&
+               append_word(g.seen, sizeof g.seen, w);
+    while (good && nt_line_next_word(line, &w))
+        good = append_word(g.class_name, sizeof g.class_name, w);
+    if (!good)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "LogGP: expected RAIL MIN MAX L O_SEND O_RECV g G GAP SUPPORT DAY CLASS");
+    *out = g;
+    return check_loggp(out, err);
 }
 
 int nt_prior_create(const char *cluster, struct nt_prior **out, struct nt_err *err)

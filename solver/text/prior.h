@@ -9,6 +9,11 @@
  *   switch NAME UP US SUPPORT DAY     a switch; UP: the name of one above it that was named before,
  *                                     or -; US: latency between two hosts of its different parts
  *   host NAME SWITCH SUPPORT DAY      a host, and the switch that it is on
+ *   #loggp RAIL MIN MAX L O_SEND O_RECV g G GAP SUPPORT DAY CLASS...
+ *                                     LogGP of a class of paths over a device (-: the only one) for
+ *                                     messages of MIN to MAX bytes, in us; -: not known. A comment
+ *                                     to readers that do not know it. Those of a class and device
+ *                                     follow each other, sizes rising
  *   end                               the last line: a text without it was cut off
  *
  * SUPPORT is how sure that is, 0 to 1; DAY when it was last seen, YYYY-MM-DD. Every error names
@@ -24,10 +29,17 @@
 
 #include "belief.h"
 #include "err.h"
+#include "lines.h"
 #include "map.h"
 #include "names.h"
+#include "strbuf.h"
 
-enum { NT_PRIOR_BYTES_MAX = 32 * 1024 * 1024, NT_PRIOR_TOP = UINT32_MAX, NT_PRIOR_DEPTH_MAX = 32 };
+enum {
+    NT_PRIOR_BYTES_MAX = 32 * 1024 * 1024,
+    NT_PRIOR_TOP = UINT32_MAX,
+    NT_PRIOR_DEPTH_MAX = 32,
+    NT_LOGGPS_MAX = 1024 /* of a prior, a job, a record */
+};
 
 struct nt_prior_part {
     uint32_t up;   /* switch above; NT_PRIOR_TOP: none */
@@ -41,6 +53,8 @@ struct nt_prior {
     struct nt_names switch_name, host_name;
     size_t switches_room, hosts_room;
     struct nt_prior_part *of_switch, *of_host; /* as many as names; owned */
+    size_t loggps;
+    struct nt_loggp *loggp; /* with seen and support; owned */
 };
 
 /* Without hosts. cluster: its name; one that is no word counts as unknown. */
@@ -78,6 +92,14 @@ struct nt_prior_facts {
  * fewer than half of them are known. facts may be NULL. */
 int nt_prior_believe(const struct nt_prior *prior, const char *const *host_name, size_t hosts,
                      struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err);
+
+/* Adds a copy. NT_ERR_INPUT beyond NT_LOGGPS_MAX, or if a line cannot hold it. */
+int nt_loggps_add(struct nt_loggp **loggp, size_t *loggps, const struct nt_loggp *g,
+                  struct nt_err *err);
+
+/* The line's words from RAIL on; put: with a blank before each. take: NT_ERR_INPUT. */
+void nt_loggp_put(struct nt_strbuf *d, const struct nt_loggp *g);
+int nt_loggp_take(struct nt_text_line *line, struct nt_loggp *out, struct nt_err *err);
 
 /* YYYY-MM-DD, at the beginning of text; -1 when there is none. */
 int nt_prior_day(const char *text, size_t bytes, int32_t *day);

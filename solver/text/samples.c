@@ -10,6 +10,7 @@
 
 #include "machine_text.h"
 #include "number.h"
+#include "prior.h"
 
 enum {
     ROOM_MAX = 65536,      /* tasks on a host */
@@ -54,6 +55,7 @@ void nt_samples_destroy(struct nt_samples *s)
     free(s->slots);
     nt_triples_fini(&s->traffic);
     nt_belief_destroy(s->belief);
+    free(s->loggp);
     free(s->phase);
     free(s->phase_begin_s);
     free(s->sample);
@@ -486,6 +488,14 @@ int nt_samples_set_belief(struct nt_samples *s, const struct nt_belief *belief, 
             return -1;
     }
     return 0;
+}
+
+int nt_samples_add_loggp(struct nt_samples *s, const struct nt_loggp *g, struct nt_err *err)
+{
+    if (s->phases > 0 || g->seen[0] == '\0' || isnan(g->support))
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "loggp: expected a support and a day, before the first phase");
+    return nt_loggps_add(&s->loggp, &s->loggps, g, err);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */

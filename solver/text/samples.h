@@ -22,7 +22,8 @@
  *   believed INDEX CLUSTER... a host's clusters, of the levels below the highest
  *   taken DAY SUPPORT US...   nothing was measured: the network is what was believed, as sure and
  *                             as old as that (YYYY-MM-DD), US: latency of the pairs of each level
- *   transport HOSTS USED      how many hosts' connections went over these: tcp/fab0,tcp/fab1
+ *   loggp RAIL MIN MAX...     LogGP that earlier jobs measured, as in prior.h; before the first
+ * phase transport HOSTS USED      how many hosts' connections went over these: tcp/fab0,tcp/fab1
  *   phase NAME [BEGIN]        the lines up to the next belong to this phase; BEGIN: seconds since
  *                             the sweep began (older records have none)
  *   round                     a new round begins: its measurements ran at the same time
@@ -145,6 +146,8 @@ struct nt_samples {
     size_t models;
     char **model;             /* texts of machine_text.h, each once */
     struct nt_belief *belief; /* that the sweep began from; NULL: none. Owned */
+    size_t loggps;
+    struct nt_loggp *loggp; /* of earlier jobs; owned */
     size_t transports;
     struct nt_sweep_transport transport[NT_SWEEP_TRANSPORTS_MAX];
     size_t phases;
@@ -188,6 +191,9 @@ int nt_samples_believe(struct nt_samples *s, size_t host, const uint32_t *cluste
  * support 0 to 1. us is kept to NT_SAMPLES_DIGITS digits, support to six. */
 int nt_samples_take_belief(struct nt_samples *s, const double *us, double support,
                            int32_t oldest_day, struct nt_err *err);
+
+/* Of earlier jobs: seen and support are given. */
+int nt_samples_add_loggp(struct nt_samples *s, const struct nt_loggp *g, struct nt_err *err);
 
 /* Both of another belief. */
 int nt_samples_set_belief(struct nt_samples *s, const struct nt_belief *belief, struct nt_err *err);

@@ -163,6 +163,15 @@ static int add_taken(struct nt_samples_reader *r, const struct words *w, struct 
     return nt_samples_take_belief(r->samples, w->us, w->number, w->day, err);
 }
 
+static int add_loggp(struct nt_samples_reader *r, const struct words *w, struct nt_err *err)
+{
+    struct nt_text_line line = {.at = w->text, .end = w->text + strlen(w->text)};
+    struct nt_loggp g;
+    if (nt_loggp_take(&line, &g, err) != 0)
+        return -1;
+    return nt_samples_add_loggp(r->samples, &g, err);
+}
+
 static int add_phase(struct nt_samples_reader *r, const struct words *w, struct nt_err *err)
 {
     if (nt_samples_begin_phase(r->samples, w->text, err) != 0)
@@ -254,6 +263,7 @@ enum key {
     PRIOR,
     BELIEVED,
     TAKEN,
+    LOGGP,
     PHASE,
     ROUND,
     PHASE_END,
@@ -316,6 +326,7 @@ static const struct entry entries[] = {
     [TAKEN] = {"taken", add_taken, {{"a day, YYYY-MM-DD", DAY, W(day)},
         {"a support", NUMBER, W(number)},
         {"the latency of a level in us", NUMBER, W(us), .many = LEVELS}}},
+    [LOGGP] = {"loggp", add_loggp, {{"LogGP of earlier jobs", TEXT, W(text)}}},
     [PHASE] = {"phase", add_phase, {
         {"the name of a phase", NAME, W(text), .bytes = sizeof((struct nt_phase *)NULL)->name},
         {"seconds", NUMBER, W(number), .optional = true}}},
@@ -683,6 +694,11 @@ static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
     put_hosts(d, s);
     if (s->belief != NULL)
         put_belief(d, s, s->belief);
+    for (size_t k = 0; k < s->loggps; k++) {
+        nt_strbuf_puts(d, entries[LOGGP].key);
+        nt_loggp_put(d, &s->loggp[k]);
+        nt_strbuf_puts(d, "\n");
+    }
     for (size_t k = 0; k < s->transports; k++)
         put_line(d, s, TRANSPORT,
                  (struct words){.n = s->transport[k].hosts, .text = s->transport[k].used});

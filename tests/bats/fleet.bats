@@ -659,6 +659,40 @@ END
     grep -q '^host n1: on s' changes
 }
 
+# LogGP that jobs of two users measured comes into a later map that did not measure it.
+@test "LogGP is kept between jobs through the prior" {
+    planted
+    loggp='[{class: "same switch", rail: "fab0", min_bytes: 1, max_bytes: 4194304, L_us: 2.82, o_send_us: 1.4,
+        o_recv_us: 1.4, g_us: 1.4, G_us_per_byte: 0.00103, gap_us_per_byte: 0.00103}]'
+    rm s
+    for k in 1 4; do # of user 1001, like job 7
+        jq ".loggp = $loggp" "jobs/$k/map.json" >m.json && mv m.json "jobs/$k/map.json"
+    done
+    "$nettopo" fleet ingest -q --store s --record record jobs
+    "$nettopo" fleet prior --store s -o one
+    [ "$(grep -c loggp one)" = 0 ]
+    rm s
+    jq ".loggp = $loggp" jobs/5/map.json >m.json && mv m.json jobs/5/map.json # of user 1002
+    "$nettopo" fleet ingest -q --store s --record record jobs
+    "$nettopo" fleet prior --store s -o prior
+    diff <(grep -v '^#loggp' prior) one # the rest is the same
+    grep -x '#loggp fab0 1 4194304 2.82 1.4 1.4 1.4 0.00103 0.00103 0.8 2026-01-05 same switch' prior
+    # a record that has it: the class that this network has is stated, and the map is valid
+    sed -n 's/^#//; /^loggp/p' prior >known
+    sed 's/same switch/through 9 switches/' known >>known.more
+    awk 'FNR == NR {known = known $0 "\n"; next} /^phase / && !put++ {printf "%s", known} {print}' \
+        <(cat known known.more) jobs/7/samples >later.samples
+    "$nettopo" solve later.samples -o later.json
+    "$nettopo" validate -q later.json
+    [ "$(jq -c '.loggp | map([.class, .rail, .L_us, .seen, .support])' later.json)" = \
+        '[["same switch","fab0",2.82,"2026-01-05",0.8]]' ]
+    "$nettopo" show later.json | grep -A1 'LogGP  same switch by fab0: L 2.82 us' | grep 'from earlier'
+    # it is no evidence of its own
+    jq '.job.id = 13' later.json >m.json && mkdir jobs/13 && mv m.json jobs/13/map.json
+    "$nettopo" fleet ingest -q --store s jobs/13
+    "$nettopo" fleet prior --store s | grep -cx '#loggp .* 0.8 2026-01-05 same switch'
+}
+
 @test "the operator's script does all of it" {
     planted
     run env PATH="$(dirname "$nettopo"):$PATH" "$root/etc/examples/fleet-nightly.sh" jobs s prior out.prom
