@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nettopo: a table of verbs. */
+/* nettopo: the table of its commands. */
 #include "verbs.h"
 
 /* clang-format off */
@@ -20,5 +20,14 @@ static const struct nt_verb *const verbs[] = {
 
 int main(int argc, char **argv)
 {
-    return nt_command_line_main(argc, argv, verbs, sizeof verbs / sizeof *verbs);
+    static const struct nt_verbs all = {
+        .program = "nettopo",
+        .page = "nettopo(1)",
+        .intro = "Builds a map of a Slurm job's network from measurements, and suggests where to\n"
+                 "place its tasks. nettopo-probe(1) measures.\n",
+        .outro = "The map defaults to $NETTOPO_MAP; - is standard input or output.\n"
+                 "Exit status: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 system error.\n",
+        .verb = verbs,
+        .verbs = sizeof verbs / sizeof *verbs};
+    return nt_command_line_run(&all, argc, argv);
 }

@@ -7,17 +7,55 @@
 
 #include "number.h"
 
-/* ---- options ----------------------------------------------------------------------------------
+/* ---- names ------------------------------------------------------------------------------------
  */
 
-enum { FLAGS_MAX = 128 };
+enum { NAME_BYTES = 24, TYPING_ERRORS = 2 };
+
+/* Levenshtein's distance: letters to insert, remove or replace. */
+static size_t distance_of(const char *a, size_t a_bytes, const char *b)
+{
+    size_t row[NAME_BYTES + 1], b_bytes = strlen(b);
+    if (a_bytes > NAME_BYTES || b_bytes > NAME_BYTES)
+        return NAME_BYTES;
+    for (size_t j = 0; j <= b_bytes; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a_bytes; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b_bytes; j++) {
+            size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+            size_t other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = replaced < other ? replaced : other;
+        }
+    }
+    return row[b_bytes];
+}
+
+/* The name that a word was probably meant to be. */
+struct likely {
+    const char *name; /* NULL: none is near */
+    size_t distance;
+};
+
+static void try_name(struct likely *l, const char *word, size_t bytes, const char *name)
+{
+    size_t d = distance_of(word, bytes, name);
+    if (d > TYPING_ERRORS || d >= strlen(name) || (l->name != NULL && d >= l->distance))
+        return;
+    *l = (struct likely){name, d};
+}
+
+/* ---- options ----------------------------------------------------------------------------------
+ */
 
 struct line {
     int argc, next;
     char **argv;
     const struct nt_flag *flags;
     size_t n;
-    bool seen[FLAGS_MAX]; /* n of them */
+    bool seen[NT_COMMAND_LINE_FLAGS];
 };
 
 /* The first entry of this option that is still free, from k on; n when all were taken. */
@@ -69,8 +107,14 @@ static int take_long(struct line *l, const char *word, struct nt_err *err)
     for (size_t k = 0; k < l->n; k++)
         if (strlen(l->flags[k].name) == bytes && memcmp(l->flags[k].name, name, bytes) == 0)
             return take_flag(l, k, name[bytes] == '=' ? name + bytes + 1 : NULL, err);
-    return nt_err_set(err, NT_ERR_USAGE, "unknown option --%.*s; see --help",
-                      (int)(bytes > 64 ? 64 : bytes), name);
+    struct likely likely = {0};
+    for (size_t k = 0; k < l->n; k++)
+        try_name(&likely, name, bytes, l->flags[k].name);
+    int shown = (int)(bytes > 64 ? 64 : bytes);
+    if (likely.name != NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "unknown option --%.*s. Did you mean --%s?", shown,
+                          name, likely.name);
+    return nt_err_set(err, NT_ERR_USAGE, "unknown option --%.*s; see --help", shown, name);
 }
 
 static int take_short(struct line *l, const char *word, struct nt_err *err)
@@ -103,8 +147,7 @@ int nt_command_line_options(int argc, char **argv, const struct nt_flag *flags, 
         else if (count < most)
             operands[count++] = word;
         else
-            rc = nt_err_set(err, NT_ERR_USAGE, "expected at most %zu operand%s, found \"%s\" too",
-                            most, most == 1 ? "" : "s", word);
+            rc = nt_err_set(err, NT_ERR_USAGE, "too many arguments: \"%s\"", word);
         if (rc != 0)
             return -1;
     }
@@ -133,76 +176,93 @@ int nt_command_line_number(const char *option, const char *text, double least, d
 /* ---- main -------------------------------------------------------------------------------------
  */
 
-static void print_help(const struct nt_verb *const *verbs, size_t n)
+static void print_help(const struct nt_verbs *t)
 {
-    printf("usage: nettopo VERB [OPTION...] [FILE...]\n\n"
-           "The network of a job, from measurements: its switches and links, and where to put\n"
-           "which task. Everything here works on files; the sweep itself is nettopo-probe.\n\n");
-    for (size_t k = 0; k < n; k++)
-        printf("  %-10s %s\n", verbs[k]->name, verbs[k]->does);
-    printf("\nA map defaults to $NETTOPO_MAP; - is standard input or output.\n"
-           "`nettopo VERB --help` tells more, nettopo(1) all.\n"
-           "Exit: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 the system refused.\n");
+    printf("usage: %s COMMAND [OPTION...] [FILE...]\n\n%s\n", t->program, t->intro);
+    for (size_t k = 0; k < t->verbs; k++)
+        printf("  %-10s %s\n", t->verb[k]->name, t->verb[k]->does);
+    printf("\n\"%s help COMMAND\" describes a command, and %s all commands.\n%s", t->program,
+           t->page, t->outro);
 }
 
-static int finish_verb(const char *verb, int rc, const struct nt_err *err)
+/* program, verb: for the message, in which an empty verb stands for none. */
+static int finish(const struct nt_verbs *t, const char *verb, int rc, const struct nt_err *err)
 {
+    const char *space = *verb == '\0' ? "" : " ";
     if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
-        fprintf(stderr, "nettopo %s: standard output: expected to write, it refused\n", verb);
+        fprintf(stderr, "%s%s%s: cannot write to standard output\n", t->program, space, verb);
         return NT_ERR_SYSTEM;
     }
     if (rc == 0)
         return 0;
     fflush(stdout);
     if (err->text[0] != '\0')
-        fprintf(stderr, "nettopo %s: %s\n", verb, err->text);
+        fprintf(stderr, "%s%s%s: %s\n", t->program, space, verb, err->text);
     return err->kind == NT_ERR_NONE ? NT_ERR_SYSTEM : (int)err->kind;
 }
 
-/* --help or --version anywhere before "--" wins over whatever else is on the line. */
-static bool asks_for(int argc, char **argv, const char *option)
+/* An option anywhere before "--" wins over whatever else is on the line. */
+static bool asks_for(int argc, char **argv, const char *option, const char *letter)
 {
     for (int k = 1; k < argc && strcmp(argv[k], "--") != 0; k++)
-        if (strcmp(argv[k], option) == 0)
+        if (strcmp(argv[k], option) == 0 || strcmp(argv[k], letter) == 0)
             return true;
     return false;
 }
 
-static int run_verb(const struct nt_verb *verb, int argc, char **argv)
+static int run_verb(const struct nt_verbs *t, const struct nt_verb *verb, int argc, char **argv)
 {
     struct nt_err err = {0};
-    if (verb->help != NULL && (asks_for(argc, argv, "--help") || asks_for(argc, argv, "-h"))) {
+    if (verb->help != NULL && asks_for(argc, argv, "--help", "-h")) {
         fputs(verb->help, stdout);
-        return finish_verb(verb->name, 0, &err);
+        return finish(t, verb->name, 0, &err);
     }
-    if (asks_for(argc, argv, "--version")) {
+    if (asks_for(argc, argv, "--version", "-V")) {
         puts("nettopo " NT_VERSION);
-        return finish_verb(verb->name, 0, &err);
+        return finish(t, verb->name, 0, &err);
     }
-    return finish_verb(verb->name, verb->run(argc, argv, &err), &err);
+    return finish(t, verb->name, verb->run(argc, argv, &err), &err);
 }
 
-int nt_command_line_main(int argc, char **argv, const struct nt_verb *const *verbs, size_t n)
+static int unknown(const struct nt_verbs *t, const char *word)
 {
-    struct nt_err none = {0};
+    struct likely likely = {0};
+    struct nt_err err = {0};
+    const char *kind = word[0] == '-' ? "option" : "command";
+    for (size_t k = 0; k < t->verbs; k++)
+        try_name(&likely, word, strlen(word), t->verb[k]->name);
+    if (likely.name != NULL)
+        nt_err_set(&err, NT_ERR_USAGE, "unknown %s \"%.64s\". Did you mean \"%s\"?", kind, word,
+                   likely.name);
+    else
+        nt_err_set(&err, NT_ERR_USAGE, "unknown %s \"%.64s\". Run \"%s --help\" for a list.", kind,
+                   word, t->program);
+    return finish(t, "", -1, &err);
+}
+
+int nt_command_line_run(const struct nt_verbs *t, int argc, char **argv)
+{
+    static char ask[] = "--help";
+    struct nt_err err = {0};
     if (argc < 2) {
-        fprintf(stderr, "nettopo: expected a verb, found nothing; see --help\n");
-        return NT_ERR_USAGE;
+        nt_err_set(&err, NT_ERR_USAGE, "missing command. Run \"%s --help\" for a list.",
+                   t->program);
+        return finish(t, "", -1, &err);
     }
     const char *word = argv[1];
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        print_help(verbs, n);
-        return finish_verb("--help", 0, &none);
+    bool help = strcmp(word, "help") == 0;
+    if ((help && argc == 2) || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        print_help(t);
+        return finish(t, word, 0, &err);
     }
-    if (strcmp(word, "--version") == 0) {
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         puts("nettopo " NT_VERSION);
-        return finish_verb("--version", 0, &none);
+        return finish(t, word, 0, &err);
     }
-    for (size_t k = 0; k < n; k++)
-        if (strcmp(word, verbs[k]->name) == 0)
-            return run_verb(verbs[k], argc - 1, argv + 1);
-    nt_err_set(&none, NT_ERR_USAGE, "unknown %s %.64s; see --help",
-               word[0] == '-' ? "option" : "verb", word);
-    fprintf(stderr, "nettopo: %s\n", none.text);
-    return NT_ERR_USAGE;
+    char *asked[] = {argv[0], ask, NULL}; /* "help VERB" is "VERB --help" */
+    for (size_t k = 0; k < t->verbs; k++)
+        if (strcmp(help ? argv[2] : word, t->verb[k]->name) == 0)
+            return help ? run_verb(t, t->verb[k], 2, asked)
+                        : run_verb(t, t->verb[k], argc - 1, argv + 1);
+    return unknown(t, help ? argv[2] : word);
 }

@@ -28,10 +28,21 @@ struct nt_flag {
     bool *given;        /* may be NULL */
 };
 
+/* The commands of a program, or of "nettopo fleet". */
+struct nt_verbs {
+    const char *program; /* as users type it */
+    const char *page;    /* its manual page */
+    const char *intro, *outro;
+    const struct nt_verb *const *verb; /* verbs of them */
+    size_t verbs;
+};
+
+enum { NT_COMMAND_LINE_FLAGS = 128 };
+
 /* Reads the options of argv[1..] in any order with the operands, which are at most most; `--`
  * ends the options, `-` is an operand. An option may be given as often as it stands in flags (n is
- * at most 128). NT_ERR_USAGE says what is wrong in a sentence. Values and operands are borrowed
- * from argv. */
+ * at most NT_COMMAND_LINE_FLAGS). NT_ERR_USAGE says what is wrong in a sentence. Values and
+ * operands are borrowed from argv. */
 int nt_command_line_options(int argc, char **argv, const struct nt_flag *flags, size_t n,
                             const char **operands, size_t most, struct nt_err *err);
 
@@ -40,7 +51,8 @@ int nt_command_line_options(int argc, char **argv, const struct nt_flag *flags, 
 int nt_command_line_number(const char *option, const char *text, double least, double most,
                            double *value, struct nt_err *err);
 
-/* The verb of argv[1], --help and --version; the exit code of the process. */
-int nt_command_line_main(int argc, char **argv, const struct nt_verb *const *verbs, size_t n);
+/* Runs the command that argv[1] names, "help", --help or --version. Prints the error of a command;
+ * the exit code of the process. */
+int nt_command_line_run(const struct nt_verbs *verbs, int argc, char **argv);
 
 #endif

@@ -99,4 +99,5 @@ static int compare_run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_verb_compare = {"compare", "a map against a reference", help, compare_run};
+const struct nt_verb nt_verb_compare = {"compare", "compare a map with a reference", help,
+                                        compare_run};

@@ -95,5 +95,5 @@ static int estimate_run(int argc, char **argv, struct nt_err *err)
     return nt_file_write_text(output, text, bytes, err);
 }
 
-const struct nt_verb nt_verb_estimate = {"estimate", "measurements over routes to link latencies",
+const struct nt_verb nt_verb_estimate = {"estimate", "derive link latencies from measured pairs",
                                          help, estimate_run};

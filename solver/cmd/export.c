@@ -319,4 +319,5 @@ static int export_run(int argc, char **argv, struct nt_err *err)
     return rc == 0 ? nt_file_write_text(a.output, text, bytes, err) : -1;
 }
 
-const struct nt_verb nt_verb_export = {"export", "a map for other programs", help, export_run};
+const struct nt_verb nt_verb_export = {
+    "export", "convert a map (html, svg, dot, topology.conf, ...)", help, export_run};

@@ -37,8 +37,8 @@ static int refuse_file(const char *path, const char *doing, struct nt_err *err)
 {
     bool absent =
         errno == ENOENT || errno == ENOTDIR || errno == EISDIR || errno == ELOOP || errno == ENXIO;
-    return nt_err_set(err, absent ? NT_ERR_INPUT : NT_ERR_SYSTEM, "%s: expected to %s it: %s",
-                      nt_file_name(path), doing, strerror(errno));
+    return nt_err_set(err, absent ? NT_ERR_INPUT : NT_ERR_SYSTEM, "cannot %s %s: %s", doing,
+                      nt_file_name(path), strerror(errno));
 }
 
 /* Until the file ends. */
@@ -159,7 +159,9 @@ const char *nt_file_map_path(const char *path, struct nt_err *err)
         nt_err_set(err, NT_ERR_NO, "this job has no map: %s%s%s", status,
                    reason != NULL ? ": " : "", reason != NULL ? reason : "");
     else
-        nt_err_set(err, NT_ERR_USAGE, "expected a map, found none, and NETTOPO_MAP is not set");
+        nt_err_set(err, NT_ERR_USAGE,
+                   "no map given, and NETTOPO_MAP is not set: pass a file, or run in a job that "
+                   "was submitted with --nettopo");
     return NULL;
 }
 
@@ -183,7 +185,13 @@ int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err)
     path = nt_file_map_path(path, err);
     if (path == NULL || nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
         return -1;
-    int rc = nt_map_read(nt_file_name(path), text, bytes, out, err);
+    static const char samples[] = "nettopo-samples/";
+    int rc =
+        bytes >= sizeof samples && memcmp(text, samples, sizeof samples - 1) == 0
+            ? nt_err_set(err, NT_ERR_INPUT,
+                         "%s:1: this is a samples file, not a map: run \"nettopo solve\" first",
+                         nt_file_name(path))
+            : nt_map_read(nt_file_name(path), text, bytes, out, err);
     free(text);
     return rc;
 }
@@ -227,7 +235,7 @@ static int write_all(int fd, const char *text, size_t bytes)
 
 static int fail_to_write(const char *path, struct nt_err *err)
 {
-    return nt_err_set(err, NT_ERR_SYSTEM, "%s: expected to write it: %s",
+    return nt_err_set(err, NT_ERR_SYSTEM, "cannot write %s: %s",
                       is_standard(path) ? "standard output" : path, strerror(errno));
 }
 

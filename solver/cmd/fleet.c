@@ -13,56 +13,26 @@
 
 static const char CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
 
-static const char help[] =
-    "usage: nettopo fleet VERB [OPTION...]\n"
-    "\n"
-    "What many jobs' maps say together, kept in one file (fleet_store of nettopo.conf).\n"
-    "`nettopo fleet VERB --help` tells more, nettopo-fleet(1) all.\n"
-    "\n"
-    "  ingest   takes maps with their records, each once\n"
-    "  show     what is known of the cluster\n"
-    "  since    what has changed, since when\n"
-    "  prior    what the next sweeps start from\n"
-    "  sync     what would change in Slurm's topology\n"
-    "  metrics  figures for Prometheus\n"
-    "  check    whether hosts are suspect, for health checks\n";
-
 static const struct nt_verb *const verbs[] = {
     &nt_fleet_ingest, &nt_fleet_show,    &nt_fleet_since, &nt_fleet_prior,
     &nt_fleet_sync,   &nt_fleet_metrics, &nt_fleet_check,
 };
 
-static bool asks_for_help(int argc, char **argv)
-{
-    for (int k = 1; k < argc && strcmp(argv[k], "--") != 0; k++)
-        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0)
-            return true;
-    return false;
-}
-
 static int fleet_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *word = argc > 1 ? argv[1] : NULL;
-    if (word == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "expected a verb, found nothing; see --help");
-    for (size_t k = 0; k < sizeof verbs / sizeof *verbs; k++) {
-        if (strcmp(word, verbs[k]->name) != 0)
-            continue;
-        if (!asks_for_help(argc - 1, argv + 1))
-            return verbs[k]->run(argc - 1, argv + 1, err);
-        fputs(verbs[k]->help, stdout);
-        return 0;
-    }
-    if (asks_for_help(argc, argv)) {
-        fputs(help, stdout);
-        return 0;
-    }
-    return nt_err_set(err, NT_ERR_USAGE, "unknown %s %.64s; see --help",
-                      word[0] == '-' ? "option" : "verb", word);
+    static const struct nt_verbs all = {
+        .program = "nettopo fleet",
+        .page = "nettopo-fleet(1)",
+        .intro = "Combines the maps of many jobs in one file (fleet_store in nettopo.conf).\n",
+        .outro = "",
+        .verb = verbs,
+        .verbs = sizeof verbs / sizeof *verbs};
+    int rc = nt_command_line_run(&all, argc, argv);
+    err->kind = (enum nt_err_kind)rc; /* the message is printed */
+    return rc == 0 ? 0 : -1;
 }
 
-const struct nt_verb nt_verb_fleet = {"fleet", "what many jobs' maps say together", NULL,
-                                      fleet_run};
+const struct nt_verb nt_verb_fleet = {"fleet", "combine the maps of many jobs", NULL, fleet_run};
 
 /* ---- shared ---- */
 

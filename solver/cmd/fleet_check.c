@@ -207,4 +207,5 @@ static int check_run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_fleet_check = {"check", "whether hosts are suspect", help, check_run};
+const struct nt_verb nt_fleet_check = {"check", "report suspect hosts, for health checks", help,
+                                       check_run};

@@ -458,5 +458,5 @@ static int ingest_run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_fleet_ingest = {"ingest", "takes maps with their records", help,
+const struct nt_verb nt_fleet_ingest = {"ingest", "import maps with their samples", help,
                                         ingest_run};

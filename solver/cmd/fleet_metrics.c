@@ -139,4 +139,5 @@ static int metrics_run(int argc, char **argv, struct nt_err *err)
     return metrics(store, output, days_s, err);
 }
 
-const struct nt_verb nt_fleet_metrics = {"metrics", "figures for Prometheus", help, metrics_run};
+const struct nt_verb nt_fleet_metrics = {"metrics", "write metrics for Prometheus", help,
+                                         metrics_run};

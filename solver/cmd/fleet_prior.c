@@ -102,4 +102,5 @@ static int prior_run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_fleet_prior = {"prior", "what the next sweeps start from", help, prior_run};
+const struct nt_verb nt_fleet_prior = {"prior", "write the file that sweeps start from", help,
+                                       prior_run};

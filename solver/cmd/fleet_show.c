@@ -357,4 +357,4 @@ static int show_run(int argc, char **argv, struct nt_err *err)
     return show(&a, err);
 }
 
-const struct nt_verb nt_fleet_show = {"show", "what is known of the cluster", help, show_run};
+const struct nt_verb nt_fleet_show = {"show", "print the map of the cluster", help, show_run};

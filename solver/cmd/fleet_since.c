@@ -125,4 +125,4 @@ static int since_run(int argc, char **argv, struct nt_err *err)
     return since(&a, err);
 }
 
-const struct nt_verb nt_fleet_since = {"since", "what has changed, since when", help, since_run};
+const struct nt_verb nt_fleet_since = {"since", "list changes and their dates", help, since_run};

@@ -604,5 +604,4 @@ static int sync_run(int argc, char **argv, struct nt_err *err)
     return sync_topology(&a, err);
 }
 
-const struct nt_verb nt_fleet_sync = {"sync", "what would change in Slurm's topology", help,
-                                      sync_run};
+const struct nt_verb nt_fleet_sync = {"sync", "update Slurm's topology", help, sync_run};

@@ -419,4 +419,4 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
     return nt_file_write_text(a.output, text, bytes, err);
 }
 
-const struct nt_verb nt_verb_hint = {"hint", "where to put which rank", help, hint_run};
+const struct nt_verb nt_verb_hint = {"hint", "suggest a placement of tasks", help, hint_run};

@@ -128,5 +128,4 @@ static int plan_run(int argc, char **argv, struct nt_err *err)
     return nt_file_write_text(output, text, bytes, err);
 }
 
-const struct nt_verb nt_verb_plan = {"plan", "which pairs to measure, and in which rounds", help,
-                                     plan_run};
+const struct nt_verb nt_verb_plan = {"plan", "choose which pairs to measure", help, plan_run};

@@ -821,4 +821,4 @@ static int show_run(int argc, char **argv, struct nt_err *err)
     return nt_file_write_text("-", text, bytes, err);
 }
 
-const struct nt_verb nt_verb_show = {"show", "the tree and its links for people", help, show_run};
+const struct nt_verb nt_verb_show = {"show", "print a map", help, show_run};

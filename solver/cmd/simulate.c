@@ -693,5 +693,5 @@ static int simulate_run(int argc, char **argv, struct nt_err *err)
     return nt_file_write_text(a.output, text, bytes, err);
 }
 
-const struct nt_verb nt_verb_simulate = {"simulate", "measurements of a known network", help,
-                                         simulate_run};
+const struct nt_verb nt_verb_simulate = {"simulate", "generate measurements of a known network",
+                                         help, simulate_run};

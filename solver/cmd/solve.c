@@ -352,4 +352,4 @@ static int solve_run(int argc, char **argv, struct nt_err *err)
     return nt_file_write_text(a.output, text, bytes, err);
 }
 
-const struct nt_verb nt_verb_solve = {"solve", "measurements to map", help, solve_run};
+const struct nt_verb nt_verb_solve = {"solve", "build a map from measurements", help, solve_run};

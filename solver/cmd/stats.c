@@ -344,4 +344,4 @@ static int stats_run(int argc, char **argv, struct nt_err *err)
     return nt_file_write_json("-", &o.w, err);
 }
 
-const struct nt_verb nt_verb_stats = {"stats", "counts jobs in the agent's logs", help, stats_run};
+const struct nt_verb nt_verb_stats = {"stats", "summarise the agents' logs", help, stats_run};

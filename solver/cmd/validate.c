@@ -102,4 +102,4 @@ static int validate_run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_verb_validate = {"validate", "checks a map", help, validate_run};
+const struct nt_verb nt_verb_validate = {"validate", "check a map", help, validate_run};

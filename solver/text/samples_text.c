@@ -507,8 +507,8 @@ static int read_line(void *reader, struct nt_text_line *line, struct nt_err *err
     if (r->lines.number == 1) {
         if (strcmp(w.at, "nettopo-samples/1") == 0)
             return 0;
-        return nt_err_set(err, NT_ERR_INPUT, "expected \"nettopo-samples/1\", found \"%.64s\"",
-                          w.at);
+        return nt_err_set(err, NT_ERR_INPUT, "expected \"nettopo-samples/1\", found \"%.64s\"%s",
+                          w.at, *w.at == '{' ? ": for a map, use \"nettopo show\"" : "");
     }
     size_t key = word_bytes(&w);
     for (size_t k = 0; k < sizeof entries / sizeof *entries; k++) {

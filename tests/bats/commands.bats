@@ -104,8 +104,8 @@ hosts in findings
     "$nettopo" stats --json --top 1 log | jq -e '.reasons, .hosts_missing, .hosts_in_findings | length == 1'
     "$nettopo" stats --json /dev/null | jq -e '.jobs == 0 and .reasons == [] and (has("first") | not)'
     refuses 2 '"last week": expected a time' "$nettopo" stats --since 'last week' log
-    refuses 3 'nowhere: expected to open it' "$nettopo" stats --json nowhere
-    refuses 3 'nowhere: expected to open it' "$nettopo" stats nowhere
+    refuses 3 'cannot open nowhere' "$nettopo" stats --json nowhere
+    refuses 3 'cannot open nowhere' "$nettopo" stats nowhere
 }
 
 accepted_by_schema() {
@@ -135,16 +135,19 @@ PY
 }
 
 @test "usage errors are exit 2" {
-    refuses 2 "expected a verb" "$nettopo"
-    refuses 2 "unknown verb sove" "$nettopo" sove
-    refuses 2 "unknown option --slove" "$nettopo" --slove
+    refuses 2 "missing command" "$nettopo"
+    refuses 2 "missing command" "$nettopo" fleet
+    refuses 2 'unknown command "sove". Did you mean "solve"?' "$nettopo" sove
+    refuses 2 'unknown command "frob". Run "nettopo fleet --help"' "$nettopo" fleet frob
+    refuses 2 "unknown option --latncy. Did you mean --latency?" "$nettopo" solve --latncy good.csv
+    refuses 2 'unknown option "--slove"' "$nettopo" --slove
     for verb in solve show validate; do
         refuses 2 "unknown option --colour" "$nettopo" $verb --colour
         refuses 2 "unknown option -Z" "$nettopo" $verb -Z
     done
     refuses 2 "found neither" "$nettopo" solve -o out.json
     refuses 2 "found both" "$nettopo" solve --latency good.csv good.samples -o out.json
-    refuses 2 "expected at most 1 operand" "$nettopo" solve good.samples good.samples -o out.json
+    refuses 2 "too many arguments" "$nettopo" solve good.samples good.samples -o out.json
     refuses 2 "--latency: expected a value" "$nettopo" solve --latency
     refuses 2 "--output: expected once" "$nettopo" solve -o a -o b good.samples
     refuses 2 "expected either SAMPLES or --latency or --bandwidth FILE, found both" "$nettopo" solve --bandwidth good.csv good.samples
@@ -283,9 +286,9 @@ TABLE
 }
 
 @test "the system's refusal is exit 4, and nothing is left" {
-    refuses 4 "no/out.json: expected to write it" "$nettopo" solve good.samples -o no/out.json
+    refuses 4 "cannot write no/out.json" "$nettopo" solve good.samples -o no/out.json
     mkdir full
-    refuses 4 "full: expected to write it" "$nettopo" solve good.samples -o full
+    refuses 4 "cannot write full" "$nettopo" solve good.samples -o full
     run bash -c "'$nettopo' solve good.samples >/dev/full"
     [ "$status" = 4 ]
     run bash -c "'$nettopo' show '$maps/star.json' >/dev/full"

@@ -317,7 +317,7 @@ part() {
     "$nettopo" fleet ingest -q --store t --fold 100000d --record record jobs
     run "$nettopo" fleet check --store t
     [ "$status" = 3 ] # no job for a month
-    [ "$output" = "nettopo fleet: no host was in a job within --max-age" ]
+    [ "$output" = "nettopo fleet check: no host was in a job within --max-age" ]
     [ "$("$nettopo" fleet check --json --store t 2>&1)" = "$output" ]
     run "$nettopo" fleet check --store t --max-age 20000d
     echo "$output"
@@ -424,19 +424,19 @@ part() {
     run --separate-stderr "$nettopo" fleet check --json --store s --hosts n[1-2],n99 --max-age 100000d
     [ "$status" = 3 ]
     [ -z "$output" ]
-    [ "$stderr" = "nettopo fleet: of n99 nothing is known" ]
+    [ "$stderr" = "nettopo fleet check: of n99 nothing is known" ]
     run "$nettopo" fleet check --store s --hosts "n[1-4,6-16]" --max-age 100000d
     [ "$status" = 0 ]
     [ -z "$output" ]
     run --separate-stderr "$nettopo" fleet check --store s --hosts n[1-2],n99 --max-age 100000d
     [ "$status" = 3 ]
-    [ "$stderr" = "nettopo fleet: of n99 nothing is known" ]
+    [ "$stderr" = "nettopo fleet check: of n99 nothing is known" ]
     # a name with a domain is the host without
     run --separate-stderr "$nettopo" fleet check --store s --hosts n5.cluster.example --max-age 100000d
     [ "$status" = 1 ]
     [ "$output" = "$said" ]
     run --separate-stderr "$nettopo" fleet check --store s --hosts n98,n1,n99 --max-age 100000d
-    [ "$stderr" = "nettopo fleet: of n98 and 1 more nothing is known" ]
+    [ "$stderr" = "nettopo fleet check: of n98 and 1 more nothing is known" ]
     run "$nettopo" fleet check --store s --hosts n1 --max-age 1
     [ "$status" = 3 ]
     run "$nettopo" fleet check --store s --hosts 'n[1'
