@@ -796,7 +796,7 @@ TEST(what_is_wrong_is_said_with_its_line)
         {nt_import_dot, "graph { /* a", "f:1: a comment without its end"},
         {nt_import_dot, "graph {\n\n a -- b\n", "f:4: expected a vertex or }, found 'the end'"},
         {nt_import_dot, "graph {\n\"a b\" -- c }", "f:2: "},
-        {nt_import_dot, "graph {\n<b>x</b> }", "f:2: unexpected byte 0x3c"},
+        {nt_import_dot, "graph {\n<b>x</b> }", "f:2: expected a name, found tags in <>"},
         {nt_import_dot, "graph { } }", "f:1: expected the end"},
         {nt_import_dot, "graph { }", "f: no hosts"},
         {nt_import_topology_yaml, "- topology: a\n  tree: [\n", "f:3: no YAML"},

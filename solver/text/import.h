@@ -64,6 +64,12 @@ int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes,
                             const struct nt_name_file *names, struct nt_map **out,
                             struct nt_err *err);
 
+/* The host that an adapter's description names: "n1", "n1 HCA-1", "n1 mlx5_0", "n1 HCA-1 (Mellanox
+ * HCA)", "n1  MT4119 ConnectX5". Anything else names a product, or nothing. Maybe in single quotes.
+ */
+enum { NT_HOST_NAME_BYTES = 256 };
+bool nt_host_of_description(const char *description, char name[NT_HOST_NAME_BYTES]);
+
 /* Does a line of the text (terminated) show that it is one? */
 bool nt_is_ibnetdiscover(const char *text);
 
@@ -82,15 +88,18 @@ int nt_import_topology_yaml(const char *file, const char *text, size_t bytes, st
 /* Graphviz DOT as a description of a network, as P. Bannikov and A. Salnikov use it for a
  * reference: an edge's label is its link's rate in Gbit/s. Ours (nt_export_dot) are read too.
  *
- * Understood: graph and digraph, node and edge statements, chains, default attributes are passed
- * over, subgraphs are flattened (an edge may lead to several vertices in braces, but not from
- * them), comments, quoted names. An edge has bandwidth_Gbps and bandwidth_back_Gbps, else a
- * label or a weight that begins with a number (Gbit/s), and latency_us. A pair that comes twice in
- * a digraph gives the two directions; in a graph, parallel cables.
+ * Understood: graph and digraph, node and edge statements, ports, chains, default attributes are
+ * passed over, subgraphs are flattened (an edge may lead to several vertices in braces, but not
+ * from them), comments, quoted names, labels of tags. An edge has bandwidth_Gbps and
+ * bandwidth_back_Gbps, else a label or a weight that begins with a number (Gbit/s), and latency_us.
+ * Edges between the same two ports are one cable; other edges of a pair are parallel cables, except
+ * that a pair that comes twice in a digraph without ports gives the two directions.
  *
- * A vertex is a switch if an attribute makes it one (shape=box, kind=switch, tier) or if a vertex
- * hangs on it alone; in a network where no vertex has one link only, all are hosts. Comments and
- * quoted names go over lines, hence not by lines.h. */
+ * A vertex is a switch or a host as kind=, type= or function= says, its InfiniBand id
+ * ("S-0008f10400410015", "H-...", with a label that names the host) or a port "swp1"; shape=box and
+ * tier= make a switch. Where the text says it of none, a vertex is a switch if a vertex hangs on it
+ * alone; in a network where no vertex has one link only, all are hosts. Comments and quoted names
+ * go over lines, hence not by lines.h. */
 int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_map **out,
                   struct nt_err *err);
 

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,28 +17,40 @@ enum { NAME_MAX_BYTES = 255, CHAIN_MAX = 4096, DEPTH_MAX = 64, EDGES_MAX = 16 * 
 
 enum token { END, WORD, EDGE, PUNCTUATION };
 
+enum kind { KIND_UNKNOWN, KIND_BOX, KIND_HOST, KIND_SWITCH }; /* a box is a switch if drawn so */
+
 struct edge {
     uint32_t a, b;
+    uint32_t a_port, b_port; /* NT_NAMES_NONE: not stated */
     double latency_us, forth_MBps, back_MBps;
     bool simplex; /* from a to b only */
     bool both;    /* an arc came each way */
+};
+
+struct vertex {
+    enum kind kind;
+    const char *label; /* of a host that is called by an InfiniBand GUID; NULL */
+    bool joined;       /* its edges are of another vertex with that label */
 };
 
 struct reading {
     const char *file, *at, *end;
     size_t line;
     enum token token;
-    char word[NAME_MAX_BYTES + 1];
-    char sign; /* of PUNCTUATION */
+    char word[NAME_MAX_BYTES + 1]; /* of a longer one its beginning */
+    bool cut, html;                /* the word was longer; it is the text in a label of tags */
+    char sign;                     /* of PUNCTUATION */
     bool directed;
-    struct nt_names names;
+    struct nt_names names, ports;
     struct nt_arena memory; /* of the arrays */
-    bool *box;              /* of the names */
-    size_t box_room;
+    struct vertex *vertex;  /* of the names */
+    size_t vertex_room;
     struct edge *edge;
     size_t edges, edge_room;
     struct ends {
-        uint32_t *vertex;
+        struct end {
+            uint32_t vertex, port;
+        } * at;
         size_t n, room;
     } from, to; /* of the edge at hand */
     struct nt_err *err;
@@ -94,13 +107,12 @@ static bool is_plain(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.' || (unsigned char)c >= 0x80;
 }
 
-static int put_char(struct reading *r, size_t *n, char c)
+static void put_char(struct reading *r, size_t *n, char c)
 {
     if (*n == NAME_MAX_BYTES)
-        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a word of more than %d bytes", r->file,
-                          r->line, (int)NAME_MAX_BYTES);
-    r->word[(*n)++] = c;
-    return 0;
+        r->cut = true;
+    else
+        r->word[(*n)++] = c;
 }
 
 static int read_quoted(struct reading *r)
@@ -109,14 +121,46 @@ static int read_quoted(struct reading *r)
     for (r->at++; r->at < r->end && *r->at != '"'; r->at++) {
         if (*r->at == '\n')
             r->line++;
+        if (*r->at == '\\' && r->end - r->at > 1 &&
+            r->at[1] == '\n') { /* goes on in the next line */
+            r->at++;
+            r->line++;
+            continue;
+        }
         if (*r->at == '\\' && r->end - r->at > 1 && r->at[1] == '"')
             r->at++;
-        if (put_char(r, &n, (char)(*r->at == '\0' ? '?' : *r->at)) != 0)
-            return -1;
+        put_char(r, &n, (char)(*r->at == '\0' ? '?' : *r->at));
     }
     if (r->at == r->end)
         return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a quoted word without its end", r->file,
                           r->line);
+    r->at++;
+    r->word[n] = '\0';
+    return 0;
+}
+
+/* A label of tags, "<<table><tr><td>n1</td>...>": the word is its first text, as of the cell with
+ * the name. */
+static int read_html(struct reading *r)
+{
+    size_t depth = 0, n = 0, line = r->line;
+    bool done = false;
+    r->html = true;
+    for (; r->at < r->end; r->at++) {
+        r->line += *r->at == '\n';
+        if (*r->at == '<') {
+            done = n > 0;
+            depth++;
+        } else if (*r->at == '>') {
+            if (--depth == 0)
+                break;
+        } else if (depth == 1 && !done && (n > 0 || !isspace((unsigned char)*r->at))) {
+            put_char(r, &n, (char)(*r->at == '\0' ? '?' : *r->at));
+        }
+    }
+    if (r->at == r->end)
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a label in <> without its end", r->file,
+                          line);
     r->at++;
     r->word[n] = '\0';
     return 0;
@@ -127,6 +171,7 @@ static int next_token(struct reading *r)
 {
     if (skip_space(r) != 0)
         return -1;
+    r->cut = r->html = false;
     if (r->at == r->end) {
         r->token = END;
         return 0;
@@ -140,12 +185,13 @@ static int next_token(struct reading *r)
     r->token = WORD;
     if (c == '"')
         return read_quoted(r);
+    if (c == '<')
+        return read_html(r);
     size_t n = 0;
-    if (c == '-' && put_char(r, &n, *r->at++) != 0)
-        return -1;
+    if (c == '-')
+        put_char(r, &n, *r->at++);
     while (r->at < r->end && is_plain(*r->at))
-        if (put_char(r, &n, *r->at++) != 0)
-            return -1;
+        put_char(r, &n, *r->at++);
     r->word[n] = '\0';
     if (n > 0 && !(n == 1 && c == '-'))
         return 0;
@@ -173,36 +219,72 @@ static bool is_keyword(const struct reading *r, const char *word)
 /* The attributes that mean something here. */
 struct attributes {
     double latency_us, forth_Gbps, back_Gbps, label_Gbps;
-    bool box, simplex;
+    bool simplex;
+    enum kind kind;
+    char label[NAME_MAX_BYTES + 1];
 };
+
+/* What files that describe cables call a vertex: ibtopotool's type=, the function= of topology
+ * files of Cumulus Linux and NVIDIA Air. */
+static enum kind kind_named(const char *name)
+{
+    static const char *const hosts[] = {"host", "server", "oob-server", "hca", "ca"};
+    static const char *const switches[] = {"switch", "leaf",       "spine", "superspine", "tor",
+                                           "exit",   "oob-switch", "core",  "router"};
+    for (size_t k = 0; k < sizeof hosts / sizeof *hosts; k++)
+        if (strcasecmp(name, hosts[k]) == 0)
+            return KIND_HOST;
+    for (size_t k = 0; k < sizeof switches / sizeof *switches; k++)
+        if (strcasecmp(name, switches[k]) == 0)
+            return KIND_SWITCH;
+    return KIND_UNKNOWN;
+}
+
+/* "40", "100G", "25.78 Gbit/s", but not "1/0/24", which is a port. */
+static bool is_rate(const char *behind)
+{
+    behind += strspn(behind, " ");
+    return *behind == '\0' || *behind == '\\' || *behind == '(' || isalpha((unsigned char)*behind);
+}
 
 static void take_attribute(struct attributes *a, const char *name, const char *value)
 {
     double number;
-    const char *end = value + strlen(value);
-    bool numeric = nt_number_read(value, end, &number) != NULL && number > 0;
+    const char *behind = nt_number_read(value, value + strlen(value), &number);
+    bool numeric = behind != NULL && number > 0;
+    enum kind kind = KIND_UNKNOWN;
     if (strcmp(name, "latency_us") == 0 && numeric)
         a->latency_us = number;
     else if (strcmp(name, "bandwidth_Gbps") == 0 && numeric)
         a->forth_Gbps = number;
     else if (strcmp(name, "bandwidth_back_Gbps") == 0 && numeric)
         a->back_Gbps = number;
-    else if (strcmp(name, "label") == 0 && numeric && strstr(value, "us") == NULL)
+    else if (strcmp(name, "label") == 0 && numeric && is_rate(behind) &&
+             strstr(value, "us") == NULL)
         a->label_Gbps = number;
     else if (strcmp(name, "weight") == 0 && numeric && isnan(a->label_Gbps))
         a->label_Gbps = number;
     else if (strcmp(name, "simplex") == 0)
         a->simplex = strcmp(value, "true") == 0;
     else if (strcmp(name, "shape") == 0)
-        a->box = a->box || strcmp(value, "box") == 0 || strcmp(value, "square") == 0;
-    else if (strcmp(name, "tier") == 0 || (strcmp(name, "kind") == 0 && *value == 's'))
-        a->box = true;
+        kind = strcmp(value, "box") == 0 || strcmp(value, "square") == 0 ? KIND_BOX : KIND_UNKNOWN;
+    else if (strcmp(name, "tier") == 0)
+        kind = KIND_BOX;
+    else if (strcmp(name, "kind") == 0 || strcmp(name, "type") == 0 ||
+             strcmp(name, "function") == 0)
+        kind = kind_named(value);
+    a->kind = kind > a->kind ? kind : a->kind;
+    if (strcmp(name, "label") == 0)
+        snprintf(a->label, sizeof a->label, "%s", value);
 }
 
 /* Zero or more [name=value, ...]. */
 static int read_attributes(struct reading *r, struct attributes *a)
 {
-    *a = (struct attributes){(double)NAN, (double)NAN, (double)NAN, (double)NAN, false, false};
+    *a = (struct attributes){.latency_us = (double)NAN,
+                             .forth_Gbps = (double)NAN,
+                             .back_Gbps = (double)NAN,
+                             .label_Gbps = (double)NAN};
     while (is_sign(r, '[')) {
         if (next_token(r) != 0)
             return -1;
@@ -231,9 +313,24 @@ static int read_attributes(struct reading *r, struct attributes *a)
     return 0;
 }
 
+/* "H-0002c90300337140" or "S-...", as ibnetdiscover calls nodes. */
+static enum kind kind_of_id(const char *name)
+{
+    uint64_t guid;
+    if (strlen(name) != 18 || !nt_guid_read(name, 18, &guid))
+        return KIND_UNKNOWN;
+    return *name == 'H' ? KIND_HOST : KIND_SWITCH;
+}
+
 static int add_vertex(struct reading *r, uint32_t *index)
 {
     struct nt_err why = {0};
+    if (r->cut)
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected a name of at most %d bytes",
+                          r->file, r->line, (int)NAME_MAX_BYTES);
+    if (r->html)
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected a name, found tags in <>",
+                          r->file, r->line);
     if (nt_host_name_check(r->word, &why) != 0)
         return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: %s", r->file, r->line, why.text);
     int rc = nt_names_add_copy(&r->names, r->word, strlen(r->word), index, r->err);
@@ -244,34 +341,57 @@ static int add_vertex(struct reading *r, uint32_t *index)
                           (int)NT_HOSTS_MAX);
     if (rc > 0)
         return 0;
-    r->box = nt_arena_grow(&r->memory, r->box, &r->box_room, *index + (size_t)1, sizeof *r->box);
+    r->vertex = nt_arena_grow(&r->memory, r->vertex, &r->vertex_room, *index + (size_t)1,
+                              sizeof *r->vertex);
     if (nt_arena_check(&r->memory, r->err) != 0)
         return -1;
-    r->box[*index] = false;
+    r->vertex[*index] = (struct vertex){.kind = kind_of_id(r->names.name[*index])};
     return 0;
 }
 
 /* Its figures come behind it. */
-static int add_edge(struct reading *r, uint32_t a, uint32_t b)
+static int add_edge(struct reading *r, struct end a, struct end b)
 {
     if (r->edges == EDGES_MAX)
         return nt_err_set(r->err, NT_ERR_INPUT, "more than %d links", (int)EDGES_MAX);
     r->edge = nt_arena_grow(&r->memory, r->edge, &r->edge_room, r->edges + 1, sizeof *r->edge);
     if (nt_arena_check(&r->memory, r->err) != 0)
         return -1;
-    r->edge[r->edges++] = (struct edge){.a = a, .b = b};
+    r->edge[r->edges++] =
+        (struct edge){.a = a.vertex, .b = b.vertex, .a_port = a.port, .b_port = b.port};
     return 0;
 }
 
+/* ":port", ":port:sw" or ":sw" behind a vertex. Only switches of Cumulus Linux call ports swp1. */
+static int read_port(struct reading *r, struct end *end)
+{
+    for (int part = 0; part < 2 && is_sign(r, ':'); part++) {
+        if (next_token(r) != 0)
+            return -1;
+        if (r->token != WORD)
+            return dot_error(r, "a port");
+        if (part == 0 &&
+            nt_names_add_copy(&r->ports, r->word, strlen(r->word), &end->port, r->err) < 0)
+            return -1;
+        if (strncmp(r->word, "swp", 3) == 0 && isdigit((unsigned char)r->word[3]))
+            r->vertex[end->vertex].kind =
+                r->vertex[end->vertex].kind == KIND_HOST ? KIND_HOST : KIND_SWITCH;
+        if (next_token(r) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The vertex at hand, with its port. */
 static int add_end(struct reading *r, struct ends *e)
 {
-    uint32_t index;
-    if (add_vertex(r, &index) != 0)
+    struct end end = {0, NT_NAMES_NONE};
+    if (add_vertex(r, &end.vertex) != 0 || next_token(r) != 0 || read_port(r, &end) != 0)
         return -1;
-    e->vertex = nt_arena_grow(&r->memory, e->vertex, &e->room, e->n + 1, sizeof *e->vertex);
+    e->at = nt_arena_grow(&r->memory, e->at, &e->room, e->n + 1, sizeof *e->at);
     if (nt_arena_check(&r->memory, r->err) != 0)
         return -1;
-    e->vertex[e->n++] = index;
+    e->at[e->n++] = end;
     return 0;
 }
 
@@ -283,7 +403,7 @@ static int read_ends(struct reading *r, struct ends *e)
         (next_token(r) != 0 || (r->token == WORD && next_token(r) != 0)))
         return -1;
     if (r->token == WORD)
-        return add_end(r, e) != 0 ? -1 : next_token(r);
+        return add_end(r, e);
     if (!is_sign(r, '{'))
         return dot_error(r, "a vertex");
     if (next_token(r) != 0)
@@ -291,7 +411,7 @@ static int read_ends(struct reading *r, struct ends *e)
     while (!is_sign(r, '}')) {
         if (r->token != WORD)
             return dot_error(r, "a vertex or }");
-        if (add_end(r, e) != 0 || next_token(r) != 0)
+        if (add_end(r, e) != 0)
             return -1;
         if ((is_sign(r, ',') || is_sign(r, ';')) && next_token(r) != 0)
             return -1;
@@ -303,7 +423,7 @@ static int add_edges(struct reading *r)
 {
     for (size_t k = 0; k < r->from.n; k++)
         for (size_t j = 0; j < r->to.n; j++)
-            if (add_edge(r, r->from.vertex[k], r->to.vertex[j]) != 0)
+            if (add_edge(r, r->from.at[k], r->to.at[j]) != 0)
                 return -1;
     return 0;
 }
@@ -317,6 +437,32 @@ static void settle_edges(struct reading *r, size_t first, const struct attribute
         r->edge[e].back_MBps = a->back_Gbps * 1000 / 8;
         r->edge[e].simplex = a->simplex;
     }
+}
+
+/* A node that is called by its GUID has its description in the label, as "n1\\nMT25408|<1>1". */
+static bool name_in_label(const char *label, char name[NT_HOST_NAME_BYTES])
+{
+    char text[NAME_MAX_BYTES + 1];
+    size_t n = 0;
+    label += *label == '{';
+    for (; *label != '\0' && *label != '|'; label++) {
+        bool breaks = *label == '\\' && label[1] != '\0' && strchr("nlr", label[1]) != NULL;
+        label += breaks;
+        text[n++] = (char)(breaks ? ' ' : *label);
+    }
+    text[n] = '\0';
+    return nt_host_of_description(text, name);
+}
+
+static int settle_vertex(struct reading *r, uint32_t index, const struct attributes *a)
+{
+    struct vertex *v = &r->vertex[index];
+    char name[NT_HOST_NAME_BYTES];
+    if (kind_of_id(r->names.name[index]) == KIND_UNKNOWN)
+        v->kind = a->kind > v->kind ? a->kind : v->kind;
+    else if (v->kind == KIND_HOST && name_in_label(a->label, name))
+        v->label = nt_arena_text(&r->memory, name, strlen(name));
+    return nt_arena_check(&r->memory, r->err);
 }
 
 /* A vertex, a chain of them, or name = value; the word is at hand. */
@@ -337,6 +483,8 @@ static int read_statement(struct reading *r)
     r->at = before.at;
     r->line = before.line;
     r->token = before.token;
+    r->cut = before.cut;
+    r->html = before.html;
     memcpy(r->word, before.word, sizeof r->word);
     if (read_ends(r, &r->from) != 0)
         return -1;
@@ -351,8 +499,8 @@ static int read_statement(struct reading *r)
     }
     if (read_attributes(r, &a) != 0)
         return -1;
-    if (links == 0 && r->from.n > 0)
-        r->box[r->from.vertex[0]] = r->box[r->from.vertex[0]] || a.box;
+    if (links == 0 && r->from.n > 0 && settle_vertex(r, r->from.at[0].vertex, &a) != 0)
+        return -1;
     settle_edges(r, first_edge, &a);
     return 0;
 }
@@ -397,63 +545,141 @@ static int read_graph(struct reading *r)
 /* ---- the network ------------------------------------------------------------------------------
  */
 
-static int by_ends(const void *x, const void *y)
+/* Adapters with one host's name become the first of them. */
+static int join_adapters(struct reading *r)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_names hosts = {0};
+    uint32_t *same = nt_arena_array(&memory, r->names.count, sizeof *same);
+    uint32_t *first = nt_arena_array(&memory, r->names.count, sizeof *first);
+    int rc = nt_arena_check(&memory, r->err);
+    for (uint32_t v = 0; rc == 0 && v < r->names.count; v++) {
+        const char *name = r->vertex[v].label != NULL ? r->vertex[v].label : r->names.name[v];
+        uint32_t index;
+        int there = nt_names_add(&hosts, name, &index, r->err);
+        first[index] = there == 0 ? v : first[index];
+        same[v] = first[index];
+        rc = there < 0 ? -1 : 0;
+    }
+    for (size_t k = 0; rc == 0 && k < r->edges; k++) {
+        r->edge[k].a = same[r->edge[k].a];
+        r->edge[k].b = same[r->edge[k].b];
+    }
+    for (uint32_t v = 0; rc == 0 && v < r->names.count; v++)
+        r->vertex[v].joined = same[v] != v;
+    nt_names_fini(&hosts);
+    return rc;
+}
+
+/* Ends by number; the ports are in their order. */
+static void order_ends(const struct edge *e, uint32_t end[4])
+{
+    bool back = e->a > e->b;
+    end[0] = back ? e->b : e->a;
+    end[1] = back ? e->a : e->b;
+    end[2] = back ? e->b_port : e->a_port;
+    end[3] = back ? e->a_port : e->b_port;
+}
+
+static int compare_ends(const struct edge *a, const struct edge *b, size_t parts)
+{
+    uint32_t x[4], y[4];
+    order_ends(a, x);
+    order_ends(b, y);
+    for (size_t k = 0; k < parts; k++)
+        if (x[k] != y[k])
+            return x[k] < y[k] ? -1 : 1;
+    return 0;
+}
+
+static int by_cable(const void *x, const void *y)
 {
     const struct edge *a = x, *b = y;
-    uint32_t al = a->a < a->b ? a->a : a->b, bl = b->a < b->b ? b->a : b->b;
-    uint32_t ah = a->a < a->b ? a->b : a->a, bh = b->a < b->b ? b->b : b->a;
-    if (al != bl)
-        return al < bl ? -1 : 1;
-    if (ah != bh)
-        return ah < bh ? -1 : 1;
-    return (a->a > b->a) - (a->a < b->a);
+    int order = compare_ends(a, b, 4);
+    return order != 0 ? order : (a->a > b->a) - (a->a < b->a);
 }
 
-static bool same_ends(const struct edge *a, const struct edge *b)
+static bool has_ports(const struct edge *e)
 {
-    return (a->a == b->a && a->b == b->b) || (a->a == b->b && a->b == b->a);
+    return e->a_port != NT_NAMES_NONE && e->b_port != NT_NAMES_NONE;
 }
 
-/* Two arcs of a digraph are one link; parallel edges of a graph add up. */
+static double back_of(const struct edge *e)
+{
+    return isnan(e->back_MBps) ? e->forth_MBps : e->back_MBps;
+}
+
+/* Edges between the same ports are one cable. In a digraph two arcs of a pair are the directions of
+ * one cable, too, unless their ports differ. Returns how many are left. */
+static size_t merge_arcs(const struct reading *r)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < r->edges; k++) {
+        struct edge *e = &r->edge[k], *last = kept > 0 ? &r->edge[kept - 1] : NULL;
+        bool ports = last != NULL && has_ports(e) && has_ports(last);
+        if (e->a == e->b)
+            continue;
+        if (last == NULL || compare_ends(last, e, ports ? 4 : 2) != 0)
+            r->edge[kept++] = *e;
+        else if (r->directed && e->a != last->a) {
+            last->back_MBps =
+                isnan(last->back_MBps) || ports ? e->forth_MBps : last->back_MBps + e->forth_MBps;
+            last->both = true;
+        } else if (!ports)
+            last->forth_MBps += e->forth_MBps;
+    }
+    return kept;
+}
+
+/* The cables of a pair add up. */
 static void merge_edges(struct reading *r)
 {
     size_t kept = 0;
     if (r->edges > 0)
-        qsort(r->edge, r->edges, sizeof *r->edge, by_ends);
-    for (size_t k = 0; k < r->edges; k++) {
+        qsort(r->edge, r->edges, sizeof *r->edge, by_cable);
+    size_t cables = merge_arcs(r);
+    for (size_t k = 0; k < cables; k++) {
         struct edge *e = &r->edge[k], *last = kept > 0 ? &r->edge[kept - 1] : NULL;
-        if (e->a == e->b)
-            continue;
-        if (last == NULL || !same_ends(last, e))
+        if (last == NULL || compare_ends(last, e, 2) != 0) {
             r->edge[kept++] = *e;
-        else if (r->directed && e->a == last->b) {
-            last->back_MBps = e->forth_MBps;
-            last->both = true;
-        } else
-            last->forth_MBps += e->forth_MBps;
+            continue;
+        }
+        bool turned = e->a != last->a;
+        if (!isnan(last->back_MBps) || !isnan(e->back_MBps))
+            last->back_MBps = back_of(last) + (turned ? e->forth_MBps : back_of(e));
+        last->forth_MBps += turned ? back_of(e) : e->forth_MBps;
+        last->both = last->both || e->both || turned;
+        last->simplex = last->simplex && e->simplex;
     }
     r->edges = kept;
 }
 
-/* Numbers hosts 0.., then switches; returns the hosts. links: of each name, 0. */
-static size_t number_names(const struct reading *r, uint32_t *links, uint32_t *vertex)
+/* Numbers hosts 0.., then switches, and adapters as the host that they are of; returns the hosts.
+ * links: of each name, 0. *all: the vertices. */
+static size_t number_names(const struct reading *r, uint32_t *links, uint32_t *vertex, size_t *all)
 {
     size_t n = r->names.count, hosts = 0, single = 0;
     uint32_t next = 0;
+    bool known = false; /* the text says of each what it is */
     for (size_t k = 0; k < r->edges; k++) {
         links[r->edge[k].a]++;
         links[r->edge[k].b]++;
     }
-    for (size_t v = 0; v < n; v++)
+    for (size_t v = 0; v < n; v++) {
         single += links[v] == 1;
+        known = known || r->vertex[v].kind >= KIND_HOST;
+    }
     for (int pass = 0; pass < 2; pass++) {
         for (size_t v = 0; v < n; v++) {
-            bool is_switch = r->box[v] || (single > 0 && links[v] > 1 && n > 2);
-            if (is_switch == (pass == 1))
+            enum kind kind = r->vertex[v].kind;
+            bool is_switch = kind == KIND_SWITCH || kind == KIND_BOX ||
+                             (kind != KIND_HOST && !known && single > 0 && links[v] > 1 && n > 2);
+            if (is_switch == (pass == 1) && !r->vertex[v].joined)
                 vertex[v] = next++;
         }
         hosts = pass == 0 ? next : hosts;
     }
+    *all = next;
     return hosts;
 }
 
@@ -462,7 +688,7 @@ static int name_switches(const struct reading *r, const uint32_t *vertex, struct
 {
     size_t hosts = map->model->hosts;
     for (size_t v = 0; v < r->names.count; v++)
-        if (vertex[v] >= hosts &&
+        if (!r->vertex[v].joined && vertex[v] >= hosts &&
             nt_map_set_text(&map->switch_name[vertex[v] - hosts], r->names.name[v], r->err) != 0)
             return -1;
     return 0;
@@ -478,10 +704,10 @@ static int make_map(struct reading *r, struct nt_map **out)
     const char **host = nt_arena_array(&r->memory, n, sizeof *host);
     if (nt_arena_check(&r->memory, r->err) != 0)
         return -1;
-    size_t hosts = number_names(r, links, vertex);
+    size_t all, hosts = number_names(r, links, vertex, &all);
     if (hosts == 0)
         return nt_err_set(r->err, NT_ERR_INPUT, "%s: no hosts", r->file);
-    if (nt_model_create(hosts, n - hosts, r->edges, &m, r->err) != 0)
+    if (nt_model_create(hosts, all - hosts, r->edges, &m, r->err) != 0)
         return -1;
     for (size_t k = 0; k < r->edges; k++) {
         const struct edge *e = &r->edge[k];
@@ -494,8 +720,8 @@ static int make_map(struct reading *r, struct nt_map **out)
     }
     m->family = NT_FAMILY_UNDETERMINED;
     for (size_t v = 0; v < n; v++)
-        if (vertex[v] < hosts)
-            host[vertex[v]] = r->names.name[v];
+        if (!r->vertex[v].joined && vertex[v] < hosts)
+            host[vertex[v]] = r->vertex[v].label != NULL ? r->vertex[v].label : r->names.name[v];
     if (nt_map_create(m, host, &map, r->err) != 0) {
         nt_model_destroy(m);
         return -1;
@@ -538,12 +764,13 @@ static int read_tgf_vertex(struct reading *r, struct nt_text_line line, struct n
 /* "ID ID l: US t: MBPS"; a label of another kind is passed over. */
 static int read_tgf_edge(struct reading *r, struct nt_text_line line, const struct nt_names *ids)
 {
-    uint32_t end[2];
+    struct end end[2];
     struct nt_word word;
     for (int k = 0; k < 2; k++) {
-        end[k] = nt_line_next_word(&line, &word) ? nt_names_find(ids, word.at, word.bytes)
-                                                 : (uint32_t)NT_NAMES_NONE;
-        if (end[k] == NT_NAMES_NONE)
+        end[k].vertex = nt_line_next_word(&line, &word) ? nt_names_find(ids, word.at, word.bytes)
+                                                        : (uint32_t)NT_NAMES_NONE;
+        end[k].port = NT_NAMES_NONE;
+        if (end[k].vertex == NT_NAMES_NONE)
             return nt_line_fail_word(&line, "two vertices that were named before \"#\"", word,
                                      r->err);
     }
@@ -612,11 +839,14 @@ int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_ma
 {
     struct reading r = {.file = file, .at = text, .end = text + bytes, .line = 1, .err = err};
     int rc = read_graph(&r);
+    if (rc == 0)
+        rc = join_adapters(&r);
     if (rc == 0) {
         merge_edges(&r);
         rc = make_map(&r, out);
     }
     nt_names_fini(&r.names);
+    nt_names_fini(&r.ports);
     nt_arena_fini(&r.memory);
     return rc;
 }

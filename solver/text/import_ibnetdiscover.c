@@ -19,7 +19,7 @@
 #include "lines.h"
 #include "memory.h"
 
-enum { NODES_MAX = 2 * NT_HOSTS_MAX, PORT_MAX = 255, NAME_BYTES = 256 };
+enum { NODES_MAX = 2 * NT_HOSTS_MAX, PORT_MAX = 255, NAME_BYTES = NT_HOST_NAME_BYTES };
 
 enum kind { KIND_UNKNOWN, KIND_SWITCH, KIND_ADAPTER, KIND_AGGREGATION };
 
@@ -154,9 +154,7 @@ static bool is_placeholder(struct nt_word word)
            (word.bytes == bytes || word.at[bytes] == '.');
 }
 
-/* "n1", "n1 HCA-1", "n1 mlx5_0", "n1 HCA-1 (Mellanox HCA)", "n1  MT4119 ConnectX5": a host, and its
- * adapter. Anything else names a product, or nothing. Maybe in single quotes. */
-static bool host_name(const char *description, char name[NAME_BYTES])
+bool nt_host_of_description(const char *description, char name[NT_HOST_NAME_BYTES])
 {
     struct nt_text_line line = {.at = description, .end = description + strlen(description)};
     struct nt_word first, second, third;
@@ -190,7 +188,7 @@ static int describe(struct reading *r, uint32_t index, const char *text, size_t 
     struct node *node = &r->node[index];
     if (bytes == 0 || nt_name_file_of(r->names, node->guid) != NULL ||
         (*node->description != '\0' &&
-         (node->kind != KIND_ADAPTER || host_name(node->description, name))))
+         (node->kind != KIND_ADAPTER || nt_host_of_description(node->description, name))))
         return 0;
     node->description = nt_arena_text(&r->memory, text, bytes < NAME_BYTES ? bytes : NAME_BYTES);
     if (nt_arena_check(&r->memory, err) != 0)
@@ -470,7 +468,7 @@ static int name_host(struct reading *r, uint32_t index, bool named, struct nt_er
     struct node *node = &r->node[index];
     struct nt_err why = {0};
     uint32_t own = NT_NAMES_NONE, *host = &own;
-    if (host_name(node->description, name) != named)
+    if (nt_host_of_description(node->description, name) != named)
         return 0;
     if (node->system != 0 && find_system(r, node->system, &host, err) != 0)
         return -1;
