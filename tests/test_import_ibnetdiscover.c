@@ -194,7 +194,8 @@ TEST(a_scan_is_recognised_by_any_of_its_records)
         "#\n\nvendid=0x2c9\n",
         "[1] \"H-01\"[1](1)\n\nRt 2 \"R-01\"\n",
         "DR path slid 0\n\nvendid=0x2c9\n",
-        "SW   101  1 0x00000000000000b1 4x HDR 'x'\n"};
+        "SW   101  1 0x00000000000000b1 4x HDR 'x'\n",
+        "CA: n1 mlx5_0:\n 0x0a 1 1[ ] ==( 4X 53.125 Gbps Active/ LinkUp)==> 2 1[ ] \"x\" ( )\n"};
     static const char *const others[] = {"SwitchName=s1 Nodes=n[1-2]\n", "- topology: a\n", "",
                                          "Switch 4 of five\n", "graph { \"S-1\" -- a }\n"};
     for (size_t k = 0; k < sizeof scans / sizeof *scans; k++)

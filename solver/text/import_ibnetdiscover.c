@@ -362,6 +362,13 @@ static int read_report(struct reading *r, struct nt_text_line line, struct nt_er
 
 /* ---- lines ---- */
 
+/* A line of iblinkinfo, which has the far end by its lid alone. */
+static bool is_link_info(const struct nt_text_line *line)
+{
+    static const char arrow[] = ")==>";
+    return memmem(line->at, (size_t)(line->end - line->at), arrow, sizeof arrow - 1) != NULL;
+}
+
 static int read_line(struct reading *r, struct nt_text_line line, struct nt_err *err)
 {
     static const char system[] = "sysimgguid=";
@@ -376,6 +383,10 @@ static int read_line(struct reading *r, struct nt_text_line line, struct nt_err 
         return read_port(r, line, err);
     if (nt_word_is(word, "SW") || nt_word_is(word, "CA") || nt_word_is(word, "RT"))
         return read_report(r, line, err);
+    if (is_link_info(&line))
+        return nt_line_fail(&line, err,
+                            "expected the output of ibnetdiscover, found iblinkinfo's: "
+                            "run ibnetdiscover on the same host");
     if (nt_line_begins(&line, system)) {
         size_t bytes = sizeof system - 1;
         if (!nt_guid_read(word.at + bytes, word.bytes - bytes, &r->system))
@@ -616,6 +627,8 @@ bool nt_is_ibnetdiscover(const char *text)
     struct nt_text_line line;
     while (nt_text_next_line(&lines, &line)) {
         struct nt_word word, second, third;
+        if (is_link_info(&line))
+            return true;
         nt_line_next_word(&line, &word);
         nt_line_next_word(&line, &second);
         nt_line_next_word(&line, &third);
