@@ -332,6 +332,8 @@ TEST(wrong_texts_name_their_line)
         {osu_latency, "8 1\n",
          "f:1: expected a matrix CSV, or the output of mpiGraph, PARUS, OSU, "},
         {osu_latency, "\n hello\n", "c2clat; found \" hello\""},
+        {osu_latency, "[2] # hosts a b\n[2] # OSU MPI Latency Test v7.5\n[2] 1 1.5 Pass\n[2] 2 x\n",
+         "f:4: expected a figure"},
         {osu_latency, "# hosts a b\ntcp_lat:\n latency = 3 hours\n", "f:3: expected a unit"},
         {osu_latency, "CPU 0 1\n0 0 1\n2 1 0\n", "f:3: expected a number of the first row"},
         {osu_bandwidth, "{ \"start\": {}, \"end\": 3 }", "f:1: iperf3's "},

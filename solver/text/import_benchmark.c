@@ -52,7 +52,7 @@ struct form {
 
 /* clang-format off */
 static const struct form forms[] = {
-    /* osu-micro-benchmarks 5.9 and 7.4; one-sided tests wait for both ways */
+    /* osu-micro-benchmarks 5.9 and 7.1 to 7.5; one-sided tests wait for both ways */
     {"OSU", "# OSU MPI_*", .how = PASS},
     {"OSU", "# OSU MPI* Latency Test", US, AT(1, 2, 1)},
     {"OSU", "# OSU MPI* Multi Latency Test", US, AT(1, 2, 1)},
@@ -189,20 +189,29 @@ static bool is_number(struct nt_word word)
     return nt_number_read(copy, copy + word.bytes, &value) == copy + word.bytes;
 }
 
-/* Labels of launchers: "3: " of srun -l, "[1,3]<stdout>:" of mpirun --tag-output. */
+/* Labels of launchers: "3: " of srun -l, "[1,3]<stdout>:" of mpirun --tag-output, "[3] " of Hydra's
+ * -prepend-rank. How many bytes of the word are one. */
+static size_t label_bytes(struct nt_word word)
+{
+    const char *colon = memchr(word.at, ':', word.bytes);
+    struct nt_word label = {word.at, colon == NULL ? 0 : (size_t)(colon - word.at)};
+    if (colon == NULL) /* the brackets have a number */
+        return word_fits(word, (struct nt_word){"[*]", 3}) &&
+                       is_number((struct nt_word){word.at + 1, word.bytes - 2})
+                   ? word.bytes
+                   : 0;
+    bool rank = label.bytes + 1 == word.bytes && is_number(label);
+    return rank || word_fits(label, (struct nt_word){"[*>", 3}) ? label.bytes + 1 : 0;
+}
+
 static void pass_label(struct nt_text_line *line)
 {
-    for (;;) {
-        struct nt_text_line rest = *line;
+    for (struct nt_text_line rest = *line;; rest = *line) {
         struct nt_word word;
-        if (!nt_line_next_word(&rest, &word))
-            return;
-        const char *colon = memchr(word.at, ':', word.bytes);
-        struct nt_word label = {word.at, colon == NULL ? 0 : (size_t)(colon - word.at)};
-        if (colon == NULL || (!word_fits(label, (struct nt_word){"[*>", 3}) &&
-                              (colon + 1 != rest.at || !is_number(label))))
+        size_t bytes = nt_line_next_word(&rest, &word) ? label_bytes(word) : 0;
+        if (bytes == 0)
             break;
-        line->at = colon + 1;
+        line->at = word.at + bytes;
     }
     while (line->at < line->end && (*line->at == ' ' || *line->at == '\t'))
         line->at++;
@@ -558,16 +567,23 @@ static int read_iperf(struct benchmark *r, struct nt_text_line line, struct nt_e
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
+static bool is_known_title(struct nt_text_line line)
+{
+    for (size_t k = 0; k < sizeof titles / sizeof *titles; k++)
+        if (begins_with(line, titles[k]))
+            return true;
+    return false;
+}
+
+/* Also perftest's, which end with this word. */
 static bool is_title(struct nt_text_line line)
 {
     struct nt_text_line all = line;
     struct nt_word word, last = {NULL, 0};
-    for (size_t k = 0; k < sizeof titles / sizeof *titles; k++)
-        if (begins_with(line, titles[k]))
-            return true;
     for (unsigned k = 0; k < 8 && nt_line_next_word(&all, &word); k++)
         last = word;
-    return all.at == all.end && nt_word_is(last, "Test");
+    return is_known_title(line) ||
+           (*line.at != '#' && all.at == all.end && nt_word_is(last, "Test"));
 }
 
 static int read_line(struct benchmark *r, struct nt_text_line line, struct nt_err *err)
@@ -644,7 +660,7 @@ bool nt_import_benchmark_line(const char *text, size_t bytes)
 {
     struct nt_text_line line = {.at = text, .end = text + bytes}, rest;
     pass_label(&line);
-    if (begins_with(line, "# hosts") || is_title(line))
+    if (begins_with(line, "# hosts * *") || is_known_title(line))
         return true;
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
         struct nt_word word;
