@@ -131,9 +131,11 @@ figure() { # the first figure of a text replaced
 
 @test "NaN, negative and absurd figures" {
     shopt -s extglob
-    for bad in nan -1 1e400 0x10 1..2; do
-        export bad
-        refused "figure $bad" '@(samples|latency|bandwidth|osu|parus|map|reference|measured|traffic)' figure
+    others='samples|osu|parus|map|reference|measured|traffic'
+    export bad=nan # in a CSV: not measured
+    refused "figure $bad" "@($others)" figure
+    for bad in -1 1e400 0x10 1..2; do
+        refused "figure $bad" "@($others|latency|bandwidth)" figure
     done
 }
 
