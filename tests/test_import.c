@@ -612,6 +612,7 @@ TEST(wrong_networks_name_their_line)
          "Switch: 0x1 leaf1:\n  101 1[  ] ==( 4X 53.125 Gbps Active/ LinkUp)==> 1 1[  ] \"n1\" "
          "( )\n",
          "f:2: expected the output of ibnetdiscover, found iblinkinfo's"},
+        {scan, "SW 1 1 0x1 4x HDR - CA 2 1 0x2 ( a' - 'b' )\n", "f:1: expected the names"},
         {scan, "SW 1 999 0x1 4x HDR 'a'\n", "f:1: expected a port, found \"999\""},
         {scan, "SW 1 1 1 4x HDR 'a'\n", "f:1: expected the GUID of a port, found \"1\""},
         {scan, "SW 1 1 0x1 4x HDR - CA 2 1 0x2 ( 'a' )\n", "f:1: expected the names"},

@@ -347,7 +347,7 @@ static int read_report(struct reading *r, struct nt_text_line line, struct nt_er
     if (open == NULL || close == open)
         return nt_line_fail(&line, err, "expected the names of both ends");
     const char *middle =
-        linked ? memmem(open, (size_t)(close - open), between, sizeof between - 1) : close;
+        linked ? memmem(open + 1, (size_t)(close - open - 1), between, sizeof between - 1) : close;
     if (middle == NULL)
         return nt_line_fail(&line, err, "expected the names of both ends");
     if (describe(r, p.from, open + 1, (size_t)(middle - open - 1), err) != 0)
