@@ -179,7 +179,7 @@ TEST(units_are_named_or_in_the_first_cell)
 
 TEST(values_alone_take_the_names_that_are_given)
 {
-    static const char *const hosts[] = {"a", "b", "c"};
+    static const char hosts[] = "a\nb\nc\n";
     static const char *const table[] = {
         "0,1.5,2\n1.5,0,3\n2,3,0\n",
         ",1.5,2\n1.5,,3\n2,3,\n",
@@ -189,12 +189,10 @@ TEST(values_alone_take_the_names_that_are_given)
         ",0,1,2\n0,,1.5,2\n1,1.5,,3\n2,2,3,\n", /* numbers in place of hosts */
         "rank 1 2 3\n3 2 3 0\n1 0 1.5 2\n2 1.5 0 3\n",
     };
-    struct nt_names names = {0};
+    struct nt_name_file names;
     struct nt_err err = {0};
-    uint32_t index;
-    for (size_t k = 0; k < 3; k++)
-        assert_int_equal(nt_names_add(&names, hosts[k], &index, &err), 0);
-    const struct nt_csv_given given = {.hosts = &names};
+    assert_int_equal(nt_name_file_read("hosts", hosts, strlen(hosts), &names, &err), 0);
+    const struct nt_csv_given given = {.names = &names};
     check_texts(table, sizeof table / sizeof *table, &given);
     static const struct {
         const char *text, *says;
@@ -213,7 +211,7 @@ TEST(values_alone_take_the_names_that_are_given)
             -1);
         assert_string_equal(err.text, bad[k].says);
     }
-    nt_names_fini(&names);
+    nt_name_file_fini(&names);
 }
 
 TEST(a_bad_text_is_refused_with_its_line_and_reason)

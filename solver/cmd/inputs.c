@@ -224,7 +224,7 @@ static int count_lines(struct incoming *in, const char *text, size_t bytes, stru
 
 static bool is_given(const struct nt_csv_given *given)
 {
-    return given->factor > 0 || given->round_trip || given->hosts != NULL;
+    return given->factor > 0 || given->round_trip || given->names != NULL;
 }
 
 /* From here on the format is known; of a CSV the head is passed on. */

@@ -42,6 +42,7 @@ static const char help[] =
     "  --unit UNIT       of values of a matrix CSV: ns, us, ms, s; of bandwidths MB/s, MiB/s,\n"
     "                    GB/s, GiB/s, Mbit/s, Gbit/s; once for either\n"
     "  --round-trip      latencies are there and back: half of each counts\n"
+    "  --names FILE      one host name per line, for a matrix CSV of values without names\n"
     "  --from FORMAT     csv, mpigraph, benchmark or parus, where a text does not show what it is\n"
     "  --method METHOD   auto (default), or the published methods bufe and parus, to compare\n"
     "  --epsilon E       bufe: relative tolerance; default 0.15\n"
@@ -56,7 +57,7 @@ struct arguments {
     const char *latency[LATENCY_FILES_MAX]; /* NULL after the last */
     const char *message[LATENCY_FILES_MAX]; /* bytes of each, as given; NULL after the last */
     double message_bytes[LATENCY_FILES_MAX];
-    const char *bandwidth, *from, *unit[2], *output, *samples;
+    const char *bandwidth, *from, *unit[2], *names, *output, *samples;
     bool round_trip;
     struct nt_csv_given given[2]; /* by kind */
     enum nt_matrix_text text;
@@ -201,14 +202,29 @@ static int read_bandwidths(const struct arguments *a, struct matrices *m, struct
     return arrange_matrix(m, a->bandwidth, m->rates, m->rates->matrix, &m->bandwidth, err);
 }
 
-static int solve_matrices(const struct arguments *a, struct nt_map **map, struct nt_err *err)
+static int read_names(struct arguments *a, struct nt_name_file *names, struct nt_err *err)
+{
+    if (nt_names_read(a->names, names, err) != 0)
+        return -1;
+    if (names->by_guid)
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: expected a host name, found a GUID before it",
+                          nt_file_name(a->names), names->entry[0].line);
+    for (size_t k = 0; k < 2; k++)
+        a->given[k].names = names;
+    return 0;
+}
+
+static int solve_matrices(struct arguments *a, struct nt_map **map, struct nt_err *err)
 {
     struct matrices m = {0};
     struct nt_method method;
     size_t files = 1;
     while (files < LATENCY_FILES_MAX && a->latency[files] != NULL)
         files++;
+    struct nt_name_file names = {0};
     int rc = nt_published_check(&a->published, files, err); /* before long files are read */
+    if (rc == 0 && a->names != NULL)
+        rc = read_names(a, &names, err);
     if (rc == 0 && a->latency[0] != NULL)
         rc = read_latencies(a, &m, err);
     if (rc == 0 && a->bandwidth != NULL)
@@ -229,6 +245,7 @@ static int solve_matrices(const struct arguments *a, struct nt_map **map, struct
         nt_terminal_progress("solving %zu hosts", first_text(&m)->host.count);
         rc = nt_solve_sized(&measured, sized ? known_bytes(&m) : NULL, map, err);
     }
+    nt_name_file_fini(&names);
     matrices_fini(&m);
     return rc;
 }
@@ -295,14 +312,15 @@ static int check_given(struct arguments *a, struct nt_err *err)
 
 static int read_options(int argc, char **argv, struct arguments *a, struct nt_err *err)
 {
-    enum { OTHERS = 10 };
+    enum { OTHERS = 11 };
     const char *method = "auto", *epsilon = NULL, *shared = NULL, *duplex = NULL;
     struct nt_flag flags[OTHERS + 2 * LATENCY_FILES_MAX] = {
         {"bandwidth", 0, &a->bandwidth, NULL}, {"method", 0, &method, NULL},
         {"epsilon", 0, &epsilon, NULL},        {"eps-shared", 0, &shared, NULL},
         {"eps-duplex", 0, &duplex, NULL},      {"from", 0, &a->from, NULL},
         {"output", 'o', &a->output, NULL},     {"unit", 0, &a->unit[0], NULL},
-        {"unit", 0, &a->unit[1], NULL},        {"round-trip", 0, NULL, &a->round_trip}};
+        {"unit", 0, &a->unit[1], NULL},        {"round-trip", 0, NULL, &a->round_trip},
+        {"names", 0, &a->names, NULL}};
     for (size_t k = 0; k < LATENCY_FILES_MAX; k++) {
         flags[OTHERS + k] = (struct nt_flag){"latency", 0, &a->latency[k], NULL};
         flags[OTHERS + LATENCY_FILES_MAX + k] =
@@ -333,8 +351,9 @@ static int solve_run(int argc, char **argv, struct nt_err *err)
         return nt_err_set(err, NT_ERR_USAGE,
                           "expected either SAMPLES or --latency or --bandwidth FILE, found %s",
                           matrices ? "both" : "neither");
-    if (a.samples != NULL && a.from != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "--from: expected with matrices only");
+    if (a.samples != NULL && (a.from != NULL || a.names != NULL))
+        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with matrices only",
+                          a.from != NULL ? "from" : "names");
     if (a.latency[0] == NULL && matrices &&
         nt_published_method(&a.published, &(struct nt_method){0}))
         return nt_err_set(err, NT_ERR_USAGE, "--method: expected with --latency only");

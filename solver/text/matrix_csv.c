@@ -159,8 +159,8 @@ static int add_host(struct nt_csv_reader *r, const char *name, struct nt_err *er
 /* The hosts that are given, in place of any of the text. */
 static int take_given_hosts(struct nt_csv_reader *r, struct nt_err *err)
 {
-    for (size_t k = 0; k < r->given.hosts->count; k++)
-        if (add_host(r, r->given.hosts->name[k], err) != 0)
+    for (size_t k = 0; k < r->given.names->count; k++)
+        if (add_host(r, r->given.names->entry[k].name, err) != 0)
             return -1;
     return 0;
 }
@@ -313,7 +313,7 @@ static int take_figure(struct nt_csv_reader *r, const char *cell, bool quoted, s
 {
     if (r->column > r->n)
         return nt_err_set(err, NT_ERR_INPUT, "expected %zu values %s, found more", r->n,
-                          r->given.hosts != NULL ? "as --names has hosts" : "as in the first row");
+                          r->given.names != NULL ? "as --names has hosts" : "as in the first row");
     if (read_value(r, cell, quoted, target_cell(r)))
         return 0;
     if (r->host_of[r->rows - 1] != r->column - 1)
@@ -406,7 +406,7 @@ static int end_row(struct nt_csv_reader *r, struct nt_err *err)
     if (r->shapes == 0)
         return nt_err_set(
             err, NT_ERR_INPUT, "expected %zu values %s, found %zu, and the rows are no triangle",
-            r->n, r->given.hosts != NULL ? "as --names has hosts" : "as in the first row", values);
+            r->n, r->given.names != NULL ? "as --names has hosts" : "as in the first row", values);
     while (r->column < r->n) {
         r->column++;
         *target_cell(r) = NAN;
@@ -455,7 +455,7 @@ static int refuse_head(const struct nt_csv_reader *r, struct nt_err *err)
 static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
 {
     struct nt_csv_dialect *d = &r->dialect;
-    const struct nt_names *given = r->given.hosts;
+    const struct nt_name_file *given = r->given.names;
     r->head.text[r->head.used] = '\n'; /* the last line may end without one */
     if (memcmp(r->head.text, "\xff\xfe", 2) == 0 || memcmp(r->head.text, "\xfe\xff", 2) == 0)
         return nt_err_set(err, NT_ERR_INPUT, "expected UTF-8, found UTF-16: save it as UTF-8");

@@ -22,6 +22,7 @@
 #include "csv_dialect.h"
 #include "err.h"
 #include "matrix.h"
+#include "name_file.h"
 #include "names.h"
 
 enum { NT_CSV_PAIR_HOSTS_MAX = 8192 };
@@ -45,9 +46,9 @@ void nt_named_matrix_destroy(struct nt_named_matrix *table);
 
 /* What a text does not say of itself. */
 struct nt_csv_given {
-    double factor;                /* makes us or MB/s of a value; 0: as the first cell says, or 1 */
-    bool round_trip;              /* values are both ways together */
-    const struct nt_names *hosts; /* of values without names; borrowed; NULL: none */
+    double factor;   /* makes us or MB/s of a value; 0: as the first cell says, or 1 */
+    bool round_trip; /* values are both ways together */
+    const struct nt_name_file *names; /* of hosts, for values without; borrowed; NULL: none */
 };
 
 /* Reading in pieces of any size; file names it in errors (FILE:LINE: ...). */

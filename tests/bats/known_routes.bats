@@ -334,6 +334,18 @@ TABLE
     printf 'n1 n2 96\nn2 n3 48\nn3 n1 48\n' >rates.txt
     "$nettopo" solve --bandwidth rates.txt --unit Gbit/s --latency milli.csv --unit ms -o both.json
     jq -e '[.links[].bandwidth_MBps] | max == 12000 and min == 6000' both.json
+    for k in 1 2 3; do echo n$k; done >hosts
+    printf '0,1.12,1.93\n1.12,0,1.94\n1.93,1.94,0\n' >bare.csv
+    printf ' 0 1 2\n0 NA 1.12 1.93\n1 1.12 NA 1.94\n2 1.93 1.94 NA\n' >numbered.txt # a data frame's
+    printf ';;\n1,12;;\n1,93;1,94;\n' >cores.csv
+    for file in bare.csv numbered.txt cores.csv; do latencies $file --names hosts | cmp - right.csv; done
+    refuses 3 "bare.csv:1: expected names of hosts in the first row, found values" "$nettopo" solve --latency bare.csv
+    refuses 3 "right.csv:1: found names of hosts: leave out --names" "$nettopo" solve --latency right.csv --names hosts
+    echo n4 >>hosts
+    refuses 3 "bare.csv:2: expected 4 values as --names has hosts, found 3" "$nettopo" solve --latency bare.csv --names hosts
+    echo '0x1 "n1"' >guids
+    refuses 3 "guids:1: expected a host name, found a GUID" "$nettopo" solve --latency bare.csv --names guids
+    refuses 2 "--names: expected with matrices" "$nettopo" solve --names hosts right.samples
     refuses 2 "--unit lbs: expected ns, us, ms or s" "$nettopo" solve --latency right.csv --unit lbs
     refuses 2 "--unit GB/s: expected with --bandwidth only" "$nettopo" solve --latency right.csv --unit GB/s
     refuses 2 "--unit us: expected one unit for latencies" "$nettopo" solve --latency right.csv --unit ns --unit us

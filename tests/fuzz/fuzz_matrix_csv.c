@@ -52,15 +52,13 @@ static void try_text(const char *data, size_t size, const struct nt_csv_given *g
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const hosts[] = {"a", "b", "c"};
-    struct nt_names names = {0};
+    static const char hosts[] = "a\nb\nc\n";
+    struct nt_name_file names;
     struct nt_err err;
-    uint32_t index;
-    for (size_t k = 0; k < 3; k++)
-        if (nt_names_add(&names, hosts[k], &index, &err) != 0)
-            abort();
+    if (nt_name_file_read("fuzz", hosts, strlen(hosts), &names, &err) != 0)
+        abort();
     try_text((const char *)data, size, &(struct nt_csv_given){0});
-    try_text((const char *)data, size, &(struct nt_csv_given){.hosts = &names});
-    nt_names_fini(&names);
+    try_text((const char *)data, size, &(struct nt_csv_given){.names = &names});
+    nt_name_file_fini(&names);
     return 0;
 }
