@@ -3,6 +3,13 @@
 #include "job_line.h"
 #include "log_record.h"
 
+/* The first record of a line. */
+static bool read_line(const char *line, size_t bytes, struct nt_log_record *r)
+{
+    struct nt_log_line rest = {.at = line, .end = line + bytes};
+    return nt_log_record_next(&rest, r);
+}
+
 /* What the agent writes is read back, behind each prefix that a log puts before it. */
 TEST(what_the_agent_writes_is_read)
 {
@@ -33,7 +40,7 @@ TEST(what_the_agent_writes_is_read)
             struct nt_log_record r;
             nt_job_line_write(&written, json != 0, text);
             int n = snprintf(line, sizeof line, "%s%s", prefixes[k], text);
-            assert_true(nt_log_record_read(line, (size_t)n, &r));
+            assert_true(read_line(line, (size_t)n, &r));
             assert_int_equal(r.job, 42);
             assert_int_equal(r.time_s, 1795545431);
             assert_int_equal(r.status, NT_STATUS_PARTIAL);
@@ -44,26 +51,72 @@ TEST(what_the_agent_writes_is_read)
         }
 }
 
-/* What programs that pass logs on make of them: jq -c, jq -S, journalctl -o json. */
+/* What programs that pass logs on make of them, by which one. */
 TEST(other_programs_json_is_read)
 {
     static const char *const lines[] = {
+        /* jq -c, and -S, and in an object of a collector */
         "{\"job\":44,\"time\":\"2026-11-24T18:37:11Z\",\"user\":\"u\",\"status\":\"failed\","
         "\"reason\":\"no connection\"}",
         "{ \"hosts\": 4, \"job\" : 44 , \"reason\": \"no connection\", \"status\": \"failed\", "
         "\"time\": \"2026-11-24T18:37:11Z\" }",
+        "{\"tags\":{\"a\":[1,{}],\"b\":\"}\"},\"job\":44,\"time\":\"2026-11-24T18:37:11Z\","
+        "\"status\":\"failed\",\"reason\":\"no connection\",\"x\":null}",
+        "{\"stream\":\"nettopo\",\"record\":{\"job\":44,\"time\":\"2026-11-24T18:37:11Z\","
+        "\"status\":\"failed\",\"reason\":\"no connection\"}}",
+        /* jq over more than one line, which the caller joins */
+        "{   \"job\": 44,   \"time\": \"2026-11-24T18:37:11Z\",   \"status\": \"failed\", \r "
+        "\"reason\": \"no connection\" }",
+        /* journalctl -o json: of both kinds of lines */
         "{\"PRIORITY\":\"4\",\"_PID\":\"7\",\"MESSAGE\":\"job=44 time=2026-11-24T18:37:11Z "
         "status=failed reason=\\\"no connection\\\"\",\"_UID\":\"0\"}",
-        "{\"MESSAGE\":\"{\\\"job\\\": 44, \\\"time\\\": \\\"2026-11-24T18:37:11Z\\\", "
-        "\\\"status\\\": \\\"failed\\\", \\\"reason\\\": \\\"no connection\\\"}\"}",
+        "{\"_X\":[\"a\",\"b\"],\"MESSAGE\":\"{\\\"job\\\": 44, \\\"time\\\": "
+        "\\\"2026-11-24T18:37:11Z\\\", \\\"status\\\": \\\"failed\\\", \\\"reason\\\": "
+        "\\\"no connection\\\"}\"}",
+        /* logcli -o jsonl and the API of Loki; logcli's own lines */
+        "{\"labels\":{\"host\":\"n1\"},\"line\":\"Nov 24 18:37:11 n1 nettopo[1]: job=44 "
+        "time=2026-11-24T18:37:11Z status=failed reason=\\\"no connection\\\"\",\"timestamp\":"
+        "\"2026-11-24T18:37:11.1Z\"}",
+        "{\"status\":\"success\",\"data\":{\"result\":[{\"stream\":{},\"values\":[[\"1795545431\","
+        "\"{\\\"job\\\":44,\\\"time\\\":\\\"2026-11-24T18:37:11Z\\\",\\\"status\\\":\\\"failed\\\","
+        "\\\"reason\\\":\\\"no connection\\\"}\"]]}]}}",
+        "2026-11-24T18:37:11Z {host=\"n1\"} job=44 time=2026-11-24T18:37:11Z status=failed "
+        "reason=\"no connection\"",
+        /* Docker, and Loki behind it */
+        "{\"log\":\"job=44 reason=\\u0022no connection\\u0022 time=2026-11-24T18:37:11Z "
+        "status=failed\\n\",\"stream\":\"stdout\"}",
+        "{\"line\":\"{\\\"log\\\":\\\"job=44 time=2026-11-24T18:37:11Z reason="
+        "\\\\\\\"no connection\\\\\\\" status=failed\\\\n\\\"}\"}",
     };
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        struct nt_log_line rest = {.at = lines[k], .end = lines[k] + strlen(lines[k])};
         struct nt_log_record r;
-        assert_true(nt_log_record_read(lines[k], strlen(lines[k]), &r));
+        if (!nt_log_record_next(&rest, &r))
+            fail_msg("line %zu", k);
         assert_int_equal(r.job, 44);
         assert_int_equal(r.time_s, 1795545431);
         assert_int_equal(r.status, NT_STATUS_FAILED);
         assert_string_equal(r.reason, "no connection");
+        assert_false(nt_log_record_next(&rest, &r));
+    }
+}
+
+TEST(a_line_can_have_several_records)
+{
+    static const char *const lines[] = {
+        "[{\"job\":1,\"time\":\"2026-11-24\",\"status\":\"ok\"},{\"x\":0},"
+        "{\"job\":2,\"time\":\"2026-11-24\",\"status\":\"ok\"}]",
+        "{\"values\":[[\"1\",\"job=1 time=2026-11-24 status=ok\"],[\"2\",\"none\"],[\"3\","
+        "\"{\\\"job\\\":2,\\\"time\\\":\\\"2026-11-24\\\",\\\"status\\\":\\\"ok\\\"}\"]]}",
+    };
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        struct nt_log_line rest = {.at = lines[k], .end = lines[k] + strlen(lines[k])};
+        struct nt_log_record r;
+        for (uint64_t job = 1; job <= 2; job++) {
+            assert_true(nt_log_record_next(&rest, &r));
+            assert_int_equal(r.job, job);
+        }
+        assert_false(nt_log_record_next(&rest, &r));
     }
 }
 
@@ -83,7 +136,7 @@ TEST(other_lines_are_no_records)
     };
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
         struct nt_log_record r;
-        assert_false(nt_log_record_read(lines[k], strlen(lines[k]), &r));
+        assert_false(read_line(lines[k], strlen(lines[k]), &r));
     }
 }
 

@@ -33,7 +33,7 @@ static const char help[] =
     "\n"
     "Example: journalctl -t nettopo | nettopo stats --since 7d\n";
 
-enum { LINE_MAX_BYTES = 16384, FILES_MAX = 64, NAMES_MAX = 1 << 17, TOP_DEFAULT = 10 };
+enum { LINE_MAX_BYTES = 1 << 20, FILES_MAX = 64, NAMES_MAX = 1 << 17, TOP_DEFAULT = 10 };
 
 /* How often each name came. */
 struct tally {
@@ -46,11 +46,15 @@ struct tally {
 struct stats {
     int64_t since_s, until_s;
     uint64_t jobs[NT_STATUS_FAILED + 1];
-    uint64_t lines, records; /* read; and which of them are a job's, of any time */
+    uint64_t lines, records; /* read; a job's, of any time */
+    uint64_t long_lines;     /* skipped */
     int64_t first_s, last_s;
     struct tally reasons, missing, suspect;
     char line[LINE_MAX_BYTES]; /* one whose end has not come */
     size_t used;
+    size_t last;   /* in an object of several lines: where the last of them begins */
+    bool object;   /* line is the beginning of one */
+    size_t indent; /* of its first line */
     bool too_long; /* it is skipped */
 };
 
@@ -108,23 +112,58 @@ static int add_hosts(struct tally *t, const char *list, struct nt_err *err)
     return rc;
 }
 
-static int take_line(struct stats *s, struct nt_err *err)
+static int count_job(struct stats *s, const struct nt_log_record *r, struct nt_err *err)
 {
-    struct nt_log_record r;
-    s->lines += s->used > 0;
-    if (!nt_log_record_read(s->line, s->used, &r))
-        return 0;
     s->records++;
-    if (r.time_s < s->since_s || r.time_s >= s->until_s)
+    if (r->time_s < s->since_s || r->time_s >= s->until_s)
         return 0;
     bool first = s->jobs[0] + s->jobs[1] + s->jobs[2] == 0;
-    s->first_s = first || r.time_s < s->first_s ? r.time_s : s->first_s;
-    s->last_s = first || r.time_s > s->last_s ? r.time_s : s->last_s;
-    s->jobs[r.status]++;
-    if (add_reason(&s->reasons, r.reason, err) != 0 ||
-        add_hosts(&s->missing, r.missing, err) != 0 || add_hosts(&s->suspect, r.suspect, err) != 0)
+    s->first_s = first || r->time_s < s->first_s ? r->time_s : s->first_s;
+    s->last_s = first || r->time_s > s->last_s ? r->time_s : s->last_s;
+    s->jobs[r->status]++;
+    if (add_reason(&s->reasons, r->reason, err) != 0 ||
+        add_hosts(&s->missing, r->missing, err) != 0 ||
+        add_hosts(&s->suspect, r->suspect, err) != 0)
         return -1;
     return 0;
+}
+
+static int take_line(struct stats *s, struct nt_err *err)
+{
+    struct nt_log_line rest = {.at = s->line, .end = s->line + s->used};
+    struct nt_log_record r;
+    int rc = 0;
+    s->long_lines += s->too_long;
+    while (!s->too_long && rc == 0 && nt_log_record_next(&rest, &r))
+        rc = count_job(s, &r, err);
+    s->used = s->last = 0;
+    s->too_long = s->object = false;
+    return rc;
+}
+
+/* A line has ended: does an object of JSON go on behind it? One begins with a brace alone in its
+ * line and ends with one as far from the margin; lines of others begin there. */
+static bool goes_on(struct stats *s)
+{
+    const char *line = s->line + s->last;
+    size_t bytes = s->used - s->last, indent = 0;
+    while (indent < bytes && (line[indent] == ' ' || line[indent] == '\t'))
+        indent++;
+    size_t end = bytes - (bytes > 0 && line[bytes - 1] == '\r');
+    bool begins = end == indent + 1 && line[indent] == '{';
+    bool ends = indent < end && line[indent] == '}';
+    s->lines += bytes > 0;
+    if (!s->object) {
+        s->indent = indent;
+        s->object = begins;
+    } else if (indent == 0 || (ends && indent == s->indent)) {
+        s->object = false;
+    }
+    if (!s->object || s->used == sizeof s->line)
+        return false;
+    s->line[s->used++] = ' ';
+    s->last = s->used;
+    return true;
 }
 
 /* A log may hold anything: lines that are too long are skipped, as others that are no record. */
@@ -142,20 +181,30 @@ static int feed(void *context, const char *text, size_t bytes, struct nt_err *er
         at += n + 1;
         if (end == NULL)
             break;
-        if (!s->too_long && take_line(s, err) != 0)
+        if ((s->too_long || !goes_on(s)) && take_line(s, err) != 0)
             return -1;
-        s->used = 0;
-        s->too_long = false;
     }
     return 0;
 }
 
+/* What of a file is not counted is told on standard error. */
 static int read_file(struct stats *s, const char *path, struct nt_err *err)
 {
-    if (nt_file_stream(path, feed, s, err) != 0 || (!s->too_long && take_line(s, err) != 0))
+    uint64_t lines = s->lines, records = s->records, long_lines = s->long_lines;
+    if (nt_file_stream(path, feed, s, err) != 0)
         return -1;
-    s->used = 0;
-    s->too_long = false;
+    goes_on(s);
+    if (take_line(s, err) != 0)
+        return -1;
+    long_lines = s->long_lines - long_lines;
+    if (long_lines > 0)
+        fprintf(stderr, "nettopo stats: %s: skipped %" PRIu64 " line%s of more than %d bytes\n",
+                nt_file_name(path), long_lines, long_lines == 1 ? "" : "s", (int)LINE_MAX_BYTES);
+    if (s->records == records && s->lines > lines)
+        fprintf(stderr,
+                "nettopo stats: %s: no job's line in %" PRIu64 " lines: expected job, time and "
+                "status, as key=value pairs or JSON\n",
+                nt_file_name(path), s->lines - lines);
     return 0;
 }
 
@@ -236,11 +285,6 @@ static void put_head(struct nt_strbuf *d, const struct stats *s, uint64_t all)
     if (all > 0)
         nt_strbuf_print(d, ", %s to %s", first, last);
     nt_strbuf_puts(d, "\n");
-    if (s->records == 0 && s->lines > 0)
-        nt_strbuf_print(d,
-                        "no job's line in %" PRIu64 " lines; it has job, time and status, as "
-                        "key=value pairs or JSON\n",
-                        s->lines);
     for (int k = NT_STATUS_OK; k <= NT_STATUS_FAILED && all > 0; k++)
         nt_strbuf_print(d, "%8" PRIu64 "  %-7s  %5.1f %%\n", s->jobs[k],
                         nt_status_name((enum nt_status)k),

@@ -68,18 +68,51 @@ struct scanner {
     bool json;
 };
 
+static const char blanks[] = " \t\r\n";
+
+/* The character of four hexadecimal digits, if it is one of ASCII. */
+static char read_code(const char digit[4])
+{
+    unsigned code = 0;
+    for (int k = 0; k < 4; k++) {
+        const char *digits = "0123456789abcdef", *at = strchr(digits, digit[k] | 0x20);
+        if (digit[k] == '\0' || at == NULL || *at == '\0')
+            return '?';
+        code = code << 4 | (unsigned)(at - digits);
+    }
+    if (code < ' ' || code > '~')
+        return '?';
+    return (char)code;
+}
+
+/* The character behind a backslash, which *at is behind, in one byte. */
+static char read_escaped(struct scanner *s)
+{
+    char c = *s->at;
+    if (s->json && c == 'u' && s->end - s->at > 4) {
+        c = read_code(s->at + 1);
+        s->at += 4;
+    } else if (s->json && c != '\0' && strchr("bfnrt", c) != NULL) {
+        c = ' ';
+    }
+    return c;
+}
+
 /* A word up to one of those characters, or a text in quotes; cut to room and terminated. */
 static bool read_text(struct scanner *s, const char *ends, char *text, size_t room)
 {
     size_t n = 0;
     bool quoted = skip(&s->at, s->end, '"');
     while (s->at < s->end && (quoted ? *s->at != '"' : strchr(ends, *s->at) == NULL)) {
-        if (quoted && *s->at == '\\' && s->at + 1 < s->end)
+        char c = *s->at;
+        if (quoted && c == '\\' && s->at + 1 < s->end) {
             s->at++;
+            c = read_escaped(s);
+        }
         if (*s->at == '\0')
             return false;
         if (n + 1 < room)
-            text[n++] = *s->at;
+            text[n++] = c;
         s->at++;
     }
     text[n] = '\0';
@@ -88,8 +121,26 @@ static bool read_text(struct scanner *s, const char *ends, char *text, size_t ro
 
 static void skip_blanks(struct scanner *s)
 {
-    while (s->at < s->end && *s->at == ' ')
+    while (s->at < s->end && *s->at != '\0' && strchr(s->json ? blanks : " ", *s->at) != NULL)
         s->at++;
+}
+
+/* An object or array. */
+static bool skip_nested(struct scanner *s)
+{
+    char text[2];
+    size_t deep = 0;
+    do {
+        if (s->at == s->end)
+            return false;
+        char c = *s->at;
+        if (c == '\0' || (c == '"' && !read_text(s, "", text, sizeof text)))
+            return false;
+        deep += c == '{' || c == '[';
+        deep -= c == '}' || c == ']';
+        s->at += c != '"';
+    } while (deep > 0);
+    return true;
 }
 
 static bool next_pair(struct scanner *s, char key[32], char value[VALUE_BYTES])
@@ -103,7 +154,9 @@ static bool next_pair(struct scanner *s, char key[32], char value[VALUE_BYTES])
         return false;
     if (s->json)
         skip_blanks(s);
-    if (!read_text(s, s->json ? ",} " : " ", value, VALUE_BYTES))
+    value[0] = '\0';
+    bool nested = s->json && s->at < s->end && (*s->at == '{' || *s->at == '[');
+    if (nested ? !skip_nested(s) : !read_text(s, s->json ? ",} \t\r\n" : " ", value, VALUE_BYTES))
         return false;
     if (s->json) {
         skip_blanks(s);
@@ -132,15 +185,14 @@ static void copy(char *to, size_t room, const char *value)
     to[n] = '\0';
 }
 
-/* All pairs from there on. *message: of a line of journalctl -o json, what the program has logged.
- */
-static bool read_pairs(struct scanner *s, struct nt_log_record *r, char message[VALUE_BYTES])
+/* All pairs from there on. */
+static bool read_pairs(struct scanner *s, struct nt_log_record *r)
 {
-    enum { JOB = 1, TIME = 2, STATUS = 4, ALL = 7 };
+    enum { JOB = 1, TIME = 2, STATUS = 4, ALL = 7, PAIRS_MAX = 128 };
     char key[32], value[VALUE_BYTES];
     unsigned have = 0;
     *r = (struct nt_log_record){0};
-    while (next_pair(s, key, value)) {
+    for (int k = 0; k < PAIRS_MAX && next_pair(s, key, value); k++) {
         if (strcmp(key, "job") == 0)
             have |= nt_decimal_whole(value, strlen(value), UINT32_MAX, &r->job) == 0 ? JOB : 0;
         else if (strcmp(key, "time") == 0)
@@ -155,8 +207,6 @@ static bool read_pairs(struct scanner *s, struct nt_log_record *r, char message[
             copy(r->missing, sizeof r->missing, value);
         else if (strcmp(key, "suspect") == 0)
             copy(r->suspect, sizeof r->suspect, value);
-        else if (strcmp(key, "MESSAGE") == 0)
-            copy(message, VALUE_BYTES, value);
     }
     return have == ALL;
 }
@@ -167,27 +217,76 @@ static bool begins_with(const struct scanner *s, const char *word)
     return (size_t)(s->end - s->at) >= n && memcmp(s->at, word, n) == 0;
 }
 
-/* A record may begin after the name of a program, or at the line's beginning. */
-static bool find_record(const char *line, size_t bytes, struct nt_log_record *r,
-                        char message[VALUE_BYTES])
+/* A line of JSON, unlike one with JSON behind a prefix: its pairs are in strings. */
+static bool is_json(const struct nt_log_line *line)
 {
-    for (size_t at = 0; at < bytes; at++) {
-        struct scanner s = {line + at, line + bytes, line[at] == '{'};
-        if (at > 0 && line[at - 1] != ' ')
+    struct scanner s = {line->begin, line->end, true};
+    skip_blanks(&s);
+    bool object = begins_with(&s, "{"), array = begins_with(&s, "[");
+    s.at += object || array;
+    skip_blanks(&s);
+    return (object && begins_with(&s, "\"")) ||
+           (array && (begins_with(&s, "{") || begins_with(&s, "[") || begins_with(&s, "\"")));
+}
+
+/* The next record outside of strings: an object, or pairs after the name of a program or at the
+ * beginning. */
+static bool find_record(struct nt_log_line *line, struct nt_log_record *r)
+{
+    bool json = is_json(line);
+    for (; line->at < line->end; line->at++) {
+        struct scanner s = {line->at, line->end, *line->at == '{'};
+        if (!s.json && (json || (line->at > line->begin && line->at[-1] != ' ')))
             continue;
         s.at += s.json;
         skip_blanks(&s);
-        if (begins_with(&s, s.json ? "\"" : "job=") && read_pairs(&s, r, message))
+        if (begins_with(&s, s.json ? "\"" : "job=") && read_pairs(&s, r)) {
+            line->at = s.at;
             return true;
+        }
     }
     return false;
 }
 
-bool nt_log_record_read(const char *line, size_t bytes, struct nt_log_record *record)
+/* deep: so many strings may be in strings. */
+static bool find_string(struct nt_log_line *line, int deep, struct nt_log_record *r);
+
+static bool find_any(struct nt_log_line *line, int deep, struct nt_log_record *r)
 {
+    line->begin = line->begin == NULL ? line->at : line->begin;
+    if (!line->strings && find_record(line, r)) {
+        line->found = true;
+        return true;
+    }
+    if (line->found || deep == 0)
+        return false;
+    if (!line->strings)
+        line->at = line->begin;
+    line->strings = true;
+    return find_string(line, deep, r);
+}
+
+static bool find_string(struct nt_log_line *line, int deep, struct nt_log_record *r)
+{
+    char text[VALUE_BYTES];
+    while (line->at < line->end) {
+        struct scanner s = {memchr(line->at, '"', (size_t)(line->end - line->at)), line->end, true};
+        if (s.at == NULL || !read_text(&s, "", text, sizeof text))
+            break;
+        line->at = s.at;
+        struct nt_log_line inner = {.at = text, .end = text + strlen(text)};
+        if (find_any(&inner, deep - 1, r))
+            return true;
+    }
+    line->at = line->end;
+    return false;
+}
+
+bool nt_log_record_next(struct nt_log_line *line, struct nt_log_record *record)
+{
+    enum { DEEP = 3 };
     struct nt_log_record r;
-    char message[VALUE_BYTES] = "", none[VALUE_BYTES];
-    if (!find_record(line, bytes, &r, message) && !find_record(message, strlen(message), &r, none))
+    if (!find_any(line, DEEP, &r))
         return false;
     *record = r;
     return true;

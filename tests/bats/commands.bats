@@ -100,12 +100,50 @@ hosts in findings
         lines: $lines, statuses: {ok: 1, partial: 2, failed: 1},
         reasons: [{reason: "n# is missing: UCX: no usable network", count: 2}, {reason: "the job was cancelled", count: 1}],
         hosts_missing: [{host: "n3", count: 2}, {host: "n10", count: 1}],
-        hosts_in_findings: [{host: "n2", count: 1}]}' --argjson lines "$(grep -c . log)"
+        hosts_in_findings: [{host: "n2", count: 1}]}' --argjson lines "$(($(grep -c . log) + 1))" # the zeros
     "$nettopo" stats --json --top 1 log | jq -e '.reasons, .hosts_missing, .hosts_in_findings | length == 1'
     "$nettopo" stats --json /dev/null | jq -e '.jobs == 0 and .reasons == [] and (has("first") | not)'
     refuses 2 '"last week": expected a time' "$nettopo" stats --since 'last week' log
     refuses 3 'cannot open nowhere' "$nettopo" stats --json nowhere
     refuses 3 'cannot open nowhere' "$nettopo" stats nowhere
+}
+
+# A job's line as the programs print it that pass it on.
+@test "stats: JSON of jq, journalctl, Loki and Docker; what is not understood has a word" {
+    counts() { # JOBS FILE: all failed
+        run --separate-stderr "$nettopo" stats "$2"
+        [ "$status" = 0 ] && [[ $output == "$1 job"*"$1  failed   100.0 %"* ]] && [ -z "$stderr" ] || { echo "$output $stderr"; return 1; }
+    }
+    json='{"job":44,"time":"2026-11-26T10:02:00Z","user":"u","status":"failed","reason":"no connection"}'
+    text='job=44 time=2026-11-26T10:02:00Z status=failed reason="no connection"'
+    echo "$json" >compact.json
+    counts 1 compact.json
+    jq . compact.json >pretty.json
+    counts 1 pretty.json
+    jq --tab -s '. + .' compact.json >array.json
+    counts 2 array.json
+    { echo '{'; echo "Nov 26 10:02:00 n1 nettopo[1]: $text"; } >brace.log
+    counts 1 brace.log
+    for line in "$json" "$text" "Nov 26 10:02:00 n1 nettopo[1]: $text"; do
+        jq -cn --arg line "$line" '{__CURSOR: "s=1", PRIORITY: "4", _BOOT_ID: null, MESSAGE: $line, _UID: "0"}' >journal.json
+        jq -cn --arg line "$line" '{labels: {app: "x", job: "nettopo"}, line: $line, timestamp: "2026-11-26T10:02:00Z"}' >>journal.json
+        jq -cn --arg line "$line" '{log: ($line + "\n"), stream: "stderr"}' >>journal.json
+        counts 3 journal.json
+        jq . journal.json >journal.pretty.json
+        counts 3 journal.pretty.json
+        jq -cn --arg line "$line" '{status: "success", data: {result: [{stream: {}, values: [range(40) | ["179\(.)", $line]]}]}}' >loki.json
+        counts 40 loki.json
+    done
+    echo '{"level":"info","msg":"none"}' >other.json
+    for option in "" --json; do
+        run --separate-stderr "$nettopo" stats $option compact.json other.json
+        [ "$status" = 0 ] && [[ $output == *1* ]]
+        [[ $stderr == "nettopo stats: other.json: no job's line in 1 lines: expected job, time and status"* ]]
+    done
+    { head -c 1100000 /dev/zero; echo; echo "$text"; } >long.log
+    run --separate-stderr "$nettopo" stats long.log
+    [ "$status" = 0 ] && [[ $output == "1 job"* ]]
+    [ "$stderr" = "nettopo stats: long.log: skipped 1 line of more than 1048576 bytes" ]
 }
 
 accepted_by_schema() {

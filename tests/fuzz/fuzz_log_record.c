@@ -11,12 +11,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (size > 0)
         memcpy(line, data, size);
-    if (nt_log_record_read(line, size, &r) &&
-        (r.status > NT_STATUS_FAILED || memchr(r.reason, 0, sizeof r.reason) == NULL ||
-         memchr(r.user, 0, sizeof r.user) == NULL ||
-         memchr(r.missing, 0, sizeof r.missing) == NULL ||
-         memchr(r.suspect, 0, sizeof r.suspect) == NULL))
-        abort();
+    struct nt_log_line rest = {.at = line, .end = line + size};
+    while (nt_log_record_next(&rest, &r))
+        if (r.status > NT_STATUS_FAILED || memchr(r.reason, 0, sizeof r.reason) == NULL ||
+            memchr(r.user, 0, sizeof r.user) == NULL ||
+            memchr(r.missing, 0, sizeof r.missing) == NULL ||
+            memchr(r.suspect, 0, sizeof r.suspect) == NULL)
+            abort();
     free(line);
     return 0;
 }
