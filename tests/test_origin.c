@@ -79,6 +79,42 @@ TEST(slurms_records_are_read)
     }
 }
 
+/* Maps and the archive name a task of an array and a component of a heterogeneous job by their own
+ * numbers, as JobIDRaw and scontrol do. */
+TEST(parts_of_jobs_have_numbers_of_their_own)
+{
+    static const char *const texts[] = {
+        "JobID|JobIDRaw|UID|NodeList\n12_3|13|7|n1\n12_[4-5]|12|7|None assigned\n14+0|14|7|n4\n"
+        "14+1|15|7|n[2-3]\n14+1.batch|15.batch||n2\n",
+        "JobIDRaw|NodeList|JobID|User|UID\n13|n1|12_3|u|7\n15|n[2-3]|14+1|u|7\n",
+        "JobId=13 ArrayJobId=12 ArrayTaskId=3 JobName=x\n   UserId=u(7)\n   NodeList=n1\n\n"
+        "JobId=15 HetJobId=14 HetJobOffset=1 JobName=x\n   HetJobIdSet=14-15\n   UserId=u(7)\n"
+        "   NodeList=n[2-3]\n",
+    };
+    struct nt_err err = {0};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        struct nt_slurm_jobs *jobs = parsed(texts[k]);
+        for (uint64_t job = 13; job <= 15; job += 2) {
+            struct nt_origin o = NT_ORIGIN_NONE;
+            assert_int_equal(nt_slurm_jobs_say(jobs, job, &o, &err), 0);
+            assert_int_equal(o.user, 7);
+            assert_int_equal(o.hosts.count, job == 13 ? 1 : 2);
+            nt_origin_fini(&o);
+        }
+        nt_slurm_jobs_destroy(jobs);
+    }
+    struct nt_slurm_jobs *jobs = parsed("JobID|UID|NodeList\n11|7|n1\n12_3|7|n1\n");
+    struct nt_origin o = NT_ORIGIN_NONE;
+    assert_int_equal(nt_slurm_jobs_say(jobs, 13, &o, &err), -1);
+    assert_string_equal(err.text, "jobs has no job 13; with arrays and heterogeneous jobs it needs "
+                                  "sacct's column JobIDRaw");
+    nt_slurm_jobs_destroy(jobs);
+    static const char only[] = "JobID|NodeList\n12+1|n1\n";
+    assert_int_equal(nt_slurm_jobs_parse("f", only, strlen(only), &jobs, &err), -1);
+    assert_string_equal(err.text,
+                        "f: expected sacct's column JobIDRaw, found parts of jobs such as 12_3");
+}
+
 TEST(what_is_no_record_is_refused)
 {
     static const char *const texts[] = {"", "\n", "hello\n", "A|B\n1|2\n", "JobID|NodeList\n"};

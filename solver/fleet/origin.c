@@ -208,6 +208,8 @@ struct slurm_job {
 struct nt_slurm_jobs {
     struct nt_arena memory;
     char file[128];
+    bool
+        parts; /* some jobs are named as parts of others, 12_3 or 12+1, which is not their number */
     size_t jobs, room;
     struct slurm_job *job; /* by id */
 };
@@ -216,6 +218,7 @@ struct reading {
     struct nt_slurm_jobs *jobs;
     size_t line;
     struct slurm_job open;                     /* of scontrol: what was read of it; id 0: nothing */
+    bool raw;                                  /* job_column has the numbers of jobs only */
     int job_column, user_column, hosts_column; /* of sacct; -1: none */
 };
 
@@ -255,13 +258,28 @@ static void read_columns(struct reading *r, struct nt_word line)
 {
     for (int k = 0; line.bytes > 0; k++) {
         struct nt_word name = nt_word_cut(&line, '|');
-        if (nt_word_is(name, "JobID") || nt_word_is(name, "JobIDRaw"))
+        bool raw = nt_word_is(name, "JobIDRaw");
+        if (raw || (nt_word_is(name, "JobID") && !r->raw)) {
             r->job_column = k;
-        else if (nt_word_is(name, "UID") || (nt_word_is(name, "User") && r->user_column < 0))
+            r->raw = raw;
+        }
+        if (nt_word_is(name, "UID") || (nt_word_is(name, "User") && r->user_column < 0))
             r->user_column = k;
         else if (nt_word_is(name, "NodeList"))
             r->hosts_column = k;
     }
+}
+
+/* "12_3" of an array, "12+1" of a heterogeneous job. */
+static bool is_part(struct nt_word id)
+{
+    struct nt_word rest = id, leader = nt_word_cut(&rest, '_');
+    uint64_t number;
+    if (rest.bytes == 0) {
+        rest = id;
+        leader = nt_word_cut(&rest, '+');
+    }
+    return rest.bytes > 0 && nt_decimal_whole(leader.at, leader.bytes, UINT32_MAX, &number) == 0;
 }
 
 /* Steps, "42.batch", and what is no number are passed over. */
@@ -271,9 +289,10 @@ static int read_row(struct reading *r, struct nt_word line, struct nt_err *err)
     bool has_id = false;
     for (int k = 0; line.bytes > 0; k++) {
         struct nt_word value = nt_word_cut(&line, '|');
-        if (k == r->job_column)
+        if (k == r->job_column) {
             has_id = nt_decimal_whole(value.at, value.bytes, UINT32_MAX, &job.id) == 0;
-        else if (k == r->user_column)
+            r->jobs->parts = r->jobs->parts || (!has_id && is_part(value));
+        } else if (k == r->user_column)
             job.user = user_of(value);
         else if (k == r->hosts_column)
             job.hosts = hosts_of(r->jobs, value);
@@ -332,7 +351,7 @@ static int read_lines(struct reading *r, struct nt_word text, struct nt_err *err
             read_columns(r, line);
             if (r->job_column < 0 || r->hosts_column < 0)
                 return nt_err_set(err, NT_ERR_INPUT,
-                                  "%s:1: expected the columns JobID and NodeList of sacct -P",
+                                  "%s:1: expected the columns JobIDRaw and NodeList of sacct -P",
                                   r->jobs->file);
         } else if (table ? read_row(r, line, err) != 0 : read_fields(r, line, err) != 0) {
             return -1;
@@ -355,7 +374,11 @@ int nt_slurm_jobs_parse(const char *file, const char *text, size_t bytes,
                         .user_column = -1,
                         .hosts_column = -1};
     int rc = read_lines(&r, (struct nt_word){text, bytes}, err);
-    if (rc == 0 && jobs->jobs == 0)
+    if (rc == 0 && jobs->jobs == 0 && jobs->parts)
+        rc = nt_err_set(err, NT_ERR_INPUT,
+                        "%s: expected sacct's column JobIDRaw, found parts of jobs such as 12_3",
+                        jobs->file);
+    else if (rc == 0 && jobs->jobs == 0)
         rc = nt_err_set(err, NT_ERR_INPUT,
                         "%s: expected jobs as sacct -P or scontrol show job print them, found none",
                         jobs->file);
@@ -386,8 +409,11 @@ int nt_slurm_jobs_say(const struct nt_slurm_jobs *jobs, uint64_t job, struct nt_
             high = middle;
     }
     if (low == jobs->jobs || jobs->job[low].id != job)
-        return nt_err_set(err, NT_ERR_INPUT, "%s has no job %llu", jobs->file,
-                          (unsigned long long)job);
+        return nt_err_set(err, NT_ERR_INPUT, "%s has no job %llu%s", jobs->file,
+                          (unsigned long long)job,
+                          jobs->parts ? "; with arrays and heterogeneous jobs it needs sacct's "
+                                        "column JobIDRaw"
+                                      : "");
     nt_names_fini(&origin->hosts);
     for (size_t k = low; k < jobs->jobs && jobs->job[k].id == job; k++) {
         const struct slurm_job *j = &jobs->job[k];

@@ -37,8 +37,9 @@ void nt_origin_fini(struct nt_origin *origin);
 /* The head of a file of the archive; text need not be terminated. */
 int nt_origin_parse(const char *text, size_t bytes, struct nt_origin *out, struct nt_err *err);
 
-/* Slurm's own records of jobs: what `sacct -P` prints (a first line with JobID, User or UID, and
- * NodeList among its columns), or `scontrol show job`. */
+/* Slurm's own records of jobs: what `sacct -P` prints (a first line with JobIDRaw or JobID, User
+ * or UID, and NodeList among its columns; maps have the number that JobIDRaw and scontrol have), or
+ * `scontrol show job`. */
 struct nt_slurm_jobs;
 
 int nt_slurm_jobs_parse(const char *file, const char *text, size_t bytes,
