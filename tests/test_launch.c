@@ -95,6 +95,49 @@ TEST(both_forms_of_a_matrix_say_the_same)
     }
 }
 
+/* 0 to 1: 10, 0 to 2: 2e6, 1 to 0: 10, 1 to 2: 30, 2 to 1: 30.5; as rows between blanks. */
+TEST(rows_need_no_commas)
+{
+    static const char *const forms[] = {
+        "0 10 2000000\n10 0 30\n0 30.5 0\n", /* no rank is so large */
+        "0\t10\t2e6\n10\t0\t30\n0\t30.5\t0\n",
+        "# m\n0 10 2000000\r\n10 0 30\n 0  30.5  0 ",
+        "0, 10 2000000\n10 0 , 30\n0,30.5,0\n",
+    };
+    struct nt_err err = {0};
+    struct nt_triples t;
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+        if (read_text(forms[k], &t, &err) != 0)
+            fail_msg("%zu: %s", k, err.text);
+        assert_int_equal(t.ntasks, 3);
+        assert_int_equal(t.n, 5);
+        assert_true(t.bytes[1] == 2e6f && t.bytes[4] == 30.5f);
+        nt_triples_fini(&t);
+    }
+    /* all ranks are possible, and the diagonal empty: no list says of nothing how much it is */
+    assert_int_equal(read_text("0 10 20\n10 0 30\n20 30 0\n", &t, &err), 0);
+    assert_int_equal(t.ntasks, 3);
+    assert_int_equal(t.n, 6);
+    nt_triples_fini(&t);
+    assert_int_equal(read_text("0 5\n6 0\n", &t, &err), 0);
+    assert_int_equal(t.ntasks, 2);
+    nt_triples_fini(&t);
+    assert_int_equal(read_text("9 1 2 3\n1 9 2 3\n1 2 9 3\n1 2 3 9\n", &t, &err), 0);
+    assert_int_equal(t.ntasks, 4);
+    nt_triples_fini(&t);
+    /* lists */
+    assert_int_equal(read_text("0 1 5\n1 2 6\n2 0 7\n", &t, &err), 0);
+    assert_int_equal(t.n, 3);
+    assert_true(t.bytes[2] == 7);
+    nt_triples_fini(&t);
+    assert_int_equal(read_text("0 1 10\n1 2 10\n2 3 10\n", &t, &err), 0);
+    assert_int_equal(t.ntasks, 4);
+    nt_triples_fini(&t);
+    assert_int_equal(read_text("0 4 5\n4 0 6\n4 3 0\n3 4 1\n", &t, &err), 0);
+    assert_int_equal(t.ntasks, 5);
+    nt_triples_fini(&t);
+}
+
 TEST(a_bad_matrix_is_refused_with_its_line)
 {
     static const struct {
@@ -102,11 +145,18 @@ TEST(a_bad_matrix_is_refused_with_its_line)
     } table[] = {
         {"", "m: expected a communication matrix"},
         {"#\n\n", "m: expected a communication matrix"},
-        {"0 1\n", "m:1: expected bytes"},
+        {"0 1\n", "m:1: expected 2 rows, found 1"},
+        {"0\n", "m:1: expected RANK RANK BYTES"},
         {"0 1 x\n", "m:1: expected bytes, found 'x'"},
         {"0 1 -3\n", "m:1: expected bytes"},
         {"0 1 nan\n", "m:1: expected bytes"},
-        {"0 1 3 4\n", "m:1: expected the end of the line, found '4'"},
+        {"0 1 3 4\n", "m:1: expected 4 rows, found 1"},
+        {"0 1 3 x\n", "m:1: expected the end of the line, found 'x'"},
+        {"0 1 2\n1 0 5\n1 2 0\n", "m: three lines of three numbers can be RANK RANK BYTES or rows"},
+        {"5 10 20\n10 5 30\n20 30 5\n", "m: three lines of three numbers can be RANK RANK BYTES"},
+        {"0 1.5 2\n1 0\n", "m:1: expected RANK RANK BYTES"},
+        {"0 1 2\n1 2 1.5\n2.5 0 0\n0 1 2\n", "m:3: expected RANK RANK BYTES"},
+        {"0 1 2\n1 2 3\n2 3 4\n3.5 4 5\n", "m:4: expected RANK RANK BYTES"},
         {"0 1 3\n0 9999999 3\n", "m:2: expected RANK RANK BYTES"},
         {"1,2\n3\n", "m:2: expected 2 columns, found 1"},
         {"1,2\n3,4,5\n", "m:2: expected as many columns"},

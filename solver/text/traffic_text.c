@@ -16,6 +16,10 @@ struct reading {
     struct nt_triples t;
     size_t cap, rows;
     bool dense, decided;
+    size_t thrice;      /* the first so many lines, if not dense, have three numbers and no comma */
+    double first[3][3]; /* of these at most three lines */
+    struct nt_err no_list; /* why they are rows, and on which line */
+    size_t no_list_line;
     struct nt_err *err;
 };
 
@@ -116,8 +120,7 @@ static int read_dense(struct reading *r, const char *at, const char *end)
         at = skip_blanks(stop, end);
         if (at == end)
             break;
-        if (*at != ',')
-            return traffic_error(r, "a comma", at, (size_t)(end - at));
+        at -= *at != ',';
     }
     if (r->rows == 0)
         r->t.ntasks = column + 1;
@@ -127,6 +130,70 @@ static int read_dense(struct reading *r, const char *at, const char *end)
     if (++r->rows > r->t.ntasks)
         return nt_err_set(r->err, NT_ERR_INPUT, "more rows than columns (%zu)", r->t.ntasks);
     return 0;
+}
+
+/* How many numbers the line is, of which the first three; 0: other words are in it. */
+static size_t count_numbers(const char *at, const char *end, double first[3])
+{
+    size_t n = 0;
+    for (double value; at < end; n++) {
+        const char *stop = word_end(at, end);
+        if (nt_number_read(at, stop, &value) != stop || value < 0 || value > 1e18)
+            return 0;
+        if (n < 3)
+            first[n] = value;
+        at = skip_blanks(stop, end);
+    }
+    return n;
+}
+
+/* The lines that were read are rows, not triples. */
+static int take_rows(struct reading *r)
+{
+    size_t lines = r->thrice;
+    r->dense = true;
+    r->t.n = 0;
+    r->t.ntasks = 3;
+    for (r->rows = 0; r->rows < lines; r->rows++)
+        for (size_t k = 0; k < 3; k++)
+            if (k != r->rows && keep_entry(r, r->rows, k, r->first[r->rows][k]) != 0)
+                return -1;
+    return 0;
+}
+
+/* Lines of three numbers are triples, as long as they can be: ranks are whole. */
+static int read_either(struct reading *r, const char *at, const char *end)
+{
+    bool open = r->thrice == r->rows && r->thrice < 3;
+    r->rows++;
+    if (open && count_numbers(at, end, r->first[r->thrice]) == 3)
+        r->thrice++;
+    if (read_sparse(r, at, end) == 0)
+        return 0;
+    if (!open || r->thrice != r->rows || r->err->kind != NT_ERR_INPUT)
+        return -1;
+    r->no_list = *r->err;
+    r->no_list_line = r->lines.number;
+    return take_rows(r);
+}
+
+static int settle_three(struct reading *r)
+{
+    bool zeros = true, ranks = true, symmetric = true;
+    if (r->dense || r->thrice != 3 || r->rows != 3)
+        return 0;
+    for (int k = 0; k < 3; k++) {
+        zeros = zeros && !(r->first[k][k] > 0);
+        ranks = ranks && !(r->first[k][0] > 2) && !(r->first[k][1] > 2);
+        symmetric = symmetric && !(r->first[k][(k + 1) % 3] < r->first[(k + 1) % 3][k]) &&
+                    !(r->first[k][(k + 1) % 3] > r->first[(k + 1) % 3][k]);
+    }
+    if (zeros ? ranks : symmetric)
+        return nt_err_set(r->err, NT_ERR_INPUT,
+                          "%s: three lines of three numbers can be RANK RANK BYTES or rows: write "
+                          "rows with commas, or pairs in another order",
+                          r->lines.file);
+    return zeros ? take_rows(r) : 0;
 }
 
 static int read_line(void *reading, struct nt_text_line *line, struct nt_err *err)
@@ -142,10 +209,11 @@ static int read_line(void *reading, struct nt_text_line *line, struct nt_err *er
     if (at == end || *at == '#')
         return 0;
     if (!r->decided) {
-        r->dense = memchr(at, ',', (size_t)(end - at)) != NULL;
+        size_t numbers = count_numbers(at, end, r->first[0]);
+        r->dense = memchr(at, ',', (size_t)(end - at)) != NULL || numbers == 2 || numbers > 3;
         r->decided = true;
     }
-    return r->dense ? read_dense(r, at, end) : read_sparse(r, at, end);
+    return r->dense ? read_dense(r, at, end) : read_either(r, at, end);
 }
 
 static int finish_triples(struct reading *r, struct nt_err *err)
@@ -153,6 +221,9 @@ static int finish_triples(struct reading *r, struct nt_err *err)
     if (!r->decided)
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected a communication matrix, found nothing",
                           r->lines.file);
+    r->err = err;
+    if (settle_three(r) != 0)
+        return -1;
     if (r->dense && r->rows != r->t.ntasks)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: expected %zu rows, found %zu", r->lines.file,
                           r->lines.number - 1, r->t.ntasks, r->rows);
@@ -169,6 +240,10 @@ int nt_triples_read(const char *file, const char *text, size_t bytes, struct nt_
         rc = nt_lines_finish(&r.lines, read_line, &r, err);
     if (rc == 0)
         rc = finish_triples(&r, err);
+    if (rc != 0 && r.no_list_line > 0 && err->kind == NT_ERR_INPUT) { /* no rows, either */
+        *err = r.no_list;
+        rc = nt_err_prefix(err, "%s:%zu", file, r.no_list_line);
+    }
     nt_lines_fini(&r.lines);
     if (rc == 0)
         *out = r.t;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job's communication matrix as users have it, for `--pattern matrix:PATH`.
  *
- * Sparse: "RANK RANK BYTES" a line. Dense: comma separated, row i column j is what rank i sends to
- * rank j; as many rows as columns. '#' begins a comment line in both; the first line with a comma
- * makes it dense. Ranks count from 0. Words end at commas too, hence not by lines.h's words.
+ * Sparse: "RANK RANK BYTES" a line; ranks count from 0. Dense: row i column j is what rank i sends
+ * to rank j, with commas, blanks or tabs between them; as many rows as columns. '#' begins a
+ * comment line in both. A first line with a comma, or of other than three numbers, is dense. Three
+ * lines of three numbers can be either: with an empty diagonal they are dense, unless they may be
+ * pairs of three ranks; that, and a symmetric matrix with a diagonal, is an error.
+ * Words end at commas, hence not by lines.h's words.
+ *
  * Tests: test_launch.c. */
 #ifndef NT_TRAFFIC_TEXT_H
 #define NT_TRAFFIC_TEXT_H
