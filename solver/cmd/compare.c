@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "comparison_report.h"
+#include "deviation.h"
+#include "deviation_text.h"
 #include "files.h"
 #include "inputs.h"
 #include "reference_match.h"
@@ -11,8 +13,8 @@
 #include "verbs.h"
 
 static const char help[] =
-    "usage: nettopo compare [--tolerance T] [--json] [--coloured DOT] [--message-bytes N]\n"
-    "                       [--names FILE] [-o FILE] MAP REFERENCE\n"
+    "usage: nettopo compare [OPTION...] MAP REFERENCE\n"
+    "       nettopo compare [OPTION...] MEASURED MEASURED\n"
     "\n"
     "Compares a map with a reference: another map, Graphviz DOT with link rates in Gbit/s, "
     "TGF,\n"
@@ -20,21 +22,31 @@ static const char help[] =
     "ibnetdiscover. Hosts are matched by name, switches by the hosts under them; a reference may\n"
     "have more hosts than the map. Exits with 1 if there are differences.\n"
     "\n"
-    "  -t, --tolerance T    relative difference of a link's figure that counts; default 0.25\n"
+    "Or compares two measurements of the same hosts, records of sweeps or matrices as solve reads\n"
+    "them: mean, absolute, quadratic and largest deviation, quartiles, histograms, and the pairs\n"
+    "that differ by more than the tolerance.\n"
+    "\n"
+    "  -t, --tolerance T    relative difference of a figure that counts; default 0.25\n"
     "  --json               the report as JSON\n"
     "  --coloured DOT       also write the reference, coloured by the measured times of the paths\n"
     "                       over each link: grey within a tenth of those of a healthy network or\n"
     "                       if one of the paths is, red below, blue over\n"
-    "  --message-bytes N    of those times; default 1048576, and 8 for a map without bandwidths\n"
+    "  --message-bytes N    of those times; default 1048576, and 8 for a map without bandwidths.\n"
+    "                       Of measurements of several sizes: which, or else the smallest\n"
+    "  --bandwidth          the matrices hold bandwidths in MB/s\n"
+    "  --raster SVG         also draw both measurements and their differences, a cell per pair\n"
     "  --names FILE         of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
     "  -o, --output FILE    written whole or not at all; default -\n"
     "\n"
     "Example: nettopo compare map.json /etc/slurm/topology.conf\n";
 
 struct arguments {
-    const char *tolerance, *coloured, *message, *names, *output, *file[2];
-    bool json;
+    const char *tolerance, *coloured, *message, *names, *raster, *output, *file[2];
+    bool json, bandwidth;
+    double least, message_bytes; /* of --tolerance and --message-bytes */
 };
+
+/* ---- a map and a reference ---- */
 
 static int write_report(const struct arguments *a, const struct nt_reference_match *match,
                         struct nt_err *err)
@@ -62,33 +74,22 @@ static int write_coloured(const struct arguments *a, const struct nt_reference_m
     return nt_file_write_text(a->coloured, text, bytes, err);
 }
 
-static int compare_run(int argc, char **argv, struct nt_err *err)
+static int compare_maps(const struct arguments *a, struct nt_err *err)
 {
-    struct arguments a = {.tolerance = "0.25", .output = "-"};
-    const struct nt_flag flags[] = {
-        {"tolerance", 't', &a.tolerance, NULL}, {"json", 0, NULL, &a.json},
-        {"coloured", 0, &a.coloured, NULL},     {"message-bytes", 0, &a.message, NULL},
-        {"names", 0, &a.names, NULL},           {"output", 'o', &a.output, NULL}};
-    double tolerance = 0, message = 0;
     struct nt_map *map = NULL, *reference = NULL;
     struct nt_reference_match *match = NULL;
-    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, a.file, 2, err) !=
-            0 ||
-        nt_command_line_number("tolerance", a.tolerance, 0, 1000, &tolerance, err) != 0 ||
-        nt_command_line_number("message-bytes", a.message, 1, 1e12, &message, err) != 0)
-        return -1;
-    if (a.file[1] == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "expected MAP REFERENCE, found %s",
-                          a.file[0] == NULL ? "nothing" : "one file");
-    int rc = nt_file_read_map(a.file[0], &map, err);
+    if (a->bandwidth || a->raster != NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with two measurements",
+                          a->bandwidth ? "bandwidth" : "raster");
+    int rc = nt_file_read_map(a->file[0], &map, err);
     if (rc == 0)
-        rc = nt_reference_read(a.file[1], a.names, &reference, err);
-    if (rc == 0 && (rc = nt_reference_match_create(map, reference, tolerance, &match, err)) != 0)
-        nt_err_prefix(err, "%s and %s", nt_file_name(a.file[0]), nt_file_name(a.file[1]));
-    if (rc == 0 && a.coloured != NULL)
-        rc = write_coloured(&a, match, message, err);
+        rc = nt_reference_read(a->file[1], a->names, &reference, err);
+    if (rc == 0 && (rc = nt_reference_match_create(map, reference, a->least, &match, err)) != 0)
+        nt_err_prefix(err, "%s and %s", nt_file_name(a->file[0]), nt_file_name(a->file[1]));
+    if (rc == 0 && a->coloured != NULL)
+        rc = write_coloured(a, match, a->message_bytes, err);
     if (rc == 0)
-        rc = write_report(&a, match, err);
+        rc = write_report(a, match, err);
     if (rc == 0 && nt_comparison_report_differs(match)) {
         nt_err_set(err, NT_ERR_NO, "%s", "");
         rc = -1;
@@ -97,6 +98,120 @@ static int compare_run(int argc, char **argv, struct nt_err *err)
     nt_map_destroy(map);
     nt_map_destroy(reference);
     return rc;
+}
+
+/* ---- two measurements ---- */
+
+struct measured {
+    struct nt_named_matrix *all[2];
+    struct nt_names hosts; /* that both have */
+    struct nt_matrix *common[2];
+};
+
+static void measured_fini(struct measured *m)
+{
+    for (int k = 0; k < 2; k++) {
+        nt_named_matrix_destroy(m->all[k]);
+        nt_matrix_destroy(m->common[k]);
+    }
+    nt_names_fini(&m->hosts);
+}
+
+/* The figures of the common hosts, in their order. */
+static int take_common(struct measured *m, int k, struct nt_err *err)
+{
+    const struct nt_named_matrix *from = m->all[k];
+    size_t n = m->hosts.count;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *at = nt_arena_array(&memory, n, sizeof *at);
+    if (nt_arena_check(&memory, err) != 0 ||
+        nt_matrix_create(n, from->matrix->kind, &m->common[k], err) != 0)
+        return -1;
+    for (size_t h = 0; h < n; h++)
+        at[h] = nt_names_find(&from->host, m->hosts.name[h], strlen(m->hosts.name[h]));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            nt_matrix_set(m->common[k], i, j, nt_matrix_get(from->matrix, at[i], at[j]));
+    return 0;
+}
+
+static int read_measured(const struct arguments *a, struct measured *m, struct nt_err *err)
+{
+    enum nt_matrix_kind kind = a->bandwidth ? NT_MATRIX_BANDWIDTH_MBPS : NT_MATRIX_LATENCY_US;
+    uint32_t index;
+    for (int k = 0; k < 2; k++)
+        if (nt_measurement_read(a->file[k], kind, a->message_bytes, &m->all[k], err) != 0)
+            return -1;
+    const struct nt_names *host = &m->all[0]->host;
+    for (size_t h = 0; h < host->count; h++) {
+        size_t bytes = strlen(host->name[h]);
+        if (nt_names_find(&m->all[1]->host, host->name[h], bytes) != NT_NAMES_NONE &&
+            nt_names_add(&m->hosts, host->name[h], &index, err) < 0)
+            return -1;
+    }
+    return take_common(m, 0, err) != 0 ? -1 : take_common(m, 1, err);
+}
+
+static int write_measured(const struct arguments *a, const struct nt_deviation_report *r,
+                          struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    if (a->raster != NULL && (nt_deviation_svg(r, &text, &bytes, err) != 0 ||
+                              nt_file_write_text(a->raster, text, bytes, err) != 0))
+        return -1;
+    if ((a->json ? nt_deviation_json : nt_deviation_text)(r, &text, &bytes, err) != 0)
+        return -1;
+    return nt_file_write_text(a->output, text, bytes, err);
+}
+
+static int compare_measured(const struct arguments *a, struct nt_err *err)
+{
+    struct measured m = {0};
+    struct nt_deviation d = {0};
+    if (a->coloured != NULL || a->names != NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with a map and a reference",
+                          a->coloured != NULL ? "coloured" : "names");
+    int rc = read_measured(a, &m, err);
+    if (rc == 0 && (rc = nt_deviation_init(&d, m.common[0], m.common[1], a->least, err)) != 0)
+        nt_err_prefix(err, "%s and %s", nt_file_name(a->file[0]), nt_file_name(a->file[1]));
+    if (rc == 0) {
+        const struct nt_deviation_report report = {
+            .deviation = &d,
+            .first = m.common[0],
+            .second = m.common[1],
+            .host_name = m.hosts.name,
+            .title = {nt_file_name(a->file[0]), nt_file_name(a->file[1])},
+            .alone = {m.all[0]->host.count - m.hosts.count, m.all[1]->host.count - m.hosts.count},
+            .tolerance = a->least};
+        rc = write_measured(a, &report, err);
+    }
+    if (rc == 0 && d.differing > 0) {
+        nt_err_set(err, NT_ERR_NO, "%s", "");
+        rc = -1;
+    }
+    nt_deviation_fini(&d);
+    measured_fini(&m);
+    return rc;
+}
+
+static int compare_run(int argc, char **argv, struct nt_err *err)
+{
+    struct arguments a = {.tolerance = "0.25", .output = "-"};
+    const struct nt_flag flags[] = {
+        {"tolerance", 't', &a.tolerance, NULL}, {"json", 0, NULL, &a.json},
+        {"coloured", 0, &a.coloured, NULL},     {"message-bytes", 0, &a.message, NULL},
+        {"names", 0, &a.names, NULL},           {"bandwidth", 0, NULL, &a.bandwidth},
+        {"raster", 0, &a.raster, NULL},         {"output", 'o', &a.output, NULL}};
+    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, a.file, 2, err) !=
+            0 ||
+        nt_command_line_number("tolerance", a.tolerance, 0, 1000, &a.least, err) != 0 ||
+        nt_command_line_number("message-bytes", a.message, 1, 1e12, &a.message_bytes, err) != 0)
+        return -1;
+    if (a.file[1] == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "expected MAP REFERENCE, found %s",
+                          a.file[0] == NULL ? "nothing" : "one file");
+    return nt_is_measurement(a.file[0]) ? compare_measured(&a, err) : compare_maps(&a, err);
 }
 
 const struct nt_verb nt_verb_compare = {"compare", "compare a map with a reference", help,

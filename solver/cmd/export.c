@@ -36,7 +36,9 @@ static const char help[] =
     "      topology.conf       Slurm's topology/tree\n"
     "      topology.yaml       the same for Slurm 25.05 and newer\n"
     "      prior               what sweeps of these hosts start from (nettopo.conf(5))\n"
-    "      csv                 the modelled latencies of all pairs\n"
+    "      csv                 the modelled latencies of all pairs; of a measurement (the record "
+    "of\n"
+    "                          a sweep, or what solve --latency reads) those that were measured\n"
     "  -r, --reference FILE    as in nettopo compare. svg: what differs is in the strong colour;\n"
     "                          html: the reference is also drawn beside the map; dot: the "
     "reference\n"
@@ -191,6 +193,17 @@ static int to_csv(const struct nt_map *map, char **text, size_t *bytes, struct n
     return rc;
 }
 
+/* What was measured, the same way. */
+static int measured_to_csv(const char *path, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_named_matrix *m;
+    if (nt_measurement_read(path, NT_MATRIX_LATENCY_US, 0, &m, err) != 0)
+        return -1;
+    int rc = nt_matrix_csv_write(m->matrix, m->host.name, text, bytes, err);
+    nt_named_matrix_destroy(m);
+    return rc;
+}
+
 /* Where the next sweep of these hosts starts. */
 static int to_prior(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
 {
@@ -307,6 +320,10 @@ static int export_run(int argc, char **argv, struct nt_err *err)
         nt_command_line_number("probability", a.probability, 0, 1, &probability, err) != 0)
         return -1;
     const struct format *f = find_format(&a, err);
+    if (f != NULL && f->write == to_csv && a.map != NULL && nt_is_measurement(a.map))
+        return measured_to_csv(a.map, &text, &bytes, err) != 0
+                   ? -1
+                   : nt_file_write_text(a.output, text, bytes, err);
     if (f == NULL || nt_file_read_map(a.map, &map, err) != 0)
         return -1;
     drop_links(map->model, probability);

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "files.h"
 #include "import.h"
 #include "json.h"
 #include "map_json.h"
+#include "samples.h"
 
 enum { NAMES_BYTES_MAX = 64 * 1024 * 1024 };
 
@@ -326,4 +328,102 @@ int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_
     nt_csv_reader_destroy(in.csv);
     free(in.kept.text);
     return rc;
+}
+
+/* ---- measurements -----------------------------------------------------------------------------
+ */
+
+static const char record[] = "nettopo-samples/";
+
+/* The first bytes that are no blanks; "" for what is no regular file. */
+static void peek(const char *path, char head[sizeof record])
+{
+    struct stat st;
+    size_t used = 0;
+    head[0] = '\0';
+    FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
+    if (file == NULL)
+        return;
+    int c = getc(file);
+    while (c == ' ' || c == '\t' || c == '\r' || c == '\n')
+        c = getc(file);
+    for (; c != EOF && used + 1 < sizeof record; c = getc(file))
+        head[used++] = (char)c;
+    head[used] = '\0';
+    fclose(file);
+}
+
+bool nt_is_measurement(const char *path)
+{
+    char head[sizeof record];
+    peek(path, head);
+    return head[0] != '\0' && head[0] != '{';
+}
+
+static int read_record(const char *path, enum nt_matrix_kind kind, double message_bytes,
+                       struct nt_named_matrix **out, struct nt_err *err)
+{
+    struct nt_samples *samples;
+    struct nt_named_matrix *m = NULL;
+    struct nt_names names = {0};
+    uint32_t index;
+    if (kind != NT_MATRIX_LATENCY_US)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: expected bandwidths, found the record of a sweep",
+                          nt_file_name(path));
+    if (nt_file_read_samples(path, &samples, err) != 0)
+        return -1;
+    int rc = 0;
+    for (size_t h = 0; rc == 0 && h < samples->hosts; h++)
+        if (nt_names_add_copy(&names, samples->host_name[h], strlen(samples->host_name[h]), &index,
+                              err) < 0)
+            rc = -1;
+    if (rc == 0)
+        rc = nt_named_matrix_create(&names, kind, &m, err);
+    nt_names_fini(&names);
+    if (rc == 0) {
+        nt_matrix_destroy(m->matrix);
+        m->matrix = NULL;
+        rc = nt_samples_latency(samples, message_bytes, &m->matrix, NULL, err);
+    }
+    nt_samples_destroy(samples);
+    if (rc == 0)
+        *out = m;
+    else
+        nt_named_matrix_destroy(m);
+    return rc;
+}
+
+/* Makes the matrix of that size the first. */
+static int choose_size(const char *path, double message_bytes, struct nt_named_matrix *m,
+                       struct nt_err *err)
+{
+    if (message_bytes == 0 || message_bytes == m->message_bytes || m->larger_sizes == 0)
+        return 0;
+    for (size_t k = 0; k < m->larger_sizes; k++) {
+        if (m->larger_bytes[k] != message_bytes)
+            continue;
+        struct nt_matrix *chosen = m->larger[k];
+        m->larger[k] = m->matrix;
+        m->matrix = chosen;
+        return 0;
+    }
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "%s: expected a matrix of messages of %g bytes, found none",
+                      nt_file_name(path), message_bytes);
+}
+
+int nt_measurement_read(const char *path, enum nt_matrix_kind kind, double message_bytes,
+                        struct nt_named_matrix **out, struct nt_err *err)
+{
+    char head[sizeof record];
+    peek(path, head);
+    if (strcmp(head, record) == 0)
+        return read_record(path, kind, message_bytes, out, err);
+    if (nt_matrices_read(path, NT_TEXT_ANY, kind, &(struct nt_csv_given){0}, out, err) != 0)
+        return -1;
+    if (choose_size(path, message_bytes, *out, err) == 0)
+        return 0;
+    nt_named_matrix_destroy(*out);
+    *out = NULL;
+    return -1;
 }

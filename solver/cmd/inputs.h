@@ -4,6 +4,8 @@
 #ifndef NT_INPUTS_H
 #define NT_INPUTS_H
 
+#include <stdbool.h>
+
 #include "err.h"
 #include "map.h"
 #include "matrix_csv.h"
@@ -45,5 +47,14 @@ int nt_matrix_text_named(const char *name, enum nt_matrix_text *text, struct nt_
 int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_kind kind,
                      const struct nt_csv_given *given, struct nt_named_matrix **out,
                      struct nt_err *err);
+
+/* Is the file a measurement: the record of a sweep, or matrices? A map, and what is no regular
+ * file, is none. */
+bool nt_is_measurement(const char *path);
+
+/* The figures of a measurement with messages of this size, 0: of the smallest. The record of a
+ * sweep has latencies only. */
+int nt_measurement_read(const char *path, enum nt_matrix_kind kind, double message_bytes,
+                        struct nt_named_matrix **out, struct nt_err *err);
 
 #endif

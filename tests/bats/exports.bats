@@ -196,6 +196,49 @@ PY
     "$nettopo" compare again.json map.json
 }
 
+@test "compare of two measurements: deviations, histograms, pairs that differ" {
+    "$nettopo" simulate --topology tree:2x2x4 --noise 0.01 --seed 1 --format csv >monday.csv
+    "$nettopo" simulate --topology tree:2x2x4 --noise 0.01 --seed 2 --format samples >friday.samples
+    "$nettopo" export --format csv friday.samples >friday.csv
+    "$nettopo" compare monday.csv friday.samples >out
+    "$nettopo" compare monday.csv friday.csv | tail -n +4 | cmp - <(tail -n +4 out)
+    grep -q '^0 of 240 pairs differ by more than 25 %$' out
+    awk -F, -v OFS=, 'NR == 4 { $6 *= 3 } 1' friday.csv >slow.csv # n3 to n5
+    run "$nettopo" compare --json --raster raster.svg slow.csv friday.csv
+    assert_equal "exit" "$status" 1
+    python3 - slow.csv friday.csv raster.svg <<PY
+import csv, json, sys, xml.etree.ElementTree as xml
+report = json.loads("""$output""")
+def figures(path):
+    rows = list(csv.reader(open(path)))
+    return {(r[0], c): float(v) for r in rows[1:] for c, v in zip(rows[0][1:], r[1:]) if v}
+a, b = figures(sys.argv[1]), figures(sys.argv[2])
+off = [a[p] - b[p] for p in a]
+near = lambda x, y: abs(x - y) <= 1e-4 * abs(y)
+assert report["pairs"] == len(off) == 240 and report["unit"] == "us"
+assert near(report["md"], sum(off) / 240) and near(report["mad"], sum(map(abs, off)) / 240)
+assert near(report["qmd"], (sum(x * x for x in off) / 240) ** .5) and near(report["maxd"], max(off, key=abs))
+assert report["maxd_pair"] == ["n3", "n5"] and report["differing"] == 1
+assert [(d["a"], d["b"]) for d in report["differences"]] == [("n3", "n5")]
+assert near(report["second"][0], min(b.values())) and near(report["first"][4], max(a.values()))
+assert sum(h["first"] for h in report["histogram"]) == 240
+rects = xml.parse(sys.argv[3]).getroot().iter("{http://www.w3.org/2000/svg}rect")
+assert [r.get("class") for r in rects].count("more") == 1
+PY
+    run "$nettopo" compare --tolerance 3 slow.csv friday.csv
+    assert_equal "exit" "$status" 0
+    # three sizes of one file of PARUS: which is compared
+    netcdf=$ROOT/tests/data/import/parus_median.nc
+    "$nettopo" compare --message-bytes 200 "$netcdf" "$netcdf" | grep -q '^first  *1.211  *1.461  *2.204  *2.208  *2.213$'
+    refuses 3 "expected a matrix of messages of 300 bytes" "$nettopo" compare --message-bytes 300 "$netcdf" "$netcdf"
+    printf ',x,y\nx,,1\ny,,\n' >others.csv
+    refuses 3 "no pair of hosts is measured in both" "$nettopo" compare friday.csv others.csv
+    refuses 3 "expected bandwidths" "$nettopo" compare --bandwidth friday.samples friday.csv
+    refuses 2 "--raster: expected with two measurements" "$nettopo" compare --raster x.svg map.json map.json
+    refuses 2 "--coloured: expected with a map" "$nettopo" compare --coloured x.dot friday.csv friday.csv
+    [ ! -e x.svg ]
+}
+
 @test "compare says yes, no, wrong, bad" {
     sweep 4 >other.json
     run "$nettopo" compare map.json other.json
