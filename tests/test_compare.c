@@ -519,6 +519,24 @@ TEST(a_cycle_that_was_not_found_is_a_difference)
     nt_map_destroy(r);
 }
 
+/* A link on a cycle has no hosts below it: its two ends name it. */
+TEST(a_slow_link_on_a_cycle_is_named_by_its_ends)
+{
+    struct nt_map *was = named(network_of("ring:5,hosts=3"));
+    struct nt_map *is = named(network_of("ring:5,hosts=3"));
+    uint32_t a = switch_of(is->model, 0), b = switch_of(is->model, 3);
+    for (size_t k = 0; k < is->model->links; k++) {
+        struct nt_link *l = &is->model->link[k];
+        if ((l->a == a && l->b == b) || (l->a == b && l->b == a))
+            l->latency_us *= 3;
+    }
+    static const char *const lines[] = {"link-slow       link from switch over n1 n2 n3 to switch "
+                                        "over n4 n5 n6: expected 0.25 us, found 0.75 us"};
+    differ_by(is, was, lines, 1);
+    nt_map_destroy(is);
+    nt_map_destroy(was);
+}
+
 /* Where a switch was not found, the links beside it are longer: no cable is. */
 TEST(a_missing_switch_makes_no_link_slow)
 {

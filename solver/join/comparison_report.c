@@ -54,32 +54,18 @@ static void put_hosts(struct nt_strbuf *d, const struct nt_reference_match *a,
         nt_strbuf_print(d, " and %zu more", n - shown);
 }
 
-/* The hosts on the smaller side of a link. */
-static void put_side(struct nt_strbuf *d, const struct nt_reference_match *a,
+/* The hosts on the smaller side of a link; false: it has no sides, as it is on a cycle. */
+static bool put_side(struct nt_strbuf *d, const struct nt_reference_match *a,
                      const struct nt_model *m, uint32_t link, uint32_t without)
 {
     NT_SCOPED struct nt_arena memory = {0};
     bool *side = nt_arena_array(&memory, m->hosts, sizeof *side);
     if (side == NULL || !nt_compare_side(m, link, side))
-        return;
+        return false;
     if (without < m->hosts)
         side[without] = false;
     put_hosts(d, a, m, side);
-}
-
-/* A link by what is attached to it. */
-static void put_link(struct nt_strbuf *d, const struct nt_reference_match *a, uint32_t link)
-{
-    const struct nt_model *m = a->found;
-    const struct nt_link *l = &m->link[link];
-    if (l->a < m->hosts && l->b < m->hosts) {
-        nt_strbuf_print(d, "%s - %s", a->host_name[l->a], a->host_name[l->b]);
-    } else if (l->a < m->hosts || l->b < m->hosts) {
-        nt_strbuf_print(d, "link of %s", a->host_name[l->a < m->hosts ? l->a : l->b]);
-    } else {
-        nt_strbuf_puts(d, "uplink of ");
-        put_side(d, a, m, link, UINT32_MAX);
-    }
+    return true;
 }
 
 struct words {
@@ -187,6 +173,34 @@ static void put_vertex(struct nt_strbuf *d, const struct nt_reference_match *a,
     put_hosts(d, a, m, own ? near : hosts);
 }
 
+static void put_ends(struct nt_strbuf *d, const struct nt_reference_match *a,
+                     const struct nt_model *m, size_t link)
+{
+    nt_strbuf_puts(d, "link from ");
+    put_vertex(d, a, m, m->link[link].a);
+    nt_strbuf_puts(d, " to ");
+    put_vertex(d, a, m, m->link[link].b);
+}
+
+/* A link by what is attached to it. */
+static void put_link(struct nt_strbuf *d, const struct nt_reference_match *a, uint32_t link)
+{
+    const struct nt_model *m = a->found;
+    const struct nt_link *l = &m->link[link];
+    if (l->a < m->hosts && l->b < m->hosts) {
+        nt_strbuf_print(d, "%s - %s", a->host_name[l->a], a->host_name[l->b]);
+    } else if (l->a < m->hosts || l->b < m->hosts) {
+        nt_strbuf_print(d, "link of %s", a->host_name[l->a < m->hosts ? l->a : l->b]);
+    } else {
+        size_t before = d->used;
+        nt_strbuf_puts(d, "uplink of ");
+        if (!put_side(d, a, m, link, UINT32_MAX)) {
+            d->used = before;
+            put_ends(d, a, m, link);
+        }
+    }
+}
+
 static void put_there(struct nt_strbuf part[3], bool expected)
 {
     nt_strbuf_puts(&part[1], expected ? "there" : "none");
@@ -209,10 +223,7 @@ static void put_missing(const struct nt_reference_match *a, const struct nt_diff
     if (link < 0) {
         put_vertex(&part[0], a, m, v);
     } else if (x->kind == NT_DIFFERENCE_LINK_MISSING) {
-        nt_strbuf_puts(&part[0], "link from ");
-        put_vertex(&part[0], a, m, m->link[link].a);
-        nt_strbuf_puts(&part[0], " to ");
-        put_vertex(&part[0], a, m, m->link[link].b);
+        put_ends(&part[0], a, m, (size_t)link);
     } else {
         nt_strbuf_puts(&part[0], "switch over ");
         put_side(&part[0], a, m, (uint32_t)link, UINT32_MAX);
