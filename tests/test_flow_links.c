@@ -406,6 +406,114 @@ TEST(links_on_cycles_are_values_or_bounds)
     assert_true(v.values > v.filled * 11 / 10); /* more hosts than the nearest fill others */
 }
 
+/* ---- bisection ---- */
+
+static struct nt_model *known_graph(const char *text)
+{
+    struct nt_spec spec;
+    struct nt_network *net;
+    struct nt_model *m;
+    struct nt_err err = {0};
+    rates_must(nt_spec_parse(text, &spec, &err), &err);
+    rates_must(nt_network_build(&spec, NULL, &net, &err), &err);
+    rates_must(nt_network_truth(net, &m, &err), &err);
+    nt_network_destroy(net);
+    return m;
+}
+
+/* In units of a link, 12,500 MB/s. A d-dimensional torus or mesh is cut across its longest side, a
+ * hypercube across a dimension; an odd side costs what the middle does. */
+TEST(bisections_of_known_graphs)
+{
+    static const struct {
+        const char *spec;
+        double links;
+        bool at_most;
+    } known[] = {
+        {"ring:8", 2, false},
+        {"torus:4x4", 8, false},
+        {"torus:6x3", 6, false},
+        {"mesh:4x4", 4, false},
+        {"hypercube:4", 8, false},
+        {"fullmesh:6", 9, false},
+        {"ring:4,hosts=3", 2, false},
+        {"torus:4x4,hosts=2", 8, false},
+        {"ring:5,hosts=2", 3, false}, /* a host of the middle switch is on the other side */
+        {"hypercube:3,hosts=4", 4, false},
+        {"dragonfly:2x4x2", 1, false},
+        {"torus:8x8", 16, true},
+        {"torus:8x4x4", 32, true},
+        {"hypercube:6", 32, true},
+        {"mesh:8x6", 6, true},
+        {"torus:8x6,hosts=3", 12, true},
+        {"dragonfly:6x5x3", 9, true}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        struct nt_model *m = known_graph(known[k].spec);
+        struct nt_err err = {0};
+        rates_must(nt_bisection_find(m, &err), &err);
+        if (!(fabs(m->bisection_MBps / 12500 - known[k].links) < 1e-6) ||
+            m->bisection_at_most != known[k].at_most)
+            fail_msg("%s: %g links, expected %g", known[k].spec, m->bisection_MBps / 12500,
+                     known[k].links);
+        m->link[0].bandwidth_back_MBps = NAN;
+        rates_must(nt_bisection_find(m, &err), &err);
+        assert_true(isnan(m->bisection_MBps) && !m->bisection_at_most);
+        nt_model_destroy(m);
+    }
+}
+
+/* A. Bufe (Hamburg 2014), figure 2.21: 2, 3, 3, 4 and 6 hosts behind switches at one; here 1,250
+ * MB/s to a host and 5,000 between switches: the switch of 6 and 3 hosts against the others. */
+TEST(bisection_of_a_partition)
+{
+    static const uint32_t hosts[] = {2, 3, 3, 4, 6};
+    struct nt_model *m;
+    struct nt_err err = {0};
+    uint32_t link = 0, host = 0;
+    rates_must(nt_model_create(18, 6, 23, &m, &err), &err);
+    for (uint32_t s = 0; s < 5; s++) {
+        for (uint32_t h = 0; h < hosts[s]; h++, host++)
+            m->link[link++] = (struct nt_link){
+                .a = host, .b = 19 + s, .bandwidth_MBps = 1250, .bandwidth_back_MBps = 1250};
+        m->link[link++] = (struct nt_link){
+            .a = 19 + s, .b = 18, .bandwidth_MBps = 5000, .bandwidth_back_MBps = 5000};
+    }
+    rates_must(nt_model_canonicalise(m, &err), &err);
+    rates_must(nt_bisection_find(m, &err), &err);
+    assert_close(m->bisection_MBps, 8750, 1e-9);
+    nt_model_destroy(m);
+}
+
+/* A link that carries nothing makes a tree a graph, whose halvings are all tried. */
+TEST(trees_and_graphs_have_one_bisection)
+{
+    for (unsigned seed = 1; seed <= 40; seed++) {
+        struct rates_tree t = {.tiers = 3,
+                               .fan = {2 + seed % 3, 2 + seed % 2, 3},
+                               .over = {1 + seed % 4, 1.5},
+                               .host_MBps = 100,
+                               .slow_hosts = 2,
+                               .slow_links = 3,
+                               .asymmetry = 0.7};
+        struct nt_network *net = rates_network(&t, seed);
+        struct nt_model *tree, *graph;
+        struct nt_err err = {0};
+        rates_must(nt_network_truth(net, &tree, &err), &err);
+        rates_must(nt_model_create(tree->hosts, tree->switches, tree->links + 1, &graph, &err),
+                   &err);
+        memcpy(graph->link, tree->link, tree->links * sizeof *tree->link);
+        graph->link[tree->links] =
+            (struct nt_link){.a = (uint32_t)tree->hosts, .b = (uint32_t)tree->hosts + 1};
+        rates_must(nt_bisection_find(tree, &err), &err);
+        rates_must(nt_bisection_find(graph, &err), &err);
+        assert_above(tree->bisection_MBps, 0);
+        assert_close(graph->bisection_MBps, tree->bisection_MBps, 1e-6);
+        nt_model_destroy(tree);
+        nt_model_destroy(graph);
+        nt_network_destroy(net);
+    }
+}
+
 TEST(test_torus)
 {
     struct nt_network *net = made_network("torus:4x4");

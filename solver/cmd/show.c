@@ -142,7 +142,8 @@ static void put_sweep(struct nt_strbuf *d, const struct nt_map *map)
     nt_strbuf_puts(d, "\n");
     put_prior(d, &s->prior);
     if (isfinite(map->model->bisection_MBps))
-        put_number(d, "bisection ", map->model->bisection_MBps, " MB/s\n");
+        put_number(d, map->model->bisection_at_most ? "bisection at most " : "bisection ",
+                   map->model->bisection_MBps, " MB/s\n");
 }
 
 /* What of the map not to rely on, in a line. */

@@ -81,6 +81,7 @@ struct nt_model {
     uint32_t (*decides)[2];
 
     double bisection_MBps;            /* NaN: not measured */
+    bool bisection_at_most;           /* it is an upper bound */
     double *oversubscription;         /* switches of them: demand below over capacity above; NaN */
     struct nt_throughput *throughput; /* switches of them */
 };

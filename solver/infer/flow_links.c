@@ -55,8 +55,8 @@ struct pass {
     struct flows *work;
     struct tally *tally; /* channels */
     uint32_t *path;
-    bool mixed; /* the path of a flow of this round is not known: it may have used any link between
-                   switches */
+    bool mixed; /* the path of a flow of this round is not known: it may have used any link but
+                   those from hosts to switches */
 };
 
 static double rate_of(const struct nt_flow_seen *f)
@@ -90,7 +90,7 @@ static void load_round(struct pass *p, const struct nt_flow_round *round)
     for (size_t k = 0; k < round->flows; k++) {
         const struct nt_flow_seen *f = &round->flow[k];
         size_t n = find_path(p, f);
-        p->mixed = p->mixed || (n == 0 && rate_of(f) > 0 && p->work->paths != NULL);
+        p->mixed = p->mixed || (n == 0 && rate_of(f) > 0 && !h->tree);
         struct nt_rng word;
         nt_rng_init(&word, (uint64_t)f->from << 32 | f->to);
         uint64_t which = nt_rng_next(&word);
@@ -261,7 +261,7 @@ static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
     for (size_t k = 0; k < round->flows; k++) {
         double rate = rate_of(&round->flow[k]);
         size_t n = find_path(p, &round->flow[k]);
-        bool held = n == 0 || (p->mixed && n > 2);
+        bool held = n == 0 || (p->mixed && n != 2); /* two: their own links, to one switch */
         for (size_t i = 0; i < n; i++) {
             uint32_t c = p->path[i];
             bool could = channel[c].certified || p->tally[c].flows > 1 || !h->tree;
@@ -319,7 +319,7 @@ static void write_links(const struct flows *w)
 
 /* ---- capacities of switches and of the whole network, from the bandwidths of links ---- */
 
-enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3, SPREAD_MIN = 8 };
+enum { CLASS_MIN = 3, SPREAD_MIN = 8 };
 
 static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
 /* Adapters of one generation reach the same within this, and within 3 sd of a flow. */
@@ -570,112 +570,6 @@ static void set_suspects(struct view *v)
     }
 }
 
-/* ---- bisection ---- */
-
-/* cost[side][k]: least capacity from side 0 to side 1 among links below a vertex that stands on
- * the side, with k of the hosts below on side 0. */
-struct halves {
-    double *cost[2];
-    size_t hosts;
-};
-
-static void halves_fini(struct halves *x)
-{
-    free(x->cost[0]);
-    free(x->cost[1]);
-    x->cost[0] = x->cost[1] = NULL;
-}
-
-static int halves_init(struct halves *x, size_t hosts)
-{
-    x->hosts = hosts;
-    x->cost[0] = malloc((hosts + 1) * sizeof *x->cost[0]);
-    x->cost[1] = malloc((hosts + 1) * sizeof *x->cost[1]);
-    if (x->cost[0] == NULL || x->cost[1] == NULL) {
-        halves_fini(x);
-        return -1;
-    }
-    for (size_t k = 0; k <= hosts; k++)
-        x->cost[0][k] = x->cost[1][k] = INFINITY;
-    return 0;
-}
-
-/* The child c is below p, on a link of the two capacities. */
-static int merge_halves(struct halves *p, const struct halves *c, double up, double down)
-{
-    struct halves sum;
-    if (halves_init(&sum, p->hosts + c->hosts) != 0)
-        return -1;
-    for (size_t j = 0; j <= c->hosts; j++) {
-        double on0 = fmin(c->cost[0][j], c->cost[1][j] + down);
-        double on1 = fmin(c->cost[1][j], c->cost[0][j] + up);
-        for (size_t k = 0; k <= p->hosts; k++) {
-            sum.cost[0][k + j] = fmin(sum.cost[0][k + j], p->cost[0][k] + on0);
-            sum.cost[1][k + j] = fmin(sum.cost[1][k + j], p->cost[1][k] + on1);
-        }
-    }
-    halves_fini(p);
-    *p = sum;
-    return 0;
-}
-
-static int start_vertex(const struct nt_rooted_tree *h, uint32_t v, struct halves *x)
-{
-    size_t host = v < h->hosts;
-    if (halves_init(x, host) != 0)
-        return -1;
-    x->cost[0][host] = 0;
-    x->cost[1][0] = 0;
-    return 0;
-}
-
-static int bisect_tree(struct view *v, struct halves *part)
-{
-    const struct nt_rooted_tree *h = v->w->rooted;
-    for (size_t k = h->reached; k-- > 0;) {
-        uint32_t s = h->order[k];
-        if (start_vertex(h, s, &part[s]) != 0)
-            return -1;
-        for (uint32_t i = h->first[s]; i < h->first[s + 1]; i++) {
-            uint32_t c = h->child[i];
-            if (merge_halves(&part[s], &part[c], channel_above(v, c, 0)->value,
-                             channel_above(v, c, 1)->value) != 0)
-                return -1;
-            halves_fini(&part[c]);
-        }
-    }
-    return 0;
-}
-
-static int set_bisection(struct view *v, struct nt_err *err)
-{
-    const struct nt_rooted_tree *h = v->w->rooted;
-    size_t n = nt_rooted_tree_count(h, h->top);
-    v->w->model->bisection_MBps = NAN;
-    if (n < 2 || n > BISECTION_HOSTS_MAX)
-        return 0;
-    for (size_t k = 1; k < h->reached; k++)
-        if (nt_rooted_tree_count(h, h->order[k]) > 0 &&
-            (isnan(channel_above(v, h->order[k], 0)->value) ||
-             isnan(channel_above(v, h->order[k], 1)->value)))
-            return 0;
-    struct halves *part = calloc(h->vertices, sizeof *part);
-    if (part == NULL || bisect_tree(v, part) != 0) {
-        for (size_t k = 0; part != NULL && k < h->vertices; k++)
-            halves_fini(&part[k]);
-        free(part);
-        return nt_err_memory(err);
-    }
-    const struct halves *all = &part[h->top];
-    double least = INFINITY;
-    for (int side = 0; side < 2; side++)
-        least = fmin(least, fmin(all->cost[side][n / 2], all->cost[side][n - n / 2]));
-    v->w->model->bisection_MBps = least;
-    halves_fini(&part[h->top]);
-    free(part);
-    return 0;
-}
-
 /* No tree: links at a host, and those between switches that only paths go over. */
 static void set_plain_bounds(struct flows *w, unsigned odd_rounds)
 {
@@ -720,7 +614,7 @@ static int finish_network(struct flows *w, unsigned odd_rounds, struct nt_err *e
         if (c >= w->rooted->hosts)
             mark_asymmetric(&v, c, v.tier[v.height[c]].slope);
     }
-    return set_bisection(&v, err);
+    return 0;
 }
 
 /* ---- all together ---- */
@@ -759,7 +653,8 @@ static int solve_channels(struct pass *p, const struct nt_flow_round *round, siz
     }
     bound_loaded(p);
     write_links(p->work);
-    return finish_network(p->work, odd_rounds, err);
+    return finish_network(p->work, odd_rounds, err) == 0 ? nt_bisection_find(p->work->model, err)
+                                                         : -1;
 }
 
 int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,

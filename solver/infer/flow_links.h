@@ -10,7 +10,8 @@
  * independent. See solver/plan/bandwidth.h for rounds that make links the only candidates.
  *
  * On cycles only flows with one shortest path count (core/only_paths.h). A round with a flow of
- * another path bounds the links between switches from below and makes none a value.
+ * another path bounds the links between switches, or between hosts, from below and makes none a
+ * value.
  * Tests: test_flow_links.c, test_switch_throughput.c. */
 #ifndef NT_FLOW_LINKS_H
 #define NT_FLOW_LINKS_H
@@ -48,12 +49,24 @@ struct nt_flow_round {
  *   oversubscription  of a switch below another: the sum of what its links below could bring up,
  *              over the link above, the larger of both directions; 1 when the link above was never
  *              the bottleneck though all below was sent
- *   bisection  the least capacity from one half of the hosts to the other over all halvings; of
- *              trees of at most 8192 hosts whose links are all known
+ *   bisection  nt_bisection_find
  *
  * Flows of hosts whose way is not known are left out. */
 int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,
                    struct nt_model **out, struct nt_err *err);
+
+/* ---- bisection.c ---- */
+
+/* The least capacity from one half of the hosts to the other, over all halvings that differ by at
+ * most a host; switches are on either side (A. Bufe, Hamburg 2014, section 1.4). Of links whose
+ * bandwidths are all known, lower bounds as they are; else NaN.
+ *
+ * Exact for trees of at most 8192 hosts, and for graphs of at most 20 switches and hosts that are
+ * not behind one: all halvings are tried. In general the problem is NP-hard (M. R. Garey, D. S.
+ * Johnson, L. Stockmeyer, Some simplified NP-complete graph problems, Theoretical Computer Science
+ * 1, 1976, theorem 1.3): in graphs of at most 2048 it is the best cut that was found, so that the
+ * network has at most that, and bisection_at_most is set. */
+int nt_bisection_find(struct nt_model *model, struct nt_err *err);
 
 /* ---- shared_paths.c ---- */
 

@@ -548,7 +548,7 @@ static int record_cycles(struct nt_samples *s, struct field *f, struct nt_err *e
     if (nt_network_truth(f->network, &truth, err) < 0)
         return -1;
     int rc = 0;
-    if (truth->switches > 1 && truth->family != NT_FAMILY_TREE) {
+    if (truth->switches != 1 && truth->family != NT_FAMILY_TREE) {
         rc = nt_bandwidth_create(truth, NULL, &options, &planner, err);
         if (rc == 0) {
             rc = record_planned(s, f, planner, err);

@@ -801,6 +801,7 @@ const struct nt_json_field nt_map_fields[] = {
                                                .within = true, .items_max = 2,
                                                .item = &node_item}})},
     {NUMBER("bisection_MBps", nt_model, bisection_MBps), .place.base = MODEL},
+    {FLAG("bisection_at_most", nt_model, bisection_at_most), .place.base = MODEL, IF_ANY},
     {LIST("oversubscription"), .place.base = MODEL, ITEMS(nt_model, oversubscription, switches),
      .keyed = true, .skip = is_no_figure, IF_ANY, FIELDS(
         {"switch", NT_JSON_TEXT, MADE(switch_name), MUST},
