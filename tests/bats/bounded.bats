@@ -18,6 +18,7 @@ setup() {
     printf '0 1 10\n1 2 5\n' >traffic
     "$nettopo" simulate --topology tree:2x2 -o good.samples
     "$nettopo" export --format dot map.json -o good.dot
+    cp "$data/import/ib-names-alone.txt" scan
 }
 
 # Each reader: what it is called, and the command that reads the file $in. The good text of it is
@@ -36,6 +37,7 @@ map|compare $in map.json
 reference|compare map.json $in
 dot|compare map.json $in
 ibnetdiscover|compare map.json $in
+names|compare --names $in map.json scan
 topology.conf|simulate --topology $in -o out
 traffic|hint --ntasks 3 --pattern matrix:$in map.json
 routes|plan --routes $in -o out
@@ -49,6 +51,7 @@ good_text() {
     mpigraph | osu | parus | ibnetdiscover) cat "$data/import/$1.txt" ;;
     map | reference) cat map.json ;;
     dot) cat good.dot ;;
+    names) printf '0xa%d1 "n%d"\n' 1 1 2 2 3 3 ;;
     topology.conf) cat "$data/import/topology.conf" ;;
     *) cat "$1" ;;
     esac
