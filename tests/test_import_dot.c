@@ -114,7 +114,9 @@ TEST(ports_tell_parallel_cables_from_directions)
         /* each end lists the cable */
         {"graph { a:1 -- b:7 [label=10] b:7 -- a:1 [label=10] }", 10, 10},
         {"graph { a:1 -- b:7 [label=10] a:2 -- b:8 [label=10] }", 20, 20},
-        {"graph { a -- b [label=10] b -- a [label=10] }", 20, 20}};
+        {"graph { a -- b [label=10] b -- a [label=10] }", 20, 20},
+        /* a point of the compass is no port */
+        {"graph { a:e -- b:w [label=10] a:e -- b:w [label=10] }", 20, 20}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = read_dot(table[k].text);
         assert_int_equal(map->model->links, 1);

@@ -13,7 +13,13 @@
 #include "names.h"
 #include "number.h"
 
-enum { NAME_MAX_BYTES = 255, CHAIN_MAX = 4096, DEPTH_MAX = 64, EDGES_MAX = 16 * NT_HOSTS_MAX };
+enum {
+    NAME_MAX_BYTES = 255,
+    CHAIN_MAX = 4096,
+    DEPTH_MAX = 64,
+    EDGES_MAX = 16 * NT_HOSTS_MAX,
+    PORTS_MAX = 4 * NT_HOSTS_MAX
+};
 
 enum token { END, WORD, EDGE, PUNCTUATION };
 
@@ -362,6 +368,16 @@ static int add_edge(struct reading *r, struct end a, struct end b)
     return 0;
 }
 
+/* Where on the vertex the edge is drawn. */
+static bool is_compass(const char *word)
+{
+    static const char *const points[] = {"n", "ne", "e", "se", "s", "sw", "w", "nw", "c", "_"};
+    for (size_t k = 0; k < sizeof points / sizeof *points; k++)
+        if (strcmp(word, points[k]) == 0)
+            return true;
+    return false;
+}
+
 /* ":port", ":port:sw" or ":sw" behind a vertex. Only switches of Cumulus Linux call ports swp1. */
 static int read_port(struct reading *r, struct end *end)
 {
@@ -370,9 +386,12 @@ static int read_port(struct reading *r, struct end *end)
             return -1;
         if (r->token != WORD)
             return dot_error(r, "a port");
-        if (part == 0 &&
+        if (part == 0 && !is_compass(r->word) &&
             nt_names_add_copy(&r->ports, r->word, strlen(r->word), &end->port, r->err) < 0)
             return -1;
+        if (r->ports.count > PORTS_MAX)
+            return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: more than %d names of ports", r->file,
+                              r->line, (int)PORTS_MAX);
         if (strncmp(r->word, "swp", 3) == 0 && isdigit((unsigned char)r->word[3]))
             r->vertex[end->vertex].kind =
                 r->vertex[end->vertex].kind == KIND_HOST ? KIND_HOST : KIND_SWITCH;
