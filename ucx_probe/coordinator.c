@@ -462,6 +462,8 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
     options.belief = s->prior.belief;
     options.level = s->choice.level;
     options.plan = s->plan;
+    options.stress = s->job->stress;
+    options.stresses = s->job->stresses;
     if (rc == 0) {
         for (size_t h = 0; h < n; h++)
             missing[h] = s->membership->lost[h] != NULL;

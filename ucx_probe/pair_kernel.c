@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "clock.h"
-#include "kernels.h"
 #include "pair_ucx.h"
 #include "stats.h"
 #include "stress.h"
+#include "workload.h"
 
 /* CROWD_BARRIER + k: the barrier's step k */
 enum kernel_tag {
@@ -24,6 +24,7 @@ struct kernel {
     ucp_ep_h ep[NT_KERNEL_GROUP_MAX];
     ucs_status_t failed[NT_KERNEL_GROUP_MAX]; /* why the connection with each is over; UCS_OK */
     struct nt_program program;
+    double compute_us;
     ucs_status_ptr_t *sent, *received;  /* program.messages of them; NULL: done, or not mine */
     double time_s[NT_KERNEL_GROUP_MAX]; /* that each took, on participant 0 */
 };
@@ -170,6 +171,7 @@ static int make_program(struct kernel *c, const struct nt_order *order, struct n
     if (nt_workload_parse(order->kernel, &load, err) != 0 ||
         nt_program_create(c->group.n, &load, &c->program, err) != 0)
         return -1;
+    c->compute_us = load.compute_us;
     c->sent = calloc(c->program.messages + 1, sizeof *c->sent);
     c->received = calloc(c->program.messages + 1, sizeof *c->received);
     if (c->sent == NULL || c->received == NULL)
@@ -225,11 +227,23 @@ static void post_receives(struct nt_pair *pair, size_t bytes)
                                           nt_pair_slot(pair, 1), bytes);
 }
 
+/* Busy, as a program is, and deaf to the network. */
+static void compute(double us, double deadline_s)
+{
+    double until = fmin(nt_clock_s() + us * 1e-6, deadline_s);
+    while (nt_clock_s() < until)
+        ;
+}
+
 static int run_program(struct nt_pair *pair, size_t bytes, double deadline_s, struct nt_err *err)
 {
     struct kernel *c = pair->kernel;
     const struct nt_program *p = &c->program;
     for (uint32_t k = p->first[c->group.self]; k < p->first[c->group.self + 1]; k++) {
+        if (p->op[k] == NT_PROGRAM_COMPUTE) {
+            compute(c->compute_us, deadline_s);
+            continue;
+        }
         uint32_t m = p->op[k] / 2;
         bool wait = p->op[k] % 2 != 0;
         if (!is_mine(&p->message[m], c->group.self, wait))

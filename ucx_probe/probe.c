@@ -22,6 +22,8 @@
 #include "participant.h"
 #include "probe_log.h"
 #include "rescue.h"
+#include "stress.h"
+#include "wire.h"
 
 enum { BUDGET_MS = 5000, BUDGET_MAX_MS = 3600000 };
 
@@ -31,6 +33,8 @@ struct settings {
     enum nt_sweep_mode sweep;
     double budget_s, max_load;
     const char *map_path, *samples_path, *trace_path, *prior, *conf_path, *plan;
+    struct nt_workload stress[NT_STRESS_CHOSEN_MAX];
+    size_t stresses;
     enum nt_log_level log; /* by hand; 0: nothing but what ends it */
     bool lists_transports; /* and does nothing else */
     int output_fd;         /* the standard output of our user; UCX's log goes elsewhere */
@@ -48,6 +52,11 @@ static const char USAGE[] =
     "the\n"
     "                        time allows; no map: the samples, for nettopo estimate, go to the\n"
     "                        standard output, or to -s FILE\n"
+    "  -S, --stress KERNEL   this kernel in place of level full's, at any level; up to 8 times.\n"
+    "                        KERNEL[,bytes=N][,messages=N][,tasks=N][,compute=US], KERNEL: a2a, "
+    "o2a,\n"
+    "                        a2o, sr:W, gups, hot:PERCENT, region:PERCENT, transpose, complement,\n"
+    "                        reverse or shuffle; see nettopo(1), STRESS KERNELS\n"
     "  -p, --prior FILE      start from what earlier jobs said (nettopo fleet prior); the path\n"
     "                        begins with /\n"
     "  -o, --output MAP      where the map goes (default -, the standard output)\n"
@@ -194,6 +203,26 @@ static int read_max_load(const char *text, double *share)
     return 0;
 }
 
+/* One more kernel. */
+static int read_stress(const char *text, struct settings *set)
+{
+    struct nt_workload w = {0};
+    struct nt_err err = {0};
+    if (set->stresses == NT_STRESS_CHOSEN_MAX)
+        return usage("stress %s: expected at most 8 kernels", text);
+    if (nt_workload_parse(text, &w, &err) != 0)
+        return usage("stress: %s", err.text);
+    if (w.messages > NT_WIRE_COUNT_MAX || w.bytes > NT_WIRE_MESSAGE_MAX ||
+        w.tasks > NT_STRESS_HOSTS_MAX)
+        return usage("stress %s: expected at most 100000 messages, 67108864 bytes and 64 tasks",
+                     text);
+    _Static_assert(NT_STRESS_CHOSEN_MAX == 8 && NT_STRESS_HOSTS_MAX == 64 &&
+                       (int)NT_WIRE_COUNT_MAX == 100000 && (int)NT_WIRE_MESSAGE_MAX == 67108864,
+                   "as the sentences say");
+    set->stress[set->stresses++] = w;
+    return 0;
+}
+
 static int read_fd(const char *text, int *fd)
 {
     uint64_t number;
@@ -233,6 +262,8 @@ static int read_option(int letter, char **argv, struct settings *set)
         return nt_sweep_mode_parse(optarg, &set->sweep) == 0
                    ? 1
                    : usage("sweep %s: expected auto, all, adaptive or sequential", optarg);
+    case 'S':
+        return read_stress(optarg, set) == 0 ? 1 : -1;
     case 'L':
         return nt_log_level_parse(optarg, &set->log) == 0
                    ? 1
@@ -255,23 +286,31 @@ static int read_option(int letter, char **argv, struct settings *set)
 
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
-    static const struct option options[] = {
-        {"level", required_argument, NULL, 'l'},    {"budget", required_argument, NULL, 'b'},
-        {"max-load", required_argument, NULL, 'm'}, {"sweep", required_argument, NULL, 'w'},
-        {"prior", required_argument, NULL, 'p'},    {"plan", required_argument, NULL, 'P'},
-        {"output", required_argument, NULL, 'o'},   {"samples", required_argument, NULL, 's'},
-        {"trace", required_argument, NULL, 't'},    {"log", required_argument, NULL, 'L'},
-        {"agent-fd", required_argument, NULL, 'A'}, {"conf", required_argument, NULL, 'c'},
-        {"transports", no_argument, NULL, 'T'},     {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"level", required_argument, NULL, 'l'},
+                                            {"budget", required_argument, NULL, 'b'},
+                                            {"max-load", required_argument, NULL, 'm'},
+                                            {"sweep", required_argument, NULL, 'w'},
+                                            {"prior", required_argument, NULL, 'p'},
+                                            {"plan", required_argument, NULL, 'P'},
+                                            {"stress", required_argument, NULL, 'S'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"samples", required_argument, NULL, 's'},
+                                            {"trace", required_argument, NULL, 't'},
+                                            {"log", required_argument, NULL, 'L'},
+                                            {"agent-fd", required_argument, NULL, 'A'},
+                                            {"conf", required_argument, NULL, 'c'},
+                                            {"transports", no_argument, NULL, 'T'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'V'},
+                                            {NULL, 0, NULL, 0}};
     const char *of_sweep = NULL;
     int letter, rc = 1;
     opterr = 0;
     while (rc == 1 &&
-           (letter = getopt_long(argc, argv, "l:b:m:w:p:P:o:s:t:L:c:h", options, NULL)) != -1) {
+           (letter = getopt_long(argc, argv, "l:b:m:w:p:P:S:o:s:t:L:c:h", options, NULL)) != -1) {
         rc = read_option(letter, argv, set);
         for (size_t k = 0; options[k].name != NULL; k++)
-            if (options[k].val == letter && strchr("lwpo", letter) != NULL)
+            if (options[k].val == letter && strchr("lwpSo", letter) != NULL)
                 of_sweep = options[k].name;
     }
     if (rc == 1 && optind < argc)
@@ -382,6 +421,8 @@ static void set_job_by_hand(struct nt_oob *oob, struct nt_probe_job *job,
     job->log = set->log;
     job->prior = set->prior;
     job->plan = set->plan;
+    job->stress = set->stress;
+    job->stresses = set->stresses;
     oob->deadline_s = nt_clock_s() + set->budget_s;
 }
 

@@ -39,6 +39,7 @@
 #include "log_line.h"
 #include "memory.h"
 #include "option.h"
+#include "workload.h"
 
 enum { NT_START_TASKS_MAX = 1048576 };
 
@@ -59,8 +60,10 @@ struct nt_probe_job {
     bool archive;              /* the agent keeps an archive */
     double max_load;           /* share of a link that the sweep may use on average; 0: all */
     const char *prior;         /* file of what earlier jobs said; NULL: none */
-    const char *plan;          /* by hand: file with the pairs to measure; NULL: a sweep */
-    int prior_fd, traffic_fd;  /* pipes with it and with matrix:PATH; 0: the paths are opened */
+    const struct nt_workload *stress; /* by hand: stresses kernels in place of the level's */
+    size_t stresses;
+    const char *plan;         /* by hand: file with the pairs to measure; NULL: a sweep */
+    int prior_fd, traffic_fd; /* pipes with it and with matrix:PATH; 0: the paths are opened */
     struct nt_option option;
     uint32_t limit_s;            /* seconds that the job may run; 0: not known, or none */
     enum nt_log_level log;       /* how much is logged */

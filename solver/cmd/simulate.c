@@ -70,9 +70,13 @@ static const char help[] =
     "  --sweep S            runs that sweep against the network; JSON with its rounds and pairs\n"
     "  --prior FILE         sweep adaptive: from what earlier jobs said (nettopo.conf(5))\n"
     "  --shuffle            sweep: names in an order unrelated to the network\n"
-    "  --workload KERNEL    a2a, o2a, a2o, sr:W or gups; JSON with completion times\n"
+    "  --workload KERNEL    JSON with completion times and the half width of the 99 % interval of\n"
+    "                       their mean; KERNEL[,bytes=N][,messages=N][,tasks=N][,compute=US], "
+    "KERNEL:\n"
+    "                       a2a, o2a, a2o, sr:W, gups, hot:PERCENT, region:PERCENT, transpose,\n"
+    "                       complement, reverse or shuffle\n"
     "  --bytes N            of a message; default 10000, random messages 1000\n"
-    "  --messages N         random messages; default 10000\n"
+    "  --messages N         random messages; default 10000; permutations: one of each task\n"
     "  --packet N           bytes of a packet; default: a message is one\n"
     "  --buffers N          packets that fit at a link's end; default no bound\n"
     "  --consume-all        a host takes in from all its links at once, not through one port\n"
@@ -511,7 +515,8 @@ static int read_workload(const struct arguments *a, struct nt_workload *w, uint6
     uint64_t messages = 0, buffers = 0;
     if (nt_workload_parse(a->workload, w, err) < 0)
         return -1;
-    w->bytes = w->kernel == NT_KERNEL_SR || w->kernel == NT_KERNEL_GUPS ? 1000 : 10000;
+    if (!(w->bytes > 0))
+        w->bytes = nt_workload_is_random(w) ? 1000 : 10000;
     *repeat = 10;
     if (nt_command_line_number("bytes", a->bytes, 0, INFINITY, &w->bytes, err) < 0 ||
         nt_command_line_number("packet", a->packet, 0, INFINITY, &w->packet_bytes, err) < 0 ||
@@ -519,7 +524,7 @@ static int read_workload(const struct arguments *a, struct nt_workload *w, uint6
         read_whole("buffers", a->buffers, 65536, &buffers, err) < 0 ||
         read_whole("repeat", a->repeat, REPEAT_MAX, repeat, err) < 0)
         return -1;
-    w->messages = (uint32_t)messages;
+    w->messages = a->messages != NULL ? (uint32_t)messages : w->messages;
     w->buffer_packets = (uint32_t)buffers;
     w->consume_all = a->consume_all;
     w->adaptive = a->adaptive;
@@ -576,9 +581,11 @@ static int write_workload(const struct scene *s, const struct arguments *a, char
         busiest += r.busiest / (double)repeat;
         nt_kernel_result_fini(&r);
     }
-    nt_strbuf_print(&d,
-                    "{\"workload\": \"%s\", \"hosts\": %zu, \"messages\": %zu, \"bytes\": %.15g,",
-                    a->workload, s->network->hosts, messages, w.bytes);
+    nt_strbuf_print(&d, "{\"workload\": \"%s\", \"hosts\": %zu,", a->workload, s->network->hosts);
+    size_t tasks = nt_workload_tasks(&w, s->network->hosts);
+    if (tasks < s->network->hosts)
+        nt_strbuf_print(&d, " \"tasks\": %zu,", tasks);
+    nt_strbuf_print(&d, " \"messages\": %zu, \"bytes\": %.15g,", messages, w.bytes);
     nt_strbuf_print(&d, " \"repetitions\": %llu, \"busiest_link\": %.3f,",
                     (unsigned long long)repeat, busiest);
     print_times(&d, time, repeat);

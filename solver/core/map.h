@@ -69,7 +69,7 @@ struct nt_loggp {
 /* A stress kernel (Navaridas, Miguel-Alonso, "Realistic Evaluation of Interconnection Networks
  * Using Synthetic Traffic", section 3), as it ran and as the map has it. */
 struct nt_stress {
-    char kernel[16];                 /* "a2a", "o2a", "a2o", "sr:W", "gups" */
+    char kernel[32];                 /* KERNEL[,compute=US] (workload.h) */
     uint32_t hosts, messages;        /* that took part; sent in a repetition, 0: unknown */
     uint32_t waves;                  /* a message of the next is sent after the own of this one */
     uint32_t repetitions;            /* measured */

@@ -355,11 +355,17 @@ static double widest_window(const struct nt_campaign *c, size_t rounds, unsigned
     return fmax(fmin(window, most), WINDOW_MIN_S);
 }
 
+/* More comes after the bandwidths. */
+static bool leaves_time(const struct nt_campaign *c)
+{
+    return c->options.level == NT_LEVEL_FULL || c->options.stresses > 0;
+}
+
 static int create_bandwidth(struct nt_campaign *c, unsigned phases, double share,
                             struct nt_planner **out, struct need *need, struct nt_err *err)
 {
     /* what full measures after this has the first claim on the time */
-    bool once = c->options.level == NT_LEVEL_FULL;
+    bool once = leaves_time(c);
     struct nt_bandwidth_options options = {.phases = phases, .once = once, .seen = &c->flows};
     struct nt_planner *planner;
     if (nt_bandwidth_create(c->known.model, c->missing, &options, &planner, err) != 0)
@@ -385,7 +391,7 @@ static int create_bandwidth(struct nt_campaign *c, unsigned phases, double share
 static int create_host_links(struct nt_campaign *c, struct nt_planner **out, struct need *need,
                              struct nt_err *err)
 {
-    bool full = c->options.level == NT_LEVEL_FULL, last = c->known.model->switches < 2 && !full;
+    bool full = leaves_time(c), last = c->known.model->switches < 2 && !full;
     return create_bandwidth(c, NT_BANDWIDTH_HOST_LINKS,
                             last   ? 0.9
                             : full ? 0.25
@@ -396,7 +402,7 @@ static int create_host_links(struct nt_campaign *c, struct nt_planner **out, str
 static int create_tiers(struct nt_campaign *c, struct nt_planner **out, struct need *need,
                         struct nt_err *err)
 {
-    double share = c->options.level == NT_LEVEL_FULL ? 0.35 : 0.9;
+    double share = leaves_time(c) ? 0.35 : 0.9;
     return create_bandwidth(c, NT_BANDWIDTH_TIERS, share, out, need, err);
 }
 
@@ -434,7 +440,8 @@ static const double KERNELS_PART = 0.6;
 /* The windows of the kernels shrink to what is left: what stays is connecting. */
 static double kernels_s(const struct nt_campaign *c)
 {
-    double connecting = NT_STRESS_KERNELS * (ping_s(c) + overhead_s(c));
+    size_t kernels = c->options.stresses > 0 ? c->options.stresses : NT_STRESS_KERNELS;
+    double connecting = (double)kernels * (ping_s(c) + overhead_s(c));
     return c->options.max_load < 1 ? 0 : connecting / KERNELS_PART;
 }
 
@@ -548,8 +555,13 @@ static int create_kernels(struct nt_campaign *c, struct nt_planner **out, struct
                           "not measured, they are to fill links and max_load is %g",
                           c->options.max_load);
     const struct nt_sweep_setup setup = setup_of(c);
-    double seconds = KERNELS_PART * left_s(c) - 6 * overhead_s(c);
-    if (nt_stress_create(&setup, c->rate_MBps, seconds, out, err) != 0)
+    const struct nt_stress_settings settings = {
+        .kernel = c->options.stress,
+        .chosen = c->options.stresses,
+        .rate_MBps = c->rate_MBps,
+        .seconds = KERNELS_PART * left_s(c) - 6 * overhead_s(c),
+    };
+    if (nt_stress_create(&setup, &settings, out, err) != 0)
         return -1;
     nt_stress_need(*out, &need->rounds, &need->window_s);
     return 0;
@@ -587,7 +599,7 @@ static const struct phase_kind phase_kinds[] = {
     {"kernels", NT_LEVEL_FULL, true, false, create_kernels, NULL, NULL},
     {"plan", NT_LEVEL_QUICK, false, false, create_planned, NULL, NULL}, /* with one nothing else */
 };
-enum { PHASES = sizeof phase_kinds / sizeof *phase_kinds, PHASE_PLAN = PHASES - 1 };
+enum { PHASES = sizeof phase_kinds / sizeof *phase_kinds, PHASE_KERNELS = PHASES - 2, PHASE_PLAN };
 
 /* ---- latencies ------------------------------------------------------------------------------ */
 
@@ -676,7 +688,8 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
     struct nt_err why = {0};
     c->need = (struct need){0};
     c->round = 0;
-    if (c->options.level < k->from || c->present < 2)
+    bool chosen = c->phase == PHASE_KERNELS && c->options.stresses > 0;
+    if ((c->options.level < k->from && !chosen) || c->present < 2)
         return end_phase(c), 0;
     if (k->loads && c->options.latency_only) {
         add_warning(&c->warnings, "%s: not measured, on shared hosts only latency is allowed",
@@ -983,7 +996,8 @@ int nt_campaign_create(size_t hosts, const bool *missing, const struct nt_campai
         .options = *options, .hosts = hosts, .missing = away, .rate_MBps = NAN, .solved_s = NAN};
     c->known.seed = options->seed;
     c->stop_s = nt_campaign_measuring_s(options->budget_s);
-    c->plans = options->level > (options->latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
+    c->plans = options->level > (options->latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK) ||
+               options->stresses > 0;
     if (options->plan != NULL) {
         c->phase = PHASE_PLAN;
         c->plans = false;

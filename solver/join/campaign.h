@@ -20,6 +20,7 @@
 #include "option.h"
 #include "plan.h"
 #include "sweep.h"
+#include "workload.h"
 
 struct nt_campaign_options {
     enum nt_level level;
@@ -31,8 +32,11 @@ struct nt_campaign_options {
     enum nt_sweep_mode mode;        /* of latency; auto: by the number of hosts */
     const struct nt_belief *belief; /* of these hosts, to start from; NULL: none. Borrowed as long
                                        as the campaign lives; not for all pairs or sequential */
-    size_t rails;               /* network devices a host that are measured apart; below 2: none */
-    const char *const *rail;    /* rails names, borrowed as long as the campaign lives */
+    size_t rails;            /* network devices a host that are measured apart; below 2: none */
+    const char *const *rail; /* rails names, borrowed as long as the campaign lives */
+    const struct nt_workload *stress; /* stresses of them, in place of level full's, at any level
+                                         (plan/stress.h); borrowed as long as the campaign lives */
+    size_t stresses;                  /* 0: level full's */
     const struct nt_plan *plan; /* of these hosts: its pairs in its rounds are all that is measured;
                                    NULL: none. Borrowed as long as the campaign lives */
 };

@@ -305,11 +305,11 @@ struct map_network {
     struct nt_map *map;
     const uint32_t *vertex; /* the samples' hosts: see find_in_map */
     size_t n;
-    uint32_t host[CROWD];   /* the map's */
-    uint32_t *back;         /* vertices: of the ground to those of the map */
-    struct nt_network *net; /* a link that was never the bottleneck limits nothing; NULL: none */
-    double bytes;
-    double rails; /* that a host's connections are spread over, each on one of them */
+    uint32_t host[CROWD];     /* the map's */
+    uint32_t *back;           /* vertices: of the ground to those of the map */
+    struct nt_network *net;   /* a link that was never the bottleneck limits nothing; NULL: none */
+    double bytes, compute_us; /* of a message; of each host after a wave */
+    double rails;             /* that a host's connections are spread over, each on one of them */
     double time_us[CROWD][CROWD]; /* of a message alone; NaN: not known */
     double port_us[CROWD][CROWD]; /* for which it keeps its sender's link */
 };
@@ -480,6 +480,10 @@ static bool advance_host(const struct map_network *g, struct nt_program *p, uint
     uint32_t began = player->op;
     for (; player->op < p->first[host + 1]; player->op++) {
         uint32_t op = p->op[player->op];
+        if (op == NT_PROGRAM_COMPUTE) {
+            player->now_us += g->compute_us;
+            continue;
+        }
         struct nt_message *m = &p->message[op / 2];
         if (to_itself(m))
             continue;
@@ -683,12 +687,16 @@ static int add_kernel(const struct nt_samples *samples, const struct nt_sample *
                             .shared_us = NAN,
                             .busy_us = NAN,
                             .capacity_MBps = NAN};
-    snprintf(s->kernel, sizeof s->kernel, "%.15s", samples->text[x->text]);
+    snprintf(s->kernel, sizeof s->kernel, "%.31s", samples->text[x->text]);
     g->bytes = x->bytes;
-    if (nt_workload_parse(samples->text[x->text], &load, NULL) == 0 && x->bytes >= 1 &&
-        find_crowd(samples, x, g))
-        return predict_stress(g, &load, s, err);
-    return 0;
+    if (nt_workload_parse(samples->text[x->text], &load, NULL) != 0 || x->bytes < 1 ||
+        !find_crowd(samples, x, g))
+        return 0;
+    load.bytes = x->bytes; /* whatever a name says that no probe has written */
+    load.messages = x->b;
+    load.tasks = 0;
+    g->compute_us = load.compute_us;
+    return predict_stress(g, &load, s, err);
 }
 
 int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)

@@ -2,7 +2,6 @@
 #include "stress.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "memory.h"
@@ -12,16 +11,21 @@
 enum { REPETITIONS = 7, BYTES_MIN = 1024, BYTES_MAX = 1 << 20, BYTES_USUAL = 16384 };
 static const double MESSAGE_S = 0.003, CONGESTED = 3;
 
-static const char *const kernels[] = {"a2a", "o2a", "a2o", "sr:4", "sr:32", "gups"};
-enum { KERNELS = NT_STRESS_KERNELS };
-_Static_assert(sizeof kernels / sizeof *kernels == KERNELS, "one name per kernel");
+static const struct nt_workload usual[NT_STRESS_KERNELS] = {{.kernel = NT_KERNEL_A2A},
+                                                            {.kernel = NT_KERNEL_O2A},
+                                                            {.kernel = NT_KERNEL_A2O},
+                                                            {.kernel = NT_KERNEL_SR, .wave = 4},
+                                                            {.kernel = NT_KERNEL_SR, .wave = 32},
+                                                            {.kernel = NT_KERNEL_GUPS}};
 
 struct stress {
     struct nt_planner base;
     size_t hosts, at;
     bool *away; /* hosts of them */
+    size_t kernels;
+    struct nt_workload kernel[NT_STRESS_CHOSEN_MAX];
     uint32_t pair[NT_STRESS_HOSTS_MAX][2];
-    double bytes, message_s;
+    double bytes, rate_MBps; /* of a message whose size is free; rate NaN: unknown */
 };
 
 static size_t count_present(const struct stress *s)
@@ -32,11 +36,16 @@ static size_t count_present(const struct stress *s)
     return present;
 }
 
-/* How many hosts take part. */
-static size_t count_taken(const struct stress *s)
+/* How many hosts take part. A kernel for more than there are has as many as it can; below 2 it does
+ * not run. */
+static size_t count_taken(const struct stress *s, const struct nt_workload *w)
 {
+    struct nt_workload load = *w;
     size_t present = count_present(s);
-    return present < NT_STRESS_HOSTS_MAX ? present : NT_STRESS_HOSTS_MAX;
+    present = present < NT_STRESS_HOSTS_MAX ? present : NT_STRESS_HOSTS_MAX;
+    if (load.tasks > present)
+        load.tasks = 0;
+    return nt_workload_tasks(&load, present);
 }
 
 /* n of those that are present, spread over them: the pairs of an order. */
@@ -44,43 +53,85 @@ static void take_hosts(struct stress *s, size_t n)
 {
     size_t present = count_present(s), seen = 0, taken = 0;
     for (uint32_t h = 0; h < s->hosts && taken < n; h++)
-        if (!s->away[h] && seen++ == taken * present / n) {
+        if (!s->away[h] && seen++ == nt_workload_host(taken, n, present)) {
             s->pair[taken][0] = s->pair[taken][1] = h;
             taken++;
         }
 }
 
-static double window_s(const struct stress *s, size_t kernel, size_t n)
+static double bytes_of(const struct stress *s, const struct nt_workload *w)
 {
-    double messages = kernel < 3 ? (double)n : NT_STRESS_MESSAGES;
-    return REPETITIONS * CONGESTED * messages * s->message_s;
+    return w->bytes > 0 ? w->bytes : s->bytes;
 }
 
-static double mean_window_s(const struct stress *s, size_t n)
+/* Of a message alone. */
+static double message_s(const struct stress *s, const struct nt_workload *w)
+{
+    return s->rate_MBps > 0 ? bytes_of(s, w) / (s->rate_MBps * 1e6)
+                            : MESSAGE_S * bytes_of(s, w) / BYTES_USUAL;
+}
+
+static uint32_t count_messages(const struct nt_workload *w, size_t n)
+{
+    return w->messages > 0 ? w->messages : NT_STRESS_MESSAGES * (uint32_t)n;
+}
+
+/* Messages over the link of the host that has most of them. */
+static double busiest_messages(const struct nt_workload *w, size_t n)
+{
+    double all = count_messages(w, n), hosts = (double)n, share = w->percent / 100.0;
+    switch (w->kernel) {
+    case NT_KERNEL_A2A:
+    case NT_KERNEL_O2A:
+    case NT_KERNEL_A2O:
+        return hosts;
+    case NT_KERNEL_HOT:
+        return fmax(share * all, all / hosts);
+    case NT_KERNEL_REGION:
+        return fmax(share * all / ceil(hosts / 8), all / hosts);
+    default:
+        return fmax(all / hosts, 1);
+    }
+}
+
+static double window_s(const struct stress *s, const struct nt_workload *w)
+{
+    size_t n = count_taken(s, w);
+    double waves = w->kernel == NT_KERNEL_SR ? ceil(count_messages(w, n) / (double)w->wave) : 1;
+    if (n < 2)
+        return 0;
+    return REPETITIONS *
+           (CONGESTED * busiest_messages(w, n) * message_s(s, w) + waves * w->compute_us * 1e-6);
+}
+
+static double mean_window_s(const struct stress *s)
 {
     double sum = 0;
-    for (size_t k = 0; k < KERNELS; k++)
-        sum += window_s(s, k, n);
-    return sum / KERNELS;
+    for (size_t k = 0; k < s->kernels; k++)
+        sum += window_s(s, &s->kernel[k]);
+    return sum / (double)s->kernels;
 }
 
 static int stress_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct stress *s = (struct stress *)planner;
-    size_t n = count_taken(s);
     (void)err;
-    if (s->at == KERNELS || n < 2)
+    while (s->at < s->kernels && count_taken(s, &s->kernel[s->at]) < 2)
+        s->at++;
+    if (s->at == s->kernels)
         return 0;
+    const struct nt_workload *w = &s->kernel[s->at++];
+    size_t n = count_taken(s, w);
     take_hosts(s, n);
     *order = (struct nt_order){.kind = NT_ORDER_KERNEL,
                                .phase = "kernels",
                                .pairs = n,
                                .pair = s->pair,
-                               .message_bytes = s->bytes,
+                               .message_bytes = bytes_of(s, w),
                                .batches = REPETITIONS,
-                               .count = NT_STRESS_MESSAGES * (uint32_t)n,
-                               .window_s = window_s(s, s->at, n)};
-    snprintf(order->kernel, sizeof order->kernel, "%s", kernels[s->at++]);
+                               .count = count_messages(w, n),
+                               .window_s = window_s(s, w)};
+    nt_workload_name(w, order->kernel);
     return 1;
 }
 
@@ -95,27 +146,32 @@ static const struct nt_planner_ops OPS = {stress_next, nt_planner_tell_nothing, 
                                           NULL};
 
 /* The power of two that takes about MESSAGE_S, or less where all would take too long. */
-static void choose_bytes(struct stress *s, double rate_MBps, size_t n, double seconds)
+static void choose_bytes(struct stress *s, double seconds)
 {
-    s->bytes = rate_MBps > 0 ? BYTES_MIN : BYTES_USUAL;
-    while (rate_MBps > 0 && s->bytes < BYTES_MAX && 2 * s->bytes <= rate_MBps * 1e6 * MESSAGE_S)
+    double most = s->rate_MBps * 1e6 * MESSAGE_S;
+    s->bytes = s->rate_MBps > 0 ? BYTES_MIN : BYTES_USUAL;
+    while (s->rate_MBps > 0 && s->bytes < BYTES_MAX && 2 * s->bytes <= most)
         s->bytes *= 2;
-    s->message_s = rate_MBps > 0 ? s->bytes / (rate_MBps * 1e6) : MESSAGE_S;
-    while (s->bytes > BYTES_MIN && KERNELS * mean_window_s(s, n) > seconds) {
+    while (s->bytes > BYTES_MIN && (double)s->kernels * mean_window_s(s) > seconds)
         s->bytes /= 2;
-        s->message_s /= 2;
-    }
 }
 
-int nt_stress_create(const struct nt_sweep_setup *setup, double rate_MBps, double seconds,
+int nt_stress_create(const struct nt_sweep_setup *setup, const struct nt_stress_settings *settings,
                      struct nt_planner **out, struct nt_err *err)
 {
     size_t hosts = setup->hosts;
+    bool chosen = settings->chosen > 0;
+    if (settings->chosen > NT_STRESS_CHOSEN_MAX)
+        return nt_err_set(err, NT_ERR_USAGE, "%zu kernels: at most %d", settings->chosen,
+                          (int)NT_STRESS_CHOSEN_MAX);
     struct stress *s = nt_object_create(sizeof *s, err);
     if (s == NULL)
         return -1;
     s->base.ops = &OPS;
     s->hosts = hosts;
+    s->rate_MBps = settings->rate_MBps;
+    s->kernels = chosen ? settings->chosen : NT_STRESS_KERNELS;
+    memcpy(s->kernel, chosen ? settings->kernel : usual, s->kernels * sizeof *s->kernel);
     s->away = nt_arena_array(&s->base.memory, hosts, sizeof *s->away);
     if (nt_arena_check(&s->base.memory, err) != 0) {
         nt_planner_destroy(&s->base);
@@ -123,7 +179,7 @@ int nt_stress_create(const struct nt_sweep_setup *setup, double rate_MBps, doubl
     }
     if (setup->missing != NULL)
         memcpy(s->away, setup->missing, hosts * sizeof *s->away);
-    choose_bytes(s, rate_MBps, count_taken(s), seconds);
+    choose_bytes(s, settings->seconds);
     *out = &s->base;
     return 0;
 }
@@ -131,7 +187,8 @@ int nt_stress_create(const struct nt_sweep_setup *setup, double rate_MBps, doubl
 void nt_stress_need(const struct nt_planner *planner, size_t *rounds, double *window)
 {
     const struct stress *s = (const struct stress *)planner;
-    size_t n = count_taken(s);
-    *rounds = n < 2 ? 0 : KERNELS;
-    *window = mean_window_s(s, n);
+    *rounds = 0;
+    for (size_t k = 0; k < s->kernels; k++)
+        *rounds += count_taken(s, &s->kernel[k]) >= 2;
+    *window = mean_window_s(s);
 }

@@ -39,7 +39,7 @@ struct nt_order {
     double hold_us;  /* prtt: for so long after its last send the first end looks at nothing; its
                         time counts from that send's end */
     char rail[32];   /* the one network device to use; "": what the transport chooses */
-    char kernel[16]; /* "a2a", "o2a", "a2o", "sr:W", "gups" */
+    char kernel[32]; /* KERNEL[,compute=US] (core/workload.h) */
 };
 
 struct nt_result {

@@ -527,3 +527,26 @@ figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidt
     refuses 2 "2 matrices of latencies: expected at most 1 with method bufe" \
         "$nettopo" solve --method bufe --latency "$table" --latency "$table"
 }
+
+@test "stress kernels by one text: tasks, sizes, computation, hot spots, permutations" {
+    workload() { "$nettopo" simulate --topology "$1" --overhead 0 --workload "$2" "${@:3}"; }
+    workload torus:4x4 a2a,tasks=5,bytes=1000 | jq -e '.tasks == 5 and .messages == 20 and .bytes == 1000'
+    workload torus:4x4 transpose | jq -e '.hosts == 16 and .messages == 16 and (has("tasks") | not)'
+    workload torus:4x5 shuffle,messages=64 | jq -e '.tasks == 16 and .messages == 64'
+    # ten waves: the computing is added to the time of each
+    workload star:8 sr:10,messages=100 --seed 3 | jq .times_us >alone
+    workload star:8 sr:10,messages=100,compute=500 --seed 3 | jq .times_us >computing
+    jq -en --slurpfile a alone --slurpfile c computing '[$a[0], $c[0]] | transpose | map(.[1] - .[0]) | all(. > 3000 and . < 5100)'
+    # the options of before say the same, and come first
+    workload star:8 gups --messages 50 --bytes 77 >options
+    workload star:8 gups,messages=50,bytes=77 | sed 's/gups[^"]*/gups/' | cmp - options
+    workload star:8 gups,messages=9,bytes=7 --messages 50 --bytes 77 | sed 's/gups[^"]*/gups/' | cmp - options
+    # a hot spot's port is the bottleneck
+    jq -en "$(workload star:16 gups | jq .time_us) < 0.3 * $(workload star:16 hot:40 | jq .time_us)"
+    refuses 2 "a2a with 9 tasks on 8 hosts" "$nettopo" simulate --topology star:8 --workload a2a,tasks=9
+    refuses 2 "expected 4, 16, 64" "$nettopo" simulate --topology star:8 --workload transpose,tasks=8
+    refuses 2 'workload: expected bytes=, messages=, tasks= or compute=, found "size=3"' \
+        "$nettopo" simulate --topology star:8 --workload a2a,size=3
+    refuses 2 "workload: bytes=0: expected 1 to" "$nettopo" simulate --topology star:8 --workload a2a,bytes=0
+    refuses 2 "hot:PERCENT" "$nettopo" simulate --topology star:8 --workload hot
+}

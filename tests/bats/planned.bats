@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
-# A plan over known routes, measured in a job, and the failing link that the estimate names: the
-# recipe of nettopo-probe(1), on a real cluster.
+# What a job chooses to measure by hand, on a real cluster: a plan over known routes, with the failing
+# link that the estimate names, as the recipe of nettopo(1) has it; and stress kernels.
 
 load ground
 load jobs
@@ -79,3 +79,26 @@ suspects() { jq -c '[.links[] | select(.suspect) | .link]' "$GROUND_HOME/estimat
         assert_equal "exit" "$status" 3
     done
 }
+
+@test "stress kernels that a job chooses" {
+    submit -N8 <<'END'
+#!/bin/bash
+cd "$HOME" && rm -f stress.json && export UCX_NET_DEVICES=fab0
+srun --mpi=pmix --ntasks-per-node=1 nettopo-probe -l quick -b 8 -o stress.json \
+    -S sr:8,bytes=2048,messages=64,tasks=4,compute=2000 -S complement,bytes=4096 -S hot:50,messages=40
+END
+    completed
+    user nettopo validate "$GROUND_HOME/stress.json"
+    assert_equal "kernels" "$(jq -c '[.stress[] | [.kernel, .hosts, .bytes]]' "$GROUND_HOME/stress.json")" \
+        '[["sr:8,compute=2000",4,2048],["complement",8,4096],["hot:50",8,16384]]'
+    # eight waves, after each of which every task computes for 2 ms
+    assert_equal "it computes" "$(jq '.stress[0] | .time_us >= 16000 and .repetitions >= 3' "$GROUND_HOME/stress.json")" true
+    run nettopo-probe -S a2a,tasks=65
+    assert_equal "exit" "$status" 2
+    assert_contains "$output" "expected at most 100000 messages, 67108864 bytes and 64 tasks"
+    run nettopo-probe --plan p -S a2a
+    assert_equal "exit" "$status" 2
+    assert_contains "$output" "expected without --stress"
+}
+
+nettopo-probe() { "$ROOT/build/nettopo-probe" "$@"; }
