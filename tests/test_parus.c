@@ -16,7 +16,7 @@ static struct nt_matrix *empty(size_t n)
 static struct nt_parus_result *infer(const struct nt_matrix *const *m, size_t count, double shared,
                                      double duplex)
 {
-    struct nt_parus_options o = {shared, duplex};
+    struct nt_parus_options o = {shared, duplex, 0, 0};
     struct nt_parus_result *r = NULL;
     struct nt_err err = {0};
     if (nt_parus_infer(m, count, &o, &r, &err) != 0)
@@ -152,6 +152,40 @@ TEST(a_slow_sender_has_simplex_links)
 }
 
 /* eps_duplex: two groups whose channel takes 10 there and 18 back. */
+/* Three sizes of one pair: 1, 2 and 6 there, 2, 3 and 7 back. */
+TEST(lengths_are_of_a_size_or_of_all)
+{
+    static const float there[] = {1, 2, 6};
+    static const struct {
+        enum nt_parus_lengths lengths;
+        size_t size;
+        double us;
+    } table[] = {{NT_PARUS_OF_SIZE, 0, 1.5},
+                 {NT_PARUS_OF_SIZE, 2, 6.5},
+                 {NT_PARUS_MEAN, 0, 3.5},
+                 {NT_PARUS_MEDIAN, 0, 2.5}};
+    struct nt_matrix *m[3];
+    struct nt_err err = {0};
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(nt_matrix_create(2, NT_MATRIX_LATENCY_US, &m[k], &err), 0);
+        nt_matrix_set(m[k], 0, 1, there[k]);
+        nt_matrix_set(m[k], 1, 0, there[k] + 1);
+    }
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_parus_options o = {1, 1, table[k].lengths, table[k].size};
+        struct nt_parus_result *r;
+        assert_int_equal(nt_parus_infer((const struct nt_matrix *const *)m, 3, &o, &r, &err), 0);
+        assert_int_equal(r->model->links, 1);
+        assert_close(r->model->link[0].latency_us, table[k].us, 1e-6);
+        nt_parus_destroy(r);
+    }
+    struct nt_parus_options o = {1, 1, NT_PARUS_OF_SIZE, 3};
+    struct nt_parus_result *none;
+    assert_int_equal(nt_parus_infer((const struct nt_matrix *const *)m, 3, &o, &none, &err), -1);
+    for (size_t k = 0; k < 3; k++)
+        nt_matrix_destroy(m[k]);
+}
+
 TEST(eps_duplex_parts_simplex_from_duplex)
 {
     struct nt_matrix *m = empty(4);
@@ -263,7 +297,7 @@ TEST(bad_input_is_refused)
 {
     struct nt_matrix *m = empty(3), *other = empty(4), *large = empty(NT_PARUS_HOSTS_MAX + 1);
     const struct nt_matrix *two[] = {m, other}, *one[] = {m}, *big[] = {large};
-    struct nt_parus_options o = {-1, 0};
+    struct nt_parus_options o = {-1, 0, 0, 0};
     struct nt_parus_result *r = NULL;
     struct nt_err err = {0};
     assert_int_equal(nt_parus_infer(one, 0, NULL, &r, &err), -1);

@@ -48,6 +48,9 @@ static const char help[] =
     "  --epsilon E       bufe: relative tolerance; default 0.15\n"
     "  --eps-shared E    parus: spread within a group on shared memory; default 0.1\n"
     "  --eps-duplex E    parus: by how much two directions may differ; default 0.5\n"
+    "  --lengths L       parus: latencies of links from messages of L bytes, or the mean or "
+    "median\n"
+    "                    of all sizes; default: the smallest\n"
     "  -o, --output MAP  written whole or not at all; default -\n"
     "\n"
     "Example: nettopo solve --latency latency.csv -o map.json\n";
@@ -57,7 +60,7 @@ struct arguments {
     const char *latency[LATENCY_FILES_MAX]; /* NULL after the last */
     const char *message[LATENCY_FILES_MAX]; /* bytes of each, as given; NULL after the last */
     double message_bytes[LATENCY_FILES_MAX];
-    const char *bandwidth, *from, *unit[2], *names, *output, *samples;
+    const char *bandwidth, *from, *lengths, *unit[2], *names, *output, *samples;
     bool round_trip;
     struct nt_csv_given given[2]; /* by kind */
     enum nt_matrix_text text;
@@ -214,6 +217,28 @@ static int read_names(struct arguments *a, struct nt_name_file *names, struct nt
     return 0;
 }
 
+/* Which matrix makes the lengths of the links, or that all do. */
+static int choose_lengths(struct arguments *a, const struct matrices *m, struct nt_err *err)
+{
+    struct nt_published *p = &a->published;
+    double bytes = NAN;
+    if (a->lengths == NULL)
+        return 0;
+    p->lengths = strcmp(a->lengths, "mean") == 0     ? NT_PARUS_MEAN
+                 : strcmp(a->lengths, "median") == 0 ? NT_PARUS_MEDIAN
+                                                     : NT_PARUS_OF_SIZE;
+    if (p->lengths != NT_PARUS_OF_SIZE)
+        return 0;
+    if (nt_command_line_number("lengths", a->lengths, 0, MESSAGE_MAX, &bytes, err) != 0)
+        return -1;
+    for (p->size = 0; p->size <= m->larger_sizes; p->size++)
+        if (m->bytes[p->size] == bytes)
+            return 0;
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "%s: expected a matrix of messages of %g bytes, found none",
+                      nt_file_name(a->latency[0]), bytes);
+}
+
 static int solve_matrices(struct arguments *a, struct nt_map **map, struct nt_err *err)
 {
     struct matrices m = {0};
@@ -229,6 +254,8 @@ static int solve_matrices(struct arguments *a, struct nt_map **map, struct nt_er
         rc = read_latencies(a, &m, err);
     if (rc == 0 && a->bandwidth != NULL)
         rc = read_bandwidths(a, &m, err);
+    if (rc == 0)
+        rc = choose_lengths(a, &m, err);
     bool sized = m.larger_sizes > 0 || a->message[0] != NULL;
     if (rc == 0) {
         struct nt_solve_input measured = {
@@ -312,7 +339,7 @@ static int check_given(struct arguments *a, struct nt_err *err)
 
 static int read_options(int argc, char **argv, struct arguments *a, struct nt_err *err)
 {
-    enum { OTHERS = 11 };
+    enum { OTHERS = 12 };
     const char *method = "auto", *epsilon = NULL, *shared = NULL, *duplex = NULL;
     struct nt_flag flags[OTHERS + 2 * LATENCY_FILES_MAX] = {
         {"bandwidth", 0, &a->bandwidth, NULL}, {"method", 0, &method, NULL},
@@ -320,7 +347,7 @@ static int read_options(int argc, char **argv, struct arguments *a, struct nt_er
         {"eps-duplex", 0, &duplex, NULL},      {"from", 0, &a->from, NULL},
         {"output", 'o', &a->output, NULL},     {"unit", 0, &a->unit[0], NULL},
         {"unit", 0, &a->unit[1], NULL},        {"round-trip", 0, NULL, &a->round_trip},
-        {"names", 0, &a->names, NULL}};
+        {"names", 0, &a->names, NULL},         {"lengths", 0, &a->lengths, NULL}};
     for (size_t k = 0; k < LATENCY_FILES_MAX; k++) {
         flags[OTHERS + k] = (struct nt_flag){"latency", 0, &a->latency[k], NULL};
         flags[OTHERS + LATENCY_FILES_MAX + k] =
@@ -330,6 +357,8 @@ static int read_options(int argc, char **argv, struct arguments *a, struct nt_er
                                 err) != 0)
         return -1;
     a->published = nt_published_named(method);
+    if (a->lengths != NULL && (strcmp(method, "parus") != 0 || a->latency[0] == NULL))
+        return nt_err_set(err, NT_ERR_USAGE, "lengths: expected with method parus and --latency");
     if (nt_command_line_number("epsilon", epsilon, -INFINITY, INFINITY, &a->published.epsilon,
                                err) != 0 ||
         nt_command_line_number("eps-shared", shared, -INFINITY, INFINITY, &a->published.eps_shared,

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "stats.h"
+
 /* ---- the local topology of one matrix ------------------------------------------------------- */
 
 /* Stages 1 to 3 of the paper for one matrix. */
@@ -292,21 +294,51 @@ static int check_matrices(const struct nt_matrix *const *m, size_t count,
         return nt_err_set(err, NT_ERR_INPUT,
                           "parus: eps-shared %g and eps-duplex %g, expected 0 to 100",
                           o->eps_shared, o->eps_duplex);
+    if (o->lengths == NT_PARUS_OF_SIZE && o->size >= count)
+        return nt_err_set(err, NT_ERR_INPUT, "parus: size %zu of %zu matrices", o->size, count);
     for (size_t k = 0; k < count; k++)
         if (check_matrix(m[k], m[0]->n, err) != 0)
             return -1;
     return 0;
 }
 
+/* All matrices, for the lengths of arcs. */
+struct sizes {
+    const struct nt_matrix *const *m;
+    size_t count;
+    const struct nt_parus_options *o;
+    float *room; /* count of them */
+};
+
+/* NaN: not measured in the size that is asked for, or in none. */
+static float length_of(const struct sizes *s, size_t i, size_t j)
+{
+    double sum = 0;
+    size_t n = 0;
+    if (s->o->lengths == NT_PARUS_OF_SIZE)
+        return parus_weight(s->m[s->o->size], i, j);
+    for (size_t k = 0; k < s->count; k++) {
+        float w = parus_weight(s->m[k], i, j);
+        if (isnan(w))
+            continue;
+        s->room[n++] = w;
+        sum += (double)w;
+    }
+    if (n == 0)
+        return NAN;
+    return s->o->lengths == NT_PARUS_MEAN ? (float)(sum / (double)n)
+                                          : nt_stats_select(s->room, n, (n - 1) / 2);
+}
+
 static void add_local(struct merged *all, const struct local *p, const struct nt_matrix *m,
-                      const struct nt_matrix *first)
+                      const struct sizes *sizes)
 {
     for (size_t k = 0; k < p->n * p->n; k++) {
         if (p->mark[k] < PARUS_ARC)
             continue;
         if (all->seen[k]++ > 0)
             continue;
-        float w = parus_weight(first, k / p->n, k % p->n);
+        float w = length_of(sizes, k / p->n, k % p->n);
         all->weight[k] = isnan(w) ? parus_weight(m, k / p->n, k % p->n) : w;
     }
 }
@@ -383,11 +415,12 @@ static int run_method(const struct nt_matrix *const *m, size_t count,
     size_t n = m[0]->n;
     struct merged all = {.seen = nt_arena_array(&memory, n * n, sizeof *all.seen),
                          .weight = nt_arena_array(&memory, n * n, sizeof *all.weight)};
+    const struct sizes sizes = {m, count, o, nt_arena_array(&memory, count, sizeof(float))};
     if (local_init(&p, n, o, &memory, err) != 0)
         return -1;
     for (size_t k = 0; k < count; k++) {
         find_local(&p, m[k]);
-        add_local(&all, &p, m[k], m[0]);
+        add_local(&all, &p, m[k], &sizes);
         if (k == 0)
             r->groups = p.groups;
     }

@@ -20,15 +20,24 @@
 
 enum { NT_PARUS_HOSTS_MAX = 2048, NT_PARUS_MATRICES_MAX = 4096 };
 
+/* Which latency an arc has, of those in the matrices (figures 1 and 2 of the paper). */
+enum nt_parus_lengths {
+    NT_PARUS_OF_SIZE, /* that of one message size */
+    NT_PARUS_MEAN,
+    NT_PARUS_MEDIAN, /* of an even number the lower one, as in Network Viewer 2 */
+};
+
 struct nt_parus_options {
     double eps_shared; /* formula 1: spread within a group on shared memory; 0 to 0.5 advised */
     double eps_duplex; /* a channel whose directions differ by more is simplex; 0 to 1 advised */
+    enum nt_parus_lengths lengths;
+    size_t size; /* NT_PARUS_OF_SIZE: index of the matrix */
 };
 
 struct nt_parus_arc {
     uint32_t from, to;
-    double weight_us;   /* from the first matrix, where it was measured there; else from the first
-                           that contains the arc */
+    double weight_us;   /* by options.lengths; of a size in which it was not measured, from the
+                           first matrix that contains the arc */
     double probability; /* share of the matrices whose local topology contains the arc */
 };
 
@@ -44,7 +53,7 @@ struct nt_parus_result {
     uint64_t operations;      /* cells of matrices and distances read, for its complexity class */
 };
 
-void nt_parus_default(struct nt_parus_options *options); /* 0.1 and 0.5 */
+void nt_parus_default(struct nt_parus_options *options); /* 0.1 and 0.5, first size */
 
 /* latencies: n_matrices (at least 1) of one shape, ascending message sizes; need not be symmetric;
  * NaN where not measured, and where only one direction of a pair was, it counts for both. options

@@ -43,6 +43,8 @@ static int infer_parus(const void *settings, const struct nt_matrix *const *late
     nt_parus_default(&options);
     options.eps_shared = or_default(p->eps_shared, options.eps_shared);
     options.eps_duplex = or_default(p->eps_duplex, options.eps_duplex);
+    options.lengths = p->lengths;
+    options.size = p->size;
     if (nt_parus_infer(latency, sizes, &options, &result, err) != 0)
         return -1;
     *out = result->model;
@@ -71,7 +73,8 @@ static const struct kind *find_kind(const struct nt_published *published)
 
 struct nt_published nt_published_named(const char *name)
 {
-    return (struct nt_published){name, NAN, NAN, NAN};
+    return (struct nt_published){
+        .name = name, .epsilon = NAN, .eps_shared = NAN, .eps_duplex = NAN};
 }
 
 static int check_settings(const struct nt_published *p, const char *name, struct nt_err *err)

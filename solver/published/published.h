@@ -9,6 +9,7 @@
 
 #include "err.h"
 #include "infer.h"
+#include "parus.h"
 
 /* A setting that is NaN is the method's own default. */
 struct nt_published {
@@ -17,6 +18,8 @@ struct nt_published {
     double eps_shared; /* parus: spread within a group on shared memory (Bannikov and Salnikov
                           2013, formula 1), 0 to 100 */
     double eps_duplex; /* parus: how much the directions of a channel may differ, 0 to 100 */
+    enum nt_parus_lengths lengths; /* parus */
+    size_t size;                   /* parus: which matrix makes the lengths */
 };
 
 /* The method of that name (borrowed) with its own settings; the name is not read. */

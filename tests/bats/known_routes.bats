@@ -516,6 +516,14 @@ figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidt
     "$nettopo" solve --method parus --eps-shared 0.1 --eps-duplex 0.5 --latency "$table" | cmp - own.json
     "$nettopo" solve --method parus --eps-shared 90 --latency "$table" >other.json
     differ other.json own.json
+    sizes=("$nettopo" solve --method parus --latency "$import/parus_median.nc")
+    lengths() { "${sizes[@]}" "$@" | jq -c '[.links[].latency_us]'; }
+    [ "$(lengths)" = "$(lengths --lengths 0)" ] && [ "$(lengths --lengths 100)" = "$(lengths --lengths median)" ]
+    [ "$(lengths --lengths 200)" = "$(lengths | jq -c 'map((. + 0.2) * 1e5 | round / 1e5)')" ]
+    [ "$(lengths --lengths mean)" = "$(lengths | jq -c 'map((. + 0.1) * 1e5 | round / 1e5)')" ]
+    refuses 3 "expected a matrix of messages of 300 bytes" "${sizes[@]}" --lengths 300
+    refuses 2 "--lengths mode: expected a number" "${sizes[@]}" --lengths mode
+    refuses 2 "lengths: expected with method parus" "$nettopo" solve --lengths mean --latency "$table"
     refuses 2 "epsilon: expected with method bufe only, found auto" "$nettopo" solve --epsilon 1 --latency "$table"
     refuses 2 "epsilon: expected with method bufe only, found parus" \
         "$nettopo" solve --epsilon 1 --method parus --latency "$table"
