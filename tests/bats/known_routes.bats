@@ -381,6 +381,12 @@ latency_of() {
         "$nettopo" solve --bandwidth "$text" -o alone.json || "$nettopo" solve --latency "$text" -o alone.json
         "$nettopo" validate -q alone.json
     done
+    # core-to-core-latency's --csv, without names
+    printf ',,,\n26.5,,,\n74.25,74.25,,\n74.25,74.25,26.5,\n' >cores.csv
+    printf 'cpu%d\n' 0 1 2 3 >cores
+    "$nettopo" solve --latency cores.csv --names cores --unit ns -o cores.json
+    jq -e '[.links[] | select(.a == "cpu0" or .a == "cpu1") | .latency_us] | add == 0.0265' cores.json
+    jq -e '.switches | map(.hosts) == [2, 2]' cores.json
     printf 'a job that\nmeasured nothing\n' >words.txt
     refuses 3 'words.txt:1: expected a matrix CSV, or the output of mpiGraph, PARUS, OSU, ' "$nettopo" solve --latency words.txt
     refuses 3 'c2clat; found "a job that"' "$nettopo" solve --bandwidth words.txt
