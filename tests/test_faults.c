@@ -277,8 +277,8 @@ TEST(findings_are_texts)
     assert_string_equal(line.text, "link-slow b s1 3/1 us 1.00;link-narrow e s1 10/100 MB/s 1.00");
     nt_faults_put_line(&cut, map, 30);
     assert_string_equal(cut.text, "link-slow b s1 3/1 us 1.00");
-    assert_string_equal(map->warning[1], "link e - s1 is narrower than its like upwards: 10 MB/s, "
-                                         "expected 100 (100 % sure); the cause may be host e");
+    assert_string_equal(map->warning[1], "link e - s1 is narrow upwards: 10 MB/s, expected 100 "
+                                         "(>99 % certain), or host e is the cause");
     free(line.text);
     line = (struct nt_strbuf){0};
     map->fault[1].found = 3150;
@@ -926,7 +926,7 @@ TEST(the_sentence_names_the_rail)
     struct nt_map *map = sweep(TWO_RAILS, 1, 1, 0.4, 1);
     bool told = false;
     for (size_t k = 0; k < map->warnings; k++)
-        told = told || strstr(map->warning[k], " is narrower than its like on rail rail1: ");
+        told = told || strstr(map->warning[k], " is narrow on rail rail1: ");
     assert_true(told);
     nt_map_destroy(map);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of the network that is worse than its like: what a map's findings state.
+/* A degraded part of the network: one of a map's findings.
  *
  * A finding names the part that is likeliest and, as alternatives, those that the measurements
  * cannot tell from it. Vertices are the model's.
@@ -46,7 +46,7 @@ struct nt_fault {
     uint32_t others;
     struct nt_fault_part other[NT_FAULT_OTHERS_MAX];
     double found, expected; /* in the kind's unit */
-    double confidence;      /* 0..1 that it is worse than its like */
+    double confidence;      /* 0..1 that it is degraded */
     enum nt_fault_way way;
     bool by_rate;                   /* of a slow host: the figures are bandwidths */
     char rail[NT_FAULT_RAIL_BYTES]; /* that it is on, the network device; "": not told */

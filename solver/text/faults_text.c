@@ -65,25 +65,27 @@ static void put_part_words(struct nt_strbuf *to, const struct nt_map *map,
 
 void nt_fault_put_sentence(struct nt_strbuf *to, const struct nt_map *map, const struct nt_fault *f)
 {
-    static const char *const worse[NT_FAULT_KINDS] = {
-        [NT_FAULT_LINK_SLOW] = "is slower than its like",
-        [NT_FAULT_LINK_NARROW] = "is narrower than its like",
-        [NT_FAULT_LINK_LOSSY] = "loses messages",
-        [NT_FAULT_HOST_SLOW] = "is slower than its like",
-        [NT_FAULT_PATH_SHARED] = "share a path"};
+    static const char *const worse[NT_FAULT_KINDS] = {[NT_FAULT_LINK_SLOW] = "is slow",
+                                                      [NT_FAULT_LINK_NARROW] = "is narrow",
+                                                      [NT_FAULT_LINK_LOSSY] = "loses messages",
+                                                      [NT_FAULT_HOST_SLOW] = "is slow",
+                                                      [NT_FAULT_PATH_SHARED] = "share a path"};
     static const char *const one_way[NT_FAULT_WAYS] = {
         [NT_FAULT_BOTH] = "", [NT_FAULT_UP] = " upwards", [NT_FAULT_DOWN] = " downwards"};
     char found[NT_NUMBER_BYTES], expected[NT_NUMBER_BYTES];
-    nt_number_plain(f->found, 4, found);
-    nt_number_plain(f->expected, 4, expected);
+    nt_number_plain(f->found, 3, found);
+    nt_number_plain(f->expected, 3, expected);
     put_part_words(to, map, &f->part);
-    nt_strbuf_print(to, " %s%s%s%s: %s %s, expected %s (%.0f %% sure)", worse[f->part.kind],
-                    one_way[f->way], f->rail[0] != '\0' ? " on rail " : "", f->rail, found,
-                    nt_fault_unit(f), expected, 100 * f->confidence);
+    nt_strbuf_print(to, " %s%s%s%s: %s %s, expected %s (", worse[f->part.kind], one_way[f->way],
+                    f->rail[0] != '\0' ? " on rail " : "", f->rail, found, nt_fault_unit(f),
+                    expected);
+    nt_strbuf_print(to, f->confidence < 0.995 ? "%.0f %% certain)" : ">99 %% certain)",
+                    100 * f->confidence);
     for (uint32_t k = 0; k < f->others; k++) {
-        nt_strbuf_puts(to, k == 0 ? "; the cause may be " : " or ");
+        nt_strbuf_puts(to, k == 0 ? ", or " : " or ");
         put_part_words(to, map, &f->other[k]);
     }
+    nt_strbuf_puts(to, f->others > 0 ? " is the cause" : "");
 }
 
 void nt_populations_put(struct nt_strbuf *to, const struct nt_map *map)

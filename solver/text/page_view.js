@@ -154,7 +154,7 @@ const whereIs = n =>
 const tables = {
   findings: {
     title: "Findings",
-    head: ["What is worse than its like"],
+    head: ["Problems found"],
     rows: () => [...here.findings.map(told), ...suspects()],
   },
   differences: {
@@ -233,7 +233,7 @@ function paintTable() {
     panel = $("panel");
   if (!rows.length) {
     const judged = here.judged
-      ? "None: no part is worse than its like."
+      ? "None: no part is degraded."
       : "Links were not held against each other.";
     panel.replaceChildren(el("p", { textContent: state.tab === "findings" ? judged : "None." }));
     return;

@@ -696,9 +696,8 @@ static void put_legend(struct svg *svg)
     }
     if (bad)
         put_key_line(svg, MARGIN + 150, 3, " class=\"strong\"",
-                     svg->picture->reference != NULL
-                         ? "worse than its like, or not as the reference"
-                         : "worse than its like");
+                     svg->picture->reference != NULL ? "degraded, or not as the reference"
+                                                     : "degraded");
 }
 
 static void put_sentence(struct svg *svg, const char *style, const char *text)

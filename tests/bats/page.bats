@@ -148,7 +148,7 @@ PY
     assert_equal "strong without findings" "${lines[0]}" '[]'
     assert_between "levels of 255 between hosts that are alike" "${lines[1]}" 0 20
     run browser "found.html#find=n22" 'js:document.getElementById("said").textContent'
-    assert_contains "$output" "link n22 - s4 is narrower than its like: 3125 MB/s"
+    assert_contains "$output" "link n22 - s4 is narrow: 3120 MB/s"
 }
 
 @test "what the map is not sure of is pale and says so; what is suspect without a finding is listed" {
