@@ -17,7 +17,8 @@ const char *nt_fault_unit(const struct nt_fault *fault);
  * what does not fit is left out. */
 void nt_faults_put_line(struct nt_strbuf *to, const struct nt_map *map, size_t bytes_max);
 
-/* "link n5 - s3 is narrow upwards: 4.7 MB/s, expected 11.7 (99 % certain), or host n5 is the cause" */
+/* "link n5 - s3 is narrow upwards: 4.7 MB/s, expected 11.7 (98 % certain), or host n5 is the
+ * cause" */
 void nt_fault_put_sentence(struct nt_strbuf *to, const struct nt_map *map,
                            const struct nt_fault *fault);
 
