@@ -36,12 +36,13 @@ static const char help[] =
     "  --bandwidth          the matrices hold bandwidths in MB/s\n"
     "  --raster SVG         also draw both measurements and their differences, a cell per pair\n"
     "  --names FILE         of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
+    "  --topology NAME      of several in a topology.yaml; default: the cluster's\n"
     "  -o, --output FILE    written whole or not at all; default -\n"
     "\n"
     "Example: nettopo compare map.json /etc/slurm/topology.conf\n";
 
 struct arguments {
-    const char *tolerance, *coloured, *message, *names, *raster, *output, *file[2];
+    const char *tolerance, *coloured, *message, *names, *topology, *raster, *output, *file[2];
     bool json, bandwidth;
     double least, message_bytes; /* of --tolerance and --message-bytes */
 };
@@ -83,7 +84,8 @@ static int compare_maps(const struct arguments *a, struct nt_err *err)
                           a->bandwidth ? "bandwidth" : "raster");
     int rc = nt_file_read_map(a->file[0], &map, err);
     if (rc == 0)
-        rc = nt_reference_read(a->file[1], a->names, &reference, err);
+        rc = nt_reference_read(&(struct nt_described){a->file[1], a->names, a->topology},
+                               &reference, err);
     if (rc == 0 && (rc = nt_reference_match_create(map, reference, a->least, &match, err)) != 0)
         nt_err_prefix(err, "%s and %s", nt_file_name(a->file[0]), nt_file_name(a->file[1]));
     if (rc == 0 && a->coloured != NULL)
@@ -169,9 +171,11 @@ static int compare_measured(const struct arguments *a, struct nt_err *err)
 {
     struct measured m = {0};
     struct nt_deviation d = {0};
-    if (a->coloured != NULL || a->names != NULL)
+    if (a->coloured != NULL || a->names != NULL || a->topology != NULL)
         return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with a map and a reference",
-                          a->coloured != NULL ? "coloured" : "names");
+                          a->coloured != NULL ? "coloured"
+                          : a->names != NULL  ? "names"
+                                              : "topology");
     int rc = read_measured(a, &m, err);
     if (rc == 0 && (rc = nt_deviation_init(&d, m.common[0], m.common[1], a->least, err)) != 0)
         nt_err_prefix(err, "%s and %s", nt_file_name(a->file[0]), nt_file_name(a->file[1]));
@@ -201,8 +205,9 @@ static int compare_run(int argc, char **argv, struct nt_err *err)
     const struct nt_flag flags[] = {
         {"tolerance", 't', &a.tolerance, NULL}, {"json", 0, NULL, &a.json},
         {"coloured", 0, &a.coloured, NULL},     {"message-bytes", 0, &a.message, NULL},
-        {"names", 0, &a.names, NULL},           {"bandwidth", 0, NULL, &a.bandwidth},
-        {"raster", 0, &a.raster, NULL},         {"output", 'o', &a.output, NULL}};
+        {"names", 0, &a.names, NULL},           {"topology", 0, &a.topology, NULL},
+        {"bandwidth", 0, NULL, &a.bandwidth},   {"raster", 0, &a.raster, NULL},
+        {"output", 'o', &a.output, NULL}};
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, a.file, 2, err) !=
             0 ||
         nt_command_line_number("tolerance", a.tolerance, 0, 1000, &a.least, err) != 0 ||

@@ -44,6 +44,7 @@ static const char help[] =
     "reference\n"
     "                          is drawn, coloured as by compare --coloured\n"
     "  --names FILE            of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
+    "  --topology NAME         of several in a topology.yaml as reference; default: the cluster's\n"
     "  -i, --inside            tgf and graphml: with the packages, memory nodes and cores of "
     "hosts\n"
     "                          whose model the map has\n"
@@ -53,7 +54,8 @@ static const char help[] =
     "Example: nettopo export --format svg -o map.svg map.json\n";
 
 struct arguments {
-    const char *format, *reference, *names, *probability, *output, *map;
+    const char *format, *probability, *output, *map;
+    struct nt_described reference; /* its path NULL: none */
     bool inside;
 };
 
@@ -176,7 +178,7 @@ static int to_dot_beside(const struct arguments *a, const struct nt_map *map,
 {
     struct nt_reference_match *match;
     if (nt_reference_match_create(map, reference, 0, &match, err) != 0)
-        return nt_err_prefix(err, "%s", nt_file_name(a->reference));
+        return nt_err_prefix(err, "%s", nt_file_name(a->reference.path));
     int rc = nt_comparison_report_dot(match, 0, text, bytes, err);
     nt_reference_match_destroy(match);
     return rc;
@@ -240,11 +242,11 @@ static int write_beside(const struct arguments *a, const struct format *f, const
                         char **text, size_t *bytes, struct nt_err *err)
 {
     struct nt_map *reference;
-    if (nt_reference_read(a->reference, a->names, &reference, err) != 0)
+    if (nt_reference_read(&a->reference, &reference, err) != 0)
         return -1;
     struct nt_picture picture = {.map = map,
                                  .reference = reference,
-                                 .title = {a->map == NULL ? "this map" : a->map, a->reference},
+                                 .title = {a->map == NULL ? "this map" : a->map, a->reference.path},
                                  .summary = ""};
     int rc = f->draw != NULL ? draw(&picture, f->draw, text, bytes, err)
                              : to_dot_beside(a, map, reference, text, bytes, err);
@@ -287,16 +289,17 @@ static const struct format *find_format(const struct arguments *a, struct nt_err
             f = &formats[k];
     if (a->format == NULL)
         nt_err_set(err, NT_ERR_USAGE, "expected --format");
-    else if (a->names != NULL && a->reference == NULL)
-        nt_err_set(err, NT_ERR_USAGE, "--names: expected with --reference");
     else if (a->inside && (f == NULL || !f->inside))
         nt_err_set(err, NT_ERR_USAGE, "--inside: goes with tgf or graphml, not with %s", a->format);
     else if (f == NULL)
         refuse_format(a->format, err);
-    else if ((a->reference != NULL || a->probability != NULL) && f->draw == NULL &&
+    else if (a->reference.path == NULL && (a->reference.topology || a->reference.names))
+        nt_err_set(err, NT_ERR_USAGE, "--%s: expected with --reference",
+                   a->reference.topology != NULL ? "topology" : "names");
+    else if ((a->reference.path != NULL || a->probability != NULL) && f->draw == NULL &&
              f->write != to_dot)
         nt_err_set(err, NT_ERR_USAGE, "--%s: goes with dot, svg or html, not with %s",
-                   a->reference != NULL ? "reference" : "probability", a->format);
+                   a->reference.path != NULL ? "reference" : "probability", a->format);
     else
         return f;
     return NULL;
@@ -305,12 +308,11 @@ static const struct format *find_format(const struct arguments *a, struct nt_err
 static int export_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.output = "-"};
-    const struct nt_flag flags[] = {{"format", 'f', &a.format, NULL},
-                                    {"reference", 'r', &a.reference, NULL},
-                                    {"names", 0, &a.names, NULL},
-                                    {"inside", 'i', NULL, &a.inside},
-                                    {"probability", 0, &a.probability, NULL},
-                                    {"output", 'o', &a.output, NULL}};
+    const struct nt_flag flags[] = {
+        {"format", 'f', &a.format, NULL},       {"reference", 'r', &a.reference.path, NULL},
+        {"names", 0, &a.reference.names, NULL}, {"topology", 0, &a.reference.topology, NULL},
+        {"inside", 'i', NULL, &a.inside},       {"probability", 0, &a.probability, NULL},
+        {"output", 'o', &a.output, NULL}};
     struct nt_map *map;
     char *text;
     size_t bytes;
@@ -328,10 +330,10 @@ static int export_run(int argc, char **argv, struct nt_err *err)
         return -1;
     drop_links(map->model, probability);
     struct nt_picture picture = {.map = map, .title = {"this map", NULL}, .summary = ""};
-    int rc = a.reference != NULL ? write_beside(&a, f, map, &text, &bytes, err)
-             : a.inside          ? write_inside(f, map, &text, &bytes, err)
-             : f->draw != NULL   ? draw(&picture, f->draw, &text, &bytes, err)
-                                 : f->write(map, &text, &bytes, err);
+    int rc = a.reference.path != NULL ? write_beside(&a, f, map, &text, &bytes, err)
+             : a.inside               ? write_inside(f, map, &text, &bytes, err)
+             : f->draw != NULL        ? draw(&picture, f->draw, &text, &bytes, err)
+                                      : f->write(map, &text, &bytes, err);
     nt_map_destroy(map);
     return rc == 0 ? nt_file_write_text(a.output, text, bytes, err) : -1;
 }

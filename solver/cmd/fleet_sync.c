@@ -98,48 +98,18 @@ static int tell_slurm(const char *const *arguments, struct nt_err *err)
     return 0;
 }
 
-enum { SWITCH, BLOCK, BELOW, NODES, KEYS };
-
-/* Puts the part of scontrol's line that topology.conf has: the hosts of a switch with switches are
- * theirs, and blocks that Slurm has put together are left out. */
-static void put_line(struct nt_strbuf *d, struct nt_text_line line)
-{
-    static const char *const keys[KEYS] = {"SwitchName=", "BlockName=", "Switches=", "Nodes="};
-    struct nt_word word, found[KEYS] = {0};
-    while (nt_line_next_word(&line, &word))
-        for (size_t k = 0; k < KEYS; k++)
-            if (word.bytes > strlen(keys[k]) && memcmp(word.at, keys[k], strlen(keys[k])) == 0)
-                found[k] = word;
-    size_t name = found[SWITCH].at != NULL ? SWITCH : BLOCK;
-    size_t below = found[BELOW].at != NULL ? BELOW : NODES;
-    if (found[name].at == NULL || found[below].at == NULL)
-        return;
-    nt_strbuf_put(d, found[name].at, found[name].bytes);
-    nt_strbuf_puts(d, " ");
-    nt_strbuf_put(d, found[below].at, found[below].bytes);
-    nt_strbuf_puts(d, "\n");
-}
-
 /* Its switches or blocks as a map. topology: of that name; NULL: the cluster's. *out and *block
  * stay as they are when it has none. */
 static int read_slurm(const char *topology, struct nt_map **out, bool *block, struct nt_err *err)
 {
     const char *const ask[] = {"show", "topology", topology, NULL};
-    struct nt_strbuf d = {0};
-    char *said, *text;
-    size_t bytes;
+    char *said;
     if (ask_slurm(ask, &said, err) != 0)
         return -1;
-    struct nt_text lines = {.at = said, .end = said + strlen(said)};
-    for (struct nt_text_line line; nt_text_next_line(&lines, &line);)
-        put_line(&d, line);
+    int rc = nt_topology_read(
+        &(struct nt_topology_text){.file = "scontrol", .text = said, .bytes = strlen(said)}, NULL,
+        out, block, err);
     free(said);
-    nt_strbuf_puts(&d, "");
-    if (nt_strbuf_finish(&d, &text, &bytes, err) != 0)
-        return -1;
-    *block = bytes > 0 ? strncmp(text, "BlockName=", 10) == 0 : *block;
-    int rc = bytes == 0 ? 0 : nt_import_topology_conf("scontrol", text, bytes, out, err);
-    free(text);
     return rc;
 }
 
@@ -410,56 +380,69 @@ static const char help[] =
 struct arguments {
     const char *store, *format, *against, *topology, *output;
     bool apply, yaml, nodes, block, json;
+    bool chosen; /* the topology, by its name */
     int64_t days_s;
     double support;
 };
 
 /* ---- the command ---- */
 
-static int read_old(const char *path, struct nt_topology_text *out, struct nt_err *err)
+/* A file in Slurm's format; text is the caller's (free). */
+static int read_file(const struct arguments *a, const char *path, struct nt_topology_text *out,
+                     struct nt_err *err)
 {
+    char *text;
+    *out = (struct nt_topology_text){.file = path, .yaml = a->yaml};
+    if (nt_file_read(path, TEXT_MAX, &text, &out->bytes, err) != 0)
+        return -1;
+    out->text = text;
+    return 0;
+}
+
+/* Empty if there is none yet. */
+static int read_old(const struct arguments *a, struct nt_topology_text *out, struct nt_err *err)
+{
+    const char *path = a->output;
     if (path != NULL && strcmp(path, "-") != 0 && access(path, F_OK) == 0)
-        return nt_file_read(path, TEXT_MAX, &out->text, &out->bytes, err);
-    *out = (struct nt_topology_text){.text = calloc(1, 1)};
+        return read_file(a, path, out, err);
+    *out = (struct nt_topology_text){.file = path, .text = calloc(1, 1), .yaml = a->yaml};
     return out->text != NULL ? 0 : nt_err_memory(err);
 }
 
-/* A topology of a file; NULL when it holds none. block: set to whether it is topology/block. */
-static int read_topology(const struct arguments *a, const char *name,
-                         const struct nt_topology_text *file, struct nt_map **out, bool *block,
-                         struct nt_err *err)
+/* The file that is written has to have the topology where it can be replaced. */
+static int read_edited(const struct arguments *a, const struct nt_topology_text *old,
+                       struct nt_map **out, bool *block, struct nt_err *err)
 {
-    const char *at = file->text;
-    size_t bytes = file->bytes;
-    if (a->yaml && nt_topology_find(file, a->topology, &at, &bytes, err) != 0)
+    const char *at;
+    size_t bytes;
+    if (nt_topology_read(old, a->topology, out, block, err) != 0)
         return -1;
-    bool blocks = bytes > 0 && nt_topology_is_block(at, bytes, a->yaml);
-    bool tree = bytes > 0 &&
-                memmem(at, bytes, a->yaml ? "\n  tree:" : "SwitchName=", a->yaml ? 8 : 11) != NULL;
-    if (!blocks && !tree)
-        return 0;
-    *block = blocks;
-    return a->yaml ? nt_import_topology_yaml(name, at, bytes, out, err)
-                   : nt_import_topology_conf(name, at, bytes, out, err);
+    if (!a->yaml || nt_topology_find(old, a->topology, &at, &bytes, err) != 0)
+        return a->yaml ? -1 : 0;
+    return bytes > 0 || *out == NULL
+               ? 0
+               : nt_err_set(err, NT_ERR_INPUT,
+                            "%s: topology %.64s: expected its entry to begin with \"- topology:\"",
+                            old->file, a->topology);
 }
 
 /* NULL when there is no topology. */
 static int read_current(struct arguments *a, const struct nt_topology_text *old,
                         struct nt_map **out, struct nt_err *err)
 {
-    struct nt_topology_text file = {0};
+    struct nt_topology_text file;
     bool asks = a->against != NULL && strcmp(a->against, "scontrol") == 0;
     if (a->nodes || asks) {
-        /* of a file slurmctld has one, or it is the cluster's */
-        const char *name = a->nodes && strcmp(a->topology, "default") != 0 ? a->topology : NULL;
-        return read_slurm(name, out, &a->block, err);
+        /* slurmctld has one of a file, or it is the cluster's */
+        bool named = a->nodes ? strcmp(a->topology, "default") != 0 : a->yaml && a->chosen;
+        return read_slurm(named ? a->topology : NULL, out, &a->block, err);
     }
     if (a->against == NULL)
-        return read_topology(a, a->output, old, out, &a->block, err);
-    if (nt_file_read(a->against, TEXT_MAX, &file.text, &file.bytes, err) != 0)
+        return read_edited(a, old, out, &a->block, err);
+    if (read_file(a, a->against, &file, err) != 0)
         return -1;
-    int rc = read_topology(a, a->against, &file, out, &a->block, err);
-    free(file.text);
+    int rc = nt_topology_read(&file, a->topology, out, &a->block, err);
+    free((char *)file.text);
     return rc;
 }
 
@@ -557,9 +540,9 @@ static int sync_topology(struct arguments *a, struct nt_err *err)
         return -1;
     int rc = fleet.map != NULL ? 0 : nt_err_set(err, NT_ERR_NO, "no map: %s", fleet.why.text);
     if (rc == 0 && (nt_fleet_cluster_confirmed(&fleet, a->support, &measured, NULL, err) != 0 ||
-                    read_old(a->output, &old, err) != 0 || merge(a, measured, &old, err) != 0))
+                    read_old(a, &old, err) != 0 || merge(a, measured, &old, err) != 0))
         rc = -1;
-    free(old.text);
+    free((char *)old.text);
     nt_map_destroy(measured);
     nt_fleet_cluster_fini(&fleet);
     return rc;
@@ -573,7 +556,8 @@ static int check_arguments(struct arguments *a, const char *support, struct nt_e
     if (a->format == NULL || (!a->yaml && !a->nodes && strcmp(a->format, "topology.conf") != 0))
         return nt_err_set(err, NT_ERR_USAGE,
                           "expected --format topology.conf, topology.yaml or nodes");
-    if (a->topology == NULL)
+    a->chosen = a->topology != NULL;
+    if (!a->chosen)
         a->topology = a->nodes ? "default" : "nettopo";
     if (a->nodes && (a->output != NULL || a->against != NULL))
         return nt_err_set(err, NT_ERR_USAGE,

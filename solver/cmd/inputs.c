@@ -12,10 +12,13 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "graph.h"
 #include "import.h"
 #include "json.h"
 #include "map_json.h"
+#include "memory.h"
 #include "samples.h"
+#include "strbuf.h"
 
 enum { NAMES_BYTES_MAX = 64 * 1024 * 1024 };
 
@@ -23,9 +26,10 @@ enum { NAMES_BYTES_MAX = 64 * 1024 * 1024 };
 
 typedef int reader(const char *, const char *, size_t, struct nt_map **, struct nt_err *);
 
-/* The first word that is no comment, blank or line end. */
+/* The first word that is no comment, blank or line end; YAML may have a byte order mark. */
 static const char *first_word(const char *text)
 {
+    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     for (;;) {
         text += strspn(text, " \t\r\n");
         if (*text == '#' || strncmp(text, "//", 2) == 0)
@@ -79,36 +83,107 @@ static int read_scan(const char *file, const char *text, size_t bytes, const cha
     if (rc == 0)
         rc = nt_import_ibnetdiscover(file, text, bytes, &given, out, err);
     nt_name_file_fini(&given);
-    for (size_t k = 0; rc == 0 && k < (*out)->warnings; k++)
-        fprintf(stderr, "nettopo: %s: %s\n", file, (*out)->warning[k]);
     return rc;
 }
 
-int nt_reference_read(const char *path, const char *names, struct nt_map **out, struct nt_err *err)
+/* What is strange about a description, on standard error; a map has its own warnings. */
+static void put_warnings(const char *file, const struct nt_map *map)
 {
-    const char *file = nt_file_name(path);
+    struct nt_strbuf d = {0};
+    for (size_t k = 0; k < map->warnings; k++) {
+        nt_strbuf_print(&d, "nettopo: %.200s: ", file);
+        nt_strbuf_put_line(&d, map->warning[k]);
+        nt_strbuf_puts(&d, "\n");
+    }
+    if (d.used > 0 && !d.failed)
+        fputs(d.text, stderr);
+    free(d.text);
+}
+
+int nt_reference_read(const struct nt_described *from, struct nt_map **out, struct nt_err *err)
+{
+    const char *file = nt_file_name(from->path);
     char *text;
     size_t bytes;
     int rc;
-    if (nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
+    if (nt_file_read(from->path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
         return -1;
     reader *read = choose_reader(text);
-    if (read != nt_map_read && read != nt_import_dot && nt_is_ibnetdiscover(text))
-        rc = read_scan(file, text, bytes, names, out, err);
-    else if (names != NULL)
+    bool scan = read != nt_map_read && read != nt_import_dot && nt_is_ibnetdiscover(text);
+    bool yaml = !scan && read == nt_import_topology_yaml;
+    if (!scan && from->names != NULL)
         rc = nt_err_set(err, NT_ERR_USAGE, "--names: expected a scan of ibnetdiscover, found %s",
                         file);
+    else if (!yaml && from->topology != NULL)
+        rc = nt_err_set(err, NT_ERR_USAGE, "topology %.64s: expected a topology.yaml, found %s",
+                        from->topology, file);
+    else if (scan)
+        rc = read_scan(file, text, bytes, from->names, out, err);
+    else if (yaml)
+        rc = nt_import_topology_named(file, text, bytes, from->topology, out, err);
     else
         rc = read(file, text, bytes, out, err);
     free(text);
+    if (rc == 0 && read != nt_map_read)
+        put_warnings(file, *out);
     return rc;
 }
 
-int nt_reference_read_whole(const char *path, const char *names, struct nt_assumed *assumed,
+enum { PARTS_SHOWN = 4, PART_HOSTS_SHOWN = 3 };
+
+/* The hosts of the part that root stands for, the first few. */
+static void put_part(struct nt_strbuf *d, const struct nt_map *map, uint32_t *up, uint32_t root)
+{
+    size_t n = 0;
+    for (uint32_t h = 0; h < map->model->hosts; h++)
+        if (nt_sets_find(up, h) == root && n++ < PART_HOSTS_SHOWN)
+            nt_strbuf_print(d, "%s%s", n > 1 ? " " : "", map->host_name[h]);
+    if (n > PART_HOSTS_SHOWN)
+        nt_strbuf_print(d, " and %zu more", n - PART_HOSTS_SHOWN);
+}
+
+/* Between hosts that no way joins nothing can be measured. */
+static int refuse_parts(const char *file, const struct nt_map *map, struct nt_err *err)
+{
+    const struct nt_model *m = map->model;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *up = nt_arena_array(&memory, m->hosts + m->switches, sizeof *up);
+    bool *seen = nt_arena_array(&memory, m->hosts + m->switches, sizeof *seen);
+    struct nt_strbuf d = {0};
+    size_t parts = 0;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    nt_sets_init(up, m->hosts + m->switches);
+    for (size_t k = 0; k < m->links; k++)
+        nt_sets_join(up, m->link[k].a, m->link[k].b);
+    for (uint32_t h = 0; h < m->hosts; h++) {
+        uint32_t root = nt_sets_find(up, h);
+        if (m->missing[h] || seen[root])
+            continue;
+        seen[root] = true;
+        if (parts++ < PARTS_SHOWN) {
+            nt_strbuf_puts(&d, parts > 1 ? "; " : "");
+            put_part(&d, map, up, root);
+        }
+    }
+    if (parts > 1)
+        nt_err_set(err, NT_ERR_INPUT,
+                   "%s: expected one network, found %zu parts without a link between them: %s%s",
+                   file, parts, d.failed ? "" : d.text, parts > PARTS_SHOWN ? "; ..." : "");
+    free(d.text);
+    return parts > 1 ? -1 : 0;
+}
+
+int nt_reference_read_whole(const struct nt_described *from, struct nt_assumed *assumed,
                             struct nt_map **out, struct nt_err *err)
 {
-    if (nt_reference_read(path, names, out, err) != 0)
+    if (nt_reference_read(from, out, err) != 0)
         return -1;
+    if (refuse_parts(nt_file_name(from->path), *out, err) != 0) {
+        nt_map_destroy(*out);
+        *out = NULL;
+        return -1;
+    }
     const struct nt_model *m = (*out)->model;
     assumed->links = 0;
     for (size_t k = 0; k < m->links; k++)

@@ -18,13 +18,21 @@ struct nt_assumed {
     size_t links; /* out: how many got one */
 };
 
-/* The format is recognised by the text: a map (JSON), DOT, TGF, ibnetdiscover, topology.yaml or
- * topology.conf. names (NULL: none) is the file of --names, for ibnetdiscover; with another format
- * it is NT_ERR_USAGE. What a description lacks is told on standard error. */
-int nt_reference_read(const char *path, const char *names, struct nt_map **out, struct nt_err *err);
+/* A description of a network, and what options say of it; NULL: nothing. */
+struct nt_described {
+    const char *path;
+    const char *names;    /* the file of --names, for a scan of ibnetdiscover */
+    const char *topology; /* the one of that name in a topology.yaml; NULL: the cluster's */
+};
 
-/* The same with a latency for every link, so that it can be simulated. */
-int nt_reference_read_whole(const char *path, const char *names, struct nt_assumed *assumed,
+/* The format is recognised by the text: a map (JSON), DOT, TGF, ibnetdiscover, topology.yaml or
+ * topology.conf. An option that is not for it is NT_ERR_USAGE. What is strange about a description
+ * is told on standard error. */
+int nt_reference_read(const struct nt_described *from, struct nt_map **out, struct nt_err *err);
+
+/* The same with a latency for every link, so that it can be simulated; NT_ERR_INPUT if it is in
+ * parts without a link between them. */
+int nt_reference_read_whole(const struct nt_described *from, struct nt_assumed *assumed,
                             struct nt_map **out, struct nt_err *err);
 
 /* The file of --names, freed by nt_name_file_fini. */

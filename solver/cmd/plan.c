@@ -14,7 +14,7 @@
 
 static const char help[] =
     "usage: nettopo plan [--redundancy R] [--hosts LIST] [-o FILE] --routes FILE\n"
-    "       nettopo plan [--redundancy R] [--names FILE] [-o FILE] [FILE]\n"
+    "       nettopo plan [--redundancy R] [--names FILE] [--topology NAME] [-o FILE] [FILE]\n"
     "\n"
     "Which pairs of hosts to measure so that the latencies of all pairs follow, and in which\n"
     "rounds: pairs of one round share no host and no link in either direction. Routes are lines\n"
@@ -27,6 +27,7 @@ static const char help[] =
     "  --redundancy R    R pairs for each independent one; 1 (default) is a minimal set, which\n"
     "                    amplifies noise, 2 to 4 are well-conditioned\n"
     "  --names FILE      of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
+    "  --topology NAME   of several in a topology.yaml; default: the cluster's\n"
     "  -o, --output FILE JSON, written whole or not at all; default -\n"
     "\n"
     "nettopo-probe --plan measures a plan in a job, nettopo estimate makes latencies of that.\n"
@@ -78,13 +79,13 @@ static int plan_routes(const char *path, const char *list, double redundancy, ch
     return rc;
 }
 
-static int plan_map(const char *path, const char *names, double redundancy, char **text,
-                    size_t *bytes, struct nt_err *err)
+static int plan_map(struct nt_described network, double redundancy, char **text, size_t *bytes,
+                    struct nt_err *err)
 {
     struct nt_map *map;
     struct nt_plan *plan;
-    path = nt_file_map_path(path, err);
-    if (path == NULL || nt_reference_read(path, names, &map, err) != 0)
+    network.path = nt_file_map_path(network.path, err);
+    if (network.path == NULL || nt_reference_read(&network, &map, err) != 0)
         return -1;
     nt_terminal_progress("planning over %zu hosts", map->model->hosts);
     int rc = nt_plan_model(map->model, redundancy, SEED, &plan, err);
@@ -99,30 +100,32 @@ static int plan_map(const char *path, const char *names, double redundancy, char
 
 static int plan_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *routes = NULL, *redundancy_text = NULL, *hosts = NULL, *output = "-", *map = NULL,
-               *names = NULL;
+    const char *routes = NULL, *redundancy_text = NULL, *hosts = NULL, *output = "-";
+    struct nt_described network = {0};
     const struct nt_flag flags[] = {{"routes", 0, &routes, NULL},
                                     {"hosts", 0, &hosts, NULL},
                                     {"redundancy", 0, &redundancy_text, NULL},
-                                    {"names", 0, &names, NULL},
+                                    {"names", 0, &network.names, NULL},
+                                    {"topology", 0, &network.topology, NULL},
                                     {"output", 'o', &output, NULL}};
     double redundancy = 1;
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &map, 1, err) !=
-            0 ||
+    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &network.path, 1,
+                                err) != 0 ||
         nt_command_line_number("redundancy", redundancy_text, 1, 1e6, &redundancy, err) != 0)
         return -1;
-    if (routes != NULL && map != NULL)
+    if (routes != NULL && network.path != NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE or a network, found both");
-    if (routes != NULL && names != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "--names: expected with a network, found routes");
+    if (routes != NULL && (network.names != NULL || network.topology != NULL))
+        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with a network, found routes",
+                          network.names != NULL ? "names" : "topology");
     if (routes == NULL && hosts != NULL)
         return nt_err_set(err, NT_ERR_USAGE,
                           "--hosts: expected with --routes FILE; nettopo simulate --format routes "
                           "writes those of a network");
     int rc = routes != NULL ? plan_routes(routes, hosts, redundancy, &text, &bytes, err)
-                            : plan_map(map, names, redundancy, &text, &bytes, err);
+                            : plan_map(network, redundancy, &text, &bytes, err);
     if (rc != 0)
         return -1;
     return nt_file_write_text(output, text, bytes, err);

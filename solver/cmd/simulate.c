@@ -49,6 +49,7 @@ static const char help[] =
     "\n"
     "  -t, --topology SPEC  as above\n"
     "  --names FILE         of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
+    "  --topology-name NAME of several in a topology.yaml; default: the cluster's\n"
     "  --noise SD           of each measurement, relative; default 0\n"
     "  --host-spread SD     of the hosts' own links, relative\n"
     "  --asymmetry SD       by which the two directions of a link differ, relative\n"
@@ -89,7 +90,8 @@ static const char help[] =
     "Example: nettopo simulate --topology tree:2x4x8 --noise 0.02 -o samples\n";
 
 struct arguments {
-    const char *topology, *names, *noise, *spread, *outliers, *missing, *asymmetry, *seed;
+    struct nt_described topology; /* its path: a SPEC, or the file of a network */
+    const char *noise, *spread, *outliers, *missing, *asymmetry, *seed;
     const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
     const char *format, *sweep, *prior, *workload, *bytes, *messages, *packet, *buffers, *repeat,
         *output;
@@ -194,7 +196,7 @@ static int build_file(const struct arguments *a, struct scene *s, struct nt_err 
     if (read_figures(a, &f, err) < 0)
         return -1;
     struct nt_assumed assumed = {f.host_latency_us, f.link_latency_us[0], 0};
-    if (nt_reference_read_whole(a->topology, a->names, &assumed, &s->map, err) < 0)
+    if (nt_reference_read_whole(&a->topology, &assumed, &s->map, err) < 0)
         return -1;
     if (assumed.links == 0 && (a->host_latency || a->link_latency))
         return nt_err_set(err, NT_ERR_USAGE,
@@ -207,18 +209,19 @@ static int build_scene(const struct arguments *a, struct scene *s, struct nt_err
 {
     struct nt_spec spec;
     struct nt_figures figures;
-    if (nt_spec_names(a->topology)) {
-        if (a->names != NULL)
-            return nt_err_set(err, NT_ERR_USAGE, "--names: expected with a file, found a SPEC");
-        if (nt_spec_parse(a->topology, &spec, err) < 0)
+    if (nt_spec_names(a->topology.path)) {
+        if (a->topology.names != NULL || a->topology.topology != NULL)
+            return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with a file, found a SPEC",
+                              a->topology.names != NULL ? "names" : "topology-name");
+        if (nt_spec_parse(a->topology.path, &spec, err) < 0)
             return -1;
         nt_figures_default(&spec, &figures);
         return read_figures(a, &figures, err) < 0
                    ? -1
                    : nt_network_build(&spec, &figures, &s->network, err);
     }
-    if (strchr(a->topology, ':') != NULL) /* more likely a topology that does not exist */
-        return nt_spec_parse(a->topology, &spec, err);
+    if (strchr(a->topology.path, ':') != NULL) /* more likely a topology that does not exist */
+        return nt_spec_parse(a->topology.path, &spec, err);
     return build_file(a, s, err);
 }
 
@@ -618,7 +621,7 @@ static size_t find_format(const char *name)
 
 static int check_options(const struct arguments *a, struct nt_err *err)
 {
-    if (a->topology == NULL)
+    if (a->topology.path == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --topology SPEC");
     if (find_format(a->format) == FORMATS)
         return nt_err_set(err, NT_ERR_USAGE,
@@ -656,8 +659,9 @@ static int simulate_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.output = "-"};
     const struct nt_flag flags[] = {
-        {"topology", 't', &a.topology, NULL},
-        {"names", 0, &a.names, NULL},
+        {"topology", 't', &a.topology.path, NULL},
+        {"names", 0, &a.topology.names, NULL},
+        {"topology-name", 0, &a.topology.topology, NULL},
         {"noise", 0, &a.noise, NULL},
         {"host-spread", 0, &a.spread, NULL},
         {"outliers", 0, &a.outliers, NULL},

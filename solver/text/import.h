@@ -74,16 +74,22 @@ bool nt_host_of_description(const char *description, char name[NT_HOST_NAME_BYTE
 bool nt_is_ibnetdiscover(const char *text);
 
 /* Slurm's topology.conf: SwitchName= lines (topology/tree), or BlockName= lines (topology/block),
- * whose blocks are attached to one switch "blocks". Latencies and bandwidths are NaN: a LinkSpeed
- * has no unit. Include is refused, since one text is read. What scontrol show topology prints is
- * read, too. */
+ * whose blocks are attached to one switch "blocks"; leaves and blocks may be empty. Latencies and
+ * bandwidths are NaN: a LinkSpeed has no unit. Include is refused, since one text is read. What
+ * scontrol show topology prints is read, too. What Slurm warns of (nodes behind several leaves) are
+ * the map's warnings. */
 int nt_import_topology_conf(const char *file, const char *text, size_t bytes, struct nt_map **out,
                             struct nt_err *err);
 
-/* Slurm's topology.yaml: the first topology that is cluster_default, else the first; a tree or
- * blocks, as in nt_import_topology_conf. */
+/* Slurm's topology.yaml, or what scontrol show topoconf prints: the first topology that is
+ * cluster_default, else the first; a tree or blocks, as in nt_import_topology_conf. An error names
+ * the topologies of a text in which this one is neither. */
 int nt_import_topology_yaml(const char *file, const char *text, size_t bytes, struct nt_map **out,
                             struct nt_err *err);
+
+/* The same of the topology of that name; NULL: as above. */
+int nt_import_topology_named(const char *file, const char *text, size_t bytes, const char *name,
+                             struct nt_map **out, struct nt_err *err);
 
 /* Graphviz DOT as a description of a network, as P. Bannikov and A. Salnikov use it for a
  * reference: an edge's label is its link's rate in Gbit/s. Ours (nt_export_dot) are read too.

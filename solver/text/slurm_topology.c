@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "slurm_topology.h"
 
-#include <math.h>
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,29 +15,77 @@
 #include "lines.h"
 #include "memory.h"
 
+/* The rules of both formats are those of Slurm 22.05 to 26.05: src/common/parse_config.c and
+ * hostlist.c, src/plugins/serializer/yaml, data_parser and topology. Where a release refuses what
+ * a later one takes (leaves and blocks without nodes, from 25.05 on), the later one is followed. */
+
 /* ---- a network by names --------------------------------------------------------------------- */
 
-struct topology {
-    struct import_network net;
-    uint32_t parent; /* the switch at hand */
-    bool *described; /* switches: it has a line of its own, and is not only a child */
-    size_t room;
+enum { LEVELS_MAX = 64, NAMES_SHOWN = 8 };
+
+/* Lines of the text: 0: none. */
+struct place {
+    size_t described, named; /* the switch's own, and one that names it as a child */
 };
 
-/* A switch, which may have been named before; describe: here it is described. */
-static int add_switch(struct topology *t, const char *name, bool describe, uint32_t *index,
+struct edge {
+    uint32_t child, parent; /* switches */
+};
+
+enum kind { KIND_NONE, KIND_TREE, KIND_BLOCK };
+
+struct topology {
+    const char *file;
+    struct import_network net;
+    enum kind kind;
+    uint32_t parent;     /* the switch at hand, */
+    size_t line;         /* and its line */
+    struct place *place; /* of each switch */
+    struct edge *edge;   /* between switches */
+    size_t places_room, edges, edges_room;
+    struct nt_strbuf ignored; /* switches whose children Slurm ignores */
+};
+
+static void topology_fini(struct topology *t)
+{
+    import_network_fini(&t->net);
+    free(t->ignored.text);
+}
+
+static int fail_at(const struct topology *t, size_t line, struct nt_err *err)
+{
+    return nt_err_prefix(err, "%s:%zu", t->file, line);
+}
+
+/* A switch, which may have been named before. */
+static int add_switch(struct topology *t, const char *name, size_t bytes, uint32_t *index,
                       struct nt_err *err)
 {
-    int rc = nt_names_add_copy(&t->net.switches, name, strlen(name), index, err);
+    int rc = nt_names_add_copy(&t->net.switches, name, bytes, index, err);
     if (rc < 0)
         return -1;
     if (*index >= NT_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "more than %d switches", (int)NT_HOSTS_MAX);
-    t->described = nt_arena_grow(&t->net.memory, t->described, &t->room, *index + (size_t)1,
-                                 sizeof *t->described);
+    t->place = nt_arena_grow(&t->net.memory, t->place, &t->places_room, *index + (size_t)1,
+                             sizeof *t->place);
     if (nt_arena_check(&t->net.memory, err) != 0)
         return -1;
-    t->described[*index] = describe || (rc > 0 && t->described[*index]);
+    if (rc == 0)
+        t->place[*index] = (struct place){0};
+    return 0;
+}
+
+/* The text describes the switch or block in this line; it is then the parent of what follows. */
+static int open_switch(struct topology *t, const char *name, size_t bytes, size_t line,
+                       struct nt_err *err)
+{
+    t->line = line;
+    if (add_switch(t, name, bytes, &t->parent, err) != 0)
+        return fail_at(t, line, err);
+    if (t->place[t->parent].described > 0)
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %.*s is described twice", t->file, line,
+                          nt_line_shown(bytes), name);
+    t->place[t->parent].described = line;
     return 0;
 }
 
@@ -51,234 +99,410 @@ static int hang_switch(void *context, const char *name, struct nt_err *err)
 {
     struct topology *t = context;
     uint32_t child;
-    if (add_switch(t, name, false, &child, err) != 0)
+    if (add_switch(t, name, strlen(name), &child, err) != 0 ||
+        import_network_hang_switch(&t->net, t->parent, name, child, err) != 0)
         return -1;
-    return import_network_hang_switch(&t->net, t->parent, name, child, err);
+    t->place[child].named = t->line;
+    t->edge = nt_arena_grow(&t->net.memory, t->edge, &t->edges_room, t->edges + 1, sizeof *t->edge);
+    if (nt_arena_check(&t->net.memory, err) != 0)
+        return -1;
+    t->edge[t->edges++] = (struct edge){child, t->parent};
+    return 0;
+}
+
+static bool separates(char c)
+{
+    return c == ',' || c == ' ' || c == '\t' || c == '\n';
+}
+
+/* Names of a list as Slurm's hostlist takes it: commas and blanks separate them, any number. */
+static int hang_list(struct topology *t, const char *at, size_t bytes, nt_hostlist_each *hang,
+                     struct nt_err *err)
+{
+    for (const char *end = at + bytes; at < end;) {
+        const char *name = at;
+        for (bool inside = false; at < end && (inside || !separates(*at)); at++)
+            inside = *at == '[' || (inside && *at != ']');
+        if (at > name && nt_hostlist_visit(name, (size_t)(at - name), hang, t, err) != 0)
+            return fail_at(t, t->line, err);
+        at += at < end;
+    }
+    return 0;
 }
 
 /* The switch that all blocks are attached to. */
 static const char TOP_OF_BLOCKS[] = "blocks";
 
+static int join_blocks(struct topology *t, struct nt_err *err)
+{
+    size_t blocks = t->net.switches.count;
+    if (t->kind != KIND_BLOCK || blocks < 2)
+        return 0;
+    if (open_switch(t, TOP_OF_BLOCKS, strlen(TOP_OF_BLOCKS), t->line, err) != 0)
+        return -1;
+    for (uint32_t k = 0; k < blocks; k++)
+        if (import_network_hang_switch(&t->net, t->parent, t->net.switches.name[k], k, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Each child is a switch of the text, and none is above itself. */
+static int check_children(const struct topology *t, struct nt_err *err)
+{
+    const struct nt_names *names = &t->net.switches;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *level = nt_arena_array(&memory, names->count + 1, sizeof *level);
+    const struct edge *still = t->edge;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < names->count; k++)
+        if (t->place[k].described == 0)
+            return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: no line describes switch %s", t->file,
+                              t->place[k].named, names->name[k]);
+    for (size_t turn = 0; still != NULL && turn < LEVELS_MAX; turn++) {
+        still = NULL;
+        for (const struct edge *e = t->edge; e < t->edge + t->edges; e++)
+            if (level[e->parent] <= level[e->child]) {
+                level[e->parent] = level[e->child] + 1;
+                still = e;
+            }
+    }
+    if (still != NULL)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s:%zu: switch %s: expected a tree of at most %d levels, found a loop "
+                          "or more",
+                          t->file, t->place[still->parent].described, names->name[still->parent],
+                          (int)LEVELS_MAX);
+    return 0;
+}
+
+/* Slurm takes a node behind several leaves, with a warning. */
+static int list_shared(const struct topology *t, struct nt_strbuf *d, struct nt_err *err)
+{
+    const struct nt_names *host = &t->net.host;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *leaf = nt_arena_array(&memory, host->count + 1, sizeof *leaf);
+    bool *shared = nt_arena_array(&memory, host->count + 1, sizeof *shared);
+    size_t found = 0;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < t->net.cables; k++) {
+        uint32_t h = t->net.cable[k].a, s = t->net.cable[k].b;
+        if ((h & IMPORT_SWITCH) != 0)
+            continue;
+        if (leaf[h] != 0 && leaf[h] != s && !shared[h]) {
+            shared[h] = true;
+            if (found++ < NAMES_SHOWN)
+                nt_strbuf_print(d, " %s", host->name[h]);
+        }
+        leaf[h] = s;
+    }
+    if (found > NAMES_SHOWN)
+        nt_strbuf_print(d, " and %zu more", found - NAMES_SHOWN);
+    nt_strbuf_puts(d, "");
+    return d->failed ? nt_err_memory(err) : 0;
+}
+
+static int warn_of(const struct topology *t, const struct nt_strbuf *shared, struct nt_map *map,
+                   struct nt_err *err)
+{
+    if (shared->used > 0 &&
+        nt_map_warn(map, err, "nodes behind several leaf switches:%s", shared->text) != 0)
+        return -1;
+    return t->ignored.used == 0 ? 0
+                                : nt_map_warn(map, err,
+                                              "children of switches that have nodes are ignored, "
+                                              "as by Slurm:%s",
+                                              t->ignored.text);
+}
+
+static int topology_map(struct topology *t, struct nt_map **out, struct nt_err *err)
+{
+    struct nt_strbuf shared = {0};
+    struct nt_map *map = NULL;
+    if (t->ignored.failed)
+        return nt_err_memory(err);
+    if (check_children(t, err) != 0 || join_blocks(t, err) != 0)
+        return -1;
+    int rc = list_shared(t, &shared, err);
+    if (rc == 0 && import_network_map(&t->net, &map, err) != 0)
+        rc = nt_err_prefix(err, "%s", t->file);
+    if (rc == 0)
+        rc = warn_of(t, &shared, map, err);
+    free(shared.text);
+    if (rc == 0)
+        *out = map;
+    else
+        nt_map_destroy(map);
+    return rc;
+}
+
 /* ---- reading topology.conf ------------------------------------------------------------------ */
 
-/* Slurm's topology.conf: KEY=VALUE pairs, a switch or a block a line, "#" comments, "\" continues
- * a line, keys in any case. The same with what scontrol show topology adds: of each switch its
- * level and all hosts below it, of each block its number and size, and blocks put together. */
+/* A switch or a block per line, KEY=VALUE pairs with keys in any case. The same with what scontrol
+ * show topology adds: of each switch its level and all hosts below it, of each block its number
+ * and size, and blocks put together. */
 
 enum { LINE_MAX_BYTES = 1 << 20 };
 
 struct conf {
     struct nt_text text;
     struct nt_strbuf joined; /* the line at hand, continued lines joined, without comments */
-    struct topology net;
-    size_t child_line; /* the line that last named a switch as a child, for errors */
-    bool blocks, trees;
-    struct nt_text_line line; /* the line at hand */
-    bool above;               /* scontrol: its nodes are those of its switches */
+    struct topology *net;
+    struct nt_text_line line; /* what is left of it */
 };
 
-struct pair {
-    const char *key, *value;
-    size_t key_bytes, value_bytes;
-};
-
-static int append_text(struct conf *r, const char *at, size_t bytes, struct nt_err *err)
+/* Without the comment, to which an escaped "#" does not lead. */
+static const char *line_end(const struct nt_text_line *line)
 {
-    if (bytes > LINE_MAX_BYTES - r->joined.used)
+    size_t slashes = 0;
+    for (const char *at = line->at; at < line->end; at++) {
+        if (*at == '#' && slashes % 2 == 0)
+            return at;
+        slashes = *at == '\\' ? slashes + 1 : 0;
+    }
+    return line->end;
+}
+
+/* A part of a line, with escapes undone. *go_on: an odd number of "\" at its end continues it. */
+static int append_part(struct conf *r, const struct nt_text_line *part, bool *go_on,
+                       struct nt_err *err)
+{
+    const char *end = line_end(part), *slash = end;
+    while (slash > part->at && slash[-1] == '\\')
+        slash--;
+    *go_on = (end - slash) % 2 == 1;
+    end -= *go_on;
+    if ((size_t)(end - part->at) > LINE_MAX_BYTES - r->joined.used)
         return nt_line_fail(&r->line, err, "a line of more than %d bytes", (int)LINE_MAX_BYTES);
-    nt_strbuf_put(&r->joined, at, bytes);
+    for (const char *at = part->at; at < end; at++) {
+        at += *at == '\\';
+        nt_strbuf_put(&r->joined, at, 1);
+    }
     return r->joined.failed ? nt_err_memory(err) : 0;
 }
 
-/* 1: line is the next one, continued lines joined; 0: the end; -1: error. */
-static int next_joined(struct conf *r, struct nt_text_line *line, struct nt_err *err)
+/* 1: line is the next one; continued lines are joined without a blank. 0: the end; -1: error. */
+static int next_joined(struct conf *r, struct nt_err *err)
 {
     struct nt_text_line part;
     bool any = false, go_on = true;
     r->joined.used = 0;
-    while (go_on && nt_text_next_line(&r->text, &part)) {
+    while (go_on) {
+        struct nt_text before = r->text;
+        if (!nt_text_next_line(&r->text, &part))
+            break;
+        if (any && part.number != before.line + 1) { /* behind a blank line, which ends this one */
+            r->text = before;
+            break;
+        }
         if (!any)
             r->line = part;
         any = true;
-        const char *comment = memchr(part.at, '#', (size_t)(part.end - part.at));
-        go_on = comment == NULL && part.end[-1] == '\\';
-        const char *end = comment != NULL ? comment : go_on ? part.end - 1 : part.end;
-        if (append_text(r, part.at, (size_t)(end - part.at), err) != 0 ||
-            append_text(r, " ", 1, err) != 0)
+        if (append_part(r, &part, &go_on, err) != 0)
             return -1;
     }
     if (!any)
         return 0;
+    nt_strbuf_puts(&r->joined, "");
+    if (r->joined.failed)
+        return nt_err_memory(err);
     r->line.at = r->joined.text;
     r->line.end = r->joined.text + r->joined.used;
-    *line = r->line;
     return 1;
 }
 
-/* KEY=VALUE; the value may stand in double quotes. */
-static int next_pair(struct nt_text_line *line, struct pair *p, bool *more, struct nt_err *err)
+static const char *skip_blanks(const char *at, const char *end)
 {
-    struct nt_word word;
-    *more = nt_line_next_word(line, &word);
-    if (!*more)
-        return 0;
-    const char *equals = memchr(word.at, '=', word.bytes);
-    if (equals == NULL || equals == word.at)
-        return nt_line_fail(line, err, "expected KEY=VALUE, found \"%.*s\"",
-                            nt_line_shown(word.bytes), word.at);
-    *p = (struct pair){.key = word.at, .value = equals + 1};
-    p->key_bytes = (size_t)(equals - word.at);
-    p->value_bytes = (size_t)(word.at + word.bytes - p->value);
-    if (p->value_bytes >= 2 && p->value[0] == '"' && p->value[p->value_bytes - 1] == '"') {
-        p->value++;
-        p->value_bytes -= 2;
-    }
-    if (p->value_bytes == 0)
-        return nt_line_fail(line, err, "%.*s has no value", nt_line_shown(p->key_bytes), p->key);
-    return 0;
+    while (at < end && isspace((unsigned char)*at))
+        at++;
+    return at;
 }
+
+static const char *skip_word(const char *at, const char *end)
+{
+    while (at < end && !isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+struct pair {
+    struct nt_word key, value;
+};
 
 static bool is_key(const struct pair *p, const char *key)
 {
-    return p->key_bytes == strlen(key) && strncasecmp(p->key, key, p->key_bytes) == 0;
+    return p->key.bytes == strlen(key) && strncasecmp(p->key.at, key, p->key.bytes) == 0;
 }
 
-static int visit_names(struct conf *r, const struct pair *p, nt_hostlist_each *each,
-                       struct nt_err *err)
+/* What scontrol prints need not have a value, and has blanks in it if the file had: it ends before
+ * the next word with "=". */
+static const char *shown_end(const char *at, const char *end)
 {
-    if (nt_hostlist_visit(p->value, p->value_bytes, each, &r->net, err) != 0)
-        return nt_err_prefix(err, "%s:%zu", r->text.file, r->line.number);
-    return 0;
-}
-
-static int read_pair(struct conf *r, const struct pair *p, struct nt_err *err)
-{
-    if (is_key(p, "Level") && !r->blocks) {
-        r->above = p->value_bytes != 1 || *p->value != '0';
-        return 0;
+    const char *stop = skip_word(at, end);
+    for (const char *word; (word = skip_blanks(stop, end)) < end;) {
+        const char *next = skip_word(word, end);
+        if (memchr(word, '=', (size_t)(next - word)) != NULL)
+            break;
+        stop = next;
     }
-    if (is_key(p, "Nodes") && r->above)
+    return stop;
+}
+
+/* A value of a file is the next word, also behind blanks; in double quotes it may have some. */
+static const char *take_value(struct pair *p, const char *at, const char *end)
+{
+    at = skip_blanks(at, end);
+    const char *quote = at < end && *at == '"' ? memchr(at + 1, '"', (size_t)(end - at - 1)) : NULL;
+    if (quote != NULL && (quote + 1 == end || isspace((unsigned char)quote[1]))) {
+        p->value = (struct nt_word){at + 1, (size_t)(quote - at - 1)};
+        return quote + 1;
+    }
+    const char *stop = skip_word(at, end);
+    p->value = (struct nt_word){at, (size_t)(stop - at)};
+    return stop > at ? stop : NULL;
+}
+
+/* 1: the next KEY=VALUE of the line; blanks, and a sign that Slurm does not use here, may be before
+ * "=". 0: there is none. */
+static int next_pair(struct conf *r, struct pair *p, bool shown, struct nt_err *err)
+{
+    const char *end = r->line.end, *key = skip_blanks(r->line.at, end), *at = key;
+    if (key == end)
         return 0;
+    while (at < end && (isalnum((unsigned char)*at) || *at == '_' || *at == '.'))
+        at++;
+    const char *equals = skip_blanks(at, end);
+    equals += end - equals > 1 && equals[1] == '=' && memchr("-*+/", *equals, 4) != NULL;
+    p->key = (struct nt_word){key, (size_t)(at - key)};
+    if (at == key || equals == end || *equals != '=')
+        return nt_line_fail(&r->line, err, "expected KEY=VALUE, found \"%.*s\"",
+                            nt_line_shown((size_t)(skip_word(key, end) - key)), key);
+    if (shown) {
+        r->line.at = shown_end(equals + 1, end);
+        p->value = (struct nt_word){equals + 1, (size_t)(r->line.at - equals - 1)};
+        return 1;
+    }
+    r->line.at = take_value(p, equals + 1, end);
+    return r->line.at != NULL
+               ? 1
+               : nt_line_fail(&r->line, err, "%.*s has no value", nt_line_shown(p->key.bytes), key);
+}
+
+/* What a line has of a switch or a block; at NULL: nothing. */
+struct entry {
+    bool block, shown; /* shown: by scontrol */
+    struct nt_word name, nodes, switches;
+    bool above; /* scontrol: its nodes are those of its switches */
+};
+
+/* Of a key that comes twice Slurm takes the latest value. */
+static int take_pair(struct conf *r, const struct pair *p, struct entry *e, struct nt_err *err)
+{
     if (is_key(p, "Nodes"))
-        return visit_names(r, p, hang_host, err);
-    if (is_key(p, "Switches") && !r->blocks) {
-        r->child_line = r->line.number;
-        return visit_names(r, p, hang_switch, err);
-    }
-    if (r->blocks ? is_key(p, "BlockIndex") || is_key(p, "BlockSize") : is_key(p, "LinkSpeed"))
-        return 0;
-    return nt_line_fail(&r->line, err, "unknown key %.*s", nt_line_shown(p->key_bytes), p->key);
-}
-
-static int describe_switch(struct topology *t, const char *name, uint32_t *index,
-                           struct nt_err *err)
-{
-    uint32_t before = nt_names_find(&t->net.switches, name, strlen(name));
-    if (before != NT_NAMES_NONE && t->described[before])
-        return nt_err_set(err, NT_ERR_INPUT, "%.*s is described twice", nt_line_shown(strlen(name)),
-                          name);
-    return add_switch(t, name, true, index, err);
-}
-
-/* The line's name comes first, as Slurm requires. */
-static int open_switch(struct conf *r, const struct pair *p, bool block, struct nt_err *err)
-{
-    char name[256];
-    struct nt_err why = {0};
-    if (block ? r->trees : r->blocks)
-        return nt_line_fail(&r->line, err, "switches and blocks in one file");
-    *(block ? &r->blocks : &r->trees) = true;
-    if (p->value_bytes >= sizeof name)
-        return nt_line_fail(&r->line, err, "a name of more than 255 bytes");
-    memcpy(name, p->value, p->value_bytes);
-    name[p->value_bytes] = '\0';
-    if (nt_host_name_check(name, &why) != 0)
-        return nt_line_fail(&r->line, err, "switch or block: %s", why.text);
-    if (describe_switch(&r->net, name, &r->net.parent, err) != 0)
-        return nt_err_prefix(err, "%s:%zu", r->text.file, r->line.number);
+        e->nodes = p->value;
+    else if (!e->block && is_key(p, "Switches"))
+        e->switches = p->value;
+    else if (e->block ? is_key(p, "BlockIndex") : is_key(p, "Level"))
+        e->shown = true;
+    else if (e->block ? !is_key(p, "BlockSize") : !is_key(p, "LinkSpeed"))
+        return nt_line_fail(&r->line, err, "unknown key %.*s", nt_line_shown(p->key.bytes),
+                            p->key.at);
+    if (is_key(p, "Level"))
+        e->above = !nt_word_is(p->value, "0");
     return 0;
 }
 
-static int read_line(struct conf *r, struct nt_text_line line, struct nt_err *err)
+/* The pairs behind the name, which comes first, as Slurm requires. */
+static int take_entry(struct conf *r, struct entry *e, struct nt_err *err)
 {
     struct pair p;
-    bool more;
-    struct nt_word word;
-    struct nt_text_line first = line;
-    if (nt_line_next_word(&first, &word) && word.bytes == 7 &&
-        strncasecmp(word.at, "include", 7) == 0)
-        return nt_line_fail(&line, err, "include is not followed: give the whole text");
-    if (next_pair(&line, &p, &more, err) != 0)
-        return -1;
-    if (!more || is_key(&p, "BlockSizes") || is_key(&p, "AggregatedBlock"))
-        return 0;
-    r->above = false;
-    bool block = is_key(&p, "BlockName");
-    if (!block && !is_key(&p, "SwitchName"))
-        return nt_line_fail(&line, err, "expected SwitchName= or BlockName=, found %.*s",
-                            nt_line_shown(p.key_bytes), p.key);
-    if (open_switch(r, &p, block, err) != 0)
-        return -1;
-    size_t cables = r->net.net.cables;
-    for (;;) {
-        if (next_pair(&line, &p, &more, err) != 0)
-            return -1;
-        if (!more)
-            break;
-        if (read_pair(r, &p, err) != 0)
-            return -1;
-    }
-    if (r->net.net.cables == cables)
-        return nt_line_fail(&line, err, "%s without nodes%s", block ? "a block" : "a switch",
-                            block ? "" : " and switches");
-    return 0;
-}
-
-static int join_blocks(struct conf *r, struct nt_err *err)
-{
-    size_t blocks = r->net.net.switches.count;
-    uint32_t top;
-    if (!r->blocks || blocks < 2)
-        return 0;
-    if (describe_switch(&r->net, TOP_OF_BLOCKS, &top, err) != 0)
-        return nt_err_prefix(err, "%s", r->text.file);
-    for (uint32_t k = 0; k < blocks; k++)
-        if (import_network_add_cable(&r->net.net, k | IMPORT_SWITCH, top | IMPORT_SWITCH, NAN,
-                                     err) != 0)
-            return -1;
-    return 0;
-}
-
-static int read_conf(struct conf *r, struct nt_err *err)
-{
-    struct nt_text_line line;
     int rc;
-    while ((rc = next_joined(r, &line, err)) > 0)
-        if (read_line(r, line, err) != 0)
+    while ((rc = next_pair(r, &p, e->shown, err)) > 0)
+        if (take_pair(r, &p, e, err) != 0)
             return -1;
-    if (rc < 0)
-        return -1;
-    for (size_t k = 0; k < r->net.net.switches.count; k++)
-        if (!r->net.described[k])
-            return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: no line describes switch %s",
-                              r->text.file, r->child_line, r->net.net.switches.name[k]);
-    if (r->net.net.host.count == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: no nodes in it", r->text.file,
-                          r->text.line + 1);
-    return join_blocks(r, err);
+    if (e->above)
+        e->nodes.bytes = 0;
+    if (rc == 0 && !e->shown && e->nodes.at != NULL && e->switches.at != NULL)
+        return nt_line_fail(&r->line, err,
+                            "switch %.*s: expected Nodes or Switches, found both, which Slurm "
+                            "refuses: give the nodes a switch of their own",
+                            nt_line_shown(e->name.bytes), e->name.at);
+    return rc;
 }
 
-int nt_import_topology_conf(const char *file, const char *text, size_t bytes, struct nt_map **out,
-                            struct nt_err *err)
+static int check_name(struct conf *r, struct nt_word name, struct nt_err *err)
 {
-    struct conf r = {0};
-    int rc = nt_text_begin(&r.text, file, text, bytes, err);
-    if (rc == 0)
-        rc = read_conf(&r, err);
-    if (rc == 0)
-        rc = import_network_map(&r.net.net, out, err);
-    import_network_fini(&r.net.net);
+    char text[257] = "";
+    struct nt_err why = {0};
+    memcpy(text, name.at, name.bytes < sizeof text ? name.bytes : sizeof text - 1);
+    return nt_host_name_check(text, &why) == 0
+               ? 0
+               : nt_line_fail(&r->line, err, "switch or block: %s", why.text);
+}
+
+static int hang_entry(struct conf *r, const struct entry *e, struct nt_err *err)
+{
+    struct topology *t = r->net;
+    enum kind kind = e->block ? KIND_BLOCK : KIND_TREE;
+    if (t->kind != KIND_NONE && t->kind != kind)
+        return nt_line_fail(&r->line, err, "switches and blocks in one file");
+    t->kind = kind;
+    if (check_name(r, e->name, err) != 0 ||
+        open_switch(t, e->name.at, e->name.bytes, r->line.number, err) != 0)
+        return -1;
+    return hang_list(t, e->nodes.at, e->nodes.bytes, hang_host, err) != 0
+               ? -1
+               : hang_list(t, e->switches.at, e->switches.bytes, hang_switch, err);
+}
+
+static int refuse_key(const struct conf *r, const struct pair *p, struct nt_err *err)
+{
+    bool ring = is_key(p, "RingName");
+    if (ring || is_key(p, "TorusName"))
+        return nt_line_fail(&r->line, err,
+                            "expected SwitchName= or BlockName=, found %.*s: topology/%s is not "
+                            "supported",
+                            nt_line_shown(p->key.bytes), p->key.at, ring ? "ring" : "torus3d");
+    return nt_line_fail(&r->line, err, "expected SwitchName= or BlockName=, found %.*s",
+                        nt_line_shown(p->key.bytes), p->key.at);
+}
+
+static int read_line(struct conf *r, struct nt_err *err)
+{
+    struct pair p;
+    const char *end = r->line.end, *word = skip_blanks(r->line.at, end);
+    if (skip_word(word, end) - word == 7 && strncasecmp(word, "include", 7) == 0)
+        return nt_line_fail(&r->line, err, "include is not followed: give the whole text");
+    int rc = next_pair(r, &p, false, err);
+    if (rc <= 0 || is_key(&p, "BlockSizes") || is_key(&p, "AggregatedBlock"))
+        return rc < 0 ? -1 : 0;
+    struct entry e = {.block = is_key(&p, "BlockName"), .name = p.value};
+    if (!e.block && !is_key(&p, "SwitchName"))
+        return refuse_key(r, &p, err);
+    return take_entry(r, &e, err) != 0 ? -1 : hang_entry(r, &e, err);
+}
+
+static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
+
+static int read_conf(struct topology *t, const char *text, size_t bytes, struct nt_err *err)
+{
+    struct conf r = {.net = t};
+    if (nt_text_begin(&r.text, t->file, text, bytes, err) != 0)
+        return -1;
+    if (bytes > 2 && memcmp(text, BYTE_ORDER_MARK, 3) == 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s:1: expected text, found a byte order mark, which Slurm refuses: save "
+                          "it without",
+                          t->file);
+    int rc;
+    while ((rc = next_joined(&r, err)) > 0)
+        if (read_line(&r, err) != 0) {
+            rc = -1;
+            break;
+        }
     free(r.joined.text);
+    t->line = r.text.line + 1;
     return rc;
 }
 
@@ -286,18 +510,23 @@ int nt_import_topology_conf(const char *file, const char *text, size_t bytes, st
 
 /* Nesting costs libyaml time that grows with its square, a node some 150 bytes. */
 enum { YAML_TEXT_MAX = 64 * 1024 * 1024, DEPTH_MAX = 16, NODES_MAX = 1 << 21 };
+enum { NAMED_BYTES = 160 }; /* of a message, for the topologies of a file */
 
 struct yaml {
-    const char *file;
     yaml_document_t document;
-    struct topology net;
+    struct topology *net;
     struct nt_err *err;
 };
 
+static size_t yaml_line(const yaml_node_t *at)
+{
+    return at == NULL ? 1 : at->start_mark.line + 1;
+}
+
 static int yaml_error(const struct yaml *r, const yaml_node_t *at, const char *expected)
 {
-    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected %s", r->file,
-                      at == NULL ? 1 : at->start_mark.line + 1, expected);
+    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected %s", r->net->file, yaml_line(at),
+                      expected);
 }
 
 static const char *scalar_text(const yaml_node_t *node)
@@ -306,98 +535,202 @@ static const char *scalar_text(const yaml_node_t *node)
                                                           : NULL;
 }
 
-static yaml_node_t *map_field(struct yaml *r, yaml_node_t *map, const char *name)
+/* Of a key that comes twice the last one counts. */
+static yaml_node_t *map_field(struct yaml *r, const yaml_node_t *map, const char *name)
 {
+    yaml_node_t *found = NULL;
     if (map == NULL || map->type != YAML_MAPPING_NODE)
         return NULL;
     for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
          p++) {
         const char *key = scalar_text(yaml_document_get_node(&r->document, p->key));
         if (key != NULL && strcmp(key, name) == 0)
-            return yaml_document_get_node(&r->document, p->value);
+            found = yaml_document_get_node(&r->document, p->value);
     }
-    return NULL;
+    return found;
 }
 
-static int name_switch(struct yaml *r, const yaml_node_t *at, const char *name, uint32_t *index)
+/* How many items a list has. A map in its place is a list of that one map. */
+static size_t list_count(const yaml_node_t *list)
 {
-    if (add_switch(&r->net, name, true, index, r->err) != 0)
-        return nt_err_prefix(r->err, "%s:%zu", r->file, at->start_mark.line + 1);
-    return 0;
+    return list->type == YAML_SEQUENCE_NODE
+               ? (size_t)(list->data.sequence.items.top - list->data.sequence.items.start)
+               : 1;
 }
 
-static int hang_list(struct yaml *r, yaml_node_t *list, nt_hostlist_each *hang)
+static yaml_node_t *list_item(struct yaml *r, yaml_node_t *list, size_t k)
 {
-    const char *text = scalar_text(list);
-    if (list == NULL)
+    return list->type == YAML_SEQUENCE_NODE
+               ? yaml_document_get_node(&r->document, list->data.sequence.items.start[k])
+               : list;
+}
+
+static bool is_list(const yaml_node_t *node)
+{
+    return node != NULL && node->type != YAML_SCALAR_NODE;
+}
+
+/* No node: false. */
+static int read_flag(struct yaml *r, const yaml_node_t *node, bool *flag)
+{
+    static const char *const words[] = {"y", "yes", "t", "true",  "on",
+                                        "n", "no",  "f", "false", "off"};
+    enum { WORDS = sizeof words / sizeof *words };
+    const char *text = scalar_text(node);
+    size_t k = 0;
+    *flag = false;
+    if (node == NULL)
         return 0;
-    if (text == NULL)
-        return yaml_error(r, list, "a list of names");
-    if (nt_hostlist_visit(text, strlen(text), hang, &r->net, r->err) != 0)
-        return nt_err_prefix(r->err, "%s:%zu", r->file, list->start_mark.line + 1);
+    while (k < WORDS && text != NULL && strcasecmp(text, words[k]) != 0)
+        k++;
+    if (text == NULL || k == WORDS)
+        return yaml_error(r, node, "true or false (or yes, no, on, off, y, n, t, f)");
+    *flag = k < WORDS / 2;
     return 0;
 }
 
-/* items: a sequence of maps, each with a name under the key `name`. */
-static int read_switches(struct yaml *r, yaml_node_t *items, const char *name, bool blocks)
+/* 1: text is that of the node; 0: it has none, as null (scontrol show topoconf). */
+static int read_text(struct yaml *r, const yaml_node_t *node, const char **text)
 {
-    uint32_t top = 0;
-    if (items == NULL || items->type != YAML_SEQUENCE_NODE)
-        return yaml_error(r, items, blocks ? "blocks" : "switches");
-    if (blocks && name_switch(r, items, TOP_OF_BLOCKS, &top) != 0)
+    *text = scalar_text(node);
+    if (node == NULL)
+        return 0;
+    r->net->line = yaml_line(node);
+    if (*text == NULL)
+        return yaml_error(r, node, "names in one text, like n[1-4], as Slurm does");
+    return node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE ||
+           (strcasecmp(*text, "null") != 0 && strcmp(*text, "~") != 0);
+}
+
+/* Where a switch has nodes, Slurm ignores its children. */
+static int read_switch(struct yaml *r, const yaml_node_t *item, const char *name)
+{
+    struct topology *t = r->net;
+    const char *text;
+    int nodes = read_text(r, map_field(r, item, "nodes"), &text);
+    if (nodes < 0 || (nodes > 0 && hang_list(t, text, strlen(text), hang_host, r->err) != 0))
         return -1;
-    for (yaml_node_item_t *i = items->data.sequence.items.start; i < items->data.sequence.items.top;
-         i++) {
-        yaml_node_t *item = yaml_document_get_node(&r->document, *i);
+    if (t->kind == KIND_BLOCK)
+        return 0;
+    int children = read_text(r, map_field(r, item, "children"), &text);
+    if (children > 0 && nodes > 0 && *text != '\0')
+        nt_strbuf_print(&t->ignored, " %.64s", name);
+    else if (children > 0)
+        return hang_list(t, text, strlen(text), hang_switch, r->err);
+    return children < 0 ? -1 : 0;
+}
+
+/* items: a list of maps, each with a name under the key `name`. */
+static int read_switches(struct yaml *r, yaml_node_t *items, const char *name)
+{
+    bool blocks = r->net->kind == KIND_BLOCK;
+    if (!is_list(items))
+        return yaml_error(r, items, blocks ? "blocks" : "switches");
+    for (size_t k = 0; k < list_count(items); k++) {
+        const yaml_node_t *item = list_item(r, items, k);
         const char *called = scalar_text(map_field(r, item, name));
         if (called == NULL)
             return yaml_error(r, item, blocks ? "a block with its name" : "a switch with its name");
-        if (name_switch(r, item, called, &r->net.parent) != 0)
-            return -1;
-        if (blocks && import_network_add_cable(&r->net.net, top | IMPORT_SWITCH,
-                                               r->net.parent | IMPORT_SWITCH, NAN, r->err) != 0)
-            return -1;
-        if (hang_list(r, map_field(r, item, "nodes"), hang_host) != 0 ||
-            hang_list(r, map_field(r, item, "children"), hang_switch) != 0)
+        if (open_switch(r->net, called, strlen(called), yaml_line(item), r->err) != 0 ||
+            read_switch(r, item, called) != 0)
             return -1;
     }
     return 0;
 }
 
-/* The topology to read: the first that is the cluster's default, else the first. */
-static yaml_node_t *choose_topology(struct yaml *r, yaml_node_t *root)
+/* What a topology is: the first of these that it has, and has not empty. */
+static const char *const plugins[] = {"tree", "block", "ring", "torus3d", "flat"};
+enum { TREE, BLOCK, FLAT = 4, PLUGINS };
+
+static int find_plugin(struct yaml *r, const yaml_node_t *topology, size_t *plugin)
 {
-    yaml_node_t *first = NULL;
-    if (root == NULL || root->type != YAML_SEQUENCE_NODE)
-        return NULL;
-    for (yaml_node_item_t *i = root->data.sequence.items.start; i < root->data.sequence.items.top;
-         i++) {
-        yaml_node_t *item = yaml_document_get_node(&r->document, *i);
-        const char *standard = scalar_text(map_field(r, item, "cluster_default"));
-        if (standard != NULL && strcmp(standard, "true") == 0)
-            return item;
-        first = first == NULL ? item : first;
+    bool flat = false;
+    for (*plugin = 0; *plugin < PLUGINS; ++*plugin) {
+        const yaml_node_t *node = map_field(r, topology, plugins[*plugin]);
+        bool map = node != NULL && node->type == YAML_MAPPING_NODE;
+        if (map &&
+            (*plugin == FLAT || node->data.mapping.pairs.top > node->data.mapping.pairs.start))
+            return 0;
+        if (*plugin == FLAT && !map && read_flag(r, node, &flat) != 0)
+            return -1;
+        if (flat)
+            return 0;
     }
-    return first;
+    return 0;
 }
 
-static int read_document(struct yaml *r)
+/* The topology of that name; without one the cluster's default, or the first. NULL: none. */
+static int choose_topology(struct yaml *r, yaml_node_t *root, const char *name, yaml_node_t **out)
 {
-    yaml_node_t *root = yaml_document_get_root_node(&r->document);
-    yaml_node_t *topology = choose_topology(r, root);
-    if (topology == NULL)
+    *out = NULL;
+    for (size_t k = 0; k < list_count(root); k++) {
+        yaml_node_t *item = list_item(r, root, k);
+        const char *called = scalar_text(map_field(r, item, "topology"));
+        bool standard;
+        if (read_flag(r, map_field(r, item, "cluster_default"), &standard) != 0)
+            return -1;
+        if (name != NULL ? called != NULL && strcmp(called, name) == 0 : standard) {
+            *out = item;
+            return 0;
+        }
+        if (name == NULL && k == 0)
+            *out = item;
+    }
+    return 0;
+}
+
+/* Names those that there are. */
+static int refuse_topology(struct yaml *r, yaml_node_t *root, const yaml_node_t *at,
+                           const char *name)
+{
+    static const char advice[] =
+        ": choose one by its name (--topology NAME; simulate: --topology-name NAME)";
+    struct nt_strbuf d = {0};
+    bool fits = false;
+    for (size_t k = 0; k < list_count(root) && d.used < NAMED_BYTES; k++) {
+        const yaml_node_t *item = list_item(r, root, k);
+        const char *called = scalar_text(map_field(r, item, "topology"));
+        size_t plugin;
+        if (find_plugin(r, item, &plugin) != 0)
+            plugin = PLUGINS;
+        nt_strbuf_print(&d, "%s%.64s (%s)", k > 0 ? ", " : "", called != NULL ? called : "-",
+                        plugin < PLUGINS ? plugins[plugin] : "neither");
+        fits |= plugin == TREE || plugin == BLOCK;
+    }
+    nt_err_set(r->err, NT_ERR_INPUT,
+               "%s:%zu: expected a topology%s%.64s of switches or blocks, found %s%s", r->net->file,
+               yaml_line(at), name != NULL ? " " : "", name != NULL ? name : "",
+               d.used > 0 && !d.failed ? d.text : "none", fits ? advice : "");
+    free(d.text);
+    return -1;
+}
+
+/* must: a topology without switches and blocks, or of that name none, is an error. */
+static int read_document(struct yaml *r, const char *name, bool must)
+{
+    yaml_node_t *root = yaml_document_get_root_node(&r->document), *topology, *body;
+    size_t plugin = PLUGINS;
+    r->net->line = yaml_line(root);
+    if (root == NULL && !must)
+        return 0;
+    if (!is_list(root))
         return yaml_error(r, root, "a list of topologies");
-    yaml_node_t *tree = map_field(r, topology, "tree"), *block = map_field(r, topology, "block");
-    if (tree != NULL)
-        return read_switches(r, map_field(r, tree, "switches"), "switch", false);
-    if (block != NULL)
-        return read_switches(r, map_field(r, block, "blocks"), "block", true);
-    return yaml_error(r, topology, "a tree or a block");
+    if (choose_topology(r, root, name, &topology) != 0 ||
+        (topology != NULL && find_plugin(r, topology, &plugin) != 0))
+        return -1;
+    if (plugin != TREE && plugin != BLOCK)
+        return must || (plugin < PLUGINS && plugin != FLAT)
+                   ? refuse_topology(r, root, topology, name)
+                   : 0;
+    body = map_field(r, topology, plugins[plugin]);
+    r->net->kind = plugin == TREE ? KIND_TREE : KIND_BLOCK;
+    return plugin == TREE ? read_switches(r, map_field(r, body, "switches"), "switch")
+                          : read_switches(r, map_field(r, body, "blocks"), "block");
 }
 
 static int parser_error(const struct yaml *r, const yaml_parser_t *parser)
 {
-    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: no YAML: %s", r->file,
+    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: no YAML: %s", r->net->file,
                       parser->problem_mark.line + 1,
                       parser->problem == NULL ? "cannot be read" : parser->problem);
 }
@@ -424,10 +757,13 @@ static int count_event(const struct yaml *r, yaml_parser_t *parser, size_t *dept
     *depth += opens;
     *depth -= closes;
     *nodes += opens || type == YAML_SCALAR_EVENT;
+    if (type == YAML_ALIAS_EVENT)
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: an alias, which Slurm refuses",
+                          r->net->file, line);
     if (*depth > DEPTH_MAX || *nodes > NODES_MAX)
         return nt_err_set(r->err, NT_ERR_INPUT,
-                          "%s:%zu: expected at most %d nodes, %d deep, found more", r->file, line,
-                          (int)NODES_MAX, (int)DEPTH_MAX);
+                          "%s:%zu: expected at most %d nodes, %d deep, found more", r->net->file,
+                          line, (int)NODES_MAX, (int)DEPTH_MAX);
     return type != YAML_STREAM_END_EVENT;
 }
 
@@ -446,27 +782,80 @@ static int check_size(const struct yaml *r, const char *text, size_t bytes)
     return rc;
 }
 
-int nt_import_topology_yaml(const char *file, const char *text, size_t bytes, struct nt_map **out,
-                            struct nt_err *err)
+static int read_yaml(struct topology *t, const struct nt_topology_text *from, const char *name,
+                     bool must, struct nt_err *err)
 {
-    struct yaml r = {.file = file, .err = err};
+    struct yaml r = {.net = t, .err = err};
     yaml_parser_t parser;
     int rc;
-    if (bytes > YAML_TEXT_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: more than %d bytes", file, (int)YAML_TEXT_MAX);
-    if (check_size(&r, text, bytes) != 0 || parser_init(&parser, &r, text, bytes) != 0)
+    if (from->bytes > YAML_TEXT_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: more than %d bytes", t->file, (int)YAML_TEXT_MAX);
+    if (check_size(&r, from->text, from->bytes) != 0 ||
+        parser_init(&parser, &r, from->text, from->bytes) != 0)
         return -1;
     if (yaml_parser_load(&parser, &r.document) == 0) {
         rc = parser_error(&r, &parser);
     } else {
-        rc = read_document(&r);
-        if (rc == 0 && import_network_map(&r.net.net, out, err) != 0)
-            rc = nt_err_prefix(err, "%s", file);
+        rc = read_document(&r, name, must);
         yaml_document_delete(&r.document);
     }
     yaml_parser_delete(&parser);
-    import_network_fini(&r.net.net);
     return rc;
+}
+
+/* ---- reading both --------------------------------------------------------------------------- */
+
+static int read_topology(struct topology *t, const struct nt_topology_text *from, const char *name,
+                         bool must, struct nt_err *err)
+{
+    t->file = from->file;
+    return from->yaml ? read_yaml(t, from, name, must, err)
+                      : read_conf(t, from->text, from->bytes, err);
+}
+
+int nt_topology_read(const struct nt_topology_text *from, const char *name, struct nt_map **out,
+                     bool *block, struct nt_err *err)
+{
+    struct topology t = {0};
+    int rc = read_topology(&t, from, name, false, err);
+    if (rc == 0 && t.kind != KIND_NONE)
+        *block = t.kind == KIND_BLOCK;
+    if (rc == 0 && t.net.host.count > 0)
+        rc = topology_map(&t, out, err);
+    topology_fini(&t);
+    return rc;
+}
+
+/* The same where there has to be one. */
+static int import_topology(const struct nt_topology_text *from, const char *name,
+                           struct nt_map **out, struct nt_err *err)
+{
+    struct topology t = {0};
+    int rc = read_topology(&t, from, name, true, err);
+    if (rc == 0)
+        rc = t.net.host.count > 0
+                 ? topology_map(&t, out, err)
+                 : nt_err_set(err, NT_ERR_INPUT, "%s:%zu: no nodes in it", t.file, t.line);
+    topology_fini(&t);
+    return rc;
+}
+
+int nt_import_topology_conf(const char *file, const char *text, size_t bytes, struct nt_map **out,
+                            struct nt_err *err)
+{
+    return import_topology(&(struct nt_topology_text){file, text, bytes, false}, NULL, out, err);
+}
+
+int nt_import_topology_yaml(const char *file, const char *text, size_t bytes, struct nt_map **out,
+                            struct nt_err *err)
+{
+    return import_topology(&(struct nt_topology_text){file, text, bytes, true}, NULL, out, err);
+}
+
+int nt_import_topology_named(const char *file, const char *text, size_t bytes, const char *name,
+                             struct nt_map **out, struct nt_err *err)
+{
+    return import_topology(&(struct nt_topology_text){file, text, bytes, true}, name, out, err);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -661,14 +1050,6 @@ int nt_topology_find(const struct nt_topology_text *yaml, const char *name, cons
 static bool begins_with(const char *line, const char *key)
 {
     return strncmp(line, key, strlen(key)) == 0;
-}
-
-bool nt_topology_is_block(const char *text, size_t bytes, bool yaml)
-{
-    for (const char *line = text; line < text + bytes; line = line_behind(line))
-        if (yaml ? begins_with(line, "  block:") : strncasecmp(line, "BlockName=", 10) == 0)
-            return true;
-    return false;
 }
 
 static bool is_within(const char *line, const char *end, const char *indent)

@@ -630,7 +630,7 @@ END
     run "$nettopo" fleet sync --store s -f nodes --apply
     [ "$status" = 4 ] && [ "$(wc -l <told)" = 1 ]
     # slurmctld has no switch to hang it on
-    echo "No topology information available" >said
+    : >said # 22.05 says so on standard error, later ones print nothing
     run "$nettopo" fleet sync --store s -f nodes --apply
     [ "$status" = 3 ] && [ "$(wc -l <told)" = 1 ]
     grep -q 'expected one above it that Slurm has' <<<"$output"
@@ -654,7 +654,7 @@ END
     cat changes
     ! grep -q '^host n[1-4]:' changes
     grep -q '^host n5: from b to ' changes
-    echo "No topology information available" >said
+    : >said # 22.05 says so on standard error, later ones print nothing
     PATH=$PWD/bin:$PATH "$nettopo" fleet sync --store s -f topology.conf --against scontrol >changes
     grep -q '^host n1: on s' changes
 }
