@@ -307,6 +307,18 @@ static int write_csv(const struct scene *s, const struct arguments *a, char **te
     return rc;
 }
 
+/* Hosts that the network's description has as missing are; all else is certain. */
+static void be_certain(const struct nt_network *network, struct nt_map *map)
+{
+    struct nt_model *m = map->model;
+    for (size_t k = 0; k < m->links; k++)
+        m->link[k].probability = 1;
+    for (size_t h = 0; h < m->hosts; h++) {
+        m->missing[h] = network->model->missing[h];
+        map->status = m->missing[h] ? NT_STATUS_PARTIAL : map->status;
+    }
+}
+
 /* The map owns the model from nt_map_create on. */
 static int write_truth(const struct scene *s, const struct arguments *a, char **text, size_t *bytes,
                        struct nt_err *err)
@@ -321,6 +333,7 @@ static int write_truth(const struct scene *s, const struct arguments *a, char **
         return -1;
     }
     map->sweep.pairs_total = (uint64_t)truth->hosts * (truth->hosts - 1) / 2;
+    be_certain(s->network, map);
     int rc = nt_map_sort(map, err);
     if (rc == 0)
         rc = nt_map_write(map, false, text, bytes, err);

@@ -374,6 +374,10 @@ static int reduce_model(const struct nt_model *m, struct nt_model **out, struct 
     return 1;
 }
 
+/* Fewer switches in a ring, a grid or each with each are no more than a triangle or a line:
+ * validate takes these families from here on. */
+enum { NAMED_SWITCHES = 4 };
+
 int nt_network_truth(const struct nt_network *network, struct nt_model **out, struct nt_err *err)
 {
     struct nt_model *plain, *tree = NULL;
@@ -381,7 +385,9 @@ int nt_network_truth(const struct nt_network *network, struct nt_model **out, st
         return -1;
     int rc = network->switches == 0 ? 0 : reduce_model(plain, &tree, err);
     if (rc == 0 && network->switches > 0)
-        plain->family = network->spec.hosts_each > 0 ? plain->family : NT_FAMILY_IRREGULAR;
+        plain->family = network->spec.hosts_each > 0 && plain->switches >= NAMED_SWITCHES
+                            ? plain->family
+                            : NT_FAMILY_IRREGULAR;
     if (rc == 1) {
         nt_model_destroy(plain);
         plain = tree;

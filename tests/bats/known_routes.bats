@@ -178,6 +178,34 @@ PY
     done
 }
 
+@test "every map that simulate writes is valid, of every kind of network and every description" {
+    local known spec file taken=0
+    known=$("$nettopo" simulate --help | sed -n '/SPEC is/,/file:/p' | grep -oE '[a-z]+[+]?:[A-Z]' | sort -u | wc -l)
+    local specs=(star:1 star:2 star:9 tree:1x1 tree:1x4 tree:2x1 tree:2x2 tree:1x1x1 tree:3x1x2 tree:2x4x8
+        fattree:2,2 fattree:4,1 fattree:4,3 chain:1x1 chain:1x3 chain:2x1 chain:3x1 chain:4x3 dragonfly:1x1x1
+        dragonfly:1x2x2 dragonfly:2x1x1 dragonfly:3x4x2 dragonfly+:1x2x2x2 dragonfly+:2x1x1x1 dragonfly+:3x2x2x2
+        aries:1x1x1x1 aries:2x1x2x1 aries:2x2x2x2 torus:1x4 torus:2x2 torus:4x4 torus:3x3x3 mesh:1x4 mesh:2x2
+        mesh:3x4 mesh:2x2x2 ttorus:4x4:1 ttorus:4x4:2 ring:1 ring:2 ring:3 ring:8 hypercube:1 hypercube:2
+        hypercube:4 fullmesh:1 fullmesh:2 fullmesh:6 rails:2:star:4 rails:2:tree:2x4 rails:3:ring:6
+        rails:2:dragonfly:3x4x2 torus:4x4,hosts=2 torus:2x2,hosts=3 mesh:3x3,hosts=2 mesh:2x2,hosts=1 ring:3,hosts=2
+        ring:8,hosts=2 ring:4,hosts=1 hypercube:3,hosts=2 fullmesh:4,hosts=2 ttorus:4x4:1,hosts=2 torus:1x4,hosts=2 torus:1x3,hosts=2
+        fullmesh:3,hosts=2 hypercube:1,hosts=2)
+    [ "$(printf '%s\n' "${specs[@]%%:*}" | sort -u | wc -l)" = "$known" ]
+    for spec in "${specs[@]}"; do
+        "$nettopo" simulate -t "$spec" -f map -o known.json
+        "$nettopo" validate known.json
+    done
+    for file in "$root"/tests/data/{import,maps,slurm,seeds}/*; do
+        if "$nettopo" simulate -t "$file" -f map -o known.json 2>said; then
+            "$nettopo" validate known.json
+            taken=$((taken + 1))
+        else # no description, or one in parts, with one line that says so
+            [ "$(wc -l <said)" = 1 ]
+        fi
+    done
+    [ "$taken" -gt 25 ]
+}
+
 @test "the same through a map, Slurm's topology, ibnetdiscover and DOT" {
     "$nettopo" export --format dot "$maps/star.json" >star.dot
     for file in "$maps/ring.json" "$import/topology.conf" "$import/topology-block.conf" \
