@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "import_network.h"
 #include "lines.h"
 #include "memory.h"
 #include "names.h"
@@ -737,6 +738,8 @@ static int make_map(struct reading *r, struct nt_map **out)
         m->link[k].bandwidth_back_MBps = isnan(e->back_MBps) ? e->forth_MBps : e->back_MBps;
         m->link[k].simplex = e->simplex;
     }
+    if (r->edges > 0)
+        import_network_mark_missing(m);
     m->family = NT_FAMILY_UNDETERMINED;
     for (size_t v = 0; v < n; v++)
         if (!r->vertex[v].joined && vertex[v] < hosts)

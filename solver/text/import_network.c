@@ -161,6 +161,18 @@ static int find_tiers(const struct import_network *n, struct nt_model *m, struct
     return 0;
 }
 
+void import_network_mark_missing(struct nt_model *m)
+{
+    for (size_t h = 0; h < m->hosts; h++)
+        m->missing[h] = true;
+    for (size_t k = 0; k < m->links; k++) {
+        if (m->link[k].a < m->hosts)
+            m->missing[m->link[k].a] = false;
+        if (m->link[k].b < m->hosts)
+            m->missing[m->link[k].b] = false;
+    }
+}
+
 static int make_model(const struct import_network *n, size_t links, struct nt_model **out,
                       struct nt_err *err)
 {
@@ -168,17 +180,12 @@ static int make_model(const struct import_network *n, size_t links, struct nt_mo
     struct nt_model *m;
     if (nt_model_create(hosts, switches, links, &m, err) != 0)
         return -1;
-    for (size_t h = 0; h < hosts; h++)
-        m->missing[h] = true;
     for (size_t k = 0; k < links; k++) {
         m->link[k].a = vertex_of(n, n->cable[k].a);
         m->link[k].b = vertex_of(n, n->cable[k].b);
         m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps = n->cable[k].rate_MBps;
-        if (m->link[k].a < hosts)
-            m->missing[m->link[k].a] = false;
-        if (m->link[k].b < hosts)
-            m->missing[m->link[k].b] = false;
     }
+    import_network_mark_missing(m);
     if (find_tiers(n, m, err) != 0) {
         nt_model_destroy(m);
         return -1;

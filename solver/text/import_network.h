@@ -42,6 +42,9 @@ int import_network_hang_host(struct import_network *n, uint32_t parent, const ch
 int import_network_hang_switch(struct import_network *n, uint32_t parent, const char *name,
                                uint32_t index, struct nt_err *err);
 
+/* Hosts without a link are missing. */
+void import_network_mark_missing(struct nt_model *model);
+
 /* Parallel cables become one link with the sum of their rates. Hosts without a cable are missing.
  * A switch's tier is its distance to the nearest host, or, where switches hang below others, one
  * more than that of the highest below it. Names are sorted. */
