@@ -128,6 +128,8 @@ TEST(programs_and_countries_write_matrices_in_their_ways)
         "      a    b   c\na     -  1.5   2\nb   1.5    -   3\nc     2    3   -\n", /* blanks */
         "host a b c\r\n a 0 1,5 2 \r\n\r\n b 1,5 0 3\t\r\n c 2 3 0\r\n",
         "\xef\xbb\xbf# measured\n\n  \nus;a;b;c\na;;1.5;2\n# half\nb;;;3\nc;;;\n",
+        "a,b,c\nnan,1.5,2\n1.5,nan,3\n2,3,nan\n", /* numpy's savetxt with a header */
+        "a b c\nNA 1,5 2\n1,5 NA 3\n2 3 NA\n",
         "a b c\nc 2 3 0\na 0 1.5 2\nb 1.5 0 3\n", /* hosts only, rows in another order */
     };
     check_texts(table, sizeof table / sizeof *table, &(struct nt_csv_given){0});
@@ -151,6 +153,10 @@ TEST(pairs_a_line_make_a_matrix)
         "# a comment\n\na\tb\t1,5 # half\n  a   c\t2\r\nb c 3",
         "from,to,latency_us\na,b,1.5\na,c,2\nc,b,3\nb,c,3\na,a,9\n",
         "\"a\";\"b\";\"1,5\"\n\"b\";\"c\";3\na;c;2\n",
+        ",a,b,us\n0,a,b,1.5\n1,a,c,2\n2,b,c,3\n",                       /* a data frame of pandas */
+        "    a  b   us\n0   a  b  1.5\n1   a  c  2.0\n2   b  c  3.0\n", /* the same as text */
+        "\"a\" \"b\" \"us\"\n\"1\" \"a\" \"b\" 1.5\n\"2\" \"a\" \"c\" 2\n3 b c 3\n", /* and of R */
+        "7;a;b;1,5\n8;a;c;2\n9;b;c;NA\n10;c;b;3\n",
         "host host us\na b 1.5\nb c 3\nc b NA\nc a 2\n",
     };
     check_texts(table, sizeof table / sizeof *table, &(struct nt_csv_given){0});
@@ -276,6 +282,10 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {"a b 1\na b 2\n", "f:2: expected each pair once, found a b again"},
         {"a b 1\na b\n", "f:2: expected HOST HOST VALUE, found 2 cells"},
         {"a b 1\na b 2 3\n", "f:2: expected HOST HOST VALUE, found more"},
+        {",a,b,us\n0,a,b\n", "f:2: expected a host of the first row, found \"0\""},
+        {"1 a b 1\n2 a b\n", "f:2: expected HOST HOST VALUE, found 3 cells"},
+        {"a,b\n0,1\n1,0\n1,0\n", "f:4: expected 2 rows as in the first row, found more"},
+        {"a,b,c\n0,1,2\n1,0,3\n", "f:4: expected a row for c, found the end of the file"},
         {"a b 1\na c x\n", "f:2: column 3: expected a latency from 0 to 1e15 us, found \"x\""},
         {"# none\n ", "f:2: expected host names, found none"},
         {"host n1 s1 0.5 100\n",

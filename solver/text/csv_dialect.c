@@ -154,7 +154,7 @@ enum kind { EMPTY, NONE, NAME, NUMBER, OTHER, KINDS };
 struct view {
     bool whole;   /* it ends in the head */
     size_t cells; /* complete ones */
-    enum kind kind[3];
+    enum kind kind[4];
     size_t count[KINDS]; /* without the first cell */
     size_t counted;      /* cells behind the first that are numbers, each the one before and 1 */
     double first;        /* the number in the second cell */
@@ -184,7 +184,7 @@ static void view_cell(struct view *v, const char *text, size_t bytes)
 {
     double number = 0;
     enum kind kind = find_kind(text, bytes, &number);
-    if (v->cells < 3)
+    if (v->cells < sizeof v->kind / sizeof *v->kind)
         v->kind[v->cells] = kind;
     if (v->cells == 1)
         v->first = number;
@@ -198,7 +198,7 @@ static void view_cell(struct view *v, const char *text, size_t bytes)
 /* The line at text; a cell that the head cuts is left out. */
 static struct view view_line(const char *text, const char *end, char separator)
 {
-    struct view v = {.kind = {OTHER, OTHER, OTHER}};
+    struct view v = {.kind = {OTHER, OTHER, OTHER, OTHER}};
     bool quoted = false;
     for (const char *at = text, *stop; at <= end; at = stop + 1) {
         if (separator == ' ' && at < end && *at == '#') { /* a comment behind the cells */
@@ -219,10 +219,11 @@ static struct view view_line(const char *text, const char *end, char separator)
     return v;
 }
 
-static bool is_pair(const struct view *v)
+/* first: of its cells before the pair. */
+static bool is_pair(const struct view *v, size_t first)
 {
-    return v->whole && v->cells == 3 && v->kind[0] == NAME && v->kind[1] == NAME &&
-           v->kind[2] == NUMBER;
+    return v->whole && v->cells == first + 3 && (first == 0 || v->kind[0] == NUMBER) &&
+           v->kind[first] == NAME && v->kind[first + 1] == NAME && v->kind[first + 2] == NUMBER;
 }
 
 /* strict: the first cell, too, is none of a sentence, which blanks would cut. */
@@ -240,19 +241,33 @@ static bool find_pairs(const char *first, const char *second, const char *end,
 {
     for (const char *s = separators; *s != '\0'; s++) {
         struct view v = view_line(first, end, *s), next = view_line(second, end, *s);
-        d->headed = v.whole && v.cells == 3 && !is_pair(&v) && is_pair(&next);
-        if (is_pair(&v) || d->headed) {
-            d->separator = *s;
-            d->form = NT_CSV_PAIRS;
-            d->cells = v.cells;
+        for (size_t index = 0; index <= 1; index++) {
+            bool pair = is_pair(&v, index);
+            bool titles = v.whole && (v.cells == 3 || v.cells == next.cells);
+            if (!pair && !(titles && is_pair(&next, index)))
+                continue;
+            *d = (struct nt_csv_dialect){.separator = *s,
+                                         .form = NT_CSV_PAIRS,
+                                         .headed = !pair,
+                                         .indexed = index == 1,
+                                         .cells = v.cells};
             return true;
         }
     }
     return false;
 }
 
+/* Does a row of hosts have one of values below it, as long as itself? */
+static bool is_unnamed(const struct view *names, const struct view *row)
+{
+    return names->kind[0] == NAME && names->whole && row->whole && row->cells == names->cells &&
+           row->kind[0] != NAME && row->kind[0] != OTHER &&
+           row->count[NAME] + row->count[OTHER] == 0;
+}
+
 static bool find_rows(const char *first, const char *end, bool strict, struct nt_csv_dialect *d)
 {
+    const char *second = memchr(first, '\n', (size_t)(end - first));
     for (const char *s = separators; *s != '\0'; s++) {
         struct view v = view_line(first, end, *s);
         if (!is_row(&v, strict || (*s == ' ' && (*first == ',' || *first == ';'))))
@@ -263,6 +278,8 @@ static bool find_rows(const char *first, const char *end, bool strict, struct nt
         d->numbered = d->form == NT_CSV_BARE && v.counted + 1 == v.cells && v.kind[0] != NUMBER &&
                       (v.first == 0 || v.first == 1);
         d->first = d->numbered ? (size_t)v.first : 0;
+        struct view next = view_line(second == NULL ? end : second + 1, end, *s);
+        d->unnamed = d->form == NT_CSV_MATRIX && is_unnamed(&v, &next);
         return true;
     }
     return false;

@@ -49,13 +49,15 @@ enum nt_csv_form {
     NT_CSV_UNKNOWN, /* separator: the likeliest, or 0 */
     NT_CSV_MATRIX,  /* hosts in the first row and column */
     NT_CSV_BARE,    /* values only */
-    NT_CSV_PAIRS,   /* HOST HOST VALUE */
+    NT_CSV_PAIRS,   /* HOST HOST VALUE, or with a number before them */
 };
 
 struct nt_csv_dialect {
     char separator; /* ' ': any number of blanks and tabs */
     enum nt_csv_form form;
     bool headed;   /* pairs: the first line names the columns */
+    bool indexed;  /* pairs: their number is the first cell */
+    bool unnamed;  /* matrix: only the first row has hosts, the others have values alone */
     bool numbered; /* bare: as a matrix, with 0, 1, 2 ... or 1, 2, 3 ... in place of hosts */
     size_t first;  /* numbered: the number of the first */
     size_t cells;  /* of the first line; 0: it does not end in the head */

@@ -191,8 +191,9 @@ static int take_corner(struct nt_csv_reader *r, const char *cell, struct nt_err 
     bool unit;
     if (take_unit(r, cell, &unit, err) != 0)
         return -1;
-    r->corner_open = !unit && cell[0] != '\0' && nt_host_name_check(cell, &no_name) == 0;
-    return r->corner_open ? add_host(r, cell, err) : 0;
+    r->corner_open =
+        !unit && !r->dialect.unnamed && cell[0] != '\0' && nt_host_name_check(cell, &no_name) == 0;
+    return r->corner_open || r->dialect.unnamed ? add_host(r, cell, err) : 0;
 }
 
 /* After the first row with values: values of them, in the row of the second name or a later one,
@@ -324,7 +325,10 @@ static int take_figure(struct nt_csv_reader *r, const char *cell, bool quoted, s
 
 static int take_pair(struct nt_csv_reader *r, const char *cell, bool quoted, struct nt_err *err)
 {
-    if (r->column == 0) {
+    size_t first = r->dialect.indexed ? 1 : 0;
+    if (r->column < first)
+        return 0;
+    if (r->column == first) {
         if (r->pairs == r->pairs_capacity) {
             size_t capacity = 2 * r->pairs_capacity + 64;
             struct pair *grown = realloc(r->pair, capacity * sizeof *grown);
@@ -336,11 +340,11 @@ static int take_pair(struct nt_csv_reader *r, const char *cell, bool quoted, str
         r->pair[r->pairs++] = (struct pair){.line = r->line};
     }
     struct pair *p = &r->pair[r->pairs - 1];
-    if (r->column < 2)
-        return add_name(r, cell, NT_CSV_PAIR_HOSTS_MAX, r->column == 0 ? &p->a : &p->b, err) < 0
+    if (r->column < first + 2)
+        return add_name(r, cell, NT_CSV_PAIR_HOSTS_MAX, r->column == first ? &p->a : &p->b, err) < 0
                    ? -1
                    : 0;
-    if (r->column > 2)
+    if (r->column > first + 2)
         return nt_err_set(err, NT_ERR_INPUT, "expected HOST HOST VALUE, found more");
     return read_value(r, cell, quoted, &p->value) ? 0 : wrong_figure(r, cell, err);
 }
@@ -350,12 +354,11 @@ static int take_row_cell(struct nt_csv_reader *r, const char *cell, bool quoted,
     uint32_t host;
     if (r->column > 0)
         return take_figure(r, cell, quoted, err);
-    if (r->dialect.form == NT_CSV_BARE && !r->dialect.numbered) {
+    if (r->dialect.unnamed || (r->dialect.form == NT_CSV_BARE && !r->dialect.numbered)) {
         if (r->rows == r->n)
-            return nt_err_set(err, NT_ERR_INPUT,
-                              "expected %zu rows as --names has hosts, found "
-                              "more",
-                              r->n);
+            return nt_err_set(err, NT_ERR_INPUT, "expected %zu rows %s, found more", r->n,
+                              r->given.names != NULL ? "as --names has hosts"
+                                                     : "as in the first row");
         if (begin_row(r, (uint32_t)r->rows, err) != 0)
             return -1;
         r->column++;
@@ -417,7 +420,7 @@ static int end_row(struct nt_csv_reader *r, struct nt_err *err)
 static int end_line(struct nt_csv_reader *r, struct nt_err *err)
 {
     if (r->dialect.form == NT_CSV_PAIRS) {
-        if (r->headed && r->column < 2)
+        if (r->headed && r->column < (r->dialect.indexed ? 3 : 2))
             return nt_err_set(err, NT_ERR_INPUT, "expected HOST HOST VALUE, found %zu cells",
                               r->column + 1);
         r->headed = true;

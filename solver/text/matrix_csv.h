@@ -4,14 +4,16 @@
  *
  * Matrix: the first row has a cell that is empty or names what is measured, and then the hosts; a
  * first row that has hosts only, as R writes it, is one, too. Each further row: a host name, then
- * its values; rows may come in any order, each host has one. An empty cell is not measured; the
+ * its values; rows may come in any order, each host has one. Or all of them have values only, in
+ * the order of the first. An empty cell is not measured; the
  * diagonal is passed over. Rows may be those of a triangle: below the diagonal, or above it and
  * moved to the left.
- * Pairs: HOST HOST VALUE a line. Values alone are a matrix of hosts that are named elsewhere.
- * Blanks around a cell, blank lines, CR LF and lines that begin with # are fine.
- * Bounds: NT_HOSTS_MAX hosts (NT_CSV_PAIR_HOSTS_MAX in pairs), NT_CSV_CELL_MAX bytes a cell. Memory
- * follows what has really come, never what the first row announces, and a line without end fails at
- * its first impossible cell: cells are read, not lines.h's lines, as a row has no bound of bytes.
+ * Pairs: HOST HOST VALUE a line, or a number before them. Values alone are a matrix of hosts that
+ * are named elsewhere. Blanks around a cell, blank lines, CR LF and lines that begin with # are
+ * fine. Bounds: NT_HOSTS_MAX hosts (NT_CSV_PAIR_HOSTS_MAX in pairs), NT_CSV_CELL_MAX bytes a cell.
+ * Memory follows what has really come, never what the first row announces, and a line without end
+ * fails at its first impossible cell: cells are read, not lines.h's lines, as a row has no bound of
+ * bytes.
  */
 #ifndef NT_MATRIX_CSV_H
 #define NT_MATRIX_CSV_H

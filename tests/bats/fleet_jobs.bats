@@ -50,6 +50,27 @@ all=n1,n2,n3,n4,n5,n6,n7,n8
     [ "$(ls -A "$KEPT/maps" | grep -c tmp)" = 0 ]
 }
 
+# Slurm lists them as 12_3 and 12+1; a job, its map and its file of the archive have a number.
+@test "a task of an array and a component of a heterogeneous job are jobs of Slurm's record" {
+    submit --nettopo=quick,budget=5 -w n1,n2 -N2 --array=3,5 <<<$'#!/bin/sh\ntrue'
+    completed "$JOB"
+    submit --nettopo=quick,budget=5 -w n3,n4 -N2 : --nettopo=quick,budget=5 -w n5,n6 -N2 <<<$'#!/bin/sh\ntrue'
+    completed "$JOB"
+    user scontrol show job >record
+    grep -oP '^JobId=\K\d+(?= (Array|Het)JobId=)' record >ids
+    [ "$(wc -l <ids)" = 4 ]
+    mkdir parts
+    while read -r id; do
+        wait_until 10 test -e "$KEPT/maps/$id.0.nettest.gz"
+        cp "$KEPT/maps/$id.0.nettest.gz" parts
+    done <ids
+    "$ROOT/build/nettopo" fleet ingest --store parts.db --record record --json parts | jq -e '.taken == 4 and .rejected == []'
+    # as sacct -P prints them
+    { echo 'JobID|UID|NodeList' && sed -E "s/(.*)/12_\1|$(id -u nettest)|n1/" ids; } >sacct
+    run "$ROOT/build/nettopo" fleet ingest --store again.db --record sacct parts
+    [ "$status" = 3 ] && [[ $output == *"sacct: expected sacct's column JobIDRaw"* ]]
+}
+
 # bats test_tags=full
 @test "an archive that is missing costs no job its map" {
     mv "$KEPT/maps" "$KEPT/away"
