@@ -412,6 +412,49 @@ TEST(a_way_is_slow_where_directions_are_measured)
     nt_model_destroy(m);
 }
 
+/* In networks with cycles a host's own link is slow in all its pairs; another, in some of many
+ * hosts, is nobody's. */
+TEST(a_way_of_a_host_is_slow_in_graphs)
+{
+    static const char *const specs[] = {"torus:4x4", "ring:9", "torus:4x4,hosts=2",
+                                        "ring:5,hosts=3", "dragonfly:3x4x2"};
+    const struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        for (int way = 0; way < 4; way++) {
+            struct nt_network *net = made_network(specs[k]);
+            struct nt_model *m;
+            struct nt_matrix *latency;
+            struct nt_fault fault[NT_FAULTS_MAX];
+            struct nt_err err = {0};
+            size_t count = 0, arc = 0;
+            assert_int_equal(nt_network_truth(net, &m, &err), 0);
+            while (net->switches > 0 &&
+                   (net->arc[arc].from < net->hosts || net->arc[arc].to < net->hosts))
+                arc++;
+            net->arc[arc].latency_us += way == 3 ? 1 : 0;
+            assert_int_equal(nt_measure_latencies(net, &noise, &latency, &err), 0);
+            for (uint32_t h = 0; h < m->hosts; h++) {
+                if (way == 1 && h != 4)
+                    nt_matrix_set(latency, 4, h, nt_matrix_get(latency, 4, h) + 1);
+                if (way == 2 && h != 4)
+                    nt_matrix_set(latency, h, 4, nt_matrix_get(latency, h, 4) + 1);
+            }
+            assert_int_equal(nt_one_way_slow_find(m, latency, fault, &count, &err), 0);
+            if (count != (way == 1 || way == 2))
+                fail_msg("%s: %zu findings, way %d", specs[k], count, way);
+            if (count > 0) {
+                assert_int_equal(fault[0].part.kind,
+                                 m->switches > 0 ? NT_FAULT_LINK_SLOW : NT_FAULT_HOST_SLOW);
+                assert_int_equal(fault[0].part.a, 4);
+                assert_int_equal(fault[0].way, way == 1 ? NT_FAULT_UP : NT_FAULT_DOWN);
+                assert_close(fault[0].found - fault[0].expected, 1, 0.1);
+            }
+            nt_matrix_destroy(latency);
+            nt_model_destroy(m);
+            nt_network_destroy(net);
+        }
+}
+
 /* ---- sound trees -----------------------------------------------------------------------------*/
 
 enum { LEAVES = 8, IN_POD = 2, PLACED_MAX = 8 };

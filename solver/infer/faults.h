@@ -120,7 +120,8 @@ int nt_sound_links(const struct nt_model *model, struct nt_link_verdict *verdict
 
 /* ---- one_way_slow.c ---- */
 
-/* Links of a tree that are slow one way only, from latencies of both directions of pairs.
+/* Links that are slow one way only, of a tree; in other networks hosts' own, or hosts with several
+ * links; from latencies of both directions of pairs.
  *
  * What the two directions of a pair differ by is the sum over the links on the way of what theirs
  * differ by. A link's is the median over the pairs across it; links are taken one by one, that

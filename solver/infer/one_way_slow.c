@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "memory.h"
 #include "rooted_tree.h"
@@ -21,7 +22,10 @@ struct pair {
 };
 
 struct search {
-    const struct nt_model *model;
+    const struct nt_model *model; /* a tree */
+    const uint32_t *own;          /* hosts: their link in a network with cycles, of which model is a
+                                     star; NT_NO_LINK: they have several. NULL: model is it */
+    const struct nt_model *real;  /* that network, or model */
     struct nt_rooted_tree *rooted;
     struct pair *pair;
     size_t pairs;
@@ -155,10 +159,19 @@ static double confidence_of(struct search *s, size_t link)
                                 prior + worth);
 }
 
+static struct nt_fault_part part_of(const struct search *s, size_t link)
+{
+    uint32_t host = (uint32_t)link;
+    if (s->own == NULL)
+        return nt_fault_part_of(s->model, link, NT_FAULT_LINK_SLOW);
+    return s->own[host] != NT_NO_LINK ? nt_fault_part_of(s->real, s->own[host], NT_FAULT_LINK_SLOW)
+                                      : (struct nt_fault_part){NT_FAULT_HOST_SLOW, host, host};
+}
+
 static void add_fault(struct search *s, size_t link, double confidence, struct nt_fault *fault,
                       size_t *count)
 {
-    struct nt_fault_part part = nt_fault_part_of(s->model, link, NT_FAULT_LINK_SLOW);
+    struct nt_fault_part part = part_of(s, link);
     double off = s->own_us[link], us = s->model->link[link].latency_us;
     bool forth = (off > 0) == (part.a == s->model->link[link].a);
     enum nt_fault_way way = forth ? NT_FAULT_UP : NT_FAULT_DOWN;
@@ -172,7 +185,7 @@ static void add_fault(struct search *s, size_t link, double confidence, struct n
     if (confidence < NT_FAULT_CONFIDENCE)
         return;
     size_t at = *count;
-    for (; at > 0 && fault[at - 1].part.kind > NT_FAULT_LINK_SLOW; at--)
+    for (; at > 0 && fault[at - 1].part.kind > part.kind; at--)
         fault[at] = fault[at - 1];
     ++*count;
     fault[at] = (struct nt_fault){.part = part,
@@ -180,7 +193,7 @@ static void add_fault(struct search *s, size_t link, double confidence, struct n
                                   .expected = us,
                                   .confidence = confidence,
                                   .way = way};
-    if (part.a < s->model->hosts)
+    if (part.kind == NT_FAULT_LINK_SLOW && part.a < s->model->hosts)
         fault[at].other[fault[at].others++] =
             (struct nt_fault_part){NT_FAULT_HOST_SLOW, part.a, part.a};
 }
@@ -195,6 +208,16 @@ static bool is_ambiguous(struct search *s, size_t link)
     return false;
 }
 
+/* In a network with cycles, whose paths are not asked: what a host's own link does is in all its
+ * pairs, what another does is in those across it. */
+static bool is_in_all(const struct search *s, size_t link)
+{
+    size_t n = s->first[link + 1] - s->first[link], so = 0;
+    for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
+        so += off_of(s, k) / s->own_us[link] > 0.5;
+    return (double)so >= CLEARLY * (double)n;
+}
+
 static void find_links(struct search *s, struct nt_fault *fault, size_t *count)
 {
     for (int k = 0; k < LINKS_MAX && *count < NT_FAULTS_MAX; k++) {
@@ -203,7 +226,8 @@ static void find_links(struct search *s, struct nt_fault *fault, size_t *count)
             return;
         double us = s->model->link[link].latency_us;
         s->judged[link] = true;
-        if (!(us > 0) || fabs(s->own_us[link]) < (NT_FAULT_SLOWER - 1) * us)
+        if (!(us > 0) || fabs(s->own_us[link]) < (NT_FAULT_SLOWER - 1) * us ||
+            (s->own != NULL && !is_in_all(s, link)))
             continue;
         take_out(s, link, s->own_us[link]);
         double confidence = confidence_of(s, link);
@@ -214,32 +238,82 @@ static void find_links(struct search *s, struct nt_fault *fault, size_t *count)
     }
 }
 
+static int search(struct search *s, const struct nt_matrix *latency, struct nt_fault *fault,
+                  size_t *count, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    const struct nt_model *model = s->model;
+    size_t all = latency->n * (latency->n - 1) / 2, most = all < PAIRS_MAX ? all : PAIRS_MAX;
+    s->pair = nt_arena_array(&memory, most + 1, sizeof *s->pair);
+    s->first = nt_arena_array(&memory, model->links + 2, sizeof *s->first);
+    s->own_us = nt_arena_array(&memory, model->links + 1, sizeof *s->own_us);
+    s->sum_us = nt_arena_array(&memory, model->links + 1, sizeof *s->sum_us);
+    s->others = nt_arena_array(&memory, model->links + 1, sizeof *s->others);
+    s->judged = nt_arena_array(&memory, model->links + 1, sizeof *s->judged);
+    s->channel = nt_arena_array(&memory, nt_rooted_tree_room(s->rooted), sizeof *s->channel);
+    s->value = nt_arena_array(&memory, most + model->links + 1, sizeof *s->value);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    list_pairs(s, latency);
+    if (list_across(s, &memory, err) != 0)
+        return -1;
+    find_links(s, fault, count);
+    return 0;
+}
+
+/* The hosts of a network with cycles around one switch, link k that of host k: as long as its own
+ * link, else as its overhead, else as the shortest of its links. */
+static int make_star(const struct nt_model *m, uint32_t *own, struct nt_model **out,
+                     struct nt_err *err)
+{
+    if (nt_model_create(m->hosts, 1, m->hosts, out, err) != 0)
+        return -1;
+    memset(own, 0xff, m->hosts * sizeof *own);
+    for (uint32_t h = 0; h < m->hosts; h++)
+        (*out)->link[h] = (struct nt_link){.a = h, .b = (uint32_t)m->hosts, .latency_us = INFINITY};
+    for (size_t k = 0; k < m->links; k++)
+        for (int e = 0; e < 2; e++) {
+            uint32_t h = e == 0 ? m->link[k].a : m->link[k].b;
+            if (h >= m->hosts)
+                continue;
+            double *us = &(*out)->link[h].latency_us;
+            own[h] = isinf(*us) && m->switches > 0 ? (uint32_t)k : NT_NO_LINK;
+            *us = fmin(*us, m->link[k].latency_us);
+        }
+    for (uint32_t h = 0; h < m->hosts; h++)
+        if (own[h] == NT_NO_LINK && m->overhead_us[h] > 0)
+            (*out)->link[h].latency_us = m->overhead_us[h];
+    return 0;
+}
+
+static int search_star(const struct nt_model *model, const struct nt_matrix *latency,
+                       struct nt_fault *fault, size_t *count, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *own = nt_arena_array(&memory, model->hosts, sizeof *own);
+    struct search s = {.real = model, .own = own};
+    struct nt_model *star;
+    if (nt_arena_check(&memory, err) != 0 || make_star(model, own, &star, err) != 0)
+        return -1;
+    s.model = star;
+    int rc = nt_rooted_tree_create(star, &s.rooted, err);
+    if (rc == 0)
+        rc = search(&s, latency, fault, count, err);
+    nt_rooted_tree_destroy(s.rooted);
+    nt_model_destroy(star);
+    return rc;
+}
+
 int nt_one_way_slow_find(const struct nt_model *model, const struct nt_matrix *latency,
                          struct nt_fault *fault, size_t *count, struct nt_err *err)
 {
-    NT_SCOPED struct nt_arena memory = {0};
-    struct search s = {.model = model};
-    size_t n = latency->n, all = n < 2 ? 0 : n * (n - 1) / 2;
-    if (model->switches == 0 || n != model->hosts || n < 3)
+    struct search s = {.model = model, .real = model};
+    if (model->links == 0 || latency->n != model->hosts || latency->n < 3)
         return 0;
     if (nt_rooted_tree_create(model, &s.rooted, err) != 0)
         return -1;
-    size_t most = all < PAIRS_MAX ? all : PAIRS_MAX;
-    s.pair = nt_arena_array(&memory, most + 1, sizeof *s.pair);
-    s.first = nt_arena_array(&memory, model->links + 2, sizeof *s.first);
-    s.own_us = nt_arena_array(&memory, model->links + 1, sizeof *s.own_us);
-    s.sum_us = nt_arena_array(&memory, model->links + 1, sizeof *s.sum_us);
-    s.others = nt_arena_array(&memory, model->links + 1, sizeof *s.others);
-    s.judged = nt_arena_array(&memory, model->links + 1, sizeof *s.judged);
-    s.channel = nt_arena_array(&memory, nt_rooted_tree_room(s.rooted), sizeof *s.channel);
-    s.value = nt_arena_array(&memory, most + model->links + 1, sizeof *s.value);
-    int rc = nt_arena_check(&memory, err);
-    if (rc == 0 && s.rooted->tree) {
-        list_pairs(&s, latency);
-        rc = list_across(&s, &memory, err);
-        if (rc == 0)
-            find_links(&s, fault, count);
-    }
+    int rc = s.rooted->tree ? search(&s, latency, fault, count, err)
+                            : search_star(model, latency, fault, count, err);
     nt_rooted_tree_destroy(s.rooted);
     return rc;
 }
