@@ -504,6 +504,49 @@ TEST(parts_of_a_reference_are_compared_each)
 }
 
 /* A map that misses the cycle is another network, and the links that it lacks are named. */
+static struct nt_comparison *compared(const struct nt_model *found,
+                                      const struct nt_model *reference)
+{
+    struct nt_comparison *c;
+    struct nt_err err = {0};
+    must(nt_compare(found, reference, 0.25, &c, &err), &err);
+    return c;
+}
+
+/* Bufe 2014, section 3.3.3. Each pair of the star has two links of 0.5 us. */
+TEST(a_switch_and_a_full_mesh_are_the_same_if_no_pair_differs)
+{
+    struct nt_model *star = network_of("star:6"), *mesh = network_of("fullmesh:6");
+    for (size_t h = 0; h < 6; h++)
+        mesh->overhead_us[h] = 0;
+    for (size_t k = 0; k < mesh->links; k++)
+        mesh->link[k].latency_us = 1;
+    star->link[0].probability = 0.4;
+    struct nt_comparison *c = compared(star, mesh);
+    assert_int_equal(c->differences, 0);
+    assert_near(c->similarity_percent, 90);
+    nt_comparison_destroy(c);
+    c = compared(mesh, star);
+    assert_int_equal(c->differences, 0);
+    assert_near(c->similarity_percent, 100);
+    nt_comparison_destroy(c);
+    mesh->link[4].latency_us = 2; /* one pair is farther: no switch does that */
+    c = compared(star, mesh);
+    assert_above(c->differences, 0);
+    assert_below(c->common_percent, 100);
+    nt_comparison_destroy(c);
+    mesh->link[4].latency_us = NAN;
+    c = compared(star, mesh);
+    assert_int_equal(c->differences, 0);
+    nt_comparison_destroy(c);
+    mesh->links--; /* a link is missing */
+    c = compared(star, mesh);
+    assert_above(c->differences, 0);
+    nt_comparison_destroy(c);
+    nt_model_destroy(star);
+    nt_model_destroy(mesh);
+}
+
 TEST(a_cycle_that_was_not_found_is_a_difference)
 {
     struct nt_map *r = read_dot("graph { n1--a; n2--a; n3--b; n4--b; n5--c; n6--c; n7--d; n8--d; "

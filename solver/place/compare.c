@@ -1057,6 +1057,100 @@ static int measure_similarity(struct work *w)
     return 0;
 }
 
+/* ---- one switch, or all joined by links of their own: a switch that delays all the same and holds
+ * nobody back is equivalent to a full mesh (A. Bufe, Hamburg 2014, section 3.3.3) ---- */
+
+/* One switch with a link to each host that is there; spoke: the link of each. */
+static bool is_star(const struct nt_model *m, const bool *missing, uint32_t *spoke)
+{
+    size_t present = 0;
+    for (size_t h = 0; h < m->hosts; h++) {
+        spoke[h] = NONE;
+        present += !missing[h];
+    }
+    for (uint32_t k = 0; m->switches == 1 && k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        uint32_t host = l->a < l->b ? l->a : l->b;
+        if (missing[host] || spoke[host] != NONE)
+            return false;
+        spoke[host] = k;
+    }
+    return m->switches == 1 && m->links == present && present > 2;
+}
+
+/* A link between any two hosts that are there, and no other. */
+static bool is_mesh(const struct nt_model *m, const bool *missing, struct nt_arena *memory)
+{
+    size_t present = 0;
+    for (size_t h = 0; h < m->hosts; h++)
+        present += !missing[h];
+    if (m->switches > 0 || m->links != present * (present - 1) / 2)
+        return false;
+    struct keyed *pair = nt_arena_array(memory, m->links, sizeof *pair);
+    if (pair == NULL)
+        return false;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b;
+        if (missing[a] || missing[b])
+            return false;
+        pair[k] = (struct keyed){(uint64_t)(a < b ? a : b) << 32 | (a < b ? b : a), k};
+    }
+    qsort(pair, m->links, sizeof *pair, by_key);
+    for (size_t k = 1; k < m->links; k++)
+        if (pair[k].key == pair[k - 1].key)
+            return false;
+    return true;
+}
+
+/* Do the two ways to join a pair differ in latency or bandwidth, by what is known of both? */
+static bool pair_differs(const struct work *w, const struct nt_model *star, const uint32_t *spoke,
+                         const struct nt_model *mesh, const struct nt_link *l)
+{
+    const struct nt_link *a = &star->link[spoke[l->a]], *b = &star->link[spoke[l->b]];
+    struct figure us = {.was = l->latency_us + mesh->overhead_us[l->a] + mesh->overhead_us[l->b],
+                        .is = a->latency_us + b->latency_us + star->overhead_us[l->a] +
+                              star->overhead_us[l->b],
+                        .se = sqrt(squared(a->latency_se_us) + squared(b->latency_se_us) +
+                                   squared(l->latency_se_us))};
+    struct figure rate = {.was = fmin(l->bandwidth_MBps, l->bandwidth_back_MBps),
+                          .is = fmin(fmin(a->bandwidth_MBps, a->bandwidth_back_MBps),
+                                     fmin(b->bandwidth_MBps, b->bandwidth_back_MBps)),
+                          .is_bound = a->at_least || b->at_least};
+    us.known = isfinite(us.was) && isfinite(us.is);
+    rate.known = isfinite(rate.was) && isfinite(rate.is);
+    return differs(w, &us) || differs(w, &rate);
+}
+
+/* Is one a star, the other a full mesh, and no pair different? Then they are the same network, as
+ * sure as the found links are. */
+static bool are_equivalent(struct work *w)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *spoke = nt_arena_array(&memory, w->found.m->hosts, sizeof *spoke);
+    const struct nt_model *f = w->found.m, *r = w->reference.m, *star = NULL, *mesh = NULL;
+    double sum = 0;
+    if (spoke == NULL)
+        return false;
+    if (is_mesh(r, w->missing, &memory) && is_star(f, w->missing, spoke)) {
+        star = f;
+        mesh = r;
+    } else if (is_mesh(f, w->missing, &memory) && is_star(r, w->missing, spoke)) {
+        star = r;
+        mesh = f;
+    }
+    for (size_t k = 0; mesh != NULL && k < mesh->links; k++)
+        if (pair_differs(w, star, spoke, mesh, &mesh->link[k]))
+            return false;
+    if (mesh == NULL)
+        return false;
+    for (size_t k = 0; k < f->links; k++)
+        sum += f->link[k].probability;
+    w->c->links = f->links;
+    w->c->figures_percent = w->c->common_percent = 100;
+    w->c->similarity_percent = 100 * sum / (double)f->links;
+    return true;
+}
+
 static int compare_all(struct work *w)
 {
     if (division_init(&w->found, w->found.m, w->err) != 0 ||
@@ -1068,6 +1162,8 @@ static int compare_all(struct work *w)
         if (w->missing[h] && !w->reference.m->missing[h] && add_difference(w, d) != 0)
             return -1;
     }
+    if (are_equivalent(w))
+        return 0;
     w->trees = w->found.tree && w->reference.tree;
     if (!w->trees && compare_neighbours(w) != 0)
         return -1;

@@ -3,8 +3,9 @@
  *
  * In trees, links are matched by the way in which they divide the hosts (Buneman 1971), never by
  * the names of switches. If one of the two has cycles, switches are matched by the hosts and
- * switches that are attached to them. Knows indices only; the reference has already been reduced to
- * the hosts of the found model. */
+ * switches that are attached to them. One switch and a full mesh are the same network if no pair
+ * differs. Knows indices only; the reference has already been reduced to the hosts of the found
+ * model. */
 #ifndef NT_COMPARE_H
 #define NT_COMPARE_H
 
