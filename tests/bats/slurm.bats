@@ -168,6 +168,38 @@ assert shown == declared and len(shown) == 4, (shown, declared)
 PY
 }
 
+# same FILE: nettopo draws of the file what it draws of slurmctld's own words
+same() {
+    user timeout 10 scontrol show topology >told.txt &&
+        "$nettopo" export -f dot -r "$1" map.json >declared.dot 2>/dev/null &&
+        "$nettopo" export -f dot -r told.txt map.json >shown.dot 2>/dev/null &&
+        diff declared.dot shown.dot
+}
+
+@test "nettopo reads a topology.conf as slurmctld does" {
+    nettopo=$ROOT/build/nettopo
+    local data=$ROOT/tests/data/slurm file files
+    cd "$BATS_TEST_TMPDIR"
+    "$nettopo" solve --latency "$data/two-leaves.csv" -o map.json
+    files="continued.conf continued-anywhere.conf blanks.conf shared-node.conf forest.conf forest-roots.conf"
+    slurm_before 25.05 || files="$files empty-leaf.conf empty-leaf-alone.conf empty-leaf-deep.conf"
+    cluster down >/dev/null
+    ground_up star4 --topology "$data/forest-three.conf"
+    same "$data/forest-three.conf"
+    for file in $files; do
+        cp "$data/$file" "$GROUND_STATE/etc/topology.conf"
+        on n1 scontrol reconfigure
+        echo "$file"
+        wait_until 20 same "$data/$file"
+    done
+    # what is exported is taken: the same leaves, with the top switch that the measurement shows
+    "$nettopo" export -f topology.conf map.json >"$GROUND_STATE/etc/topology.conf"
+    on n1 scontrol reconfigure
+    wait_until 20 same "$GROUND_STATE/etc/topology.conf"
+    "$nettopo" compare map.json told.txt
+    ground_down
+}
+
 # bats test_tags=full
 @test "other settings change nothing" {
     local setting
