@@ -196,7 +196,14 @@ static int match_switches(struct merge *m, struct nt_err *err)
     return 0;
 }
 
-/* Hosts that were not placed, and what is above them until a switch that was measured. */
+/* A leaf or block without nodes, kept for those to come. */
+static bool is_empty(const struct side *s, uint32_t v)
+{
+    return v >= s->map->model->hosts && s->tree->first[v] == s->tree->first[v + 1];
+}
+
+/* Hosts that were not placed, empty leaves, and what is above them until a switch that was
+ * measured. */
 static int find_staying(struct merge *m, struct nt_err *err)
 {
     const struct side *c = &m->current;
@@ -206,14 +213,14 @@ static int find_staying(struct merge *m, struct nt_err *err)
     for (size_t v = m->measured.map->model->hosts; v < vertices_of(&m->measured); v++)
         if (m->same[v] != NONE)
             measured[m->same[v]] = true;
-    for (uint32_t h = 0; c->map != NULL && h < c->map->model->hosts; h++) {
-        uint32_t there = m->here[h];
-        if (is_placed(&m->measured, there) || !is_placed(c, h))
+    for (uint32_t v = 0; v < vertices_of(c); v++) {
+        bool host = v < c->map->model->hosts;
+        if (host ? is_placed(&m->measured, m->here[v]) || !is_placed(c, v) : !is_empty(c, v))
             continue;
-        m->stays[h] = true;
-        for (uint32_t v = switch_of(c, h); v != NT_NO_VERTEX && !m->stays[v] && !measured[v];
-             v = c->tree->parent[v])
-            m->stays[v] = true;
+        m->stays[v] = true;
+        for (uint32_t up = host ? switch_of(c, v) : c->tree->parent[v];
+             up != NT_NO_VERTEX && !m->stays[up] && !measured[up]; up = c->tree->parent[up])
+            m->stays[up] = true;
     }
     return 0;
 }

@@ -951,6 +951,8 @@ static int put_topology(const struct nt_map *map, const struct words *w, char **
     for (uint32_t s = (uint32_t)m->hosts; s < m->hosts + m->switches; s++) {
         size_t below = w->switches != NULL ? at[s].switches : 0; /* blocks are the leaves alone */
         bool both = at[s].hosts > 0 && below > 0;
+        if (at[s].hosts == 0 && at[s].switches == 0) /* kept empty for nodes to come */
+            nt_strbuf_print(&d, "%s%s\n", w->name, nt_map_vertex_name(map, s));
         if (at[s].hosts > 0) { /* a leaf, or the leaf that holds a higher switch's own hosts */
             nt_strbuf_print(&d, "%s%s%s%s", w->name, nt_map_vertex_name(map, s),
                             both ? "-hosts" : "", w->hosts);

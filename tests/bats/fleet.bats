@@ -596,6 +596,38 @@ PY
     [ "$status" = 3 ]
 }
 
+@test "sync keeps leaves and blocks that are empty" {
+    planted
+    cat >topology.conf <<'END'
+SwitchName=left Nodes=n[1-4]
+SwitchName=right Nodes=n[5-8]
+SwitchName=spare
+SwitchName=core Switches=left,right,spare
+END
+    "$nettopo" fleet sync --store s -f topology.conf -o topology.conf --apply >changes
+    cat changes topology.conf
+    ! grep -q spare changes
+    grep -qx 'SwitchName=spare' topology.conf
+    grep -q '^SwitchName=.* Switches=.*\bspare\b' topology.conf
+    [ "$("$nettopo" fleet sync --store s -f topology.conf -o topology.conf)" = "nothing changes" ]
+    cat >topology.yaml <<'END'
+- topology: nettopo
+  cluster_default: true
+  block:
+    block_sizes: [4]
+    blocks:
+      - block: b1
+        nodes: n[1-4]
+      - block: spare
+        nodes: ''
+END
+    "$nettopo" fleet sync --store s -f topology.yaml -o topology.yaml --apply >changes
+    cat changes topology.yaml
+    ! grep -q spare changes
+    grep -qx '      - block: spare' topology.yaml
+    [ "$("$nettopo" fleet sync --store s -f topology.yaml -o topology.yaml)" = "nothing changes" ]
+}
+
 @test "sync tells slurmctld where nodes are" {
     planted
     mkdir bin
