@@ -117,6 +117,9 @@ static double slow_first_prtt_s; /* what the first round of LogGP takes in addit
 
 enum { ASKED_MORE_S = 1 }; /* went by before the campaign began */
 
+static const char *const RAILS[] = {"fab0", "fab1"};
+static size_t rails_each; /* of a host; 0: one that is not named */
+
 /* prtt: LogGP is answered, too, which takes long. */
 static struct seen run_on(struct trial t, struct nt_network *n, bool prtt)
 {
@@ -127,6 +130,8 @@ static struct seen run_on(struct trial t, struct nt_network *n, bool prtt)
                                           .budget_s = t.budget_s,
                                           .asked_s = t.budget_s + ASKED_MORE_S,
                                           .max_load = t.max_load > 0 ? t.max_load : 1,
+                                          .rails = rails_each,
+                                          .rail = RAILS,
                                           .seed = 1};
     struct nt_campaign *c;
     struct nt_order order;
@@ -479,6 +484,25 @@ TEST(a_short_budget_is_used)
         assert_true(budget_s > 5 || strstr(s.cut, "too short") != NULL);
         assert_above(s.ended_s, 0.85 * nt_campaign_measuring_s(budget_s));
     }
+}
+
+/* That the budget was too short is said only if nothing was left of it: a phase that gives way to
+ * those after it had its part. */
+TEST(a_part_of_the_budget_is_named_as_one)
+{
+    bool any = false;
+    rails_each = 2;
+    for (double budget_s = 4; budget_s < 30; budget_s *= 1.3) {
+        struct trial t = {"tree:4x4", NT_LEVEL_FULL, budget_s, 0.03, 1, false, NULL, 0, 0};
+        struct seen s = run_on(t, made_network(t.topology), true);
+        bool part = strstr(s.warned, "its part of the budget") != NULL;
+        show(&t, &s);
+        any |= part;
+        if (!part && strstr(s.warned, "the budget") != NULL)
+            assert_above(s.ended_s, 0.8 * nt_campaign_measuring_s(budget_s));
+    }
+    rails_each = 0;
+    assert_true(any);
 }
 
 TEST(too_many_hosts_stay_untold)

@@ -68,6 +68,36 @@ TEST(an_exact_curve_gives_its_figures_back)
     assert_below(fit.check_percent, 0.01);
 }
 
+/* Table 3.5.3.1 of the source: g, G, o and L of its three networks. The third has an overhead above
+ * its gap, which trains of short messages then show (3.2.3): g is no lower than that line's. */
+TEST(the_networks_of_the_source)
+{
+    static const struct known_regime table[] = {
+        {INFINITY, 1.4, 1.4, 2.82, 1.4, 0.00103, 0.00103},
+        {INFINITY, 1.9, 1.9, 24.3, 3.4, 0.00409, 0.00409},
+        {INFINITY, 6.1, 6.1, 65.4, 0.897, 0.00849, 0.00849}};
+    for (size_t k = 0; k < 3; k++) {
+        struct nt_prtt m[200];
+        struct nt_loggp_fit fit;
+        struct nt_err err = {0};
+        struct known_loggp net = {.regimes = 1, .regime = {table[k]}};
+        size_t n = measure_all(&net, m);
+        assert_int_equal(nt_loggp_fit(m, n, &fit, &err), 0);
+        assert_int_equal(fit.regimes, 1);
+        assert_near("G", fit.regime[0].G_us_per_byte, table[k].G, 1e-7);
+        assert_near("o", fit.regime[0].o_send_us, table[k].o_send, 0.001);
+        assert_near("o", fit.regime[0].o_recv_us, table[k].o_recv, 0.001);
+        assert_near("L", fit.regime[0].L_us, table[k].L, 0.001);
+        if (k < 2) {
+            assert_near("g", fit.regime[0].g_us, table[k].g, 0.001);
+            assert_near("gap", fit.regime[0].gap_us_per_byte, table[k].gap, 1e-7);
+        } else {
+            assert_at_least(fit.regime[0].g_us, table[k].g);
+            assert_at_most(fit.regime[0].g_us, table[k].o_send);
+        }
+    }
+}
+
 /* Figures within four of their own standard errors, times within three percent, over many seeds. */
 TEST(noise_is_told_by_the_errors)
 {

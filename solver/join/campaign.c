@@ -130,11 +130,13 @@ struct nt_campaign {
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static void set_budget_reason(struct nt_campaign *c, const char *name, const char *what)
+/* part: time is left, on which the phases after this one have a claim. */
+static void set_budget_reason(struct nt_campaign *c, const char *name, const char *what, bool part)
 {
     double budget_s = c->options.asked_s > 0 ? c->options.asked_s : c->options.budget_s;
-    const char *text = add_warning(&c->warnings, "%s: %s, the budget of %.*f s was too short", name,
-                                   what, budget_s < 9.95 ? 1 : 0, budget_s);
+    const char *text =
+        add_warning(&c->warnings, "%s: %s, %s budget of %.*f s was too short", name, what,
+                    part ? "its part of the" : "the", budget_s < 9.95 ? 1 : 0, budget_s);
     if (c->cut == NULL)
         c->cut = text;
 }
@@ -678,7 +680,7 @@ static void miss_model(struct nt_campaign *c)
         add_warning(&c->warnings, "%s: not measured, it takes a network that is known",
                     phase_kind(c)->name);
     else
-        set_budget_reason(c, phase_kind(c)->name, "not measured");
+        set_budget_reason(c, phase_kind(c)->name, "not measured", false);
 }
 
 /* 1: it runs; 0: it does not, and the next is due */
@@ -706,7 +708,7 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
         return end_phase(c), 0;
     c->phase_stop_s = c->need.most_s > 0 ? c->elapsed_s + c->need.most_s : stop_s(c);
     if (!enter_phase(c)) {
-        set_budget_reason(c, k->name, "not measured");
+        set_budget_reason(c, k->name, "not measured", false);
         return end_phase(c), 0;
     }
     return 1;
@@ -791,7 +793,7 @@ static int finish_early(struct nt_campaign *c, struct nt_err *err)
     return finish_phase(c, err);
 }
 
-static int cut_phase(struct nt_campaign *c)
+static int cut_phase(struct nt_campaign *c, bool part)
 {
     if (c->phase == PHASE_LATENCY && nt_sweep_latency_is_determined(c->planner)) {
         say_less_often(c);
@@ -801,7 +803,8 @@ static int cut_phase(struct nt_campaign *c)
     set_budget_reason(c, phase_kind(c)->name,
                       c->round <= (phase_kind(c)->left != NULL) ? "not measured"
                       : c->phase == PHASE_PLAN ? "not all of its pairs were measured"
-                                               : "measured less often than planned");
+                                               : "measured less often than planned",
+                      part);
     return end_phase(c), 0;
 }
 
@@ -840,7 +843,7 @@ static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_e
 {
     struct nt_err why = {0};
     if (is_too_long(c))
-        return cut_phase(c);
+        return cut_phase(c, false);
     if (is_repeated(c))
         return finish_phase(c, err);
     bool complete = is_complete(c) || is_repeating(c);
@@ -852,7 +855,7 @@ static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_e
     /* the phases after this have a claim on the time, but to what this one cannot do without */
     bool needed = phase_kind(c)->left != NULL && !complete;
     if (!round_fits(c, order, needed ? stop_s(c) : fmin(stop_s(c), c->phase_stop_s)))
-        return complete ? finish_early(c, err) : cut_phase(c);
+        return complete ? finish_early(c, err) : cut_phase(c, round_fits(c, order, stop_s(c)));
     c->order = *order;
     c->round++;
     return 1;

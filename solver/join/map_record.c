@@ -281,9 +281,36 @@ static int add_measured(const struct nt_samples *samples, struct nt_map *map, st
     return rc;
 }
 
+/* A message of a train takes max(o, g + (s - 1) gap) (Lichei 2006, equation 3.2.2.3): where o is
+ * not shorter for the shortest one, by two standard errors, trains show o. */
+static bool hides_gap(const struct nt_loggp *g)
+{
+    double se = hypot(isnan(g->o_se_us) ? 0 : g->o_se_us, isnan(g->g_se_us) ? 0 : g->g_se_us);
+    double shortest_us = nt_loggp_gap_us(g, 1, g->min_bytes);
+    return !isnan(g->g_us) && shortest_us <= g->o_send_us + 2 * se; /* false if one is not known */
+}
+
+static int warn_of_gaps(struct nt_map *map, struct nt_err *err)
+{
+    size_t hidden = 0, known = 0;
+    for (size_t k = 0; k < map->loggps; k++) {
+        known += isnan(map->loggp[k].g_us) ? 0 : 1;
+        hidden += hides_gap(&map->loggp[k]) ? 1 : 0;
+    }
+    return hidden == 0
+               ? 0
+               : nt_map_warn(map, err,
+                             "LogGP: in %zu of %zu entries the gap g is not longer than the "
+                             "sender's overhead o, which trains of messages show then: g is "
+                             "at most what is stated",
+                             hidden, known);
+}
+
 int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
 {
-    return add_measured(samples, map, err) == 0 ? add_earlier(samples, map, err) : -1;
+    return add_measured(samples, map, err) == 0 && add_earlier(samples, map, err) == 0
+               ? warn_of_gaps(map, err)
+               : -1;
 }
 
 /* ---- stress kernels ----------------------------------------------------------------------------
