@@ -634,4 +634,49 @@ TEST(a_plan_is_all_that_is_measured_as_often_as_fits)
     nt_network_destroy(n);
 }
 
+/* At every level, after its own phases, and in place of level full's. */
+TEST(kernels_that_are_chosen_run_at_every_level)
+{
+    struct nt_workload kernel[2] = {{0}};
+    assert_int_equal(nt_workload_parse("sr:8,bytes=512,compute=100", &kernel[0], NULL), 0);
+    assert_int_equal(nt_workload_parse("transpose,tasks=4", &kernel[1], NULL), 0);
+    for (int level = NT_LEVEL_QUICK; level <= NT_LEVEL_FULL; level++)
+        for (int shared = 0; shared < 2; shared++) {
+            struct nt_network *n = made_network("tree:2x4");
+            const struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
+            const struct nt_campaign_options options = {.level = (enum nt_level)level,
+                                                        .latency_only = shared != 0,
+                                                        .budget_s = 100,
+                                                        .max_load = 1,
+                                                        .seed = 1,
+                                                        .stress = kernel,
+                                                        .stresses = 2};
+            struct nt_campaign *c;
+            struct nt_order order;
+            struct nt_result results[8];
+            size_t rounds = 0, got, kernels = 0;
+            double now_s = 0;
+            bool tiers = false;
+            assert_int_equal(nt_campaign_create(n->hosts, NULL, &options, &c, NULL), 0);
+            while (nt_campaign_next(c, now_s, &order, NULL) == 1) {
+                if (order.kind == NT_ORDER_KERNEL) {
+                    assert_string_equal(order.kernel,
+                                        kernels == 0 ? "sr:8,compute=100" : "transpose");
+                    assert_int_equal(order.pairs, kernels == 0 ? 8 : 4);
+                    kernels++;
+                }
+                assert_true(kernels == 0 || order.kind == NT_ORDER_KERNEL);
+                tiers = tiers || strcmp(order.phase, "tiers") == 0;
+                assert_int_equal(
+                    nt_order_answer(n, &noise, &order, (uint32_t)rounds++, results, &got, NULL), 0);
+                now_s += 0.02 + order.window_s;
+                assert_int_equal(nt_campaign_tell(c, results, got, 0.02 + order.window_s, NULL), 0);
+            }
+            assert_int_equal(kernels, shared ? 0 : 2); /* they load links */
+            assert_int_equal(tiers, !shared && level > NT_LEVEL_QUICK);
+            nt_campaign_destroy(c);
+            nt_network_destroy(n);
+        }
+}
+
 RUN_TESTS

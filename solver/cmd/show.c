@@ -347,7 +347,7 @@ static void put_since(struct nt_strbuf *d, const struct nt_map *map, const char 
 
 /* ---- stress kernels ------------------------------------------------------------------------- */
 
-enum { CELL_BYTES = 48, TABLE_COLUMNS = 80 };
+enum { CELL_BYTES = 48, TABLE_COLUMNS = 80, KERNEL_COLUMNS = 8 };
 
 /* Times of kernels go from microseconds to seconds: four digits of each, in us. */
 static void put_time(struct nt_strbuf *d, int width, double us)
@@ -371,11 +371,13 @@ static void put_congested(struct nt_strbuf *d, const struct nt_map *map, const s
         nt_strbuf_print(d, " and %u more", s->links - 1);
 }
 
-static void put_kernel(struct nt_strbuf *d, const struct nt_map *map, const struct nt_stress *s)
+/* named: columns of the names. */
+static void put_kernel(struct nt_strbuf *d, const struct nt_map *map, const struct nt_stress *s,
+                       int named)
 {
     char interval[CELL_BYTES];
     size_t from = d->used;
-    nt_strbuf_print(d, "       %-8s", s->kernel);
+    nt_strbuf_print(d, "       %-*s", named, s->kernel);
     nt_strbuf_clean(d, from);
     nt_strbuf_print(d, " %5u %9.0f", s->hosts, s->bytes);
     put_time(d, 9, s->time_us);
@@ -419,18 +421,21 @@ static void put_sentence(struct nt_strbuf *d, const struct nt_map *map, const st
 /* The stress kernels as a table, or as sentences if width columns are too few. */
 static void put_stress(struct nt_strbuf *d, const struct nt_map *map, size_t width)
 {
+    size_t named = KERNEL_COLUMNS;
     if (map->stresses == 0)
         return;
-    if (width < TABLE_COLUMNS) {
+    for (size_t k = 0; k < map->stresses; k++)
+        named = strlen(map->stress[k].kernel) > named ? strlen(map->stress[k].kernel) : named;
+    if (width < TABLE_COLUMNS + named - KERNEL_COLUMNS) {
         nt_strbuf_puts(d, "\nstress kernels\n");
         for (size_t k = 0; k < map->stresses; k++)
             put_sentence(d, map, &map->stress[k]);
         return;
     }
-    nt_strbuf_print(d, "\nstress %-8s %5s %9s %9s %17s %9s %9s %6s  %s\n", "kernel", "hosts",
-                    "bytes", "us", "95 %", "alone", "shared", "ratio", "congested");
+    nt_strbuf_print(d, "\nstress %-*s %5s %9s %9s %17s %9s %9s %6s  %s\n", (int)named, "kernel",
+                    "hosts", "bytes", "us", "95 %", "alone", "shared", "ratio", "congested");
     for (size_t k = 0; k < map->stresses; k++)
-        put_kernel(d, map, &map->stress[k]);
+        put_kernel(d, map, &map->stress[k], (int)named);
 }
 
 /* ---- the legend ----------------------------------------------------------------------------- */
