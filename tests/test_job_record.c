@@ -185,6 +185,35 @@ static void expect_belief(const char *const *name, const char *at, const char *w
     nt_samples_destroy(s);
 }
 
+/* LogGP of earlier jobs comes into the record of a sweep that would measure it, on hosts that the
+ * prior knows. */
+TEST(loggp_of_earlier_jobs)
+{
+    static const char text[] =
+        "nettopo-prior/1\nswitch a - 1 1 2026-01-04\nhost n1 a 1 2026-01-05\nhost n2 a 1 "
+        "2026-01-05\nhost n3 a 1 2026-01-05\nhost n4 a 1 2026-01-05\n#loggp - 1 64 65.4 6.1 6.1 "
+        "0.897 0.00849 0.00849 0.75 2026-01-05 same switch\nend\n";
+    static const struct {
+        const char *level;
+        const char *const *name;
+        size_t loggps;
+    } table[] = {{"full", known, 1}, {"standard", known, 0}, {"full", unknown, 0}};
+    unlink(path);
+    write_prior(text, 0644);
+    for (size_t k = 0; k < 3; k++) {
+        struct nt_samples *s = record_of(table[k].name, 4);
+        struct nt_prior_found found;
+        struct nt_err err = {0};
+        assert_int_equal(nt_samples_set_word(&s->job.level, table[k].level, &err), 0);
+        assert_int_equal(nt_prior_file_record(path, 0, 1, s, &found, &err), 0);
+        assert_int_equal(s->warnings, 0);
+        assert_int_equal(s->loggps, table[k].loggps);
+        nt_belief_destroy(found.belief);
+        nt_samples_destroy(s);
+    }
+    unlink(path);
+}
+
 TEST(the_prior_is_a_file_of_root)
 {
     unlink(path);

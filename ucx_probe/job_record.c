@@ -213,6 +213,10 @@ static int read_belief(const char *path, int fd, double wait_s, struct nt_sample
     for (size_t k = 0; states && rc == 0 && k < prior->loggps; k++)
         rc = nt_samples_add_loggp(samples, &prior->loggp[k], why);
     nt_prior_destroy(prior);
+    if (rc != 0) {
+        nt_belief_destroy(found->belief);
+        found->belief = NULL;
+    }
     return rc;
 }
 

@@ -202,6 +202,8 @@ static int read_loggp(struct reader *r, struct nt_text_line *line, struct nt_err
     line->at += strlen(LOGGP);
     if (nt_loggp_take(line, &g, err) != 0)
         return -1;
+    if (g.seen[0] == '\0' || isnan(g.support))
+        return nt_err_set(err, NT_ERR_INPUT, "LogGP: expected a support and a day");
     return nt_loggps_add(&r->prior->loggp, &r->prior->loggps, &g, err);
 }
 
