@@ -69,6 +69,21 @@ prior_says() { jq -c .sweep.prior "$GROUND_HOME/$JOB.map"; }
     [ "$(jq -r .job.level "$GROUND_HOME/$JOB.map")" = quick ]
 }
 
+@test "LogGP of earlier jobs is stated by a job of level full, with its day" {
+    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=40
+    # of a device that no sweep here measures
+    "$ROOT/build/nettopo" export --format prior "$GROUND_HOME/$JOB.map" | sed '/^end$/i\
+#loggp far 1 4194304 2.82 1.4 1.4 1.4 0.00103 0.00103 0.8 2026-01-05 same switch\
+#loggp far 1 4194304 2.82 1.4 1.4 1.4 0.00103 0.00103 0.8 2026-01-05 through 9 switches' >"$PRIOR"
+    chmod 644 "$PRIOR"
+    conf_set prior "$PRIOR"
+    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=40
+    [ "$(jq -c .loggp "$GROUND_HOME/$JOB.map")" = null ]
+    finds_network submit_recording -N16 --exclusive --nettopo=full,budget=12
+    known=$(jq -c '[.loggp[] | select(.rail == "far") | [.class, .L_us, .seen, .support]]' "$GROUND_HOME/$JOB.map")
+    assert_equal "LogGP of earlier jobs" "$known" '[["same switch",2.82,"2026-01-05",0.8]]'
+}
+
 # bats test_tags=full
 @test "a prior that is wrong, or that others could have written, costs no truth" {
     # every host on the switch of the next but three
