@@ -340,8 +340,9 @@ TEST(a_wrong_text_is_refused_with_its_place)
          "\"us\""},
         {"{" TOP NET ", \"stress\": [{\"kernel\": \"a2a\", \"congested\": {\"from\": \"x\"}}]}",
          "f: stress[0].congested.from: expected the name of a node or switch, found \"x\""},
-        {"{" TOP NET ", \"stress\": [{\"kernel\": \"a kernel of many letters\"}]}",
-         "f: stress[0].kernel: expected at most 15 bytes, found 24"},
+        {"{" TOP NET
+         ", \"stress\": [{\"kernel\": \"a kernel of many letters, which are too many\"}]}",
+         "f: stress[0].kernel: expected at most 31 bytes, found 44"},
         {"{" TOP NET ", \"placement\": {\"pattern\": \"ring\", \"node_order\": [\"x\"]}}",
          "f: placement.node_order[0]: expected the name of a node, found \"x\""},
     };
