@@ -254,65 +254,99 @@ static void plan_wide(struct nt_bw *b, const struct nt_bw_step *s)
     }
 }
 
-/* Marks the switches on the pairs' paths; false where one of them is marked already. */
-static bool mark_paths(struct nt_bw *b)
+/* Of each link between switches that more hosts reach than the nearest: the switches on their
+ * paths. */
+struct reach {
+    size_t *first; /* links + 1: those of link k are at[first[k]..first[k + 1]) */
+    uint32_t *at;  /* none: the nearest are all */
+    size_t capacity;
+    struct nt_arena memory;
+};
+
+/* The switches on the pairs' paths, each once. */
+static int list_reach(struct nt_bw *b, struct reach *r, size_t link, struct nt_err *err)
 {
     const struct nt_flow_schedule *d = &b->schedule;
-    for (int turn = 0; turn < 2; turn++)
-        for (size_t k = 0; k < d->pairs; k++) {
-            uint32_t s = nt_only_paths_switch(b->cycles.paths, d->pair[k][0]);
-            uint32_t t = nt_only_paths_switch(b->cycles.paths, d->pair[k][1]);
-            size_t n = nt_only_paths_between(b->cycles.paths, s, t, b->channel);
-            for (size_t i = 0; i < 2 * n; i++) {
-                uint32_t at = b->rooted->ends[b->channel[i / 2] / 2][i % 2];
-                if (turn == 0 && b->marked[at])
-                    return false;
-                b->marked[at] = b->marked[at] || turn == 1;
-            }
+    size_t used = r->first[link];
+    r->at =
+        nt_arena_grow(&r->memory, r->at, &r->capacity, used + b->rooted->vertices, sizeof *r->at);
+    if (nt_arena_check(&r->memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < d->pairs; k++) {
+        uint32_t s = nt_only_paths_switch(b->cycles.paths, d->pair[k][0]);
+        uint32_t t = nt_only_paths_switch(b->cycles.paths, d->pair[k][1]);
+        size_t n = nt_only_paths_between(b->cycles.paths, s, t, b->channel);
+        for (size_t i = 0; i < 2 * n; i++) {
+            uint32_t at = b->rooted->ends[b->channel[i / 2] / 2][i % 2];
+            if (!b->marked[at])
+                r->at[used++] = at;
+            b->marked[at] = true;
         }
-    return true;
+    }
+    for (size_t k = r->first[link]; k < used; k++)
+        b->marked[r->at[k]] = false;
+    r->first[link + 1] = used;
+    return 0;
 }
 
-/* Whether the link is in the round whose switches are marked. more: more hosts reach it than the
- * nearest. */
-static bool join_round(struct nt_bw *b, size_t link, bool *more)
+static int reach_init(struct nt_bw *b, struct reach *r, struct nt_err *err)
 {
     struct nt_flow_schedule *d = &b->schedule;
-    const uint32_t *ends = b->rooted->ends[link];
-    size_t near = nt_flow_schedule_between(d, ends[0], ends[1]);
-    nt_flow_schedule_undo(d, 0);
-    *more = nt_flow_schedule_over(d, b->cycles.paths, (uint32_t)(2 * link), b->cycles.around,
-                                  b->channel) > near;
-    bool joins = *more && mark_paths(b);
-    nt_flow_schedule_undo(d, 0);
-    return joins;
+    *r = (struct reach){0};
+    r->first = nt_arena_array(&r->memory, b->rooted->links + 1, sizeof *r->first);
+    if (nt_arena_check(&r->memory, err) != 0)
+        return -1;
+    memset(b->marked, 0, b->rooted->vertices * sizeof *b->marked);
+    nt_flow_schedule_clear(d);
+    for (size_t k = 0; k < b->rooted->links; k++) {
+        r->first[k + 1] = r->first[k];
+        if (!is_between(b->rooted, k, true))
+            continue;
+        size_t near = nt_flow_schedule_between(d, b->rooted->ends[k][0], b->rooted->ends[k][1]);
+        nt_flow_schedule_undo(d, 0);
+        size_t all = nt_flow_schedule_over(d, b->cycles.paths, (uint32_t)(2 * k), b->cycles.around,
+                                           b->channel);
+        if (all > near && list_reach(b, r, k, err) != 0)
+            return -1;
+        nt_flow_schedule_undo(d, 0);
+    }
+    return 0;
+}
+
+/* Whether no other link of the round has one of the link's switches; they are marked then. */
+static bool join_round(struct nt_bw *b, const struct reach *r, size_t link)
+{
+    for (size_t k = r->first[link]; k < r->first[link + 1]; k++)
+        if (b->marked[r->at[k]])
+            return false;
+    for (size_t k = r->first[link]; k < r->first[link + 1]; k++)
+        b->marked[r->at[k]] = true;
+    return true;
 }
 
 /* Links that do not meet, nor the paths over them, in one round. */
 static int plan_wide_rounds(struct nt_bw *b, struct nt_err *err)
 {
-    const struct nt_rooted_tree *h = b->rooted;
-    bool left = true;
-    for (uint32_t round = 0; left; round++) {
+    struct reach r;
+    int rc = reach_init(b, &r, err);
+    bool left = rc == 0;
+    for (uint32_t round = 0; left && rc == 0; round++) {
         bool any = false;
         left = false;
-        nt_flow_schedule_clear(&b->schedule);
-        memset(b->marked, 0, h->vertices * sizeof *b->marked);
-        for (size_t k = 0; k < h->links; k++) {
-            bool more;
-            if (!is_between(h, k, true) || b->cycles.wide[k] != UINT32_MAX)
+        memset(b->marked, 0, b->rooted->vertices * sizeof *b->marked);
+        for (size_t k = 0; k < b->rooted->links; k++) {
+            if (r.first[k] == r.first[k + 1] || b->cycles.wide[k] != UINT32_MAX)
                 continue;
-            if (join_round(b, k, &more)) {
-                b->cycles.wide[k] = round;
-                any = true;
-            } else {
-                left = left || more;
-            }
+            bool joins = join_round(b, &r, k);
+            b->cycles.wide[k] = joins ? round : UINT32_MAX;
+            any = any || joins;
+            left = left || !joins;
         }
-        if (any && add_both(b, (struct nt_bw_step){.kind = WIDE, .index = round}, err) != 0)
-            return -1;
+        if (any)
+            rc = add_both(b, (struct nt_bw_step){.kind = WIDE, .index = round}, err);
     }
-    return 0;
+    nt_arena_fini(&r.memory);
+    return rc;
 }
 
 static uint32_t highest_tier(const struct nt_bw *b)

@@ -430,6 +430,27 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     jq -r '.warnings[]' quarter8.json | grep -F "the link of n3 differs from all other host links"
 }
 
+@test "links on cycles have bandwidths, and the network a bisection" {
+    local spec links bisection
+    while read -r spec links bisection; do
+        $nettopo simulate -t "$spec" --link-rate 10000 --bandwidth -f samples -o s
+        $nettopo solve s -o m
+        $nettopo validate m
+        jq -e --argjson links "$links" --argjson bisection "$bisection" '
+            [.links[] | select(.a | startswith("s"))] as $inner |
+            ($inner | length == $links and all(.bandwidth_MBps / 10000 - 1 | fabs < 0.01)) and
+            ([$inner[] | .bandwidth_at_least // empty] == []) and
+            (.bisection_MBps / $bisection - 1 | fabs < 0.01) and
+            (.bisection_at_most // false) == ($links > 40)' m
+    done <<END
+ring:4,hosts=3 4 20000
+torus:4x4,hosts=2 32 80000
+torus:6x5,hosts=2 60 100000
+dragonfly:3x4x2 21 50000
+END
+    $nettopo show m | grep -q '^bisection 50'
+}
+
 @test "a map that cannot be read is taken from NETTOPO_JSON, by every command that takes one" {
     export NETTOPO_JSON NETTOPO_MAP=/nowhere/map.json
     NETTOPO_JSON=$(jq -c . "$maps/star.json")
