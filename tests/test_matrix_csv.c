@@ -166,14 +166,19 @@ TEST(units_are_named_or_in_the_first_cell)
 {
     static const char *const nano[] = {"a b 1500\na c 2000\nb c 3000\n",
                                        ";a;b;c\na;;1500;2000\nb;;;3000\nc;;;\n",
-                                       "RTT [ns],a,b,c\na,,1500,2000\nb,,,3000\nc,,,\n"};
+                                       "latency [ns],a,b,c\na,,1500,2000\nb,,,3000\nc,,,\n"};
     static const char *const milli[] = {"ms a b c\na - 0.0015 0.002\nb - - 0,003\nc - - -\n",
                                         "a,b,time_ms\na,b,0.0015\na,c,0.002\nb,c,0.003\n"};
-    static const char *const both[] = {"ns,a,b,c\na,,3000,4000\nb,,,6000\nc,,,\n"};
+    static const char *const both[] = {"ns,a,b,c\na,,3000,4000\nb,,,6000\nc,,,\n",
+                                       "RTT [ns],a,b,c\na,,3000,4000\nb,,,6000\nc,,,\n",
+                                       "a,b,rtt_us\na,b,3\na,c,4\nb,c,6\n"};
+    static const char *const rtt[] = {"rtt;a;b;c\na;;3;4\nb;;;6\nc;;;\n"};
     check_texts(nano, 3, &(struct nt_csv_given){.factor = 1e-3});
     check_texts(nano + 2, 1, &(struct nt_csv_given){0});
     check_texts(milli, 2, &(struct nt_csv_given){0});
-    check_texts(both, 1, &(struct nt_csv_given){.round_trip = true});
+    check_texts(both, 3, &(struct nt_csv_given){.round_trip = true});
+    check_texts(both + 1, 2, &(struct nt_csv_given){0});
+    check_texts(rtt, 1, &(struct nt_csv_given){0});
     static const char rates[] = "Gbit/s,a,b\na,,8\nb,4,\n";
     struct nt_named_matrix *t;
     struct nt_err err = {0};
@@ -272,6 +277,8 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {"0 1.5\n1.5 0\n",
          "f:1: expected names of hosts in the first row, found values: give the names in a file, "
          "one a line, by --names"},
+        {"ms,b,rtt_us\na,b,1\n",
+         "f:1: found \"rtt_us\": another unit than that of --unit or of another title"},
         {"MB/s,a,b\n", "f:1: expected latencies, found the unit of bandwidths in \"MB/s\""},
         {"\"us,a,b\na,,1\n",
          "f:1: expected a row of host names with commas, semicolons, tabs or blanks between them, "

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 #include "err.h"
 #include "lines.h"
@@ -134,16 +135,17 @@ bool nt_unit_named(const char *name, size_t bytes, enum nt_matrix_kind *kind, do
     return false;
 }
 
-bool nt_unit_within(const char *text, size_t bytes, enum nt_matrix_kind *kind, double *factor)
+struct nt_csv_title nt_csv_title_read(const char *text, size_t bytes)
 {
     static const char between[] = " \t_()[]{},:;=";
+    struct nt_csv_title title = {0};
     for (size_t k = 0, n; k < bytes; k += n + 1) {
         for (n = 0; k + n < bytes && memchr(between, text[k + n], sizeof between - 1) == NULL;)
             n++;
-        if (nt_unit_named(text + k, n, kind, factor))
-            return true;
+        title.unit = title.unit || nt_unit_named(text + k, n, &title.kind, &title.factor);
+        title.round_trip = title.round_trip || (n == 3 && strncasecmp(text + k, "rtt", 3) == 0);
     }
-    return false;
+    return title;
 }
 
 /* ---- the first lines ------------------------------------------------------------------------ */

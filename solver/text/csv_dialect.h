@@ -40,8 +40,14 @@ enum nt_csv_number nt_csv_number_read(const char *cell, size_t bytes, bool comma
  * makes us or MB/s of a value. */
 bool nt_unit_named(const char *name, size_t bytes, enum nt_matrix_kind *kind, double *factor);
 
-/* The same for the first word that is a unit in "latency [ms]" or "rtt_us". */
-bool nt_unit_within(const char *text, size_t bytes, enum nt_matrix_kind *kind, double *factor);
+/* What the words of a title say, as in "latency [ms]" or "rtt_us". */
+struct nt_csv_title {
+    bool unit; /* one is in it, of values of this kind */
+    enum nt_matrix_kind kind;
+    double factor;
+    bool round_trip; /* RTT is in it */
+};
+struct nt_csv_title nt_csv_title_read(const char *text, size_t bytes);
 
 /* ---- the first lines ---- */
 

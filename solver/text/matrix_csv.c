@@ -38,7 +38,7 @@ struct nt_csv_reader {
     char file[FILE_NAME_BYTES];
     enum nt_matrix_kind kind;
     struct nt_csv_given given;
-    double factor; /* of given, or of the text's own unit */
+    double factor; /* of a value: of given, which the text adds to */
     struct nt_csv_dialect dialect;
     size_t line;   /* from 1 */
     size_t column; /* of the cell that is read next, from 0 */
@@ -165,22 +165,30 @@ static int take_given_hosts(struct nt_csv_reader *r, struct nt_err *err)
     return 0;
 }
 
-/* What the first cell or a heading says of the unit; false: nothing. */
-static int take_unit(struct nt_csv_reader *r, const char *cell, bool *found, struct nt_err *err)
+/* Of a value as it is written. */
+static void set_factor(struct nt_csv_reader *r)
 {
-    enum nt_matrix_kind kind;
-    double factor;
-    *found = nt_unit_within(cell, strlen(cell), &kind, &factor);
-    if (!*found)
-        return 0;
-    if (kind != r->kind)
+    r->factor = (r->given.factor > 0 ? r->given.factor : 1) * (r->given.round_trip ? 0.5 : 1);
+}
+
+/* A word that names what is measured: *found when it has a unit or a round trip in it. */
+static int take_title(struct nt_csv_reader *r, const char *cell, bool *found, struct nt_err *err)
+{
+    struct nt_csv_title title = nt_csv_title_read(cell, strlen(cell));
+    *found = title.unit || title.round_trip;
+    if (title.unit && title.kind != r->kind)
         return nt_err_set(err, NT_ERR_INPUT, "expected %s, found the unit of %s in \"%.64s\"",
                           r->kind == NT_MATRIX_LATENCY_US ? "latencies" : "bandwidths",
-                          kind == NT_MATRIX_LATENCY_US ? "latencies" : "bandwidths", cell);
-    if (r->given.factor > 0 && r->given.factor != factor)
-        return nt_err_set(err, NT_ERR_INPUT, "found \"%.64s\": another unit than that of --unit",
+                          title.kind == NT_MATRIX_LATENCY_US ? "latencies" : "bandwidths", cell);
+    if (title.unit && r->given.factor > 0 &&
+        (r->given.factor < title.factor || r->given.factor > title.factor))
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "found \"%.64s\": another unit than that of --unit or of another title",
                           cell);
-    r->factor = factor * (r->given.round_trip ? 0.5 : 1);
+    if (title.unit)
+        r->given.factor = title.factor;
+    r->given.round_trip |= title.round_trip && r->kind == NT_MATRIX_LATENCY_US;
+    set_factor(r);
     return 0;
 }
 
@@ -188,11 +196,11 @@ static int take_unit(struct nt_csv_reader *r, const char *cell, bool *found, str
 static int take_corner(struct nt_csv_reader *r, const char *cell, struct nt_err *err)
 {
     struct nt_err no_name = {0};
-    bool unit;
-    if (take_unit(r, cell, &unit, err) != 0)
+    bool titled;
+    if (take_title(r, cell, &titled, err) != 0)
         return -1;
-    r->corner_open =
-        !unit && !r->dialect.unnamed && cell[0] != '\0' && nt_host_name_check(cell, &no_name) == 0;
+    r->corner_open = !titled && !r->dialect.unnamed && cell[0] != '\0' &&
+                     nt_host_name_check(cell, &no_name) == 0;
     return r->corner_open || r->dialect.unnamed ? add_host(r, cell, err) : 0;
 }
 
@@ -369,7 +377,7 @@ static int take_row_cell(struct nt_csv_reader *r, const char *cell, bool quoted,
 
 static int take_cell(struct nt_csv_reader *r, char *cell, size_t bytes, struct nt_err *err)
 {
-    bool quoted, unit;
+    bool quoted, titled;
     if (memchr(cell, '\0', bytes) != NULL)
         return nt_err_set(err, NT_ERR_INPUT, "expected text, found a zero byte");
     cell = nt_csv_cell_clean(cell, &bytes, &quoted);
@@ -377,11 +385,11 @@ static int take_cell(struct nt_csv_reader *r, char *cell, size_t bytes, struct n
         return nt_err_set(err, NT_ERR_INPUT, "column %zu: expected closed quotes around a cell",
                           r->column + 1);
     if (r->dialect.form == NT_CSV_PAIRS)
-        return r->headed ? take_pair(r, cell, quoted, err) : take_unit(r, cell, &unit, err);
+        return r->headed ? take_pair(r, cell, quoted, err) : take_title(r, cell, &titled, err);
     if (r->headed)
         return take_row_cell(r, cell, quoted, err);
     if (r->dialect.numbered)
-        return r->column > 0 ? 0 : take_unit(r, cell, &unit, err);
+        return r->column > 0 ? 0 : take_title(r, cell, &titled, err);
     return r->column > 0 ? add_host(r, cell, err) : take_corner(r, cell, err);
 }
 
@@ -465,7 +473,7 @@ static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
     *d = nt_csv_dialect_find(r->head.text, r->head.used + (r->head.used < NT_CSV_HEAD_MAX));
     r->head.text[r->head.used] = '\0';
     r->head.done = true;
-    r->factor = (r->given.factor > 0 ? r->given.factor : 1) * (r->given.round_trip ? 0.5 : 1);
+    set_factor(r);
     if (d->form == NT_CSV_UNKNOWN && (d->separator == '\0' || d->separator != r->head.text[0]))
         return refuse_head(r, err);
     if (d->form == NT_CSV_UNKNOWN)
