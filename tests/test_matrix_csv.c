@@ -128,6 +128,8 @@ TEST(programs_and_countries_write_matrices_in_their_ways)
         "      a    b   c\na     -  1.5   2\nb   1.5    -   3\nc     2    3   -\n", /* blanks */
         "host a b c\r\n a 0 1,5 2 \r\n\r\n b 1,5 0 3\t\r\n c 2 3 0\r\n",
         "\xef\xbb\xbf# measured\n\n  \nus;a;b;c\na;;1.5;2\n# half\nb;;;3\nc;;;\n",
+        ",a,b,c,\na,,1.5,2,\nb,1.5,,3,\nc,2,3,,\n", /* a separator behind each cell */
+        "us;a;b;c;\r\na;0;\r\nb;1,5;0;\r\nc;2;3;0;\r\n",
         "a,b,c\nnan,1.5,2\n1.5,nan,3\n2,3,nan\n", /* numpy's savetxt with a header */
         "a b c\nNA 1,5 2\n1,5 NA 3\n2 3 NA\n",
         "a b c\nc 2 3 0\na 0 1.5 2\nb 1.5 0 3\n", /* hosts only, rows in another order */
@@ -197,6 +199,7 @@ TEST(values_alone_take_the_names_that_are_given)
         ",,\n1.5,,\n2,3,\n",
         "0\n1,5;0\n2;3;0\n",
         "0 1,5 2\n0 3\n0\n",
+        "0,1.5,2,\n1.5,,3,\n2,3,,\n",
         ",0,1,2\n0,,1.5,2\n1,1.5,,3\n2,2,3,\n", /* numbers in place of hosts */
         "rank 1 2 3\n3 2 3 0\n1 0 1.5 2\n2 1.5 0 3\n",
     };
@@ -234,7 +237,7 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {"\n", "f:2: expected a row of host names, found the end of the file"},
         {"a,b\n", "f:2: expected a row for a, found the end of the file"},
         {",a,a\n", "f:1: expected each host once, found a again"},
-        {",a,\n", "f:1: expected a host name, found nothing"},
+        {",a,,b\n", "f:1: expected a host name, found nothing"},
         {",a,b c\n", "f:1: host name \"b c\": expected only letters, digits, '.', '-' and '_'"},
         {",a,b\n", "f:2: expected a row for a, found the end of the file"},
         {",a,b\nb,1,\n", "f:3: expected a row for a, found the end of the file"},

@@ -154,12 +154,12 @@ enum kind { EMPTY, NONE, NAME, NUMBER, OTHER, KINDS };
 
 /* A line, cut at one kind of separator. */
 struct view {
-    bool whole;   /* it ends in the head */
-    size_t cells; /* complete ones */
-    enum kind kind[4];
-    size_t count[KINDS]; /* without the first cell */
-    size_t counted;      /* cells behind the first that are numbers, each the one before and 1 */
-    double first;        /* the number in the second cell */
+    bool whole;              /* it ends in the head */
+    size_t cells;            /* complete ones */
+    enum kind kind[4], last; /* of the first cells; of the last one */
+    size_t count[KINDS];     /* without the first cell */
+    size_t counted; /* cells behind the first that are numbers, each the one before and 1 */
+    double first;   /* the number in the second cell */
 };
 
 static enum kind find_kind(const char *text, size_t bytes, double *number)
@@ -188,6 +188,7 @@ static void view_cell(struct view *v, const char *text, size_t bytes)
     enum kind kind = find_kind(text, bytes, &number);
     if (v->cells < sizeof v->kind / sizeof *v->kind)
         v->kind[v->cells] = kind;
+    v->last = kind;
     if (v->cells == 1)
         v->first = number;
     if (v->cells > 0) {
@@ -228,12 +229,19 @@ static bool is_pair(const struct view *v, size_t first)
            v->kind[first] == NAME && v->kind[first + 1] == NAME && v->kind[first + 2] == NUMBER;
 }
 
+/* Is the only empty cell behind the last separator? */
+static bool is_trailing(const struct view *v)
+{
+    return v->whole && v->cells > 2 && v->last == EMPTY && v->count[EMPTY] == 1;
+}
+
 /* strict: the first cell, too, is none of a sentence, which blanks would cut. */
 static bool is_row(const struct view *v, bool strict)
 {
     bool named = v->count[NAME] > 0;
     return v->cells > 1 && v->count[OTHER] == 0 &&
-           !(named && v->count[EMPTY] + v->count[NUMBER] > 0) && (!strict || v->kind[0] != OTHER);
+           !(named && v->count[EMPTY] + v->count[NUMBER] > is_trailing(v)) &&
+           (!strict || v->kind[0] != OTHER);
 }
 
 static const char separators[] = ";,\t ";
@@ -277,6 +285,7 @@ static bool find_rows(const char *first, const char *end, bool strict, struct nt
         d->separator = *s;
         d->form = v.count[NAME] > 0 ? NT_CSV_MATRIX : NT_CSV_BARE;
         d->cells = v.whole ? v.cells : 0;
+        d->trailing = d->form == NT_CSV_MATRIX && is_trailing(&v);
         d->numbered = d->form == NT_CSV_BARE && v.counted + 1 == v.cells && v.kind[0] != NUMBER &&
                       (v.first == 0 || v.first == 1);
         d->first = d->numbered ? (size_t)v.first : 0;

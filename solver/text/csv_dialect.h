@@ -63,6 +63,7 @@ struct nt_csv_dialect {
     enum nt_csv_form form;
     bool headed;   /* pairs: the first line names the columns */
     bool indexed;  /* pairs: their number is the first cell */
+    bool trailing; /* rows: a separator ends each line, too */
     bool unnamed;  /* matrix: only the first row has hosts, the others have values alone */
     bool numbered; /* bare: as a matrix, with 0, 1, 2 ... or 1, 2, 3 ... in place of hosts */
     size_t first;  /* numbered: the number of the first */

@@ -488,6 +488,7 @@ static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
     if (d->form != NT_CSV_BARE)
         return 0;
     d->numbered = d->numbered && (d->cells == 0 || d->cells == given->count + 1);
+    d->trailing = !d->numbered && d->cells == given->count + 1;
     if (take_given_hosts(r, err) != 0)
         return -1;
     return d->numbered ? 0 : end_line(r, err); /* as if a row had named them */
@@ -537,9 +538,10 @@ static int keep_cell(struct nt_csv_reader *r, const char *text, size_t bytes, st
 }
 
 /* Between blanks there are no empty cells, but for the first one of the first row. */
-static bool is_gap(const struct nt_csv_reader *r, size_t bytes)
+static bool is_gap(const struct nt_csv_reader *r, size_t bytes, bool line_ends)
 {
-    return r->dialect.separator == ' ' && bytes == 0 && (r->headed || r->column > 0);
+    return bytes == 0 && ((r->dialect.separator == ' ' && (r->headed || r->column > 0)) ||
+                          (r->dialect.trailing && line_ends && r->column > 0));
 }
 
 /* The kept cell ends here, at a separator or at the end of its line. */
@@ -550,7 +552,7 @@ static int end_cell(struct nt_csv_reader *r, bool line_ends, struct nt_err *err)
     r->cell.used = 0;
     if (line_ends && bytes > 0 && r->cell.text[bytes - 1] == '\r')
         bytes--;
-    if (is_gap(r, bytes)) {
+    if (is_gap(r, bytes, line_ends)) {
         r->column -= line_ends && any;
     } else if (!r->headed || !line_ends || any || bytes > 0) {
         if (take_cell(r, r->cell.text, bytes, err) != 0)
