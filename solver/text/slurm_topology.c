@@ -119,6 +119,8 @@ static bool separates(char c)
 static int hang_list(struct topology *t, const char *at, size_t bytes, nt_hostlist_each *hang,
                      struct nt_err *err)
 {
+    if (bytes == 0) /* there may be no text */
+        return 0;
     for (const char *end = at + bytes; at < end;) {
         const char *name = at;
         for (bool inside = false; at < end && (inside || !separates(*at)); at++)
