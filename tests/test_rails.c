@@ -155,6 +155,21 @@ TEST(what_mpi_does_and_the_schedule)
     assert_between("one rail", f.alone, 647, 648);
 }
 
+/* Section 4.2: Open MPI divides a long message by bandwidths, 89 % for InfiniBand; then that waits
+ * for the latency of TCP, and 64 KiB are slower than over InfiniBand alone. */
+TEST(a_message_divided_by_bandwidths)
+{
+    struct nt_loggp a = INFINIBAND, b = GIGABIT;
+    struct nt_rail rail[] = {{"a", &a, 1}, {"b", &b, 1}};
+    const double bytes = 2097152, part = 0.00103 / (0.00103 + 0.00849);
+    double time = nt_rails_by_bandwidth(rail, 2, bytes), parts[2];
+    assert_close(time, 2 * 6.1 + 65.4 + (bytes * part - 1) * 0.00849, 1e-6);
+    assert_between("so that all arrive together", nt_rails_split(rail, 2, bytes, parts), 1939.7,
+                   1939.9);
+    assert_between("InfiniBand's share", parts[0] / bytes, 0.89, 0.9);
+    assert_above(nt_rails_by_bandwidth(rail, 2, 65536), 1.5 * nt_loggp_time_us(&a, 1, 65536));
+}
+
 /* Section 4.3.3.1: a message to each of several processes goes over the first rail only, since each
  * has a list of its own that begins there. Section 4.3.3.2: A is reached over rail 1 only, B over
  * both, which are identical, with two messages of one size that are sent in two parts: rail 1

@@ -257,6 +257,31 @@ static void put_trains(struct nt_strbuf *d, const struct nt_rail *rail, size_t r
     }
 }
 
+/* Messages up to this size Open MPI does not divide over TCP (btl_tcp_eager_limit; section 4.3.3.1;
+ * less over others). */
+static const double EAGER_BYTES = 65536;
+
+/* One message, divided. */
+static void put_divisions(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails)
+{
+    nt_strbuf_print(d, "one message divided\n%8s %11s %11s %11s %8s\n", "message", "alone us",
+                    "by rates us", "divided us", "saved");
+    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP) {
+        double part[NT_RAILS_MAX], rates = NAN, divided = NAN;
+        size_t best = best_rail(rail, rails, bytes);
+        if (all_measured(rail, rails, bytes)) {
+            rates = bytes > EAGER_BYTES ? nt_rails_by_bandwidth(rail, rails, bytes) : (double)NAN;
+            divided = nt_rails_split(rail, rails, bytes, part);
+        }
+        put_size(d, bytes);
+        put_time(d, best < rails ? alone_us(&rail[best], bytes) : (double)NAN);
+        put_time(d, rates);
+        put_time(d, divided);
+        put_saved(d, rates, divided);
+        nt_strbuf_puts(d, "\n");
+    }
+}
+
 static void put_class(struct nt_strbuf *d, const char *name, const struct nt_rail *rail,
                       size_t rails, const struct nt_rail *together)
 {
@@ -266,6 +291,7 @@ static void put_class(struct nt_strbuf *d, const char *name, const struct nt_rai
                     "16 alone", "in turn", "scheduled", "saved", "16 UCX", "saved");
     for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP)
         put_row(d, rail, rails, together, bytes);
+    put_divisions(d, rail, rails);
     put_trains(d, rail, rails, TO_ONE, 0);
     put_trains(d, rail, rails, TO_EACH, 0);
     size_t only = best_rail(rail, rails, MOST_BYTES);

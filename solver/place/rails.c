@@ -214,6 +214,18 @@ double nt_rails_split(const struct nt_rail *rail, size_t rails, double bytes, do
     return high;
 }
 
+double nt_rails_by_bandwidth(const struct nt_rail *rail, size_t rails, double bytes)
+{
+    struct schedule s;
+    double all = 0, last = 0;
+    schedule_init(&s, rail, rails);
+    for (size_t i = 0; i < rails; i++)
+        all += s.weight[i];
+    for (size_t i = 0; i < rails; i++)
+        last = fmax(last, time_us(&rail[i], bytes * s.weight[i] / all));
+    return last;
+}
+
 /* ---- advice ---- */
 static void choose_for(const struct nt_rail *rail, size_t rails, double bytes,
                        struct nt_rail_range *out)

@@ -50,6 +50,10 @@ double nt_rails_simulate(const struct nt_rail *rail, size_t rails,
  * when that is. Rails that do not help get 0. */
 double nt_rails_split(const struct nt_rail *rail, size_t rails, double bytes, double *part);
 
+/* When all parts of one message have arrived that is divided by the rails' bandwidths, as Open MPI
+ * divides long ones (4.2): the latencies do not count. */
+double nt_rails_by_bandwidth(const struct nt_rail *rail, size_t rails, double bytes);
+
 /* From size to size the same choice. */
 struct nt_rail_range {
     double min_bytes, max_bytes;

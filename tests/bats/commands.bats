@@ -503,11 +503,11 @@ END
 @test "hint --rails: what several devices are worth by size, aligned; a map without them is exit 3" {
     run "$nettopo" hint --rails "$maps/rails.json"
     [ "$status" = 0 ]
-    [ "$(awk '/^16/ {part = 1; next} NR > 1 {print part + 0, length($0)}' <<<"$output" | sort -u | wc -l)" = 2 ]
+    [ "$(awk '/^(16|one)/ {part = $1; next} NR > 1 {print part, length($0)}' <<<"$output" | sort -u | wc -l)" = 3 ]
     # a megabyte: 5 and 10 ns a byte make 3.3 together, UCX's own division was measured at 4
-    [ "$(awk '/^16/ {exit} $1 == 2 && $2 == "MiB" {print $3, $6 $7, $9 $10}' <<<"$output")" = "r1 33% 20%" ]
+    [ "$(awk '/^one/ {exit} $1 == 2 && $2 == "MiB" {print $3, $6 $7, $9 $10}' <<<"$output")" = "r1 33% 20%" ]
     # sixteen of them: scheduled by simulation, and as UCX's trains were measured
-    [ "$(awk '/^16/ {exit} $1 == 2 && $2 == "MiB" {print $14 $15, $17 $18}' <<<"$output")" = "31% 20%" ]
+    [ "$(awk '/^one/ {exit} $1 == 2 && $2 == "MiB" {print $14 $15, $17 $18}' <<<"$output")" = "31% 20%" ]
     refuses 3 "no LogGP of two rails" "$nettopo" hint --rails -o out "$maps/star.json"
 }
 
@@ -668,6 +668,8 @@ PY
     "$nettopo" hint --rails thesis.json >table
     # one message of 2 MiB divided; then 16 of them by each policy
     grep -E '^ +2 MiB ib0 +2165\.7 +1939\.8 +10 %' table
+    sed -n '/^one message divided/,/^16/p' table | grep -E '^ +2 MiB +2165\.7 +2004 +1939\.8 +3 %$'
+    sed -n '/^one message divided/,/^16/p' table | grep -E '^ +32 KiB +39\.37 +- +39\.37 +-$' # it does not divide this
     sed -n '/^16 messages to one host/,/^16 messages to a host each/p' table >one
     grep -E '^ +8 B +131\.56 +88\.859 +88\.859 +26\.735 +26\.735 +70 %$' one
     grep -E '^ +32 KiB +2310\.8 +531\.47 +531\.47 +639\.08 +531\.47 +0 %$' one
