@@ -303,8 +303,8 @@ static void put_key(struct raster *t)
                     MARGIN + NAMES, TOP + side + 20, low, high, unit_of(t->r),
                     t->r->deviation->factors ? ", equal steps are equal factors" : "");
     nt_strbuf_print(&t->d,
-                    "<text class=\"small\" x=\"%d\" y=\"%.0f\">difference: strong colour more, "
-                    "other colour less in the first, up to %s %s%s</text>\n",
+                    "<text class=\"small\" x=\"%d\" y=\"%.0f\">difference: red where the first is "
+                    "larger, blue where it is smaller, up to %s %s%s</text>\n",
                     MARGIN + NAMES, TOP + side + 38, off, unit_of(t->r),
                     t->block > 1 ? "; a cell is the largest of several hosts" : "");
 }
