@@ -434,6 +434,35 @@ sparse-one-way n1 has at most 49400 MB/s, those of other hosts 87400
 END
 }
 
+@test "a process per core of PARUS: the map has hosts, and a reference is compared with it" {
+    awk 'BEGIN { # 4 processes on each of 4 hosts
+        print "processors 16\ntest type \"one_to_one\"\nhosts:"
+        for (i = 0; i < 16; i++) print "c" int(i / 4) + 1
+        for (bytes = 0; bytes < 200; bytes += 100) {
+            print "Message length " bytes
+            for (i = 0; i < 16; i++) {
+                for (j = 0; j < 16; j++)
+                    printf "%.8f\t", i == j ? 0 : int(i / 4) == int(j / 4) ? 5e-7 : 2e-6 + (i * 7 + j * 3) % 5 * 1e-8
+                print ""
+            }
+        }
+    }' >cores.parus
+    echo 'graph f { c1--c2 [label=32]; c1--c3; c1--c4; c2--c3; c2--c4; c3--c4 }' >mesh.dot
+    echo 'graph t { s [shape=box]; c1--s; c2--s; c3--s; c4--s }' >star.dot
+    for method in auto parus; do
+        "$nettopo" solve --method $method --latency cores.parus -o cores.json
+        for reference in mesh star; do
+            "$nettopo" compare cores.json $reference.dot | grep '^no differences$'
+        done
+    done
+    sed '0,/^c1/s//c1 core 0/' cores.parus >blank.parus
+    refuses 3 'blank.parus:4: expected a host'"'"'s name, found "c1 core 0"' "$nettopo" solve --latency blank.parus
+    sed '/^hosts:/d' cores.parus >bare.parus # as Network Viewer takes it
+    "$nettopo" solve --method parus --latency bare.parus | cmp - cores.json
+    sed '/^c[1-4]/d' bare.parus >unnamed.parus
+    refuses 3 "unnamed.parus:3: expected the names of 16 processes" "$nettopo" solve --latency unnamed.parus
+}
+
 @test "solve: several message sizes say how sure a link is" {
     near=(--host-latency 1 --link-latency 1 --noise 0.01 --format csv)
     for seed in 1 2 3; do
