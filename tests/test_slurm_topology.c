@@ -119,7 +119,7 @@ TEST(what_slurm_refuses_in_topology_conf_is_refused)
     CHECK_ROWS(table, false);
 }
 
-/* Captured from Slurm 22.05.8 and 26.05.3; switches and blocks without nodes end in "Nodes=". */
+/* From slurmctld 22.05.8 and 26.05.3: what has no nodes has "Nodes=", or nothing. */
 TEST(what_scontrol_prints_is_read)
 {
     static const struct row table[] = {
@@ -162,10 +162,25 @@ TEST(topology_yaml_is_read_as_slurm_reads_it)
          false},
         {"- topology: x\n  flat: {alpha_step_rank: n}\n- topology: y\n" YAML_BLOCK, "b1[n1]", "y",
          false},
-        /* as scontrol show topoconf prints it */
-        {"- topology: x\n  block: {}\n  flat: false\n  ring: {}\n  tree:\n    switches:\n"
-         "    - switch: a\n      children: null\n      nodes: n1\n    - switch: b\n"
-         "      children: a\n      nodes: null\n",
+        {"- topology: x\n" YAML_TREE "- topology: y\n  cluster_default: 2.5\n" YAML_BLOCK, "b1[n1]",
+         NULL, false},
+        {"- topology: x\n" YAML_TREE "- topology: y\n  cluster_default: maybe\n" YAML_BLOCK,
+         "b1[n1]", NULL, false},
+        {"- topology: x\n" YAML_TREE "- topology: y\n  cluster_default: 0\n" YAML_BLOCK, TREE, NULL,
+         false},
+        {"- topology: x\n" YAML_TREE "- topology: y\n  cluster_default: ~\n" YAML_BLOCK, TREE, NULL,
+         false},
+        {"- topology: x\n  tree:\n    switches:\n    - switch: a\n      nodes: null\n", "a[null]",
+         NULL, false},
+        /* an empty list of nodes hides the children, but not in what scontrol show topoconf prints
+         */
+        {"- topology: x\n  tree:\n    switches:\n    - switch: a\n      children:\n"
+         "      nodes: n1\n    - switch: b\n      children: a\n      nodes:\n",
+         "a[n1] b[]; children of switches that have nodes are ignored, as by Slurm: b", NULL,
+         false},
+        {"%YAML 1.1\n---\n- topology: x\n  cluster_default: true\n  block: {}\n  flat: {}\n"
+         "  ring: {}\n  torus3d: {}\n  tree:\n    switches:\n    - switch: a\n      children:\n"
+         "      nodes: n1\n    - switch: b\n      children: a\n      nodes:\n...\n",
          "a[n1] b[a]", NULL, false},
         {"- topology: x\n  block:\n    block_sizes: [1]\n    blocks:\n    - block: b1\n"
          "      nodes: ''\n    - block: b2\n    - block: b3\n      nodes:\n    - block: b4\n"
@@ -195,7 +210,7 @@ TEST(what_slurm_refuses_in_topology_yaml_is_refused)
          true},
         {"[]\n", "f:1: expected a topology of switches or blocks, found none", NULL, true},
         {"x\n", "f:1: expected a list of topologies", NULL, true},
-        {"- topology: x\n  cluster_default: 1\n" YAML_TREE, "f:2: expected true or false", NULL,
+        {"- topology: x\n  cluster_default: [1]\n" YAML_TREE, "f:2: expected true or false", NULL,
          true},
         {"- topology: x\n  tree:\n    switches:\n    - switch: a\n      nodes: [n1, n2]\n",
          "f:5: expected names in one text", NULL, true},

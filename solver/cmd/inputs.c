@@ -53,7 +53,8 @@ static reader *choose_reader(const char *text)
         return nt_map_read;
     if (begins_with(word, "graph") || begins_with(word, "digraph") || begins_with(word, "strict"))
         return nt_import_dot;
-    if (begins_with(word, "- ") || begins_with(word, "---") || begins_with(word, "["))
+    if (begins_with(word, "- ") || begins_with(word, "---") || begins_with(word, "%YAML") ||
+        begins_with(word, "["))
         return nt_import_topology_yaml;
     if (*word >= '0' && *word <= '9' && strstr(word, "\n#") != NULL)
         return nt_import_tgf;

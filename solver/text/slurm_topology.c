@@ -14,6 +14,7 @@
 #include "import_network.h"
 #include "lines.h"
 #include "memory.h"
+#include "number.h"
 
 /* The rules of both formats are those of Slurm 22.05 to 26.05: src/common/parse_config.c and
  * hostlist.c, src/plugins/serializer/yaml, data_parser and topology. Where a release refuses what
@@ -515,6 +516,7 @@ enum { YAML_TEXT_MAX = 64 * 1024 * 1024, DEPTH_MAX = 16, NODES_MAX = 1 << 21 };
 enum { NAMED_BYTES = 160 }; /* of a message, for the topologies of a file */
 
 struct yaml {
+    bool shown; /* by scontrol */
     yaml_document_t document;
     struct topology *net;
     struct nt_err *err;
@@ -572,26 +574,27 @@ static bool is_list(const yaml_node_t *node)
     return node != NULL && node->type != YAML_SCALAR_NODE;
 }
 
-/* No node: false. */
+/* As Slurm takes it: what is no word for false, not empty and not 0 is true. No node: false. */
 static int read_flag(struct yaml *r, const yaml_node_t *node, bool *flag)
 {
-    static const char *const words[] = {"y", "yes", "t", "true",  "on",
-                                        "n", "no",  "f", "false", "off"};
-    enum { WORDS = sizeof words / sizeof *words };
+    static const char *const words[] = {"", "null", "n", "no", "f", "false", "off"};
     const char *text = scalar_text(node);
-    size_t k = 0;
-    *flag = false;
+    double value;
+    *flag = text != NULL && *text != '~';
     if (node == NULL)
         return 0;
-    while (k < WORDS && text != NULL && strcasecmp(text, words[k]) != 0)
-        k++;
-    if (text == NULL || k == WORDS)
-        return yaml_error(r, node, "true or false (or yes, no, on, off, y, n, t, f)");
-    *flag = k < WORDS / 2;
+    if (text == NULL)
+        return yaml_error(r, node, "true or false");
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        *flag &= strcasecmp(text, words[k]) != 0;
+    const char *end = text + strlen(text);
+    if (*flag && nt_number_read(text, end, &value) == end)
+        *flag = value != 0;
     return 0;
 }
 
-/* 1: text is that of the node; 0: it has none, as null (scontrol show topoconf). */
+/* 1: text is that of the node; 0: it has none. scontrol show topoconf prints no text where there is
+ * none; in a file that is an empty list. */
 static int read_text(struct yaml *r, const yaml_node_t *node, const char **text)
 {
     *text = scalar_text(node);
@@ -600,8 +603,7 @@ static int read_text(struct yaml *r, const yaml_node_t *node, const char **text)
     r->net->line = yaml_line(node);
     if (*text == NULL)
         return yaml_error(r, node, "names in one text, like n[1-4], as Slurm does");
-    return node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE ||
-           (strcasecmp(*text, "null") != 0 && strcmp(*text, "~") != 0);
+    return !r->shown || **text != '\0';
 }
 
 /* Where a switch has nodes, Slurm ignores its children. */
@@ -787,7 +789,8 @@ static int check_size(const struct yaml *r, const char *text, size_t bytes)
 static int read_yaml(struct topology *t, const struct nt_topology_text *from, const char *name,
                      bool must, struct nt_err *err)
 {
-    struct yaml r = {.net = t, .err = err};
+    struct yaml r = {
+        .shown = from->bytes > 5 && memcmp(from->text, "%YAML", 5) == 0, .net = t, .err = err};
     yaml_parser_t parser;
     int rc;
     if (from->bytes > YAML_TEXT_MAX)

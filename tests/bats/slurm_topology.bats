@@ -29,7 +29,7 @@ setup() {
 
 @test "one of several topologies is chosen by its name, and without one the cluster's" {
     local file
-    for file in flat-default.yaml flat-later.yaml torus-default.yaml; do
+    for file in flat-default.yaml flat-later.yaml torus-default.yaml topoconf.yaml; do
         run "$nettopo" compare map.json "$data/$file"
         echo "$output"
         [ "$status" = 3 ] && [[ $output == *"ib ("* ]] && [[ $output == *"--topology NAME"* ]]
