@@ -214,7 +214,8 @@ static int match_names(struct nt_reference_match *a, const struct nt_map *map,
                           "the reference %.64s",
                           hosts > 0 ? map->host_name[0] : "none",
                           reference->model->hosts > 0 ? reference->host_name[0] : "none");
-    if (n == 0)
+    bool linked = map->model->links > 0 && reference->model->links > 0;
+    if (n == 0 || (n > 1 && !linked))
         return nt_err_set(err, NT_ERR_INPUT,
                           "no host that the map and the reference have in common is on a link");
     a->map = map;

@@ -261,6 +261,14 @@ PY
     refuses 3 "no host in common" "$nettopo" compare map.json others.dot
 }
 
+@test "compare: a network that no link describes is refused, not found to differ from itself" {
+    printf ',a,b,c,d\na,,1,,\nb,,,,\nc,,,,1\nd,,,,\n' >parts.csv
+    "$nettopo" solve --latency parts.csv -o parts.json
+    run "$nettopo" compare parts.json parts.json
+    [ "$status" = 3 ]
+    [[ $output == *"no host that the map and the reference have in common is on a link" ]]
+}
+
 @test "compare: figures, differences and exit status agree" {
     printf ',n1,n2,n3,n4\nn1,,1,2,2\nn2,,,2,2\nn3,,,,1\nn4,,,,\n' >latency.csv
     "$nettopo" solve --latency latency.csv -o four.json
