@@ -18,12 +18,8 @@ setup() { need_ground slurmctld; }
 
 # The routes of all hosts, from what the site knows of its cables.
 know_routes() {
-    cat >"$GROUND_HOME/cables.conf" <<'END'
-SwitchName=leaf1 Nodes=n[1-3]
-SwitchName=leaf2 Nodes=n[4-6]
-SwitchName=root Nodes=n[7-8] Switches=leaf[1-2]
-END
-    nettopo simulate -t "$GROUND_HOME/cables.conf" -f routes -o "$GROUND_HOME/routes"
+    echo 'graph { leaf1 -- {n1 n2 n3} leaf2 -- {n4 n5 n6} root -- {n7 n8 leaf1 leaf2} }' >"$GROUND_HOME/cables.dot"
+    nettopo simulate -t "$GROUND_HOME/cables.dot" -f routes -o "$GROUND_HOME/routes"
     chmod a+r "$GROUND_HOME/routes"
 }
 
