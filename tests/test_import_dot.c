@@ -55,8 +55,8 @@ TEST(ports_are_no_vertices)
 TEST(functions_types_and_ports_tell_hosts_from_switches)
 {
     static const char *const marks[] = {
-        "leaf1 [function=\"leaf\" os=\"vx\"] leaf2 [function=leaf]\nh1 [function=host] "
-        "h2 [function=\"server\", memory=\"512\"]\n",
+        ("leaf1 [function=\"leaf\" os=\"vx\"] leaf2 [function=leaf]\nh1 [function=host] "
+         "h2 [function=\"server\", memory=\"512\"]\n"),
         "leaf1 [type=Switch, desc=\"a b\"]; leaf2 [type=Switch]; h1 [type=Host]; h2 [type=Host];\n",
         "leaf1 [kind=switch]; leaf2 [shape=box]\n"};
     for (size_t k = 0; k < sizeof marks / sizeof *marks; k++) {
