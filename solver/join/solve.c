@@ -9,6 +9,7 @@
 
 #include "believed.h"
 #include "disturbed.h"
+#include "graph.h"
 #include "infer.h"
 #include "link_figures.h"
 #include "map_faults.h"
@@ -793,28 +794,22 @@ static int list_matrices(const struct nt_samples *s, struct matrices *m, struct 
 static int find_parts(const struct nt_matrix *m, uint32_t part[2], struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *queue = nt_arena_array(&memory, m->n + 1, sizeof *queue);
-    bool *seen = nt_arena_array(&memory, m->n + 1, sizeof *seen);
+    uint32_t hosts = (uint32_t)m->n, parts = 0;
+    uint32_t *up = nt_arena_array(&memory, m->n + 1, sizeof *up);
+    bool *paired = nt_arena_array(&memory, m->n + 1, sizeof *paired);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    for (uint32_t from = 0, parts = 0; from < m->n && parts < 2; from++) {
-        size_t count = 0;
-        if (seen[from])
-            continue;
-        queue[count++] = from;
-        for (size_t next = 0; next < count; next++)
-            for (uint32_t to = 0; to < m->n; to++)
-                if (to != from && !seen[to] &&
-                    (!isnan(nt_matrix_get(m, queue[next], to)) ||
-                     !isnan(nt_matrix_get(m, to, queue[next])))) {
-                    seen[to] = true;
-                    queue[count++] = to;
-                }
-        if (count == 1)
-            continue;
-        for (uint32_t k = parts++; k < 2; k++)
-            part[k] = from;
-    }
+    nt_sets_init(up, m->n);
+    for (uint32_t i = 0; i < hosts; i++)
+        for (uint32_t j = 0; j < hosts; j++)
+            if (i != j && !isnan(nt_matrix_get(m, i, j))) {
+                paired[i] = paired[j] = true;
+                nt_sets_join(up, i, j);
+            }
+    for (uint32_t h = 0; h < hosts && parts < 2; h++)
+        if (paired[h] && (parts == 0 || nt_sets_find(up, h) != nt_sets_find(up, part[0])))
+            part[parts++] = h;
+    part[1] = parts < 2 ? part[0] : part[1];
     return 0;
 }
 
