@@ -185,7 +185,7 @@ static void print_help(const struct nt_verbs *t)
            t->page, t->outro);
 }
 
-/* program, verb: for the message, in which an empty verb stands for none. */
+/* verb: for the message; empty: none. */
 static int finish(const struct nt_verbs *t, const char *verb, int rc, const struct nt_err *err)
 {
     const char *space = *verb == '\0' ? "" : " ";

@@ -9,7 +9,6 @@
 #include "inputs.h"
 #include "reference_match.h"
 #include "strbuf.h"
-#include "terminal.h"
 #include "verbs.h"
 
 static const char help[] =
@@ -52,10 +51,8 @@ struct arguments {
 static int write_report(const struct arguments *a, const struct nt_reference_match *match,
                         struct nt_err *err)
 {
-    struct nt_terminal terminal;
     char *text;
     size_t bytes;
-    nt_terminal_look(&terminal);
     int rc = a->json ? nt_comparison_report_json(match, &text, &bytes, err)
                      : nt_comparison_report_text(match, &text, &bytes, err);
     if (rc == 0) {

@@ -164,6 +164,7 @@ int nt_fleet_loggp(struct nt_store *store, int64_t since_s, struct nt_loggp **ou
     if (rc != 0) {
         free(*out);
         *out = NULL;
+        *n = 0;
     }
     nt_arena_fini(&j.memory);
     return rc;

@@ -1102,6 +1102,26 @@ static bool is_mesh(const struct nt_model *m, const bool *missing, struct nt_are
     return true;
 }
 
+static bool is_bounded(const struct nt_link *l)
+{
+    return l->at_least || l->forth_at_least || l->back_at_least;
+}
+
+static double rate_variance(const struct nt_link *l)
+{
+    return squared(l->bandwidth_se_MBps) + squared(l->bandwidth_back_se_MBps);
+}
+
+/* As if the reference had been found. */
+static void turn_figure(struct figure *f)
+{
+    struct figure was = *f;
+    f->is = was.was;
+    f->was = was.is;
+    f->is_bound = was.was_bound;
+    f->was_bound = was.is_bound;
+}
+
 /* Do the two ways to join a pair differ in latency or bandwidth, by what is known of both? */
 static bool pair_differs(const struct work *w, const struct nt_model *star, const uint32_t *spoke,
                          const struct nt_model *mesh, const struct nt_link *l)
@@ -1115,22 +1135,28 @@ static bool pair_differs(const struct work *w, const struct nt_model *star, cons
     struct figure rate = {.was = fmin(l->bandwidth_MBps, l->bandwidth_back_MBps),
                           .is = fmin(fmin(a->bandwidth_MBps, a->bandwidth_back_MBps),
                                      fmin(b->bandwidth_MBps, b->bandwidth_back_MBps)),
-                          .is_bound = a->at_least || b->at_least};
+                          .is_bound = is_bounded(a) || is_bounded(b),
+                          .was_bound = is_bounded(l),
+                          .se = sqrt(rate_variance(a) + rate_variance(b) + rate_variance(l))};
     us.known = isfinite(us.was) && isfinite(us.is);
     rate.known = isfinite(rate.was) && isfinite(rate.is);
+    if (mesh == w->found.m) {
+        turn_figure(&us);
+        turn_figure(&rate);
+    }
     return differs(w, &us) || differs(w, &rate);
 }
 
-/* Is one a star, the other a full mesh, and no pair different? Then they are the same network, as
+/* 1: one is a star, the other a full mesh, and no pair differs. They are the same network then, as
  * sure as the found links are. */
-static bool are_equivalent(struct work *w)
+static int are_equivalent(struct work *w)
 {
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *spoke = nt_arena_array(&memory, w->found.m->hosts, sizeof *spoke);
     const struct nt_model *f = w->found.m, *r = w->reference.m, *star = NULL, *mesh = NULL;
     double sum = 0;
-    if (spoke == NULL)
-        return false;
+    if (nt_arena_check(&memory, w->err) != 0)
+        return -1;
     if (is_mesh(r, w->missing, &memory) && is_star(f, w->missing, spoke)) {
         star = f;
         mesh = r;
@@ -1140,15 +1166,15 @@ static bool are_equivalent(struct work *w)
     }
     for (size_t k = 0; mesh != NULL && k < mesh->links; k++)
         if (pair_differs(w, star, spoke, mesh, &mesh->link[k]))
-            return false;
+            return 0;
     if (mesh == NULL)
-        return false;
+        return nt_arena_check(&memory, w->err);
     for (size_t k = 0; k < f->links; k++)
         sum += f->link[k].probability;
     w->c->links = f->links;
     w->c->figures_percent = w->c->common_percent = 100;
     w->c->similarity_percent = 100 * sum / (double)f->links;
-    return true;
+    return 1;
 }
 
 static int compare_all(struct work *w)
@@ -1162,8 +1188,9 @@ static int compare_all(struct work *w)
         if (w->missing[h] && !w->reference.m->missing[h] && add_difference(w, d) != 0)
             return -1;
     }
-    if (are_equivalent(w))
-        return 0;
+    int same = are_equivalent(w);
+    if (same != 0)
+        return same < 0 ? -1 : 0;
     w->trees = w->found.tree && w->reference.tree;
     if (!w->trees && compare_neighbours(w) != 0)
         return -1;
