@@ -263,21 +263,23 @@ static int search(struct search *s, const struct nt_matrix *latency, struct nt_f
 
 /* The hosts of a network with cycles around one switch, link k that of host k: as long as its own
  * link, else as its overhead, else as the shortest of its links. */
-static int make_star(const struct nt_model *m, uint32_t *own, struct nt_model **out,
-                     struct nt_err *err)
+static int make_star(const struct nt_model *m, const struct nt_graph *g, uint32_t *own,
+                     struct nt_model **out, struct nt_err *err)
 {
     if (nt_model_create(m->hosts, 1, m->hosts, out, err) != 0)
         return -1;
-    memset(own, 0xff, m->hosts * sizeof *own);
-    for (uint32_t h = 0; h < m->hosts; h++)
+    for (uint32_t h = 0; h < m->hosts; h++) {
+        uint32_t at = g->start[h];
+        bool leaf = nt_graph_degree(g, h) == 1 && g->to[at] >= m->hosts;
+        own[h] = leaf ? g->link[at] : NT_NO_LINK;
         (*out)->link[h] = (struct nt_link){.a = h, .b = (uint32_t)m->hosts, .latency_us = INFINITY};
+    }
     for (size_t k = 0; k < m->links; k++)
         for (int e = 0; e < 2; e++) {
             uint32_t h = e == 0 ? m->link[k].a : m->link[k].b;
             if (h >= m->hosts)
                 continue;
             double *us = &(*out)->link[h].latency_us;
-            own[h] = isinf(*us) && m->switches > 0 ? (uint32_t)k : NT_NO_LINK;
             *us = fmin(*us, m->link[k].latency_us);
         }
     for (uint32_t h = 0; h < m->hosts; h++)
@@ -286,14 +288,15 @@ static int make_star(const struct nt_model *m, uint32_t *own, struct nt_model **
     return 0;
 }
 
-static int search_star(const struct nt_model *model, const struct nt_matrix *latency,
-                       struct nt_fault *fault, size_t *count, struct nt_err *err)
+static int search_star(const struct nt_model *model, const struct nt_graph *graph,
+                       const struct nt_matrix *latency, struct nt_fault *fault, size_t *count,
+                       struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *own = nt_arena_array(&memory, model->hosts, sizeof *own);
     struct search s = {.real = model, .own = own};
     struct nt_model *star;
-    if (nt_arena_check(&memory, err) != 0 || make_star(model, own, &star, err) != 0)
+    if (nt_arena_check(&memory, err) != 0 || make_star(model, graph, own, &star, err) != 0)
         return -1;
     s.model = star;
     int rc = nt_rooted_tree_create(star, &s.rooted, err);
@@ -313,7 +316,7 @@ int nt_one_way_slow_find(const struct nt_model *model, const struct nt_matrix *l
     if (nt_rooted_tree_create(model, &s.rooted, err) != 0)
         return -1;
     int rc = s.rooted->tree ? search(&s, latency, fault, count, err)
-                            : search_star(model, latency, fault, count, err);
+                            : search_star(model, &s.rooted->graph, latency, fault, count, err);
     nt_rooted_tree_destroy(s.rooted);
     return rc;
 }

@@ -43,7 +43,7 @@ struct nt_bw_cycles {
     bool *open;       /* channels: were not seen to hold all their flows back */
     double *fastest;  /* channels: the fastest flow of a round */
     uint32_t *group;  /* hosts: a flow's own end stands for the flows that stay together */
-    uint32_t *around; /* room for a path: switches */
+    uint32_t *around; /* room for the neighbours of two switches */
 };
 
 struct nt_bw {
@@ -1039,7 +1039,7 @@ static int allocate_steps(struct nt_bw *b, struct nt_err *err)
         nt_arena_array(&b->base.memory, b->rooted->hosts + 1, sizeof *b->cycles.group);
     b->cycles.fastest = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->cycles.fastest);
     b->cycles.around =
-        nt_arena_array(&b->base.memory, nt_rooted_tree_room(b->rooted), sizeof *b->cycles.around);
+        nt_arena_array(&b->base.memory, 2 * b->rooted->links + 2, sizeof *b->cycles.around);
     b->most = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->most);
     b->second = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->second);
     b->load = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->load);

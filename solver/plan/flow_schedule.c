@@ -176,11 +176,10 @@ size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_only_pa
     size_t senders = list_around(d->rooted, u, v, switches), joined = 0;
     size_t receivers = list_around(d->rooted, v, u, switches + senders);
     for (size_t i = 0; i < senders; i++)
-        for (size_t j = 0; j < receivers; j++) {
+        for (size_t j = 0; j < receivers && free_host(d, switches[i]) != NT_NO_VERTEX; j++) {
             uint32_t s = switches[i], t = switches[senders + (s == u ? j : receivers - 1 - j)];
-            size_t n = free_host(d, s) == NT_NO_VERTEX || free_host(d, t) == NT_NO_VERTEX
-                           ? 0
-                           : nt_only_paths_between(paths, s, t, channel);
+            size_t n =
+                free_host(d, t) == NT_NO_VERTEX ? 0 : nt_only_paths_between(paths, s, t, channel);
             if (goes_over(channel, n, over))
                 joined += join_switches(d, s, t, bounded_load(d, own_hosts(d, s)));
         }

@@ -536,6 +536,8 @@ static int parse_iperf(const struct nt_text_line *line, const char *end, struct 
 static int read_iperf(struct benchmark *r, struct nt_text_line line, struct nt_err *err)
 {
     const char *end = object_end(line.at, r->text.end);
+    if (end < line.end && strspn(end, " \t\r") < (size_t)(line.end - end))
+        return nt_line_fail(&line, err, "expected the end of the line behind iperf3's object");
     while (r->text.at < end)
         r->text.line += *r->text.at++ == '\n';
     r->recognised = true;
@@ -543,8 +545,9 @@ static int read_iperf(struct benchmark *r, struct nt_text_line line, struct nt_e
         return -1;
     if (r->kind != NT_MATRIX_BANDWIDTH_MBPS)
         return 0;
-    struct iperf *found = nt_arena_array(&r->memory, 1, sizeof *found);
-    if (nt_arena_check(&r->memory, err) != 0)
+    NT_SCOPED struct nt_arena memory = {0}; /* 64 KiB a test: not for the whole text */
+    struct iperf *found = nt_arena_array(&memory, 1, sizeof *found);
+    if (nt_arena_check(&memory, err) != 0)
         return -1;
     found->received_bps = NAN;
     if (parse_iperf(&line, end, found, err) != 0)
@@ -619,7 +622,7 @@ static int refuse_text(const struct nt_text_line *first, struct nt_err *err)
     char tools[200] = "";
     size_t used = 0;
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
-        if (k == 0 || forms[k].tool != forms[k - 1].tool)
+        if (used < sizeof tools && (k == 0 || strcmp(forms[k].tool, forms[k - 1].tool) != 0))
             used += (size_t)snprintf(tools + used, sizeof tools - used, "%s%s", k > 0 ? ", " : "",
                                      forms[k].tool);
     size_t bytes = (size_t)(first->end - first->at);
