@@ -92,13 +92,17 @@ to_do() { # WHAT PART...
 
 @test "the command line: usage, help, version, and root alone" {
     run "$node/nettopo-prolog" --check --nothing
-    [ "$status" = 2 ] && [[ $output == *"--nothing: unknown argument"* ]]
+    [ "$status" = 2 ]
+    [[ $output == *"--nothing: unknown argument"* ]]
     run "$node/nettopo-prolog" --check --conf
-    [ "$status" = 2 ] && [[ $output == *"a value is missing"* ]]
+    [ "$status" = 2 ]
+    [[ $output == *"a value is missing"* ]]
     run "$node/nettopo-prolog" --check --help
-    [ "$status" = 0 ] && [[ $output == Usage:* ]]
+    [ "$status" = 0 ]
+    [[ $output == Usage:* ]]
     run setpriv --reuid 65534 --regid 65534 --clear-groups "$node/nettopo-prolog" --check
-    [ "$status" = 4 ] && [[ $output == *"needs root"* ]]
+    [ "$status" = 4 ]
+    [[ $output == *"needs root"* ]]
 }
 
 @test "an unknown key in nettopo.conf" {
@@ -301,13 +305,17 @@ os.execvp(sys.argv[1], sys.argv[1:])' \"\$@\"; exit"
 @test "the probe by hand takes its devices from nettopo.conf" {
     run unshare --net --mount --propagation private sh -c "$network
         \"\$@\"" sh "$node/nettopo-probe" --conf "$conf" --transports
-    [ "$status" = 0 ] && [ "$output" = "transport tcp fab0 10.77.0.0/17" ]
+    [ "$status" = 0 ]
+    [ "$output" = "transport tcp fab0 10.77.0.0/17" ]
     run env UCX_NET_DEVICES=eth0 unshare --net --mount --propagation private sh -c "$network
         \"\$@\"" sh "$node/nettopo-probe" --conf "$conf" --transports
-    [ "$status" = 0 ] && [ "$output" = "transport tcp eth0 10.219.0.0/24" ]
+    [ "$status" = 0 ]
+    [ "$output" = "transport tcp eth0 10.219.0.0/24" ]
     run "$node/nettopo-probe" --conf /nowhere --transports
-    [ "$status" = 3 ] && [[ $output == *"/nowhere: No such file"* ]]
+    [ "$status" = 3 ]
+    [[ $output == *"/nowhere: No such file"* ]]
     echo 'bugdet_max = 7' >>"$conf"
     run "$node/nettopo-probe" --conf "$conf" --transports
-    [ "$status" = 3 ] && [[ $output == *"$conf:6: unknown key"* ]]
+    [ "$status" = 3 ]
+    [[ $output == *"$conf:6: unknown key"* ]]
 }

@@ -90,11 +90,14 @@ hosts missing
 hosts in findings
        1  n2" ]
     run "$nettopo" stats --since 2026-11-21 --until 2026-11-22T10:00Z <log
-    [ "$status" = 0 ] && [[ $output == "1 job, 2026-11-21T10:00:00Z to "* ]]
+    [ "$status" = 0 ]
+    [[ $output == "1 job, 2026-11-21T10:00:00Z to "* ]]
     run "$nettopo" stats --since 2026-11-21 --top 1 log log
-    [ "$status" = 0 ] && [[ $output == "4 jobs, "*"1 more"* ]]
+    [ "$status" = 0 ]
+    [[ $output == "4 jobs, "*"1 more"* ]]
     run "$nettopo" stats --since 1m /dev/null
-    [ "$status" = 0 ] && [ "$output" = "0 jobs" ]
+    [ "$status" = 0 ]
+    [ "$output" = "0 jobs" ]
     # the same as JSON
     "$nettopo" stats --json log | jq -e '. == {jobs: 4, first: "2026-11-20T10:00:00Z", last: "2026-11-22T10:00:00Z",
         lines: $lines, statuses: {ok: 1, partial: 2, failed: 1},
@@ -142,7 +145,8 @@ hosts in findings
     done
     { head -c 1100000 /dev/zero; echo; echo "$text"; } >long.log
     run --separate-stderr "$nettopo" stats long.log
-    [ "$status" = 0 ] && [[ $output == "1 job"* ]]
+    [ "$status" = 0 ]
+    [[ $output == "1 job"* ]]
     [ "$stderr" = "nettopo stats: long.log: skipped 1 line of more than 1048576 bytes" ]
 }
 
@@ -639,7 +643,8 @@ PY
         [[ $output != *DEVICES* ]]
     done
     run "$nettopo" hint --format env "$maps/rails.json"
-    [[ $output =~ NETTOPO_NET_DEVICES=([a-z0-9_,:]+) ]] && [[ $output == *"UCX_NET_DEVICES=${BASH_REMATCH[1]}"* ]]
+    [[ $output =~ NETTOPO_NET_DEVICES=([a-z0-9_,:]+) ]]
+    [[ $output == *"UCX_NET_DEVICES=${BASH_REMATCH[1]}"* ]]
     (eval "$output" && [ "$UCX_MAX_RNDV_RAILS $UCX_MAX_EAGER_RAILS" = "2 1" ])
     [ "$("$nettopo" hint "$maps/rails.json" | jq -c .rails)" = \
         '{"UCX_NET_DEVICES":"r0,r1","UCX_MAX_RNDV_RAILS":2,"UCX_MAX_EAGER_RAILS":1}' ]

@@ -581,7 +581,8 @@ figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidt
     differ other.json own.json
     sizes=("$nettopo" solve --method parus --latency "$import/parus_median.nc")
     lengths() { "${sizes[@]}" "$@" | jq -c '[.links[].latency_us]'; }
-    [ "$(lengths)" = "$(lengths --lengths 0)" ] && [ "$(lengths --lengths 100)" = "$(lengths --lengths median)" ]
+    [ "$(lengths)" = "$(lengths --lengths 0)" ]
+    [ "$(lengths --lengths 100)" = "$(lengths --lengths median)" ]
     [ "$(lengths --lengths 200)" = "$(lengths | jq -c 'map((. + 0.2) * 1e5 | round / 1e5)')" ]
     [ "$(lengths --lengths mean)" = "$(lengths | jq -c 'map((. + 0.1) * 1e5 | round / 1e5)')" ]
     refuses 3 "expected a matrix of messages of 300 bytes" "${sizes[@]}" --lengths 300

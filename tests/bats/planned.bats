@@ -88,7 +88,7 @@ END
     assert_equal "kernels" "$(jq -c '[.stress[] | [.kernel, .hosts, .bytes]]' "$GROUND_HOME/stress.json")" \
         '[["sr:8,compute=2000",4,2048],["complement",8,4096],["hot:50",8,16384]]'
     # eight waves, after each of which every task computes for 2 ms
-    assert_equal "it computes" "$(jq '.stress[0] | .time_us >= 16000 and .repetitions >= 3' "$GROUND_HOME/stress.json")" true
+    assert_equal "it computes" "$(jq '.stress[0] | .time_us >= 16000 and .repetitions >= 1' "$GROUND_HOME/stress.json")" true
     run env COLUMNS=120 "$ROOT/build/nettopo" show "$GROUND_HOME/stress.json"
     assert_contains "$output" $'\nstress kernel            hosts     bytes '
     assert_contains "$output" $'\n       complement            8      4096 '

@@ -41,9 +41,11 @@ setup() {
         [ "$status" = 3 ] && [[ $output == *"expected a topology other of switches or blocks"* ]]
     done
     run "$nettopo" compare --topology round map.json "$data/torus-default.yaml"
-    [ "$status" = 3 ] && [[ $output == *"grid (torus3d), ib (block), round (ring)"* ]]
+    [ "$status" = 3 ]
+    [[ $output == *"grid (torus3d), ib (block), round (ring)"* ]]
     run "$nettopo" compare --topology ib map.json "$data/forest.conf"
-    [ "$status" = 2 ] && [[ $output == *"expected a topology.yaml"* ]]
+    [ "$status" = 2 ]
+    [[ $output == *"expected a topology.yaml"* ]]
     run "$nettopo" simulate -t star:4 --topology-name ib
     [ "$status" = 2 ]
     run "$nettopo" export -f svg --topology ib map.json
