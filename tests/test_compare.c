@@ -539,6 +539,18 @@ TEST(a_switch_and_a_full_mesh_are_the_same_if_no_pair_differs)
     c = compared(star, mesh);
     assert_int_equal(c->differences, 0);
     nt_comparison_destroy(c);
+    for (size_t k = 0; k < star->links; k++)
+        star->link[k].bandwidth_MBps = star->link[k].bandwidth_back_MBps = 1000;
+    for (size_t k = 0; k < mesh->links; k++)
+        mesh->link[k].bandwidth_MBps = mesh->link[k].bandwidth_back_MBps = k == 2 ? 500 : 1000;
+    for (int bound = 0; bound < 2; bound++) { /* a lower bound may be as wide as the others */
+        mesh->link[2].forth_at_least = bound;
+        for (int turned = 0; turned < 2; turned++) {
+            c = turned ? compared(mesh, star) : compared(star, mesh);
+            assert_true(c->differences > 0 || c->common_percent < 100 ? !bound : bound);
+            nt_comparison_destroy(c);
+        }
+    }
     mesh->links--; /* a link is missing */
     c = compared(star, mesh);
     assert_above(c->differences, 0);
