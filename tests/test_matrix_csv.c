@@ -133,6 +133,8 @@ TEST(programs_and_countries_write_matrices_in_their_ways)
         "a,b,c\nnan,1.5,2\n1.5,nan,3\n2,3,nan\n", /* numpy's savetxt with a header */
         "a b c\nNA 1,5 2\n1,5 NA 3\n2 3 NA\n",
         "a b c\nc 2 3 0\na 0 1.5 2\nb 1.5 0 3\n", /* hosts only, rows in another order */
+        "a,b,c\n# values\n\n0,1.5,2\n1.5,0,3\n2,3,0\n",
+        "a\tb\tc\n \n\t1.5\t2\n1.5\t\t3\n2\t3\t\n",
     };
     check_texts(table, sizeof table / sizeof *table, &(struct nt_csv_given){0});
 }
@@ -160,6 +162,8 @@ TEST(pairs_a_line_make_a_matrix)
         "\"a\" \"b\" \"us\"\n\"1\" \"a\" \"b\" 1.5\n\"2\" \"a\" \"c\" 2\n3 b c 3\n", /* and of R */
         "7;a;b;1,5\n8;a;c;2\n9;b;c;NA\n10;c;b;3\n",
         "host host us\na b 1.5\nb c 3\nc b NA\nc a 2\n",
+        "a b 1.5\n# half\na c 2\nb c 3\n",
+        "\xef\xbb\xbf# all\nfrom,to,us\n\n  # half\na,b,1.5\n \t\n  # rest\na,c,2\nb,c,3\n#",
     };
     check_texts(table, sizeof table / sizeof *table, &(struct nt_csv_given){0});
 }
@@ -198,6 +202,7 @@ TEST(values_alone_take_the_names_that_are_given)
         ",1.5,2\n1.5,,3\n2,3,\n",
         ",,\n1.5,,\n2,3,\n",
         "0\n1,5;0\n2;3;0\n",
+        "0\r\n\r\n1,5;0\n2;3;0\n",
         "0 1,5 2\n0 3\n0\n",
         "0,1.5,2,\n1.5,,3,\n2,3,,\n",
         ",0,1,2\n0,,1.5,2\n1,1.5,,3\n2,2,3,\n", /* numbers in place of hosts */
@@ -217,6 +222,9 @@ TEST(values_alone_take_the_names_that_are_given)
         {"0,1,2\n1,0,3\n2,3,0\n3,3,0\n", "f:4: expected 3 rows as --names has hosts, found more"},
         {"0,1,2,3\n", "f:1: expected 3 values as --names has hosts, found more"},
         {",0,1,2\n7,,1.5,2\n", "f:2: expected a host of the first row, found \"7\""},
+        {"0,1,2\n1,0,x\n", "f:2: column 3 (c): expected a latency from 0 to 1e15 us, found \"x\""},
+        {",0,1,2\n0,,x,2\n",
+         "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"x\""},
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         struct nt_named_matrix *t = NULL;
@@ -295,6 +303,10 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {",a,b,us\n0,a,b\n", "f:2: expected a host of the first row, found \"0\""},
         {"1 a b 1\n2 a b\n", "f:2: expected HOST HOST VALUE, found 3 cells"},
         {"a,b\n0,1\n1,0\n1,0\n", "f:4: expected 2 rows as in the first row, found more"},
+        {"a,b\n0,1\nx,0\n", "f:3: column 1 (a): expected a latency from 0 to 1e15 us, found \"x\""},
+        {"a,b\n0,1\n1,\"0\"x\n", "f:3: column 2: expected closed quotes around a cell"},
+        {"a,b\n0,1\n\"1\"x,0\n", "f:3: column 1: expected closed quotes around a cell"},
+        {"a b 1\n\n# half\na b 2\n", "f:4: expected each pair once, found a b again"},
         {"a,b,c\n0,1,2\n1,0,3\n", "f:4: expected a row for c, found the end of the file"},
         {"a b 1\na c x\n", "f:2: column 3: expected a latency from 0 to 1e15 us, found \"x\""},
         {"# none\n ", "f:2: expected host names, found none"},

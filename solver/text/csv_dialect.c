@@ -267,6 +267,16 @@ static bool find_pairs(const char *first, const char *second, const char *end,
     return false;
 }
 
+/* The line behind the one at text and behind blank ones, or end. */
+static const char *find_second(const char *text, const char *end)
+{
+    const char *feed = memchr(text, '\n', (size_t)(end - text));
+    const char *line = feed == NULL ? end : feed + 1;
+    for (const char *at = line; at < end && memchr(" \t\r\n", *at, 4) != NULL; at++)
+        line = *at == '\n' ? at + 1 : line;
+    return line;
+}
+
 /* Does a row of hosts have one of values below it, as long as itself? */
 static bool is_unnamed(const struct view *names, const struct view *row)
 {
@@ -277,7 +287,7 @@ static bool is_unnamed(const struct view *names, const struct view *row)
 
 static bool find_rows(const char *first, const char *end, bool strict, struct nt_csv_dialect *d)
 {
-    const char *second = memchr(first, '\n', (size_t)(end - first));
+    const char *second = find_second(first, end);
     for (const char *s = separators; *s != '\0'; s++) {
         struct view v = view_line(first, end, *s);
         if (!is_row(&v, strict || (*s == ' ' && (*first == ',' || *first == ';'))))
@@ -289,7 +299,7 @@ static bool find_rows(const char *first, const char *end, bool strict, struct nt
         d->numbered = d->form == NT_CSV_BARE && v.counted + 1 == v.cells && v.kind[0] != NUMBER &&
                       (v.first == 0 || v.first == 1);
         d->first = d->numbered ? (size_t)v.first : 0;
-        struct view next = view_line(second == NULL ? end : second + 1, end, *s);
+        struct view next = view_line(second, end, *s);
         d->unnamed = d->form == NT_CSV_MATRIX && is_unnamed(&v, &next);
         return true;
     }
@@ -299,15 +309,14 @@ static bool find_rows(const char *first, const char *end, bool strict, struct nt
 struct nt_csv_dialect nt_csv_dialect_find(const char *head, size_t bytes)
 {
     struct nt_csv_dialect d = {0};
-    const char *end = head + bytes, *second = memchr(head, '\n', bytes);
-    second = second == NULL ? end : second + 1;
+    const char *end = head + bytes, *second = find_second(head, end);
     if (find_pairs(head, second, end, &d) || find_rows(head, end, true, &d) ||
         find_rows(head, end, false, &d))
         return d;
     double number;
-    size_t first = (size_t)(second - head);
-    while (first > 0 && (head[first - 1] == '\n' || head[first - 1] == '\r'))
-        first--;
+    struct nt_word rest = {head, bytes};
+    size_t first = nt_word_cut(&rest, '\n').bytes;
+    first -= first > 0 && head[first - 1] == '\r' ? 1 : 0;
     enum kind kind = find_kind(head, first, &number);
     if ((kind == NUMBER || kind == NONE) && find_rows(second, end, true, &d)) {
         d.cells = 1; /* a triangle begins with one value */

@@ -46,7 +46,8 @@ struct nt_csv_reader {
     bool broken;
     struct {
         char text[NT_CSV_HEAD_MAX + 1];
-        size_t used, lines; /* lines that end in it */
+        size_t used, lines; /* lines that end in it, without blank ones and comments */
+        bool worded;        /* the line that is read is neither */
         bool done;          /* the dialect is known */
     } head;
     struct {
@@ -165,7 +166,7 @@ static int take_given_hosts(struct nt_csv_reader *r, struct nt_err *err)
     return 0;
 }
 
-/* Of a value as it is written. */
+/* The factor that makes us or MB/s of a value in the text. */
 static void set_factor(struct nt_csv_reader *r)
 {
     r->factor = (r->given.factor > 0 ? r->given.factor : 1) * (r->given.round_trip ? 0.5 : 1);
@@ -204,8 +205,8 @@ static int take_corner(struct nt_csv_reader *r, const char *cell, struct nt_err 
     return r->corner_open || r->dialect.unnamed ? add_host(r, cell, err) : 0;
 }
 
-/* After the first row with values: values of them, in the row of the second name or a later one,
- * leave none for the first name, so it is no host. */
+/* The first row with values has ended. If a later name begins it, and it has fewer values than
+ * there are names, the first name is the title of the column of hosts. */
 static int settle_corner(struct nt_csv_reader *r, size_t values, struct nt_err *err)
 {
     struct nt_names hosts = {0};
@@ -276,12 +277,24 @@ static int begin_row(struct nt_csv_reader *r, uint32_t host, struct nt_err *err)
     return 0;
 }
 
+/* Do the rows begin with a name or number of their host? */
+static bool is_named(const struct nt_csv_reader *r)
+{
+    return !r->dialect.unnamed && (r->dialect.form != NT_CSV_BARE || r->dialect.numbered);
+}
+
+/* The column of the text, from 1. Column 0 of the reader is that of names. */
+static size_t text_column(const struct nt_csv_reader *r)
+{
+    return r->column + (is_named(r) || r->column == 0);
+}
+
 static int wrong_figure(const struct nt_csv_reader *r, const char *cell, struct nt_err *err)
 {
     bool latency = r->kind == NT_MATRIX_LATENCY_US;
     const char *host = r->dialect.form == NT_CSV_PAIRS ? "" : r->names.name[r->column - 1];
     return nt_err_set(
-        err, NT_ERR_INPUT, "column %zu%s%s%s: expected %s, found \"%.64s\"", r->column + 1,
+        err, NT_ERR_INPUT, "column %zu%s%s%s: expected %s, found \"%.64s\"", text_column(r),
         host[0] != '\0' ? " (" : "", host, host[0] != '\0' ? ")" : "",
         latency ? "a latency from 0 to 1e15 us" : "a bandwidth over 0 and up to 1e15 MB/s", cell);
 }
@@ -362,7 +375,7 @@ static int take_row_cell(struct nt_csv_reader *r, const char *cell, bool quoted,
     uint32_t host;
     if (r->column > 0)
         return take_figure(r, cell, quoted, err);
-    if (r->dialect.unnamed || (r->dialect.form == NT_CSV_BARE && !r->dialect.numbered)) {
+    if (!is_named(r)) {
         if (r->rows == r->n)
             return nt_err_set(err, NT_ERR_INPUT, "expected %zu rows %s, found more", r->n,
                               r->given.names != NULL ? "as --names has hosts"
@@ -383,7 +396,7 @@ static int take_cell(struct nt_csv_reader *r, char *cell, size_t bytes, struct n
     cell = nt_csv_cell_clean(cell, &bytes, &quoted);
     if (cell == NULL)
         return nt_err_set(err, NT_ERR_INPUT, "column %zu: expected closed quotes around a cell",
-                          r->column + 1);
+                          text_column(r));
     if (r->dialect.form == NT_CSV_PAIRS)
         return r->headed ? take_pair(r, cell, quoted, err) : take_title(r, cell, &titled, err);
     if (r->headed)
@@ -473,6 +486,7 @@ static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
     *d = nt_csv_dialect_find(r->head.text, r->head.used + (r->head.used < NT_CSV_HEAD_MAX));
     r->head.text[r->head.used] = '\0';
     r->head.done = true;
+    r->cell.comment = false; /* one that is cut is not in the head */
     set_factor(r);
     if (d->form == NT_CSV_UNKNOWN && (d->separator == '\0' || d->separator != r->head.text[0]))
         return refuse_head(r, err);
@@ -495,29 +509,29 @@ static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
 }
 
 /* Holds bytes back until the dialect shows in them: two lines that are neither blank nor comments,
- * or a long one. Returns how many it took of text. */
+ * or a long one. Only the end of a comment is held, and of blank lines only those behind the first
+ * line, for the numbers of lines. Returns how many bytes it took of text. */
 static size_t hold_head(struct nt_csv_reader *r, const char *text, size_t bytes)
 {
     size_t k = 0;
     for (; k < bytes && r->head.lines < 2 && r->head.used < NT_CSV_HEAD_MAX; k++) {
-        if (r->cell.comment) {
-            r->cell.comment = text[k] != '\n';
-            r->line += text[k] == '\n';
-        } else if (r->head.used == 0 && text[k] == '#') {
-            r->cell.comment = true;
-        } else {
-            r->head.text[r->head.used++] = text[k];
-            if (r->head.used == 3 && memcmp(r->head.text, "\xef\xbb\xbf", 3) == 0)
-                r->head.used = 0; /* some programs mark UTF-8 so */
-        }
-        if (text[k] != '\n' || r->head.used == 0)
+        char c = text[k];
+        r->cell.comment = c != '\n' && (r->cell.comment || (!r->head.worded && c == '#'));
+        if (r->cell.comment)
             continue;
-        r->head.text[r->head.used] = '\0';
-        if (strspn(r->head.text, " \t\r\n") == r->head.used) { /* blank */
+        r->head.text[r->head.used++] = c;
+        r->head.worded = r->head.worded || memchr(" \t\r\n", c, 4) == NULL;
+        if (r->head.used == 3 && memcmp(r->head.text, "\xef\xbb\xbf", 3) == 0) {
+            r->head.used = 0; /* some programs mark UTF-8 so */
+            r->head.worded = false;
+        }
+        if (c != '\n')
+            continue;
+        r->head.lines += r->head.worded;
+        r->head.worded = false;
+        if (r->head.lines == 0) {
             r->head.used = 0;
             r->line++;
-        } else {
-            r->head.lines++;
         }
     }
     return k;
@@ -550,7 +564,7 @@ static int end_cell(struct nt_csv_reader *r, bool line_ends, struct nt_err *err)
     size_t bytes = r->cell.used;
     bool any = r->column > 0;
     r->cell.used = 0;
-    if (line_ends && bytes > 0 && r->cell.text[bytes - 1] == '\r')
+    while (line_ends && bytes > 0 && memchr(" \t\r", r->cell.text[bytes - 1], 3) != NULL)
         bytes--;
     if (is_gap(r, bytes, line_ends)) {
         r->column -= line_ends && any;
@@ -605,6 +619,8 @@ static int feed_cells(struct nt_csv_reader *r, const char *text, size_t bytes, s
     const char *end = text + bytes;
     while (text < end) {
         text = take_figures(r, text, end);
+        while (text < end && *text == ' ' && r->cell.used == 0 && r->dialect.separator != ' ')
+            text++;
         r->cell.comment = r->cell.comment || (text < end && begins_comment(r, text));
         if (r->cell.comment) {
             text = memchr(text, '\n', (size_t)(end - text));
