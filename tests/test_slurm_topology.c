@@ -228,6 +228,39 @@ TEST(what_slurm_refuses_in_topology_yaml_is_refused)
 }
 
 /* For fleet sync: a text may have none, and a file of Slurm's a flat one. */
+TEST(a_new_topology_takes_the_place_of_all_lines_of_the_old_one)
+{
+    static const struct {
+        const char *old, *left;
+    } table[] = {
+        {"", ""},
+        {"# mine\n\nSwitchName=a Nodes=n1\n", "# mine\n\n"},
+        {"SwitchName=a \\\n  Nodes=n1,\\\nn2\n# mine", "# mine\n"},
+        {"\tswitchname = a \\\nNodes=n1 # of it\n \n  # mine  \n  BlockName=b \\\n\nBlockSizes=4",
+         " \n  # mine  \n\nBlockSizes=4\n"},
+        {"# topology/tree, found by nettopo\nSwitchName=\nLinkSpeed=1 # SwitchName=a\n",
+         "LinkSpeed=1 # SwitchName=a\n"},
+        {"# SwitchName=a \\\nSwitchName=b Nodes=n1\r\n# \\\nSwitchName=c",
+         "# SwitchName=a \\\n# \\\n"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_strbuf d = {0};
+        struct nt_err err = {0};
+        struct nt_topology_text old = {"f", table[k].old, strlen(table[k].old), false};
+        assert_int_equal(nt_topology_put_conf(&d, &old, "NEW\n", &err), 0);
+        size_t left = strlen(table[k].left);
+        if (strncmp(d.text, table[k].left, left) != 0 || strcmp(d.text + left, "NEW\n") != 0)
+            fail_msg("%zu: %s", k, d.text);
+        free(d.text);
+    }
+    struct nt_strbuf d = {0};
+    struct nt_err err = {0};
+    struct nt_topology_text zero = {"f", "# a\n\0", 5, false};
+    assert_int_equal(nt_topology_put_conf(&d, &zero, "NEW\n", &err), -1);
+    assert_string_equal(err.text, "f:2: a zero byte, so this is no text");
+    free(d.text);
+}
+
 TEST(a_topology_that_is_not_there_is_no_error)
 {
     static const struct {

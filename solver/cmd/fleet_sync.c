@@ -463,13 +463,10 @@ static int write_merged(const struct arguments *a, const struct nt_topology_text
     struct nt_strbuf d = {0};
     char *text, *whole;
     size_t bytes;
-    int rc = 0;
     if (export_topology(a, merged, &text, err) != 0)
         return -1;
-    if (a->yaml)
-        rc = nt_topology_put_yaml(&d, old, a->topology, text, err);
-    else
-        nt_topology_put_conf(&d, old, text);
+    int rc = a->yaml ? nt_topology_put_yaml(&d, old, a->topology, text, err)
+                     : nt_topology_put_conf(&d, old, text, err);
     free(text);
     if (rc != 0) {
         free(d.text);

@@ -253,6 +253,7 @@ struct conf {
     struct nt_strbuf joined; /* the line at hand, continued lines joined, without comments */
     struct topology *net;
     struct nt_text_line line; /* what is left of it */
+    const char *begin;        /* of it in the text, in which it ends at text.at */
 };
 
 /* Without the comment, to which an escaped "#" does not lead. */
@@ -299,8 +300,10 @@ static int next_joined(struct conf *r, struct nt_err *err)
             r->text = before;
             break;
         }
-        if (!any)
+        if (!any) {
             r->line = part;
+            r->begin = part.at;
+        }
         any = true;
         if (append_part(r, &part, &go_on, err) != 0)
             return -1;
@@ -366,27 +369,34 @@ static const char *take_value(struct pair *p, const char *at, const char *end)
     return stop > at ? stop : NULL;
 }
 
-/* 1: the next KEY=VALUE of the line; blanks, and a sign that Slurm does not use here, may be before
- * "=". 0: there is none. */
-static int next_pair(struct conf *r, struct pair *p, bool shown, struct nt_err *err)
+/* The next key of the line: what is behind its "=", before which there may be blanks and a sign
+ * that Slurm does not use here. NULL: no key follows. */
+static const char *find_key(const struct conf *r, struct pair *p)
 {
     const char *end = r->line.end, *key = skip_blanks(r->line.at, end), *at = key;
-    if (key == end)
-        return 0;
     while (at < end && (isalnum((unsigned char)*at) || *at == '_' || *at == '.'))
         at++;
     const char *equals = skip_blanks(at, end);
     equals += end - equals > 1 && equals[1] == '=' && memchr("-*+/", *equals, 4) != NULL;
     p->key = (struct nt_word){key, (size_t)(at - key)};
-    if (at == key || equals == end || *equals != '=')
+    return at == key || equals == end || *equals != '=' ? NULL : equals + 1;
+}
+
+/* 1: the next KEY=VALUE of the line. 0: there is none. */
+static int next_pair(struct conf *r, struct pair *p, bool shown, struct nt_err *err)
+{
+    const char *end = r->line.end, *value = find_key(r, p), *key = p->key.at;
+    if (key == end)
+        return 0;
+    if (value == NULL)
         return nt_line_fail(&r->line, err, "expected KEY=VALUE, found \"%.*s\"",
                             nt_line_shown((size_t)(skip_word(key, end) - key)), key);
     if (shown) {
-        r->line.at = shown_end(equals + 1, end);
-        p->value = (struct nt_word){equals + 1, (size_t)(r->line.at - equals - 1)};
+        r->line.at = shown_end(value, end);
+        p->value = (struct nt_word){value, (size_t)(r->line.at - value)};
         return 1;
     }
-    r->line.at = take_value(p, equals + 1, end);
+    r->line.at = take_value(p, value, end);
     return r->line.at != NULL
                ? 1
                : nt_line_fail(&r->line, err, "%.*s has no value", nt_line_shown(p->key.bytes), key);
@@ -399,7 +409,7 @@ struct entry {
     bool above; /* scontrol: its nodes are those of its switches */
 };
 
-/* Of a key that comes twice Slurm takes the latest value. */
+/* Slurm uses the last value of a key. */
 static int take_pair(struct conf *r, const struct pair *p, struct entry *e, struct nt_err *err)
 {
     if (is_key(p, "Nodes"))
@@ -539,7 +549,7 @@ static const char *scalar_text(const yaml_node_t *node)
                                                           : NULL;
 }
 
-/* Of a key that comes twice the last one counts. */
+/* If a map has a key twice, Slurm uses the last value. */
 static yaml_node_t *map_field(struct yaml *r, const yaml_node_t *map, const char *name)
 {
     yaml_node_t *found = NULL;
@@ -1150,20 +1160,32 @@ int nt_topology_put_yaml(struct nt_strbuf *d, const struct nt_topology_text *old
     return 0;
 }
 
-void nt_topology_put_conf(struct nt_strbuf *d, const struct nt_topology_text *old,
-                          const char *exported)
+/* Is the line, as it is read, a switch or a block, or a comment of what was exported? */
+static bool is_replaced(const struct conf *r)
 {
-    static const char *const ours[] = {
-        "SwitchName=", "BlockName=", "# topology/tree, found by nettopo",
-        "# topology/block, found by nettopo"};
-    for (const char *line = old->text; *line != '\0'; line = line_behind(line)) {
-        bool replaced = false;
-        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
-            replaced |= strncasecmp(line, ours[k], strlen(ours[k])) == 0;
-        if (replaced)
-            continue;
-        nt_strbuf_put(d, line, strcspn(line, "\n"));
-        nt_strbuf_puts(d, "\n");
+    static const char *const ours[] = {"# topology/tree, found by nettopo",
+                                       "# topology/block, found by nettopo"};
+    struct pair p;
+    return begins_with(r->begin, ours[0]) || begins_with(r->begin, ours[1]) ||
+           (find_key(r, &p) != NULL && (is_key(&p, "SwitchName") || is_key(&p, "BlockName")));
+}
+
+int nt_topology_put_conf(struct nt_strbuf *d, const struct nt_topology_text *old,
+                         const char *exported, struct nt_err *err)
+{
+    struct conf r = {0};
+    const char *at = old->text, *end = old->text + old->bytes;
+    if (nt_text_begin(&r.text, old->file, at, old->bytes, err) != 0)
+        return -1;
+    int rc;
+    while ((rc = next_joined(&r, err)) > 0) {
+        const char *stop = is_replaced(&r) ? r.begin : r.text.at;
+        nt_strbuf_put(d, at, (size_t)(stop - at));
+        at = r.text.at;
     }
+    free(r.joined.text);
+    nt_strbuf_put(d, at, (size_t)(end - at));
+    end_line(d);
     nt_strbuf_puts(d, exported);
+    return rc;
 }

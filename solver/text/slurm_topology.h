@@ -37,8 +37,9 @@ int nt_topology_find(const struct nt_topology_text *yaml, const char *name, cons
 int nt_topology_put_yaml(struct nt_strbuf *d, const struct nt_topology_text *old, const char *name,
                          const char *exported, struct nt_err *err);
 
-/* Lines that are no switch and no block stay. */
-void nt_topology_put_conf(struct nt_strbuf *d, const struct nt_topology_text *old,
-                          const char *exported);
+/* The text without its switches and blocks, with exported behind it. NT_ERR_INPUT: a zero byte, or
+ * a line that is too long. */
+int nt_topology_put_conf(struct nt_strbuf *d, const struct nt_topology_text *old,
+                         const char *exported, struct nt_err *err);
 
 #endif
