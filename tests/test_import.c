@@ -200,6 +200,11 @@ TEST(parus_gives_a_matrix_a_size)
     assert_true(near(nt_matrix_get(s->matrix, 1, 2), 2.0));
     assert_true(near(nt_matrix_get(s->larger[0], 2, 1), 2.2));
     assert_true(isnan(nt_matrix_get(s->larger[0], 2, 2)));
+    assert_false(nt_named_matrix_choose(s, 999));
+    assert_true(nt_named_matrix_choose(s, 0) && nt_named_matrix_choose(s, 1000));
+    assert_true(s->message_bytes == 1000 && s->larger_bytes[0] == 0);
+    assert_true(near(nt_matrix_get(s->matrix, 2, 1), 2.2));
+    assert_true(near(nt_matrix_get(s->larger[0], 0, 2), 2.0));
     nt_named_matrix_destroy(s);
 }
 

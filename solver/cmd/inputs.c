@@ -469,25 +469,6 @@ static int read_record(const char *path, enum nt_matrix_kind kind, double messag
     return rc;
 }
 
-/* Makes the matrix of that size the first. */
-static int choose_size(const char *path, double message_bytes, struct nt_named_matrix *m,
-                       struct nt_err *err)
-{
-    if (message_bytes == 0 || message_bytes == m->message_bytes || m->larger_sizes == 0)
-        return 0;
-    for (size_t k = 0; k < m->larger_sizes; k++) {
-        if (m->larger_bytes[k] != message_bytes)
-            continue;
-        struct nt_matrix *chosen = m->larger[k];
-        m->larger[k] = m->matrix;
-        m->matrix = chosen;
-        return 0;
-    }
-    return nt_err_set(err, NT_ERR_INPUT,
-                      "%s: expected a matrix of messages of %g bytes, found none",
-                      nt_file_name(path), message_bytes);
-}
-
 int nt_measurement_read(const char *path, enum nt_matrix_kind kind, double message_bytes,
                         struct nt_named_matrix **out, struct nt_err *err)
 {
@@ -497,9 +478,12 @@ int nt_measurement_read(const char *path, enum nt_matrix_kind kind, double messa
         return read_record(path, kind, message_bytes, out, err);
     if (nt_matrices_read(path, NT_TEXT_ANY, kind, &(struct nt_csv_given){0}, out, err) != 0)
         return -1;
-    if (choose_size(path, message_bytes, *out, err) == 0)
+    if (message_bytes == 0 || (*out)->larger_sizes == 0 ||
+        nt_named_matrix_choose(*out, message_bytes))
         return 0;
     nt_named_matrix_destroy(*out);
     *out = NULL;
-    return -1;
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "%s: expected a matrix of messages of %g bytes, found none",
+                      nt_file_name(path), message_bytes);
 }

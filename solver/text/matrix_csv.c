@@ -133,6 +133,23 @@ void nt_named_matrix_destroy(struct nt_named_matrix *table)
     free(table);
 }
 
+bool nt_named_matrix_choose(struct nt_named_matrix *t, double message_bytes)
+{
+    size_t k = 0;
+    if (t->message_bytes == message_bytes)
+        return true;
+    while (k < t->larger_sizes && t->larger_bytes[k] != message_bytes)
+        k++;
+    if (k == t->larger_sizes)
+        return false;
+    struct nt_matrix *chosen = t->larger[k];
+    t->larger[k] = t->matrix;
+    t->larger_bytes[k] = t->message_bytes;
+    t->matrix = chosen;
+    t->message_bytes = message_bytes;
+    return true;
+}
+
 /* ---- hosts ------------------------------------------------------------------------------------
  */
 

@@ -46,6 +46,9 @@ int nt_named_matrix_create(struct nt_names *hosts, enum nt_matrix_kind kind,
                            struct nt_named_matrix **out, struct nt_err *err);
 void nt_named_matrix_destroy(struct nt_named_matrix *table);
 
+/* Exchanges matrix with that of larger messages of this size; false: there is none. */
+bool nt_named_matrix_choose(struct nt_named_matrix *table, double message_bytes);
+
 /* What a text does not say of itself. */
 struct nt_csv_given {
     double factor;   /* makes us or MB/s of a value; 0: as the first cell says, or 1 */
