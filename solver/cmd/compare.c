@@ -63,11 +63,11 @@ static int write_report(const struct arguments *a, const struct nt_reference_mat
 }
 
 static int write_coloured(const struct arguments *a, const struct nt_reference_match *match,
-                          double message_bytes, struct nt_err *err)
+                          struct nt_err *err)
 {
     char *text;
     size_t bytes;
-    if (nt_comparison_report_dot(match, message_bytes, &text, &bytes, err) != 0)
+    if (nt_comparison_report_dot(match, a->message_bytes, &text, &bytes, err) != 0)
         return -1;
     return nt_file_write_text(a->coloured, text, bytes, err);
 }
@@ -86,7 +86,7 @@ static int compare_maps(const struct arguments *a, struct nt_err *err)
     if (rc == 0 && (rc = nt_reference_match_create(map, reference, a->least, &match, err)) != 0)
         nt_err_prefix(err, "%s and %s", nt_file_name(a->file[0]), nt_file_name(a->file[1]));
     if (rc == 0 && a->coloured != NULL)
-        rc = write_coloured(a, match, a->message_bytes, err);
+        rc = write_coloured(a, match, err);
     if (rc == 0)
         rc = write_report(a, match, err);
     if (rc == 0 && nt_comparison_report_differs(match)) {
