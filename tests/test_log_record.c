@@ -101,6 +101,15 @@ TEST(other_programs_json_is_read)
     }
 }
 
+TEST(a_code_that_is_none_is_a_question_mark)
+{
+    static const char line[] = "{\"job\":1,\"time\":\"2026-11-24\",\"status\":\"failed\","
+                               "\"reason\":\"\\u004a \\u004A \\u00\x14\x11 \\u00g1 \\u20ac\"}";
+    struct nt_log_record r;
+    assert_true(read_line(line, strlen(line), &r));
+    assert_string_equal(r.reason, "J J ? ? ?");
+}
+
 TEST(a_line_can_have_several_records)
 {
     static const char *const lines[] = {

@@ -83,4 +83,17 @@ TEST(wrong_names_tell_their_line)
     }
 }
 
+TEST(only_hexadecimal_digits_make_a_guid)
+{
+    uint64_t guid = 0;
+    assert_true(nt_guid_read("0x0123456789abcdEF", 18, &guid));
+    assert_true(guid == UINT64_C(0x0123456789abcdef));
+    for (int c = 0; c < 256; c++) {
+        const char text[] = {'0', 'x', (char)c};
+        bool digit = c > 0 && strchr("0123456789abcdefABCDEF", c) != NULL;
+        if (nt_guid_read(text, sizeof text, &guid) != digit)
+            fail_msg("byte %d", c);
+    }
+}
+
 RUN_TESTS

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "decimal.h"
+#include "number.h"
 
 enum { VALUE_BYTES = 4096 };
 
@@ -75,10 +76,10 @@ static char read_code(const char digit[4])
 {
     unsigned code = 0;
     for (int k = 0; k < 4; k++) {
-        const char *digits = "0123456789abcdef", *at = strchr(digits, digit[k] | 0x20);
-        if (digit[k] == '\0' || at == NULL || *at == '\0')
+        int value = nt_hex_digit(digit[k]);
+        if (value < 0)
             return '?';
-        code = code << 4 | (unsigned)(at - digits);
+        code = code << 4 | (unsigned)value;
     }
     if (code < ' ' || code > '~')
         return '?';

@@ -6,6 +6,7 @@
 
 #include "lines.h"
 #include "map.h"
+#include "number.h"
 
 enum { NAMES_MAX = 2 * NT_HOSTS_MAX };
 
@@ -17,10 +18,10 @@ bool nt_guid_read(const char *text, size_t bytes, uint64_t *guid)
         return false;
     *guid = 0;
     for (size_t k = 2; k < bytes; k++) {
-        const char *digits = "0123456789abcdef", *lower = strchr(digits, text[k] | 0x20);
-        if (text[k] == '\0' || lower == NULL || *lower == '\0')
+        int digit = nt_hex_digit(text[k]);
+        if (digit < 0)
             return false;
-        *guid = *guid << 4 | (uint64_t)(lower - digits);
+        *guid = *guid << 4 | (uint64_t)digit;
     }
     return true;
 }

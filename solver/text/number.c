@@ -69,6 +69,14 @@ const char *nt_number_read(const char *text, const char *end, double *value)
     return c;
 }
 
+int nt_hex_digit(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 void nt_number_write(double value, char text[NT_NUMBER_BYTES])
 {
     static const int digits[] = {6, 9, 12, 15, 17};

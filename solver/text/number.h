@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in texts: finite decimals, the same bytes for the same value.
- * Tests: test_matrix_csv.c. */
+ * Tests: test_matrix_csv.c, test_name_file.c. */
 #ifndef NT_NUMBER_H
 #define NT_NUMBER_H
 
@@ -22,5 +22,8 @@ double nt_number_round(double value, int digits);
 /* The same for people and JSON: digits significant digits, no trailing zeros, no exponent where
  * the number is between 1e-6 and 1e15. Reading and writing again gives the same bytes. */
 void nt_number_plain(double value, int digits, char text[NT_NUMBER_BYTES]);
+
+/* The value of a hexadecimal digit of either case; -1: it is none. */
+int nt_hex_digit(char c);
 
 #endif
