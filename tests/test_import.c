@@ -164,6 +164,30 @@ static const struct {
     {"c2clat.txt", NT_MATRIX_LATENCY_US, "cpu3", "cpu2", 0.027, NAN},
 };
 
+TEST(a_line_begins_with_words_or_keeps_them)
+{
+    static const struct {
+        const char *patterns, *left; /* NULL: it does not begin so */
+    } table[] = {
+        {"", "data\ttype  \"x\""},
+        {"data", "\ttype  \"x\""},
+        {"data type", "  \"x\""},
+        {"d*a *pe \"x*\" $", ""},
+        {"dat*ta", NULL},
+        {"data $", NULL},
+        {"data type \"x\" more", NULL},
+        {"a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a", NULL},
+    };
+    static const char text[] = "data\ttype  \"x\"";
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_text_line line = {.at = text, .end = text + sizeof text - 1};
+        const char *left = table[k].left == NULL ? text : table[k].left;
+        if (nt_line_take_words(&line, table[k].patterns) != (table[k].left != NULL))
+            fail_msg("\"%s\"", table[k].patterns);
+        assert_string_equal(line.at, left);
+    }
+}
+
 TEST(each_benchmark_gives_its_figures)
 {
     for (size_t k = 0; k < sizeof benchmarks / sizeof *benchmarks; k++) {

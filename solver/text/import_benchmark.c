@@ -149,34 +149,9 @@ struct benchmark {
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static bool word_fits(struct nt_word word, struct nt_word pattern)
-{
-    const char *star = memchr(pattern.at, '*', pattern.bytes);
-    size_t before = star == NULL ? pattern.bytes : (size_t)(star - pattern.at);
-    size_t behind = star == NULL ? 0 : pattern.bytes - before - 1;
-    return (star == NULL ? word.bytes == before : word.bytes >= before + behind) &&
-           memcmp(word.at, pattern.at, before) == 0 &&
-           memcmp(word.at + word.bytes - behind, pattern.at + pattern.bytes - behind, behind) == 0;
-}
-
-/* Takes the words from the front of the line if it begins with them. */
-static bool take_words(struct nt_text_line *line, const char *words)
-{
-    struct nt_text_line rest = *line;
-    struct nt_word left = {words, strlen(words)}, word;
-    while (left.bytes > 0) {
-        struct nt_word pattern = nt_word_cut(&left, ' ');
-        bool more = nt_line_next_word(&rest, &word), last = nt_word_is(pattern, "$");
-        if (more == last || (more && !word_fits(word, pattern)))
-            return false;
-    }
-    *line = rest;
-    return true;
-}
-
 static bool begins_with(struct nt_text_line line, const char *words)
 {
-    return take_words(&line, words);
+    return nt_line_take_words(&line, words);
 }
 
 static bool is_number(struct nt_word word)
@@ -196,12 +171,12 @@ static size_t label_bytes(struct nt_word word)
     const char *colon = memchr(word.at, ':', word.bytes);
     struct nt_word label = {word.at, colon == NULL ? 0 : (size_t)(colon - word.at)};
     if (colon == NULL) /* the brackets have a number */
-        return word_fits(word, (struct nt_word){"[*]", 3}) &&
+        return nt_word_fits(word, (struct nt_word){"[*]", 3}) &&
                        is_number((struct nt_word){word.at + 1, word.bytes - 2})
                    ? word.bytes
                    : 0;
     bool rank = label.bytes + 1 == word.bytes && is_number(label);
-    return rank || word_fits(label, (struct nt_word){"[*>", 3}) ? label.bytes + 1 : 0;
+    return rank || nt_word_fits(label, (struct nt_word){"[*>", 3}) ? label.bytes + 1 : 0;
 }
 
 static void pass_label(struct nt_text_line *line)
@@ -346,7 +321,7 @@ static int open_block(struct benchmark *r, struct nt_text_line line, bool is_tit
         const struct form *form = &forms[k];
         struct nt_text_line rest = line;
         if (is_title != (form->columns == NULL) || !has_title(r, form) ||
-            (!is_title && !take_words(&rest, form->columns)))
+            (!is_title && !nt_line_take_words(&rest, form->columns)))
             continue;
         r->recognised = true;
         if (close_block(r, err) != 0)
@@ -593,13 +568,13 @@ static int read_line(struct benchmark *r, struct nt_text_line line, struct nt_er
 {
     struct nt_word first;
     struct nt_text_line rest = line;
-    if (take_words(&rest, "# hosts"))
+    if (nt_line_take_words(&rest, "# hosts"))
         return take_hosts(r, &rest, err);
-    if (take_words(&rest, "# Rank"))
+    if (nt_line_take_words(&rest, "# Rank"))
         return take_rank(r, &rest, err);
     if (begins_with(line, "# nThread"))
         r->ranks = 0;
-    if (take_words(&rest, "# #processes =") && !take_words(&rest, "2"))
+    if (nt_line_take_words(&rest, "# #processes =") && !nt_line_take_words(&rest, "2"))
         r->title = line; /* no title of ours: figures of more than a pair */
     if (is_title(line)) {
         r->title = line;
@@ -668,7 +643,7 @@ bool nt_import_benchmark_line(const char *text, size_t bytes)
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
         struct nt_word word;
         rest = line;
-        if (forms[k].columns != NULL && take_words(&rest, forms[k].columns) &&
+        if (forms[k].columns != NULL && nt_line_take_words(&rest, forms[k].columns) &&
             (forms[k].vertex == NULL || (nt_line_next_word(&rest, &word) && is_number(word))))
             return true;
     }

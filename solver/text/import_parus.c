@@ -154,25 +154,10 @@ static void next_row(struct lines *r)
     r->more = nt_text_next_line(&r->text, &r->line);
 }
 
-static bool take_words(struct nt_text_line *line, const char *words)
-{
-    char copy[64];
-    size_t bytes = strlen(words);
-    memcpy(copy, words, bytes + 1);
-    for (char *word = copy, *next; word != NULL; word = next) {
-        next = strchr(word, ' ');
-        if (next != NULL)
-            *next++ = '\0';
-        if (!nt_line_take_word(line, word))
-            return false;
-    }
-    return true;
-}
-
 static bool is_block(const struct lines *r)
 {
     struct nt_text_line line = r->line;
-    return r->more && take_words(&line, "Message length");
+    return r->more && nt_line_take_words(&line, "Message length");
 }
 
 static bool is_parameter(struct nt_text_line line)
@@ -188,7 +173,7 @@ static bool is_parameter(struct nt_text_line line)
                                         "number of repeates"};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
         struct nt_text_line rest = line;
-        if (take_words(&rest, words[k]))
+        if (nt_line_take_words(&rest, words[k]))
             return true;
     }
     return false;
@@ -215,7 +200,7 @@ static int read_head(struct parus *p, struct lines *r, struct nt_err *err)
                             p->processes);
     for (next_row(r); r->more && is_parameter(r->line); next_row(r)) {
         struct nt_text_line line = r->line;
-        if (take_words(&line, "data type") &&
+        if (nt_line_take_words(&line, "data type") &&
             memmem(line.at, (size_t)(line.end - line.at), "deviation", 9) != NULL)
             return nt_line_fail(&r->line, err, "a matrix of deviations holds no latencies");
     }
@@ -266,7 +251,7 @@ static int read_block(struct parus *p, struct lines *r, struct nt_err *err)
 {
     struct nt_named_matrix *t = p->table;
     uint64_t length;
-    if (!take_words(&r->line, "Message length"))
+    if (!nt_line_take_words(&r->line, "Message length"))
         return nt_line_fail(&r->line, err, "expected \"Message length N\"");
     if (nt_line_take_whole(&r->line, "a message length", UINT64_C(1) << 53, &length, err) != 0)
         return -1;

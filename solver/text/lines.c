@@ -24,6 +24,16 @@ bool nt_word_is(struct nt_word word, const char *text)
     return word.bytes == strlen(text) && memcmp(word.at, text, word.bytes) == 0;
 }
 
+bool nt_word_fits(struct nt_word word, struct nt_word pattern)
+{
+    const char *star = memchr(pattern.at, '*', pattern.bytes);
+    size_t before = star == NULL ? pattern.bytes : (size_t)(star - pattern.at);
+    size_t behind = star == NULL ? 0 : pattern.bytes - before - 1;
+    return (star == NULL ? word.bytes == before : word.bytes >= before + behind) &&
+           memcmp(word.at, pattern.at, before) == 0 &&
+           memcmp(word.at + word.bytes - behind, pattern.at + pattern.bytes - behind, behind) == 0;
+}
+
 struct nt_word nt_word_cut(struct nt_word *rest, char separator)
 {
     const char *end = memchr(rest->at, separator, rest->bytes);
@@ -54,6 +64,20 @@ bool nt_line_take_word(struct nt_text_line *line, const char *text)
         return true;
     *line = was;
     return false;
+}
+
+bool nt_line_take_words(struct nt_text_line *line, const char *patterns)
+{
+    struct nt_text_line rest = *line;
+    struct nt_word left = {patterns, strlen(patterns)}, word;
+    while (left.bytes > 0) {
+        struct nt_word pattern = nt_word_cut(&left, ' ');
+        bool more = nt_line_next_word(&rest, &word), last = nt_word_is(pattern, "$");
+        if (more == last || (more && !nt_word_fits(word, pattern)))
+            return false;
+    }
+    *line = rest;
+    return true;
 }
 
 bool nt_line_begins(const struct nt_text_line *line, const char *text)

@@ -21,6 +21,9 @@ struct nt_word {
 
 bool nt_word_is(struct nt_word word, const char *text);
 
+/* In the pattern a first * stands for any bytes, or none. */
+bool nt_word_fits(struct nt_word word, struct nt_word pattern);
+
 /* Takes what is before the first separator, or all, off the front of rest; it may be empty. */
 struct nt_word nt_word_cut(struct nt_word *rest, char separator);
 
@@ -38,6 +41,10 @@ bool nt_line_next_word(struct nt_text_line *line, struct nt_word *word);
 
 /* Takes the next word when it is this one. */
 bool nt_line_take_word(struct nt_text_line *line, const char *text);
+
+/* Takes the next words when they fit these patterns, with a blank between two; the pattern $ is the
+ * end of the line. */
+bool nt_line_take_words(struct nt_text_line *line, const char *patterns);
 
 /* Does the line begin with this, byte for byte? Takes nothing. */
 bool nt_line_begins(const struct nt_text_line *line, const char *text);
