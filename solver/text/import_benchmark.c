@@ -282,7 +282,7 @@ static int take_rank(struct benchmark *r, struct nt_text_line *line, struct nt_e
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-/* A MATRIX's names: numbers, each a host. False: this line names none. */
+/* The columns of a MATRIX have the numbers of hosts. If a word is no number, columns stays 0. */
 static int take_columns(struct benchmark *r, const struct form *form, struct nt_text_line line,
                         struct nt_err *err)
 {

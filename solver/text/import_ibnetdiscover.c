@@ -431,7 +431,7 @@ static bool switch_name(const struct reading *r, const struct node *node, char n
     return nt_host_name_check(name, NULL) == 0;
 }
 
-/* Which names of switches are used more than once? Those go by their numbers instead. */
+/* A switch has the name in its description, unless that is missing or in twice: then its id. */
 static int name_switch(struct reading *r, uint32_t index, const struct nt_names *twice,
                        struct nt_err *err)
 {
