@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is believed of the network between the hosts of a sweep before it is measured: nested
- * clusters, from what earlier jobs measured. A belief saves rounds; what is true of it is decided
- * by measurements alone (infer/believed.h).
+/* The prior of one sweep: the network between its hosts as earlier jobs measured it, as nested
+ * clusters of hosts. A prior saves rounds. Measurements alone decide whether it is right
+ * (infer/believed.h). Knows indices only, no names and no file format (text/prior.h).
  *
- * Levels count from the lowest: level 0 has the hosts of one switch together, the highest all of
- * them. The class of a pair is the lowest level at which both are in one cluster.
+ * Levels count from the lowest. A cluster of level 0 contains the hosts of one leaf switch; the
+ * single cluster of the highest level contains all hosts. The class of a pair is the lowest level
+ * at which one cluster contains both hosts.
  * Tests: test_sweep_prior.c. */
 #ifndef NT_BELIEF_H
 #define NT_BELIEF_H
@@ -18,30 +19,33 @@
 enum { NT_BELIEF_LEVELS_MAX = 8, NT_BELIEF_LOOSE = UINT32_MAX };
 
 struct nt_belief {
-    size_t hosts, levels; /* levels 0: nothing is believed */
-    size_t known;         /* hosts of which something is believed */
-    uint32_t *cluster; /* [level * hosts + host], of the levels below the highest: any number below
-                          hosts, NT_BELIEF_LOOSE at all levels of a host of which nothing is
-                          believed; owned */
-    double us[NT_BELIEF_LEVELS_MAX]; /* latency of a pair that meets at a level; NaN: not known */
-    bool taken;                      /* nothing was measured: the network is this one, and */
-    double support;                  /* as sure as the least certain part of it, */
-    int32_t oldest_day;              /* of which one was last seen on that day, since 1970-01-01 */
+    size_t hosts, levels; /* levels 0: there is no prior */
+    size_t known;         /* hosts that the prior covers */
+    uint32_t *cluster; /* [level * hosts + host], for the levels below the highest: a number below
+                          hosts, or NT_BELIEF_LOOSE at all levels of a host that the prior does not
+                          cover; owned */
+    double us[NT_BELIEF_LEVELS_MAX]; /* latency of pairs of this class, one way; NaN: unknown */
+    bool taken;                      /* nothing was measured: the prior is the result */
+    double support;                  /* taken: 0..1, the lowest support among its parts */
+    int32_t oldest_day; /* taken: days from 1970-01-01 to when the least recent part was last
+                           measured */
 };
 
-/* Every host loose. NT_ERR_INPUT over NT_BELIEF_LEVELS_MAX levels. */
+/* All hosts are NT_BELIEF_LOOSE. NT_ERR_INPUT: more than NT_BELIEF_LEVELS_MAX levels. The caller
+ * frees *out with nt_belief_destroy. */
 int nt_belief_create(size_t hosts, size_t levels, struct nt_belief **out, struct nt_err *err);
 void nt_belief_destroy(struct nt_belief *belief);
 
-/* The clusters of a host from the lowest level on, levels - 1 of them. NT_ERR_INPUT: no such host,
- * or a number that is not below hosts. */
+/* Sets the clusters of one host: levels - 1 numbers, lowest level first. NT_ERR_INPUT: no such
+ * host, or a number that is not below hosts. */
 int nt_belief_set(struct nt_belief *belief, size_t host, const uint32_t *cluster,
                   struct nt_err *err);
 
-/* Whether what is one at a level is one at all above it: NT_ERR_INPUT names two hosts. */
+/* Checks that the clusters are nested: hosts in one cluster share a cluster at every higher level.
+ * NT_ERR_INPUT names two hosts that do not. */
 int nt_belief_check(const struct nt_belief *belief, struct nt_err *err);
 
-/* Takes away levels at which nothing is together that is not together below. */
+/* Removes each level whose clusters are the same as those of the level below. */
 void nt_belief_reduce(struct nt_belief *belief);
 
 #endif

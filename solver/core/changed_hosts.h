@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts whose latencies changed in the sweep: a link of theirs, or above them, became slower or
- * faster, or was disturbed for a while.
+/* Finds hosts whose latencies changed during the sweep because a link of the host, or above it,
+ * became slower or faster or was disturbed for some time.
  *
- * One pair whose readings fall into a low and a high part may have had one wrong reading; a host of
- * which most pairs do has been in two networks. Of such a host's pairs the low part counts, so that
- * all pairs speak of one network, the undisturbed one. Pure.
+ * If the readings of one pair fall into a low and a high group, one of them may be wrong. If most
+ * pairs of a host have two groups of readings, the host was measured in two states of the network.
+ * For such a host only the low groups are used, so that all pairs describe the undisturbed network.
+ * Pure.
  * Tests: test_remeasure.c. */
 #ifndef NT_CHANGED_HOSTS_H
 #define NT_CHANGED_HOSTS_H
@@ -17,16 +18,18 @@
 
 struct nt_changed_hosts {
     size_t hosts;
-    uint32_t *read, *apart; /* pairs of each host; read is owned, apart the second half of it */
+    uint32_t *read, *apart; /* per host: its pairs that were read several times, and how many have
+                               two groups; read is owned, apart is the second half of its memory */
 };
 
 int nt_changed_hosts_init(struct nt_changed_hosts *changed, size_t hosts, struct nt_err *err);
 void nt_changed_hosts_fini(struct nt_changed_hosts *changed);
 
-/* A pair that was read several times, a, b < hosts; apart: its readings are of two kinds. */
+/* Adds a pair that was read several times, a and b < hosts. apart: its readings fall into two
+ * groups. */
 void nt_changed_hosts_note(struct nt_changed_hosts *changed, uint32_t a, uint32_t b, bool apart);
 
-/* After all were noted: whether the pair has such a host. */
+/* Whether a or b changed. Valid after all pairs were added. */
 bool nt_changed_hosts_have(const struct nt_changed_hosts *changed, uint32_t a, uint32_t b);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How two measurements of the same pairs deviate: A. Bufe, "Automatic Analysis of a Supercomputer's
- * Topology and Performance Characteristics", Hamburg 2014, section 3.2.2, equations 3.1 to 3.4, and
- * the distributions behind them. Knows indices only. */
+/* Deviations between two measurements of the same pairs: A. Bufe, "Automatic Analysis of a
+ * Supercomputer's Topology and Performance Characteristics", Hamburg 2014, section 3.2.2, equations
+ * 3.1 to 3.4, and the distributions of both measurements. Knows indices only. */
 #ifndef NT_DEVIATION_H
 #define NT_DEVIATION_H
 
@@ -21,26 +21,29 @@ struct nt_deviating_pair {
 };
 
 struct nt_deviation {
-    struct nt_arena memory; /* of the pairs */
-    size_t pairs; /* that both have; twice if both have both directions, else the mean of those */
-    double mean, mean_absolute, quadratic_mean, greatest; /* MD, MAD, QMD, MAXD: first - second */
-    struct nt_deviating_pair at;                          /* of the greatest */
-    double first[NT_DEVIATION_FIVE];                      /* least, quartiles, greatest */
+    struct nt_arena memory; /* of pair */
+    size_t pairs; /* compared values: two per pair if both matrices have both directions, else one,
+                     the mean of the directions */
+    double mean, mean_absolute, quadratic_mean,
+        greatest; /* MD, MAD, QMD and MAXD of first - second, in the unit of the matrices */
+    struct nt_deviating_pair at;     /* the pair with the greatest deviation */
+    double first[NT_DEVIATION_FIVE]; /* minimum, quartiles, maximum */
     double second[NT_DEVIATION_FIVE], difference[NT_DEVIATION_FIVE];
-    double edge[NT_DEVIATION_BINS + 1]; /* of the histograms: in equal steps, or */
-    bool factors; /* by equal factors, where the greatest is over ten times the least */
+    double edge[NT_DEVIATION_BINS + 1]; /* bounds of the bins of both histograms: equal steps, or */
+    bool factors; /* equal factors, if the maximum is more than ten times the minimum */
     size_t bin[NT_DEVIATION_BINS][2];
-    size_t differing;               /* pairs that differ by more than the tolerance */
-    struct nt_deviating_pair *pair; /* those, the largest relative difference first */
+    size_t differing; /* pairs that differ by more than the tolerance */
+    struct nt_deviating_pair
+        *pair; /* these pairs, the largest relative difference first; in memory */
 };
 
-/* tolerance: share of the second's figure. NT_ERR_INPUT if no pair is in both.
- * nt_deviation_fini is needed after an error too. */
+/* tolerance: a share of the second value. NT_ERR_INPUT: no pair is in both matrices. Call
+ * nt_deviation_fini also after an error. */
 int nt_deviation_init(struct nt_deviation *d, const struct nt_matrix *first,
                       const struct nt_matrix *second, double tolerance, struct nt_err *err);
 void nt_deviation_fini(struct nt_deviation *d);
 
-/* Which bin of the histograms a figure belongs to. */
+/* The bin of the histograms that contains this value. */
 size_t nt_deviation_bin(const struct nt_deviation *d, double value);
 
 #endif

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often readings are disturbed, and so how many passes over all pairs it takes.
+/* Estimates how often readings are disturbed, and so how many passes over all pairs are needed.
  *
- * What shares a host, a link or the whole machine only ever adds to a latency. The lowest of
- * several readings of a pair is right as long as one of them was not disturbed; when all were, the
- * pair is too long. The share of readings that are well above their pair's lowest tells how likely
- * that is: with a share q of them and k readings of a pair, q^k.
+ * Other traffic and processes only ever add to a latency. The lowest of several readings of a pair
+ * is right if one of them was not disturbed. If a share q of all readings is disturbed, all k
+ * readings of a pair are disturbed with probability q^k. q is estimated from the readings that are
+ * well above the lowest of their pair.
  *
- * What slows one host or its link down for a time does so for all that is read of it meanwhile, so
- * that those readings are not independent. Where the readings of a host's pairs that can tell are
- * all well above their lowest from one moment to another, pairs that were read in that time alone
- * are counted themselves. */
+ * A slow period of a host or of its link disturbs all readings of the host in that time, so these
+ * readings are not independent. Such a period shows if, from one moment to another, all readings of
+ * the host that can be judged are well above their lowest. Pairs that were read only during such
+ * periods are counted directly. */
 #ifndef NT_DISTURBED_H
 #define NT_DISTURBED_H
 
 #include "err.h"
 #include "latencies.h"
 
-enum { NT_DISTURBED_READINGS_MAX = 12 }; /* of a pair, in either direction: the first ones count */
+/* readings per pair, both directions together; the first ones are used */
+enum { NT_DISTURBED_READINGS_MAX = 12 };
 
 struct nt_disturbed {
-    double share; /* how likely a reading is to be disturbed, from those a tenth or more above the
-                     lowest of their pair that another one agrees with (the lowest of all, where
-                     none agrees); 0: none known */
-    double pairs; /* of those that were read, how many are to be expected to have disturbed readings
-                     alone: by the share, or those counted, whichever is more */
+    double share; /* probability that a reading is disturbed: it is at least a tenth above the
+                     lowest reading of its pair that another one confirms (above the lowest, if none
+                     is confirmed); 0: none */
+    double pairs; /* expected number of measured pairs without any good reading: by share, or as
+                     counted in slow periods, whichever is larger */
 };
 
-/* All 0 of more than NT_LATENCIES_LISTED_HOSTS hosts. Time and memory: readings and pairs. */
+/* Sets *out. All fields are 0 for more than NT_LATENCIES_LISTED_HOSTS hosts. Time and memory are
+ * linear in readings and pairs. */
 int nt_disturbed_find(const struct nt_latencies *latencies, struct nt_disturbed *out,
                       struct nt_err *err);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which paths depend on which: exact linear algebra over the links, modulo the prime 2^61 - 1.
+/* Linear dependence of paths: exact linear algebra over the links, modulo the prime 2^61 - 1.
  *
- * Holds a sparse reduced row-echelon form of the paths added so far, and one random vector of its
- * null space: a sum of links follows from the paths exactly when the vector's values over those
- * links sum to 0, but for a chance of 1 in 2^61. So the test costs the length of the path (the
- * paper, Liu et al., NPC 2018, section 3.2 step b, eliminates anew for each). Rank modulo this
- * prime equals the rank over the rationals unless the prime divides a minor of the 0-1-2 matrix.
+ * Contains the reduced row-echelon form, as a sparse matrix, of the paths added so far, and one
+ * random vector of its null space. A sum of links follows from the paths if the vector's values
+ * over these links sum to 0; the chance of an error is 1 in 2^61. So a test costs the length of the
+ * path, while Liu et al. (NPC 2018, section 3.2, step b) repeat the elimination for each path. The
+ * rank modulo this prime equals the rank over the rationals unless the prime divides a minor of the
+ * 0-1-2 matrix.
  * Tests: test_plan_routes.c. */
 #ifndef NT_ECHELON_H
 #define NT_ECHELON_H
@@ -22,18 +23,19 @@
 struct nt_echelon_rows;
 
 struct nt_echelon {
-    struct nt_arena memory; /* first, for nt_object_create; of all but the rows' entries */
+    struct nt_arena memory; /* of all but the entries of rows; first, for nt_object_create */
     size_t links, rank;
-    uint64_t *null; /* links of them, below the prime: the random null vector */
-    bool *pivot;    /* links of them: a row has its leading 1 here */
-    uint64_t work;  /* entries touched so far: what a caller bounds instead of time */
+    uint64_t *null; /* links values below the prime: the random null vector */
+    bool *pivot;    /* per link: a row has its leading 1 here */
+    uint64_t work;  /* entries visited so far; callers limit this instead of time */
     struct nt_echelon_rows *rows;
 };
 
 int nt_echelon_create(size_t links, uint64_t seed, struct nt_echelon **out, struct nt_err *err);
 
-/* The same with further columns behind the links, which never lead a row: nt_echelon_add_traced
- * puts a -1 into one of them, so that a row tells which measured paths its link is made of. */
+/* As nt_echelon_create, with additional columns after the links. They never lead a row.
+ * nt_echelon_add_traced sets one of them to -1, so that each row shows from which measured paths
+ * its link follows. */
 int nt_echelon_create_traced(size_t links, size_t traces, uint64_t seed, struct nt_echelon **out,
                              struct nt_err *err);
 void nt_echelon_destroy(struct nt_echelon *echelon);
@@ -44,7 +46,7 @@ static inline uint64_t nt_echelon_plus(uint64_t a, uint64_t b)
     return sum >= NT_ECHELON_PRIME ? sum - NT_ECHELON_PRIME : sum;
 }
 
-/* Does the sum of these links (one may stand there several times) follow from the paths? */
+/* Whether the sum of these links, repetitions allowed, follows from the paths. */
 static inline bool nt_echelon_follows(const struct nt_echelon *echelon, const uint32_t *link,
                                       size_t n)
 {
@@ -54,16 +56,17 @@ static inline bool nt_echelon_follows(const struct nt_echelon *echelon, const ui
     return sum == 0;
 }
 
-/* 1: the path was independent and is in now; 0: it follows from the others; -1: no memory (the
- * echelon can only be destroyed then). */
+/* 1: the path is independent and was added; 0: it follows from the others; -1: no memory, and the
+ * echelon can only be destroyed. */
 int nt_echelon_add(struct nt_echelon *echelon, const uint32_t *link, size_t n, struct nt_err *err);
 
-/* Adds the path with its trace; 0 also when the rows have taken over work_max of work so far. */
+/* Adds the path with its trace column. Returns 0 also if the rows have used more than work_max of
+ * work. */
 int nt_echelon_add_traced(struct nt_echelon *echelon, const uint32_t *link, size_t n, size_t trace,
                           uint64_t work_max, struct nt_err *err);
 
-/* The row that leads with this pivot link: the link plus these columns times values is 0. Borrowed
- * until the next add; returns how many. */
+/* The row whose leading link is this pivot: the link plus the sum of column times value is 0.
+ * Returns the number of columns; they are borrowed until the next addition. */
 size_t nt_echelon_row(const struct nt_echelon *echelon, uint32_t link, const uint32_t **column,
                       const uint64_t **value);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What measurements over known routes say about links, parts of paths and pairs. Made by
- * infer/estimate_routes.c, read by text/. A standard error is NaN when no measurement is left over
- * to judge the noise by.
+/* Latencies of links, of partial paths and of pairs, estimated from measurements over known routes.
+ * infer/estimate_routes.c makes them, text/ writes them. Standard errors are NaN if there are no
+ * more measurements than unknowns.
  * Tests: test_estimate_routes.c. */
 #ifndef NT_ESTIMATE_H
 #define NT_ESTIMATE_H
@@ -19,32 +19,34 @@ struct nt_figure {
 struct nt_link_estimate {
     uint32_t link;
     struct nt_figure latency;
-    bool suspect; /* slower than its tier by a tested margin */
+    bool suspect; /* slower than its tier, by a test */
 };
 
 struct nt_fit {
     size_t measured, rank;
-    size_t freedom;  /* measurements beyond the rank, without the rejected ones */
-    size_t rejected; /* measurements that do not fit: they count for almost nothing */
-    double sigma_us; /* standard deviation of one measurement; NaN without freedom */
+    size_t freedom;  /* degrees of freedom: measurements beyond the rank, without rejected ones */
+    size_t rejected; /* outliers; their weight is almost 0 */
+    double sigma_us; /* standard deviation of one measurement; NaN if freedom is 0 */
     double rms_us, r2;
-    double false_alarm_rate; /* of the suspects: at most this chance that a sound network has any */
-    size_t tested;           /* links that could become suspects */
+    double false_alarm_rate; /* limit on the probability that a network without faults has any
+                                suspect */
+    size_t tested;           /* links that were tested for being suspect */
 };
 
 struct nt_estimate {
     struct nt_arena memory; /* first, for nt_object_create */
     size_t links;
-    struct nt_link_estimate *link; /* those that can be distinguished, in the order of the routes */
-    size_t aggregates;             /* shortest runs of links that are known as a sum only */
-    size_t *run_start;             /* aggregates + 1, into run_link */
-    uint32_t *run_link;            /* in the order of a path */
+    struct nt_link_estimate
+        *link;          /* the links whose latency is determined, in the order of the routes */
+    size_t aggregates;  /* shortest runs of links of which only the sum is determined */
+    size_t *run_start;  /* aggregates + 1 positions in run_link */
+    uint32_t *run_link; /* in the order of a path */
     struct nt_figure *run_latency;
-    size_t pairs;                   /* that follow from the measurements */
-    uint32_t (*pair)[2];            /* hosts */
-    struct nt_figure *pair_latency; /* half a round trip: the mean of the two ways */
-    struct nt_figure (*way)[2]; /* from the first host to the second, and back; NaN if the two ways
-                                   have the same links or are known as a sum only */
+    size_t pairs;                   /* pairs whose latency follows from the measurements */
+    uint32_t (*pair)[2];            /* two hosts */
+    struct nt_figure *pair_latency; /* half a round trip: the mean of both directions */
+    struct nt_figure (*way)[2];     /* from the first host to the second, and back; NaN if both
+                                       directions have the same links or only their sum is determined */
     struct nt_fit fit;
 };
 

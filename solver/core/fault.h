@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A degraded part of the network: one of a map's findings.
+/* Findings: degraded parts of the network that a map reports. Knows only vertices of the model.
  *
- * A finding names the part that is likeliest and, as alternatives, those that the measurements
- * cannot tell from it. Vertices are the model's.
+ * A finding contains the most probable part and, as alternatives, the parts that the measurements
+ * cannot distinguish from it. infer/faults.h makes findings.
  * Tests: test_faults.c. */
 #ifndef NT_FAULT_H
 #define NT_FAULT_H
@@ -13,8 +13,8 @@
 enum nt_fault_kind {
     NT_FAULT_LINK_SLOW,   /* latency, us */
     NT_FAULT_LINK_NARROW, /* bandwidth, MB/s */
-    NT_FAULT_LINK_LOSSY,  /* share of messages lost, % */
-    NT_FAULT_HOST_SLOW,   /* latency of all its pairs, us, or bandwidth, MB/s */
+    NT_FAULT_LINK_LOSSY,  /* lost messages, % */
+    NT_FAULT_HOST_SLOW,   /* latency of all pairs of the host, us, or its bandwidth, MB/s */
     NT_FAULT_PATH_SHARED, /* bandwidth, MB/s */
 };
 
@@ -23,19 +23,19 @@ enum nt_fault_way { NT_FAULT_BOTH, NT_FAULT_UP, NT_FAULT_DOWN }; /* up: from a t
 enum {
     NT_FAULT_KINDS = NT_FAULT_PATH_SHARED + 1,
     NT_FAULT_WAYS = NT_FAULT_DOWN + 1,
-    NT_FAULT_OTHERS_MAX = 4, /* alternatives of one finding */
-    NT_FAULTS_MAX = 4096,    /* findings of one map */
+    NT_FAULT_OTHERS_MAX = 4, /* alternatives per finding */
+    NT_FAULTS_MAX = 4096,    /* findings per map */
     NT_FAULT_RAIL_BYTES = 32,
-    NT_POPULATIONS_MAX = 4, /* of hosts' links in one map */
+    NT_POPULATIONS_MAX = 4, /* populations per map */
 };
 
-/* Hosts whose links are equally long and wide: an adapter generation. */
+/* Hosts whose links have the same latency and bandwidth, such as one adapter generation. */
 struct nt_population {
     uint32_t hosts;
-    double latency_us, bandwidth_MBps; /* of a host's link; NaN: not measured */
+    double latency_us, bandwidth_MBps; /* of the link of a host; NaN: not measured */
 };
 
-/* A host: a == b. */
+/* A link, or a host if a == b. */
 struct nt_fault_part {
     enum nt_fault_kind kind;
     uint32_t a, b;
@@ -45,11 +45,11 @@ struct nt_fault {
     struct nt_fault_part part;
     uint32_t others;
     struct nt_fault_part other[NT_FAULT_OTHERS_MAX];
-    double found, expected; /* in the kind's unit */
-    double confidence;      /* 0..1 that it is degraded */
+    double found, expected; /* in the unit of the kind */
+    double confidence;      /* 0..1: probability that the part is degraded */
     enum nt_fault_way way;
-    bool by_rate;                   /* of a slow host: the figures are bandwidths */
-    char rail[NT_FAULT_RAIL_BYTES]; /* that it is on, the network device; "": not told */
+    bool by_rate;                   /* host slow: found and expected are bandwidths */
+    char rail[NT_FAULT_RAIL_BYTES]; /* the network device; "": unknown */
 };
 
 #endif

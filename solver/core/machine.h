@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host is inside: processors, memory nodes, caches, network devices (A. Bufe's thesis,
- * Hamburg 2014, section 2.7, joins such models with that of the network).
+/* Hardware model of a host: processors, memory nodes, caches, network devices, GPUs. A. Bufe
+ * (thesis, Hamburg 2014, section 2.7) combines such models with the model of the network. Knows
+ * neither the network nor how the model is read.
  * Tests: test_machine_text.c. */
 #ifndef NT_MACHINE_H
 #define NT_MACHINE_H
@@ -8,13 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Two hardware threads by the nearest that they have in common. */
+/* What two hardware threads share: the smallest common part. */
 enum nt_between {
-    NT_BETWEEN_CORE,    /* one core */
-    NT_BETWEEN_CACHE,   /* a cache, not the core */
+    NT_BETWEEN_CORE,    /* a core */
+    NT_BETWEEN_CACHE,   /* a cache, but no core */
     NT_BETWEEN_NUMA,    /* a memory node */
     NT_BETWEEN_PACKAGE, /* a package */
-    NT_BETWEEN_MACHINE, /* nothing smaller */
+    NT_BETWEEN_MACHINE, /* only the machine */
     NT_BETWEEN_END,
 };
 
@@ -30,39 +31,42 @@ enum {
 };
 
 struct nt_nic {
-    char name[NT_NIC_NAME_BYTES];   /* as the transport calls it: "mlx5_0:1", "eth0" */
-    char pci[NT_MACHINE_PCI_BYTES]; /* the way from the root, "0000:3a:00.0/0000:3b:00.0"; "": none
+    char name[NT_NIC_NAME_BYTES];   /* the transport's name: "mlx5_0:1", "eth0" */
+    char pci[NT_MACHINE_PCI_BYTES]; /* PCI path from the root, "0000:3a:00.0/0000:3b:00.0"; "": none
                                      */
-    int32_t numa;                   /* the memory node that it is near to; -1: not known */
-    char transports[NT_NIC_TRANSPORTS_BYTES]; /* that may use it, with commas: "rc_mlx5,ud_mlx5" */
+    int32_t numa;                   /* the nearest memory node; -1: unknown */
+    char transports[NT_NIC_TRANSPORTS_BYTES]; /* transports that can use it, separated by commas:
+                                                 "rc_mlx5,ud_mlx5" */
 };
 
-/* A GPU, and the network devices that are nearest to it: equally near ones with commas between. */
+/* A GPU and the network devices that are nearest to it. */
 struct nt_gpu {
-    char pci[NT_GPU_PCI_BYTES];   /* its address, "0000:17:00.0" */
-    int32_t numa;                 /* -1: not known */
-    char nics[NT_GPU_NICS_BYTES]; /* names of nic; "": none is known to be near */
+    char pci[NT_GPU_PCI_BYTES];   /* its PCI address, "0000:17:00.0" */
+    int32_t numa;                 /* -1: unknown */
+    char nics[NT_GPU_NICS_BYTES]; /* names of nic, separated by commas; "": unknown */
 };
 
-/* Of a cache line from one core to another, one way, over the hosts of a model. */
+/* Time to transfer a cache line from one core to another, one way, over the hosts of one hardware
+ * model. */
 struct nt_core_latency {
-    uint32_t hosts; /* that measured it; 0: none, the other fields have no meaning */
-    double latency_us, low_us, high_us; /* median, lowest, highest */
+    uint32_t hosts; /* hosts that measured it; 0: none, the other fields have no meaning */
+    double latency_us, low_us, high_us; /* median, minimum, maximum */
 };
 
 struct nt_machine {
-    char cpu[NT_MACHINE_CPU_BYTES]; /* "": not known */
+    char cpu[NT_MACHINE_CPU_BYTES]; /* "": unknown */
     uint32_t packages, numas, cores, threads;
-    uint32_t allowed;            /* threads that the measuring process could run on */
-    uint64_t l2_bytes, l3_bytes; /* of one; 0: none */
+    uint32_t allowed;            /* hardware threads that the measuring process could use */
+    uint64_t l2_bytes, l3_bytes; /* of one cache; 0: none */
     size_t nics;
     struct nt_nic nic[NT_MACHINE_NICS_MAX];
     size_t gpus;
     struct nt_gpu gpu[NT_MACHINE_GPUS_MAX];
-    struct nt_core_latency between[NT_BETWEEN_END]; /* in maps only */
+    struct nt_core_latency between[NT_BETWEEN_END]; /* used in maps only */
 };
 
-/* "core", "cache", "numa", "package", "machine"; NT_BETWEEN_END for another name. */
+/* "core", "cache", "numa", "package", "machine". nt_between_parse: NT_BETWEEN_END for any other
+ * name. */
 extern const char *const nt_between_names[NT_BETWEEN_END];
 const char *nt_between_name(enum nt_between between);
 enum nt_between nt_between_parse(const char *name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The map: the model with names, and what was done to find it. This is what users read:
- * etc/nettopo-map.schema.json, man nettopo-map(5). JSON is made and read in text/map_json.c only.
+/* The map: the model with names, and how it was measured. Users read it as JSON: nettopo-map(5),
+ * etc/nettopo-map.schema.json. Only text/map_json.c reads and writes JSON.
  * Tests: test_map_json.c, test_import.c. */
 #ifndef NT_MAP_H
 #define NT_MAP_H
@@ -23,22 +23,25 @@ struct nt_phase {
     double seconds;
 };
 
-/* What came of what was believed of the network before the sweep. */
+/* How the sweep used the prior (belief.h). */
 struct nt_prior_use {
-    bool given; /* there was something */
-    bool used;  /* the network is that, verified, or mended where hosts had moved */
+    bool given; /* there was a prior */
+    bool used;  /* the network is the prior's, verified, or corrected for hosts that had moved */
     uint64_t pairs_taken, pairs_verified,
-        pairs_contradicted; /* not read; read as believed; not so */
+        pairs_contradicted; /* pairs taken from the prior; measured as expected; measured otherwise
+                             */
     uint64_t hosts_moved;
-    char reason[96]; /* why it was not used; "" */
-    bool all_taken;  /* nothing was measured; then, of the least certain and of the oldest part: */
+    char reason[96]; /* why the prior was not used; "": it was */
+    bool all_taken;  /* nothing was measured; then support is the lowest of all parts, oldest the
+                        least recent day */
     double support;
-    char oldest[16]; /* day when it was last seen, YYYY-MM-DD */
+    char oldest[16]; /* YYYY-MM-DD */
 };
 
 enum { NT_TRANSPORT_USED_BYTES = 128, NT_SWEEP_TRANSPORTS_MAX = 8 };
 
-/* The connections of so many hosts went over these: "rc_mlx5/mlx5_0:1,rc_mlx5/mlx5_1:1". */
+/* The connections of this number of hosts used these devices:
+ * "rc_mlx5/mlx5_0:1,rc_mlx5/mlx5_1:1". */
 struct nt_sweep_transport {
     char used[NT_TRANSPORT_USED_BYTES];
     uint32_t hosts;
@@ -50,53 +53,55 @@ struct nt_sweep {
     size_t phases;
     struct nt_phase *phase; /* owned */
     struct nt_prior_use prior;
-    size_t transports; /* most hosts first; those beyond the room are left out */
+    size_t transports; /* most hosts first; at most NT_SWEEP_TRANSPORTS_MAX are kept */
     struct nt_sweep_transport transport[NT_SWEEP_TRANSPORTS_MAX];
 };
 
 struct nt_loggp {
     char class_name[64];         /* "same switch", "through 3 switches" */
-    char rail[64];               /* network device, "" when there is one */
-    double min_bytes, max_bytes; /* the protocol regime */
+    char rail[64];               /* network device; "": there is only one */
+    double min_bytes, max_bytes; /* message sizes of this protocol regime */
     double L_us, o_send_us, o_recv_us, g_us, G_us_per_byte; /* NaN: not measured */
-    double gap_us_per_byte; /* of a message in a train; what G is to a message alone */
+    double gap_us_per_byte;                                 /* as G, for messages in a train */
     double L_se_us, o_se_us, g_se_us, G_se_us_per_byte, r2;
-    double check_percent; /* largest error of the predicted time of sizes held out; NaN: none */
-    char seen[16];        /* not measured: earlier jobs did, last on that day (YYYY-MM-DD); "" */
-    double support;       /* then: 0 to 1, of those jobs' that agree */
+    double check_percent; /* largest error of predicted times of sizes that the fit did not use;
+                             NaN: none */
+    char seen[16];  /* day of the last measurement (YYYY-MM-DD) if only earlier jobs measured it; ""
+                     */
+    double support; /* then: 0 to 1, share of these jobs that agree */
 };
 
 /* A stress kernel (Navaridas, Miguel-Alonso, "Realistic Evaluation of Interconnection Networks
- * Using Synthetic Traffic", section 3), as it ran and as the map has it. */
+ * Using Synthetic Traffic", section 3), measured and as the map predicts it. */
 struct nt_stress {
-    char kernel[32];                 /* KERNEL[,compute=US] (workload.h) */
-    uint32_t hosts, messages;        /* that took part; sent in a repetition, 0: unknown */
-    uint32_t waves;                  /* a message of the next is sent after the own of this one */
+    char kernel[32];          /* KERNEL[,compute=US] (workload.h) */
+    uint32_t hosts, messages; /* hosts that took part; messages per repetition, 0: unknown */
+    uint32_t waves; /* a task sends its message of a wave after its message of the wave before */
     uint32_t repetitions;            /* measured */
-    double bytes;                    /* of a message */
-    double time_us, low_us, high_us; /* until all had ended: median, its 95 % interval */
-    double alone_us;      /* by the map, if no message met another in the network; NaN: not known */
-    double shared_us;     /* by the map, links shared; NaN */
-    bool congested;       /* it took longer than alone, and sharing links explains it: */
-    uint32_t from, to;    /* vertices: over the link that needs longest for what it carries */
-    uint32_t tier;        /* of that link: 0 of a host, t above a switch of tier t */
-    uint32_t links;       /* directions of links of that tier as busy within a tenth */
-    double busy_us;       /* that this link needs for what the kernel sends over it */
-    double capacity_MBps; /* of that link, in that direction */
+    double bytes;                    /* per message */
+    double time_us, low_us, high_us; /* until all tasks ended: median and its 95 % interval */
+    double alone_us;                 /* predicted if no two messages shared a link; NaN: unknown */
+    double shared_us;                /* predicted with shared links; NaN: unknown */
+    bool congested;       /* it took longer than alone_us, and shared links explain it; then: */
+    uint32_t from, to;    /* vertices of the channel that needs the most time for its messages */
+    uint32_t tier;        /* tier of this link: 0 for a host's link, t above a switch of tier t */
+    uint32_t links;       /* channels of this tier that are as busy, within a tenth */
+    double busy_us;       /* time that this link needs for the messages of the kernel */
+    double capacity_MBps; /* of this channel */
 };
 
 struct nt_placement {
     char pattern[NT_PATTERN_TEXT_BYTES];
-    uint32_t *order; /* hosts in hint order, model indices; owned */
+    uint32_t *order; /* hosts in hint order, indices of the model; owned */
     size_t hosts;
-    double cost, cost_default, gain; /* us, us; see place/hint.h */
-    double message_bytes;            /* that they are for; NaN: not stated */
-    double
-        first_percent; /* that rank 0 on the first host costs more than the best order; 0: <= 1 */
-    uint32_t *spare;   /* spares of them: hosts that were left out, the worst first; owned */
+    double cost, cost_default, gain; /* us, us, share; see place/hint.h */
+    double message_bytes;            /* the message size of cost; NaN: unknown */
+    double first_percent; /* how much more it costs to keep rank 0 on the first host, %; 0: at most
+                             1 */
+    uint32_t *spare;      /* spares hosts that are left out, the worst first; owned */
     size_t spares;
-    size_t ntasks;       /* 0: not known, as after reading a map */
-    uint32_t *rank_host; /* ntasks of them: the host of each rank; owned */
+    size_t ntasks;       /* 0: unknown, as after reading a map */
+    uint32_t *rank_host; /* ntasks values: the host of each rank; owned */
 };
 
 enum { NT_MAP_NO_MACHINE = UINT32_MAX };
@@ -106,19 +111,19 @@ struct nt_map {
     enum nt_status status;
     size_t warnings;
     char **warning;
-    uint64_t job_id;                 /* 0: not in a job */
-    char *cluster, *level, *created; /* "" when unknown */
+    uint64_t job_id;                 /* 0: no job */
+    char *cluster, *level, *created; /* "": unknown */
     struct nt_sweep sweep;
     struct nt_model *model;
-    char **host_name;   /* model->hosts of them */
-    char **switch_name; /* model->switches of them */
+    char **host_name;   /* model->hosts names */
+    char **switch_name; /* model->switches names */
     size_t machines;
-    struct nt_machine *machine; /* what hosts are inside, each kind once */
-    uint32_t *machine_of; /* model->hosts of them, NT_MAP_NO_MACHINE: not known; NULL: of no host */
-    size_t populations;   /* of hosts' links, most hosts first; 0: they do not differ */
+    struct nt_machine *machine; /* hardware models of the hosts, without duplicates */
+    uint32_t *machine_of; /* per host; NT_MAP_NO_MACHINE: unknown; NULL: unknown for all hosts */
+    size_t populations; /* of hosts by their links, most hosts first; 0: the links do not differ */
     struct nt_population population[NT_POPULATIONS_MAX];
-    uint32_t *population_of; /* model->hosts of them; populations or more: none; NULL: of no host */
-    bool judged;             /* its links were held against their like; else faults is 0 */
+    uint32_t *population_of; /* per host; populations or more: none; NULL: none for all hosts */
+    bool judged;             /* links were compared with similar links; else faults is 0 */
     size_t faults;           /* findings, at most NT_FAULTS_MAX */
     struct nt_fault *fault;
     size_t loggps;
@@ -128,30 +133,31 @@ struct nt_map {
     struct nt_placement *placement; /* NULL: none */
 };
 
-/* An empty map around model (which it then owns) and copies of names; switches get s1, s2, ... */
+/* An empty map that owns model, with copies of the names. Switches are named s1, s2, ... */
 int nt_map_create(struct nt_model *model, const char *const *host_names, struct nt_map **out,
                   struct nt_err *err);
 void nt_map_destroy(struct nt_map *map);
 
-/* How many hosts are of that kind inside. */
+/* Number of hosts with this hardware model. */
 uint32_t nt_map_machine_hosts(const struct nt_map *map, size_t machine);
 
-/* Of a host or a switch of the model. */
+/* Name of a host or switch of the model. */
 const char *nt_map_vertex_name(const struct nt_map *map, uint32_t vertex);
 
-/* Puts a copy of text into a name or another text of the map, in place of what it was. */
+/* Replaces a name or another text of the map with a copy of text. */
 int nt_map_set_text(char **of, const char *text, struct nt_err *err);
 
 int nt_map_warn(struct nt_map *map, struct nt_err *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A warning or a host's name must fit this: letters, digits, '.', '-', '_', at most 255. */
+/* Checks the name of a host: letters, digits, '.', '-', '_', at most 255 characters.
+ * NT_ERR_INPUT. */
 int nt_host_name_check(const char *name, struct nt_err *err);
 
-/* Natural order: runs of digits compare as numbers, so n2 < n10. */
+/* Natural order: runs of digits compare as numbers, n2 < n10. */
 int nt_name_compare(const char *a, const char *b);
 
-/* Hosts and switches sorted by name, links and indices renamed with them; same map otherwise. */
+/* Sorts hosts and switches by name and renumbers all that refers to them. */
 int nt_map_sort(struct nt_map *map, struct nt_err *err);
 
 extern const char *const nt_status_names[NT_STATUS_FAILED + 1];

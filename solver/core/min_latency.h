@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The minimum of several readings of one latency: disturbances mostly add.
+/* The minimum of several readings of one latency, since disturbances mostly add.
  *
- * The lowest, but for one that is too low by itself: a clock that jumped makes it so, and all
- * others agree with each other and not with it. Where they do not agree they were disturbed, and
- * the lowest may be right; and where half of a host's pairs have such a step above their lowest,
- * or half of it, its latencies changed in the sweep, and the lowest counts: of all of its pairs,
- * near and far, or they would speak of two networks.
+ * The lowest reading is used unless it alone is too low, as after a jump of a clock: then all
+ * others agree, and not with the lowest. If the others do not agree, they were disturbed, and the
+ * lowest may be right. If half of a host's pairs have such a step above their lowest reading, the
+ * latencies of the host changed during the sweep; then the lowest readings of all its pairs are
+ * used, because otherwise near and far pairs would describe two states of the network.
  * Tests: test_latencies.c, test_remeasure.c. */
 #ifndef NT_MIN_LATENCY_H
 #define NT_MIN_LATENCY_H
@@ -16,24 +16,25 @@
 #include "err.h"
 #include "matrix.h"
 
-/* All zero: there is no reading. */
+/* All zero: no reading. */
 struct nt_min_latency {
     float lowest;
     union {
-        float next;   /* count > 1: the lowest but one */
-        float own_se; /* count 1: of the reading, from its own repeats; 0: unknown */
+        float next;   /* count > 1: the second lowest */
+        float own_se; /* count 1: standard error of the reading from its own repetitions; 0: unknown
+                       */
     };
     float highest;
     uint32_t count;
 };
 
-/* Of one pair alone an outlier is a tenth below the others: noise is less. The others agree within
- * half of that, else readings with similar disturbances would agree too. Where all pairs tell how
- * large the noise is, nt_min_latency_matrix takes smaller ones for outliers. */
+/* For a single pair, an outlier is a tenth below the others, more than the noise. The others agree
+ * within half of that, so that similar disturbances do not count as agreement. If all pairs
+ * together show how large the noise is, nt_min_latency_matrix also detects smaller outliers. */
 #define NT_MIN_LATENCY_ALONE 1.1F
 #define NT_MIN_LATENCY_AGREE 1.05F
 
-/* se: the standard error of the reading by itself, 0: unknown. */
+/* Adds a reading. se: its standard error from its own repetitions; 0: unknown. */
 static inline void nt_min_latency_note(struct nt_min_latency *low, float value, float se)
 {
     if (low->count == 0) {
@@ -49,7 +50,7 @@ static inline void nt_min_latency_note(struct nt_min_latency *low, float value, 
     low->count++;
 }
 
-/* Of at least one reading; of two that differ the lower. */
+/* The minimum of one or more readings. For two readings it is the lower one. */
 static inline float nt_min_latency_of(const struct nt_min_latency *low)
 {
     return low->count > 2 && low->next > NT_MIN_LATENCY_ALONE * low->lowest &&
@@ -58,11 +59,11 @@ static inline float nt_min_latency_of(const struct nt_min_latency *low)
                : low->lowest;
 }
 
-/* Standard error of that: how far the next one is above it. Of readings that are only late
- * (exponential) this is just what is expected, of three to nine normal ones within an eighth, and
- * hardly any reading that was disturbed comes into it. Of one reading its own, negative: repeats
- * at one time agree on what disturbs them all, so it bounds the error from below only. NaN: it is
- * not known. */
+/* Standard error of the minimum: its distance to the next reading. For readings with exponential
+ * delays this is the expected error. For three to nine normal readings it differs by at most an
+ * eighth, and disturbed readings rarely contribute. For a single reading it is the error of that
+ * reading, negated: repetitions at one time share their disturbances, so it is only a lower bound.
+ * NaN: unknown. */
 static inline float nt_min_latency_error(const struct nt_min_latency *low)
 {
     if (low->count < 2)
@@ -71,8 +72,8 @@ static inline float nt_min_latency_error(const struct nt_min_latency *low)
                                                 : low->next - low->lowest;
 }
 
-/* m: the minimum of each pair and direction that has one; error (may be NULL): its standard error.
- * Both of as many hosts as low has rows and columns. */
+/* low[n * n], where m has n hosts. Writes the minimum per pair and direction to m, and its standard
+ * error to error (may be NULL, else n hosts). */
 int nt_min_latency_matrix(const struct nt_min_latency *low, struct nt_matrix *m,
                           struct nt_matrix *error, struct nt_err *err);
 

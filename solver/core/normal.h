@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Normal equations of least squares: A = sum of v v' over sparse rows v, symmetric and positive
- * definite, and what follows from its inverse (variances). SuiteSparse orders the columns (AMD) and
- * factors A (LDL); no other file knows it. CHOLMOD takes as long, and is partly under the GPL.
+ * definite, and variances from the inverse of A. SuiteSparse orders the columns (AMD) and factors A
+ * (LDL); no other file uses it. CHOLMOD is not faster and is partly under the GPL.
  * Tests: test_plan_routes.c. */
 #ifndef NT_NORMAL_H
 #define NT_NORMAL_H
@@ -14,8 +14,8 @@
 
 enum { NT_NORMAL_ENTRIES_MAX = 1 << 26 }; /* of the factor: 768 MB */
 
-/* A sparse matrix by rows: row i has value[k] in column[k] for k in start[i]..start[i+1]-1, a
- * column at most once a row. */
+/* A sparse matrix by rows: row i has value[k] in column[k] for k in start[i]..start[i+1]-1. A
+ * column occurs at most once per row. */
 struct nt_rows {
     struct nt_arena memory; /* of the arrays; first, for nt_object_create */
     size_t rows, columns;
@@ -28,12 +28,12 @@ int nt_rows_create(size_t rows, size_t columns, size_t entries, struct nt_rows *
                    struct nt_err *err);
 void nt_rows_destroy(struct nt_rows *rows);
 
-/* The diagonal of the inverse of A into variance[columns]. NT_ERR_INPUT when the factor would pass
- * NT_NORMAL_ENTRIES_MAX, or A is not positive definite (a column without rows, or dependent ones).
- */
+/* Writes the diagonal of the inverse of A to variance[columns]. NT_ERR_INPUT: the factor would need
+ * more than NT_NORMAL_ENTRIES_MAX entries, or A is not positive definite (a column without rows, or
+ * dependent columns). */
 int nt_normal_variances(const struct nt_rows *rows, double *variance, struct nt_err *err);
 
-/* The whole inverse, columns * columns, both triangles; owned by the caller (free). Errors as of
+/* The whole inverse, columns * columns, both triangles; the caller frees it. Errors as for
  * nt_normal_variances. */
 int nt_normal_inverse(const struct nt_rows *rows, double **inverse, struct nt_err *err);
 

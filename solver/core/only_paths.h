@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths of a network with cycles, as far as they are known: between hosts whose switches have one
- * shortest path and no other that comes near to it. A. Bufe (thesis, Hamburg 2014, section 2.3.3,
- * case 2): a link on a cycle is loaded by "the nearest nodes", or by those with unique shortest
- * paths, since it is not known which of several a flow takes.
+/* Known paths in a network with cycles: those between switches that have one shortest path and no
+ * other path of nearly the same length. A. Bufe (thesis, Hamburg 2014, section 2.3.3, case 2) loads
+ * a link on a cycle by "the nearest nodes", or by nodes with unique shortest paths, since it is
+ * unknown which of several paths a flow takes.
  *
- * Channels as in rooted_tree.h. Pure.
+ * Channels are those of rooted_tree.h. Pure.
  * Tests: test_flow_links.c. */
 #ifndef NT_ONLY_PATHS_H
 #define NT_ONLY_PATHS_H
@@ -14,22 +14,22 @@
 
 struct nt_only_paths;
 
-/* *out NULL: not of this network. Of those that are no tree and in which each host has one link, to
- * a switch, and switches are joined by links of known latency, both ways. rooted: the model's,
- * borrowed. */
+/* rooted: of this model; borrowed. *out is NULL for trees, and unless each host has one link, to a
+ * switch, and all links between switches have known latencies in both directions. The caller frees
+ * *out. */
 int nt_only_paths_create(const struct nt_model *model, const struct nt_rooted_tree *rooted,
                          struct nt_only_paths **out, struct nt_err *err);
 void nt_only_paths_destroy(struct nt_only_paths *paths);
 
-/* The switch of a host; NT_NO_VERTEX: missing. */
+/* The switch of a host; NT_NO_VERTEX: the host is missing. */
 uint32_t nt_only_paths_switch(const struct nt_only_paths *paths, uint32_t host);
 
-/* The channels between two switches in order; their number, 0: the same one, or not known. channel:
- * room for nt_rooted_tree_room. */
+/* Writes the channels between two switches to channel, in order, and returns their number; 0: the
+ * same switch, or the path is unknown. channel: room for nt_rooted_tree_room channels. */
 size_t nt_only_paths_between(const struct nt_only_paths *paths, uint32_t from, uint32_t to,
                              uint32_t *channel);
 
-/* The same between two hosts, with their links. paths NULL: as nt_rooted_tree_path. */
+/* As above for two hosts, including their links. paths NULL: as nt_rooted_tree_path. */
 size_t nt_only_paths_find(const struct nt_only_paths *paths, const struct nt_rooted_tree *rooted,
                           uint32_t a, uint32_t b, uint32_t *channel);
 

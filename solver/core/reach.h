@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far the hosts of a model are from one of them, in links, and over which links.
+/* Distances of all hosts of a model from one of them, in links, and the links of a shortest path.
  * Tests: test_loggp_plan.c, test_segments.c. */
 #ifndef NT_REACH_H
 #define NT_REACH_H
@@ -12,19 +12,20 @@
 #include "memory.h"
 #include "model.h"
 
-enum { NT_REACH_NONE = 0 }; /* hops of what is not reached, and of the source itself */
+enum { NT_REACH_NONE = 0 }; /* hops of unreached vertices and of the source */
 
 struct nt_reach {
     struct nt_arena memory; /* of all arrays */
     uint32_t source;
     size_t vertices;
-    uint32_t *hops;     /* vertices of them: links on a shortest way by number; NT_REACH_NONE */
-    uint32_t *switches; /* vertices of them: switches between the two on that way */
-    uint32_t *link;     /* vertices of them: the last link of that way */
-    uint32_t *from;     /* vertices of them: the vertex before */
+    uint32_t *hops;     /* per vertex: links on a path with the fewest links; NT_REACH_NONE */
+    uint32_t *switches; /* per vertex: switches between the two on this path */
+    uint32_t *link;     /* per vertex: the last link of this path */
+    uint32_t *from;     /* per vertex: the previous vertex */
 };
 
-/* Breadth first; among ways of equal length the one over the smaller indices. */
+/* Breadth-first search. Among paths of equal length it selects the one with the smaller indices.
+ * The caller frees *out. */
 int nt_reach_create(const struct nt_model *model, uint32_t source, struct nt_reach **out,
                     struct nt_err *err);
 void nt_reach_destroy(struct nt_reach *reach);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small deterministic random stream: the seed is an argument, never the clock.
- * splitmix64 (Steele, Lea, Flood, OOPSLA 2014, fig. 17).
+/* A deterministic stream of random numbers: splitmix64 (Steele, Lea, Flood, OOPSLA 2014, figure
+ * 17). The seed is an argument, never the clock.
  * Tests: test_disturbed.c, test_latencies.c. */
 #ifndef NT_RNG_H
 #define NT_RNG_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A curve of a few straight pieces: where the pieces change is found, not given.
+/* Fits a curve of a few straight lines and finds where the lines change. Knows numbers only.
  *
- * The pieces may jump where they meet, as the time of a message does where a protocol changes.
- * Least squares over all divisions by dynamic programming (R. Bellman, On the approximation of
- * curves by line segments using dynamic programming, CACM 4, 1961), the number of pieces by a
- * price for each. Knows numbers only. */
+ * The lines may be discontinuous, like the time of a message at a change of protocol. Least squares
+ * over all divisions by dynamic programming (R. Bellman, On the approximation of curves by line
+ * segments using dynamic programming, CACM 4, 1961), with a penalty per line. */
 #ifndef NT_SEGMENTS_H
 #define NT_SEGMENTS_H
 
@@ -23,19 +22,20 @@ struct nt_point {
 struct nt_line {
     size_t first, count;
     double at, level, slope;
-    double level_se, slope_se; /* from the residuals, or from sd where they say nothing */
-    double r2;                 /* explained share of the weighted squares, 0..1 */
-    double squares;            /* sum of ((y - line) / sd)^2 */
+    double level_se,
+        slope_se;   /* from the residuals, or from sd if the residuals do not determine them */
+    double r2;      /* explained share of the weighted sum of squares, 0..1 */
+    double squares; /* sum of ((y - line) / sd)^2 */
 };
 
-/* The weighted line through the points, never falling: a slope below 0 becomes 0. One point, or
- * points at one x: slope 0. count > 0. */
+/* Fits a weighted line; a negative slope becomes 0. One point, or points with equal x: slope 0.
+ * count > 0. */
 void nt_line_fit(const struct nt_point *point, size_t count, double at, struct nt_line *out);
 
-/* Divides the points (x rising) into at most most pieces of at least least points each (fewer
- * only when there are fewer in all) so that squares plus a price a piece is smallest; the price
- * grows with the logarithm of the points (G. Schwarz, Estimating the dimension of a model, 1978).
- * out has room for NT_SEGMENTS_MAX; all lines have the given at. O(n^3). */
+/* Divides the points, with rising x, into at most most lines of at least least points each (fewer
+ * only if n < least). Minimises squares plus a penalty per line; the penalty is proportional to the
+ * logarithm of n (G. Schwarz, Estimating the dimension of a model, 1978). out: room for
+ * NT_SEGMENTS_MAX; all lines have this at. O(n^3). */
 int nt_segments_fit(const struct nt_point *point, size_t n, double at, size_t least, size_t most,
                     struct nt_line *out, size_t *lines, struct nt_err *err);
 

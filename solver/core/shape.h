@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether two models are the same network, by shape alone; figures are not looked at.
+/* Compares the shapes of two models and ignores latencies and bandwidths.
  *
- * Without cycles a network is the set of ways in which its links divide the hosts (Buneman 1971);
- * divisions that leave one host alone say nothing. This makes names of switches, switches with two
- * links, and a line of hosts against a line of switches with a host each the same, as they are to
- * any measurement. So is a full mesh to a star. With cycles: the same links between hosts, and
- * switches the same up to their names.
+ * A network without cycles is the set of divisions of the hosts by its links (Buneman 1971);
+ * divisions that separate one host are ignored. So the comparison ignores names of switches,
+ * switches with two links, and the difference between a line of hosts and a line of switches with
+ * one host each, which no measurement can distinguish. A full mesh equals a star. With cycles, both
+ * must have the same links between hosts, and the same switches up to their names.
  * Tests: test_network.c, test_slow_hosts.c. */
 #ifndef NT_SHAPE_H
 #define NT_SHAPE_H
@@ -18,16 +18,16 @@
 
 struct nt_shape_difference {
     bool equal;
-    bool trees;      /* both without cycles: the counts below hold */
-    size_t missing;  /* divisions of the truth that found lacks */
-    size_t invented; /* divisions of found that the truth lacks */
+    bool trees;      /* both have no cycles: missing and invented are set */
+    size_t missing;  /* divisions of truth that found lacks */
+    size_t invented; /* divisions of found that truth lacks */
 };
 
-/* O(links log links). NT_ERR_INPUT when the models have different numbers of hosts. */
+/* NT_ERR_INPUT: different numbers of hosts. O(links log links). */
 int nt_shape_compare(const struct nt_model *found, const struct nt_model *truth,
                      struct nt_shape_difference *out, struct nt_err *err);
 
-/* As above; false also when they could not be compared (memory, hosts). */
+/* As above; false also if the comparison fails (memory, hosts). */
 bool nt_shape_equal(const struct nt_model *a, const struct nt_model *b);
 
 #endif

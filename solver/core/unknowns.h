@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The unknowns that a set of measured pairs determines, and the equations between them.
+/* The unknowns that a set of measured pairs determines, and their equations.
  *
- * The links themselves may not be determined. The leading columns of the reduced row-echelon form
- * are: unknown u stands for its leading link plus a fixed combination of links that lead no row,
- * and any sum of links that follows from the measured paths is the sum of the unknowns of the
- * leading links in it. So least squares over the unknowns always has full rank, and a link that is
- * determined alone is its own unknown.
+ * Single links may not be determined. The leading columns of the reduced row-echelon form are:
+ * unknown u is its leading link plus a fixed combination of links that lead no row. A sum of links
+ * that follows from the measured paths is the sum of the unknowns of its leading links. So least
+ * squares over the unknowns always has full rank, and a link that is determined alone is its own
+ * unknown.
  * Tests: test_plan_routes.c. */
 #ifndef NT_UNKNOWNS_H
 #define NT_UNKNOWNS_H
@@ -25,18 +25,18 @@ enum { NT_UNKNOWN_NONE = UINT32_MAX };
 struct nt_unknowns {
     struct nt_arena memory;     /* of the arrays; first, for nt_object_create */
     struct nt_echelon *echelon; /* of the measured pairs */
-    size_t count;               /* its rank */
-    uint32_t *of_link;          /* by link: its unknown, or NT_UNKNOWN_NONE */
-    uint32_t *link;             /* by unknown: its leading link; rising */
-    struct nt_rows *rows; /* a row a measured pair, in the given order; columns are unknowns */
+    size_t count;               /* the rank of echelon */
+    uint32_t *of_link;          /* per link: its unknown, or NT_UNKNOWN_NONE */
+    uint32_t *link;             /* per unknown: its leading link, ascending */
+    struct nt_rows *rows; /* one row per measured pair, in the given order; columns are unknowns */
 };
 
-/* pair[n]: pairs of the routes; a pair may stand there several times. */
+/* pair[n]: pairs of the routes, repetitions allowed. The caller frees *out. */
 int nt_unknowns_create(const struct nt_routes *routes, const uint32_t *pair, size_t n,
                        struct nt_unknowns **out, struct nt_err *err);
 void nt_unknowns_destroy(struct nt_unknowns *unknowns);
 
-/* Is this link's latency determined by itself? */
+/* Whether the latency of this link alone is determined. */
 static inline bool nt_unknowns_alone(const struct nt_unknowns *u, uint32_t link)
 {
     return u->echelon->null[link] == 0;
