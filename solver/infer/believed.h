@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the network between some hosts is the one that was believed before (core/belief.h), from
- * few readings: one part of inference, as sparse.h is for a network of which nothing is known.
+/* Verifies the prior of a sweep (core/belief.h) from few readings. It is one part of inference, as
+ * sparse.h is for networks without a prior.
  *
- * The belief says which hosts are together at each level. Readings decide: the latencies of a level
- * are the middle of those of its pairs, and have to be narrow and apart from those of the next. A
- * pair whose readings are of another level contradicts; then the host with most of those is loose,
- * as are hosts of which nothing is believed. A loose host is placed anew from the top: against one
- * host of each cluster of a level, then inside the cluster that it turns out to be in.
+ * The prior groups the hosts per level, and the readings decide. The latency of a level is the
+ * median over the readings of its pairs. Latencies within a level must vary little, and levels must
+ * be apart from each other. A pair whose readings are those of another level contradicts the prior;
+ * then the host with most contradictions becomes loose, like hosts that the prior does not cover. A
+ * loose host is placed from the root: it is compared with one host of each cluster of a level, then
+ * within the cluster that fits.
  *
- * What is together has to be joined by pairs that were read as such, in every cluster of hosts: any
- * part of it that has gone elsewhere then shows in at least one pair. What is apart has to be read
- * apart: every two clusters below one. So a belief that is wrong, stale or hostile is refuted, or
- * mended; it costs rounds. Where all hosts are at one level every pair has to be read, as without a
- * belief (NT_VERIFY_ALL_SEATS): hosts that share a switch two by two would show in few.
+ * Hosts of one cluster must be connected by pairs that were read as such, so that a part of it that
+ * moved shows in at least one pair. Every two clusters below a common one must be read apart. So a
+ * wrong, outdated or hostile prior costs rounds, but it is refuted or corrected. If all hosts are
+ * on one level, every pair must be read, as without a prior (NT_VERIFY_ALL_SEATS), since two hosts
+ * that share a switch show in few pairs.
  *
- * A pure function of belief and readings; time and memory about linear in them and in the pairs of
- * clusters.
+ * A pure function of prior and readings; time and memory are about linear in them and in the pairs
+ * of clusters.
  * Tests: test_solve.c, test_sweep_prior.c. */
 #ifndef NT_BELIEVED_H
 #define NT_BELIEVED_H
@@ -31,58 +32,62 @@
 #include "readings.h"
 #include "sparse.h"
 
-/* The phase of its rounds, by which a record shows them. */
+/* The name of its phase in the record. */
 #define NT_BELIEVED_PHASE "prior"
 
-enum { NT_BELIEVED_PAIRS_A_LEVEL = 4 }; /* or as many as there are: to know a level's latency */
+/* readings needed for the latency of a level, or all of its pairs */
+enum { NT_BELIEVED_PAIRS_A_LEVEL = 4 };
 
 struct nt_believed {
     struct nt_arena memory; /* of all arrays */
     size_t hosts, levels;
     enum nt_sparse_verdict verdict;
-    const char *why;     /* refuted: why, a constant; NULL */
-    uint32_t *cluster;   /* as in a belief; numbers may reach 2 * hosts. Loose hosts that are placed
-                            have theirs */
-    bool *away;          /* hosts of them: missing, or loose and not placed */
-    size_t loose;        /* hosts that were believed to be elsewhere, or nowhere */
-    size_t contradicted; /* of them: believed, and contradicted */
-    size_t verified, against;            /* pairs that were read as believed, and not so */
-    double ln[NT_BELIEF_LEVELS_MAX];     /* latency of a level; NaN: not known yet */
-    double sd;                           /* relative, of a reading about it */
-    bool wide;                           /* a level is wider than noise makes it */
-    size_t pairs[NT_BELIEF_LEVELS_MAX];  /* that were read, of each level, */
-    size_t wanted[NT_BELIEF_LEVELS_MAX]; /* and how many have to be, at least */
+    const char *why;   /* the reason if refuted, a constant; else NULL */
+    uint32_t *cluster; /* as in nt_belief, also for loose hosts that are placed; numbers are below 2
+                        * hosts */
+    bool *away;        /* per host: missing, or loose and not placed */
+    size_t loose;      /* hosts that the prior does not cover, or places wrongly */
+    size_t contradicted;                 /* of these, hosts that the prior places wrongly */
+    size_t verified, against;            /* pairs that were read as expected; pairs that were not */
+    double ln[NT_BELIEF_LEVELS_MAX];     /* per level: ln of the latency in us; NaN: unknown */
+    double sd;                           /* relative sd of readings of a level */
+    bool wide;                           /* some level varies more than noise does */
+    size_t pairs[NT_BELIEF_LEVELS_MAX];  /* per level: pairs that were read */
+    size_t wanted[NT_BELIEF_LEVELS_MAX]; /* per level: pairs that must be read */
 
-    /* What is open. */
-    size_t rechecks; /* pairs to be read again */
+    /* Open measurements: */
+    size_t rechecks; /* pairs to read again */
     struct nt_seat_pair *recheck;
-    size_t wishes; /* pairs to be read, that place a loose host (a) */
+    size_t wishes; /* pairs to read to place a loose host (a) */
     struct nt_seat_pair *wish;
-    uint32_t *joined; /* hosts: of a cluster of the lowest level, those that are joined by now have
-                         the same number */
-    size_t apart;     /* pairs of clusters that were read apart, as keys; sorted */
+    uint32_t *joined; /* per host: hosts of one cluster of level 0 have equal numbers if pairs that
+                         were read connect them */
+    size_t apart;     /* pairs of clusters that were read apart, as sorted keys */
     uint64_t *apart_key;
-    size_t unjoined, unread; /* how many joints and pairs of clusters are still to be read */
-    uint32_t most_pings;     /* of a reading; those with less than half do not count */
+    size_t unjoined,
+        unread; /* connections within clusters and pairs of clusters that are still to be read */
+    uint32_t most_pings; /* largest number of pings per reading; readings with fewer than half are
+                            ignored */
 };
 
-/* missing[hosts] (may be NULL): host i takes no part. readings: of hosts as in the belief; are
- * sorted. noise: relative sd that readings show by themselves; 0: not known. */
+/* missing[hosts] (may be NULL): hosts that take no part. readings: of the hosts of the prior; sorts
+ * them. noise: relative sd from the readings' own standard errors; 0: unknown. The caller frees
+ * *out with nt_believed_fini. */
 int nt_believed_judge(const struct nt_belief *belief, const bool *missing,
                       struct nt_readings *readings, double noise, struct nt_believed *out,
                       struct nt_err *err);
 void nt_believed_fini(struct nt_believed *believed);
 
-/* Whether the clusters of these two hosts below their common level were read apart. */
+/* Whether the clusters of both hosts below their common level were read apart. */
 bool nt_believed_is_apart(const struct nt_believed *believed, uint32_t x, uint32_t y);
 
-/* The cluster of a host at a level; of itself below the lowest, and 0 at the highest. */
+/* The cluster of a host at a level; 0 at the highest. */
 static inline uint32_t nt_believed_cluster(const struct nt_believed *b, size_t level, uint32_t host)
 {
     return level + 1 >= b->levels ? 0 : b->cluster[level * b->hosts + host];
 }
 
-/* The lowest level at which both are in one cluster. */
+/* The lowest level at which one cluster contains both hosts. */
 static inline size_t nt_believed_meet(const struct nt_believed *b, uint32_t x, uint32_t y)
 {
     size_t l = 0;
@@ -91,17 +96,17 @@ static inline size_t nt_believed_meet(const struct nt_believed *b, uint32_t x, u
     return l;
 }
 
-/* Once the verdict is sound: the state of inference that all of sparse.h's functions take, with the
- * hosts in the same order. NT_ERR_INPUT before. */
+/* Makes the state of sparse.h from a sound verdict, with the hosts in the same order. NT_ERR_INPUT:
+ * the verdict is not sound. */
 int nt_believed_sparse(const struct nt_believed *believed, const bool *missing,
                        const struct nt_readings *readings, struct nt_sparse *out,
                        struct nt_err *err);
 
-/* The network as it is believed, where nothing was measured: clusters as switches, the latencies of
- * the levels as its links, and of all of it the support that the belief has. belief: taken, of at
- * least one level. order[k]: its host that is host k of the model. missing[hosts of the belief]:
- * takes no part. 1: *out is the network, canonical; 0: of a host that takes part nothing is
- * believed, or fewer than two do. */
+/* Makes the network of the prior if nothing was measured: clusters become switches, the latencies
+ * of levels links, and every part has the support of the prior. belief: taken, with at least one
+ * level. order[k]: the host of the prior that is host k of the model. missing[hosts of the prior]:
+ * takes no part. 1: *out is the network, canonical; 0: the prior does not cover a host that takes
+ * part, or covers fewer than two. */
 int nt_believed_taken(const struct nt_belief *belief, const bool *missing, const uint32_t *order,
                       struct nt_model **out, struct nt_err *err);
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs: hosts are linked to each other, or switches are, each with its hosts. A pair's latency is
- * the overhead of both ends plus one link latency per hop. The search for one; what the caller has
- * for a host may stand for the hosts of one switch (switch_graph.c), and the caller decides by the
- * score of graph_score.h.
+/* Graphs: hosts are linked to each other, or switches with their hosts are. The latency of a pair
+ * is the overhead of both ends plus one link latency per hop. This is the search for a graph. Each
+ * host of the search can represent all hosts of one switch (switch_graph.c). The caller decides by
+ * the score of graph_score.h.
  * Tests: test_infer_direct.c. */
 #ifndef NT_INFER_DIRECT_H
 #define NT_INFER_DIRECT_H
 
 #include "infer_steps.h"
 
-/* More hosts are not searched for; more links a host are not tried. */
+/* Limits of the search: hosts, and links per host. */
 enum { NT_DIRECT_HOSTS_MAX = 2048, NT_DIRECT_DEGREE_MAX = 24 };
 
-/* What a search costs, in readings evaluated, and when it ends: a count and no time, so that the
- * same readings always give the same result. */
+/* Cost of a search in readings evaluated, and its limit. A count, not a time, so that equal
+ * readings always give equal results. */
 struct nt_direct_effort {
     uint64_t steps, most;
 };
 
-/* Of all pairs of 2,048 hosts each is read more than a hundred times before that. A fit reads them
- * in order, which is as fast as NT_DIRECT_FIT_STEPS random accesses. */
+/* NT_DIRECT_STEPS_MAX reads each pair of 2,048 hosts more than a hundred times. A fit reads them in
+ * order, which is as fast as NT_DIRECT_FIT_STEPS random accesses. */
 enum { NT_DIRECT_STEPS_MAX = 250000000, NT_DIRECT_FIT_STEPS = 8 };
 
 static inline bool nt_direct_is_spent(const struct nt_direct_effort *effort)
@@ -31,58 +31,59 @@ struct nt_direct {
     size_t n, links;
     uint8_t *linked;  /* n*n */
     uint16_t *hops;   /* n*n */
-    float *offset;    /* n, us: own deviation of a host's overhead */
-    double base, hop; /* us: both overheads together, one link */
+    float *offset;    /* n, us: difference of a host's overhead from the usual one */
+    double base, hop; /* us: both overheads together; one link */
     bool offsets;     /* offset is not all zero */
-    double score;     /* as nt_score; INFINITY: none was found */
-    double residual;  /* mean relative size of what the fit leaves over */
-    /* set by nt_direct_toggle: */
-    bool regular;      /* a name fits: nt_direct_family */
-    double error_odds; /* odds, summed, of the networks that differ in one link */
-    double cost;       /* minus ln of the likelihood of readings and graph; less is better */
+    double score;     /* as nt_score; INFINITY: no graph was found */
+    double residual;  /* mean relative residual of the fit */
+    /* Set by nt_direct_toggle: */
+    bool regular;      /* nt_direct_family has a name for it */
+    double error_odds; /* sum of the odds of all graphs that differ in one link */
+    double cost;       /* minus ln of the likelihood of readings and graph */
 };
 
-/* A pair's reading without both hosts' own overheads. */
+/* The reading of a pair without the hosts' own overheads. */
 static inline float nt_direct_reading(const struct nt_work *w, const struct nt_direct *d, size_t i,
                                       size_t j)
 {
     return w->d[i * w->n + j] - d->offset[i] - d->offset[j];
 }
 
-/* The best direct network for w, out->score INFINITY when there is none, or the effort is spent:
- * then there may be one. */
+/* Finds the best graph for w. out->score is INFINITY if there is none, or if the effort was spent
+ * before the search ended. */
 int nt_direct_find(const struct nt_work *w, struct nt_direct_effort *effort, struct nt_direct *out,
                    struct nt_err *err);
-/* No links; for nt_direct_fini. */
+/* A graph without links; the caller frees it with nt_direct_fini. */
 int nt_direct_init(struct nt_direct *d, size_t n, struct nt_err *err);
 void nt_direct_fini(struct nt_direct *d);
 
-/* Hops of the links; false: some host cannot be reached. Room: n, 2 * links, n + 1. */
+/* Counts the hops between all hosts. false: some host cannot be reached. Working memory: queue n,
+ * neighbour 2 * links, start n + 1. */
 bool nt_direct_count_hops(struct nt_direct *d, uint32_t *queue, uint32_t *neighbour, size_t *start);
 
-/* Figures of the present hops: base, hop, offset where they are worth it, residual and score.
- * values: n of scratch. */
+/* Fits base and hop, offset if the readings support it, residual and score, for the current hops.
+ * values: n elements of working memory. */
 void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values);
 
-/* Its model, with the family that nt_direct_family recognises and the confidence in it. hosts: of
- * the input. */
+/* Makes the model of the graph with its family (nt_direct_family) and confidence. hosts: of the
+ * input. The caller frees *out. */
 int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t hosts,
                     struct nt_model **out, struct nt_err *err);
 
-/* r2, rms_us and pairs_off of a graph's model, from all readings of w. A pair is off if one in a
- * hundred networks of good pairs has such a one. */
+/* Sets r2, rms_us and pairs_off of a graph's model from all readings of w. A pair is off if only
+ * one in a hundred networks without outliers has such a pair. */
 int nt_direct_quality(const struct nt_work *w, struct nt_model *model, struct nt_err *err);
 
 /* ---- direct_toggle.c ---- */
 
-/* Adds and removes single links while that makes the readings likelier by more than the link costs,
- * all pairs counted; then the least certain ones where that makes a regular network. Sets regular,
- * error_odds and cost, which mean nothing once the effort is spent. */
+/* Adds and removes single links while the likelihood of all readings rises by more than the prior
+ * of a link costs; then changes the least certain links if that makes a regular graph. Sets
+ * regular, error_odds and cost, which are undefined if the effort was spent. */
 int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_direct_effort *effort,
                      struct nt_err *err);
 
-/* Ring, mesh, torus (twisted too), hypercube or full mesh by the shape of the graph alone, else
- * irregular. */
+/* Recognises ring, mesh, torus (also twisted), hypercube and full mesh by the shape of the graph
+ * alone, else irregular. */
 int nt_direct_family(const struct nt_direct *d, struct nt_model *model, struct nt_err *err);
 
 #endif

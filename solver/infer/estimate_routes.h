@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From measurements over known routes to latencies of links, of runs of links and of all pairs
- * (Liu et al., NPC 2018, section 3.2, step d), with noise: robust least squares, standard errors,
- * suspects.
+/* Estimates the latencies of links, of runs of links and of all pairs from noisy measurements over
+ * known routes: robust least squares with standard errors and suspects (Liu et al., NPC 2018,
+ * section 3.2, step d).
  *
- * There, "the non-zero columns of a row" of the row canonical form are an aggregated link; such a
- * row can be a difference of links, so here an aggregate is a contiguous run of a path whose sum
- * follows from the measurements and no shorter run from either of its ends does. */
+ * There, "the non-zero columns of a row" of the row canonical form are an aggregated link, which
+ * can be a difference of links. Here an aggregate is a contiguous run of links of a path whose sum
+ * follows from the measurements, while no shorter run from either of its ends does. */
 #ifndef NT_ESTIMATE_ROUTES_H
 #define NT_ESTIMATE_ROUTES_H
 
@@ -14,7 +14,8 @@
 #include "measured.h"
 #include "routes.h"
 
-/* NT_ERR_INPUT: no measurement, or more unknowns hanging together than can be solved. */
+/* The caller frees *out. NT_ERR_INPUT: no measurement, or more connected unknowns than can be
+ * solved. */
 int nt_estimate_routes(const struct nt_routes *routes, const struct nt_measured *measured,
                        struct nt_estimate **out, struct nt_err *err);
 
