@@ -35,16 +35,16 @@ static void put_plain(struct nt_strbuf *d, const char *name, const char *what, d
 
 static void put_jobs(struct nt_strbuf *d, const struct nt_store_sums *s)
 {
-    put_head(d, "nettopo_fleet_jobs", "Jobs in the store by the status of their map.");
+    put_head(d, "nettopo_fleet_jobs", "Jobs in the store, by status of their maps.");
     nt_strbuf_print(d, "nettopo_fleet_jobs{status=\"ok\"} %llu\n", (unsigned long long)s->ok);
     nt_strbuf_print(d, "nettopo_fleet_jobs{status=\"partial\"} %llu\n",
                     (unsigned long long)s->partial);
     nt_strbuf_print(d, "nettopo_fleet_jobs{status=\"failed\"} %llu\n",
                     (unsigned long long)s->failed);
     put_plain(d, "nettopo_fleet_users", "Users of these jobs.", (double)s->users);
-    put_plain(d, "nettopo_fleet_hosts", "Hosts that were in a job.", (double)s->hosts);
+    put_plain(d, "nettopo_fleet_hosts", "Hosts of these jobs.", (double)s->hosts);
     put_plain(d, "nettopo_fleet_store_bytes", "Size of the store.", (double)s->bytes);
-    put_plain(d, "nettopo_fleet_last_job_timestamp_seconds", "When the last job measured.",
+    put_plain(d, "nettopo_fleet_last_job_timestamp_seconds", "Time of the last measured job.",
               (double)s->last_s);
 }
 
@@ -63,13 +63,13 @@ static void put_tiers(struct nt_strbuf *d, const struct nt_model *m)
         sum[tier] += m->link[k].latency_us;
         links[tier]++;
     }
-    put_head(d, "nettopo_fleet_switches", "Switches in the map of the cluster by tier.");
+    put_head(d, "nettopo_fleet_switches", "Switches in the cluster map, by tier.");
     for (int t = 1; t < NT_FLEET_TIERS; t++)
         if (switches[t] > 0)
             nt_strbuf_print(d, "nettopo_fleet_switches{tier=\"%d\"} %llu\n", t,
                             (unsigned long long)switches[t]);
     put_head(d, "nettopo_fleet_link_latency_seconds",
-             "Mean one-way latency of links by the tier of their lower end.");
+             "Mean one-way latency of links, by tier of the lower end.");
     for (int t = 0; t < NT_FLEET_TIERS; t++)
         if (links[t] > 0)
             nt_strbuf_print(d, "nettopo_fleet_link_latency_seconds{tier=\"%d\"} %.6g\n", t,
@@ -84,9 +84,9 @@ static void put_map(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet)
     for (size_t h = 0; h < fleet->map->model->hosts; h++)
         placed += fleet->part[h].jobs > 0 && fleet->part[h].support >= 0.9;
     put_tiers(d, fleet->map->model);
-    put_plain(d, "nettopo_fleet_hosts_placed", "Hosts whose switch is known with 90 percent.",
+    put_plain(d, "nettopo_fleet_hosts_placed", "Hosts whose switch has a support of 0.9 or more.",
               (double)placed);
-    put_plain(d, "nettopo_fleet_hosts_moved", "Changes of a host's place.",
+    put_plain(d, "nettopo_fleet_hosts_moved", "Moves of hosts to another switch.",
               (double)fleet->cluster->moves);
 }
 
@@ -95,7 +95,7 @@ static void put_suspects(struct nt_strbuf *d, const struct nt_fleet_changes *cha
     static const char *const kinds[] = {"latency", "bandwidth_up", "bandwidth_down"};
     size_t all = 0;
     put_head(d, "nettopo_fleet_suspect_ratio",
-             "Of what is worse than it was: the figure now over that before.");
+             "Value of a degraded part now, divided by its value before.");
     for (size_t k = 0; k < changes->count; k++) {
         const struct nt_fleet_change *c = &changes->change[k];
         char part[NT_PART_BYTES];
@@ -106,7 +106,7 @@ static void put_suspects(struct nt_strbuf *d, const struct nt_fleet_changes *cha
         nt_strbuf_puts(d, part); /* letters, digits, '.', '-', '_' and a blank */
         nt_strbuf_print(d, "\",kind=\"%s\"} %.6g\n", kinds[c->kind], c->to / c->from);
     }
-    put_plain(d, "nettopo_fleet_suspects", "Parts that are worse than they were.", (double)all);
+    put_plain(d, "nettopo_fleet_suspects", "Values that are worse than before.", (double)all);
 }
 
 static int metrics(const char *store, const char *output, int64_t days_s, struct nt_err *err)

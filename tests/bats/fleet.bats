@@ -450,7 +450,8 @@ part() {
     grep -q '^nettopo_fleet_jobs{status="ok"} 12$' textfile/nettopo.prom
     grep -q '^nettopo_fleet_suspect_ratio{part="n5 s[0-9]*",kind="bandwidth_up"} 0\.[67]' textfile/nettopo.prom
     [ "$(grep -vc '^#' textfile/nettopo.prom)" -lt 40 ]
-    jq -e '.panels | length > 3' "$root/etc/dashboards/nettopo-fleet.json"
+    jq -e '(.panels | length > 3) and all(.panels[]; (.title | length > 8) and (.description | length > 40))' \
+        "$root/etc/dashboards/nettopo-fleet.json"
     for name in $(jq -r '.. | .expr? // empty' "$root/etc/dashboards/nettopo-fleet.json" | grep -o 'nettopo_[a-z_]*' | sort -u); do
         grep -q "^# TYPE $name gauge" textfile/nettopo.prom
     done
