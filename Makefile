@@ -308,7 +308,8 @@ INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
   $(SLURM_PLUGIN_DIR)/spank_nettopo.so $(DATADIR)/nettopo-map.schema.json \
   $(foreach e,$(wildcard etc/examples/*),$(DATADIR)/examples/$(notdir $(e))) \
   $(foreach e,$(wildcard etc/dashboards/*),$(DATADIR)/dashboards/$(notdir $(e))) \
-  $(foreach e,$(wildcard etc/systemd/*),$(DATADIR)/systemd/$(notdir $(e))) $(DATADIR)/apparmor.d/nettopo-probe \
+  $(foreach e,$(wildcard etc/systemd/*.service etc/systemd/*.timer),$(DATADIR)/systemd/$(notdir $(e))) \
+  $(PREFIX)/lib/sysusers.d/nettopo.conf $(PREFIX)/lib/tmpfiles.d/nettopo.conf $(DATADIR)/apparmor.d/nettopo-probe \
   $(addprefix $(DATADIR)/,container-mounts container-nettopo) \
   $(foreach m,$(PAGES),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))))
 install: all
@@ -318,13 +319,14 @@ install: all
 # the agent's copy: the kernel lets a user trace no program that the user cannot read
 	install -m 711 $(BUILD)/nettopo-probe $(DESTDIR)$(LIBEXECDIR)/nettopo
 	install -m 644 $(BUILD)/spank_nettopo.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
-	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(DATADIR)
 	install -m 755 etc/containers/container-mounts etc/containers/container-nettopo $(DESTDIR)$(DATADIR)
 	install -m 755 etc/examples/*.sh $(DESTDIR)$(DATADIR)/examples
 	install -m 644 etc/examples/*.py etc/examples/*.md $(DESTDIR)$(DATADIR)/examples
 	install -m 644 etc/dashboards/* $(DESTDIR)$(DATADIR)/dashboards
-	for f in systemd/nettopo-fleet.service systemd/nettopo-fleet.timer apparmor.d/nettopo-probe; do \
+	for f in nettopo-map.schema.json systemd/nettopo-fleet.service systemd/nettopo-fleet.timer apparmor.d/nettopo-probe; do \
 	  install -m 644 etc/$$f $(DESTDIR)$(DATADIR)/$$f && $(PLACE) <etc/$$f >$(DESTDIR)$(DATADIR)/$$f || exit; done
+	for f in sysusers tmpfiles; do \
+	  install -m 644 etc/systemd/nettopo.$$f $(DESTDIR)$(PREFIX)/lib/$$f.d/nettopo.conf || exit; done
 	for m in $(PAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -m 644 $$m $$d && \
 	  $(PLACE) <$$m >$$d/$${m##*/} || exit; done
 	for e in $(EDITED); do from=$${e%%:*} to=$${e#*:}; test -e $$to || { install -m $$(stat -c %a $$from) $$from $$to && \

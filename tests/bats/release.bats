@@ -53,6 +53,25 @@ setup() {
     [ "$status" = 0 ]
 }
 
+@test "systemd makes the users and the directory that nettopo.conf names, none twice" {
+    local file key
+    for file in sysusers tmpfiles; do
+        command -v "systemd-$file" >/dev/null || skip "systemd-$file is not installed"
+        install -D -m 644 "$root/etc/systemd/nettopo.$file" "to/usr/local/lib/$file.d/nettopo.conf"
+    done
+    mkdir to/etc
+    systemd-sysusers --root="$PWD/to" nettopo.conf
+    cp to/etc/passwd once
+    systemd-sysusers --root="$PWD/to" nettopo.conf
+    cmp once to/etc/passwd
+    [ "$(wc -l <once)" = 2 ]
+    for key in relay_user probe_user; do
+        grep -E "^$(sed -n "s/^#$key = //p" "$root/etc/nettopo.conf"):x:.*:/nonexistent:/usr/sbin/nologin\$" once
+    done
+    systemd-tmpfiles --root="$PWD/to" --create nettopo.conf
+    [ "$(stat -c %a "to$(sed -n 's/^#run_dir = //p' "$root/etc/nettopo.conf")")" = 755 ]
+}
+
 @test "the profile of AppArmor is valid" {
     PATH=$PATH:/sbin:/usr/sbin command -v apparmor_parser >/dev/null || skip "apparmor_parser is not installed"
     PATH=$PATH:/sbin:/usr/sbin apparmor_parser -QK "$root/etc/apparmor.d/nettopo-probe"
@@ -64,6 +83,49 @@ setup() {
     run ./nettopo-probe /etc/shadow
     PATH=$PATH:/sbin:/usr/sbin apparmor_parser -RK profile
     [ "$status" != 0 ]
+}
+
+@test "the installed schema is at its \$id, and another schema can refer to it" {
+    local id
+    make -s -C "$root" DESTDIR="$PWD/to" install >&2
+    id=$(jq -r '."$id"' "to/usr/local/share/nettopo/nettopo-map.schema.json")
+    [ "to${id#file://}" -ef "to/usr/local/share/nettopo/nettopo-map.schema.json" ]
+    sed -i "s,file://,file://$PWD/to," "to${id#file://}"
+    "$root/build/nettopo" simulate --topology star:4 | "$root/build/nettopo" solve -o map.json -
+    python3 - "file://$PWD/to${id#file://}" map.json <<'PY'
+import json, sys
+import jsonschema
+name = json.load(open(sys.argv[2]))
+for reference in sys.argv[1], sys.argv[1] + "#/definitions/name":
+    check = jsonschema.Draft7Validator({"properties": {"map": {"$ref": reference}}})
+    assert check.is_valid({"map": name}) and not check.is_valid({"map": {}}), reference
+    name = "n1"
+PY
+}
+
+@test "the citation and the forms of the forge have the fields that their formats require" {
+    python3 - "$root" "$(sed -n 's/^VERSION := //p' "$root/Makefile")" <<'PY'
+import glob, os, sys
+import yaml
+os.chdir(sys.argv[1])
+cff = yaml.safe_load(open("CITATION.cff"))
+assert {"cff-version", "message", "title", "authors", "license"} <= set(cff), sorted(cff)
+assert cff["cff-version"] == "1.2.0" and cff["type"] in ("software", "dataset") and cff["license"] == "Apache-2.0"
+assert cff["version"] == sys.argv[2], "the version is not the Makefile's"
+assert all(set(a) & {"name", "family-names", "given-names", "alias"} for a in cff["authors"])
+forms = [f for f in glob.glob(".github/ISSUE_TEMPLATE/*.yml") if not f.endswith("/config.yml")]
+assert len(forms) > 1
+for f in forms:
+    form = yaml.safe_load(open(f))
+    assert {"name", "description", "body"} == set(form), f
+    ids = [item["id"] for item in form["body"] if item["type"] != "markdown"]
+    assert ids and len(ids) == len(set(ids)), f
+    for item in form["body"]:
+        known = {"markdown": {"value"}, "input": {"label", "description", "placeholder", "value"},
+                 "textarea": {"label", "description", "placeholder", "value", "render"}}[item["type"]]
+        needs = "value" if item["type"] == "markdown" else "label"
+        assert needs in item["attributes"] and set(item["attributes"]) <= known, (f, item)
+PY
 }
 
 @test "make install and uninstall keep a file that the administrator has edited" {
