@@ -321,7 +321,7 @@ install: all
 	install -m 644 $(BUILD)/spank_nettopo.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
 	install -m 755 etc/containers/container-mounts etc/containers/container-nettopo $(DESTDIR)$(DATADIR)
 	install -m 755 etc/examples/*.sh $(DESTDIR)$(DATADIR)/examples
-	install -m 644 etc/examples/*.py etc/examples/*.md $(DESTDIR)$(DATADIR)/examples
+	install -m 644 $(filter-out %.sh,$(wildcard etc/examples/*)) $(DESTDIR)$(DATADIR)/examples
 	install -m 644 etc/dashboards/* $(DESTDIR)$(DATADIR)/dashboards
 	for f in nettopo-map.schema.json systemd/nettopo-fleet.service systemd/nettopo-fleet.timer apparmor.d/nettopo-probe; do \
 	  install -m 644 etc/$$f $(DESTDIR)$(DATADIR)/$$f && $(PLACE) <etc/$$f >$(DESTDIR)$(DATADIR)/$$f || exit; done

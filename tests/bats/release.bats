@@ -128,6 +128,33 @@ for f in forms:
 PY
 }
 
+@test "the examples for Ansible, Kubernetes and Spack agree with the packages, and parse" {
+    python3 - "$root" <<'PY'
+import glob, os, re, sys
+import yaml
+os.chdir(sys.argv[1])
+box = open("etc/examples/Containerfile").read()
+control = open("etc/packaging/debian/control").read()
+needs = set(re.split(r"[\s,]+", re.search(r"Build-Depends:(.*?)\n\n", control, re.S).group(1).strip()))
+asked = set(re.search(r'LIBRARIES="(.*?)"', box, re.S).group(1).replace("\\", " ").split())
+assert asked == {n for n in needs if re.match(r"(lib|zlib).*-dev$", n)} - {"libslurm-dev"}, asked ^ needs
+slinky = yaml.safe_load(open("etc/examples/slinky.yaml"))
+include = re.search(r"include (/\S*)\*", slinky["configFiles"]["plugstack.conf"]).group(1)
+assert "/out" + include + "nettopo.conf" in box
+plugin = yaml.safe_load(open("etc/examples/soperator.yaml"))["plugStackConfig"]["customPlugins"][0]
+assert plugin["path"] in open("etc/plugstack.conf.d/nettopo.conf").read() and not plugin["required"]
+yaml.safe_load(open("etc/examples/ansible.yaml"))
+recipe = open("etc/packaging/spack/package.py").read()
+compile(recipe, "package.py", "exec")
+version = re.search(r"^VERSION := (.*)", open("Makefile").read(), re.M).group(1)
+assert f'version("{version}")' in recipe and f"nettopo-{version}.tar.gz" in recipe
+PY
+    command -v ansible-playbook >/dev/null || skip "ansible-playbook is not installed"
+    ansible-playbook --syntax-check -i localhost, "$root/etc/examples/ansible.yaml"
+    command -v ansible-lint >/dev/null || skip "ansible-lint is not installed"
+    ansible-lint -q --offline "$root/etc/examples/ansible.yaml"
+}
+
 @test "make install and uninstall keep a file that the administrator has edited" {
     # another PREFIX would build all anew, beneath the other tests
     local file made=(make -s -C "$root" DESTDIR="$PWD/to")
