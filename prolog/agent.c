@@ -58,7 +58,8 @@
 
 static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
 
-/* For all but a sweep: the configuration, the user, the removal of files, the log. */
+/* Time limit for everything except a sweep: the configuration, the user database, the removal of
+ * files, the log. */
 static const double OTHER_S = 3;
 
 static const char HELP[] =
@@ -71,7 +72,8 @@ static const char HELP[] =
     "plugin spank_nettopo.so, or by a Prolog script where Slurm does not call plugins\n"
     "(PrologFlags=RunInJob). See spank_nettopo(8).\n";
 
-/* Otherwise a socket could become descriptor 0, 1 or 2. */
+/* Opens /dev/null as descriptors 0 to 2 if they are closed. Otherwise a socket could get one of
+ * these numbers. */
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -82,16 +84,16 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
-/* Slurm ends no Prolog script unless it has a timeout, and then drains the host; the plugin bounds
- * what it starts. */
+/* Ends this process with status 0. Slurm never ends a Prolog script unless a timeout is set, and
+ * then drains the host. A process that the plugin starts has a time limit there. */
 static void give_up(int number)
 {
     (void)number;
     _exit(0);
 }
 
-/* From now on this process ends after that time, whatever a system call waits for: syslogd, the
- * user database. Its worker and probe end with it. A Prolog script ends with status 0. */
+/* Ends this process after that time, whatever a system call waits for, such as syslogd or the user
+ * database. Its worker and probe end with it. A Prolog script ends with status 0. */
 static void bound_time(bool is_script, double seconds)
 {
     struct itimerval timer = {.it_value.tv_sec = (time_t)seconds};
@@ -126,8 +128,9 @@ static int find_ended(const void *query, void *bytes)
     return 0;
 }
 
-/* Directories of jobs whose epilog did not remove them: a host that crashed, a configuration that
- * was broken meanwhile. In an epilog, where no job waits; only old ones make it ask slurmctld. */
+/* Removes directories of jobs whose epilog did not remove them, because the host crashed or the
+ * configuration was invalid at that time. Runs in an epilog, where no job waits. Asks slurmctld
+ * only if there are old directories. */
 static void remove_orphans(const struct nt_conf *conf)
 {
     uint32_t jobs[ORPHANS] = {0};
@@ -150,15 +153,16 @@ static int find_room(const void *query, void *bytes)
 {
     const struct nt_conf *conf = query;
     struct nt_err err;
-    nt_confine_standard(); /* slurmd must not wait for a process that hangs */
+    nt_confine_standard(); /* slurmd must not wait for this process if it hangs */
     if (nt_archive_prune(conf->archive.dir, conf->archive.limit_bytes, nt_clock_s() + PRUNE_S,
                          bytes, &err) != 0)
         syslog(LOG_WARNING, "%s", err.text);
     return 0;
 }
 
-/* On the job's first host, where its map was kept, at the end of one job in PRUNE_EACH. An archive
- * that takes longer is left to nettopo fleet ingest; one that hangs, as NFS may, to the kernel. */
+/* Prunes the archive on the job's first host, which wrote to it, at the end of one job in
+ * PRUNE_EACH. nettopo fleet ingest prunes an archive that takes longer. If the file system does not
+ * respond, as NFS may, the process that waits for it is abandoned. */
 static void prune_archive(const struct nt_request *request, const struct nt_conf *conf)
 {
     struct nt_job job;
@@ -180,7 +184,7 @@ static int run_job(struct nt_request *request, const struct nt_conf *conf, doubl
     struct nt_slurm_conf slurm;
     if (request->option.off || (!request->wanted && !conf->default_on) || !conf->enabled)
         return 0;
-    if (request->from_script && /* of the plugin's jobs it has decided that itself */
+    if (request->from_script && /* the plugin checks this itself for the jobs that it starts */
         nt_conf_refusal(conf, getenv("SLURM_JOB_USER"), getenv("SLURM_JOB_PARTITION")) != NULL)
         return 0;
     nt_slurm_conf_read(&slurm);
@@ -191,7 +195,8 @@ static int run_job(struct nt_request *request, const struct nt_conf *conf, doubl
     return nt_monitor_run(request, conf, budget_s, began, err);
 }
 
-/* A program of its own beside this one, so that it is no part of what runs in a prolog. */
+/* Executes the program nettopo-check, which is installed beside this one. It is a separate program
+ * so that a prolog never contains it. */
 static int become_check(char **argv)
 {
     static const char name[] = "nettopo-check";

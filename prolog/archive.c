@@ -22,7 +22,8 @@ static int archive_error(const struct nt_conf *conf, const char *what, struct nt
                       strerror(errno));
 }
 
-/* Whether each character may stand in a comment that is cut at blanks. */
+/* Returns whether the list contains only characters of host lists. Readers split the comment at
+ * spaces. */
 static bool is_host_list(const char *list)
 {
     return list != NULL && list[0] != '\0' &&
@@ -30,8 +31,8 @@ static bool is_host_list(const char *list)
                         ".-_,[]") == strlen(list);
 }
 
-/* The head of the file: magic, deflate, with a comment, no time, fastest, Unix. Returns its bytes;
- * 0: too long. */
+/* Writes the gzip header: magic, deflate, with a comment, no time, fastest, Unix. Returns its
+ * number of bytes; 0: too long. */
 static size_t format_head(const struct nt_job *job, int64_t time_s, char *text, size_t room)
 {
     static const unsigned char gzip[10] = {0x1f, 0x8b, 8, 0x10, 0, 0, 0, 0, 4, 3};
@@ -89,7 +90,7 @@ static int write_file(const struct nt_conf *conf, const struct head *head, int f
                      fchmod(to, (mode_t)conf->archive.mode) == 0
                  ? copy(conf, from, to, err)
                  : archive_error(conf, name, err);
-    if (rc == 0 && fsync(to) != 0) /* a file that has its name is whole, also after a crash */
+    if (rc == 0 && fsync(to) != 0) /* a file with its final name is complete, also after a crash */
         rc = archive_error(conf, name, err);
     if (close(to) != 0 && rc == 0)
         rc = archive_error(conf, name, err);
@@ -118,7 +119,7 @@ int nt_archive_keep(const struct nt_conf *conf, const struct nt_job *job, int fd
     if (rc != 0)
         unlinkat(folder, beside, 0);
     else
-        fsync(folder); /* not all file systems can: then the name comes later */
+        fsync(folder); /* on a file system that cannot, the name appears on disk later */
     close(folder);
     return rc;
 }

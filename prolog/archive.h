@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The archive: a folder of root's in which each job's first host leaves the job's map and record.
+/* The archive: a directory of root in which the first host of each job stores the job's map and
+ * samples. Must not know what they contain.
  *
- * A file is gzip (RFC 1952): the 10 bytes of its head and a comment are written here, what follows
- * is the probe's and is copied unread. The comment says what root knows, so that nobody can speak
- * for another job: "nettopo-archive/1 cluster=c job=42 restart=0 uid=1001 time=... hosts=n[1-8]".
- * Names are opened relative to the folder, without following links; a file appears by rename, and
- * is on the disk then.
+ * A file is gzip (RFC 1952). This module writes the 10 bytes of its header and a comment; the rest
+ * comes from the probe and is copied unread. The comment states facts that root knows, so that
+ * nobody can write in the name of another job: "nettopo-archive/1 cluster=c job=42 restart=0
+ * uid=1001 time=... hosts=n[1-8]". Names are opened relative to the directory, without following
+ * links. A file is synchronised to disk before it is renamed into place.
  * Tests: test_archive.c. */
 #ifndef NT_ARCHIVE_H
 #define NT_ARCHIVE_H
@@ -17,13 +18,14 @@
 #include "job.h"
 #include "log.h"
 
-/* Copies what fd holds, at most publish_limit, as JOB.RESTART.CLUSTER.gz; what was there under that
- * name is replaced. -1, and no file: the folder is missing, not root's or writable by others, the
- * file system is full, the rest too large. */
+/* Copies the contents of fd, at most publish_limit bytes, to JOB.RESTART.CLUSTER.gz and replaces an
+ * existing file. time_s: seconds since 1970. -1 and no file if the directory is missing, does not
+ * belong to root or is writable by other users, if the file system is full, or if fd contains more
+ * bytes. */
 int nt_archive_keep(const struct nt_conf *conf, const struct nt_job *job, int fd, int64_t time_s,
                     struct nt_err *err);
 
-/* nt_archive_keep at the present time; closes fd, and logs why it could not. */
+/* Calls nt_archive_keep with the current time and logs its error. Closes fd. */
 void nt_archive_add(const struct nt_conf *conf, const struct nt_job *job, const struct nt_log *log,
                     int fd);
 

@@ -25,7 +25,7 @@ static uint32_t get32(const unsigned char *p)
 
 /* ---- versions ---- */
 
-/* "0.1.0" as 0x000100 below the protocol's number. */
+/* Encodes "0.1.0" as 0x000100; the protocol version is in the 8 bits above. */
 uint32_t nt_auth_version(void)
 {
     uint32_t version = (uint32_t)NT_WIRE_VERSION;
@@ -40,7 +40,7 @@ uint32_t nt_auth_version(void)
 
 int nt_auth_refuse_version(const char *host, uint32_t theirs, uint32_t ours, struct nt_err *err)
 {
-    if (theirs >> 24 == 0) /* before the release was part of it */
+    if (theirs >> 24 == 0) /* an agent from before the number contained the release */
         return nt_err_set(err, NT_ERR_INPUT,
                           "%.64s has an older nettopo (protocol %u) than this host: install one "
                           "version on all hosts",
@@ -99,7 +99,7 @@ static const char *direction_name(enum nt_direction direction)
     return direction == NT_TO_LEADER ? "to-leader" : "to-member";
 }
 
-/* The payload of the credential, built by both sides alike; its length, or -1. */
+/* Writes the text of a claim, which both sides build in the same way. Returns its length, or -1. */
 static int claim_text(const struct nt_claim *claim, char text[CLAIM_BYTES], struct nt_err *err)
 {
     char leader_nonce[2 * NT_NONCE_BYTES + 1], member_nonce[2 * NT_NONCE_BYTES + 1];
@@ -116,7 +116,8 @@ static int claim_text(const struct nt_claim *claim, char text[CLAIM_BYTES], stru
     return n;
 }
 
-/* Only our own user may decode the credential: decoding it elsewhere would count as a replay. */
+/* Only this agent's user may decode the credential: decoding it elsewhere would count as a
+ * replay. */
 static munge_ctx_t create_context(const char *socket, struct nt_err *err)
 {
     munge_ctx_t ctx = munge_ctx_create();
@@ -189,7 +190,8 @@ int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *
     if (ctx == NULL)
         return -1;
     munge_err_t code = munge_decode(credential, ctx, &payload, &bytes, &uid, &gid);
-    if (code != EMUNGE_SUCCESS) { /* replayed and expired ones have a payload, too: ignored */
+    if (code != EMUNGE_SUCCESS) { /* munge_decode returns the payload of replayed and expired
+                                     credentials too; ignored */
         decode_failed(ctx, code, err);
     } else if (uid != 0 && uid != geteuid()) {
         nt_err_set(err, NT_ERR_INPUT, "munge: credential made by uid %u", (unsigned)uid);

@@ -71,7 +71,7 @@ static bool set_limit(int what, rlim_t soft, rlim_t hard)
     struct rlimit now;
     if (getrlimit((__rlimit_resource_t)what, &now) != 0)
         return false;
-    /* never above the current limits: those of the administrator stay */
+    /* never above the current limits, which the administrator may have set */
     struct rlimit want = {.rlim_cur = soft < now.rlim_max ? soft : now.rlim_max,
                           .rlim_max = hard < now.rlim_max ? hard : now.rlim_max};
     return setrlimit((__rlimit_resource_t)what, &want) == 0;
@@ -92,9 +92,10 @@ static rlim_t cpu_limit(double seconds)
 #endif
 #endif
 
-/* A quarter of the host's memory, and at least 1 GiB. Measured: 12 to 16 MB of data with UCX over
- * TCP on 2 to 64 hosts, and at most 30 MB for rank 0's part of an adaptive sweep of 8,192. The
- * margin is for transports with registered memory and for all pairs of thousands of hosts. */
+/* Returns the limit of the probe's memory: a quarter of the host's memory, and at least 1 GiB.
+ * Measured: 12 to 16 MB of data with UCX over TCP on 2 to 64 hosts, and at most 30 MB for rank 0 of
+ * an adaptive sweep of 8,192 hosts. The margin is for transports with registered memory and for all
+ * pairs of thousands of hosts. */
 static rlim_t data_limit(void)
 {
 #ifdef HAS_SHADOW
@@ -116,9 +117,9 @@ static bool set_limits(double seconds)
            set_limit(RLIMIT_CPU, cpu, cpu + 1);
 }
 
-/* Puts each where it belongs, first out of the way of the others. In place of a file that is -1 the
- * probe finds an empty one: else a descriptor of its own could come there, which it would read and
- * close. */
+/* Assigns the descriptor numbers. Moves all descriptors to high numbers first, so that none
+ * overwrites another. A file that is -1 becomes /dev/null: otherwise a descriptor that the probe
+ * opens itself could get this number, and the probe would read and close it. */
 static bool set_descriptors(int socket, int log_fd, const int *files)
 {
     enum { FIRST_FILE = FILES_FD, ALL = FIRST_FILE + NT_CHILD_FILES };
@@ -139,7 +140,7 @@ static void reset_signals(void)
 {
     sigset_t none;
     for (int k = 1; k < NSIG; k++)
-        signal(k, SIG_DFL); /* fails for SIGKILL and SIGSTOP */
+        signal(k, SIG_DFL); /* has no effect on SIGKILL and SIGSTOP */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -155,7 +156,8 @@ static bool privileges_are_dropped(uid_t uid, gid_t gid)
     return uid == 0 || setuid(0) != 0; /* and root cannot be regained */
 }
 
-/* A job's user without an entry on this host gets no group but the job's. */
+/* Sets the supplementary groups. A job's user without an entry on this host gets the job's group
+ * only. */
 static bool set_groups(const struct nt_child_user *user)
 {
     const struct passwd *entry = user->name == NULL ? getpwuid(user->uid) : NULL;
@@ -163,7 +165,7 @@ static bool set_groups(const struct nt_child_user *user)
                          : setgroups(user->name == NULL, &user->gid) == 0;
 }
 
-/* Asks name services, which may take long. */
+/* Changes to that user for good. Queries name services, which may take long. */
 static bool drop_privileges(struct nt_child_user user)
 {
     if (geteuid() == 0 && user.name != NULL) {
@@ -182,7 +184,7 @@ static bool drop_privileges(struct nt_child_user user)
            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && nt_confine_keyring();
 }
 
-/* Its networks are made of devices; it writes to nothing else. */
+/* The probe needs the devices of its networks and writes to nothing else. */
 static bool deny_writes(void)
 {
     static const char *const devices[] = {"/dev/null", "/dev/infiniband"};
@@ -197,12 +199,13 @@ static bool deny_writes(void)
     return done;
 }
 
-/* The path in the page at address 0, where only root can have memory (vm.mmap_min_addr): a filter
- * that knows it by its address lets it be executed once. NULL: the kernel gives none here, and the
- * probe denies itself to execute. */
+/* Copies the path into the page at address 0, where only root can map memory (vm.mmap_min_addr). A
+ * system call filter that compares this address can then allow one execve. NULL: the kernel does
+ * not map it here; then the probe itself gives up execve. */
 static const char *place_path(const char *path)
 {
-    static char *const volatile at = (char *)512; /* or compilers take it for a mistake */
+    static char *const volatile at =
+        (char *)512; /* volatile: otherwise compilers report an invalid pointer */
     _Static_assert(512 + NT_CONF_PATH_BYTES <= 4096, "in the first page");
     if (mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != NULL)
@@ -230,7 +233,7 @@ static bool write_all(int fd, const char *bytes, size_t n)
     return true;
 }
 
-/* The file, open; -1: *why says why not. A pipe without a writer does not hold us. */
+/* Opens the file; -1: *why is the reason. Does not block on a named pipe. */
 static int open_to_read(const char *path, bool trusted, const char **why)
 {
     struct stat st;
@@ -288,8 +291,9 @@ struct launch {
     struct nt_child_environment env;
 };
 
-/* From now on; the parent may have died before. Its end of the socket is open in it alone: getppid
- * would not tell, in a namespace of our own no parent has a number. */
+/* Makes the kernel kill this process when the parent dies; false if the parent has died already.
+ * Checks the parent's end of the socket, which only the parent has open, because getppid returns 0
+ * in a new PID namespace. */
 static bool dies_with_parent(const struct launch *l)
 {
     struct pollfd other_end = {.fd = l->socket};
@@ -303,7 +307,7 @@ static void run_probe(const struct launch *l)
     char *const argv[] = {(char *)conf->probe, "--agent-fd", "3", NULL};
     const char *path = place_path(conf->probe);
     close(l->parent_socket);
-    /* first: what follows asks name services, which may take long */
+    /* first, because the next steps query name services, which may take long */
     if (!dies_with_parent(l) || setsid() < 0 || !set_limits(l->task->seconds) || chdir("/") != 0)
         _exit(EXIT_SETUP);
     umask(077);
@@ -312,9 +316,9 @@ static void run_probe(const struct launch *l)
     nt_confine_memory();
     if (!drop_privileges(l->task->user))
         _exit(EXIT_PRIVILEGE);
-    if (!dies_with_parent(l)) /* again: the change of user clears it */
+    if (!dies_with_parent(l)) /* again, because the change of user clears the setting */
         _exit(EXIT_SETUP);
-    /* last: the lookup of the user opens descriptors */
+    /* last, because the lookup of the user opens descriptors */
     if (!set_descriptors(l->socket, l->log_fd, l->task->files))
         _exit(EXIT_SETUP);
     if (!deny_writes() || !nt_deny_calls(path != NULL ? SETS | NT_DENY_EXEC : SETS, path))
@@ -323,8 +327,8 @@ static void run_probe(const struct launch *l)
     _exit(EXIT_EXEC);
 }
 
-/* The first process of a namespace dies of its processor time by SIGKILL: SIGXCPU does not end it.
- */
+/* Returns the limit of CPU time at which the kernel kills the probe. As the first process of a PID
+ * namespace the probe ignores SIGXCPU, so SIGKILL ends it, at the hard limit. */
 static double cpu_limit_s(double seconds)
 {
     struct rlimit now;
@@ -365,8 +369,8 @@ int nt_child_start(struct nt_child *child, const struct nt_child_task *task, int
         return -1;
     }
     *socket = pair[0];
-    /* never closed: what the probe passed along unread would be closed with the socket, and that
-     * takes as long as the probe likes unless this process exits */
+    /* never closed: closing the socket would also close descriptors that the probe sent and nobody
+     * received. That can take as long as the probe wants, except when this process exits. */
     fcntl(pair[0], F_DUPFD_CLOEXEC, 0);
     return 0;
 }
@@ -420,7 +424,7 @@ static void forget_child(struct nt_child *child)
 int nt_child_ended(struct nt_child *child, char *text, size_t bytes)
 {
     if (child->pid > 0) {
-        /* its group is killed before waitpid frees the process id for reuse */
+        /* kill its group before wait4 frees the process id for reuse */
         siginfo_t info = {0};
         if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
             info.si_pid == 0)
@@ -440,7 +444,7 @@ void nt_child_stop(struct nt_child *child)
 {
     if (child->pid > 0) {
         struct pollfd ending = {.fd = child->pidfd, .events = POLLIN};
-        kill(-child->pid, SIGKILL); /* fails before its setsid */
+        kill(-child->pid, SIGKILL); /* fails if the probe has not called setsid yet */
         kill(child->pid, SIGKILL);
         if (poll(&ending, 1, STOP_MS) > 0)
             waitpid(child->pid, &child->status, WNOHANG);
@@ -448,7 +452,7 @@ void nt_child_stop(struct nt_child *child)
     forget_child(child);
 }
 
-/* Kills the children of this process and reaps those that have ended; false when there are none. A
+/* Kills the children of this process and reaps those that have ended; false if there are none. A
  * process id is not reused before it is reaped. */
 static bool kill_children(void)
 {
@@ -461,7 +465,7 @@ static bool kill_children(void)
     close(fd);
     text[n > 0 ? n : 0] = '\0';
     char *at = text, *end;
-    /* one that is cut off at the end of the text is for the next time */
+    /* the next pass kills a process whose id is cut off at the end of the text */
     for (long pid; (pid = strtol(at, &end, 10)) > 0 && *end == ' '; at = end)
         kill((pid_t)pid, SIGKILL);
     while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -471,11 +475,11 @@ static bool kill_children(void)
 
 void nt_child_kill_all(double give_up)
 {
-    /* before them: children that multiply use all processors */
+    /* run before the children: if they multiply, they use all processors */
     setpriority(PRIO_PROCESS, 0, -20);
-    /* all at once and again at once: who is killed can make no other, and what it had made until
-     * then is our child by now */
+    /* Kill all children, then repeat: a killed process cannot create another one, and processes
+     * that it had created are children of this process by then. */
     for (unsigned pass = 0; nt_clock_s() < give_up && kill_children(); pass++)
         if (pass % 16 == 15)
-            poll(NULL, 0, 1); /* some may not be able to end yet */
+            poll(NULL, 0, 1); /* give processes that cannot end yet some time */
 }

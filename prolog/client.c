@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The answer, and the descriptor that comes with it or -1. */
+/* Receives the answer and the descriptor that it contains, or -1. */
 static int receive_reply(int socket, struct nt_service_reply *reply, int *fd)
 {
     struct iovec part = {.iov_base = reply, .iov_len = sizeof *reply};
@@ -41,7 +41,7 @@ static int send_request(int socket, const struct nt_service_request *request)
     return n == (ssize_t)sizeof *request ? 0 : -1;
 }
 
-/* The request's result; err is reply's. */
+/* Returns the result code of the request. Copies the error in the reply to err. */
 static int call(const struct nt_client *client, const struct nt_service_request *request,
                 struct nt_service_reply *reply, int *fd, struct nt_err *err)
 {

@@ -19,7 +19,8 @@ pid_t nt_confine_fork(void)
     bool apart = ours >= 0 && unshare(CLONE_NEWPID) == 0;
     pid_t pid = fork();
     int refused = errno;
-    /* our other children stay in our own namespace: in the probe's they would end with it */
+    /* other children of this process must stay in its own namespace: in the probe's namespace they
+     * would end with the probe */
     if (pid > 0 && apart && setns(ours, CLONE_NEWPID) != 0) {
         refused = errno;
         kill(pid, SIGKILL);
@@ -38,7 +39,7 @@ bool nt_confine_close(int first, int last)
 {
     if (syscall(SYS_close_range, first, last < 0 ? ~0U : (unsigned)last, 0) == 0)
         return true;
-    DIR *open_files = opendir("/proc/self/fd"); /* kernels before 5.9 */
+    DIR *open_files = opendir("/proc/self/fd"); /* Linux before 5.9 */
     if (open_files == NULL)
         return false;
     for (struct dirent *e; (e = readdir(open_files)) != NULL;) {
@@ -66,7 +67,7 @@ void nt_confine_memory(void)
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
         ssize_t n = write(fd, first, sizeof first - 1);
-        (void)n; /* without /proc the limits still hold */
+        (void)n; /* without /proc the resource limits still apply */
         close(fd);
     }
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -76,6 +77,6 @@ bool nt_confine_keyring(void)
 {
     if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0)
         return true;
-    /* a container's filter refuses keyctl to the probe as well */
+    /* the filter of a container denies keyctl to the probe too */
     return errno == ENOSYS || errno == EPERM;
 }

@@ -112,9 +112,9 @@ bool nt_conn_is_open(const struct nt_conn *conn)
     return conn->fd >= 0;
 }
 
-/* As read. A probe can pass descriptors along; reading without room for them would close them here,
- * which takes as long as the owner of a socket lets it linger. They stay open until this process
- * exits, when nothing lingers. */
+/* Reads as read does. A probe can send descriptors too. If there were no room for them, the kernel
+ * would close them here, which takes as long as the owner of a socket lets it linger. They stay
+ * open until this process exits; then nothing lingers. */
 static ssize_t receive(int fd, void *to, size_t bytes, bool *passed)
 {
     enum { MOST = 253 }; /* SCM_MAX_FD */
@@ -132,7 +132,7 @@ static ssize_t receive(int fd, void *to, size_t bytes, bool *passed)
     return got;
 }
 
-/* 1 when bytes were read, 0 when none are available. */
+/* Returns 1 if bytes were read, 0 if none are available. */
 static int read_available(struct nt_conn *conn, struct nt_err *err)
 {
     size_t room = NT_FRAME_HEAD_BYTES + conn->payload_max + tag_bytes(&conn->in_key);
@@ -161,7 +161,7 @@ static int read_available(struct nt_conn *conn, struct nt_err *err)
     }
 }
 
-/* 1 when a complete frame begins at in_at. */
+/* Returns 1 if a complete frame begins at in_at, 0 if more bytes are needed. */
 static int decode_next(const struct nt_conn *conn, struct nt_frame *frame, struct nt_err *err)
 {
     size_t have = conn->in_end - conn->in_at;

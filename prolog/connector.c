@@ -12,11 +12,11 @@
 #include "clock.h"
 #include "ports.h"
 
-/* Each attempt has its own: a long one delays no other. */
+/* timeouts of each attempt; a long one delays no other attempt */
 static const double CONNECT_TIMEOUT_S = 3.0, HELLO_TIMEOUT_S = 2.0, PROOF_TIMEOUT_S = 2.0;
 static const double RETRY_MIN_S = 0.01, RETRY_MAX_S = 0.2;
-/* Between two proofs: what a listener that imitates the leader costs, in place of PROOF_TIMEOUT_S.
- */
+/* Pause between two proofs. This is the delay that a listener which imitates the leader causes,
+ * instead of PROOF_TIMEOUT_S. */
 static const double NEXT_PROOF_S = 0.05;
 
 enum { QUEUE_BYTES_MAX = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
@@ -50,8 +50,9 @@ static double later(double a, double b)
     return a > b ? a : b;
 }
 
-/* Of a port on two addresses only one gets our proof: if both were the leader, each side might keep
- * another connection. INFINITY: none of its port has one. */
+/* Returns until when a proof is pending on the same port on any address; INFINITY: none is. Only
+ * one address of a port gets a proof at a time: if both addresses belonged to the leader, each side
+ * might keep another connection. */
 static double port_is_asked_until(const struct nt_connector *connector, const struct nt_attempt *a)
 {
     for (size_t k = 0; k < connector->attempts; k++) {
@@ -62,9 +63,9 @@ static double port_is_asked_until(const struct nt_connector *connector, const st
     return INFINITY;
 }
 
-/* When the proof to one that sent HELLO may be made; INFINITY: after that to another one, which had
- * fewer. A listener that refuses ours, as the leader of another job of the same id does, is back
- * before the next proof is due. */
+/* Returns when the proof for a listener that sent HELLO may be made; INFINITY: another listener,
+ * which got fewer proofs, is first. A listener that rejects the proof, such as the leader of
+ * another job with the same id, sends its HELLO again before the next proof is due. */
 static double proof_due_at(const struct nt_connector *connector, const struct nt_attempt *a)
 {
     double asked_until = port_is_asked_until(connector, a);
@@ -90,8 +91,8 @@ double nt_connector_pollfds(const struct nt_connector *connector, struct pollfd 
             a->state == NT_ATTEMPT_HAS_HELLO ? proof_due_at(connector, a) : a->state_until;
         wake = until < wake ? until : wake;
         bool write = a->state == NT_ATTEMPT_CONNECTING || nt_conn_queued(&a->conn) > 0;
-        /* with a HELLO it waits for its turn: whatever comes meanwhile is not read, and wakes
-         * nobody */
+        /* with a HELLO the attempt waits for its turn: data that arrives meanwhile is not read and
+         * does not wake the process */
         if (nt_conn_is_open(&a->conn) && a->state != NT_ATTEMPT_HAS_HELLO)
             polls[(*count)++] =
                 (struct pollfd){.fd = a->conn.fd, .events = write ? POLLOUT : POLLIN};
@@ -99,7 +100,8 @@ double nt_connector_pollfds(const struct nt_connector *connector, struct pollfd 
     return wake;
 }
 
-/* From 0 to 1: hosts that wait for the same leader must not try again at the same moments. */
+/* Returns a random number from 0 to 1: hosts that wait for the same leader must not retry at the
+ * same moments. */
 static double draw(struct nt_connector *connector)
 {
     connector->random = connector->random * 6364136223846793005u + 1442695040888963407u;
@@ -120,7 +122,7 @@ static void enter_state(struct nt_attempt *a, enum nt_attempt_state state, doubl
     a->state_until = nt_clock_s() + seconds;
 }
 
-/* What goes wrong elsewhere is of no interest once the leader is found. */
+/* After the leader has been found, errors of other listeners are irrelevant. */
 static void note_error(struct nt_connector *connector, int why)
 {
     if (!connector->leader_found)
@@ -191,7 +193,7 @@ static struct nt_handshake make_handshake(const struct nt_connector *connector,
     return handshake;
 }
 
-/* The leader's log then says why this host did not come. */
+/* Sends this agent's version to the leader, whose log then states why this host did not connect. */
 static void tell_version(const struct nt_connector *connector, struct nt_attempt *a)
 {
     unsigned char bytes[NT_HELLO_BYTES];
@@ -205,7 +207,7 @@ static void tell_version(const struct nt_connector *connector, struct nt_attempt
     nt_conn_send(&a->conn, &frame, bytes, NULL);
 }
 
-/* 0: it says that it is our job's leader. */
+/* Returns 0 if the listener claims to be this job's leader. */
 static int check_hello(struct nt_connector *connector, struct nt_attempt *a,
                        const struct nt_frame *frame, const unsigned char *payload)
 {
@@ -214,7 +216,7 @@ static int check_hello(struct nt_connector *connector, struct nt_attempt *a,
     if (frame->type != NT_FRAME_HELLO || frame->host != connector->leader ||
         nt_hello_decode(payload, frame->payload_bytes, &hello, &other) != 0 ||
         hello.job != connector->job->id)
-        return -1; /* another job's leader: no error */
+        return -1; /* another job's leader, which is not an error */
     connector->leader_found = true;
     if (hello.version != connector->version) {
         tell_version(connector, a);
@@ -247,7 +249,7 @@ static int send_proof(struct nt_connector *connector, struct nt_attempt *a)
     return nt_conn_send(&a->conn, &reply, proof, err);
 }
 
-/* 0: it is our job's leader, and the connection has its keys. */
+/* Returns 0 and sets the connection's keys if the listener is this job's leader. */
 static int verify_leader(struct nt_connector *connector, struct nt_attempt *a,
                          const struct nt_frame *frame, const unsigned char *payload)
 {
@@ -268,13 +270,13 @@ static int verify_leader(struct nt_connector *connector, struct nt_attempt *a,
     return 0;
 }
 
-/* 1: the leader is authenticated. */
+/* Returns 1 if the leader is authenticated. */
 static int receive_frame(struct nt_connector *connector, struct nt_attempt *a)
 {
     struct nt_frame frame = {0};
     const unsigned char *payload = NULL;
     struct nt_err why;
-    int got = nt_conn_flush(&a->conn, &why); /* the rest of our proof */
+    int got = nt_conn_flush(&a->conn, &why); /* the rest of the proof */
     if (got == 0)
         got = nt_conn_next(&a->conn, &frame, &payload, &why);
     if (got == 0)
@@ -314,7 +316,7 @@ static void check_timeout(struct nt_connector *connector, struct nt_attempt *a)
     attempt_failed(connector, a);
 }
 
-/* 1: the leader is authenticated. */
+/* Returns 1 if the leader is authenticated. */
 static int attempt_step(struct nt_connector *connector, struct nt_attempt *a)
 {
     if (a->state == NT_ATTEMPT_PAUSED && nt_clock_s() >= a->state_until)

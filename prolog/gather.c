@@ -38,7 +38,7 @@ bool nt_gather_contribution(struct nt_gather *gather, size_t host, uint32_t seq,
             gather->awaited--;
         gather->complete_seq[host] = seq;
         if (!gather->is_open || seq >= gather->open_seq)
-            gather->lost[host] = false; /* a contribution in time: online again */
+            gather->lost[host] = false; /* contributed in time, so it is online again */
     }
     return true;
 }

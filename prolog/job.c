@@ -90,11 +90,11 @@ static uint32_t restart_count(void)
     if (text == NULL)
         text = getenv("SLURM_RESTART_COUNT");
     if (text == NULL || nt_decimal_whole(text, strlen(text), UINT32_MAX, &value) != 0)
-        return 0; /* not set in the first run */
+        return 0; /* not set at the first start */
     return (uint32_t)value;
 }
 
-/* In Slurm's format only: digits, parentheses, x and commas. */
+/* Accepts only Slurm's format: digits, parentheses, x and commas. */
 static void read_cpus(struct nt_job *job)
 {
     const char *text = getenv("SLURM_JOB_CPUS_PER_NODE");
@@ -110,7 +110,7 @@ int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt
     const char *list = getenv("SLURM_JOB_NODELIST"), *me = getenv("SLURMD_NODENAME"),
                *cluster = getenv("SLURM_CLUSTER_NAME");
     if (list == NULL)
-        list = getenv("SLURM_NODELIST"); /* the only one of the two in a prolog of 22.05 */
+        list = getenv("SLURM_NODELIST"); /* Slurm 22.05 sets only this one in a prolog */
     if (list == NULL || me == NULL)
         return nt_err_set(err, NT_ERR_INPUT, "%s is not set",
                           list == NULL ? "SLURM_JOB_NODELIST" : "SLURMD_NODENAME");
@@ -151,7 +151,7 @@ static int resolve_name(const char *name, struct nt_addresses *addresses)
     return 0;
 }
 
-/* Some releases of libslurm crash without it. */
+/* Some releases of libslurm crash without this call. */
 static void init_slurm(void)
 {
     slurm_init(NULL);
@@ -176,7 +176,7 @@ int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt
     return 0;
 }
 
-/* The allocated CPUs of a node, of all jobs. */
+/* Sets *cpus to the CPUs of a node that are allocated to any job; false: not known. */
 static bool node_allocated(const node_info_t *node, uint32_t *cpus)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
@@ -192,7 +192,8 @@ static bool node_allocated(const node_info_t *node, uint32_t *cpus)
 #endif
 }
 
-/* Starts after the last one found, *at: the table has the job's order. */
+/* Finds a node by name. Starts at *at, after the last node found, because the table is in the job's
+ * order. */
 static const node_info_t *find_node(const node_info_msg_t *nodes, const char *name, uint32_t *at)
 {
     for (uint32_t k = 0; k < nodes->record_count; k++) {
@@ -206,10 +207,10 @@ static const node_info_t *find_node(const node_info_msg_t *nodes, const char *na
     return NULL;
 }
 
-/* The job's CPUs host by host, from Slurm's "4(x2),3". */
+/* Reads the job's CPUs host by host from Slurm's format, "4(x2),3". */
 struct own_cpus {
     const char *at;
-    unsigned long cpus, left; /* left: further hosts with that many */
+    unsigned long cpus, left; /* left: number of further hosts with this value */
 };
 
 static bool next_own(struct own_cpus *own, uint32_t *cpus)
@@ -229,9 +230,9 @@ static bool next_own(struct own_cpus *own, uint32_t *cpus)
     return true;
 }
 
-/* Whether all allocated CPUs of the job's hosts are the job's. From the table of all nodes:
- * slurmctld counts the allocated CPUs anew only for that, and a node asked for alone may show those
- * of before. */
+/* Returns whether all allocated CPUs of the job's hosts belong to the job. Loads the table of all
+ * nodes: slurmctld updates the allocated CPUs only then, and may return old values for a single
+ * node. */
 static bool all_cpus_are_own(const struct nt_job *job)
 {
     node_info_msg_t *nodes = NULL;
@@ -286,7 +287,7 @@ bool nt_job_is_over(uint32_t id)
     init_slurm();
     if (load_job(id, 0, &jobs) != SLURM_SUCCESS || jobs == NULL)
         return errno == ESLURM_INVALID_JOB_ID;
-    bool over = false; /* of an array's last task slurmctld gives all tasks */
+    bool over = false; /* for the last task of an array slurmctld returns all tasks */
     for (uint32_t k = 0; k < jobs->record_count; k++)
         over |= jobs->job_array[k].job_id == id &&
                 (jobs->job_array[k].job_state & JOB_STATE_BASE) > JOB_SUSPENDED;

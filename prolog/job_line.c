@@ -85,7 +85,7 @@ static void put_text(struct writer *w, const char *text)
         put_character(w, *text++);
 }
 
-/* What might not fit is left out whole; 16 stay for the end. */
+/* Omits a pair that might not fit; 16 bytes stay free for the end. */
 static void put_pair(struct writer *w, const char *key, const char *value, bool is_number)
 {
     if (w->used + strlen(key) + 2 * strlen(value) + 16 > NT_JOB_LINE_BYTES)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line that the agent of a job's first host logs: key=value pairs, or one JSON object. Read
- * back by "nettopo stats" (solver/text/log_record.h). Its figures of a sweep come from the probe,
- * which sends them behind the status, "ok\nrounds=39 findings=1 missing=n3 suspect=n5,n7"; the
- * relay parses them, and root checks the result. Libc only. */
+/* The line that the agent of a job's first host logs: key=value pairs, or one JSON object. "nettopo
+ * stats" reads it (solver/text/log_record.h). Libc only.
+ *
+ * The probe sends the values of the sweep after the status: "ok\nrounds=39 findings=1 missing=n3
+ * suspect=n5,n7". The relay parses them, and root checks the result.
+ * Tests: test_job_line.c. */
 #ifndef NT_JOB_LINE_H
 #define NT_JOB_LINE_H
 
@@ -15,37 +17,39 @@
 enum { NT_JOB_FIGURES_HOSTS_BYTES = 128 };
 
 struct nt_job_figures {
-    uint8_t known;                            /* 0: the probe sent none */
-    uint32_t rounds, findings;                /* findings: of the map */
-    char missing[NT_JOB_FIGURES_HOSTS_BYTES]; /* hosts, commas between; "+12" at the end: and 12
-                                                 more */
-    char suspect[NT_JOB_FIGURES_HOSTS_BYTES]; /* hosts that findings name, likewise */
+    uint8_t known;                            /* 0: the probe sent no values */
+    uint32_t rounds, findings;                /* findings: number of findings in the map */
+    char missing[NT_JOB_FIGURES_HOSTS_BYTES]; /* hosts, separated by commas; "+12" at the end: 12
+                                                 more hosts */
+    char suspect[NT_JOB_FIGURES_HOSTS_BYTES]; /* hosts that findings name, in the same form */
 };
 
-/* All zeros when the text is not of that form. */
+/* Parses the values of the sweep. All zeros if the text has another form. */
 void nt_job_figures_parse(const char *text, size_t bytes, struct nt_job_figures *figures);
 
-/* Whether both lists are terminated, and of characters of host names, commas and '+'. */
+/* Returns whether both lists are terminated and contain only characters of host names, commas and
+ * '+'. */
 bool nt_job_figures_are_valid(const struct nt_job_figures *figures);
 
 enum { NT_JOB_LINE_BYTES = 2048 };
 
 struct nt_job_line {
-    const char *time; /* of its end, "2026-01-01T00:00:00Z" */
+    const char *time; /* time of the sweep's end, "2026-01-01T00:00:00Z" */
     uint32_t job;
     const char *user;
-    bool level_auto;     /* the probe decided on it */
-    enum nt_level level; /* of job and budget what they were after limits */
+    bool level_auto;     /* level = auto: the probe decides on the level */
+    enum nt_level level; /* level and budget_s: after limits */
     double budget_s;
     const char *outcome; /* "ok", or "partial REASON" or "failed REASON" */
-    uint64_t hosts;      /* 0: not known */
+    uint64_t hosts;      /* number of hosts; 0: not known */
     double seconds;
     const struct nt_job_figures *figures;
-    const char *limited; /* what limits have changed of the option; "": nothing */
-    const char *to_do;   /* "": nothing */
+    const char *limited; /* how limits changed the option; "": not at all */
+    const char *to_do;   /* advice; "": none */
 };
 
-/* Terminated, one line of printable ASCII, cut to fit at a pair. Returns its bytes. */
+/* Writes one terminated line of printable ASCII. Omits pairs that do not fit. Returns its number of
+ * bytes. */
 size_t nt_job_line_write(const struct nt_job_line *line, bool json, char text[NT_JOB_LINE_BYTES]);
 
 #endif

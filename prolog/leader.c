@@ -12,7 +12,8 @@
 static const double FLUSH_S = 0.25; /* for members to disconnect */
 static const double DRAIN_S = 1.25; /* for the last frames to be sent */
 static const double LINGER_S = 1.0; /* for hosts that connect after an early failure */
-/* for slurmctld to say which jobs share the hosts, and how many tasks there are; of the budget */
+/* time for slurmctld to answer which jobs share the hosts and how many tasks the job has; the share
+ * is of the budget */
 static const double USE_MAX_S = 2.0, USE_SHARE = 0.2;
 
 struct leader {
@@ -24,8 +25,8 @@ struct leader {
     double policy_until;
     bool started; /* the policy is known and announced */
     struct pollfd *polls;
-    struct nt_err no_port; /* kind other than none: why nobody can connect */
-    bool failed;           /* without DONE of rank 0: late members still get the reason */
+    struct nt_err no_port; /* if set: why no member can connect */
+    bool failed; /* ended without DONE of rank 0: members that connect late still get the reason */
 };
 
 /* ---- the policy for shared hosts ---- */
@@ -35,7 +36,8 @@ static enum nt_policy shared_hosts_policy(const struct nt_conf *conf)
     return conf->shared_hosts == NT_SHARED_OFF ? NT_POLICY_OFF : NT_POLICY_LATENCY;
 }
 
-/* The result decides the policy, and gives the number of tasks for the placement. */
+/* Starts to ask slurmctld about the job. The result decides the policy and contains the number of
+ * tasks for the placement. */
 static void policy_lookup_start(struct leader *leader)
 {
     const struct nt_session *session = leader->session;
@@ -96,7 +98,7 @@ static void close_gather(struct leader *leader)
     nt_session_probe_send(leader->session, &frame, NULL);
 }
 
-/* -1 when rank 0 broke the protocol. */
+/* Handles a GATHER frame of rank 0. -1 if rank 0 violated the protocol. */
 static int rank0_gather(struct leader *leader, const struct nt_frame *frame)
 {
     bool more = (frame->flags & NT_FRAME_MORE) != 0;
@@ -113,7 +115,7 @@ static int rank0_gather(struct leader *leader, const struct nt_frame *frame)
     return -1;
 }
 
-/* Of the hosts that connect to the job's first host. */
+/* Logs the hosts that should have connected to this one but never did. */
 static void log_hosts_never_joined(const struct leader *leader)
 {
     enum { NAMED = 4 };
@@ -133,7 +135,7 @@ static void log_hosts_never_joined(const struct leader *leader)
         return;
     nt_log(session->log, NT_LOG_ERROR, "%zu hosts did not connect:%.300s%s; to do: %s", missing,
            names, missing > NAMED ? " ..." : "", nt_advice_text(NT_ADVICE_CONNECT));
-    if (subtree->listener.refused > 0) /* of any origin: the port is open to all */
+    if (subtree->listener.refused > 0) /* from any host: the port is open to all */
         nt_log(session->log, NT_LOG_ERROR, "port %u: %u connections refused, the last one: %.300s",
                subtree->listener.port, subtree->listener.refused,
                subtree->listener.last_error.text);
@@ -156,7 +158,8 @@ static void fail_job(struct leader *leader, enum nt_advice advice, const char *r
     nt_session_fail(leader->session, advice, "%s", reason);
 }
 
-/* A probe that never heard of others does not know that they could not connect. */
+/* Ends the job's sweep with DONE of rank 0. If this host could not listen, rank 0 does not know why
+ * the other hosts are missing, so the agent states the reason. */
 static void finish_job(struct leader *leader, const struct nt_frame *frame,
                        const unsigned char *payload)
 {
@@ -201,8 +204,8 @@ static void receive_from_probe(struct leader *leader)
     }
 }
 
-/* DONE of a member says how its probe ended, "ok" or "failed" and a text. It is empty when a block
- * leader reports a host that it has lost. */
+/* Handles DONE of a member, which contains "ok" or "failed" and how its probe ended. It is empty if
+ * a block leader reports a host that it has lost. */
 static void member_probe_ended(struct leader *leader, const struct nt_frame *frame,
                                const unsigned char *payload)
 {
@@ -222,7 +225,8 @@ static void receive_from_members(struct leader *leader)
     const unsigned char *payload;
     while (nt_conn_queued(&leader->session->probe) < NT_QUEUE_HIGH &&
            nt_subtree_next(&leader->subtree, &frame, &payload) == 1) {
-        if (frame.type == NT_FRAME_DONE) /* its probe has ended; the host still gets the result */
+        if (frame.type ==
+            NT_FRAME_DONE) /* the member's probe has ended; its agent still gets the result */
             member_probe_ended(leader, &frame, payload);
         else if (nt_gather_contribution(&leader->gather, frame.host, frame.seq,
                                         (frame.flags & NT_FRAME_MORE) != 0))
@@ -231,7 +235,7 @@ static void receive_from_members(struct leader *leader)
     nt_session_probe_flush(leader->session);
 }
 
-/* Gathers do not wait for lost hosts. */
+/* Logs lost hosts; gathers do not wait for them. */
 static void report_lost_hosts(struct leader *leader)
 {
     size_t host;
@@ -263,7 +267,7 @@ static void wait_for_events(struct leader *leader)
         nt_subtree_poll_events(&leader->subtree, leader->polls);
 }
 
-/* What ends the sweep without DONE of rank 0. */
+/* Ends the sweep if there is a reason other than DONE of rank 0. */
 static void check_for_end(struct leader *leader)
 {
     struct nt_session *session = leader->session;
@@ -306,8 +310,9 @@ static void leader_loop(struct leader *leader)
     }
 }
 
-/* The members need the last frames to finish. After an early failure members that connect late get
- * the reason as well: otherwise they would try to connect until their budget is over. */
+/* Sends the last frames, which the members need to finish. After an early failure, members that
+ * connect late get the reason too: otherwise they would try to connect until their budget is used
+ * up. */
 static void drain_members(struct leader *leader)
 {
     double now = nt_clock_s(), idle_until = nt_session_drain_until(leader->session, FLUSH_S);
@@ -344,7 +349,7 @@ void nt_leader_run(struct nt_session *session)
         nt_err_memory(&err);
         goto free_all;
     }
-    /* without a listener the others are missing */
+    /* without a listener the other hosts are missing */
     if (hosts > 1 && nt_listener_open(&leader.subtree.listener, session->conf, session->job,
                                       &session->client, &leader.no_port) != 0) {
         nt_log(session->log, NT_LOG_ERROR, "%s; to do: widen \"ports\" in nettopo.conf",

@@ -79,7 +79,8 @@ static size_t slots_of(const struct nt_listener *listener, const unsigned char s
     return n;
 }
 
-/* How many slots the address with the most has; *oldest: the first of them. */
+/* Returns the number of slots of the address with the most slots; *oldest: its oldest
+ * connection. */
 static size_t most_slots(const struct nt_listener *listener, size_t *oldest)
 {
     size_t most = 0;
@@ -99,7 +100,7 @@ static bool is_full(const struct nt_listener *listener)
     return listener->pending_count == NT_LISTENER_PENDING_MAX;
 }
 
-/* All slots are taken, and no address has more than its share. */
+/* All slots are taken, each by another address. */
 static bool is_full_of_equals(const struct nt_listener *listener)
 {
     size_t oldest;
@@ -224,8 +225,8 @@ static void expire_pending(struct nt_listener *listener)
     }
 }
 
-/* A member of another version says so in place of a proof. Nothing proves who it is: it is for the
- * log alone. */
+/* A member of another version sends its version instead of a proof. It is not authenticated, so the
+ * version is only logged. Returns -1. */
 static int hear_version(struct nt_listener *listener, const struct nt_frame *frame,
                         const unsigned char *payload)
 {
@@ -307,7 +308,8 @@ int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn 
         if (got > 0)
             return verified;
     }
-    /* last: a proof that waited while munged was slow is read before its time is judged */
+    /* last, so that a proof that waited while munged was slow is read before its timeout is
+     * checked */
     expire_pending(listener);
     accept_pending(listener);
     return 0;

@@ -19,8 +19,8 @@ enum { SYSLOG_LINES = 32, SYSLOG_LINE_CHARS = 400 };
 #define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
 #endif
 
-/* The size is sealed: writers cannot extend it, and readers never find less. Mode 0600 and the exec
- * seal keep the job's user from reopening or executing it. */
+/* Creates a memfd. Its size is sealed: writers cannot extend it, and readers always find the whole
+ * size. Mode 0600 and the exec seal keep the job's user from reopening or executing it. */
 static int create_memfd(const char *name)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -64,7 +64,7 @@ void nt_log(const struct nt_log *log, enum nt_log_level level, const char *forma
     size_t bytes = nt_log_line_write(line, level, nt_clock_s() - log->began, format, args);
     va_end(args);
     if (write(log->agent_fd, line, bytes) < 0)
-        return; /* full: the first lines are kept */
+        return; /* full: the first lines remain */
 }
 
 /* Reads at most the fixed size, whatever the writer did to the file. */
@@ -126,7 +126,7 @@ size_t nt_log_text(const struct nt_log *log, const char *outcome, const char *ad
 
 /* ---- to syslog ---- */
 
-/* The level of a line of the agent, "SECONDS LEVEL TEXT". */
+/* Returns the level of a line of the agent, "SECONDS LEVEL TEXT". */
 static enum nt_log_level line_level(const char *line)
 {
     const char *word = strchr(line, ' ');
@@ -140,11 +140,11 @@ static enum nt_log_level line_level(const char *line)
 
 static int syslog_priority(enum nt_log_level level)
 {
-    /* a failed sweep does not affect the job: a warning */
+    /* only a warning, because a failed sweep does not affect the job */
     return level == NT_LOG_ERROR ? LOG_WARNING : level == NT_LOG_INFO ? LOG_INFO : LOG_DEBUG;
 }
 
-/* The last lines of that level: the failure is near the end. */
+/* Writes the last lines up to that level, because a failure is near the end. */
 static void syslog_lines(const char *prefix, int fd, const char *who, enum nt_log_level level)
 {
     static char kept[NT_LOG_KEPT_BYTES];

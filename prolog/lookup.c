@@ -12,7 +12,8 @@
 
 #include "clock.h"
 
-/* A process that is blocked in a file system cannot be killed: the subreaper reaps it later. */
+/* Time to wait for the child's end. A process that is blocked in a file system cannot be killed;
+ * the subreaper reaps it later. */
 static const double REAP_S = 0.05;
 
 /* The pipe holds the whole result, so that its one write never blocks. */
@@ -69,7 +70,7 @@ void nt_lookup_fini(struct nt_lookup *lookup)
         close(lookup->fd);
     lookup->fd = -1;
     if (lookup->pid > 0) {
-        kill(lookup->pid, SIGKILL); /* not reaped yet, so the process id cannot have been reused */
+        kill(lookup->pid, SIGKILL); /* not reaped yet, so its process id has not been reused */
         double last = nt_clock_s() + REAP_S;
         pid_t got;
         while (((got = waitpid(lookup->pid, NULL, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) &&

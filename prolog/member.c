@@ -9,29 +9,29 @@
 #include "connector.h"
 #include "subtree.h"
 
-/* How long a block leader may take to accept us: it may be late. Both are below what rank 0 waits
- * for the first contributions (nt_timeouts_greeting_s). */
+/* Time for a block leader, which may start late, to accept this host. Both values are below the
+ * time that rank 0 waits for the first contributions (nt_timeouts_greeting_s). */
 static const double LEADER_TIMEOUT_S = 0.7, LEADER_TIMEOUT_SHARE = 0.12;
 static const double FLUSH_S = 0.25; /* for members to disconnect */
 static const double DRAIN_S = 0.75; /* for the last frames to be sent */
 
 struct member {
     struct nt_session *session;
-    size_t target_host; /* index of its leader: that of its block, or the job's first host */
-    double fallback_at; /* when to connect to the job's first host instead */
+    size_t target_host; /* host to connect to: the leader of its block, or the job's first host */
+    double fallback_at; /* when to connect to the job's first host instead (nt_clock_s) */
     struct nt_lookup address_lookup;
     bool started, loss_reported, has_artifacts;
     struct nt_addresses addresses;
     struct nt_connector connector;
     struct nt_conn leader; /* open once authenticated */
     bool leader_lost;
-    bool leader_write_failed; /* frames that it sent before may be unread */
-    bool leads_block;         /* this host leads a block: */
+    bool leader_write_failed; /* frames that it has sent may still be unread */
+    bool leads_block;         /* this host leads a block, which subtree contains */
     struct nt_subtree subtree;
     struct pollfd *polls;
 };
 
-/* Starts to connect to that host. */
+/* Starts to connect to a host. */
 static void connect_to(struct member *m, size_t host)
 {
     struct nt_session *session = m->session;
@@ -46,8 +46,8 @@ static void connect_to(struct member *m, size_t host)
         nt_session_fail(session, NT_ADVICE_SYSTEM, "%s", err.text);
 }
 
-/* When the block leader does not accept us, or is lost before the result arrives, the job's first
- * host takes over. */
+/* Connects to the job's first host if the block leader does not accept this host, or is lost before
+ * the result arrives. */
 static void check_fallback(struct member *m)
 {
     bool met = nt_conn_is_open(&m->leader);
@@ -93,7 +93,7 @@ static void update_connection(struct member *m)
     nt_log(m->session->log, NT_LOG_DEBUG, "connected to %s", m->session->job->host[m->target_host]);
 }
 
-/* -1: not a valid START. */
+/* Starts the probe on START. -1: the frame is invalid. */
 static int handle_start(struct member *m, const struct nt_frame *frame,
                         const unsigned char *payload)
 {
@@ -171,7 +171,7 @@ static void flush_leader(struct member *m)
         m->leader_write_failed = true;
 }
 
-/* Before the leader is connected, frames of the probe wait in its socket. */
+/* Until the leader is connected, frames of the probe wait in its socket. */
 static bool can_read_probe(const struct member *m)
 {
     return nt_conn_is_open(&m->leader) &&
@@ -208,7 +208,8 @@ static void receive_from_block(struct member *m)
     nt_subtree_step(&m->subtree);
 }
 
-/* The leader stops waiting for contributions of this host, and still sends its artifacts. */
+/* Reports the end of the probe to the leader, which stops waiting for contributions of this host
+ * and still sends it the artifacts. */
 static void report_probe_loss(struct member *m)
 {
     char text[NT_DONE_BYTES];
@@ -223,7 +224,7 @@ static void report_probe_loss(struct member *m)
     send_leader(m, &frame, text);
 }
 
-/* The leader, for messages. */
+/* Names the leader for messages. */
 static void describe_leader(const struct member *m, char text[NT_HOST_BYTES + 32])
 {
     snprintf(text, NT_HOST_BYTES + 32, "the %s first host %.255s",
@@ -278,15 +279,17 @@ static void wait_for_events(struct member *m)
         nt_subtree_poll_events(&m->subtree, polls);
 }
 
-/* Before START the first host closes only to one that it has given up, as an agent that was started
- * again: it is there for the others. */
+/* Returns whether the job's first host rejected this host: before START it closes a connection only
+ * if it considers the host lost, for example because its agent was started again. The first host is
+ * available to the other hosts. */
 static bool was_refused(const struct member *m)
 {
     return m->leader_lost && m->target_host == 0 && !m->started;
 }
 
-/* The block needs the last frames to finish, and DONE when this host ends for its own reason. When
- * that is no reason of theirs, its hosts find the connection closed, and turn to the first host. */
+/* Sends the block the last frames, which it needs to finish, and DONE if this host ends for a
+ * reason of its own. If that reason does not concern the other hosts, they find the connection
+ * closed and connect to the first host. */
 static void drain_block(struct member *m)
 {
     struct nt_frame frame = {.type = NT_FRAME_DONE,
@@ -304,7 +307,8 @@ static void drain_block(struct member *m)
     }
 }
 
-/* Without a listener the block connects to the job's first host, as it does without this host. */
+/* Without a listener the hosts of the block connect to the job's first host, as they do without
+ * this host. */
 static int member_init(struct member *m, struct nt_err *err)
 {
     const struct nt_job *job = m->session->job;

@@ -26,9 +26,9 @@
 #include "worker.h"
 
 enum {
-    GRACE_MS = 250, /* after the budget the relay gives up */
-    KILL_MS = 500,  /* after the budget the worker is killed */
-    REAP_MS = 100,  /* for the worker to end once killed */
+    GRACE_MS = 250, /* after the budget: the relay gives up */
+    KILL_MS = 500,  /* after the budget: the worker is killed */
+    REAP_MS = 100,  /* for the killed worker to end */
     CLEAN_MS = 200, /* for killing remaining processes */
     LOG_MS = 50,    /* for publishing and the log after that */
 };
@@ -42,9 +42,9 @@ struct monitor {
     const struct nt_request *request;
     const struct nt_conf *conf;
     double began, budget_s;
-    struct nt_log log; /* of monitor and worker */
+    struct nt_log log; /* log of monitor and worker */
     struct nt_worker_report report;
-    struct nt_worker_state *state; /* shared with the worker, not with its children */
+    struct nt_worker_state *state; /* memory shared with the worker, but not with its children */
 };
 
 /* ---- the worker ---- */
@@ -54,9 +54,10 @@ static void worker_main(struct monitor *m, pid_t monitor, int report_fd)
     static struct nt_service service; /* too large for the stack */
     double deadline = m->began + m->budget_s;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != monitor) /* it has died before */
+    if (getppid() != monitor) /* the monitor has died already */
         _exit(1);
-    /* it or a child of it may hang in a file system and outlive us; slurmd must not wait for it */
+    /* the worker or one of its children may block in a file system and outlive the monitor; slurmd
+     * must not wait for it */
     nt_confine_standard();
     madvise(m->state, sizeof *m->state, MADV_DONTFORK);
     nt_worker_run(&(struct nt_worker){.request = m->request,
@@ -73,7 +74,8 @@ static void worker_main(struct monitor *m, pid_t monitor, int report_fd)
 
 /* ---- the monitor ---- */
 
-/* Waits for the report; false when the pipe is closed without one, or time is over: then *late. */
+/* Waits for the report. Returns false if the pipe is closed without one, or if the time is over
+ * (*late is true then). */
 static bool read_report(struct monitor *m, int fd, bool *late)
 {
     double hard = m->began + m->budget_s + KILL_S;
@@ -90,8 +92,9 @@ static bool read_report(struct monitor *m, int fd, bool *late)
     return false;
 }
 
-/* Waits until then, then kills it and waits no longer than REAP_S: a process that is blocked in a
- * file system cannot be killed. *status: of its end; 0: unknown. Whether it ended by itself. */
+/* Waits for the worker until that time, then kills it and waits at most REAP_S more: a process that
+ * is blocked in a file system cannot be killed. *status: its wait status; 0: unknown. Returns
+ * whether it ended by itself. */
 static bool reap_worker(pid_t pid, double until, int *status)
 {
     double last = (until > 0 ? until : nt_clock_s()) + REAP_S;
@@ -134,7 +137,7 @@ static void format_now(char text[32])
         text[0] = '\0';
 }
 
-/* By Slurm's name, as a look at the user database may hang. */
+/* Uses Slurm's name of the user, because a lookup in the user database may block. */
 static void log_job_line(const struct monitor *m, bool failed)
 {
     char text[NT_JOB_LINE_BYTES], now[32], uid[16];
@@ -158,15 +161,16 @@ static void log_job_line(const struct monitor *m, bool failed)
     syslog(failed ? LOG_WARNING : LOG_INFO, "%s", text);
 }
 
-/* Whether it is of this host: else the first host's line says it for all. */
+/* Returns whether the cause is on this host. Otherwise the first host's line states it. */
 static bool is_own_cause(enum nt_advice advice)
 {
     return advice != NT_ADVICE_LEADER && advice != NT_ADVICE_SERIAL && advice != NT_ADVICE_ALLOC &&
            advice != NT_ADVICE_ROOT && advice != NT_ADVICE_SHARED;
 }
 
-/* The first host logs one line a job, other hosts what failed there. The kept lines follow when the
- * status is not ok and the cause is on this host, and always at level debug. */
+/* Logs the result: the first host one line per job, other hosts only a failure on that host. The
+ * kept lines follow if the status is not ok and the cause is on this host, and always at level
+ * debug. */
 static void log_outcome(struct monitor *m)
 {
     struct nt_outcome *outcome = &m->report.outcome;
@@ -175,7 +179,7 @@ static void log_outcome(struct monitor *m)
          first = atomic_load(&m->state->self) == 0;
     bool has_cause = m->report.probe_failed || (failed && is_own_cause(outcome->advice)) ||
                      (first && outcome->advice != NT_ADVICE_NONE);
-    nt_text_clean(outcome->text); /* may quote another host */
+    nt_text_clean(outcome->text); /* may contain text of another host */
     if (first && (failed || level >= NT_LOG_INFO))
         log_job_line(m, failed);
     else if (!first && has_cause && (failed || level >= NT_LOG_INFO))
@@ -193,7 +197,7 @@ static void open_log(struct monitor *m)
                 m->began);
 }
 
-/* Whether the job's directory is there. */
+/* Returns 0 if the job's directory exists, otherwise -1 with the outcome as error. */
 static int check_published(const struct monitor *m, struct nt_err *err)
 {
     char path[NT_CONF_PATH_BYTES + 16];
@@ -204,7 +208,8 @@ static int check_published(const struct monitor *m, struct nt_err *err)
     return nt_err_set(err, NT_ERR_SYSTEM, "%s", m->report.outcome.text);
 }
 
-/* Of a worker that gave no report: what it waited for when its time was over, or its end. */
+/* Explains why a worker sent no report: the call that it waited in when its time was over, or how
+ * it ended. */
 static enum nt_advice why_no_report(const struct monitor *m, bool late, int status,
                                     char why[WHY_BYTES])
 {
@@ -224,7 +229,8 @@ static enum nt_advice why_no_report(const struct monitor *m, bool late, int stat
                                        : NT_ADVICE_AGENT;
 }
 
-/* Runs the worker to its end; false when it gave no report. */
+/* Starts the worker and waits for its end. Returns false if it sent no report; then why and advice
+ * are set. */
 static bool start_and_wait(struct monitor *m, char why[WHY_BYTES], enum nt_advice *advice)
 {
     int pipe_fd[2], status;
@@ -245,7 +251,8 @@ static bool start_and_wait(struct monitor *m, char why[WHY_BYTES], enum nt_advic
     bool reported = pid > 0 && read_report(m, pipe_fd[0], &late);
     close(pipe_fd[0]);
     bool ended = pid <= 0 || reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0, &status);
-    if (reported && !ended && m->conf->archive.dir[0] != '\0') /* all that it may still do */
+    if (reported && !ended &&
+        m->conf->archive.dir[0] != '\0') /* archiving is the only work left after the report */
         syslog(LOG_WARNING, "%s: not archived: %s takes longer than %d ms", m->log.prefix,
                m->conf->archive.dir, (int)CLEAN_MS);
     if (pid > 0 && !reported)
@@ -261,7 +268,7 @@ int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf,
         .request = request, .conf = conf, .began = began, .budget_s = budget_s, .state = &unknown};
     char why[WHY_BYTES];
     enum nt_advice advice;
-    /* orphans of the probe become children of this process, to be killed */
+    /* orphans of the probe become children of this process, which kills them */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     nt_publish_remove(conf->run_dir, request->job, NULL);
     open_log(&m);
@@ -275,7 +282,7 @@ int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf,
         nt_err_set(&reason, NT_ERR_NONE, "%s", m.report.outcome.text + strlen("failed "));
         publish_failed(&m, m.report.outcome.advice, reason.text);
     }
-    if (!reported) /* only now: publishing comes first, time is short */
+    if (!reported) /* after publishing, because time is short */
         nt_child_kill_all(nt_clock_s() + CLEAN_S);
     log_outcome(&m);
     nt_log_fini(&m.log);
@@ -285,7 +292,7 @@ int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf,
 void nt_monitor_refuse(const struct nt_request *request, const struct nt_conf *conf, double began,
                        const char *reason)
 {
-    struct nt_worker_state state = {.self = 1}; /* one whose place is not known is not the first */
+    struct nt_worker_state state = {.self = 1}; /* a host whose index is unknown is not the first */
     struct monitor m = {.request = request, .conf = conf, .began = began, .state = &state};
     struct nt_job job;
     if (nt_job_read(&job, request->job, request->uid, request->gid, NULL) == 0) {

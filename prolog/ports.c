@@ -34,7 +34,7 @@ uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k)
 
 int nt_port_listen(uint16_t port, const char *device)
 {
-    static const int families[] = {AF_INET6, AF_INET}; /* the first accepts IPv4 as well */
+    static const int families[] = {AF_INET6, AF_INET}; /* an IPv6 socket accepts IPv4 too */
     for (size_t k = 0; k < 2; k++) {
         int one = 1, zero = 0;
         int fd = socket(families[k], SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -58,7 +58,7 @@ int nt_port_listen(uint16_t port, const char *device)
 }
 
 /* ---- from which agents connect ---- */
-/* 512 to 599 are the ports of old services (bindresvport(3) begins at 600, too). */
+/* Ports 512 to 599 belong to old services (bindresvport(3) also begins at 600). */
 enum { FIRST = 600, RESERVED = 1024, TRIES = 64 };
 
 void nt_source_port_bind(int fd, int family)
@@ -67,7 +67,7 @@ void nt_source_port_bind(int fd, int family)
     int one = 1;
     if (getrandom(&start, sizeof start, 0) != (ssize_t)sizeof start)
         start = 0;
-    /* several connections may have one port, as they go to different ones */
+    /* connections to different ports may share one source port */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     for (unsigned k = 0; k < TRIES; k++) {
         uint16_t port = (uint16_t)(FIRST + (start + k) % (RESERVED - FIRST));

@@ -19,7 +19,7 @@
 #include "decimal.h"
 #include "log_line.h"
 
-/* Of a failure: hint.env, and its name before it is one. */
+/* REASON_FILE holds the space for the hint.env of a failure until it is renamed. */
 enum { REASON_BYTES = NT_ERR_TEXT_BYTES + 64 };
 static const char REASON_FILE[] = ".reason";
 
@@ -93,7 +93,7 @@ static int remove_dir(int run_fd, const char *name, struct nt_err *err)
     if (fd < 0) {
         if (errno == ENOENT)
             return 0;
-        /* a file or link of that name: removed itself, never followed */
+        /* a file or link of that name is removed itself, never followed */
         if (unlinkat(run_fd, name, 0) != 0 && errno != ENOENT)
             return system_error(err, name, "unlink");
         return 0;
@@ -111,7 +111,7 @@ static bool is_tmp_name(const char *entry, const char *name)
     return strncmp(entry, name, n) == 0 && strncmp(entry + n, ".tmp-", 5) == 0;
 }
 
-/* The job's directory and the temporary ones that killed agents left. */
+/* Removes the job's directory and the temporary ones that killed agents left. */
 static int remove_job(int run_fd, const char *name, struct nt_err *err)
 {
     int rc = remove_dir(run_fd, name, err);
@@ -145,7 +145,8 @@ int nt_publish_remove(const char *run_dir, uint32_t job, struct nt_err *err)
     return rc;
 }
 
-/* A budget is an hour at most (nt_conf_parse). */
+/* Returns whether a directory is older than any sweep: a budget is at most an hour
+ * (nt_conf_parse). */
 static bool is_old(int run_fd, const char *name)
 {
     enum { OLD_S = 2 * 3600 };
@@ -155,7 +156,8 @@ static bool is_old(int run_fd, const char *name)
            clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - st.st_mtim.tv_sec > OLD_S;
 }
 
-/* By a sweep that goes on, which holds a lock: after a step of the clock all may be old. */
+/* Returns whether a running sweep uses the directory: it holds a lock. After a step of the clock
+ * all directories may look old. */
 static bool is_in_use(int run_fd, const char *name)
 {
     int fd = openat(run_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -207,8 +209,9 @@ static void put_entry(unsigned char *p, unsigned tag, unsigned perm, uint32_t id
     put16(p + 6, id >> 16);
 }
 
-/* An ACL gives the job's user r-x and nobody else anything: the user's group may have other
- * members. Layout: linux/posix_acl_xattr.h. On a file system without ACLs the group may read. */
+/* Gives the job's user read access by an ACL with r-x for this user only: the user's group may have
+ * other members. Layout: linux/posix_acl_xattr.h. On a file system without ACLs the group may
+ * read. */
 static int grant_user_read(int dir_fd, uid_t uid, gid_t gid, const char *where, struct nt_err *err)
 {
     enum { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, MASK = 16, OTHER = 32, ENTRIES = 5 };
@@ -230,14 +233,15 @@ static int grant_user_read(int dir_fd, uid_t uid, gid_t gid, const char *where, 
 
 /* ---- writing ---- */
 
-/* A descriptor, or -1 with err set. mode: O_WRONLY, or O_RDWR for what is copied from it later. */
+/* Creates a file. Returns its descriptor, or -1 with err set. mode: O_WRONLY, or O_RDWR for a file
+ * that is copied later. */
 static int create_file(const struct nt_publish *publish, const char *name, int mode,
                        struct nt_err *err)
 {
     int fd = openat(publish->dir_fd, name, mode | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return system_error(err, publish->tmp_name, name);
-    if (fchmod(fd, 0644) != 0) { /* whatever the umask: the directory restricts access */
+    if (fchmod(fd, 0644) != 0) { /* independent of the umask; the directory restricts access */
         system_error(err, publish->tmp_name, name);
         close(fd);
         return -1;
@@ -245,7 +249,8 @@ static int create_file(const struct nt_publish *publish, const char *name, int m
     return fd;
 }
 
-/* Room for a failure's reason, taken while there is some: others may fill the file system. */
+/* Reserves space for a failure's reason now, because other programs may fill the file system
+ * later. */
 static int reserve_reason(struct nt_publish *publish, struct nt_err *err)
 {
     static const char empty[REASON_BYTES];
@@ -300,7 +305,8 @@ int nt_publish_begin(struct nt_publish *publish, const struct nt_conf *conf, uin
         system_error(err, run_dir, p.tmp_name);
         goto fail;
     }
-    flock(p.dir_fd, LOCK_EX | LOCK_NB); /* is_in_use; without locks old ones are told by time */
+    flock(p.dir_fd, LOCK_EX | LOCK_NB); /* for is_in_use; without locks only the age shows whether a
+                                           directory is unused */
     if (reserve_reason(&p, err) != 0 || create_artifacts(&p, err) != 0)
         goto fail;
     *publish = p;
@@ -354,8 +360,8 @@ int nt_publish_archived(const struct nt_publish *publish)
                : -1;
 }
 
-/* Removes the files that nothing was written to, and the name of what is for the archive. -1 when
- * one is not complete. */
+/* Removes files without data, and the name of the text for the archive. -1 if a file is
+ * incomplete. */
 static int keep_complete(struct nt_publish *publish, struct nt_err *err)
 {
     for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
@@ -404,7 +410,7 @@ static void remove_artifacts(struct nt_publish *publish)
         unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
 }
 
-/* In the room that was reserved for it. */
+/* Writes the reason into the reserved space. */
 static int write_reason(struct nt_publish *publish, const char *text, size_t bytes,
                         struct nt_err *err)
 {
@@ -419,7 +425,7 @@ static int write_reason(struct nt_publish *publish, const char *text, size_t byt
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)
 {
     char text[REASON_BYTES];
-    struct nt_err line; /* only to make the reason one printable line */
+    struct nt_err line; /* only to convert the reason to one printable line */
     if (publish->dir_fd < 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
     nt_err_set(&line, NT_ERR_NONE, "%s", reason);
@@ -528,7 +534,7 @@ int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifa
 
 enum { FREE_BYTES = 64 << 20, FREE_FILES = 4096, SHARE = 10 };
 
-/* A file system may allocate whole pages, or later than it is told. */
+/* A file system may allocate whole pages, or allocate space only later. */
 static uint64_t file_bytes(const struct stat *st)
 {
     uint64_t allocated = (uint64_t)st->st_blocks * 512, size = (uint64_t)st->st_size;
@@ -541,7 +547,7 @@ static uint64_t directory_bytes(int run_fd, const char *name)
     uint64_t sum = 0;
     DIR *dir = open_directory(run_fd, name);
     if (dir == NULL)
-        return 0; /* removed meanwhile, or not a directory */
+        return 0; /* removed in the meantime, or not a directory */
     for (struct dirent *e; (e = readdir(dir)) != NULL;)
         if (!is_self_or_parent(e->d_name) &&
             fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)

@@ -13,8 +13,7 @@
 #include "sandbox.h"
 #include "session.h"
 
-/* Before its last moment there is time to wait for the end of a process, which takes long on a busy
- * host. */
+/* The longest time to wait for the end of the process, which takes long on a busy host. */
 static const double REAP_S = 1;
 
 static void keep_open(struct nt_sandbox *sandbox, int fd)
@@ -36,7 +35,7 @@ static void keep_what_is_needed(const struct nt_service *service, struct nt_sand
         keep_open(sandbox, service->publish.artifacts.fd[k]);
 }
 
-/* In the process that becomes the relay. */
+/* Runs in the process that becomes the relay. */
 static _Noreturn void run(struct nt_service *service, struct nt_sandbox *sandbox, int client_fd)
 {
     static struct nt_session session; /* too large for the stack */

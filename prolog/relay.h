@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The relay: the process that talks to the agents of other hosts and to the probe. What it needs of
- * root it asks of the service.
+/* The relay: the unprivileged process that communicates with the agents of other hosts and with the
+ * probe. For work that needs root it calls the service (client.h).
  * Tests: test_agent.c. */
 #ifndef NT_RELAY_H
 #define NT_RELAY_H
@@ -10,15 +10,16 @@
 
 #include "service.h"
 
-/* Its exit status when it could not become what it must be. */
+/* Exit status of a relay that could not enter its sandbox. */
 enum { NT_RELAY_NO_SANDBOX = 3 };
 
-/* A process that runs this host's role in the sweep, with the service's descriptors and the socket
- * to it alone. Its process id, and *socket to it, the caller's; or -1. */
+/* Starts a process that runs this host's role in the sweep. It inherits only the service's
+ * descriptors and its end of a socket. Returns its process id and sets *socket to the other end,
+ * which the caller closes; -1 on error. */
 pid_t nt_relay_start(struct nt_service *service, int *socket, struct nt_err *err);
 
-/* Kills it and waits until last (nt_clock_s) at most; whether it is gone, so that nothing is
- * written any more. *status: of waitpid. */
+/* Kills the relay and waits for its end, at most until last (nt_clock_s). Returns whether it has
+ * ended, so that it writes to no file any more. *status: as waitpid sets it. */
 bool nt_relay_end(pid_t pid, double last, int *status);
 
 #endif

@@ -22,7 +22,7 @@ static int read_number(const char *what, const char *text, uint64_t max, uint64_
     return 0;
 }
 
-/* The two largest values mean "none" or "any" to Slurm and the kernel. */
+/* Slurm and the kernel reserve the two largest values for "none" and "any". */
 static int read_ids(struct nt_request *request, const char *job, const char *uid, const char *gid,
                     struct nt_err *err)
 {
@@ -48,7 +48,7 @@ static int read_ids(struct nt_request *request, const char *job, const char *uid
     return 0;
 }
 
-/* Slurm passes an option without a value as this text. */
+/* Slurm passes an option without a value as the text "(null)". */
 static const char *option_value(const char *text)
 {
     return text != NULL && strcmp(text, "(null)") == 0 ? "" : text;
@@ -127,7 +127,8 @@ int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt
         return read_script_environment(request, err);
     request->wanted = true;
     if (arguments.option == NULL)
-        arguments.option = getenv("NETTOPO_OPTION"); /* of the plugin, as others see arguments */
+        arguments.option =
+            getenv("NETTOPO_OPTION"); /* set by the plugin, because other users can see arguments */
     if (nt_option_parse(option_value(arguments.option), &request->option, err) != 0)
         return nt_err_prefix(err, "--option");
     if (request->verb == NT_VERB_REMOVE && arguments.uid == NULL)
@@ -148,7 +149,7 @@ static void add_cut(struct nt_request *request, const char *format, ...)
     va_end(args);
 }
 
-/* What Slurm does to a job whose prolog takes too long is worse than a short sweep. */
+/* Slurm's reaction to a prolog that takes too long is worse for the job than a short sweep. */
 double nt_request_limit(struct nt_request *request, const struct nt_conf *conf,
                         const struct nt_slurm_conf *slurm)
 {
@@ -193,7 +194,7 @@ static int check_owner(int fd, const char *path, struct nt_err *err)
     return 0;
 }
 
-/* The number of bytes, or -1. */
+/* Reads a whole file. Returns the number of bytes, or -1. */
 static ssize_t read_text(int fd, char *text, size_t room)
 {
     size_t have = 0;

@@ -41,7 +41,7 @@ static int compare_fds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Closes all but those. */
+/* Closes all descriptors except those in the sandbox and 0 to 2. */
 static int close_others(const struct nt_sandbox *sandbox, struct nt_err *err)
 {
     int keep[NT_SANDBOX_FDS], first = 3;
@@ -63,7 +63,7 @@ static int close_others(const struct nt_sandbox *sandbox, struct nt_err *err)
 static int set_limits(const struct nt_sandbox *sandbox, struct nt_err *err)
 {
     struct rlimit none = {0}, file = {sandbox->file_bytes, sandbox->file_bytes};
-    signal(SIGXFSZ, SIG_IGN); /* then write fails */
+    signal(SIGXFSZ, SIG_IGN); /* so that write fails instead */
     if (setrlimit(RLIMIT_CORE, &none) != 0 || setrlimit(RLIMIT_FSIZE, &file) != 0)
         return failed("setrlimit", err);
     return 0;
@@ -78,8 +78,8 @@ static int set_capabilities(bool binds_reserved_ports)
     return (int)syscall(SYS_capset, &head, data);
 }
 
-/* The directory of its descriptors: nobody can create anything in it, and to open what it lists is
- * refused by the filter. */
+/* Changes the root to the directory of this process's descriptors: nobody can create a file in it,
+ * and the system call filter denies opening its entries. */
 static int change_root(struct nt_err *err)
 {
     if (chroot("/proc/self/fdinfo") != 0 || chdir("/") != 0)
@@ -102,7 +102,8 @@ static int change_user(const struct nt_sandbox *sandbox, struct nt_err *err)
     return 0;
 }
 
-/* What poll loops, sockets, memory and the end of a process take. All else fails with EPERM. */
+/* The system calls of poll loops, sockets, memory management and process exit. All others fail with
+ * EPERM. */
 static const int allowed[] = {
     SCMP_SYS(poll),
     SCMP_SYS(ppoll),
@@ -153,7 +154,7 @@ static const int allowed[] = {
     SCMP_SYS(exit_group),
 };
 
-/* Sockets of TCP alone, and no memory that can be executed. */
+/* Allows TCP sockets only, and no executable memory. */
 static int allow_in_part(scmp_filter_ctx filter)
 {
     enum { FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
@@ -185,7 +186,7 @@ static int filter_calls(struct nt_err *err)
 {
     int rc;
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EINVAL)
-        return 0; /* a kernel without filters */
+        return 0; /* a kernel without seccomp filters */
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     if (filter == NULL)
         return nt_err_memory(err);

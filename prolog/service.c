@@ -9,8 +9,9 @@
 
 #include "clock.h"
 
-/* The job's traffic is read as its user, who alone may be able to. Only rank 0 needs files. If one
- * cannot be read at all, the probe finds nothing in its place, and says so in the map. */
+/* Starts the probe. Only rank 0 needs files. The traffic matrix is read as the job's user, who may
+ * be the only user with access. If a file cannot be read at all, the probe finds an empty one and
+ * adds a warning to the map. */
 static void start_probe(struct nt_service *service)
 {
     const struct nt_conf *conf = service->conf;
@@ -62,8 +63,9 @@ void nt_service_fini(struct nt_service *service)
 
 /* ---- credentials ---- */
 
-/* -1: not a connection of this host in this job. A member proves itself to its leader, and checks
- * the leader's proof to it. */
+/* Builds the claim of a proof. checks: this host checks the proof instead of creating it. -1: not a
+ * connection of this host in this job. A member proves its identity to its leader and checks the
+ * leader's proof to the member. */
 static int make_claim(const struct nt_service *service, const struct nt_handshake *handshake,
                       bool checks, struct nt_claim *claim, struct nt_err *err)
 {
@@ -93,8 +95,9 @@ static void wait_on(const struct nt_service *service, enum nt_service_wait what)
         atomic_store(service->waits_on, (unsigned)what);
 }
 
-/* Until it answers, the relay waits, too, and cannot say why it has no result. The time that is
- * missing after a late answer went there: should the worker not end either, the monitor says so. */
+/* Until munged answers, the relay waits too and cannot report why it has no result. If the answer
+ * is late, the lost time was spent here; the monitor reports this if the worker does not end
+ * either. */
 static void munged_answered(struct nt_service *service)
 {
     service->munged_is_late = nt_clock_s() >= service->give_up;
@@ -170,7 +173,7 @@ static int look_up(struct nt_service *service, const struct nt_service_request *
         return -1;
     service->lookups++;
     *fd = lookup->fd;
-    lookup->fd = -1; /* the relay's now */
+    lookup->fd = -1; /* the relay owns it now */
     return 0;
 }
 
@@ -237,7 +240,7 @@ static void send_reply(int socket, const struct nt_service_reply *reply, int fd)
             .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
         memcpy(CMSG_DATA(c), &fd, sizeof fd);
     }
-    /* one reply for each request: there is room unless the relay does not read */
+    /* one reply per request, so there is room unless the relay does not read */
     sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -246,7 +249,7 @@ bool nt_service_answer(struct nt_service *service, int socket)
     struct nt_service_request request;
     struct nt_service_reply reply;
     int fd;
-    /* without room for descriptors: what the relay sends along is closed by the kernel */
+    /* without room for descriptors, so that the kernel closes those that the relay sends */
     ssize_t n = recv(socket, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
@@ -272,7 +275,7 @@ void nt_service_publish_log(struct nt_publish *publish, const struct nt_option *
     nt_publish_log(publish, text, bytes);
 }
 
-/* Before the directory is renamed, because the log beside the map contains the outcome. */
+/* Call before the directory is renamed, because the log beside the map contains the outcome. */
 static void publish_log(struct nt_service *service)
 {
     nt_log(service->log, NT_LOG_DEBUG, "%s", service->outcome.text);
@@ -284,7 +287,7 @@ void nt_service_publish_failed(struct nt_service *service, enum nt_advice advice
 {
     struct nt_err line, err;
     struct nt_outcome *outcome = &service->outcome;
-    nt_err_set(&line, NT_ERR_NONE, "%s", reason); /* one printable line */
+    nt_err_set(&line, NT_ERR_NONE, "%s", reason); /* converts it to one printable line */
     outcome->advice = advice;
     snprintf(outcome->text, sizeof outcome->text, "failed %s", line.text);
     publish_log(service);

@@ -52,7 +52,7 @@ void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, co
     nt_conn_fini(&session->probe);
 }
 
-/* The worker waits for 0.17 s after give_up. */
+/* Less than the 0.17 s after give_up that the worker waits (RELAY_S in worker.c). */
 static const double DRAIN_LATEST_S = 0.15;
 
 double nt_session_drain_until(const struct nt_session *session, double seconds)
@@ -137,7 +137,7 @@ int nt_session_start_probe(struct nt_session *session, enum nt_policy policy,
         return 0;
     if (format_start(session, policy, use, &text, err) != 0)
         return -1;
-    /* queued completely: the probe may not read yet */
+    /* the queue has room for the whole text, because the probe may not read yet */
     size_t heads = (text.bytes / NT_FRAME_PAYLOAD_MAX + 1) * NT_FRAME_HEAD_BYTES;
     int rc = nt_conn_raise_limits(&session->probe, NT_FRAME_PAYLOAD_MAX,
                                   NT_QUEUE_MAX + text.bytes + heads, err);
@@ -156,7 +156,7 @@ int nt_session_start_probe(struct nt_session *session, enum nt_policy policy,
 
 /* ---- the probe ---- */
 
-/* Asks the service only when the kernel has said so. */
+/* Asks the service only after the kernel has reported the end. */
 static bool probe_ended(const struct nt_session *session, char end[NT_PROBE_END_BYTES],
                         enum nt_advice *advice)
 {
@@ -166,8 +166,8 @@ static bool probe_ended(const struct nt_session *session, char end[NT_PROBE_END_
     return nt_client_probe_ended(&session->client, end, advice);
 }
 
-/* The socket closes shortly before the process ends, whose exit status says more than a broken
- * pipe. */
+/* The socket closes shortly before the process ends, and the exit status explains more than a
+ * broken pipe. */
 static void lose_probe_with_status(struct nt_session *session, const char *why)
 {
     char end[NT_PROBE_END_BYTES];
@@ -180,7 +180,7 @@ static void lose_probe_with_status(struct nt_session *session, const char *why)
         nt_session_lose_probe(session, NT_ADVICE_PROBE, why);
 }
 
-/* After a hangup the frames that the probe sent before are still read: at its deadline a probe may
+/* After a hangup, frames that the probe sent before are still read: at its deadline a probe may
  * send DONE and exit while the agent has frames for it. */
 static void probe_write_failed(struct nt_session *session, const char *why)
 {
@@ -202,7 +202,7 @@ size_t nt_session_pollfds(const struct nt_session *session, bool read, struct po
         return 0;
     bool write = probe_accepts(session) && nt_conn_queued(&session->probe) > 0;
     short events = (short)((read ? POLLIN : 0) | (write ? POLLOUT : 0));
-    /* a hangup or an exit would wake poll again and again: left out when nothing is read */
+    /* a hangup or an exit would wake poll again and again, so it is omitted if nothing is read */
     polls[0] = (struct pollfd){.fd = events != 0 ? session->probe.fd : -1, .events = events};
     polls[1] = (struct pollfd){.fd = read ? session->probe_pidfd : -1, .events = POLLIN};
     return 2;
@@ -292,7 +292,7 @@ void nt_session_fail(struct nt_session *session, enum nt_advice advice, const ch
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    nt_err_set(&reason, NT_ERR_NONE, "%s", text); /* one printable line */
+    nt_err_set(&reason, NT_ERR_NONE, "%s", text); /* converts it to one printable line */
     session->outcome.advice = advice;
     snprintf(session->outcome.text, sizeof session->outcome.text, "failed %s", reason.text);
     settle(session, true);
@@ -303,7 +303,7 @@ static bool has_prefix(const char *text, size_t bytes, const char *word)
     return bytes >= strlen(word) && memcmp(text, word, strlen(word)) == 0;
 }
 
-/* The outcome was reported by our own probe, or by that of the job's first host. */
+/* The outcome was reported by this host's probe, or by the probe of the job's first host. */
 static enum nt_advice outcome_advice(const struct nt_session *session, bool ok)
 {
     if (ok)

@@ -20,7 +20,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The value of key in a line, without blanks around it; Slurm ignores case. */
+/* Returns the value of key in a line, without spaces around it; Slurm ignores the case of keys. */
 static const char *find_value(const char *line, size_t bytes, const char *key, size_t *value_bytes)
 {
     size_t at = 0, n = strlen(key);
@@ -42,7 +42,7 @@ static const char *find_value(const char *line, size_t bytes, const char *key, s
     return line + at;
 }
 
-/* 0 and values that mean "infinite" leave *seconds as it is. */
+/* Reads a number of seconds. 0 and values that mean "infinite" leave *seconds unchanged. */
 static void read_seconds(const char *line, size_t bytes, const char *key, unsigned *seconds)
 {
     uint64_t value;
@@ -65,7 +65,7 @@ static bool has_flag(const char *list, size_t bytes, const char *flag)
     return false;
 }
 
-/* Alloc, or a flag that Slurm takes for it as well. */
+/* Returns whether the list contains Alloc or a flag that implies it. */
 static bool starts_with_job(const char *list, size_t bytes)
 {
     static const char *const flags[] = {
@@ -100,7 +100,7 @@ static void read_line(struct nt_slurm_conf *conf, const char *line, size_t bytes
     }
 }
 
-/* The line from *at on, without its comment; moves *at behind it. */
+/* Returns the line at *at without its comment, and moves *at to the next line. */
 static const char *next_line(const char *text, size_t bytes, size_t *at, size_t *line_bytes)
 {
     const char *line = text + *at, *end = memchr(line, '\n', bytes - *at);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The few lines of slurm.conf that bound a prolog, read from the file: asking slurmctld would be a
- * message of every host for every job. Included files are not followed; what is not found has
- * Slurm's default. */
+/* The lines of slurm.conf that limit a prolog. Read from the file, because asking slurmctld would
+ * take one message per host and job. Included files are not read; a missing value is Slurm's
+ * default.
+ * Tests: test_request.c. */
 #ifndef NT_SLURM_CONF_H
 #define NT_SLURM_CONF_H
 
@@ -9,33 +10,36 @@
 #include <stddef.h>
 
 struct nt_slurm_conf {
-    unsigned message_timeout_s;     /* MessageTimeout, 10 */
-    unsigned batch_start_timeout_s; /* BatchStartTimeout, 10 */
+    unsigned message_timeout_s;     /* MessageTimeout, default 10 */
+    unsigned batch_start_timeout_s; /* BatchStartTimeout, default 10 */
     unsigned prolog_timeout_s;      /* PrologTimeout or PrologEpilogTimeout; 0: none */
     bool serial;                    /* PrologFlags=Serial */
-    bool alloc; /* PrologFlags starts the prologs of all hosts with the job, by Alloc or a flag
-                   that comes with it; true also where the text does not tell: it is empty, or
-                   includes others and has no PrologFlags */
+    bool alloc; /* PrologFlags starts the prologs of all hosts with the job, by Alloc or a flag that
+                   implies it. Also true if the text does not show it: it is empty, or it includes
+                   other files and has no PrologFlags */
     bool defer_batch; /* PrologFlags=DeferBatch */
 };
 
-/* Of the file that SLURM_CONF names, else of /etc/slurm/slurm.conf; the defaults without one. */
+/* Reads the file that SLURM_CONF names, or /etc/slurm/slurm.conf. Without a file, conf has Slurm's
+ * defaults. */
 void nt_slurm_conf_read(struct nt_slurm_conf *conf);
 
-/* The text of a file of Slurm's, up to 1 MiB; the caller frees it. NULL: it cannot be read. */
+/* Returns the text of a configuration file of Slurm, up to 1 MiB, which the caller frees. NULL: it
+ * cannot be read. */
 char *nt_slurm_conf_load(const char *path, size_t *bytes);
 
-/* Of a text, as nt_slurm_conf_read. */
+/* Parses a text as nt_slurm_conf_read does. */
 void nt_slurm_conf_parse(struct nt_slurm_conf *conf, const char *text, size_t bytes);
 
-/* The last value of a key in a text, terminated and cut to fit; false when there is none. */
+/* Sets value to the last value of a key in a text, terminated and cut to fit. Returns false if
+ * there is none. */
 bool nt_slurm_conf_value(const char *text, size_t bytes, const char *key, char *value, size_t room);
 
-/* The longest budget that Slurm bears, in seconds, at least 1; *why names what bounds it. A prolog
- * may take a second more than its budget. From MessageTimeout - 2 on slurmd reports a hanging
- * prolog; BatchStartTimeout and at most 10 s more after its start a batch job that does not run on
- * a host that registers is requeued; a prolog over its own timeout is killed and drains the host.
- */
+/* Returns the longest budget that Slurm tolerates, in seconds, at least 1. *why: the parameter that
+ * limits it. A prolog may take one second more than its budget. slurmd reports a prolog that takes
+ * MessageTimeout - 2 s or more. A batch job that is not running is requeued when its host
+ * registers, from BatchStartTimeout plus up to 10 s after its start. A prolog that exceeds its own
+ * timeout is killed, and its host is drained. */
 double nt_slurm_conf_budget_s(const struct nt_slurm_conf *conf, const char **why);
 
 #endif

@@ -8,12 +8,12 @@
 
 #include "clock.h"
 
-/* A member that accepts no data for so long is lost: a share of the time that is left, because what
- * it holds up is not read from above. In a block half of it, so that the block's leader is not lost
- * for it, too. */
+/* A member that accepts no data for this long is lost. The limit is a share of the remaining time,
+ * because this agent stops reading from above while frames for the member are queued. In a block it
+ * is half as long, so that the block's leader is not lost because of its member. */
 static const double STALL_MIN_S = 0.25, STALL_MAX_S = 1.0, STALL_SHARE = 0.3, BLOCK_STALL = 0.5;
 static const double REJOIN_S =
-    1.0; /* for hosts of a lost block leader to connect to the first host */
+    1.0; /* time for hosts of a lost block leader to connect to the first host */
 
 enum { FLAT_HOSTS_MAX = 256, BLOCK_HOSTS_MIN = 32, OTHER_FILES = 256 };
 
@@ -39,7 +39,7 @@ size_t nt_block_leader(size_t block, size_t host)
 
 /* ---- create and destroy ---- */
 
-/* Every child is an open file. The hard limit of the administrator stays. */
+/* Every child is an open file. Does not exceed the hard limit, which the administrator sets. */
 static void raise_file_limit(size_t members)
 {
     struct rlimit limit;
@@ -177,8 +177,8 @@ void nt_subtree_send(struct nt_subtree *subtree, const struct nt_frame *frame, c
 
 /* ---- up ---- */
 
-/* A host may send in its own name; a block leader also for the hosts of its block, except those
- * that are connected here themselves. */
+/* Checks and sets the origin of a frame. A host may send in its own name; a block leader may also
+ * send in the name of hosts of its block, except those that are connected here themselves. */
 static bool source_is_valid(const struct nt_subtree *subtree, size_t from, struct nt_frame *frame)
 {
     bool leads = subtree->block < subtree->hosts && from % subtree->block == 0;
@@ -212,8 +212,8 @@ int nt_subtree_next(struct nt_subtree *subtree, struct nt_frame *frame,
     return 0;
 }
 
-/* A host is lost when it was connected here and is not any more, or when its block leader is lost
- * and it has not connected here itself in time. */
+/* Returns whether a host is lost: it has been connected here but no longer is, or its block leader
+ * is lost and it has not connected here itself in time. */
 static bool host_is_lost(struct nt_subtree *subtree, size_t host, double now)
 {
     size_t leader = host - host % subtree->block;
@@ -256,7 +256,7 @@ bool nt_subtree_drain(struct nt_subtree *subtree, double idle_until)
     nt_subtree_step(subtree);
     nt_children_shutdown(&subtree->children);
     while (nt_subtree_next(subtree, &frame, &payload) == 1)
-        ; /* too late: discarded */
+        ; /* too late, discarded */
     return subtree->children.online_count == 0 ||
            (nt_clock_s() >= idle_until && !nt_children_have_queued(&subtree->children));
 }

@@ -15,16 +15,16 @@
 #include "relay.h"
 #include "service.h"
 
-/* After give_up: the relay drains for 0.15 s, is ended and must be gone, and at 0.25 s the monitor
- * ends all. */
+/* Times after give_up: the relay drains for 0.15 s, is killed after RELAY_S and must have ended
+ * after GONE_S; after 0.25 s the monitor ends all processes. */
 static const double RELAY_S = 0.17, GONE_S = 0.22;
-/* How often slurmctld is asked whether the job is still there: a sweep that goes well is mostly
- * over before the first time. */
+/* Interval of asking slurmctld whether the job still exists. A successful sweep is usually over
+ * before the first time. */
 static const double ASK_S = 0.5;
 
 _Static_assert(sizeof(struct nt_worker_report) <= 4096, "a report is one write into a pipe");
 
-/* Without it the monitor publishes failed. */
+/* Without a report the monitor publishes failed. */
 static void send_report(int fd, const struct nt_worker_report *report)
 {
     ssize_t n = fd < 0 ? 0 : write(fd, report, sizeof *report);
@@ -48,7 +48,7 @@ static int ask_whether_over(const void *query, void *bytes)
     return 0;
 }
 
-/* scancel does not reach a prolog: the job's first host asks slurmctld from *ask_s on. */
+/* scancel does not reach a prolog, so the job's first host asks slurmctld, from *ask_s on. */
 static bool is_cancelled(struct nt_service *service, double *ask_s)
 {
     struct nt_lookup *over = &service->over;
@@ -90,7 +90,7 @@ static enum relay_end serve_relay(struct nt_service *service, int socket)
     return RELAY_IS_LATE;
 }
 
-/* Of a relay that ended by itself or by another's hand, without a result. */
+/* Publishes the failure of a relay that exited or was killed without a result. */
 static void publish_end(struct nt_service *service, int status)
 {
     char reason[64];
@@ -125,7 +125,7 @@ static void run_relay(struct nt_service *service)
         nt_service_publish(service);
 }
 
-/* What the job's first host keeps; -1: nothing. */
+/* Returns a descriptor of the data that the job's first host archives; -1: none. */
 static int archived(const struct nt_service *service)
 {
     int fd = service->job->self == 0 && service->conf->archive.dir[0] != '\0'
@@ -135,8 +135,8 @@ static int archived(const struct nt_service *service)
     return fd >= 0 && !failed ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 }
 
-/* What is not measured at all. The probe reads what other hosts' probes send: as root it would put
- * the hosts at risk. */
+/* Returns why the job is not measured at all; NULL: it is. The probe reads data that other hosts'
+ * probes send: as root it would put the hosts at risk. */
 static const char *refusal(const struct nt_request *request, const struct nt_conf *conf,
                            const struct nt_job *job, enum nt_advice *advice)
 {
@@ -177,7 +177,7 @@ void nt_worker_run(const struct nt_worker *w)
         nt_job_fini(&job);
         return;
     }
-    own.reserved_ports = own.reserved_ports && geteuid() == 0; /* else nobody can bind one */
+    own.reserved_ports = own.reserved_ports && geteuid() == 0; /* only root can bind one */
     atomic_store(&w->state->waits_on, NT_WAIT_FILES);
     *service = (struct nt_service){.conf = &own,
                                    .job = &job,
@@ -195,7 +195,8 @@ void nt_worker_run(const struct nt_worker *w)
     int archive = archived(service);
     nt_service_fini(service);
     send_report(w->report_fd, w->report);
-    if (archive >= 0) /* after the report: a folder that does not answer delays nothing */
+    if (archive >=
+        0) /* after the report, so that a directory that does not respond delays nothing */
         nt_archive_add(w->conf, &job, w->log, archive);
     nt_job_fini(&job);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker, root's process of a sweep: it reads the job, starts the probe and the relay, serves
- * the relay, and publishes when the relay has ended. libmunge, a file system or a bug may block it:
- * the monitor bounds its time.
+/* The worker: the process of a sweep that runs as root. It reads the job, starts the probe and the
+ * relay, serves the relay, and publishes after the relay has ended. libmunge, a file system or a
+ * bug may block it; the monitor limits its time.
  * Tests: test_agent.c. */
 #ifndef NT_WORKER_H
 #define NT_WORKER_H
@@ -17,28 +17,31 @@
 
 struct nt_worker_report {
     bool probe_failed;
-    struct nt_outcome outcome; /* not decided: the monitor publishes it */
+    struct nt_outcome outcome; /* if it is not decided, the monitor publishes it */
 };
 
-/* In memory that worker and monitor share: what is known of a worker that gives no report. */
+/* Memory shared by worker and monitor: facts about a worker that sends no report. */
 struct nt_worker_state {
-    atomic_uint waits_on;     /* enum nt_service_wait: at the moment */
-    atomic_ulong hosts, self; /* of the job; hosts 0: not read yet */
+    atomic_uint waits_on; /* enum nt_service_wait: the call in progress */
+    atomic_ulong hosts,
+        self; /* number of hosts and index of this host; hosts 0: the job has not been read yet */
 };
 
-/* All borrowed. */
+/* All pointers are borrowed. */
 struct nt_worker {
     const struct nt_request *request;
     const struct nt_conf *conf;
     const struct nt_log *log;
-    double deadline, give_up; /* when the probe must be done, and the relay gives up (nt_clock_s) */
+    double deadline,
+        give_up; /* when the probe must have finished, and when the relay gives up (nt_clock_s) */
     struct nt_worker_state *state;
     struct nt_service *service;
     struct nt_worker_report *report;
-    int report_fd; /* where the report goes; -1: nobody reads it */
+    int report_fd; /* pipe for the report; -1: none */
 };
 
-/* After the report, while the job goes on, the first host keeps the map in the archive. */
+/* Runs the worker. After the report, while the job continues, the first host stores the map in the
+ * archive. */
 void nt_worker_run(const struct nt_worker *worker);
 
 #endif

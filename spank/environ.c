@@ -67,7 +67,7 @@ static bool is_list(const char *value, const char *also)
     return true;
 }
 
-/* "link-narrow n5 s3 4.7/11.7 MB/s 0.99", ';' between; empty when nothing was found. */
+/* "link-narrow n5 s3 4.7/11.7 MB/s 0.99", separated by ';'; empty without findings. */
 static bool is_finding_list(const char *value)
 {
     for (; *value != '\0'; value++)
@@ -119,11 +119,11 @@ static bool value_is_valid(const struct rule *rule, const char *value, size_t by
 struct reader {
     const struct nt_environ_options *options;
     struct nt_environ *environ;
-    size_t used, room; /* of memory */
+    size_t used, room; /* in environ->memory */
     bool seen[RULES];
 };
 
-/* The memory is large enough for all values and paths. */
+/* environ->memory has room for all values and paths. */
 static const char *store_value(struct reader *f, const char *value, size_t bytes)
 {
     char *to = f->environ->memory + f->used;

@@ -69,7 +69,8 @@ bool nt_file_job_is_unfinished(const char *run_dir, uint32_t job)
 {
     char begun[32];
     bool found = false;
-    int n = snprintf(begun, sizeof begun, "%u.tmp-", job); /* as prolog/publish.c has it */
+    int n =
+        snprintf(begun, sizeof begun, "%u.tmp-", job); /* the name that prolog/publish.c gives it */
     DIR *dir = opendir(run_dir);
     if (dir == NULL)
         return false;
@@ -79,16 +80,16 @@ bool nt_file_job_is_unfinished(const char *run_dir, uint32_t job)
     return found;
 }
 
-int nt_file_conf(const char *path, struct nt_conf *conf, struct nt_err *err)
+int nt_file_read_conf(const char *path, struct nt_conf *conf, struct nt_err *err)
 {
     char *text;
     size_t bytes;
-    bool missing, usual = path == NULL;
+    bool missing, is_default = path == NULL;
     nt_conf_default(conf);
-    if (usual)
+    if (is_default)
         path = DEFAULT_CONF;
     if (nt_file_load(path, NT_CONF_TEXT_MAX, &text, &bytes, &missing, err) != 0)
-        return usual && missing ? 0 : -1;
+        return is_default && missing ? 0 : -1;
     int rc = nt_conf_parse(path, text, bytes, conf, err);
     free(text);
     return rc;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads small files that only root can write, completely and without following a link.
+/* Reads small files that only root can write: the whole file, without following a link. Must not
+ * know the format of any file but the configuration.
  * Tests: test_spawn.c. */
 #ifndef NT_SPANK_FILE_H
 #define NT_SPANK_FILE_H
@@ -11,16 +12,19 @@
 #include "conf.h"
 #include "err.h"
 
-/* *text is new memory, freed by the caller. *missing, when not NULL, becomes true for a file that
- * does not exist (NT_ERR_SYSTEM as for any other failure). */
+/* Reads a file of at most max_bytes. The caller frees *text, which is not terminated. If missing is
+ * not NULL, *missing is set to whether the file does not exist, which is an error too.
+ * NT_ERR_SYSTEM: the file cannot be read; NT_ERR_INPUT: it is too large, not a regular file, or not
+ * writable by root alone. */
 int nt_file_load(const char *path, size_t max_bytes, char **text, size_t *bytes, bool *missing,
                  struct nt_err *err);
 
-/* Whether an agent began that job's directory in run_dir and did not come to finish it: it was
- * killed, or stopped and then ended by its time limit. */
+/* Returns whether an agent created that job's directory in run_dir but never completed it: the
+ * agent was killed, or was stopped until its time limit ended it. */
 bool nt_file_job_is_unfinished(const char *run_dir, uint32_t job);
 
-/* Reads the configuration. path NULL: the default file, which may be missing. */
-int nt_file_conf(const char *path, struct nt_conf *conf, struct nt_err *err);
+/* Reads the configuration file, or the default file if path is NULL. Without the default file, conf
+ * has the default values; a file that is named must exist. */
+int nt_file_read_conf(const char *path, struct nt_conf *conf, struct nt_err *err);
 
 #endif

@@ -15,7 +15,8 @@
 int nt_slurm_order_add(struct nt_slurm_order *order, char *name)
 {
     size_t n = order->hosts;
-    if ((n & (n - 1)) == 0 && n < NT_SLURM_ORDER_HOSTS_MAX) { /* full at 0, 1, 2, 4, 8, ... */
+    if ((n & (n - 1)) == 0 &&
+        n < NT_SLURM_ORDER_HOSTS_MAX) { /* the array is full at 0, 1, 2, 4, 8, ... hosts */
         char **host = realloc(order->host, (n == 0 ? 1 : 2 * n) * sizeof *host);
         if (host != NULL)
             order->host = host;
@@ -32,7 +33,7 @@ int nt_slurm_order_add(struct nt_slurm_order *order, char *name)
 
 /* ---- tasks per host ---- */
 
-/* "2(x3),1" over the hosts; false if it is no such text or its sum is not ntasks. */
+/* Reads a layout such as "2(x3),1"; false if the text is invalid or its sum is not ntasks. */
 static bool read_layout(const char *text, uint32_t ntasks, uint32_t *tasks, size_t hosts)
 {
     size_t h = 0;
@@ -106,7 +107,7 @@ void nt_slurm_order_fini(struct nt_slurm_order *order)
 enum file { HOSTFILE, RANKFILE, RANK_ORDER, FILES };
 static const char *const names[FILES] = {"hostfile", "rankfile", "rankorder"};
 
-/* Its bytes, or -1. */
+/* Prints the entry of one rank. Returns its number of bytes, or -1. */
 static int print_rank(FILE *to, enum file file, const struct nt_slurm_order *order, size_t host,
                       uint32_t local, uint64_t rank)
 {
@@ -122,7 +123,7 @@ static int print_rank(FILE *to, enum file file, const struct nt_slurm_order *ord
                    local);
 }
 
-/* *left: bytes that may still be written; 0: there was no room for all. */
+/* *left: number of bytes that may still be written. 0 afterwards: the limit was reached. */
 static void print_ranks(FILE *to, enum file file, const struct nt_slurm_order *order,
                         uint64_t *left)
 {
@@ -146,7 +147,7 @@ static int write_file(int dir_fd, enum file file, const struct nt_slurm_order *o
             close(fd);
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", tmp, strerror(errno));
     }
-    fchmod(fd, 0644); /* whatever the umask: the directory restricts access */
+    fchmod(fd, 0644); /* independent of the umask; the directory restricts access */
     print_ranks(to, file, order, left);
     if (file == RANK_ORDER)
         fputs("\n", to);
@@ -159,7 +160,8 @@ static int write_file(int dir_fd, enum file file, const struct nt_slurm_order *o
     return -1;
 }
 
-/* A directory of root that nobody else may write to; -1 with errno set. */
+/* Opens a directory that belongs to this process's user and that nobody else can write to; -1 with
+ * errno set. */
 static int open_dir(int at, const char *path)
 {
     struct stat st;
@@ -184,7 +186,7 @@ int nt_slurm_order_write(const struct nt_slurm_order *order, const char *run_dir
     run_fd = open_dir(AT_FDCWD, run_dir);
     if (run_fd >= 0 && (mkdirat(run_fd, name, 0700) == 0 || errno == EEXIST))
         fd = open_dir(run_fd, name);
-    /* also that of a process that was killed just after it had made it */
+    /* mode 0700: new, or left by a process that was killed before it set the mode */
     if (fd >= 0 &&
         (fstat(fd, &st) != 0 || ((st.st_mode & 0777) == 0700 &&
                                  (fchown(fd, (uid_t)-1, gid) != 0 || fchmod(fd, 0750) != 0)))) {

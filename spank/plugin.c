@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spank_nettopo.so: the option --nettopo, the prolog and epilog callbacks, the job's variables.
  *
- * Loaded into sbatch, salloc, srun and slurmstepd, so it is small, keeps no state but the option
- * given at submission, and calls nothing that can exit or abort. Slurm may drain the node or fail
- * the job when a callback fails: except for the parsing of the option every callback logs errors
- * and returns success. */
+ * Slurm loads it into sbatch, salloc, srun and slurmstepd. So it is small, keeps no state except
+ * the option given at submission, and calls nothing that can exit or abort. Slurm may drain the
+ * node or fail the job if a callback fails. Every callback except the one that parses the option
+ * therefore logs errors and returns success. */
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 
@@ -29,8 +29,8 @@ SPANK_PLUGIN(nettopo, 1)
 #include "spawn.h"
 #include "step.h"
 
-/* Time beyond the budget. By then the agent has published; it may still wait for processes that
- * cannot be killed. */
+/* Time limits of the agent: beyond its budget, and for removing files. By then the agent has
+ * published; it may still wait for processes that cannot be killed. */
 static const double AGENT_SLACK_S = NT_AGENT_SLACK_MS / 1e3, REMOVE_S = 2.0;
 
 /* ---- the option ---- */
@@ -41,7 +41,7 @@ static const char *option_value(const char *value)
     return value != NULL && strcmp(value, "(null)") == 0 ? NULL : value;
 }
 
-/* Makes the path of a pattern file absolute: it is relative to the user's current directory. */
+/* Makes the path of a pattern file absolute: it is relative to the user's working directory. */
 static int resolve_option_path(struct nt_option *option, struct nt_err *err)
 {
     char dir[NT_PATTERN_TEXT_BYTES];
@@ -55,13 +55,13 @@ static int resolve_option_path(struct nt_option *option, struct nt_err *err)
     return nt_option_resolve_path(option, dir, err);
 }
 
-/* The option at submission, with an absolute path. If it is given several times, as in a script
- * and on the command line, Slurm calls back last for the one that takes effect. Kept between
+/* The option at submission, with an absolute path. If it is given several times, for example in a
+ * script and on the command line, Slurm calls back last for the one that takes effect. Kept between
  * callbacks because spank_option_getopt does not work in init_post_opt. */
 static struct nt_option submitted;
 static bool is_submitted;
 
-/* Slurm takes the whole text of the last option: items of an earlier one are lost. */
+/* Slurm uses the text of the last option only: the items of an earlier one are lost. */
 static void report_override(const struct nt_option *option)
 {
     char was[NT_OPTION_TEXT_BYTES], is[NT_OPTION_TEXT_BYTES];
@@ -71,7 +71,7 @@ static void report_override(const struct nt_option *option)
                    was);
 }
 
-/* Rejects a wrong item at submission, but never when a step is launched. */
+/* Rejects an invalid item at submission, but never when a step is launched. */
 static int check_option(int val, const char *value, int remote)
 {
     struct nt_option option;
@@ -119,7 +119,8 @@ static int get_option(spank_t spank, struct nt_option *option, struct nt_err *er
 
 enum { WORDS_MAX = 4096, COMMAND_BYTES_MAX = 1 << 20, HOSTFILE_BYTES_MAX = 32 << 20 };
 
-/* srun's own command line: SPANK does not give it this early. Words point into *text. */
+/* Reads srun's own command line, which SPANK does not provide this early. words point into *text,
+ * which the caller frees. Returns 0 if the command line is unusually long. */
 static size_t read_command(char **text, const char *words[WORDS_MAX])
 {
     size_t bytes = 0, count = 0;
@@ -133,7 +134,7 @@ static size_t read_command(char **text, const char *words[WORDS_MAX])
         (*text)[bytes] = '\0';
     for (size_t at = 0; at < bytes && count < WORDS_MAX; at += strlen(*text + at) + 1)
         words[count++] = *text + at;
-    return bytes == COMMAND_BYTES_MAX || count == WORDS_MAX ? 0 : count; /* 0: unusual */
+    return bytes == COMMAND_BYTES_MAX || count == WORDS_MAX ? 0 : count;
 }
 
 static bool is_step_placed(const char *host_file)
@@ -141,7 +142,7 @@ static bool is_step_placed(const char *host_file)
     const char *words[WORDS_MAX], *tasks = getenv("SLURM_NTASKS"), *nodes = getenv("SLURM_NNODES");
     struct nt_step_defaults defaults = {.tasks = tasks != NULL ? tasks : getenv("SLURM_NPROCS"),
                                         .nodes = nodes,
-                                        .refuses_nodes =
+                                        .rejects_nodes =
                                             SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)};
     char *command, *hosts;
     size_t bytes, count;
@@ -155,8 +156,9 @@ static bool is_step_placed(const char *host_file)
     return placed;
 }
 
-/* In srun, before it reads its environment: a step that the hint is not for is placed as it would
- * be without it. Anything but the two variables as apply sets them is the user's. */
+/* Runs in srun before srun reads its environment. If the hint does not apply to the step, removes
+ * the two variables that apply set, so that Slurm places the step itself. If a variable has another
+ * value, the user set it and it is kept. */
 static void choose_placement(void)
 {
     const char *applied = getenv("SLURM_HOSTFILE"), *ours = getenv("NETTOPO_HOSTFILE");
@@ -181,7 +183,7 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
 
 /* ---- the configuration ---- */
 
-/* The plugin's only argument; NULL: the default file. */
+/* Returns the value of conf=, the plugin's only argument; NULL: the default file. */
 static const char *conf_path(int ac, char **av)
 {
     const char *path = NULL;
@@ -232,8 +234,8 @@ static int get_job_ids(spank_t spank, struct agent_arguments *arguments, struct 
     return 0;
 }
 
-/* Takes the absolute path that was set at submission. A user who sets the variable can only name
- * another file, which is read as that user. */
+/* Restores the absolute path that was set at submission. A user who sets the variable can only name
+ * another file, which is read with that user's rights. */
 static void restore_pattern_path(struct nt_option *option)
 {
     struct nt_option left;
@@ -259,10 +261,10 @@ int slurm_spank_job_prolog(spank_t spank, int ac, char **av)
     int given = get_option(spank, &option, &err);
     if (given < 0)
         goto log_error;
-    int rc = nt_file_conf(path, &conf, &err);
+    int rc = nt_file_read_conf(path, &conf, &err);
     if ((given == 0 && !conf.default_on) || option.off)
-        return 0;  /* whatever is wrong with the file */
-    if (rc != 0) { /* the agent finds the same fault, and its log counts the job */
+        return 0;  /* even if the configuration is invalid */
+    if (rc != 0) { /* the agent reports the same error and counts the job in its log */
         slurm_error("nettopo: %s", err.text);
         nt_conf_default(&conf);
     } else if (!conf.enabled || nt_conf_refusal(&conf, getenv("SLURM_JOB_USER"),
@@ -290,14 +292,15 @@ int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
     char dir[NT_CONF_PATH_BYTES + 16], id[16];
     if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
         return 0;
-    int rc = nt_file_conf(path, &conf, NULL);
+    int rc = nt_file_read_conf(path, &conf, NULL);
     nt_slurm_order_remove(conf.run_dir, job);
     if (rc != 0) /* the prolog has logged it */
         return 0;
     struct nt_option option;
     snprintf(id, sizeof id, "%u", job);
     snprintf(dir, sizeof dir, "%s/%s", conf.run_dir, id);
-    /* no process for a job without files; a job with the option may have left temporary ones */
+    /* Starts no process for a job without files. A job with the option may have left temporary
+     * ones. */
     if (lstat(dir, &st) != 0 && get_option(spank, &option, NULL) == 0)
         return 0;
     char *const argv[] = {conf.prolog,  "remove", "--job", id, path != NULL ? "--conf" : NULL,
@@ -326,8 +329,8 @@ static void set_failed(spank_t spank, const char *reason)
     spank_setenv(spank, "NETTOPO_REASON", reason, 1);
 }
 
-/* Steps have the variables of apply from what starts them: the batch script, or the interactive
- * step. srun that makes its own allocation has placed its tasks already. */
+/* Steps inherit the variables of apply from the batch script or the interactive step. An srun with
+ * its own allocation has already placed its tasks. */
 static bool starts_steps(spank_t spank)
 {
     uint32_t step = 0;
@@ -335,7 +338,7 @@ static bool starts_steps(spank_t spank)
            (step == SLURM_BATCH_SCRIPT || step == SLURM_INTERACTIVE_STEP);
 }
 
-/* Of the job whose step this is. */
+/* Returns why the configuration excludes this step's job; NULL: it does not. */
 static const char *refusal_of_job(spank_t spank, const struct nt_conf *conf)
 {
     char user[NT_CONF_WORD_BYTES], part[NT_CONF_WORD_BYTES];
@@ -352,12 +355,13 @@ typedef hostlist_t *hostlist_handle;
 #else
 typedef hostlist_t hostlist_handle;
 #endif
-/* The processes that load this plugin have them; if one has not, the job gets no order. */
+/* The processes that load this plugin define these functions. Without them the job gets no
+ * order. */
 #pragma weak slurm_hostlist_create
 #pragma weak slurm_hostlist_shift
 #pragma weak slurm_hostlist_destroy
 
-static uint32_t job_number(spank_t spank, const char *name)
+static uint32_t number_variable(spank_t spank, const char *name)
 {
     char text[16];
     uint64_t value;
@@ -367,12 +371,12 @@ static uint32_t job_number(spank_t spank, const char *name)
     return (uint32_t)value;
 }
 
-/* Slurm counts hardware threads as CPUs, a rank file counts cores: a rank gets no core that the job
- * may not have on this host. */
+/* Returns the number of cores per rank for the rank file. Slurm counts hardware threads as CPUs, a
+ * rank file counts cores. A rank gets no core that the job may not use on this host. */
 static uint32_t cores_of_rank(spank_t spank, const struct nt_slurm_order *order)
 {
-    uint32_t each = job_number(spank, "SLURM_CPUS_PER_TASK"), most = 1;
-    uint32_t cpus = job_number(spank, "SLURM_CPUS_ON_NODE");
+    uint32_t each = number_variable(spank, "SLURM_CPUS_PER_TASK"), most = 1;
+    uint32_t cpus = number_variable(spank, "SLURM_CPUS_ON_NODE");
     FILE *file = fopen("/sys/devices/system/cpu/smt/active", "re");
     bool smt = file != NULL && fgetc(file) == '1';
     if (file != NULL)
@@ -407,8 +411,8 @@ static int read_order(spank_t spank, size_t spares, struct nt_slurm_order *order
     slurm_hostlist_destroy(hosts);
     bool has_layout =
         spank_getenv(spank, "SLURM_TASKS_PER_NODE", layout, sizeof layout) == ESPANK_SUCCESS;
-    if (nt_slurm_order_spread(order, has_layout ? layout : NULL, job_number(spank, "SLURM_NTASKS"),
-                              spares, err) != 0) {
+    if (nt_slurm_order_spread(order, has_layout ? layout : NULL,
+                              number_variable(spank, "SLURM_NTASKS"), spares, err) != 0) {
         nt_slurm_order_fini(order);
         return -1;
     }
@@ -416,8 +420,8 @@ static int read_order(spank_t spank, size_t spares, struct nt_slurm_order *order
     return 0;
 }
 
-static void set_order(spank_t spank, const struct nt_environ *environ, const char *name,
-                      const char *value)
+static void set_default_variable(spank_t spank, const struct nt_environ *environ, const char *name,
+                                 const char *value)
 {
     for (size_t k = 0; environ != NULL && k < environ->count; k++)
         if (strcmp(environ->var[k].name, name) == 0)
@@ -425,10 +429,10 @@ static void set_order(spank_t spank, const struct nt_environ *environ, const cha
     spank_setenv(spank, name, value != NULL ? value : "", 1);
 }
 
-/* Every variable that scripts may use is set, whatever failed; environ (or NULL) has those that the
- * sweep gave. */
-static void fill_variables(spank_t spank, const char *dir, const struct nt_option *option,
-                           const struct nt_environ *environ)
+/* Sets every variable that scripts may use, whatever failed. environ (or NULL) contains the
+ * variables that the sweep set. */
+static void set_default_variables(spank_t spank, const char *dir, const struct nt_option *option,
+                                  const struct nt_environ *environ)
 {
     static const char *const files[][2] = {{"NETTOPO_HOSTFILE", "hostfile"},
                                            {"NETTOPO_RANKFILE", "rankfile"},
@@ -437,24 +441,24 @@ static void fill_variables(spank_t spank, const char *dir, const struct nt_optio
     struct nt_slurm_order order;
     for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
         snprintf(path, sizeof path, "%s/%s", dir, files[k][1]);
-        set_order(spank, environ, files[k][0], has_file(dir, files[k][1]) ? path : "");
+        set_default_variable(spank, environ, files[k][0], has_file(dir, files[k][1]) ? path : "");
     }
     if (read_order(spank, option->spare, &order, NULL) == 0) {
         size_t used = order.hosts - order.spares;
         char *hosts = nt_slurm_order_text(&order, 0, used), *spares;
         spares = nt_slurm_order_text(&order, used, order.hosts);
-        set_order(spank, environ, "NETTOPO_NODE_ORDER", hosts);
+        set_default_variable(spank, environ, "NETTOPO_NODE_ORDER", hosts);
         if (option->spare > 0)
-            set_order(spank, environ, "NETTOPO_SPARES", spares);
+            set_default_variable(spank, environ, "NETTOPO_SPARES", spares);
         free(hosts);
         free(spares);
         nt_slurm_order_fini(&order);
     }
-    set_order(spank, environ, "NETTOPO_GAIN", "1");
-    set_order(spank, environ, "NETTOPO_FINDINGS", "");
+    set_default_variable(spank, environ, "NETTOPO_GAIN", "1");
+    set_default_variable(spank, environ, "NETTOPO_FINDINGS", "");
 }
 
-/* In slurmstepd as root, before tasks start. */
+/* Writes Slurm's order for a job without a hint. Runs in slurmstepd as root, before tasks start. */
 static void write_order(spank_t spank, int ac, char **av)
 {
     struct nt_conf conf;
@@ -463,10 +467,10 @@ static void write_order(spank_t spank, int ac, char **av)
     uint32_t job = 0, step = 0;
     gid_t gid = 0;
     char dir[NT_CONF_PATH_BYTES + 16];
-    /* that of PrologFlags=Contain has no tasks, and may begin before the sweep has ended */
+    /* the step of PrologFlags=Contain has no tasks, and may start before the sweep has ended */
     if (spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS && step == SLURM_EXTERN_CONT)
         return;
-    nt_file_conf(conf_path(ac, av), &conf, NULL); /* if it is wrong: the defaults */
+    nt_file_read_conf(conf_path(ac, av), &conf, NULL); /* the defaults if the file is invalid */
     if ((is_submitted && submitted.off) || geteuid() != 0 ||
         spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS ||
@@ -484,7 +488,8 @@ static void write_order(spank_t spank, int ac, char **av)
     nt_slurm_order_fini(&order);
 }
 
-/* Slurm's programs parse their options with getopt, so that optind is where the command begins. */
+/* Returns whether this is salloc with a command. Slurm's programs parse their options with getopt,
+ * so optind is the index of the command. */
 static bool is_salloc_command(void)
 {
     const char *words[WORDS_MAX];
@@ -496,7 +501,7 @@ static bool is_salloc_command(void)
 }
 
 /* Passes the option to prolog scripts and to the prolog callback as SPANK_NETTOPO, with an absolute
- * path; the text that Slurm itself passes on has the path as the user wrote it. */
+ * path. The text that Slurm itself passes contains the path as the user wrote it. */
 int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
 {
     char text[NT_OPTION_TEXT_BYTES];
@@ -515,7 +520,7 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
     return 0;
 }
 
-/* 0 when the job's variables are set. */
+/* Sets the job's variables from hint.env. *missing: the file does not exist, which is an error. */
 static int set_variables(spank_t spank, const char *dir, const struct nt_option *option,
                          bool *missing, struct nt_err *err)
 {
@@ -533,14 +538,14 @@ static int set_variables(spank_t spank, const char *dir, const struct nt_option 
         return -1;
     for (size_t k = 0; k < environ.count; k++)
         spank_setenv(spank, environ.var[k].name, environ.var[k].value, 1);
-    fill_variables(spank, dir, option, &environ);
+    set_default_variables(spank, dir, option, &environ);
     nt_environ_fini(&environ);
     return 0;
 }
 
-/* Of a job without a result. A full run_dir takes not even the reason. */
-static void say_why_nothing(const struct nt_conf *conf, uint32_t job, const char *refusal,
-                            struct nt_err *err)
+/* Explains why a job has no result. If run_dir is full, the agent could not even store a reason. */
+static void explain_missing_result(const struct nt_conf *conf, uint32_t job, const char *refusal,
+                                   struct nt_err *err)
 {
     enum { ROOM = 65536 };
     struct statvfs fs;
@@ -570,7 +575,7 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
         return 0;
     int given = get_option(spank, &option, &err);
     struct nt_err why;
-    int rc = nt_file_conf(conf_path(ac, av), &conf, &why);
+    int rc = nt_file_read_conf(conf_path(ac, av), &conf, &why);
     snprintf(dir, sizeof dir, "%s/%u", conf.run_dir, job);
     if (given < 0)
         goto failed;
@@ -587,7 +592,7 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
         const char *refusal = refusal_of_job(spank, &conf);
         if (given == 0 && (!conf.default_on || refusal != NULL))
             return 0;
-        say_why_nothing(&conf, job, refusal, &err);
+        explain_missing_result(&conf, job, refusal, &err);
         given = 1;
     } else {
         slurm_error("nettopo: %s", err.text);
@@ -596,7 +601,7 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
 failed:
     if (given != 0) {
         set_failed(spank, err.text);
-        fill_variables(spank, dir, &option, NULL);
+        set_default_variables(spank, dir, &option, NULL);
     }
     return 0;
 }

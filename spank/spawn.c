@@ -16,7 +16,7 @@
 
 #include "clock.h"
 
-/* What the agent and libslurm need; the rest of slurmd's environment is not passed on. */
+/* The variables that the agent and libslurm need; slurmd's other variables are not passed. */
 static const char *const passed_variables[] = {
     "SLURM_JOB_NODELIST",  "SLURM_NODELIST",     "SLURMD_NODENAME", "SLURM_JOB_RESTART_COUNT",
     "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME", "SLURM_CONF",      "SLURM_JOB_CPUS_PER_NODE",
@@ -56,7 +56,7 @@ static void free_environment(struct environment *env)
         free(env->owned[k]);
 }
 
-/* Between fork and exec: async-signal-safe calls only. */
+/* Runs between fork and exec, so it makes async-signal-safe calls only. */
 static void exec_agent(char *const argv[], char *const env[], int stderr_fd)
 {
     sigset_t none;
@@ -77,7 +77,7 @@ static void exec_agent(char *const argv[], char *const env[], int stderr_fd)
     _exit(127);
 }
 
-/* true: it has ended, and *status is set. */
+/* Returns true and sets *status if the process ends before that time (nt_clock_s). */
 static bool wait_until(pid_t pid, double until, int *status)
 {
     for (;;) {
@@ -94,8 +94,8 @@ static bool wait_until(pid_t pid, double until, int *status)
     }
 }
 
-/* The first line of its output. Does not wait for the end of the output: another process may hold
- * the pipe open. */
+/* Reads the first line of the program's output. Does not wait for the end of the output: another
+ * process may keep the pipe open. */
 static void read_first_line(int fd, char *line, size_t room)
 {
     ssize_t n = read(fd, line, room - 1);
@@ -136,9 +136,8 @@ int nt_spawn_wait(char *const argv[], const char *option, double seconds, struct
     }
     free_environment(&env);
     close(output[1]);
-    setpgid(
-        pid,
-        pid); /* in parent and child, whichever runs first: the group must exist before the kill */
+    setpgid(pid, pid); /* the child does the same, whichever runs first: the group must exist before
+                          the kill */
     bool ended = wait_until(pid, until, &status);
     if (!ended) {
         kill(-pid, SIGKILL);

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum argument { NONE, NEEDED, ATTACHED /* or none */ };
+enum argument { NONE, NEEDED, ATTACHED /* the argument is optional */ };
 enum effect { NEUTRAL, TASKS, NODES, DISTRIBUTION };
 
-/* Options of srun that do not say where tasks go. */
+/* Options of srun that do not affect the placement, and those whose value is compared. */
 static const struct known {
     char letter; /* 0: none */
     const char *name;
@@ -73,7 +73,7 @@ static const struct known *find_name(const char *name, size_t length)
     return NULL;
 }
 
-/* attached: the argument as part of the word, or NULL; else the next word is it. */
+/* attached: the argument if it is part of the word, or NULL; then it is the next word. */
 static bool take_argument(struct reading *r, const struct known *option, const char *attached)
 {
     const char *value = attached;
@@ -93,7 +93,7 @@ static bool take_argument(struct reading *r, const struct known *option, const c
     return true;
 }
 
-/* "-lN4" */
+/* Reads a word of short options, such as "-lN4". */
 static bool take_letters(struct reading *r, const char *letters)
 {
     for (; *letters != '\0'; letters++) {
@@ -115,7 +115,7 @@ static bool take_name(struct reading *r, const char *name)
            take_argument(r, option, name[length] == '=' ? name + length + 1 : NULL);
 }
 
-/* Up to the program that is started; false: an option that is not known. */
+/* Reads the options before the program's name; false for an unknown option. */
 static bool take_options(struct reading *r)
 {
     while (r->at < r->count) {
@@ -131,7 +131,7 @@ static bool take_options(struct reading *r)
     return true;
 }
 
-/* Steps of several components are started by "srun OPTIONS PROGRAM : OPTIONS PROGRAM". */
+/* A heterogeneous step has several components: "srun OPTIONS PROGRAM : OPTIONS PROGRAM". */
 static bool has_components(const struct reading *r)
 {
     for (size_t k = r->at; k < r->count; k++)
@@ -152,11 +152,12 @@ bool nt_step_is_placed(const char *const *words, size_t count, const struct nt_s
 {
     struct reading r = {.word = words, .count = count, .at = 1};
     bool known = take_options(&r);
-    if (r.distribution != NULL) /* by the host file in any case, or never */
+    if (r.distribution !=
+        NULL) /* arbitrary requires the host file, every other value excludes it */
         return strcmp(r.distribution, "arbitrary") == 0;
     if (count < 2 || hint->tasks == 0 || !known || has_components(&r))
         return false;
-    if (r.nodes != NULL && defaults->refuses_nodes)
+    if (r.nodes != NULL && defaults->rejects_nodes)
         return false;
     const char *nodes = r.nodes != NULL ? r.nodes : defaults->nodes;
     const char *tasks = r.tasks != NULL ? r.tasks : defaults->tasks;
@@ -164,7 +165,7 @@ bool nt_step_is_placed(const char *const *words, size_t count, const struct nt_s
         return false;
     if (tasks != NULL)
         return is_number(tasks, hint->tasks);
-    return hint->tasks == hint->hosts; /* one a host, if nothing else is said */
+    return hint->tasks == hint->hosts; /* Slurm's default: one task per host */
 }
 
 /* ---- the host file ---------------------------------------------------------------------------*/
@@ -185,7 +186,9 @@ static int by_text(const void *a, const void *b)
 struct nt_step_hint nt_step_count_hosts(const char *text, size_t bytes)
 {
     struct nt_step_hint hint = {0, 0};
-    struct line *line = malloc((bytes / 2 + 1) * sizeof *line); /* none is empty */
+    struct line *line =
+        malloc((bytes / 2 + 1) *
+               sizeof *line); /* empty lines are skipped, so a line takes at least 2 bytes */
     if (line == NULL)
         return hint;
     for (size_t at = 0; at < bytes;) {

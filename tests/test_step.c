@@ -75,7 +75,7 @@ TEST(a_step_is_placed_that_the_hint_is_for)
 TEST(a_step_with_nodes_of_its_own_can_have_no_host_file)
 {
     const struct nt_step_hint one_each = {8, 8};
-    const struct nt_step_defaults defaults = {.tasks = "8", .nodes = "8", .refuses_nodes = true};
+    const struct nt_step_defaults defaults = {.tasks = "8", .nodes = "8", .rejects_nodes = true};
     assert_false(is_placed("srun -N8 -n8 ./app", &one_each, defaults));
     assert_false(is_placed("srun --nodes=8 ./app", &one_each, defaults));
     assert_true(is_placed("srun -n8 ./app", &one_each, defaults));

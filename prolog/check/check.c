@@ -36,9 +36,9 @@ static void print_line(const char *word, const char *what, const char *format, v
 {
     char found[LINE_BYTES];
     vsnprintf(found, sizeof found, format, args);
-    nt_text_clean(found); /* may quote files and other programs */
+    nt_text_clean(found); /* may contain text of files and other programs */
     printf("%-6s %s: %s%s%s\n", word, what, found, advice[0] != '\0' ? "; " : "", advice);
-    fflush(stdout); /* before anything that may hang */
+    fflush(stdout); /* before a call that may block */
 }
 
 void nt_check_ok(const char *what, const char *format, ...)
@@ -61,7 +61,7 @@ void nt_check_to_do(struct nt_check *check, const char *what, const char *advice
 
 /* ---- the configuration ---- */
 
-/* False: nothing that depends on it can be checked. */
+/* Returns false if nothing that depends on the configuration can be checked. */
 static bool check_configuration(struct nt_check *check)
 {
     struct nt_err err;
@@ -123,7 +123,8 @@ static bool is_slurmd(pid_t pid)
     return is;
 }
 
-/* The network that both are in: hosts of a test may share one table of processes. */
+/* Returns whether a process is in this process's network namespace: hosts of a test may share one
+ * process table. */
 static bool is_in_our_network(pid_t pid)
 {
     char path[64];
@@ -150,7 +151,7 @@ static pid_t find_slurmd(void)
 
 /* ---- the command line ---- */
 
-/* 1: go on; 0: done; else the exit code */
+/* Returns 1 to continue, 0 if done, otherwise the exit code. */
 static int read_arguments(struct nt_check *check, int argc, char **argv)
 {
     for (int k = 1; k < argc; k++) {

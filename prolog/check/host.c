@@ -24,9 +24,9 @@
 
 /* ---- MUNGE ---- */
 
-static const double MUNGE_S = 3; /* a stopped munged answers never */
+static const double MUNGE_S = 3; /* a stopped munged never answers */
 
-/* As a leader and a member of this host would prove themselves to each other. */
+/* Authenticates as a leader and a member on this host would authenticate each other. */
 static int make_round_trip(const void *query, void *bytes)
 {
     static const unsigned char nonce[NT_NONCE_BYTES] = {1};
@@ -80,7 +80,7 @@ static bool port_is_free(uint16_t port, const char *device)
     return fd >= 0;
 }
 
-/* A job tries NT_PORT_TRIES ports in a row, from one that its number decides. */
+/* A job tries NT_PORT_TRIES consecutive ports; its number determines the first. */
 static void check_ports(struct nt_check *check)
 {
     static const char what[] = "ports",
@@ -109,7 +109,7 @@ static void check_ports(struct nt_check *check)
                     all - taken, conf->port_first, conf->port_last);
 }
 
-/* Otherwise any user can connect as an agent does, and take the places of agents. */
+/* Without reserved ports any user can connect as an agent does, and take the slots of agents. */
 static void check_reserved_ports(struct nt_check *check)
 {
     static const char file[] = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
@@ -128,7 +128,7 @@ static void check_reserved_ports(struct nt_check *check)
 
 /* ---- folders and files ---- */
 
-/* Makes a folder there and removes it, as the agent will. */
+/* Creates a directory there and removes it, as the agent will. */
 static int try_making(int at, const char *name)
 {
     if (mkdirat(at, name, 0755) != 0)
@@ -168,7 +168,8 @@ static void check_run_dir(struct nt_check *check)
         close(fd);
 }
 
-/* What nettopo.conf names beside run_dir; a key without a value is no part of the installation. */
+/* Checks the paths in nettopo.conf other than run_dir. A key without a value is not part of the
+ * installation. */
 static void check_named(struct nt_check *check)
 {
     const struct nt_conf *conf = &check->conf;
@@ -223,7 +224,7 @@ static void check_limits(struct nt_check *check)
                     (unsigned long long)files.rlim_max);
 }
 
-/* In a process of its own, as there is no way back. */
+/* Enters the sandbox in a child process, because a process cannot leave it. */
 static int enter_sandbox(struct nt_sandbox *sandbox, struct nt_err *err)
 {
     int pipe_fd[2], status = 0;
@@ -245,7 +246,7 @@ static int enter_sandbox(struct nt_sandbox *sandbox, struct nt_err *err)
     return n == (ssize_t)sizeof *err && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
-/* usual: the default, which need not be there. */
+/* usual: the default value, which may be missing. */
 static void check_user(struct nt_check *check, const char *what, const char *name,
                        const char *usual, struct nt_sandbox *sandbox)
 {
@@ -262,7 +263,7 @@ static void check_user(struct nt_check *check, const char *what, const char *nam
         nt_check_ok(what, "%s, uid %u", is_used ? name : "nobody", (unsigned)sandbox->uid);
 }
 
-/* The devices of RDMA must be open to the probe's user or its first group, or to all. */
+/* RDMA devices must be accessible to the probe's user, to its first group or to all users. */
 static void check_probe_user(struct nt_check *check)
 {
     static const char what[] = "probe_user", folder[] = "/dev/infiniband";

@@ -16,7 +16,7 @@ static const double PROBE_S = 5;
 
 /* ---- what the kernel says of a device ---- */
 
-/* The first line of a file of /sys; false: there is none. */
+/* Reads the first line of a file in /sys; false: there is none. */
 static bool read_line(const char *path, char *line, size_t room)
 {
     FILE *file = fopen(path, "re");
@@ -28,7 +28,7 @@ static bool read_line(const char *path, char *line, size_t room)
     return got;
 }
 
-/* "fab0" or "mlx5_0:1". NULL: it is up; else what it is. */
+/* Returns the state of a device such as "fab0" or "mlx5_0:1"; NULL: it is up. */
 static const char *device_fault(const char *name, char text[64])
 {
     const unsigned long up = 0x1, running = 0x40; /* IFF_UP, IFF_RUNNING */
@@ -96,7 +96,7 @@ static bool is_known(const struct found *found, const char *network)
     return false;
 }
 
-/* A line of nettopo-probe --transports: "transport tcp fab0 10.77.0.0/17". */
+/* Parses a line of nettopo-probe --transports: "transport tcp fab0 10.77.0.0/17". */
 static void read_transport(struct found *found, char *line)
 {
     char pair[192], *word[4], *rest = line;
@@ -123,7 +123,8 @@ static int ask_probe(const struct nt_check *check, char output[OUTPUT_BYTES], st
     struct nt_child_environment env;
     struct nt_sandbox user = {0};
     char *const argv[] = {"nettopo-probe", "--transports", NULL};
-    nt_sandbox_find_user(conf->probe_user, &user); /* for "job", too: whose is not known */
+    nt_sandbox_find_user(conf->probe_user,
+                         &user); /* also for "job", whose user is not known here */
     nt_child_environment(conf, NULL, &env);
     struct nt_check_run run = {.path = conf->probe,
                                .argv = argv,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another host, tried from this one without anything that runs there. */
+/* Tests another host from this one. Needs no program on the other host. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -23,12 +23,13 @@
 #include "clock.h"
 #include "ports.h"
 
-/* How long an answer may take. */
+/* Time limit for an answer. */
 static const double ANSWER_S = 0.5;
 
 /* ---- its ports ---- */
 
-/* 0: somebody listens, or nobody does and the host says so: packets pass both ways. */
+/* Returns 0 if packets pass in both directions: a program listens on the port, or the host rejects
+ * the connection. */
 static int try_port(const struct addrinfo *address, uint16_t port, struct nt_err *err)
 {
     const int wait_ms = 2000;
@@ -107,7 +108,7 @@ static bool read_device(const char *name, struct device *d)
     return known;
 }
 
-/* The device that leads to the address; false: none does. */
+/* Finds the device that routes to the address; false: none does. */
 static bool find_way(const struct sockaddr_in *to, struct device *d)
 {
     struct sockaddr_in own = {0};
@@ -142,7 +143,7 @@ static uint16_t checksum(const unsigned char *bytes, size_t n)
 
 enum { PACKET_MAX = 65535, IP_HEAD_MAX = 60 };
 
-/* Whether this is the answer to our echo request of so many bytes. */
+/* Returns whether this is the answer to the sent echo request of n bytes. */
 static bool is_answer(const unsigned char *packet, size_t got, const struct icmphdr *sent, size_t n)
 {
     struct icmphdr head;
@@ -168,10 +169,10 @@ static bool await_answer(int fd, unsigned char *room, const struct icmphdr *sent
     return false;
 }
 
-/* An echo of so many bytes over IP, not to be divided on the way. Through that device in any case:
- * hosts answer for all their addresses on each of their devices, so that a name in one network is
- * enough to try another. False: no answer, twice. *longer: the system knows that the way is for
- * shorter ones, and so do all programs. */
+/* Sends an echo request of that many bytes over IP, without fragmentation, and returns whether the
+ * answer arrives; tries twice. Uses that device in any case: hosts answer for all their addresses
+ * on each of their devices, so a name in one network is enough to test another. *longer: the kernel
+ * knows that the path is limited to shorter packets, so all programs know it too. */
 static bool is_echoed(const struct device *d, const struct sockaddr_in *to, size_t bytes,
                       bool *longer)
 {
@@ -222,14 +223,14 @@ static void check_large(struct nt_check *check, const struct device *d,
 
 /* ---- addresses that others have, too ---- */
 
-/* Several devices of one host may be in one network: then it answers itself. */
+/* Several devices of one host may be in one network. Then the host answers its own request. */
 static bool is_own(const unsigned char mac[ETH_ALEN])
 {
     struct if_nameindex *all = if_nameindex();
     struct device d;
     bool own = false;
     for (size_t k = 0; all != NULL && all[k].if_index != 0 && !own; k++) {
-        read_device(all[k].if_name, &d); /* one without an address has a MAC */
+        read_device(all[k].if_name, &d); /* a device without an address has a MAC */
         own = memcmp(d.mac, mac, ETH_ALEN) == 0;
     }
     if (all != NULL)
@@ -237,8 +238,8 @@ static bool is_own(const unsigned char mac[ETH_ALEN])
     return own;
 }
 
-/* Asks in the network of that device who has the address (RFC 5227, a probe), and waits for one who
- * is not this host. Hosts answer for the addresses of all their devices. */
+/* Asks in the network of that device which host has the address (RFC 5227, a probe), and waits for
+ * an answer from another host. Hosts answer for the addresses of all their devices. */
 static bool is_taken(const struct device *d, struct in_addr address, unsigned char by[ETH_ALEN])
 {
     struct sockaddr_ll to = {.sll_family = AF_PACKET,
@@ -274,7 +275,7 @@ static bool is_taken(const struct device *d, struct in_addr address, unsigned ch
     return taken;
 }
 
-/* Asked in its own network and in the one that leads to the other host. */
+/* Checks an address in its own network and in the network that leads to the other host. */
 static bool check_address(struct nt_check *check, const struct device *d, const struct device *way)
 {
     unsigned char by[ETH_ALEN];
@@ -296,7 +297,8 @@ static bool check_address(struct nt_check *check, const struct device *d, const 
     return taken;
 }
 
-/* The devices that sweeps use, and the one that leads to the host. InfiniBand's have no IP. */
+/* Checks the devices that sweeps use and the device that routes to the host. InfiniBand devices
+ * have no IP. */
 static void check_devices_to(struct nt_check *check, const struct sockaddr_in *to)
 {
     char list[sizeof check->devices], *rest = list, *name;

@@ -22,7 +22,7 @@ struct search {
 
 static int search_file(struct search *s, const char *path, unsigned depth);
 
-/* A relative pattern is relative to the file that includes. */
+/* A relative pattern is relative to the including file. */
 static int search_included(struct search *s, const char *from, const char *pattern, unsigned depth)
 {
     char whole[NT_PLUGSTACK_PATH_BYTES];
@@ -45,7 +45,7 @@ static bool is_ours(const char *plugin)
     return strcmp(slash != NULL ? slash + 1 : plugin, "spank_nettopo.so") == 0;
 }
 
-/* "optional|required PLUGIN [ARGUMENT...]" or "include PATTERN" */
+/* Reads a line "optional|required PLUGIN [ARGUMENT...]" or "include PATTERN". */
 static int search_line(struct search *s, const char *path, char *line, unsigned depth)
 {
     char *rest = line, *word[8];
@@ -106,7 +106,7 @@ struct object {
     size_t bytes;
 };
 
-/* Copies a part; false when it does not lie in the object. */
+/* Copies a part of the object; false if the part is outside it. */
 static bool take(const struct object *o, uint64_t offset, void *to, size_t bytes)
 {
     if (offset > o->bytes || bytes > o->bytes - offset)
@@ -122,7 +122,7 @@ static bool is_named(const struct object *o, uint64_t offset, const char *name)
     return bytes <= sizeof text && take(o, offset, text, bytes) && memcmp(text, name, bytes) == 0;
 }
 
-/* Where in the file an address is; false: nowhere. */
+/* Converts an address to an offset in the file; false: there is none. */
 static bool find_address(const struct object *o, const Elf64_Ehdr *head, uint64_t address,
                          uint64_t *offset)
 {
@@ -139,7 +139,7 @@ static bool find_address(const struct object *o, const Elf64_Ehdr *head, uint64_
     return false;
 }
 
-/* Searches one table of symbols, whose names are at strings. */
+/* Searches one symbol table, whose names are at strings. */
 static bool find_version(const struct object *o, const Elf64_Ehdr *head, const Elf64_Shdr *table,
                          uint64_t strings, uint32_t *version)
 {

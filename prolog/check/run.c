@@ -34,7 +34,7 @@ static _Noreturn void become(const struct nt_check_run *run, int out)
     _exit(EXIT_EXEC);
 }
 
-/* Reads to the end of the output, or until then. What does not fit is read and dropped. */
+/* Reads to the end of the output, or until that time. Discards output that does not fit. */
 static void read_output(int fd, double until, char *output, size_t room)
 {
     size_t have = 0;
@@ -68,15 +68,15 @@ static int describe(const struct nt_check_run *run, bool ended, int status, stru
     return 0;
 }
 
-/* Waits until then, then kills it; what is left of its session's group ends in any case. False when
- * it had to be killed. */
+/* Waits for the process until that time, then kills it. Kills the remaining processes of its group
+ * in any case. Returns false if the process had to be killed. */
 static bool reap(pid_t pid, double until, int *status)
 {
-    const double killed_s = 1; /* what is blocked in a file system cannot be killed */
+    const double killed_s = 1; /* a process that is blocked in a file system cannot be killed */
     bool in_time = true;
     while (nt_clock_s() < until + killed_s) {
         siginfo_t info = {0};
-        /* the group is killed before waitpid frees its number for reuse */
+        /* kill the group before waitpid frees its number for reuse */
         if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
             info.si_pid == pid) {
             kill(-pid, SIGKILL);
@@ -109,6 +109,7 @@ int nt_check_run(const struct nt_check_run *run, char *output, size_t room, stru
     }
     read_output(pipe_fd[0], until, output, room);
     bool ended = reap(pid, until, &status);
-    close(pipe_fd[0]); /* not before: what still writes would end by it */
+    close(pipe_fd[0]); /* not before, because a program that still writes would be killed by SIGPIPE
+                        */
     return describe(run, ended, status, err);
 }

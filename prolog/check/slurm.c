@@ -16,7 +16,7 @@ enum { PLUGIN_BYTES_MAX = 1 << 20, RELEASE_BYTES = 32 };
 
 static void find_slurm_conf(struct nt_check *check)
 {
-    /* the last two: what slurmd has fetched where there is none (configless) */
+    /* the last two are files that slurmd has fetched (configless) */
     const char *const paths[] = {getenv("SLURM_CONF"), "/etc/slurm/slurm.conf",
                                  "/run/slurm/conf/slurm.conf",
                                  "/var/spool/slurmd/conf-cache/slurm.conf"};
@@ -73,13 +73,13 @@ static void check_timeouts(struct nt_check *check)
 
 /* ---- the plugin ---- */
 
-/* "22.05" of a number as SLURM_VERSION_NUMBER. */
+/* Formats a number such as SLURM_VERSION_NUMBER as "22.05". */
 static void format_release(uint32_t version, char text[RELEASE_BYTES])
 {
     snprintf(text, RELEASE_BYTES, "%u.%02u", version >> 16, version >> 8 & 0xff);
 }
 
-/* "22.05" of "slurm-wlm 22.05.8". */
+/* Extracts "22.05" from "slurm-wlm 22.05.8". */
 static bool read_release(const char *said, char release[RELEASE_BYTES])
 {
     static const char digits[] = "0123456789";
@@ -92,7 +92,7 @@ static bool read_release(const char *said, char release[RELEASE_BYTES])
     return true;
 }
 
-/* Of the slurmd that runs here, else of the one that would. */
+/* Asks the slurmd that runs here for its release, otherwise the one that would run. */
 static int ask_slurmd(const struct nt_check *check, char release[RELEASE_BYTES], struct nt_err *err)
 {
     char running[64], output[256];
@@ -168,7 +168,7 @@ static void check_plugin(struct nt_check *check, const struct nt_plugstack_entry
     }
 }
 
-/* PlugStackConfig, else plugstack.conf beside slurm.conf. */
+/* Finds PlugStackConfig, otherwise plugstack.conf beside slurm.conf. */
 static void find_plugstack(const struct nt_check *check, char path[NT_PLUGSTACK_PATH_BYTES])
 {
     const char *slash = strrchr(check->slurm_path, '/');
