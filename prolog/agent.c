@@ -94,7 +94,7 @@ static void give_up(int number)
 
 /* Ends this process after that time, whatever a system call waits for, such as syslogd or the user
  * database. Its worker and probe end with it. A Prolog script ends with status 0. */
-static void bound_time(bool is_script, double seconds)
+static void limit_run_time(bool is_script, double seconds)
 {
     struct itimerval timer = {.it_value.tv_sec = (time_t)seconds};
     sigset_t alarm_only;
@@ -119,7 +119,7 @@ static int report_error(const struct nt_request *request, struct nt_err *err)
 enum { ORPHANS = 8, ORPHANS_MS = 800, PRUNE_EACH = 8, PRUNE_MS = 400 };
 static const double PRUNE_S = 0.3;
 
-static int find_ended(const void *query, void *bytes)
+static int find_ended_jobs(const void *query, void *bytes)
 {
     const uint32_t *jobs = query;
     bool *over = bytes;
@@ -136,8 +136,8 @@ static void remove_orphans(const struct nt_conf *conf)
     uint32_t jobs[ORPHANS] = {0};
     static struct nt_lookup lookup;
     bool over[ORPHANS];
-    if (nt_publish_sweep(conf->run_dir, jobs, ORPHANS) == 0 ||
-        nt_lookup_start(&lookup, sizeof over, find_ended, jobs, NULL) != 0)
+    if (nt_publish_find_orphans(conf->run_dir, jobs, ORPHANS) == 0 ||
+        nt_lookup_start(&lookup, sizeof over, find_ended_jobs, jobs, NULL) != 0)
         return;
     struct pollfd answer = {.fd = lookup.fd, .events = POLLIN};
     if (poll(&answer, 1, ORPHANS_MS) > 0 && nt_lookup_poll(&lookup) == 1) {
@@ -149,7 +149,7 @@ static void remove_orphans(const struct nt_conf *conf)
     nt_lookup_fini(&lookup);
 }
 
-static int find_room(const void *query, void *bytes)
+static int prune_until(const void *query, void *bytes)
 {
     const struct nt_conf *conf = query;
     struct nt_err err;
@@ -170,7 +170,7 @@ static void prune_archive(const struct nt_request *request, const struct nt_conf
     if (conf->archive.dir[0] == '\0' || request->job % PRUNE_EACH != 0 ||
         nt_job_read(&job, request->job, request->uid, request->gid, NULL) != 0)
         return;
-    if (job.self == 0 && nt_lookup_start(&lookup, sizeof(bool), find_room, conf, NULL) == 0) {
+    if (job.self == 0 && nt_lookup_start(&lookup, sizeof(bool), prune_until, conf, NULL) == 0) {
         struct pollfd answer = {.fd = lookup.fd, .events = POLLIN};
         poll(&answer, 1, PRUNE_MS);
         nt_lookup_fini(&lookup);
@@ -191,7 +191,8 @@ static int run_job(struct nt_request *request, const struct nt_conf *conf, doubl
     request->one_prolog = slurm.serial;
     request->late_prologs = !slurm.alloc;
     double budget_s = nt_request_limit(request, conf, &slurm);
-    bound_time(request->from_script, budget_s + NT_AGENT_SLACK_MS / 1e3 - (nt_clock_s() - began));
+    limit_run_time(request->from_script,
+                   budget_s + NT_AGENT_SLACK_MS / 1e3 - (nt_clock_s() - began));
     return nt_monitor_run(request, conf, budget_s, began, err);
 }
 
@@ -220,7 +221,7 @@ int main(int argc, char **argv)
     struct nt_err err;
     if (argc > 1 && strcmp(argv[1], "--check") == 0)
         return become_check(argv);
-    bound_time(argc > 1 && strncmp(argv[1], "--from-", 7) == 0, OTHER_S);
+    limit_run_time(argc > 1 && strncmp(argv[1], "--from-", 7) == 0, OTHER_S);
     open_standard_descriptors();
     umask(022);
     signal(SIGPIPE, SIG_IGN);

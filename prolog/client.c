@@ -127,9 +127,9 @@ void nt_client_stop_probe(const struct nt_client *client)
     call(client, &request, &reply, &fd, NULL);
 }
 
-void nt_client_settle(const struct nt_client *client, const struct nt_settlement *settlement)
+void nt_client_report_result(const struct nt_client *client, const struct nt_relay_result *result)
 {
-    struct nt_service_request request = {.kind = NT_SERVICE_SETTLE, .settlement = *settlement};
+    struct nt_service_request request = {.kind = NT_SERVICE_RESULT, .result = *result};
     struct nt_service_reply reply;
     int fd;
     call(client, &request, &reply, &fd, NULL);

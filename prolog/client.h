@@ -38,6 +38,6 @@ bool nt_client_probe_ended(const struct nt_client *client, char end[NT_PROBE_END
 void nt_client_stop_probe(const struct nt_client *client);
 
 /* Reports the result of the sweep on this host to the service. Called once. */
-void nt_client_settle(const struct nt_client *client, const struct nt_settlement *settlement);
+void nt_client_report_result(const struct nt_client *client, const struct nt_relay_result *result);
 
 #endif

@@ -102,7 +102,7 @@ double nt_connector_pollfds(const struct nt_connector *connector, struct pollfd 
 
 /* Returns a random number from 0 to 1: hosts that wait for the same leader must not retry at the
  * same moments. */
-static double draw(struct nt_connector *connector)
+static double random_share(struct nt_connector *connector)
 {
     connector->random = connector->random * 6364136223846793005u + 1442695040888963407u;
     return (double)(connector->random >> 11) * 0x1p-53;
@@ -112,7 +112,7 @@ static void attempt_failed(struct nt_connector *connector, struct nt_attempt *a)
 {
     nt_conn_fini(&a->conn);
     a->state = NT_ATTEMPT_PAUSED;
-    a->state_until = nt_clock_s() + a->retry_s * (0.5 + 0.5 * draw(connector));
+    a->state_until = nt_clock_s() + a->retry_s * (0.5 + 0.5 * random_share(connector));
     a->retry_s = 2 * a->retry_s < RETRY_MAX_S ? 2 * a->retry_s : RETRY_MAX_S;
 }
 
@@ -194,7 +194,7 @@ static struct nt_handshake make_handshake(const struct nt_connector *connector,
 }
 
 /* Sends this agent's version to the leader, whose log then states why this host did not connect. */
-static void tell_version(const struct nt_connector *connector, struct nt_attempt *a)
+static void send_version(const struct nt_connector *connector, struct nt_attempt *a)
 {
     unsigned char bytes[NT_HELLO_BYTES];
     struct nt_hello hello = {.version = connector->version,
@@ -219,7 +219,7 @@ static int check_hello(struct nt_connector *connector, struct nt_attempt *a,
         return -1; /* another job's leader, which is not an error */
     connector->leader_found = true;
     if (hello.version != connector->version) {
-        tell_version(connector, a);
+        send_version(connector, a);
         return nt_auth_refuse_version(connector->job->host[connector->leader], hello.version,
                                       connector->version, &connector->last_error);
     }

@@ -177,7 +177,7 @@ int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt
 }
 
 /* Sets *cpus to the CPUs of a node that are allocated to any job; false: not known. */
-static bool node_allocated(const node_info_t *node, uint32_t *cpus)
+static bool allocated_cpus(const node_info_t *node, uint32_t *cpus)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
     *cpus = node->alloc_cpus;
@@ -213,7 +213,7 @@ struct own_cpus {
     unsigned long cpus, left; /* left: number of further hosts with this value */
 };
 
-static bool next_own(struct own_cpus *own, uint32_t *cpus)
+static bool next_own_cpus(struct own_cpus *own, uint32_t *cpus)
 {
     char *end;
     if (own->left == 0) {
@@ -244,8 +244,8 @@ static bool all_cpus_are_own(const struct nt_job *job)
     for (size_t k = 0; k < job->hosts && exclusive; k++) {
         const node_info_t *node = find_node(nodes, job->host[k], &at);
         uint32_t used, mine;
-        exclusive =
-            next_own(&own, &mine) && node != NULL && node_allocated(node, &used) && used <= mine;
+        exclusive = next_own_cpus(&own, &mine) && node != NULL && allocated_cpus(node, &used) &&
+                    used <= mine;
     }
     slurm_free_node_info_msg(nodes);
     return exclusive;

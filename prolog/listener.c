@@ -101,7 +101,7 @@ static bool is_full(const struct nt_listener *listener)
 }
 
 /* All slots are taken, each by another address. */
-static bool is_full_of_equals(const struct nt_listener *listener)
+static bool is_full_of_single_slots(const struct nt_listener *listener)
 {
     size_t oldest;
     return is_full(listener) && most_slots(listener, &oldest) < 2;
@@ -112,7 +112,7 @@ size_t nt_listener_pollfds(const struct nt_listener *listener, struct pollfd *po
     size_t n = 0;
     if (listener->fd < 0)
         return 0;
-    bool paused = is_full_of_equals(listener) || nt_clock_s() < listener->paused_until;
+    bool paused = is_full_of_single_slots(listener) || nt_clock_s() < listener->paused_until;
     polls[n++] = (struct pollfd){.fd = paused ? -1 : listener->fd, .events = POLLIN};
     for (size_t k = 0; k < listener->pending_count; k++) {
         const struct nt_conn *conn = &listener->pending[k].conn;
@@ -165,7 +165,7 @@ static bool may_accept(struct nt_listener *listener)
         nt_err_set(&listener->last_error, NT_ERR_INPUT, "too many pending connections");
         pending_reject(listener, 0);
     }
-    return !is_full_of_equals(listener);
+    return !is_full_of_single_slots(listener);
 }
 
 /* A slot for a connection from there; false: that address has had its share. */
@@ -227,8 +227,8 @@ static void expire_pending(struct nt_listener *listener)
 
 /* A member of another version sends its version instead of a proof. It is not authenticated, so the
  * version is only logged. Returns -1. */
-static int hear_version(struct nt_listener *listener, const struct nt_frame *frame,
-                        const unsigned char *payload)
+static int read_member_version(struct nt_listener *listener, const struct nt_frame *frame,
+                               const unsigned char *payload)
 {
     struct nt_hello hello;
     const struct nt_job *job = listener->job;
@@ -249,7 +249,7 @@ static int verify_member(struct nt_listener *listener, struct nt_pending *pendin
     unsigned char answer[NT_PROOF_MAX];
     size_t bytes = frame->payload_bytes;
     if (frame->type == NT_FRAME_HELLO)
-        return hear_version(listener, frame, payload);
+        return read_member_version(listener, frame, payload);
     if (frame->type != NT_FRAME_PROOF || bytes <= NT_NONCE_BYTES || bytes >= NT_PROOF_MAX ||
         frame->host == job->self || frame->host >= job->hosts)
         return nt_err_set(&listener->last_error, NT_ERR_INPUT, "expected a proof");

@@ -155,14 +155,14 @@ static void log_job_line(const struct monitor *m, bool failed)
                                      .hosts = atomic_load(&m->state->hosts),
                                      .seconds = nt_clock_s() - m->began,
                                      .figures = &outcome->figures,
-                                     .limited = m->request->cut,
+                                     .limited = m->request->limit_note,
                                      .to_do = nt_advice_text(outcome->advice)};
     nt_job_line_write(&line, m->conf->log.json, text);
     syslog(failed ? LOG_WARNING : LOG_INFO, "%s", text);
 }
 
 /* Returns whether the cause is on this host. Otherwise the first host's line states it. */
-static bool is_own_cause(enum nt_advice advice)
+static bool cause_is_on_this_host(enum nt_advice advice)
 {
     return advice != NT_ADVICE_LEADER && advice != NT_ADVICE_SERIAL && advice != NT_ADVICE_ALLOC &&
            advice != NT_ADVICE_ROOT && advice != NT_ADVICE_SHARED;
@@ -177,7 +177,7 @@ static void log_outcome(struct monitor *m)
     enum nt_log_level level = m->conf->log.agent;
     bool failed = strncmp(outcome->text, "failed", 6) == 0,
          first = atomic_load(&m->state->self) == 0;
-    bool has_cause = m->report.probe_failed || (failed && is_own_cause(outcome->advice)) ||
+    bool has_cause = m->report.probe_failed || (failed && cause_is_on_this_host(outcome->advice)) ||
                      (first && outcome->advice != NT_ADVICE_NONE);
     nt_text_clean(outcome->text); /* may contain text of another host */
     if (first && (failed || level >= NT_LOG_INFO))
@@ -210,8 +210,8 @@ static int check_published(const struct monitor *m, struct nt_err *err)
 
 /* Explains why a worker sent no report: the call that it waited in when its time was over, or how
  * it ended. */
-static enum nt_advice why_no_report(const struct monitor *m, bool late, int status,
-                                    char why[WHY_BYTES])
+static enum nt_advice explain_missing_report(const struct monitor *m, bool late, int status,
+                                             char why[WHY_BYTES])
 {
     unsigned waits_on = late ? atomic_load(&m->state->waits_on) : NT_WAIT_NONE;
     if (waits_on == NT_WAIT_MUNGE)
@@ -256,7 +256,7 @@ static bool start_and_wait(struct monitor *m, char why[WHY_BYTES], enum nt_advic
         syslog(LOG_WARNING, "%s: not archived: %s takes longer than %d ms", m->log.prefix,
                m->conf->archive.dir, (int)CLEAN_MS);
     if (pid > 0 && !reported)
-        *advice = why_no_report(m, late, status, why);
+        *advice = explain_missing_report(m, late, status, why);
     return reported;
 }
 

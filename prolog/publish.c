@@ -167,7 +167,7 @@ static bool is_in_use(int run_fd, const char *name)
     return locked;
 }
 
-size_t nt_publish_sweep(const char *run_dir, uint32_t *jobs, size_t max)
+size_t nt_publish_find_orphans(const char *run_dir, uint32_t *jobs, size_t max)
 {
     int run_fd;
     size_t found = 0;
@@ -317,9 +317,9 @@ fail:
     return -1;
 }
 
-int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err)
+int nt_publish_limit_total(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err)
 {
-    publish->all_limit_bytes = limit_bytes;
+    publish->total_limit_bytes = limit_bytes;
     publish->artifacts.keeps_room = true;
     if (nt_space_check_free(publish->run_fd, 0, err) != 0)
         return -1;
@@ -352,7 +352,7 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
         unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
 }
 
-int nt_publish_archived(const struct nt_publish *publish)
+int nt_publish_archive_fd(const struct nt_publish *publish)
 {
     return publish->artifacts.complete[NT_ARTIFACT_ARCHIVE] &&
                    !publish->artifacts.dropped[NT_ARTIFACT_ARCHIVE]
@@ -389,8 +389,8 @@ int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
     if (artifact_bytes(publish) > publish->limit_bytes)
         return nt_err_set(err, NT_ERR_INPUT, "over the limit of %llu bytes for all files",
                           (unsigned long long)publish->limit_bytes);
-    if (publish->all_limit_bytes > 0 &&
-        nt_space_check_total(publish->run_fd, publish->all_limit_bytes, err) != 0)
+    if (publish->total_limit_bytes > 0 &&
+        nt_space_check_total(publish->run_fd, publish->total_limit_bytes, err) != 0)
         return -1;
     unlinkat(publish->dir_fd, REASON_FILE, 0);
     if (grant_user_read(publish->dir_fd, publish->uid, publish->gid, publish->tmp_name, err) != 0)
@@ -432,7 +432,7 @@ int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_
     int n = snprintf(text, sizeof text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=%s\n%s", line.text,
                      publish->has_log ? "NETTOPO_LOG=" NT_LOG_FILE "\n" : "");
     remove_artifacts(publish);
-    publish->all_limit_bytes = 0;
+    publish->total_limit_bytes = 0;
     if (write_reason(publish, text, (size_t)n, err) != 0)
         return -1;
     return nt_publish_finish(publish, err);
@@ -573,7 +573,7 @@ int nt_space_check_total(int run_fd, uint64_t limit_bytes, struct nt_err *err)
                       (unsigned long long)sum, (unsigned long long)limit_bytes);
 }
 
-static uint64_t floor_of(uint64_t total, uint64_t most)
+static uint64_t reserved_amount(uint64_t total, uint64_t most)
 {
     return total / SHARE < most ? total / SHARE : most;
 }
@@ -584,14 +584,14 @@ int nt_space_check_free(int run_fd, size_t more, struct nt_err *err)
     if (fstatvfs(run_fd, &fs) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "run_dir: %s", strerror(errno));
     uint64_t left = (uint64_t)fs.f_bavail * fs.f_frsize;
-    uint64_t floor = floor_of((uint64_t)fs.f_blocks * fs.f_frsize, FREE_BYTES);
+    uint64_t floor = reserved_amount((uint64_t)fs.f_blocks * fs.f_frsize, FREE_BYTES);
     if (left < floor || left - floor < more)
         return nt_err_set(err, NT_ERR_SYSTEM,
                           "the file system of run_dir has %llu bytes free, %llu stay free for "
                           "others",
                           (unsigned long long)left, (unsigned long long)floor);
     /* some file systems do not count their files */
-    if (fs.f_files > 0 && fs.f_favail < floor_of(fs.f_files, FREE_FILES))
+    if (fs.f_files > 0 && fs.f_favail < reserved_amount(fs.f_files, FREE_FILES))
         return nt_err_set(err, NT_ERR_SYSTEM, "the file system of run_dir has %llu files free",
                           (unsigned long long)fs.f_favail);
     return 0;

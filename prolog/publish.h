@@ -44,12 +44,12 @@ int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifa
 int nt_write_all(int fd, const void *from, size_t bytes);
 
 struct nt_publish {
-    int run_fd, dir_fd;       /* -1: none */
-    int reason_fd;            /* file with space reserved for a failure's reason; -1: none */
-    char name[16];            /* "42" */
-    char tmp_name[40];        /* "42.tmp-0123456789abcdef" */
-    uint64_t limit_bytes;     /* limit of all files of this job */
-    uint64_t all_limit_bytes; /* limit of the files of all jobs; 0: not checked */
+    int run_fd, dir_fd;         /* -1: none */
+    int reason_fd;              /* file with space reserved for a failure's reason; -1: none */
+    char name[16];              /* "42" */
+    char tmp_name[40];          /* "42.tmp-0123456789abcdef" */
+    uint64_t limit_bytes;       /* limit of all files of this job */
+    uint64_t total_limit_bytes; /* limit of the files of all jobs; 0: not checked */
     uid_t uid;
     gid_t gid;
     struct nt_artifact_files artifacts;
@@ -64,10 +64,10 @@ int nt_publish_begin(struct nt_publish *publish, const struct nt_conf *conf, uin
 
 /* From now on limits the files of all jobs together and keeps space of the file system free for
  * others. -1 if a limit is exceeded already. A failure can still be published. */
-int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err);
+int nt_publish_limit_total(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err);
 
 /* Returns the descriptor of the complete text for the archive, which publish owns; -1: none. */
-int nt_publish_archived(const struct nt_publish *publish);
+int nt_publish_archive_fd(const struct nt_publish *publish);
 
 /* Removes files without data and renames the directory to its final name. -1 if an artifact is
  * incomplete, hint.env is missing, or a limit is exceeded; nt_publish_failed may still be
@@ -92,7 +92,7 @@ int nt_publish_remove(const char *run_dir, uint32_t job, struct nt_err *err);
 /* Looks for directories older than two hours, which no running sweep uses: those that killed agents
  * and missed epilogs left. Removes the temporary ones. Lists in jobs up to max jobs that have a
  * directory, and returns their number. */
-size_t nt_publish_sweep(const char *run_dir, uint32_t *jobs, size_t max);
+size_t nt_publish_find_orphans(const char *run_dir, uint32_t *jobs, size_t max);
 
 /* -1 if the files in all directories of run_fd, one level deep, occupy more than limit_bytes. */
 int nt_space_check_total(int run_fd, uint64_t limit_bytes, struct nt_err *err);

@@ -22,7 +22,7 @@ static void keep_open(struct nt_sandbox *sandbox, int fd)
         sandbox->fd[sandbox->fds++] = fd;
 }
 
-static void keep_what_is_needed(const struct nt_service *service, struct nt_sandbox *sandbox,
+static void collect_descriptors(const struct nt_service *service, struct nt_sandbox *sandbox,
                                 int client_fd)
 {
     _Static_assert(NT_ARTIFACT_END + 5 <= NT_SANDBOX_FDS, "room for the descriptors below");
@@ -40,7 +40,7 @@ static _Noreturn void run(struct nt_service *service, struct nt_sandbox *sandbox
 {
     static struct nt_session session; /* too large for the stack */
     struct nt_err err;
-    keep_what_is_needed(service, sandbox, client_fd);
+    collect_descriptors(service, sandbox, client_fd);
     if (nt_sandbox_enter(sandbox, &err) != 0) {
         nt_log(service->log, NT_LOG_ERROR, "the relay has no sandbox: %s; to do: %s", err.text,
                nt_advice_text(NT_ADVICE_PRIVILEGE));

@@ -136,16 +136,16 @@ int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt
     return read_ids(request, arguments.job, arguments.uid, arguments.gid, err);
 }
 
-static void add_cut(struct nt_request *request, const char *format, ...)
+static void add_limit_note(struct nt_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void add_cut(struct nt_request *request, const char *format, ...)
+static void add_limit_note(struct nt_request *request, const char *format, ...)
 {
-    size_t used = strlen(request->cut);
+    size_t used = strlen(request->limit_note);
     va_list args;
     va_start(args, format);
-    used += (size_t)snprintf(request->cut + used, sizeof request->cut - used, "%s",
+    used += (size_t)snprintf(request->limit_note + used, sizeof request->limit_note - used, "%s",
                              used > 0 ? "; " : "");
-    vsnprintf(request->cut + used, sizeof request->cut - used, format, args);
+    vsnprintf(request->limit_note + used, sizeof request->limit_note - used, format, args);
     va_end(args);
 }
 
@@ -156,14 +156,14 @@ double nt_request_limit(struct nt_request *request, const struct nt_conf *conf,
     struct nt_option *option = &request->option;
     const char *why = "";
     double asked_s = option->budget_s, bound_s = nt_slurm_conf_budget_s(slurm, &why);
-    request->cut[0] = '\0';
+    request->limit_note[0] = '\0';
     option->level_auto = !option->level_named && conf->level_auto;
     if (!option->level_named)
         option->level = conf->level;
     option->level_named = true;
     if (option->level > conf->level_max && !option->level_auto)
-        add_cut(request, "level %s became %s: level_max of nettopo.conf",
-                nt_level_name(option->level), nt_level_name(conf->level_max));
+        add_limit_note(request, "level %s became %s: level_max of nettopo.conf",
+                       nt_level_name(option->level), nt_level_name(conf->level_max));
     if (option->level > conf->level_max)
         option->level = conf->level_max;
     if (option->budget_s == 0)
@@ -174,9 +174,9 @@ double nt_request_limit(struct nt_request *request, const struct nt_conf *conf,
     if (by_slurm)
         option->budget_s = bound_s;
     if (by_slurm || asked_s > option->budget_s)
-        add_cut(request, "budget %g s became %g s: %s of %s allows no more",
-                asked_s > 0 ? asked_s : conf->budget_default_s, option->budget_s,
-                by_slurm ? why : "budget_max", by_slurm ? "slurm.conf" : "nettopo.conf");
+        add_limit_note(request, "budget %g s became %g s: %s of %s allows no more",
+                       asked_s > 0 ? asked_s : conf->budget_default_s, option->budget_s,
+                       by_slurm ? why : "budget_max", by_slurm ? "slurm.conf" : "nettopo.conf");
     return option->budget_s;
 }
 

@@ -17,7 +17,7 @@
 
 enum nt_request_verb { NT_VERB_NONE, NT_VERB_RUN, NT_VERB_REMOVE, NT_VERB_HELP, NT_VERB_VERSION };
 
-enum { NT_REQUEST_CUT_BYTES = 160 };
+enum { NT_REQUEST_NOTE_BYTES = 160 };
 
 struct nt_request {
     enum nt_request_verb verb;
@@ -31,8 +31,8 @@ struct nt_request {
     uid_t uid;
     gid_t gid;
     struct nt_option option;
-    char cut[NT_REQUEST_CUT_BYTES]; /* how limits changed level and budget, for the user; "": not at
-                                       all */
+    char limit_note[NT_REQUEST_NOTE_BYTES]; /* how limits changed level and budget, for the user;
+                                       "": not at all */
 };
 
 /* Reads the command line and the environment. -1, NT_ERR_USAGE: the error names the argument or the
@@ -40,7 +40,7 @@ struct nt_request {
 int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt_err *err);
 
 /* Limits the option to the values that the configuration and Slurm allow, and describes the changes
- * in cut. Returns the budget in seconds. */
+ * in limit_note. Returns the budget in seconds. */
 double nt_request_limit(struct nt_request *request, const struct nt_conf *conf,
                         const struct nt_slurm_conf *slurm);
 

@@ -44,7 +44,7 @@ void nt_service_init(struct nt_service *service)
     service->probe_socket = service->over.fd = -1;
     nt_publish_begin(&service->publish, conf, job->id, job->uid, job->gid, &service->publish_err);
     if (service->publish_err.kind == NT_ERR_NONE)
-        nt_publish_bound_all(&service->publish, conf->run_dir_limit_bytes, &service->publish_err);
+        nt_publish_limit_total(&service->publish, conf->run_dir_limit_bytes, &service->publish_err);
     if (service->publish_err.kind != NT_ERR_NONE)
         nt_log(service->log, NT_LOG_ERROR, "%s; to do: %s", service->publish_err.text,
                nt_advice_text(NT_ADVICE_PUBLISH));
@@ -179,15 +179,15 @@ static int look_up(struct nt_service *service, const struct nt_service_request *
 
 /* ---- the end ---- */
 
-static int settle(struct nt_service *service, const struct nt_settlement *settlement,
-                  struct nt_err *err)
+static int store_result(struct nt_service *service, const struct nt_relay_result *result,
+                        struct nt_err *err)
 {
-    if (service->settled || settlement->advice > NT_ADVICE_SYSTEM ||
-        !nt_job_figures_are_valid(&settlement->figures) ||
-        memchr(settlement->text, '\0', sizeof settlement->text) == NULL)
+    if (service->has_result || result->advice > NT_ADVICE_SYSTEM ||
+        !nt_job_figures_are_valid(&result->figures) ||
+        memchr(result->text, '\0', sizeof result->text) == NULL)
         return nt_err_set(err, NT_ERR_INPUT, "no settlement");
-    service->settled = true;
-    service->settlement = *settlement;
+    service->has_result = true;
+    service->result = *result;
     return 0;
 }
 
@@ -215,8 +215,8 @@ void nt_service_handle(struct nt_service *service, const struct nt_service_reque
     case NT_SERVICE_STOP_PROBE:
         nt_child_stop(&service->child);
         break;
-    case NT_SERVICE_SETTLE:
-        reply->rc = settle(service, &request->settlement, &reply->err);
+    case NT_SERVICE_RESULT:
+        reply->rc = store_result(service, &request->result, &reply->err);
         break;
     default:
         reply->rc = nt_err_set(&reply->err, NT_ERR_INPUT, "unknown request %u", request->kind);
@@ -301,12 +301,12 @@ void nt_service_publish_failed(struct nt_service *service, enum nt_advice advice
 void nt_service_publish(struct nt_service *service)
 {
     static const char failed[] = "failed ";
-    const struct nt_settlement *s = &service->settlement;
+    const struct nt_relay_result *s = &service->result;
     struct nt_err err;
     if (!service->munged_is_late)
         wait_on(service, NT_WAIT_FILES);
     service->outcome.figures = s->figures;
-    if (!service->settled) {
+    if (!service->has_result) {
         nt_service_publish_failed(
             service, service->munged_is_late ? NT_ADVICE_CONNECT : NT_ADVICE_AGENT,
             service->munged_is_late ? NT_MUNGED_IS_SILENT

@@ -40,7 +40,7 @@ enum nt_service_kind {
     NT_SERVICE_USE,       /* reply: a descriptor from which a struct nt_job_use can be read */
     NT_SERVICE_PROBE_END, /* reply: whether the probe has ended, and how */
     NT_SERVICE_STOP_PROBE, /* kills the probe */
-    NT_SERVICE_SETTLE,     /* request: settlement; accepted once */
+    NT_SERVICE_RESULT,     /* request: result; accepted once */
 };
 
 /* The facts that both sides of a connection know. */
@@ -52,7 +52,7 @@ struct nt_handshake {
 };
 
 /* The result of a sweep, from the relay. */
-struct nt_settlement {
+struct nt_relay_result {
     uint8_t failed;       /* no map is published */
     uint8_t probe_failed; /* the probe of this host failed */
     uint8_t complete[NT_ARTIFACT_END];
@@ -67,7 +67,7 @@ struct nt_service_request {
     struct nt_handshake handshake;
     unsigned char secret[NT_SECRET_BYTES];
     char credential[NT_CREDENTIAL_MAX];
-    struct nt_settlement settlement;
+    struct nt_relay_result result;
 };
 
 struct nt_service_reply {
@@ -84,7 +84,7 @@ struct nt_service {
     const struct nt_conf *conf;     /* borrowed */
     const struct nt_job *job;       /* borrowed */
     const struct nt_option *option; /* borrowed; limits are applied */
-    const char *cut;                /* how limits changed the option; borrowed; NULL: not at all */
+    const char *limit_note;         /* how limits changed the option; borrowed; NULL: not at all */
     const struct nt_log *log;       /* borrowed; NULL: no log */
     double deadline;                /* when the probe must have finished (nt_clock_s) */
     double give_up;                 /* when the agents publish failed (nt_clock_s) */
@@ -96,8 +96,8 @@ struct nt_service {
     struct nt_lookup lookup[NT_SERVICE_LOOKUPS];
     size_t lookups;
     struct nt_lookup over; /* lookup whether the job has ended; used by the worker */
-    bool settled;
-    struct nt_settlement settlement;
+    bool has_result;
+    struct nt_relay_result result;
     struct nt_outcome outcome; /* set by nt_service_publish */
     bool munged_is_late;       /* munged answered after give_up, or not at all */
     atomic_uint

@@ -14,7 +14,7 @@ void nt_session_init(struct nt_session *session, struct nt_service *service, int
     *session = (struct nt_session){.conf = service->conf,
                                    .job = service->job,
                                    .option = service->option,
-                                   .cut = service->cut,
+                                   .limit_note = service->limit_note,
                                    .log = service->log,
                                    .deadline = service->deadline,
                                    .give_up = service->give_up,
@@ -99,8 +99,8 @@ static int format_start(const struct nt_session *session, enum nt_policy policy,
     text_append(text, "job %u\nrestart %u\n", job->id, job->restart);
     if (session->log != NULL)
         text_append(text, "log %s\n", nt_log_level_name(session->log->level));
-    if (session->cut != NULL && session->cut[0] != '\0')
-        text_append(text, "warning %s\n", session->cut);
+    if (session->limit_note != NULL && session->limit_note[0] != '\0')
+        text_append(text, "warning %s\n", session->limit_note);
     if (job->cluster[0] != '\0')
         text_append(text, "cluster %s\n", job->cluster);
     text_append(text, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency",
@@ -270,18 +270,18 @@ void nt_session_write_artifact(struct nt_session *session, const struct nt_frame
         nt_log(session->log, NT_LOG_INFO, "the record is left out: over publish_limit");
 }
 
-static void settle(struct nt_session *session, bool failed)
+static void report_result(struct nt_session *session, bool failed)
 {
-    struct nt_settlement settlement = {.failed = failed,
-                                       .probe_failed = session->probe_lost &&
-                                                       session->probe_advice != NT_ADVICE_NONE,
-                                       .advice = session->outcome.advice};
+    struct nt_relay_result result = {.failed = failed,
+                                     .probe_failed = session->probe_lost &&
+                                                     session->probe_advice != NT_ADVICE_NONE,
+                                     .advice = session->outcome.advice};
     for (int k = 0; k < NT_ARTIFACT_END; k++)
-        settlement.complete[k] = session->artifacts->complete[k];
-    memcpy(settlement.text, session->outcome.text, sizeof settlement.text);
-    settlement.figures = session->outcome.figures;
+        result.complete[k] = session->artifacts->complete[k];
+    memcpy(result.text, session->outcome.text, sizeof result.text);
+    result.figures = session->outcome.figures;
     session->outcome.decided = true;
-    nt_client_settle(&session->client, &settlement);
+    nt_client_report_result(&session->client, &result);
 }
 
 void nt_session_fail(struct nt_session *session, enum nt_advice advice, const char *format, ...)
@@ -295,7 +295,7 @@ void nt_session_fail(struct nt_session *session, enum nt_advice advice, const ch
     nt_err_set(&reason, NT_ERR_NONE, "%s", text); /* converts it to one printable line */
     session->outcome.advice = advice;
     snprintf(session->outcome.text, sizeof session->outcome.text, "failed %s", reason.text);
-    settle(session, true);
+    report_result(session, true);
 }
 
 static bool has_prefix(const char *text, size_t bytes, const char *word)
@@ -334,5 +334,5 @@ void nt_session_finish(struct nt_session *session, const char *text, size_t byte
     }
     session->outcome.advice = outcome_advice(session, ok);
     snprintf(session->outcome.text, sizeof session->outcome.text, "%s", line.text);
-    settle(session, false);
+    report_result(session, false);
 }

@@ -23,7 +23,7 @@ struct nt_session {
     const struct nt_conf *conf;     /* borrowed */
     const struct nt_job *job;       /* borrowed */
     const struct nt_option *option; /* borrowed; limits are applied */
-    const char *cut;                /* how limits changed the option; borrowed; NULL: not at all */
+    const char *limit_note;         /* how limits changed the option; borrowed; NULL: not at all */
     const struct nt_log *log;       /* borrowed; NULL: no log */
     double deadline;                /* when the probe must have finished (nt_clock_s) */
     double give_up;                 /* when the agents publish failed (nt_clock_s) */

@@ -12,8 +12,8 @@
  * because this agent stops reading from above while frames for the member are queued. In a block it
  * is half as long, so that the block's leader is not lost because of its member. */
 static const double STALL_MIN_S = 0.25, STALL_MAX_S = 1.0, STALL_SHARE = 0.3, BLOCK_STALL = 0.5;
-static const double REJOIN_S =
-    1.0; /* time for hosts of a lost block leader to connect to the first host */
+/* Time for the hosts of a lost block leader to connect to the first host. */
+static const double REJOIN_S = 1.0;
 
 enum { FLAT_HOSTS_MAX = 256, BLOCK_HOSTS_MIN = 32, OTHER_FILES = 256 };
 

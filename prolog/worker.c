@@ -119,17 +119,17 @@ static void run_relay(struct nt_service *service)
         nt_service_publish_failed(service, NT_ADVICE_NONE, "the job was cancelled");
     else if (WIFEXITED(status) && WEXITSTATUS(status) == NT_RELAY_NO_SANDBOX)
         nt_service_publish_failed(service, NT_ADVICE_PRIVILEGE, "the relay could not be confined");
-    else if (end == RELAY_HAS_ENDED && !service->settled)
+    else if (end == RELAY_HAS_ENDED && !service->has_result)
         publish_end(service, status);
     else
         nt_service_publish(service);
 }
 
 /* Returns a descriptor of the data that the job's first host archives; -1: none. */
-static int archived(const struct nt_service *service)
+static int archive_descriptor(const struct nt_service *service)
 {
     int fd = service->job->self == 0 && service->conf->archive.dir[0] != '\0'
-                 ? nt_publish_archived(&service->publish)
+                 ? nt_publish_archive_fd(&service->publish)
                  : -1;
     bool failed = strncmp(service->outcome.text, "failed", 6) == 0;
     return fd >= 0 && !failed ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
@@ -182,7 +182,7 @@ void nt_worker_run(const struct nt_worker *w)
     *service = (struct nt_service){.conf = &own,
                                    .job = &job,
                                    .option = &request->option,
-                                   .cut = request->cut,
+                                   .limit_note = request->limit_note,
                                    .log = w->log,
                                    .deadline = w->deadline,
                                    .give_up = w->give_up,
@@ -191,8 +191,8 @@ void nt_worker_run(const struct nt_worker *w)
     atomic_store(&w->state->waits_on, NT_WAIT_NONE);
     run_relay(service);
     w->report->outcome = service->outcome;
-    w->report->probe_failed = service->settled && service->settlement.probe_failed != 0;
-    int archive = archived(service);
+    w->report->probe_failed = service->has_result && service->result.probe_failed != 0;
+    int archive = archive_descriptor(service);
     nt_service_fini(service);
     send_report(w->report_fd, w->report);
     if (archive >=

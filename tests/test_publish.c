@@ -125,13 +125,13 @@ TEST(what_is_for_the_archive_is_not_published)
     struct ground *g = *state;
     struct nt_publish p = begun(g);
     char text[64] = "", path[128];
-    assert_int_equal(nt_publish_archived(&p), -1);
+    assert_int_equal(nt_publish_archive_fd(&p), -1);
     assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
     assert_int_equal(write_artifact(&p, NT_ARTIFACT_ARCHIVE, false, "packed", NULL), 0);
     assert_int_equal(nt_publish_finish(&p, NULL), 0);
     snprintf(path, sizeof path, "%s/%d/archive", g->run, JOB);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(pread(nt_publish_archived(&p), text, sizeof text, 0), 6);
+    assert_int_equal(pread(nt_publish_archive_fd(&p), text, sizeof text, 0), 6);
     assert_string_equal(text, "packed");
     nt_publish_fini(&p);
 }
@@ -271,7 +271,7 @@ TEST(many_jobs_do_not_fill_run_dir)
         struct nt_publish p;
         struct nt_err err = {0};
         assert_int_equal(begin(&p, g->run, (uint32_t)(JOB + k), getuid(), getgid(), &err), 0);
-        if (nt_publish_bound_all(&p, ALL, &err) == 0 &&
+        if (nt_publish_limit_total(&p, ALL, &err) == 0 &&
             nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, sizeof much,
                                     &err) == 0 &&
             write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", &err) == 0 &&
@@ -309,7 +309,7 @@ TEST(old_temporary_directories_go_and_old_jobs_are_listed)
     for (int k = 0; k < 6; k++)
         make_old(g, names[k]);
     make_old(g, running.tmp_name); /* the clock was set */
-    assert_int_equal(nt_publish_sweep(g->run, jobs, 2), 2);
+    assert_int_equal(nt_publish_find_orphans(g->run, jobs, 2), 2);
     assert_true(jobs[0] != jobs[1] && jobs[0] >= 7 && jobs[0] <= 10);
     assert_int_equal(entries(g->run), 6); /* the old temporary one is gone, ours is not */
     assert_int_equal(access(g->run, F_OK), 0);
@@ -319,7 +319,7 @@ TEST(old_temporary_directories_go_and_old_jobs_are_listed)
         snprintf(path, sizeof path, "%s/%s", g->run, names[k]);
         rmdir(path);
     }
-    assert_int_equal(nt_publish_sweep("/nonexistent", jobs, 2), 0);
+    assert_int_equal(nt_publish_find_orphans("/nonexistent", jobs, 2), 0);
 }
 
 TEST(links_are_not_followed)

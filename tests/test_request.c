@@ -136,7 +136,7 @@ TEST(limits_are_told)
         double budget_s = nt_request_limit(&request, &conf, &slurm);
         assert_true(budget_s == table[k].budget_s && request.option.budget_s == budget_s);
         assert_int_equal(request.option.level, table[k].level);
-        assert_string_equal(request.cut, table[k].cut);
+        assert_string_equal(request.limit_note, table[k].cut);
     }
 }
 
@@ -169,7 +169,7 @@ TEST(a_job_without_a_level_gets_the_configured_one)
         nt_request_limit(&request, &conf, &slurm);
         assert_int_equal(request.option.level, table[k].level);
         assert_int_equal(request.option.level_auto, table[k].is_auto);
-        assert_string_equal(request.cut, table[k].cut);
+        assert_string_equal(request.limit_note, table[k].cut);
     }
 }
 

@@ -98,7 +98,7 @@ static struct nt_service_reply ask(struct ground *g, const struct nt_service_req
 
 TEST(unknown_requests_are_refused)
 {
-    static const uint32_t kinds[] = {0, NT_SERVICE_SETTLE + 1, 0x7fffffff, 0xffffffff};
+    static const uint32_t kinds[] = {0, NT_SERVICE_RESULT + 1, 0x7fffffff, 0xffffffff};
     for (size_t k = 0; k < 4; k++) {
         struct nt_service_request request = {.kind = kinds[k]};
         assert_int_equal(ask(*state, &request).rc, -1);
@@ -221,20 +221,20 @@ static void write_file(struct ground *g, int artifact, size_t bytes)
     assert_int_equal(nt_write_all(g->service.publish.artifacts.fd[artifact], much, bytes), 0);
 }
 
-static struct nt_service_request settlement(const char *text)
+static struct nt_service_request result_request(const char *text)
 {
-    struct nt_service_request request = {.kind = NT_SERVICE_SETTLE};
-    snprintf(request.settlement.text, sizeof request.settlement.text, "%s", text);
+    struct nt_service_request request = {.kind = NT_SERVICE_RESULT};
+    snprintf(request.result.text, sizeof request.result.text, "%s", text);
     return request;
 }
 
-TEST(what_is_settled_is_published)
+TEST(a_reported_result_is_published)
 {
     struct ground *g = *state;
     char text[64];
-    struct nt_service_request request = settlement("ok");
+    struct nt_service_request request = result_request("ok");
     assert_int_equal(nt_write_all(g->service.publish.artifacts.fd[NT_ARTIFACT_ENV], "A=1\n", 4), 0);
-    request.settlement.complete[NT_ARTIFACT_ENV] = 1;
+    request.result.complete[NT_ARTIFACT_ENV] = 1;
     assert_int_equal(ask(g, &request).rc, 0);
     nt_service_publish(&g->service);
     assert_string_equal(g->service.outcome.text, "ok");
@@ -242,17 +242,17 @@ TEST(what_is_settled_is_published)
     assert_string_equal(text, "A=1\n");
 }
 
-TEST(a_settlement_is_made_once_and_is_checked)
+TEST(a_result_is_accepted_once_and_is_checked)
 {
     struct ground *g = *state;
-    struct nt_service_request request = settlement("failed \x1b[31mred\nline");
-    request.settlement.advice = NT_ADVICE_SYSTEM + 1;
+    struct nt_service_request request = result_request("failed \x1b[31mred\nline");
+    request.result.advice = NT_ADVICE_SYSTEM + 1;
     assert_int_equal(ask(g, &request).rc, -1);
-    request.settlement.advice = NT_ADVICE_PROBE;
+    request.result.advice = NT_ADVICE_PROBE;
     struct nt_service_request endless = request;
-    memset(endless.settlement.text, 'A', sizeof endless.settlement.text);
+    memset(endless.result.text, 'A', sizeof endless.result.text);
     assert_int_equal(ask(g, &endless).rc, -1);
-    request.settlement.failed = 1;
+    request.result.failed = 1;
     assert_int_equal(ask(g, &request).rc, 0);
     assert_int_equal(ask(g, &request).rc, -1);
     nt_service_publish(&g->service);
@@ -262,10 +262,10 @@ TEST(a_settlement_is_made_once_and_is_checked)
 TEST(files_that_are_not_complete_fail)
 {
     struct ground *g = *state;
-    struct nt_service_request request = settlement("ok");
+    struct nt_service_request request = result_request("ok");
     write_file(g, NT_ARTIFACT_ENV, 10);
     write_file(g, NT_ARTIFACT_MAP, 10);
-    request.settlement.complete[NT_ARTIFACT_ENV] = 1;
+    request.result.complete[NT_ARTIFACT_ENV] = 1;
     assert_int_equal(ask(g, &request).rc, 0);
     nt_service_publish(&g->service);
     expect_failed(g, "map.json is not complete");
@@ -274,17 +274,17 @@ TEST(files_that_are_not_complete_fail)
 TEST(files_over_the_limit_fail)
 {
     struct ground *g = *state;
-    struct nt_service_request request = settlement("ok");
+    struct nt_service_request request = result_request("ok");
     for (int k = 1; k < NT_ARTIFACT_END; k++) {
         write_file(g, k, 20000);
-        request.settlement.complete[k] = 1;
+        request.result.complete[k] = 1;
     }
     assert_int_equal(ask(g, &request).rc, 0);
     nt_service_publish(&g->service);
     expect_failed(g, "over the limit of 65536 bytes");
 }
 
-TEST(without_a_settlement_it_fails)
+TEST(without_a_result_it_fails)
 {
     struct ground *g = *state;
     write_file(g, NT_ARTIFACT_ENV, 10);
@@ -294,7 +294,7 @@ TEST(without_a_settlement_it_fails)
     assert_int_equal(g->service.outcome.advice, NT_ADVICE_AGENT);
 }
 
-/* The relay waited for it until time was over: it has no settlement, and it is not at fault. */
+/* The relay waited for it until time was over: it has no result, and it is not at fault. */
 TEST(a_munged_that_is_late_is_named)
 {
     struct ground *g = *state;
@@ -409,7 +409,7 @@ TEST(a_worker_that_is_gone_is_named)
     assert_int_equal(lookup.fd, -1);
     assert_false(nt_client_probe_ended(&client, ended, &advice));
     nt_client_stop_probe(&client);
-    nt_client_settle(&client, &(struct nt_settlement){0});
+    nt_client_report_result(&client, &(struct nt_relay_result){0});
     close(pair[1]);
 }
 

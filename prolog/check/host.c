@@ -246,14 +246,14 @@ static int enter_sandbox(struct nt_sandbox *sandbox, struct nt_err *err)
     return n == (ssize_t)sizeof *err && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
-/* usual: the default value, which may be missing. */
+/* default_name: the default value, which may be missing. */
 static void check_user(struct nt_check *check, const char *what, const char *name,
-                       const char *usual, struct nt_sandbox *sandbox)
+                       const char *default_name, struct nt_sandbox *sandbox)
 {
     nt_sandbox_find_user(name, sandbox);
     const struct passwd *user = getpwnam(name);
     bool is_used = user != NULL && user->pw_uid == sandbox->uid;
-    if (user == NULL && strcmp(name, usual) != 0)
+    if (user == NULL && strcmp(name, default_name) != 0)
         nt_check_to_do(check, what, "name a user of this host",
                        "there is no user %s: nobody is used", name);
     else if (user != NULL && !is_used)
@@ -268,15 +268,15 @@ static void check_probe_user(struct nt_check *check)
 {
     static const char what[] = "probe_user", folder[] = "/dev/infiniband";
     struct nt_sandbox user = {0};
-    struct nt_conf usual;
+    struct nt_conf defaults;
     struct dirent *entry;
     struct stat st;
     if (strcmp(check->conf.probe_user, "job") == 0) {
         nt_check_ok(what, "each job's own user, whose files a probe that is taken over can read");
         return;
     }
-    nt_conf_default(&usual);
-    check_user(check, what, check->conf.probe_user, usual.probe_user, &user);
+    nt_conf_default(&defaults);
+    check_user(check, what, check->conf.probe_user, defaults.probe_user, &user);
     DIR *devices = opendir(folder);
     while (devices != NULL && (entry = readdir(devices)) != NULL) {
         if (strncmp(entry->d_name, "uverbs", 6) != 0 ||
@@ -299,10 +299,10 @@ static void check_relay(struct nt_check *check)
     const struct nt_conf *conf = &check->conf;
     struct nt_sandbox sandbox = {.binds_reserved_ports = conf->reserved_ports,
                                  .file_bytes = conf->publish_limit_bytes};
-    struct nt_conf usual;
+    struct nt_conf defaults;
     struct nt_err err;
-    nt_conf_default(&usual);
-    check_user(check, "relay_user", conf->relay_user, usual.relay_user, &sandbox);
+    nt_conf_default(&defaults);
+    check_user(check, "relay_user", conf->relay_user, defaults.relay_user, &sandbox);
     if (enter_sandbox(&sandbox, &err) != 0)
         nt_check_to_do(check, "sandbox",
                        "see what keeps root on this node from chroot, setuid or seccomp: a "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DONE, which ends a sweep: any text from the probe of rank 0 at the job's first host, and from
- * that host at the others; and what is settled and published for it. No probe, no directory. */
+ * that host at the others; and the result that is reported and published. No probe, no directory.
+ */
 #include "fuzz.h"
 #include "service.h"
 #include "session.h"
@@ -31,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data + 1, size - 1);
     nt_session_finish(&session, text, size - 1);
     free(text);
-    if (!session.outcome.decided || !service.settled)
+    if (!session.outcome.decided || !service.has_result)
         abort();
     nt_service_publish(&service);
     if (!service.outcome.decided ||

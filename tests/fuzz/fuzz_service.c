@@ -60,8 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                    offsetof(struct nt_service_request, handshake),
                                    offsetof(struct nt_service_request, secret),
                                    offsetof(struct nt_service_request, credential),
-                                   offsetof(struct nt_service_request, settlement),
-                                   offsetof(struct nt_service_request, settlement.text)};
+                                   offsetof(struct nt_service_request, result),
+                                   offsetof(struct nt_service_request, result.text)};
     memset(&request, 0, sizeof request);
     for (size_t at = 0; at + 3 < size;) {
         const uint8_t *head = data + at;
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at += 3;
         part = part < size - at ? part : size - at;
         part = part < sizeof request - to ? part : sizeof request - to;
-        request.kind = head[0] % (NT_SERVICE_SETTLE + 2);
+        request.kind = head[0] % (NT_SERVICE_RESULT + 2);
         memcpy((char *)&request + to, data + at, part);
         at += part;
         bool cut = (head[0] & 0xc0) == 0xc0;

@@ -37,7 +37,7 @@ static void relay_killed(void *context, uint64_t number)
     struct host *h = context;
     (void)number;
     mark_dying(h);
-    h->relay_is_killed = h->agent != NULL && h->agent->alive && !h->service.settled;
+    h->relay_is_killed = h->agent != NULL && h->agent->alive && !h->service.has_result;
     relay_kill(h, SIGSYS);
 }
 

@@ -79,8 +79,8 @@ static void ask_anything(int socket)
     request.handshake.direction = (uint32_t)nt_rng_below(&world.rng, 4);
     request.handshake.peer = draw_small();
     memset(request.credential, 'x', nt_rng_below(&world.rng, 2) * sizeof request.credential);
-    memset(request.settlement.text, 'x', nt_rng_below(&world.rng, 2) * NT_DONE_BYTES);
-    request.settlement.advice = draw_small();
+    memset(request.result.text, 'x', nt_rng_below(&world.rng, 2) * NT_DONE_BYTES);
+    request.result.advice = draw_small();
     size_t bytes = draw_chance(0.02) ? nt_rng_below(&world.rng, 100) : sizeof request;
     send(socket, &request, bytes, MSG_NOSIGNAL);
     struct iovec part = {.iov_base = &reply, .iov_len = sizeof reply};

@@ -59,7 +59,7 @@ static void judge_reason(const struct host *h, uint32_t k)
 {
     if (h->relay_is_killed && !h->agent_killed && h->outcome.decided && h->worker->status == 0 &&
         !begins(h->outcome.text, "failed the agent's relay was killed by signal") &&
-        !h->relay_stays && !h->service.settled)
+        !h->relay_stays && !h->service.has_result)
         world_violation("n%u: its relay was killed, and it says: %s", k + 1, h->outcome.text);
     double give_up = h->began_s + cluster.option.budget_s + GRACE_S;
     if (h->munge_asked_s > h->began_s && h->munge_asked_s < give_up && h->munge_until_s > give_up &&

@@ -183,10 +183,10 @@ int nt_publish_begin(struct nt_publish *publish, const struct nt_conf *conf, uin
     return 0;
 }
 
-int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err)
+int nt_publish_limit_total(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err)
 {
     (void)err;
-    publish->all_limit_bytes = limit_bytes;
+    publish->total_limit_bytes = limit_bytes;
     return 0;
 }
 
@@ -240,7 +240,7 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
     (void)bytes;
 }
 
-int nt_publish_archived(const struct nt_publish *publish)
+int nt_publish_archive_fd(const struct nt_publish *publish)
 {
     (void)publish;
     return -1;
