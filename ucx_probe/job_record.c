@@ -269,20 +269,13 @@ int nt_planned_file_record(const char *path, double wait_s, struct nt_samples *s
 {
     const struct file file = {
         .path = path, .bytes_max = NT_PLAN_BYTES_MAX, .wait_s = wait_s, .here = true};
-    struct nt_names hosts = {0};
-    uint32_t index;
     char *text = NULL;
     size_t bytes = 0;
-    int rc = read_within(&file, &text, &bytes, err);
-    for (size_t h = 0; rc >= 0 && h < samples->hosts; h++)
-        rc = nt_names_add(&hosts, samples->host_name[h], &index, err);
-    if (rc >= 0)
-        rc = nt_plan_read(path, text, bytes, &hosts, out, err);
-    if (rc == 0)
-        rc = warn_of_plan(*out, samples, err);
-    nt_names_fini(&hosts);
+    if (read_within(&file, &text, &bytes, err) != 0)
+        return -1;
+    int rc = nt_plan_read(path, text, bytes, samples->names, out, err);
     free(text);
-    return rc;
+    return rc != 0 ? -1 : warn_of_plan(*out, samples, err);
 }
 
 /* ---- which ranks talk ---- */
