@@ -57,6 +57,21 @@ TEST(pairs_of_other_hosts_are_left_out_and_rounds_close_up)
     nt_plan_destroy(plan);
 }
 
+TEST(hosts_of_a_plan_may_have_a_domain_or_lack_it)
+{
+    static const char text[] = "{\"rounds\": [[[\"a.x\", \"b\"], [\"c\", \"d\"]]]}";
+    static const uint32_t pair[2] = {0, 1};
+    struct nt_plan *plan;
+    struct nt_err err = {0};
+    assert_int_equal(read_plan(text, "a b.x c.x c.y d", &plan, NULL), 0);
+    assert_int_equal(plan->pairs, 1);
+    assert_int_equal(plan->absent, 1); /* c could be two */
+    assert_memory_equal(plan->pair, pair, sizeof pair);
+    nt_plan_destroy(plan);
+    assert_int_equal(read_plan("{\"rounds\": [[[\"a.x\", \"a.y\"]]]}", "a b", &plan, &err), -1);
+    assert_string_equal(err.text, "p: rounds[0]: expected each host once, found one twice");
+}
+
 TEST(what_is_no_plan_of_the_job_is_refused)
 {
     static const struct {

@@ -153,6 +153,38 @@ TEST(measurements_belong_to_pairs_of_the_routes)
     nt_routes_text_destroy(routes);
 }
 
+TEST(hosts_are_asked_for_and_measured_with_their_domain_or_without)
+{
+    static const char lines[] = "n1.x n2.x l1 l2\nn1.x n3 l1 l3\nn2.x n4 l2 l4\n";
+    static const char *const asked[] = {"n1", "n2.x", "n3.y"};
+    const struct in_pieces pieces = {lines, strlen(lines), 0};
+    const struct nt_text_source source = pieces_source("r", &pieces);
+    struct nt_names few = {0};
+    const struct nt_routes_wanted of_few = {.hosts = &few};
+    struct nt_routes_text *routes = NULL;
+    struct nt_measured *m;
+    struct nt_err err = {0};
+    uint32_t index;
+    for (size_t k = 0; k < sizeof asked / sizeof *asked; k++)
+        assert_int_equal(nt_names_add(&few, asked[k], &index, NULL), 0);
+    assert_int_equal(nt_routes_read(&source, &of_few, &routes, &err), 0);
+    assert_int_equal(routes->routes->pairs, 2);
+    assert_string_equal(routes->hosts.name[0], "n1.x");
+    assert_string_equal(routes->hosts.name[2], "n3");
+    assert_int_equal(read_measured(routes, "n3 n1 1\nn1.x n3.z 2\n", &m, &err), 0);
+    assert_int_equal(m->pair[0], 1);
+    assert_int_equal(m->pair[1], 1);
+    nt_measured_destroy(m);
+    assert_int_equal(read_measured(routes, "n1.y n2 1\n", &m, &err), -1);
+    nt_routes_text_destroy(routes);
+    static const char both[] = "n1.x n2.x l1 l2\nn1.y n2.x l3 l2\n";
+    const struct in_pieces twice = {both, strlen(both), 0};
+    const struct nt_text_source ambiguous = pieces_source("r", &twice);
+    assert_int_equal(nt_routes_read(&ambiguous, &of_few, &routes, &err), -1);
+    assert_string_equal(err.text, "r:2: n1 is asked for, and could be n1.y or a host before");
+    nt_names_fini(&few);
+}
+
 #define RECORD(host, lines)                                                                        \
     "nettopo-samples/1\nhost n1\nhost n2\nhost " host "\nphase plan\nround\n" lines "end ok 1\n"
 

@@ -132,7 +132,7 @@ static int ask_for(struct checking *c, uint32_t host, struct nt_err *err)
 static int ask_for_name(void *context, const char *name, struct nt_err *err)
 {
     struct checking *c = context;
-    uint32_t host = nt_host_index_find(&c->known, name);
+    uint32_t host = nt_host_index_find(&c->known, name, strlen(name));
     if (host != NT_NAMES_NONE)
         return ask_for(c, host, err);
     add_unknown(c, name);

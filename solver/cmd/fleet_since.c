@@ -5,7 +5,9 @@
 
 #include "files.h"
 #include "fleet.h"
+#include "host_match.h"
 #include "json_write.h"
+#include "lines.h"
 #include "strbuf.h"
 
 static const char help[] =
@@ -26,39 +28,63 @@ static const char help[] =
     "\n"
     "Example: nettopo fleet since --store fleet.db n5\n";
 
-/* The operand is one of the two names, or both. */
-static bool is_asked_for(const char *part, const char *operand)
+/* The hosts and switches that are asked for: none, one, or the two ends of a link. */
+struct asked {
+    const char *name[2];
+    size_t names;
+};
+
+/* A host of the store, or a switch of the cluster's map; NULL: neither. */
+static const char *find_name(const struct nt_fleet_cluster *fleet,
+                             const struct nt_host_index *hosts, struct nt_word word)
 {
-    size_t n = operand != NULL ? strlen(operand) : 0;
-    const char *blank = strchr(part, ' ');
-    size_t first = blank != NULL ? (size_t)(blank - part) : strlen(part);
-    return operand == NULL || strcmp(part, operand) == 0 ||
-           (n == first && memcmp(part, operand, n) == 0) ||
-           (blank != NULL && strcmp(blank + 1, operand) == 0);
+    uint32_t host = nt_host_index_find(hosts, word.at, word.bytes);
+    if (host != NT_NAMES_NONE)
+        return fleet->hosts.name[host];
+    for (size_t s = 0; fleet->map != NULL && s < fleet->map->model->switches; s++)
+        if (nt_word_is(word, fleet->map->switch_name[s]))
+            return fleet->map->switch_name[s];
+    return NULL;
 }
 
-/* A host of the store, or a switch of the cluster's map. */
-static bool is_known(const struct nt_fleet_cluster *fleet, const char *name, size_t bytes)
+static int read_word(const struct nt_fleet_cluster *fleet, const struct nt_host_index *hosts,
+                     struct nt_word word, const char **name, struct nt_err *err)
 {
-    bool known = nt_names_find(&fleet->hosts, name, bytes) != NT_NAMES_NONE;
-    for (size_t s = 0; fleet->map != NULL && !known && s < fleet->map->model->switches; s++)
-        known = strlen(fleet->map->switch_name[s]) == bytes &&
-                memcmp(fleet->map->switch_name[s], name, bytes) == 0;
-    return known;
+    *name = find_name(fleet, hosts, word);
+    if (*name != NULL)
+        return 0;
+    bool several = nt_names_find(&hosts->bare, word.at, word.bytes) != NT_NAMES_NONE;
+    return nt_err_set(err, NT_ERR_INPUT, "%.*s is %s", nt_line_shown(word.bytes), word.at,
+                      several ? "in the store with several domains" : "not in the store");
 }
 
-static int check_operand(const struct nt_fleet_cluster *fleet, const char *operand,
-                         struct nt_err *err)
+static int read_operand(const struct nt_fleet_cluster *fleet, const char *operand,
+                        struct asked *asked, struct nt_err *err)
 {
-    for (const char *at = operand; at != NULL && *at != '\0';) {
-        size_t bytes = strcspn(at, " ");
-        if (!is_known(fleet, at, bytes))
-            return nt_err_set(err, NT_ERR_INPUT,
-                              "nothing is known of %.*s: no host or switch has this name",
-                              (int)bytes, at);
-        at += bytes + strspn(at + bytes, " ");
+    struct nt_text_line line = {.at = operand, .end = operand + strlen(operand)};
+    struct nt_host_index hosts;
+    struct nt_word word;
+    int rc = 0;
+    if (nt_host_index_init(&hosts, fleet->hosts.name, fleet->hosts.count, err) != 0)
+        return -1;
+    for (; rc == 0 && asked->names < 2 && nt_line_next_word(&line, &word); asked->names++)
+        rc = read_word(fleet, &hosts, word, &asked->name[asked->names], err);
+    nt_host_index_fini(&hosts);
+    if (rc == 0 && (asked->names == 0 || nt_line_next_word(&line, &word)))
+        rc = nt_err_set(err, NT_ERR_USAGE, "expected HOST, SWITCH or \"LINK\", found \"%.64s\"",
+                        operand);
+    return rc;
+}
+
+/* Is each that is asked for an end of the part, or the part? */
+static bool is_asked_for(const char *part, const struct asked *asked)
+{
+    bool all = true;
+    for (size_t k = 0; k < asked->names; k++) {
+        struct nt_word rest = {part, strlen(part)}, first = nt_word_cut(&rest, ' ');
+        all = all && (nt_word_is(first, asked->name[k]) || nt_word_is(rest, asked->name[k]));
     }
-    return 0;
+    return all;
 }
 
 struct arguments {
@@ -68,7 +94,7 @@ struct arguments {
 };
 
 static void put_changes(struct nt_json_writer *w, const struct nt_fleet_changes *changes,
-                        const struct arguments *a)
+                        const struct asked *asked, const struct arguments *a)
 {
     size_t shown = 0;
     if (a->json) {
@@ -79,7 +105,7 @@ static void put_changes(struct nt_json_writer *w, const struct nt_fleet_changes 
         const struct nt_fleet_change *c = &changes->change[k];
         char part[NT_PART_BYTES];
         nt_fleet_part_name(changes, c, part);
-        if (!is_asked_for(part, a->operand) || (a->current && !(c->current && c->worse)))
+        if (!is_asked_for(part, asked) || (a->current && !(c->current && c->worse)))
             continue;
         shown++;
         if (a->json)
@@ -99,11 +125,12 @@ static int since(const struct arguments *a, struct nt_err *err)
 {
     struct nt_fleet_changes changes;
     struct nt_json_writer w = {0};
+    struct asked asked = {0};
     if (nt_fleet_changes_load(a->store, a->days_s, true, &changes, err) != 0)
         return -1;
-    int rc = check_operand(&changes.fleet, a->operand, err);
+    int rc = a->operand != NULL ? read_operand(&changes.fleet, a->operand, &asked, err) : 0;
     if (rc == 0)
-        put_changes(&w, &changes, a);
+        put_changes(&w, &changes, &asked, a);
     nt_fleet_changes_fini(&changes);
     if (rc != 0)
         return -1;

@@ -7,16 +7,19 @@
 #include "memory.h"
 
 /* Bytes of the name before its domain; 0: it has none. */
-static size_t bare_bytes(const char *name)
+static size_t bare_bytes(const char *name, size_t bytes)
 {
-    size_t bytes = strcspn(name, "."), digits = strspn(name, "0123456789");
-    return name[bytes] == '\0' || digits == bytes ? 0 : bytes;
+    const char *dot = memchr(name, '.', bytes);
+    size_t bare = dot == NULL ? 0 : (size_t)(dot - name), digits = 0;
+    while (digits < bare && name[digits] >= '0' && name[digits] <= '9')
+        digits++;
+    return digits == bare ? 0 : bare;
 }
 
 static int add_bare(struct nt_host_index *index, uint32_t host, struct nt_err *err)
 {
     const char *name = index->full.name[host];
-    size_t bytes = bare_bytes(name);
+    size_t bytes = bare_bytes(name, strlen(name));
     uint32_t at;
     if (bytes == 0)
         return 0;
@@ -51,15 +54,15 @@ void nt_host_index_fini(struct nt_host_index *index)
     *index = (struct nt_host_index){0};
 }
 
-uint32_t nt_host_index_find(const struct nt_host_index *index, const char *name)
+uint32_t nt_host_index_find(const struct nt_host_index *index, const char *name, size_t bytes)
 {
-    uint32_t at = nt_names_find(&index->full, name, strlen(name));
-    size_t bytes = bare_bytes(name);
+    uint32_t at = nt_names_find(&index->full, name, bytes);
+    size_t bare = bare_bytes(name, bytes);
     if (at != NT_NAMES_NONE)
         return at;
-    if (bytes > 0)
-        return nt_names_find(&index->full, name, bytes);
-    at = nt_names_find(&index->bare, name, strlen(name));
+    if (bare > 0)
+        return nt_names_find(&index->full, name, bare);
+    at = nt_names_find(&index->bare, name, bytes);
     return at != NT_NAMES_NONE ? index->of_bare[at] : NT_NAMES_NONE;
 }
 
@@ -73,7 +76,7 @@ int nt_host_match(const char *const *mine, size_t count, const char *const *thei
         nt_host_index_init(&index, theirs, their_count, err) != 0)
         return -1;
     for (size_t k = 0; k < count; k++) {
-        at[k] = nt_host_index_find(&index, mine[k]);
+        at[k] = nt_host_index_find(&index, mine[k], strlen(mine[k]));
         if (at[k] != NT_NAMES_NONE)
             meant[at[k]]++;
     }

@@ -22,7 +22,7 @@ int nt_host_index_init(struct nt_host_index *index, const char *const *name, siz
 void nt_host_index_fini(struct nt_host_index *index);
 
 /* The host's place in the array, or NT_NAMES_NONE: it is not there, or could be several. */
-uint32_t nt_host_index_find(const struct nt_host_index *index, const char *name);
+uint32_t nt_host_index_find(const struct nt_host_index *index, const char *name, size_t bytes);
 
 /* at[k]: the place of my host k among theirs, or NT_NAMES_NONE. No two get the same one: it is that
  * of the same name, else of neither. */

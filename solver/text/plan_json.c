@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host_match.h"
 #include "json.h"
 #include "json_write.h"
+#include "memory.h"
 
 static void put_pair(struct nt_json_writer *w, const struct nt_plan *plan, size_t i,
                      const char *const *host_name)
@@ -107,7 +109,7 @@ static int read_rounds(const char *file, struct json_object *root, struct read_r
 }
 
 /* The pairs of one round. used[h]: 1 + the last round in which the host was. */
-static int take_round(const struct read_rounds *rounds, size_t k, const struct nt_names *hosts,
+static int take_round(const struct read_rounds *rounds, size_t k, const struct nt_host_index *hosts,
                       size_t *used, struct nt_plan *plan)
 {
     size_t before = plan->pairs;
@@ -115,7 +117,7 @@ static int take_round(const struct read_rounds *rounds, size_t k, const struct n
         const struct read_pair *pair = &rounds->round[k].pair[i];
         uint32_t host[2];
         for (int end = 0; end < 2; end++)
-            host[end] = nt_names_find(hosts, pair->host[end], strlen(pair->host[end]));
+            host[end] = nt_host_index_find(hosts, pair->host[end], strlen(pair->host[end]));
         if (host[0] == NT_NAMES_NONE || host[1] == NT_NAMES_NONE) {
             plan->absent++;
             continue;
@@ -133,13 +135,16 @@ static int take_round(const struct read_rounds *rounds, size_t k, const struct n
 static int take_rounds(const char *file, const struct read_rounds *rounds,
                        const struct nt_names *hosts, struct nt_plan *plan, struct nt_err *err)
 {
-    size_t *used = calloc(hosts->count + 1, sizeof *used), k = 0;
-    if (used == NULL)
-        return nt_err_memory(err);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_host_index index;
+    size_t *used = nt_arena_array(&memory, hosts->count, sizeof *used), k = 0;
+    if (nt_arena_check(&memory, err) != 0 ||
+        nt_host_index_init(&index, hosts->name, hosts->count, err) != 0)
+        return -1;
     plan->pairs = 0;
-    while (k < rounds->rounds && take_round(rounds, k, hosts, used, plan) == 0)
+    while (k < rounds->rounds && take_round(rounds, k, &index, used, plan) == 0)
         k++;
-    free(used);
+    nt_host_index_fini(&index);
     if (k < rounds->rounds)
         return nt_err_set(err, NT_ERR_INPUT,
                           "%s: rounds[%zu]: expected each host once, found one twice", file, k);

@@ -17,9 +17,10 @@ int nt_plan_write(const struct nt_plan *plan, const char *const *host_name, char
 
 enum { NT_PLAN_BYTES_MAX = 64 << 20 };
 
-/* The rounds of the text, for a job of these hosts: pairs with any other host are left out and
- * counted in absent, and rounds that lost all their pairs close up. rank is 0, the amplifications
- * NaN. NT_ERR_INPUT, with the place: no such text, a host twice in a round, no pair of these hosts.
+/* The rounds of the text, for a job of these hosts (found as in host_match.h): pairs with any other
+ * host are left out and counted in absent, and rounds that lost all their pairs close up. rank is
+ * 0, the amplifications NaN. NT_ERR_INPUT, with the place: no such text, a host twice in a round,
+ * no pair of these hosts.
  */
 int nt_plan_read(const char *file, const char *text, size_t bytes, const struct nt_names *hosts,
                  struct nt_plan **out, struct nt_err *err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host_match.h"
 #include "map.h"
 #include "memory.h"
 #include "number.h"
@@ -29,6 +30,8 @@ void nt_routes_text_destroy(struct nt_routes_text *text)
 struct routes_reading {
     struct nt_routes_builder *builder;
     const struct nt_routes_wanted *wanted;
+    struct nt_host_index chosen; /* wanted's hosts */
+    bool *found;                 /* of them, those that are a host of text */
     struct nt_routes_text *text;
     uint32_t last;                     /* the first host of the line before: lines come sorted */
     uint32_t link[NT_ROUTE_LINKS_MAX]; /* of the line in the making */
@@ -62,11 +65,22 @@ static int add_name(struct nt_names *names, const char *word, size_t bytes, bool
     return nt_names_add(names, name, index, err);
 }
 
-static int find_name(struct nt_names *names, const char *word, size_t bytes, bool is_host,
-                     uint32_t *index, struct nt_err *err)
+/* A host of the routes. Of those that are wanted each is one. */
+static int find_host(struct routes_reading *r, struct nt_word word, uint32_t *index,
+                     struct nt_err *err)
 {
-    *index = nt_names_find(names, word, bytes);
-    return *index != NT_NAMES_NONE ? 0 : add_name(names, word, bytes, is_host, index, err);
+    *index = nt_names_find(&r->text->hosts, word.at, word.bytes);
+    if (*index != NT_NAMES_NONE)
+        return 0;
+    if (r->wanted->hosts != NULL) {
+        uint32_t at = nt_host_index_find(&r->chosen, word.at, word.bytes);
+        if (r->found[at])
+            return nt_err_set(err, NT_ERR_INPUT,
+                              "%.64s is asked for, and could be %.*s or a host before",
+                              r->chosen.full.name[at], nt_line_shown(word.bytes), word.at);
+        r->found[at] = true;
+    }
+    return add_name(&r->text->hosts, word.at, word.bytes, true, index, err);
 }
 
 static bool is_name(const struct nt_names *names, uint32_t index, const char *word, size_t bytes)
@@ -83,19 +97,22 @@ static int take_links(struct routes_reading *r, struct nt_text_line *line, size_
         if (*n == NT_ROUTE_LINKS_MAX)
             return nt_line_fail(line, err, "expected at most %d links on a route, found more",
                                 (int)NT_ROUTE_LINKS_MAX);
-        if (find_name(&r->text->links, word.at, word.bytes, false, &r->link[(*n)++], err) != 0)
+        uint32_t *link = &r->link[(*n)++];
+        *link = nt_names_find(&r->text->links, word.at, word.bytes);
+        if (*link == NT_NAMES_NONE &&
+            add_name(&r->text->links, word.at, word.bytes, false, link, err) != 0)
             return -1;
     }
     return 0;
 }
 
 /* A line with a host that is not wanted, whatever else is on it. */
-static bool is_of_others(const struct nt_routes_wanted *wanted, struct nt_text_line line)
+static bool is_of_others(const struct routes_reading *r, struct nt_text_line line)
 {
-    const struct nt_names *only = wanted->hosts;
+    bool all = r->wanted->hosts == NULL;
     struct nt_word word;
-    for (int end = 0; only != NULL && end < 2 && nt_line_next_word(&line, &word); end++)
-        if (nt_names_find(only, word.at, word.bytes) == NT_NAMES_NONE)
+    for (int end = 0; !all && end < 2 && nt_line_next_word(&line, &word); end++)
+        if (nt_host_index_find(&r->chosen, word.at, word.bytes) == NT_NAMES_NONE)
             return true;
     return false;
 }
@@ -104,20 +121,18 @@ static int take_route(void *to, struct nt_text_line *line, struct nt_err *err)
 {
     struct routes_reading *r = to;
     struct nt_word word;
-    if (is_of_others(r->wanted, *line))
+    if (is_of_others(r, *line))
         return 0;
     size_t links = 0;
     uint32_t a = r->last, b;
     if (!nt_line_next_word(line, &word))
         return 0;
-    if (!is_name(&r->text->hosts, a, word.at, word.bytes) &&
-        find_name(&r->text->hosts, word.at, word.bytes, true, &a, err) != 0)
+    if (!is_name(&r->text->hosts, a, word.at, word.bytes) && find_host(r, word, &a, err) != 0)
         return -1;
     r->last = a;
     if (!nt_line_next_word(line, &word))
         return nt_line_fail(line, err, "expected HOST HOST LINK [LINK...], found one host");
-    if (find_name(&r->text->hosts, word.at, word.bytes, true, &b, err) != 0 ||
-        take_links(r, line, &links, err) != 0)
+    if (find_host(r, word, &b, err) != 0 || take_links(r, line, &links, err) != 0)
         return -1;
     bool apart = r->wanted->one_way && a != b;
     if (nt_routes_builder_add(r->builder, apart ? nt_routes_source(a) : a,
@@ -153,12 +168,20 @@ int nt_routes_read(const struct nt_text_source *source, const struct nt_routes_w
     static const struct nt_routes_wanted all = {0};
     struct routes_reading r = {.wanted = wanted != NULL ? wanted : &all,
                                .text = calloc(1, sizeof *r.text)};
+    const struct nt_names *hosts = r.wanted->hosts;
     int rc = r.text == NULL ? nt_err_memory(err) : nt_routes_builder_create(&r.builder, err);
+    if (rc == 0 && hosts != NULL) {
+        r.found = calloc(hosts->count + 1, sizeof *r.found);
+        rc = r.found == NULL ? nt_err_memory(err)
+                             : nt_host_index_init(&r.chosen, hosts->name, hosts->count, err);
+    }
     if (rc == 0)
         r.text->one_way = r.wanted->one_way;
     if (rc == 0)
         rc = read_routes(&r, source, err);
     nt_routes_builder_destroy(r.builder);
+    nt_host_index_fini(&r.chosen);
+    free(r.found);
     if (rc == 0)
         *out = r.text;
     else
@@ -173,6 +196,7 @@ static const char record_begins[] = "nettopo-samples/1\n";
 
 struct measured_reading {
     const struct nt_routes_text *routes;
+    struct nt_host_index hosts; /* of the routes */
     struct nt_pair_index *index;
     struct nt_measured *measured;
     size_t capacity;
@@ -216,7 +240,7 @@ static int take_host(struct measured_reading *r, struct nt_text_line *line, uint
 {
     struct nt_word word;
     bool any = nt_line_next_word(line, &word);
-    *host = any ? nt_names_find(&r->routes->hosts, word.at, word.bytes) : NT_NAMES_NONE;
+    *host = any ? nt_host_index_find(&r->hosts, word.at, word.bytes) : NT_NAMES_NONE;
     return *host != NT_NAMES_NONE ? 0 : measured_error(line, "a host of the routes", word, err);
 }
 
@@ -280,7 +304,7 @@ static int take_record(struct measured_reading *r, const struct nt_samples *samp
             continue;
         for (int end = 0; end < 2; end++) {
             const char *name = samples->host_name[end == 0 ? x->a : x->b];
-            host[end] = nt_names_find(&r->routes->hosts, name, strlen(name));
+            host[end] = nt_host_index_find(&r->hosts, name, strlen(name));
             if (host[end] == NT_NAMES_NONE)
                 return nt_err_set(err, NT_ERR_INPUT,
                                   "%s: expected hosts of the routes, found \"%.64s\" measured",
@@ -349,12 +373,15 @@ int nt_measured_read(const struct nt_text_source *source, const struct nt_routes
     int rc = r.measured == NULL ? nt_err_memory(err)
                                 : nt_pair_index_create(routes->routes, &r.index, err);
     if (rc == 0)
+        rc = nt_host_index_init(&r.hosts, routes->hosts.name, routes->hosts.count, err);
+    if (rc == 0)
         rc = source->give(source->from, feed_measured, &r, err);
     if (rc == 0)
         rc = finish_measured(&r, err);
     nt_samples_reader_destroy(r.record);
     nt_lines_fini(&r.lines);
     nt_pair_index_destroy(r.index);
+    nt_host_index_fini(&r.hosts);
     if (rc == 0)
         *out = r.measured;
     else

@@ -4,6 +4,7 @@
  * Routes: a line a direction, HOST HOST LINK [LINK...]. Both directions of a pair may be given.
  * Measured: a line a measurement, HOST HOST LATENCY_US, one way; or the record of a sweep
  * (samples.h), each of whose readings of the smallest messages is a measurement.
+ * Hosts of the routes that are asked for or measured are found as in host_match.h.
  * '#' begins a comment. Lines of at most NT_LINE_MAX bytes; bounds on hosts, links and pairs. */
 #ifndef NT_ROUTES_TEXT_H
 #define NT_ROUTES_TEXT_H
@@ -39,7 +40,7 @@ static inline uint32_t nt_routes_target(uint32_t host)
 
 /* What of a text is read; {0}: all, and both directions of a pair are one. */
 struct nt_routes_wanted {
-    const struct nt_names *hosts; /* only routes between these; NULL: all */
+    const struct nt_names *hosts; /* only routes between these (host_match.h); NULL: all */
     bool one_way;
 };
 

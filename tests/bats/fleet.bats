@@ -253,11 +253,20 @@ planted() {
         $output == *"confidence 1.0000" ]]
     "$nettopo" fleet since --store s --json n5 | jq -e '.changes[0] | .worse and .current and
         (.to / .from - 0.7 | fabs < 0.01) and .since == "2026-01-07T00:00:00Z" and .jobs == 6 and .users == 3'
-    [ "$("$nettopo" fleet since --store s n6)" = "no changes in 12 jobs" ]
-    for unknown in n99 "n6 s99"; do
+    for asked in n5 n5.cluster.example "n5 ${output:3:2}" "  ${output:3:2}  n5.x"; do
+        [ "$("$nettopo" fleet since --store s "$asked")" = "$output" ]
+    done
+    for other in n6 "n6 s1"; do
+        [ "$("$nettopo" fleet since --store s "$other")" = "no changes in 12 jobs" ]
+    done
+    for unknown in n99 "n6 s99" nosuchhost; do
         run "$nettopo" fleet since --store s "$unknown"
         [ "$status" = 3 ]
-        [[ $output == *"nothing is known of ${unknown#* }: no host or switch has this name" ]]
+        [ "$output" = "nettopo fleet since: ${unknown#* } is not in the store" ]
+    done
+    for wrong in "" " " "n5 s1 s2"; do
+        run "$nettopo" fleet since --store s "$wrong"
+        [ "$status" = 2 ]
     done
 }
 

@@ -133,6 +133,9 @@ PY
     [ "$(grep -o '"n[0-9]*"' plan.json | sort -u | xargs)" = "n1 n2 n5 n9" ]
     grep -E ' n(1|2|5|9) ' routes | grep -E '^n(1|2|5|9) ' >some
     "$nettopo" plan --routes some | cmp - plan.json
+    sed -E 's/\bn[0-9]+/&.cluster.example/g' routes >domains
+    "$nettopo" plan --routes domains --hosts 'n[1-2,5,9].x,nowhere,n[1-2,5,9]' -o domains.json
+    sed 's/\.cluster\.example//g' domains.json | cmp - plan.json
     "$nettopo" simulate -t tree:4x4 --seed 3 --noise 0.01 -f samples -o samples
     "$nettopo" estimate --routes routes --measured samples -o estimate.json
     "$nettopo" estimate --routes routes --measured - <samples | cmp - estimate.json
