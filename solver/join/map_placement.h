@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hint of a map.
+/* Sets the hint of a map.
  * Tests: test_solve.c. */
 #ifndef NT_MAP_PLACEMENT_H
 #define NT_MAP_PLACEMENT_H
@@ -11,12 +11,11 @@
 #include "map.h"
 #include "samples.h"
 
-/* Sets map->placement for a task on every slot, without the hosts that the samples' job does
- * without (spare.h). Hosts that did not answer come last, but the job's first host stays first. Of
- * a network that is not determined only which hosts are left out is placed. pattern "": neighbour;
- * matrix:PATH: what samples (may be NULL) hold of it. A pattern that is impossible (it does not fit
- * the tasks, say) costs a warning, not the map; where hosts are not joined, there is no placement
- * at all. */
+/* Sets map->placement for one task per slot, without the spare hosts of the samples' job (spare.h).
+ * Hosts that did not answer come last, but the job's first host stays first. If the network is
+ * undetermined, only spare hosts are selected. pattern "": neighbour; matrix:PATH: the matrix in
+ * samples (may be NULL). An impossible pattern (such as one for another number of tasks) gives a
+ * warning, not an error; if hosts are not connected, there is no placement. */
 int nt_map_place(struct nt_map *map, const uint32_t *slots, const char *pattern,
                  const struct nt_samples *samples, bool determined, struct nt_err *err);
 

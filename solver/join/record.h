@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a result of an order is in the record of its sweep.
+/* Converts results of an order to the record of the sweep.
  * Tests: test_solve.c. */
 #ifndef NT_RECORD_H
 #define NT_RECORD_H
@@ -7,7 +7,7 @@
 #include "samples.h"
 #include "sweep.h"
 
-/* Its phase, round and text are still to come (nt_samples_add). */
+/* Leaves phase, round and text to the caller (nt_samples_add). */
 static inline struct nt_sample nt_record_of(const struct nt_order *order, const struct nt_result *r)
 {
     static const enum nt_sample_kind kinds[] = {
@@ -45,8 +45,8 @@ static inline struct nt_sample nt_record_of(const struct nt_order *order, const 
     return x;
 }
 
-/* Of a latency that was added last: the figures as they were kept, so that the sweep infers from
- * what everybody reads. */
+/* Sets the latency that was added last to its rounded value in the record, so that the sweep and
+ * later readers of the record infer from equal values. */
 static inline void nt_record_as_kept(const struct nt_samples *s, struct nt_result *r)
 {
     const struct nt_sample *x = &s->sample[s->samples - 1];
@@ -56,7 +56,7 @@ static inline void nt_record_as_kept(const struct nt_samples *s, struct nt_resul
     r->se_us = x->latency.se_us;
 }
 
-/* What one end of the pair, 0 or 1, sent again. */
+/* The retransmissions of one end of the pair, 0 or 1. */
 static inline struct nt_sample nt_record_of_sent(const struct nt_result *r, int end)
 {
     return (struct nt_sample){.kind = NT_SAMPLE_RESENT,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measurements to map: the whole solver as one call, the same for the probe and for
- * `nettopo solve`. */
+/* From measurements to a map: the whole solver in one call, for the probe and for nettopo solve. */
 #ifndef NT_SOLVE_H
 #define NT_SOLVE_H
 
@@ -12,46 +11,44 @@
 #include "matrix.h"
 #include "samples.h"
 
-/* Deterministic: the same samples give the same map, byte for byte once written. The map names
- * hosts that did not answer as missing, carries the samples' warnings and status, and a placement
- * for the samples' pattern.
+/* Equal samples give equal maps, byte for byte when written. The map marks hosts that did not
+ * answer as missing, and has the warnings and status of the samples and a placement for their
+ * pattern.
  *
- * Memory follows the readings, not the pairs that there could be: the record of an adaptive sweep
- * that was verified is solved without a matrix, and so is one with too few pairs to determine a
- * network; matrices are made of a record that holds most pairs. method: instead of ours; NULL:
- * ours. known: a network that the sweep inferred of them already (infer.h), which gives the same
- * map; or NULL. */
+ * Memory is linear in the readings, not in all pairs: the verified record of an adaptive sweep is
+ * solved without a matrix, and so is a record with too few pairs to determine a network. Records
+ * with most pairs need matrices. method: replaces the built-in inference; NULL: built-in. known:
+ * the network that the sweep inferred already (infer.h), which gives the same map; or NULL. The
+ * caller frees *out. */
 int nt_solve_samples(const struct nt_samples *samples, const struct nt_method *method,
                      const struct nt_inferred *known, struct nt_map **out, struct nt_err *err);
 
-/* Of shorter messages each has a cost of its own that is as long as a link's time for it, or
- * longer: at 12.5 GB/s, 64 KiB take 5 us. */
+/* For shorter messages, fixed costs per message are as long as the time on a link, or longer: at
+ * 12.5 GB/s, 64 KiB take 5 us. */
 #define NT_SOLVE_RATE_BYTES 65536.0
 
-/* What was measured, from wherever it came. Everything is borrowed. */
+/* Measurements from any source. All pointers are borrowed. */
 struct nt_solve_input {
-    const struct nt_matrix *latency;       /* of the smallest message; NULL: taken from samples, or
-                                              there are bandwidths alone */
-    const struct nt_matrix *const *larger; /* of larger messages, ascending, the same hosts; or */
-    size_t larger_sizes;                   /* none: they determine how certain each link is */
-    const struct nt_matrix *bandwidth;     /* of pairs; NULL: not measured; hosts as in latency */
-    bool contended;                        /* all hosts sent at the same time: of links between
-                                              switches bandwidths are lower bounds */
-    double rate_bytes;                     /* that bandwidths are of messages of, or larger ones;
-                                              under NT_SOLVE_RATE_BYTES all are lower bounds. NaN
-                                              or 0: not known */
-    const char *const *host_name;          /* of latency, or of samples; any order */
-    char *const *missing;                  /* of each host NULL or why it did not answer; or NULL */
-    const uint32_t *slots;                 /* tasks that each host is for; NULL: one each */
-    const char *pattern;                   /* "": neighbour; matrix:PATH: what samples hold of it */
-    const struct nt_method *method;        /* instead of ours; NULL: ours */
-    const struct nt_samples *samples;      /* instead of matrices, the record that holds them and
-                                              more; NULL: none */
-    const struct nt_inferred *known;       /* infer.h; or NULL */
+    const struct nt_matrix
+        *latency; /* of the smallest message; NULL: in samples, or there are only bandwidths */
+    const struct nt_matrix *const *larger; /* of larger messages, ascending, the same hosts: they */
+    size_t larger_sizes;                   /* change the probabilities of links; 0: none */
+    const struct nt_matrix *bandwidth;     /* of pairs, hosts as in latency; NULL: not measured */
+    bool contended;    /* all hosts sent at the same time: bandwidths of links between switches are
+                          lower bounds */
+    double rate_bytes; /* minimum size of the messages behind bandwidth; below NT_SOLVE_RATE_BYTES
+                          all bandwidths are lower bounds. NaN or 0: unknown */
+    const char *const *host_name;   /* of the hosts of latency or samples, in any order */
+    char *const *missing;           /* per host NULL or the reason why it did not answer; or NULL */
+    const uint32_t *slots;          /* tasks per host; NULL: one each */
+    const char *pattern;            /* "": neighbour; matrix:PATH: the matrix in samples */
+    const struct nt_method *method; /* replaces the built-in inference; NULL: built-in */
+    const struct nt_samples *samples; /* replaces the matrices by a record; NULL: none */
+    const struct nt_inferred *known;  /* see infer.h; or NULL */
 };
 
-/* The same from matrices: status ok, or partial when hosts are missing. Hosts come out sorted by
- * name. NT_ERR_USAGE: more sizes than the method can unite. */
+/* As above from any measurements: status ok, or partial if hosts are missing. Hosts are sorted by
+ * name. NT_ERR_USAGE: more sizes than the method can combine. The caller frees *out. */
 int nt_solve_measured(const struct nt_solve_input *measured, struct nt_map **out,
                       struct nt_err *err);
 

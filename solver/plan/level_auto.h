@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether to measure a job at all, and how much: level = auto of nettopo.conf.
+/* level = auto of nettopo.conf: decides whether to measure a job, and how much. Pure, no clock.
  *
  *   the prior is    time limit under 100 budgets   under 1,000   from 1,000 on, or none
- *   sure            skip                           skip          quick
+ *   certain         skip                           skip          quick
  *   partial         quick                          quick         standard
  *   missing         quick                          standard      standard
  *
- * Sure: it knows every host and where all of them meet, with NT_SUPPORT_ACTED, below which no hint
- * acts; its oldest part is of the last NT_AUTO_DAYS days; and hosts times days, today counted, are
- * at most NT_AUTO_HOST_DAYS: with one host in 10,000 moved a day, one sure prior in twenty is then
- * wrong at the most. Partial: it knows half of the hosts, and verifying it is faster than finding
- * the network anew.
- * tests/bench level_auto has what the rule costs and loses. Pure, no clock.
+ * Certain: the prior covers every host and knows where all of them meet, with a support of
+ * NT_SUPPORT_ACTED, below which hints ignore groups. Its least recent part was measured within the
+ * last NT_AUTO_DAYS days. Hosts times days, including today, are at most NT_AUTO_HOST_DAYS: if one
+ * host in 10,000 moves per day, at most one certain prior in twenty is then wrong. Partial: the
+ * prior covers half of the hosts, so that verifying it is faster than finding the network without
+ * it. tests/bench level_auto shows the costs and errors of the rule.
  * Tests: test_level_auto.c. */
 #ifndef NT_LEVEL_AUTO_H
 #define NT_LEVEL_AUTO_H
@@ -26,12 +26,13 @@ enum { NT_AUTO_SHORT_BUDGETS = 100, NT_AUTO_LONG_BUDGETS = 1000 };
 enum nt_auto_level { NT_AUTO_SKIP, NT_AUTO_QUICK, NT_AUTO_STANDARD };
 
 struct nt_auto_facts {
-    size_t hosts, known; /* of the job; of them, known to the prior */
-    bool whole;          /* all of them take part, and it knows where all known hosts meet */
+    size_t hosts, known; /* of the job; of these, covered by the prior */
+    bool whole;          /* all covered hosts take part, and the prior knows where they meet */
     double support;      /* of the least certain part, 0 to 1 */
-    int64_t age_days;    /* of the oldest part; negative: of the future, which is not believed */
-    double limit_s;      /* of the job's time; 0: none, or not known */
-    double budget_s;     /* of a sweep, over 0 */
+    int64_t age_days;    /* of the least recent part; negative: in the future, then the prior is not
+                            used */
+    double limit_s;      /* time limit of the job; 0: none, or unknown */
+    double budget_s;     /* of a sweep, above 0 */
 };
 
 enum nt_auto_level nt_auto_level_choose(const struct nt_auto_facts *facts);

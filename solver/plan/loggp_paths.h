@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pairs stand for which class of paths, and which classes can be measured at once.
+/* Selects the pair that represents each class of paths, and the classes that can be measured at
+ * once.
  * Tests: test_loggp_plan.c. */
 #ifndef NT_LOGGP_PATHS_H
 #define NT_LOGGP_PATHS_H
@@ -23,7 +24,7 @@ struct nt_candidate {
 struct nt_path_class {
     uint32_t hops;
     size_t candidates, chosen;
-    struct nt_candidate *candidate; /* NT_LOGGP_CANDIDATES_MAX of them, owned */
+    struct nt_candidate *candidate; /* room for NT_LOGGP_CANDIDATES_MAX; owned */
     size_t group;                   /* classes of one group share no host and no link */
 };
 
@@ -32,12 +33,13 @@ struct nt_path_classes {
     struct nt_path_class class[NT_LOGGP_CLASSES_MAX];
 };
 
-/* The nearest classes first. When there are more than fit, the farthest one replaces the last. */
+/* Finds the classes, nearest first. If there are too many, the farthest one replaces the last. The
+ * caller frees out with nt_path_classes_fini. */
 int nt_path_classes_init(struct nt_path_classes *out, const struct nt_model *model,
                          struct nt_err *err);
 void nt_path_classes_fini(struct nt_path_classes *classes);
 
-/* Chooses another pair for a class of which a host is lost; false: there is none. */
+/* Selects another pair for a class that lost a host. false: there is none. */
 bool nt_path_class_replace(struct nt_path_classes *classes, size_t k, const bool *lost);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which messages to measure next, from what was measured: one track's steps. Private to
- * plan/loggp.c.
+/* Selects the next messages to measure for one set of classes on one rail, from the results so far.
+ * Private to plan/loggp.c.
  * Tests: test_loggp_plan.c. */
 #ifndef NT_LOGGP_SIZES_H
 #define NT_LOGGP_SIZES_H
@@ -25,20 +25,20 @@ enum nt_loggp_step {
     NT_STEP_DONE,
 };
 
-/* What was measured of one class on one rail. */
+/* The results of one class on one rail. */
 struct nt_loggp_series {
     struct nt_prtt *m; /* owned */
     size_t n, cap;
-    unsigned failures; /* in a row */
+    unsigned failures; /* consecutive ones */
     bool closed;
 };
 
 struct nt_loggp_request {
     double bytes, delay_us, hold_us;
     uint32_t count;
-    double low, high; /* it tests whether a line between these sizes holds; 0: a coarse size,
+    double low, high; /* it tests whether a line between these sizes fits; 0: a size of step 1;
                          below 0: neither */
-    bool twice;       /* already measured a second time */
+    bool twice;       /* repeated already */
 };
 
 struct nt_loggp_requests {
@@ -48,22 +48,22 @@ struct nt_loggp_requests {
 
 int nt_loggp_series_add(struct nt_loggp_series *run, struct nt_prtt m, struct nt_err *err);
 
-/* One way, as far as known: by the nearest sizes, beyond them in proportion; a guess without any.
- * curve: nt_prtt_curve of a run. */
+/* Estimated one-way time: by the nearest measured sizes, proportional beyond them; a default
+ * without results. curve: nt_prtt_curve of a series. */
 double nt_curve_time_us(const struct nt_point *curve, size_t n, double bytes);
 
-/* Those of NT_STEP_COARSE: sizes up to max_bytes, each ratio times the one before. */
+/* The requests of NT_STEP_COARSE: sizes up to max_bytes, each ratio times the previous one. */
 void nt_loggp_requests_coarse(double max_bytes, double ratio, struct nt_loggp_requests *requests);
 
-/* The requests of a later step. NT_STEP_BETWEEN and NT_STEP_ENDS are called again when their
- * requests have been measured, until there are none; those of NT_STEP_BETWEEN follow from the
- * requests before. runs: of the classes that are measured together. */
+/* The requests of a later step. Call it again for NT_STEP_BETWEEN and NT_STEP_ENDS after their
+ * requests were measured, until there are none; the requests of NT_STEP_BETWEEN depend on the
+ * previous ones. runs: the series of the classes that are measured together. */
 int nt_loggp_requests_make(enum nt_loggp_step step, const struct nt_loggp_series *runs, size_t n,
                            double max_bytes, struct nt_loggp_requests *requests,
                            struct nt_err *err);
 
-/* No answer had come by the end of the hold: it is measured once more, with a longer one. Once for
- * all classes that it came too late for; never beyond a limit. */
+/* Repeats a request, with a longer hold, if no answer arrived by the end of the hold. Once for all
+ * classes; the hold has a limit. */
 void nt_loggp_requests_repeat(struct nt_loggp_requests *requests,
                               const struct nt_loggp_request *request);
 

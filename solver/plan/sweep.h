@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A planner of a sweep: it takes results and gives the next round.
+/* Interface of the planners of a sweep: a planner returns the next round and takes its results.
  *
- * Pure: driven on the wire by ucx_probe/coordinator.c and at 65,536 hosts by the simulator, through
- * this one interface. In a round a host has at most one partner (unless the order says a kernel,
- * which uses all hosts).
+ * Pure: ucx_probe/coordinator.c uses it on the wire, the simulator with 65,536 hosts. In a round a
+ * host has at most one partner, except for kernels, which use all hosts.
  * Tests: test_sweep_all.c, test_disturbed.c. */
 #ifndef NT_SWEEP_H
 #define NT_SWEEP_H
@@ -17,86 +16,86 @@
 
 enum nt_order_kind {
     NT_ORDER_LATENCY,   /* ping-pong of message_bytes between the pairs */
-    NT_ORDER_BANDWIDTH, /* from first to second of each pair, for window_s seconds */
+    NT_ORDER_BANDWIDTH, /* from the first to the second host of each pair, for window_s seconds */
     NT_ORDER_PRTT,      /* PRTT(count, delay_us, message_bytes), Lichei 2006 */
     NT_ORDER_KERNEL,    /* a stress kernel (Navaridas, Miguel-Alonso) over all hosts */
 };
 
-/* What a latency is of: the message that every sweep pings with, small enough that its size costs
- * nothing. */
+/* Message size of all latencies, small enough that its transfer time is negligible. */
 enum { NT_PING_BYTES = 8 };
 
 struct nt_order {
     enum nt_order_kind kind;
-    char phase[32]; /* "latency", "host-links", ...: names what the round is for */
+    char phase[32]; /* the purpose of the round: "latency", "host-links", ... */
     size_t pairs;
     uint32_t (*pair)[2]; /* owned by the planner, valid until its next call */
     double message_bytes;
-    uint32_t batches; /* latency: batches of count pings, each gives one low value */
+    uint32_t batches; /* latency: batches of count pings; each batch gives one low value */
     uint32_t count;
-    double window_s; /* bandwidth: how long; prtt: what all its repetitions may take */
+    double window_s; /* bandwidth: duration; prtt: limit for all repetitions */
     double delay_us; /* prtt */
-    double hold_us;  /* prtt: for so long after its last send the first end looks at nothing; its
-                        time counts from that send's end */
-    char rail[32];   /* the one network device to use; "": what the transport chooses */
+    double hold_us;  /* prtt: time after its last send in which the first host does not poll; then
+                        its time counts from the end of this send */
+    char rail[32];   /* the network device to use; "": selected by the transport */
     char kernel[32]; /* KERNEL[,compute=US] (core/workload.h) */
 };
 
 struct nt_result {
     uint32_t a, b;           /* the pair as ordered */
-    bool ok;                 /* false: the pair failed; nothing else counts */
+    bool ok;                 /* false: the pair failed, and the other fields are undefined */
     double value_us;         /* as in nt_sample */
-    double se_us, median_us; /* of a kernel: the high and the low end of its interval */
-    uint32_t count;          /* 0: the pair is well, but there is no figure: value_us is 0 */
+    double se_us, median_us; /* kernels: upper and lower end of the interval */
+    uint32_t count;          /* 0: the pair works, but there is no value: value_us is 0 */
     double bytes;
     struct nt_sent {
-        uint32_t segments, again; /* over TCP: with data, and of those sent again; else 0 */
-    } sent[2];                    /* from a to b, from b to a */
+        uint32_t segments,
+            again; /* over TCP: segments with data, and retransmissions of these; else 0 */
+    } sent[2];     /* from a to b, from b to a */
 };
 
 struct nt_planner;
 
 struct nt_planner_ops {
-    /* 1: *order is the next round; 0: nothing more to measure; -1: error */
+    /* 1: *order is the next round; 0: the sweep is complete; -1: error */
     int (*next)(struct nt_planner *planner, struct nt_order *order, struct nt_err *err);
-    /* The results of the round last ordered, any order, missing ones allowed. */
+    /* Takes the results of the last round, in any order; some may be missing. */
     int (*tell)(struct nt_planner *planner, const struct nt_result *results, size_t n,
                 struct nt_err *err);
-    /* This host is lost: plan without it. */
+    /* Marks this host as lost: later rounds do not use it. */
     void (*lose)(struct nt_planner *planner, uint32_t host);
     void (*destroy)(struct nt_planner *planner);
-    /* How many of the next rounds are there whatever the last ones show, each like the last but for
-     * its pairs: they may be ordered before its results are told. NULL: none. */
+    /* The number of next rounds that do not depend on the last results and differ from the last
+     * round only in their pairs: they can be ordered before its results. NULL: none. */
     size_t (*ahead)(const struct nt_planner *planner);
 };
 
 struct nt_planner {
-    struct nt_arena memory; /* of the arrays of those that are made by nt_object_create */
+    struct nt_arena memory; /* of arrays, for planners made by nt_object_create */
     const struct nt_planner_ops *ops;
 };
 
-/* What planners are made from. */
+/* Parameters of planners. */
 struct nt_sweep_setup {
     size_t hosts;
-    const bool *missing;     /* hosts: takes no part; NULL: all do */
+    const bool *missing;     /* per host: takes no part; NULL: all take part */
     unsigned passes;         /* over all pairs */
-    uint32_t batches, count; /* of an order, at first */
-    uint64_t seed;           /* the same results and seed give the same rounds */
+    uint32_t batches, count; /* per order, initial values */
+    uint64_t seed;           /* equal results and seeds give equal rounds */
 };
 
-/* One partner a host and round: one host rests in each round when their number is odd. */
+/* Number of rounds with one partner per host: for an odd number, one host is idle in each round. */
 static inline size_t nt_sweep_all_rounds(size_t hosts)
 {
     return hosts < 2 ? 0 : hosts % 2 == 0 ? hosts - 1 : hosts;
 }
 
-/* All pairs once a pass, in rounds of disjoint pairs (a 1-factorisation), in another order each
- * pass: from the second on pairs that take long in the same rounds. */
+/* Plans all pairs once per pass, in rounds of disjoint pairs (a 1-factorisation). Each pass has a
+ * different order: from the second on, slow pairs share rounds. The caller frees *out. */
 int nt_sweep_all_create(const struct nt_sweep_setup *setup, struct nt_planner **out,
                         struct nt_err *err);
 
-/* The same pairs one after another, as A. Bufe's tool measured them (Hamburg 2014): nothing else is
- * on the network while a pair is. */
+/* Plans the same pairs one after another, without other load on the network, like A. Bufe's tool
+ * (Hamburg 2014). The caller frees *out. */
 int nt_sweep_sequential_create(const struct nt_sweep_setup *setup, struct nt_planner **out,
                                struct nt_err *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures the pairs of a plan (core/plan.h) in its rounds: Liu et al., NPC 2018, section 3.2,
- * where pairs of one round share no link. A round begins when all of the one before has ended.
+ * where pairs of one round share no link. A round begins after all pairs of the previous round
+ * ended. Implements sweep.h.
  * Tests: test_sweep_planned.c. */
 #ifndef NT_SWEEP_PLANNED_H
 #define NT_SWEEP_PLANNED_H
@@ -12,20 +13,21 @@
 #include "plan.h"
 #include "sweep.h"
 
-/* A pass gives each pair one more reading, which lowers the standard errors with the root of their
- * number and shows the noise to a minimal plan, which has no other freedom; 64 lower them to an
- * eighth, four times as many would be needed for half of that. */
+/* Limit of passes. Each pass adds a reading per pair. It lowers the standard errors by the square
+ * root of the number of readings, and shows the noise to a minimal plan, which has no other degrees
+ * of freedom. 64 passes lower the errors to an eighth; half of that would need four times as
+ * many. */
 enum { NT_PLANNED_PASSES = 64 };
 
-/* Phase "plan": orders of latency, setup->passes over the plan at most. Hosts that are lost are
- * left out with their pairs. plan: of setup->hosts hosts, borrowed. */
+/* Phase "plan": latency orders for at most setup->passes passes over the plan. Lost hosts are left
+ * out with their pairs. plan: of setup->hosts hosts, borrowed. The caller frees *out. */
 int nt_sweep_planned_create(const struct nt_sweep_setup *setup, const struct nt_plan *plan,
                             struct nt_planner **out, struct nt_err *err);
 
-/* How many pairs of the plan have no reading. */
+/* Number of pairs of the plan without a reading. */
 size_t nt_sweep_planned_left(const struct nt_planner *planner);
 
-/* Every pair was ordered once: what follows repeats them. */
+/* Whether every pair was ordered once, so that further rounds repeat them. */
 bool nt_sweep_planned_repeats(const struct nt_planner *planner);
 
 #endif
