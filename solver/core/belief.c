@@ -73,8 +73,8 @@ int nt_belief_check(const struct nt_belief *c, struct nt_err *err)
     return rc;
 }
 
-/* Whether the level has together what the one below (NULL: hosts alone) has apart. above NULL: all
- * are together there. */
+/* Whether the level joins clusters that the level below (NULL: single hosts) separates. above NULL:
+ * one cluster of all hosts. */
 static int joins_any(const struct nt_belief *c, const uint32_t *below, const uint32_t *above,
                      uint32_t *first)
 {

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* So many pairs and such a share of those that were read several times: fewer are wrong readings.
- */
+/* Minimum number and share of the pairs that were read several times; fewer can be outliers. */
 enum { APART_MIN = 3, SHARE_PER_CENT = 50 };
 
 int nt_changed_hosts_init(struct nt_changed_hosts *c, size_t hosts, struct nt_err *err)

@@ -8,7 +8,7 @@
 
 static const double WIDE = 10; /* from this ratio on bins grow by a factor */
 
-/* Both directions, or the one that there is. NaN: none. */
+/* The mean of both directions, or the only one. NaN: none. */
 static float either_way(const struct nt_matrix *m, size_t a, size_t b)
 {
     float there = nt_matrix_get(m, a, b), back = nt_matrix_get(m, b, a);

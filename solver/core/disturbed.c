@@ -14,11 +14,11 @@ static const float ABOVE = 1.1F; /* times the lowest: noise is less, the next ti
 /* Readings by pairs. */
 struct sorted {
     size_t pairs;
-    size_t *first; /* pairs + 1: those of pair k are us[first[k]..first[k+1]-1] */
+    size_t *first; /* pairs + 1: the readings of pair k are us[first[k]..first[k+1]-1] */
     float *us;
     float *lowest; /* of pair k */
     size_t *above; /* readings of it that are well above that, */
-    size_t *near;  /* and those that are near */
+    size_t *near;  /* and readings that are near it */
 };
 
 static size_t pair_of(const struct nt_latency_entry *t)
@@ -43,8 +43,8 @@ static size_t count_of(const struct sorted *s, size_t pair)
     return n < NT_DISTURBED_READINGS_MAX ? n : NT_DISTURBED_READINGS_MAX;
 }
 
-/* The lowest reading that another one is near; else the lowest. A clock that jumped makes a single
- * one too low. */
+/* The lowest reading that another one confirms, else the lowest. After a jump of a clock a single
+ * reading is too low. */
 static float lowest_of(const float *us, size_t n)
 {
     float lowest = INFINITY, agreed = INFINITY;
@@ -102,7 +102,7 @@ static double share_of(const struct sorted *s)
     return share;
 }
 
-/* A time in which the readings of a host's pairs that can tell are disturbed. */
+/* A period in which all readings of a host that can be judged are disturbed. */
 struct episode {
     size_t begin; /* the entry after the last undisturbed reading */
     size_t pair;  /* with the first reading well above its pair's lowest since then; */

@@ -6,15 +6,15 @@
 
 #include "rng.h"
 
-/* The row with its leading 1 in column c: that link equals minus the sum of these entries, given
- * the measured paths. Only free columns stand in it. */
+/* A row with its leading 1 in column c: given the measured paths, this link equals minus the sum of
+ * these entries. They are all in free columns. */
 struct row {
     uint32_t *column;
     uint64_t *value;
     uint32_t used, capacity;
 };
 
-/* Rows in which a free column stands; may name a row that has lost it meanwhile. */
+/* Rows with an entry in a free column; may contain rows that lost the entry. */
 struct users {
     uint32_t *row;
     uint32_t used, capacity;
@@ -170,8 +170,8 @@ static void substitute_rows(struct nt_echelon *e, const uint32_t *link, size_t n
     }
 }
 
-/* Gathers the new row with a leading 1 in the free column that stands in the fewest rows (least
- * fill), which it returns; UINT32_MAX when nothing is left of the path; clears the marks. */
+/* Makes the new row with a leading 1 in the free column that the fewest rows use (least fill), and
+ * returns this column; UINT32_MAX: nothing of the path remains. Clears the marks. */
 static uint32_t gather_entries(struct nt_echelon *e)
 {
     struct nt_echelon_rows *r = e->rows;
@@ -197,7 +197,7 @@ static uint32_t gather_entries(struct nt_echelon *e)
     return lead;
 }
 
-/* Takes column lead out of a row: returns its factor there, 0 when it is not there any more. */
+/* Removes column lead from a row and returns its factor; 0: the row does not have it. */
 static uint64_t take_out(struct row *row, uint32_t lead)
 {
     for (uint32_t k = 0; k < row->used; k++) {
@@ -212,7 +212,7 @@ static uint64_t take_out(struct row *row, uint32_t lead)
     return 0;
 }
 
-/* row -= factor * fresh; what becomes 0 goes. */
+/* row -= factor * fresh, without entries that become 0. */
 static bool subtract_row(struct nt_echelon *e, uint32_t at, uint64_t factor)
 {
     struct nt_echelon_rows *r = e->rows;
@@ -289,7 +289,7 @@ static bool store_row(struct nt_echelon *e, uint32_t lead)
     return true;
 }
 
-/* Makes the row of what substitute left. */
+/* Makes a row of the remainder of substitute. */
 static int admit_row(struct nt_echelon *e, struct nt_err *err)
 {
     uint32_t lead = gather_entries(e);

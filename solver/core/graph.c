@@ -17,7 +17,8 @@ int nt_graph_init(struct nt_graph *graph, const struct nt_model *model, struct n
     return 0;
 }
 
-/* Counts stand two places on, ends one place on while they are filled, and so become starts. */
+/* start[v + 2] counts the links of v, then start[v + 1] is the next free place of v, which in the
+ * end is the start of v + 1. */
 void nt_graph_index(struct nt_graph *g, const struct nt_link *link, size_t links)
 {
     memset(g->start, 0, (g->vertices + 2) * sizeof *g->start);

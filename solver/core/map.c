@@ -152,7 +152,7 @@ int nt_map_create(struct nt_model *model, const char *const *host_names, struct 
             return -1;
     struct nt_map *map = calloc(1, sizeof *map);
     if (map == NULL || !name_all(map, model, host_names)) {
-        /* the caller still owns the model; without it the names' counts are not known */
+        /* the caller still owns the model; without it the number of names is unknown */
         if (map != NULL) {
             free_all(map->host_name, map->host_name == NULL ? 0 : model->hosts);
             free_all(map->switch_name, map->switch_name == NULL ? 0 : model->switches);
@@ -222,7 +222,7 @@ static int by_name(const void *a, const void *b, void *names)
     return nt_name_compare(name[*(const uint32_t *)a], name[*(const uint32_t *)b]);
 }
 
-/* order[k] is the old index of what becomes k; place is its inverse. */
+/* order[k] is the old index of the new index k; place is its inverse. */
 struct renaming {
     uint32_t *order, *place;
 };

@@ -27,7 +27,7 @@ void nt_measured_pairs_fini(struct nt_measured_pairs *measured)
     *measured = (struct nt_measured_pairs){0};
 }
 
-/* Where the pair stands, or the free slot for it. */
+/* The slot of the pair, or the free slot for it. */
 static uint64_t *find_slot(const struct nt_measured_pairs *measured, uint64_t pair)
 {
     uint64_t h = pair * 0x9e3779b97f4a7c15u;
@@ -103,7 +103,7 @@ int nt_measured_pairs_note(struct nt_measured_pairs *measured, uint32_t a, uint3
                            struct nt_err *err)
 {
     if (a == b)
-        return 0; /* and 0 is no pair */
+        return 0; /* 0 is not a pair */
     int is_new = enter_pair(measured, a < b ? a : b, a < b ? b : a, err);
     if (is_new <= 0)
         return is_new;

@@ -6,16 +6,16 @@
 
 #include "stats.h"
 
-/* So many pairs of a host were read more than twice, and so many hosts have them: fewer tell
- * nothing of the host, or of the noise. */
+/* Minimum number of pairs of a host with three readings or more, and of such hosts; fewer do not
+ * show the state of the host, or the noise. */
 enum { PAIRS_MIN = 3, HOSTS_MIN = 5 };
 
-/* Of readings that are late (exponential) the lowest is more than eight times as far below the next
- * one as usual in one of 256 pairs; others that were disturbed rarely agree within two. An outlier
- * is at least a fiftieth of a latency. */
+/* For readings with exponential delays, the lowest is more than eight times as far below the next
+ * one as usual in one of 256 pairs; other disturbed readings rarely agree within a factor of two.
+ * An outlier is at least a fiftieth of a latency too low. */
 static const float STEPS_APART = 8, STEPS_AGREE = 2, SHARE_MIN = 0.02F;
 
-/* The lowest is left out as one that is wrong by itself. usual_us: 0: not known. */
+/* The lowest reading is an outlier. usual_us 0: unknown. */
 static bool stands_alone(const struct nt_min_latency *low, float usual_us)
 {
     float step = low->next - low->lowest;
@@ -67,7 +67,7 @@ int nt_min_latency_matrix(const struct nt_min_latency *low, struct nt_matrix *m,
             if (of->count == 0)
                 continue;
             bool alone = stands_alone(of, usual_us);
-            /* what is above it is of another network, and tells nothing of its error */
+            /* readings above it belong to another state of the network and do not show its error */
             bool changed = alone && 2 * fmaxf(step_us[a], step_us[b]) >= of->next - of->lowest;
             nt_matrix_set(m, a, b, alone && !changed ? of->next : of->lowest);
             if (error != NULL)

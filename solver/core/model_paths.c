@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths over a model: modelled latencies, and the canonical form, which needs to know what lies
- * below a switch. */
+/* Paths over a model: modelled latencies, and the canonical form, which depends on the hosts below
+ * each switch. */
 #include "model.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "graph.h"
 #include "memory.h"
 
-/* The graph of a model whose links may come from a file. */
+/* The graph of a model; the links of a model from a file must be checked. */
 static int graph_of(const struct nt_model *m, struct nt_graph *g, struct nt_arena *memory,
                     struct nt_err *err)
 {
@@ -24,8 +24,8 @@ static int graph_of(const struct nt_model *m, struct nt_graph *g, struct nt_aren
     return nt_graph_init(g, m, memory, err);
 }
 
-/* distance[] of the vertices from first on: NaN where not reached; no walk comes by those before.
- * queue: vertices of them. */
+/* distance[] of the vertices from first on: NaN if not reached; earlier vertices are on no path.
+ * queue: vertices elements. */
 static void walk_tree(const struct nt_model *m, const struct nt_graph *g, uint32_t from,
                       size_t first, double *distance, uint32_t *queue, uint32_t *by)
 {
@@ -67,14 +67,14 @@ static void forget_backward(const struct nt_model *m, struct nt_graph *g)
     g->start[g->vertices] = to;
 }
 
-/* Where a host with one link, to a switch, hangs; UINT32_MAX: it has none or more. */
+/* A host with one link, to a switch; UINT32_MAX: it has none or several. */
 struct leaf_host {
     uint32_t at;
     double us;
 };
 
-/* Such hosts are on nobody's way: the switches forget them. Many hosts hang on few switches, so
- * walks get short. Returns how many hang. */
+/* Removes such hosts from the switches, because no path passes them; with many hosts per switch,
+ * searches become short. Returns their number. */
 static size_t detach_leaf_hosts(const struct nt_model *m, struct nt_graph *g,
                                 struct leaf_host *leaf_host)
 {
@@ -117,7 +117,8 @@ static void fill_row(const struct nt_model *m, const struct leaf_host *leaf_host
     row[i] = NAN;
 }
 
-/* What the latencies of one model need: a walk where there is no cycle, else shortest paths. */
+/* Working memory for the latencies of one model: a search if there are no cycles, else shortest
+ * paths. */
 struct ways {
     const struct nt_model *model;
     struct nt_graph graph;
@@ -204,8 +205,8 @@ static int link_compare(const void *x, const void *y)
     return a->latency_us < b->latency_us ? -1 : a->latency_us > b->latency_us;
 }
 
-/* Tiers of a forest of switches by taking off the outermost ones, round by round. What remains
- * last is the top; two equal ends of a last link are peers, and nothing is above them. */
+/* Computes the tiers of a forest of switches by removing the outermost ones round by round. The
+ * last one is the root; two equal ends of a last link are peers without a parent. */
 static void forest_tiers(const struct nt_model *m, const struct nt_graph *g, uint32_t *degree,
                          uint32_t *queue)
 {
@@ -261,8 +262,8 @@ static void nearest_tiers(const struct nt_model *m, const struct nt_graph *g, ui
             m->tier[s] = 1;
 }
 
-/* Smallest and largest host below each switch, tier by tier upwards. place: room for where each
- * tier stands in the queue; no tier is above the number of switches. */
+/* Smallest and largest host below each switch, tier by tier upwards. place: working memory for the
+ * position of each tier in the queue; tiers are at most the number of switches. */
 static void keys_fill(const struct nt_model *m, const struct nt_graph *g, uint32_t *queue,
                       uint32_t *place, struct switch_key *key)
 {
@@ -328,7 +329,7 @@ static void pairs_sort(struct nt_model *m)
     }
 }
 
-/* What is known of a switch and moves with it. */
+/* Values of a switch that move with it. */
 struct switch_figures {
     double oversubscription;
     struct nt_throughput throughput;

@@ -59,7 +59,7 @@ static int refuse_size(struct nt_err *err, double entries)
                       (int)NT_NORMAL_ENTRIES_MAX);
 }
 
-/* In which rows each column stands. */
+/* For each column, the rows that contain it. */
 static int transpose_rows(const struct nt_rows *rows, struct columns *t, struct nt_arena *memory,
                           struct nt_err *err)
 {

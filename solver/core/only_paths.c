@@ -10,8 +10,8 @@ struct nt_only_paths {
     struct nt_arena memory;
     const struct nt_rooted_tree *rooted;
     uint32_t *at;   /* hosts: their switch; NT_NO_VERTEX */
-    uint32_t *into; /* [from * switches + to]: the channel by which the only path comes to `to`;
-                       NT_NO_LINK: the same switch, or there is none or another one as short */
+    uint32_t *into; /* [from * switches + to]: the last channel of the only path; NT_NO_LINK: the
+                       same switch, no path, or another one as short */
 };
 
 enum { SWITCHES_MAX = 2048 };
@@ -25,7 +25,7 @@ void nt_only_paths_destroy(struct nt_only_paths *p)
     nt_object_destroy(p);
 }
 
-/* What Dijkstra needs, among the switches alone: their numbers begin at 0. */
+/* Working memory for Dijkstra's algorithm among the switches alone, numbered from 0. */
 struct among {
     size_t switches;
     double least_us; /* the shortest link */
@@ -105,9 +105,9 @@ static uint32_t channel_into(const struct nt_only_paths *p, const struct among *
     return 2 * k + (p->rooted->ends[k][1] == p->rooted->hosts + v ? 0 : 1);
 }
 
-/* How a path from the source comes to v; NT_NO_LINK where another is nearly as short. The last
- * vertex at which two paths meet is where both have come at about the same time: so each vertex of
- * a path is asked, and all paths are compared. into: of those nearer. */
+/* The last channel of the path from the source to v; NT_NO_LINK if another path has nearly this
+ * length. Two paths meet at a last vertex, which both reach at about the same distance, so checking
+ * each vertex of a path compares all paths. into: of the nearer vertices. */
 static uint32_t only_way(const struct nt_only_paths *p, const struct among *x, uint32_t v,
                          const uint32_t *into, uint32_t source)
 {

@@ -8,10 +8,12 @@
 
 enum { REGIME_POINTS_MIN = 3, REGIMES_MAX = 6, JITTERS_MIN = 4, JITTERS_MAX = 256 };
 
-/* Message times stand this close to a line at best: a page more or less, an interrupt. */
+/* Message times differ at least by this share from a line, for example by a page or an
+ * interrupt. */
 static const double TRUE_SHARE = 0.01;
 
-/* A size that stands out from both sides by this share was disturbed: no regime is one size. */
+/* A size that exceeds both of its sides by this share was disturbed, because no regime has a single
+ * size. */
 static const double PEAK_SHARE = 0.1;
 
 static int by_size(const void *a, const void *b)
@@ -22,8 +24,8 @@ static int by_size(const void *a, const void *b)
     return (x->y > y->y) - (x->y < y->y);
 }
 
-/* How far apart two measurements of one short message are at times: what a connection, or the
- * core that a process woke up on, adds for the whole of a round and no error within it shows. */
+/* How much two measurements of one short message can differ: a connection, or the core on which a
+ * process woke up, adds time to a whole round, which no error within the round shows. */
 static double find_jitter(const struct nt_point *sorted, size_t n)
 {
     double base = INFINITY, apart[JITTERS_MAX];
@@ -44,8 +46,8 @@ static double on_line(const struct nt_point *a, const struct nt_point *b, double
     return a->y + (x - a->x) / (b->x - a->x) * (b->y - a->y);
 }
 
-/* Above the line through its neighbours, and above the lines through those on either side. At the
- * lower end the upper side decides; at the upper end a new regime may just have begun. */
+/* Above the line through its neighbours, and above the lines through the neighbours on either side.
+ * At the lower end the upper side decides; at the upper end a new regime may just have begun. */
 static bool is_peak(const struct nt_point *curve, size_t n, size_t i)
 {
     const struct nt_point *p = &curve[i];
@@ -55,7 +57,8 @@ static bool is_peak(const struct nt_point *curve, size_t n, size_t i)
            (i < 2 || on_line(p - 2, p - 1, p->x) < most);
 }
 
-/* once: a bit for each point that was measured only once. What stands out again is so. */
+/* once: a bit per point that was measured only once. A second measurement that is an outlier again
+ * is valid. */
 static size_t drop_peaks(struct nt_point *curve, size_t n, const uint64_t *once)
 {
     size_t kept = 0;

@@ -11,10 +11,12 @@
 
 enum { CAPACITY_MIN = 64, LOWS_MAX = 32 };
 
-/* A phase is another network's when it is so many standard deviations of a phase above the pair's
- * lowest, and by at least so much of it: a sweep has thousands of pairs and few phases. */
+/* A phase measured another state of the network if it exceeds the pair's lowest by this number of
+ * standard deviations of a phase and by this share. A sweep has thousands of pairs and few
+ * phases. */
 static const float APART_SD = 6, APART_MIN = 0.02F;
-/* Of normal values: standard deviation over the median of the absolute differences of two. */
+/* For normal values: standard deviation over the median of the absolute differences of two
+ * values. */
 static const float SD_OF_DIFFERENCE = 1.0483F;
 
 bool nt_repeats_is_phase(const char *name)
@@ -50,9 +52,8 @@ static int compare_repeats(const void *x, const void *y)
     return p->us < q->us ? -1 : p->us > q->us;
 }
 
-/* The lowest of each phase, that of the first readings among them, of one pair that was repeated:
- * n entries sorted by phase. Returns their number; NaN, a pair that was not read at first, is none.
- */
+/* The lowest reading of each phase, including the first readings, of one repeated pair: n entries
+ * sorted by phase. Returns their number. A pair without a first reading (NaN) has none. */
 static size_t lows_of(const struct nt_repeat *at, size_t n, const struct nt_matrix *lowest,
                       float *low)
 {
@@ -121,7 +122,7 @@ static void find_changed(const struct nt_repeats *r, const struct nt_matrix *low
     }
 }
 
-/* most: times the least, what counts of the phases. */
+/* most: phases above this multiple of the lowest are ignored. */
 static void fold_pair(const struct nt_repeat *at, size_t n, float most, struct nt_matrix *lowest,
                       struct nt_matrix *error)
 {

@@ -45,7 +45,7 @@ static uint32_t find_top(const struct nt_rooted_tree *h, const struct nt_model *
     return top;
 }
 
-/* Breadth first from the top, hosts before switches; false when it is no tree. */
+/* Breadth-first from the root, hosts before switches; false: not a tree. */
 static bool root_at_top(struct nt_rooted_tree *h)
 {
     size_t links = 0;
@@ -150,7 +150,7 @@ static size_t tree_path(const struct nt_rooted_tree *h, uint32_t a, uint32_t b, 
     return ups + downs;
 }
 
-/* A common link, else a common switch. */
+/* A common link, or a common switch. */
 static size_t near_path(const struct nt_rooted_tree *h, uint32_t a, uint32_t b, uint32_t *channel)
 {
     size_t found = 0;

@@ -14,7 +14,7 @@
 struct way {
     uint32_t a, b;
     uint32_t links;
-    uint32_t back; /* the way of the other direction when that came earlier, else NO_WAY */
+    uint32_t back; /* the path of the other direction if it came earlier, else NO_WAY */
 };
 
 enum { NO_WAY = UINT32_MAX };
@@ -120,7 +120,7 @@ static bool builder_reserve(struct nt_routes_builder *b, size_t n)
     return (b->pairs + 1) * 2 <= b->slots || grow_slots(b);
 }
 
-/* Whether a link stands twice on the path; -1 without memory. */
+/* Whether a link occurs twice on the path; -1: no memory. */
 static int has_repeat(struct nt_routes_builder *b, const uint32_t *link, size_t n)
 {
     if (++b->stamp == 0) { /* wrapped: forget the stamps of four thousand million paths ago */
@@ -200,7 +200,7 @@ static void fill_routes(struct nt_routes *r, const struct nt_routes_builder *b, 
     for (size_t w = 0; w < b->ways; w++) {
         const struct way *way = &b->way[w];
         if (way->back != NO_WAY && way->back < w)
-            continue; /* stands behind its first direction */
+            continue; /* follows its first direction */
         r->host[pair][0] = way->a;
         r->host[pair][1] = way->b;
         r->start[pair] = used;
@@ -290,7 +290,7 @@ uint32_t nt_pair_index_find(const struct nt_pair_index *index, uint32_t a, uint3
     return NT_PAIR_NONE;
 }
 
-/* ---- what is planned over routes, measured and estimated ---- */
+/* ---- plans, measurements and estimates over routes ---- */
 
 int nt_plan_create(size_t pairs, struct nt_plan **out, struct nt_err *err)
 {

@@ -107,8 +107,8 @@ static size_t order_component(struct view *v, uint32_t root, uint32_t *order, ui
     return tail;
 }
 
-/* Adds the smaller side of a link; of two as large, the one with the smaller word. Sides of none or
- * one host say nothing. */
+/* Adds the smaller side of a link; for equal sizes the side with the smaller word. Sides of one
+ * host or none are ignored. */
 static void add_split(struct view *v, const struct set *below, const struct set *all)
 {
     struct set other = {.count = all->count - below->count};
@@ -134,7 +134,7 @@ static void gather_splits(struct view *v, const uint32_t *order, const uint32_t 
         add_split(v, &v->below[order[k]], &v->below[order[0]]);
 }
 
-/* Every host linked to every other, and nothing else. */
+/* Whether every host is linked to every other, without further links. */
 static bool is_complete(const struct view *v)
 {
     size_t hosts = 0;
@@ -211,7 +211,7 @@ static uint64_t mix_hash(uint64_t x)
     return nt_rng_next(&rng);
 }
 
-/* Colours: a host its own, a switch that of its neighbours' colours, over and over. */
+/* Colours, repeatedly: a host has its own, a switch one made of the colours of its neighbours. */
 static int refine_colours(const struct view *v, uint64_t *colour, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};

@@ -21,7 +21,7 @@ static void select_between(float *values, size_t low, size_t high, size_t k)
 {
     while (low < high) {
         if (high - low > 600) {
-            /* between two values of a sample that stand just around the place */
+            /* between two values of a sample near this position */
             double n = (double)(high - low + 1), i = (double)(k - low + 1), z = log(n);
             double size = 0.5 * exp(2 * z / 3);
             double spread = 0.5 * sqrt(z * size * (n - size) / n) * (2 * i < n ? -1 : 1);

@@ -10,7 +10,7 @@
 
 /* ---- the kernels ---- */
 
-/* What follows the name behind a colon, and how many tasks there may be: a power of it. */
+/* The parameter after the colon of a name, and the allowed numbers of tasks: powers of this. */
 static const struct kind {
     const char *name;
     uint32_t most; /* of the number behind the colon; 0: there is none */
@@ -136,15 +136,16 @@ void nt_workload_name(const struct nt_workload *workload, char name[NT_WORKLOAD_
         snprintf(name + n, NT_WORKLOAD_NAME_BYTES - (size_t)n, ",compute=%.0f", w.compute_us);
 }
 
-/* ---- what each task does: the algorithms, played once to count and once to write ---- */
+/* ---- the algorithm of each task, run once to count and once to write ---- */
 
 enum {
     MESSAGES_USUAL = 10000,
-    REGION = 8, /* the hot region is a part in so many */
+    REGION = 8, /* the hot region is one part of this number */
     COMPUTATIONS_MAX = 1 << 26,
 };
 
-/* first[] counts in the first pass, then is where each host's next operation goes. */
+/* first[] counts operations in the first run; then it is the position of each host's next
+ * operation. */
 struct play {
     struct nt_program *program;
     const struct nt_workload *load;
@@ -178,7 +179,7 @@ static void play_wait(struct play *p, uint32_t message, size_t to)
     note_operation(p, to, 2 * message + 1);
 }
 
-/* Of each task, after its waits. */
+/* For each task, after its waits. */
 static void play_compute(struct play *p)
 {
     for (size_t t = 0; t < p->tasks && p->load->compute_us > 0; t++)
@@ -191,7 +192,7 @@ static void play_one(struct play *p, bool from_one)
         play_wait(p, from_one ? play_send(p, 0, d) : play_send(p, d, 0), from_one ? d : 0);
 }
 
-/* Task t waits for what t+1, t+2, ... sent to it, in that order. */
+/* Task t waits for the messages of t+1, t+2, ... in this order. */
 static void play_all(struct play *p)
 {
     size_t n = p->tasks;
@@ -345,7 +346,7 @@ int nt_program_create(size_t hosts, const struct nt_workload *workload, struct n
     play.counting = false;
     if (p.messages > 0)
         play_workload(&play, p.messages);
-    memmove(p.first + 1, p.first, hosts * sizeof *p.first); /* each stands at its end by now */
+    memmove(p.first + 1, p.first, hosts * sizeof *p.first); /* each is at its end now */
     p.first[0] = 0;
     *program = p;
     return 0;

@@ -17,7 +17,7 @@ struct additive {
     uint32_t n, count; /* hosts; vertices */
     uint32_t *parent;  /* vertices; the top's is itself */
     double *depth;     /* vertices: the distance from the first host; NaN: no longer there */
-    uint32_t *top;     /* hosts: the highest vertex of the cluster that the host stands for */
+    uint32_t *top;     /* per host: the highest vertex of the cluster that the host represents */
     double same;       /* depths that differ by less are equal */
 };
 
@@ -73,8 +73,9 @@ static uint32_t join(struct additive *t, uint32_t a, uint32_t b, double depth)
     return v;
 }
 
-/* Hosts share the way from the first host to where their ways part: of three hosts that is half of
- * what two distances have over the third (Buneman 1971). In a tree these depths nest. */
+/* The paths from the first host to two others are equal up to where they part: for three hosts that
+ * is half of the excess of two distances over the third (Buneman 1971). In a tree these depths
+ * nest. */
 static int find_tree(const struct nt_work *w, struct additive *t, struct nt_arena *memory,
                      struct nt_err *err)
 {

@@ -11,18 +11,18 @@
 
 enum { AGREEING = 3, READINGS_MOST = 7 };
 
-/* Of a level: readings within are of it; its own width in noise and beyond, at most; and the least
- * distance to the next. */
+/* Limits for a level: readings within FITS_SDS belong to it; its width is at most WIDTH_NOISES
+ * times the noise, and WIDTH_MORE; its distance to the next one. */
 static const double FITS_SDS = 4.5, CLEAR = 2, WIDTH_NOISES = 3, WIDTH_MORE = 0.012, GAP_SDS = 5;
 static const double SD_LEAST = 0.004;
 
 enum fit { FITS, AGAIN, OFF };
 
-/* The readings of one pair, and what they say. */
+/* The readings of one pair and their result. */
 struct pair {
     uint32_t a, b;
     size_t from, till; /* readings */
-    float lowest;      /* ln; of those that count */
+    float lowest;      /* ln us; of the readings that are used */
 };
 
 struct work {
@@ -92,8 +92,8 @@ static bool is_believed(const struct work *w, const struct pair *p)
     return !w->b->away[p->a] && !w->b->away[p->b];
 }
 
-/* The pairs of a level. Of a host that was read with many, as a loose one is to be placed, each
- * counts less. */
+/* The pairs of a level. The pairs of a host that was read with many, as to place a loose host, have
+ * smaller weights. */
 static size_t gather(const struct work *w, size_t level, struct nt_weighted *out)
 {
     size_t n = 0;
@@ -176,8 +176,8 @@ static void check_levels(struct nt_believed *b)
     }
 }
 
-/* ---- what a pair says -------------------------------------------------------------------------
- */
+/* ---- the result of a pair
+ * ---------------------------------------------------------------------- */
 
 /* The level nearest to a reading, and how many sd it is off the one asked for. */
 static size_t nearest(const struct nt_believed *b, double ln, size_t level, double *own,
@@ -242,7 +242,7 @@ struct blame {
     uint32_t off, fits;
 };
 
-/* The host with most contradictions; of those with as many the one that fits least. */
+/* The host with most contradictions; among equal ones the host that fits least. */
 static uint32_t find_blamed(const struct nt_believed *b, const struct blame *blame)
 {
     uint32_t worst = UINT32_MAX;
@@ -269,8 +269,8 @@ static void loosen(struct work *w, uint32_t host, struct blame *blame, const uin
     blame[host].off = 0;
 }
 
-/* Whom a contradiction is between, of whom nothing tells which of them has moved, both are loose.
- */
+/* If two hosts contradict each other and the readings do not show which one moved, both become
+ * loose. */
 static void loosen_blamed(struct work *w, struct blame *blame, const uint8_t *fit)
 {
     size_t most = w->b->hosts / 4 + 2;
@@ -324,17 +324,17 @@ static int judge_pairs(struct work *w, struct nt_err *err)
  * nothing. */
 static const double APART_A_HOST = 40, APART_MORE = 4096;
 
-/* A loose host is on a switch when so many of its hosts say so, and elsewhere when so many of each
- * switch do, if it has so many: one reading may be of any level by accident. */
+/* A loose host is on a switch if this number of its hosts show it, and elsewhere if this number of
+ * hosts of each switch do (or all of them): one reading may belong to any level by accident. */
 enum { MATES = 2 };
 
 /* ---- a loose host -----------------------------------------------------------------------------
  */
 
-/* A step of the way down: the clusters below one, and what was read of the host in them. */
+/* A step of the descent: the clusters below one cluster, and the readings of the host with them. */
 struct step {
     size_t level;     /* that the clusters are below */
-    uint32_t inside;  /* a host of the cluster that it is in; UINT32_MAX: none is known */
+    uint32_t inside;  /* a host of the cluster that contains it; UINT32_MAX: unknown */
     uint32_t untried; /* a host of the largest cluster that it was not read with; UINT32_MAX */
     size_t largest, mates;
     bool mixed; /* it is in two of them, or in none of the whole */
@@ -411,7 +411,7 @@ static void find_untried(const struct work *w, uint32_t host, uint32_t in, const
     }
 }
 
-/* Of a cluster of one host, with which the host was read apart: once more. */
+/* Reads the host again with a cluster of one host from which it was read apart. */
 static void repeat_single(struct work *w, uint32_t host, uint32_t in, const uint8_t *state,
                           const struct step *s)
 {
@@ -484,7 +484,7 @@ static void place_host(struct work *w, uint32_t host, uint32_t in, uint8_t *stat
     }
 }
 
-/* Places loose hosts, as far as readings say where; wishes for what they do not. */
+/* Places loose hosts as far as the readings show; plans readings for the others. */
 static void place_loose(struct work *w)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -591,7 +591,7 @@ static void count_unjoined(struct nt_believed *b, bool *seen)
     }
 }
 
-/* What is joined and what is apart by now, and how much is open. */
+/* Finds which hosts are connected and which clusters are apart, and how much is open. */
 static int cover_pairs(struct work *w, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -685,7 +685,7 @@ int nt_believed_judge(const struct nt_belief *belief, const bool *missing,
     }
     if (rc == 0)
         rc = judge_pairs(&w, err);
-    if (rc == 0 && b.contradicted > 0) /* without those */
+    if (rc == 0 && b.contradicted > 0) /* without contradicted hosts */
         rc = find_levels(&w, noise, err);
     if (rc == 0)
         check_levels(&b);
@@ -710,8 +710,8 @@ void nt_believed_fini(struct nt_believed *b)
     *b = (struct nt_believed){0};
 }
 
-/* ---- what comes after -------------------------------------------------------------------------
- */
+/* ---- the result
+ * -------------------------------------------------------------------------------- */
 
 static int unite_clusters(const struct nt_believed *b, struct nt_clusters *out, struct nt_err *err)
 {
@@ -733,8 +733,8 @@ static int unite_clusters(const struct nt_believed *b, struct nt_clusters *out, 
     return 0;
 }
 
-/* Nothing is calibrated: the usual share of wrong readings, and of those the share that is too low,
- * since most are late. */
+/* Without a calibration: the usual share of outliers, and the share of these that is too low, since
+ * most are late. */
 static const double OUTLIERS = 0.01, LOW_SHARE = 0.25;
 
 static struct nt_classes classes_of(const struct nt_believed *b)
@@ -833,7 +833,7 @@ static bool is_whole(const struct draft *d)
     return present > 1;
 }
 
-/* A switch at the top with two links, one of them to a switch, is none: only their sum is known. */
+/* Removes a root with two links, one of them to a switch: only the sum of both is determined. */
 static void join_top(struct draft *d)
 {
     uint32_t top = (uint32_t)(d->b->hosts + d->switches - 1), part[2] = {NONE, NONE};

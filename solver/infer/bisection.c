@@ -13,8 +13,8 @@ enum { TREE_HOSTS_MAX = 8192, CORE_MAX = 2048, EXACT_MAX = 20 };
 /* ---- trees ------------------------------------------------------------------------------------
  */
 
-/* cost[side][k]: least capacity from side 0 to side 1 among links below a vertex that stands on
- * the side, with k of the hosts below on side 0. */
+/* cost[side][k]: least capacity from side 0 to side 1 among the links below a vertex on this side,
+ * with k of the hosts below on side 0. */
 struct halves {
     double *cost[2];
     size_t hosts;
@@ -121,10 +121,10 @@ static int bisect_tree(struct nt_model *m, const struct nt_rooted_tree *h, struc
     return 0;
 }
 
-/* ---- graphs: what stands on which side --------------------------------------------------------
+/* ---- graphs: the side of each vertex ------------------------------------------------------------
  *
- * Hosts with one link, to a switch, are leaves: they stand with their switch unless a half has too
- * many, and then those with the narrowest links do not. The core is all else. */
+ * Hosts with one link, to a switch, are leaves: they are on the side of their switch unless a half
+ * has too many hosts; then those with the narrowest links change sides. The core is the rest. */
 
 struct leaf {
     uint32_t at; /* in the core */
@@ -133,14 +133,14 @@ struct leaf {
 
 struct cut {
     size_t hosts, core;
-    uint32_t *weight;     /* core: hosts that stand with it, itself included */
-    uint32_t *start, *to; /* core: what meets it is start[v]..start[v + 1] - 1 */
+    uint32_t *weight;     /* core: hosts on it, including itself */
+    uint32_t *start, *to; /* core: its links are start[v]..start[v + 1] - 1 */
     double *out, *in;     /*   with the capacity from v and to v */
     size_t leaves;
     struct leaf *up, *down; /* by the capacity from the host, and to it; the narrowest first */
     bool *side, *best_side; /* core */
     double crossing[2];     /* from side 0 to side 1, and back */
-    size_t on[2];           /* hosts that stand there */
+    size_t on[2];           /* hosts on each side */
     double best;
     struct nt_arena memory;
 };
@@ -152,8 +152,8 @@ static int by_capacity(const void *a, const void *b)
                               : (x->at > y->at) - (x->at < y->at);
 }
 
-/* The least that comes to the cut when the side has that many hosts: some leaves of the sides that
- * have too many stand on the other. */
+/* The least addition to the cut if the side has this number of hosts: some leaves of the larger
+ * side move to the other. */
 static double moving_cost(const struct cut *x, bool from, size_t want)
 {
     bool gives = x->on[from] > want;
@@ -168,7 +168,7 @@ static double moving_cost(const struct cut *x, bool from, size_t want)
     return move > 0 ? INFINITY : sum;
 }
 
-/* Of the sides as they are: from either half to the other, which differ by a host at most. */
+/* The cut of the current sides: from either half to the other; they differ by at most one host. */
 static double cost_of(const struct cut *x, double limit)
 {
     double least = INFINITY;
@@ -194,7 +194,7 @@ static void change_side(struct cut *x, uint32_t v)
     bool was = x->side[v];
     for (uint32_t i = x->start[v]; i < x->start[v + 1]; i++) {
         bool same = x->side[x->to[i]] == was;
-        /* what was within a side crosses now; what crossed does not */
+        /* links within a side now cross, crossing links no longer do */
         x->crossing[!was] += same ? x->out[i] : 0;
         x->crossing[was] += same ? x->in[i] : 0;
         x->crossing[was] -= same ? 0 : x->out[i];
@@ -281,7 +281,7 @@ static void try_nearer(struct search *s)
     keep_best(x);
 }
 
-/* What a change of side takes from the crossing, both ways. */
+/* The decrease of the crossing capacity, in both directions, if v changes sides. */
 static double gain_of(const struct cut *x, uint32_t v)
 {
     double gain = 0;
@@ -358,7 +358,7 @@ static bool is_leaf(const struct nt_model *m, const struct nt_graph *g, uint32_t
     return v < m->hosts && nt_graph_degree(g, v) == 1 && g->to[g->start[v]] >= m->hosts;
 }
 
-/* Numbers of the core; false: a link is not known, or something is on none. */
+/* Numbers the core; false: a bandwidth is unknown, or a vertex has no link. */
 static bool number_core(const struct nt_model *m, const struct nt_graph *g, struct cut *x,
                         uint32_t *number)
 {

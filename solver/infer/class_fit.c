@@ -64,7 +64,7 @@ struct peak {
     double at, height;
 };
 
-/* About how many values lie within a sd of x. bins are sorted: only near ones are looked at. */
+/* Estimated number of values within one sd of x. bins are sorted: only near ones are visited. */
 static double heap_at(const struct bins *b, size_t near, double noise)
 {
     double width = KERNEL_SDS * noise, sum = 0, x = b->at[near];
@@ -192,7 +192,7 @@ static struct mixture without_class(const struct mixture *m, size_t c)
     return w;
 }
 
-/* The class without which the mixture is best before it adapts, but for those tried already. */
+/* The class without which the mixture is best before it adapts, except for those already tried. */
 static size_t least_useful(const struct mixture *m, const struct bins *b, const bool *tried)
 {
     size_t least = m->count;
@@ -308,8 +308,8 @@ static double log_density(const struct nt_classes *k, double ln, size_t c)
     return log(p + k->outliers * side * OUTLIER_DENSITY + FLOOR);
 }
 
-/* What two readings of one pair that disagree show of outliers: which one is off, and to which
- * side. Counts go into low and high. */
+/* Counts which one of two disagreeing readings of a pair is an outlier, and on which side, into low
+ * and high. */
 static void count_side(const struct nt_classes *k, double ln, double other, double *low,
                        double *high)
 {
@@ -371,8 +371,9 @@ double nt_classes_gap_sds(const struct nt_classes *k)
 static const double LEAST_SD = 0.01;        /* relative: paths of one class differ by that */
 static const double LEAST_AGREEING = 0.005; /* share of agreeing pairs that are wrong twice */
 static const double DISAGREE_SDS = 4.5;
-/* Of two readings that disagree one is wrong, and a few are both: so much of a reading a pair. Over
- * OUTLIERS_MOST nothing can be told from wrong readings, and the fit does not ask for more. */
+/* If two readings disagree, one is an outlier, rarely both: WRONG_A_PAIR outliers per reading of
+ * such a pair. Above OUTLIERS_MOST nothing can be distinguished from outliers, and the fit assumes
+ * no more. */
 static const double WRONG_A_PAIR = 0.65, OUTLIERS_MOST = 0.3;
 
 static double reading_difference(const struct nt_double_reading *t)

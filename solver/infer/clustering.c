@@ -302,7 +302,7 @@ static int open_blocks(struct nt_clustering *m, size_t level, const uint32_t *se
 /* ---- clusters that are added ------------------------------------------------------------------
  */
 
-/* Adds the seats' clusters behind those of the block. */
+/* Adds the clusters of the seats at the end of the block. */
 static int append_clusters(struct nt_clustering *m, uint32_t slot, const uint32_t *seat, size_t n,
                            struct nt_err *err)
 {
@@ -339,8 +339,8 @@ static int make_pair(struct nt_clustering *m, size_t level, uint32_t old, const 
     return append_clusters(m, slot, seat, n, err);
 }
 
-/* These seats have become part of the opened cluster of `level` that `old` is in: puts their
- * clusters into what it became. */
+/* These seats joined the opened cluster of level that contains old: adds their clusters to its
+ * block. */
 static int introduce_seats(struct nt_clustering *m, size_t level, uint32_t old,
                            const uint32_t *seat, size_t n, struct nt_err *err)
 {
@@ -366,7 +366,7 @@ static size_t count_clusters(const struct nt_cells *c)
     return n;
 }
 
-/* Moves the clusters of one block behind those of another, with the cells between them. */
+/* Moves the clusters of one block to the end of another, with the cells between them. */
 static void append_cells(struct nt_cells *to, uint32_t *at, struct nt_cells *from, uint32_t *place)
 {
     for (uint32_t a = 0; a < from->clusters; a++) {
@@ -421,7 +421,7 @@ static const double RECALL_SAME = 0.8, RECALL_CERTAIN = 0.6; /* of the limits */
 /* ---- merging ----------------------------------------------------------------------------------
  */
 
-/* Two clusters of a block become one; the inside of one that was opened takes the other in. */
+/* Merges two clusters of a block; the block inside an opened cluster takes the other's hosts. */
 static int unite_cells(struct nt_clustering *m, uint32_t slot, uint32_t a, uint32_t b,
                        uint32_t *stays, struct nt_err *err)
 {
@@ -451,7 +451,8 @@ static bool is_one(const struct nt_clustering *m, const struct nt_cells *c, uint
 {
     return a != b && !c->cluster[a].merged && !c->cluster[b].merged &&
            (double)c->sum[nt_cell_at(a, b)] > m->limits.same &&
-           !(c->cluster[a].open && c->cluster[b].open); /* those were certainly different */
+           !(c->cluster[a].open &&
+             c->cluster[b].open); /* two opened clusters were certainly different */
 }
 
 /* Merges two clusters, and then all whose evidence is enough together. */
@@ -521,7 +522,7 @@ static void count_evidence(struct nt_clustering *m, const struct nt_pair_reading
                  nt_classes_llr(m->classes, (double)e->ln, level));
 }
 
-/* Counts in fresh blocks what was read before they were made; 1 when there were any. */
+/* Counts earlier readings in new blocks; 1: there were some. */
 static int count_before(struct nt_clustering *m, struct nt_err *err)
 {
     bool levels[NT_CLASSES_MAX] = {0}, any = false;
@@ -546,8 +547,8 @@ static int count_before(struct nt_clustering *m, struct nt_err *err)
     return any;
 }
 
-/* ---- what comes after a round -----------------------------------------------------------------
- */
+/* ---- after a round
+ * ------------------------------------------------------------------------------ */
 
 static size_t seats_of(const struct nt_cells *c)
 {
@@ -603,7 +604,7 @@ static int open_certain(struct nt_clustering *m, uint32_t slot, struct nt_err *e
     return any;
 }
 
-/* The most clusters that one of so many joined blocks has. */
+/* The largest number of clusters that one of this number of joined blocks can have. */
 static size_t widest_join(const struct nt_clustering *m, const uint32_t *slot, size_t n,
                           size_t groups)
 {
@@ -693,9 +694,9 @@ int nt_clustering_advance(struct nt_clustering *m, struct nt_err *err)
 /* ---- the end ----------------------------------------------------------------------------------
  */
 
-/* Both stayed apart, so that what speaks for one cluster speaks against the two. Before anything is
- * read a cluster may well be one with another, but hardly with this one of all that there are: odds
- * of one to those others. */
+/* Both remained apart, so evidence that they are one cluster lowers the certainty. Before any
+ * reading, a cluster may be equal to another one, but hardly to a given one of all: prior odds of
+ * one over the number of the others. */
 static void add_cell_error(struct nt_clustering *m, const struct nt_cells *c, uint32_t a,
                            uint32_t b, double others)
 {
@@ -757,7 +758,7 @@ size_t nt_clustering_certain_level(const struct nt_clustering *m)
         for (size_t k = 0; k < c->clusters && certain == c->level; k++)
             if (c->level > 0 && !c->cluster[k].merged && c->cluster[k].size > 1 &&
                 !c->cluster[k].open)
-                break; /* its inside is not known, so what is above stays the lowest */
+                break; /* its inside is unknown, so the level above remains the lowest */
         level = certain > level ? certain : level;
     }
     return level;
@@ -825,7 +826,8 @@ int nt_clustering_settle(struct nt_clustering *m, struct nt_err *err)
     return advanced < 0 ? -1 : 0;
 }
 
-/* The classes are fitted anew, to all readings: what was just enough may be a little less now. */
+/* The classes were fitted again to all readings, so that a sum that just reached its limit may now
+ * be slightly below. */
 int nt_clustering_replay(struct nt_clustering *m, struct nt_err *err)
 {
     m->limits.same *= RECALL_SAME;

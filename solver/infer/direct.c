@@ -18,7 +18,7 @@ struct cut {
     double at, depth; /* us; less is deeper */
 };
 
-/* Of a thousand readings two at each end may be wrong and would stretch the range; a margin keeps
+/* Per thousand readings two at each end may be outliers and would stretch the range; a margin keeps
  * the first and last bin empty. */
 static const double EXTREME = 0.002, MARGIN = 0.02;
 
@@ -167,7 +167,7 @@ static void first_guess(const struct nt_work *w, struct spectrum *r, float *out)
             out[i * n + j] = (float)(0.5 * (r->value[i] + r->value[j]));
 }
 
-/* Relative residuals beyond so many sd are wrong readings. */
+/* Relative residuals beyond this number of sd are outliers. */
 static const double WRONG_SDS = 4;
 
 static float find_reach(const struct nt_work *w, const float *out, struct spectrum *r)
@@ -218,10 +218,10 @@ static int project_spectrum(size_t n, struct spectrum *r, float *out, struct nt_
     return 0;
 }
 
-/* The part of the readings that noise does not explain: hop counts of regular networks have few
- * large eigenvalues, so that those above the noise's (Gavish and Donoho 2014, median rule) hold
- * nearly all of them. Readings that are missing or far off are replaced by that part in turn
- * (Mazumder, Hastie, Tibshirani 2010). out: n*n, filled everywhere but on the diagonal. */
+/* The part of the readings that noise does not explain. Hop counts of regular networks have few
+ * large eigenvalues, so that the eigenvalues above those of the noise (Gavish and Donoho 2014,
+ * median rule) contain nearly all of them. Missing readings and outliers are replaced by this part,
+ * iteratively (Mazumder, Hastie, Tibshirani 2010). out: n*n, filled except for the diagonal. */
 static int denoise(const struct nt_work *w, float *out, struct nt_err *err)
 {
     size_t n = w->n, work = 1 + 6 * n + 2 * n * n; /* the least that dsyevd takes */
@@ -250,8 +250,8 @@ static int denoise(const struct nt_work *w, float *out, struct nt_err *err)
 
 /* Figures of a direct network whose links are given. */
 
-/* What a grid of readings leaves over in the mean, of its step as the noise's least has it (the sd
- * of a step, 1 / sqrt(12) of it): a score is of no smaller residuals. */
+/* Mean residual of quantised readings, as a share of the step in noise->least (the sd of a step, 1
+ * / sqrt(12) of it): a score assumes no smaller residuals. */
 #define GRID_RESIDUAL 0.3
 
 /* base + hop * hops by least squares, residuals clipped at three times their mean. */
@@ -310,7 +310,7 @@ static double mean_residual(const struct nt_work *w, const struct nt_direct *d)
                 count++;
             }
         }
-    /* a perfect fit on a grid of readings is worth no more than the grid's step */
+    /* a perfect fit of quantised readings has the residual of the step */
     return count > 0 ? sum / count + GRID_RESIDUAL * w->noise.least : INFINITY;
 }
 
@@ -323,8 +323,8 @@ static double penalised_score(double mean, double pairs, double unknowns)
     return 2 * pairs * log(mean * pairs / (pairs - unknowns) + 1e-9) + unknowns * log(pairs);
 }
 
-/* With and without own overheads, whichever is worth its unknowns. The graph is described by its
- * links, and each may be any of the pairs; equal link latencies cost one unknown. */
+/* Fits with and without own overheads, and keeps the better score. The description of the graph are
+ * its links, each any of the pairs; equal link latencies cost one unknown. */
 void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values)
 {
     double pairs = (double)w->pairs, n = (double)w->n;
@@ -354,9 +354,9 @@ void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values)
 
 /* ---- the search ---- */
 
-/* Finds a direct network: where the readings leave a gap above those of one hop, the pairs below
- * it are links. Single readings are not trusted: two hosts of one link are nearly as far from
- * every third host, and two that are not linked differ by two hops from some. */
+/* Finds a graph: if the readings have a gap above those of one hop, the pairs below the gap are
+ * links. Single readings are not sufficient: two linked hosts are at nearly equal distances from
+ * every third host, and two that are not linked differ by two hops for some. */
 
 /* SMALL: with fewer hosts a spectrum means little. ALWAYS: with fewer, all starts are tried. */
 enum { ROUNDS = 3, SMALL = 8, STARTS = 3, ALWAYS = 24 };
@@ -364,11 +364,12 @@ enum { ROUNDS = 3, SMALL = 8, STARTS = 3, ALWAYS = 24 };
 /* A regular network with smaller error odds needs no second try. */
 static const double SURE = 0.05;
 
-/* Hosts of one link differ by a hop at the most from every third one: more than half a hop above
- * that is two. So many may say otherwise of readings that are wrong; a link that was not read wants
- * nearly all, for any two hosts would be taken for one where readings are few. */
+/* The distances of two linked hosts to any third host differ by at most one hop; differences of
+ * more than REACH_HOPS are two hops. Outliers may contradict in a share OTHERWISE of the third
+ * hosts. A link without a reading needs nearly all, because otherwise any two hosts with few
+ * readings would count as linked. */
 static const double REACH_HOPS = 1.5, OTHERWISE = 0.2, OTHERWISE_UNREAD = 0.04;
-/* Readings so many hops above the cut are no distance in such a network, but wrong. */
+/* Readings this number of hops above the cut are outliers in such a network. */
 enum { WRONG_HOPS = 40 };
 
 void nt_direct_fini(struct nt_direct *d)
@@ -391,7 +392,7 @@ int nt_direct_init(struct nt_direct *d, size_t n, struct nt_err *err)
     return nt_err_memory(err);
 }
 
-/* What the links are guessed from: readings, or what is left of them without noise. */
+/* The source of the guessed links: readings, or their part without noise. */
 struct readings_view {
     const float *seen; /* n*n */
     bool whole; /* no holes, nothing wrong: a graph in parts is joined at its nearest hosts */
@@ -399,7 +400,7 @@ struct readings_view {
     uint32_t *first;   /* n+1 */
 };
 
-/* seen is borrowed, and has so many readings, both directions counted. */
+/* seen is borrowed and has this number of readings, both directions counted. */
 static int readings_view_init(struct readings_view *s, const float *seen, bool whole, size_t n,
                               size_t readings, struct nt_arena *memory, struct nt_err *err)
 {
@@ -421,9 +422,9 @@ static int readings_view_init(struct readings_view *s, const float *seen, bool w
 
 /* ---- the graph of a cut ---- */
 
-/* Whether a and b differ by more than reach from less than that share of the third hosts, of which
- * there are three at least. Costs what the host with fewer readings has, and ends once too many
- * differ for that: of a few readings each, all third hosts would be n*n*n steps for nothing. */
+/* Whether the distances of a and b differ by more than reach for less than this share of the third
+ * hosts, of which there must be three. Time: the readings of the host with fewer; it ends once too
+ * many differ, because otherwise a few readings per host would cost n*n*n steps. */
 static bool hops_agree(const struct readings_view *readings_view, const struct nt_direct *d,
                        size_t a, size_t b, float reach, double share,
                        struct nt_direct_effort *effort)
@@ -719,7 +720,7 @@ static int try_denoised(const struct nt_work *w, struct scratch *r, struct nt_er
     return status;
 }
 
-/* Whether nothing else needs to be tried. */
+/* Whether no other start needs to be tried. */
 static bool is_sure(const struct nt_work *w, const struct nt_direct *d)
 {
     return d->regular && d->error_odds < SURE && w->n >= ALWAYS;
@@ -788,13 +789,13 @@ int nt_direct_find(const struct nt_work *w, struct nt_direct_effort *effort, str
 
 /* ---- a model ---- */
 
-/* From a direct network to a model: figures, what does not fit, and how sure it is. */
+/* From a graph to a model: latencies, pairs that do not fit, confidence. */
 
-/* Less confidence than this says nothing. */
+/* Lower confidence means undetermined. */
 static const double NOTHING = 0.05;
 
-static const double ANY_OFF =
-    0.01; /* the chance that any pair of a network that fits is told as off */
+/* Probability that a network that fits has any pair marked as off. */
+static const double ANY_OFF = 0.01;
 
 /* Errors of the two figures from the spread of the residuals. */
 static double hop_error(const struct nt_work *w, const struct nt_direct *d, double *rms)
@@ -815,7 +816,7 @@ static double hop_error(const struct nt_work *w, const struct nt_direct *d, doub
     return *rms / sqrt(fmax(sxx - sx * sx / fmax(1, s), 1e-9));
 }
 
-/* The robust sd of what the model leaves over, relative to the latency. */
+/* The robust sd of the residuals of the model, relative to the latency. */
 static int relative_sd(const struct nt_work *w, const struct nt_matrix *p, double *sd,
                        struct nt_err *err)
 {

@@ -9,10 +9,10 @@
 
 /* ---- the family of a graph ---- */
 
-/* Names a direct network: its hop counts are compared with those of each regular network of as
- * many hosts. Hop counts, and links within a number of hops, do not prove that two graphs are
- * the same, but networks named here differ in them unless they are the same: a torus of four by
- * four is a hypercube of four dimensions, a ring of four one of two. */
+/* Names a graph: compares its hop counts with those of each regular network of the same number of
+ * hosts. Equal hop counts, and equal numbers of links within a number of hops, do not prove that
+ * two graphs are equal. But the networks named here differ in them unless they are equal: a torus
+ * of four by four is a hypercube of four dimensions, a ring of four one of two. */
 
 struct lattice {
     size_t dimensions, size[NT_DIMENSIONS_MAX];
@@ -118,7 +118,7 @@ static bool graph_marks(const struct nt_direct *d, struct counts *c)
     return true;
 }
 
-/* Of a lattice: a quick test that most candidates fail. */
+/* The number of links of a lattice: a quick test that rejects most candidates. */
 static size_t links_of(const struct lattice *l, size_t n)
 {
     size_t sum = 0;
@@ -134,7 +134,7 @@ static bool lattice_matches(const struct lattice *l, struct counts *c)
     /* a twist along two columns or rows may give two hosts one link or two */
     if (l->twist == 0 && links_of(l, c->n) != c->links)
         return false;
-    if (l->wraps) /* all vertices are alike */
+    if (l->wraps) /* all vertices have equal degrees */
         return c->mark[0] == c->mark[c->n - 1] && lattice_mark(l, c, 0) == c->mark[0];
     for (size_t v = 0; v < c->n; v++)
         c->other[v] = lattice_mark(l, c, v);
@@ -235,8 +235,8 @@ int nt_direct_family(const struct nt_direct *d, struct nt_model *model, struct n
 
 /* ---- toggling links ---- */
 
-/* Improves a direct network link by link. One link changes the hops of many pairs, so that all of
- * them together say whether it is there, also where its own reading is missing or wrong. */
+/* Improves a graph link by link. One link changes the hops of many pairs, so that all of them
+ * together show whether it exists, even if its own reading is missing or an outlier. */
 
 enum { PASSES = 14, NEAR = 3, EXCEPTIONS = 64, AGAINST = 32, SCAN_STEPS = 8 };
 
@@ -330,7 +330,7 @@ static double quick_gain(const struct search *s, size_t a, size_t b)
     return (double)sum;
 }
 
-/* Hops from x, anew. */
+/* Computes the hops from x again. */
 static void update_hops(struct search *s, size_t x)
 {
     uint16_t *hops = s->d->hops + x * s->n;
@@ -375,8 +375,9 @@ static bool has_other_way(const struct search *s, const uint16_t *hops, uint32_t
     return false;
 }
 
-/* Hosts that are farther from the host of these hops once far has lost its only way to it: s->left,
- * the nearest first, so that of those before a host all are found. Few, where links cross. */
+/* Collects the hosts that are farther from the host of these hops if far loses its only path to it,
+ * in s->left, nearest first, so that earlier ones are complete before a host is visited. They are
+ * few if links cross. */
 static size_t find_farther(struct search *s, const uint16_t *hops, size_t far)
 {
     size_t count = 0;
@@ -396,7 +397,7 @@ static size_t find_farther(struct search *s, const uint16_t *hops, size_t far)
     return count;
 }
 
-/* The least hops of y by its neighbours but the one that is cut off. */
+/* The fewest hops of y through its neighbours, without the one that is cut off. */
 static uint16_t shortest_detour(const struct search *s, const uint16_t *hops, uint32_t y,
                                 uint32_t cut)
 {
@@ -410,7 +411,7 @@ static uint16_t shortest_detour(const struct search *s, const uint16_t *hops, ui
     return (uint16_t)least;
 }
 
-/* Their hops without the link near-far, into row: ways back come from the farthest. */
+/* Writes their hops without the link near-far to row; detours begin at the farthest. */
 static void find_detours(struct search *s, const uint16_t *hops, size_t count, uint32_t near)
 {
     for (size_t k = 0; k < count; k++)
@@ -457,7 +458,7 @@ static double gain_of_removing(struct search *s, size_t a, size_t b)
     return sum / 2; /* each pair was met from both ends */
 }
 
-/* What the change of the two degrees is worth. */
+/* The score of the change of both degrees. */
 static double degree_change(const struct search *s, size_t a, size_t b, bool linked)
 {
     double sum = 0;
@@ -543,8 +544,8 @@ static int by_gain(const void *x, const void *y)
     return a->b < b->b ? -1 : a->b > b->b;
 }
 
-/* Relative sd of what the present fit leaves over. A reading that is wrong stands anywhere within
- * some hops, which happens to as many as are seen far off. */
+/* Relative sd of the residuals of the current fit. An outlier can be anywhere within some hops;
+ * their share is that of the far residuals. */
 static double find_sd(struct search *s)
 {
     const struct nt_direct *d = s->d;
@@ -605,7 +606,7 @@ static void propose_toggle(struct search *s, size_t a, size_t b)
     size_t n = s->n;
     bool linked = s->d->linked[a * n + b];
     unsigned hops = s->d->hops[a * n + b];
-    /* a far pair whose own reading says how far is no link */
+    /* a far pair whose own reading excludes a link */
     if (!linked && hops > NEAR && reading_loss(s, a * n + b, hops) < s->most &&
         reading_loss(s, a * n + b, 1) >= s->most)
         return;
@@ -628,7 +629,8 @@ static void propose_all(struct search *s)
         qsort(s->toggle, s->toggles, sizeof *s->toggle, by_gain);
 }
 
-/* Makes those that gain, each judged anew, at most room; how many. flipped: which, or NULL. */
+/* Toggles the links that gain, each judged again, at most capacity; returns their number. flipped:
+ * the toggled links, or NULL. */
 static size_t toggle_pass(struct search *s, struct toggle *flipped, size_t capacity)
 {
     size_t made = 0;
@@ -710,7 +712,7 @@ static int complete_degrees(struct search *s, struct nt_err *err)
     return 0;
 }
 
-/* The links that are least sure, one after the other. */
+/* Judges the least certain links one after the other. */
 static int complete_doubtful(struct search *s, struct nt_err *err)
 {
     const double exception = 2 * log((double)s->n);
@@ -742,7 +744,7 @@ static void forget_graph(struct search *s)
 }
 
 /* A regular network has a short description, and each exception adds two host numbers to it: a few
- * links that are not sure may be what keeps the graph from one. */
+ * uncertain links may prevent the graph from being regular. */
 static int complete_lattice(struct search *s, struct nt_err *err)
 {
     double price = s->price, uneven = s->uneven;

@@ -9,9 +9,9 @@
 #include "memory.h"
 #include "stats.h"
 
-#define FITS 0.98     /* of the router pairs must be what the links add up to, */
-#define OFF_MOST 0.34 /*   within so much of a local link */
-#define CLEAR 0.25    /* of a local link: the sd of a router pair's distance at the most */
+#define FITS 0.98     /* share of the router pairs whose distance must be the sum of the links, */
+#define OFF_MOST 0.34 /* within this share of a local link */
+#define CLEAR 0.25    /* of a local link: the largest sd of a router pair's distance */
 #define PROFILE 2.0F  /* times the noise: by more two hosts are on different routers */
 #define MOST 0.8      /* of all other hosts: see profile */
 #define SURE 0.9      /* confidence of a network that fits so */
@@ -24,7 +24,7 @@ enum {
     ROUTERS_MAX = 512,
     HOSTS_MIN = 2 * ROUTERS_MIN,
     PAIRS_MAX = 64,
-    PROFILE_HOSTS = 256 /* each pair is held against all hosts */
+    PROFILE_HOSTS = 256 /* each pair is compared over all hosts */
 };
 
 struct dragonfly {
@@ -56,7 +56,7 @@ static float reading(const struct dragonfly *d, uint32_t a, uint32_t b)
 
 /* ---- routers ---------------------------------------------------------------------------------*/
 
-/* Hosts by the switch that they hang on. */
+/* Groups hosts by their switch. */
 static void group_by_switch(struct dragonfly *d)
 {
     const struct nt_model *m = d->tree;
@@ -87,8 +87,8 @@ static float profile(struct dragonfly *d, uint32_t a, uint32_t b)
     return n == 0 ? NAN : nt_stats_quantile(d->scratch, n, MOST);
 }
 
-/* Hosts that are as far from all others as each other: where the tree has other switches than there
- * are routers. Noise alone is what a host differs by from the one most like it. */
+/* Groups hosts with equal distances to all others, if the tree's switches are not the routers. The
+ * difference of a host from the most similar one is noise. */
 static void group_by_profile(struct dragonfly *d, float *alike, uint32_t *set)
 {
     size_t n = d->latency->n, known = 0;
@@ -158,7 +158,7 @@ static float middle_of_pairs(const struct dragonfly *d, size_t a, size_t b)
     return n == 0 ? NAN : nt_stats_median(d->scratch, n);
 }
 
-/* False: no router has two hosts, so what a router itself takes is not known. */
+/* false: no router has two hosts, so the latency within a router is unknown. */
 static bool measure_routers(struct dragonfly *d)
 {
     size_t n = 0;
@@ -218,8 +218,8 @@ static size_t common_neighbours(const struct dragonfly *d, size_t a, size_t b)
     return n;
 }
 
-/* Groups of routers whose links share so many neighbours; false: they are no cliques, or too few.
- */
+/* Groups of routers whose links share this number of neighbours; false: they are not cliques, or
+ * too few. */
 static bool find_groups(struct dragonfly *d, size_t shared)
 {
     size_t n = d->routers, least = n;
@@ -248,11 +248,11 @@ static bool find_groups(struct dragonfly *d, size_t shared)
 
 /* ---- links -----------------------------------------------------------------------------------*/
 
-/* Of each two groups the nearest routers; false: some are not joined by a link alone. */
+/* Finds the nearest routers of each two groups; false: some are not joined by a single link. */
 static bool find_global_links(struct dragonfly *d)
 {
     size_t n = d->routers, count = 0;
-    float *least = d->nearest; /* of two groups, at the routers that stand for them */
+    float *least = d->nearest; /* per pair of groups, at the routers that represent them */
     for (size_t k = 0; k < n * n; k++)
         least[k] = INFINITY;
     for (size_t a = 0; a < n; a++)
@@ -274,14 +274,14 @@ static bool find_global_links(struct dragonfly *d)
     return d->global_us > 0;
 }
 
-/* What the links add up to from a to all: over a link between the groups, with a local one on
- * either side where it is needed. */
+/* The sum of the links from a to all: over a link between the groups, with a local link on either
+ * side if needed. */
 static void model_from(const struct dragonfly *d, size_t a, double *us)
 {
     size_t n = d->routers;
     for (size_t b = 0; b < n; b++)
         us[b] = d->group[a] == d->group[b] ? d->local_us : INFINITY;
-    double *entry = us + n; /* of a group, at what stands for it: the least without the last link */
+    double *entry = us + n; /* per group, at its representative: the least without the last link */
     for (size_t b = 0; b < n; b++)
         entry[b] = INFINITY;
     for (size_t x = 0; x < n; x++)
@@ -384,7 +384,8 @@ static int dragonfly_init(struct dragonfly *d, struct nt_arena *memory, struct n
     return nt_arena_check(memory, err);
 }
 
-/* Fit by fit, from what is needed for triangles to what large groups share. */
+/* Tries increasing numbers of shared neighbours, from the one needed for triangles to that of large
+ * groups. */
 static bool find_dragonfly(struct dragonfly *d, bool by_profile)
 {
     find_routers(d, by_profile);

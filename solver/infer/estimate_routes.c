@@ -12,20 +12,20 @@
 #include "stats.h"
 #include "unknowns.h"
 
-/* ---- least squares that a few wrong measurements hardly move -----------------------------------
+/* ---- least squares that are robust against a few outliers ---------------------------------------
  *
  * Huber's estimate (1981; 1.345 standard deviations, residuals divided by sqrt(1 - leverage), scale
- * by the median) finds the measurements whose deleted residual passes 4; these get weight 1e-4
- * instead of none, so that the rank stays, and the rest is fitted by plain least squares. Standard
- * errors come from the residual sum over the freedom of the kept rows: that has the right coverage,
- * the textbook error of Huber's estimate has not. */
+ * by the median) finds the measurements whose deleted residual exceeds 4. These get weight 1e-4
+ * instead of 0, so that the rank stays, and the others are fitted by plain least squares. Standard
+ * errors come from the residual sum over the degrees of freedom of the kept rows, which has the
+ * right coverage; the textbook error of Huber's estimate does not. */
 
 #define HUBER 1.345
 #define CUT 4.0        /* deleted residual beyond which a measurement does not fit */
-#define WEIGHT 1e-4    /* of one that does not: little, but the rank stays */
+#define WEIGHT 1e-4    /* of an outlier: small, but the rank stays */
 #define EXACT 1e-9     /* of the largest measurement: finer differences are rounding */
 #define ESSENTIAL 0.02 /* 1 - leverage below which no other row tests whether one fits */
-/* FREEDOM_LEAST: below it a median says less than the sum of squares */
+/* FREEDOM_LEAST: with less a median is less precise than the sum of squares */
 enum { HUBER_STEPS = 40, ROUNDS = 6, FREEDOM_LEAST = 12 };
 
 struct robust {
@@ -56,7 +56,7 @@ static double variance_of(const struct robust *r, const uint32_t *column, const 
 {
     double sum = 0;
     for (size_t k = 0; k < n;
-         k++) { /* by the rows of the first columns: pairs come by first host */
+         k++) { /* by the rows of the first columns: pairs are ordered by first host */
         const double *row = r->inverse + column[k] * r->unknowns;
         double part = 0.5 * value[k] * row[column[k]];
         for (size_t l = k + 1; l < n; l++)
@@ -159,7 +159,7 @@ static void huber_fit(struct fit *f)
 struct change {
     double size; /* of its residual, in standard deviations */
     uint32_t row;
-    bool reject; /* else taken back */
+    bool reject; /* else included again */
 };
 
 /* Those to be taken back first, then the worst first. */
@@ -173,7 +173,7 @@ static int by_size(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* What does not fit now and is in, or fits as a prediction and is out. */
+/* Lists included measurements that do not fit now, and rejected ones that fit as a prediction. */
 static size_t list_outliers(const struct fit *f, struct change *list)
 {
     size_t n = 0;
@@ -293,7 +293,7 @@ static int reject_outliers(struct fit *f, struct nt_err *err)
         find_sigma(f);
         if (f->r->freedom == 0)
             break;
-        /* one that is still included would enlarge the sum of squares, and so hide itself and
+        /* an outlier that is still included would enlarge the sum of squares and hide itself and
          * others */
         f->scale = f->r->freedom < FREEDOM_LEAST ? fmax(f->r->sigma, f->least) : find_scale(f);
     }
@@ -346,7 +346,7 @@ struct work {
     double *value;
 };
 
-/* ---- aggregated links: shortest runs of links on a path whose sum is known though they are not
+/* ---- aggregated links: shortest runs of links on a path of which only the sum is determined
  * ---- */
 
 /* The sum of the null vector up to a place of a path: a run is determined when it ends on the value
@@ -373,7 +373,7 @@ static int by_sum(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Link k of a run of n, turned so that its lower end comes first. */
+/* Link k of a run of n, reversed so that the lower end is first. */
 static uint32_t turned_link(const uint32_t *link, size_t n, size_t k)
 {
     return link[0] <= link[n - 1] ? link[k] : link[n - 1 - k];
@@ -498,7 +498,7 @@ static int find_aggregates(const struct work *w, struct nt_err *err)
 /* ---- links slower than their tier ---- */
 
 #define ALPHA 0.01 /* chance that a sound network has any suspect */
-#define HOLD 0.6   /* of the limit: what must stay without any single measurement */
+#define HOLD 0.6   /* of the limit: must remain without any single measurement */
 enum { TIER_LEAST = 4, TIERS_MAX = 64 };
 
 /* A tier's latencies: their median, and how much they differ beyond their errors. */
@@ -562,8 +562,8 @@ static double tier_statistic(const struct tier *t, double us, double variance)
     return se > 0 ? (us - t->median) / se : 0;
 }
 
-/* Whether the link stays well over its tier without any one of the measurements: a single wrong
- * one that was not found must not name a link. */
+/* Whether the link remains well above its tier without any one of the measurements, so that a
+ * single undetected outlier does not make a link suspect. */
 static bool test_holds(const struct judge *j, const struct tier *t, uint32_t unknown)
 {
     const struct robust *r = &j->w->robust;
@@ -679,11 +679,11 @@ static bool is_turned(const uint32_t *link, size_t there, size_t n)
     return same;
 }
 
-/* The measurements are round trips. A clock at host h that is late by t adds t to every way from h
- * and takes it from every way to h, and no round trip shows it: so where the links of the two
- * directions at a host have names of their own no way is known, whatever is measured. Where cables
- * have one name, and only the paths differ (Liu et al., table 3), a way is known if its links' sum
- * is. */
+/* The measurements are round trips. A clock at host h that is late by t adds t to every direction
+ * from h and subtracts it from every direction to h, and no round trip shows it. So if the links of
+ * the two directions at a host have different names, no single direction is determined by any
+ * measurement. If cables have one name and only the paths differ (Liu et al., table 3), a direction
+ * is determined if the sum of its links is. */
 static void write_ways(struct work *w, size_t p, struct nt_figure way[2])
 {
     const uint32_t *link = nt_route_links(w->routes, p);
@@ -692,7 +692,7 @@ static void write_ways(struct work *w, size_t p, struct nt_figure way[2])
     way[0] = way[1] = unknown;
     if (there == n || is_turned(link, there, n) ||
         !nt_echelon_follows(w->unknowns->echelon, link, there))
-        return; /* and of the back: the sum is known */
+        return; /* and of the way back: the sum is known */
     way[0] = figure_of(w, link, there, 1);
     way[1] = figure_of(w, link + there, n - there, 1);
 }

@@ -18,10 +18,10 @@ struct member {
     uint32_t cables; /* the kind of link */
     uint32_t link;
     enum nt_fault_way way;
-    double worse, variance; /* NaN: not known */
-    bool judged;            /* may be found worse; else it only shows what is usual */
+    double worse, variance; /* NaN: unknown */
+    bool judged; /* can be found to be worse; else it only contributes to the usual value */
     bool bad;
-    double confidence, usual; /* what it would be */
+    double confidence, usual; /* the usual value of this member */
 };
 
 struct search {
@@ -49,11 +49,11 @@ static int by_cables(const void *x, const void *y)
 /* ---- one class -------------------------------------------------------------------------------*/
 
 struct usual {
-    double middle, variance; /* of a member, that of the middle included */
+    double middle, variance; /* of one member, including the variance of the middle */
     double df;
 };
 
-/* Of the members that are not bad, but for one; false: they are too few. */
+/* The usual value of the members that are not bad, without one member; false: too few. */
 static bool find_usual(struct search *s, const struct member *member, size_t count, size_t but,
                        struct usual *usual)
 {
@@ -91,7 +91,7 @@ static double probability_of_fault(const struct usual *u, const struct member *m
     return nt_fault_probability(m->worse - u->middle, sd, u->df);
 }
 
-/* least: of what a figure must be worse, as a logarithm. */
+/* least: minimum of worse for a finding, as a logarithm. */
 static bool judge_member(struct member *m, const struct usual *u, double least)
 {
     m->confidence = m->judged && m->worse - u->middle > least ? probability_of_fault(u, m) : 0;
@@ -99,7 +99,7 @@ static bool judge_member(struct member *m, const struct usual *u, double least)
     return m->confidence >= NT_FAULT_CONFIDENCE;
 }
 
-/* Small classes: the worst first, each held against the others. */
+/* Small classes: tests the worst first, each against the others. */
 static bool find_worst(struct search *s, struct member *member, size_t count, double least)
 {
     struct usual u;
@@ -142,7 +142,7 @@ static void judge_class(struct search *s, struct member *member, size_t count, d
     for (size_t k = 0; k < count; k++)
         bad += member[k].bad;
     for (size_t k = 0; k < count && 2 * bad >= count; k++)
-        member[k].bad = false; /* what is usual is not known */
+        member[k].bad = false; /* the usual value is unknown */
 }
 
 /* ---- latencies -------------------------------------------------------------------------------*/
@@ -180,7 +180,7 @@ static void find_slow(struct search *s)
 
 /* ---- bandwidths ------------------------------------------------------------------------------*/
 
-/* Of a link the way from the end towards the hosts, or to it. */
+/* The bandwidth of a link in the direction from the end towards the hosts, or to it. */
 static double rate_of(const struct nt_model *m, const struct nt_link *l, bool down, double *se,
                       bool *bound)
 {
@@ -195,7 +195,7 @@ static bool may_be_narrow(const struct search *s, const struct nt_link *l, bool 
     return !bound && !l->effective && (!s->marked || l->suspect);
 }
 
-/* Of each switch the widest link of a host below it, or elsewhere: a pair shows no more. */
+/* For each switch the widest link of a host below it, or elsewhere: no pair shows more. */
 struct widest {
     double below, elsewhere;
 };
@@ -371,7 +371,8 @@ static void find_uneven(struct search *s, bool down)
     }
 }
 
-/* ---- what contradicts itself -----------------------------------------------------------------*/
+/* ---- contradictory findings
+ * --------------------------------------------------------------------- */
 
 static bool is_of_host(const struct search *s, const struct nt_fault *f, uint32_t host)
 {
@@ -379,7 +380,7 @@ static bool is_of_host(const struct search *s, const struct nt_fault *f, uint32_
            (f->part.a >= s->model->hosts || f->part.b >= s->model->hosts);
 }
 
-/* By how much a host's link is slower than its like; 0: it is not. */
+/* By how much a host's link is slower than comparable links; 0: it is not. */
 static double excess_of(const struct search *s, uint32_t host)
 {
     for (size_t k = 0; k < s->faults; k++)
@@ -397,8 +398,8 @@ static void drop_host(struct search *s, uint32_t host)
     s->faults = kept;
 }
 
-/* Two hosts whose links both look long by the same, and whose pair does not fit that: they are
- * rather behind a switch of their own, which one reading alone does not show. */
+/* Two hosts whose links both look longer by the same amount, while their pair does not fit that,
+ * are rather behind a separate switch, which one reading alone does not show. */
 static void drop_contradictory(struct search *s)
 {
     for (size_t k = 0; k < s->model->pairs_off; k++) {
@@ -411,7 +412,7 @@ static void drop_contradictory(struct search *s)
     }
 }
 
-/* A narrow link also takes longer for the frame of a ping: that is no fault of its own. */
+/* Removes slow findings of narrow links whose additional latency is the frame of a ping. */
 static void drop_serialisation(struct search *s)
 {
     size_t kept = 0;

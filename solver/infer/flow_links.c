@@ -11,14 +11,14 @@
 #include "rooted_tree.h"
 #include "stats.h"
 
-/* What is known of a channel (one direction of a link). */
+/* The results of a channel (one direction of a link). */
 struct channel {
     double most, second; /* the best rounds, MB/s; NaN: never used */
     double value, se;    /* the mean of the rounds near the best, its standard error */
     uint64_t flows;      /* which flows the best round had over it */
     double loaded;       /* the least that the same flows had in another round; NaN */
     bool certified;      /* was a bottleneck */
-    bool alone;          /* certified, and nothing else could have been it */
+    bool alone;          /* certified, and the only possible bottleneck */
     unsigned odd;        /* rounds in which much of it was not explained */
 };
 
@@ -30,19 +30,19 @@ struct flows {
     double noise;                /* sd of a flow's rate, relative */
 };
 
-/* A link this full is a flow's bottleneck; where one is nearly full, or a host's link nearly
- * reached, no other link is taken for it: noise must not turn a link that carries what another lets
- * through into a bottleneck. */
+/* A link this full is a flow's bottleneck. If one is nearly full, or a host's link nearly reached,
+ * no other link is considered, so that noise does not turn a link behind another bottleneck into
+ * one. */
 static const double edge = 0.99, plateau = 0.95, full = 0.96, nearly_full = 0.90,
                     nearly_full_few = 0.75;
 /* The gap between the two best of a few normal values, in sd (1.1 for two, 0.5 for ten). */
 static const double top_gap = 0.7, gap_most = 0.05;
-/* Flows that share a bottleneck are alike, as far as TCP is fair. */
+/* Flows that share a bottleneck have similar rates, as far as TCP is fair. */
 static const double among_largest = 0.75, much_less = 0.6;
 static const double certain_share = 0.3, odd_share = 0.3;
 static const unsigned odd_rounds = 2;
-/* A bottleneck with the same flows passes the same: where it passed less by this and 6 sd of a
- * flow, something else was in its way. */
+/* With the same flows, a bottleneck has the same rate. If it had less by this share and 6 sd of a
+ * flow, other traffic used it. */
 static const double loaded_margin = 0.15, loaded_sd = 6;
 
 struct tally {
@@ -55,7 +55,7 @@ struct pass {
     struct flows *work;
     struct tally *tally; /* channels */
     uint32_t *path;
-    bool mixed; /* the path of a flow of this round is not known: it may have used any link but
+    bool mixed; /* the path of a flow of this round is unknown: it may have used any link except
                    those from hosts to switches */
 };
 
@@ -64,7 +64,7 @@ static double rate_of(const struct nt_flow_seen *f)
     return isfinite(f->rate_MBps) && f->rate_MBps > 0 ? f->rate_MBps : 0;
 }
 
-/* Channels of the flow's path; 0: not known, or it had no rate. */
+/* Channels of the flow's path; 0: unknown, or the flow has no rate. */
 static size_t find_path(const struct pass *p, const struct nt_flow_seen *f)
 {
     const struct flows *w = p->work;
@@ -147,7 +147,7 @@ static void sum_plateau(struct pass *p)
         double share = is_inner(p->work->rooted, (uint32_t)c) ? narrow : wide;
         if (t->flows == 0 || t->load < share * p->work->channel[c].most)
             continue;
-        double off = t->load - p->work->channel[c].most; /* squares of what is left stay exact */
+        double off = t->load - p->work->channel[c].most; /* squares of differences stay exact */
         t->sum += off;
         t->squares += off * off;
         t->rounds++;
@@ -199,7 +199,7 @@ static bool is_alone(const struct pass *p, size_t n, size_t at, double rate)
     return true;
 }
 
-/* In this round, the link was a bottleneck that something else used, too. */
+/* In this round, the link was a bottleneck that other traffic used, too. */
 static bool is_loaded_now(const struct pass *p, uint32_t c)
 {
     const struct channel *channel = &p->work->channel[c];
@@ -249,11 +249,11 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
     }
 }
 
-/* A host's link: reached while nothing between the switches held the flow back, or could have: a
- * link that several flows shared, as full as it ever was (on a cycle any such: one flow is all that
- * a switch with one host sends over it). It is the only explanation where the link
- * at the other end could have carried more. Of two hosts of one speed it is never known which one
- * limits the flow: both count. */
+/* A host's link is the bottleneck if its rate was reached while no link between switches held the
+ * flow back or could have: a link that several flows shared, as full as ever (on a cycle any such
+ * link, since a switch with one host sends one flow over it). It is the only explanation if the
+ * link at the other end can carry more. Between two hosts of equal speed it is unknown which one
+ * limits the flow, and both count. */
 static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
 {
     const struct nt_rooted_tree *h = p->work->rooted;
@@ -292,7 +292,8 @@ static void find_loaded(struct pass *p)
     }
 }
 
-/* A loaded link had at least what passed. Two best rounds that agree had no other traffic. */
+/* A loaded link has at least the rate that passed. Two best rounds that agree had no other
+ * traffic. */
 static void bound_loaded(struct pass *p)
 {
     for (size_t c = 0; c < 2 * p->work->rooted->links; c++) {
@@ -324,25 +325,24 @@ enum { CLASS_MIN = 3, SPREAD_MIN = 8 };
 static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
 /* Adapters of one generation reach the same within this, and within 3 sd of a flow. */
 static const double same_generation = 0.02, same_generation_sd = 3;
-/* What links of a class differ by at the most: where they differ by more some of them are narrow.
- */
+/* Upper limit of the sd of a class: if links differ by more, some of them are narrow. */
 static const double class_sd_most = 0.05;
-/* A link is named only when two rounds agree on it: one alone may have been disturbed. Where even
- * the best is far below what is usual, noise may be more. */
+/* A link becomes suspect only if two rounds agree, because one may have been disturbed. If even the
+ * best one is far below the usual bandwidth, noise can be larger. */
 static const double agreement = 0.9, far_below = 0.8, agreement_far = 0.7;
 
 /* Links to hosts, or to switches of one height. */
 struct tier {
     bool seen;
-    double least[2]; /* up, down: what one of them must have, at least; NaN: not known */
+    double least[2]; /* up, down: minimum bandwidth of a member; NaN: unknown */
     double usual[2]; /* up, down: the middle of them */
-    double slope;    /* what is usual of the way down over that up; NaN: not known */
+    double slope;    /* usual ratio of down over up; NaN: unknown */
 };
 
 struct view {
     struct flows *w;
     uint32_t *height;  /* vertices: 0 for hosts, 1 for a switch with hosts only */
-    double *below[2];  /* vertices: what could come up from below it, what could go down */
+    double *below[2];  /* per vertex: rate that hosts below can send up, and receive */
     uint32_t peer;     /* the child of the top that is its peer, so that the link between them is
                           above both; NT_NO_VERTEX */
     struct tier *tier; /* by height */
@@ -377,9 +377,9 @@ static void find_heights(struct view *v)
         v->peer = NT_NO_VERTEX;
 }
 
-/* What a host's link would have if it were not degraded: of one that is narrower than its class the
- * middle of the tier, unless another host has the same within noise: two that are alike may be an
- * older generation. */
+/* The bandwidth of a host's link if it were not degraded. For a link that is narrower than its
+ * class it is the middle of the tier, unless another host has the same bandwidth within noise,
+ * since these two may be an older generation. */
 static double sound_value(const struct view *v, uint32_t host, int down)
 {
     const struct nt_rooted_tree *h = v->w->rooted;
@@ -396,8 +396,8 @@ static double sound_value(const struct view *v, uint32_t host, int down)
     return v->tier[0].usual[down];
 }
 
-/* From the bottom: a link passes what is below it, unless it was never seen to carry that. sound:
- * as if no host's link were degraded. */
+/* From the leaves up: a link passes the demand below it, unless it was never seen to carry that.
+ * sound: as if no host's link were degraded. */
 static void find_demand(struct view *v, bool sound)
 {
     const struct nt_rooted_tree *h = v->w->rooted;
@@ -438,7 +438,7 @@ static void set_oversubscription(struct view *v)
                                 : load_ratio(channel_above(v, s, 0), v->below[0][s]);
         double down = s == h->top ? load_ratio(channel_above(v, v->peer, 0), v->below[1][s])
                                   : load_ratio(channel_above(v, s, 1), v->below[1][s]);
-        m->oversubscription[s - m->hosts] = fmax(up, down); /* the one that is known */
+        m->oversubscription[s - m->hosts] = fmax(up, down); /* the only known one */
     }
 }
 
@@ -476,7 +476,7 @@ static void set_bounds(struct view *v, unsigned odd_rounds)
 
 /* ---- links narrower than their class ---- */
 
-/* Links to hosts, or to switches of this height, among those above count vertices. */
+/* Collects the links to hosts, or to switches of this height, below these count vertices. */
 static size_t collect_below(struct view *v, const uint32_t *vertex, size_t count, uint32_t height,
                             int down)
 {
@@ -489,7 +489,7 @@ static size_t collect_below(struct view *v, const uint32_t *vertex, size_t count
     return n;
 }
 
-/* What a link of the class must have, at least. Of two the wider one is the class. */
+/* Minimum bandwidth of a link of the class. For two links the wider one is the class. */
 static double least_of_class(struct view *v, size_t n, double *usual)
 {
     double middle = n == 0 ? (double)NAN : (double)nt_stats_select(v->value, n, n / 2);
@@ -499,7 +499,7 @@ static double least_of_class(struct view *v, size_t n, double *usual)
     return middle * (1 - margin);
 }
 
-/* What is usual of the way down over that up, of links of this height; NaN: they are too few. */
+/* Usual ratio of down over up of links of this height; NaN: too few links. */
 static double usual_slope(struct view *v, uint32_t height)
 {
     const struct nt_rooted_tree *h = v->w->rooted;
@@ -531,7 +531,7 @@ static void mark_asymmetric(struct view *v, uint32_t c, double usual)
     }
 }
 
-/* Heights that links were seen of, each once: all of the tier, and what is usual of them. */
+/* For each height with measured links: all links of the tier and their usual values. */
 static void find_tiers(struct view *v)
 {
     const struct nt_rooted_tree *h = v->w->rooted;
@@ -570,7 +570,7 @@ static void set_suspects(struct view *v)
     }
 }
 
-/* No tree: links at a host, and those between switches that only paths go over. */
+/* Not a tree: links at a host, and links between switches that only known paths use. */
 static void set_plain_bounds(struct flows *w, unsigned odd_rounds)
 {
     for (size_t k = 0; k < w->model->links; k++) {
@@ -646,7 +646,7 @@ static int solve_channels(struct pass *p, const struct nt_flow_round *round, siz
         find_loaded(p);
     }
     for (size_t c = 0; c < 2 * p->work->rooted->links; c++)
-        p->work->channel[c].odd = 0; /* again, with what load explains */
+        p->work->channel[c].odd = 0; /* again, without rounds that other load explains */
     for (size_t r = 0; r < rounds; r++) {
         load_round(p, &round[r]);
         judge_round(p, &round[r]);

@@ -13,9 +13,9 @@
 #include "switch_support.h"
 #include "tiers.h"
 
-/* ---- from a matrix of readings to the symmetric ones that structure is looked for in ---- */
+/* ---- from a matrix of readings to symmetric readings for the search of structure ---- */
 
-/* The range that the importers accept; sums of squares of larger ones pass what a float holds. */
+/* The range that the importers accept; sums of squares of larger values exceed a float. */
 static const float MOST_US = 1e15f;
 
 /* Above 0, and no more than texts may bring. */
@@ -160,8 +160,8 @@ static void mean_of_directions(struct nt_work *w, const struct nt_matrix *m)
         }
 }
 
-/* The standard error of a pair's only reading, by its own repeats; NaN: it has several, or none
- * says. Of a reading in each direction the smaller. */
+/* The standard error of a pair's only reading from its own repetitions; NaN: several readings, or
+ * unknown. For one reading per direction the smaller error. */
 static float own_error(const struct nt_work *w, size_t i, size_t j)
 {
     float there = nt_matrix_get(w->error, w->host[i], w->host[j]);
@@ -169,10 +169,10 @@ static float own_error(const struct nt_work *w, size_t i, size_t j)
     return there >= 0 || back >= 0 ? NAN : fminf(-there, -back);
 }
 
-/* How much a reading weighs against one that has the noise only. */
+/* The weight of a reading relative to a reading with only the noise. */
 static float weight_of(const struct nt_work *w, size_t i, size_t j)
 {
-    const double FAR_SDS = 2; /* what is less is in the noise of all */
+    const double FAR_SDS = 2; /* smaller errors are part of the noise */
     double sd = nt_noise_sd(&w->noise, (double)w->d[i * w->n + j]), se = (double)own_error(w, i, j);
     return sd > 0 && se > FAR_SDS * sd ? (float)(sd * sd / (sd * sd + se * se)) : 1;
 }
@@ -273,7 +273,7 @@ static double noise_exponent(struct gaps *g)
     return p < 0 ? 0 : p > 1 ? 1 : p;
 }
 
-/* When readings stand on a grid, gaps under one step do not show. */
+/* For quantised readings, gaps below one step are invisible. */
 static double grid_floor(struct gaps *g, double level)
 {
     size_t zero = 0, some = 0;
@@ -287,7 +287,8 @@ static double grid_floor(struct gaps *g, double level)
         return 0;
     /* medians snap to the grid and leave residuals of zero: nearly a step, not q/sqrt(12) */
     double step = (double)nt_stats_quantile(g->scratch, some, 0.1);
-    /* a step of an eighth of the readings is no grid, it is exact readings of few levels */
+    /* a step of an eighth of the readings is not a timer: the readings are exact, with few
+     * levels */
     return fmin(0.8 * step, 0.1 * level);
 }
 
@@ -302,10 +303,9 @@ static bool is_grid(const float *value, size_t count, double step)
     return true;
 }
 
-/* Readings of a few values that are near each other stand on a grid too coarse for any gap to
- * show: lone readings one step lower fit a tree as well as a switch of two hosts does. The step,
- * or 0; values that are an eighth apart, or no multiples of a step, are exact readings of few
- * levels. */
+/* Readings of a few values near each other have a step too coarse for any gap to show: single
+ * readings one step lower fit a tree as well as a switch of two hosts. The step, or 0; values that
+ * are an eighth apart, or not multiples of a step, are exact readings with few levels. */
 static double coarse_step(const float *d, size_t n)
 {
     enum { DISTINCT = 8, READINGS = 100000 };
@@ -353,13 +353,14 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
     for (size_t k = 0; k < g.count; k++)
         g.scratch[k] = (float)((double)g.gap[k] / pow((double)g.level[k], p));
     /* middle of the gap in units of the sd of a pair: 0.98 behind one switch, where the three sums
-     * are alike, 1.35 where one stands apart; the smaller one never takes noise for structure. A
-     * quartet or five need the other: the prior and their few degrees of freedom guard them */
+     * are equal, 1.35 if one is separate; the smaller one never takes noise for structure. A
+     * quartet or five hosts need the other one: the prior and their few degrees of freedom protect
+     * them */
     double scale = (double)nt_stats_median(g.scratch, g.count) / (n < 6 ? 1.3 : 0.98);
     double least = floor_us / pow(level, p), guess = prior * pow(level, 1 - p);
     noise->least = floor_us / level;
     scale = scale > least ? scale : least;
-    /* few hosts say little about their noise: the prior counts as 3 more pairs */
+    /* few hosts determine their noise poorly: the prior counts as 3 more pairs */
     double df = 0.8 * (double)n * ((double)n - 3) / 2;
     noise->scale = sqrt((df * scale * scale + 3 * guess * guess) / (df + 3));
 }
@@ -403,8 +404,8 @@ static bool next_cell(void *of, struct nt_pair_value *value)
     return false;
 }
 
-/* All readings of a matrix and their standard errors (NULL: not known). *out is for
- * nt_pairs_destroy. */
+/* Makes pairs of all readings of a matrix and their standard errors (NULL: unknown). The caller
+ * frees *out with nt_pairs_destroy. */
 static int tiers_readings(const struct nt_matrix *latency, const struct nt_matrix *se,
                           struct nt_pairs **out, struct nt_err *err)
 {
@@ -532,7 +533,7 @@ int nt_tiers_model(struct nt_pairs *readings, struct nt_model **out, struct nt_n
 /* The slower of two directions by more than this does not count (PARUS: 1 + eps_d). */
 static const double SLOWER = 1.5;
 
-/* Of the pairs across a simplex link so many are one way; the rest are outliers. */
+/* Share of the pairs across a simplex link that are one-way; the others are outliers. */
 static const double ONE_WAY = 0.8;
 
 /* Chance that some link of a network is called simplex for pairs that are one way at random. */
@@ -550,7 +551,7 @@ struct search {
     struct nt_rooted_tree *rooted;
     uint32_t *channel;     /* room for a path */
     struct across *across; /* links */
-    bool *turned;          /* links: b to a is what works */
+    bool *turned;          /* links: the working direction is b to a */
     size_t ways, pairs;    /* not explained yet: one way, and all */
 };
 
@@ -582,7 +583,7 @@ static bool has_ways(const struct nt_matrix *m)
     return ways > 0 && 2 * ways < pairs;
 }
 
-/* A pair that only a link known to be simplex joins is explained. */
+/* A pair that only a known simplex link joins is explained. */
 static bool is_explained(const struct search *h, size_t path)
 {
     for (size_t k = 0; k < path; k++)
@@ -664,17 +665,17 @@ static int search_init(struct search *h, const struct nt_matrix *latency, struct
     return nt_arena_check(memory, err);
 }
 
-/* Marks the links of a tree that are simplex in what was measured, and turns them so that a to b is
- * the direction that works. A pair is one way when the other direction was not measured, or took
- * more than half as long again and more than noise explains (PARUS, Salnikov et al.: of a channel
- * whose directions differ by more than eps_d the slower arc goes; 0.5 as there). A link is simplex
- * when the pairs across it are one way alike, and links with more pairs do not explain it: not when
- * hardly more of them are than of all other pairs, as where one triangle of the matrix was
- * measured, or cells of it at random. Pairs that only a simplex link joins say nothing about
- * others.
+/* Marks the links of a tree that are simplex in the measurements, and turns them so that a to b is
+ * the working direction. A pair is one-way if the other direction was not measured, or took more
+ * than 1.5 times as long and more than noise explains (PARUS, Salnikov et al.: of a channel whose
+ * directions differ by more than eps_d the slower arc is removed; 0.5 as there). A link is simplex
+ * if the pairs across it are one-way in the same direction and links with more pairs do not explain
+ * it. It is not if hardly more of them are one-way than of all other pairs, as after the
+ * measurement of one triangle of the matrix, or of random pairs. Pairs that only a simplex link
+ * joins are not evidence for others.
  *
- * latency: of model->hosts. The model must be canonical; other networks than trees are not changed:
- * there it is not certain which links a pair crosses. */
+ * latency: of model->hosts. The model must be canonical; networks that are not trees are unchanged,
+ * because the links that a pair crosses are uncertain. */
 static int mark_simplex(const struct nt_matrix *latency, struct nt_model *model, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -767,10 +768,10 @@ static int infer_figures(struct nt_work *w, struct nt_model *model, struct nt_er
 /* Few readings of more hosts are not searched: that takes over a second. */
 enum { SEARCHED = 128 };
 
-/* Less confidence than this says nothing, as of graphs (direct.c). */
+/* Lower confidence means undetermined, as for graphs (direct.c). */
 static const double nothing = 0.05;
 
-/* Whether what the residuals show may be a dragonfly. */
+/* Whether the residuals may be those of a dragonfly. */
 static int try_dragonfly(const struct nt_matrix *latency, struct nt_model **model,
                          struct nt_err *err)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies of a tree's links by robust weighted least squares, with standard errors.
  *
- * A pair is the two host links plus the links between their switches. Hosts behind one switch
- * differ only in their own link, so the problem falls into two parts that do not disturb each
- * other: the hosts against the mean of their switch, each by itself, and means of switches with
- * links between switches, a small dense system. Readings far off are left out (Huber's weights
- * would bend the errors); the unit variance comes from what is kept. */
+ * A pair is the sum of two host links and the links between their switches. Hosts behind one switch
+ * differ only in their own link, so the problem separates into two independent parts: each host
+ * relative to the mean of its switch, and means of switches with links between switches, a small
+ * dense system. Outliers are left out (Huber's weights would bias the errors); the unit variance
+ * comes from the remaining readings. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +18,8 @@
 
 enum { PASSES = 3, UNKNOWNS_MAX = 1500, SOLVED_MAX = 8192 };
 
-/* Readings that are so many sd off are left out; of a start that is off itself, only those far off.
- */
+/* Readings beyond this number of sd are left out; at a start that is itself off, only the far
+ * ones. */
 static const double NEAR = 4.5, FAR = 15;
 
 /* Switches that have hosts are sites. */
@@ -39,7 +39,7 @@ struct sites {
     double *sum, *weight;     /* count*count, a >= b: residuals kept, how many */
     double *pull, *kept;      /* w->n places: weighted residuals and weights of each host */
     double *matrix, *right;   /* of the small dense system */
-    double rss, used, reach;  /* of unit variance; pairs; readings farther off are left out */
+    double rss, used, reach;  /* of unit variance; pairs; readings beyond reach are left out */
 };
 
 /* Two values at a time, for the loops over all pairs: 16 bytes are in a register of every machine
@@ -151,7 +151,7 @@ static int climb_init(struct climb *k, const struct sites *s, struct nt_arena *m
     return nt_graph_init(&k->graph, &trunks, memory, err);
 }
 
-/* What to do with the path from site a to site b: trunks path[0..length). */
+/* Called for the path from site a to site b: trunks path[0..length). */
 typedef void visit_fn(struct sites *s, size_t a, size_t b, const uint32_t *path, size_t length);
 
 static void walk_from(struct climb *k, struct sites *s, uint32_t from, visit_fn *visit)
@@ -220,7 +220,7 @@ static void add_block(struct sites *s, size_t a, size_t b, const uint32_t *path,
 
 /* ---- one pass over the readings ---- */
 
-/* Readings of one host to those at places first..last: as they stand, or copied to be in a row. */
+/* Readings of one host with those at places first..last: in place, or copied to be contiguous. */
 static const float *readings_between(const struct sites *s, const float *row, size_t first,
                                      size_t last)
 {
@@ -232,13 +232,13 @@ static const float *readings_between(const struct sites *s, const float *row, si
     return s->row;
 }
 
-/* What one host's readings leave over against a block of hosts, those within reach. */
+/* The residuals of one host's readings with a block of hosts, those within reach. */
 struct left {
     double sum, square, used;
 };
 
-/* What readings of a block are beyond the links of the other hosts, how far they may be off, and
- * what they weigh. */
+/* Readings of a block less the links of the other hosts, their limit of deviation, and their
+ * weights. */
 struct block {
     double base, far, weight;
 };
@@ -278,7 +278,7 @@ static struct left add_row(struct sites *s, const float *d, size_t first, size_t
     return all;
 }
 
-/* The same with a weight for each reading, of the host at place p to those at first..last. */
+/* As above with a weight per reading, of the host at place p with those at first..last. */
 static struct left add_weighted_row(struct sites *s, size_t p, size_t first, size_t last,
                                     struct block block)
 {
@@ -338,9 +338,9 @@ static void sum_readings(struct sites *s)
             add_pairs(s, a, b, block_sd(s, a, b));
 }
 
-/* Most readings of a host, or all among the hosts of a switch, are out of reach: where a link was
- * taken out, those beside it are not what they were, and would never change. Readings that are not
- * measured count, too: that costs a pass. */
+/* Whether most readings of a host, or all among the hosts of a switch, are out of reach: after a
+ * link was removed, links beside it have wrong starting values and would never change. Missing
+ * readings count, too, which costs a pass. */
 static bool starts_off(const struct sites *s)
 {
     for (size_t a = 0; a < s->count; a++) {
@@ -358,7 +358,7 @@ static bool starts_off(const struct sites *s)
     return false;
 }
 
-/* Weight by which a host is known against the mean of its switch. */
+/* Precision of a host's link relative to the mean of its switch. */
 static double host_weight(const struct sites *s, size_t a, size_t p)
 {
     double m = (double)(s->start[a + 1] - s->start[a]);
@@ -366,8 +366,8 @@ static double host_weight(const struct sites *s, size_t a, size_t p)
     return s->kept[p] - inside;
 }
 
-/* right becomes the solution, the matrix (its lower half is set) what set_errors inverts. A ridge
- * far below any figure leaves the directions that nothing measures where they are. */
+/* Replaces right by the solution, and the matrix (its lower half is set) by the input of
+ * set_errors. A ridge far below any value leaves directions without measurements unchanged. */
 static int solve_matrix(struct sites *s, size_t n, struct nt_err *err)
 {
     double most = 0;
@@ -440,7 +440,8 @@ static int set_variances(struct sites *s, size_t n, struct nt_err *err)
     return 0;
 }
 
-/* Standard errors; those of few readings are widened so that twice an error still covers 95 %. */
+/* Standard errors; those from few readings are enlarged so that twice an error still covers 95
+ * %. */
 static int set_errors(struct sites *s, struct nt_err *err)
 {
     size_t n = s->count + s->trunks;
@@ -486,9 +487,9 @@ static void raise_zero_host_links(struct sites *s)
     }
 }
 
-/* ---- what the fit leaves over ---- */
+/* ---- residuals of the fit ---- */
 
-/* What the fit of links leaves over. */
+/* Residuals of the fit of links. */
 
 enum { PAIRS_OFF_MAX = 65536 };
 
@@ -518,10 +519,10 @@ struct quality {
     bool off;
 };
 
-/* What the switch of a host makes expect of its readings, by the host at the other end. */
+/* The expected readings of a host from its switch, by the host at the other end. */
 struct view {
     double *far_end; /* n: latency without the host's own link */
-    double *most;    /* n: square of what may be left over, or less */
+    double *most;    /* n: largest square of a residual, or less */
     double *least;   /* sites: shortest host link */
     double *x;       /* n: host links */
 };
@@ -552,7 +553,7 @@ static void add_quality(struct quality *q, const float *d, const struct view *vi
     }
 }
 
-/* Names the pairs of host i, of those before it, that are off by more than limit sd. */
+/* Lists the pairs of host i with earlier hosts that are off by more than limit sd. */
 static int add_off_row(struct sites *s, size_t i, const struct view *view, double limit,
                        size_t *capacity, struct nt_err *err)
 {
@@ -592,7 +593,7 @@ static void view_init(const struct sites *s, struct view *view)
     }
 }
 
-/* What the pairs that are off have left over, together. */
+/* Sum of the squared residuals of the pairs that are off. */
 static double off_square(const struct sites *s, const struct view *view)
 {
     const struct nt_work *w = s->w;
@@ -612,8 +613,8 @@ static double off_square(const struct sites *s, const struct view *view)
     return sum;
 }
 
-/* R2 over all measured pairs, rms over those that fit; a pair is off when not one in a hundred
- * networks of good pairs would hold such a one. */
+/* R2 over all measured pairs, rms over those that fit. A pair is off if not one in a hundred
+ * networks without outliers has such a pair. */
 static int judge_quality(struct sites *s, struct nt_err *err)
 {
     const struct nt_work *w = s->w;
@@ -638,7 +639,7 @@ static int judge_quality(struct sites *s, struct nt_err *err)
     double fits = count - (double)s->model->pairs_off;
     s->model->rms_us = sqrt(fmax(0, rest - off) / fmax(fits, 1));
     s->model->r2 = spread > 1e-9 * square ? 1 - rest / spread : NAN;
-    /* a link lengthens a reading across it by twice its latency against one that is not */
+    /* a link lengthens a reading across it by twice its latency relative to other readings */
     double level = count > 0 ? sum / count : 0, rms = s->model->rms_us;
     double resolution = NT_SDS_95 * sqrt(2) / 2 * unit * nt_noise_sd(&w->noise, level);
     resolution = rms < ROUNDING * level ? fmax(resolution, rms) : resolution;

@@ -30,14 +30,14 @@ static const struct nt_loggp UNKNOWN = {.L_us = NAN,
                                         .check_percent = NAN,
                                         .support = NAN};
 
-/* A value is stated if its standard error is at most half of it: one that is exactly 0 comes out
- * larger than twice its error in 1 case of 40. */
+/* A value is reported if its standard error is at most half of it: a true 0 exceeds twice its error
+ * in 1 case of 40. */
 static bool is_stated(double value, double se)
 {
     return value > 0 && se <= value / 2;
 }
 
-/* PRTT(1, 0, s): as measured at that size, else by its regime's line. */
+/* PRTT(1, 0, s): measured at this size, else by the line of its regime. */
 static struct nt_point round_trip(const struct fit *f, double bytes)
 {
     for (size_t i = 0; i < f->points; i++)
@@ -48,7 +48,7 @@ static struct nt_point round_trip(const struct fit *f, double bytes)
                              2 * hypot(l->level_se, l->slope_se * (bytes - l->at))};
 }
 
-/* ---- what a message of a train costs ---- */
+/* ---- the cost of a message in a train ---- */
 /* (PRTT(n, d, s) - PRTT(1, 0, s)) / (n - 1) */
 static struct nt_point per_message(const struct fit *f, const struct nt_prtt *m)
 {
@@ -171,7 +171,7 @@ static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
     return mean_of(scratch, n);
 }
 
-/* o_recv: what a hold was exceeded by. */
+/* o_recv: the time by which a hold was exceeded. */
 static struct nt_point fit_receive(const struct fit *f, const struct nt_loggp *g,
                                    struct nt_point *scratch)
 {
@@ -198,9 +198,9 @@ static void set_times(const struct fit *f, size_t k)
     g->r2 = l->r2;
 }
 
-/* o + L + o is the level of the regime's line. Without any figure for a side both are alike, as
- * the source assumes; without any at all, or if what they leave for L is below its error, they are
- * unknown and L has everything. */
+/* o + L + o is the level of the regime's line. With a value for one side only, both are equal, as
+ * the source assumes. Without any, or if the remaining L is below its error, they are unknown and L
+ * is the whole level. */
 static void set_overheads(const struct fit *f, size_t k, struct nt_point send,
                           struct nt_point receive)
 {

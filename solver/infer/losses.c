@@ -8,9 +8,9 @@
 
 #define RATES 8.5      /* ln of the highest rate that a fault may have over the lowest */
 #define OVER 3.0       /* times the background */
-#define NEAR 3.0       /* log likelihoods that differ by less are not told apart */
+#define NEAR 3.0       /* log likelihoods that differ by less are not distinguished */
 #define WAY_ODDS 4.6   /* ln 100 */
-#define WAY_FACTOR 4.0 /* one way loses so many times more than the other */
+#define WAY_FACTOR 4.0 /* one direction loses this many times more than the other */
 enum { PATHS_MIN = 3, PINGS = 0, FLOWS = 1, STRATA = 2, AGAIN_MIN = 3 };
 
 struct counts {
@@ -79,7 +79,7 @@ static double rate_of(const struct counts *c)
     return c->segments > 0 ? c->again / c->segments : 0;
 }
 
-/* Of the paths that do not go over the link. */
+/* The background rate of the paths that do not use the link. */
 static double background_of(const struct losses *s, const struct link_counts *l, int stratum)
 {
     const struct counts *all = &s->all[stratum], *own = &l->by[stratum];
@@ -180,7 +180,7 @@ static struct nt_fault make_fault(const struct losses *s, size_t link, double co
     return f;
 }
 
-/* Of a link that is narrow too one finding remains; true: the narrow one. */
+/* For a link that is also narrow one finding remains; true: the narrow one. */
 static bool stays_narrow(const struct nt_fault *lossy, bool by_pings, struct nt_fault *fault,
                          size_t *count)
 {

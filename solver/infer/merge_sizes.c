@@ -14,7 +14,7 @@
 
 /* ---- links that are taken out ---- */
 
-/* What does not change with the links. */
+/* Copies the fields that do not depend on the links. */
 static void copy_properties(struct nt_model *from, struct nt_model *m)
 {
     uint32_t(*decides)[2] = m->decides;
@@ -28,7 +28,7 @@ static void copy_properties(struct nt_model *from, struct nt_model *m)
     from->decides = decides;
 }
 
-/* What hangs on the lower end gets longer by what is taken out above it. */
+/* Lengthens the links at the lower end of a removed link. */
 static void lengthen_links(struct nt_model *m, const bool *gone, size_t k)
 {
     uint32_t a = m->link[k].a, b = m->link[k].b;
@@ -175,8 +175,8 @@ static int adopt_link(struct nt_model **model, const bool *inside, bool *added, 
     return status;
 }
 
-/* A group of less is not stated; of one that a size does not state it says what lies in the middle
- * between that and nothing. */
+/* Groups with a lower support are not reported. For a group that a size does not report, its
+ * probability is the middle between that and 0. */
 static const double STATED = 0.5, UNSTATED = 0.25;
 
 /* ---- how links are matched --------------------------------------------------------------------
@@ -190,9 +190,9 @@ static uint64_t host_mark(uint64_t host)
     return z ^ z >> 31;
 }
 
-/* A link of a tree is known by the hosts on its two sides: the smaller of the sums of a random
- * number a host. Links of other networks are known by their two ends. 0: the hosts that both
- * models have do not show the link. */
+/* A link of a tree is identified by the hosts on its two sides: the smaller of the two sums of a
+ * random number per host. Links of other networks are identified by their two ends. 0: the common
+ * hosts of both models do not show the link. */
 static void mark_tree(const struct nt_rooted_tree *h, const bool *common, uint64_t *sum,
                       uint64_t *mark)
 {
@@ -233,7 +233,7 @@ static void seen_fini(struct seen *s)
     nt_arena_fini(&s->memory);
 }
 
-/* Also a failure leaves what seen_fini takes. */
+/* After an error, seen_fini is still valid. */
 static int seen_init(struct seen *s, const struct nt_model *m, struct nt_err *err)
 {
     *s = (struct seen){.model = m};
@@ -268,7 +268,7 @@ static int shown_compare(const void *x, const void *y)
     return (a->mark > b->mark) - (a->mark < b->mark);
 }
 
-/* By mark, to look them up. list: room for the links. */
+/* Sorts the links by mark for lookups. list: room for the links. */
 static void list_shown(const struct seen *s, struct shown *list)
 {
     for (size_t k = 0; k < s->model->links; k++)
@@ -282,7 +282,8 @@ static const struct shown *find_shown(const struct shown *list, size_t count, ui
     return bsearch(&key, list, count, sizeof *list, shown_compare);
 }
 
-/* Each link of a model: what the sizes that could show it say, by their confidence. */
+/* For each link of a model: the probabilities from the sizes that can show it, weighted by their
+ * confidence. */
 struct pool {
     double *sum, *weight;
     bool *first;  /* the first size shows it */
@@ -299,8 +300,8 @@ static int pool_init(struct pool *p, const struct nt_model *m, struct nt_arena *
     return nt_arena_check(memory, err);
 }
 
-/* Links take longer with larger messages, hardly less: what is shorter than a size could tell apart
- * may be hidden from it. */
+/* Latencies of links grow with the message size, and hardly ever shrink: a link that is shorter
+ * than the resolution of a size may be hidden from it. */
 static bool could_resolve(const struct nt_model *size, const struct nt_model *m,
                           const struct nt_link *l)
 {
@@ -336,8 +337,8 @@ static int add_size(struct pool *p, struct seen *own, const struct nt_model *siz
     return status;
 }
 
-/* ---- what is taken out ------------------------------------------------------------------------
- */
+/* ---- removed links
+ * ------------------------------------------------------------------------------ */
 
 /* All sizes, the first one as it was before others were asked. */
 struct sizes {
@@ -349,8 +350,8 @@ struct sizes {
     double most; /* confidence that the whole may have */
 };
 
-/* removed: links, those to remove. The whole is no more certain than any of its groups is there, or
- * one that the first size stated is not. */
+/* removed: links to remove. The confidence is at most the probability of each group that stays, and
+ * of the absence of each removed group that the first size reported. */
 static bool choose_link(const struct nt_model *m, const struct pool *p, bool *removed, double *most)
 {
     bool some = false;
@@ -490,7 +491,7 @@ static size_t unite_candidates(struct candidate *list, size_t n)
     return kept;
 }
 
-/* Adds those that contradict no link that is there, the most certain first. */
+/* Adds those that contradict no existing link, most certain first. */
 static int adopt_candidates(struct nt_model **model, const struct candidate *list, size_t n,
                             bool *inside, struct nt_err *err)
 {

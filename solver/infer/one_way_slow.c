@@ -10,9 +10,10 @@
 #include "rooted_tree.h"
 #include "stats.h"
 
-#define CLEARLY 0.9 /* another link that explains so much of what one does may be it */
-/* Of a link that is slow for other reasons, one in two is so one way: the odds are 50 times those
- * of any link, and this is 0.9. */
+/* another link that explains this share of the effect of one may be the cause */
+#define CLEARLY 0.9
+/* One in two links that are slow for other reasons is slow in one direction only: its odds are 50
+ * times those of any link, so this corresponds to 0.9. */
 #define WAY_CONFIDENCE 0.15
 enum { PAIRS_MAX = 1 << 18, LINKS_MAX = 16, CROSSING_MIN = 3 };
 
@@ -31,7 +32,7 @@ struct search {
     size_t pairs;
     size_t *first;     /* links + 1: pairs across link k are across[first[k]..first[k + 1]) */
     uint32_t *across;  /* a pair, in its highest bit whether it crosses from b to a */
-    double *own_us;    /* links: what a to b takes longer than b to a, */
+    double *own_us;    /* per link: excess of a to b over b to a, */
     double *sum_us;    /*   and by how much that lessens the sum of differences */
     bool *judged;      /* links */
     float *others;     /* links: scratch */
@@ -107,7 +108,7 @@ static double explains(const struct search *s, size_t link, double us)
     return sum;
 }
 
-/* The link that explains most, of those that are not judged yet; links of them: none does. */
+/* The link that explains most among those not judged yet; links: none does. */
 static size_t find_link(struct search *s)
 {
     size_t links = s->model->links, best = links;
@@ -129,7 +130,8 @@ static void take_out(struct search *s, size_t link, double us)
         s->pair[s->across[k] & ~BACK].off_us -= (s->across[k] & BACK) != 0 ? -us : us;
 }
 
-/* That the link's ways differ by so much more than those of others, when it is taken out. */
+/* Confidence that the directions of the link differ by more than those of others, after its effect
+ * is subtracted. */
 static double confidence_of(struct search *s, size_t link)
 {
     size_t n = 0, links = s->model->links;
@@ -143,7 +145,8 @@ static double confidence_of(struct search *s, size_t link)
     if (n < 2)
         return 0;
     double mad = (double)nt_stats_mad(s->value, n), worth = NT_MAD_WORTH * (double)n;
-    const double MEDIAN_ERROR = 1.25; /* standard error, over that of a mean: sqrt(pi / 2) */
+    /* standard error of a median over that of a mean: sqrt(pi / 2) */
+    const double MEDIAN_ERROR = 1.25;
     n = 0;
     for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
         s->value[n++] = (float)off_of(s, k);
@@ -208,8 +211,8 @@ static bool is_ambiguous(struct search *s, size_t link)
     return false;
 }
 
-/* In a network with cycles, whose paths are not asked: what a host's own link does is in all its
- * pairs, what another does is in those across it. */
+/* In a network with cycles, whose paths are not used: the effect of a host's own link is in all its
+ * pairs, that of another link in the pairs across it. */
 static bool is_in_all(const struct search *s, size_t link)
 {
     size_t n = s->first[link + 1] - s->first[link], so = 0;
@@ -261,8 +264,8 @@ static int search(struct search *s, const struct nt_matrix *latency, struct nt_f
     return 0;
 }
 
-/* The hosts of a network with cycles around one switch, link k that of host k: as long as its own
- * link, else as its overhead, else as the shortest of its links. */
+/* Makes a star of the hosts of a network with cycles around one switch, with link k for host k: as
+ * long as its own link, else as its overhead, else as the shortest of its links. */
 static int make_star(const struct nt_model *m, const struct nt_graph *g, uint32_t *own,
                      struct nt_model **out, struct nt_err *err)
 {

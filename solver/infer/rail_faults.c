@@ -10,10 +10,10 @@
 #include "stats.h"
 
 #define ALIKE 0.5 /* logarithms within this share of the largest are about the same */
-#define KNOWN 3.0 /* a long message takes so many standard errors longer than a short one */
+#define KNOWN 3.0 /* a long message must exceed a short one by this number of standard errors */
 
-/* What a host's link is on a rail; NaN: not known. worse: log of it over the usual, more is worse.
- */
+/* The link of a host on a rail; NaN: unknown. worse: ln of the value over the usual one, positive
+ * if worse. */
 struct figure {
     double value, se, worse;
     const struct nt_fault *fault; /* of that rail's own; NULL: none */
@@ -78,7 +78,7 @@ static void find_latencies(struct rails *s, size_t rail, double shortest)
     }
 }
 
-/* The short message of the same two hosts over that rail, which stands before; NULL: none. */
+/* The short message of the same two hosts over this rail, which precedes it; NULL: none. */
 static const struct nt_rail_seen *short_of(const struct rails *s, size_t k, double shortest)
 {
     const struct nt_rail_seen *of = &s->seen[k];
@@ -179,7 +179,8 @@ static int find_of_rail(struct rails *s, size_t rail, struct nt_faults_found *fo
     return rc;
 }
 
-/* ---- what the rails say together --------------------------------------------------------------*/
+/* ---- the result of all rails
+ * -------------------------------------------------------------------- */
 
 enum verdict { UNDECIDED, CABLE, HOST };
 
@@ -222,7 +223,7 @@ static struct nt_fault *add_fault(struct rails *s, const struct nt_fault *fault)
     return &s->fault[(*s->count)++];
 }
 
-/* Of one that lost messages too that is still an alternative. */
+/* Removes the host as alternative of a finding that also has lossy as alternative. */
 static void drop_host(struct nt_fault *f)
 {
     uint32_t kept = 0;
@@ -232,7 +233,7 @@ static void drop_host(struct nt_fault *f)
     f->others = kept;
 }
 
-/* The finding that there is becomes that of the worst rail; others follow it. */
+/* The existing finding becomes that of the worst rail; the findings of other rails follow. */
 static void blame_cables(struct rails *s, int kind, size_t host)
 {
     struct nt_fault *stated = find_stated(s, kind, host);

@@ -8,14 +8,15 @@
 #include "memory.h"
 #include "rooted_tree.h"
 
-/* ---- what each link and switch carried in a round ----------------------------------------------
+/* ---- the rates of links and switches in a round
+ * --------------------------------------------------
  *
- * Flows over a tree whose links' bandwidths are known: what each link and switch carried, and how
- * many of its flows got less than any link on their ways explains (odd ones). */
+ * Flows over a tree whose links' bandwidths are known: the rate of each link and switch, and how
+ * many of its flows were slower than any link on their paths explains (odd flows). */
 
-#define NEARLY_FULL                                                                                \
-    0.8               /* of what a link has: with noise of a tenth it may be full, and             \
-                         explains why its flows have no more */
+/* Share of the bandwidth of a link from which it may be full, with noise of a tenth, and so explain
+ * the rates of its flows. */
+#define NEARLY_FULL 0.8
 #define ODD_SHARE 0.8 /* of the flows over a link or switch that are not explained */
 
 struct carried {
@@ -27,13 +28,13 @@ struct tally {
     const struct nt_model *model; /* borrowed */
     struct nt_rooted_tree *rooted;
     struct carried *link;   /* by channel */
-    struct carried *vertex; /* what came into it */
+    struct carried *vertex; /* rates into it */
     uint32_t *path;
     uint32_t (*both)[2]; /* by channel: flows that also go over either of two */
     struct nt_arena memory;
 };
 
-/* Of a channel; NaN: not known. */
+/* Of a channel; NaN: unknown. */
 static double bandwidth_of(const struct tally *tally, uint32_t channel)
 {
     const struct nt_link *l = &tally->model->link[channel / 2];
@@ -82,7 +83,7 @@ static struct carried *end_of(const struct tally *t, uint32_t channel)
     return &t->vertex[t->rooted->ends[channel / 2][channel % 2 == 0 ? 1 : 0]];
 }
 
-/* A link that is not known, or only from below, may have been full. */
+/* A link that is unknown, or known as a lower bound, may have been full. */
 static bool is_explained(const struct tally *t, size_t hops)
 {
     for (size_t i = 0; i < hops; i++) {
@@ -112,7 +113,7 @@ static void add_odd(const struct tally *t, size_t hops)
     }
 }
 
-/* In place of what there was. Nothing in networks that are no tree. */
+/* Replaces the tally. Does nothing if the network is not a tree. */
 static void tally_load(struct tally *tally, const struct nt_flow_round *round)
 {
     memset(tally->link, 0, 2 * tally->model->links * sizeof *tally->link);
@@ -155,16 +156,16 @@ static bool flows_meet(struct tally *tally, const struct nt_flow_round *round, u
 
 /* ---- links that share a path ---- */
 
-#define IDLE 0.1      /* of what a link has */
-#define TOGETHER 0.75 /* of what two have alone: less is well below it */
-#define SAME_SUM 1.1  /* more than the usual sum says that they do not share it */
-#define ABOVE 1.25    /* a switch that carried so many times more was not full */
+#define IDLE 0.1      /* of the bandwidth of a link */
+#define TOGETHER 0.75 /* of the sum that two have alone: less is well below it */
+#define SAME_SUM 1.1  /* more than the usual sum by this factor shows that they do not share it */
+#define ABOVE 1.25    /* a switch that carried more by this factor in another round was not full */
 #define LEAST_SD 0.03 /* of a sum, relative */
 enum { ROUNDS_MIN = 2, PAIRS_MAX = 256 };
 
 enum { UP, DOWN, WAYS };
 
-/* What two links did in one direction. */
+/* The rates of two links in one direction. */
 struct evidence {
     bool alone[2]; /* each reached its value while the other was idle */
     bool beside;   /* another link below the same switch was full meanwhile */
@@ -336,7 +337,8 @@ static bool overlap(const struct shared *s, const struct pair *a, const struct p
     return false;
 }
 
-/* Of pairs that were held back in the same round the one that more rounds show explains it. */
+/* Among pairs that were slowed down in the same round, the pair that more rounds show explains
+ * it. */
 static void add_finding(const struct shared *s, size_t number, struct nt_fault *fault,
                         size_t *count)
 {
@@ -392,7 +394,7 @@ int nt_shared_paths_find(const struct nt_model *model, const struct nt_flow_roun
 #define MORE_FLOWS 1.25
 enum { FLOWS_MIN = 2 };
 
-/* What was seen of a switch in rounds of several flows. */
+/* The results of a switch in rounds of several flows. */
 struct seen {
     double most;
     uint32_t few, many; /* flows in rounds near the most that no link explains; 0: there are none */

@@ -9,12 +9,12 @@
 
 enum { REGIME_POINTS_MIN = 3, REGIMES_MAX = 6 };
 
-/* What a time may be off by, of itself, since matrices come without errors: without residuals (two
- * sizes) it decides whether a slope is known. The medians of all pairs are as near to lines as
- * message times are at best (core/prtt.c). */
+/* Assumed error of a time, since matrices come without errors: without residuals (two sizes) it
+ * decides whether a slope is determined. The medians of all pairs are as near to lines as message
+ * times are at best (core/prtt.c). */
 static const double OFF_SHARE = 0.05, CURVE_SHARE = 0.01;
 
-/* The sizes of one regime, as indices into those that are used. */
+/* The sizes of one regime, as indices of the used sizes. */
 struct regime {
     size_t first, count;
 };

@@ -11,7 +11,7 @@
 enum { ONE_IN = 8, BAD = 2 };
 
 static const double OFF_SDS = 4;
-static const double COVERED = 0.9; /* of a class's pairs: then it is of those hosts alone */
+static const double COVERED = 0.9; /* of a class's pairs: then only these hosts have the class */
 
 size_t nt_slow_max(size_t seats)
 {
@@ -108,7 +108,7 @@ static bool is_class_of_few(struct slow_search *s, size_t class)
     return (double)covered >= COVERED * (double)all;
 }
 
-/* A class of a few hosts alone. The nearest class does not come from long links. */
+/* Finds a class that only a few hosts have. The nearest class does not come from long links. */
 static void find_own(struct slow_search *s)
 {
     size_t lowest = s->classes->count;
@@ -120,7 +120,8 @@ static void find_own(struct slow_search *s)
         s->own[l] = false;
 }
 
-/* A host's pairs that are of no other host's class, but for those with hosts that were found. */
+/* Counts a host's pairs that belong to no class of other hosts, without pairs of hosts that were
+ * found. */
 static void count_bad(struct slow_search *s, const struct nt_slow *found)
 {
     memset(s->bad, 0, s->c->seats * sizeof *s->bad);
@@ -137,8 +138,8 @@ static void count_bad(struct slow_search *s, const struct nt_slow *found)
 /* ---- pairs of two of them ---------------------------------------------------------------------
  */
 
-/* By how much a host's link is longer at least: by what its nearest other host is further than any
- * pair without such hosts. */
+/* Lower bound of the additional length of a host's link: by how much its nearest other host is
+ * farther than any pair without such hosts. */
 static double least_offset(const struct slow_search *s, const struct nt_slow *slow, uint32_t seat,
                            double top_us)
 {
@@ -223,7 +224,7 @@ int nt_slow_find(const struct nt_calibration *c, const struct nt_classes *classe
 
 enum { MEETINGS = 2, MEETINGS_DISAGREEING = 4, REFINED = 4 };
 
-static const double SURE = 14; /* ln of the likelihood of a place over that of any other */
+static const double SURE = 14; /* ln of the likelihood ratio of a place over every other one */
 static const double LEAST_OUTLIERS = 0.02;
 static const double OUTLIER_DENSITY = 0.4; /* as in class_fit.c, on one side */
 static const double LEAST_FITTING = 3;     /* readings */
@@ -263,7 +264,7 @@ static const struct nt_slow_host *slow_of(const struct nt_slow *slow, uint32_t s
     return NULL;
 }
 
-/* A host whose place is known. */
+/* Whether the place of a host is known. */
 static bool is_known(const struct search *s, uint32_t seat)
 {
     const struct nt_slow_host *h = slow_of(s->slow, seat);
@@ -323,7 +324,7 @@ static int search_init(struct search *s, const struct nt_found_tree *p, uint32_t
 /* ---- likelihood of a place --------------------------------------------------------------------
  */
 
-/* What a pair would be with a host at that place, without its offset. */
+/* The expected latency of a pair with a host at this place, without its offset. */
 static double expected_us(const struct search *s, const struct place *at, uint32_t other)
 {
     size_t l = at->level;
@@ -333,7 +334,8 @@ static double expected_us(const struct search *s, const struct place *at, uint32
     return exp(s->p->classes->mean[l]);
 }
 
-/* ln of a reading's likelihood with an offset, up to a constant; *share: that it is no outlier. */
+/* ln of a reading's likelihood with an offset, up to a constant; *share: probability that it is not
+ * an outlier. */
 static double likelihood_of(const struct search *s, const struct estimate *x, double rest,
                             double *share)
 {

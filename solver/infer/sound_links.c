@@ -12,7 +12,7 @@
 enum {
     TIERS = 4, /* of switches, the highest one included if it is not seen */
     STEPS = TIERS + 1,
-    OVER = STEPS * STEPS, /* labels of links over the highest switch come from here on */
+    OVER = STEPS * STEPS, /* labels of links over the highest switch begin here */
     POPS = NT_POPULATIONS_MAX,
     LENGTHS = POPS + TIERS - 1, /* of hosts' links by population, then of uplinks by tier */
     TERMS = TIERS + 1,
@@ -24,28 +24,29 @@ enum {
     FITS = 64,       /* fits that are averaged over */
     ROUNDS = 4,      /* of expectation-maximisation */
     SAMPLE = 40,     /* links of hosts, and of switches, from which lengths are found */
-    WORTH = 2048,    /* links that all fits may be held against */
-    SEEN = 1 << 24,  /* what is seen itself comes before differences */
+    WORTH = 2048,    /* limit of links with which all fits are compared */
+    SEEN = 1 << 24,  /* measured values are before differences */
     HOSTS_MIN = 3,   /* fewer do not show which differs */
     FRAME_STEPS = 4, /* values of a frame's bytes, each two of FRAME_STEP from the next: the fourth
                         is NT_FRAME_MOST_BYTES over FRAME_STEP */
     NONE = UINT32_MAX,
 };
 
-/* Student's distribution with six degrees of freedom: what noise of measured link figures needs. */
+/* Student's distribution with six degrees of freedom, the shape of the noise of measured link
+ * values. */
 #define TAIL_DF 6.0
 #define TAIL_NORM 0.3827327723098717 /* of its density */
 #define FAULT_FACTOR 8.0             /* by which most faults make a link slower, at most; */
 #define FAULT_LOG_RANGE 1.94         /* log(8 / 1.15): their factors are flat in the logarithm; */
 #define FAULT_BEYOND 0.1             /* others by more, of which half by twice as much */
-#define UPLINK_LOG_RANGE 2.3         /* log(1 / 0.1): an uplink over a host's link, likewise */
+#define UPLINK_LOG_RANGE 2.3         /* log(1 / 0.1): an uplink over a host's link, lower limit */
 #define UPLINK_LEAST 0.02            /*   shorter and longer ones hardly exist: a cable and a */
 #define UPLINK_MOST 1.0              /*   switch against a cable, an adapter and the host itself */
 #define FRAME_STEP 1.18920711500272106672 /* fourth root of 2 */
 #define LOW_SHARE 0.02    /* of readings of bandwidth are low by chance, by 5 to 45 %: */
 #define LOW_LEAST (-0.05) /*   logarithms */
 #define LOW_MOST (-0.6)
-#define SKIP_SHARE 0.5    /* a switch one tier lower than it could be is so much less likely */
+#define SKIP_SHARE 0.5    /* a switch one tier lower than possible has this relative probability */
 #define DIRECT_SHARE 0.1  /* hosts or switches that are cabled past a tier */
 #define LEAST_WEIGHT 1e-9 /* of an explanation, to be counted */
 #define FEW_FAULTS 0.05   /* expected ones, that call for no more lengths */
@@ -77,7 +78,7 @@ struct cell {
     struct term term[TERMS];
 };
 
-/* What a link can be in a network of so many tiers; the sums of hosts' links come first. */
+/* The possible links in a network of this number of tiers; the sums of hosts' links come first. */
 struct tiers {
     struct cell below[STEPS][STEPS], over[STEPS][STEPS]; /* lower, higher */
     uint8_t times[SUMS][TIERS]; /* of the uplinks of each tier; [0]: unused */
@@ -112,7 +113,7 @@ struct work {
     size_t edges, nodes, hosts, judged;
     bool rooted; /* false: links of one class each, no tiers */
     bool rates;
-    bool thorough;  /* looks for more lengths though the links are explained, */
+    bool thorough;  /* searches more lengths although the links are explained, */
     bool short_cut; /*   which was enough of a reason to stop */
     struct tiers of_tiers[STEPS];
     const struct fit *fit;     /* at hand, */
@@ -132,7 +133,7 @@ struct work {
 
 static double tail_density(double off, double variance)
 {
-    double wide = variance + off * off / TAIL_DF; /* the variance times what is in brackets */
+    double wide = variance + off * off / TAIL_DF; /* the variance times the bracket */
     return TAIL_NORM * variance * variance * variance / (wide * wide * wide * sqrt(wide));
 }
 
@@ -148,7 +149,7 @@ static double uplink_us(const struct fit *f, size_t tier)
 
 /* ---- explanations of a link ------------------------------------------------------------------*/
 
-/* Adds to times the uplinks of tiers low to high - 1; that of hosts is in the population. */
+/* Adds the uplinks of tiers low to high - 1 to times; that of hosts is in the population. */
 static void add_chain(uint8_t *times, size_t low, size_t high)
 {
     for (size_t s = low == 0 ? 1 : low; s < high; s++)
@@ -167,7 +168,7 @@ static void add_term(struct tiers *t, struct cell *c, double prior, const uint8_
     c->term[c->n++] = (struct term){prior, sum};
 }
 
-/* Of the lower end of a link from a switch of tier high down. */
+/* Prior of the lower end of a link from a switch of tier high down. */
 static double tier_prior(size_t low, size_t high)
 {
     double all = 0;
@@ -361,7 +362,7 @@ static double finish_node(const struct node *n, size_t tiers)
     return most;
 }
 
-/* Of a link to a switch: its likelihood by the parent's tier. */
+/* Likelihoods of a link to a switch by the tier of the parent. */
 static void switch_odds(const struct work *w, const struct edge *e, const struct odds *o,
                         double scale, double *a, double *b)
 {
@@ -501,7 +502,7 @@ static void note_rate(struct work *w, size_t edge, size_t p, double weight, doub
         v->usual_MBps += w->weight * weight * exp(f->rate[p]);
     }
     for (size_t k = 0; k < 2 && w->rates; k++) {
-        if (!(e->rate[k] > 0)) /* what is at least so wide is a member with that rate */
+        if (!(e->rate[k] > 0)) /* a lower bound is a member with this rate */
             continue;
         double own = e->rate_variance[k], variance = f->rate_spread + own;
         double off = e->log_rate[k] - f->rate[p];
@@ -642,7 +643,7 @@ static double length_density(const struct fit *f, size_t length)
            us;
 }
 
-/* Cholesky's factor in the lower half; what is not active is 1. */
+/* Cholesky's factor in the lower half; inactive diagonal elements are 1. */
 static void factor_normal(const struct fit *f, double (*m)[LENGTHS])
 {
     for (size_t i = 0; i < LENGTHS; i++)
@@ -690,8 +691,8 @@ static double log_spread_prior(double variance)
     return NT_FAULT_PRIOR_MEMBERS / 2 * (log(seen / variance) - seen / variance);
 }
 
-/* Of the logarithm of the quotient of the rates of two generations: half of them have the same
- * rate; others differ mostly by 2, and by 2.5 or 4, as those of links do. */
+/* Density of the logarithm of the ratio of the rates of two generations: half of them have equal
+ * rates; others mostly differ by 2, or by 2.5 or 4, like the rates of links. */
 static double step_density(double off)
 {
     static const double steps[] = {0.6931, 0.9163, 1.3863}, share[] = {0.3, 0.05, 0.05};
@@ -770,7 +771,7 @@ static void evaluate(struct work *w, struct fit *f)
     note_evidence(w, f, log_likelihood);
 }
 
-/* Until a round hardly gains, or has no hope of what would count beside best. */
+/* Iterates until a round hardly gains, or cannot come near best. */
 static void refine(struct work *w, struct fit *f, size_t rounds, double best)
 {
     evaluate(w, f);
@@ -797,7 +798,7 @@ struct seen {
     struct lengths hosts, trunks, uplinks;
 };
 
-/* Adds a length unless a near one is there; the room is for those that are seen most. */
+/* Adds a length unless a near one exists; the most frequent ones are kept. */
 static void add_start(struct lengths *l, double us, size_t count, size_t most)
 {
     size_t least = 0;
@@ -819,7 +820,7 @@ static void add_start(struct lengths *l, double us, size_t count, size_t most)
     l->count[least] = count;
 }
 
-/* Lengths that links share, from those of hosts or of switches. */
+/* Lengths that several links of hosts or of switches share. */
 static struct lengths cluster(const struct work *w, bool hosts, double *room)
 {
     struct lengths l = {.n = 0};
@@ -836,7 +837,8 @@ static struct lengths cluster(const struct work *w, bool hosts, double *room)
     return l;
 }
 
-/* Uplinks: what is between switches, or between hosts' links; either may be two of them. */
+/* Starts for uplinks: the differences between lengths of switches, or of hosts' links; either may
+ * be two uplinks. */
 static struct lengths uplink_starts(const struct lengths *hosts, const struct lengths *trunks)
 {
     struct lengths l = {.n = 0};
@@ -922,7 +924,7 @@ static bool is_known(const struct beam *b, const struct fit *f)
     return false;
 }
 
-/* Adds a start that may be worth refining: without its Laplace approximation. */
+/* Adds a start that may be worth refining, judged without its Laplace approximation. */
 static void screen(struct work *w, struct fit *f, struct beam *next)
 {
     if (is_known(next, f))
@@ -943,7 +945,8 @@ static double refine_all(struct work *w, const struct beam *from, struct beam *a
     return best;
 }
 
-/* What links are longer by than sums of the lengths there are, once or twice; and what is seen. */
+/* Starts from the excess of links over sums of existing lengths, once or twice, and from the
+ * measured lengths. */
 static struct lengths tier_starts(const struct fit *f, const struct seen *seen)
 {
     struct lengths l = seen->uplinks;
@@ -965,7 +968,7 @@ static struct lengths tier_starts(const struct fit *f, const struct seen *seen)
     return l;
 }
 
-/* One tier more: a new length below or above each of those there are. */
+/* Adds one tier: a new length below or above each existing one. */
 static void add_tier(struct work *w, const struct fit *f, const struct seen *seen,
                      struct beam *next)
 {
@@ -1034,7 +1037,7 @@ static size_t distinct_hosts(const struct work *w, const struct edge **like)
     return n;
 }
 
-/* One tier: hosts' links alone, so long. */
+/* One tier: hosts' links alone, of this length. */
 static struct fit start_fit(struct work *w, double us)
 {
     struct fit f = {.tiers = 1, .pops = 1, .us[0] = us, .share[0] = 1};
@@ -1049,7 +1052,7 @@ static void take_best(struct beam *now, const struct beam *from)
     memcpy(now->fit, from->fit, now->n * sizeof *now->fit);
 }
 
-/* Adds populations to those of from that have so many. */
+/* Adds populations to the fits of from that have this number of populations. */
 static void add_populations(struct work *w, const struct beam *from, size_t pops, struct beam *now,
                             struct beam *next)
 {
@@ -1064,8 +1067,8 @@ static void add_populations(struct work *w, const struct beam *from, size_t pops
             add_population(w, &now->fit[k], like[j], next);
 }
 
-/* A sound network that hardly leaves a fault, and whose links are alike: more lengths would change
- * nothing. */
+/* A sound network that leaves hardly any fault and whose links are similar: more lengths would
+ * change nothing. */
 static bool is_explained(struct work *w, const struct beam *all)
 {
     const double alike = 1.5 * NT_FAULT_PRIOR_SPREAD;
@@ -1075,7 +1078,7 @@ static bool is_explained(struct work *w, const struct beam *all)
     return is;
 }
 
-/* One tier after the other, from what now has. */
+/* Adds one tier after the other, starting from now. */
 static void add_tiers(struct work *w, const struct seen *seen, struct beam *now, struct beam *next,
                       struct beam *all)
 {
@@ -1093,8 +1096,9 @@ static void add_tiers(struct work *w, const struct seen *seen, struct beam *now,
     }
 }
 
-/* From few lengths to many, of tiers and of populations; all is what was found. Each length of
- * hosts' links by itself: those of few hosts explain little before there are tiers. */
+/* Increases the number of lengths, of tiers and of populations; all collects the results. Each
+ * length of hosts' links is tried separately, because lengths of few hosts explain little before
+ * there are tiers. */
 static void search(struct work *w, struct beam *now, struct beam *next, struct beam *all)
 {
     struct seen seen = {cluster(w, true, w->room), cluster(w, false, w->room), {.n = 0}};
@@ -1129,14 +1133,14 @@ static int by_figures(const void *x, const void *y)
     return 0;
 }
 
-/* That the median of so many pairs (of two the larger) is of a low reading. */
+/* Probability that the median of this number of pairs (for two the larger one) is a low reading. */
 static double chance_low(uint32_t pairs)
 {
     const double one = LOW_SHARE, two = one * one;
     return pairs == 1 ? one : pairs == 2 ? two : pairs == 3 ? 3 * two : pairs == 0 ? 0 : two / 4;
 }
 
-/* An edge for a link; way 0 goes to the parent, up. */
+/* Adds an edge for a link; way 0 goes up to the parent. */
 static struct edge *add_edge(struct work *w, const struct nt_model *m, uint32_t link,
                              uint32_t lower)
 {
@@ -1181,8 +1185,8 @@ static void make_tree(struct work *w, const struct nt_model *m, const struct nt_
     }
 }
 
-/* Of a network that is no tree: links of hosts, or those between switches, as if all were on one.
- */
+/* For a network that is not a tree: links of hosts, or links between switches, as if all were at
+ * one switch. */
 static void make_class(struct work *w, const struct nt_model *m, bool hosts)
 {
     w->nodes = 1;
@@ -1252,7 +1256,8 @@ static void add_to_mean(struct work *w, struct fit *f)
                 w->weight * (p > 0 && w->sums.share[p] < 1.5 ? w->belongs[k][p] : w->unsound[k][p]);
 }
 
-/* The mean over what was found, by evidence; the best last, as whose populations are listed. */
+/* The mean over all fits, weighted by evidence; the best is last, and its populations are
+ * listed. */
 static void average(struct work *w, struct beam *all, const struct answer *to)
 {
     double sum = 0, several = 0;
@@ -1275,7 +1280,7 @@ static void average(struct work *w, struct beam *all, const struct answer *to)
         list_populations(w, &all->fit[0], to);
 }
 
-/* What a pass over the links needs besides them; hosts' links sorted by their figures. */
+/* Working memory of a pass over the links; sorts hosts' links by value. */
 static int prepare(struct work *w, struct nt_arena *memory, struct nt_err *err)
 {
     w->host = nt_arena_array(memory, w->edges + 1, sizeof(struct edge *));
@@ -1298,8 +1303,8 @@ static int prepare(struct work *w, struct nt_arena *memory, struct nt_err *err)
     return 0;
 }
 
-/* Marks up to SAMPLE of some links sorted by figures: as many of each length, so that what is rare
- * is among them. */
+/* Marks up to SAMPLE of the links sorted by value, the same number per length, so that rare lengths
+ * are included. */
 static void choose(const struct work *w, const struct edge *const *of, size_t n, bool *keep)
 {
     for (size_t cap = n < SAMPLE ? n : SAMPLE, all = SAMPLE + 1; all > SAMPLE && cap > 0; cap--) {
@@ -1322,7 +1327,7 @@ static void choose(const struct work *w, const struct edge *const *of, size_t n,
     }
 }
 
-/* The part of a network that chosen links and those above them make. */
+/* The part of a network with the chosen links and the links above them. */
 static int take_sample(const struct work *w, struct work *s, struct nt_arena *memory,
                        struct nt_err *err)
 {
@@ -1366,8 +1371,8 @@ static int take_sample(const struct work *w, struct work *s, struct nt_arena *me
     return prepare(s, memory, err);
 }
 
-/* Holds the best fits of a sample against all links, fewer the more links there are, and hosts that
- * none of them explains for a population that the sample has not. */
+/* Compares the best fits of a sample with all links (fewer fits for more links), and adds hosts
+ * that none of them explains as a population that the sample lacks. */
 static void refine_with_all(struct work *w, struct beam *beam)
 {
     size_t most = 1 + WORTH / w->edges, rounds = w->edges < WORTH ? 2 : 1;
@@ -1383,7 +1388,7 @@ static void refine_with_all(struct work *w, struct beam *beam)
     refine_all(w, &beam[0], &beam[2], rounds);
 }
 
-/* Whether more links than by chance look faulty that a sample did not show. */
+/* Whether more links than by chance look faulty that the sample did not show. */
 static bool is_unexplained(const struct work *w, const struct beam *all)
 {
     return all->n > 0 && all->fit[0].faults > 1 + NT_FAULT_PRIOR / 10 * (double)w->edges;

@@ -104,8 +104,8 @@ struct nt_found_tree nt_sparse_tree(struct nt_sparse *s)
 /* ---- classes ----------------------------------------------------------------------------------
  */
 
-/* The calibration's readings two by two, as it took them: the last ones, for a first round that
- * was too noisy is taken again. */
+/* The calibration's readings in pairs, in their order: the last ones, since a first round that was
+ * too noisy is repeated. */
 static void refill_pair(struct nt_calibration *c, const struct nt_pair_reading *r, size_t n)
 {
     for (size_t k = n % 2 == 1 && n > 1; k < n; k += 2)
@@ -156,7 +156,7 @@ static int reread_once(struct nt_sparse *s, struct nt_err *err)
     return rc;
 }
 
-/* Makes the classes and the ledger from all readings but those of slow hosts, and adds hosts
+/* Makes the classes and the ledger from all readings except those of slow hosts, and adds hosts
  * that look slow to these. */
 static int reread_ledger(struct nt_sparse *s, struct nt_err *err)
 {
@@ -171,7 +171,7 @@ static int reread_ledger(struct nt_sparse *s, struct nt_err *err)
 /* ---- clusters ---------------------------------------------------------------------------------
  */
 
-/* Of all but slow hosts. */
+/* For all but slow hosts. */
 static int begin_clusters(struct nt_sparse *s, struct nt_err *err)
 {
     forget_clusters(s);
@@ -292,7 +292,7 @@ static size_t mates_of(const struct nt_sparse *s, uint32_t seat)
     return n;
 }
 
-/* Whether so few hosts are in most of the contradictions: the sum of the largest counts. */
+/* Whether this number of hosts is in most of the contradictions: the sum of the largest counts. */
 static bool few_hosts_explain(const struct nt_sparse *s, size_t few)
 {
     const uint32_t *contradictions = s->finding.contradictions;
@@ -309,9 +309,9 @@ static bool few_hosts_explain(const struct nt_sparse *s, size_t few)
     return 2 * sum >= s->finding.contradicting;
 }
 
-/* Takes the host with most contradictions for slow; false when that cannot explain them: most are
- * not of so few hosts, or those are taken already. Ties go to the host of the smaller cluster; few
- * hosts tie, so that counting is quick. */
+/* Marks the host with most contradictions as slow; false if that cannot explain them: most are not
+ * of so few hosts, or these are marked already. Ties are resolved for the host of the smaller
+ * cluster; few hosts tie, so that counting is quick. */
 static bool accuse_host(struct nt_sparse *s)
 {
     const uint32_t *contradictions = s->finding.contradictions;
@@ -414,14 +414,15 @@ int nt_infer_sparse(size_t hosts, const bool *missing, const struct nt_readings 
 
 enum { NONE = UINT32_MAX };
 
-/* One in ten networks has a tier that the latencies seen do not show; of those in which all
- * latencies seen are alike one in two, as jobs are that were scattered. */
+/* One network in ten has a tier that the measured latencies do not show. If all measured latencies
+ * are equal, it is one in two, as for scattered jobs. */
 static const double HIDDEN_TIER = 0.1, HIDDEN_LEAVES = 0.5;
 
 struct draft {
     const struct nt_sparse *s;
-    size_t bottom;      /* lowest level that is certified */
-    uint32_t *top;      /* seats: the vertex that stands for what is below it; NONE: another seat */
+    size_t bottom; /* lowest level that is certified */
+    uint32_t *top; /* per seat: the vertex that represents the cluster below it; NONE: another seat
+                      does */
     uint8_t *level_of;  /* that vertex's level, where it is a switch */
     uint32_t *children; /* seats: parts of a cluster, by its root */
     size_t switches, links;
@@ -456,7 +457,7 @@ static void add_link(struct draft *d, uint32_t child, uint8_t child_level, uint3
                                            .probability = probability};
 }
 
-/* How sure it is that what is below root is not one with another at its level. */
+/* Probability that the cluster of root is not one with another at its level. */
 static double probability_of(const struct draft *d, uint32_t root, size_t level)
 {
     const struct nt_clustering *m = &d->s->clustering;
@@ -474,7 +475,7 @@ static void build_level(struct draft *d, size_t level)
     for (uint32_t i = 0; i < s->seats; i++)
         if (d->top[i] != NONE)
             d->children[nt_clusters_find(&s->clustering.clusters, level, i)]++;
-    uint32_t *parent = d->children; /* from here on: the switch, for those with several parts */
+    uint32_t *parent = d->children; /* from here on: the switch of clusters with several parts */
     for (uint32_t r = 0; r < s->seats; r++)
         parent[r] = parent[r] > 1 ? (uint32_t)(s->hosts + d->switches++) : NONE;
     for (uint32_t i = 0; i < s->seats; i++) {
@@ -487,7 +488,7 @@ static void build_level(struct draft *d, size_t level)
     for (uint32_t r = 0; r < s->seats; r++) {
         if (parent[r] == NONE)
             continue;
-        d->top[r] = parent[r]; /* a root stands for its cluster, lost or not */
+        d->top[r] = parent[r]; /* a root represents its cluster, lost or not */
         d->level_of[r] = (uint8_t)level;
     }
 }
@@ -505,8 +506,8 @@ static double share_read(const struct nt_sparse *s, uint32_t *size)
     return pairs > 0 ? fmin(read / pairs, 1) : 1;
 }
 
-/* The chance that hosts share switches two by two below the lowest tier and no such pair was read,
- * which would have refuted the network: from one pair to a quarter of the hosts are as likely on a
+/* Probability that pairs of hosts share switches below the lowest tier while no such pair was read,
+ * which would have refuted the network: one pair to a quarter of the hosts are equally likely on a
  * scale of powers of two. */
 static int chance_of_pairs(const struct nt_sparse *s, double *chance, struct nt_err *err)
 {
@@ -522,7 +523,7 @@ static int chance_of_pairs(const struct nt_sparse *s, double *chance, struct nt_
     return 0;
 }
 
-/* Of the whole shape. */
+/* Sets the confidence of the whole shape. */
 static int settle_confidence(const struct nt_sparse *s, struct nt_model *m, struct nt_err *err)
 {
     double pairs = 0;
@@ -538,7 +539,7 @@ static int settle_confidence(const struct nt_sparse *s, struct nt_model *m, stru
     return 0;
 }
 
-/* How well the classes explain what was read; outliers apart, which are counted. */
+/* How well the classes explain the readings; outliers are counted separately. */
 static void settle_fit(const struct nt_sparse *s, struct nt_model *m)
 {
     double rest = 0, mean = 0, square = 0, n = 0;
@@ -559,7 +560,7 @@ static void settle_fit(const struct nt_sparse *s, struct nt_model *m)
     m->resolution_us = 0.5 * nt_classes_resolution_us(&s->classes);
 }
 
-/* A link from a switch upwards that is less sure than not, or NULL. */
+/* An uplink of a switch with a probability below 1/2, or NULL. */
 static struct nt_link *weak_link(const struct draft *d)
 {
     for (size_t k = 0; k < d->links; k++)
@@ -568,8 +569,8 @@ static struct nt_link *weak_link(const struct draft *d)
     return NULL;
 }
 
-/* What hangs on a switch that may not be stated hangs on the one above. The last switch is the top,
- * and stays the last. */
+/* Attaches the hosts and switches of a switch that is not reported to the switch above. The root is
+ * the last switch and stays last. */
 static void dissolve_switches(struct draft *d)
 {
     for (struct nt_link *weak = weak_link(d); weak != NULL; weak = weak_link(d)) {
@@ -586,7 +587,7 @@ static void dissolve_switches(struct draft *d)
     }
 }
 
-/* A switch at the top with two links is none: only their sum can be known. */
+/* Removes a root with two links: only their sum can be determined. */
 static void join_top(struct draft *d)
 {
     uint32_t top = (uint32_t)(d->s->hosts + d->switches - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs of switches against the best hierarchy: the hosts of a leaf are one vertex, or each host
- * is one. The search among graphs is direct.h; what decides is the score (graph_score.h). */
+/* Compares graphs of switches with the best hierarchy. The hosts of a leaf are one vertex, or each
+ * host is one. direct.h searches graphs; the score decides (graph_score.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,13 +38,13 @@ struct candidate {
     double within_us;        /* between hosts of a unit, less their ends; NaN: each has one */
     struct nt_direct graph;
     double score;  /* ln p(readings, graph); -INFINITY: there is none */
-    double others; /* the same of all other graphs that were looked at */
+    double others; /* the same of all other graphs that were scored */
     bool any;      /* the graph is a table of hops */
 };
 
 enum seats { OWN, LEAVES, SWITCHES };
 
-/* Units: each host; or the hosts of each leaf, which is a switch with one link to another; or the
+/* Makes units: each host; or the hosts of each leaf, a switch with one link to another; or the
  * hosts of each switch. */
 static int find_units(const struct nt_model *m, enum seats seats, struct nt_arena *memory,
                       struct units *u, struct nt_err *err)
@@ -280,7 +280,7 @@ static struct nt_switch_graph graph_of(const struct units *u, const struct nt_di
                                     .any = any};
 }
 
-/* Takes the graph if it scores better than the candidate's; else frees it. */
+/* Takes the graph if its score exceeds the candidate's; else frees it. */
 static int consider(struct candidate *c, struct nt_direct *d, bool any,
                     const struct nt_pairs *readings, struct nt_err *err)
 {
@@ -425,8 +425,8 @@ static void set_links(struct nt_direct *d)
 }
 
 /* Whether a tree has exactly these hops: in a tree the two largest sums of each quartet are equal
- * (Buneman 1971). If the quartets with the first unit have this, all have it. A tree's table is no
- * other network than the hierarchy. */
+ * (Buneman 1971). If the quartets with the first unit satisfy this, all do. The hops of a tree are
+ * a hierarchy, not another network. */
 static bool is_tree(const struct nt_direct *d)
 {
     size_t n = d->n;
@@ -531,8 +531,8 @@ static int find_graph(const struct nt_work *w, const struct nt_pairs *readings,
     return u->count <= TABLE_UNITS ? find_table(readings, table, memory, err) : 0;
 }
 
-/* The mean distance between the readings of host i, less its own end, and those that the candidate
- * gives a host of the unit. One reading counts at most one hop. */
+/* The mean distance between the readings of host i, less its own end, and the expected readings of
+ * a host of the unit. One reading counts at most one hop. */
 static double host_misfit(const struct nt_work *w, const struct candidate *c, size_t i,
                           uint32_t unit, float *rest, float *order)
 {
@@ -602,8 +602,8 @@ static void split_unit(const struct nt_work *w, const struct candidate *c, const
     next->count = widest > 0 ? units + 1 : 0;
 }
 
-/* The units with each host where its readings fit best; if all are there, with one unit more;
- * next->count: 0 if there is none. */
+/* Moves each host to the unit that its readings fit best; if none moves, adds a unit; next->count
+ * 0: impossible. */
 static int move_hosts(const struct nt_work *w, const struct candidate *c, size_t hosts,
                       struct units *next, struct nt_arena *memory, struct nt_err *err)
 {
@@ -704,7 +704,7 @@ static bool same_network(const struct candidate *graph, const struct candidate *
 /* Units of a graph and a group of hosts. */
 struct parted {
     const struct nt_direct *graph;
-    uint32_t *hosts[2]; /* of each unit: those outside and inside */
+    uint32_t *hosts[2]; /* per unit: hosts outside and inside */
 };
 
 /* Two units of one side, one of them twice if it has two hosts, are nearer to each other than paths
@@ -727,7 +727,8 @@ static bool is_apart(const struct parted *p, size_t i, size_t j)
     return true;
 }
 
-/* Whether a graph has a group: the hosts of one unit, or those on one side of all paths. */
+/* Whether a graph contains a group: the hosts of one unit, or the hosts on one side of all
+ * paths. */
 static bool has_group(const struct candidate *c, size_t hosts, const bool *in,
                       const struct parted *p)
 {
@@ -787,7 +788,7 @@ static int add_support(struct nt_model *m, const struct nt_rooted_tree *h,
 struct graphs {
     struct candidate c[CANDIDATES], t[CANDIDATES]; /* graphs, and tables of hops */
     const struct candidate *best, *table;          /* the likeliest of each */
-    double tree, all; /* ln p(readings, hierarchy); of all networks that were looked at */
+    double tree, all; /* ln p(readings, hierarchy); sum over all networks that were scored */
     bool same;        /* best and table are one network */
 };
 
@@ -808,7 +809,7 @@ static int find_graphs(const struct nt_work *w, const struct nt_pairs *readings,
     for (size_t k = 0; k < CANDIDATES; k++) {
         const struct candidate *likely = g->table->score > g->best->score ? g->table : g->best;
         struct candidate *c = &g->c[k], *t = &g->t[k];
-        bool rises = likely->score > fmin(last, g->tree); /* or is worth another try */
+        bool rises = likely->score > fmin(last, g->tree); /* or another try is worthwhile */
         last = k >= STARTS ? likely->score : last;
         if (k >= STARTS && rises && move_hosts(w, likely, m->hosts, &c->units, memory, err) < 0)
             return -1;

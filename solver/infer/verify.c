@@ -10,15 +10,14 @@
 
 /* ---- offsets of hosts -------------------------------------------------------------------------
  *
- * How much longer or shorter the links of single hosts are. A pair's latency is that of its class
- * and both its hosts' offsets. Where classes are wider than noise, that is either from such
- * offsets, which readings then show, or because one class is in truth several. Offsets are medians
- * over a host's readings, alternating, each shrunk by what the width of the classes makes likely of
- * it. */
+ * How much longer or shorter the links of single hosts are. The latency of a pair is that of its
+ * class plus both hosts' offsets. If classes are wider than noise, the cause is such offsets, which
+ * the readings then show, or a class that consists of several. Offsets are medians over a host's
+ * readings, computed in turns, each shrunk according to the width of the classes. */
 
 enum { ITERATIONS = 6 };
 
-static const double MEDIAN_VARIANCE = 1.5708; /* pi/2: of a median over that of a mean */
+static const double MEDIAN_VARIANCE = 1.5708; /* pi/2: variance of a median over that of a mean */
 
 struct offsets {
     double *us;       /* seats of them */
@@ -116,7 +115,7 @@ void nt_finding_fini(struct nt_finding *f)
 /* ---- evidence of readings ---------------------------------------------------------------------
  */
 
-/* What a reading of a pair should be, us, and its relative sd. */
+/* The expected reading of a pair, us, and its relative sd. */
 struct expected {
     double us, sd;
 };
@@ -168,8 +167,8 @@ static size_t most_agreeing(const double *value, size_t n, double width, double 
     return most;
 }
 
-/* So many readings with this mean, in sd of one, are more than chance makes of one pair of all:
- * merging repeats those pairs of which it is least certain, and there are many. */
+/* Whether this number of readings with this mean deviation, in sd of one, exceeds chance for one
+ * pair among all: clustering repeats the least certain pairs, and there are many. */
 static bool is_beyond_chance(const struct nt_readings *all, size_t n, double mean)
 {
     double limit = CHANCE_SDS * CHANCE_SDS + 2 * log((double)all->count + 1);
@@ -178,8 +177,8 @@ static bool is_beyond_chance(const struct nt_readings *all, size_t n, double mea
 
 enum verdict { FITS, SUSPECT, CONTRADICTS };
 
-/* What the readings of each host at each tier say together: by how many of their sd they are off,
- * those apart that are off by themselves. */
+/* The mean deviation of the readings of each host at each tier in their sd, without readings that
+ * are outliers by themselves. */
 struct drift {
     double sum;      /* in sd of a reading */
     double variance; /* of that sum */
@@ -215,7 +214,7 @@ static enum verdict judge_pair(const struct nt_found_tree *c, const struct offse
                                const struct nt_readings *all, size_t from, size_t till,
                                struct drift *drift)
 {
-    double far[READINGS_MAX], widest = 0, mean; /* of ln, less what is expected */
+    double far[READINGS_MAX], widest = 0, mean; /* of ln, less the expected value */
     size_t n = 0, off = 0, class = nt_clusters_meet(c->clusters, all->at[from].a, all->at[from].b);
     size_t needed = c->classes->outliers > MANY_OUTLIERS ? AGREEING + 1 : AGREEING;
     if (till - from > READINGS_MAX)
@@ -257,7 +256,8 @@ static void judge_drift(const struct nt_found_tree *c, const struct drift *d, st
 /* ---- which pairs were tested ------------------------------------------------------------------
  */
 
-/* Chosen independently of what was found: in verifying, or at random in calibrating. */
+/* Whether the pair was chosen independently of the result: in verification, or at random in
+ * calibration. */
 static bool is_fair(const struct nt_readings *all, const struct nt_pair_reading *r)
 {
     return r->turn >= all->planning || (r->turn < all->calibration && r->b != r->a + 1);
@@ -268,8 +268,9 @@ bool nt_verify_asks_all(const struct nt_found_tree *c)
     return c->classes->count == 1 && c->seats <= NT_VERIFY_ALL_SEATS;
 }
 
-/* Of every host at every tier: whom it could be tested with. The larger part of a cluster needs no
- * test with the smaller ones, or a single host would have to be read with all others. */
+/* For every host and tier: its possible partners of a test. The largest part of a cluster needs no
+ * test with the smaller ones, because otherwise a single host would have to be read with all
+ * others. */
 static int count_others(const struct nt_found_tree *c, uint32_t *others, uint8_t *want,
                         struct nt_err *err)
 {
@@ -322,8 +323,8 @@ static void note_pair_at_tier(const struct nt_found_tree *c, const struct nt_pai
 
 enum { NOBODY = UINT32_MAX };
 
-/* Of a host at a tier: the cluster that most of its readings are with (Boyer and Moore's vote), and
- * how many are not. */
+/* For a host at a tier: the cluster of most of its readings (Boyer and Moore's vote), and the
+ * number of the others. */
 struct readings_at_tier {
     uint32_t cluster, votes, outside;
 };
@@ -365,9 +366,8 @@ static uint32_t find_outsider(const struct nt_found_tree *c, size_t level, uint3
     return NOBODY;
 }
 
-/* A host that was hardly read but with those of one cluster may be attached to that cluster's
- * switch by a long link as well as above it: the four-point condition needs a pair without the
- * cluster. */
+/* A host with hardly any readings outside one cluster may be attached to the switch of this cluster
+ * by a long link, or above it: the four-point condition needs a pair outside the cluster. */
 static void want_outsiders(const struct nt_found_tree *c, const struct nt_readings *all,
                            struct readings_at_tier *votes, struct nt_finding *f)
 {
