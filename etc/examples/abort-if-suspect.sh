@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #SBATCH --nettopo=standard
 #SBATCH --nodes=4 --ntasks-per-node=1
-# A long job that ends at once instead of running over a degraded link:
+# A long job that ends at once if the map has a finding, such as a degraded link:
 #   sbatch abort-if-suspect.sh srun ./app ARGUMENTS
-# A sweep that failed, or a map without findings, stops nothing.
+# A failed sweep does not stop the job.
 set -euo pipefail
 missing=
 [ -z "${NETTOPO_MAP-}" ] ||

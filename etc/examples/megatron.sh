@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #SBATCH --nettopo=standard,spare=1
 #SBATCH --nodes=5 --ntasks-per-node=8
-# Training with Megatron-LM on four of five hosts, 8 GPUs each: tensor parallel inside a host, the
-# hosts in the order that suits the pipeline and data parallel groups:
+# Training with Megatron-LM on four of five hosts with 8 GPUs each. Tensor parallel groups are inside a
+# host, and the order of the hosts suits the pipeline and data parallel groups:
 #   sbatch megatron.sh pretrain_gpt.py ARGUMENTS
-# One task per GPU; ranks count over the hosts of the order, as Megatron-LM expects them.
+# One task per GPU. Ranks are numbered along the hosts of the order, as Megatron-LM expects.
 set -euo pipefail
 TP=${TP:-8} PP=${PP:-2} DP=${DP:-2} EACH=${EACH:-8}
 ranks=$((TP * PP * DP))
-# the job's own order, unless there is a map: then the one for these groups
+# With a map, the order for these groups, otherwise the job's own order
 export RANKS_HOSTS=$PWD/nettopo-$SLURM_JOB_ID.hosts
 tr , '\n' <<<"$NETTOPO_NODE_ORDER" | awk -v each="$EACH" '{for (k = 0; k < each; k++) print}' >"$RANKS_HOSTS"
 if [ -n "${NETTOPO_MAP-}" ]; then

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts by switch, and the slowest links, with the standard library alone: read_map.py [MAP]
+"""Prints the hosts by switch and the slowest links, with the standard library only: read_map.py [MAP]
 
-Without MAP it reads $NETTOPO_MAP, or $NETTOPO_JSON where the file is not visible, as in a container.
-In a job whose sweep failed there is neither: it states the reason and ends with status 0."""
+Without MAP it reads $NETTOPO_MAP, or $NETTOPO_JSON if the file is not visible, as in a container.
+After a failed sweep it prints the reason and exits with 0."""
 import collections
 import json
 import os

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #SBATCH --nettopo=standard,pattern=ring
 #SBATCH --nodes=4 --ntasks-per-node=1
-# torchrun.sh in a container of pyxis. The order is in the environment, so that the container needs
-# neither nettopo nor its files; the mount is for programs that read $NETTOPO_MAP:
+# torchrun.sh in a container of pyxis. The order is in the environment, so the container needs neither
+# nettopo nor its files. The mount is for programs that read $NETTOPO_MAP:
 #   IMAGE=nvcr.io#nvidia/pytorch:24.10-py3 sbatch torchrun-pyxis.sh train.py ARGUMENTS
 set -euo pipefail
 export ORDER=$NETTOPO_NODE_ORDER

@@ -6,8 +6,8 @@
 #   sbatch torchrun.sh train.py ARGUMENTS          GPUS: processes per host, default 8
 #   sbatch --nettopo=standard,pattern=ring,spare=1 torchrun.sh ...   on all hosts but the worst one
 # The rendezvous is static, because c10d numbers the hosts as they arrive. NCCL builds its rings in
-# the order of the ranks from host to host; which GPUs of a host are next to each other it finds by
-# itself. So the order of the hosts matters, and the order of the GPUs does not come from nettopo.
+# the order of the ranks from host to host, and itself finds the order of the GPUs inside a host.
+# So only the order of the hosts comes from nettopo.
 set -euo pipefail
 export ORDER=$NETTOPO_NODE_ORDER # without the spare hosts; after a failed sweep Slurm's order
 export MASTER=${ORDER%%,*} NODES=$(($(tr -cd , <<<"$ORDER" | wc -c) + 1)) # the job's first host, unless left out

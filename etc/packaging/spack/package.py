@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# For Spack 1. Not tested. Copy this directory to packages/nettopo of a repository (spack repo create), put
-# nettopo-VERSION.tar.gz of a release into the working directory, check it with its SHA256SUMS, then run
+# For Spack 1. Not tested. Copy this directory to packages/nettopo of a repository (spack repo create). Put
+# nettopo-VERSION.tar.gz of a release into the working directory, and check it with its SHA256SUMS. Then run
 # "spack install --no-checksum nettopo". README.md beside this directory has the steps after that.
 import os
 
