@@ -26,20 +26,20 @@ struct sweep {
     struct nt_timeouts timeouts;
     struct nt_campaign *campaign;
     struct nt_samples *samples;
-    const char *rail[NT_PAIR_RAILS_MAX]; /* names, the pair's */
-    struct nt_result *results;           /* for the planner; hosts of them */
-    bool *unreported;                    /* hosts of them */
-    struct nt_prior_found prior;         /* what earlier jobs said */
-    struct nt_level_choice choice;       /* what is measured */
-    struct nt_plan *plan;                /* that was given; NULL: none */
+    const char *rail[NT_PAIR_RAILS_MAX]; /* names, borrowed from the pair */
+    struct nt_result *results;           /* results of a round for the planner */
+    bool *unreported;                    /* by host */
+    struct nt_prior_found prior;         /* results of earlier jobs */
+    struct nt_level_choice choice;       /* the level that is measured */
+    struct nt_plan *plan;                /* plan of the user; NULL: none */
     size_t pairs_total;
     uint32_t rounds;
-    double window_s; /* of the last order */
+    double window_s; /* window of the last order */
     double phase_began_s;
     char phase[32];
     bool time_up;
     char networks[NT_NETWORKS_WARNING_BYTES];
-    char first_failure[NT_WIRE_REASON_BYTES]; /* the first failure, for the reason */
+    char first_failure[NT_WIRE_REASON_BYTES]; /* for the reason of the status */
 };
 
 /* ---- the record ---- */
@@ -162,8 +162,8 @@ static int probe_pair(void *context, uint32_t a, uint32_t b, bool *ok, struct nt
 static const struct nt_failure_ops FAILURE_OPS = {probe_pair, is_time_over, on_lost};
 
 /* ---- rounds ---- */
-/* A kernel is one measurement of all its participants, and participant 0 reports it. When one fails
- * all do, which is no sign of which host is at fault. */
+/* Records a kernel, which is one measurement of all its participants that participant 0 reports. If
+ * one participant fails, all fail, which does not show which host is at fault. */
 static int record_kernel(struct sweep *s, const struct nt_order *order, size_t *results,
                          struct nt_err *err)
 {
@@ -195,7 +195,7 @@ static int record_resent(struct sweep *s, const struct nt_result *r, int end, st
     return nt_samples_add(s->samples, sample, NULL, err);
 }
 
-/* One that was measured; it is the next of the results. */
+/* Records a measured pair and appends it to the results. */
 static int record_pair(struct sweep *s, const struct nt_order *order, size_t k,
                        const struct nt_pair_outcome *o, size_t *results, struct nt_err *err)
 {
@@ -209,7 +209,7 @@ static int record_pair(struct sweep *s, const struct nt_order *order, size_t k,
     return rc;
 }
 
-/* One that failed. One rail of several that does not work says nothing of the host. */
+/* Records a failed pair. The failure of one rail of several is no evidence against the host. */
 static int record_failure(struct sweep *s, const struct nt_order *order, size_t k,
                           const struct nt_pair_outcome *o, struct nt_err *err)
 {
@@ -228,7 +228,7 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
     size_t n = 0;
     if (nt_samples_begin_round(s->samples, err) != 0)
         return -1;
-    /* what the end of the time has cut says nothing of a host */
+    /* a failure because the time is over is no evidence against a host */
     s->time_up = is_time_over(s);
     if (!s->time_up && nt_failure_note_reports(&s->detector, s->unreported, err) != 0)
         return -1;
@@ -263,7 +263,8 @@ static bool has_suspect(const struct sweep *s, const struct nt_order *order)
     return false;
 }
 
-/* A round of its own, with a barrier before it begins: what fails in it says something of hosts. */
+/* Runs a single round, which starts with a barrier, so that its failures are evidence against
+ * hosts. */
 static int run_alone(struct sweep *s, const struct nt_order *order, struct nt_err *err)
 {
     size_t results;
@@ -282,7 +283,8 @@ static int run_alone(struct sweep *s, const struct nt_order *order, struct nt_er
     s->rounds++;
     s->window_s = order->window_s;
     nt_timeouts_update(&s->timeouts, s->round.connect_s, s->round.measure_s);
-    /* whoever stopped answering was waited for: it says nothing of other rounds */
+    /* a host that stopped answering took its whole timeout, so the duration says nothing about
+     * other rounds */
     double took = s->round.all_ok && s->round.all_reported ? nt_clock_s() - began : 0;
     if (nt_failure_resolve(&s->detector, order, err) != 0)
         return -1;
@@ -290,15 +292,15 @@ static int run_alone(struct sweep *s, const struct nt_order *order, struct nt_er
 }
 
 /* ---- rounds at once ---- */
-/* Latencies need no barrier: each pair has its own time. Nobody is known to be at fault, and rounds
- * have shown how long they take. */
+/* Returns whether the round may start a series. Latencies need no barrier, because each pair is
+ * measured by itself. No host may be suspect, and earlier rounds must have shown their duration. */
 static bool may_run_series(const struct sweep *s, const struct nt_order *order)
 {
     return order->kind == NT_ORDER_LATENCY && order->rail[0] == '\0' && s->timeouts.rounds > 0 &&
            !has_suspect(s, order);
 }
 
-/* What was good in the turn. */
+/* Records the successful pairs of a turn. */
 static int record_turn(struct sweep *s, const struct nt_order *order,
                        const struct nt_pair_outcome *outcome, double took, struct nt_err *err)
 {
@@ -312,7 +314,8 @@ static int record_turn(struct sweep *s, const struct nt_order *order,
     return nt_campaign_tell(s->campaign, s->results, n, took, err);
 }
 
-/* Alone, in an earlier round: it is known, and says nothing new of its hosts. */
+/* Returns whether a pair has failed in an earlier single round: that failure is recorded already
+ * and adds no evidence. */
 static bool has_failed(const struct sweep *s, const uint32_t pair[2])
 {
     const struct nt_sample *x = s->samples->sample;
@@ -323,8 +326,8 @@ static bool has_failed(const struct sweep *s, const uint32_t pair[2])
     return false;
 }
 
-/* Of a turn, between hosts that are still there. Where one fails others may fail for it, as they
- * waited for one of its hosts: alone they show which. */
+/* Measures the failed pairs of a turn again, between hosts that are not lost. In a series a failed
+ * pair can make others fail that wait for one of its hosts; in a single round it cannot. */
 static int run_failed_again(struct sweep *s, struct nt_order order, struct nt_err *err)
 {
     size_t n = 0;
@@ -372,7 +375,8 @@ static int run_series(struct sweep *s, const struct nt_order *first, struct nt_e
     return rc < 0 ? -1 : 0;
 }
 
-/* 1: go on; 0: that was all, or the time is up; -1: broken */
+/* Returns 1 to continue, 0 at the end of the plan or of the time, -1 if the sweep cannot
+ * continue. */
 static int run_round(struct sweep *s, struct nt_err *err)
 {
     struct nt_order order;
@@ -380,7 +384,7 @@ static int run_round(struct sweep *s, struct nt_err *err)
     if (rc != 1)
         return rc;
     show_progress(s);
-    /* before it, so that the phase has the time of its first round */
+    /* first, so that the phase includes its first round */
     if (enter_phase(s, order.phase, err) != 0)
         return -1;
     nt_clock_sleep(nt_campaign_rest_s(s->campaign));
@@ -388,7 +392,8 @@ static int run_round(struct sweep *s, struct nt_err *err)
 }
 
 /* ---- beginning and end ---- */
-/* Where each round says where to find the partner, only from where partners connect. */
+/* Sends the table of peers. If each round contains the addresses of the partners, the table
+ * contains only the sources of their connections. */
 static int send_table(struct sweep *s, const struct nt_peer_table *table, struct nt_err *err)
 {
     struct nt_bytes bytes;
@@ -437,7 +442,7 @@ static int gather_greetings(struct sweep *s, struct nt_err *err)
 
 static int sweep_init(struct sweep *s, struct nt_err *err)
 {
-    const double NO_TIME_S = 1e-6; /* of which the campaign says that it was too short */
+    const double NO_TIME_S = 1e-6; /* the campaign reports it as too short */
     size_t n = s->membership->hosts;
     struct nt_campaign_options options = {
         .latency_only = s->job->latency_only,
@@ -484,7 +489,7 @@ static void send_end(struct sweep *s)
     s->oob->ops->bcast(s->oob, &end, 1, NULL);
 }
 
-/* What the campaign left out stands in the record. */
+/* Adds the warnings of the campaign, about parts that it omitted, to the samples. */
 static int warn_of_campaign(struct sweep *s, struct nt_err *err)
 {
     for (size_t k = 0; k < nt_campaign_warnings(s->campaign); k++)
@@ -493,8 +498,8 @@ static int warn_of_campaign(struct sweep *s, struct nt_err *err)
     return 0;
 }
 
-/* A host that has met fewer than half of the others is missing in the map; another keeps its
- * place, and the reason names it. */
+/* Records lost hosts. A host that was measured with fewer than half of the others is missing in the
+ * map. Another one keeps its place, and a warning names it. */
 static int record_lost(struct sweep *s, const struct nt_measured_pairs *measured,
                        struct nt_err *err)
 {
@@ -530,22 +535,22 @@ static const char broke[] = "look at this job in the log of its first host";
 struct ending {
     const struct sweep *sweep;
     struct nt_measured_pairs measured;
-    struct nt_pair_failures failures; /* between hosts that are not missing in the samples */
-    const char *broken;               /* what ended the sweep early; NULL: nothing */
+    struct nt_pair_failures failures; /* among hosts that are not missing in the samples */
+    const char *broken;               /* error that ended the sweep early; NULL: none */
 };
 
 struct verdict {
     enum nt_status status;
-    char reason[NT_REASON_BYTES]; /* "" when the status is ok */
-    char advice[NT_REASON_BYTES]; /* "" when there is nothing */
-    bool named;                   /* the map's own warnings say more (pair_failures.h) */
+    char reason[NT_REASON_BYTES]; /* "" if the status is ok */
+    char advice[NT_REASON_BYTES]; /* "": none */
+    bool named;                   /* the map's own warnings are more specific (pair_failures.h) */
 };
 
 struct cause {
     const char *what, *advice;
 };
 
-/* No other host's agent or launcher brought a greeting. */
+/* Returns whether no greeting of another host arrived. */
 static bool is_alone(const struct nt_membership *membership)
 {
     size_t greeted = 0;
@@ -554,7 +559,7 @@ static bool is_alone(const struct nt_membership *membership)
     return greeted == 1;
 }
 
-/* Why not a single pair has a figure. */
+/* Returns why not a single pair was measured. */
 static struct cause cause_of_nothing(const struct ending *f)
 {
     if (f->broken != NULL)
@@ -569,7 +574,7 @@ static struct cause cause_of_nothing(const struct ending *f)
     if (nt_campaign_cut(f->sweep->campaign) != NULL)
         return (struct cause){"the time was too short", time_up};
     for (size_t h = 0; h < f->sweep->membership->hosts; h++)
-        if (f->sweep->membership->lost[h] != NULL) /* one that greeted and is lost has no network */
+        if (f->sweep->membership->lost[h] != NULL) /* a lost host that greeted has no network */
             return (struct cause){
                 f->sweep->membership->lost[h],
                 f->sweep->membership->rank_of[h] == NT_NO_INDEX ? host : nt_no_network_advice};
@@ -602,7 +607,7 @@ static size_t first_lost(const struct nt_membership *membership, size_t *lost)
     return first;
 }
 
-/* The reason for the job's user, who cannot read the hosts' logs. */
+/* Writes the reason for the job's user, who cannot read the hosts' logs. */
 static void put_loss(const struct nt_membership *m, size_t first, size_t lost,
                      char reason[NT_REASON_BYTES])
 {
@@ -739,7 +744,7 @@ int nt_coordinator_run(struct nt_oob *oob, const struct nt_probe_job *job,
     nt_timeouts_init(&s.timeouts, nt_clock_s(), oob->deadline_s);
     int rc = gather_greetings(&s, err);
     if (rc == 0 && (rc = sweep_init(&s, err)) != 0)
-        send_end(&s); /* the others wait for nothing */
+        send_end(&s); /* so that the other ranks do not wait */
     if (rc != 0) {
         sweep_fini(&s);
         return -1;

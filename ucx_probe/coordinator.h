@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The coordinator, on rank 0: gathers the greetings, runs the campaign round by round within the
- * time, and records all of it.
+/* The coordinator, on rank 0: gathers the greetings, runs the rounds of the campaign
+ * (solver/join/campaign.h) within the time limit, and adds the results to the samples. Must not
+ * know UCX, or whether the out-of-band exchange uses the agents or PMIx.
  *
- * A round is two gathers of the out-of-band exchange, apart from the measured network: ORDER,
- * connect, READY; GO, measure, RESULT (coordinator_round.h). Rounds of latencies that are planned
- * already are one gather together, as long as all goes well: what fails in it is measured again, a
- * round at a time, before anything is said of a host. Which hosts are lost on the way is
- * decided in failure_detector.h. */
+ * A round consists of two gathers over the out-of-band exchange, which is separate from the
+ * measured network: ORDER, connect, READY; then GO, measure, RESULT (coordinator_round.h). Latency
+ * rounds that are planned in advance share one gather. Pairs that fail in such a series are
+ * measured again, round by round, before the failure counts against a host. failure_detector.h
+ * decides which hosts are lost. */
 #ifndef NT_COORDINATOR_H
 #define NT_COORDINATOR_H
 
@@ -18,30 +19,29 @@
 
 enum { NT_REASON_BYTES = 256 };
 
-/* What to do about a host on which UCX finds nothing to use. */
+/* Advice for a host on which UCX finds no usable network. */
 extern const char nt_no_network_advice[];
 
 struct nt_coordinator_result {
-    struct nt_samples *samples;               /* finished; owned */
-    struct nt_inferred known;                 /* what the sweep inferred of them already; owned */
-    char reason[NT_REASON_BYTES];             /* one line when the status is not ok, else "" */
-    char networks[NT_NETWORKS_WARNING_BYTES]; /* job_record.h: what is wrong with them; "": nothing
-                                               */
+    struct nt_samples *samples;   /* complete samples; owned */
+    struct nt_inferred known;     /* results that the campaign has inferred already; owned */
+    char reason[NT_REASON_BYTES]; /* one line; "" if the status is ok */
+    char networks[NT_NETWORKS_WARNING_BYTES]; /* warning of nt_networks_judge; "": none */
 };
 
 void nt_coordinator_result_fini(struct nt_coordinator_result *result);
 
-/* Called before each round. */
+/* Callback before each round. */
 typedef void nt_progress(void *context, const struct nt_campaign_progress *progress);
 
 struct nt_coordinator_options {
     nt_progress *progress; /* may be NULL */
     void *progress_context;
-    const char *created; /* the time of day as text, for the record; "" for none */
+    const char *created; /* date and time as text, for the samples; "": none */
 };
 
-/* Fails only when no sweep could begin; once it has, what was measured is recorded whatever fails
- * later, with status partial or failed and a reason. */
+/* Runs a sweep. Fails only if no sweep could start. After that, all measurements are recorded
+ * whatever fails later, with status partial or failed and a reason. */
 int nt_coordinator_run(struct nt_oob *oob, const struct nt_probe_job *job,
                        struct nt_participant *participant, const struct nt_coordinator_options *how,
                        struct nt_coordinator_result *out, struct nt_err *err);

@@ -74,12 +74,13 @@ int nt_archive_pack(const struct nt_archive_texts *t, char **out, size_t *bytes,
 
 /* ---- the texts of a job ---- */
 enum {
-    VALUE_MAX = 122880, /* the environment takes no value of 128 KiB */
-    FINDINGS_MAX = 4096 /* as spank/environ.c accepts */
+    VALUE_MAX = 122880, /* Linux limits a variable to 128 KiB */
+    FINDINGS_MAX = 4096 /* the limit in spank/environ.c */
 };
 
-/* Cores of each rank: those of a task's CPUs, which are hardware threads where a core has several,
- * unless a host has fewer for each of its ranks: mpirun refuses a core that is not there. */
+/* Sets the number of cores per rank: the cores of a task's CPUs, which are hardware threads if a
+ * core has several. Fewer if a host does not have that many cores for each of its ranks, because
+ * mpirun rejects a core that does not exist. */
 static int count_cores(const struct nt_map *map, uint32_t task_cpus, uint32_t *cores,
                        struct nt_err *err)
 {
@@ -109,7 +110,7 @@ static int write_placement(const struct nt_map *map, uint32_t task_cpus,
 {
     const struct nt_placement *p = map->placement;
     if (p == NULL || p->ntasks == 0)
-        return 0; /* the plugin gives the job the scheduler's order */
+        return 0; /* the plugin writes Slurm's order for the job */
     struct nt_seating seating = {.ntasks = p->ntasks,
                                  .hosts = map->model->hosts,
                                  .rank_host = p->rank_host,
@@ -131,7 +132,7 @@ static int write_placement(const struct nt_map *map, uint32_t task_cpus,
 }
 
 /* ---- hint.env ---- */
-/* One line whatever the text holds. */
+/* Appends a value as one line, whatever it contains. */
 static void put_line_value(struct nt_strbuf *page, const char *name, const char *value)
 {
     size_t at = page->used;
@@ -156,7 +157,7 @@ static void put_hosts(struct nt_strbuf *page, const char *name, const struct nt_
     free(value.text);
 }
 
-/* Empty when nothing was found, absent when nothing was judged. */
+/* Appends the findings: empty without findings, nothing if the map was not judged. */
 static void put_findings(struct nt_strbuf *page, const struct nt_map *map)
 {
     struct nt_strbuf value = {0};
@@ -259,7 +260,7 @@ void nt_artifacts_fini(struct nt_artifacts *artifacts)
 
 /* ---- figures for the log ---- */
 
-/* A list of hosts that is cut at a whole name, with the number of those left out. */
+/* A list of hosts with a limited length: whole names, then the number of omitted ones. */
 struct hosts {
     struct nt_strbuf *to;
     const char *key;
@@ -315,7 +316,8 @@ void nt_sweep_figures_put(struct nt_strbuf *to, const struct nt_map *map)
 
 /* ---- to the agent ---- */
 
-/* The archive goes without this job rather than the job without its map. */
+/* Sends the text for the archive. Without memory the archive lacks this job, but the job still gets
+ * its map. */
 static int send_archive(struct nt_oob *oob, const struct nt_artifacts *artifacts,
                         const char *record, size_t record_bytes, struct nt_err *err)
 {
@@ -335,8 +337,8 @@ static int send_archive(struct nt_oob *oob, const struct nt_artifacts *artifacts
     return rc;
 }
 
-/* By now the job has its map, and hint.env says how good it is: without memory for the record, or
- * for figures in the agent's line, it goes without them. */
+/* Sends the samples. By now the job has its map and its status, so without memory the samples are
+ * omitted. */
 static int send_record(struct nt_oob *oob, const struct nt_artifacts *artifacts,
                        const struct nt_samples *samples, bool archive, struct nt_err *err)
 {
@@ -432,7 +434,8 @@ static int write_error(struct nt_err *err, const char *path)
     return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
 }
 
-/* Beside the file first: a reader never sees half of it. */
+/* Writes a temporary file beside the target and renames it, so that a reader never sees an
+ * incomplete file. */
 static int write_file(const char *path, const char *text, size_t bytes, struct nt_err *err)
 {
     char beside[4096];
@@ -453,7 +456,7 @@ static int write_file(const char *path, const char *text, size_t bytes, struct n
     return -1;
 }
 
-/* Frees the text. */
+/* Writes the text to a path or to fd, and frees it. */
 static int write_text(char *text, size_t bytes, const char *path, int fd, struct nt_err *err)
 {
     int rc = 0;

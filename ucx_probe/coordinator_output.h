@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The coordinator after the sweep: solves the record, makes the texts that a job gets, and gives
- * them to the agent or writes them to files.
+/* Results after the sweep, on rank 0: solves the samples, creates the files that the job gets, and
+ * sends them to the agent or writes them to paths.
  * Tests: test_artifacts.c, test_archive.c, bats/ways.bats, bats/tells.bats. */
 #ifndef NT_COORDINATOR_OUTPUT_H
 #define NT_COORDINATOR_OUTPUT_H
@@ -16,48 +16,50 @@
 #include "oob.h"
 #include "strbuf.h"
 
-/* Texts for the archive. Either may be NULL with 0 bytes. */
+/* Texts for the archive. Each may be NULL with 0 bytes. */
 struct nt_archive_texts {
     const char *map, *record;
     size_t map_bytes, record_bytes;
 };
 
-/* Deflated, without the head of a gzip file, which the agent writes. out: the caller's (free). */
+/* Compresses the texts (deflate) without the gzip header, which the agent writes. The caller frees
+ * *out. */
 int nt_archive_pack(const struct nt_archive_texts *texts, char **out, size_t *bytes,
                     struct nt_err *err);
 
 struct nt_artifacts {
-    char *text[NT_ARTIFACT_END]; /* NULL: there is none; terminated; owned */
+    char *text[NT_ARTIFACT_END]; /* by enum nt_artifact; terminated; NULL: none; owned */
     size_t bytes[NT_ARTIFACT_END];
 };
 
 struct nt_artifacts_options {
     enum nt_status status;
-    const char *reason; /* one line when the status is not ok */
-    bool apply;         /* srun follows the hint unasked */
-    bool debug;         /* there is a log beside the map: the agent's to write */
+    const char *reason; /* one line if the status is not ok */
+    bool apply;         /* option apply: srun follows the hint by default */
+    bool debug;         /* option debug: the agent writes a log beside the map */
     size_t inline_limit_bytes;
     uint32_t task_cpus; /* CPUs per task; 0: not known */
 };
 
-/* map NULL: only hint.env, with the status and the reason. */
+/* Creates the artifacts. map NULL: only hint.env, with the status and the reason. -1 without
+ * memory. */
 int nt_artifacts_create(const struct nt_map *map, const struct nt_artifacts_options *options,
                         struct nt_artifacts *out, struct nt_err *err);
 void nt_artifacts_fini(struct nt_artifacts *artifacts);
 
-enum { NT_SWEEP_FIGURES_HOSTS = 100 }; /* characters of names in a list */
+enum { NT_SWEEP_FIGURES_HOSTS = 100 }; /* maximum length of a list of host names */
 
-/* "rounds=39 findings=1 missing=n3 suspect=n5,n7,+4"; lists that are empty are left out. suspect:
- * the hosts that a finding names first, and of a link between switches none. */
+/* Appends "rounds=39 findings=1 missing=n3 suspect=n5,n7,+4" without empty lists. suspect: the
+ * first host of each finding, none for a link between switches. */
 void nt_sweep_figures_put(struct nt_strbuf *to, const struct nt_map *map);
 
-/* In the prolog: every artifact to the agents, then DONE, which is sent in any case: when something
- * fails, with "failed" and the reason. */
+/* In the prolog: sends every artifact to the agents, then DONE. DONE is always sent; after an error
+ * it contains "failed" and the reason. */
 int nt_output_to_agent(struct nt_oob *oob, const struct nt_probe_job *job,
                        const struct nt_coordinator_result *done, struct nt_err *err);
 
-/* By hand: the map to map_path, the record to samples_path (NULL: none; "-": to fd). Files are
- * written beside and renamed. */
+/* Without an agent: writes the map to map_path and the samples to samples_path (NULL: none; "-": to
+ * descriptor fd). Each file is written under another name and renamed. */
 int nt_output_to_files(const struct nt_coordinator_result *done, const char *map_path,
                        const char *samples_path, int fd, struct nt_err *err);
 

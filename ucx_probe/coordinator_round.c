@@ -9,7 +9,7 @@
 #include "probe_log.h"
 #include "rescue.h"
 
-/* Many ranks have no rounds that are known before. */
+/* With more ranks no rounds are planned in advance. */
 enum { SERIES_RANKS_MAX = 1024 };
 
 int nt_coordinator_round_init(struct nt_coordinator_round *round, struct nt_oob *oob,
@@ -21,7 +21,7 @@ int nt_coordinator_round_init(struct nt_coordinator_round *round, struct nt_oob 
     struct nt_arena *m = &r.memory;
     size_t n = (size_t)oob->size + 1;
     r.turns_max = oob->size <= SERIES_RANKS_MAX ? NT_WIRE_TURNS_MAX : 1;
-    /* of a kernel as many as there are ranks, of a turn half of them */
+    /* a kernel has as many pairs as there are ranks, a turn half as many */
     size_t pairs = n * (r.turns_max > 2 ? r.turns_max / 2 : 1);
     r.contributions = nt_arena_array(m, n, sizeof *r.contributions);
     r.report = nt_arena_array(m, n * r.turns_max, sizeof *r.report);
@@ -61,7 +61,7 @@ static int bcast(struct nt_coordinator_round *m, struct nt_bytes *bytes, struct 
     return rc;
 }
 
-/* The reports of every rank: of a series one for each of its turns. */
+/* Gathers the reports of every rank: for a series one per turn of the rank. */
 static int gather(struct nt_coordinator_round *m, enum nt_wire_kind kind,
                   const struct nt_report *mine, size_t reports, double until_s, struct nt_err *err)
 {
@@ -93,7 +93,7 @@ static void note_unreported(struct nt_coordinator_round *m, bool *unreported)
         }
 }
 
-/* A rank that says what its connections go over; the record keeps how many hosts do so. */
+/* Counts the hosts per transport for the samples. */
 static void note_transport(struct nt_coordinator_round *m, const char *used)
 {
     size_t k = 0;
@@ -106,8 +106,8 @@ static void note_transport(struct nt_coordinator_round *m, const char *used)
     m->transports += k == m->transports;
 }
 
-/* What the two reports of each pair that is still good say together. measured: the first's
- * result counts, even when the second failed after its part of the measurement. */
+/* Combines the two reports of each pair that has not failed. measured: the result of the first end
+ * counts, even if the second end failed after its part of the measurement. */
 static void evaluate_reports(struct nt_coordinator_round *m, const struct nt_order *order,
                              bool measured, double *longest_s)
 {
@@ -142,7 +142,7 @@ static void evaluate_reports(struct nt_coordinator_round *m, const struct nt_ord
     }
 }
 
-/* The round with these of its pairs alone, and the addresses of their ranks. */
+/* Encodes the round with some of its pairs only, and the addresses of their ranks. */
 static int encode_part(const struct nt_coordinator_round *m, const struct nt_round *round,
                        size_t first, size_t pairs, struct nt_bytes *out, struct nt_err *err)
 {
@@ -168,7 +168,7 @@ static int encode_part(const struct nt_coordinator_round *m, const struct nt_rou
     return nt_round_encode(&part, out, err);
 }
 
-/* The first n; one that could not be encoded has none. */
+/* Frees the first n texts; a text that could not be encoded is NULL. */
 static void free_texts(struct nt_coordinator_round *m, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
@@ -177,7 +177,7 @@ static void free_texts(struct nt_coordinator_round *m, size_t n)
     }
 }
 
-/* Each pair's part to its two ranks, and to all others an order without pairs. */
+/* Sends each pair's part to its two ranks, and an order without pairs to all others. */
 static int scatter_pairs(struct nt_coordinator_round *m, const struct nt_round *round,
                          struct nt_err *err)
 {
@@ -200,7 +200,7 @@ static int scatter_pairs(struct nt_coordinator_round *m, const struct nt_round *
     return rc;
 }
 
-/* All ranks take part in a kernel, so all receive the same. */
+/* Sends the order. All ranks receive the same order of a kernel, because all take part. */
 static int send_order(struct nt_coordinator_round *m, const struct nt_round *round,
                       struct nt_err *err)
 {
@@ -222,7 +222,7 @@ struct part {
     const struct nt_round *round;
     const struct nt_go *go;
     struct nt_report *report;
-    size_t reports; /* of a series */
+    size_t reports; /* number of reports of a series */
 };
 
 static void run_step(void *context)
@@ -243,10 +243,10 @@ static void run_step(void *context)
     }
 }
 
-/* All limits within it have passed for so long: it hangs. */
+/* A call hangs if all its own time limits were exceeded this long ago. */
 static const double HANGS_S = 1;
 
-/* A crash of UCX costs this rank's host: from then on it has no network. */
+/* Runs this rank's part. After a crash of UCX this rank's host has no network. */
 static void run_part(struct nt_coordinator_round *m, struct part *part, double until_s)
 {
     char why[NT_RESCUE_WHY_BYTES];
@@ -257,7 +257,7 @@ static void run_part(struct nt_coordinator_round *m, struct part *part, double u
     } else if (!nt_rescue_run(run_step, part, most_s, why)) {
         nt_probe_log(NT_LOG_ERROR, "UCX %s on this host, which measures nothing more", why);
         m->own_lost = true;
-        m->participant->pair = NULL; /* leaked: nothing of it can be called */
+        m->participant->pair = NULL; /* leaked, because UCX cannot be called any more */
         m->participant->no_pair_reason = "UCX crashed";
         run_step(part);
     }
@@ -275,7 +275,7 @@ static int order_and_connect(struct nt_coordinator_round *m, const struct nt_rou
     return gather(m, NT_WIRE_READY, &mine, 1, until, err);
 }
 
-/* The ranks that cannot measure; of a kernel all or none. */
+/* Lists the ranks that cannot measure; for a kernel all or none. */
 static size_t list_skips(struct nt_coordinator_round *m, const struct nt_order *order)
 {
     bool kernel = order->kind == NT_ORDER_KERNEL, all = kernel && !m->all_ok;
@@ -287,7 +287,8 @@ static size_t list_skips(struct nt_coordinator_round *m, const struct nt_order *
     return n;
 }
 
-/* Where the transport has unicasts, only the ranks that skip the round receive their skip. */
+/* Sends GO. If the transport has unicasts, only ranks that skip the round receive the list of
+ * skips. */
 static int send_go(struct nt_coordinator_round *m, const struct nt_go *go, struct nt_err *err)
 {
     struct nt_bytes all, one = {0};
@@ -328,7 +329,7 @@ static int go_and_measure(struct nt_coordinator_round *m, const struct nt_round 
 }
 
 /* ---- connections that are kept ---- */
-/* Whether both still have it when its turn comes. */
+/* Returns whether both ends will still have the connection at that turn. */
 static bool is_kept(const struct nt_coordinator_round *m, const uint32_t pair[2], uint32_t turn)
 {
     return m->kept != NULL && pair[0] != pair[1] &&
@@ -336,7 +337,8 @@ static bool is_kept(const struct nt_coordinator_round *m, const uint32_t pair[2]
            nt_kept_stays(&m->kept[pair[1]], pair[0], turn);
 }
 
-/* Each rank does what it reported; one whose turn did not come has done nothing. */
+/* Updates the connections that each rank keeps, by its report; a rank whose turn did not start
+ * changed nothing. */
 static void note_kept(struct nt_coordinator_round *m, const struct nt_round *round)
 {
     if (m->kept == NULL || round->order.kind == NT_ORDER_KERNEL)
@@ -352,7 +354,7 @@ static void note_kept(struct nt_coordinator_round *m, const struct nt_round *rou
         }
 }
 
-/* The pairs of the order as ranks, from place k on. */
+/* Stores the pairs of the order as ranks, from index k on. */
 static void place_pairs(struct nt_coordinator_round *m, const struct nt_order *order, size_t k,
                         uint32_t turn)
 {
@@ -367,7 +369,7 @@ static void place_pairs(struct nt_coordinator_round *m, const struct nt_order *o
     }
 }
 
-/* Those that are lost since the last round have connections with nobody. */
+/* Lists the ranks that were lost since the last round and drops the connections with them. */
 static void note_gone(struct nt_coordinator_round *m, struct nt_round *round)
 {
     round->gone = 0;
@@ -460,7 +462,8 @@ void nt_coordinator_series_keep_failed(struct nt_coordinator_round *m)
     s->begin[s->turns] = n;
 }
 
-/* Whether the two ranks have met in an earlier turn: they keep that connection, or fail again. */
+/* Returns whether the two ranks are a pair in an earlier turn: then they keep that connection, or
+ * fail again. */
 static bool has_met(const struct nt_coordinator_round *m, const uint32_t pair[2])
 {
     for (size_t i = 0; i < m->turns_of[pair[0]]; i++) {
@@ -471,7 +474,7 @@ static bool has_met(const struct nt_coordinator_round *m, const uint32_t pair[2]
     return false;
 }
 
-/* Where each rank's reports will be, in the order of its turns. */
+/* Assigns an index to each rank's reports, in the order of its turns. */
 static void place_reports(struct nt_coordinator_round *m, size_t pairs)
 {
     memset(m->turns_of, 0, m->oob->size * sizeof *m->turns_of);
@@ -484,7 +487,7 @@ static void place_reports(struct nt_coordinator_round *m, size_t pairs)
     }
 }
 
-/* The rank's own pairs, and where to find those that it has no connection with. */
+/* Encodes the rank's own pairs, and the addresses of partners that it has no connection with. */
 static int encode_turns(const struct nt_coordinator_round *m, const struct nt_round *round,
                         uint32_t rank, struct nt_bytes *out, struct nt_err *err)
 {
@@ -515,7 +518,7 @@ static int encode_turns(const struct nt_coordinator_round *m, const struct nt_ro
     return nt_round_encode(&part, out, err);
 }
 
-/* Each rank's turns to itself, and to all others an order without pairs. */
+/* Sends each rank its own turns, and an order without pairs to all others. */
 static int scatter_turns(struct nt_coordinator_round *m, const struct nt_round *round,
                          struct nt_err *err)
 {

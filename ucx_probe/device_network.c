@@ -42,7 +42,7 @@ static void format_interface(const struct ifaddrs *i, char text[NT_NETWORK_BYTES
                                  &((const struct sockaddr_in6 *)i->ifa_netmask)->sin6_addr, text);
 }
 
-/* A link-local network is on every link. */
+/* Returns whether an address identifies a network: link-local networks exist on every link. */
 static int counts(const struct ifaddrs *i, int family)
 {
     if (i->ifa_addr == NULL || i->ifa_netmask == NULL || i->ifa_addr->sa_family != family)

@@ -3,11 +3,12 @@
 
 #include <stdio.h>
 
-/* Failures in a row: of one host of a pair, more than the other's, after which it is lost; and of
- * the same two with each other, when there is nobody to probe them indirectly. */
+/* Numbers of failures in a row. FAILURES_LOST: after these a host is lost if it has more of them
+ * than its partner. FAILURES_PAIR_LOST: failures of the same two hosts with each other, if no host
+ * is left to probe them indirectly. */
 enum { FAILURES_LOST = 3, FAILURES_PAIR_LOST = 3, FAILURES_MAX = 100 };
 
-enum { PROBERS_MAX = 2 }; /* for one pair: each may wait for both hosts in vain */
+enum { PROBERS_MAX = 2 }; /* probers per pair, because each may wait for both hosts in vain */
 
 /* ---- suspicions ---- */
 void nt_suspicion_add(struct nt_membership *membership, uint32_t host)
@@ -27,12 +28,12 @@ void nt_suspicion_note_pair(struct nt_membership *membership, uint32_t a, uint32
         *x = *y = 0;
         return;
     }
-    /* twice with the same partner says nothing of which of the two it is */
+    /* a second failure with the same partner does not show which of the two is at fault */
     bool again = (*x > 0 && membership->suspected_with[a] == b) ||
                  (*y > 0 && membership->suspected_with[b] == a);
     if (!again && (*x == 0) != (*y == 0)) {
         *lost = *x > 0 ? a : b;
-        return; /* the failure is explained: the other does not become suspect */
+        return; /* the failure is explained, so the other host does not become suspect */
     }
     nt_suspicion_add(membership, a);
     nt_suspicion_add(membership, b);
@@ -49,7 +50,7 @@ bool nt_suspicion_of_both(const struct nt_membership *membership, uint32_t a, ui
            membership->suspicion[a] >= failures && membership->suspicion[b] >= failures;
 }
 
-/* None of those, which may be NT_NO_INDEX. */
+/* Returns a prober other than a, b and c, each of which may be NT_NO_INDEX. */
 static uint32_t find_prober_but(const struct nt_membership *membership, uint32_t a, uint32_t b,
                                 uint32_t c)
 {
@@ -66,7 +67,7 @@ uint32_t nt_suspicion_find_prober(const struct nt_membership *membership)
 }
 
 /* ---- lost ---- */
-/* What failed with a host that is lost is explained: its partner is no suspect for it. */
+/* A failure with a lost host is explained: its partner is not suspect because of it. */
 static void clear_partners(struct nt_membership *membership, uint32_t host)
 {
     for (uint32_t h = 0; h < membership->hosts; h++)
@@ -100,7 +101,7 @@ void nt_failure_note_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b,
     struct nt_membership *m = d->membership;
     uint32_t accused;
     if (!ok && (m->lost[a] != NULL || m->lost[b] != NULL))
-        return; /* explained */
+        return; /* the failure is explained */
     nt_suspicion_note_pair(m, a, b, ok, &accused);
     if (ok)
         m->accused_by[a] = m->accused_by[b] = NT_NO_INDEX;
@@ -122,8 +123,9 @@ static int probe_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, boo
     return is_open(d, a, b) ? d->ops->probe(d->context, a, b, ok, err) : 0;
 }
 
-/* The ways to two hosts may be blocked although it has a network: one that has not met it yet
- * decides. Where nobody is left to ask, two witnesses are enough. */
+/* Decides on a host that two partners did not reach. The paths to two hosts may be blocked although
+ * it has a network, so a third host, which has not measured with it yet, decides. If no such host
+ * is left, the two failures are enough. */
 static int try_accused(struct nt_failure_detector *d, uint32_t host, struct nt_err *err)
 {
     struct nt_membership *m = d->membership;
@@ -142,9 +144,10 @@ static int try_accused(struct nt_failure_detector *d, uint32_t host, struct nt_e
     return ok ? 0 : set_lost(d, host, reason, err);
 }
 
-/* Of the two the one that the prober reaches is online, and the other is not. A prober that reaches
- * neither may be the one without a network, and one that was lost meanwhile is: then *decided is
- * false, and it becomes suspect, so that it probes nobody else. */
+/* Measures the prober with both hosts: a host that it reaches is online, the other is not. *decided
+ * is false if the prober reaches neither, because the prober may be the host without a network, or
+ * if it was lost in the meantime. The prober then becomes suspect, so that it probes no other
+ * host. */
 static int probe_indirectly(struct nt_failure_detector *d, uint32_t a, uint32_t b, uint32_t prober,
                             bool *decided, struct nt_err *err)
 {
@@ -159,15 +162,15 @@ static int probe_indirectly(struct nt_failure_detector *d, uint32_t a, uint32_t 
         nt_suspicion_add(d->membership, prober);
         return 0;
     }
-    /* the success first: with it the prober is not suspect when the failure is noted */
+    /* the success first, so that the prober is not suspect when the failure is noted */
     uint32_t first = a_ok ? a : b, second = a_ok ? b : a;
     nt_failure_note_pair(d, first, prober, true);
     nt_failure_note_pair(d, second, prober, a_ok && b_ok);
     return try_accused(d, second, err);
 }
 
-/* No third host is left to probe with. The one of the lower index stays: rank 0 goes on in any
- * case, and of two others nothing says which. */
+/* Gives up one of two hosts if no third host is left as prober. The host with the lower index
+ * stays: rank 0 continues in any case, and for two other hosts there is no evidence. */
 static int lose_one_of(struct nt_failure_detector *d, uint32_t a, uint32_t b, struct nt_err *err)
 {
     char reason[64];
@@ -175,8 +178,8 @@ static int lose_one_of(struct nt_failure_detector *d, uint32_t a, uint32_t b, st
     return set_lost(d, a > b ? a : b, reason, err);
 }
 
-/* Without a prober the two try each other again: flows that shared a link in the round may have
- * failed although both hosts are online. */
+/* Decides on two hosts that are both suspect. Without a prober they measure with each other again:
+ * flows that shared a link in the round may have failed although both hosts are online. */
 static int resolve_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, struct nt_err *err)
 {
     bool decided = false, ok;
@@ -198,8 +201,8 @@ static int resolve_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, s
                                                                          : 0;
 }
 
-/* Rounds of latencies change partners, and the next one may tell; flows may be repeated with the
- * same pairs again and again. A kernel that fails says nothing of any pair. */
+/* Latency rounds change partners, so the next round may decide. Flows may be repeated with the same
+ * pairs, so one failure is enough. A failed kernel is no evidence for any pair. */
 int nt_failure_resolve(struct nt_failure_detector *d, const struct nt_order *order,
                        struct nt_err *err)
 {

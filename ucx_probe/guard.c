@@ -16,17 +16,19 @@
 
 #include "clock.h"
 
-enum { FILTERED_MAX = 1024 }; /* addresses: a filter has room for twice as many instructions */
+enum {
+    FILTERED_MAX = 1024
+}; /* maximum number of addresses in a filter, which needs two instructions for each */
 static const double WAIT_S = 200e-6;
 
 struct admitted {
     size_t n;
-    struct nt_source at[]; /* rising, each once */
+    struct nt_source at[]; /* ascending and different */
 };
 
 static atomic_bool closed;
-static _Atomic(struct admitted *) admitted; /* NULL: not known yet; never freed, as UCX's thread may
-                                               look at it */
+static _Atomic(struct admitted *)
+    admitted; /* NULL: not known yet; never freed, because UCX's thread may read it */
 
 static bool source_of(const struct sockaddr *from, struct nt_source *source)
 {
@@ -51,7 +53,8 @@ size_t nt_guard_own(bool loopback, struct nt_source own[NT_SOURCES_MAX])
     for (const struct ifaddrs *i = all; i != NULL && n < NT_SOURCES_MAX; i = i->ifa_next) {
         if (i->ifa_addr == NULL || !source_of(i->ifa_addr, &own[n]))
             continue;
-        /* a network may give its hosts addresses on the loopback device */
+        /* check the address, because some networks assign a host's address to the loopback
+         * device */
         const struct in6_addr *six = (const void *)own[n].at;
         bool is_loop = IN6_IS_ADDR_LOOPBACK(six) ||
                        (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == IN_LOOPBACKNET);
@@ -101,13 +104,14 @@ int nt_guard_open(const struct nt_source *sources, size_t n, struct nt_err *err)
     return 0;
 }
 
-/* The kernel drops the packets of others, with the first of which a connection would begin. */
+/* Attaches a filter, so that the kernel drops the packets of other hosts, including the first
+ * packet of a connection. */
 static void filter_listener(int fd, const struct admitted *a)
 {
     enum { HEAD = 4, ADDRESS_AT = 12 };
     static const struct sock_filter head[HEAD] = {
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (unsigned)SKF_NET_OFF),
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x50, 0, 1), /* of IPv6: accept looks at it */
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x50, 0, 1), /* IPv6 passes; accept checks it */
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)SKF_NET_OFF + ADDRESS_AT),
     };
@@ -130,7 +134,7 @@ static void filter_listener(int fd, const struct admitted *a)
     setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
-/* At once, with what it sent unread. */
+/* Closes a connection at once, without reading its data. */
 static void refuse(int fd)
 {
     const struct linger at_once = {.l_onoff = 1};
@@ -138,14 +142,14 @@ static void refuse(int fd)
     close(fd);
 }
 
-/* In place of the C library's. */
+/* Replaces the C library's accept. */
 __attribute__((visibility("default"))) int accept(int fd, struct sockaddr *restrict address,
                                                   socklen_t *restrict bytes)
 {
     const struct admitted *a = atomic_load(&admitted);
     if (!atomic_load(&closed))
         return accept4(fd, address, bytes, 0);
-    if (a == NULL) { /* it waits in the kernel, and whoever called is called again at once */
+    if (a == NULL) { /* the connection waits in the kernel, and the caller tries again at once */
         nt_clock_sleep(WAIT_S);
         errno = EAGAIN;
         return -1;
@@ -163,7 +167,8 @@ __attribute__((visibility("default"))) int accept(int fd, struct sockaddr *restr
             filter_listener(fd, a);
             continue;
         }
-        setsockopt(got, SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof none); /* would cost time */
+        setsockopt(got, SOL_SOCKET, SO_DETACH_FILTER, &none,
+                   sizeof none); /* a filter on the connection would cost time */
         if (bytes != NULL) {
             memcpy(address, &from, size < *bytes ? size : *bytes);
             *bytes = size;

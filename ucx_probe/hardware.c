@@ -63,7 +63,8 @@ static enum nt_between pair_kind(hwloc_topology_t topology, hwloc_obj_t a, hwloc
     return NT_BETWEEN_MACHINE;
 }
 
-/* From the first thread that is allowed to the first of each kind. */
+/* Chooses the first allowed hardware thread, and for each kind of common part (enum nt_between) the
+ * first other thread. */
 static void choose_pairs(hwloc_topology_t topology, hwloc_const_bitmap_t allowed,
                          struct nt_core_pair pair[NT_BETWEEN_END])
 {
@@ -113,8 +114,9 @@ bool nt_hardware_detect(const char *const *rail, size_t rails, struct nt_machine
     struct nt_core_pair pairs[NT_BETWEEN_END] = {{0}};
     if (hwloc_topology_init(&topology) != 0)
         return false;
-    /* I/O objects are left out as ever: the search for them takes longer than the sweep's start;
-     * and nobody visits each processor to ask it what the kernel knows */
+    /* I/O objects are not searched, which is hwloc's default: the search takes longer than the
+     * start of the sweep. Without the x86 component hwloc does not visit each processor to ask for
+     * facts that the kernel knows */
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     bool good = hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) == 0 &&
                 hwloc_topology_load(topology) == 0 && read_topology(topology, &m, pairs);
@@ -134,10 +136,10 @@ bool nt_hardware_detect(const char *const *rail, size_t rails, struct nt_machine
 }
 
 /* ---- network devices ---- */
-/* A network device in sysfs: class/net/eth0/device and class/infiniband/mlx5_0/device lead to
- * devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0, which is its path from the PCI root. */
+/* Network devices in sysfs. class/net/eth0/device and class/infiniband/mlx5_0/device are links to
+ * devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0, the path from the PCI root. */
 
-/* 0000:3b:00.0 */
+/* A PCI address such as 0000:3b:00.0. */
 static bool is_pci_address(const char *at, size_t bytes)
 {
     static const char form[] = "xxxx:xx:xx.x";
@@ -149,8 +151,8 @@ static bool is_pci_address(const char *at, size_t bytes)
     return true;
 }
 
-/* The addresses along a path, which may go on below the device (virtio0). False: there are none, or
- * more than fit. */
+/* Extracts the PCI addresses along a path, which may continue below the device (virtio0). False:
+ * there are none, or more than fit. */
 static bool read_pci_path(const char *path, char pci[NT_MACHINE_PCI_BYTES])
 {
     size_t used = 0;
@@ -204,10 +206,10 @@ void nt_hardware_locate_nic(const char *sys, struct nt_nic *nic)
 }
 
 /* ---- GPUs ---- */
-/* GPUs, and the network devices near to them, by hwloc's tree of devices. */
+/* GPUs, and the network devices near them, in hwloc's tree of devices. */
 
-/* PCI's classes: 3D controllers and other displays but VGA, which servers have for their consoles,
- * and VGA of the makers of GPUs; processing accelerators. */
+/* Returns whether a PCI device is a GPU: 3D controllers, displays other than VGA (which servers use
+ * for their consoles), VGA of the makers of GPUs, and processing accelerators. */
 static bool is_gpu(unsigned class_id, unsigned vendor)
 {
     enum { VGA = 0x0300, DISPLAY = 0x03, ACCELERATOR = 0x12, NVIDIA = 0x10de, AMD = 0x1002 };
@@ -216,7 +218,7 @@ static bool is_gpu(unsigned class_id, unsigned vendor)
     return class_id >> 8 == DISPLAY || class_id >> 8 == ACCELERATOR;
 }
 
-/* "0x030200" */
+/* Reads a hexadecimal number such as "0x030200" from a file of the device. */
 static unsigned read_hex(const char *device, const char *file)
 {
     char path[PATH_MAX], text[16] = "";
@@ -258,8 +260,9 @@ static unsigned parents(hwloc_obj_t at)
     return n;
 }
 
-/* How far from the root two devices part; 0: only the machine is common. The less is behind it, the
- * nearer they are: a PCI switch is deeper than the memory node that it belongs to. */
+/* Returns the depth of the lowest common ancestor of two devices in hwloc's tree; 0: the machine.
+ * The deeper it is, the nearer the devices are: a PCI switch is deeper than the memory node that it
+ * belongs to. */
 static unsigned common_depth(hwloc_obj_t a, hwloc_obj_t b)
 {
     unsigned x = parents(a), y = parents(b);
@@ -274,7 +277,7 @@ static unsigned common_depth(hwloc_obj_t a, hwloc_obj_t b)
     return x;
 }
 
-/* "mlx5_0" of "mlx5_0:1" */
+/* Finds the object of a network device, "mlx5_0" for "mlx5_0:1". */
 static hwloc_obj_t find_nic(hwloc_topology_t topology, const struct nt_nic *nic)
 {
     size_t bytes = strcspn(nic->name, ":");
@@ -331,7 +334,7 @@ static void read_gpus(hwloc_topology_t topology, struct nt_machine *m)
 
 void nt_hardware_find_gpus(const char *sys, const char *xml, struct nt_machine *machine)
 {
-    /* libraries of GPUs take seconds to start; the kernel knows what is asked here */
+    /* libraries of GPUs take seconds to start, and the kernel has the required data */
     static const char *const slow[] = {"x86", "cuda", "nvml", "rsmi", "levelzero", "opencl", "gl"};
     hwloc_topology_t topology;
     machine->gpus = 0;
@@ -347,14 +350,15 @@ void nt_hardware_find_gpus(const char *sys, const char *xml, struct nt_machine *
 }
 
 /* ---- latency between cores ---- */
-/* Two threads write one cache line in turn. A batch is a fraction of a scheduler's time slice, so
- * that in the lowest batches both ran at once, whatever else is on these cores. */
+/* Latency between cores: two threads write one cache line in turn. A batch is a fraction of the
+ * scheduler's time slice, so that in the lowest batches both threads ran at the same time, whatever
+ * else uses these cores. */
 
 enum { BATCH = 50, POLLS_PER_CLOCK = 256, LINE_BYTES = 128 };
 
-/* Twice a cache line: the adjacent one is often fetched with it. */
+/* Twice the size of a cache line, because processors often fetch the adjacent line too. */
 struct shared_line {
-    _Alignas(LINE_BYTES) atomic_uint turn; /* even: ours; odd: theirs */
+    _Alignas(LINE_BYTES) atomic_uint turn; /* even: the initiator's turn; odd: the responder's */
     _Alignas(LINE_BYTES) double until_s;
     unsigned cpu;
 };
@@ -372,7 +376,7 @@ static bool pin_to_cpu(unsigned cpu)
     return kept;
 }
 
-/* Until it is our turn; false: the time is over. */
+/* Waits for the turn; false: the time is over. */
 static bool wait_for_turn(struct shared_line *line, unsigned turn)
 {
     for (unsigned polls = 1;; polls++) {
@@ -393,7 +397,7 @@ static void *responder_main(void *argument)
     return NULL;
 }
 
-/* The time of a batch of round trips, from turn on; 0: the time is over. */
+/* Returns the duration of a batch of round trips that starts at turn; 0: the time is over. */
 static double time_batch_s(struct shared_line *line, unsigned turn)
 {
     double began = nt_clock_s();

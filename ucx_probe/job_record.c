@@ -23,17 +23,19 @@
 /* ---- files ---- */
 
 struct file {
-    const char *path; /* begins with / : the probe stands elsewhere than the user did */
-    int fd;           /* the pipe; 0: path is opened */
+    const char
+        *path; /* begins with '/', because the probe has another working directory than the user */
+    int fd;    /* pipe; 0: open path */
     size_t bytes_max;
     double wait_s;
-    bool trusted; /* only a file of root or of our own that nobody else can write */
-    bool here;    /* path may be relative: the probe was started by hand */
+    bool trusted; /* accept only a file of root or of this user that nobody else can write */
+    bool here;    /* path may be relative, because the user started the probe */
 };
 
 enum { SHOWN_BYTES = 160, PATH_BYTES = 1200 };
 
-/* A read that hangs cannot be called back: whoever waited in vain leaves all of this to it. */
+/* State of a read in a thread of its own. A read that hangs cannot be cancelled; then the caller
+ * leaves this memory to the thread. */
 struct file_read {
     char path[PATH_BYTES];
     struct file file;
@@ -43,7 +45,7 @@ struct file_read {
     struct nt_err err;
 };
 
-/* The end of a path, for errors: the rest of the message needs room, too. */
+/* Returns the end of a path for errors, so that the rest of the message fits. */
 static const char *shown_name(const char *path)
 {
     size_t n = strlen(path);
@@ -94,7 +96,7 @@ static int read_open(struct file_read *r, int fd)
     return read_to_end(r, fd);
 }
 
-/* From a pipe: '+' and the file, or '-' and why there is none. */
+/* Reads from a pipe: '+' and the file, or '-' and why there is none. */
 static int read_pipe(struct file_read *r, int fd)
 {
     char mark = '\0';
@@ -123,7 +125,7 @@ static void *read_file(void *context)
         r->rc = read_error(r, "expected a path that begins with /");
         return NULL;
     }
-    /* a pipe without a writer must not hold us */
+    /* O_NONBLOCK: opening a named pipe without a writer must not block */
     int fd = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) {
         r->rc = read_error(r, strerror(errno));
@@ -155,7 +157,8 @@ static struct timespec time_after(double wait_s)
     return until;
 }
 
-/* *text: *bytes of it, the caller's (free). -1 with the reason, which names the file. */
+/* Reads a file within its limits. The caller frees *text. -1 with the reason, which names the
+ * file. */
 static int read_within(const struct file *file, char **text, size_t *bytes, struct nt_err *why)
 {
     pthread_t thread;
@@ -208,7 +211,7 @@ static int read_belief(const char *path, int fd, double wait_s, struct nt_sample
         return -1;
     rc = nt_prior_believe(prior, (const char *const *)samples->host_name, samples->hosts,
                           &found->belief, &found->facts, why);
-    /* what the level does not measure is not stated either */
+    /* values that this level does not measure are not taken from the prior */
     bool states = rc == 0 && found->belief->levels > 0 && strcmp(samples->job.level, "full") == 0;
     for (size_t k = 0; states && rc == 0 && k < prior->loggps; k++)
         rc = nt_samples_add_loggp(samples, &prior->loggp[k], why);
@@ -240,7 +243,7 @@ int nt_prior_file_record(const char *path, int fd, double wait_s, struct nt_samp
 
 /* ---- a plan ---- */
 
-/* What of the plan and of the job the other does not have. */
+/* Warns about pairs and hosts that only the plan or only the job contains. */
 static int warn_of_plan(const struct nt_plan *plan, struct nt_samples *samples, struct nt_err *err)
 {
     size_t outside = 0, first = 0;
@@ -280,7 +283,7 @@ int nt_planned_file_record(const char *path, double wait_s, struct nt_samples *s
 
 /* ---- which ranks talk ---- */
 
-/* Each pair once, ascending: the form of the record. */
+/* Adds each pair once, in ascending order, as the samples require. */
 static int record_traffic(const struct nt_traffic *t, struct nt_samples *samples,
                           struct nt_err *why)
 {
@@ -348,10 +351,10 @@ void nt_slots_spread(uint32_t tasks, uint32_t task_cpus, const uint32_t *cpus, u
     for (size_t h = 0; h < hosts; h++)
         holds += bound_of(cpus, task_cpus, h);
     if (holds < tasks)
-        cpus = NULL; /* the CPUs are shared by tasks: then they are no bound */
+        cpus = NULL; /* tasks share CPUs, so the CPUs are no limit */
     for (size_t h = 0; h < hosts; h++)
         slots[h] = tasks == 0 ? 1 : 0;
-    /* one more for each host that can hold it, in turn, until all tasks have a slot */
+    /* add one task to each host in turn that can hold it, until all tasks have a slot */
     for (uint32_t left = tasks, level = 1; left > 0 && hosts > 0; level++) {
         for (size_t h = 0; h < hosts && left > 0; h++) {
             if (bound_of(cpus, task_cpus, h) < level)
@@ -440,7 +443,8 @@ int nt_level_choose(const struct nt_probe_job *job, const struct nt_membership *
 
 /* ---- networks ---- */
 
-/* A peer's text is for a warning: of the form above, or it is not known. */
+/* Returns whether a list of another host is valid for a warning; otherwise it counts as not
+ * known. */
 static bool is_known(const char *list)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -448,7 +452,7 @@ static bool is_known(const char *list)
     return list != NULL && list[0] != '\0' && strspn(list, allowed) == strlen(list);
 }
 
-/* Of "DEVICE NETWORK" both are others. */
+/* Returns whether both the device and the network of two texts "DEVICE NETWORK" differ. */
 static bool differ(const char *a, const char *b)
 {
     size_t n = strcspn(a, " "), m = strcspn(b, " ");

@@ -37,11 +37,11 @@ static int add_hardware_model(struct nt_membership *membership, const char *text
     const char *copy = nt_arena_text(&membership->memory, text, strlen(text));
     if (copy == NULL || nt_names_add(&membership->models, copy, index, err) != 0)
         return nt_err_memory(err);
-    membership->model[*index] = copy; /* allocated for one model a host */
+    membership->model[*index] = copy; /* allocated for one model per host */
     return 0;
 }
 
-/* A text that cannot be parsed is left out; the host takes part without it. */
+/* Stores the hardware of a host. An invalid text is ignored, and the host takes part without it. */
 static int keep_hardware(struct nt_membership *membership, size_t host,
                          const struct nt_greeting *greeting, struct nt_err *err)
 {
@@ -95,7 +95,7 @@ static int add_host(struct nt_membership *membership, size_t rank, bool present,
     return 0;
 }
 
-/* The greeting of a rank, or why there is none. */
+/* Decodes the greeting of a rank; false: reason explains why there is none. */
 static bool decode_greeting(const struct nt_contribution *contribution,
                             struct nt_greeting *greeting, struct nt_err *why)
 {
@@ -113,12 +113,12 @@ static bool decode_greeting(const struct nt_contribution *contribution,
     return true;
 }
 
-/* A host that greeted well. */
+/* Adds a host with a valid greeting. */
 static int add_greeting(struct nt_membership *membership, size_t rank, size_t host,
                         const struct nt_greeting *greeting, struct nt_peer_table *table,
                         struct nt_err *err)
 {
-    if (greeting->networks[0] != '\0') /* without memory it is not known */
+    if (greeting->networks[0] != '\0') /* without memory the networks are not known */
         membership->networks[host] =
             nt_arena_text(&membership->heard, greeting->networks, strlen(greeting->networks));
     table->peer[rank] = (struct nt_peer){false, greeting->address, greeting->address_bytes};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hosts of the sweep: which rank measures for each, and which are missing or lost.
- * Pure. The states and who changes them are described in failure_detector.h. */
+/* The hosts of the sweep: which rank measures for each host, and which hosts are missing or lost.
+ * No I/O and no clock. failure_detector.h describes the states and decides on them. */
 #ifndef NT_MEMBERSHIP_H
 #define NT_MEMBERSHIP_H
 
@@ -11,41 +11,42 @@
 
 enum { NT_NO_INDEX = UINT32_MAX };
 
-/* What a host reported of its own hardware. */
+/* The hardware that a host reported. */
 struct nt_member_hardware {
-    uint32_t model; /* index; NT_NO_INDEX: nothing */
+    uint32_t model; /* index into model; NT_NO_INDEX: not known */
     float core_us[NT_BETWEEN_END];
 };
 
 struct nt_membership {
-    struct nt_arena memory; /* of all below but models; first, as nt_object_create has it */
-    struct nt_arena heard;  /* of the texts of networks, which may fail */
+    struct nt_arena
+        memory;            /* all arrays below except models; first, as nt_object_create requires */
+    struct nt_arena heard; /* the texts in networks, whose allocation may fail */
     size_t ranks, hosts;
-    uint32_t *host_of;     /* ranks of them: NT_NO_INDEX for a second rank on the host */
-    uint32_t *rank_of;     /* hosts of them: NT_NO_INDEX when no greeting came */
+    uint32_t *host_of;     /* by rank: its host; NT_NO_INDEX for a second rank on a host */
+    uint32_t *rank_of;     /* by host: its rank; NT_NO_INDEX: no greeting arrived */
     const char **name;     /* hosts of them */
-    const char **networks; /* hosts of them, as they greeted; NULL: not known */
-    const char **lost; /* hosts of them: NULL while it is online, or why it is missing or lost */
+    const char **networks; /* by host: networks in its greeting; NULL: not known */
+    const char **lost;     /* by host: NULL if it is online, otherwise why it is missing or lost */
     struct nt_member_hardware *hardware; /* hosts of them */
-    struct nt_names models;              /* texts of hardware, each once */
-    const char **model;                  /* those texts */
-    unsigned char *suspicion; /* hosts of them: failures in a row of which it may be the cause; 0:
+    struct nt_names models;              /* the different descriptions of hardware */
+    const char **model;                  /* these descriptions by index */
+    unsigned char *suspicion; /* by host: number of failures in a row that it may have caused; 0:
                                  not suspect */
-    uint32_t *suspected_with; /* hosts of them: the partner of its last failure, while suspect */
-    uint32_t *accused_by;     /* hosts of them: the second partner that did not reach it, until a
-                                 third has decided; NT_NO_INDEX: not accused */
+    uint32_t *suspected_with; /* by host: partner in its last failure; valid while it is suspect */
+    uint32_t *accused_by; /* by host: the second partner that did not reach it, until a third host
+                             has decided; NT_NO_INDEX: none */
 };
 
-/* From the greetings. Ranks without one have the names of known (may be NULL: then they are left
- * out). table: the addresses of all ranks, which point into the contributions, and from where they
- * connect. A host whose
- * greeting is malformed is missing; the others are not affected. */
+/* Creates the membership from the greetings. Ranks without a greeting get their name from known; if
+ * known is NULL they are omitted. table: the addresses of all ranks, which point into the
+ * contributions, and the sources of their connections. A host whose greeting is invalid is missing;
+ * the other hosts are not affected. */
 int nt_membership_create(const struct nt_contribution *contributions, size_t ranks,
                          const char *const *known, struct nt_membership **out,
                          struct nt_peer_table *table, struct nt_err *err);
 void nt_membership_destroy(struct nt_membership *membership);
 
-/* The hardware of the hosts into the record, which has their names already. */
+/* Adds the hosts' hardware to the samples, which already contain the hosts. */
 int nt_membership_record_hardware(const struct nt_membership *membership,
                                   struct nt_samples *samples, struct nt_err *err);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The out-of-band exchange under a launcher with PMIx: srun --mpi=pmix, mpirun, prterun. The only
- * file that knows PMIx.
+ * file that uses PMIx.
  *
- * A gather and a bcast are the same: the ranks with data put it under the key of this call, and all
- * fence with the data. A fence needs every rank: without one it never ends (PMIX_TIMEOUT is not
- * enforced across hosts), so the wait is our own. After it the exchange is broken: nothing more can
- * be measured, but the results so far can be written. */
+ * A gather and a bcast are the same operation: the ranks with data store it under the key of this
+ * call, and all ranks fence with the data. A fence needs every rank and never ends without one
+ * (PMIX_TIMEOUT is not enforced across hosts), so this module waits with its own deadline. After a
+ * missed deadline the exchange is broken: no more can be measured, but the results so far can be
+ * written. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -29,7 +30,7 @@ struct oob_pmix {
     bool broken;
 };
 
-/* Used by the library's thread until it calls back, which after a broken fence may be never. */
+/* Used by the library's thread until its callback, which may never come after a broken fence. */
 struct fence_wait {
     pthread_mutex_t lock;
     pthread_cond_t signalled;
@@ -114,7 +115,7 @@ static int put_value(struct oob_pmix *m, const void *data, size_t bytes, struct 
     make_key(m, key);
     PMIX_VALUE_CONSTRUCT(&value);
     value.type = PMIX_BYTE_OBJECT;
-    value.data.bo.bytes = (char *)data; /* copied by PMIx_Put */
+    value.data.bo.bytes = (char *)data; /* PMIx_Put copies it */
     value.data.bo.size = bytes;
     pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key, &value);
     if (status == PMIX_SUCCESS)
@@ -157,8 +158,8 @@ static int get_value(struct oob_pmix *m, uint32_t rank, unsigned char **data, si
     return rc;
 }
 
-/* A fence cannot go on without the late, as a gather of the agents can: it is given most of the
- * time, because giving up means that nothing more is measured. */
+/* A fence cannot continue without late ranks, as a gather of the agents can. It gets most of the
+ * remaining time, because a missed deadline ends all measurements. */
 static double fence_deadline_s(const struct oob_pmix *m)
 {
     double now = nt_clock_s(), left = m->base.deadline_s - now;
@@ -166,7 +167,7 @@ static double fence_deadline_s(const struct oob_pmix *m)
     return now + (left > 0.1 ? share * left : 0.1);
 }
 
-/* text NULL: this rank adds nothing. */
+/* Stores text (NULL: nothing) and fences. */
 static int exchange(struct oob_pmix *m, const void *text, size_t bytes, struct nt_err *err)
 {
     m->seq++;
@@ -217,7 +218,7 @@ static void destroy(struct nt_oob *oob)
     struct oob_pmix *m = (struct oob_pmix *)oob;
     if (m == NULL)
         return;
-    /* after a broken fence the library may wait for ever; all is written by now */
+    /* after a broken fence the library may wait forever; all results are written by now */
     signal(SIGALRM, exit_on_alarm);
     alarm(FINALIZE_WAIT_S);
     PMIx_Finalize(NULL, 0);
@@ -275,8 +276,8 @@ int nt_oob_pmix_create(struct nt_oob **out, struct nt_probe_job *job, struct nt_
         return -1;
     }
     read_environment(job);
-    /* Slurm's own PMIx plugin refuses the credentials of a fence that comes before all of its
-     * daemons know the step, and then hangs */
+    /* Slurm's PMIx plugin rejects the credentials of a fence that starts before all of its daemons
+     * know the step, and then hangs */
     if (getenv("SLURM_STEP_ID") != NULL && getenv("OMPI_COMM_WORLD_SIZE") == NULL)
         usleep(STARTUP_DELAY_US);
     *out = &m->base;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The out-of-band exchange in a prolog: frames of base/frame.h to and from the agent that started
- * this probe, over one inherited descriptor. The START text is described in start.h.
+ * this probe, over one inherited descriptor. start.h describes the START text.
  *
- * Each call (gather, bcast) has its own seq, counted on every host alike. A frame of an earlier
- * one is late and dropped; a frame of a later one means that this probe missed a call. */
+ * Each call (gather, bcast) has its own sequence number, which every host counts in the same way. A
+ * frame of an earlier call is late and dropped. A frame of a later call means that this probe
+ * missed a call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,14 +19,15 @@
 
 enum {
     BUFFER_BYTES = 2 * (NT_FRAME_HEAD_BYTES + NT_FRAME_PAYLOAD_MAX),
-    BCAST_BYTES_MAX = 256 * 1024 * 1024, /* the table of 131,072 addresses of 2 KiB */
+    BCAST_BYTES_MAX = 256 * 1024 * 1024, /* a table of 131,072 addresses of 2 KiB */
     CONTRIBUTION_BYTES_MAX = 1024 * 1024,
     START_BYTES_MAX = 64 * 1024 * 1024,
-    REASON_MAX = 512, /* of DONE, as FIGURES_MAX */
+    REASON_MAX = 512, /* bytes in DONE, as FIGURES_MAX */
     FIGURES_MAX = 400,
 };
 
-/* The agent ends a gather at its own time; this much later it is not there any more. */
+/* The agent ends a gather by its own clock. If it is this much later, it does not respond any
+ * more. */
 static const double AGENT_LATE_S = 0.5;
 static const double START_WAIT_S = 10;
 
@@ -34,13 +36,13 @@ struct oob_tcp {
     int fd;
     uint32_t seq;
     struct nt_start start;
-    /* what has come and is not used yet: kept, so that a deadline in the middle of a frame loses
-     * nothing; read in large pieces, as rank 0 hears a frame of every host twice a round */
+    /* received data that is not used yet: kept, so that a deadline within a frame loses nothing;
+     * read in large pieces, because rank 0 receives a frame of every host twice per round */
     unsigned char in[BUFFER_BYTES];
     size_t in_at, in_end;
-    struct nt_frame frame; /* the current one */
+    struct nt_frame frame; /* the current frame */
     const unsigned char *payload;
-    unsigned char out[BUFFER_BYTES]; /* on its way, for as long as a call lasts */
+    unsigned char out[BUFFER_BYTES]; /* output of the current call */
     size_t out_end;
 };
 
@@ -52,7 +54,7 @@ void nt_contributions_free(struct nt_contribution *contributions, size_t n)
     }
 }
 
-/* A text that comes in several frames. */
+/* A text that arrives in several frames. */
 struct parts {
     unsigned char *data;
     size_t bytes, max;
@@ -78,7 +80,8 @@ static int agent_error(struct nt_err *err, const char *what)
     return nt_err_set(err, NT_ERR_SYSTEM, "the agent: %s", what);
 }
 
-/* 1: so many bytes are there from in_at on; 0: the deadline has passed; -1: the agent closed */
+/* Returns 1 if want bytes are available at in_at, 0 at the deadline, -1 if the agent closed the
+ * connection. */
 static int read_at_least(struct oob_tcp *m, size_t want, double deadline_s, struct nt_err *err)
 {
     if (m->in_at + want > sizeof m->in) {
@@ -98,7 +101,7 @@ static int read_at_least(struct oob_tcp *m, size_t want, double deadline_s, stru
         }
         struct pollfd fd = {m->fd, POLLIN, 0};
         int ready = poll(&fd, 1, nt_clock_left_ms(deadline_s));
-        if (ready < 0 && errno != EINTR) /* would come again at once */
+        if (ready < 0 && errno != EINTR) /* the error would repeat at once */
             return agent_error(err, strerror(errno));
         if (ready == 0)
             return 0;
@@ -106,7 +109,8 @@ static int read_at_least(struct oob_tcp *m, size_t want, double deadline_s, stru
     return 1;
 }
 
-/* The next frame, in m->frame and m->payload until the next call. Returns as fill. */
+/* Receives the next frame into m->frame and m->payload, valid until the next call. Returns as
+ * read_at_least. */
 static int receive_frame(struct oob_tcp *m, double deadline_s, struct nt_err *err)
 {
     int rc = read_at_least(m, NT_FRAME_HEAD_BYTES, deadline_s, err);
@@ -151,7 +155,7 @@ static int put_frame(struct oob_tcp *m, const struct nt_frame *frame, const void
     return 0;
 }
 
-/* One text as one frame or several. */
+/* Queues a text as one or several frames. */
 static int put_text(struct oob_tcp *m, struct nt_frame frame, const void *data, size_t bytes,
                     struct nt_err *err)
 {
@@ -185,7 +189,7 @@ static int add_contribution(struct oob_tcp *m, struct parts *parts,
                           m->base.size);
     if (host == m->base.rank || contributions[host].present)
         return 0;
-    /* a contribution that is too large counts as none; the other hosts are not affected */
+    /* a contribution that is too large counts as missing; the other hosts are not affected */
     if (parts[host].max == 0 ||
         add_part(&parts[host], m->payload, m->frame.payload_bytes, NULL) != 0) {
         parts[host].max = 0;
@@ -321,7 +325,7 @@ static int artifact(struct nt_oob *oob, enum nt_artifact number, const char *tex
     return send_text(m, frame, text, bytes, err);
 }
 
-/* Takes no memory: it is also the last word of a probe that has none left. */
+/* Allocates no memory, so that a probe without memory can report its end. */
 static int done(struct nt_oob *oob, enum nt_status status, const char *reason, struct nt_err *err)
 {
     static const char *const words[] = {"ok", "partial ", "failed "};

@@ -10,11 +10,11 @@
 #include "resent.h"
 
 enum {
-    PREEMPTIONS = 3,       /* in one measurement: another process uses this core */
-    UNTIMED_EXCHANGES = 2, /* the first one wires up the transports */
+    PREEMPTIONS = 3,       /* in one measurement: then another process uses this core */
+    UNTIMED_EXCHANGES = 2, /* the first exchange connects the transports */
 };
 
-/* On a core of our own a wait spins for so long before it sleeps. */
+/* On an own core a wait spins for this long before it sleeps. */
 static const double SPIN_S = 0.01;
 
 static int exchange_untimed(struct nt_pair *pair, double deadline_s, struct nt_err *err)
@@ -104,7 +104,7 @@ void nt_pair_close(struct nt_pair *pair, bool keep)
     pair->unfinished = pair->paired = false;
 }
 
-/* How often the scheduler took the core away from this thread. */
+/* Returns how often the scheduler preempted this thread. */
 static long preemptions(void)
 {
     struct rusage usage;
@@ -124,7 +124,8 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
         nt_pair_find_used(pair);
     result->sent[0].segments = (uint32_t)(sent.segments < UINT32_MAX ? sent.segments : UINT32_MAX);
     result->sent[0].again = (uint32_t)(sent.again < UINT32_MAX ? sent.again : UINT32_MAX);
-    /* the core is not ours alone, whatever was counted: spinning would measure the scheduler */
+    /* this process does not have the core to itself, whatever the greetings showed: spinning would
+     * measure the scheduler */
     if (pair->spin_s > 0 && preemptions() - before >= PREEMPTIONS)
         pair->spin_s = 0;
     return rc;
@@ -158,7 +159,7 @@ void nt_pair_destroy(struct nt_pair *pair)
     while (pair->kept.n > 0)
         nt_pair_forget(pair, pair->kept.peer[0]);
     if (pair->left_behind)
-        return; /* with all that UCX may still look at */
+        return; /* leaks everything that UCX may still access */
     nt_pair_close_rails(pair);
     nt_pair_net_close(&pair->home);
     free(pair->buffer);

@@ -9,7 +9,7 @@
 #include "stress.h"
 #include "workload.h"
 
-/* CROWD_BARRIER + k: the barrier's step k */
+/* KERNEL_BARRIER + k: step k of the barrier */
 enum kernel_tag {
     KERNEL_MESSAGE = 0x40,
     KERNEL_TIME,
@@ -22,11 +22,13 @@ enum { TIMES_MAX = 64, EXCHANGES = 3 };
 struct kernel {
     struct nt_kernel_group group;
     ucp_ep_h ep[NT_KERNEL_GROUP_MAX];
-    ucs_status_t failed[NT_KERNEL_GROUP_MAX]; /* why the connection with each is over; UCS_OK */
+    ucs_status_t failed[NT_KERNEL_GROUP_MAX]; /* by participant: why its connection failed; UCS_OK:
+                                                 it did not */
     struct nt_program program;
     double compute_us;
-    ucs_status_ptr_t *sent, *received;  /* program.messages of them; NULL: done, or not mine */
-    double time_s[NT_KERNEL_GROUP_MAX]; /* that each took, on participant 0 */
+    ucs_status_ptr_t *sent,
+        *received; /* by message of the program; NULL: complete, or of other participants */
+    double time_s[NT_KERNEL_GROUP_MAX]; /* on participant 0: duration of each participant */
 };
 
 /* ---- one request ---------------------------------------------------------------------------- */
@@ -52,9 +54,9 @@ static ucs_status_ptr_t receive_from(struct nt_pair *pair, size_t from, unsigned
                             UINT64_MAX, &param);
 }
 
-/* Waits for the request with a participant and frees it. A failed connection with another one is no
- * error: at the end each participant leaves as soon as participant 0 has said so, some before
- * others. */
+/* Waits for a request of the connection with a participant, and frees it. The failure of another
+ * connection is no error: at the end each participant leaves when it hears from participant 0, some
+ * before others. */
 static int wait_with(struct nt_pair *pair, ucs_status_ptr_t *slot, size_t with, double deadline_s,
                      struct nt_err *err)
 {
@@ -120,8 +122,9 @@ static int open_endpoint(struct nt_pair *pair, size_t to, struct nt_err *err)
     return 0;
 }
 
-/* Those of the barrier, of the program, and participant 0 with all; each from both ends, as
- * UCX wires up by an exchange and must not be interrupted in it. */
+/* Opens the connections of the barrier, of the program, and between participant 0 and all others.
+ * Both ends open each connection, because UCX connects its transports by an exchange that must not
+ * be interrupted. */
 static int open_endpoints(struct nt_pair *pair, struct nt_err *err)
 {
     struct kernel *c = pair->kernel;
@@ -142,7 +145,7 @@ static int open_endpoints(struct nt_pair *pair, struct nt_err *err)
     return 0;
 }
 
-/* A byte to and from each connected participant. */
+/* Exchanges a byte with each connected participant. */
 static int exchange_hello(struct nt_pair *pair, double deadline_s, struct nt_err *err)
 {
     struct kernel *c = pair->kernel;
@@ -212,7 +215,8 @@ void nt_pair_kernel_close(struct nt_pair *pair)
 
 /* ---- a repetition --------------------------------------------------------------------------- */
 
-/* Messages to oneself are no traffic. The content does not matter: all share two buffers. */
+/* Returns whether this participant sends or receives the message. Messages to oneself are no
+ * traffic. The content does not matter: all messages share two buffers. */
 static bool is_mine(const struct nt_message *m, size_t self, bool as_receiver)
 {
     return m->from != m->to && (as_receiver ? m->to : m->from) == self;
@@ -227,7 +231,7 @@ static void post_receives(struct nt_pair *pair, size_t bytes)
                                           nt_pair_slot(pair, 1), bytes);
 }
 
-/* Busy, as a program is, and deaf to the network. */
+/* Computes without progress on the network, as an application does. */
 static void compute(double us, double deadline_s)
 {
     double until = fmin(nt_clock_s() + us * 1e-6, deadline_s);
@@ -260,7 +264,8 @@ static int run_program(struct nt_pair *pair, size_t bytes, double deadline_s, st
     return 0;
 }
 
-/* A send in flight cannot be cancelled, and waiting for each would take too long. */
+/* Frees the requests. A send in flight cannot be cancelled, and waiting for each would take too
+ * long. */
 static void drop_requests(struct nt_pair *pair)
 {
     struct kernel *c = pair->kernel;
@@ -335,8 +340,8 @@ static int run_repetition(struct nt_pair *pair, const struct nt_order *order, do
 /* ---- the figures of the repetitions
  * --------------------------------------------------------------- */
 
-/* How many of the n values, by size, may be left out at each end: the median lies between the
- * others with at least 95 %. */
+/* Returns how many of the n sorted values may be omitted at each end so that the median is between
+ * the others with a probability of at least 95 %. */
 static size_t median_interval_cut(size_t n)
 {
     double below = pow(0.5, (double)n), term = below;

@@ -6,7 +6,7 @@
 #include "pair_ucx.h"
 #include "stats.h"
 
-/* The first byte of a message tells the answering end whether to expect another one. */
+/* The first byte of a message shows the answering end whether another one follows. */
 enum { LAST = 1, MORE = 2 };
 
 /* ---- figures of a measurement from its batches of repetitions ---- */
@@ -14,10 +14,10 @@ enum { BATCHES_MAX = 64 };
 
 struct batches {
     size_t n;
-    double low[BATCHES_MAX]; /* the lowest tenth of each batch, s */
+    double low[BATCHES_MAX]; /* lowest tenth of each batch in s */
 };
 
-/* times: of n repetitions, s; no more than BATCHES_MAX batches are kept. */
+/* Adds a batch of n repetitions with their times in s; keeps at most BATCHES_MAX batches. */
 static void add_batch(struct batches *b, const float *times, size_t n)
 {
     float values[512];
@@ -28,7 +28,7 @@ static void add_batch(struct batches *b, const float *times, size_t n)
     b->low[b->n++] = (double)nt_stats_quantile(values, n, 0.1);
 }
 
-/* Standard error of the batches' mean. One batch alone: half its value. */
+/* Returns the standard error of the batches' mean; for a single batch half its value. */
 static double batch_standard_error(const struct batches *b)
 {
     double mean = 0, square = 0;
@@ -41,8 +41,9 @@ static double batch_standard_error(const struct batches *b)
     return sqrt(square / (double)(b->n - 1) / (double)b->n);
 }
 
-/* How well the lowest batches agree. A disturbance only adds time, and on shared cores most turns
- * are disturbed: the other batches do not show the error of the lowest ones. */
+/* Returns the difference between the two lowest batches. A disturbance only adds time, and on
+ * shared cores most turns are disturbed: the other batches do not show the error of the lowest
+ * ones. */
 static double lowest_gap(const struct batches *b)
 {
     double lowest = INFINITY, second = INFINITY;
@@ -65,7 +66,7 @@ static void set_result(float *times, size_t n, const struct batches *b, double s
 }
 
 /* ---- a latency: ping-pong ---- */
-/* With a core of its own a batch lasts at least this long. */
+/* On an own core a batch lasts at least this long. */
 static const double MIN_BATCH_S = 100e-6;
 
 static int ping_once(struct nt_pair *pair, size_t bytes, bool more, double deadline_s,
@@ -91,7 +92,8 @@ static int ping_initiate(struct nt_pair *pair, const struct nt_order *order, dou
     double meet_by_s = fmin(pair->meet_by_s, deadline_s);
     double t = nt_clock_s(), began = t, trip = 0;
     for (bool more = true; more;) {
-        /* this ping ends its batch? the clock is read once a ping: its cost is in the figure */
+        /* whether this ping ends its batch. The clock is read once per ping, and the value includes
+         * this cost */
         bool full = n + 1 - begin >= order->count && t + trip - began >= min_s;
         more = t < soft_s && n + 1 < PAIR_TIMES_MAX && !(full && batch + 1 >= order->batches);
         if (ping_once(pair, bytes, more, n > 0 ? deadline_s : meet_by_s, err) != 0)
@@ -100,7 +102,7 @@ static int ping_initiate(struct nt_pair *pair, const struct nt_order *order, dou
         trip = now - t;
         pair->times[n++] = (float)trip;
         t = now;
-        if (n == 1) /* it may have waited for the other end */
+        if (n == 1) /* the first ping may have waited for the other end */
             pair->met_s = began = now;
         if (full || !more) {
             add_batch(&batches, pair->times + begin, n - begin);
@@ -142,14 +144,14 @@ static int ping_respond(struct nt_pair *pair, const struct nt_order *order, doub
 }
 
 /* ---- PRTT(n, d, s) (core/prtt.h) ---- */
-/* So often nothing new means that nothing has come. */
+/* This many polls without progress show that no message has arrived. */
 enum { EMPTY_POLLS = 3 };
 
-/* Awake again so long before a hold ends. */
+/* Time before the end of a hold at which to wake up. */
 static const double WAKE_EARLY_S = 200e-6;
 
-/* Computes for d, as the method asks, but lets the network move: without progress nothing that
- * needs the CPU would leave the host during the delay. */
+/* Waits for the delay d of the method with progress on the network: without progress, messages that
+ * need the CPU would not leave the host during the delay. */
 static void progress_for(struct nt_pair *pair, double seconds)
 {
     double until = nt_clock_s() + seconds;
@@ -157,9 +159,9 @@ static void progress_for(struct nt_pair *pair, double seconds)
         ucp_worker_progress(pair->net->worker);
 }
 
-/* Looks at nothing: what arrives meanwhile waits. On a shared core a spinning process keeps the
- * very answer away that it waits for, so most of the time it sleeps. Returns the seconds by which
- * it woke too late; they do not belong to the hold. */
+/* Waits without progress: messages that arrive are not read. On a shared core a spinning process
+ * could delay the answer that it waits for, so it sleeps most of the time. Returns the seconds by
+ * which it woke up too late, which do not belong to the hold. */
 static double hold_without_progress(const struct nt_pair *pair, double seconds)
 {
     double now, until = nt_clock_s() + seconds;
@@ -171,7 +173,7 @@ static double hold_without_progress(const struct nt_pair *pair, double seconds)
     return now - until;
 }
 
-/* The train of n messages. request: PAIR_WINDOW_MAX slots, all empty before and after. */
+/* Sends a train of n messages. */
 static int send_train(struct nt_pair *pair, const struct nt_order *order, bool more,
                       double deadline_s, struct nt_err *err)
 {
@@ -197,7 +199,7 @@ static int send_train(struct nt_pair *pair, const struct nt_order *order, bool m
     return rc;
 }
 
-/* Whether it is here by now, so that only taking it in is left. */
+/* Returns whether the answer has arrived, so that only receiving it is left. */
 static bool has_arrived(struct nt_pair *pair, ucs_status_ptr_t answer)
 {
     for (int empty = 0; empty < EMPTY_POLLS && !nt_pair_request_done(answer);)
@@ -206,9 +208,9 @@ static bool has_arrived(struct nt_pair *pair, ucs_status_ptr_t answer)
     return nt_pair_request_done(answer);
 }
 
-/* A train and its answer; time_s: its duration. With a hold it counts from the end of the last
- * send, which the network may have taken the core for; NaN: the answer came after the hold, so that
- * the wait for it would pass for taking it in. */
+/* Sends a train and waits for its answer. time_s: the duration. With a hold the duration starts at
+ * the end of the hold after the last send. NaN: the answer arrived after the hold, so that the
+ * duration would include waiting for it. */
 static int prtt_once(struct nt_pair *pair, const struct nt_order *order, bool more,
                      double deadline_s, double *time_s, struct nt_err *err)
 {
@@ -248,7 +250,7 @@ static int prtt_initiate(struct nt_pair *pair, const struct nt_order *order, dou
     }
     result->ok = true;
     if (n == 0)
-        return 0; /* the peer answers, only never by the end of the hold */
+        return 0; /* the peer answers, but never before the end of the hold */
     for (size_t begin = 0, part = (n + 3) / 4; begin < n; begin += part)
         add_batch(&batches, pair->times + begin, n - begin < part ? n - begin : part);
     result->count = order->count;
@@ -258,7 +260,7 @@ static int prtt_initiate(struct nt_pair *pair, const struct nt_order *order, dou
     return 0;
 }
 
-/* Receives for the first messages of a train, posted before it can begin. */
+/* Posts the receives for the first messages of a train before it can start. */
 static void post_train(struct nt_pair *pair, const struct nt_order *order, size_t n,
                        ucs_status_ptr_t *request)
 {
@@ -308,8 +310,9 @@ static int prtt_respond(struct nt_pair *pair, const struct nt_order *order, doub
 }
 
 /* ---- a flow: messages in a window, for a time, until the other end has them all ---- */
-/* The rate is that of the arrivals in mid-flow. At the start other hosts of the round may not send
- * yet, and at the end they may have finished: these messages do not show the shared rate. */
+/* The rate is measured in the middle of the flow. At the start other hosts of the round may not
+ * send yet, and at the end they may have finished, so these messages do not show the shared
+ * rate. */
 enum { WINDOW = 8, FLOW_MESSAGES_MAX = 100000000, STEADY_MIN = 6 };
 
 /* The receiver acknowledges every quarter of a window. */
@@ -318,20 +321,22 @@ static const unsigned char ACK[1] = {1};
 
 /* Share of the time, from the first arrival, that counts as the start. */
 static const double START_SHARE = 0.15;
-/* What start and end may have cost at most; more only seems so, when the receiver woke up late
- * and saw many arrivals at once. */
+/* Largest share of the time that start and end may have cost. A larger share is an artifact of a
+ * receiver that woke up late and found many messages. */
 static const double ENDS_SHARE = 0.06;
 
 /* The receiver's report at the end. */
 struct flow_done {
     uint64_t received;
-    double message_s; /* between two arrivals in mid-flow; 0: too few to tell */
+    double message_s; /* interval of arrivals in the middle of the flow in s; 0: too few arrivals */
 };
 
-/* Arrivals in mid-flow: sums for a line through their times, which single late ones hardly move. */
+/* Arrivals in the middle of the flow: sums for a line through their times, on which single late
+ * arrivals have little effect. */
 struct arrival_fit {
-    double from_s, until_s; /* 0: nothing has come */
-    double n, t, k, tk, kk; /* times since from_s, numbers since the first */
+    double from_s, until_s; /* start and end of the middle; 0: no arrival yet */
+    double n, t, k, tk,
+        kk; /* n: number of arrivals; sums of times since from_s and of arrival numbers */
 };
 
 static void arrival_add(struct arrival_fit *s, double window_s)
@@ -393,8 +398,8 @@ static int wait_all(struct nt_pair *pair, ucs_status_ptr_t *request, size_t slot
     return rc;
 }
 
-/* Keeps a window of unacknowledged messages full until the time is over. Sockets would take more
- * messages, and a slow link drains them in more time than a round lasts. */
+/* Keeps a window of unacknowledged messages full until the time is over. Sockets would accept more
+ * messages, but a slow link would take longer than a round to send them. */
 static int send_stream(struct nt_pair *pair, const struct nt_order *order, double until_s,
                        double deadline_s, uint64_t *sent, struct nt_err *err)
 {
@@ -421,7 +426,7 @@ static int send_stream(struct nt_pair *pair, const struct nt_order *order, doubl
     return rc;
 }
 
-/* How many send_stream has waited for. */
+/* Returns the number of acknowledgements that send_stream has waited for. */
 static uint64_t acks_waited(const struct nt_order *order, uint64_t sent)
 {
     size_t slots = window(order), each = messages_an_ack(order);
@@ -465,7 +470,8 @@ static int flow_send(struct nt_pair *pair, const struct nt_order *order, double 
     return 0;
 }
 
-/* Receives until the end, the last of the requests, has come and all that it announces. */
+/* Receives until the end message (the last request) and all messages that it announces have
+ * arrived. */
 static int receive_all(struct nt_pair *pair, const struct nt_order *order,
                        ucs_status_ptr_t request[PAIR_WINDOW_MAX + 1], double deadline_s,
                        struct flow_done *done, struct nt_err *err)

@@ -12,8 +12,9 @@
 enum { BUFFER_MAX = 256 * 1024 * 1024 };
 
 /* ---- waiting ---- */
-/* UCX 1.13 wakes us without end while a message waits for a TCP connection: its socket can be
- * written. All hosts connect at the same time, and that takes the cores that they may share. */
+/* UCX 1.13 reports events continuously while a message waits for a TCP connection, because the
+ * socket is writable. All hosts connect at the same time, and this would occupy cores that they may
+ * share. After WOKEN_MAX events without progress a wait sleeps for WOKEN_S. */
 enum { WOKEN_MAX = 3 };
 static const double WOKEN_S = 200e-6;
 
@@ -24,7 +25,7 @@ bool nt_pair_step(struct nt_pair *pair, struct pair_idle *idle, double deadline_
         idle->woken = 0;
         return true;
     }
-    /* reading the clock costs as much as a look at the network */
+    /* reading the clock costs as much as one progress call */
     if (pair->spin_s > 0 && ++idle->looks % 8 != 0)
         return true;
     double now = nt_clock_s();
@@ -50,10 +51,10 @@ bool nt_pair_request_done(ucs_status_ptr_t request)
     return !UCS_PTR_IS_PTR(request) || ucp_request_check_status(request) != UCS_INPROGRESS;
 }
 
-/* Progresses for a moment so that a cancelled or broken request can end. Freeing it then is right
- * in any case: UCX keeps what is still in flight, and the buffers outlive the worker. Where one of
- * a window did not end the others will not either, and waiting for each would make this end late
- * for its report. */
+/* Progresses for a moment so that a cancelled or broken request can end, and frees it. Freeing a
+ * request in flight is allowed: UCX keeps its own copy, and the buffers outlive the worker. If one
+ * request of a window did not end, the others will not end either, and waiting for each would delay
+ * this end's report. */
 static void release_request(struct nt_pair *pair, ucs_status_ptr_t request)
 {
     double until = nt_clock_s() + (pair->unfinished ? 0 : 0.02);
@@ -83,7 +84,8 @@ int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline
     struct pair_idle idle = {0};
     while ((status = ucp_request_check_status(request)) == UCS_INPROGRESS) {
         bool late = !nt_pair_step(pair, &idle, deadline_s);
-        /* a killed peer calls the error callback but leaves our receive pending */
+        /* after the death of the peer UCX calls the error callback, but the receive stays
+         * pending */
         if (!late && pair->peer_failed == UCS_OK)
             continue;
         if (nt_pair_request_done(request))
@@ -159,14 +161,14 @@ void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer)
 {
     if (*peer == NULL)
         return;
-    /* UCX 1.13 ends the process (an assertion) when an endpoint is closed with something in
-     * flight on it: it is left as it is, and so is its worker at the end */
+    /* UCX 1.13 aborts the process (an assertion) if an endpoint with pending requests is closed.
+     * The endpoint is left open, and so is its worker at the end */
     pair->left_behind = pair->left_behind || pair->unfinished;
     if (pair->unfinished) {
         *peer = NULL;
         return;
     }
-    /* by force: both ends have finished, and a peer that is lost would not answer */
+    /* by force: both ends have finished, and a lost peer would not answer */
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
                                  .flags = UCP_EP_CLOSE_FLAG_FORCE};
     ucs_status_ptr_t request = ucp_ep_close_nbx(*peer, &param);
@@ -205,7 +207,7 @@ void nt_pair_forget(struct nt_pair *pair, uint32_t peer)
     nt_kept_drop(&pair->kept, peer);
 }
 
-/* ep is NULL afterwards if there was room. */
+/* Stores a connection that no round uses, and sets *ep to NULL if there was room. */
 static void rest(struct nt_pair *pair, struct pair_resting r, ucp_ep_h *ep)
 {
     for (size_t k = 0; k < PAIR_RESTING_MAX && *ep != NULL; k++)
@@ -266,7 +268,7 @@ int nt_pair_reserve_buffer(struct nt_pair *pair, const struct nt_order *order, s
         if (buffer == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "messages of %zu bytes: out of memory", message);
         memset(buffer, 1, bytes);
-        /* an unfinished request may still read or write the old one */
+        /* a request that did not end may still use the old buffer */
         if (!pair->left_behind)
             free(pair->buffer);
         pair->buffer = buffer;
@@ -406,7 +408,7 @@ static struct pair_net *find_rail(struct nt_pair *pair, const char *name, struct
     return NULL;
 }
 
-/* Sends our address and receives theirs, each after its length. */
+/* Sends this rail's address and receives the partner's, each after its length. */
 static int exchange_addresses(struct nt_pair *pair, const struct pair_net *net, void *theirs,
                               size_t *bytes, double deadline_s, struct nt_err *err)
 {

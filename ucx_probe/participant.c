@@ -42,8 +42,8 @@ static uint32_t count_cores(void)
     return cores;
 }
 
-/* The kernel's boot id: containers and namespaces of one machine share it as they share its
- * cores. Unreadable: all zeros, so that all seem to share cores and no probe spins. */
+/* Reads the kernel's boot id: containers and namespaces of one machine share it, as they share its
+ * cores. All zeros if it cannot be read; then all probes seem to share cores, and none spins. */
 static void read_machine_id(unsigned char machine[NT_WIRE_MACHINE_BYTES])
 {
     char text[64] = "";
@@ -80,7 +80,7 @@ void nt_participant_inspect_host(struct nt_participant *participant, double core
     for (size_t k = 0; k < machine.nics; k++)
         snprintf(machine.nic[k].transports, sizeof machine.nic[k].transports, "%s",
                  nt_pair_transports(participant->pair, k));
-    /* UCX lists them in another order on each host; equal hosts have equal texts */
+    /* UCX lists them in a different order on each host; equal hosts must have equal texts */
     qsort(machine.nic, machine.nics, sizeof *machine.nic, by_name);
     nt_machine_write(&machine, participant->hardware);
     for (int k = 0; k < NT_BETWEEN_END; k++)
@@ -91,7 +91,8 @@ void nt_participant_inspect_host(struct nt_participant *participant, double core
                 nt_hardware_core_latency_us(&pair[k], cores_s / (double)kinds);
 }
 
-/* Only if it was named (UCX_NET_DEVICES), as for probes that share a host. */
+/* Returns whether the loopback device is used: only if UCX_NET_DEVICES names it, for probes that
+ * share a host. */
 static bool uses_loopback(const struct nt_pair *pair)
 {
     const char *rail[NT_PAIR_RAILS_MAX];
@@ -122,7 +123,8 @@ int nt_participant_greeting(const struct nt_participant *participant,
     return nt_greeting_encode(&greeting, out, err);
 }
 
-/* Once: the pair may notice later that the core is shared after all, which must not be undone. */
+/* Sets once whether the probe has its own core. The pair may find out later that the core is
+ * shared, which must not be reverted. */
 static void set_own_core(struct nt_participant *participant, const struct nt_peer *own)
 {
     if (!participant->own_core_known && participant->pair != NULL)
@@ -143,7 +145,7 @@ int nt_participant_set_table(struct nt_participant *participant, unsigned char *
 }
 
 /* ---- a round ---- */
-/* This rank's next pair in the round, from *at on; false: it has none. */
+/* Finds this rank's next pair in the round, from *at on; false: there is none. */
 static bool find_pairing(const struct nt_participant *participant, const struct nt_round *round,
                          size_t *at, struct nt_pairing *pairing)
 {
@@ -155,7 +157,7 @@ static bool find_pairing(const struct nt_participant *participant, const struct 
         pairing->round = round->number + round->turn[k];
         pairing->self = participant->rank;
         pairing->first = pair[0] == participant->rank;
-        pairing->peer = pair[pairing->first]; /* of a kernel: itself */
+        pairing->peer = pair[pairing->first]; /* for a kernel: this rank itself */
         pairing->kept = round->kept[k];
         return true;
     }
@@ -180,7 +182,7 @@ static void finish_report(struct nt_report *report, const struct nt_pairing *pai
                  err->text);
 }
 
-/* All participants of the kernel; -1: one of them has no network. */
+/* Finds all participants of the kernel; -1: one of them has no network. */
 static int find_kernel_group(const struct nt_participant *participant, const struct nt_round *round,
                              struct nt_kernel_group *group)
 {
@@ -209,7 +211,7 @@ static int connect_kernel_group(struct nt_participant *participant, const struct
     return nt_pair_connect_group(participant->pair, &group, &round->order, until_s, err);
 }
 
-/* Of the partner; false: it has no network. */
+/* Finds the partner's address; false: it has no network. */
 static bool find_address(const struct nt_participant *participant, const struct nt_round *round,
                          struct nt_pairing *pairing)
 {
@@ -235,7 +237,7 @@ static int connect_pair(struct nt_participant *participant, const struct nt_roun
     return nt_pair_connect(participant->pair, pairing, &round->order, until_s, round_trip_s, err);
 }
 
-/* Once a rank: what its connections go over. */
+/* Reports the transports of the connections once. */
 static void tell_used(struct nt_participant *participant, struct nt_report *report)
 {
     if (participant->used_told)
@@ -300,7 +302,7 @@ void nt_participant_measure(struct nt_participant *participant, const struct nt_
     report->kept = participant->keeps = rc == 0 && nt_pair_can_keep(participant->pair);
 }
 
-/* Connects and measures, with the limits of a turn. */
+/* Connects and measures within the limits of a turn. */
 static void run_turn(struct nt_participant *participant, const struct nt_round *round,
                      struct nt_pairing *pairing, double end_s, struct nt_report *report,
                      struct nt_err *err)
@@ -321,7 +323,7 @@ static void run_turn(struct nt_participant *participant, const struct nt_round *
     nt_participant_disconnect(participant);
 }
 
-/* With all partners of the series: connections take longer than pings. */
+/* Starts to connect to all partners of the series, because connecting takes longer than pings. */
 static void connect_ahead(struct nt_participant *participant, const struct nt_round *round)
 {
     struct nt_pairing pairing = {0};
@@ -395,7 +397,7 @@ int nt_participant_send_greeting(struct nt_oob *oob, const struct nt_probe_job *
                : -1;
 }
 
-/* A round of turns: all of it, then SERIES. */
+/* Runs a series, then sends SERIES. */
 static int run_series(struct nt_oob *oob, struct nt_participant *participant,
                       const struct nt_round *round, struct nt_err *err)
 {
@@ -404,7 +406,7 @@ static int run_series(struct nt_oob *oob, struct nt_participant *participant,
     return send_reports(oob, NT_WIRE_SERIES, report, n, err);
 }
 
-/* From READY on: GO, the measuring, RESULT. */
+/* Runs a round: connects, sends READY, waits for GO, measures, sends RESULT. */
 static int run_round(struct nt_oob *oob, struct nt_participant *participant,
                      const struct nt_round *round, struct nt_err *err)
 {
@@ -424,7 +426,7 @@ static int run_round(struct nt_oob *oob, struct nt_participant *participant,
     return send_reports(oob, NT_WIRE_RESULT, &sent, 1, err);
 }
 
-/* 1: go on; 0: END; -1: error */
+/* Handles a message of rank 0. Returns 1 to continue, 0 on END, -1 on error. */
 static int handle_message(struct nt_oob *oob, struct nt_participant *participant,
                           struct nt_bytes *message, struct nt_err *err)
 {

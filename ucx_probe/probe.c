@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nettopo-probe: one process a host measures the network between the hosts of a job. */
+/* nettopo-probe: measures the network between the hosts of a job, with one process per host. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -28,16 +28,16 @@
 enum { BUDGET_MS = 5000, BUDGET_MAX_MS = 3600000 };
 
 struct settings {
-    int agent_fd; /* -1: by hand */
+    int agent_fd; /* -1: started without an agent, by a user */
     enum nt_level level;
     enum nt_sweep_mode sweep;
     double budget_s, max_load;
     const char *map_path, *samples_path, *trace_path, *prior, *conf_path, *plan;
     struct nt_workload stress[NT_STRESS_CHOSEN_MAX];
     size_t stresses;
-    enum nt_log_level log; /* by hand; 0: nothing but what ends it */
-    bool lists_transports; /* and does nothing else */
-    int output_fd;         /* the standard output of our user; UCX's log goes elsewhere */
+    enum nt_log_level log; /* without an agent; 0: log nothing but fatal errors */
+    bool lists_transports; /* list the transports and exit */
+    int output_fd;         /* the user's standard output, without UCX's log */
 };
 
 static const char USAGE[] =
@@ -70,8 +70,9 @@ static const char USAGE[] =
     "      --help, --version\n";
 
 /* ---- the environment before the libraries load ---- */
-/* UCX catches signals and reads its configuration when it is loaded, before main: what must hold
- * by then is set and this program starts itself again, once. */
+/* UCX catches signals and reads its configuration when it is loaded, before main. So the variables
+ * are set, and this program executes itself again, once. Returns whether the variable was
+ * changed. */
 static bool set_variable(const char *name, const char *value, bool always)
 {
     const char *now = getenv(name);
@@ -80,8 +81,8 @@ static bool set_variable(const char *name, const char *value, bool always)
     return setenv(name, value, 1) == 0;
 }
 
-/* nettopo.conf as a user reads it: whoever owns it, and whether there is one. path NULL: the usual
- * one, and the defaults, without an error, when that cannot be read. */
+/* Reads nettopo.conf, whoever owns it. path NULL: the default file; if that cannot be read, the
+ * default values without an error. */
 static int read_conf(const char *path, struct nt_conf *conf, struct nt_err *err)
 {
     const char *name = path != NULL ? path : NT_SYSCONFDIR "/nettopo/nettopo.conf";
@@ -100,7 +101,8 @@ static int read_conf(const char *path, struct nt_conf *conf, struct nt_err *err)
     return rc;
 }
 
-/* By hand the sweep is over the devices that jobs are measured over. */
+/* Sets the devices of nettopo.conf, so that a user measures over the same devices as a prolog.
+ * Returns whether a variable was changed. */
 static bool set_devices(const char *path, struct nt_err *err)
 {
     struct nt_conf conf;
@@ -129,17 +131,17 @@ static void set_environment(char **argv, bool changed)
         return;
     setenv(guard, "1", 1);
     execv("/proc/self/exe", argv);
-    /* no /proc: the settings come late, and the sweep still works */
+    /* without /proc the variables are set too late for UCX, but the sweep still works */
 }
 
 /* ---- what it gives up ---- */
-/* The directory in which a file is made and renamed, of the file that the path leads to; -1: none.
- */
+/* Opens the directory in which an output file is created and renamed, after following links; -1:
+ * none. */
 static int open_directory_of(const char *path)
 {
     if (path == NULL || strcmp(path, "-") == 0)
         return -1;
-    char *real = realpath(path, NULL), *end; /* NULL: there is none yet */
+    char *real = realpath(path, NULL), *end; /* NULL: the file does not exist yet */
     char *name = real != NULL ? real : strdup(path);
     if (name == NULL)
         return -1;
@@ -151,8 +153,9 @@ static int open_directory_of(const char *path)
     return fd;
 }
 
-/* Before anybody can reach it: who takes it over by what it receives gets no shell, and no file but
- * those beside its results. The agent has taken more from it. */
+/* Gives up rights before other hosts can connect: an attacker who takes over this process gets no
+ * shell, and access to no files except those beside its results. Under the agent the process has
+ * fewer rights already. */
 static int give_up_rights(const struct settings *set, struct nt_err *err)
 {
     enum { ALL = 5, BY_HAND = NT_DENY_PROCESSES | NT_DENY_OTHERS | NT_DENY_EXEC };
@@ -203,7 +206,7 @@ static int read_max_load(const char *text, double *share)
     return 0;
 }
 
-/* One more kernel. */
+/* Adds a stress kernel. */
 static int read_stress(const char *text, struct settings *set)
 {
     struct nt_workload w = {0};
@@ -232,16 +235,16 @@ static int read_fd(const char *text, int *fd)
     return 0;
 }
 
-/* Those that are kept as they are. */
+/* Options whose text is stored unchanged. */
 static const struct text_option {
     int letter;
-    size_t at; /* in settings */
+    size_t at; /* offset in settings */
 } text_options[] = {
     {'p', offsetof(struct settings, prior)},        {'o', offsetof(struct settings, map_path)},
     {'s', offsetof(struct settings, samples_path)}, {'t', offsetof(struct settings, trace_path)},
     {'c', offsetof(struct settings, conf_path)},    {'P', offsetof(struct settings, plan)}};
 
-/* 1: go on; 0: --help or --version was shown; -1: usage error */
+/* Returns 1 to continue, 0 after --help or --version, -1 on a usage error. */
 static int read_option(int letter, char **argv, struct settings *set)
 {
     for (size_t k = 0; k < sizeof text_options / sizeof *text_options; k++)
@@ -324,14 +327,14 @@ static int read_arguments(int argc, char **argv, struct settings *set)
 }
 
 /* ---- the sweep ---- */
-/* Where progress is shown. */
+/* Destinations of progress messages. */
 struct progress_output {
     bool terminal;
     int trace; /* descriptor; -1: none */
     double began_s;
 };
 
-/* One line that is rewritten. */
+/* Rewrites one line on the terminal. */
 static void show_on_terminal(const struct nt_campaign_progress *p)
 {
     char of[32] = "";
@@ -341,7 +344,7 @@ static void show_on_terminal(const struct nt_campaign_progress *p)
             p->left_s);
 }
 
-/* Best effort: a trace that cannot be written is no reason to stop. */
+/* Writes a line to the trace; errors do not stop the sweep. */
 static void write_trace(const struct progress_output *w, const char *phase, size_t round)
 {
     char line[96];
@@ -426,8 +429,8 @@ static void set_job_by_hand(struct nt_oob *oob, struct nt_probe_job *job,
     oob->deadline_s = nt_clock_s() + set->budget_s;
 }
 
-/* A model costs milliseconds before the greeting, which a short sweep needs. Cores are measured
- * only where no other job runs on them. */
+/* Detects the hardware if the sweep is not short, because this takes milliseconds before the
+ * greeting. Measures between cores only if no other job uses them. */
 static void inspect_host(struct nt_participant *participant, const struct nt_probe_job *job)
 {
     const double least_s = 1, share = 0.01, most_s = 0.045;
@@ -459,7 +462,7 @@ static int run_rank(struct nt_oob *oob, const struct nt_probe_job *job, const st
     inspect_host(&participant, job);
     _Static_assert((int)NT_DEVICE_NETWORKS_BYTES <= (int)NT_WIRE_NETWORKS_BYTES, "a list fits");
     nt_device_network_list(pair, participant.networks);
-    /* who has no network has nothing to do but to say so; by hand all stay to the end */
+    /* a rank without a network only reports that; without an agent all ranks stay to the end */
     bool only_greets = pair == NULL && set->agent_fd >= 0;
     int rc = oob->rank == 0 ? run_coordinator(oob, job, &participant, set, err)
              : only_greets  ? nt_participant_send_greeting(oob, job, &participant, err)
@@ -469,9 +472,9 @@ static int run_rank(struct nt_oob *oob, const struct nt_probe_job *job, const st
     return rc;
 }
 
-/* Under a launcher a rank that ends badly takes the job with it: after the exchange has begun
- * the result says what went wrong, and the exit is 0; but a plan that cannot be used ends all. The
- * agent learns from the exit that there is something to tell of this host. */
+/* Under a launcher a rank that exits with an error ends the whole job. So after the start of the
+ * exchange the exit status is 0, and the result reports errors; only an invalid plan is an exit
+ * status. Under the agent the exit status reports a problem of this host. */
 static int run_probe(const struct settings *set)
 {
     struct nt_oob *oob = NULL;
@@ -535,7 +538,8 @@ int main(int argc, char **argv)
         set.samples_path = set.samples_path == NULL ? "-" : set.samples_path;
         set.map_path = NULL;
     }
-    if (set.agent_fd >= 0) /* it runs outside the job's limits: nobody may trace it */
+    if (set.agent_fd >=
+        0) /* the process is outside the job's limits, so its user must not trace it */
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     bool changed = set.agent_fd < 0 && getenv("NETTOPO_PROBE_ENVIRONMENT") == NULL &&
                    set_devices(set.conf_path, &err);
@@ -547,8 +551,9 @@ int main(int argc, char **argv)
     if (give_up_rights(&set, &err) != 0)
         return print_error(&err);
     signal(SIGPIPE, SIG_IGN);
-    prctl(PR_SET_TIMERSLACK, 1UL); /* a sleep of 50 us more is the measured latency of a switch */
-    /* UCX logs to the standard output, where a map may go */
+    prctl(PR_SET_TIMERSLACK,
+          1UL); /* the default slack of 50 us is as long as the latencies to be measured */
+    /* UCX logs to standard output, which may receive a map */
     set.output_fd = dup(STDOUT_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     int rc = set.lists_transports ? list_transports(set.output_fd) : run_probe(&set);

@@ -5,7 +5,7 @@
 
 #include "clock.h"
 
-static int max_level; /* 0: nothing yet */
+static int max_level; /* 0: log nothing yet */
 static double log_began_s;
 
 void nt_probe_log_set(enum nt_log_level level, double began_s)
@@ -24,5 +24,5 @@ void nt_probe_log(enum nt_log_level level, const char *format, ...)
     size_t bytes = nt_log_line_write(line, level, nt_clock_s() - log_began_s, format, args);
     va_end(args);
     if (write(STDERR_FILENO, line, bytes) < 0)
-        return; /* full or closed: no reason to stop */
+        return; /* full or closed, which does not stop the sweep */
 }

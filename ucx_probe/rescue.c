@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 static sigjmp_buf back;
-static volatile sig_atomic_t installed, inside, caught; /* caught: the signal; 0: none */
-static _Thread_local volatile sig_atomic_t owns;        /* the thread that nt_rescue_run is of */
+static volatile sig_atomic_t installed, inside, caught; /* caught: signal number; 0: none */
+static _Thread_local volatile sig_atomic_t owns;        /* this thread calls nt_rescue_run */
 
 static void on_signal(int number)
 {
-    if (!owns && number != SIGALRM) { /* a thread of UCX: what waits for it runs out of time */
+    if (!owns &&
+        number !=
+            SIGALRM) { /* a thread of UCX: the call that waits for it exceeds its time limit */
         caught = number;
         for (;;)
             pause();
@@ -26,7 +28,7 @@ static void on_signal(int number)
         siglongjmp(back, 1);
     }
     if (number != SIGALRM)
-        signal(number, SIG_DFL); /* it comes again, and ends the process */
+        signal(number, SIG_DFL); /* the signal repeats and ends the process */
 }
 
 void nt_rescue_install(void)

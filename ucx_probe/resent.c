@@ -25,7 +25,8 @@ static bool leaves_the_machine(int fd)
     return peer.ss_family == AF_INET6 && !IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
 }
 
-/* An older kernel fills a shorter struct: what it does not know stays zero. */
+/* Adds a connection. An older kernel fills a shorter struct; fields that it does not know stay
+ * zero. */
 static void add_connection(int fd, struct nt_resent *sum)
 {
     struct tcp_info info = {0};

@@ -15,7 +15,7 @@ struct line {
     size_t word_bytes, value_bytes;
 };
 
-/* Cuts the next line off; false at the end of the text or when the last line is cut off. */
+/* Reads the next line; false at the end of the text, or if the last line is incomplete. */
 static bool next_line(const char **at, size_t *left, struct line *line)
 {
     const char *end = memchr(*at, '\n', *left);
@@ -45,14 +45,9 @@ static int line_error(struct nt_err *err, const struct line *line, const char *e
 }
 
 /* ---- the words whose value goes to one field ---- */
-enum form {
-    WHOLE32,
-    WHOLE64,
-    TEXT,
-    FLAG
-}; /* FLAG: a bool, true with the one value that there is */
+enum form { WHOLE32, WHOLE64, TEXT, FLAG }; /* FLAG: a bool, set by the only valid value */
 
-/* The limit of each text. */
+/* Size limit of each text. */
 enum { TEXT_BYTES = 256 };
 
 #define IN(field) offsetof(struct nt_start, field)
@@ -60,11 +55,12 @@ static const struct word {
     const char *word;
     enum form form;
     size_t at;
-    uint64_t max;      /* WHOLE32, WHOLE64 */
-    const char *value; /* FLAG */
+    uint64_t max;      /* maximum, for WHOLE32 and WHOLE64 */
+    const char *value; /* the only value, for FLAG */
 } words[] = {
     {"rank", WHOLE32, IN(rank), NT_HOSTS_MAX - 1, NULL},
-    {"deadline_us", WHOLE64, IN(deadline_us), UINT64_C(1) << 53, NULL}, /* a double holds it */
+    {"deadline_us", WHOLE64, IN(deadline_us), UINT64_C(1) << 53,
+     NULL}, /* the limit is exact as a double */
     {"job", WHOLE64, IN(job.job_id), UINT64_MAX, NULL},
     {"restart", WHOLE32, IN(job.restart), UINT32_MAX, NULL},
     {"inline_limit", WHOLE32, IN(job.inline_limit_bytes), INLINE_LIMIT_MAX, NULL},
@@ -145,7 +141,7 @@ static int read_option(struct nt_start *s, const struct line *line, struct nt_er
     struct nt_option *option = &s->job.option;
     if (read_text(line, text, sizeof text, err) != 0)
         return -1;
-    bool level_auto = option->level_auto; /* a line of its own */
+    bool level_auto = option->level_auto; /* kept, because another line sets it */
     if (nt_option_parse(text, option, err) != 0)
         return nt_err_prefix(err, "start");
     option->level_auto = level_auto;

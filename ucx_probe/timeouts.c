@@ -7,25 +7,25 @@
 
 static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2;
 
-/* For relaying, and for hosts that are busy: who is later is lost, so it is more where there is
+/* Time for relaying and for busy hosts. A later host is lost, so the slack is longer if there is
  * time. */
 static const double SLACK_SHARE = 0.15, SLACK_MIN_S = 0.25, SLACK_MAX_S = 1.25;
 
-/* Limits over what rounds took so far. */
+/* Factors of limits over the durations of rounds so far. */
 static const double CONNECT_FACTOR = 8, CONNECT_MAX_S = 1.4, LIMIT_FACTOR = 4, SERIES_FACTOR = 2;
 
-/* Where flows share a link messages get lost, and TCP waits for 0.2 s at first, and twice as long
- * each further time (RFC 6298, 5.5, and Linux's least wait); what is under way drains at a share of
- * the rate that the messages were sized for. */
+/* If flows share a link, messages are lost, and TCP retransmits after 0.2 s at first (Linux's
+ * minimum) and after twice as long each further time (RFC 6298, section 5.5). Data in flight is
+ * sent at a share of the rate that the messages were sized for. */
 static const double FLOW_S = 0.6, FLOW_WINDOWS = 1;
 
-/* A kernel is as slow as its slowest host, whose core may be taken for a while: what pairs needed
- * says little of it. */
+/* A kernel is as slow as its slowest host, whose core may be taken by another process for a while.
+ * The durations of pairs do not predict this. */
 static const double KERNEL_S = 0.9, KERNEL_HOST_S = 0.02;
 
-/* What decides whether a host is lost may take as long as another process keeps a core, or a
- * message that got lost comes again, on a host that is well; and what the order before left
- * unfinished is still in its links. */
+/* A measurement that decides whether a host is lost may take as long as another process keeps a
+ * core, or as a retransmission takes on a healthy host. In addition, unfinished messages of the
+ * previous order may still be in its links. */
 static const double EXTENDED_S = 0.5;
 
 static double clamp(double v, double low, double high)
@@ -33,7 +33,8 @@ static double clamp(double v, double low, double high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* A lost SYN comes again after a second (RFC 6298, 2.1); of the time that is left at the most. */
+/* A lost SYN is retransmitted after a second (RFC 6298, section 2.1). PATIENT_SHARE: the largest
+ * share of the remaining time for it. */
 static const double SYN_AGAIN_S = 1.4, PATIENT_SHARE = 0.125;
 
 void nt_timeouts_init(struct nt_timeouts *timeouts, double now_s, double deadline_s)
@@ -85,14 +86,14 @@ double nt_timeouts_connect_s(const struct nt_timeouts *timeouts, const struct nt
                              double now_s)
 {
     double left = left_s(timeouts, now_s);
-    /* nothing is known of this network yet: generous, but never most of the time */
+    /* without earlier rounds: generous, but never most of the time */
     double connect = timeouts->rounds == 0
                          ? clamp(left / 3, 0.01, 1)
                          : clamp(CONNECT_FACTOR * timeouts->connect_s, LIMIT_MIN_S, CONNECT_MAX_S);
     return fmin(order->kind == NT_ORDER_KERNEL ? fmax(connect, kernel_s(order)) : connect, left);
 }
 
-/* What an order takes when each message takes the round trip that was seen. */
+/* Returns the duration of an order if each message takes the measured round trip. */
 static double expected_s(const struct nt_order *order, double round_trip_s)
 {
     double messages = (double)order->batches * order->count;
@@ -155,7 +156,8 @@ double nt_timeouts_slack_s(const struct nt_timeouts *timeouts, double now_s)
     return clamp(SLACK_SHARE * left_s(timeouts, now_s), SLACK_MIN_S, SLACK_MAX_S);
 }
 
-/* The slowest round fades, so that one disturbed round does not lengthen the timeouts for ever. */
+/* The weight of the slowest round decreases, so that one disturbed round does not lengthen the
+ * timeouts forever. */
 static double decaying_max(double seen, double now)
 {
     return fmax(now, 0.9 * seen);
@@ -164,9 +166,9 @@ static double decaying_max(double seen, double now)
 void nt_timeouts_update(struct nt_timeouts *timeouts, double connect_s, double measure_s)
 {
     if (!(measure_s > 0))
-        return; /* no pair succeeded: there is no duration to learn from */
+        return; /* no pair succeeded, so there is no duration */
     timeouts->rounds++;
-    if (connect_s > 0) /* some connected anew */
+    if (connect_s > 0) /* there were new connections */
         timeouts->connect_s = decaying_max(timeouts->connect_s, connect_s);
     timeouts->measure_s = decaying_max(timeouts->measure_s, measure_s);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timeouts of a round, adapted to what earlier rounds took, and the moment when measuring stops so
- * that solving and publishing still fit. Pure; all times are points on one
- * clock or durations, in seconds. */
+/* Timeouts of a round, adapted to the durations of earlier rounds, and the time when measuring
+ * stops, so that solving and publishing still fit. No clock: all times are points on one clock, or
+ * durations, in seconds. */
 #ifndef NT_TIMEOUTS_H
 #define NT_TIMEOUTS_H
 
@@ -10,48 +10,51 @@
 #include "wire.h"
 
 struct nt_timeouts {
-    double began_s, stop_s; /* measuring happens between these */
+    double began_s, stop_s; /* start and end of measuring */
     unsigned rounds;
-    double connect_s, measure_s; /* what the slowest of the recent rounds took */
+    double connect_s, measure_s; /* durations in the slowest of the recent rounds */
 };
 
-/* Measuring stops where the campaign (nt_campaign_measuring_s) leaves the rest for solving. */
+/* Sets the end of measuring so that the rest of the time is left for solving
+ * (nt_campaign_measuring_s). */
 void nt_timeouts_init(struct nt_timeouts *timeouts, double now_s, double deadline_s);
 
-/* How long to wait for the greetings. */
+/* Returns how long to wait for the greetings. */
 double nt_timeouts_greeting_s(const struct nt_timeouts *timeouts);
 
-/* To read a file of the user's or the admin's: at first, when there is no other work. */
+/* Returns how long reading a file of the user or administrator may take, at the start, when there
+ * is no other work. */
 double nt_timeouts_file_s(const struct nt_timeouts *timeouts);
 
-/* To connect in the next round. In a kernel each connects with many, and waits for all. */
+/* Returns the time limit for connecting in the next round. In a kernel each rank connects to many
+ * others and waits for all. */
 double nt_timeouts_connect_s(const struct nt_timeouts *timeouts, const struct nt_order *order,
                              double now_s);
 
-/* The limits of the measuring; round_trip_s: the longest of the pairs of the round. */
+/* Sets the limits of measuring in go. round_trip_s: the longest of the round's pairs. */
 void nt_timeouts_measure(const struct nt_timeouts *timeouts, const struct nt_order *order,
                          double round_trip_s, double now_s, struct nt_go *go);
 
-/* All limits of a round of turns, all of which like the order. A rank that was lost in it is found
- * after series_s. */
+/* Sets all limits of a series of turns, each of which resembles the order. A rank that is lost
+ * during the series is detected after series_s. */
 void nt_timeouts_series(const struct nt_timeouts *timeouts, const struct nt_order *order,
                         size_t turns, double now_s, struct nt_round *round);
 
-/* Longer ones, for an indirect probe, which decides whether a host is lost; window_s: of the order
- * that failed before. */
+/* Returns longer timeouts, for an indirect probe, which decides whether a host is lost. window_s:
+ * of the failed order. */
 struct nt_timeouts nt_timeouts_extended(const struct nt_timeouts *timeouts, double window_s);
 
-/* The same for a round in which a suspect host takes part: its failure decides too. Where there is
- * time, the first message of a connection may get lost once. */
+/* Returns longer timeouts for a round with a suspect host, whose failure would decide too. If there
+ * is time, they allow the first message of a connection to be lost once. */
 struct nt_timeouts nt_timeouts_patient(const struct nt_timeouts *timeouts, double window_s,
                                        double now_s);
 
-/* How much longer than its limit a gather waits: relaying, and hosts that are busy. More where more
- * time is left. */
+/* Returns how much longer than its limit a gather waits, to allow for relaying and for busy hosts.
+ * Longer if more time is left. */
 double nt_timeouts_slack_s(const struct nt_timeouts *timeouts, double now_s);
 
-/* The longest of the hosts that succeeded; 0 when none did. connect_s of those that connected anew:
- * what a kept connection takes says nothing of a new one. */
+/* Learns from a round: the longest durations among the hosts that succeeded; 0: none did.
+ * connect_s: among new connections only, because kept ones take no time. */
 void nt_timeouts_update(struct nt_timeouts *timeouts, double connect_s, double measure_s);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "tcp/fab0" */
+/* Reads a text such as "tcp/fab0". */
 static bool read_transport(const char *text, size_t bytes, struct nt_ucx_transport *out)
 {
     const char *slash = memchr(text, '/', bytes);
@@ -41,7 +41,7 @@ bool nt_ucx_text_lane(const char *line, struct nt_ucx_transport *out)
     if (*at++ != ':')
         return false;
     size_t bytes = strcspn(at, " \n");
-    /* behind the last dot is which path of the device it is */
+    /* the number after the last dot selects a path of the device */
     for (size_t k = bytes; k > 0; k--)
         if (at[k - 1] == '.')
             return read_transport(at, k - 1, out);

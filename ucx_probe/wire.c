@@ -10,12 +10,12 @@
  * kept, so that one check at the end is enough. */
 struct codec {
     bool reads;
-    unsigned char *out; /* what is written, which grows */
+    unsigned char *out; /* output, which grows */
     size_t bytes, capacity;
-    const unsigned char *at; /* what is read; beyond the end are zeros */
+    const unsigned char *at; /* input; zeros beyond its end */
     size_t left;
-    bool is_bad;             /* memory ran out (writing), or the message is malformed (reading) */
-    struct nt_arena *memory; /* of the lists that are read */
+    bool is_bad;             /* no memory (writing), or the message is invalid (reading) */
+    struct nt_arena *memory; /* memory of lists that are read */
 };
 
 static bool grow(struct codec *c, size_t bytes)
@@ -33,7 +33,7 @@ static bool grow(struct codec *c, size_t bytes)
     return true;
 }
 
-/* Those bytes, or where they are in the message that is read; NULL: there are none. */
+/* Writes bytes, or returns a pointer to them in the message that is read; NULL: there are none. */
 static const unsigned char *code_span(struct codec *c, const void *data, size_t bytes)
 {
     if (c->reads)
@@ -84,7 +84,7 @@ static bool code_flag(struct codec *c, bool value)
     return code_number(c, value, 1, UINT8_MAX) != 0;
 }
 
-/* From 0 to max. */
+/* Writes or reads a number from 0 to max. */
 static double code_real(struct codec *c, double value, double max)
 {
     uint64_t bits;
@@ -96,7 +96,7 @@ static double code_real(struct codec *c, double value, double max)
     return value;
 }
 
-/* Text for people or a name: what is not printable becomes '?'. */
+/* Writes or reads a text; unprintable characters become '?'. */
 static void code_text(struct codec *c, char *text, size_t room)
 {
     size_t bytes = (size_t)code_number(c, c->reads ? 0 : strlen(text), 2, room - 1);
@@ -109,8 +109,8 @@ static void code_text(struct codec *c, char *text, size_t room)
     text[bytes] = '\0';
 }
 
-/* How many elements follow, which take at least that many bytes each: no memory is taken for more
- * than can be there. */
+/* Writes or reads the number of elements that follow, which need at least that many bytes each:
+ * memory is never allocated for more elements than the message can contain. */
 static size_t code_count(struct codec *c, size_t n, size_t max, size_t least_bytes)
 {
     n = (size_t)code_number(c, n, 4, max);
@@ -119,7 +119,7 @@ static size_t code_count(struct codec *c, size_t n, size_t max, size_t least_byt
     return c->is_bad ? 0 : n;
 }
 
-/* The list that is written, or room for the one that is read. */
+/* Returns the list that is written, or allocates one for reading. */
 static void *code_list(struct codec *c, void *list, size_t n, size_t size)
 {
     if (c->reads)
@@ -146,7 +146,7 @@ static int end_writing(struct codec *c, struct nt_bytes *out, struct nt_err *err
     return 0;
 }
 
-/* On failure nothing is left in the arena. */
+/* Checks that the message was read completely; on failure frees the arena. */
 static int end_reading(struct codec *c, const char *what, struct nt_err *err)
 {
     if (!c->is_bad && c->left == 0)
@@ -314,7 +314,7 @@ static void code_pairs(struct codec *c, size_t ranks, struct nt_round *n)
     n->turn = turn;
 }
 
-/* The round's pairs, who is lost, then its addresses. */
+/* Writes or reads the round's pairs, the lost ranks, then the addresses. */
 static void code_round(struct codec *c, size_t ranks, struct nt_round *n)
 {
     code_order(c, n);
@@ -332,8 +332,8 @@ static void code_round(struct codec *c, size_t ranks, struct nt_round *n)
     }
 }
 
-/* A rank is in one pair of a turn; in a kernel's order its pair is with itself. busy: of each rank
- * the last turn in which it has a pair, + 1. */
+/* Checks the pairs. A rank is in one pair of a turn; in the order of a kernel its pair is with
+ * itself. busy: by rank, the last turn in which it has a pair, plus 1. */
 static bool pairs_are_sane(const struct nt_round *n, size_t ranks, uint32_t *busy)
 {
     bool alone = n->order.kind == NT_ORDER_KERNEL;
