@@ -98,13 +98,13 @@ TEST(one_failing_pair_alone_makes_both_suspect)
 {
     struct nt_membership *membership = membership_of(4);
     uint32_t lost;
-    assert_false(nt_suspicion_of_both(membership, 1, 3, 1));
+    assert_false(nt_suspicion_is_mutual(membership, 1, 3, 1));
     for (unsigned pass = 1; pass < 300; pass++) {
         nt_suspicion_note_pair(membership, 1, 3, false, &lost);
         assert_int_equal(lost, NT_NO_INDEX);
-        assert_true(nt_suspicion_of_both(membership, 1, 3, pass < 100 ? pass : 100));
-        assert_false(nt_suspicion_of_both(membership, 1, 2, 1));
-        assert_false(nt_suspicion_of_both(membership, 1, 3, pass + 1));
+        assert_true(nt_suspicion_is_mutual(membership, 1, 3, pass < 100 ? pass : 100));
+        assert_false(nt_suspicion_is_mutual(membership, 1, 2, 1));
+        assert_false(nt_suspicion_is_mutual(membership, 1, 3, pass + 1));
         assert_int_equal(nt_suspicion_find_prober(membership), 0);
     }
     nt_suspicion_note_pair(membership, 1, 0, true, &lost); /* an indirect probe: one is online, */
@@ -115,7 +115,7 @@ TEST(one_failing_pair_alone_makes_both_suspect)
     assert_int_equal(nt_suspicion_find_prober(membership), 1);
     assert_int_equal(nt_membership_set_lost(membership, 1, "no answer", NULL), 0);
     assert_int_equal(nt_suspicion_find_prober(membership), NT_NO_INDEX);
-    assert_false(nt_suspicion_of_both(membership, 1, 3, 1));
+    assert_false(nt_suspicion_is_mutual(membership, 1, 3, 1));
     nt_membership_destroy(membership);
 }
 
@@ -210,7 +210,7 @@ TEST(two_hosts_that_a_third_reaches_stay_online)
     struct nt_membership *membership = made_up_begin(&m, 5);
     flows_fail(&m);
     assert_int_equal(m.lost, 0);
-    assert_false(nt_suspicion_of_both(membership, 1, 2, 1));
+    assert_false(nt_suspicion_is_mutual(membership, 1, 2, 1));
     nt_membership_destroy(membership);
 }
 

@@ -309,7 +309,7 @@ TEST(hosts_of_one_network_and_others)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         char warning[NT_NETWORKS_WARNING_BYTES];
-        nt_networks_judge(host, table[k].list, 3, warning);
+        nt_networks_compare(host, table[k].list, 3, warning);
         if (table[k].says[0] == '\0')
             assert_string_equal(warning, "");
         else
@@ -324,7 +324,7 @@ TEST(long_texts_are_cut)
     memset(name, 'n', sizeof name - 1);
     memset(list, ',', sizeof list - 1);
     const char *host[] = {name}, *lists[] = {list};
-    nt_networks_judge(host, lists, 1, warning);
+    nt_networks_compare(host, lists, 1, warning);
     assert_non_null(strstr(warning, "UCX_NET_DEVICES"));
 }
 

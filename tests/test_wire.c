@@ -128,13 +128,13 @@ TEST(an_order_comes_back_as_it_went)
     struct nt_err err = {0};
     uint32_t gone[] = {2, 4000000000};
     in.kept = kept;
-    in.gone = 2;
-    in.gone_rank = gone;
+    in.lost = 2;
+    in.lost_rank = gone;
     assert_int_equal(nt_round_encode(&in, &bytes, &err), 0);
     assert_int_equal(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err), 0);
     assert_memory_equal(out.kept, kept, sizeof kept);
-    assert_int_equal(out.gone, 2);
-    assert_memory_equal(out.gone_rank, gone, sizeof gone);
+    assert_int_equal(out.lost, 2);
+    assert_memory_equal(out.lost_rank, gone, sizeof gone);
     assert_int_equal(out.number, 77);
     assert_true(out.connect_s == 0.25);
     assert_int_equal(out.order.kind, NT_ORDER_PRTT);

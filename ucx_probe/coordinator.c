@@ -199,9 +199,9 @@ static int record_resent(struct sweep *s, const struct nt_result *r, int end, st
 static int record_pair(struct sweep *s, const struct nt_order *order, size_t k,
                        const struct nt_pair_outcome *o, size_t *results, struct nt_err *err)
 {
-    struct nt_result *told = &s->results[(*results)++];
-    *told = o->result;
-    int rc = told->count == 0 ? 0 : record_good(s, order, told, err);
+    struct nt_result *result = &s->results[(*results)++];
+    *result = o->result;
+    int rc = result->count == 0 ? 0 : record_good(s, order, result, err);
     for (int end = 0; end < 2 && rc == 0 && o->result.count > 0; end++)
         rc = record_resent(s, &o->result, end, err);
     if (rc == 0 && !s->time_up && order->rail[0] == '\0')
@@ -265,7 +265,7 @@ static bool has_suspect(const struct sweep *s, const struct nt_order *order)
 
 /* Runs a single round, which starts with a barrier, so that its failures are evidence against
  * hosts. */
-static int run_alone(struct sweep *s, const struct nt_order *order, struct nt_err *err)
+static int run_single_round(struct sweep *s, const struct nt_order *order, struct nt_err *err)
 {
     size_t results;
     double began = nt_clock_s();
@@ -336,7 +336,7 @@ static int run_failed_again(struct sweep *s, struct nt_order order, struct nt_er
             s->membership->lost[order.pair[k][1]] == NULL && !has_failed(s, order.pair[k]))
             memmove(order.pair[n++], order.pair[k], sizeof *order.pair);
     order.pairs = n;
-    return n == 0 || is_time_over(s) ? 0 : run_alone(s, &order, err);
+    return n == 0 || is_time_over(s) ? 0 : run_single_round(s, &order, err);
 }
 
 static int run_series(struct sweep *s, const struct nt_order *first, struct nt_err *err)
@@ -388,7 +388,8 @@ static int run_round(struct sweep *s, struct nt_err *err)
     if (enter_phase(s, order.phase, err) != 0)
         return -1;
     nt_clock_sleep(nt_campaign_rest_s(s->campaign));
-    return (may_run_series(s, &order) ? run_series : run_alone)(s, &order, err) == 0 ? 1 : -1;
+    return (may_run_series(s, &order) ? run_series : run_single_round)(s, &order, err) == 0 ? 1
+                                                                                            : -1;
 }
 
 /* ---- beginning and end ---- */
@@ -455,7 +456,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
         options.rails = nt_pair_rails(s->participant->pair, s->rail);
         options.rail = s->rail;
     }
-    nt_networks_judge(s->membership->name, s->membership->networks, n, s->networks);
+    nt_networks_compare(s->membership->name, s->membership->networks, n, s->networks);
     bool *missing = calloc(n + 1, sizeof *missing);
     s->results = calloc(n + 1, sizeof *s->results);
     s->unreported = calloc(n + 1, sizeof *s->unreported);
@@ -520,17 +521,17 @@ static int record_lost(struct sweep *s, const struct nt_measured_pairs *measured
 /* ---- the status of a finished sweep, why it is not ok, and what to do about that ---- */
 const char nt_no_network_advice[] = "compare net_devices and tls in nettopo.conf (by hand: "
                                     "UCX_NET_DEVICES, UCX_TLS) with what ucx_info -d lists there";
-static const char reach[] =
+static const char advise_network[] =
     "UCX finds no way from one host to another: see on two of them that they "
     "have a network in common (ucx_info -d; net_devices and tls in "
     "nettopo.conf), that its links are up, and that no firewall is between";
-static const char time_up[] =
+static const char advise_budget[] =
     "give it more time: budget=SECONDS, within budget_max of nettopo.conf";
-static const char host[] = "look at this job in the log of the hosts that are named";
-static const char connect[] =
+static const char advise_named_hosts[] = "look at this job in the log of the hosts that are named";
+static const char advise_check[] =
     "run nettopo-prolog --check on the hosts: munged and its key, the ports of nettopo.conf in "
     "firewalls (--host HOST)";
-static const char broke[] = "look at this job in the log of its first host";
+static const char advise_first_host[] = "look at this job in the log of its first host";
 
 struct ending {
     const struct sweep *sweep;
@@ -560,41 +561,42 @@ static bool is_alone(const struct nt_membership *membership)
 }
 
 /* Returns why not a single pair was measured. */
-static struct cause cause_of_nothing(const struct ending *f)
+static struct cause cause_of_no_measurement(const struct ending *f)
 {
     if (f->broken != NULL)
-        return (struct cause){f->broken, broke};
+        return (struct cause){f->broken, advise_first_host};
     if (f->sweep->first_failure[0] != '\0')
-        return (struct cause){f->sweep->first_failure, reach};
+        return (struct cause){f->sweep->first_failure, advise_network};
     if (is_alone(f->sweep->membership))
         return (struct cause){
             "no other host connected (nettopo-prolog --check tells munge, firewalls, "
             "prologs that did not start)",
-            connect};
+            advise_check};
     if (nt_campaign_cut(f->sweep->campaign) != NULL)
-        return (struct cause){"the time was too short", time_up};
+        return (struct cause){"the time was too short", advise_budget};
     for (size_t h = 0; h < f->sweep->membership->hosts; h++)
         if (f->sweep->membership->lost[h] != NULL) /* a lost host that greeted has no network */
-            return (struct cause){
-                f->sweep->membership->lost[h],
-                f->sweep->membership->rank_of[h] == NT_NO_INDEX ? host : nt_no_network_advice};
+            return (struct cause){f->sweep->membership->lost[h],
+                                  f->sweep->membership->rank_of[h] == NT_NO_INDEX
+                                      ? advise_named_hosts
+                                      : nt_no_network_advice};
     return (struct cause){"no reason known", ""};
 }
 
 static struct cause cause_of_too_few(const struct ending *f, char text[NT_PAIR_FAILURE_BYTES],
                                      bool *named)
 {
-    const char *untold = nt_campaign_undetermined(f->sweep->campaign);
-    if (untold != NULL)
-        return (struct cause){untold, ""};
+    const char *undetermined = nt_campaign_undetermined(f->sweep->campaign);
+    if (undetermined != NULL)
+        return (struct cause){undetermined, ""};
     if (f->failures.apart > 0) {
         nt_pair_failures_text(f->sweep->samples, &f->failures, false, text);
         *named = true;
-        return (struct cause){text, reach};
+        return (struct cause){text, advise_network};
     }
     if (f->sweep->first_failure[0] != '\0')
-        return (struct cause){f->sweep->first_failure, reach};
-    return (struct cause){"the time was up", time_up};
+        return (struct cause){f->sweep->first_failure, advise_network};
+    return (struct cause){"the time was up", advise_budget};
 }
 
 static size_t first_lost(const struct nt_membership *membership, size_t *lost)
@@ -641,15 +643,15 @@ static void find_status(const struct ending *f, struct verdict *out)
     char pairs[NT_PAIR_FAILURE_BYTES];
     *out = (struct verdict){.status = NT_STATUS_PARTIAL};
     if (f->sweep->membership->hosts > 1 && measured == 0) {
-        why = cause_of_nothing(f);
+        why = cause_of_no_measurement(f);
         out->status = NT_STATUS_FAILED;
         snprintf(out->reason, NT_REASON_BYTES, "no pair of hosts could be measured: %.160s",
                  why.what);
     } else if (lost > 0) {
-        why.advice = host;
+        why.advice = advise_named_hosts;
         put_loss(f->sweep->membership, first, lost, out->reason);
     } else if (f->broken != NULL) {
-        why.advice = broke;
+        why.advice = advise_first_host;
         snprintf(out->reason, NT_REASON_BYTES, "the sweep broke off after %zu of %zu pairs: %.128s",
                  measured, f->sweep->pairs_total, f->broken);
     } else if (!nt_campaign_is_verified(f->sweep->campaign) && present > 1 &&
@@ -664,7 +666,7 @@ static void find_status(const struct ending *f, struct verdict *out)
         advise_mtu(f, out->advice);
         return;
     } else if (nt_campaign_cut(f->sweep->campaign) != NULL) {
-        why.advice = time_up;
+        why.advice = advise_budget;
         snprintf(out->reason, NT_REASON_BYTES, "%s", nt_campaign_cut(f->sweep->campaign));
     } else {
         out->status = NT_STATUS_OK;
@@ -708,8 +710,8 @@ static int finish_record(struct sweep *s, const char *broken, char reason[NT_REA
     log_status(&verdict);
     memcpy(reason, verdict.reason, NT_REASON_BYTES);
     const char *cut = nt_campaign_cut(s->campaign);
-    bool said = verdict.named || (cut != NULL && strcmp(cut, reason) == 0);
-    if (reason[0] != '\0' && !said && nt_samples_warn(s->samples, err, "%s", reason) != 0)
+    bool is_reported = verdict.named || (cut != NULL && strcmp(cut, reason) == 0);
+    if (reason[0] != '\0' && !is_reported && nt_samples_warn(s->samples, err, "%s", reason) != 0)
         return -1;
     nt_samples_finish(s->samples, verdict.status, nt_clock_s() - s->timeouts.began_s);
     return 0;

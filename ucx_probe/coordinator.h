@@ -26,7 +26,7 @@ struct nt_coordinator_result {
     struct nt_samples *samples;   /* complete samples; owned */
     struct nt_inferred known;     /* results that the campaign has inferred already; owned */
     char reason[NT_REASON_BYTES]; /* one line; "" if the status is ok */
-    char networks[NT_NETWORKS_WARNING_BYTES]; /* warning of nt_networks_judge; "": none */
+    char networks[NT_NETWORKS_WARNING_BYTES]; /* warning of nt_networks_compare; "": none */
 };
 
 void nt_coordinator_result_fini(struct nt_coordinator_result *result);

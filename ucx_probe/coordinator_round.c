@@ -33,11 +33,11 @@ int nt_coordinator_round_init(struct nt_coordinator_round *round, struct nt_oob 
     r.outcome = nt_arena_array(m, pairs, sizeof *r.outcome);
     r.series.pair = nt_arena_array(m, pairs, sizeof *r.series.pair);
     r.slot = nt_arena_array(m, n * r.turns_max, sizeof *r.slot);
-    r.turns_of = nt_arena_array(m, n, sizeof *r.turns_of);
+    r.rank_turns = nt_arena_array(m, n, sizeof *r.rank_turns);
     if (oob->size <= NT_KEPT_RANKS_MAX)
         r.kept = nt_arena_array(m, n, sizeof *r.kept);
-    r.told_lost = nt_arena_array(m, n, sizeof *r.told_lost);
-    r.gone = nt_arena_array(m, n, sizeof *r.gone);
+    r.loss_announced = nt_arena_array(m, n, sizeof *r.loss_announced);
+    r.lost_rank = nt_arena_array(m, n, sizeof *r.lost_rank);
     r.skip = nt_arena_array(m, n, sizeof *r.skip);
     r.unicast = nt_arena_array(m, n, sizeof *r.unicast);
     r.text = nt_arena_array(m, n, sizeof *r.text);
@@ -76,8 +76,9 @@ static int gather(struct nt_coordinator_round *m, enum nt_wire_kind kind,
     for (size_t r = 0; r < m->oob->size; r++) {
         const struct nt_contribution *c = &m->contributions[r];
         m->reported[r] =
-            c->present && nt_reports_decode(kind, c->data, c->bytes, &m->report[r * m->turns_max],
-                                            kind == NT_WIRE_SERIES ? m->turns_of[r] : 1, NULL) == 0;
+            c->present &&
+            nt_reports_decode(kind, c->data, c->bytes, &m->report[r * m->turns_max],
+                              kind == NT_WIRE_SERIES ? m->rank_turns[r] : 1, NULL) == 0;
     }
     m->reported[0] = m->reported[0] && !m->own_lost;
     nt_contributions_free(m->contributions, m->oob->size);
@@ -370,22 +371,22 @@ static void place_pairs(struct nt_coordinator_round *m, const struct nt_order *o
 }
 
 /* Lists the ranks that were lost since the last round and drops the connections with them. */
-static void note_gone(struct nt_coordinator_round *m, struct nt_round *round)
+static void note_lost(struct nt_coordinator_round *m, struct nt_round *round)
 {
-    round->gone = 0;
-    round->gone_rank = m->gone;
+    round->lost = 0;
+    round->lost_rank = m->lost_rank;
     for (size_t h = 0; h < m->membership->hosts; h++) {
         uint32_t rank = m->membership->rank_of[h];
-        if (m->membership->lost[h] == NULL || m->told_lost[h] || rank == NT_NO_INDEX)
+        if (m->membership->lost[h] == NULL || m->loss_announced[h] || rank == NT_NO_INDEX)
             continue;
-        m->told_lost[h] = true;
-        m->gone[round->gone++] = rank;
+        m->loss_announced[h] = true;
+        m->lost_rank[round->lost++] = rank;
         if (m->kept != NULL)
             m->kept[rank].n = 0;
     }
-    for (size_t k = 0; k < round->gone && m->kept != NULL; k++)
+    for (size_t k = 0; k < round->lost && m->kept != NULL; k++)
         for (uint32_t r = 0; r < m->oob->size; r++)
-            nt_kept_drop(&m->kept[r], m->gone[k]);
+            nt_kept_drop(&m->kept[r], m->lost_rank[k]);
 }
 
 static void begin_round(struct nt_coordinator_round *m, bool *unreported)
@@ -403,7 +404,7 @@ int nt_coordinator_round_run(struct nt_coordinator_round *m, const struct nt_ord
         .number = number, .order = *order, .kept = m->pair_kept, .turn = m->turn};
     round.order.pair = m->pair;
     begin_round(m, unreported);
-    note_gone(m, &round);
+    note_lost(m, &round);
     place_pairs(m, order, 0, 0);
     round.connect_s = nt_timeouts_connect_s(timeouts, order, nt_clock_s());
     int rc = order_and_connect(m, &round, timeouts, err);
@@ -464,9 +465,9 @@ void nt_coordinator_series_keep_failed(struct nt_coordinator_round *m)
 
 /* Returns whether the two ranks are a pair in an earlier turn: then they keep that connection, or
  * fail again. */
-static bool has_met(const struct nt_coordinator_round *m, const uint32_t pair[2])
+static bool is_earlier_pair(const struct nt_coordinator_round *m, const uint32_t pair[2])
 {
-    for (size_t i = 0; i < m->turns_of[pair[0]]; i++) {
+    for (size_t i = 0; i < m->rank_turns[pair[0]]; i++) {
         const uint32_t *before = m->pair[m->slot[(size_t)pair[0] * m->turns_max + i]];
         if (before[0] == pair[1] || before[1] == pair[1])
             return true;
@@ -477,11 +478,11 @@ static bool has_met(const struct nt_coordinator_round *m, const uint32_t pair[2]
 /* Assigns an index to each rank's reports, in the order of its turns. */
 static void place_reports(struct nt_coordinator_round *m, size_t pairs)
 {
-    memset(m->turns_of, 0, m->oob->size * sizeof *m->turns_of);
+    memset(m->rank_turns, 0, m->oob->size * sizeof *m->rank_turns);
     for (size_t k = 0; k < pairs; k++) {
-        m->pair_kept[k] = m->pair_kept[k] || (m->kept != NULL && has_met(m, m->pair[k]));
+        m->pair_kept[k] = m->pair_kept[k] || (m->kept != NULL && is_earlier_pair(m, m->pair[k]));
         for (int end = 0; end < 2; end++) {
-            m->at[k][end] += m->turns_of[m->pair[k][end]]++;
+            m->at[k][end] += m->rank_turns[m->pair[k][end]]++;
             m->slot[m->at[k][end]] = (uint32_t)k;
         }
     }
@@ -497,7 +498,7 @@ static int encode_turns(const struct nt_coordinator_round *m, const struct nt_ro
     bool kept[NT_WIRE_TURNS_MAX];
     struct nt_round part = *round;
     size_t peers = 1;
-    for (size_t i = 0; i < m->turns_of[rank]; i++) {
+    for (size_t i = 0; i < m->rank_turns[rank]; i++) {
         uint32_t k = m->slot[(size_t)rank * m->turns_max + i];
         memcpy(pair[i], m->pair[k], sizeof pair[i]);
         turn[i] = m->turn[k];
@@ -509,7 +510,7 @@ static int encode_turns(const struct nt_coordinator_round *m, const struct nt_ro
         peers++;
     }
     part.order.pair = pair;
-    part.order.pairs = m->turns_of[rank];
+    part.order.pairs = m->rank_turns[rank];
     part.turn = turn;
     part.kept = kept;
     part.peers = peers;
@@ -528,7 +529,7 @@ static int scatter_turns(struct nt_coordinator_round *m, const struct nt_round *
     if (rc != 0)
         return -1;
     for (uint32_t r = 1; r < m->oob->size && rc == 0; r++) {
-        if (m->turns_of[r] == 0)
+        if (m->rank_turns[r] == 0)
             continue;
         rc = encode_turns(m, round, r, &m->text[texts], err);
         if (rc == 0) {
@@ -558,7 +559,7 @@ int nt_coordinator_series_run(struct nt_coordinator_round *m, uint32_t number,
     all.pair = s->pair;
     all.pairs = s->begin[s->turns];
     begin_round(m, unreported);
-    note_gone(m, &round);
+    note_lost(m, &round);
     for (uint32_t t = 0; t < s->turns; t++) {
         struct nt_order order = nt_coordinator_series_turn(m, t);
         place_pairs(m, &order, s->begin[t], t);

@@ -50,13 +50,13 @@ struct nt_coordinator_round {
     uint32_t *turn;    /* by pair: its turn */
     uint32_t (*at)[2]; /* by pair: index in report of the report of each end */
     struct nt_series series;
-    uint32_t *slot;     /* turns_max per rank: indices of its pairs in the series */
-    uint32_t *turns_of; /* by rank: number of its turns */
-    bool *pair_kept;    /* by pair: uses the connection that both ends kept */
+    uint32_t *slot;       /* turns_max per rank: indices of its pairs in the series */
+    uint32_t *rank_turns; /* by rank: number of its turns */
+    bool *pair_kept;      /* by pair: uses the connection that both ends kept */
     struct nt_kept
         *kept; /* by rank: the connections that it keeps; NULL: too many ranks, none are kept */
-    bool *told_lost; /* by host: all ranks have been informed that it is lost */
-    uint32_t *gone;  /* ranks that were lost since the last round */
+    bool *loss_announced; /* by host: all ranks have been informed that it is lost */
+    uint32_t *lost_rank;  /* ranks that were lost since the last round */
     uint32_t *skip;
     struct nt_unicast *unicast;      /* used if the transport supports scatter */
     struct nt_bytes *text;           /* one per pair */

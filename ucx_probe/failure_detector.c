@@ -43,16 +43,16 @@ void nt_suspicion_note_pair(struct nt_membership *membership, uint32_t a, uint32
         *lost = *x > *y ? a : b;
 }
 
-bool nt_suspicion_of_both(const struct nt_membership *membership, uint32_t a, uint32_t b,
-                          unsigned failures)
+bool nt_suspicion_is_mutual(const struct nt_membership *membership, uint32_t a, uint32_t b,
+                            unsigned failures)
 {
     return membership->lost[a] == NULL && membership->lost[b] == NULL &&
            membership->suspicion[a] >= failures && membership->suspicion[b] >= failures;
 }
 
 /* Returns a prober other than a, b and c, each of which may be NT_NO_INDEX. */
-static uint32_t find_prober_but(const struct nt_membership *membership, uint32_t a, uint32_t b,
-                                uint32_t c)
+static uint32_t find_prober_except(const struct nt_membership *membership, uint32_t a, uint32_t b,
+                                   uint32_t c)
 {
     for (uint32_t h = 0; h < membership->hosts; h++)
         if (membership->lost[h] == NULL && membership->suspicion[h] == 0 && h != a && h != b &&
@@ -63,7 +63,7 @@ static uint32_t find_prober_but(const struct nt_membership *membership, uint32_t
 
 uint32_t nt_suspicion_find_prober(const struct nt_membership *membership)
 {
-    return find_prober_but(membership, NT_NO_INDEX, NT_NO_INDEX, NT_NO_INDEX);
+    return find_prober_except(membership, NT_NO_INDEX, NT_NO_INDEX, NT_NO_INDEX);
 }
 
 /* ---- lost ---- */
@@ -110,7 +110,7 @@ void nt_failure_note_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b,
 }
 
 /* ---- indirect probes ---- */
-static bool is_open(const struct nt_failure_detector *d, uint32_t a, uint32_t b)
+static bool is_undecided(const struct nt_failure_detector *d, uint32_t a, uint32_t b)
 {
     return d->membership->lost[a] == NULL && d->membership->lost[b] == NULL &&
            !d->ops->is_time_over(d->context);
@@ -120,13 +120,13 @@ static int probe_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, boo
                       struct nt_err *err)
 {
     *ok = false;
-    return is_open(d, a, b) ? d->ops->probe(d->context, a, b, ok, err) : 0;
+    return is_undecided(d, a, b) ? d->ops->probe(d->context, a, b, ok, err) : 0;
 }
 
 /* Decides on a host that two partners did not reach. The paths to two hosts may be blocked although
  * it has a network, so a third host, which has not measured with it yet, decides. If no such host
  * is left, the two failures are enough. */
-static int try_accused(struct nt_failure_detector *d, uint32_t host, struct nt_err *err)
+static int resolve_accused(struct nt_failure_detector *d, uint32_t host, struct nt_err *err)
 {
     struct nt_membership *m = d->membership;
     char reason[64];
@@ -135,7 +135,7 @@ static int try_accused(struct nt_failure_detector *d, uint32_t host, struct nt_e
     m->accused_by[host] = NT_NO_INDEX;
     if (by == NT_NO_INDEX || m->lost[host] != NULL)
         return 0;
-    uint32_t prober = find_prober_but(m, host, by, m->suspected_with[host]);
+    uint32_t prober = find_prober_except(m, host, by, m->suspected_with[host]);
     snprintf(reason, sizeof reason, "not reached by two hosts, last in round %u", *d->round);
     if (prober != NT_NO_INDEX && probe_pair(d, host, prober, &ok, err) != 0)
         return -1;
@@ -155,7 +155,7 @@ static int probe_indirectly(struct nt_failure_detector *d, uint32_t a, uint32_t 
     *decided = true;
     if (probe_pair(d, a, prober, &a_ok, err) != 0 || probe_pair(d, b, prober, &b_ok, err) != 0)
         return -1;
-    if (!is_open(d, a, b))
+    if (!is_undecided(d, a, b))
         return 0;
     *decided = d->membership->lost[prober] == NULL && (a_ok || b_ok);
     if (!*decided) {
@@ -166,7 +166,7 @@ static int probe_indirectly(struct nt_failure_detector *d, uint32_t a, uint32_t 
     uint32_t first = a_ok ? a : b, second = a_ok ? b : a;
     nt_failure_note_pair(d, first, prober, true);
     nt_failure_note_pair(d, second, prober, a_ok && b_ok);
-    return try_accused(d, second, err);
+    return resolve_accused(d, second, err);
 }
 
 /* Gives up one of two hosts if no third host is left as prober. The host with the lower index
@@ -194,11 +194,12 @@ static int resolve_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, s
         return 0;
     if (probe_pair(d, a, b, &ok, err) != 0)
         return -1;
-    if (!is_open(d, a, b))
+    if (!is_undecided(d, a, b))
         return 0;
     nt_failure_note_pair(d, a, b, ok);
-    return nt_suspicion_of_both(d->membership, a, b, FAILURES_PAIR_LOST) ? lose_one_of(d, a, b, err)
-                                                                         : 0;
+    return nt_suspicion_is_mutual(d->membership, a, b, FAILURES_PAIR_LOST)
+               ? lose_one_of(d, a, b, err)
+               : 0;
 }
 
 /* Latency rounds change partners, so the next round may decide. Flows may be repeated with the same
@@ -208,13 +209,14 @@ int nt_failure_resolve(struct nt_failure_detector *d, const struct nt_order *ord
 {
     unsigned failures = order->kind == NT_ORDER_LATENCY ? 2 : 1;
     for (size_t k = 0; k < order->pairs && order->kind != NT_ORDER_KERNEL; k++)
-        if (try_accused(d, order->pair[k][0], err) != 0 ||
-            try_accused(d, order->pair[k][1], err) != 0)
+        if (resolve_accused(d, order->pair[k][0], err) != 0 ||
+            resolve_accused(d, order->pair[k][1], err) != 0)
             return -1;
     for (size_t k = 0; k < order->pairs && order->kind != NT_ORDER_KERNEL; k++) {
         uint32_t a = order->pair[k][0], b = order->pair[k][1];
         if (!d->ops->is_time_over(d->context) &&
-            nt_suspicion_of_both(d->membership, a, b, failures) && resolve_pair(d, a, b, err) != 0)
+            nt_suspicion_is_mutual(d->membership, a, b, failures) &&
+            resolve_pair(d, a, b, err) != 0)
             return -1;
     }
     return 0;

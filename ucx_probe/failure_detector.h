@@ -66,8 +66,8 @@ void nt_suspicion_note_pair(struct nt_membership *membership, uint32_t a, uint32
 
 /* Returns whether both hosts are not lost and have each failed at least that many times in a row,
  * so that the host at fault is not known. */
-bool nt_suspicion_of_both(const struct nt_membership *membership, uint32_t a, uint32_t b,
-                          unsigned failures);
+bool nt_suspicion_is_mutual(const struct nt_membership *membership, uint32_t a, uint32_t b,
+                            unsigned failures);
 
 /* Counts a failure of one host only, because it reached none of several hosts. */
 void nt_suspicion_add(struct nt_membership *membership, uint32_t host);

@@ -212,8 +212,9 @@ static int read_belief(const char *path, int fd, double wait_s, struct nt_sample
     rc = nt_prior_believe(prior, (const char *const *)samples->host_name, samples->hosts,
                           &found->belief, &found->facts, why);
     /* values that this level does not measure are not taken from the prior */
-    bool states = rc == 0 && found->belief->levels > 0 && strcmp(samples->job.level, "full") == 0;
-    for (size_t k = 0; states && rc == 0 && k < prior->loggps; k++)
+    bool takes_loggp =
+        rc == 0 && found->belief->levels > 0 && strcmp(samples->job.level, "full") == 0;
+    for (size_t k = 0; takes_loggp && rc == 0 && k < prior->loggps; k++)
         rc = nt_samples_add_loggp(samples, &prior->loggp[k], why);
     nt_prior_destroy(prior);
     if (rc != 0) {
@@ -232,9 +233,9 @@ int nt_prior_file_record(const char *path, int fd, double wait_s, struct nt_samp
         return 0;
     if (read_belief(path, fd, wait_s, samples, found, &why) != 0)
         return nt_samples_warn(samples, err, "prior: %s; measured without it", why.text);
-    bool knows = found->belief->levels > 0;
-    int rc = knows ? nt_samples_set_belief(samples, found->belief, err) : 0;
-    if (rc == 0 && knows)
+    bool has_belief = found->belief->levels > 0;
+    int rc = has_belief ? nt_samples_set_belief(samples, found->belief, err) : 0;
+    if (rc == 0 && has_belief)
         return 0;
     nt_belief_destroy(found->belief);
     found->belief = NULL;
@@ -339,7 +340,7 @@ int nt_pattern_file_record(const char *pattern, int fd, double wait_s, struct nt
 
 /* ---- slots ---- */
 
-static uint32_t bound_of(const uint32_t *cpus, uint32_t task_cpus, size_t host)
+static uint32_t host_limit(const uint32_t *cpus, uint32_t task_cpus, size_t host)
 {
     return cpus == NULL ? UINT32_MAX : cpus[host] / (task_cpus > 0 ? task_cpus : 1);
 }
@@ -349,7 +350,7 @@ void nt_slots_spread(uint32_t tasks, uint32_t task_cpus, const uint32_t *cpus, u
 {
     uint64_t holds = 0;
     for (size_t h = 0; h < hosts; h++)
-        holds += bound_of(cpus, task_cpus, h);
+        holds += host_limit(cpus, task_cpus, h);
     if (holds < tasks)
         cpus = NULL; /* tasks share CPUs, so the CPUs are no limit */
     for (size_t h = 0; h < hosts; h++)
@@ -357,7 +358,7 @@ void nt_slots_spread(uint32_t tasks, uint32_t task_cpus, const uint32_t *cpus, u
     /* add one task to each host in turn that can hold it, until all tasks have a slot */
     for (uint32_t left = tasks, level = 1; left > 0 && hosts > 0; level++) {
         for (size_t h = 0; h < hosts && left > 0; h++) {
-            if (bound_of(cpus, task_cpus, h) < level)
+            if (host_limit(cpus, task_cpus, h) < level)
                 continue;
             slots[h]++;
             left--;
@@ -452,15 +453,15 @@ static bool is_known(const char *list)
     return list != NULL && list[0] != '\0' && strspn(list, allowed) == strlen(list);
 }
 
-/* Returns whether both the device and the network of two texts "DEVICE NETWORK" differ. */
-static bool differ(const char *a, const char *b)
+/* Returns whether both the device and the network of two texts "DEVICE NETWORK" both_differ. */
+static bool both_differ(const char *a, const char *b)
 {
     size_t n = strcspn(a, " "), m = strcspn(b, " ");
     return (n != m || strncmp(a, b, n) != 0) && strcmp(a + n, b + m) != 0;
 }
 
-void nt_networks_judge(const char *const *host, const char *const *list, size_t hosts,
-                       char warning[NT_NETWORKS_WARNING_BYTES])
+void nt_networks_compare(const char *const *host, const char *const *list, size_t hosts,
+                         char warning[NT_NETWORKS_WARNING_BYTES])
 {
     static const char todo[] =
         "name the fabric's devices in net_devices of nettopo.conf or in UCX_NET_DEVICES";
@@ -475,7 +476,7 @@ void nt_networks_judge(const char *const *host, const char *const *list, size_t 
                      "UCX chose among devices of several networks (%.64s: %.110s), and what was "
                      "measured may not be the fabric: %s",
                      host[k], list[k], todo);
-        else if (differ(list[k], list[first]))
+        else if (both_differ(list[k], list[first]))
             snprintf(warning, NT_NETWORKS_WARNING_BYTES,
                      "the hosts' devices do not lie in one network (%.60s: %.60s; %.60s: %.60s): "
                      "%s",

@@ -73,7 +73,7 @@ enum { NT_NETWORKS_WARNING_BYTES = 400 };
 /* Compares the hosts' lists of networks (device_network.h; NULL or "": not known). warning: a
  * sentence if they differ, otherwise "". Hosts whose devices have the same name can be in different
  * networks; packets between them are routed. */
-void nt_networks_judge(const char *const *host, const char *const *list, size_t hosts,
-                       char warning[NT_NETWORKS_WARNING_BYTES]);
+void nt_networks_compare(const char *const *host, const char *const *list, size_t hosts,
+                         char warning[NT_NETWORKS_WARNING_BYTES]);
 
 #endif

@@ -64,7 +64,7 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
     pair->paired = true;
     if (nt_pair_reserve_buffer(pair, order, err) != 0 || open_or_take(pair, err) != 0)
         return -1;
-    pair->meet_by_s = round_trip_s == NULL ? deadline_s : INFINITY;
+    pair->first_message_by_s = round_trip_s == NULL ? deadline_s : INFINITY;
     if (round_trip_s == NULL)
         return 0;
     int exchanges = pairing->kept ? 1 : UNTIMED_EXCHANGES;
@@ -178,9 +178,9 @@ void nt_pair_set_own_core(struct nt_pair *pair, bool own)
     pair->spin_s = own ? SPIN_S : 0;
 }
 
-double nt_pair_met_s(const struct nt_pair *pair)
+double nt_pair_first_message_s(const struct nt_pair *pair)
 {
-    return pair->met_s;
+    return pair->first_message_s;
 }
 
 const char *nt_pair_used(const struct nt_pair *pair)

@@ -87,7 +87,7 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
                     double deadline_s, struct nt_result *result, struct nt_err *err);
 
 /* Returns when the first message of the other end arrived in the last pings (nt_clock_s). */
-double nt_pair_met_s(const struct nt_pair *pair);
+double nt_pair_first_message_s(const struct nt_pair *pair);
 
 /* Closes the kept connection to this peer, if there is one, because the peer is lost. */
 void nt_pair_forget(struct nt_pair *pair, uint32_t peer);

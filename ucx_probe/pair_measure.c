@@ -89,21 +89,21 @@ static int ping_initiate(struct nt_pair *pair, const struct nt_order *order, dou
     struct batches batches = {0};
     size_t bytes = nt_pair_message_bytes(order), n = 0, begin = 0, batch = 0;
     double min_s = pair->spin_s > 0 ? MIN_BATCH_S : 0;
-    double meet_by_s = fmin(pair->meet_by_s, deadline_s);
+    double first_message_by_s = fmin(pair->first_message_by_s, deadline_s);
     double t = nt_clock_s(), began = t, trip = 0;
     for (bool more = true; more;) {
         /* whether this ping ends its batch. The clock is read once per ping, and the value includes
          * this cost */
         bool full = n + 1 - begin >= order->count && t + trip - began >= min_s;
         more = t < soft_s && n + 1 < PAIR_TIMES_MAX && !(full && batch + 1 >= order->batches);
-        if (ping_once(pair, bytes, more, n > 0 ? deadline_s : meet_by_s, err) != 0)
+        if (ping_once(pair, bytes, more, n > 0 ? deadline_s : first_message_by_s, err) != 0)
             return -1;
         double now = nt_clock_s();
         trip = now - t;
         pair->times[n++] = (float)trip;
         t = now;
         if (n == 1) /* the first ping may have waited for the other end */
-            pair->met_s = began = now;
+            pair->first_message_s = began = now;
         if (full || !more) {
             add_batch(&batches, pair->times + begin, n - begin);
             begin = n;
@@ -124,14 +124,14 @@ static int ping_respond(struct nt_pair *pair, const struct nt_order *order, doub
     unsigned char *in[2] = {nt_pair_slot(pair, 0), nt_pair_slot(pair, 1)};
     unsigned char *out = nt_pair_slot(pair, 2);
     ucs_status_ptr_t ping = nt_pair_receive(pair, TAG_PING, in[k], bytes);
-    double until_s = fmin(pair->meet_by_s, deadline_s);
-    pair->met_s = 0;
+    double until_s = fmin(pair->first_message_by_s, deadline_s);
+    pair->first_message_s = 0;
     for (bool more = true; more; k ^= 1) {
         if (nt_pair_wait(pair, ping, until_s, "pong", err) != 0)
             return -1;
         until_s = deadline_s;
-        if (pair->met_s == 0)
-            pair->met_s = nt_clock_s();
+        if (pair->first_message_s == 0)
+            pair->first_message_s = nt_clock_s();
         more = in[k][0] == MORE;
         ping = more ? nt_pair_receive(pair, TAG_PING, in[k ^ 1], bytes) : NULL;
         ucs_status_ptr_t pong = nt_pair_send(pair, TAG_PONG, out, bytes);
@@ -316,7 +316,7 @@ static int prtt_respond(struct nt_pair *pair, const struct nt_order *order, doub
 enum { WINDOW = 8, FLOW_MESSAGES_MAX = 100000000, STEADY_MIN = 6 };
 
 /* The receiver acknowledges every quarter of a window. */
-enum { ACKS_A_WINDOW = 4 };
+enum { ACKS_PER_WINDOW = 4 };
 static const unsigned char ACK[1] = {1};
 
 /* Share of the time, from the first arrival, that counts as the start. */
@@ -368,9 +368,9 @@ static size_t window(const struct nt_order *order)
     return order->count < PAIR_WINDOW_MAX ? order->count : PAIR_WINDOW_MAX;
 }
 
-static size_t messages_an_ack(const struct nt_order *order)
+static size_t messages_per_ack(const struct nt_order *order)
 {
-    return (window(order) + ACKS_A_WINDOW - 1) / ACKS_A_WINDOW;
+    return (window(order) + ACKS_PER_WINDOW - 1) / ACKS_PER_WINDOW;
 }
 
 static int send_ack(struct nt_pair *pair, double deadline_s, struct nt_err *err)
@@ -405,7 +405,7 @@ static int send_stream(struct nt_pair *pair, const struct nt_order *order, doubl
 {
     ucs_status_ptr_t request[PAIR_WINDOW_MAX] = {NULL};
     size_t bytes = nt_pair_message_bytes(order), slots = window(order),
-           each = messages_an_ack(order);
+           each = messages_per_ack(order);
     int rc = 0;
     *sent = 0;
     do {
@@ -429,7 +429,7 @@ static int send_stream(struct nt_pair *pair, const struct nt_order *order, doubl
 /* Returns the number of acknowledgements that send_stream has waited for. */
 static uint64_t acks_waited(const struct nt_order *order, uint64_t sent)
 {
-    size_t slots = window(order), each = messages_an_ack(order);
+    size_t slots = window(order), each = messages_per_ack(order);
     return sent > slots ? (sent - slots + each - 1) / each : 0;
 }
 
@@ -454,7 +454,7 @@ static int flow_send(struct nt_pair *pair, const struct nt_order *order, double 
     if (nt_pair_wait(pair, done, deadline_s, "flow's acknowledgement", err) != 0)
         return -1;
     double seconds = nt_clock_s() - start;
-    for (uint64_t k = acks_waited(order, sent); k < sent / messages_an_ack(order); k++)
+    for (uint64_t k = acks_waited(order, sent); k < sent / messages_per_ack(order); k++)
         if (wait_ack(pair, deadline_s, err) != 0)
             return -1;
     memcpy(&done_message, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof done_message);
@@ -497,7 +497,7 @@ static int receive_all(struct nt_pair *pair, const struct nt_order *order,
             arrival_add(&steady, order->window_s);
             ++*received;
             request[slot] = nt_pair_receive(pair, TAG_FLOW, nt_pair_slot(pair, slot), bytes);
-            if (*received % messages_an_ack(order) == 0 && send_ack(pair, deadline_s, err) != 0)
+            if (*received % messages_per_ack(order) == 0 && send_ack(pair, deadline_s, err) != 0)
                 return -1;
             idle = (struct pair_idle){0};
         } else if (!nt_pair_step(pair, &idle, deadline_s)) {

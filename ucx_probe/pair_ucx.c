@@ -208,7 +208,7 @@ void nt_pair_forget(struct nt_pair *pair, uint32_t peer)
 }
 
 /* Stores a connection that no round uses, and sets *ep to NULL if there was room. */
-static void rest(struct nt_pair *pair, struct pair_resting r, ucp_ep_h *ep)
+static void store_resting(struct nt_pair *pair, struct pair_resting r, ucp_ep_h *ep)
 {
     for (size_t k = 0; k < PAIR_RESTING_MAX && *ep != NULL; k++)
         if (pair->resting[k].ep == NULL) {
@@ -223,8 +223,8 @@ void nt_pair_keep(struct nt_pair *pair, ucp_ep_h *peer)
     uint32_t out = nt_kept_use(&pair->kept, pair->pairing.peer);
     if (out != NT_KEPT_NONE)
         nt_pair_forget(pair, out);
-    rest(pair, (struct pair_resting){.peer = pair->pairing.peer, .failed = pair->peer_failed},
-         peer);
+    store_resting(
+        pair, (struct pair_resting){.peer = pair->pairing.peer, .failed = pair->peer_failed}, peer);
 }
 
 bool nt_pair_is_ahead(struct nt_pair *pair, uint32_t peer)
@@ -242,7 +242,7 @@ void nt_pair_connect_ahead(struct nt_pair *pair, const struct nt_pairing *pairin
     nt_pair_forget(pair, pairing->peer);
     if (ahead < PAIR_AHEAD_MAX &&
         nt_pair_create_endpoint(pair, pairing->address, endpoint_failed, &ep) == UCS_OK)
-        rest(pair, (struct pair_resting){.peer = pairing->peer, .ahead = true}, &ep);
+        store_resting(pair, (struct pair_resting){.peer = pairing->peer, .ahead = true}, &ep);
     nt_pair_close_endpoint(pair, &ep);
 }
 
@@ -352,14 +352,14 @@ void nt_pair_each_rail(const struct nt_pair *pair,
                        void (*found)(void *context, const char *transport, const char *device),
                        void *context)
 {
-    char *text = NULL, *rest, *line;
+    char *text = NULL, *store_resting, *line;
     size_t bytes = 0;
     FILE *stream = open_memstream(&text, &bytes);
     if (stream == NULL)
         return;
     ucp_context_print_info(pair->home.context, stream);
     if (fclose(stream) == 0 && text != NULL)
-        for (rest = text; (line = strsep(&rest, "\n")) != NULL;) {
+        for (store_resting = text; (line = strsep(&store_resting, "\n")) != NULL;) {
             struct nt_ucx_transport transport;
             if (nt_ucx_text_resource(line, &transport))
                 found(context, transport.name, transport.device);
@@ -369,7 +369,7 @@ void nt_pair_each_rail(const struct nt_pair *pair,
 
 void nt_pair_find_used(struct nt_pair *pair)
 {
-    char *text = NULL, *rest, *line;
+    char *text = NULL, *store_resting, *line;
     size_t bytes = 0;
     FILE *stream =
         pair->used[0] != '\0' || pair->peer == NULL ? NULL : open_memstream(&text, &bytes);
@@ -377,7 +377,7 @@ void nt_pair_find_used(struct nt_pair *pair)
         return;
     ucp_ep_print_info(pair->peer, stream);
     if (fclose(stream) == 0 && text != NULL)
-        for (rest = text; (line = strsep(&rest, "\n")) != NULL;) {
+        for (store_resting = text; (line = strsep(&store_resting, "\n")) != NULL;) {
             struct nt_ucx_transport lane;
             char word[2 * NT_UCX_NAME_BYTES];
             if (!nt_ucx_text_lane(line, &lane))

@@ -73,10 +73,10 @@ struct nt_pair {
     unsigned char *buffer; /* messages in slots of stride bytes; freed only by nt_pair_destroy, so
                               that a request that did not end never uses freed memory */
     size_t buffer_bytes, stride;
-    float *times;          /* PAIR_TIMES_MAX times in s */
-    double meet_by_s;      /* deadline of the first ping (nt_clock_s) */
-    double met_s;          /* when the first ping was answered or arrived */
-    struct kernel *kernel; /* state of a stress kernel (pair_kernel.c); NULL: none */
+    float *times;              /* PAIR_TIMES_MAX times in s */
+    double first_message_by_s; /* deadline of the first ping (nt_clock_s) */
+    double first_message_s;    /* when the first ping was answered or arrived */
+    struct kernel *kernel;     /* state of a stress kernel (pair_kernel.c); NULL: none */
 };
 
 static inline size_t nt_pair_message_bytes(const struct nt_order *order)

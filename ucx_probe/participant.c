@@ -238,18 +238,18 @@ static int connect_pair(struct nt_participant *participant, const struct nt_roun
 }
 
 /* Reports the transports of the connections once. */
-static void tell_used(struct nt_participant *participant, struct nt_report *report)
+static void report_transports(struct nt_participant *participant, struct nt_report *report)
 {
-    if (participant->used_told)
+    if (participant->transports_reported)
         return;
     snprintf(report->used, sizeof report->used, "%s", nt_pair_used(participant->pair));
-    participant->used_told = report->used[0] != '\0';
+    participant->transports_reported = report->used[0] != '\0';
 }
 
 static void forget_lost(struct nt_participant *participant, const struct nt_round *round)
 {
-    for (size_t k = 0; k < round->gone && participant->pair != NULL; k++)
-        nt_pair_forget(participant->pair, round->gone_rank[k]);
+    for (size_t k = 0; k < round->lost && participant->pair != NULL; k++)
+        nt_pair_forget(participant->pair, round->lost_rank[k]);
 }
 
 void nt_participant_connect(struct nt_participant *participant, const struct nt_round *round,
@@ -297,7 +297,7 @@ void nt_participant_measure(struct nt_participant *participant, const struct nt_
     double hard = earlier_of(now + go->give_up_s, participant->deadline_s);
     int rc = nt_pair_measure(participant->pair, &round->order, soft, hard, &report->result, &err);
     if (rc == 0)
-        tell_used(participant, report);
+        report_transports(participant, report);
     finish_report(report, &pairing, rc, &err, now);
     report->kept = participant->keeps = rc == 0 && nt_pair_can_keep(participant->pair);
 }
@@ -315,8 +315,8 @@ static void run_turn(struct nt_participant *participant, const struct nt_round *
                              earlier_of(met_by_s + round->measure_s, end_s),
                              earlier_of(met_by_s + round->give_up_s, end_s), &report->result, err);
     if (rc == 0) {
-        tell_used(participant, report);
-        began = nt_pair_met_s(participant->pair);
+        report_transports(participant, report);
+        began = nt_pair_first_message_s(participant->pair);
     }
     finish_report(report, pairing, rc, err, began);
     report->kept = participant->keeps = rc == 0 && nt_pair_can_keep(participant->pair);

@@ -15,9 +15,9 @@ struct nt_participant {
     const char *no_pair_reason; /* reason in the greeting if pair is NULL */
     uint32_t rank;
     double deadline_s;
-    bool own_core_known; /* nt_pair_set_own_core was called, which is done once */
-    bool keeps;          /* the connection of the round will be kept, as reported */
-    bool used_told;      /* the transports were reported to rank 0 */
+    bool own_core_known;      /* nt_pair_set_own_core was called, which is done once */
+    bool keeps;               /* the connection of the round will be kept, as reported */
+    bool transports_reported; /* the transports were reported to rank 0 */
     char hardware[NT_MACHINE_TEXT_BYTES]; /* for the greeting: machine_text.h; "": not known */
     double core_us[NT_BETWEEN_END];
     char networks[NT_WIRE_NETWORKS_BYTES]; /* for the greeting: device_network.h; "": not known */

@@ -319,10 +319,10 @@ static void code_round(struct codec *c, size_t ranks, struct nt_round *n)
 {
     code_order(c, n);
     code_pairs(c, ranks, n);
-    n->gone = code_count(c, n->gone, UINT32_MAX, 4);
-    n->gone_rank = code_list(c, n->gone_rank, n->gone, sizeof *n->gone_rank);
-    for (size_t k = 0; k < n->gone && !c->is_bad; k++)
-        n->gone_rank[k] = code32(c, n->gone_rank[k]);
+    n->lost = code_count(c, n->lost, UINT32_MAX, 4);
+    n->lost_rank = code_list(c, n->lost_rank, n->lost, sizeof *n->lost_rank);
+    for (size_t k = 0; k < n->lost && !c->is_bad; k++)
+        n->lost_rank[k] = code32(c, n->lost_rank[k]);
     n->peers = code_count(c, n->peers, UINT32_MAX, 7);
     n->peer_rank = code_list(c, n->peer_rank, n->peers, sizeof *n->peer_rank);
     n->peer = code_list(c, n->peer, n->peers, sizeof *n->peer);

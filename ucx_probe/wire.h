@@ -99,8 +99,8 @@ struct nt_round {
                        rank has at most one pair per turn */
     double measure_s, give_up_s; /* series: limits of each turn, as in GO; connect_s too */
     double series_s;             /* series: limit of all turns */
-    size_t gone; /* number of ranks lost since the last round; connections to them end */
-    uint32_t *gone_rank;
+    size_t lost; /* number of ranks lost since the last round; connections to them end */
+    uint32_t *lost_rank;
     size_t peers; /* number of addresses in it, if the table has none */
     uint32_t *peer_rank;
     struct nt_peer *peer;   /* if decoded: addresses point into the message */

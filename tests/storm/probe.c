@@ -402,7 +402,7 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
     return 0;
 }
 
-double nt_pair_met_s(const struct nt_pair *pair)
+double nt_pair_first_message_s(const struct nt_pair *pair)
 {
     return pair->met_s;
 }
