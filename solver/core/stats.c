@@ -30,24 +30,31 @@ static void select_between(float *values, size_t low, size_t high, size_t k)
             size_t to = last > (double)high ? high : (size_t)last;
             select_between(values, from, to, k);
         }
+        /* each value is moved whether it is below the pivot or not: a branch would be guessed wrong
+         * half of the time */
         float pivot = values[k];
-        size_t i = low, j = high + 1; /* j: one above, for it may pass the first place */
-        while (i < j) {
-            while (values[i] < pivot)
-                i++;
-            while (values[j - 1] > pivot)
-                j--;
-            if (i >= j)
-                break;
-            float t = values[i];
-            values[i++] = values[j - 1];
-            values[--j] = t;
+        size_t below = low, same;
+        values[k] = values[high];
+        for (size_t i = low; i < high; i++) {
+            float v = values[i];
+            values[i] = values[below];
+            values[below] = v;
+            below += v < pivot;
         }
-        /* all below j are at most the pivot, all from i on at least, any between are the pivot */
-        if (k < j)
-            high = j - 1;
-        else if (k >= i)
-            low = i;
+        values[high] = values[below];
+        values[below] = pivot;
+        same = below + 1;
+        if (below == low) /* all that are equal at once, for there may be many */
+            for (size_t i = same; i <= high; i++) {
+                float v = values[i];
+                values[i] = values[same];
+                values[same] = v;
+                same += !(v > pivot);
+            }
+        if (k < below)
+            high = below - 1;
+        else if (k >= same)
+            low = same;
         else
             return;
     }
