@@ -44,8 +44,7 @@ static inline uint32_t nt_link_other_end(const struct nt_link *link, uint32_t ve
     return link->a == vertex ? link->b : link->a;
 }
 
-/* ---- breadth-first search
- * ---------------------------------------------------------------------- */
+/* ---- breadth-first search ------------------------------------------------------------------- */
 
 struct nt_bfs {
     size_t reached;

@@ -176,8 +176,7 @@ static void check_levels(struct nt_believed *b)
     }
 }
 
-/* ---- the result of a pair
- * ---------------------------------------------------------------------- */
+/* ---- the result of a pair ------------------------------------------------------------------- */
 
 /* The level nearest to a reading, and how many sd it is off the one asked for. */
 static size_t nearest(const struct nt_believed *b, double ln, size_t level, double *own,
@@ -710,8 +709,7 @@ void nt_believed_fini(struct nt_believed *b)
     *b = (struct nt_believed){0};
 }
 
-/* ---- the result
- * -------------------------------------------------------------------------------- */
+/* ---- the result ----------------------------------------------------------------------------- */
 
 static int unite_clusters(const struct nt_believed *b, struct nt_clusters *out, struct nt_err *err)
 {

@@ -547,8 +547,7 @@ static int count_before(struct nt_clustering *m, struct nt_err *err)
     return any;
 }
 
-/* ---- after a round
- * ------------------------------------------------------------------------------ */
+/* ---- after a round -------------------------------------------------------------------------- */
 
 static size_t seats_of(const struct nt_cells *c)
 {

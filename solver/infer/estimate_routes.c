@@ -346,8 +346,7 @@ struct work {
     double *value;
 };
 
-/* ---- aggregated links: shortest runs of links on a path of which only the sum is determined
- * ---- */
+/* ---- aggregated links: shortest runs of links on a path of which only the sum is determined - */
 
 /* The sum of the null vector up to a place of a path: a run is determined when it ends on the value
  * at which it began. */

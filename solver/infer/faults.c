@@ -371,8 +371,7 @@ static void find_uneven(struct search *s, bool down)
     }
 }
 
-/* ---- contradictory findings
- * --------------------------------------------------------------------- */
+/* ---- contradictory findings ----------------------------------------------------------------- */
 
 static bool is_of_host(const struct search *s, const struct nt_fault *f, uint32_t host)
 {

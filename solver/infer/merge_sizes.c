@@ -337,8 +337,7 @@ static int add_size(struct pool *p, struct seen *own, const struct nt_model *siz
     return status;
 }
 
-/* ---- removed links
- * ------------------------------------------------------------------------------ */
+/* ---- removed links -------------------------------------------------------------------------- */
 
 /* All sizes, the first one as it was before others were asked. */
 struct sizes {

@@ -179,8 +179,7 @@ static int find_of_rail(struct rails *s, size_t rail, struct nt_faults_found *fo
     return rc;
 }
 
-/* ---- the result of all rails
- * -------------------------------------------------------------------- */
+/* ---- the result of all rails ---------------------------------------------------------------- */
 
 enum verdict { UNDECIDED, CABLE, HOST };
 

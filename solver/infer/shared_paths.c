@@ -8,8 +8,7 @@
 #include "memory.h"
 #include "rooted_tree.h"
 
-/* ---- the rates of links and switches in a round
- * --------------------------------------------------
+/* ---- the rates of links and switches in a round ------------------------------------------------
  *
  * Flows over a tree whose links' bandwidths are known: the rate of each link and switch, and how
  * many of its flows were slower than any link on their paths explains (odd flows). */

@@ -48,8 +48,7 @@ struct nt_sparse_check {
 int nt_infer_sparse(size_t hosts, const bool *missing, const struct nt_readings *readings,
                     struct nt_model **out, struct nt_sparse_check *check, struct nt_err *err);
 
-/* ---- the state while readings arrive
- * ----------------------------------------------------------- */
+/* ---- the state while readings arrive -------------------------------------------------------- */
 
 enum { NT_SPARSE_NO_SEAT = UINT32_MAX };
 

@@ -20,7 +20,7 @@
 #include "sweep_latency.h"
 #include "sweep_planned.h"
 
-/* ---- what a campaign left out, one line each ---- */
+/* ---- warnings about phases that were left out -------------------------------------------- */
 
 enum { WARNINGS_MAX = 16, WARNING_BYTES = 256 };
 
@@ -46,10 +46,10 @@ static const char *add_warning(struct warnings *warnings, const char *format, ..
 
 /* ---- phases, in their order ---- */
 
-/* What a phase takes. rounds 0: nothing to measure here. */
+/* The cost of a phase. rounds 0: nothing to measure here. */
 struct need {
     size_t rounds;
-    size_t repeats;  /* of them: those that may turn out needless, and may be left out */
+    size_t repeats;  /* of these, repetitions that may be unnecessary, and can be left out */
     double window_s; /* mean over the rounds: how long each loads the network */
     double most_s;   /* that it may take; 0: all that is left */
     enum nt_order_kind kind;
@@ -63,8 +63,8 @@ struct phase_kind {
     /* *out NULL with need->rounds 0: nothing to measure here. */
     int (*create)(struct nt_campaign *campaign, struct nt_planner **out, struct need *need,
                   struct nt_err *err);
-    /* May be NULL: what is still to come, once the first round has shown how fast this network is.
-     * Until then need is the least that it could be. */
+    /* The remaining cost after the first round has shown the speed of the network; may be NULL.
+     * Before, need is a lower bound. */
     void (*left)(const struct nt_planner *planner, struct need *need);
     /* May be NULL: how long the last round took, for planners that choose by the time. */
     void (*took)(struct nt_planner *planner, double seconds);
@@ -79,18 +79,20 @@ enum { KINDS = NT_ORDER_KERNEL + 1 };
  * Solving is counted apart. */
 static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1, RESERVE_MAX_S = 1.25;
 
-/* Solving n hosts takes about this times n squared; replaced by what it took. Of an adaptive sweep
- * that is verified at most so much a host (bench_coordinate), most of it after the campaign. */
+/* Solving n hosts takes about this time times n squared; replaced by the measured time. For a
+ * verified adaptive sweep at most SOLVE_HOST_S per host (bench_coordinate), most of it after the
+ * campaign. */
 static const double SOLVE_S = 2e-6, SOLVE_HOST_S = 1e-4;
 
-/* Of the time, up to which latencies that were disturbed, or that decide, are measured again; where
- * nothing follows. */
+/* Share of the time up to which disturbed or deciding latencies are measured again; the second if
+ * no phase follows. */
 static const double REPEATS_SHARE = 0.15, REPEATS_LAST_SHARE = 0.7;
 
-/* Rounds together take at most so long, and such a share of the budget: a lost host costs it. */
+/* Limits of the time of rounds that are ordered together, absolute and as a share of the budget,
+ * because a lost host costs all of it. */
 static const double TOGETHER_S = 0.4, TOGETHER_SHARE = 0.08;
 
-/* A round without its window: connecting, barriers, and what a flow still has in flight. */
+/* A round without its window: connections, barriers, and data of flows in flight. */
 struct round_cost {
     size_t learned; /* rounds that taught something */
     double slow_s;  /* the slowest of the recent ones */
@@ -103,7 +105,7 @@ struct nt_campaign {
     bool *missing;
     double stop_s;       /* no measuring after this */
     double phase_stop_s; /* nor of this phase after this */
-    double elapsed_s;    /* as last told */
+    double elapsed_s;    /* at the last nt_campaign_next */
 
     size_t phase;               /* of the table: that runs, or is next */
     struct nt_planner *planner; /* NULL: between phases */
@@ -120,8 +122,8 @@ struct nt_campaign {
     bool plans;               /* later phases, from the network */
     struct nt_inferred known; /* the network; latencies of all pairs where it is of no others */
     unsigned passes;          /* as often was each of it read; 0: they are not all pairs */
-    double solved_s;          /* what solving took; NaN: unknown */
-    bool solved_just;         /* the next call says how long it took */
+    double solved_s;          /* duration of solving; NaN: unknown */
+    bool solved_just;         /* the next call reports how long it took */
     bool adapts;              /* some pairs are measured, or were enough */
 
     struct warnings warnings;
@@ -169,13 +171,13 @@ static double repeats_s(const struct nt_campaign *c)
     return (c->plans ? REPEATS_SHARE : REPEATS_LAST_SHARE) * stop_s(c) - solve_s(c) - c->elapsed_s;
 }
 
-/* Of rounds of this kind; of latencies when there was none yet. */
+/* Cost of rounds of this kind; of latency rounds if there was none yet. */
 static const struct round_cost *round_cost_of(const struct nt_campaign *c, enum nt_order_kind kind)
 {
     return &c->round_cost[c->round_cost[kind].learned > 0 ? kind : NT_ORDER_LATENCY];
 }
 
-/* Whether a round of this kind keeps links busy all the time, as far as is known before. */
+/* Whether a round of this kind keeps links busy all the time, as far as known in advance. */
 static bool fills_links(enum nt_order_kind kind)
 {
     return kind == NT_ORDER_BANDWIDTH || kind == NT_ORDER_KERNEL;
@@ -206,14 +208,14 @@ double nt_campaign_rest_s(const struct nt_campaign *c)
     return c->options.max_load < 1 ? fmax(c->rest_until_s - c->elapsed_s, 0) : 0;
 }
 
-/* A window is a promise of the order; what is not is the lap, which varies. */
+/* The window of an order is exact; the lap, the remaining time, varies. */
 static bool round_fits(const struct nt_campaign *c, const struct nt_order *order, double until_s)
 {
     double round_cost = round_cost_of(c, order->kind)->slow_s;
     return c->elapsed_s + nt_campaign_rest_s(c) + 1.2 * round_cost + order->window_s < until_s;
 }
 
-/* Nothing is known yet: the first rounds show it. */
+/* Nothing is known yet: the first rounds will show it. */
 static bool phase_fits(const struct nt_campaign *c, const struct need *need)
 {
     const struct round_cost *round_cost = round_cost_of(c, need->kind);
@@ -253,7 +255,7 @@ static double left_s(const struct nt_campaign *c)
     return stop_s(c) - c->elapsed_s;
 }
 
-/* What a round of bandwidth takes beside its window, and a round of latencies. */
+/* Difference between the overhead of a bandwidth round and of a latency round. */
 static double overhead_s(const struct nt_campaign *c)
 {
     return round_cost_of(c, NT_ORDER_BANDWIDTH)->mean_s;
@@ -340,13 +342,13 @@ static int create_link_latency(struct nt_campaign *c, struct nt_planner **out, s
 /* Windows between these: shorter ones measure the start of a flow, longer ones nothing more. */
 static const double WINDOW_MIN_S = 0.06, WINDOW_MAX_S = 0.3, WINDOW_FAST_S = 0.01;
 
-/* A window and the rest that max_load requires after it, at most: the average is over so long. */
+/* Limit of a window plus the pause that max_load requires after it: the period of the average. */
 static const double PERIOD_S = 1;
 
-/* Flows that share a link take longer to end than those before, which had one of their own. */
+/* Flows that share a link end later than earlier flows with a link of their own. */
 static const double LAP_SHARED = 2;
 
-/* The longest window with which the rounds stay within a share of what is left. */
+/* The longest window with which the rounds use at most a share of the remaining time. */
 static double widest_window(const struct nt_campaign *c, size_t rounds, unsigned phases,
                             double share)
 {
@@ -357,7 +359,7 @@ static double widest_window(const struct nt_campaign *c, size_t rounds, unsigned
     return fmax(fmin(window, most), WINDOW_MIN_S);
 }
 
-/* More comes after the bandwidths. */
+/* Whether phases follow the bandwidths. */
 static bool leaves_time(const struct nt_campaign *c)
 {
     return c->options.level == NT_LEVEL_FULL || c->options.stresses > 0;
@@ -366,7 +368,7 @@ static bool leaves_time(const struct nt_campaign *c)
 static int create_bandwidth(struct nt_campaign *c, unsigned phases, double share,
                             struct nt_planner **out, struct need *need, struct nt_err *err)
 {
-    /* what full measures after this has the first claim on the time */
+    /* the later phases of level full have priority */
     bool once = leaves_time(c);
     struct nt_bandwidth_options options = {.phases = phases, .once = once, .seen = &c->flows};
     struct nt_planner *planner;
@@ -375,8 +377,8 @@ static int create_bandwidth(struct nt_campaign *c, unsigned phases, double share
     need->rounds = nt_bandwidth_rounds_left(planner);
     need->repeats = nt_bandwidth_repeats_left(planner);
     size_t warm = nt_bandwidth_phase_left(planner, "warm-up");
-    size_t checks =
-        nt_bandwidth_checks_left(planner); /* take what is left, and no shorter windows */
+    size_t checks = nt_bandwidth_checks_left(
+        planner); /* checks use the remaining time, without shorter windows */
     nt_planner_destroy(planner);
     if (need->rounds == warm) { /* for nothing */
         need->rounds = 0;
@@ -389,7 +391,7 @@ static int create_bandwidth(struct nt_campaign *c, unsigned phases, double share
     return nt_bandwidth_create(c->known.model, c->missing, &options, out, err);
 }
 
-/* Each of the three keeps something for those after it. */
+/* Each of the three leaves time for the later ones. */
 static int create_host_links(struct nt_campaign *c, struct nt_planner **out, struct need *need,
                              struct nt_err *err)
 {
@@ -421,12 +423,13 @@ static void bandwidth_left(const struct nt_planner *planner, struct need *need)
     need->window_s = nt_bandwidth_window_s(planner);
 }
 
-/* ---- what comes last ------------------------------------------------------------------------ */
+/* ---- last phases ------------------------------------------------------------------------- */
 
 static const double SIZES[] = {4096, 512, 32768}; /* the first is needed; solving sorts them */
 enum { SIZES_COUNT = sizeof SIZES / sizeof *SIZES };
 
-/* The pings of all pairs with the first sizes, and what their bytes take both ways. */
+/* The time for pings of all pairs with the first sizes, including the transfer of their bytes in
+ * both directions. */
 static double sizes_s(const struct nt_campaign *c, size_t sizes)
 {
     double bytes = 0, rounds = (double)nt_sweep_all_rounds(c->present);
@@ -436,10 +439,10 @@ static double sizes_s(const struct nt_campaign *c, size_t sizes)
     return rounds * ((double)sizes * ping_s(c) + sending);
 }
 
-/* Of the time that is left; what connecting takes is known only of pairs. */
+/* Share of the remaining time; the time for connections is known for pairs only. */
 static const double KERNELS_PART = 0.6;
 
-/* The windows of the kernels shrink to what is left: what stays is connecting. */
+/* The windows of the kernels shrink to the remaining time; connections do not. */
 static double kernels_s(const struct nt_campaign *c)
 {
     size_t kernels = c->options.stresses > 0 ? c->options.stresses : NT_STRESS_KERNELS;
@@ -450,8 +453,7 @@ static double kernels_s(const struct nt_campaign *c)
 /* The most that the phases after LogGP get of the time that is left. */
 static const double AFTER_LOGGP_PART = 0.5;
 
-/* Of the time that is left, what those after LogGP do not need; what would not fit into their part
- * is left out. */
+/* The remaining time less the need of later phases; parts of LogGP that do not fit are left out. */
 static double loggp_most_s(const struct nt_campaign *c)
 {
     double rest = AFTER_LOGGP_PART * left_s(c), kernels = kernels_s(c);
@@ -464,7 +466,7 @@ static double loggp_most_s(const struct nt_campaign *c)
 
 /* ---- rails ---------------------------------------------------------------------------------- */
 
-/* Of the time that is left. */
+/* Share of the remaining time. */
 static const double RAILS_PART = 0.8;
 
 static int create_rails(struct nt_campaign *c, struct nt_planner **out, struct need *need,
@@ -486,9 +488,9 @@ static int create_rails(struct nt_campaign *c, struct nt_planner **out, struct n
 
 /* ---- LogGP ---------------------------------------------------------------------------------- */
 
-/* An order that would take more than this share of the budget is not worth it. */
+/* An order that would take more than this share of the budget is left out. */
 static const double LOGGP_SHARE = 0.05;
-/* Of the time that is left, if rails follow. */
+/* Share of the remaining time if rails follow. */
 static const double LOGGP_PART = 0.6;
 
 static void loggp_left(const struct nt_planner *planner, struct need *need)
@@ -501,7 +503,7 @@ static int create_loggp(struct nt_campaign *c, struct nt_planner **out, struct n
 {
     const struct nt_campaign_options *o = &c->options;
     double loggp_s = loggp_most_s(c);
-    if (o->rails > 1) /* its links come next */
+    if (o->rails > 1) /* the links of rails come next */
         loggp_s = LOGGP_PART * left_s(c);
     need->most_s = loggp_s;
     struct nt_loggp_settings settings = {
@@ -516,7 +518,7 @@ static int create_loggp(struct nt_campaign *c, struct nt_planner **out, struct n
     for (uint32_t h = 0; h < c->hosts; h++)
         if (c->missing[h])
             (*out)->ops->lose(*out, h);
-    /* the coarse sizes alone are worth it: they are ordered first, on every rail */
+    /* the coarse sizes alone are useful: they are ordered first, on every rail */
     loggp_left(*out, need);
     need->window_s = nt_loggp_round_s(*out);
     need->kind = NT_ORDER_PRTT;
@@ -585,7 +587,7 @@ static int create_planned(struct nt_campaign *c, struct nt_planner **out, struct
 
 /* ---- the order ------------------------------------------------------------------------------ */
 
-/* What most jobs use comes first. LogGP takes all the time that those after it leave. */
+/* Phases that most jobs use come first. LogGP uses all time that later phases leave. */
 static const struct phase_kind phase_kinds[] = {
     {"latency", NT_LEVEL_QUICK, false, false, create_latency, NULL, NULL},
     {"repeats", NT_LEVEL_QUICK, false, false, create_repeats, NULL, NULL},
@@ -599,7 +601,8 @@ static const struct phase_kind phase_kinds[] = {
     {NT_RAIL_LINKS_PHASE, NT_LEVEL_FULL, true, true, create_rails, NULL, NULL},
     {"sizes", NT_LEVEL_FULL, true, false, create_sizes, sizes_left, NULL},
     {"kernels", NT_LEVEL_FULL, true, false, create_kernels, NULL, NULL},
-    {"plan", NT_LEVEL_QUICK, false, false, create_planned, NULL, NULL}, /* with one nothing else */
+    {"plan", NT_LEVEL_QUICK, false, false, create_planned, NULL,
+     NULL}, /* with a plan, nothing else is measured */
 };
 enum { PHASES = sizeof phase_kinds / sizeof *phase_kinds, PHASE_KERNELS = PHASES - 2, PHASE_PLAN };
 
@@ -620,7 +623,7 @@ static int infer_all(struct nt_campaign *c, const struct nt_planner *planner,
                : -1;
 }
 
-/* Of the latency planner, which has ended. */
+/* Infers from a latency planner that has ended. */
 static int infer_network(struct nt_campaign *c, const struct nt_planner *planner,
                          struct nt_err *err)
 {
@@ -720,7 +723,7 @@ static const char *say_why_all(struct nt_campaign *c)
     return why != NULL ? add_warning(&c->warnings, "%s: %s", phase_kind(c)->name, why) : NULL;
 }
 
-/* What the other phases are planned from, where there are any. */
+/* Prepares the network from which other phases are planned, if there are any. */
 static int finish_latency(struct nt_campaign *c, struct nt_err *err)
 {
     const char *why = say_why_all(c);
@@ -735,13 +738,13 @@ static int finish_latency(struct nt_campaign *c, struct nt_err *err)
     return wanted && determined && c->present > 1 ? infer_network(c, c->planner, err) : 0;
 }
 
-/* What was measured again, to its end or not, is in the record that the map is from. */
+/* Repeated measurements, complete or not, are in the record from which the map is made. */
 static int finish_repeats(struct nt_campaign *c, struct nt_err *err)
 {
     struct nt_model *model;
     if (nt_remeasure_model(c->planner, &model, err) != 0)
         return -1;
-    nt_inferred_fini(&c->known); /* its latencies are not all of them any more */
+    nt_inferred_fini(&c->known); /* its latencies are incomplete now */
     c->known.model = model;
     c->solved_just = true;
     return 0;
@@ -761,7 +764,7 @@ static int finish_phase(struct nt_campaign *c, struct nt_err *err)
     return rc;
 }
 
-/* What is left are repetitions only. */
+/* Whether only repetitions remain. */
 static bool is_complete(const struct nt_campaign *c)
 {
     struct need need = c->need;
@@ -771,7 +774,7 @@ static bool is_complete(const struct nt_campaign *c)
     return need.rounds == need.repeats;
 }
 
-/* Latencies are all measured: what follows repeats them. */
+/* Whether all latencies are measured, so that the rest repeats them. */
 static bool is_repeating(const struct nt_campaign *c)
 {
     return c->phase == PHASE_REPEATS ||
@@ -785,7 +788,8 @@ static void say_less_often(struct nt_campaign *c)
                 phase_kind(c)->name);
 }
 
-/* Repetitions of flows may have been needless; what else is left out is named. */
+/* Unfinished repetitions of flows may be unnecessary; everything else that is left out gives a
+ * warning. */
 static int finish_early(struct nt_campaign *c, struct nt_err *err)
 {
     if (!is_repeating(c) && c->need.kind != NT_ORDER_BANDWIDTH)
@@ -808,8 +812,8 @@ static int cut_phase(struct nt_campaign *c, bool part)
     return end_phase(c), 0;
 }
 
-/* The first round has shown how long the others take. Of flows: other planners choose by the time,
- * and one slow round says little of theirs. */
+/* Whether the remaining rounds are too long, as the first one showed. For flows only: other
+ * planners adapt to the time, and one slow round is not representative. */
 static bool is_too_long(const struct nt_campaign *c)
 {
     struct need need = c->need;
@@ -852,7 +856,7 @@ static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_e
         return skip_phase(c, &why, err);
     if (rc == 0)
         return finish_phase(c, err);
-    /* the phases after this have a claim on the time, but to what this one cannot do without */
+    /* later phases have priority, except over the indispensable part of this one */
     bool needed = phase_kind(c)->left != NULL && !complete;
     if (!round_fits(c, order, needed ? stop_s(c) : fmin(stop_s(c), c->phase_stop_s)))
         return complete ? finish_early(c, err) : cut_phase(c, round_fits(c, order, stop_s(c)));

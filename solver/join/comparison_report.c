@@ -111,8 +111,8 @@ static bool mark_beside(const struct nt_model *m, uint32_t host, bool *marked)
     return any;
 }
 
-/* Beside which hosts it was and is, where these are others; else, as of a whole leaf that has
- * moved, on which side of the link that tells the two networks apart. */
+/* The hosts beside it before and now, if they differ; else, for a whole leaf that moved, the side
+ * of the link that distinguishes the networks. */
 static void put_moved(const struct nt_reference_match *a, const struct nt_difference *x,
                       struct nt_strbuf part[3])
 {
@@ -143,7 +143,8 @@ static void put_moved(const struct nt_reference_match *a, const struct nt_differ
     }
 }
 
-/* A vertex of a network with cycles: a switch by its hosts, or by those of the switches around. */
+/* A vertex of a network with cycles: a switch is described by its hosts, or by those of its
+ * neighbours. */
 static void put_vertex(struct nt_strbuf *d, const struct nt_reference_match *a,
                        const struct nt_model *m, uint32_t v)
 {
@@ -182,7 +183,7 @@ static void put_ends(struct nt_strbuf *d, const struct nt_reference_match *a,
     put_vertex(d, a, m, m->link[link].b);
 }
 
-/* A link by what is attached to it. */
+/* Describes a link by the hosts attached to it. */
 static void put_link(struct nt_strbuf *d, const struct nt_reference_match *a, uint32_t link)
 {
     const struct nt_model *m = a->found;
@@ -282,7 +283,7 @@ static void put_finding_words(const struct nt_reference_match *a, const struct n
     put_figure(&part[2], f->found, nt_fault_unit(f));
 }
 
-/* Difference k of the comparison, or after those a finding of the map. */
+/* Difference k of the comparison; numbers after these are findings of the map. */
 static int put_difference(const struct nt_reference_match *a, size_t k, struct words *w,
                           struct nt_err *err)
 {
@@ -445,9 +446,9 @@ static void colour_of(double laid, double ideal, double most, char text[8])
 
 static const double LONG_BYTES = 1048576, SHORT_BYTES = NT_PING_BYTES;
 
-/* What a network with the reference's own figures would have: times of its pairs, laid on its links
- * in the same way, are the ideal that a link can reach. Where that is not known the ideal stays.
- * own: room for a number a link. */
+/* Expected values of a network as in the reference: times of its pairs, distributed over its links
+ * in the same way, are the ideal that a link can reach. If they are unknown, the ideal is
+ * unchanged. own: working memory, one element per link. */
 static int expect_healthy(const struct nt_reference_match *a, double message_bytes, double *ideal,
                           double *healthy_us, double *own, struct nt_err *err)
 {

@@ -15,7 +15,7 @@
  */
 
 struct fit {
-    const char *const *phase; /* names of those to read, NULL behind the last */
+    const char *const *phase; /* names of the phases to read, NULL after the last */
     const struct nt_model *model;
     size_t vertices;
     struct nt_bfs tree;
@@ -121,8 +121,8 @@ static int collect_values(struct fit *f, const struct nt_samples *s, const uint3
     return 0;
 }
 
-/* Of each pair the lowest: what disturbs a reading makes it longer, and pairs that were read often,
- * for being in doubt, count no more than others. */
+/* The lowest reading per pair: disturbances lengthen readings, and pairs that were read often,
+ * because of doubts, have the same weight as others. */
 static int keep_lowest(struct fit *f, struct nt_err *err)
 {
     struct nt_measured *m = &f->measured;
@@ -147,8 +147,8 @@ static int keep_lowest(struct fit *f, struct nt_err *err)
 
 /* ---- the links ------------------------------------------------------------------------------ */
 
-/* All or none: figures of two kinds side by side would not add up to the pairs' latencies. A link
- * that comes out at no latency is none of a map. */
+/* Sets all latencies or none: values of two kinds would not add up to the pairs' latencies. Maps
+ * have no links without latency. */
 static int set_latencies(struct nt_model *model, const struct nt_estimate *e)
 {
     if (e->links != model->links)
@@ -204,13 +204,13 @@ int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
 /* ---- bandwidths --------------------------------------------------------------------------------
  */
 
-/* Two bandwidths of one path are told apart only beyond this: repeated runs of one flow differ
- * by a few percent, and a link is not the narrower one for that. */
+/* Two bandwidths of one path differ only beyond this: repeated runs of one flow differ by a few
+ * percent, which does not make a link the narrower one. */
 static const double clearly_narrower = 0.95;
 
 #define MEDIAN_VARIANCE 1.57
-#define NOISE_MOST 0.2   /* more is no noise, but what was not understood */
-enum { SPREAD_MIN = 4 }; /* of so few values nothing can be said of their spread */
+#define NOISE_MOST 0.2   /* more is not noise */
+enum { SPREAD_MIN = 4 }; /* with fewer values the spread is unknown */
 
 /* The tree, rooted at a vertex of each part; a channel is a link in one direction: 2 * link going
  * up, 2 * link + 1 going down. */
@@ -220,7 +220,7 @@ struct tree {
     double *most;      /* of each channel: the most that a pair reached, without noise */
     size_t *pairs;     /*   and how many went through it */
     bool *host;        /*   whether it is of a host's link */
-    double noise;      /* relative sd of a pair's bandwidth; 0: not known yet */
+    double noise;      /* relative sd of a pair's bandwidth; 0: unknown */
     size_t *from;      /* of each channel: where its values begin; then its end */
     float *value;
 };
@@ -241,7 +241,7 @@ static int tree_init(struct tree *t, const struct nt_model *m, struct nt_arena *
     return 0;
 }
 
-/* 1 when no link closes a cycle, else 0. */
+/* 1: no link closes a cycle; else 0. */
 static int root_trees(struct tree *t, const struct nt_model *m, struct nt_arena *memory,
                       struct nt_err *err)
 {
@@ -281,7 +281,7 @@ static double measured_rate(const struct nt_matrix *m, size_t i, size_t j)
     return (double)(isnan(value) ? nt_matrix_get(m, j, i) : value);
 }
 
-/* What to do with a pair: its bandwidth and the channels it goes through. */
+/* Called for each pair: its bandwidth and its channels. */
 typedef void (*visit)(struct tree *t, double value, const uint32_t *channel, size_t count);
 
 static void note_most(struct tree *t, double value, const uint32_t *channel, size_t count)
@@ -302,9 +302,9 @@ static double narrowest_channel(const struct tree *t, const uint32_t *channel, s
     return least / fmin(clearly_narrower, 1 - t->noise);
 }
 
-/* Channels that tie all count: only one of them could be wider, and nothing says which. But where a
- * link between switches ties with a host's, which other hosts share, it says nothing of the host.
- */
+/* Whether a tied channel is used. All tied channels are, because only one of them could be wider
+ * and it is unknown which. But if a link between switches ties with a host's, and other hosts share
+ * it, it does not determine the host's. */
 static bool counts(const struct tree *t, const uint32_t *channel, size_t count, size_t which,
                    double most)
 {
@@ -373,7 +373,7 @@ static void set_bandwidths(struct tree *t, struct nt_model *m)
     for (size_t k = 0; k < m->links; k++) {
         struct nt_link *l = &m->link[k];
         struct rate up = settle_channel(t, 2 * k), down = settle_channel(t, 2 * k + 1);
-        bool a_below = t->bfs.up[l->a] == k; /* up goes from a to b */
+        bool a_below = t->bfs.up[l->a] == k; /* up is the direction from a to b */
         struct rate forth = a_below ? up : down, back = a_below ? down : up;
         l->bandwidth_MBps = forth.MBps;
         l->bandwidth_se_MBps = forth.se_MBps;
@@ -388,13 +388,13 @@ static void set_bandwidths(struct tree *t, struct nt_model *m)
     }
 }
 
-/* Of so many normal values the largest is above their mean by about so many sd (G. Blom, 1958). */
+/* The maximum of n normal values exceeds their mean by about this number of sd (G. Blom, 1958). */
 static double largest_of(size_t n)
 {
     return n < 2 ? 0 : nt_normal_quantile(((double)n - 0.375) / ((double)n + 0.25));
 }
 
-/* What pairs say of the channels that are their narrowest. */
+/* Collects the values of pairs for the channels that are their narrowest. */
 static int collect_narrowest(struct tree *t, const struct nt_matrix *bandwidth, size_t channels,
                              struct nt_arena *memory, struct nt_err *err)
 {

@@ -98,10 +98,10 @@ static int warn_of_load(struct nt_map *map, struct nt_err *err)
     return 0;
 }
 
-/* Figures of the map's links and switches from flows (infer/flow_links.h),
- * suspect only where a link is narrower than its class. Flows of one round ran at the same time;
- * those of the phase "warm-up" do not count, nor those of a round in which one failed: a link that
- * only they went through has no bandwidth then. 1; 0 without flows: the map stays as it is. */
+/* Sets values of the map's links and switches from flows (infer/flow_links.h); suspect only if a
+ * link is narrower than its class. Flows of one round ran at the same time. Flows of the phase
+ * "warm-up" are ignored, and rounds in which a flow failed, so that a link with only these has no
+ * bandwidth. 1; 0 without flows: the map is unchanged. */
 static int find_figures(struct nt_map *map, const struct nt_faults_source *from, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -154,8 +154,7 @@ static void begin_round(struct seen *seen, uint32_t round)
     seen->round = round;
 }
 
-/* What was sent again goes to the path of the two hosts in that round, whose sample stands before
- * it. */
+/* Adds retransmissions to the path of the two hosts in this round, whose sample precedes them. */
 static void add_again(struct seen *seen, const struct nt_sample *x)
 {
     uint32_t a = seen->host[x->a], b = seen->host[x->b], k = seen->last[a];
@@ -166,7 +165,7 @@ static void add_again(struct seen *seen, const struct nt_sample *x)
         (p->flow && p->from != a))
         return;
     p->again += x->count;
-    if (p->flow) /* what was counted is better than what was guessed */
+    if (p->flow) /* counted segments are better than estimated ones */
         p->segments = x->segments;
     if (p->again > p->segments)
         p->segments = p->again;
@@ -192,8 +191,8 @@ static size_t count_again(const struct nt_samples *s)
     return n;
 }
 
-/* Lossy links, from what was sent again; flows of phase host-links, where each has its links to
- * itself. */
+/* Finds lossy links from retransmissions; flows of phase host-links only, in which each link has
+ * one flow. */
 static int find_losses(struct nt_map *map, const struct nt_faults_source *from, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -238,7 +237,7 @@ static uint32_t number_of(const char *rail, const char **name, size_t *rails)
     return k;
 }
 
-/* What the rails, each measured alone, show of the findings. */
+/* Refines the findings by the rails, each measured alone. */
 static int refine_by_rails(struct nt_map *map, const struct nt_faults_source *from,
                            struct nt_err *err)
 {
@@ -274,7 +273,7 @@ static int refine_by_rails(struct nt_map *map, const struct nt_faults_source *fr
 /* ---- findings ----------------------------------------------------------------------------------
  */
 
-/* A warning each, of so many: an unbounded list would break the map's bound. */
+/* Limit of warnings; the size of a map is limited. */
 enum { NAMED_MAX = 200 };
 
 static void mark_suspects(struct nt_map *map)
@@ -294,7 +293,7 @@ static void mark_suspects(struct nt_map *map)
     }
 }
 
-/* What may be a fault as well as another adapter is no finding. */
+/* A difference that may be a fault or another adapter is not a finding. */
 static int warn_odd(struct nt_map *map, const bool *odd, struct nt_err *err)
 {
     int rc = 0;

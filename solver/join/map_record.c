@@ -37,10 +37,10 @@ static void find_in_map(const struct nt_samples *s, const struct nt_map *map, ui
 
 static const double R2_LEAST = 0.9; /* of the fit: below it has no power */
 
-/* A PRTT sample, and what it belongs to. */
+/* A PRTT sample and its class and rail. */
 struct record {
     uint32_t hops, switches;
-    const char *rail; /* NULL: what the transport chose */
+    const char *rail; /* NULL: selected by the transport */
     size_t number;    /* of the sample: the order stays */
     struct nt_prtt m;
 };
@@ -195,7 +195,7 @@ static int fit_classes(struct records *r, struct nt_err *err)
     return 0;
 }
 
-/* ---- what earlier jobs measured ---- */
+/* ---- measurements of earlier jobs -------------------------------------------------------- */
 
 enum { SOURCES_MAX = 32, LENGTH_MAX = 64 };
 
@@ -204,7 +204,7 @@ struct lengths {
     bool seen[LENGTH_MAX][LENGTH_MAX];
 };
 
-/* From hosts spread over all, as those that LogGP is measured between. */
+/* From hosts spread over all, like the hosts that measure LogGP. */
 static int find_lengths(const struct nt_model *m, struct lengths *out, struct nt_err *err)
 {
     *out = (struct lengths){0};
@@ -287,7 +287,7 @@ static bool hides_gap(const struct nt_loggp *g)
 {
     double se = hypot(isnan(g->o_se_us) ? 0 : g->o_se_us, isnan(g->g_se_us) ? 0 : g->g_se_us);
     double shortest_us = nt_loggp_gap_us(g, 1, g->min_bytes);
-    return !isnan(g->g_us) && shortest_us <= g->o_send_us + 2 * se; /* false if one is not known */
+    return !isnan(g->g_us) && shortest_us <= g->o_send_us + 2 * se; /* false: one is unknown */
 }
 
 static int warn_of_gaps(struct nt_map *map, struct nt_err *err)
@@ -316,7 +316,7 @@ int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt
 /* ---- stress kernels ----------------------------------------------------------------------------
  */
 
-/* A prediction is as good as LogGP's, a tenth: what is not longer by more is not congestion. */
+/* A prediction is as precise as LogGP, a tenth: smaller excesses are not congestion. */
 static const double DIFFERS = 1.1;
 
 /* Links of a tier within this share of its busiest are as busy. */
@@ -333,11 +333,11 @@ struct map_network {
     const uint32_t *vertex; /* the samples' hosts: see find_in_map */
     size_t n;
     uint32_t host[CROWD];     /* the map's */
-    uint32_t *back;           /* vertices: of the ground to those of the map */
+    uint32_t *back;           /* vertices of the predicted network to those of the map */
     struct nt_network *net;   /* a link that was never the bottleneck limits nothing; NULL: none */
     double bytes, compute_us; /* of a message; of each host after a wave */
     double rails;             /* that a host's connections are spread over, each on one of them */
-    double time_us[CROWD][CROWD]; /* of a message alone; NaN: not known */
+    double time_us[CROWD][CROWD]; /* of a single message; NaN: unknown */
     double port_us[CROWD][CROWD]; /* for which it keeps its sender's link */
 };
 
@@ -361,7 +361,7 @@ static size_t list_devices(const char *used, char (*device)[NT_TRANSPORT_USED_BY
     return n;
 }
 
-/* A connection uses some of the devices, which is what the map's figures are of; those to several
+/* A connection uses some of the devices, for which the map has values; connections to several
  * partners use all. */
 static double count_rails(const struct nt_samples *samples)
 {
@@ -437,7 +437,7 @@ static int make_network(struct map_network *g, struct nt_err *err)
 
 /* ---- a message alone ------------------------------------------------------------------------- */
 
-/* The regimes of a class, of what the transport chose; NULL: the map has none. */
+/* The regimes of a class for the transport's selection of devices; NULL: the map has none. */
 static const struct nt_loggp *find_class(const struct nt_map *map, const char *name, size_t *count)
 {
     for (size_t k = 0; k < map->loggps; k++) {
@@ -492,7 +492,7 @@ static void time_pair(struct map_network *g, uint32_t a, uint32_t b)
 
 struct player {
     uint32_t op;
-    double now_us, port_us; /* its program stands at; its link is free from */
+    double now_us, port_us; /* current time of its program; time at which its link is free */
 };
 
 static bool to_itself(const struct nt_message *m)
@@ -500,7 +500,7 @@ static bool to_itself(const struct nt_message *m)
     return m->from == m->to;
 }
 
-/* Goes on until it waits for what is not sent yet. True: it went on. */
+/* Continues until the host waits for a message that was not sent yet. true: it continued. */
 static bool advance_host(const struct map_network *g, struct nt_program *p, uint32_t host,
                          struct player *player)
 {
@@ -527,7 +527,7 @@ static bool advance_host(const struct map_network *g, struct nt_program *p, uint
     return player->op > began;
 }
 
-/* NaN when a time of a pair is not known. */
+/* NaN: the time of some pair is unknown. */
 static double play_alone(const struct map_network *g, struct nt_program *p)
 {
     struct player player[CROWD] = {{0}};
@@ -569,8 +569,8 @@ static int play_shared(const struct map_network *g, struct nt_workload load, siz
     return 0;
 }
 
-/* What an arc carries, and whether it is for all of it the sender's own link: that is no
- * congestion, the sender's program is as long. */
+/* The load of an arc, and whether all of it leaves one sender over its own link. That is not
+ * congestion, since the sender's program takes as long. */
 struct load {
     double bytes;
     bool shared;
@@ -682,7 +682,7 @@ static int predict_stress(struct map_network *g, const struct nt_workload *load,
     return rc;
 }
 
-/* The map's hosts of those who took part; false: not all are in it, or it is not known. */
+/* The map's hosts of the participants; false: some are not in the map, or they are unknown. */
 static bool find_crowd(const struct nt_samples *samples, const struct nt_sample *x,
                        struct map_network *g)
 {
@@ -719,7 +719,7 @@ static int add_kernel(const struct nt_samples *samples, const struct nt_sample *
     if (nt_workload_parse(samples->text[x->text], &load, NULL) != 0 || x->bytes < 1 ||
         !find_crowd(samples, x, g))
         return 0;
-    load.bytes = x->bytes; /* whatever a name says that no probe has written */
+    load.bytes = x->bytes; /* replaces a value that no probe writes into names */
     load.messages = x->b;
     load.tasks = 0;
     g->compute_us = load.compute_us;
@@ -751,7 +751,7 @@ int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct n
     int rc = 0;
     for (size_t k = 0; k < samples->samples && rc == 0; k++) {
         const struct nt_sample *x = &samples->sample[k];
-        /* a kernel that took no time, or whose interval does not hold its median, says nothing */
+        /* a kernel without duration, or whose interval does not contain its median, is ignored */
         if (x->kind != NT_SAMPLE_KERNEL || !(x->value_us > 0) || x->kernel.low_us > x->value_us ||
             x->kernel.high_us < x->value_us)
             continue;

@@ -7,7 +7,7 @@
 #include "bandwidth.h"
 #include "memory.h"
 
-/* What became of the attempts of one pair. */
+/* The results of the attempts of one pair. */
 struct attempts {
     struct nt_pair_failure pair;
     bool flow_failed, answers, flows; /* answers: a latency was measured; flows: so was a flow */

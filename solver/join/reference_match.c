@@ -85,8 +85,8 @@ static int keep_hosts(const struct nt_map *map, const uint32_t *keep, size_t n,
     return rc;
 }
 
-/* The vertex of each part through which it would be joined with others, at[] of the vertex that
- * stands for the part: the highest tier, then the most links. NONE where no host is. */
+/* The vertex of each part that would connect it to others, in at[] of the vertex that represents
+ * the part: the highest tier, then the most links. NONE: no host in it. */
 static size_t find_tops(const struct nt_model *m, uint32_t *top, struct nt_arena *memory)
 {
     size_t n = m->hosts + m->switches, parts = 0;
@@ -149,11 +149,12 @@ static int join_parts(struct nt_model **model, size_t *parts, struct nt_err *err
     return 0;
 }
 
-/* Far over any latency, so that a way with a part of unknown latency is known by its sum. */
+/* Far above any latency, so that the sum of a path with an unknown latency shows it. */
 static const double UNKNOWN_US = 1e15;
 
-/* A network as it could be found from these hosts: switches without links removed, those with two
- * links made one link, parallel spines one switch. Networks without switches stay. */
+/* The network as these hosts could find it: without switches without links, with one link for a
+ * switch with two links, and one switch for parallel spines. Networks without switches are
+ * unchanged. */
 static int reduce_model(struct nt_model **model, struct nt_err *err)
 {
     struct nt_network *network;
@@ -198,7 +199,7 @@ static int match_names(struct nt_reference_match *a, const struct nt_map *map,
             a->unknown_name[a->unknown++] = map->host_name[h];
             continue;
         }
-        /* who did not answer is on no link: the rest is held against a network without it */
+        /* a host that did not answer has no link: the rest is compared with a network without it */
         bool missing = map->model->missing[h], was_missing = reference->model->missing[at[h]];
         if (missing && !was_missing)
             a->missing_name[a->missing++] = map->host_name[h];
@@ -256,7 +257,7 @@ static bool mark_part(const struct nt_reference_match *a, const struct nt_map *m
     return true;
 }
 
-/* Whether a figure of the reference decides what the link is: then a finding is no news. */
+/* Whether a value of the reference explains the finding's link, so that the finding is known. */
 static bool is_decided(const struct nt_reference_match *a, const struct nt_fault *f,
                        const bool *side)
 {
@@ -292,9 +293,9 @@ static bool is_known(const struct nt_reference_match *a, const struct nt_fault *
     return false;
 }
 
-/* What the models do not have counts as well. Links of one side alone: of each host that did not
- * answer, or that the reference does not have, its own, and for each part of the reference but one
- * the link that joins it. Figures: those of findings, each of a link in common. */
+/* Counts parts that the models lack. Links of one side alone: the link of each host that did not
+ * answer or that the reference lacks, and, for each part of the reference but one, the link that
+ * joins it. Values: those of findings, each of a common link. */
 static void count_unmatched(struct nt_reference_match *a)
 {
     struct nt_comparison *c = a->comparison;
@@ -385,7 +386,7 @@ static double time_us(const struct nt_model *m, const struct nt_distance *d, uin
     return nt_distance_latency(d, a, b) + (isfinite(narrowest) ? bytes / narrowest : 0);
 }
 
-/* What a link of the reference should take: NaN where the reference says nothing of it. */
+/* The time of a link of the reference; NaN: unknown. */
 static double ideal_time(const struct nt_model *r, uint32_t directed, double bytes)
 {
     double rate = rate_of(r, directed), latency = r->link[directed / 2].latency_us;
@@ -402,9 +403,8 @@ struct laying {
     double *least; /* directed links: how far off, as a factor, the path is that is least so */
 };
 
-/* Equation 4, with the ideal time of a link in the place of the inverse of its rate: the same when
- * rates are all that is known. A link of which nothing is known counts as the mean of the others.
- */
+/* Equation 4, with the ideal time of a link instead of the inverse of its rate, which is equal if
+ * only rates are known. An unknown link counts as the mean of the others. */
 static void lay_time(const struct nt_model *r, struct laying *y, uint32_t n, double us,
                      double bytes, double *sum)
 {
@@ -425,7 +425,7 @@ static void lay_time(const struct nt_model *r, struct laying *y, uint32_t n, dou
     }
 }
 
-/* What a path takes by the reference's figures, as far as it has them; NaN: it has none. */
+/* The time of a path by the reference's values, as far as known; NaN: all are unknown. */
 static double expected_time(const struct nt_model *r, const uint32_t *path, uint32_t n,
                             double bytes)
 {
@@ -476,7 +476,7 @@ bool nt_reference_match_has_rates(const struct nt_reference_match *a)
     return false;
 }
 
-/* Of a link whose two directions differ the worse one. */
+/* The worse direction of a link. */
 static double least_of(const double *least, size_t link)
 {
     double a = least[2 * link], b = least[2 * link + 1];

@@ -45,7 +45,7 @@ static int copy_matrix(const struct nt_matrix *m, struct nt_matrix **out, struct
     return 0;
 }
 
-/* The matrix by all results so far. *errors: NULL when they are not known. */
+/* The matrix from all results so far. *errors: NULL if they are unknown. */
 static int fold_repeats(struct repeat *s, struct nt_matrix **out, struct nt_matrix **errors,
                         struct nt_err *err)
 {
@@ -111,7 +111,8 @@ static int end_turn(struct repeat *s, struct nt_err *err)
     return s->over ? 0 : decide_pairs(s, err);
 }
 
-/* Another order each pass, so that what disturbs for a while does not hit the same pairs. */
+/* A different order per pass, so that a disturbance for some time does not affect the same
+ * pairs. */
 static void shuffle_pass(struct repeat *s)
 {
     struct nt_rng rng;
@@ -121,7 +122,7 @@ static void shuffle_pass(struct repeat *s)
     nt_rng_shuffle(&rng, s->turn_order, s->decided.rounds);
 }
 
-/* The next round's pairs without those of hosts that were lost; 0: there are none. */
+/* The next round's pairs without those of lost hosts; 0: there are none. */
 static size_t fill_round(struct repeat *s)
 {
     const struct nt_deciding_pairs *d = &s->decided;
@@ -192,7 +193,7 @@ static void remeasure_destroy(struct nt_planner *planner)
     free(s);
 }
 
-/* Of the pass: the next may be of another phase, to which readings are told apart. */
+/* Within the pass only: the next one may have another phase, which separates its readings. */
 static size_t remeasure_ahead(const struct nt_planner *planner)
 {
     const struct repeat *s = (const struct repeat *)planner;

@@ -37,13 +37,13 @@ static const uint64_t seed = 1;
  * own canonical order (by smallest host) be the order of names. */
 struct sorted {
     size_t n;
-    uint32_t *order; /* order[k]: where the host that comes k-th by name stood */
+    uint32_t *order; /* order[k]: the earlier index of the host that is k-th by name */
     uint32_t *place; /* and of who stood there: k */
     const char **name;
     const char **missing;       /* NULL, or why */
     uint32_t *slots;            /* tasks */
     struct nt_matrix **latency; /* sizes of them; none where the network is inferred without */
-    struct nt_matrix **errors;  /* sizes of them, of those; each may be NULL */
+    struct nt_matrix **errors;  /* sizes of these; each may be NULL */
     size_t sizes;
     struct nt_matrix *bandwidth;
     struct nt_arena memory; /* of all arrays */
@@ -134,17 +134,16 @@ fini:
 
 struct found {
     struct nt_model *model;
-    bool determined;  /* else there are hosts and nothing between them */
+    bool determined;  /* false: hosts without a network between them */
     uint32_t part[2]; /* hosts that no chain of measured pairs connects; twice the same: none */
     bool adaptive;    /* inferred from some pairs */
     uint64_t pairs;   /* with a latency */
     struct nt_prior_use prior;
 };
 
-/* ---- the network from what was believed --------------------------------------------------------
- */
+/* ---- the network from a prior ------------------------------------------------------------ */
 
-/* Of the phase, in the order of taking. */
+/* Takes the readings of the phase, in their order. */
 static int take_verified(const struct nt_samples *s, struct nt_readings *out,
                          struct nt_noise_shown *shown, struct nt_err *err)
 {
@@ -160,8 +159,7 @@ static int take_verified(const struct nt_samples *s, struct nt_readings *out,
     return 0;
 }
 
-/* What was found, with the hosts in the order of names: it was judged in the record's order, as the
- * sweep did. */
+/* Renumbers the hosts by name: the prior was judged in the order of the record, as in the sweep. */
 static int reorder(const struct nt_believed *from, const struct nt_readings *readings,
                    const struct sorted *by, struct nt_believed *to, struct nt_readings *out,
                    struct nt_err *err)
@@ -259,7 +257,7 @@ static int judge(const struct nt_samples *s, const bool *missing, struct nt_read
     return nt_believed_judge(s->belief, absent, readings, noise, out, err);
 }
 
-/* Nothing was measured: the network is what was believed. */
+/* Nothing was measured: the network is the prior. */
 static int take_all(const struct nt_samples *s, const bool *missing, const uint32_t *order,
                     struct found *f, struct nt_err *err)
 {
@@ -278,10 +276,9 @@ static int take_all(const struct nt_samples *s, const bool *missing, const uint3
     return 1;
 }
 
-/* The network from the record of a sweep that started from what was believed, where that was
- * verified. f->prior: what came of the belief, where the record has one. 1: f->model is the
- * network, which all readings support, and f->pairs how many were read; 0: the record has none
- * such, and neither is set. */
+/* Solves the record of a sweep that verified a prior. f->prior: how the prior was used, if the
+ * record says so. 1: f->model is the network, which all readings support, and f->pairs the number
+ * of read pairs; 0: the record has no such network, and neither is set. */
 static int solve_prior(const struct nt_samples *s, const struct sorted *by, struct found *f,
                        struct nt_err *err)
 {
@@ -391,10 +388,10 @@ static int solve_adaptive(const struct nt_samples *samples, const struct sorted 
 /* ---- the network from bandwidths alone ---------------------------------------------------------
  */
 
-#define NARROWER 0.9 /* than the usual best pair of a host: it shows nothing of where it hangs */
+#define NARROWER 0.9 /* of the usual best pair of a host: below, the host's place is unknown */
 #define UNSURE 0.5
 
-/* A byte over B * 10^6 bytes a second takes 1/B us; of 1,000 bytes, so that figures are usual. */
+/* A byte at B * 10^6 bytes per second takes 1/B us; for 1,000 bytes values are of usual size. */
 static int invert(const struct nt_matrix *bandwidth, struct nt_matrix **out, struct nt_err *err)
 {
     struct nt_matrix *us;
@@ -438,7 +435,7 @@ static bool is_narrow(float best, float usual)
     return best > 0 && (double)best < NARROWER * (double)usual;
 }
 
-/* The figures were times of bytes, of which the bandwidths tell more. */
+/* Removes latencies that were times of bytes, which bandwidths describe better. */
 static void drop_figures(struct nt_model *m)
 {
     for (size_t k = 0; k < m->links; k++)
@@ -466,15 +463,15 @@ static int make_nothing(struct nt_model **model, struct nt_err *err)
     return 0;
 }
 
-/* A network from bandwidths of pairs alone, where they show one. A pair gets what the narrowest
- * link on its way has, so the times of a byte between hosts form an ultrametric where links get
- * narrower, to a flow alone, towards the top: they are inferred as latencies are, and the figures
- * dropped. Links have no latency then.
+/* Infers a network from bandwidths of pairs alone. A pair has the bandwidth of the narrowest link
+ * on its path. So if links become narrower towards the root, for a single flow, the times of a byte
+ * between hosts form an ultrametric: they are inferred like latencies, and the latencies are
+ * removed from the links.
  *
- * *out: a tree of the groups of hosts that have more bandwidth among themselves than with others;
- * family undetermined, without links, where there are none: a network whose upper links are wide
- * enough shows nothing. A host that gets from nobody more than others get across groups may be
- * anywhere: with one no group is stated as more than half certain. */
+ * *out: a tree of the groups of hosts with more bandwidth inside than to others. The family is
+ * undetermined, without links, if there are none, since a network whose upper links are wide enough
+ * shows no groups. A host that has no more bandwidth to any host than other hosts have across
+ * groups can be anywhere; if there is one, the support of groups is at most 1/2. */
 static int solve_rates(const struct nt_matrix *bandwidth, struct nt_model **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -505,8 +502,8 @@ static int solve_rates(const struct nt_matrix *bandwidth, struct nt_model **out,
 /* A warning each, of the first; an unbounded list would break the map's bound. */
 enum { NARROW_NAMED_MAX = 100 };
 
-/* What such a map cannot show, and the hosts whose every pair is narrower than is usual. bandwidth:
- * in the order of the map's hosts. */
+/* Warns about properties that such a map cannot show, and about hosts whose every pair is narrower
+ * than usual. bandwidth: in the order of the map's hosts. */
 static int warn_of_rates(struct nt_map *map, const struct nt_matrix *bandwidth, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -537,12 +534,12 @@ static int warn_of_rates(struct nt_map *map, const struct nt_matrix *bandwidth, 
 /* ---- confidence --------------------------------------------------------------------------------
  */
 
-/* Fitted to tests/bench sweeps: what a map states is about how many are exact. */
+/* Fitted to tests/bench sweeps, so that the confidence of maps is about the share of exact maps. */
 static const double DOUBT = 0.07, SAID = 0.3;
 
-/* A pair that is to be expected to have disturbed readings alone (disturbed.h) may lead to another
- * network, which the noise in the readings does not show: it reduces the map's confidence. From 0.3
- * expected pairs on a warning says so. For maps of all pairs. */
+/* Lowers the confidence for pairs that are expected to have only disturbed readings (disturbed.h),
+ * which may lead to another network without a sign in the noise. A warning follows from 0.3
+ * expected pairs on. For maps of all pairs. */
 static int doubt_disturbed(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
 {
     if (samples->hosts > NT_LATENCIES_LISTED_HOSTS)
@@ -584,7 +581,7 @@ static uint64_t count_pairs(const struct nt_matrix *m)
     return pairs;
 }
 
-/* A warning each, of so many: an unbounded list would break the map's bound. */
+/* Limit of warnings; the size of a map is limited. */
 enum { MISSING_NAMED_MAX = 1000 };
 
 static int name_missing(struct nt_map *map, const struct sorted *s, struct nt_err *err)
@@ -607,8 +604,8 @@ static int name_missing(struct nt_map *map, const struct sorted *s, struct nt_er
     return nt_map_warn(map, err, "%zu hosts more are missing", missing - MISSING_NAMED_MAX);
 }
 
-/* What the source of bandwidths does not show of links: those between switches, where all hosts
- * sent at the same time; any, where messages were short. */
+/* Marks properties of links that the source of bandwidths does not show: of links between switches,
+ * if all hosts sent at the same time; of any, if messages were short. */
 static int limit_claims(struct nt_map *map, const struct nt_solve_input *from, struct nt_err *err)
 {
     bool small = from->rate_bytes > 0 && from->rate_bytes < NT_SOLVE_RATE_BYTES;
@@ -638,7 +635,7 @@ static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth,
     return rc < 0 ? -1 : 0;
 }
 
-/* Latencies do not tell a hierarchy with shortcuts from a tree. */
+/* Latencies do not distinguish a hierarchy with shortcuts from a tree. */
 static int warn_of_shortcuts(struct nt_map *map, struct nt_err *err)
 {
     if (!map->model->shortcuts)
@@ -692,7 +689,8 @@ static int warn_of_lines(struct nt_map *map, struct nt_err *err)
  * (test_pair_failures.c). */
 static const double COVERED = 0.65;
 
-/* A matrix of so many hosts is small, or no more than a few times what the record itself takes. */
+/* Whether a matrix of this number of hosts is small, or at most a few times the size of the
+ * record. */
 static bool is_worth_matrix(const struct nt_measured_pairs *measured)
 {
     return measured->hosts <= NT_SWEEP_ALL_HOSTS_MAX ||
@@ -709,7 +707,7 @@ static bool is_covered(const struct nt_measured_pairs *measured, char *const *mi
             ends += measured->partners[i];
         }
     if (present == 1 && measured->hosts > 1)
-        return false; /* the last one that answers: nothing of it is left to be measured */
+        return false; /* the last one that answers: it has no partner left */
     return ends >= COVERED * present * (present - 1) && is_worth_matrix(measured);
 }
 
@@ -746,7 +744,7 @@ static size_t list_sizes(const struct nt_samples *s, double sizes[SIZES_MAX])
     return n;
 }
 
-/* 1: a map can be made of the matrix of those messages; 0: too few of its pairs were measured. */
+/* 1: the matrix of messages of this size can give a map; 0: too few of its pairs were measured. */
 static int is_measured(const struct nt_samples *s, double bytes, struct nt_err *err)
 {
     struct nt_measured_pairs measured;
@@ -757,7 +755,7 @@ static int is_measured(const struct nt_samples *s, double bytes, struct nt_err *
     return covered;
 }
 
-/* Latencies, and their standard errors where inference uses them: else NULL. */
+/* Latencies, and their standard errors if inference uses them, else NULL. */
 struct matrices {
     size_t n;
     struct nt_matrix *latency[SIZES_MAX + 1], *errors[SIZES_MAX + 1];
@@ -773,8 +771,8 @@ static int add_matrix(const struct nt_samples *s, double bytes, struct matrices 
     return 0;
 }
 
-/* First those of the smallest message; then those of the other sizes in which enough was measured
- * to find structure in them. What is made stays, on failure too. */
+/* First the smallest message; then other sizes with enough measured pairs to find structure. After
+ * an error, the matrices made so far remain. */
 static int list_matrices(const struct nt_samples *s, struct matrices *m, struct nt_err *err)
 {
     double sizes[SIZES_MAX] = {0};
@@ -893,8 +891,7 @@ static int find_in_bandwidths(struct sorted *s, struct found *f, struct nt_err *
     return 0;
 }
 
-/* ---- what a sweep's record has beside latencies of pairs ---------------------------------------
- */
+/* ---- other parts of a sweep's record ----------------------------------------------------- */
 
 /* adaptive: the map is from such a sweep, which takes all pairs of a tier for equal; its readings
  * show more. */
@@ -985,7 +982,7 @@ int nt_solve_measured(const struct nt_solve_input *measured, struct nt_map **out
     return rc;
 }
 
-/* Whose sweep it was, what it took, and what it left out. */
+/* Copies cluster, level, phases, warnings and status of the sweep. */
 static int carry_sweep(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
 {
     struct nt_phase *phase = malloc((samples->phases + 1) * sizeof *phase);

@@ -6,17 +6,17 @@
 #include "memory.h"
 #include "size_fit.h"
 
-/* More pairs than this share have less than no latency: sizes or units are not those stated. */
+/* If a larger share of pairs has a negative latency, the given sizes or units are wrong. */
 static const double NEGATIVE_MOST = 0.1;
 
-/* Whether the sizes of most pairs tell latency from bandwidth: what the others show is by chance.
- */
+/* Whether the sizes of most pairs distinguish latency from bandwidth; otherwise the remaining ones
+ * do by chance. */
 static bool is_shown(const struct nt_size_fit *fit)
 {
     return 2 * fit->unclear <= fit->pairs;
 }
 
-/* Latencies without the messages' own time, and bandwidths, in place of what came. */
+/* Replaces the input by latencies without the messages' transfer time, and bandwidths. */
 static int fit_sizes(struct nt_solve_input *own, const double *bytes,
                      const struct nt_matrix **sizes, struct nt_size_fit *fit, struct nt_err *err)
 {

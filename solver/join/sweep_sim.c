@@ -85,7 +85,7 @@ static int create_prior(const struct nt_sweep_input *input, struct nt_planner **
     return -1;
 }
 
-/* Of all pairs when neither the belief nor the adaptive sweep was right; none without these. */
+/* All pairs if neither the prior nor the adaptive sweep was right; no network without all pairs. */
 static int solve_prior(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
 {
     const struct nt_sparse *sound = nt_sweep_latency_sound(planner);
@@ -286,8 +286,8 @@ static int drive_planner(struct nt_planner *planner, struct field *f, struct sto
     }
 }
 
-/* A network of all pairs, and the pairs that decide measured again where it is uncertain; their
- * readings count as the planner says. */
+/* Solves all pairs, and measures deciding pairs again if the network is uncertain; their readings
+ * are used as the planner does. */
 static int solve_all(struct field *f, struct stopwatch *watch, struct nt_sweep_run *run,
                      struct nt_err *err)
 {
@@ -500,7 +500,7 @@ static int record_flows(struct nt_samples *s, struct field *f, const struct nt_o
     return 0;
 }
 
-/* Both directions of a round's pairs, those of each direction at the same time. */
+/* Both directions of a round's pairs; all pairs of one direction at the same time. */
 static int record_bandwidth(struct nt_samples *s, struct field *f, const struct nt_order *order,
                             double window_s, struct nt_err *err)
 {
@@ -537,8 +537,8 @@ static int record_planned(struct nt_samples *s, struct field *f, struct nt_plann
     return more < 0 ? -1 : phase[0] != '\0' ? nt_samples_end_phase(s, 0, err) : 0;
 }
 
-/* Links on cycles: all pairs at once do not show what each of them carries, as it is not known
- * which path a flow takes. */
+/* Links on cycles: all pairs at once do not show their rates, since the path of a flow is
+ * unknown. */
 static int record_cycles(struct nt_samples *s, struct field *f, struct nt_err *err)
 {
     struct nt_model *truth;

@@ -125,9 +125,10 @@ static double log_bell(struct nt_chain_prior *prior, uint32_t m)
     return prior->log_bell[m];
 }
 
-/* Hosts of a job in leaves of alike sizes, among hosts that are alone: each size is drawn from an
- * unknown distribution of sizes (Dirichlet, of one group in all, with the weight 1 / s (s + 1) of
- * size s), and the partition from all that have these sizes. ln p; count: room, units of 0. */
+/* Hosts of a job in leaves of similar sizes, among single hosts: each size is drawn from an unknown
+ * distribution of sizes (Dirichlet, equivalent to one group, with the weight 1 / s (s + 1) for size
+ * s), and the partition uniformly from all with these sizes. ln p; count: working memory, units
+ * elements of 0. */
 static double alike_sizes(const struct nt_chain_prior *prior, uint32_t units, uint32_t groups,
                           const uint32_t *size, uint32_t *count)
 {
@@ -140,7 +141,7 @@ static double alike_sizes(const struct nt_chain_prior *prior, uint32_t units, ui
 }
 
 /* ln p of a partition of units into groups whose ln gamma(size) sum to log_gamma. alike: ln p of
- * its sizes, if they are expected to be; else -INFINITY. */
+ * its sizes if similar sizes are possible; else -INFINITY. */
 static double partition(struct nt_chain_prior *prior, uint32_t units, uint32_t groups,
                         double log_gamma, double alike)
 {

@@ -15,8 +15,8 @@ static const double link_sd = 0.3;
  * score's. */
 static const double levels = 0.1;
 
-/* At how many places a unit of a lattice can be without a change: all that have the fewest links,
- * twice in those that have no ends, which mirror onto themselves as well. */
+/* Number of equivalent places of a unit of a lattice: all with the fewest links, twice in lattices
+ * without ends, which also mirror onto themselves. */
 static double turns_of(const struct nt_switch_graph *g)
 {
     uint32_t least = UINT32_MAX, count = 0;
@@ -134,8 +134,8 @@ static double hops_between(const struct nt_switch_graph *g, const struct nt_pair
     return g->hops[(size_t)g->unit[pairs->origin[i]] * g->units + g->unit[pairs->origin[j]]];
 }
 
-/* Takes the links off the readings, and what all have of them back on; the sum of squares of hops
- * that neither a constant nor the hosts' ends explain. */
+/* Subtracts the links from the readings, and adds back their common part. Returns the sum of
+ * squares of hops that neither a constant nor the hosts' ends explain. */
 static double take_links_off(struct nt_pairs *p, const struct nt_switch_graph *g, double *row)
 {
     double link = g->link_us / p->scale_us, all = 0, count = 0, square = 0;

@@ -11,8 +11,8 @@
  * were measured; its prior is around that, by Student's distribution of its logarithm. */
 static const double sd_least = 0.0015;
 static const double noise_median = 0.015, noise_spread = 1;
-/* If readings of the same pair show the noise, it is log-normal around that and what paths differ
- * by. */
+/* If repeated readings show the noise, s is log-normal around it and the permanent differences of
+ * paths. */
 static const double sd_spread = 0.7;
 /* sd of rounding to a step: 0.29 of it when values spread over several, up to 0.5 when they lie at
  * the edge between two; the middle. */

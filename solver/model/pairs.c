@@ -92,8 +92,9 @@ static double noise_of(struct stream *s, float *differ, size_t pairs, float *roo
     return exp(share * log(apart) + (1 - share) * log(own));
 }
 
-/* Readings with a standard error well over the usual weigh less. Their variance is shrunk to the
- * usual one: both count as much, since an error comes from few readings (Smyth 2004). */
+/* Readings with a standard error well above the usual one have less weight. Their variance is
+ * shrunk to the usual one with equal weights, since an error comes from few readings (Smyth
+ * 2004). */
 static double weight_of(const struct nt_pair_value *v, double usual)
 {
     const double far = 2; /* smaller errors are part of the noise of all readings */
@@ -114,7 +115,7 @@ static struct measure common(struct measure a, struct measure b)
         struct measure rest = {fabs(a.value - b.value * times), a.error + b.error * times};
         if (rest.error > b.value / 4) /* too far to count */
             return (struct measure){0, 0};
-        if (rest.value <= 2 * rest.error) /* a multiple, which tells the step better */
+        if (rest.value <= 2 * rest.error) /* a multiple, which determines the step better */
             return times > 0 && a.error / times < b.error
                        ? (struct measure){a.value / times, a.error / times}
                        : b;
@@ -362,7 +363,7 @@ static int make(struct nt_pairs *p, const struct nt_pair_source *source, struct 
         if (stream.count > 1)
             differ[several++] = (float)(stream.at[1].us - stream.at[0].us);
     }
-    /* under a thousandth, a timer is no part of the noise */
+    /* below a thousandth, a timer is negligible in the noise */
     double step = nt_pairs_step(room, count, 1e-3, steps);
     p->scale_us = median(room, count);
     double sd = noise_of(&stream, differ, several, room, &error);

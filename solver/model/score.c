@@ -9,8 +9,8 @@
 #include "stats.h"
 
 /* Priors, in units of the median reading. Ends of hosts of one kind differ by about 1 %, links of a
- * tier by less; both within a factor of three or so. A tier's two crossings are a fraction of a
- * latency; a second kind of adapter is 10 to 35 % of an end slower or faster. */
+ * tier by less, both within a factor of about three. The two crossings of a tier are a fraction of
+ * a latency; a second kind of adapter is 10 to 35 % of an end slower or faster. */
 static const double offset_sd = 1, step_sd = 0.3, population_sd = 0.15;
 static const double ends_median = 0.008, ends_spread = 1.1;
 static const double links_median = 0.005, links_spread = 0.9;
@@ -40,8 +40,8 @@ struct residual {
     double over, mean, sd;
 };
 
-/* The last evaluation, as long as nothing has changed; integrated: its place is what the sum over
- * places ended with. */
+/* The last evaluation, valid until something changes; integrated: its place is the final one of the
+ * integration. */
 struct known {
     bool evaluated, integrated;
     struct nt_score_place place;
@@ -49,25 +49,25 @@ struct known {
     double integral;
 };
 
-/* What is held until it is changed. */
+/* Settings that hold until they are changed. */
 struct settings {
     double power;
     bool allow_low, population, *second, *far; /* the latter two: of hosts */
     double far_variance;                       /* of the end of a host that is far, over s^2 */
 };
 
-/* Pairs that are left out, and lists of those to take out or back. */
+/* Pairs that are left out, and lists of pairs to leave out or include. */
 struct left_out {
     bool *off;     /* entries of pairs */
     float *middle; /* of the entries of few pairs, and hosts */
     struct nt_outliers now, far, before, toggles, taken;
-    size_t low; /* those under their mean, at the last evaluation */
+    size_t low; /* of these, pairs below their mean at the last evaluation */
     struct residual *rest;
     size_t rest_room;
 };
 
-/* Dense: pairs without full weight; sparse: all that count. The first are the same for all chains;
- * and what is needed to take their lack of weight from the matrix. */
+/* Dense: pairs without full weight; sparse: all measured pairs. The former are equal for all
+ * chains. Also the working memory to subtract their missing weight from the matrix. */
 struct odds {
     size_t fixed, count, room;
     struct nt_score_odd *at;
@@ -96,10 +96,9 @@ struct nt_score {
     bool sparse; /* fewer than half the pairs have their full weight, and many have not */
     struct odds odds;
 
-    double weight[NT_CHAIN_CLASSES]; /* w of each class */
-    double
-        effective[NT_CHAIN_CLASSES];   /* what the tree is factored with: w times the mean weight */
-    double (*below)[NT_CHAIN_CLASSES]; /* nodes: sums of row over their hosts */
+    double weight[NT_CHAIN_CLASSES];    /* w of each class */
+    double effective[NT_CHAIN_CLASSES]; /* for the factor of the tree: w times the mean weight */
+    double (*below)[NT_CHAIN_CLASSES];  /* nodes: sums of row over their hosts */
     struct factor *factor;
     double root, log_det; /* of the tree: 1 + B w; ln det of the matrix */
     columns column, x;
@@ -131,7 +130,8 @@ static void count_pair(const struct nt_score *s, struct sums *t, uint32_t i, siz
     add_pair(t, w, value, class);
 }
 
-/* All pairs are of the highest class but those within a group of the highest tier: count them. */
+/* All pairs are of the highest class except those within a group of the highest tier: counts
+ * these. */
 static void sum_groups(struct nt_score *s, const struct nt_chain *chain, struct sums *t)
 {
     const struct nt_pairs *p = s->pairs;
@@ -384,7 +384,7 @@ void nt_score_set_base(struct nt_score *score, const struct nt_chain *base)
     copy_sums(&score->base, &score->now, base->hosts);
 }
 
-/* Takes entry k, in the row of host i, from its class of the base to that of chain. */
+/* Moves entry k, in the row of host i, from its class in base to its class in chain. */
 static void reclass(struct nt_score *s, const struct nt_chain *chain, uint32_t i, size_t k)
 {
     const struct nt_pairs *p = s->pairs;
@@ -555,7 +555,7 @@ static double along(const struct route *route, const double *column, size_t stri
     return sum;
 }
 
-/* Factors the small matrix in place (lower); its ln det; NaN when it is not positive. */
+/* Factors the small matrix in place (lower) and returns its ln det; NaN: not positive definite. */
 static double cholesky(double *a, size_t n, size_t stride)
 {
     double log_det = 0;
@@ -576,8 +576,8 @@ static double cholesky(double *a, size_t n, size_t stride)
     return log_det;
 }
 
-/* Takes the odd pairs' lack of weight from the matrix: X'WX - C K C'. Leaves N^-1 C in inverse and
- * the factor of K^-1 - C' N^-1 C in small; what ln det changes by. */
+/* Subtracts the missing weight of the odd pairs from the matrix: X'WX - C K C'. Leaves N^-1 C in
+ * inverse and the factor of K^-1 - C' N^-1 C in small; returns the change of ln det. */
 static double downdate(struct nt_score *s)
 {
     size_t n = s->odds.count;
@@ -635,8 +635,8 @@ static void correct(struct nt_score *s, double (*x)[R])
 
 /* ---- conjugate gradients, for many odd pairs ---- */
 
-/* Takes the odd pairs' part from y: sums along the ways of hosts to each class, what each pair
- * lacks of them, and that summed over the hosts below each link. */
+/* Subtracts the part of the odd pairs from y: sums along the paths of hosts to each class, the
+ * missing weight of each pair, and its sum over the hosts below each link. */
 static void take_odds(struct nt_score *s, double (*x)[R], double (*y)[R])
 {
     struct nt_chain_tree *t = &s->tree;
@@ -769,7 +769,7 @@ struct complement { /* of the means, without their priors */
     double count;
 };
 
-/* Whether only the determinant at mean weights is known, and solutions are iterated. */
+/* Whether only the determinant at mean weights is computed, and solutions are iterative. */
 static bool many_odds(const struct nt_score *s)
 {
     return s->sparse || s->odds.count > NT_SCORE_DOWNDATES;
@@ -830,8 +830,8 @@ static void reduce(struct nt_score *s, struct nt_score_place place, struct compl
                 k->s[a][b] += s->column[v][1 + a] * share(s, b, v);
 }
 
-/* The means at a given s: their factor in l, the solution in mean, and what remains of the squares.
- */
+/* The means at a given s: their factor in l, the solution in mean, and the remaining sum of
+ * squares. */
 static double settle(const struct nt_score *s, const struct complement *k, double sd,
                      double (*l)[NT_SCORE_MEANS], double *mean, double *log_det)
 {
@@ -862,9 +862,9 @@ static double settle(const struct nt_score *s, const struct complement *k, doubl
     return rest > 0 ? rest : 0;
 }
 
-/* ln of what the links between switches bring since none is shorter than 0, and few are far shorter
- * than the others: the probability of that by the readings, over that by the prior. A link's error
- * comes from the readings across it, and from those below it, since they determine the ends. */
+/* ln of the gain because no link between switches is shorter than 0, and few are far shorter than
+ * the others: its probability by the readings over that by the prior. The error of a link comes
+ * from the readings across it, and from readings below it, since they determine the ends. */
 static double positive_links(const struct nt_score *s, const struct nt_score_value *value,
                              double links)
 {
@@ -1081,7 +1081,8 @@ const double *nt_score_ways(struct nt_score *s)
     return &s->way[0][0];
 }
 
-/* Readings that are too high: outliers, and those that pairs left out before (pairs.h). */
+/* Number of readings that are too high: outliers, and readings that pairs left out earlier
+ * (pairs.h). */
 static size_t count_high(const struct nt_score *s)
 {
     return s->out.now.count - s->out.low + s->pairs->uppers;
@@ -1105,8 +1106,8 @@ static struct residual residual_of(const struct nt_score *s, uint32_t i, size_t 
                              sd / sqrt(s->weight[c] * nt_pairs_weight(s->pairs, e))};
 }
 
-/* ln density of a pair's readings, if the one that counts is wrong. One that is too low leaves the
- * pair's upper one right, instead of one of the tail. */
+/* ln density of a pair's readings if the used one is an outlier. If it is too low, the pair's upper
+ * reading is right, and not one of the tail. */
 static double wrong_pair(const struct nt_score *s, size_t e, const struct residual *r)
 {
     double density = nt_log_wrong(r->over, 1 + r->mean), single = r->sd * M_SQRT2;
@@ -1117,7 +1118,7 @@ static double wrong_pair(const struct nt_score *s, size_t e, const struct residu
     return density + fmax(right - nt_log_wrong(fmax(x, 0), 1) - next_rate(s, true), 0);
 }
 
-/* What it would bring to toggle a pair of that density when it is wrong. */
+/* Gain of toggling a pair with this density as an outlier. */
 static double toggle_gain(const struct nt_score *s, size_t e, const struct residual *r,
                           double density, double lever)
 {
@@ -1137,8 +1138,8 @@ static double rate(size_t k, double shape, double prior, size_t all)
     return nt_log_beta(shape + (double)k, prior + (double)(all - k)) - nt_log_beta(shape, prior);
 }
 
-/* Densities and price of the outliers, with the fit of the last evaluation and its noise. back:
- * with what it would bring to take those back that are no longer wrong. */
+/* Densities and prior of the outliers, with the fit of the last evaluation and its noise. back:
+ * including the gain of taking back those that are no outliers now. */
 static double price(struct nt_score *s, double sd, bool back)
 {
     size_t count = s->out.now.count, all = s->pairs->count, low = 0;
@@ -1244,8 +1245,8 @@ static void weigh_toggle(struct nt_score *s, uint32_t i, size_t e, double sd, do
         *best = (struct best_toggle){gain, {i, e}};
 }
 
-/* Lists the pairs that are worth toggling; whether there is one, or *best, the best of all, is near
- * (mean leverage is not each pair's). */
+/* Lists the pairs that gain by toggling. Returns whether there is one, or whether the best of all,
+ * *best, is near (a pair's leverage differs from the mean). */
 static bool list_toggles(struct nt_score *s, double sd, struct nt_outlier *best)
 {
     const struct nt_pairs *p = s->pairs;
@@ -1349,8 +1350,8 @@ double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt
     return fit + price(s, value->sd, false);
 }
 
-/* Takes those out that are far over the middle of their class, the middles of both hosts' readings
- * taken off: middles are not moved by outliers as means are. False: there are none. */
+/* Leaves out the pairs far above the middle of their class, after subtracting the medians of both
+ * hosts' readings: outliers do not move medians as they move means. false: there are none. */
 static bool take_far_out(struct nt_score *s)
 {
     const struct nt_pairs *p = s->pairs;

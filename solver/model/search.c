@@ -11,7 +11,7 @@
 static const double near = 5;
 /* ln odds by which a chain must be better to take the place of the best: less is a random walk. */
 static const double worth = 0.01;
-/* What a screen may err by: the lengths of the other links are held. */
+/* Possible error of a screen, since the lengths of the other links are fixed. */
 static const double screened = 6;
 
 enum {
@@ -47,14 +47,14 @@ struct tally { /* of the readings between a unit and the hosts below a node */
     double count, sum, square;
 };
 
-/* Of the best chain. */
+/* Values of the best chain. */
 struct of_best {
     double *lengths, *ways;
     double *end;             /* hosts: the way to the parent node of the tree */
     struct nt_outliers high; /* outliers that are too high */
     struct nt_chain_tree tree;
     uint32_t *first;    /* tiers * hosts: the first host of each group */
-    double refund;      /* what a low reading costs at most */
+    double refund;      /* largest cost of a low reading */
     double ends, links; /* variances at its place, over s^2 */
 };
 
@@ -62,7 +62,7 @@ struct of_best {
 struct linkage {
     uint32_t *units, *group, *parent; /* hosts: their unit; units */
     float *sum, *count;
-    double *mean; /* hosts: what is taken off their readings */
+    double *mean; /* per host: mean that is subtracted from its readings */
     struct nt_merge *merge;
     struct cut *cut;
 };
@@ -79,7 +79,7 @@ struct search_work {
     bool *done, *left, *joined;
     bool *near;       /* hosts that the screen found another place for */
     bool allow_low;   /* readings may be too low */
-    double here;      /* what the last unit's place is by the screen */
+    double here;      /* the screen's score of the current place of the last unit */
     uint32_t refined; /* the best that no move makes better */
     size_t without;   /* an entry that the screen leaves out; SIZE_MAX: none */
     bool small, hold; /* few hosts; chains are only noted, none is taken for the best */
@@ -162,7 +162,7 @@ static double ratio_square(double place)
     return nt_score_ratio(place) * nt_score_ratio(place);
 }
 
-/* Makes the score's state that of the best chain. */
+/* Sets the state of the score to the best chain. */
 static void settle(struct nt_search *s)
 {
     struct search_work *w = s->work;
@@ -220,12 +220,12 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
     return better;
 }
 
-/* How a chain is looked at before it is scored in full: with the variances of the best, with its
- * own, or not. */
+/* How a chain is judged before it is scored in full: with the variances of the best chain, with its
+ * own, or not at all. */
 enum look { NARROW, WIDE, FULL };
 
-/* Scores work->chain; whether it is the new best. count: it differs from the best only in the
- * labels of members[count], 0: not known; within: and in classes of pairs of these. */
+/* Scores work->chain; returns whether it is the new best. count: it differs from the best only in
+ * the labels of members[count], 0: unknown; within: and only in classes of pairs of these. */
 static bool consider_change(struct nt_search *s, size_t count, bool within, enum look look)
 {
     struct search_work *w = s->work;
@@ -309,7 +309,7 @@ static void tally(struct nt_search *s, const struct unit *u)
     }
     for (uint32_t v = 0; v + 1 < t->nodes; v++) {
         struct tally *up = &w->inner[t->parent[v]], *own = &w->below[v];
-        if (v >= t->hosts) { /* what those inside have, longer by the node's link */
+        if (v >= t->hosts) { /* the distances of those inside, longer by the node's link */
             double length = w->best.lengths[v];
             *own = w->inner[v];
             own->square += length * (length * own->count - 2 * own->sum);
@@ -482,7 +482,8 @@ static uint32_t nearest_tier(const struct nt_search *s, double value)
     return nearest;
 }
 
-/* Tries a host beside those of its readings that are too low: these may be right. */
+/* Tries a host in the group of the hosts with which its readings are too low, since these may be
+ * right. */
 static bool join_low(struct nt_search *s, const struct unit *u)
 {
     const struct nt_pairs *p = s->pairs;
@@ -648,7 +649,7 @@ static void sum_units(struct nt_search *s, uint32_t units, const uint32_t *paren
         }
 }
 
-/* The ends of hosts: what the best chain gives them beyond the tiers that they are alone in. */
+/* The ends of hosts: the best chain's values, less the tiers in which they are alone. */
 static void ends_of(struct nt_search *s)
 {
     const struct nt_chain_tree *t = &s->work->best.tree;
@@ -775,8 +776,8 @@ static bool split_groups(struct nt_search *s)
     return any;
 }
 
-/* Parts all leaves of one size at once: leaves of a job are alike (chain.c), so that few of another
- * size are each likelier where the others are. */
+/* Splits all leaves of one size at once: leaves of a job have similar sizes (chain.c), so that each
+ * leaf of another size is more probable while the others have it. */
 static bool part_sizes(struct nt_search *s)
 {
     struct search_work *w = s->work;
@@ -811,8 +812,8 @@ static bool flatten(struct nt_search *s, uint32_t k, uint32_t a, uint32_t tiers)
     return consider(s, 0, NARROW);
 }
 
-/* For the node of each group: all its links, if its length is nearer to 0 than to what they sum to
- * or differ by, and each. */
+/* For the node of each group whose length is nearer to 0 than to the sum or difference of its
+ * links: removes all of them, and each separately. */
 static bool flatten_groups(struct nt_search *s)
 {
     struct search_work *w = s->work;
@@ -920,8 +921,8 @@ static bool insert_cuts(struct nt_search *s, uint32_t k, uint32_t units)
     return false;
 }
 
-/* If links of the tier below are alike, units that are near belong together; if they differ by more
- * than their mean, those do whose readings are less than their own ways up sum to. */
+/* If links of the tier below are similar, units near each other belong together. If they differ by
+ * more than their mean, units whose readings are less than the sum of their own paths up do. */
 static bool insert_tier(struct nt_search *s, uint32_t k)
 {
     struct search_work *w = s->work;
@@ -1072,8 +1073,8 @@ static int by_visit(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-/* Scores the neighbours of the chains that come next, too: with few hosts several moves at once
- * matter as much as one. */
+/* Also scores the neighbours of the next best chains: with few hosts several moves at once matter
+ * as much as one. */
 static void widen(struct nt_search *s)
 {
     struct search_work *w = s->work;
@@ -1216,8 +1217,8 @@ static bool try_chain(struct nt_search *s, const struct nt_outliers *off, double
     return true;
 }
 
-/* Tries a host at each place as one that is far, since what is wrong about it may have been taken
- * for outliers; whether that is better. */
+/* Tries a host as a far one at each place, since its deviations may have been taken for outliers;
+ * returns whether that is better. */
 static bool try_far_host(struct nt_search *s, uint32_t host, double prior, struct nt_outliers *off)
 {
     struct search_work *w = s->work;
@@ -1312,7 +1313,7 @@ static int init(struct nt_search *s, struct nt_err *err)
     return nt_arena_check(m, err);
 }
 
-/* Takes off far hosts what their ends are over the others'. */
+/* Subtracts the excess of far hosts' ends over those of others. */
 static void far_ends(struct nt_search *s)
 {
     double *mean = s->work->link.mean, sum = 0, count = 0;
@@ -1367,7 +1368,7 @@ static int run(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
     }
     if (pairs->weight != NULL && reweigh(s, pairs, err) != 0)
         return -1;
-    if (find_far(s)) { /* they have misled what came before */
+    if (find_far(s)) { /* they have misled the earlier moves */
         choose_power(s);
         rescore(s);
         from_starts(s);
@@ -1378,11 +1379,11 @@ static int run(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
         rescore(s);
         refine(s);
     }
-    /* A group that no chain has yet would be taken for low readings: they come last. */
+    /* A group that no chain has yet would be taken for low readings, so these come last. */
     nt_score_allow_low(s->score);
     s->work->allow_low = true;
     rescore(s);
-    remove_tiers(s); /* first: what moves in a tier of low readings is lost */
+    remove_tiers(s); /* first: moves in a tier of low readings would be lost */
     refine(s);
     s->wide = s->best.hosts <= WIDE_HOSTS;
     if (s->wide) {

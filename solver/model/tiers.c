@@ -10,19 +10,19 @@
 #include "score.h"
 #include "search.h"
 
-/* ---- readings that contradict a group ---------------------------------------------------------
+/* ---- readings that contradict a group ----------------------------------------------------
  *
- * In a hierarchy all units of a group are equally far from any host outside, their own ends taken
- * off, and nearer to each other. A unit contradicts the group at a host outside if its reading
+ * In a hierarchy all units of a group are equally far from any host outside, apart from their own
+ * ends, and nearer to each other. A unit contradicts the group at a host outside if its reading
  * differs from that of the group's other units by more than the group's link and three times the
- * noise; a pair inside contradicts it if its reading is longer by as much than the group's. Noise
- * does that with a known probability. In rings, meshes, rows of routers and random graphs, groups
- * that are no switches are contradicted at a large share of the hosts outside. The odds are those
- * of two binomials: with the probability by noise and outliers, and with an unknown larger one.
+ * noise. A pair inside contradicts it if its reading is longer by as much than the group's. Noise
+ * causes that with a known probability. In rings, meshes, rows of routers and random graphs, groups
+ * that are not switches are contradicted at a large share of the hosts outside. The odds compare
+ * two binomials: with the probability by noise and outliers, and with an unknown larger one.
  *
- * This uses the readings that are outliers, too: those that agree with each other are misfit. */
+ * Outliers are included: outliers that agree with each other are misfit. */
 
-/* What paths of a hierarchy differ by at most. */
+/* Upper limit of the differences of paths in a hierarchy. */
 static const double path_most = 0.04;
 /* Standard scores that are no noise: a link may be shorter than the noise of a reading. */
 static const double plain = 3;
@@ -37,7 +37,8 @@ struct view {
     double *sum, *good, *all, *bad; /* units: residuals at one host */
     uint32_t *size;                 /* units */
     uint32_t units;                 /* children of the group */
-    double link, sd, wrong; /* the group's link; noise of a reading; the probability of outliers */
+    double link, sd,
+        wrong; /* length of the group's link; noise of a reading; probability of outliers */
 };
 
 struct trials {
@@ -57,8 +58,8 @@ static double beyond(double x, double sd)
     return erfc(x / (sd * M_SQRT2));
 }
 
-/* The residuals of host u's readings with each unit of the group: their means, of those that are no
- * outliers, or of all where most of a unit of several are. *n: units that have one. */
+/* The mean residuals of host u's readings with each unit of the group, without outliers, or with
+ * them if most of a unit's readings are outliers. *n: units with a mean. */
 static double tally(struct view *v, uint32_t u, uint32_t *n)
 {
     uint32_t units = v->units;
@@ -189,8 +190,8 @@ static double odds_of(struct view *v, uint32_t node)
     return trials.count > 0 ? log_ratio(&trials) : 0;
 }
 
-/* ln of the odds, for each node of the tree of the best chain, that it is no group; without the
- * prior. odds: nodes. O(readings * tiers). */
+/* ln of the odds, for each node of the tree of the best chain, that it is not a group, without the
+ * prior. odds: nodes elements. O(readings * tiers). */
 static int contradiction_odds(struct nt_search *search, double *odds, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -206,7 +207,8 @@ static int contradiction_odds(struct nt_search *search, double *odds, struct nt_
     v.number = nt_arena_array(&memory, nodes, sizeof *v.number);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    v.wrong = 1 / (1 + NT_TAIL_RATE_PRIOR); /* outliers may be misfit: their number is no guide */
+    /* outliers may be misfit, so their number is not used */
+    v.wrong = 1 / (1 + NT_TAIL_RATE_PRIOR);
     /* the fit's own noise has taken up the misfit */
     double sd = fmin(search->value.sd, hypot(search->pairs->noise, NT_PATHS_SD));
     v.sd = sd / sqrt(v.fit.weight[v.fit.tree->classes - 1]);
@@ -251,16 +253,16 @@ static double within(struct view *v, struct nt_arena *memory, double *freedom)
     return fmax(square, 0);
 }
 
-/* The noise of readings that the fit has not made larger by its misfit, relative: as readings of
- * the same pair show it, or readings between the same two units of the lowest tier (with the fit's
- * own as one more). 0: there are none. */
+/* The relative noise of readings without the misfit of the fit: from readings of the same pair, or
+ * readings between the same two units of the lowest tier (with the fit's own noise as one more). 0:
+ * there are none. */
 static int noise_apart(struct nt_search *search, double *sd, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct view v = {.search = search, .fit = search->fit, .way = nt_score_ways(search->score)};
     double freedom = 0, square = within(&v, &memory, &freedom), own = search->value.sd;
     double same = freedom > 0 ? sqrt((square + own * own) / (freedom + 1)) : 0;
-    /* units that are no switches have more within than paths differ by: then nothing is known */
+    /* units that are not switches differ more inside than paths do: then it is unknown */
     if (search->pairs->noise > 0)
         same = fmin(same, hypot(search->pairs->noise, path_most));
     else if (same > path_most)
@@ -271,10 +273,11 @@ static int noise_apart(struct nt_search *search, double *sd, struct nt_err *err)
 
 /* Chains that weigh less than e^-12 of the best do not count. */
 static const double negligible = 12;
-/* Prior odds that a group of the best hierarchy is none because the network is no hierarchy. */
+/* Prior odds that a group of the best hierarchy does not exist because the network is not a
+ * hierarchy. */
 static const double no_hierarchy = 0.03;
-/* What the best hierarchy leaves of another network, since a hop is 5 to 20 % of a latency: within
- * a factor of two of 0.1. */
+/* Relative residuals of the best hierarchy for another network, since a hop is 5 to 20 % of a
+ * latency: within a factor of two of 0.1. */
 static const double other_sd = 0.1, other_spread = 0.7;
 
 struct split {
@@ -322,7 +325,7 @@ static void add_splits(struct table *t, struct alternative *a, const uint32_t *l
         all += key;
         uint32_t number = nt_chain_number(label[i]);
         t->sum[number] += key;
-        t->size[number] += label[i] & NT_CHAIN_FLAT ? 0 : 1; /* those are no groups */
+        t->size[number] += label[i] & NT_CHAIN_FLAT ? 0 : 1; /* flat groups do not count */
         groups = number >= groups ? number + 1 : groups;
     }
     for (uint32_t g = 0; g < groups; g++) {
@@ -463,8 +466,8 @@ static double confidence_of(const struct table *t, const struct alternative *sta
 
 /* ---- pairs that decide ---- */
 
-/* How much nearer two hosts are than those that meet at the root, in sd of a reading, and at how
- * many tiers they are together. */
+/* How much nearer two hosts are than hosts that meet at the root, in sd of a reading, and the
+ * number of tiers in which they are together. */
 struct nearness {
     double sds;
     uint32_t tiers;
@@ -519,8 +522,8 @@ static bool *find_moved(struct table *t, const struct alternative *best, struct 
     return moved;
 }
 
-/* What a reading of a pair is expected to add to the ln odds of the network against its rivals:
- * half of the square by which it is off in one of the two. */
+/* The expected gain of a reading of a pair in ln odds of the network against its rivals: half of
+ * the square of its deviation under one of the two. */
 static double telling_of(const struct table *t, const struct alternative *best, const bool *moved,
                          uint32_t i, uint32_t j)
 {
@@ -544,8 +547,8 @@ static int by_telling(const void *x, const void *y)
     return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
 }
 
-/* Lists for each host the pair that tells most, or of several the one with the next host, so that
- * many can be read at a time. */
+/* Lists the most informative pair of each host, or among equal ones the pair with the next host, so
+ * that many can be read at a time. */
 static int fill_deciding(struct nt_tiers *out, struct table *t, const struct alternative *best,
                          struct nt_arena *memory)
 {
@@ -573,7 +576,7 @@ static int fill_deciding(struct nt_tiers *out, struct table *t, const struct alt
 
 /* ---- the result ---- */
 
-/* Of the tree's nodes: the split that each makes, and how likely it is a group. */
+/* For the nodes of the tree: their splits, and their probabilities to be groups. */
 struct nodes {
     uint64_t *key;
     double *support, *error;
@@ -606,8 +609,8 @@ static int support_nodes(const struct table *t, double chosen, double prior, str
     return 0;
 }
 
-/* The splits of nodes: stated are those that are more likely than not. *rest: the probability that
- * the others are none. */
+/* Collects the splits of nodes that are more probable than not. *rest: the probability that the
+ * others are not groups. */
 static int state(const struct nt_chain_tree *tree, const struct nodes *n,
                  struct alternative *stated, double *rest, struct nt_arena *memory,
                  struct nt_err *err)
@@ -649,7 +652,8 @@ static int fill_groups(struct nt_tiers *out, const struct nt_search *s, const st
     double rest = 0; /* the link of all hosts but one is that host's */
     for (uint32_t v = tree->hosts; v < root; v++)
         rest += tree->size[v] + 1 == tree->hosts ? length[v] : 0;
-    for (uint32_t v = root; v-- > 0;) { /* a node that is not stated lengthens what is below it */
+    for (uint32_t v = root;
+         v-- > 0;) { /* a node that is not reported lengthens the links below it */
         uint32_t p = tree->parent[v];
         bool stays = id[v] != NT_TIERS_NONE || v < tree->hosts;
         double own = v < tree->hosts || tree->size[v] + 1 < tree->hosts ? length[v] : 0;
@@ -682,8 +686,9 @@ static void fill_figures(struct nt_tiers *out, const struct nt_search *s)
     out->power = s->power;
 }
 
-/* The odds that the network is no hierarchy, by the misfit of the best one: what its residuals are
- * over the noise that readings show. If they show none, the residuals are noise or all misfit. */
+/* The odds that the network is not a hierarchy, by the misfit of the best one: its residuals
+ * relative to the noise of the readings. If the noise is unknown, the residuals are all noise or
+ * all misfit. */
 static double other_odds(const struct nt_search *s, double noise)
 {
     double sd = s->value.sd, misfit = sqrt(fmax(sd * sd - noise * noise, 0)), odds;

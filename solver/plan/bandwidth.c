@@ -22,7 +22,7 @@ enum nt_bw_kind {
     FAN_AGAIN,
     PAIRS,
     NEAR,  /* hosts at the two ends of links between switches, in a network with cycles */
-    WIDE,  /* more hosts, whose only paths go over links that those of NEAR did not fill */
+    WIDE,  /* more hosts, whose only paths use links that the flows of NEAR did not fill */
     CHECK, /* a FAN, SPILL, NEAR or WIDE again: a link's bandwidth is nothing that one round alone
               shows */
     SHIFT_LADDER,
@@ -33,16 +33,16 @@ struct nt_bw_step {
     enum nt_bw_kind kind;
     uint32_t height, index, parity;
     bool back;          /* the other direction */
-    double middle_MBps; /* the middle rate of its flows, 0: not known */
+    double middle_MBps; /* median rate of its flows, 0: unknown */
 };
 
-/* Of a network of switches that is no tree. */
+/* For a network of switches that is not a tree. */
 struct nt_bw_cycles {
-    struct nt_only_paths *paths; /* NULL: it is a tree, or a path is not known */
+    struct nt_only_paths *paths; /* NULL: a tree, or a path is unknown */
     uint32_t *wide;   /* links between switches: in which round of WIDE; UINT32_MAX: in none */
     bool *open;       /* channels: were not seen to hold all their flows back */
     double *fastest;  /* channels: the fastest flow of a round */
-    uint32_t *group;  /* hosts: a flow's own end stands for the flows that stay together */
+    uint32_t *group;  /* per host: the flow end that represents the flows of a unit */
     uint32_t *around; /* room for the neighbours of two switches */
 };
 
@@ -53,8 +53,8 @@ struct nt_bw {
     struct nt_flow_schedule schedule;
     struct nt_fan fan;
     struct nt_bw_cycles cycles;
-    uint32_t *colour; /* links between hosts, or between switches: in which round of links that do
-                         not meet; else UINT32_MAX */
+    uint32_t *colour; /* links between hosts, or between switches: their round of links that do not
+                         meet; else UINT32_MAX */
     size_t steps, steps_capacity, step;
     struct nt_bw_step *plan;
     double *most;      /* channels: the most that a round carried; NaN */
@@ -64,14 +64,15 @@ struct nt_bw {
     bool *marked;      /* vertices */
     float *value;      /* vertices: scratch for medians */
     double rate_MBps;  /* of a flow, median of the rounds at host links; NaN */
-    /* what the network carries at once, as the warm-up showed: */
-    double limit_MBps;                /* INFINITY: all that hosts send */
-    double together_MBps, first_MBps; /* all flows of the warm-up; the one that is then alone */
-    uint32_t first[2];                /* the ends of that one; equal: none */
+    /* the rate of the network at once, from the warm-up: */
+    double limit_MBps; /* INFINITY: all that hosts send */
+    double together_MBps,
+        first_MBps;    /* rate of all flows of the warm-up; rate of the one that then ran alone */
+    uint32_t first[2]; /* the ends of that one; equal: none */
     /* the planned round, in parts that the network can carry: */
     uint32_t (*pair)[2]; /* hosts: the schedule's, sorted by part */
     uint32_t *part;      /* vertices: number of the part that the group below it sends in */
-    double *sum;         /* hosts: what a part may come to, MB/s */
+    double *sum;         /* per host: expected sum of a part, MB/s */
     size_t *cut;         /* parts + 1: pair[cut[k]..cut[k + 1]) is part k */
     size_t parts, next_part, most_parts;
 };
@@ -254,10 +255,10 @@ static void plan_wide(struct nt_bw *b, const struct nt_bw_step *s)
     }
 }
 
-/* Of each link between switches that more hosts reach than the nearest: the switches on their
+/* For each link between switches that more hosts reach than the nearest: the switches on their
  * paths. */
 struct reach {
-    size_t *first; /* links + 1: those of link k are at[first[k]..first[k + 1]) */
+    size_t *first; /* links + 1: the switches of link k are at[first[k]..first[k + 1] - 1] */
     uint32_t *at;  /* none: the nearest are all */
     size_t capacity;
     struct nt_arena memory;
@@ -367,7 +368,7 @@ static int plan_tiers(struct nt_bw *b, struct nt_err *err)
         for (uint32_t parity = 0; parity < 2; parity++)
             if (add_both(b, (struct nt_bw_step){PAIRS, height, 0, parity, false, 0}, err) != 0)
                 return -1;
-    /* last, so that what disturbed a round is over */
+    /* last, so that a disturbance of a round has ended */
     size_t steps = b->steps;
     for (uint32_t turn = 0; turn < CHECKS && !b->options.once; turn++)
         for (size_t k = 0; k < steps; k++) {
@@ -413,7 +414,7 @@ static int plan_all_steps(struct nt_bw *b, struct nt_err *err)
 
 /* ---- rounds that follow from the results ---- */
 
-/* Fewer hosts than this are also held against all others. */
+/* Leaves with fewer hosts are also compared with all others. */
 enum { LEAF_MIN = 5 };
 
 /* Two rounds with the same flows agree within this in a quiet network, as flow_links.c takes them
@@ -464,7 +465,7 @@ static size_t values_of_all(struct nt_bw *b, bool into)
     return n;
 }
 
-/* A host below this limit, of n hosts with those values, is measured again. */
+/* The limit for n hosts with these values; hosts below it are measured again. */
 static double limit_of(struct nt_bw *b, size_t n)
 {
     double middle = n == 0 ? NAN : (double)nt_stats_select(b->value, n, n / 2);
@@ -472,7 +473,7 @@ static double limit_of(struct nt_bw *b, size_t n)
     return middle - sd_limit * fmax(fmin(sd, sd_most * middle), sd_floor * middle);
 }
 
-/* Marks the hosts below their leaf's limit; few hosts do not make a median, and are held against
+/* Marks the hosts below their leaf's limit. Few hosts have no useful median and are compared with
  * all. */
 static void mark_hosts(struct nt_bw *b, bool into)
 {
@@ -492,8 +493,9 @@ static void mark_hosts(struct nt_bw *b, bool into)
     }
 }
 
-/* The free host with the most in the direction that is not in doubt: first at the same switch,
- * then anywhere. Ties go to who comes `turn` places later, so that a repetition has another. */
+/* The free host with the highest rate in the direction that is not in doubt: first at the same
+ * switch, then anywhere. Ties are resolved for the host turn places later, so that a repetition has
+ * another partner. */
 static uint32_t best_partner(const struct nt_bw *b, uint32_t host, uint32_t leaf, bool into,
                              size_t turn)
 {
@@ -535,7 +537,7 @@ static void repeat_hosts(struct nt_bw *b, size_t turn, bool into)
         }
 }
 
-/* What the hosts below v could send (or take) together; infinite when that was not measured. */
+/* Rate that the hosts below v can send (or receive) together; infinite if not measured. */
 static double hosts_demand(const struct nt_bw *b, uint32_t v, bool into)
 {
     const struct nt_rooted_tree *h = b->rooted;
@@ -566,8 +568,8 @@ static double best_group(const struct nt_bw *b, uint32_t parent, bool into)
     return best;
 }
 
-/* Marks groups that carried less than another one and less than their hosts could; in what is to
- * take their flows, those that are known to be narrow get fewer. */
+/* Marks groups that carried less than another one and less than their hosts can; as receivers of
+ * their flows, groups that are known to be narrow get fewer. */
 static void mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into)
 {
     const struct nt_rooted_tree *h = b->rooted;
@@ -603,7 +605,7 @@ static bool is_loaded(const struct nt_bw *b, const struct nt_bw_step *step, size
            (step->kind == NEAR ? b->colour : b->cycles.wide)[link] == step->index;
 }
 
-/* Whether one of those is such. */
+/* Whether a link of the step is unsettled. */
 static bool is_link_unsettled(const struct nt_bw *b, const struct nt_bw_step *step)
 {
     for (size_t k = 0; k < b->rooted->links; k++)
@@ -637,9 +639,9 @@ static bool is_unsettled(const struct nt_bw *b, const struct nt_bw_step *step)
 
 /* ---- rounds in parts that the network can carry ---- */
 
-/* The group that a flow belongs to: below where its way turns, on the side that sends with all its
- * hosts (which receives when the step is turned). In a network that is no tree, the host, or what
- * stands for the flows of a link. */
+/* The group of a flow: below the turning point of its path, on the side that sends with all its
+ * hosts (and receives when the step is turned). In a network that is not a tree it is the host, or
+ * the representative of the flows of a link. */
 static uint32_t group_of(const struct nt_bw *b, uint32_t own, uint32_t other)
 {
     const struct nt_rooted_tree *h = b->rooted;
@@ -658,8 +660,8 @@ static uint32_t group_of(const struct nt_bw *b, uint32_t own, uint32_t other)
     return own;
 }
 
-/* What the group may load the network with: its flows at full rate, or what its link was seen to
- * carry when all of them sent. */
+/* Limit of the rate of the group: its flows at full rate, or the measured rate of its link when all
+ * of them sent. */
 static double load_of(const struct nt_bw *b, const struct nt_bw_step *s, uint32_t group,
                       size_t flows)
 {
@@ -735,12 +737,12 @@ enum { MESSAGES = 128, WINDOW = 16, MESSAGE_MIN = 4 * 1024, MESSAGE_MAX = 1024 *
 enum { WARM_UP_BYTES = 16 * 1024 };
 
 static const double WINDOW_S = 0.3, SHORTEST_S = 0.01, WARM_UP_S = 0.04;
-/* A window holds this many transfers of 1 MiB where it may: then the start of a flow and its last
- * messages are a few percent of it. On slow links that takes long for what it adds: rates are as
- * near the links' own after ENOUGH_S, where MESSAGES have come (tests/bench levels). */
+/* A window has time for this number of transfers of 1 MiB if possible: then the start of a flow and
+ * its last messages are a few percent. On slow links this takes long for little gain: after
+ * ENOUGH_S and MESSAGES, rates are as precise (tests/bench levels). */
 static const double TRANSFERS = 8, TRANSFER_BYTES = 1048576, ENOUGH_S = 0.12;
-/* One flow alone is this much faster than among all: the network cannot carry all at once. Then a
- * round's flows stay below a share of what all had together. */
+/* If one flow alone is faster by this factor than among all, the network cannot carry all at once.
+ * Then the flows of a round stay below a share of the common rate. */
 static const double crowded = 1.2, uncrowded_share = 0.9, undisturbed = 0.93;
 
 /* ---- rounds ---- */
@@ -755,8 +757,8 @@ static void plan_links(struct nt_bw *b, uint32_t colour)
     }
 }
 
-/* Every round of neighbours has one flow a host's link, so what all had in one and not in another
- * was taken from outside: that round is worth another try. */
+/* Every round of neighbours has one flow per host's link, so a rate that all had in one and not in
+ * another was lost to other traffic: this round is repeated. */
 static bool was_disturbed(const struct nt_bw *b, const struct nt_bw_step *round)
 {
     double best = 0;
@@ -844,7 +846,7 @@ static double window_s(const struct nt_bw *b)
     return fmin(fmax(window, b->options.shortest_s), b->options.window_s);
 }
 
-/* So many that what is under way, WINDOW of them, is a small part of the window. */
+/* As many that WINDOW messages in flight are a small part of the window. */
 static double message_bytes(const struct nt_bw *b, double window)
 {
     double bytes = isnan(b->rate_MBps) ? 0 : b->rate_MBps * 1e6 * window / MESSAGES, size;
@@ -935,7 +937,7 @@ static void learn_alone(struct nt_bw *b, const struct nt_result *results, size_t
     note_seen(b);
 }
 
-/* A link that has held all its flows back is full. */
+/* A link that has limited all its flows is full. */
 static void close_links(struct nt_bw *b)
 {
     const struct nt_bw_step *s = &b->plan[b->step - 1];

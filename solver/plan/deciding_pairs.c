@@ -17,7 +17,7 @@ struct wanted {
 struct work {
     const struct nt_model *model;
     size_t hosts, present;
-    uint32_t *participant; /* present of them: those that take part */
+    uint32_t *participant; /* the present participants */
     uint32_t *at; /* hosts: the switch that the host is on; NO_SWITCH: none, or it is missing */
     size_t wanted_count, capacity;
     struct wanted *wanted;

@@ -166,8 +166,8 @@ static bool goes_over(const uint32_t *channel, size_t n, uint32_t over)
     return false;
 }
 
-/* Neighbours of the sending end send first, and to the receiving end where they can: so the ends
- * have what reaches further. */
+/* Neighbours of the sending end send first, if possible to the receiving end, so that the ends keep
+ * hosts for farther partners. */
 size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_only_paths *paths,
                              uint32_t over, uint32_t *switches, uint32_t *channel)
 {
@@ -286,7 +286,7 @@ int nt_fan_init(struct nt_fan *f, const struct nt_rooted_tree *h, struct nt_err 
 
 /* ---- flows between groups ---- */
 
-/* One receiver less below v and all above it; what is closed is not counted above. */
+/* Removes one receiver below v and above it, not above closed vertices. */
 static void take_vertex(struct nt_flow_schedule *d, uint32_t v)
 {
     for (bool counted = true; v != NT_NO_VERTEX; v = d->rooted->parent[v]) {
@@ -296,8 +296,8 @@ static void take_vertex(struct nt_flow_schedule *d, uint32_t v)
     }
 }
 
-/* A switch's own hosts come first: on the way to them there is no link between switches that
- * could hold a flow back too. */
+/* A switch's own hosts come first: their paths have no link between switches that could also limit
+ * the flow. */
 static const double own_host = 0.1;
 
 /* The free host below v by the least loaded way: at each switch the branch that has the fewest
@@ -348,7 +348,7 @@ static size_t gcd(size_t a, size_t b)
 }
 
 /* The k-th of the hosts below v in an order that spreads over its branches: steps of the golden
- * section, which is what is left of a number line when it is filled evenly. */
+ * section, which fill an interval evenly. */
 static uint32_t spread_host(const struct nt_rooted_tree *h, uint32_t v, size_t k)
 {
     const double GOLDEN = 0.618;
@@ -437,7 +437,7 @@ void nt_flow_schedule_spill(struct nt_flow_schedule *d, const struct nt_fan *f, 
         close_turn(d, f, v, turn);
         d->list[n++] = v;
     }
-    /* what is below an active parent is for its own groups only: others would load its links */
+    /* hosts below an active parent are for its own groups only: others would load its links */
     for (size_t k = 0; k < n; k++)
         close_group(d, d->list[k]);
     for (size_t k = 0; k < n; k++)
@@ -479,7 +479,7 @@ void nt_flow_schedule_again(struct nt_flow_schedule *d, const struct nt_fan *f, 
 
 /* ---- pairs of groups ---- */
 
-/* Groups of a parent in list: its switches; the parent itself stands for its own hosts. */
+/* Groups of a parent in list: its switches; the parent itself represents its own hosts. */
 static size_t list_groups(struct nt_flow_schedule *d, uint32_t v)
 {
     const struct nt_rooted_tree *h = d->rooted;

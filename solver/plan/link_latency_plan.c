@@ -57,8 +57,9 @@ static void join_neighbours(const struct nt_model *m, struct tree *t)
     }
 }
 
-/* Breadth first from the root; each vertex forgets its parent by moving it to the end of its
- * neighbours. Returns how many were reached; over the vertices: there is a cycle. */
+/* Orders the vertices breadth-first from the root; each vertex removes its parent by moving it to
+ * the end of its neighbours. Returns the number of reached vertices; more than the vertices: there
+ * is a cycle. */
 static size_t hang_up(struct tree *t, uint32_t root)
 {
     size_t reached = 1;
@@ -82,7 +83,7 @@ static size_t hang_up(struct tree *t, uint32_t root)
     return reached;
 }
 
-/* turn[v] becomes the number of children that are inhabited, which stand first. */
+/* turn[v] becomes the number of children with hosts, which are moved to the front. */
 static void keep_used_children(struct tree *t, const bool *missing, size_t reached)
 {
     for (size_t k = reached; k-- > 0;) {
@@ -181,8 +182,8 @@ static uint32_t most_pairs_left(const uint32_t *left, const uint32_t pair[2])
     return left[pair[0]] > left[pair[1]] ? left[pair[0]] : left[pair[1]];
 }
 
-/* Moves pairs with free hosts to the front of those from begin on: first those with a host that
- * has the most left to do, which decides how many rounds there will be. */
+/* Moves pairs with free hosts to the front of the pairs from begin on: first pairs of the host with
+ * the most remaining pairs, which determines the number of rounds. */
 static size_t fill_round(struct link_latency_plan *p, size_t begin, const uint32_t *left,
                          uint32_t most, bool *busy)
 {

@@ -17,7 +17,7 @@ static const double GOOD_ROUNDS = 8, SHORT_GOOD_ROUNDS = 1;
 /* Ratios of the coarse sizes; the second if they would otherwise take more than SIZES_SHARE. */
 static const double SIZE_RATIO = 4, SHORT_SIZE_RATIO = 16;
 
-/* Of the seconds: by then the sizes, and the gaps, must have been measured. */
+/* Shares of the time limit by which the sizes, the gaps and the check must be measured. */
 static const double SIZES_SHARE = 0.45, GAP_SHARE = 0.65, CHECK_SHARE = 0.9;
 
 static const double MAX_BYTES = 4 << 20, ROUND_S = 0.03, LONGEST_S = 2;
@@ -41,7 +41,7 @@ struct planner {
     double size_ratio;  /* of a coarse size to the one before */
     double good_rounds; /* see GOOD_ROUNDS */
     double used_s;      /* by the orders so far */
-    double ordered_s;   /* of that, what the last was taken to need */
+    double ordered_s;   /* of that, the expected duration of the last one */
     bool *lost;
     struct track *track;
     struct track *now; /* whose request was ordered last */
@@ -50,7 +50,7 @@ struct planner {
 };
 
 /* ---- times ---- */
-/* What one PRTT of the request takes in the slowest of the track's classes, in s. */
+/* Duration of one PRTT of the request in the slowest of the track's classes, in s. */
 static double turn_s(const struct track *t, const struct nt_loggp_request *request,
                      struct nt_point *scratch)
 {
@@ -74,12 +74,12 @@ static size_t longest_run(const struct track *t)
 
 static uint32_t repeats_in_round(const struct planner *p, double turn)
 {
-    /* so many that the lowest tenth means something, where that does not take too long */
+    /* enough for a meaningful lowest tenth, if that does not take too long */
     double n = fmax(p->round_s / turn, fmin(REPEATS_GOOD, p->good_rounds * p->round_s / turn));
     return n < REPEATS_MIN ? REPEATS_MIN : n > REPEATS_MAX ? REPEATS_MAX : (uint32_t)n;
 }
 
-/* ---- what comes next ---- */
+/* ---- the next step ----------------------------------------------------------------------- */
 static bool all_closed(const struct track *t)
 {
     for (size_t k = 0; k < t->runs; k++)
@@ -107,9 +107,8 @@ static int advance_track(const struct planner *p, struct track *t, struct nt_err
     return 0;
 }
 
-/* Better fewer sizes with everything else than all sizes and nothing of the overheads, nor of how
- * good it is. The coarse sizes, the overheads (of short messages) and the check are never left out.
- */
+/* Fewer sizes with all other values are better than all sizes without overheads and check. The
+ * coarse sizes, the overheads (of short messages) and the check are never left out. */
 static void leave_out_sizes(const struct planner *p)
 {
     for (size_t k = 0; k < p->tracks; k++) {
@@ -131,8 +130,8 @@ void nt_loggp_took(struct nt_planner *planner, double seconds)
     p->ordered_s = 0;
 }
 
-/* A round of gaps that would end too late is left out, and one of the check: rather that than to be
- * cut, since all else is in the map. */
+/* A round of gaps or of the check that would end too late is left out, so that it is not cut, since
+ * all other results are in the map. */
 static bool is_over(const struct planner *p, const struct track *t, double turn)
 {
     double until = t->step == NT_STEP_GAP     ? GAP_SHARE
@@ -352,7 +351,7 @@ static int make_tracks(struct planner *p, struct nt_err *err)
     return 0;
 }
 
-/* Coarse sizes that leave time for what comes after them. */
+/* Selects coarse sizes that leave time for the later steps. */
 static void choose_sizes(struct planner *p)
 {
     double sizes = 1 + ceil(log(p->max_bytes) / log(SIZE_RATIO));

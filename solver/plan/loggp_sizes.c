@@ -11,7 +11,7 @@ enum { TRAIN = 16, TRAIN_MIN = 2, SEND_TRAIN = 16, CHECKS = 6, TIMES_MAX = 4 };
 
 /* A size in between is off when it is off by this share, and by three times its error. */
 static const double OFF_SHARE = 0.04;
-/* Up to so many times that of the shortest message a time is that of a short one. */
+/* Times up to this multiple of the shortest message's are those of short messages. */
 static const double SHORT_TIMES = 2;
 /* Sizes closer than this share, or this many bytes, are not divided any further. */
 static const double CLOSE_SHARE = 0.02, CLOSE_BYTES = 16;
@@ -19,7 +19,7 @@ static const double CLOSE_SHARE = 0.02, CLOSE_BYTES = 16;
 static const double TRAIN_US = 100e3;
 /* A sender's overhead beyond this size and a receiver's beyond that are not measured. */
 static const double SEND_BYTES_MAX = 65536, RECEIVE_BYTES_MAX = 4096;
-/* A hold that no answer came within is made so much longer, up to this. */
+/* A hold without an answer in it becomes longer by this factor, up to this limit. */
 static const double HOLD_TIMES = 4, HOLD_MAX_US = 100e3;
 
 int nt_loggp_series_add(struct nt_loggp_series *run, struct nt_prtt m, struct nt_err *err)
@@ -157,8 +157,8 @@ static size_t times_measured(const struct nt_loggp_series *run, double bytes)
     return times;
 }
 
-/* Whether two rounds agree on what is lowest of this size. What disturbs a whole round, as the core
- * that a process woke up on, shows in no error within it. */
+/* Whether two rounds agree on the lowest time of this size. A disturbance of a whole round, such as
+ * the core on which a process woke up, shows in no error within the round. */
 static bool reading_agrees(const struct nt_loggp_series *run, double bytes)
 {
     double lowest = INFINITY, second = INFINITY;
@@ -222,7 +222,7 @@ static void request_ends(const struct nt_loggp_series *run, const struct known *
 }
 
 /* ---- 3: trains ---- */
-/* The slowest class's time: what all that are measured together wait for. */
+/* The time of the slowest class, for which all classes that are measured together wait. */
 static double slowest_us(const struct known *known, size_t n, double bytes)
 {
     double time = 0;
@@ -287,7 +287,7 @@ static void request_sends(const struct nt_loggp_series *runs, const struct known
         }
 }
 
-/* By the end of the hold the answer must have come, also a slow one. */
+/* By the end of the hold the answer must have arrived, also a slow one. */
 static void request_receives(const struct known *known, size_t n, struct nt_loggp_requests *w)
 {
     for (size_t k = 0; k < n; k++)
@@ -325,7 +325,7 @@ static bool was_measured(const struct nt_loggp_series *runs, size_t n, double by
     return false;
 }
 
-/* From what is pinged with on, in even ratios, each moved up to a size that nothing has seen. */
+/* From the size of pings on, in equal ratios, each moved to a size that was not measured. */
 static void request_checks(const struct nt_loggp_series *runs, size_t n, double max_bytes,
                            struct nt_loggp_requests *w)
 {
@@ -336,7 +336,7 @@ static void request_checks(const struct nt_loggp_series *runs, size_t n, double 
             bytes++;
         add_request(w, (struct nt_loggp_request){.bytes = bytes, .count = 1});
     }
-    /* in another round again: a disturbance of one is no error of the prediction */
+    /* again in another round: a disturbance of one is not an error of the prediction */
     for (size_t k = 0, sizes = w->n; k < sizes && w->n < NT_LOGGP_REQUESTS_MAX; k++)
         w->request[w->n++] = w->request[k];
 }

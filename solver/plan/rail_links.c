@@ -11,7 +11,7 @@ enum { ROUNDS = 3, SIZES = 2, SHORT_REPEATS = 30, LONG_REPEATS = 7 };
 
 static const double SHORT_BYTES = NT_PING_BYTES, LONG_BYTES_MIN = 32 << 10,
                     LONG_BYTES_MAX = 4 << 20;
-static const double LONG_US = 4000; /* about, at the rate of all rails; that of one is lower */
+static const double LONG_US = 4000; /* approximate, at the rate of all rails; one rail is slower */
 static const double SHORT_WINDOW_S = 0.005;
 
 struct planner {
@@ -80,7 +80,7 @@ static size_t add_pair(struct planner *p, size_t n, uint32_t a, uint32_t b)
 }
 
 /* The circle method (Kirkman 1847; E. Lucas, Recreations mathematiques II, 1883, "les promenades");
- * an odd number has an empty place in the middle. */
+ * an odd number has a free place in the middle. */
 static size_t add_group(struct planner *p, size_t n, size_t group, size_t round)
 {
     const uint32_t *seat = &p->seat[p->first[group]];
@@ -92,7 +92,7 @@ static size_t add_group(struct planner *p, size_t n, size_t group, size_t round)
     return n;
 }
 
-/* Rails follow each other, so that what disturbs for a while is on all of them. */
+/* Rails follow each other, so that a disturbance for some time affects all of them. */
 static int rail_links_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct planner *p = (struct planner *)planner;

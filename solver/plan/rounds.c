@@ -12,7 +12,7 @@
 enum { BATCHES_FIRST = 3, BATCHES_MAX = 16, FEW_PAIRS = 8 };
 
 static const double WANTED_SD = 0.012;
-static const double READING_US = 20e3;           /* what a reading may take */
+static const double READING_US = 20e3;           /* limit of the duration of a reading */
 static const double CHI_SQUARE_2_MEDIAN = 0.693; /* over 2: of a variance from three batches */
 
 /* Few hosts: there must be pairs under one switch of four among the random ones. */
@@ -74,8 +74,8 @@ int nt_calibrate_next(struct nt_calibrate *c, struct nt_rng *rng)
     return 0;
 }
 
-/* From the standard errors within readings (the median: outliers), or unknown. Of a few pairs they
- * may all be small by chance, and classes would merge: those get the most batches. */
+/* From the standard errors within readings (the median: outliers), or unknown. For a few pairs all
+ * may be small by chance, and classes would merge, so these get the most batches. */
 static uint32_t batches_for(const float *se, size_t n, uint32_t had, float *scratch)
 {
     size_t seen = 0;
@@ -130,7 +130,7 @@ void nt_calibrate_tell(struct nt_calibrate *c, const float *ln, const float *se)
 
 enum { TRIES = 60, SMALL = 2, HOT_AT_ONCE = 4, RANKS = 64, DEPTH = 2 };
 
-static const double HOT = 2; /* likely the same: worth more than one measurement a round */
+static const double HOT = 2; /* probably equal: worth several measurements per round */
 
 void nt_open_cells_fini(struct nt_open_cells *s)
 {
@@ -178,7 +178,8 @@ static bool add_measurement(struct planning *p, uint32_t a, uint32_t b)
     return true;
 }
 
-/* Puts those that can be measured first; whether any of its hosts answers. */
+/* Moves hosts that can be measured to the front; returns whether any of the cluster's hosts
+ * answers. */
 static bool shuffle_in(struct nt_cluster *k, const bool *lost, const bool *busy, struct nt_rng *rng)
 {
     bool answers = false;
@@ -214,13 +215,13 @@ static unsigned log2_of(uint32_t x)
     return log;
 }
 
-/* The hosts of a cluster stand together in their order. */
+/* Whether the hosts of a cluster are contiguous in the order. */
 static bool is_compact(const struct nt_cluster *k)
 {
     return k->high - k->low < 2 * k->size;
 }
 
-/* A straggler that stands where the other one does. */
+/* Whether a straggler is within the other cluster in the order. */
 static bool is_near(const struct nt_cluster *x, const struct nt_cluster *y)
 {
     return (x->size <= SMALL || y->size <= SMALL) && is_compact(x) && is_compact(y) &&
@@ -329,7 +330,7 @@ static int add_block_pairs(struct nt_clustering *m, uint32_t block, struct nt_rn
     return rc;
 }
 
-/* What is higher comes first: it decides where the others belong. */
+/* Higher levels come first, since they determine the place of the others. */
 static int add_blocks(struct nt_clustering *m, struct nt_rng *rng, struct nt_open_cells *scratch,
                       struct nt_round_pairs *round, struct nt_err *err)
 {
@@ -461,7 +462,7 @@ static void gather_level(struct round *r, size_t level, struct nt_rng *rng)
     qsort(r->member, r->members, sizeof *r->member, compare_members);
 }
 
-/* The partner of member k among those from..till-1: one that needs a test too, or any. */
+/* The partner of member k among from..till-1: a host that also needs a test, or any. */
 static void find_partner(struct round *r, size_t level, size_t k, size_t from, size_t till)
 {
     const uint8_t *want = r->finding->want + level * r->claim->seats;
@@ -494,7 +495,7 @@ static void test_level(struct round *r, size_t level)
     }
 }
 
-/* The level with most open tests, but for those done. */
+/* The level with most open tests, except finished ones. */
 static size_t neediest_level(const struct nt_found_tree *c, const struct nt_finding *f,
                              const bool *done)
 {

@@ -6,8 +6,8 @@
 
 #include "memory.h"
 
-/* MESSAGE_S: what a message should take on a host's link: long enough that bandwidth counts, short
- * enough that all to all among 64 hosts ends. */
+/* MESSAGE_S: target time of a message on a host's link: long enough for bandwidth to matter, short
+ * enough for all to all among 64 hosts. */
 enum { REPETITIONS = 7, BYTES_MIN = 1024, BYTES_MAX = 1 << 20, BYTES_USUAL = 16384 };
 static const double MESSAGE_S = 0.003, CONGESTED = 3;
 
@@ -48,7 +48,7 @@ static size_t count_taken(const struct stress *s, const struct nt_workload *w)
     return nt_workload_tasks(&load, present);
 }
 
-/* n of those that are present, spread over them: the pairs of an order. */
+/* Selects n of the present hosts, evenly spread: the pairs of an order. */
 static void take_hosts(struct stress *s, size_t n)
 {
     size_t present = count_present(s), seen = 0, taken = 0;
@@ -64,7 +64,7 @@ static double bytes_of(const struct stress *s, const struct nt_workload *w)
     return w->bytes > 0 ? w->bytes : s->bytes;
 }
 
-/* Of a message alone. */
+/* Time of a single message. */
 static double message_s(const struct stress *s, const struct nt_workload *w)
 {
     return s->rate_MBps > 0 ? bytes_of(s, w) / (s->rate_MBps * 1e6)

@@ -111,7 +111,7 @@ static void quieten_noise(struct adaptive *s)
     s->batches = (uint32_t)want;
 }
 
-/* Hosts that look slow are not merged: that would take many rounds. */
+/* Hosts that look slow are not merged, because that would take many rounds. */
 static int begin_merge(struct adaptive *s, struct nt_err *err)
 {
     s->batches = s->calibrate.batches;
@@ -124,15 +124,16 @@ static int begin_merge(struct adaptive *s, struct nt_err *err)
     return 0;
 }
 
-/* Nested tiers take far fewer rounds, so there are none; what was read so far will refute them. */
+/* Nested tiers take far fewer rounds, so the network has none; the readings so far will refute
+ * it. */
 static bool has_too_many_merges(const struct adaptive *s)
 {
     size_t most = s->known.seats / 2 < MERGES_MOST ? s->known.seats / 2 : MERGES_MOST;
     return s->merges >= MERGES_FEW + most;
 }
 
-/* What is verified is what the record determines; what that leaves open is measured, until nothing
- * more can be. */
+/* The network that the record determines is verified; its open parts are measured until no pairs
+ * are left. */
 static int begin_verifying(struct adaptive *s, struct nt_err *err)
 {
     struct nt_sparse *known = &s->known;
@@ -151,8 +152,7 @@ static int begin_verifying(struct adaptive *s, struct nt_err *err)
     return 0;
 }
 
-/* Adds the pairs that tell most about the places of slow hosts, while there are rounds left for it.
- */
+/* Adds the most informative pairs for the places of slow hosts, while their rounds last. */
 static int plan_slow(struct adaptive *s, const struct nt_found_tree *tree, struct nt_err *err)
 {
     if (s->late >= LATE_MAX)
@@ -196,9 +196,9 @@ static size_t most_tests(const struct nt_found_tree *tree)
            (nt_verify_asks_all(tree) ? 2 * tree->seats : 0);
 }
 
-/* 1: s->round verifies; 0: verification is over. A network with tiers that stayed open has no
- * result to verify. A record without such rounds is taken for one that was cut short: where all
- * that could be tested was read before, one of them reads some of it again. */
+/* 1: s->round verifies; 0: verification has ended. A network with open tiers has no result to
+ * verify. A record without such rounds would count as cut short, so if all possible tests were read
+ * before, one round reads some of them again. */
 static int next_test(struct adaptive *s, struct nt_err *err)
 {
     struct nt_sparse *known = &s->known;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All pairs in rounds of disjoint pairs: a 1-factorisation of the complete graph (E. Mendelsohn, A.
  * Rosa, One-factorizations of the complete graph, J. Graph Theory 9, 1985), by halves: first all
- * meet within their half, halved in turn, then each of one half meets all of the other. A half of
- * an odd number has an empty place, and who meets it rests there and meets who rests in the other
- * half.
+ * pairs within each half, halved recursively, then each host of one half with each of the other. A
+ * half of an odd number has an empty place; a host that meets it has no partner there and meets the
+ * corresponding host of the other half.
  *
- * A round takes as long as its slowest pair, and the hosts of a half are near each other as soon as
- * latencies are known: pairs that take long come together. */
+ * A round takes as long as its slowest pair. Once latencies are known, the hosts of a half are near
+ * each other, so that slow pairs share rounds. */
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "rng.h"
 #include "sweep.h"
 
-/* Of more hosts nobody is moved: rounds that follow each other without a barrier have fewer. */
+/* With more hosts the order is fixed: consecutive rounds without a barrier have fewer hosts. */
 enum { ARRANGED_MAX = 128, ORDERS = 16 };
 
 struct sweep_all {
@@ -26,7 +26,7 @@ struct sweep_all {
     uint32_t *seat;      /* who sits where in this pass */
     uint32_t *turn;      /* the order of this pass's rounds */
     uint32_t (*pair)[2]; /* of the round last ordered */
-    float *latency;      /* all^2, us, as first told, 0: not yet; NULL: nobody is moved */
+    float *latency;      /* all^2 first latencies, us, 0: unknown; NULL: the order is fixed */
     float *time;         /* scratch, all */
     uint32_t *best_seat, *best_turn; /* scratch, hosts */
     bool *lost;
@@ -41,7 +41,7 @@ struct sweep_all {
 
 /* ---- who sits where ---- */
 
-/* Next to each other who is near: after those before always the host that is nearest to one of them
+/* Places near hosts next to each other: the next host is always the one nearest to any placed host
  * (R. C. Prim, Shortest connection networks, Bell System Technical Journal 36, 1957). */
 static void arrange(struct sweep_all *s)
 {
@@ -64,7 +64,7 @@ static void arrange(struct sweep_all *s)
 
 /* ---- rounds ---- */
 
-/* Whom place i of so many, an even number, meets in a round. */
+/* The partner of place i among this even number of places in a round. */
 static size_t partner(size_t places, size_t round, size_t i)
 {
     size_t half = places / 2, odd = half % 2, within = half - 1 + odd;
@@ -98,8 +98,7 @@ static size_t fill_round(struct sweep_all *s, size_t round)
 
 /* ---- passes ---- */
 
-/* How long the pass takes when each host goes on as soon as it is done with a round, in readings.
- */
+/* Duration of the pass in readings if each host continues as soon as its round ends. */
 static float pass_takes(struct sweep_all *s)
 {
     float last = 0, *end = s->time;
@@ -124,7 +123,7 @@ static void shuffle_pass(struct sweep_all *s, uint64_t seed, bool seats)
         nt_rng_shuffle(&rng, s->seat, s->hosts);
 }
 
-/* Of some orders the one that ends first. */
+/* Selects the fastest of several orders. */
 static void arrange_pass(struct sweep_all *s)
 {
     float least = 0;
@@ -142,8 +141,8 @@ static void arrange_pass(struct sweep_all *s)
     memcpy(s->turn, s->best_turn, s->rounds * sizeof *s->turn);
 }
 
-/* Another order each pass, so that what disturbs for a while does not hit the same pairs. At first
- * hosts keep theirs: Slurm lists those of a switch one after another. */
+/* A different order per pass, so that a disturbance for some time does not affect the same pairs.
+ * The first pass keeps the given order, because Slurm lists the hosts of a switch together. */
 static void begin_pass(struct sweep_all *s)
 {
     if (s->pass > 0 && s->latency != NULL)

@@ -29,10 +29,10 @@ struct latency {
     bool failed;                 /* or will be: it cannot use the results */
     bool sound;
     size_t rounds;                 /* of all pairs, so far */
-    size_t planned;                /* of them; what comes after repeats what was disturbed */
+    size_t planned;                /* of these; further passes repeat disturbed pairs */
     size_t pass;                   /* rounds */
     struct nt_latencies latencies; /* as measured, where all pairs may be */
-    char why[160];                 /* "": nothing to say */
+    char why[160];                 /* "": none */
 };
 
 static const struct latency *latency_of(const struct nt_planner *planner)
@@ -69,8 +69,8 @@ static void say_why(struct latency *s, const char *what, const char *then)
         snprintf(s->why, sizeof s->why, "%s, %s", what, then);
 }
 
-/* 1: *order; 0: it has ended, with a verified network or with too many hosts for all pairs; -1: see
- * err; 2: all pairs are needed */
+/* 1: *order; 0: it has ended, with a verified network or with too many hosts for all pairs; -1:
+ * error; 2: all pairs are needed */
 static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_err *err)
 {
     struct nt_sparse_check check;
@@ -106,7 +106,8 @@ static int is_enough(const struct latency *s, struct nt_err *err)
     return nt_disturbed_find(&s->latencies, &d, err) < 0 ? -1 : d.pairs < PAIRS_DISTURBED;
 }
 
-/* 1: *order; 0: it has ended and all is verified; 2: it has not, and the others follow; -1: err */
+/* 1: *order; 0: it has ended and all is verified; 2: it has not, and the other sweeps follow; -1:
+ * error */
 static int next_prior(struct latency *s, struct nt_order *order, struct nt_err *err)
 {
     int more = s->prior->ops->next(s->prior, order, err);
@@ -191,7 +192,7 @@ static void latency_destroy(struct nt_planner *planner)
     nt_object_destroy(s);
 }
 
-/* Of all pairs up to what is planned, then up to the end of a pass. */
+/* All pairs up to the planned passes, then to the end of a pass. */
 static size_t latency_ahead(const struct nt_planner *planner)
 {
     const struct latency *s = latency_of(planner);

@@ -9,7 +9,7 @@
 #include "rng.h"
 #include "rounds.h"
 
-/* ---- which pairs to measure next to verify what is believed (infer/believed.h) ---- */
+/* ---- the next pairs to verify a prior (infer/believed.h) --------------------------------- */
 
 enum { NONE = UINT32_MAX, DRAWS_A_HOST = 8 };
 
@@ -25,7 +25,7 @@ struct round_believed {
     uint32_t *from, *till;       /* idle hosts of a cluster: places in at */
 };
 
-/* Arrays come from memory. */
+/* memory owns the arrays. */
 static int round_believed_init(struct round_believed *r, size_t hosts, struct nt_arena *memory,
                                struct nt_rng *rng, struct nt_err *err)
 {
@@ -171,8 +171,8 @@ static void plan_level(struct round_believed *r, const struct nt_believed *b, si
     }
 }
 
-/* What is to be read again first, then loose hosts, then joints of switches, then clusters that are
- * to be read apart, then pairs of levels that hardly were. */
+/* Order: pairs to read again, loose hosts, connections within switches, clusters to read apart,
+ * then pairs of levels with few readings. */
 static void round_believed_plan(struct round_believed *r, const struct nt_believed *b,
                                 const bool *missing, struct nt_rng *rng)
 {

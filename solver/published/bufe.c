@@ -104,8 +104,8 @@ static int graph_add_switch(struct bufe_graph *g, uint32_t *vertex, struct nt_er
 
 /* ---- cliques -------------------------------------------------------------------------------- */
 
-/* The largest clique of one latency: Bron and Kerbosch (Algorithm 457, 1973) with a pivot, cut
- * off where a greedy colouring shows that nothing larger can come (Tomita and Seki 2003). */
+/* The largest clique of one latency: Bron and Kerbosch (Algorithm 457, 1973) with a pivot, cut off
+ * if a greedy colouring shows that no larger clique follows (Tomita and Seki 2003). */
 
 /* Looking at all pairs of vertices is work too. */
 enum { PAIRS_A_VISIT = 1024 };
@@ -115,7 +115,7 @@ struct bufe_search {
     size_t cap, n, words;   /* vertices of the one kind, and 64-bit words for a set of them */
     uint32_t *vertex;       /* n: the graph's vertices */
     uint64_t *adjacent;     /* n sets */
-    uint64_t *stack;        /* (n + 2) levels of three sets: P, X, what to try */
+    uint64_t *stack;        /* (n + 2) levels of three sets: P, X, candidates */
     uint64_t *colour;       /* two sets */
     uint32_t *chosen, *best;
     size_t best_size;
@@ -252,7 +252,7 @@ static bool in_group(const struct bufe_graph *g, size_t a, size_t b, double late
     return bufe_equal(bufe_edge(g, a, b), latency, g->epsilon);
 }
 
-/* The vertices of the kind that have an edge of this latency to another, and who knows whom. */
+/* The vertices of the kind with an edge of this latency to another, and their adjacency. */
 static void lay_out(struct bufe_search *s, const struct bufe_graph *g, bool switches, size_t until,
                     double latency)
 {
@@ -320,9 +320,9 @@ static int find_clique(struct finder *f, bool switches, size_t until, double lat
 /* Algorithm 2 (cliques of one latency become switches), algorithm 3 (virtual switch-to-switch
  * edges go) and the rules for hosts of several kinds (2.2.5). */
 
-/* The groups of latencies that the edges have now. A set that compares roughly depends on the
- * order of insertion (2.2.3); here the smallest value opens a group and its median stands for
- * it, as if the median had been inserted first. */
+/* The groups of the edges' current latencies. A set with approximate comparison depends on the
+ * order of insertion (2.2.3); here the smallest value opens a group and its median represents it,
+ * as if the median had been inserted first. */
 static int list_groups(struct finder *f, struct nt_err *err)
 {
     const struct bufe_graph *g = f->g;
@@ -389,7 +389,7 @@ static bool explained_by(const struct bufe_graph *g, size_t a, size_t b, size_t 
            bufe_equal(w, (double)first + (double)second, g->epsilon);
 }
 
-/* Algorithm 3 looks at the shortest path without the edge: is it as long as the edge? */
+/* Algorithm 3: whether the shortest path without the edge is as long as the edge. */
 static bool is_virtual(const struct bufe_graph *g, size_t a, size_t b, size_t via_from)
 {
     double best = INFINITY;
@@ -406,7 +406,7 @@ static bool is_virtual(const struct bufe_graph *g, size_t a, size_t b, size_t vi
     return isfinite(best) && explained_by(g, a, b, via);
 }
 
-/* Deletes the marked pairs only after all have been looked at, as algorithm 3 does. */
+/* Deletes the marked pairs after all were tested, as algorithm 3 does. */
 static int delete_virtual(struct finder *f, bool hosts, struct nt_err *err)
 {
     struct bufe_graph *g = f->g;
@@ -469,12 +469,12 @@ static void rejoin_switch(struct finder *f, size_t s)
         }
         g->alive[other] = false;
         f->r->rejoined++;
-        other = g->hosts - 1; /* what the other brought may be at zero too */
+        other = g->hosts - 1; /* edges of the other one may also have length zero */
     }
 }
 
-/* The clique's edges go; members hang on a new switch by half the latency; whoever was equally
- * far from all of them is now joined to the switch. */
+/* Deletes the edges of the clique and joins its members to a new switch by half the latency.
+ * Vertices that were equally far from all of them are joined to the switch. */
 static int replace_clique(struct finder *f, size_t size, double latency, struct nt_err *err)
 {
     struct bufe_graph *g = f->g;
@@ -769,7 +769,7 @@ static bool solve_regular(struct fit *f, lapack_int n, double *copy)
            LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'L', n, 1, copy, n, f->r->fitted_us, n) == 0;
 }
 
-/* Least squares; where links cannot be told apart, the solution of smallest norm. */
+/* Least squares; if links cannot be distinguished, the solution of smallest norm. */
 static int solve_fit(struct fit *f, struct nt_err *err)
 {
     lapack_int n = (lapack_int)f->model->links, rank = n, info = 0;
@@ -916,8 +916,8 @@ static size_t list_candidates(const float *w, size_t n, struct nt_bufe_edge *c)
     return k;
 }
 
-/* Equation 2.2: the shortest path from a to b ends with an edge at b, and what comes before it
- * has been measured. */
+/* Equation 2.2: the shortest path from a to b ends with an edge at b, and its beginning has been
+ * measured. */
 static float shortest_path(const struct bufe_graph *g, const float *w, size_t a, size_t b)
 {
     const float *measured = w + a * g->hosts, *edge = g->weight + b * g->cap;

@@ -15,7 +15,7 @@ enum parus_mark {
     PARUS_FREE = 0,
     PARUS_GONE,   /* the heavier arc of a simplex channel: destroyed for good */
     PARUS_ARC,    /* in the local topology: from here on */
-    PARUS_SHARED, /* likewise, collected into a group by eps_shared */
+    PARUS_SHARED, /* in the local topology, collected into a group by eps_shared */
 };
 
 struct local {
@@ -23,7 +23,7 @@ struct local {
     const struct nt_matrix *m;
     const struct nt_parus_options *o;
     unsigned char *mark; /* n*n of enum parus_mark, from row to column */
-    bool *done;          /* D in the paper: the vertex was looked at */
+    bool *done;          /* D in the paper: the vertex was visited */
     bool *waiting;       /* S in the paper: to be collected into the group */
     double *distance;
     size_t groups;
@@ -60,8 +60,8 @@ static unsigned char *pair_mark(struct local *p, size_t i, size_t j)
     return &p->mark[i * p->n + j];
 }
 
-/* Puts the channel in: both arcs when their weights differ by at most 1 + eps, else the lighter
- * one; the heavier is then destroyed. */
+/* Adds the channel: both arcs if their weights differ by at most 1 + eps, else the lighter one; the
+ * heavier one is then deleted. */
 static void add_channel(struct local *p, size_t i, size_t j, double eps)
 {
     double there = pair_weight(p, i, j), back = pair_weight(p, j, i);
@@ -172,7 +172,7 @@ static void find_skeleton(struct local *p)
         add_channel(p, from, to, p->o->eps_duplex);
         if (descend_path(p, to, pair_weight(p, from, to), &end, &last)) {
             collect_group(p, end, last * spread);
-        } else { /* nothing is nearer to it than what led here: a group of its own */
+        } else { /* nothing is nearer to it than its predecessor: a new group */
             p->done[to] = true;
             p->groups++;
         }
@@ -220,8 +220,8 @@ static void restore_cycles(struct local *p)
     }
 }
 
-/* A channel whose two arcs differ by more than eps_duplex is simplex: the heavier goes. Within a
- * group eps_shared has already decided. */
+/* A channel whose two arcs differ by more than eps_duplex is simplex: the heavier arc is deleted.
+ * Within a group eps_shared has already decided. */
 static void make_simplex(struct local *p)
 {
     double spread = 1 + p->o->eps_duplex;

@@ -220,8 +220,8 @@ static int trace_all(const struct nt_routes *routes, const uint32_t *pair, size_
     return rc;
 }
 
-/* Of an independent set, exactly: each link as a combination of pairs. 1: done; 0: the set does
- * not lend itself to it; -1: error. */
+/* For an independent set, exactly: each link as a combination of pairs. 1: done; 0: not possible
+ * for this set; -1: error. */
 static int by_traces(const struct nt_routes *routes, const uint32_t *pair, size_t n,
                      struct total *t, struct nt_err *err)
 {

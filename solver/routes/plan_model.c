@@ -12,7 +12,7 @@
 
 enum { NONE = UINT32_MAX };
 
-/* The tree below a root switch, without what leads to no host. */
+/* The tree below a root switch, without branches that lead to no host. */
 struct tree {
     const struct nt_model *model;
     size_t vertices;
@@ -20,11 +20,11 @@ struct tree {
     struct nt_bfs bfs; /* from the root */
     uint32_t root;
     uint32_t *hosts;     /* by vertex: hosts below, itself included */
-    uint32_t *height;    /* by vertex: links to its nearest host that may stand for it */
-    uint32_t *gauge;     /* by vertex: how many hosts may stand for it */
+    uint32_t *height;    /* per vertex: links to its nearest host that can represent it */
+    uint32_t *gauge;     /* per vertex: number of hosts that can represent it */
     size_t *child_start; /* vertices + 1 */
-    uint32_t *child;     /* with hosts below; of two the one that stands for both is first */
-    uint32_t *next;      /* by vertex: which child stands for it next */
+    uint32_t *child; /* children with hosts below; of two the one that represents both is first */
+    uint32_t *next;  /* per vertex: the child that represents it next */
     struct nt_routes_builder *builder;
     uint32_t (*pair)[2];
     size_t pairs;
@@ -120,8 +120,8 @@ static size_t count_children(const struct tree *t, uint32_t v)
     return t->child_start[v + 1] - t->child_start[v];
 }
 
-/* From the ends up: who may stand for a subtree. Where three or more branches meet, a host of any;
- * where two meet, of one only, because they are distinguished by rows from outside. */
+/* From the leaves up: the hosts that can represent a subtree. If three or more branches meet, any
+ * host; if two meet, hosts of one branch only, because equations from outside distinguish them. */
 static void find_gauges(struct tree *t)
 {
     for (size_t k = t->bfs.reached; k-- > 0;) {
@@ -161,7 +161,7 @@ static void find_children(struct tree *t)
     t->child_start[t->vertices] = used;
 }
 
-/* The host that stands for a subtree this time; they take turns. */
+/* The host that represents a subtree this time; the hosts take turns. */
 static uint32_t stand_in(struct tree *t, uint32_t v)
 {
     while (!is_host(t, v)) {
@@ -215,8 +215,9 @@ static uint32_t outside_host(struct tree *t, uint32_t v)
     return stand_in(t, t->child[t->child_start[above] + (mine + 1) % n]);
 }
 
-/* d rows at a switch with d branches below it. Two branches: their sum, and the second one with a
- * host outside; what is above it goes with the first, by the rows further up. */
+/* d equations at a switch with d branches below it. Two branches: their sum, and the second one
+ * with a host outside; the equations further up determine the first one together with the
+ * uplink. */
 static int add_rows(struct tree *t, uint32_t v, struct nt_err *err)
 {
     const uint32_t *child = t->child + t->child_start[v];

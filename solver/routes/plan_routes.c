@@ -15,18 +15,18 @@
 
 /* A minimal set: as many pairs as are independent, in few rounds. Liu et al., NPC 2018, section
  * 3.2, steps b and c: a maximal independent subset of all paths, coloured so that no two of one
- * colour share a link. There the set comes first and its colouring after; here both are chosen
- * together, a round at a time, which ends near the bound that the hosts set. */
+ * colour share a link. There, the colouring follows the selection; here both are done together,
+ * round by round, which ends near the bound of the hosts. */
 
 /* Steps (pairs evaluated, entries of equations touched) spent on fewer rounds: as many as the first
  * choice took times this, at least that; in small networks the tries end it. */
 enum { EFFORT = 1, EFFORT_MIN = 4000000, TRIES_MAX = 1000, AHEAD = 12 };
 
-/* Passing over so many pairs whose hosts are taken is one step. */
+/* Skipping this number of pairs with occupied hosts is one step. */
 enum { PASSED_OVER = 16 };
 
-/* With its hosts beside it: most of the time one of them is taken, and then nothing else of the
- * pair needs to come from memory. */
+/* With its hosts beside it: usually one of them is occupied, and no other data of the pair are read
+ * from memory. */
 struct offered {
     uint32_t pair, host[2];
 };
@@ -42,7 +42,7 @@ struct search {
     uint64_t seed, steps;
 };
 
-/* Links of a route, one that stands there twice counted once, are at most so many. */
+/* Upper limit of the links of a route; a link that occurs twice counts once. */
 static size_t longest_route(const struct nt_routes *r)
 {
     size_t most = 0;
@@ -131,7 +131,7 @@ static int offer_pairs(struct search *s, struct nt_echelon *e, struct offered *w
     return 0;
 }
 
-/* Offers what waits the rounds from first on, opening new ones until nothing waits. */
+/* Offers the waiting pairs to the rounds from first on, and opens new rounds until none wait. */
 static int offer_rest(struct search *s, struct nt_echelon *e, size_t n, struct nt_err *err)
 {
     for (size_t round = 0; n > 0; round++) {
@@ -149,7 +149,7 @@ static size_t host_bound(const struct nt_routes *r, size_t pairs)
     return (pairs + at_once - 1) / at_once;
 }
 
-/* First choice: each class into the rounds that the bound allows, what is left over into later
+/* First selection: each class into the rounds that the bound allows, the remaining pairs into later
  * ones at the end. */
 static int choose_first(struct search *s, struct nt_err *err)
 {
@@ -358,7 +358,7 @@ static size_t find_partner(struct basis *b, uint32_t pair, size_t *round)
         if (fabs(b->part[i]) <= most + EQUAL)
             continue;
         size_t at = open;
-        if (open == b->rounds) { /* only where the one that leaves stands in the way */
+        if (open == b->rounds) { /* only if the removed pair occupies it */
             nt_choice_flip(c, i);
             bool fits = nt_choice_free(c, pair, c->round[i]);
             nt_choice_flip(c, i);
@@ -413,8 +413,8 @@ static void exchange_pairs(struct basis *b)
     }
 }
 
-/* The rank is exact, the coefficients are not: if rounding ever took an independent pair out,
- * the set from before stands. */
+/* The rank is exact, the coefficients are not: if rounding removed an independent pair, the earlier
+ * set is kept. */
 static int check_basis(struct basis *b, struct nt_err *err)
 {
     struct nt_unknowns *u;
@@ -475,7 +475,7 @@ static int exchange_all(struct nt_choice *choice, struct nt_err *err)
 /* ---- more pairs than independent ones ------------------------------------------------------- */
 
 /* Random vectors of the sketch: the relative error of a variance is sqrt(2 / PROBES), enough to
- * find the worst known pairs. */
+ * find the pairs with the largest variances. */
 enum { PROBES = 16, STEPS_MAX = 200 };
 #define TOLERANCE 1e-2f
 
@@ -648,7 +648,7 @@ static void heap_sift(struct scored *heap, size_t n, size_t i)
     heap[i] = x;
 }
 
-/* Drops what the round is no longer open to. */
+/* Removes pairs for which the round is no longer free. */
 static size_t refresh_heap(const struct nt_choice *c, struct scored *heap, size_t n, size_t round)
 {
     size_t kept = 0;
@@ -719,10 +719,10 @@ static int find_pivots(const struct nt_choice *c, struct nt_echelon **out, struc
     return 0;
 }
 
-/* Adds pairs until the choice has `want` of them (or all there are): first into the rounds that are
- * there, then into new ones; in each round the pairs with the largest predicted variance. The
- * variances come from a sketch of the inverse, whose memory is that of the links: the choice must
- * determine what it is asked about, as a minimal set does. */
+/* Adds pairs until the choice has want pairs (or all): first into existing rounds, then into new
+ * ones; in each round the pairs with the largest predicted variance. The variances come from a
+ * sketch of the inverse, whose memory is linear in the links. The choice must determine the queried
+ * pairs, as a minimal set does. */
 static int add_redundant(struct nt_choice *c, size_t want, uint64_t seed, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
