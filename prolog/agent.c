@@ -65,12 +65,30 @@ static const double OTHER_S = 3;
 static const char HELP[] =
     "Usage: nettopo-prolog run --job ID --uid UID [--gid GID] [--option TEXT] [--conf FILE]\n"
     "       nettopo-prolog remove --job ID [--conf FILE]\n"
-    "       nettopo-prolog --from-prolog-script|--from-epilog-script [--conf FILE]\n"
+    "       nettopo-prolog --from-prolog-script [--conf FILE]\n"
+    "       nettopo-prolog --from-epilog-script [--conf FILE]\n"
     "       nettopo-prolog --check [--conf FILE] [--host HOST]\n"
     "\n"
-    "Measures the network of a job in its prolog and publishes a map of it. Started by the\n"
-    "plugin spank_nettopo.so, or by a Prolog script where Slurm does not call plugins\n"
-    "(PrologFlags=RunInJob). See spank_nettopo(8).\n";
+    "Measure the network of a job in its prolog, and publish a map. The plugin\n"
+    "spank_nettopo.so runs it, or a Prolog script if Slurm does not call plugins\n"
+    "(PrologFlags=RunInJob). See spank_nettopo(8).\n"
+    "\n"
+    "  run                   Measure a job and publish its map\n"
+    "  remove                Remove the files of a job\n"
+    "\n"
+    "  --job ID              Job\n"
+    "  --uid UID             User of the job\n"
+    "  --gid GID             Group of the job (default: the group of the user)\n"
+    "  --option TEXT         Items of --nettopo, such as quick,budget=2\n"
+    "  --conf FILE           Configuration (default " NT_SYSCONFDIR "/nettopo/nettopo.conf)\n"
+    "  --from-prolog-script  Measure the job in whose Prolog script this runs\n"
+    "  --from-epilog-script  Remove the files of the job in whose Epilog script this runs\n"
+    "  --check               Test the installation on this node\n"
+    "  --host HOST           With --check: also test the connection to HOST\n"
+    "  -h, --help            Print this help; after --check, its help\n"
+    "  -V, --version         Print the version\n"
+    "\n"
+    "Example: nettopo-prolog --check\n";
 
 /* Opens /dev/null as descriptors 0 to 2 if they are closed. Otherwise a socket could get one of
  * these numbers. */

@@ -105,7 +105,9 @@ int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt
                  {"--from-prolog-script", NT_VERB_RUN, true},
                  {"--from-epilog-script", NT_VERB_REMOVE, true},
                  {"--help", NT_VERB_HELP, false},
-                 {"--version", NT_VERB_VERSION, false}};
+                 {"-h", NT_VERB_HELP, false},
+                 {"--version", NT_VERB_VERSION, false},
+                 {"-V", NT_VERB_VERSION, false}};
     enum { N = sizeof verbs / sizeof *verbs };
     struct arguments arguments = {0};
     *request = (struct nt_request){0};

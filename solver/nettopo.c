@@ -23,11 +23,12 @@ int main(int argc, char **argv)
     static const struct nt_verbs all = {
         .program = "nettopo",
         .page = "nettopo(1)",
-        .intro = "Builds a map of a Slurm job's network from measurements, and suggests where to\n"
-                 "place its tasks. nettopo-probe(1) measures.\n",
-        .outro = "The map defaults to $NETTOPO_MAP; - is standard input or output.\n"
+        .intro =
+            "Build a map of the network between hosts from measurements, and suggest where to\n"
+            "place the tasks of a job. nettopo-probe(1) measures.\n",
+        .outro = "MAP defaults to $NETTOPO_MAP; - is standard input or output.\n"
                  "Exit status: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 system error.\n",
         .verb = verbs,
         .verbs = sizeof verbs / sizeof *verbs};
-    return nt_command_line_run(&all, argc, argv);
+    return nt_verbs_run(&all, argc, argv);
 }

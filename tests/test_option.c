@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "asserts.h"
+#include "decimal.h"
 #include "option.h"
 
 static struct nt_option parsed(const char *text)
@@ -9,6 +10,35 @@ static struct nt_option parsed(const char *text)
     if (nt_option_parse(text, &option, &err) != 0)
         fail_msg("\"%s\": %s", text, err.text);
     return option;
+}
+
+TEST(test_byte_units)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes; /* 0: refused */
+    } table[] = {{"1", 1},
+                 {"4096", 4096},
+                 {"64K", 65536},
+                 {"1M", 1048576},
+                 {"1G", 1073741824},
+                 {"2G", 0},
+                 {"1048577K", 0},
+                 {"K", 0},
+                 {"", 0},
+                 {"1k", 0},
+                 {"1KB", 0},
+                 {"1.5M", 0},
+                 {"-1K", 0},
+                 {"1KK", 0},
+                 {"1 K", 0},
+                 {"18014398509481984K", 0}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        uint64_t bytes = 0;
+        int rc = nt_decimal_bytes(table[k].text, strlen(table[k].text), 1 << 30, &bytes);
+        assert_int_equal(rc, table[k].bytes > 0 ? 0 : -1);
+        assert_int_equal(bytes, table[k].bytes);
+    }
 }
 
 TEST(the_option_without_value_is_standard_with_the_default_budget)

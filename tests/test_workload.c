@@ -37,6 +37,7 @@ TEST(a_text_gives_a_kernel_and_what_else_it_says)
         {"sr:16777216,compute=1000000000", "sr:16777216,compute=1000000000", 0, 1e9, 0, 0},
         {"transpose,messages=16777216", "transpose", 0, 0, 16777216, 0},
         {"shuffle,bytes=1073741824", "shuffle", 1073741824, 0, 0, 0},
+        {"shuffle,bytes=1G", "shuffle", 1073741824, 0, 0, 0},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         char name[NT_WORKLOAD_NAME_BYTES];

@@ -2,8 +2,8 @@
 /* nettopo-probe: measures the network between the hosts of a job, with one process per host. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "command_line.h"
 #include "conf.h"
 #include "coordinator_output.h"
 #include "decimal.h"
@@ -25,7 +26,7 @@
 #include "stress.h"
 #include "wire.h"
 
-enum { BUDGET_MS = 5000, BUDGET_MAX_MS = 3600000 };
+enum { BUDGET_MS = 5000, BUDGET_MIN_MS = 100, BUDGET_MAX_MS = 3600000 };
 
 struct settings {
     int agent_fd; /* -1: started without an agent, by a user */
@@ -40,34 +41,54 @@ struct settings {
     int output_fd;         /* the user's standard output, without UCX's log */
 };
 
-static const char USAGE[] =
-    "Usage: srun --mpi=pmix nettopo-probe [OPTION...]\n"
-    "       mpirun nettopo-probe [OPTION...]\n"
-    "Measures the network between the hosts of a job, one process a host; rank 0 writes the map.\n"
-    "  -l, --level LEVEL     quick, standard (default) or full\n"
-    "  -b, --budget SECONDS  time for all of it (default 5)\n"
-    "  -m, --max-load SHARE  of a link that may be used on average (default 1)\n"
-    "  -w, --sweep KIND      of latencies: auto (default), all pairs or adaptive\n"
-    "  -P, --plan PLAN       measure only the pairs of nettopo plan, in its rounds, as often as "
-    "the\n"
-    "                        time allows; no map: the samples, for nettopo estimate, go to the\n"
-    "                        standard output, or to -s FILE\n"
-    "  -S, --stress KERNEL   this kernel in place of level full's, at any level; up to 8 times.\n"
-    "                        KERNEL[,bytes=N][,messages=N][,tasks=N][,compute=US], KERNEL: a2a, "
-    "o2a,\n"
-    "                        a2o, sr:W, gups, hot:PERCENT, region:PERCENT, transpose, complement,\n"
-    "                        reverse or shuffle; see nettopo(1), STRESS KERNELS\n"
-    "  -p, --prior FILE      start from what earlier jobs said (nettopo fleet prior); the path\n"
-    "                        begins with /\n"
-    "  -o, --output MAP      where the map goes (default -, the standard output)\n"
-    "  -s, --samples FILE    also write what was measured\n"
-    "  -t, --trace FILE      append a line when a round begins: seconds, phase, round\n"
-    "  -L, --log LEVEL       on the standard error: error, info or debug (default: only the end)\n"
-    "  -c, --conf FILE       net_devices and tls, where UCX_NET_DEVICES and UCX_TLS are not set\n"
-    "                        (default " NT_SYSCONFDIR
-    "/nettopo/nettopo.conf, when it can be read)\n"
-    "      --transports      only list what UCX may use on this host: transport, device, network\n"
-    "      --help, --version\n";
+/* The options as they are given. */
+struct arguments {
+    const char *level, *budget, *max_load, *sweep, *plan, *stress[NT_STRESS_CHOSEN_MAX], *prior;
+    const char *output, *samples, *trace, *log, *conf, *agent_fd;
+    bool transports;
+};
+
+static const struct nt_flag flags[] = {
+    {"level", 'l', "quick|standard|full", NT_AT(level), 1,
+     "Measurements to make (default standard)"},
+    {"budget", 'b', "SECONDS", NT_AT(budget), 1, "Time for the whole sweep (default 5)"},
+    {"max-load", 'm', "SHARE", NT_AT(max_load), 1,
+     "Share of a link that the sweep may use on average (default 1)"},
+    {"sweep", 0, "auto|all|adaptive|sequential", NT_AT(sweep), 1,
+     "Pairs of which latencies are measured (default auto)"},
+    {"plan", 'P', "PLAN", NT_AT(plan), 1,
+     "Measure only the pairs of nettopo plan, in its rounds, as often as the time allows. There is "
+     "no map: the samples, for nettopo estimate, go to standard output or to --samples"},
+    {"stress", 'S', "KERNEL", NT_AT(stress), NT_STRESS_CHOSEN_MAX,
+     "Run this stress kernel in place of those of level full, at any level (up to 8 times). "
+     "KERNEL[,bytes=N][,messages=N][,tasks=N][,compute=US]; KERNEL is a2a, o2a, a2o, sr:W, gups, "
+     "hot:PERCENT, region:PERCENT, transpose, complement, reverse or shuffle; see nettopo(1), "
+     "STRESS KERNELS"},
+    {"prior", 0, "FILE", NT_AT(prior), 1,
+     "Start from the results of earlier jobs (nettopo fleet prior); the path begins with /"},
+    {"output", 'o', "MAP", NT_AT(output), 1,
+     "Output file for the map, written atomically (default -, standard output)"},
+    {"samples", 's', "FILE", NT_AT(samples), 1, "Also write the measurements"},
+    {"trace", 0, "FILE", NT_AT(trace), 1,
+     "Append a line when a round begins: seconds, phase, round"},
+    {"log", 'L', "error|info|debug", NT_AT(log), 1,
+     "Log to standard error (default: only errors that end the sweep)"},
+    {"conf", 'c', "FILE", NT_AT(conf), 1,
+     "Read net_devices and tls from FILE, if UCX_NET_DEVICES and UCX_TLS are not set "
+     "(default " NT_SYSCONFDIR "/nettopo/nettopo.conf, if it is readable)"},
+    {"transports", 0, NULL, NT_AT(transports), 1,
+     "Only list what UCX can use on this host: transport, device, network"},
+    {"help", 'h', NULL, NT_AT(transports), 1, "Print this help"},
+    {"version", 'V', NULL, NT_AT(transports), 1, "Print the version"},
+    {"agent-fd", 0, "N", NT_AT(agent_fd), 1, NULL},
+    {0}};
+
+static const struct nt_command_help help = {
+    "srun --mpi=pmix nettopo-probe [OPTION...]\n"
+    "mpirun nettopo-probe [OPTION...]",
+    "Measure the network between the hosts of a job, with one process per host. Rank 0 writes the "
+    "map.\n",
+    flags, "srun --mpi=pmix --ntasks-per-node=1 nettopo-probe -o map.json"};
 
 /* ---- the environment before the libraries load ---- */
 /* UCX catches signals and reads its configuration when it is loaded, before main. So the variables
@@ -180,150 +201,112 @@ static int give_up_rights(const struct settings *set, struct nt_err *err)
 }
 
 /* ---- the command line ---- */
-static int usage(const char *format, const char *what)
+static int read_stress(const struct arguments *a, struct settings *set, struct nt_err *err)
 {
-    fputs("nettopo-probe: ", stderr);
-    fprintf(stderr, format, what);
-    fputs(" (--help shows the usage)\n", stderr);
-    return -1;
-}
-
-static int read_budget(const char *text, double *budget_s)
-{
-    uint64_t ms;
-    if (nt_decimal_thousandths(text, strlen(text), BUDGET_MAX_MS, &ms) != 0 || ms < 100)
-        return usage("budget %s: expected seconds from 0.1 to 3600", text);
-    *budget_s = (double)ms * 1e-3;
+    for (; set->stresses < NT_STRESS_CHOSEN_MAX; set->stresses++) {
+        const char *text = a->stress[set->stresses];
+        struct nt_workload w = {0};
+        if (text == NULL)
+            return 0;
+        if (nt_workload_parse(text, &w, err) != 0)
+            return nt_err_prefix(err, "stress");
+        if (w.messages > NT_WIRE_COUNT_MAX || w.bytes > NT_WIRE_MESSAGE_MAX ||
+            w.tasks > NT_STRESS_HOSTS_MAX)
+            return nt_err_set(err, NT_ERR_USAGE,
+                              "stress %.100s: expected at most %d messages, %d bytes and %d tasks",
+                              text, (int)NT_WIRE_COUNT_MAX, (int)NT_WIRE_MESSAGE_MAX,
+                              (int)NT_STRESS_HOSTS_MAX);
+        set->stress[set->stresses] = w;
+    }
     return 0;
 }
 
-static int read_max_load(const char *text, double *share)
+/* A number with at most three digits after the point; text NULL: *value stays. */
+static int read_thousandths(const char *text, uint64_t least, uint64_t most, double *value)
 {
     uint64_t thousandths;
-    if (nt_decimal_thousandths(text, strlen(text), 1000, &thousandths) != 0 || thousandths == 0)
-        return usage("max-load %s: expected a share above 0, at most 1", text);
-    *share = (double)thousandths * 1e-3;
-    return 0;
-}
-
-/* Adds a stress kernel. */
-static int read_stress(const char *text, struct settings *set)
-{
-    struct nt_workload w = {0};
-    struct nt_err err = {0};
-    if (set->stresses == NT_STRESS_CHOSEN_MAX)
-        return usage("stress %s: expected at most 8 kernels", text);
-    if (nt_workload_parse(text, &w, &err) != 0)
-        return usage("stress: %s", err.text);
-    if (w.messages > NT_WIRE_COUNT_MAX || w.bytes > NT_WIRE_MESSAGE_MAX ||
-        w.tasks > NT_STRESS_HOSTS_MAX)
-        return usage("stress %s: expected at most 100000 messages, 67108864 bytes and 64 tasks",
-                     text);
-    _Static_assert(NT_STRESS_CHOSEN_MAX == 8 && NT_STRESS_HOSTS_MAX == 64 &&
-                       (int)NT_WIRE_COUNT_MAX == 100000 && (int)NT_WIRE_MESSAGE_MAX == 67108864,
-                   "as the sentences say");
-    set->stress[set->stresses++] = w;
-    return 0;
-}
-
-static int read_fd(const char *text, int *fd)
-{
-    uint64_t number;
-    if (nt_decimal_whole(text, strlen(text), 1 << 20, &number) != 0)
-        return usage("agent-fd %s: expected a descriptor", text);
-    *fd = (int)number;
-    return 0;
-}
-
-/* Options whose text is stored unchanged. */
-static const struct text_option {
-    int letter;
-    size_t at; /* offset in settings */
-} text_options[] = {
-    {'p', offsetof(struct settings, prior)},        {'o', offsetof(struct settings, map_path)},
-    {'s', offsetof(struct settings, samples_path)}, {'t', offsetof(struct settings, trace_path)},
-    {'c', offsetof(struct settings, conf_path)},    {'P', offsetof(struct settings, plan)}};
-
-/* Returns 1 to continue, 0 after --help or --version, -1 on a usage error. */
-static int read_option(int letter, char **argv, struct settings *set)
-{
-    for (size_t k = 0; k < sizeof text_options / sizeof *text_options; k++)
-        if (text_options[k].letter == letter) {
-            memcpy((char *)set + text_options[k].at, &optarg, sizeof optarg);
-            return 1;
-        }
-    switch (letter) {
-    case 'l':
-        return nt_level_parse(optarg, &set->level) == 0
-                   ? 1
-                   : usage("level %s: expected quick, standard or full", optarg);
-    case 'b':
-        return read_budget(optarg, &set->budget_s) == 0 ? 1 : -1;
-    case 'm':
-        return read_max_load(optarg, &set->max_load) == 0 ? 1 : -1;
-    case 'w':
-        return nt_sweep_mode_parse(optarg, &set->sweep) == 0
-                   ? 1
-                   : usage("sweep %s: expected auto, all, adaptive or sequential", optarg);
-    case 'S':
-        return read_stress(optarg, set) == 0 ? 1 : -1;
-    case 'L':
-        return nt_log_level_parse(optarg, &set->log) == 0
-                   ? 1
-                   : usage("log %s: expected error, info or debug", optarg);
-    case 'A':
-        return read_fd(optarg, &set->agent_fd) == 0 ? 1 : -1;
-    case 'T':
-        set->lists_transports = true;
-        return 1;
-    case 'h':
-        fputs(USAGE, stdout);
+    if (text == NULL)
         return 0;
-    case 'V':
-        fputs("nettopo-probe " NT_VERSION "\n", stdout);
-        return 0;
-    default:
-        return usage("%s: unknown or incomplete option", argv[optind - 1]);
-    }
+    if (nt_decimal_thousandths(text, strlen(text), most, &thousandths) != 0 || thousandths < least)
+        return -1;
+    *value = (double)thousandths * 1e-3;
+    return 0;
 }
 
-static int read_arguments(int argc, char **argv, struct settings *set)
+static int read_settings(const struct arguments *a, struct settings *set, struct nt_err *err)
 {
-    static const struct option options[] = {{"level", required_argument, NULL, 'l'},
-                                            {"budget", required_argument, NULL, 'b'},
-                                            {"max-load", required_argument, NULL, 'm'},
-                                            {"sweep", required_argument, NULL, 'w'},
-                                            {"prior", required_argument, NULL, 'p'},
-                                            {"plan", required_argument, NULL, 'P'},
-                                            {"stress", required_argument, NULL, 'S'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"samples", required_argument, NULL, 's'},
-                                            {"trace", required_argument, NULL, 't'},
-                                            {"log", required_argument, NULL, 'L'},
-                                            {"agent-fd", required_argument, NULL, 'A'},
-                                            {"conf", required_argument, NULL, 'c'},
-                                            {"transports", no_argument, NULL, 'T'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'V'},
-                                            {NULL, 0, NULL, 0}};
-    const char *of_sweep = NULL;
-    int letter, rc = 1;
-    opterr = 0;
-    while (rc == 1 &&
-           (letter = getopt_long(argc, argv, "l:b:m:w:p:P:S:o:s:t:L:c:h", options, NULL)) != -1) {
-        rc = read_option(letter, argv, set);
-        for (size_t k = 0; options[k].name != NULL; k++)
-            if (options[k].val == letter && strchr("lwpSo", letter) != NULL)
-                of_sweep = options[k].name;
+    uint64_t fd;
+    if (a->level != NULL && nt_level_parse(a->level, &set->level) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "level %.64s: expected quick, standard or full",
+                          a->level);
+    if (read_thousandths(a->budget, BUDGET_MIN_MS, BUDGET_MAX_MS, &set->budget_s) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "budget %.64s: expected seconds from 0.1 to 3600",
+                          a->budget);
+    if (read_thousandths(a->max_load, 1, 1000, &set->max_load) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "max-load %.64s: expected a share above 0, at most 1",
+                          a->max_load);
+    if (a->sweep != NULL && nt_sweep_mode_parse(a->sweep, &set->sweep) != 0)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "sweep %.64s: expected auto, all, adaptive or sequential", a->sweep);
+    if (a->log != NULL && nt_log_level_parse(a->log, &set->log) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "log %.64s: expected error, info or debug", a->log);
+    if (a->agent_fd != NULL) {
+        if (nt_decimal_whole(a->agent_fd, strlen(a->agent_fd), 1 << 20, &fd) != 0)
+            return nt_err_set(err, NT_ERR_USAGE, "agent-fd %.64s: expected a descriptor",
+                              a->agent_fd);
+        set->agent_fd = (int)fd;
     }
-    if (rc == 1 && optind < argc)
-        rc = usage("%s: expected no such argument", argv[optind]);
-    if (rc == 1 && set->plan != NULL && of_sweep != NULL)
-        rc = usage("--plan: expected without --%s, which is for a sweep", of_sweep);
-    if (rc == 1 && set->plan == NULL && set->samples_path != NULL &&
-        strcmp(set->samples_path, "-") == 0 && strcmp(set->map_path, "-") == 0)
-        rc = usage("--samples %s: expected a file, the map goes there", set->samples_path);
-    return rc;
+    return read_stress(a, set, err);
+}
+
+/* What a plan has no use for. */
+static int check_plan(const struct arguments *a, struct nt_err *err)
+{
+    const char *const of_sweep[][2] = {{"level", a->level},
+                                       {"sweep", a->sweep},
+                                       {"prior", a->prior},
+                                       {"stress", a->stress[0]},
+                                       {"output", a->output}};
+    for (size_t k = 0; k < sizeof of_sweep / sizeof *of_sweep; k++)
+        if (a->plan != NULL && of_sweep[k][1] != NULL)
+            return nt_err_set(err, NT_ERR_USAGE,
+                              "--plan: expected without --%s, which is for a sweep",
+                              of_sweep[k][0]);
+    return 0;
+}
+
+static int read_arguments(int argc, char **argv, struct settings *set, struct nt_err *err)
+{
+    struct arguments a = {0};
+    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+        check_plan(&a, err) != 0 || read_settings(&a, set, err) != 0)
+        return -1;
+    set->plan = a.plan;
+    set->prior = a.prior;
+    set->trace_path = a.trace;
+    set->conf_path = a.conf;
+    set->lists_transports = a.transports;
+    set->samples_path = a.samples;
+    if (a.plan != NULL) {
+        set->level = NT_LEVEL_QUICK;
+        set->samples_path = a.samples == NULL ? "-" : a.samples;
+        set->map_path = NULL;
+        return 0;
+    }
+    set->map_path = a.output != NULL ? a.output : "-";
+    if (a.samples != NULL && strcmp(a.samples, "-") == 0 && strcmp(set->map_path, "-") == 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--samples -: expected a file, the map goes there");
+    return 0;
+}
+
+static int print_help(void)
+{
+    struct nt_strbuf text = {0};
+    nt_command_line_help(&help, &text);
+    if (!text.failed)
+        fputs(text.text, stdout);
+    free(text.text);
+    return text.failed || fflush(stdout) != 0 ? NT_ERR_SYSTEM : 0;
 }
 
 /* ---- the sweep ---- */
@@ -524,22 +507,16 @@ static int list_transports(int fd)
 
 int main(int argc, char **argv)
 {
-    struct settings set = {.agent_fd = -1,
-                           .level = NT_LEVEL_STANDARD,
-                           .budget_s = BUDGET_MS * 1e-3,
-                           .max_load = 1,
-                           .map_path = "-"};
+    struct settings set = {
+        .agent_fd = -1, .level = NT_LEVEL_STANDARD, .budget_s = BUDGET_MS * 1e-3, .max_load = 1};
     struct nt_err err = {0};
-    int go = read_arguments(argc, argv, &set);
-    if (go != 1)
-        return go == 0 ? 0 : NT_ERR_USAGE;
-    if (set.plan != NULL) {
-        set.level = NT_LEVEL_QUICK;
-        set.samples_path = set.samples_path == NULL ? "-" : set.samples_path;
-        set.map_path = NULL;
-    }
-    if (set.agent_fd >=
-        0) /* the process is outside the job's limits, so its user must not trace it */
+    if (nt_command_line_asks(argc, argv, "--help", "-h"))
+        return print_help();
+    if (nt_command_line_asks(argc, argv, "--version", "-V"))
+        return puts("nettopo-probe " NT_VERSION) < 0 ? NT_ERR_SYSTEM : 0;
+    if (read_arguments(argc, argv, &set, &err) != 0)
+        return print_error(&err);
+    if (set.agent_fd >= 0) /* outside the job's limits, so its user must not trace it */
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     bool changed = set.agent_fd < 0 && getenv("NETTOPO_PROBE_ENVIRONMENT") == NULL &&
                    set_devices(set.conf_path, &err);

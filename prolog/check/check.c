@@ -20,12 +20,18 @@ static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
 static const char HELP[] =
     "Usage: nettopo-prolog --check [--conf FILE] [--host HOST]\n"
     "\n"
-    "Tests the installation on this node, as root: one line for each part, \"ok\" or \"TO DO\" "
-    "with\n"
-    "what to do. With --host also whether the ports of HOST can be reached from here, whether "
-    "large\n"
-    "messages to it arrive, and whether an address of this host is another's, too.\n"
-    "Exit: 0 all is ok, 1 something is to do, 2 usage, 4 not root.\n";
+    "Test the installation on this node, as root. Print one line for each part: \"ok\", or\n"
+    "\"TO DO\" and what to do.\n"
+    "\n"
+    "  --conf FILE    Configuration (default " NT_SYSCONFDIR "/nettopo/nettopo.conf)\n"
+    "  --host HOST    Also test if the ports of HOST can be reached, if large messages\n"
+    "                 arrive, and if another host has an address of this host\n"
+    "  -h, --help     Print this help\n"
+    "  -V, --version  Print the version\n"
+    "\n"
+    "Exit status: 0 all is ok, 1 something is to do, 2 usage, 4 not root.\n"
+    "\n"
+    "Example: nettopo-prolog --check --host n2\n";
 
 enum { LINE_BYTES = 1024 };
 
@@ -158,8 +164,9 @@ static int read_arguments(struct nt_check *check, int argc, char **argv)
         bool conf = strcmp(argv[k], "--conf") == 0, host = strcmp(argv[k], "--host") == 0;
         if (strcmp(argv[k], "--check") == 0)
             continue;
-        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "--version") == 0) {
-            fputs(argv[k][2] == 'h' ? HELP : "nettopo-check " NT_VERSION "\n", stdout);
+        bool help = strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0;
+        if (help || strcmp(argv[k], "--version") == 0 || strcmp(argv[k], "-V") == 0) {
+            fputs(help ? HELP : "nettopo-check " NT_VERSION "\n", stdout);
             return 0;
         }
         if ((!conf && !host) || k + 1 == argc) {

@@ -23,6 +23,19 @@ int nt_decimal_whole(const char *text, size_t bytes, uint64_t max, uint64_t *val
     return 0;
 }
 
+int nt_decimal_bytes(const char *text, size_t bytes, uint64_t max, uint64_t *value)
+{
+    static const char units[] = {'K', 'M', 'G'};
+    unsigned shift = 0;
+    for (unsigned k = 0; k < sizeof units && bytes > 1; k++)
+        if (text[bytes - 1] == units[k])
+            shift = 10 * (k + 1);
+    if (nt_decimal_whole(text, bytes - (shift > 0), max >> shift, value) != 0)
+        return -1;
+    *value <<= shift;
+    return 0;
+}
+
 int nt_decimal_thousandths(const char *text, size_t bytes, uint64_t max, uint64_t *value)
 {
     static const uint64_t scale[] = {1000, 100, 10, 1};

@@ -12,6 +12,9 @@
 /* "42": a whole number of at most max; -1 for anything else (value is then unchanged). */
 int nt_decimal_whole(const char *text, size_t bytes, uint64_t max, uint64_t *value);
 
+/* The same for bytes: K, M and G behind the number are 2^10, 2^20 and 2^30 of them. */
+int nt_decimal_bytes(const char *text, size_t bytes, uint64_t max, uint64_t *value);
+
 /* "2.5" becomes 2500: at most three digits after the point, at most max thousandths. */
 int nt_decimal_thousandths(const char *text, size_t bytes, uint64_t max, uint64_t *value);
 

@@ -11,40 +11,44 @@
 #include "strbuf.h"
 #include "verbs.h"
 
-static const char help[] =
-    "usage: nettopo compare [OPTION...] MAP REFERENCE\n"
-    "       nettopo compare [OPTION...] MEASURED MEASURED\n"
-    "\n"
-    "Compares a map with a reference: another map, Graphviz DOT with link rates in Gbit/s, "
-    "TGF,\n"
-    "Slurm's topology.conf or topology.yaml, what scontrol show topology prints, or a scan of\n"
-    "ibnetdiscover. Hosts are matched by name, switches by the hosts under them; a reference may\n"
-    "have more hosts than the map. Exits with 1 if there are differences.\n"
-    "\n"
-    "Or compares two measurements of the same hosts, records of sweeps or matrices as solve reads\n"
-    "them: mean, absolute, quadratic and largest deviation, quartiles, histograms, and the pairs\n"
-    "that differ by more than the tolerance.\n"
-    "\n"
-    "  -t, --tolerance T    relative difference of a figure that counts; default 0.25\n"
-    "  --json               the report as JSON\n"
-    "  --coloured DOT       also write the reference, coloured by the measured times of the paths\n"
-    "                       over each link: grey within a tenth of those of a healthy network or\n"
-    "                       if one of the paths is, red below, blue over\n"
-    "  --message-bytes N    of those times; default 1048576, and 8 for a map without bandwidths.\n"
-    "                       Of measurements of several sizes: which, or else the smallest\n"
-    "  --bandwidth          the matrices hold bandwidths in MB/s\n"
-    "  --raster SVG         also draw both measurements and their differences, a cell per pair\n"
-    "  --names FILE         of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
-    "  --topology NAME      of several in a topology.yaml; default: the cluster's\n"
-    "  -o, --output FILE    written whole or not at all; default -\n"
-    "\n"
-    "Example: nettopo compare map.json /etc/slurm/topology.conf\n";
-
 struct arguments {
     const char *tolerance, *coloured, *message, *names, *topology, *raster, *output, *file[2];
     bool json, bandwidth;
     double least, message_bytes; /* of --tolerance and --message-bytes */
 };
+
+static const struct nt_flag flags[] = {
+    {"tolerance", 0, "T", NT_AT(tolerance), 1,
+     "Relative difference above which a value is reported (default 0.25)"},
+    {"json", 0, NULL, NT_AT(json), 1, "Print the report as JSON"},
+    {"coloured", 0, "DOT", NT_AT(coloured), 1,
+     "Also write the reference as DOT, coloured by the measured times of the paths over each link"},
+    {"message-bytes", 0, "N", NT_AT(message), 1,
+     "Message size for --coloured (default 1M, and 8 for a map without bandwidths). For "
+     "measurements of several message sizes: the size to compare; otherwise the smallest is "
+     "compared"},
+    {"bandwidth", 0, NULL, NT_AT(bandwidth), 1, "Read the matrices as bandwidths in MB/s"},
+    {"raster", 0, "SVG", NT_AT(raster), 1,
+     "Also draw both measurements and their differences, one cell per pair"},
+    {"names", 0, "FILE", NT_AT(names), 1,
+     "Names of the nodes in a scan of ibnetdiscover: lines 0xGUID \"NAME\""},
+    {"topology", 0, "NAME", NT_AT(topology), 1,
+     "Topology to read if a topology.yaml contains several (default: the cluster's)"},
+    NT_FLAG_OUTPUT,
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo compare [OPTION...] MAP REFERENCE\n"
+    "nettopo compare [OPTION...] MEASURED MEASURED",
+    "Compare a map with a reference: another map, Graphviz DOT with link rates in Gbit/s, TGF, "
+    "Slurm's topology.conf or topology.yaml, the output of scontrol show topology, or a scan of "
+    "ibnetdiscover. Hosts are matched by name, switches by the hosts under them; a reference may "
+    "have more hosts than the map.\n"
+    "\n"
+    "Or compare two measurements of the same hosts, samples or matrices as solve reads them: "
+    "deviations, quartiles, histograms, and the pairs that differ by more than the tolerance. The "
+    "exit status is 1 if there are differences.\n",
+    flags, "nettopo compare map.json topology.conf"};
 
 /* ---- a map and a reference ---- */
 
@@ -199,16 +203,9 @@ static int compare_measured(const struct arguments *a, struct nt_err *err)
 static int compare_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.tolerance = "0.25", .output = "-"};
-    const struct nt_flag flags[] = {
-        {"tolerance", 't', &a.tolerance, NULL}, {"json", 0, NULL, &a.json},
-        {"coloured", 0, &a.coloured, NULL},     {"message-bytes", 0, &a.message, NULL},
-        {"names", 0, &a.names, NULL},           {"topology", 0, &a.topology, NULL},
-        {"bandwidth", 0, NULL, &a.bandwidth},   {"raster", 0, &a.raster, NULL},
-        {"output", 'o', &a.output, NULL}};
-    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, a.file, 2, err) !=
-            0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, a.file, 2, err) != 0 ||
         nt_command_line_number("tolerance", a.tolerance, 0, 1000, &a.least, err) != 0 ||
-        nt_command_line_number("message-bytes", a.message, 1, 1e12, &a.message_bytes, err) != 0)
+        nt_command_line_bytes("message-bytes", a.message, 1, 1e12, &a.message_bytes, err) != 0)
         return -1;
     if (a.file[1] == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected MAP REFERENCE, found %s",
@@ -216,5 +213,5 @@ static int compare_run(int argc, char **argv, struct nt_err *err)
     return nt_is_measurement(a.file[0]) ? compare_measured(&a, err) : compare_maps(&a, err);
 }
 
-const struct nt_verb nt_verb_compare = {"compare", "compare a map with a reference", help,
+const struct nt_verb nt_verb_compare = {"compare", "compare a map with a reference", &help,
                                         compare_run};

@@ -11,24 +11,32 @@
 #include "terminal.h"
 #include "verbs.h"
 
-static const char help[] =
-    "usage: nettopo estimate [--one-way] [-o FILE] --routes FILE --measured FILE\n"
+struct arguments {
+    const char *routes, *measured, *output;
+    bool one_way, json;
+};
+
+static const struct nt_flag flags[] = {
+    {"routes", 0, "FILE", NT_AT(routes), 1, "File of routes (required); - is standard input"},
+    {"measured", 0, "FILE", NT_AT(measured), 1,
+     "File of measurements (required). A pair that is there several times counts several times"},
+    {"one-way", 0, NULL, NT_AT(one_way), 1,
+     "Take each measurement as the latency from its first host to its second, as synchronised "
+     "clocks or a simulator give it"},
+    {"json", 0, NULL, NT_AT(json), 1, "Print JSON, which is the only format"},
+    NT_FLAG_OUTPUT,
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo estimate [OPTION...] --routes FILE --measured FILE",
+    "Compute latencies with standard errors: of each link, of chains of links that are known only "
+    "as a sum, and of every pair that follows from the measurements.\n"
     "\n"
-    "The latencies of links, of runs of links that are known as a sum only, and of all pairs that\n"
-    "follow from the measurements, with standard errors. Routes are lines HOST HOST LINK "
-    "[LINK...]\n"
-    "(both directions of a pair may be given: a measurement is then the mean of the two paths),\n"
-    "measurements are lines HOST HOST LATENCY_US, or the samples of nettopo-probe --plan or of\n"
-    "another sweep. If the two paths of a pair differ, each way is given, too, where it follows\n"
-    "from the measurements.\n"
-    "\n"
-    "  --routes FILE     - is standard input\n"
-    "  --measured FILE   pairs of the routes; one measured several times counts several times\n"
-    "  --one-way         a measurement is from its first host to its second, over that route\n"
-    "                    alone: synchronised clocks, simulators\n"
-    "  -o, --output FILE JSON, written whole or not at all; default -\n"
-    "\n"
-    "Example: nettopo estimate --routes routes.txt --measured measured.txt\n";
+    "Routes are lines HOST HOST LINK [LINK...]. If both directions of a pair are given, a "
+    "measurement is the mean of the two paths, and each direction is estimated, too, if the "
+    "measurements determine it. Measurements are lines HOST HOST LATENCY_US, or the samples of "
+    "nettopo-probe --plan or of another sweep.\n",
+    flags, "nettopo estimate --routes routes.txt --measured measured.txt"};
 
 /* One way a host of the routes is there as a source and as a target, under one name. */
 static const char **host_names(const struct nt_routes_text *routes, struct nt_arena *memory)
@@ -52,11 +60,10 @@ static int write_estimate(const struct nt_estimate *e, const struct nt_routes_te
                : nt_estimate_write(e, host, routes->links.name, text, bytes, err);
 }
 
-static int estimate_text(const char *const path[2], bool one_way, char **text, size_t *bytes,
-                         struct nt_err *err)
+static int estimate_text(const struct arguments *a, char **text, size_t *bytes, struct nt_err *err)
 {
-    const struct nt_text_source from[2] = {nt_file_source(path[0]), nt_file_source(path[1])};
-    const struct nt_routes_wanted wanted = {.one_way = one_way};
+    const struct nt_text_source from[2] = {nt_file_source(a->routes), nt_file_source(a->measured)};
+    const struct nt_routes_wanted wanted = {.one_way = a->one_way};
     struct nt_routes_text *routes;
     struct nt_measured *measured = NULL;
     struct nt_estimate *e = NULL;
@@ -78,22 +85,17 @@ static int estimate_text(const char *const path[2], bool one_way, char **text, s
 
 static int estimate_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *path[2] = {NULL, NULL}, *output = "-";
-    bool one_way = false;
-    const struct nt_flag flags[] = {{"routes", 0, &path[0], NULL},
-                                    {"measured", 0, &path[1], NULL},
-                                    {"one-way", 0, NULL, &one_way},
-                                    {"output", 'o', &output, NULL}};
+    struct arguments a = {.output = "-"};
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, NULL, 0, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0)
         return -1;
-    if (path[0] == NULL || path[1] == NULL)
+    if (a.routes == NULL || a.measured == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE and --measured FILE");
-    if (estimate_text(path, one_way, &text, &bytes, err) != 0)
+    if (estimate_text(&a, &text, &bytes, err) != 0)
         return -1;
-    return nt_file_write_text(output, text, bytes, err);
+    return nt_file_write_text(a.output, text, bytes, err);
 }
 
 const struct nt_verb nt_verb_estimate = {"estimate", "derive link latencies from measured pairs",
-                                         help, estimate_run};
+                                         &help, estimate_run};

@@ -22,42 +22,37 @@
 #include "traffic.h"
 #include "verbs.h"
 
-static const char help[] =
-    "usage: nettopo export --format FORMAT [OPTION...] [MAP]\n"
-    "\n"
-    "Writes a map for other programs. MAP defaults to $NETTOPO_MAP.\n"
-    "\n"
-    "  -f, --format FORMAT     one of\n"
-    "      dot                 Graphviz\n"
-    "      svg                 a picture for a document\n"
-    "      html                a page to look into, complete in itself\n"
-    "      tgf                 Trivial Graph Format\n"
-    "      graphml             GraphML\n"
-    "      topology.conf       Slurm's topology/tree\n"
-    "      topology.yaml       the same for Slurm 25.05 and newer\n"
-    "      prior               what sweeps of these hosts start from (nettopo.conf(5))\n"
-    "      csv                 the modelled latencies of all pairs; of a measurement (the record "
-    "of\n"
-    "                          a sweep, or what solve --latency reads) those that were measured\n"
-    "  -r, --reference FILE    as in nettopo compare. svg: what differs is in the strong colour;\n"
-    "                          html: the reference is also drawn beside the map; dot: the "
-    "reference\n"
-    "                          is drawn, coloured as by compare --coloured\n"
-    "  --names FILE            of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
-    "  --topology NAME         of several in a topology.yaml as reference; default: the cluster's\n"
-    "  -i, --inside            tgf and graphml: with the packages, memory nodes and cores of "
-    "hosts\n"
-    "                          whose model the map has\n"
-    "  --probability P         dot, svg and html: without links that are less probable\n"
-    "  -o, --output FILE       written whole or not at all; default -\n"
-    "\n"
-    "Example: nettopo export --format svg -o map.svg map.json\n";
-
 struct arguments {
     const char *format, *probability, *output, *map;
     struct nt_described reference; /* its path NULL: none */
     bool inside;
 };
+
+static const struct nt_flag flags[] = {
+    {"format", 'f', "dot|svg|html|tgf|graphml|topology.conf|topology.yaml|prior|csv", NT_AT(format),
+     1,
+     "Output format (required): dot for Graphviz; svg, a picture for a document; html, a page to "
+     "explore; tgf and graphml for graph programs; topology.conf or, from Slurm 25.05, "
+     "topology.yaml; prior for later sweeps (nettopo.conf(5)); csv, the modelled latencies of all "
+     "pairs, or the measured latencies if MAP is a measurement"},
+    {"reference", 'r', "FILE", NT_AT(reference.path), 1,
+     "Reference, as for nettopo compare: svg marks the differences, html also draws the reference, "
+     "dot draws the reference as compare --coloured does"},
+    {"names", 0, "FILE", NT_AT(reference.names), 1,
+     "Names of the nodes in a scan of ibnetdiscover: lines 0xGUID \"NAME\""},
+    {"topology", 0, "NAME", NT_AT(reference.topology), 1,
+     "Topology to read if a topology.yaml contains several (default: the cluster's)"},
+    {"inside", 'i', NULL, NT_AT(inside), 1,
+     "Add packages, memory nodes and cores of hosts (tgf, graphml)"},
+    {"probability", 0, "P", NT_AT(probability), 1,
+     "Leave out links that are less probable than P (dot, svg, html)"},
+    NT_FLAG_OUTPUT,
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo export --format FORMAT [OPTION...] [MAP]",
+    "Convert a map for other programs. MAP defaults to $NETTOPO_MAP.\n", flags,
+    "nettopo export --format svg -o map.svg map.json"};
 
 /* ---- pictures with all that they show -------------------------------------------------------*/
 
@@ -308,17 +303,11 @@ static const struct format *find_format(const struct arguments *a, struct nt_err
 static int export_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.output = "-"};
-    const struct nt_flag flags[] = {
-        {"format", 'f', &a.format, NULL},       {"reference", 'r', &a.reference.path, NULL},
-        {"names", 0, &a.reference.names, NULL}, {"topology", 0, &a.reference.topology, NULL},
-        {"inside", 'i', NULL, &a.inside},       {"probability", 0, &a.probability, NULL},
-        {"output", 'o', &a.output, NULL}};
     struct nt_map *map;
     char *text;
     size_t bytes;
     double probability = 0;
-    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &a.map, 1, err) !=
-            0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, &a.map, 1, err) != 0 ||
         nt_command_line_number("probability", a.probability, 0, 1, &probability, err) != 0)
         return -1;
     const struct format *f = find_format(&a, err);
@@ -339,4 +328,4 @@ static int export_run(int argc, char **argv, struct nt_err *err)
 }
 
 const struct nt_verb nt_verb_export = {
-    "export", "convert a map (html, svg, dot, topology.conf, ...)", help, export_run};
+    "export", "convert a map (html, svg, dot, topology.conf, ...)", &help, export_run};

@@ -23,11 +23,11 @@ static int fleet_run(int argc, char **argv, struct nt_err *err)
     static const struct nt_verbs all = {
         .program = "nettopo fleet",
         .page = "nettopo-fleet(1)",
-        .intro = "Combines the maps of many jobs in one file (fleet_store in nettopo.conf).\n",
-        .outro = "",
+        .intro = "Combine the maps of many jobs in one file, the store.\n",
+        .outro = "The store is --store FILE, or fleet_store in nettopo.conf.\n",
         .verb = verbs,
         .verbs = sizeof verbs / sizeof *verbs};
-    int rc = nt_command_line_run(&all, argc, argv);
+    int rc = nt_verbs_run(&all, argc, argv);
     err->kind = (enum nt_err_kind)rc; /* the message is printed */
     return rc == 0 ? 0 : -1;
 }

@@ -10,7 +10,6 @@
 
 #include "changes.h"
 #include "cluster_map.h"
-#include "command_line.h"
 #include "conf.h"
 #include "fleet_job.h"
 #include "json_write.h"
@@ -18,6 +17,7 @@
 #include "names.h"
 #include "store.h"
 #include "strbuf.h"
+#include "verbs.h"
 
 extern const struct nt_verb nt_fleet_ingest;
 extern const struct nt_verb nt_fleet_show;
@@ -26,6 +26,17 @@ extern const struct nt_verb nt_fleet_prior;
 extern const struct nt_verb nt_fleet_sync;
 extern const struct nt_verb nt_fleet_metrics;
 extern const struct nt_verb nt_fleet_check;
+
+/* Options of all or most of them. */
+#define NT_FLAG_STORE                                                                              \
+    {                                                                                              \
+        "store", 0, "FILE", NT_AT(store), 1, "Store (default: fleet_store in nettopo.conf)"        \
+    }
+#define NT_FLAG_DAYS                                                                               \
+    {                                                                                              \
+        "days", 0, "SPAN", NT_AT(days), 1,                                                         \
+            "Use jobs from the last SPAN before the most recent job (default 90d)"                 \
+    }
 
 /* Opens the store of --store (NULL: fleet_store of nettopo.conf; NT_ERR_USAGE: neither). */
 int nt_fleet_open(const char *given, bool read_only, struct nt_store **out, struct nt_err *err);

@@ -8,23 +8,31 @@
 #include "hostlist.h"
 #include "number.h"
 
-static const char help[] =
-    "usage: nettopo fleet check [OPTION...]\n"
+struct arguments {
+    const char *store, *hosts, *age, *days;
+    bool json;
+};
+
+static const struct nt_flag flags[] = {
+    NT_FLAG_STORE,
+    {"hosts", 0, "LIST", NT_AT(hosts), 1,
+     "Hosts to check, a list in Slurm's notation (default: all in the store)"},
+    {"max-age", 0, "SPAN", NT_AT(age), 1,
+     "Age above which the data of a host count as unknown (default 30d)"},
+    NT_FLAG_DAYS,
+    {"json", 0, NULL, NT_AT(json), 1, "Print JSON; the exit status is the same"},
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo fleet check [OPTION...]",
+    "Report suspect hosts, for health checks. A host is suspect if, in jobs of two users, its link "
+    "is worse than before, or every job finds it worse than comparable links. A host that only "
+    "seems slow because it was moved is reported as moved, and is not suspect. Without --hosts, "
+    "links between switches are also checked.\n"
     "\n"
-    "Whether hosts are suspect, for health checks: exit 0 when nothing is known against them, 1\n"
-    "with a line for each suspect, 2 usage, 3 when nothing is known about one of them, 4 the\n"
-    "system refused. A host is suspect when its link is worse than it was, or every job finds it\n"
-    "worse than others', in jobs of at least two users. One that only seemed so, since it was\n"
-    "moved to another switch, is told as moved and is no suspect. Without --hosts links between\n"
-    "switches are checked, too, and 3 is for a store in which no host is known.\n"
-    "\n"
-    "  --store FILE      default: fleet_store of nettopo.conf\n"
-    "  --hosts LIST      of these, as Slurm writes them; default: all in the store\n"
-    "  --max-age SPAN    what was seen last before that is not known; default 30d\n"
-    "  --days SPAN       jobs of so long before the last one; default 90d\n"
-    "  --json            as JSON; the exit code is the same\n"
-    "\n"
-    "Example: nettopo fleet check --hosts n[1-8]\n";
+    "Exit status: 0 no suspect, 1 one line per suspect, 2 usage, 3 no data for one of the hosts "
+    "or, without --hosts, for any, 4 system error.\n",
+    flags, "nettopo fleet check --store fleet.db --hosts n[1-8]"};
 
 struct checking {
     struct nt_arena memory;
@@ -184,20 +192,16 @@ static int check(struct checking *c, const char *store, const char *list, int64_
 
 static int check_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *store = NULL, *hosts = NULL, *age = "30d", *days = "90d";
+    struct arguments a = {.age = "30d", .days = "90d"};
     struct checking c = {0};
     int64_t age_s, days_s;
-    const struct nt_flag flags[] = {{"store", 0, &store, NULL},
-                                    {"hosts", 0, &hosts, NULL},
-                                    {"max-age", 0, &age, NULL},
-                                    {"days", 0, &days, NULL},
-                                    {"json", 0, NULL, &c.json}};
-    if (nt_command_line_options(argc, argv, flags, 5, NULL, 0, err) != 0 ||
-        nt_fleet_span("max-age", age, &age_s, err) != 0 ||
-        nt_fleet_span("days", days, &days_s, err) != 0 ||
-        nt_fleet_changes_load(store, days_s, false, &c.changes, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+        nt_fleet_span("max-age", a.age, &age_s, err) != 0 ||
+        nt_fleet_span("days", a.days, &days_s, err) != 0 ||
+        nt_fleet_changes_load(a.store, days_s, false, &c.changes, err) != 0)
         return -1;
-    int rc = check(&c, store, hosts, days_s, nt_fleet_now() - age_s, err);
+    c.json = a.json;
+    int rc = check(&c, a.store, a.hosts, days_s, nt_fleet_now() - age_s, err);
     nt_host_index_fini(&c.known);
     nt_fleet_changes_fini(&c.changes);
     nt_arena_fini(&c.memory);
@@ -207,5 +211,5 @@ static int check_run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_fleet_check = {"check", "report suspect hosts, for health checks", help,
+const struct nt_verb nt_fleet_check = {"check", "report suspect hosts, for health checks", &help,
                                        check_run};

@@ -20,25 +20,31 @@
 #include "origin.h"
 #include "terminal.h"
 
-static const char help[] =
-    "usage: nettopo fleet ingest [OPTION...] PATH...\n"
-    "\n"
-    "Takes the maps of jobs into the store, each once (by cluster, job and restart). PATH is a\n"
-    "file of the archive, a map with a file \"samples\" beside it, or a folder of such files or "
-    "of\n"
-    "jobs' directories. What is refused is named on standard error with the reason (exit 3), and\n"
-    "the rest is taken.\n"
-    "\n"
-    "  --store FILE      default: fleet_store of nettopo.conf; made when it is not there\n"
-    "  --record FILE     what Slurm knows of the jobs, as sacct -P or scontrol show job print it: "
-    "a\n"
-    "                    map with other hosts than the job had, or of no such job, is refused\n"
-    "  --fold SPAN       readings older than that are folded per pair and day; default 14d\n"
-    "  --keep SPAN       what is older than that is removed; default 400d\n"
-    "  -q, --quiet       no summary\n"
-    "  --json            the summary as JSON, with the refused files\n"
-    "\n"
-    "Example: nettopo fleet ingest --store fleet.db /shared/archive\n";
+struct arguments {
+    const char *store, *record, *fold, *keep;
+    bool quiet, json;
+};
+
+static const struct nt_flag flags[] = {
+    {"store", 0, "FILE", NT_AT(store), 1,
+     "Store (default: fleet_store in nettopo.conf); a new one is created"},
+    {"record", 0, "FILE", NT_AT(record), 1,
+     "Users and hosts of jobs, as printed by sacct -P or scontrol show job. Maps of other jobs, or "
+     "with other hosts, are rejected"},
+    {"fold", 0, "SPAN", NT_AT(fold), 1,
+     "Condense measurements older than SPAN to one value per pair, user and day (default 14d)"},
+    {"keep", 0, "SPAN", NT_AT(keep), 1, "Remove data older than SPAN (default 400d)"},
+    {"quiet", 'q', NULL, NT_AT(quiet), 1, "Do not print the summary"},
+    {"json", 0, NULL, NT_AT(json), 1, "Print the summary as JSON, with the rejected files"},
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo fleet ingest [OPTION...] PATH...",
+    "Import maps of jobs into the store, each once (by cluster, job and restart count). PATH is a "
+    "file of the archive, a map with a file samples beside it, or a directory of such files or of "
+    "jobs' directories. If a file is rejected, the reason is on standard error, the others are "
+    "imported, and the exit status is 3.\n",
+    flags, "nettopo fleet ingest --store fleet.db archive"};
 
 enum { PATH_BYTES = 4096, RECORD_MAX = 256 << 20, OPERANDS_MAX = 4096 };
 
@@ -287,7 +293,7 @@ static int refuse(struct ingest *in, const char *path, struct nt_err *err)
     if (err->kind != NT_ERR_INPUT)
         return -1;
     nt_terminal_progress(NULL);
-    fprintf(stderr, "nettopo fleet: refused: %s\n", err->text);
+    fprintf(stderr, "nettopo fleet ingest: refused: %s\n", err->text);
     in->refused++;
     nt_json_begin(&in->rejected, NULL, '{', false);
     nt_json_put_text(&in->rejected, "file", path);
@@ -381,7 +387,7 @@ static void prune_archive(const char *const *operand, size_t operands)
         ours |= is_same_folder(operand[k], conf.archive.dir);
     if (ours && nt_archive_prune(conf.archive.dir, conf.archive.limit_bytes, (double)INFINITY,
                                  &done, &err) != 0)
-        fprintf(stderr, "nettopo fleet: %s\n", err.text);
+        fprintf(stderr, "nettopo fleet ingest: %s\n", err.text);
 }
 
 /* ---- the command ---- */
@@ -433,23 +439,22 @@ static int ingest_files(struct ingest *in, const char *store, const struct files
 
 static int ingest_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *store = NULL, *record = NULL, *fold = "14d", *keep = "400d";
+    struct arguments a = {.fold = "14d", .keep = "400d"};
     static const char *operand[OPERANDS_MAX + 1];
     int64_t fold_s, keep_s;
     struct ingest in = {.now_s = nt_fleet_now()};
     struct files files = {0};
-    const struct nt_flag flags[] = {{"store", 0, &store, NULL},      {"record", 0, &record, NULL},
-                                    {"fold", 0, &fold, NULL},        {"keep", 0, &keep, NULL},
-                                    {"quiet", 'q', NULL, &in.quiet}, {"json", 0, NULL, &in.json}};
-    if (nt_command_line_options(argc, argv, flags, 6, operand, OPERANDS_MAX, err) != 0 ||
-        nt_fleet_span("fold", fold, &fold_s, err) != 0 ||
-        nt_fleet_span("keep", keep, &keep_s, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, operand, OPERANDS_MAX, err) != 0 ||
+        nt_fleet_span("fold", a.fold, &fold_s, err) != 0 ||
+        nt_fleet_span("keep", a.keep, &keep_s, err) != 0)
         return -1;
+    in.quiet = a.quiet;
+    in.json = a.json;
     int rc = list_files(&files, operand, OPERANDS_MAX, err);
     if (rc == 0)
-        rc = read_records(record, &in.records, err);
+        rc = read_records(a.record, &in.records, err);
     if (rc == 0)
-        rc = ingest_files(&in, store, &files, fold_s, keep_s, err);
+        rc = ingest_files(&in, a.store, &files, fold_s, keep_s, err);
     if (rc == 0)
         prune_archive(operand, OPERANDS_MAX);
     free(in.rejected.buf.text);
@@ -458,5 +463,5 @@ static int ingest_run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_fleet_ingest = {"ingest", "import maps with their samples", help,
+const struct nt_verb nt_fleet_ingest = {"ingest", "import maps with their samples", &help,
                                         ingest_run};

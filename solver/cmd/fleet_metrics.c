@@ -7,18 +7,17 @@
 #include "fleet.h"
 #include "strbuf.h"
 
-static const char help[] =
-    "usage: nettopo fleet metrics [OPTION...]\n"
-    "\n"
-    "Figures for Prometheus, as the textfile collector of node_exporter reads them: a bounded\n"
-    "number of series (jobs by status, hosts and switches by tier, at most 100 suspects), none\n"
-    "per pair of hosts.\n"
-    "\n"
-    "  --store FILE       default: fleet_store of nettopo.conf\n"
-    "  --days SPAN        jobs of so long before the last one; default 90d\n"
-    "  -o, --output FILE  FILE.prom in the collector's folder, written by rename; default -\n"
-    "\n"
-    "Example: nettopo fleet metrics -o /var/lib/node_exporter/nettopo.prom\n";
+struct arguments {
+    const char *store, *days, *output;
+};
+
+static const struct nt_flag flags[] = {NT_FLAG_STORE, NT_FLAG_DAYS, NT_FLAG_OUTPUT, {0}};
+
+static const struct nt_command_help help = {
+    "nettopo fleet metrics [OPTION...]",
+    "Write metrics for the textfile collector of node_exporter (Prometheus): jobs by status, hosts "
+    "and switches by tier, and up to 100 suspects.\n",
+    flags, "nettopo fleet metrics --store fleet.db -o nettopo.prom"};
 
 enum { SUSPECTS_MAX = 100 };
 
@@ -129,15 +128,13 @@ static int metrics(const char *store, const char *output, int64_t days_s, struct
 
 static int metrics_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *store = NULL, *output = "-", *days = "90d";
+    struct arguments a = {.days = "90d", .output = "-"};
     int64_t days_s;
-    const struct nt_flag flags[] = {
-        {"store", 0, &store, NULL}, {"days", 0, &days, NULL}, {"output", 'o', &output, NULL}};
-    if (nt_command_line_options(argc, argv, flags, 3, NULL, 0, err) != 0 ||
-        nt_fleet_span("days", days, &days_s, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+        nt_fleet_span("days", a.days, &days_s, err) != 0)
         return -1;
-    return metrics(store, output, days_s, err);
+    return metrics(a.store, a.output, days_s, err);
 }
 
-const struct nt_verb nt_fleet_metrics = {"metrics", "write metrics for Prometheus", help,
+const struct nt_verb nt_fleet_metrics = {"metrics", "write metrics for Prometheus", &help,
                                          metrics_run};

@@ -8,18 +8,18 @@
 #include "prior.h"
 #include "utc.h"
 
-static const char help[] =
-    "usage: nettopo fleet prior [OPTION...]\n"
-    "\n"
-    "The compact map of the cluster that the next sweeps start from, with the day when each part\n"
-    "was last seen, and LogGP of its paths that jobs of two users measured: prior = FILE in\n"
-    "nettopo.conf.\n"
-    "\n"
-    "  --store FILE       default: fleet_store of nettopo.conf\n"
-    "  --days SPAN        readings of so long before the last job; default 90d\n"
-    "  -o, --output FILE  written whole or not at all; default -\n"
-    "\n"
-    "Example: nettopo fleet prior --store fleet.db -o /etc/nettopo/prior\n";
+struct arguments {
+    const char *store, *days, *output;
+};
+
+static const struct nt_flag flags[] = {NT_FLAG_STORE, NT_FLAG_DAYS, NT_FLAG_OUTPUT, {0}};
+
+static const struct nt_command_help help = {
+    "nettopo fleet prior [OPTION...]",
+    "Write the file from which later sweeps start (prior in nettopo.conf): the parts of the "
+    "cluster that jobs of two users confirm, with the day of the last measurement, and LogGP "
+    "parameters of their paths.\n",
+    flags, "nettopo fleet prior --store fleet.db -o prior"};
 
 static bool is_slow(const struct nt_fleet_changes *changes, uint32_t vertex, double *extra_us)
 {
@@ -88,19 +88,17 @@ static int write_prior(const struct nt_fleet_changes *changes, const char *given
 
 static int prior_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *store = NULL, *output = "-", *days = "90d";
+    struct arguments a = {.days = "90d", .output = "-"};
     struct nt_fleet_changes changes;
     int64_t days_s;
-    const struct nt_flag flags[] = {
-        {"store", 0, &store, NULL}, {"days", 0, &days, NULL}, {"output", 'o', &output, NULL}};
-    if (nt_command_line_options(argc, argv, flags, 3, NULL, 0, err) != 0 ||
-        nt_fleet_span("days", days, &days_s, err) != 0 ||
-        nt_fleet_changes_load(store, days_s, true, &changes, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+        nt_fleet_span("days", a.days, &days_s, err) != 0 ||
+        nt_fleet_changes_load(a.store, days_s, true, &changes, err) != 0)
         return -1;
-    int rc = write_prior(&changes, store, days_s, output, err);
+    int rc = write_prior(&changes, a.store, days_s, a.output, err);
     nt_fleet_changes_fini(&changes);
     return rc;
 }
 
-const struct nt_verb nt_fleet_prior = {"prior", "write the file that sweeps start from", help,
+const struct nt_verb nt_fleet_prior = {"prior", "write the file that sweeps start from", &help,
                                        prior_run};

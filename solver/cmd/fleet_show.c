@@ -16,23 +16,6 @@
 #include "terminal.h"
 #include "utc.h"
 
-static const char help[] =
-    "usage: nettopo fleet show [OPTION...]\n"
-    "\n"
-    "The map of the whole cluster from the jobs in the store, with how sure and how old each part\n"
-    "is, and the hosts that moved. json is a nettopo-map/1 with a field \"fleet\"; html a page "
-    "that\n"
-    "loads nothing, with the changes and a day to choose.\n"
-    "\n"
-    "  --store FILE       default: fleet_store of nettopo.conf\n"
-    "  -f, --format F     text (default), json or html\n"
-    "  --days SPAN        readings of so long before the last job; default 90d\n"
-    "  -a, --all          every host on its own line\n"
-    "  -p, --plain        ASCII and no colours, whatever the terminal can\n"
-    "  -o, --output FILE  written whole or not at all; default -\n"
-    "\n"
-    "Example: nettopo fleet show --store fleet.db\n";
-
 /* ---- the page with its history --------------------------------------------------------------
  */
 
@@ -157,10 +140,28 @@ static int make_page(const struct nt_fleet_changes *changes, char **text, size_t
 }
 
 struct arguments {
-    const char *store, *format, *output;
+    const char *store, *format, *days, *output;
     int64_t days_s;
-    bool all, plain;
+    bool all, plain, json;
 };
+
+static const struct nt_flag flags[] = {
+    NT_FLAG_STORE,
+    {"format", 'f', "text|json|html", NT_AT(format), 1,
+     "Output format: text (default); json, a nettopo-map/1 with the field fleet; html, a page that "
+     "loads nothing, with the changes and a slider for the day"},
+    {"json", 0, NULL, NT_AT(json), 1, "Same as --format json"},
+    NT_FLAG_DAYS,
+    {"all", 'a', NULL, NT_AT(all), 1, "Print every host on its own line"},
+    {"plain", 0, NULL, NT_AT(plain), 1, "Print ASCII without colours"},
+    NT_FLAG_OUTPUT,
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo fleet show [OPTION...]",
+    "Print the map of the whole cluster from the jobs in the store, with the confidence and age of "
+    "each part, and the hosts that moved.\n",
+    flags, "nettopo fleet show --store fleet.db"};
 
 /* ---- text ---- */
 
@@ -341,15 +342,14 @@ static int show(const struct arguments *a, struct nt_err *err)
 
 static int show_run(int argc, char **argv, struct nt_err *err)
 {
-    struct arguments a = {.format = "text", .output = "-"};
-    const char *days = "90d";
-    const struct nt_flag flags[] = {
-        {"store", 0, &a.store, NULL},   {"format", 'f', &a.format, NULL},
-        {"days", 0, &days, NULL},       {"all", 'a', NULL, &a.all},
-        {"plain", 'p', NULL, &a.plain}, {"output", 'o', &a.output, NULL}};
-    if (nt_command_line_options(argc, argv, flags, 6, NULL, 0, err) != 0 ||
-        nt_fleet_span("days", days, &a.days_s, err) != 0)
+    struct arguments a = {.days = "90d", .output = "-"};
+    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+        nt_fleet_span("days", a.days, &a.days_s, err) != 0)
         return -1;
+    if (a.json && a.format != NULL && strcmp(a.format, "json") != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--json: not with another --format");
+    if (a.format == NULL)
+        a.format = a.json ? "json" : "text";
     if (strcmp(a.format, "text") != 0 && strcmp(a.format, "json") != 0 &&
         strcmp(a.format, "html") != 0)
         return nt_err_set(err, NT_ERR_USAGE,
@@ -357,4 +357,4 @@ static int show_run(int argc, char **argv, struct nt_err *err)
     return show(&a, err);
 }
 
-const struct nt_verb nt_fleet_show = {"show", "print the map of the cluster", help, show_run};
+const struct nt_verb nt_fleet_show = {"show", "print the map of the cluster", &help, show_run};

@@ -10,24 +10,6 @@
 #include "lines.h"
 #include "strbuf.h"
 
-static const char help[] =
-    "usage: nettopo fleet since [OPTION...] [HOST|SWITCH|\"LINK\"]\n"
-    "\n"
-    "What has changed, since when: of each link its latency and bandwidth in all jobs that "
-    "crossed\n"
-    "it. A change is stated when jobs of at least two users say so, as is what all jobs find "
-    "worse\n"
-    "than its like since some day, or from the first one on. Without an operand all of them; LINK\n"
-    "is two names with a blank between them. Exits with 3 if no host or switch has the name.\n"
-    "\n"
-    "  --store FILE       default: fleet_store of nettopo.conf\n"
-    "  --days SPAN        jobs of so long before the last one; default 90d\n"
-    "  --current          only what is worse now\n"
-    "  --json             as JSON\n"
-    "  -o, --output FILE  written whole or not at all; default -\n"
-    "\n"
-    "Example: nettopo fleet since --store fleet.db n5\n";
-
 /* The hosts and switches that are asked for: none, one, or the two ends of a link. */
 struct asked {
     const char *name[2];
@@ -88,10 +70,26 @@ static bool is_asked_for(const char *part, const struct asked *asked)
 }
 
 struct arguments {
-    const char *store, *output, *operand;
+    const char *store, *days, *output, *operand;
     bool current, json;
     int64_t days_s;
 };
+
+static const struct nt_flag flags[] = {
+    NT_FLAG_STORE,
+    NT_FLAG_DAYS,
+    {"current", 0, NULL, NT_AT(current), 1, "List only parts that are degraded now"},
+    {"json", 0, NULL, NT_AT(json), 1, "Print the changes as JSON"},
+    NT_FLAG_OUTPUT,
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo fleet since [OPTION...] [HOST|SWITCH|\"LINK\"]",
+    "List changes of the latency and bandwidth of links, and when they began. LINK is two names "
+    "with a space between them. A change is reported if jobs of two users show it, as is a part "
+    "that is degraded in all recent jobs. The exit status is 3 if the store does not contain the "
+    "host or switch.\n",
+    flags, "nettopo fleet since --store fleet.db n5"};
 
 static void put_changes(struct nt_json_writer *w, const struct nt_fleet_changes *changes,
                         const struct asked *asked, const struct arguments *a)
@@ -139,17 +137,11 @@ static int since(const struct arguments *a, struct nt_err *err)
 
 static int since_run(int argc, char **argv, struct nt_err *err)
 {
-    struct arguments a = {.output = "-"};
-    const char *days = "90d";
-    const struct nt_flag flags[] = {{"store", 0, &a.store, NULL},
-                                    {"days", 0, &days, NULL},
-                                    {"current", 0, NULL, &a.current},
-                                    {"json", 0, NULL, &a.json},
-                                    {"output", 'o', &a.output, NULL}};
-    if (nt_command_line_options(argc, argv, flags, 5, &a.operand, 1, err) != 0 ||
-        nt_fleet_span("days", days, &a.days_s, err) != 0)
+    struct arguments a = {.days = "90d", .output = "-"};
+    if (nt_command_line_options(argc, argv, flags, &a, &a.operand, 1, err) != 0 ||
+        nt_fleet_span("days", a.days, &a.days_s, err) != 0)
         return -1;
     return since(&a, err);
 }
 
-const struct nt_verb nt_fleet_since = {"since", "list changes and their dates", help, since_run};
+const struct nt_verb nt_fleet_since = {"since", "list changes and their dates", &help, since_run};

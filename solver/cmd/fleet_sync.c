@@ -352,38 +352,41 @@ static int sync_nodes(struct sync s, struct nt_err *err)
 /* ---- the command -------------------------------------------------------------------------------
  */
 
-static const char help[] =
-    "usage: nettopo fleet sync --format topology.conf|topology.yaml|nodes [OPTION...]\n"
-    "\n"
-    "What would change in Slurm's own topology, a line each; with --apply it is done. Switches\n"
-    "keep the names that Slurm has for them, and hosts that jobs have not placed with enough\n"
-    "support stay where Slurm has them. In topology.yaml one topology is replaced, others stay as\n"
-    "they are. Slurm is not told of a file: scontrol reconfigure is yours. With nodes slurmctld "
-    "is\n"
-    "asked, and told where each node is (Topology= of a node, from Slurm 25.05 on) until it is\n"
-    "configured anew: the commands are printed.\n"
-    "\n"
-    "  --store FILE       default: fleet_store of nettopo.conf\n"
-    "  -f, --format F     topology.conf, topology.yaml or nodes\n"
-    "  --against WHAT     a file in that format, or scontrol: what slurmctld says; default: what\n"
-    "                     --output holds, or nothing\n"
-    "  --topology NAME    of topology.yaml (default nettopo) or of nodes (default default)\n"
-    "  --block            topology/block, where there is no topology yet: a leaf is a block\n"
-    "  --days SPAN        readings of so long before the last job; default 90d\n"
-    "  --support P        of a host that counts as placed; default 0.9\n"
-    "  --apply            write --output, or with nodes tell slurmctld\n"
-    "  --json             the changes as JSON, and of nodes the updates\n"
-    "  -o, --output FILE  written whole or not at all, by rename\n"
-    "\n"
-    "Example: nettopo fleet sync --format topology.conf --against scontrol\n";
-
 struct arguments {
-    const char *store, *format, *against, *topology, *output;
+    const char *store, *format, *against, *topology, *days, *least_support, *output;
     bool apply, yaml, nodes, block, json;
     bool chosen; /* the topology, by its name */
     int64_t days_s;
     double support;
 };
+
+static const struct nt_flag flags[] = {
+    NT_FLAG_STORE,
+    {"format", 'f', "topology.conf|topology.yaml|nodes", NT_AT(format), 1,
+     "What to update (required): topology.conf, topology.yaml, or with nodes the place of each "
+     "node in slurmctld (Slurm 25.05 or newer), until it is reconfigured"},
+    {"against", 0, "WHAT", NT_AT(against), 1,
+     "Topology to compare with: a file in that format, or scontrol for the topology of slurmctld "
+     "(default: the content of --output)"},
+    {"topology", 0, "NAME", NT_AT(topology), 1,
+     "Topology of topology.yaml to replace (default nettopo), or of nodes (default default)"},
+    {"block", 0, NULL, NT_AT(block), 1,
+     "Create blocks (topology/block), one per leaf switch, if there is no topology yet"},
+    NT_FLAG_DAYS,
+    {"support", 0, "P", NT_AT(least_support), 1,
+     "Minimum support of a host that counts as placed (default 0.9)"},
+    {"apply", 0, NULL, NT_AT(apply), 1, "Write --output, or with nodes run scontrol update"},
+    {"json", 0, NULL, NT_AT(json), 1, "Print the changes as JSON, and with nodes the updates"},
+    {"output", 'o', "FILE", NT_AT(output), 1, "File to write with --apply, atomically"},
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo fleet sync --format topology.conf|topology.yaml|nodes [OPTION...]",
+    "Print what would change in Slurm's topology, one line per change, and change it only with "
+    "--apply. Switches keep their names in Slurm. Hosts without enough support, and other "
+    "topologies of topology.yaml, stay as they are. Slurm does not notice a new file: run scontrol "
+    "reconfigure.\n",
+    flags, "nettopo fleet sync --store fleet.db --format topology.conf --against scontrol"};
 
 /* ---- the command ---- */
 
@@ -545,8 +548,9 @@ static int sync_topology(struct arguments *a, struct nt_err *err)
     return rc;
 }
 
-static int check_arguments(struct arguments *a, const char *support, struct nt_err *err)
+static int check_arguments(struct arguments *a, struct nt_err *err)
 {
+    const char *support = a->least_support;
     char *end;
     a->yaml = a->format != NULL && strcmp(a->format, "topology.yaml") == 0;
     a->nodes = a->format != NULL && strcmp(a->format, "nodes") == 0;
@@ -571,18 +575,11 @@ static int check_arguments(struct arguments *a, const char *support, struct nt_e
 
 static int sync_run(int argc, char **argv, struct nt_err *err)
 {
-    struct arguments a = {0};
-    const char *days = "90d", *support = "0.9";
-    const struct nt_flag flags[] = {
-        {"store", 0, &a.store, NULL},     {"format", 'f', &a.format, NULL},
-        {"against", 0, &a.against, NULL}, {"topology", 0, &a.topology, NULL},
-        {"days", 0, &days, NULL},         {"support", 0, &support, NULL},
-        {"apply", 0, NULL, &a.apply},     {"output", 'o', &a.output, NULL},
-        {"block", 0, NULL, &a.block},     {"json", 0, NULL, &a.json}};
-    if (nt_command_line_options(argc, argv, flags, 10, NULL, 0, err) != 0 ||
-        nt_fleet_span("days", days, &a.days_s, err) != 0 || check_arguments(&a, support, err) != 0)
+    struct arguments a = {.days = "90d", .least_support = "0.9"};
+    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+        nt_fleet_span("days", a.days, &a.days_s, err) != 0 || check_arguments(&a, err) != 0)
         return -1;
     return sync_topology(&a, err);
 }
 
-const struct nt_verb nt_fleet_sync = {"sync", "update Slurm's topology", help, sync_run};
+const struct nt_verb nt_fleet_sync = {"sync", "update Slurm's topology", &help, sync_run};

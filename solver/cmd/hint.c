@@ -21,50 +21,50 @@
 
 enum { MATRIX_FILE_MAX = 256 * 1024 * 1024 };
 
-static const char help[] =
-    "usage: nettopo hint [--ntasks N] [--ntasks-per-node K | --tasks-per-node LIST]\n"
-    "                    [--cpus-per-task C] [--pattern P] [--bytes N] [--spare K]\n"
-    "                    [--any-first] [--format F] [-o FILE] [MAP]\n"
-    "\n"
-    "Places tasks so that those that communicate much are near each other on the map. MAP "
-    "defaults\n"
-    "to $NETTOPO_MAP. Prints the predicted time of one round of the pattern in microseconds, in "
-    "the\n"
-    "hint's order and in the scheduler's; the gain is their quotient, and 1 means that the\n"
-    "scheduler's order is kept. nettopo(1), PATTERNS AND GAIN, says for which message size, and\n"
-    "when not to rely on it.\n"
-    "\n"
-    "  -n, --ntasks N        tasks; default: as many as the hosts hold\n"
-    "  --ntasks-per-node K   each host holds K tasks; default 1\n"
-    "  --tasks-per-node LIST hosts hold different numbers, as in $SLURM_TASKS_PER_NODE: 4(x2),3\n"
-    "  --cpus-per-task C     cores of each rank in a rank file; default 1\n"
-    "  --spare K             leave out K hosts: missing ones, those with a finding, then those\n"
-    "                        without which a round of the pattern takes least time\n"
-    "  -p, --pattern P       neighbour (default), ring, stencil:AxB[xC][:periodic] or halo:,\n"
-    "                        tree, alltoall, allreduce[:ring|:tree], training as\n"
-    "                        megatron:tp=T,pp=P,dp=D[,ep=E], or matrix:PATH with what the ranks\n"
-    "                        send each other: lines of RANK RANK BYTES, or rows of bytes\n"
-    "  -b, --bytes N         of a message of a named pattern, each way; default 65536\n"
-    "  -f, --format F        json (default); env, csh: lines for a shell; or a launcher's file:\n"
-    "                        hostfile (srun --distribution=arbitrary, Flux), rankfile (Open MPI),\n"
-    "                        mpich, machinefile (Intel MPI), torchrun, ray; dlrover: hosts and\n"
-    "                        their switches\n"
-    "  --any-first           rank 0 may be on any host; default: on the first host, which job\n"
-    "                        scripts take as the master\n"
-    "  --rails               instead: of several network devices a host, by message size, what\n"
-    "                        one alone, a divided message, UCX's own division (measured) and\n"
-    "                        messages scheduled over all take, and how much of the time is saved;\n"
-    "                        and messages sent as Open MPI does, to one host or several\n"
-    "  -o, --output FILE     written whole or not at all; default -\n"
-    "\n"
-    "Example: nettopo hint --ntasks 64 --pattern ring --format hostfile -o hosts map.json\n";
-
 struct arguments {
     const char *ntasks, *each, *list, *cpus, *spare, *pattern, *bytes, *format, *output, *map;
     uint64_t cores, spares;
-    uint64_t message_bytes; /* 0: the default */
-    bool rails, any_first;
+    double message_bytes; /* 0: the default */
+    bool rails, any_first, json;
 };
+
+static const struct nt_flag flags[] = {
+    {"ntasks", 'n', "N", NT_AT(ntasks), 1, "Number of tasks (default: as many as the hosts hold)"},
+    {"ntasks-per-node", 0, "K", NT_AT(each), 1, "Tasks per host (default 1)"},
+    {"tasks-per-node", 0, "LIST", NT_AT(list), 1,
+     "Tasks of each host, as in $SLURM_TASKS_PER_NODE: 4(x2),3"},
+    {"cpus-per-task", 0, "C", NT_AT(cpus), 1, "Cores of each rank in a rankfile (default 1)"},
+    {"pattern", 'p', "P", NT_AT(pattern), 1,
+     "Communication pattern (default neighbour): neighbour, ring, stencil:AxB[xC][:periodic] or "
+     "halo:, tree, "
+     "alltoall, allreduce[:ring|:tree], megatron:tp=T,pp=P,dp=D[,ep=E], or matrix:PATH, a file of "
+     "lines RANK RANK BYTES or of rows of bytes"},
+    {"bytes", 0, "N", NT_AT(bytes), 1,
+     "Message size of a named pattern per direction (default 64K)"},
+    {"spare", 0, "K", NT_AT(spare), 1,
+     "Leave out K hosts: first missing hosts, then hosts with a finding, then the hosts without "
+     "which the pattern is fastest"},
+    {"any-first", 0, NULL, NT_AT(any_first), 1,
+     "Allow rank 0 on any host (default: on the first host, which job scripts take as the master)"},
+    {"format", 'f', "json|env|csh|hostfile|rankfile|mpich|machinefile|torchrun|ray|dlrover",
+     NT_AT(format), 1,
+     "Output format (default json). env and csh are lines for a shell, dlrover lists hosts with "
+     "their switches. The others are files of launchers: hostfile (srun --distribution=arbitrary, "
+     "Flux), rankfile (Open MPI), mpich, machinefile (Intel MPI), torchrun, ray"},
+    {"json", 0, NULL, NT_AT(json), 1, "Same as --format json"},
+    {"rails", 0, NULL, NT_AT(rails), 1,
+     "Print instead how to use several network devices per host: times of messages on the best "
+     "device, divided among devices, and scheduled"},
+    NT_FLAG_OUTPUT,
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo hint [OPTION...] [MAP]",
+    "Suggest a placement that puts tasks near each other if they communicate heavily. The gain is "
+    "the predicted time of one round of the pattern in the scheduler's order, divided by the time "
+    "in the suggested order; 1 means no change. See nettopo(1), PATTERNS AND GAIN. MAP defaults to "
+    "$NETTOPO_MAP.\n",
+    flags, "nettopo hint --ntasks 64 --pattern ring --format hostfile -o hosts map.json"};
 
 typedef int launcher(const struct nt_seating *, char **, size_t *, struct nt_err *);
 
@@ -89,12 +89,8 @@ static int check_message(struct arguments *a, struct nt_err *err)
         return 0;
     if (nt_pattern_matrix(a->pattern) != NULL)
         return nt_err_set(err, NT_ERR_USAGE, "--bytes is for named patterns: a matrix has its own");
-    if (nt_decimal_whole(a->bytes, strlen(a->bytes), NT_TRAFFIC_MESSAGE_MAX, &a->message_bytes) !=
-            0 ||
-        a->message_bytes == 0)
-        return nt_err_set(err, NT_ERR_USAGE, "--bytes %s: expected a number from 1 to %d", a->bytes,
-                          (int)NT_TRAFFIC_MESSAGE_MAX);
-    return 0;
+    return nt_command_line_bytes("bytes", a->bytes, 1, NT_TRAFFIC_MESSAGE_MAX, &a->message_bytes,
+                                 err);
 }
 
 static int read_count(const char *what, const char *text, uint64_t *value, struct nt_err *err)
@@ -109,6 +105,11 @@ static int read_count(const char *what, const char *text, uint64_t *value, struc
 
 static int check_options(struct arguments *a, struct nt_err *err)
 {
+    if (a->json && (a->rails || (a->format != NULL && strcmp(a->format, "json") != 0)))
+        return nt_err_set(err, NT_ERR_USAGE, "--json: not with %s",
+                          a->rails ? "--rails" : "another --format");
+    if (a->format == NULL)
+        a->format = "json";
     if (find_launcher(a->format) == NULL && strcmp(a->format, "json") != 0 &&
         strcmp(a->format, "env") != 0 && strcmp(a->format, "csh") != 0 &&
         strcmp(a->format, "dlrover") != 0)
@@ -229,7 +230,7 @@ static int find_hint(const struct arguments *a, const struct nt_map *map, struct
     struct nt_hint_request asked = {
         .pattern = a->pattern,
         .capacity = nt_arena_array(&f->memory, map->model->hosts + 1, sizeof *asked.capacity),
-        .message_bytes = (double)a->message_bytes,
+        .message_bytes = a->message_bytes,
         .any_first = a->any_first};
     struct nt_traffic *matrix = NULL;
     int rc = -1;
@@ -380,21 +381,12 @@ static int make_failed_map(struct nt_map **map, struct nt_err *err)
 
 static int hint_run(int argc, char **argv, struct nt_err *err)
 {
-    struct arguments a = {.pattern = "neighbour", .format = "json", .output = "-"};
-    const struct nt_flag flags[] = {
-        {"ntasks", 'n', &a.ntasks, NULL},     {"ntasks-per-node", 0, &a.each, NULL},
-        {"tasks-per-node", 0, &a.list, NULL}, {"pattern", 'p', &a.pattern, NULL},
-        {"bytes", 'b', &a.bytes, NULL},       {"format", 'f', &a.format, NULL},
-        {"cpus-per-task", 0, &a.cpus, NULL},  {"spare", 0, &a.spare, NULL},
-        {"output", 'o', &a.output, NULL},     {"rails", 0, NULL, &a.rails},
-        {"any-first", 0, NULL, &a.any_first},
-    };
+    struct arguments a = {.pattern = "neighbour", .output = "-"};
     struct nt_map *map;
     struct found found = {0};
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &a.map, 1, err) !=
-            0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, &a.map, 1, err) != 0 ||
         check_options(&a, err) != 0)
         return -1;
     int rc = is_failed_job(&a) ? make_failed_map(&map, err) : nt_file_read_map(a.map, &map, err);
@@ -417,4 +409,4 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
     return nt_file_write_text(a.output, text, bytes, err);
 }
 
-const struct nt_verb nt_verb_hint = {"hint", "suggest a placement of tasks", help, hint_run};
+const struct nt_verb nt_verb_hint = {"hint", "suggest a placement of tasks", &help, hint_run};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
 #include <string.h>
 
 #include "files.h"
@@ -12,27 +13,38 @@
 #include "terminal.h"
 #include "verbs.h"
 
-static const char help[] =
-    "usage: nettopo plan [--redundancy R] [--hosts LIST] [-o FILE] --routes FILE\n"
-    "       nettopo plan [--redundancy R] [--names FILE] [--topology NAME] [-o FILE] [FILE]\n"
+struct arguments {
+    const char *routes, *redundancy, *hosts, *output;
+    struct nt_described network;
+    bool json;
+};
+
+static const struct nt_flag flags[] = {
+    {"routes", 0, "FILE", NT_AT(routes), 1, "File of routes; - is standard input"},
+    {"hosts", 0, "LIST", NT_AT(hosts), 1,
+     "Use only the routes between these hosts, a list in Slurm's notation (default: all)"},
+    {"redundancy", 0, "R", NT_AT(redundancy), 1,
+     "Pairs per independent pair (default 1): 1 is a minimal set, which amplifies noise; 2 to 4 "
+     "are well-conditioned"},
+    {"names", 0, "FILE", NT_AT(network.names), 1,
+     "Names of the nodes in a scan of ibnetdiscover: lines 0xGUID \"NAME\""},
+    {"topology", 0, "NAME", NT_AT(network.topology), 1,
+     "Topology to read if a topology.yaml contains several (default: the cluster's)"},
+    {"json", 0, NULL, NT_AT(json), 1, "Print JSON, which is the only format"},
+    NT_FLAG_OUTPUT,
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo plan [OPTION...] --routes FILE\n"
+    "nettopo plan [OPTION...] [FILE]",
+    "Choose pairs of hosts to measure from which the latencies of all pairs follow, in rounds. "
+    "Pairs of one round share no host and no link in either direction. Routes are lines HOST HOST "
+    "LINK [LINK...]; both directions of a pair may be given. Without routes, the shortest paths of "
+    "a network are used: of a map (default $NETTOPO_MAP), DOT, a scan of ibnetdiscover, "
+    "topology.conf or topology.yaml.\n"
     "\n"
-    "Which pairs of hosts to measure so that the latencies of all pairs follow, and in which\n"
-    "rounds: pairs of one round share no host and no link in either direction. Routes are lines\n"
-    "HOST HOST LINK [LINK...]; both directions of a pair may be given. Without them the shortest\n"
-    "paths of a network are taken: of a map (default $NETTOPO_MAP), DOT, ibnetdiscover's scan,\n"
-    "topology.conf or topology.yaml; a tree may have any size.\n"
-    "\n"
-    "  --routes FILE     - is standard input\n"
-    "  --hosts LIST      only the routes between these, as Slurm writes them; default: all\n"
-    "  --redundancy R    R pairs for each independent one; 1 (default) is a minimal set, which\n"
-    "                    amplifies noise, 2 to 4 are well-conditioned\n"
-    "  --names FILE      of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
-    "  --topology NAME   of several in a topology.yaml; default: the cluster's\n"
-    "  -o, --output FILE JSON, written whole or not at all; default -\n"
-    "\n"
-    "nettopo-probe --plan measures a plan in a job, nettopo estimate makes latencies of that.\n"
-    "\n"
-    "Example: nettopo plan --hosts $SLURM_JOB_NODELIST --routes routes.txt -o plan.json\n";
+    "nettopo-probe --plan measures a plan in a job, and nettopo estimate evaluates it.\n",
+    flags, "nettopo plan --hosts n[1-4] --routes routes.txt -o plan.json"};
 
 /* The same seed always: the plan is a function of the routes. */
 enum { SEED = 1 };
@@ -100,35 +112,27 @@ static int plan_map(struct nt_described network, double redundancy, char **text,
 
 static int plan_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *routes = NULL, *redundancy_text = NULL, *hosts = NULL, *output = "-";
-    struct nt_described network = {0};
-    const struct nt_flag flags[] = {{"routes", 0, &routes, NULL},
-                                    {"hosts", 0, &hosts, NULL},
-                                    {"redundancy", 0, &redundancy_text, NULL},
-                                    {"names", 0, &network.names, NULL},
-                                    {"topology", 0, &network.topology, NULL},
-                                    {"output", 'o', &output, NULL}};
+    struct arguments a = {.output = "-"};
     double redundancy = 1;
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &network.path, 1,
-                                err) != 0 ||
-        nt_command_line_number("redundancy", redundancy_text, 1, 1e6, &redundancy, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, &a.network.path, 1, err) != 0 ||
+        nt_command_line_number("redundancy", a.redundancy, 1, 1e6, &redundancy, err) != 0)
         return -1;
-    if (routes != NULL && network.path != NULL)
+    if (a.routes != NULL && a.network.path != NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE or a network, found both");
-    if (routes != NULL && (network.names != NULL || network.topology != NULL))
+    if (a.routes != NULL && (a.network.names != NULL || a.network.topology != NULL))
         return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with a network, found routes",
-                          network.names != NULL ? "names" : "topology");
-    if (routes == NULL && hosts != NULL)
+                          a.network.names != NULL ? "names" : "topology");
+    if (a.routes == NULL && a.hosts != NULL)
         return nt_err_set(err, NT_ERR_USAGE,
                           "--hosts: expected with --routes FILE; nettopo simulate --format routes "
                           "writes those of a network");
-    int rc = routes != NULL ? plan_routes(routes, hosts, redundancy, &text, &bytes, err)
-                            : plan_map(network, redundancy, &text, &bytes, err);
+    int rc = a.routes != NULL ? plan_routes(a.routes, a.hosts, redundancy, &text, &bytes, err)
+                              : plan_map(a.network, redundancy, &text, &bytes, err);
     if (rc != 0)
         return -1;
-    return nt_file_write_text(output, text, bytes, err);
+    return nt_file_write_text(a.output, text, bytes, err);
 }
 
-const struct nt_verb nt_verb_plan = {"plan", "choose which pairs to measure", help, plan_run};
+const struct nt_verb nt_verb_plan = {"plan", "choose which pairs to measure", &help, plan_run};

@@ -9,6 +9,7 @@
 #include "files.h"
 #include "fleet.h"
 #include "hostlist.h"
+#include "json_write.h"
 #include "map_json.h"
 #include "memory.h"
 #include "number.h"
@@ -23,35 +24,34 @@
 
 enum { WIDE = 1000 }; /* columns that nothing here fills */
 
-static const char help[] =
-    "usage: nettopo show [--all] [--wide] [--plain] [--legend] [--json] [MAP]\n"
-    "       nettopo show --trace [--wide] [--plain] [SAMPLES]\n"
-    "\n"
-    "Shows a map to people: what was found, the tree of switches with the latency and bandwidth\n"
-    "of each link towards the top, how sure each switch is where that is under 99 %, what is\n"
-    "suspect or missing, and the hint. In a large map hosts of one switch that are alike share a\n"
-    "line. MAP defaults to $NETTOPO_MAP; - is standard input.\n"
-    "\n"
-    "  -t, --trace       the phases of the sweep with their times, rounds, pairs and failures, "
-    "from\n"
-    "                    its record; SAMPLES defaults to \"samples\" beside $NETTOPO_MAP\n"
-    "  -a, --all         every host and link on its own line, and what each switch carried at the\n"
-    "                    most\n"
-    "  -l, --legend      what the words and signs mean, below the map; on a terminal always\n"
-    "  -w, --wide        as wide as it takes, whatever the terminal is\n"
-    "  -p, --plain       ASCII and no colours, whatever the terminal can\n"
-    "  --json            the map as JSON (nettopo-map/1) instead, with the fields that nettopo "
-    "knows\n"
-    "  --store FILE      in place of fleet_store of nettopo.conf: what many jobs measured says "
-    "since\n"
-    "                    when a host is slow\n"
-    "\n"
-    "Example: nettopo show map.json\n";
-
 struct arguments {
     bool all, wide, plain, trace, legend, json;
     const char *store;
 };
+
+static const struct nt_flag flags[] = {
+    {"all", 'a', NULL, NT_AT(all), 1,
+     "Print every host and link on its own line, and the peak throughput of switches"},
+    {"legend", 0, NULL, NT_AT(legend), 1,
+     "Append a legend of words and symbols (on a terminal: always)"},
+    {"wide", 'w', NULL, NT_AT(wide), 1, "Do not limit the width of lines"},
+    {"plain", 0, NULL, NT_AT(plain), 1, "Print ASCII without colours"},
+    {"json", 0, NULL, NT_AT(json), 1,
+     "Print the map as JSON (nettopo-map/1), or with --trace the phases"},
+    {"trace", 0, NULL, NT_AT(trace), 1,
+     "Print the phases of the sweep, with their times, rounds, pairs and failures. SAMPLES "
+     "defaults to the file samples beside $NETTOPO_MAP"},
+    {"store", 0, "FILE", NT_AT(store), 1,
+     "Store of earlier jobs, which date each slow link (default: fleet_store in nettopo.conf)"},
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo show [OPTION...] [MAP]\n"
+    "nettopo show --trace [OPTION...] [SAMPLES]",
+    "Print a map: the tree of switches with the latency and bandwidth of each uplink, degraded and "
+    "missing parts, uncertain switches, and the placement hint. In a large map, similar hosts of a "
+    "switch share a line. MAP defaults to $NETTOPO_MAP; - is standard input.\n",
+    flags, "nettopo show map.json"};
 
 /* ---- the head ---------------------------------------------------------------------------------
  */
@@ -734,17 +734,52 @@ static void put_trace_end(struct nt_strbuf *d, const struct nt_samples *s)
     }
 }
 
-static int show_trace(const char *path, const struct nt_terminal *terminal, struct nt_strbuf *buf,
-                      struct nt_err *err)
+/* The same, for programs. */
+static int put_trace_json(struct nt_json_writer *w, const struct nt_samples *s, struct nt_err *err)
+{
+    nt_json_begin(w, NULL, '{', true);
+    nt_json_put_text(w, "status", nt_status_name(s->status));
+    nt_json_put_number(w, "seconds", s->seconds);
+    nt_json_put_whole(w, "hosts", s->hosts);
+    nt_json_begin(w, "phases", '[', true);
+    for (size_t k = 0; k < s->phases; k++) {
+        struct nt_phase_account account;
+        if (nt_samples_account(s, k, &account, err) != 0)
+            return -1;
+        nt_json_begin(w, NULL, '{', false);
+        nt_json_put_text(w, "phase", s->phase[k].name);
+        nt_json_put_number(w, "begin_s", s->phase_begin_s[k]);
+        nt_json_put_number(w, "seconds", s->phase[k].seconds);
+        nt_json_put_whole(w, "rounds", s->phase[k].rounds);
+        nt_json_put_whole(w, "pairs", account.pairs);
+        nt_json_put_whole(w, "failed", account.failed);
+        nt_json_end(w, '}');
+    }
+    nt_json_end(w, ']');
+    nt_json_begin(w, "missing", '[', true);
+    for (size_t k = 0; k < s->hosts; k++) {
+        if (s->missing[k] == NULL)
+            continue;
+        nt_json_begin(w, NULL, '{', false);
+        nt_json_put_text(w, "host", s->host_name[k]);
+        nt_json_put_text(w, "reason", s->missing[k]);
+        nt_json_end(w, '}');
+    }
+    nt_json_end(w, ']');
+    nt_json_begin(w, "warnings", '[', true);
+    for (size_t k = 0; k < s->warnings; k++)
+        nt_json_put_text(w, NULL, s->warning[k]);
+    nt_json_end(w, ']');
+    nt_json_end(w, '}');
+    nt_strbuf_puts(&w->buf, "\n");
+    return 0;
+}
+
+static int put_trace(struct nt_strbuf *buf, const struct nt_samples *s,
+                     const struct nt_terminal *terminal, struct nt_err *err)
 {
     static const char *const titles[NT_ROW_CELLS] = {"begin s", "seconds", "rounds", "pairs"};
-    char beside[4096];
-    struct nt_samples *s;
     struct nt_text_table rows = {0};
-    if (path == NULL && beside_map(beside, sizeof beside, err) != 0)
-        return -1;
-    if (nt_file_read_samples(path != NULL ? path : beside, &s, err) != 0)
-        return -1;
     int rc = 0;
     struct nt_row *head = nt_text_table_add_head(&rows, "phase", titles);
     snprintf(head->note, sizeof head->note, "failed");
@@ -756,6 +791,22 @@ static int show_trace(const char *path, const struct nt_terminal *terminal, stru
         put_trace_end(buf, s);
     }
     nt_text_table_fini(&rows);
+    return rc;
+}
+
+static int show_trace(const char *path, const struct arguments *a, const struct nt_terminal *t,
+                      struct nt_strbuf *buf, struct nt_err *err)
+{
+    char beside[4096];
+    struct nt_samples *s;
+    struct nt_json_writer w = {0};
+    if (path == NULL && beside_map(beside, sizeof beside, err) != 0)
+        return -1;
+    if (nt_file_read_samples(path != NULL ? path : beside, &s, err) != 0)
+        return -1;
+    int rc = a->json ? put_trace_json(&w, s, err) : put_trace(buf, s, t, err);
+    if (a->json)
+        *buf = w.buf;
     nt_samples_destroy(s);
     return rc;
 }
@@ -792,16 +843,14 @@ static int show_file(const char *path, const struct arguments *arguments, char *
 {
     struct nt_terminal terminal;
     struct nt_strbuf d = {0};
-    if (arguments->json && arguments->trace)
-        return nt_err_set(err, NT_ERR_USAGE, "--json: goes with a map, not with --trace");
-    if (arguments->json)
+    if (arguments->json && !arguments->trace)
         return write_json(path, text, bytes, err);
     nt_terminal_look(&terminal);
     if (arguments->wide)
         terminal.width = WIDE;
     if (arguments->plain)
         terminal.colour = terminal.unicode = false;
-    int rc = arguments->trace ? show_trace(path, &terminal, &d, err)
+    int rc = arguments->trace ? show_trace(path, arguments, &terminal, &d, err)
                               : show_map(path, arguments, &terminal, &d, err);
     if (rc == 0)
         return nt_strbuf_finish(&d, text, bytes, err);
@@ -815,16 +864,10 @@ static int show_run(int argc, char **argv, struct nt_err *err)
     struct arguments arguments = {0};
     char *text;
     size_t bytes;
-    const struct nt_flag flags[] = {
-        {"all", 'a', NULL, &arguments.all},     {"wide", 'w', NULL, &arguments.wide},
-        {"plain", 'p', NULL, &arguments.plain}, {"legend", 'l', NULL, &arguments.legend},
-        {"store", 0, &arguments.store, NULL},   {"trace", 't', NULL, &arguments.trace},
-        {"json", 0, NULL, &arguments.json}};
-    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &path, 1, err) !=
-            0 ||
+    if (nt_command_line_options(argc, argv, flags, &arguments, &path, 1, err) != 0 ||
         show_file(path, &arguments, &text, &bytes, err) != 0)
         return -1;
     return nt_file_write_text("-", text, bytes, err);
 }
 
-const struct nt_verb nt_verb_show = {"show", "print a map", help, show_run};
+const struct nt_verb nt_verb_show = {"show", "print a map", &help, show_run};

@@ -33,70 +33,84 @@ enum { HOST_NAME_BYTES = 24, REPEAT_MAX = 1000, CSV_HOSTS_MAX = 8192 };
 static const char GENERATOR[] = "nettopo " NT_VERSION " simulate";
 static const double WINDOW_S = 0.01;
 
-static const char help[] =
-    "usage: nettopo simulate --topology SPEC [noise] [figures] [--format F] [--bandwidth]\n"
-    "       nettopo simulate --topology SPEC [noise] [figures] --sweep "
-    "all|adaptive|sequential|pmm\n"
-    "       nettopo simulate --topology SPEC [figures] --workload KERNEL [--bytes N]\n"
-    "\n"
-    "Measurements of a known network, or how a sweep or a stress kernel does on it. SPEC is\n"
-    "star:N, tree:AxBxC (C hosts a leaf), fattree:P,Q (P-port Q-tree), chain:SxH,\n"
-    "dragonfly:GxRxH, dragonfly+:GxLxSxH, aries:GxAxBxH, torus:AxB[xC], mesh:AxB[xC],\n"
-    "ttorus:AxB:TWIST, ring:N, hypercube:K, fullmesh:N (of hosts; with ,hosts=H behind them of\n"
-    "switches with H hosts each), rails:R:SPEC (a network for each of the hosts' R rails), or a\n"
-    "file: a map, DOT, ibnetdiscover's scan, topology.conf or topology.yaml, whose\n"
-    "links get the usual latencies where it states none.\n"
-    "\n"
-    "  -t, --topology SPEC  as above\n"
-    "  --names FILE         of nodes of a scan of ibnetdiscover: lines 0xGUID \"NAME\"\n"
-    "  --topology-name NAME of several in a topology.yaml; default: the cluster's\n"
-    "  --noise SD           of each measurement, relative; default 0\n"
-    "  --host-spread SD     of the hosts' own links, relative\n"
-    "  --asymmetry SD       by which the two directions of a link differ, relative\n"
-    "  --outliers P         share of pairs that are wrong by a factor of 1.2 to 4\n"
-    "  --missing P          share of pairs that are not measured\n"
-    "  --seed N             default 1; the same seed gives the same bytes\n"
-    "  --host-latency US    of a host's link; default 0.5; with a file: where it states none\n"
-    "  --link-latency US[,US...]   between switches by tier from the leaves; default 0.25\n"
-    "                       (direct networks: of every link; default 0.5); with a file: one\n"
-    "                       figure for links between switches, where it states none\n"
-    "  --overhead US        at each end, in direct networks; default 0.4\n"
-    "  --host-rate MBPS     of a host's link; default 12500\n"
-    "  --link-rate MBPS[,MBPS...]  of the others by tier\n"
-    "  -f, --format F       samples (default), csv: a matrix, map: what a perfect solver finds,\n"
-    "                       routes and measured: for plan and estimate\n"
-    "  --bandwidth          samples: also flows, of each round at once, each rail alone, and the\n"
-    "                       rounds that load links on cycles; csv: bandwidths of pairs alone\n"
-    "                       instead of latencies\n"
-    "  --sweep S            runs that sweep against the network; JSON with its rounds and pairs\n"
-    "  --prior FILE         sweep adaptive: from what earlier jobs said (nettopo.conf(5))\n"
-    "  --shuffle            sweep: names in an order unrelated to the network\n"
-    "  --workload KERNEL    JSON with completion times and the half width of the 99 % interval of\n"
-    "                       their mean; KERNEL[,bytes=N][,messages=N][,tasks=N][,compute=US], "
-    "KERNEL:\n"
-    "                       a2a, o2a, a2o, sr:W, gups, hot:PERCENT, region:PERCENT, transpose,\n"
-    "                       complement, reverse or shuffle\n"
-    "  --bytes N            of a message; default 10000, random messages 1000\n"
-    "  --messages N         random messages; default 10000; permutations: one of each task\n"
-    "  --packet N           bytes of a packet; default: a message is one\n"
-    "  --buffers N          packets that fit at a link's end; default no bound\n"
-    "  --consume-all        a host takes in from all its links at once, not through one port\n"
-    "  --adaptive           workloads on tori and meshes: the minimal way that fewest packets\n"
-    "                       wait for; dragonflies, dragonfly+, aries: latencies are means over\n"
-    "                       minimal ways and ways by other groups\n"
-    "  --repeat N           repetitions of a workload with other seeds; default 10\n"
-    "  -o, --output FILE    written whole or not at all; default -\n"
-    "\n"
-    "Example: nettopo simulate --topology tree:2x4x8 --noise 0.02 -o samples\n";
-
 struct arguments {
     struct nt_described topology; /* its path: a SPEC, or the file of a network */
     const char *noise, *spread, *outliers, *missing, *asymmetry, *seed;
     const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
     const char *format, *sweep, *prior, *workload, *bytes, *messages, *packet, *buffers, *repeat,
         *output;
-    bool bandwidth, shuffle, consume_all, adaptive;
+    bool bandwidth, shuffle, consume_all, adaptive, json;
 };
+
+static const struct nt_flag flags[] = {
+    {"topology", 't', "SPEC", NT_AT(topology.path), 1, "Network to simulate (required)"},
+    {"names", 0, "FILE", NT_AT(topology.names), 1,
+     "Names of the nodes in a scan of ibnetdiscover: lines 0xGUID \"NAME\""},
+    {"topology-name", 0, "NAME", NT_AT(topology.topology), 1,
+     "Topology to read if a topology.yaml contains several (default: the cluster's)"},
+    {"noise", 0, "SD", NT_AT(noise), 1,
+     "Relative standard deviation of each measurement (default 0)"},
+    {"host-spread", 0, "SD", NT_AT(spread), 1, "Relative standard deviation of the hosts' links"},
+    {"asymmetry", 0, "SD", NT_AT(asymmetry), 1,
+     "Relative standard deviation of the difference between the directions of a link"},
+    {"outliers", 0, "P", NT_AT(outliers), 1,
+     "Share of pairs that are wrong by a factor of 1.2 to 4"},
+    {"missing", 0, "P", NT_AT(missing), 1, "Share of pairs that are not measured"},
+    {"seed", 0, "N", NT_AT(seed), 1, "Random seed (default 1); the same seed gives the same bytes"},
+    {"host-latency", 0, "US", NT_AT(host_latency), 1,
+     "Latency of a host's link (default 0.5); with a file: of links without a latency"},
+    {"link-latency", 0, "US[,US...]", NT_AT(link_latency), 1,
+     "Latency of links between switches, per tier from the leaf switches (default 0.25; in direct "
+     "networks 0.5, for all links); with a file: one value, of links without a latency"},
+    {"overhead", 0, "US", NT_AT(overhead), 1, "Time at each end in direct networks (default 0.4)"},
+    {"host-rate", 0, "MBPS", NT_AT(host_rate), 1, "Rate of a host's link (default 12500)"},
+    {"link-rate", 0, "MBPS[,MBPS...]", NT_AT(link_rate), 1,
+     "Rate of links between switches, per tier"},
+    {"format", 'f', "samples|csv|map|routes|measured", NT_AT(format), 1,
+     "Output format: samples (default); csv, a matrix; map, the result of a perfect solver; routes "
+     "and measured, for plan and estimate"},
+    {"bandwidth", 0, NULL, NT_AT(bandwidth), 1,
+     "samples: also measure flows, of each round at once, on each rail alone, and in the rounds "
+     "that load links on cycles; csv: write bandwidths of single pairs instead of latencies"},
+    {"sweep", 0, "all|adaptive|sequential|pmm", NT_AT(sweep), 1,
+     "Run this sweep on the network, and print its rounds and pairs as JSON"},
+    {"prior", 0, "FILE", NT_AT(prior), 1,
+     "With --sweep adaptive: start from the results of earlier jobs (nettopo.conf(5))"},
+    {"shuffle", 0, NULL, NT_AT(shuffle), 1, "With --sweep: name the hosts in random order"},
+    {"workload", 0, "KERNEL", NT_AT(workload), 1,
+     "Print the completion times of a stress kernel as JSON, with the half width of the 99 % "
+     "interval of their mean. KERNEL[,bytes=N][,messages=N][,tasks=N][,compute=US]; KERNEL is a2a, "
+     "o2a, a2o, sr:W, gups, hot:PERCENT, region:PERCENT, transpose, complement, reverse or "
+     "shuffle"},
+    {"bytes", 0, "N", NT_AT(bytes), 1, "Size of a message (default 10000, random messages 1000)"},
+    {"messages", 0, "N", NT_AT(messages), 1,
+     "Number of random messages (default 10000; permutations: one per task)"},
+    {"packet", 0, "N", NT_AT(packet), 1, "Size of a packet (default: a message is one)"},
+    {"buffers", 0, "N", NT_AT(buffers), 1, "Packets that fit at a link's end (default no bound)"},
+    {"consume-all", 0, NULL, NT_AT(consume_all), 1,
+     "Let a host receive on all its links at once (default: through one port)"},
+    {"adaptive", 0, NULL, NT_AT(adaptive), 1,
+     "Route workloads on tori and meshes along the minimal path with the shortest queue (default: "
+     "the static route). In dragonflies, dragonfly+ and aries: latencies are means over minimal "
+     "paths and paths through other groups"},
+    {"repeat", 0, "N", NT_AT(repeat), 1, "Repetitions of a workload with other seeds (default 10)"},
+    {"json", 0, NULL, NT_AT(json), 1,
+     "Print JSON, which is the only format of --sweep and --workload"},
+    NT_FLAG_OUTPUT,
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo simulate --topology SPEC [OPTION...]\n"
+    "nettopo simulate --topology SPEC --sweep KIND [OPTION...]\n"
+    "nettopo simulate --topology SPEC --workload KERNEL [OPTION...]",
+    "Generate measurements of a known network, or run a sweep or a stress kernel on it. SPEC is "
+    "star:N, tree:AxBxC (C hosts per leaf switch), fattree:P,Q (P-port Q-tree), chain:SxH, "
+    "dragonfly:GxRxH, dragonfly+:GxLxSxH, aries:GxAxBxH, torus:AxB[xC], mesh:AxB[xC], "
+    "ttorus:AxB:TWIST, ring:N, hypercube:K, fullmesh:N (of hosts; with ,hosts=H of switches with H "
+    "hosts each), rails:R:SPEC (a network for each of the R rails of the hosts), or a file: a map, "
+    "DOT, a scan of ibnetdiscover, topology.conf or topology.yaml. Links without a latency in the "
+    "file get the default latencies.\n",
+    flags, "nettopo simulate --topology tree:2x4x8 --noise 0.02 -o samples"};
 
 /* What is simulated. */
 struct scene {
@@ -534,8 +548,8 @@ static int read_workload(const struct arguments *a, struct nt_workload *w, uint6
     if (!(w->bytes > 0))
         w->bytes = nt_workload_is_random(w) ? 1000 : 10000;
     *repeat = 10;
-    if (nt_command_line_number("bytes", a->bytes, 0, INFINITY, &w->bytes, err) < 0 ||
-        nt_command_line_number("packet", a->packet, 0, INFINITY, &w->packet_bytes, err) < 0 ||
+    if (nt_command_line_bytes("bytes", a->bytes, 0, 1e12, &w->bytes, err) < 0 ||
+        nt_command_line_bytes("packet", a->packet, 0, 1e12, &w->packet_bytes, err) < 0 ||
         read_whole("messages", a->messages, UINT32_MAX, &messages, err) < 0 ||
         read_whole("buffers", a->buffers, 65536, &buffers, err) < 0 ||
         read_whole("repeat", a->repeat, REPEAT_MAX, repeat, err) < 0)
@@ -646,6 +660,8 @@ static int check_options(const struct arguments *a, struct nt_err *err)
     if ((a->sweep != NULL) + (a->workload != NULL) + (a->format != NULL || a->bandwidth) > 1)
         return nt_err_set(err, NT_ERR_USAGE,
                           "expected one of measurements, --sweep and --workload");
+    if (a->json && a->sweep == NULL && a->workload == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "--json: expected --sweep or --workload");
     if (a->sweep == NULL && a->shuffle)
         return nt_err_set(err, NT_ERR_USAGE, "--shuffle is for --sweep");
     if (a->prior != NULL && (a->shuffle || a->sweep == NULL || strcmp(a->sweep, "adaptive") != 0))
@@ -671,41 +687,10 @@ static int write_asked(const struct scene *s, const struct arguments *a, char **
 static int simulate_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.output = "-"};
-    const struct nt_flag flags[] = {
-        {"topology", 't', &a.topology.path, NULL},
-        {"names", 0, &a.topology.names, NULL},
-        {"topology-name", 0, &a.topology.topology, NULL},
-        {"noise", 0, &a.noise, NULL},
-        {"host-spread", 0, &a.spread, NULL},
-        {"outliers", 0, &a.outliers, NULL},
-        {"missing", 0, &a.missing, NULL},
-        {"asymmetry", 0, &a.asymmetry, NULL},
-        {"seed", 0, &a.seed, NULL},
-        {"host-latency", 0, &a.host_latency, NULL},
-        {"link-latency", 0, &a.link_latency, NULL},
-        {"overhead", 0, &a.overhead, NULL},
-        {"host-rate", 0, &a.host_rate, NULL},
-        {"link-rate", 0, &a.link_rate, NULL},
-        {"format", 'f', &a.format, NULL},
-        {"bandwidth", 0, NULL, &a.bandwidth},
-        {"sweep", 0, &a.sweep, NULL},
-        {"prior", 0, &a.prior, NULL},
-        {"shuffle", 0, NULL, &a.shuffle},
-        {"consume-all", 0, NULL, &a.consume_all},
-        {"adaptive", 0, NULL, &a.adaptive},
-        {"workload", 0, &a.workload, NULL},
-        {"bytes", 0, &a.bytes, NULL},
-        {"messages", 0, &a.messages, NULL},
-        {"packet", 0, &a.packet, NULL},
-        {"buffers", 0, &a.buffers, NULL},
-        {"repeat", 0, &a.repeat, NULL},
-        {"output", 'o', &a.output, NULL},
-    };
     struct scene s;
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, NULL, 0, err) !=
-            0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
         check_options(&a, err) != 0 || scene_init(&a, &s, err) != 0)
         return -1;
     nt_terminal_progress("simulating %zu hosts", s.network->hosts);
@@ -718,4 +703,4 @@ static int simulate_run(int argc, char **argv, struct nt_err *err)
 }
 
 const struct nt_verb nt_verb_simulate = {"simulate", "generate measurements of a known network",
-                                         help, simulate_run};
+                                         &help, simulate_run};

@@ -19,53 +19,59 @@
 enum { LATENCY_FILES_MAX = 32 };
 static const double MESSAGE_MAX = 1e12;
 
-static const char help[] =
-    "usage: nettopo solve [OPTION...] SAMPLES\n"
-    "       nettopo solve [OPTION...] --latency FILE... [--bandwidth FILE]\n"
-    "       nettopo solve [OPTION...] --bandwidth FILE\n"
-    "\n"
-    "Makes a map from measurements: from the record of a sweep (nettopo-probe --samples), or from\n"
-    "matrices of latencies in us (one way) and of bandwidths in MB/s, alone. - is standard input\n"
-    "or output.\n"
-    "\n"
-    "  --latency FILE    matrix CSV: host names in the first row and column, an empty cell is not\n"
-    "                    measured; or the output of PARUS or of a benchmark: OSU, perftest, ...\n"
-    "                    (man nettopo). Once for each message size, the smallest first (at most\n"
-    "                    32 times): the others then say how sure each link is, and add what only\n"
-    "                    they show\n"
-    "  --message-bytes N of the messages of a matrix CSV: once for each --latency, in order.\n"
-    "                    Then links have the latency of an empty message, and, without\n"
-    "                    --bandwidth, bandwidths from the sizes. PARUS's texts have their sizes\n"
-    "  --bandwidth FILE  the same hosts; gives the links their bandwidths; or the output of\n"
-    "                    mpiGraph or of a benchmark. Alone it shows groups of hosts where links\n"
-    "                    between switches are narrower than theirs\n"
-    "  --unit UNIT       of values of a matrix CSV: ns, us, ms, s; of bandwidths MB/s, MiB/s,\n"
-    "                    GB/s, GiB/s, Mbit/s, Gbit/s; once for either\n"
-    "  --round-trip      latencies are there and back: half of each counts\n"
-    "  --names FILE      one host name per line, for a matrix CSV of values without names\n"
-    "  --from FORMAT     csv, mpigraph, benchmark or parus, where a text does not show what it is\n"
-    "  --method METHOD   auto (default), or the published methods bufe and parus, to compare\n"
-    "  --epsilon E       bufe: relative tolerance; default 0.15\n"
-    "  --eps-shared E    parus: spread within a group on shared memory; default 0.1\n"
-    "  --eps-duplex E    parus: by how much two directions may differ; default 0.5\n"
-    "  --lengths L       parus: latencies of links from messages of L bytes, or the mean or "
-    "median\n"
-    "                    of all sizes; default: the smallest\n"
-    "  -o, --output MAP  written whole or not at all; default -\n"
-    "\n"
-    "Example: nettopo solve --latency latency.csv -o map.json\n";
-
-/* The options. */
 struct arguments {
     const char *latency[LATENCY_FILES_MAX]; /* NULL after the last */
     const char *message[LATENCY_FILES_MAX]; /* bytes of each, as given; NULL after the last */
     double message_bytes[LATENCY_FILES_MAX];
     const char *bandwidth, *from, *lengths, *unit[2], *names, *output, *samples;
+    const char *method, *epsilon, *shared, *duplex;
     bool round_trip;
     struct nt_csv_given given[2]; /* by kind */
     enum nt_matrix_text text;
     struct nt_published published;
 };
+
+static const struct nt_flag flags[] = {
+    {"latency", 0, "FILE", NT_AT(latency), LATENCY_FILES_MAX,
+     "Matrix of latencies in us, one way: a CSV with host names in the first row and column, where "
+     "an empty cell is not measured, or the output of PARUS or of a benchmark such as OSU or "
+     "perftest. Once per message size, the smallest first (up to 32)"},
+    {"message-bytes", 0, "N", NT_AT(message), LATENCY_FILES_MAX,
+     "Message size of a CSV matrix, once for each --latency in order. Links then get the latency "
+     "of an empty message and, without --bandwidth, a bandwidth"},
+    {"bandwidth", 0, "FILE", NT_AT(bandwidth), 1,
+     "Matrix of bandwidths in MB/s of the same hosts, or the output of mpiGraph or of a benchmark. "
+     "Without --latency, it shows groups of hosts if links between switches are narrower than "
+     "links of hosts"},
+    {"unit", 0, "UNIT", NT_AT(unit), 2,
+     "Unit of a CSV matrix: ns, us, ms or s for latencies; MB/s, MiB/s, GB/s, GiB/s, Mbit/s or "
+     "Gbit/s for bandwidths. Once for either"},
+    {"round-trip", 0, NULL, NT_AT(round_trip), 1,
+     "Take half of each latency, which is a round trip"},
+    {"names", 0, "FILE", NT_AT(names), 1,
+     "File with one host name per line, for a CSV matrix without names"},
+    {"from", 0, "csv|mpigraph|benchmark|parus", NT_AT(from), 1,
+     "Format of the files, if their first lines do not identify it"},
+    {"method", 0, "auto|bufe|parus", NT_AT(method), 1,
+     "Method (default auto); bufe and parus are published methods, for comparison"},
+    {"epsilon", 0, "E", NT_AT(epsilon), 1, "bufe: relative tolerance (default 0.15)"},
+    {"eps-shared", 0, "E", NT_AT(shared), 1,
+     "parus: spread of latencies within a group on shared memory (default 0.1)"},
+    {"eps-duplex", 0, "E", NT_AT(duplex), 1,
+     "parus: difference of two directions up to which a channel has both (default 0.5)"},
+    {"lengths", 0, "L", NT_AT(lengths), 1,
+     "parus: message size in bytes that gives links their latencies, or the mean or median of all "
+     "sizes (default: the smallest)"},
+    NT_FLAG_OUTPUT,
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo solve [OPTION...] SAMPLES\n"
+    "nettopo solve [OPTION...] --latency FILE... [--bandwidth FILE]\n"
+    "nettopo solve [OPTION...] --bandwidth FILE",
+    "Build a map from measurements: from the samples of a sweep (nettopo-probe --samples), or from "
+    "matrices of latencies, of bandwidths or of both. - is standard input.\n",
+    flags, "nettopo solve --latency latency.csv -o map.json"};
 
 static int solve_samples(const struct arguments *a, struct nt_map **map, struct nt_err *err)
 {
@@ -229,7 +235,7 @@ static int choose_lengths(struct arguments *a, const struct matrices *m, struct 
                                                      : NT_PARUS_OF_SIZE;
     if (p->lengths != NT_PARUS_OF_SIZE)
         return 0;
-    if (nt_command_line_number("lengths", a->lengths, 0, MESSAGE_MAX, &bytes, err) != 0)
+    if (nt_command_line_bytes("lengths", a->lengths, 0, MESSAGE_MAX, &bytes, err) != 0)
         return -1;
     for (p->size = 0; p->size <= m->larger_sizes; p->size++)
         if (m->bytes[p->size] == bytes)
@@ -286,8 +292,8 @@ static int check_messages(struct arguments *a, struct nt_err *err)
     double last = -1;
     size_t k = 0;
     for (; k < LATENCY_FILES_MAX && a->message[k] != NULL; k++) {
-        if (nt_command_line_number("message-bytes", a->message[k], 0, MESSAGE_MAX,
-                                   &a->message_bytes[k], err) != 0)
+        if (nt_command_line_bytes("message-bytes", a->message[k], 0, MESSAGE_MAX,
+                                  &a->message_bytes[k], err) != 0)
             return -1;
         if (a->latency[k] == NULL || !(a->message_bytes[k] > last))
             return nt_err_set(err, NT_ERR_USAGE,
@@ -339,32 +345,17 @@ static int check_given(struct arguments *a, struct nt_err *err)
 
 static int read_options(int argc, char **argv, struct arguments *a, struct nt_err *err)
 {
-    enum { OTHERS = 12 };
-    const char *method = "auto", *epsilon = NULL, *shared = NULL, *duplex = NULL;
-    struct nt_flag flags[OTHERS + 2 * LATENCY_FILES_MAX] = {
-        {"bandwidth", 0, &a->bandwidth, NULL}, {"method", 0, &method, NULL},
-        {"epsilon", 0, &epsilon, NULL},        {"eps-shared", 0, &shared, NULL},
-        {"eps-duplex", 0, &duplex, NULL},      {"from", 0, &a->from, NULL},
-        {"output", 'o', &a->output, NULL},     {"unit", 0, &a->unit[0], NULL},
-        {"unit", 0, &a->unit[1], NULL},        {"round-trip", 0, NULL, &a->round_trip},
-        {"names", 0, &a->names, NULL},         {"lengths", 0, &a->lengths, NULL}};
-    for (size_t k = 0; k < LATENCY_FILES_MAX; k++) {
-        flags[OTHERS + k] = (struct nt_flag){"latency", 0, &a->latency[k], NULL};
-        flags[OTHERS + LATENCY_FILES_MAX + k] =
-            (struct nt_flag){"message-bytes", 0, &a->message[k], NULL};
-    }
-    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &a->samples, 1,
-                                err) != 0)
+    if (nt_command_line_options(argc, argv, flags, a, &a->samples, 1, err) != 0)
         return -1;
-    a->published = nt_published_named(method);
-    if (a->lengths != NULL && (strcmp(method, "parus") != 0 || a->latency[0] == NULL))
+    a->published = nt_published_named(a->method);
+    if (a->lengths != NULL && (strcmp(a->method, "parus") != 0 || a->latency[0] == NULL))
         return nt_err_set(err, NT_ERR_USAGE, "lengths: expected with method parus and --latency");
-    if (nt_command_line_number("epsilon", epsilon, -INFINITY, INFINITY, &a->published.epsilon,
+    if (nt_command_line_number("epsilon", a->epsilon, -INFINITY, INFINITY, &a->published.epsilon,
                                err) != 0 ||
-        nt_command_line_number("eps-shared", shared, -INFINITY, INFINITY, &a->published.eps_shared,
-                               err) != 0 ||
-        nt_command_line_number("eps-duplex", duplex, -INFINITY, INFINITY, &a->published.eps_duplex,
-                               err) != 0 ||
+        nt_command_line_number("eps-shared", a->shared, -INFINITY, INFINITY,
+                               &a->published.eps_shared, err) != 0 ||
+        nt_command_line_number("eps-duplex", a->duplex, -INFINITY, INFINITY,
+                               &a->published.eps_duplex, err) != 0 ||
         check_messages(a, err) != 0 || check_given(a, err) != 0)
         return -1;
     return nt_matrix_text_named(a->from, &a->text, err);
@@ -372,7 +363,7 @@ static int read_options(int argc, char **argv, struct arguments *a, struct nt_er
 
 static int solve_run(int argc, char **argv, struct nt_err *err)
 {
-    struct arguments a = {.output = "-"};
+    struct arguments a = {.method = "auto", .output = "-"};
     if (read_options(argc, argv, &a, err) != 0)
         return -1;
     bool matrices = a.latency[0] != NULL || a.bandwidth != NULL;
@@ -400,4 +391,4 @@ static int solve_run(int argc, char **argv, struct nt_err *err)
     return nt_file_write_text(a.output, text, bytes, err);
 }
 
-const struct nt_verb nt_verb_solve = {"solve", "build a map from measurements", help, solve_run};
+const struct nt_verb nt_verb_solve = {"solve", "build a map from measurements", &help, solve_run};

@@ -15,23 +15,26 @@
 #include "utc.h"
 #include "verbs.h"
 
-static const char help[] =
-    "usage: nettopo stats [--since TIME] [--until TIME] [--top N] [--json] [FILE...]\n"
-    "\n"
-    "Counts the jobs in logs of the agent: how many were ok, partial and failed, the reasons, and "
-    "the\n"
-    "hosts that were missing or in findings most often. FILE is a log of syslog or the journal, "
-    "of\n"
-    "one host or collected from all, or - for standard input, the default. Lines of others are\n"
-    "skipped. In reasons # stands for any number.\n"
-    "\n"
-    "  -s, --since TIME  jobs from then on: 2026-01-31, 2026-01-31T18:00Z (UTC), or an age: 7d, "
-    "12h\n"
-    "  -u, --until TIME  jobs before then\n"
-    "  -n, --top N       lines of reasons, and of hosts (default 10; all with --json)\n"
-    "  --json            as JSON\n"
-    "\n"
-    "Example: journalctl -t nettopo | nettopo stats --since 7d\n";
+struct arguments {
+    const char *since, *until, *top;
+    bool json;
+};
+
+static const struct nt_flag flags[] = {
+    {"since", 0, "TIME", NT_AT(since), 1,
+     "Count jobs from TIME on: 2026-01-31, 2026-01-31T18:00Z (UTC), or an age: 7d, 12h"},
+    {"until", 0, "TIME", NT_AT(until), 1, "Count jobs before TIME"},
+    {"top", 0, "N", NT_AT(top), 1, "Print up to N reasons and hosts (default 10; with --json all)"},
+    {"json", 0, NULL, NT_AT(json), 1, "Print JSON"},
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo stats [OPTION...] [FILE...]",
+    "Count the jobs in logs of the agent: ok, partial and failed jobs, the reasons, and the hosts "
+    "that were missing or in findings most often. FILE is a log of syslog or the journal, from one "
+    "host or collected from all; - is standard input, the default. Other lines are skipped. In "
+    "reasons, # replaces numbers.\n",
+    flags, "journalctl -t nettopo | nettopo stats --since 7d"};
 
 enum { LINE_MAX_BYTES = 1 << 20, FILES_MAX = 64, NAMES_MAX = 1 << 17, TOP_DEFAULT = 10 };
 
@@ -353,26 +356,24 @@ static int read_time(const char *text, int64_t *time_s, struct nt_err *err)
 
 static int stats_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *path[FILES_MAX] = {NULL}, *since = NULL, *until = NULL, *lines = NULL;
+    const char *path[FILES_MAX] = {NULL};
+    struct arguments a = {0};
     struct output o = {0};
-    const struct nt_flag flags[] = {{"since", 's', &since, NULL},
-                                    {"until", 'u', &until, NULL},
-                                    {"top", 'n', &lines, NULL},
-                                    {"json", 0, NULL, &o.json}};
-    if (nt_command_line_options(argc, argv, flags, 4, path, FILES_MAX, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, path, FILES_MAX, err) != 0)
         return -1;
+    o.json = a.json;
     o.top = o.json ? NAMES_MAX : TOP_DEFAULT;
-    if (lines != NULL && nt_decimal_whole(lines, strlen(lines), NAMES_MAX, &o.top) != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "top %.20s: expected a number up to %d", lines,
+    if (a.top != NULL && nt_decimal_whole(a.top, strlen(a.top), NAMES_MAX, &o.top) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "top %.20s: expected a number up to %d", a.top,
                           (int)NAMES_MAX);
     struct stats *s = calloc(1, sizeof *s);
     if (s == NULL)
         return nt_err_memory(err);
     s->until_s = INT64_MAX;
     path[0] = path[0] != NULL ? path[0] : "-";
-    int rc = read_time(since, &s->since_s, err);
+    int rc = read_time(a.since, &s->since_s, err);
     if (rc == 0)
-        rc = read_time(until, &s->until_s, err);
+        rc = read_time(a.until, &s->until_s, err);
     for (size_t k = 0; k < FILES_MAX && path[k] != NULL && rc == 0; k++)
         rc = read_file(s, path[k], err);
     if (rc == 0)
@@ -388,4 +389,4 @@ static int stats_run(int argc, char **argv, struct nt_err *err)
     return nt_file_write_json("-", &o.w, err);
 }
 
-const struct nt_verb nt_verb_stats = {"stats", "summarise the agents' logs", help, stats_run};
+const struct nt_verb nt_verb_stats = {"stats", "summarise the agents' logs", &help, stats_run};

@@ -87,18 +87,9 @@ struct nt_row *nt_text_table_add_head(struct nt_text_table *rows, const char *la
     return row;
 }
 
-/* Columns on the screen: bytes that continue a UTF-8 character take none. */
-static size_t columns_of(const char *text, size_t bytes)
-{
-    size_t wide = 0;
-    for (size_t k = 0; k < bytes; k++)
-        wide += ((unsigned char)text[k] & 0xc0) != 0x80;
-    return wide;
-}
-
 static size_t text_columns(const char *text)
 {
-    return columns_of(text, strlen(text));
+    return nt_text_columns(text, strlen(text));
 }
 
 static void put_spaces(struct nt_strbuf *d, size_t n)
@@ -154,7 +145,7 @@ static size_t cell_columns(const struct nt_row *row, size_t c, const struct plan
 {
     size_t bytes;
     const char *text = shown_cell(row, c, p, &bytes);
-    return columns_of(text, bytes);
+    return nt_text_columns(text, bytes);
 }
 
 static size_t note_columns(const struct nt_row *row, const struct plan *p)
@@ -270,57 +261,4 @@ void nt_text_table_put(const struct nt_text_table *rows, const struct nt_termina
     buf->failed |= rows->failed;
     for (size_t k = 0; k < rows->count; k++)
         put_row(buf, &rows->row[k], &p, terminal);
-}
-
-/* The columns of a word and, in bytes, where it ends. */
-static size_t word_columns(const char *text, size_t *bytes)
-{
-    size_t wide = 0;
-    *bytes = strcspn(text, " \n");
-    for (size_t k = 0; k < *bytes; k++)
-        if (text[k] == '\033')
-            k += strcspn(text + k, "m");
-        else
-            wide += ((unsigned char)text[k] & 0xc0) != 0x80;
-    return wide;
-}
-
-void nt_text_put_wrapped(struct nt_strbuf *d, struct nt_strbuf *from, size_t width, size_t indent)
-{
-    const char *text = from->failed || from->text == NULL ? "" : from->text;
-    size_t column = 0;
-    d->failed |= from->failed;
-    while (*text != '\0') {
-        size_t bytes, wide = word_columns(text, &bytes);
-        if (column > indent && bytes > 0 && column + wide > width) {
-            while (!d->failed && d->used > 0 && d->text[d->used - 1] == ' ')
-                d->used--;
-            nt_strbuf_puts(d, "\n");
-            put_spaces(d, indent);
-            column = indent;
-        }
-        nt_strbuf_put(d, text, bytes);
-        column += wide;
-        text += bytes;
-        if (*text == '\n')
-            column = 0;
-        else if (*text == ' ')
-            column++;
-        if (*text != '\0')
-            nt_strbuf_put(d, text++, 1);
-    }
-    free(from->text);
-    *from = (struct nt_strbuf){0};
-}
-
-void nt_text_put_entry(struct nt_strbuf *d, const char *sign, const char *words, size_t width,
-                       size_t indent)
-{
-    struct nt_strbuf line = {0};
-    size_t wide = text_columns(sign);
-    nt_strbuf_puts(&line, sign);
-    put_spaces(&line, wide < indent ? indent - wide : 0);
-    nt_strbuf_puts(&line, words);
-    nt_strbuf_puts(&line, "\n");
-    nt_text_put_wrapped(d, &line, width, indent);
 }

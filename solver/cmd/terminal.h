@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about the terminal, and tables and text in its width.
+/* Facts about the terminal, and tables in its width.
  * Tests: bats/show.bats, bats/commands.bats. */
 #ifndef NT_TERMINAL_H
 #define NT_TERMINAL_H
@@ -9,6 +9,7 @@
 
 #include "memory.h"
 #include "strbuf.h"
+#include "wrap.h"
 
 struct nt_terminal {
     size_t width;     /* columns of standard output; 80 when unknown */
@@ -62,15 +63,6 @@ void nt_text_table_fini(struct nt_text_table *rows);
 /* Within the terminal's width, from 40 columns on. */
 void nt_text_table_put(const struct nt_text_table *rows, const struct nt_terminal *terminal,
                        struct nt_strbuf *buf);
-
-/* The lines of from, which is freed, in at most width columns: broken at blanks, the rest set in.
- * Colours take no columns. A word that is wider stays whole. */
-void nt_text_put_wrapped(struct nt_strbuf *buf, struct nt_strbuf *from, size_t width,
-                         size_t indent);
-
-/* A sign and behind it, set in, what it means. */
-void nt_text_put_entry(struct nt_strbuf *buf, const char *sign, const char *words, size_t width,
-                       size_t indent);
 
 /* The escape that begins a style, and the one that ends any; "" without colour. */
 const char *nt_style_begin(enum nt_style style, const struct nt_terminal *terminal);

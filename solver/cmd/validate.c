@@ -9,20 +9,25 @@
 #include "map_json.h"
 #include "verbs.h"
 
-static const char help[] =
-    "usage: nettopo validate [--quiet] [--json] [MAP]\n"
+struct arguments {
+    bool quiet, json;
+};
+
+static const struct nt_flag flags[] = {
+    {"quiet", 'q', NULL, NT_AT(quiet), 1, "Print nothing; only set the exit status"},
+    {"json", 0, NULL, NT_AT(json), 1, "Print the result as JSON: file, valid, errors"},
+    {0}};
+
+static const struct nt_command_help help = {
+    "nettopo validate [OPTION...] [MAP]",
+    "Check a map against the schema nettopo-map/1 and its own invariants: names are known, hosts "
+    "that answered are connected, a tree has no loop, tiers and counts agree, no switch has a "
+    "support below 0.5, and no link between switches has a latency below fit.resolution_us. MAP "
+    "defaults to $NETTOPO_MAP.\n"
     "\n"
-    "Checks a map against the schema nettopo-map/1 and its own invariants: every name is known,\n"
-    "hosts that answered are connected, a tree is one, tiers and counts agree, no switch has a\n"
-    "support below 0.5, no measured host's link takes no time, and no link between switches\n"
-    "takes less than fit.resolution_us.\n"
-    "Says one line and exits 0 when it is valid; otherwise a line for each violation and exit 1.\n"
-    "What is no JSON at all is bad input, exit 3.\n"
-    "\n"
-    "  -q, --quiet       the exit code only\n"
-    "  --json            the answer as JSON: file, valid, errors\n"
-    "\n"
-    "Example: nettopo validate map.json\n";
+    "Print one line and exit with 0 if the map is valid; otherwise print one line per violation "
+    "and exit with 1. A text that is not JSON exits with 3.\n",
+    flags, "nettopo validate map.json"};
 
 static int inspect_map(const char *name, const char *text, size_t bytes, struct nt_findings *found,
                        struct nt_map **map, struct nt_err *err)
@@ -78,11 +83,10 @@ static int write_json(const char *path, const struct nt_findings *findings,
 static int validate_run(int argc, char **argv, struct nt_err *err)
 {
     const char *path = NULL;
-    bool quiet = false, json = false;
+    struct arguments a = {0};
     char *text;
     size_t bytes;
-    const struct nt_flag flags[] = {{"quiet", 'q', NULL, &quiet}, {"json", 0, NULL, &json}};
-    if (nt_command_line_options(argc, argv, flags, 2, &path, 1, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, &path, 1, err) != 0)
         return -1;
     path = nt_file_map_path(path, err);
     if (path == NULL || nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
@@ -91,9 +95,9 @@ static int validate_run(int argc, char **argv, struct nt_err *err)
     struct nt_map *map = NULL;
     int rc = inspect_map(nt_file_name(path), text, bytes, &found, &map, err);
     free(text);
-    if (rc == 0 && json && !quiet)
+    if (rc == 0 && a.json && !a.quiet)
         rc = write_json(nt_file_name(path), &found, map, err);
-    else if (rc == 0 && !quiet)
+    else if (rc == 0 && !a.quiet)
         print_findings(nt_file_name(path), &found, map);
     if (rc == 0 && found.count > 0)
         rc = nt_err_set(err, NT_ERR_NO, "%s", "");
@@ -102,4 +106,4 @@ static int validate_run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_verb_validate = {"validate", "check a map", help, validate_run};
+const struct nt_verb nt_verb_validate = {"validate", "check a map", &help, validate_run};

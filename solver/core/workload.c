@@ -50,10 +50,11 @@ static uint32_t *number_of(struct nt_workload *w)
     return w->kernel == NT_KERNEL_SR ? &w->wave : &w->percent;
 }
 
-/* A whole number from 1 on without leading zeros. */
-static bool read_whole(const char *text, size_t bytes, uint64_t most, uint64_t *value)
+/* A whole number from 1 on without leading zeros; sized: of bytes. */
+static bool read_whole(const char *text, size_t bytes, uint64_t most, bool sized, uint64_t *value)
 {
-    return bytes > 0 && *text != '0' && nt_decimal_whole(text, bytes, most, value) == 0;
+    return bytes > 0 && *text != '0' &&
+           (sized ? nt_decimal_bytes : nt_decimal_whole)(text, bytes, most, value) == 0;
 }
 
 static int read_kernel(const char *text, size_t bytes, struct nt_workload *w, struct nt_err *err)
@@ -66,7 +67,7 @@ static int read_kernel(const char *text, size_t bytes, struct nt_workload *w, st
         k++;
     bool good = k < NT_KERNELS && (colon != NULL) == (kinds[k].most > 0);
     if (good && colon != NULL)
-        good = read_whole(colon + 1, bytes - name - 1, kinds[k].most, &number);
+        good = read_whole(colon + 1, bytes - name - 1, kinds[k].most, false, &number);
     if (!good)
         return nt_err_set(err, NT_ERR_USAGE,
                           "workload %.*s: expected a2a, o2a, a2o, sr:W, gups, hot:PERCENT, "
@@ -93,7 +94,7 @@ static int read_item(const char *item, size_t bytes, struct nt_workload *w, stru
         size_t key = strlen(items[k].key);
         if (bytes < key || memcmp(item, items[k].key, key) != 0)
             continue;
-        if (!read_whole(item + key, bytes - key, items[k].most, &value[k]))
+        if (!read_whole(item + key, bytes - key, items[k].most, k == 0, &value[k]))
             return nt_err_set(err, NT_ERR_USAGE, "workload: %.*s: expected 1 to %llu",
                               (int)(bytes < 64 ? bytes : 64), item,
                               (unsigned long long)items[k].most);

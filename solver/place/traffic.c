@@ -290,6 +290,15 @@ static bool add_edges(const struct nt_traffic *t, const char *pattern, struct bu
     return true;
 }
 
+static int check_tasks(const char *pattern, size_t tasks, const struct nt_traffic *t,
+                       struct nt_err *err)
+{
+    if (tasks == t->tasks)
+        return 0;
+    return nt_err_set(err, NT_ERR_USAGE, "pattern \"%s\" needs %zu tasks, but the job has %zu",
+                      pattern, tasks, t->tasks);
+}
+
 static int recognise_pattern(const char *pattern, struct nt_traffic *t, struct nt_err *err)
 {
     struct nt_megatron m;
@@ -309,10 +318,7 @@ static int recognise_pattern(const char *pattern, struct nt_traffic *t, struct n
     if (nt_pattern_megatron(pattern, &m) == 0) {
         size_t tasks = (size_t)m.tp * m.pp * m.dp;
         t->kind = NT_TRAFFIC_MATRIX;
-        if (tasks == t->tasks)
-            return 0;
-        return nt_err_set(err, NT_ERR_INPUT, "pattern '%s' is for %zu tasks, not %zu", pattern,
-                          tasks, t->tasks);
+        return check_tasks(pattern, tasks, t, err);
     }
     const char *grid = strncmp(pattern, "stencil:", 8) == 0 ? pattern + 8
                        : strncmp(pattern, "halo:", 5) == 0  ? pattern + 5
@@ -325,10 +331,7 @@ static int recognise_pattern(const char *pattern, struct nt_traffic *t, struct n
                           pattern);
     t->kind = NT_TRAFFIC_STENCIL;
     size_t cells = (size_t)t->dimension[0] * t->dimension[1] * t->dimension[2];
-    if (cells != t->tasks)
-        return nt_err_set(err, NT_ERR_INPUT, "pattern '%s' has %zu cells for %zu tasks", pattern,
-                          cells, t->tasks);
-    return 0;
+    return check_tasks(pattern, cells, t, err);
 }
 
 int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **out,

@@ -308,7 +308,7 @@ switch-missing  parts without a link between them: expected 2, found 1 (1)"
     refuses 2 "format pdf" "$nettopo" export --format pdf map.json
     # --help has the formats that there are
     said=$("$nettopo" export --format pdf map.json 2>&1) || true
-    assert_equal "formats" "$("$nettopo" export --help | sed -nE 's/^      ([a-z.]+) .*/\1/p' | sort)" \
+    assert_equal "formats" "$("$nettopo" export --help | sed -n 's/^  -f, --format //p' | tr '|' '\n' | sort)" \
         "$(sed 's/.*expected //; s/, \| or /\n/g' <<<"$said" | sort)"
 }
 

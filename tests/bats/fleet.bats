@@ -25,7 +25,7 @@ job() {
     verbs=$(sed -nE 's/^  ([a-z]+) .*/\1/p' <<<"$output")
     [ -n "$verbs" ]
     for verb in $verbs; do
-        "$nettopo" fleet "$verb" --help | grep -q "^usage: nettopo fleet $verb"
+        "$nettopo" fleet "$verb" --help | grep -q "^Usage: nettopo fleet $verb"
         grep -q "^\.B nettopo fleet $verb\$" "$root/etc/man/nettopo-fleet.1"
     done
     run "$nettopo" fleet nonsense
@@ -96,7 +96,7 @@ job() {
     [ "$status" = 3 ]
     [ "$output" = "2 taken, 0 known, 8 refused" ]
     [ "$(wc -l <<<"$stderr")" = 8 ]
-    [ "$(grep -c '^nettopo fleet: refused: jobs/' <<<"$stderr")" = 8 ]
+    [ "$(grep -c '^nettopo fleet ingest: refused: jobs/' <<<"$stderr")" = 8 ]
     grep -q 'jobs/3/map.json: host n99 was not of job 3' <<<"$stderr"
     grep -q 'jobs/4/map.json: the record is of job 2, the map of job 4' <<<"$stderr"
     # the same as JSON; what was taken is known now
@@ -104,7 +104,7 @@ job() {
     run --separate-stderr "$nettopo" fleet ingest --json --store s --record again jobs
     [ "$status" = 3 ]
     jq -e '[.taken, .known, .refused] == [0, 2, 8] and (.rejected | length) == 8' <<<"$output"
-    diff <(jq -r '.rejected[] | "nettopo fleet: refused: " + .reason' <<<"$output") - <<<"$stderr"
+    diff <(jq -r '.rejected[] | "nettopo fleet ingest: refused: " + .reason' <<<"$output") - <<<"$stderr"
     [ "$(jq -r '.rejected[0].file' <<<"$output")" = jobs/3/map.json ]
     [ -z "$("$nettopo" fleet ingest --json -q --store s --record record jobs/1)" ]
     run --separate-stderr "$nettopo" fleet ingest --store s --record <(sed /^2/d record) jobs/2

@@ -564,7 +564,7 @@ figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidt
     refuses 2 "expected one for each --latency" "$nettopo" solve --latency 64.csv --latency 64k.csv --message-bytes 64
     refuses 2 "each larger than the one before" \
         "$nettopo" solve --latency 64k.csv --message-bytes 65536 --latency 64.csv --message-bytes 64
-    refuses 2 "--message-bytes x: expected a number" "$nettopo" solve --latency 64.csv --message-bytes x --bandwidth rate.csv
+    refuses 2 "--message-bytes x: expected bytes" "$nettopo" solve --latency 64.csv --message-bytes x --bandwidth rate.csv
     refuses 2 "not with --method parus" \
         "$nettopo" solve --method parus --latency 64k.csv --message-bytes 65536 --bandwidth rate.csv
     refuses 3 "messages of 655360 bytes would take longer than the latencies of 30 of 30 pairs" \
@@ -589,7 +589,7 @@ figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidt
     [ "$(lengths --lengths 200)" = "$(lengths | jq -c 'map((. + 0.2) * 1e5 | round / 1e5)')" ]
     [ "$(lengths --lengths mean)" = "$(lengths | jq -c 'map((. + 0.1) * 1e5 | round / 1e5)')" ]
     refuses 3 "expected a matrix of messages of 300 bytes" "${sizes[@]}" --lengths 300
-    refuses 2 "--lengths mode: expected a number" "${sizes[@]}" --lengths mode
+    refuses 2 "--lengths mode: expected bytes" "${sizes[@]}" --lengths mode
     refuses 2 "lengths: expected with method parus" "$nettopo" solve --lengths mean --latency "$table"
     refuses 2 "epsilon: expected with method bufe only, found auto" "$nettopo" solve --epsilon 1 --latency "$table"
     refuses 2 "epsilon: expected with method bufe only, found parus" \

@@ -31,7 +31,7 @@ stated() {
     [ "$1" != probe ] || { page=nettopo-probe.1 && help=("${nettopo}-probe"); }
     "${help[@]}" --help | awk -v option="$2" '
         /^  +-/ { on = index($0, "--" option " ") || index($0, "--" option "[") }
-        on' | tr '\n' ' ' | words
+        on' | tr -s ' \n' ' ' | words
     sed -nE '/^\.SH (COMMANDS|OPTIONS)/,/^\.SH (MATRIX|ENVIRONMENT)/{s/^\.SH OPTIONS/.TP\n.B probe\n.RS/; s/\\-/-/g; s/\\f[BIRP]//g; s/\\&//g; p}' \
         "$ROOT/etc/man/$page" |
         awk -v verb="$1" -v option="$2" '/^\.RS/ {deep++} /^\.RE/ {deep--} entry && !deep {inside = $2 == verb}
@@ -43,7 +43,7 @@ words() {
     local text word
     text=$(cat)
     word=$(grep -ioE 'default [^ ;,)]+' <<<"$text" | head -n 1 | cut -d' ' -f2)
-    [ -n "$word" ] || word=$(grep -oE '[^ ]+ +\((the )?default[):]' <<<"$text" | head -n 1 | cut -d' ' -f1)
+    [ -n "$word" ] || word=$(grep -oE '[^ ]+ +\((the )?default[);]' <<<"$text" | head -n 1 | cut -d' ' -f1)
     word=${word%[.,:]}
     echo "${word:-none}"
 }

@@ -1,0 +1,181 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154,SC2030,SC2031,SC2086
+# What all commands have in common: letters of options, --help and its example, --json, sizes in bytes,
+# exit codes.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    nettopo=${NETTOPO:-$root/build/nettopo}
+    PATH=$(dirname "$nettopo"):$PATH
+    cd "$BATS_TEST_TMPDIR" || return 1
+    unset NETTOPO_MAP NETTOPO_JSON NETTOPO_STATUS
+}
+
+# fails WORDS...: a line for people; the last command of a test
+fails() {
+    echo "$*" >&2
+    return 1
+}
+
+# each command, a line each
+commands() {
+    local verb
+    for verb in $(nettopo --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do echo "nettopo $verb"; done
+    for verb in $(nettopo fleet --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do echo "nettopo fleet $verb"; done
+    echo nettopo
+    echo nettopo-probe
+    echo nettopo-prolog
+    echo nettopo-prolog --check
+}
+
+# files with the names that the examples have
+example_files() {
+    nettopo simulate --topology tree:2x4x8 --bandwidth --noise 0.02 -o samples
+    nettopo solve samples -o map.json
+    nettopo simulate --topology tree:2x4x8 --format csv -o latency.csv
+    nettopo export --format topology.conf -o topology.conf map.json
+    nettopo simulate --topology star:4 --format routes -o routes.txt
+    nettopo simulate --topology star:4 --format measured -o measured.txt
+    mkdir -p archive bin
+    printf 'JobID|UID|NodeList\n' >record
+    for job in 1 2 3; do
+        mkdir archive/$job
+        nettopo simulate --topology tree:2x4x8 --noise 0.02 --seed $job | sed -E "/^created /d
+            s/^level .*/&\njob $job 0\ncluster c\ncreated $(date -u -d "-$job day" +%FT%TZ)/" >archive/$job/samples
+        nettopo solve -o archive/$job/map.json archive/$job/samples
+        echo "$job|$((1000 + job))|n[1-64]" >>record
+    done
+    nettopo fleet ingest -q --store fleet.db --record record archive # the example finds them there
+    printf '%s\n' '#!/bin/sh' \
+        "echo job=1 time=$(date -u +%FT%TZ) user=a status=failed reason=x" >bin/journalctl
+    printf '%s\n' '#!/bin/sh' 'cat topology.conf' >bin/scontrol
+    printf '%s\n' '#!/bin/sh' 'while case $1 in -*) ;; *) false ;; esac; do shift; done' 'exec "$@"' >bin/srun
+    chmod +x bin/*
+    PATH=$PWD/bin:$PATH
+}
+
+@test "a letter is one option in all commands" {
+    while read -r command; do
+        $command --help | sed -nE 's/^  -(.), --([a-z-]+).*/\1 \2/p'
+    done < <(commands) | sort | uniq -c >letters
+    cat letters
+    [ "$(wc -l <letters)" -ge 15 ]
+    [ -z "$(awk '{print $2}' letters | uniq -d)" ]
+}
+
+@test "help by all its names, version, and one form of usage" {
+    while read -r command; do
+        for option in --help -h; do
+            run $command $option
+            [ "$status" = 0 ]
+            [ "${lines[0]%% *}" = "Usage:" ]
+        done
+    done < <(commands)
+    for verb in show fleet "fleet show"; do
+        diff <(nettopo help $verb) <(nettopo $verb --help)
+    done
+    diff <(nettopo fleet help show) <(nettopo fleet show -h)
+    diff <(nettopo help) <(nettopo --help)
+    diff <(nettopo -V) <(nettopo show --version)
+    run nettopo help shwo
+    [ "$status" = 2 ]
+    [ "$output" = 'nettopo: unknown command "shwo". Did you mean "show"?' ]
+    # an option for other programs is not listed, and taken
+    [[ $(nettopo-probe --help) != *agent-fd* ]]
+    run nettopo-probe --agent-fd x
+    [ "$output" = "nettopo-probe: agent-fd x: expected a descriptor" ]
+}
+
+@test "the example of each command works as it is printed" {
+    example_files
+    while read -r command; do
+        case $command in nettopo | "nettopo fleet" | nettopo-prolog*) continue ;; esac
+        example=$($command --help | sed -n 's/^Example: //p')
+        [[ $example == *"$command "* ]] || fails "$command: no example"
+        run bash -c "$example"
+        echo "$example: $status $output"
+        case $command in
+        nettopo-probe) [[ $output == *"no PMIx server"* ]] ;; # it has started
+        "nettopo compare") [ "$status" -le 1 ] ;;
+        *) [ "$status" = 0 ] ;;
+        esac
+    done < <(commands)
+}
+
+@test "commands that print results print them as JSON" {
+    example_files
+    nettopo fleet ingest --store fleet.db --json archive | jq -e '.known == 3 and .rejected == []'
+    nettopo show --json map.json | jq -e '.schema == "nettopo-map/1"'
+    nettopo show --trace --json samples | jq -e '.hosts == 64 and .status == "ok" and .missing == [] and .warnings == [] and
+        (.phases[0] | .phase == "latency" and .pairs == 2016 and .failed == 0 and has("rounds") and has("seconds"))'
+    nettopo hint --json map.json | jq -e '.pattern == "neighbour" and .ntasks == 64 and has("gain")'
+    nettopo compare --json map.json map.json | jq -e '.similarity_percent > 99 and .differences == []'
+    nettopo plan --json --routes routes.txt | jq -e '.rank == 4 and (.rounds | length) >= .lower_bound'
+    nettopo estimate --json --routes routes.txt --measured measured.txt | jq -e '.links | length == 4'
+    nettopo simulate --json --topology star:8 --sweep all | jq -e '.hosts == 8 and has("rounds")'
+    nettopo simulate --json --topology star:8 --workload a2a | jq -e '.hosts == 8 and (.times_us | length) == 10'
+    nettopo validate --json map.json | jq -e '.valid and .hosts == 64 and .errors == []'
+    nettopo stats --json /dev/null | jq -e '.jobs == 0'
+    nettopo fleet show --json --store fleet.db | jq -e '.schema == "nettopo-map/1" and has("fleet")'
+    nettopo fleet since --json --store fleet.db | jq -e '.changes == []'
+    nettopo fleet check --json --store fleet.db | jq -e 'type == "object"'
+    nettopo fleet sync --json --store fleet.db --format topology.conf --against topology.conf | jq -e 'has("changes")'
+    # and each command that has the option is in this list
+    while read -r command; do
+        $command --help | grep -q '^  --json ' || continue
+        grep -q "^    $command .*--json" "$BATS_TEST_FILENAME" || fails "$command --json is not tested"
+    done < <(commands)
+    for wrong in "hint --json --rails map.json" "hint --json --format env map.json" "simulate --json --topology star:4" \
+        "fleet show --json --format html --store fleet.db"; do
+        run nettopo $wrong
+        [ "$status" = 2 ]
+        [[ $output == "nettopo "*"--json: "* ]]
+    done
+}
+
+@test "bytes can be given in K, M and G" {
+    example_files
+    same() { # COMMAND VALUE VALUE: and not the same as for another value
+        diff <($1 $2) <($1 $3)
+        ! diff -q <($1 $2) <($1 17)
+    }
+    same "nettopo hint map.json --bytes" 64K 65536
+    same "nettopo simulate --topology star:4 --workload a2a --bytes" 1M 1048576
+    same "nettopo simulate --topology star:4 --workload a2a,bytes=1M --packet" 1K 1024
+    diff <(nettopo simulate --topology star:4 --workload gups,bytes=2K | jq .times_us) \
+        <(nettopo simulate --topology star:4 --workload gups,bytes=2048 | jq .times_us)
+    nettopo solve --latency latency.csv --message-bytes 1K --latency latency.csv --message-bytes 1M -o units.json
+    nettopo solve --latency latency.csv --message-bytes 1024 --latency latency.csv --message-bytes 1048576 -o digits.json
+    cmp units.json digits.json
+    coloured() { nettopo compare --coloured $2.dot --message-bytes "$1" map.json map.json >/dev/null && cat $2.dot; }
+    diff <(coloured 1M a) <(coloured 1048576 b)
+    for wrong in "hint --bytes 1k" "hint --bytes 2G" "compare --message-bytes 1.5K map.json"; do
+        run nettopo $wrong map.json
+        [ "$status" = 2 ]
+        [[ $output == *": expected bytes from 1 to "*", such as 4096, 64K or 1M" ]]
+    done
+    run nettopo-probe --stress a2a,bytes=1G
+    [[ $output == *"expected at most 100000 messages, 67108864 bytes and 64 tasks" ]]
+    run nettopo-probe --stress a2a,bytes=64M
+    [[ $output == *"no PMIx server"* ]]
+}
+
+@test "errors name the command, and have the documented exit code" {
+    example_files
+    run nettopo fleet show --store nowhere.db
+    [ "$status" -ge 3 ]
+    [[ $output == "nettopo fleet show: "* ]]
+    run nettopo fleet check --colour
+    [ "$status" = 2 ]
+    [[ $output == "nettopo fleet check: unknown option --colour"* ]]
+    run nettopo hint --pattern stencil:4x4 map.json
+    [ "$status" = 2 ]
+    [ "$output" = 'nettopo hint: pattern "stencil:4x4" needs 16 tasks, but the job has 64' ]
+    run nettopo hint --pattern megatron:tp=2,pp=2,dp=2 map.json
+    [ "$status" = 2 ]
+    run nettopo fleet since --store fleet.db nosuch
+    [ "$status" = 3 ]
+}
