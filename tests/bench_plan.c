@@ -49,7 +49,7 @@ static void measure(const struct nt_routes *r, const double *truth, double sd, s
         double sum = 0;
         for (size_t k = 0; k < nt_route_length(r, m->pair[i]); k++)
             sum += truth[nt_route_links(r, m->pair[i])[k]];
-        m->latency_us[i] = sum / nt_route_ways(r, m->pair[i]) + sd * nt_rng_normal(rng);
+        m->latency_us[i] = sum / nt_route_directions(r, m->pair[i]) + sd * nt_rng_normal(rng);
     }
 }
 

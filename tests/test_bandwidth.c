@@ -47,7 +47,7 @@ static struct nt_model *random_tree(uint64_t seed)
 struct watched {
     const struct nt_model *m;
     struct nt_rooted_tree *rooted;
-    struct nt_only_paths *paths;
+    struct nt_unique_paths *paths;
     const bool *absent;
     uint32_t (*partner)[2]; /* hosts: the first two different partners in host-links */
     unsigned *most;         /* channels: the most flows in one round of the phase tiers */
@@ -58,7 +58,7 @@ struct watched {
 
 static void watch_pair(struct watched *w, const struct nt_order *o, uint32_t a, uint32_t b)
 {
-    size_t n = nt_only_paths_find(w->paths, w->rooted, a, b, w->path);
+    size_t n = nt_unique_paths_find(w->paths, w->rooted, a, b, w->path);
     assert_true(n > 0 && a < w->m->hosts && b < w->m->hosts && a != b);
     assert_false(w->m->missing[a] || w->m->missing[b]);
     assert_false(w->absent != NULL && (w->absent[a] || w->absent[b]));
@@ -115,7 +115,7 @@ static void watch(struct watched *w, const struct nt_model *m, const bool *absen
     w->most = calloc(2 * m->links + 1, sizeof *w->most);
     w->flows = calloc(2 * m->links + 1, sizeof *w->flows);
     assert_int_equal(nt_rooted_tree_create(m, &w->rooted, NULL), 0);
-    assert_int_equal(nt_only_paths_create(m, w->rooted, &w->paths, NULL), 0);
+    assert_int_equal(nt_unique_paths_create(m, w->rooted, &w->paths, NULL), 0);
     w->path = malloc(nt_rooted_tree_room(w->rooted) * sizeof *w->path);
     assert_int_equal(nt_bandwidth_create(m, absent, &options, &planner, &err), 0);
     size_t left = nt_bandwidth_rounds_left(planner);
@@ -147,7 +147,7 @@ static void watched_fini(struct watched *w)
     free(w->most);
     free(w->flows);
     free(w->path);
-    nt_only_paths_destroy(w->paths);
+    nt_unique_paths_destroy(w->paths);
     nt_rooted_tree_destroy(w->rooted);
 }
 
@@ -181,7 +181,7 @@ static void must_fill_links(const struct watched *w, bool spill)
     const struct nt_rooted_tree *h = w->rooted;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t c = h->order[k];
-        size_t n = nt_rooted_tree_count(h, c), all = nt_rooted_tree_count(h, h->top);
+        size_t n = nt_rooted_tree_count(h, c), all = nt_rooted_tree_count(h, h->root);
         if (c < h->hosts || n == 0 || n == all)
             continue;
         size_t want = n < all - n ? n : all - n;
@@ -241,7 +241,7 @@ TEST(test_fan_has_one_bottleneck)
         assert_int_equal(nt_fan_init(&f, h, NULL), 0);
         assert_int_equal(nt_flow_schedule_init(&d, h, 1, NULL), 0);
         for (uint32_t height = 2; height <= f.highest; height++)
-            for (uint32_t turn = 0; turn < f.bins[h->top]; turn++) {
+            for (uint32_t turn = 0; turn < f.bins[h->root]; turn++) {
                 nt_flow_schedule_clear(&d);
                 nt_flow_schedule_fan(&d, &f, height, turn);
                 assert_true(d.pairs > 0);

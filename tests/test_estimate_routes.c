@@ -18,7 +18,7 @@ static double path_truth(const struct trial *t, size_t pair)
     double sum = 0;
     for (size_t k = 0; k < nt_route_length(t->routes, pair); k++)
         sum += t->truth[nt_route_links(t->routes, pair)[k]];
-    return sum / nt_route_ways(t->routes, pair);
+    return sum / nt_route_directions(t->routes, pair);
 }
 
 /* Links of 0.2 us to hosts and 0.5 us between switches, each 10 % off. */

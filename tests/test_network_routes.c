@@ -52,7 +52,7 @@ TEST(a_route_has_what_its_pair_takes)
             }
             assert_close(there, nt_network_latency(net, a, b), 1e-9);
             assert_int_equal(m->pair[p], p);
-            assert_close(all / nt_route_ways(r, p), m->latency_us[p], 1e-9);
+            assert_close(all / nt_route_directions(r, p), m->latency_us[p], 1e-9);
         }
         nt_measured_destroy(m);
         nt_routes_destroy(r);

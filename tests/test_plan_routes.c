@@ -137,7 +137,7 @@ static double amplification(const struct nt_routes *r, const struct nt_plan *pla
     assert_int_equal(nt_pair_index_create(r, &index, NULL), 0);
     for (size_t i = 0; i < plan->pairs; i++) {
         uint32_t p = nt_pair_index_find(index, plan->pair[i][0], plan->pair[i][1]);
-        double share = 1.0 / nt_route_ways(r, p);
+        double share = 1.0 / nt_route_directions(r, p);
         for (size_t k = 0; k < nt_route_length(r, p); k++) {
             for (size_t l = 0; l < nt_route_length(r, p); l++)
                 a[nt_route_links(r, p)[k] * 2 * m + nt_route_links(r, p)[l]] += share * share;

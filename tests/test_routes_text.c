@@ -32,8 +32,8 @@ TEST(routes_are_read_alike_in_pieces_of_any_size)
         assert_int_equal(r->pairs, 3);
         assert_string_equal(t->hosts.name[2], "n3");
         assert_string_equal(t->links.name[2], "up#1");
-        assert_int_equal(nt_route_ways(r, 0), 1);
-        assert_int_equal(nt_route_ways(r, 1), 2);
+        assert_int_equal(nt_route_directions(r, 0), 1);
+        assert_int_equal(nt_route_directions(r, 1), 2);
         static const uint32_t both[6] = {0, 2, 3, 3, 4, 0};
         assert_int_equal(nt_route_length(r, 1), 6);
         assert_memory_equal(nt_route_links(r, 1), both, sizeof both);

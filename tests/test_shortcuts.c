@@ -127,7 +127,7 @@ TEST(test_no_group_is_rather_none)
         struct nt_model *m = infer_some("dragonfly:9x8x4", 10, true, seed, host);
         for (size_t k = 0; k < m->links && m->family == NT_FAMILY_TREE; k++)
             if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts) {
-                assert_true(m->link[k].probability >= NT_SUPPORT_STATED);
+                assert_true(m->link[k].probability >= NT_SUPPORT_REPORTED);
                 groups++;
             }
         nt_model_destroy(m);

@@ -155,9 +155,9 @@ static int put_uncertain(struct nt_strbuf *d, const struct nt_model *m, const st
     if (nt_support_create(m, &support, err) != 0)
         return -1;
     for (size_t s = 0; s < m->switches; s++)
-        unsure += support[s] < NT_SUPPORT_ACTED;
+        unsure += support[s] < NT_SUPPORT_USED;
     free(support);
-    if (unsure == 0 && !(m->confidence < NT_SUPPORT_ACTED))
+    if (unsure == 0 && !(m->confidence < NT_SUPPORT_USED))
         return 0;
     nt_strbuf_puts(d, nt_style_begin(NT_STYLE_BAD, t));
     if (unsure > 0)

@@ -142,7 +142,7 @@ static bool is_usual(const struct net *n, uint32_t host, const struct usual *usu
 {
     const struct nt_link *l = &n->model->link[n->up[host]];
     return !l->suspect && !n->model->host_suspect[host] && !l->simplex && !l->effective &&
-           l->probability >= NT_SUPPORT_ACTED && near_to(l->latency_us, usual->latency) &&
+           l->probability >= NT_SUPPORT_USED && near_to(l->latency_us, usual->latency) &&
            near_to(out_of(l, host), usual->out) && near_to(back_to(l, host), usual->back);
 }
 

@@ -36,7 +36,7 @@ static bool has_changed(const struct nt_changed_hosts *c, uint32_t host)
            (uint64_t)c->apart[host] * 100 >= (uint64_t)c->read[host] * SHARE_PER_CENT;
 }
 
-bool nt_changed_hosts_have(const struct nt_changed_hosts *c, uint32_t a, uint32_t b)
+bool nt_changed_hosts_contain(const struct nt_changed_hosts *c, uint32_t a, uint32_t b)
 {
     return has_changed(c, a) || has_changed(c, b);
 }

@@ -30,6 +30,6 @@ void nt_changed_hosts_fini(struct nt_changed_hosts *changed);
 void nt_changed_hosts_note(struct nt_changed_hosts *changed, uint32_t a, uint32_t b, bool apart);
 
 /* Whether a or b changed. Valid after all pairs were added. */
-bool nt_changed_hosts_have(const struct nt_changed_hosts *changed, uint32_t a, uint32_t b);
+bool nt_changed_hosts_contain(const struct nt_changed_hosts *changed, uint32_t a, uint32_t b);
 
 #endif

@@ -67,7 +67,7 @@ static bool is_near(float us, float lowest)
     return !is_above(us, lowest) && us >= lowest;
 }
 
-static void look_at_pair(struct sorted *s, size_t pair)
+static void classify_readings(struct sorted *s, size_t pair)
 {
     const float *us = s->us + s->first[pair];
     size_t n = count_of(s, pair);
@@ -166,7 +166,7 @@ static int find(const struct nt_latencies *l, struct nt_disturbed *out, struct n
         return -1;
     sort_by_pair(l, &s);
     for (size_t pair = 0; pair < s.pairs; pair++)
-        look_at_pair(&s, pair);
+        classify_readings(&s, pair);
     out->share = share_of(&s);
     size_t counted = 0;
     for (uint32_t host = 0; host < l->hosts && out->share > 0; host++)

@@ -172,7 +172,7 @@ static void substitute_rows(struct nt_echelon *e, const uint32_t *link, size_t n
 
 /* Makes the new row with a leading 1 in the free column that the fewest rows use (least fill), and
  * returns this column; UINT32_MAX: nothing of the path remains. Clears the marks. */
-static uint32_t gather_entries(struct nt_echelon *e)
+static uint32_t collect_entries(struct nt_echelon *e)
 {
     struct nt_echelon_rows *r = e->rows;
     uint32_t lead = UINT32_MAX;
@@ -198,7 +198,7 @@ static uint32_t gather_entries(struct nt_echelon *e)
 }
 
 /* Removes column lead from a row and returns its factor; 0: the row does not have it. */
-static uint64_t take_out(struct row *row, uint32_t lead)
+static uint64_t remove_column(struct row *row, uint32_t lead)
 {
     for (uint32_t k = 0; k < row->used; k++) {
         if (row->column[k] != lead)
@@ -259,7 +259,7 @@ static bool eliminate_above(struct nt_echelon *e, uint32_t lead)
     struct users *users = &r->users[lead];
     for (uint32_t k = 0; k < users->used; k++) {
         uint32_t at = users->row[k];
-        uint64_t factor = take_out(&r->row[at], lead);
+        uint64_t factor = remove_column(&r->row[at], lead);
         if (factor == 0)
             continue;
         e->null[at] = prime_minus(e->null[at], prime_times(factor, moved));
@@ -290,9 +290,9 @@ static bool store_row(struct nt_echelon *e, uint32_t lead)
 }
 
 /* Makes a row of the remainder of substitute. */
-static int admit_row(struct nt_echelon *e, struct nt_err *err)
+static int add_row(struct nt_echelon *e, struct nt_err *err)
 {
-    uint32_t lead = gather_entries(e);
+    uint32_t lead = collect_entries(e);
     if (lead == UINT32_MAX)
         return 0;
     bool ok = e->rows->fresh.capacity >= e->rows->touches;
@@ -304,7 +304,7 @@ static int admit_row(struct nt_echelon *e, struct nt_err *err)
 int nt_echelon_add(struct nt_echelon *e, const uint32_t *link, size_t n, struct nt_err *err)
 {
     substitute_rows(e, link, n);
-    return admit_row(e, err);
+    return add_row(e, err);
 }
 
 int nt_echelon_add_traced(struct nt_echelon *e, const uint32_t *link, size_t n, size_t trace,
@@ -314,7 +314,7 @@ int nt_echelon_add_traced(struct nt_echelon *e, const uint32_t *link, size_t n, 
         return 0;
     substitute_rows(e, link, n);
     *entry_at(e->rows, (uint32_t)(e->links + trace)) = NT_ECHELON_PRIME - 1;
-    return admit_row(e, err);
+    return add_row(e, err);
 }
 
 size_t nt_echelon_row(const struct nt_echelon *e, uint32_t link, const uint32_t **column,

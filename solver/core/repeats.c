@@ -161,7 +161,7 @@ int nt_repeats_fold(struct nt_repeats *r, struct nt_matrix *lowest, struct nt_ma
         end = end_of_pair(r, k);
         if (r->at[k].a < lowest->n && r->at[k].b < lowest->n)
             fold_pair(r->at + k, end - k,
-                      nt_changed_hosts_have(&changed, r->at[k].a, r->at[k].b) ? apart : INFINITY,
+                      nt_changed_hosts_contain(&changed, r->at[k].a, r->at[k].b) ? apart : INFINITY,
                       lowest, error);
     }
     nt_changed_hosts_fini(&changed);

@@ -33,7 +33,7 @@ static int allocate(struct nt_rooted_tree *h, const struct nt_model *m, struct n
     return 0;
 }
 
-static uint32_t find_top(const struct nt_rooted_tree *h, const struct nt_model *m)
+static uint32_t find_root(const struct nt_rooted_tree *h, const struct nt_model *m)
 {
     uint32_t top = NT_NO_VERTEX;
     for (size_t s = 0; s < m->switches; s++) {
@@ -46,11 +46,11 @@ static uint32_t find_top(const struct nt_rooted_tree *h, const struct nt_model *
 }
 
 /* Breadth-first from the root, hosts before switches; false: not a tree. */
-static bool root_at_top(struct nt_rooted_tree *h)
+static bool visit_from_root(struct nt_rooted_tree *h)
 {
     size_t links = 0;
-    h->depth[h->top] = 0;
-    h->order[h->reached++] = h->top;
+    h->depth[h->root] = 0;
+    h->order[h->reached++] = h->root;
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t v = h->order[k];
         links += nt_graph_degree(&h->graph, v);
@@ -116,9 +116,9 @@ int nt_rooted_tree_create(const struct nt_model *model, struct nt_rooted_tree **
         nt_rooted_tree_destroy(h);
         return -1;
     }
-    h->top = find_top(h, model);
-    if (h->top != NT_NO_VERTEX)
-        h->tree = root_at_top(h);
+    h->root = find_root(h, model);
+    if (h->root != NT_NO_VERTEX)
+        h->tree = visit_from_root(h);
     if (h->tree) {
         list_children(h);
         list_hosts(h);

@@ -20,7 +20,7 @@ struct nt_rooted_tree {
     struct nt_graph graph;
     size_t hosts, vertices, links;
     bool tree; /* no cycle, and hosts are leaves; only then are head, tail and host valid */
-    uint32_t top;
+    uint32_t root;
     uint32_t *parent; /* NT_NO_VERTEX at the root and at unreached vertices */
     uint32_t *up;     /* channel from the vertex to its parent */
     uint32_t *depth;

@@ -44,7 +44,7 @@ static inline size_t nt_route_length(const struct nt_routes *r, size_t pair)
     return r->start[pair + 1] - r->start[pair];
 }
 
-static inline unsigned nt_route_ways(const struct nt_routes *r, size_t pair)
+static inline unsigned nt_route_directions(const struct nt_routes *r, size_t pair)
 {
     return r->there[pair] < nt_route_length(r, pair) ? 2 : 1;
 }

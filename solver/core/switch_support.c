@@ -6,11 +6,11 @@
 
 #include "rooted_tree.h"
 
-static double of_top(const struct nt_rooted_tree *h, const struct nt_model *m)
+static double root_support(const struct nt_rooted_tree *h, const struct nt_model *m)
 {
     size_t switches = 0;
     double below = 1;
-    for (uint32_t i = h->first[h->top]; i < h->first[h->top + 1]; i++) {
+    for (uint32_t i = h->first[h->root]; i < h->first[h->root + 1]; i++) {
         if (h->child[i] < h->hosts)
             continue;
         switches++;
@@ -35,14 +35,14 @@ int nt_support_create(const struct nt_model *m, double **out, struct nt_err *err
         for (size_t k = 1; k < h->reached; k++)
             if (h->order[k] >= m->hosts)
                 support[h->order[k] - m->hosts] = m->link[h->up[h->order[k]] / 2].probability;
-        support[h->top - m->hosts] = of_top(h, m);
+        support[h->root - m->hosts] = root_support(h, m);
     }
     nt_rooted_tree_destroy(h);
     *out = support;
     return 0;
 }
 
-void nt_resolution_state(struct nt_model *m)
+void nt_resolution_lower(struct nt_model *m)
 {
     if (!isfinite(m->resolution_us))
         return;

@@ -7,9 +7,9 @@
 #include "err.h"
 #include "model.h"
 
-#define NT_SUPPORT_STATED 0.5 /* groups with less are not in a map */
-#define NT_SUPPORT_ACTED 0.9  /* hints ignore groups with less */
-#define NT_SUPPORT_SHOWN 0.99 /* texts show lower values */
+#define NT_SUPPORT_REPORTED 0.5 /* groups with less are not in a map */
+#define NT_SUPPORT_USED 0.9     /* hints ignore groups with less */
+#define NT_SUPPORT_SHOWN 0.99   /* texts show lower values */
 
 /* *out: model->switches values; the caller frees it. The root has 1, or, if only one switch is
  * below it, the support of that switch, since both have the same hosts. NaN: none is given. That
@@ -21,7 +21,7 @@ int nt_support_create(const struct nt_model *model, double **out, struct nt_err 
 /* Lowers resolution_us to the shortest link between switches. A fit sets it to the resolution of
  * one pair of readings, but many pairs together show shorter links. Does nothing if the resolution
  * is unknown (NaN). */
-void nt_resolution_state(struct nt_model *model);
+void nt_resolution_lower(struct nt_model *model);
 
 /* Limits the confidence to the lowest support of a link between switches. */
 void nt_confidence_limit(struct nt_model *model);

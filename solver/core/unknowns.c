@@ -66,7 +66,7 @@ static void write_row(struct nt_unknowns *u, const struct nt_routes *routes, uin
 {
     struct nt_rows *rows = u->rows;
     size_t used = rows->start[row];
-    double share = 1.0 / nt_route_ways(routes, pair);
+    double share = 1.0 / nt_route_directions(routes, pair);
     for (size_t k = routes->start[pair]; k < routes->start[pair + 1]; k++) {
         uint32_t c = u->of_link[routes->link[k]];
         if (c == NT_UNKNOWN_NONE)

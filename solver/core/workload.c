@@ -164,7 +164,7 @@ static void note_operation(struct play *p, size_t task, uint32_t op)
         p->program->op[p->program->first[host]++] = op;
 }
 
-static uint32_t play_send(struct play *p, size_t from, size_t to)
+static uint32_t emit_send(struct play *p, size_t from, size_t to)
 {
     uint32_t m = p->messages++;
     if (!p->counting) {
@@ -175,35 +175,35 @@ static uint32_t play_send(struct play *p, size_t from, size_t to)
     return m;
 }
 
-static void play_wait(struct play *p, uint32_t message, size_t to)
+static void emit_wait(struct play *p, uint32_t message, size_t to)
 {
     note_operation(p, to, 2 * message + 1);
 }
 
 /* For each task, after its waits. */
-static void play_compute(struct play *p)
+static void emit_compute(struct play *p)
 {
     for (size_t t = 0; t < p->tasks && p->load->compute_us > 0; t++)
         note_operation(p, t, NT_PROGRAM_COMPUTE);
 }
 
-static void play_one(struct play *p, bool from_one)
+static void emit_one(struct play *p, bool from_one)
 {
     for (size_t d = 1; d < p->tasks; d++)
-        play_wait(p, from_one ? play_send(p, 0, d) : play_send(p, d, 0), from_one ? d : 0);
+        emit_wait(p, from_one ? emit_send(p, 0, d) : emit_send(p, d, 0), from_one ? d : 0);
 }
 
 /* Task t waits for the messages of t+1, t+2, ... in this order. */
-static void play_all(struct play *p)
+static void emit_all(struct play *p)
 {
     size_t n = p->tasks;
     for (size_t t = 0; t < n; t++)
         for (size_t u = 1; u < n; u++)
-            play_send(p, t, (t + u) % n);
+            emit_send(p, t, (t + u) % n);
     for (size_t t = 0; t < n; t++)
         for (size_t u = 1; u < n; u++) {
             size_t from = (t + u) % n;
-            play_wait(p, (uint32_t)(from * (n - 1) + (n - u) - 1), t);
+            emit_wait(p, (uint32_t)(from * (n - 1) + (n - u) - 1), t);
         }
 }
 
@@ -216,7 +216,7 @@ static size_t draw_target(const struct play *p, struct nt_rng *rng)
     return nt_rng_below(rng, p->tasks);
 }
 
-static void play_random(struct play *p, uint32_t messages, uint32_t wave)
+static void emit_random(struct play *p, uint32_t messages, uint32_t wave)
 {
     struct nt_rng rng, again;
     nt_rng_init(&rng, p->load->seed);
@@ -225,15 +225,15 @@ static void play_random(struct play *p, uint32_t messages, uint32_t wave)
         uint32_t count = messages - done < wave ? messages - done : wave, m = done;
         for (uint32_t k = 0; k < count; k++) {
             size_t from = nt_rng_below(&rng, p->tasks), to = draw_target(p, &rng);
-            play_send(p, from, to);
+            emit_send(p, from, to);
         }
         for (uint32_t k = 0; k < count; k++) { /* the same draws: who received */
             nt_rng_below(&again, p->tasks);
-            play_wait(p, m++, draw_target(p, &again));
+            emit_wait(p, m++, draw_target(p, &again));
         }
         done += count;
         if (done < messages)
-            play_compute(p);
+            emit_compute(p);
     }
 }
 
@@ -255,7 +255,7 @@ static size_t permuted(enum nt_kernel kernel, size_t t, unsigned bits)
 }
 
 /* Each task the same number of messages, all at once. */
-static void play_permutation(struct play *p, size_t each)
+static void emit_permutation(struct play *p, size_t each)
 {
     unsigned bits = 0;
     uint32_t m = 0;
@@ -263,10 +263,10 @@ static void play_permutation(struct play *p, size_t each)
         bits++;
     for (size_t k = 0; k < each; k++)
         for (size_t t = 0; t < p->tasks; t++)
-            play_send(p, t, permuted(p->load->kernel, t, bits));
+            emit_send(p, t, permuted(p->load->kernel, t, bits));
     for (size_t k = 0; k < each; k++)
         for (size_t t = 0; t < p->tasks; t++)
-            play_wait(p, m++, permuted(p->load->kernel, t, bits));
+            emit_wait(p, m++, permuted(p->load->kernel, t, bits));
 }
 
 static size_t count_messages(size_t n, const struct nt_workload *w)
@@ -282,19 +282,19 @@ static size_t count_messages(size_t n, const struct nt_workload *w)
     return n - 1;
 }
 
-static void play_workload(struct play *p, size_t messages)
+static void emit_workload(struct play *p, size_t messages)
 {
     p->messages = 0;
     if (p->load->kernel == NT_KERNEL_A2A)
-        play_all(p);
+        emit_all(p);
     else if (kinds[p->load->kernel].power > 0)
-        play_permutation(p, messages / p->tasks);
+        emit_permutation(p, messages / p->tasks);
     else if (nt_workload_is_random(p->load))
-        play_random(p, (uint32_t)messages,
+        emit_random(p, (uint32_t)messages,
                     p->load->kernel == NT_KERNEL_SR ? p->load->wave : (uint32_t)messages);
     else
-        play_one(p, p->load->kernel == NT_KERNEL_O2A);
-    play_compute(p);
+        emit_one(p, p->load->kernel == NT_KERNEL_O2A);
+    emit_compute(p);
 }
 
 /* Waves after which each task computes. */
@@ -334,7 +334,7 @@ int nt_program_create(size_t hosts, const struct nt_workload *workload, struct n
         return -1;
     p.first = calloc(hosts + 2, sizeof *p.first);
     if (p.first != NULL && p.messages > 0)
-        play_workload(&play, p.messages);
+        emit_workload(&play, p.messages);
     for (size_t h = 0; p.first != NULL && h < hosts; h++)
         p.first[h + 1] += p.first[h];
     p.ops = p.first != NULL ? p.first[hosts] : 0;
@@ -346,7 +346,7 @@ int nt_program_create(size_t hosts, const struct nt_workload *workload, struct n
     }
     play.counting = false;
     if (p.messages > 0)
-        play_workload(&play, p.messages);
+        emit_workload(&play, p.messages);
     memmove(p.first + 1, p.first, hosts * sizeof *p.first); /* each is at its end now */
     p.first[0] = 0;
     *program = p;

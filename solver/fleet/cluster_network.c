@@ -199,7 +199,7 @@ static size_t place_units(struct draft *d, const struct nt_model *m)
         if (!(up > 0)) /* of one host it is not known */
             continue;
         double error = fmax(hypot(u->error_us, error_of(d, height, u->hosts)), 1e-9);
-        u->own = u->sure >= NT_SUPPORT_STATED && link_odds(up, error, LINK_SD * sum) > 0;
+        u->own = u->sure >= NT_SUPPORT_REPORTED && link_odds(up, error, LINK_SD * sum) > 0;
         own += u->own;
     }
     return own;
@@ -228,7 +228,7 @@ static void add_links(const struct draft *d, const struct nt_model *units, struc
     for (uint32_t u = 0; u < d->units; u++) {
         const struct unit *x = &d->unit[u];
         uint32_t on = hosts + x->up;
-        bool together = x->inner_us > 0 && x->sure >= NT_SUPPORT_STATED;
+        bool together = x->inner_us > 0 && x->sure >= NT_SUPPORT_REPORTED;
         double us = together ? x->inner_us / 2 : x->us;
         if (x->own) {
             add_link(m, next, on, x->us - us, x->sure);
@@ -266,7 +266,7 @@ static int state_fit(const struct draft *d, const struct nt_model *units, struct
     m->r2 = n > 0 && square > rest ? 1 - rest / square : 0;
     /* a link lengthens a way across it by twice its latency */
     m->resolution_us = nt_classes_resolution_us(&d->t->classes) / 2;
-    nt_resolution_state(m);
+    nt_resolution_lower(m);
     return 0;
 }
 

@@ -301,7 +301,7 @@ static void add_measured(const struct merge *m, struct building *b, const uint32
 static void add_staying(const struct merge *m, struct building *b)
 {
     const struct side *c = &m->current;
-    uint32_t top = (uint32_t)(b->hosts + m->measured.tree->top - m->measured.map->model->hosts);
+    uint32_t top = (uint32_t)(b->hosts + m->measured.tree->root - m->measured.map->model->hosts);
     for (size_t v = 0; v < vertices_of(c); v++) {
         if (b->of_current[v] == NONE)
             continue;

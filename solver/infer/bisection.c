@@ -95,7 +95,7 @@ static int halve_tree(const struct nt_model *m, const struct nt_rooted_tree *h, 
 
 static int bisect_tree(struct nt_model *m, const struct nt_rooted_tree *h, struct nt_err *err)
 {
-    size_t n = nt_rooted_tree_count(h, h->top);
+    size_t n = nt_rooted_tree_count(h, h->root);
     if (n < 2 || n > TREE_HOSTS_MAX)
         return 0;
     for (size_t k = 1; k < h->reached; k++) {
@@ -111,12 +111,12 @@ static int bisect_tree(struct nt_model *m, const struct nt_rooted_tree *h, struc
         free(part);
         return nt_err_memory(err);
     }
-    const struct halves *all = &part[h->top];
+    const struct halves *all = &part[h->root];
     double least = INFINITY;
     for (int side = 0; side < 2; side++)
         least = fmin(least, fmin(all->cost[side][n / 2], all->cost[side][n - n / 2]));
     m->bisection_MBps = least;
-    halves_fini(&part[h->top]);
+    halves_fini(&part[h->root]);
     free(part);
     return 0;
 }

@@ -713,7 +713,7 @@ static int write_pairs(struct work *w, struct nt_err *err)
         e->pair[e->pairs][0] = r->host[p][0];
         e->pair[e->pairs][1] = r->host[p][1];
         write_ways(w, p, e->way[e->pairs]);
-        e->pair_latency[e->pairs++] = figure_of(w, link, n, 1.0 / nt_route_ways(r, p));
+        e->pair_latency[e->pairs++] = figure_of(w, link, n, 1.0 / nt_route_directions(r, p));
     }
     return 0;
 }

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "memory.h"
-#include "only_paths.h"
 #include "rng.h"
 #include "rooted_tree.h"
 #include "stats.h"
+#include "unique_paths.h"
 
 /* The results of a channel (one direction of a link). */
 struct channel {
@@ -25,9 +25,9 @@ struct channel {
 struct flows {
     struct nt_model *model; /* the copy that is being filled */
     struct nt_rooted_tree *rooted;
-    struct nt_only_paths *paths; /* NULL: it is a tree, or has none */
-    struct channel *channel;     /* 2 * links of them */
-    double noise;                /* sd of a flow's rate, relative */
+    struct nt_unique_paths *paths; /* NULL: it is a tree, or has none */
+    struct channel *channel;       /* 2 * links of them */
+    double noise;                  /* sd of a flow's rate, relative */
 };
 
 /* A link this full is a flow's bottleneck. If one is nearly full, or a host's link nearly reached,
@@ -68,7 +68,7 @@ static double rate_of(const struct nt_flow_seen *f)
 static size_t find_path(const struct pass *p, const struct nt_flow_seen *f)
 {
     const struct flows *w = p->work;
-    return rate_of(f) > 0 ? nt_only_paths_find(w->paths, w->rooted, f->from, f->to, p->path) : 0;
+    return rate_of(f) > 0 ? nt_unique_paths_find(w->paths, w->rooted, f->from, f->to, p->path) : 0;
 }
 
 /* The way of a flow: links of hosts at its ends, links between switches in the middle. */
@@ -365,14 +365,14 @@ static void find_heights(struct view *v)
             v->height[p] = v->height[c] + 1;
     }
     v->peer = NT_NO_VERTEX;
-    for (uint32_t i = h->first[h->top]; i < h->first[h->top + 1]; i++)
-        if (v->height[h->child[i]] + 1 == v->height[h->top]) {
+    for (uint32_t i = h->first[h->root]; i < h->first[h->root + 1]; i++)
+        if (v->height[h->child[i]] + 1 == v->height[h->root]) {
             v->peer = h->child[i];
             highest++;
         }
-    bool like = highest == 1 && v->height[h->top] >= 2;
-    for (uint32_t i = h->first[h->top]; like && i < h->first[h->top + 1]; i++)
-        like = h->child[i] == v->peer || v->height[h->child[i]] + 2 == v->height[h->top];
+    bool like = highest == 1 && v->height[h->root] >= 2;
+    for (uint32_t i = h->first[h->root]; like && i < h->first[h->root + 1]; i++)
+        like = h->child[i] == v->peer || v->height[h->child[i]] + 2 == v->height[h->root];
     if (!like)
         v->peer = NT_NO_VERTEX;
 }
@@ -411,7 +411,7 @@ static void find_demand(struct view *v, bool sound)
                 passes = sound ? sound_value(v, c, down) : link->value;
             else if (link->value < passes)
                 passes = link->value;
-            if (h->parent[c] != h->top || c != v->peer)
+            if (h->parent[c] != h->root || c != v->peer)
                 v->below[down][h->parent[c]] += isnan(passes) ? 0 : passes;
         }
     }
@@ -432,12 +432,12 @@ static void set_oversubscription(struct view *v)
         m->oversubscription[s] = NAN;
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t s = h->order[k];
-        if (s < h->hosts || (s == h->top && v->peer == NT_NO_VERTEX))
+        if (s < h->hosts || (s == h->root && v->peer == NT_NO_VERTEX))
             continue;
-        double up = s == h->top ? load_ratio(channel_above(v, v->peer, 1), v->below[0][s])
-                                : load_ratio(channel_above(v, s, 0), v->below[0][s]);
-        double down = s == h->top ? load_ratio(channel_above(v, v->peer, 0), v->below[1][s])
-                                  : load_ratio(channel_above(v, s, 1), v->below[1][s]);
+        double up = s == h->root ? load_ratio(channel_above(v, v->peer, 1), v->below[0][s])
+                                 : load_ratio(channel_above(v, s, 0), v->below[0][s]);
+        double down = s == h->root ? load_ratio(channel_above(v, v->peer, 0), v->below[1][s])
+                                   : load_ratio(channel_above(v, s, 1), v->below[1][s]);
         m->oversubscription[s - m->hosts] = fmax(up, down); /* the only known one */
     }
 }
@@ -665,7 +665,7 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
     int rc = -1;
     if (nt_model_copy(model, &w.model, err) != 0 ||
         nt_rooted_tree_create(model, &w.rooted, err) != 0 ||
-        nt_only_paths_create(model, w.rooted, &w.paths, err) != 0) {
+        nt_unique_paths_create(model, w.rooted, &w.paths, err) != 0) {
         nt_rooted_tree_destroy(w.rooted);
         nt_model_destroy(w.model);
         return -1;
@@ -681,7 +681,7 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
                 .most = NAN, .second = NAN, .value = NAN, .se = NAN, .loaded = NAN};
         rc = solve_channels(&p, round, rounds, err);
     }
-    nt_only_paths_destroy(w.paths);
+    nt_unique_paths_destroy(w.paths);
     nt_rooted_tree_destroy(w.rooted);
     if (rc == 0)
         *out = w.model;

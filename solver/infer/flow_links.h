@@ -10,8 +10,8 @@
  * more rounds. Directions are independent. plan/bandwidth.h plans rounds that make links the only
  * candidates.
  *
- * On cycles only flows with one shortest path are used (core/only_paths.h). A round with a flow on
- * an unknown path gives only lower bounds for the links between switches, or between hosts.
+ * On cycles only flows with one shortest path are used (core/unique_paths.h). A round with a flow
+ * on an unknown path gives only lower bounds for the links between switches, or between hosts.
  * Tests: test_flow_links.c, test_switch_throughput.c. */
 #ifndef NT_FLOW_LINKS_H
 #define NT_FLOW_LINKS_H

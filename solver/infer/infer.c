@@ -760,7 +760,7 @@ static int infer_figures(struct nt_work *w, struct nt_model *model, struct nt_er
     nt_noise_estimate(w->d, w->n, &w->rng, &w->noise);
     if (nt_links_fit(w, model, err) < 0)
         return -1;
-    nt_resolution_state(model);
+    nt_resolution_lower(model);
     nt_confidence_limit(model);
     return 0;
 }
@@ -817,7 +817,7 @@ static int infer_model(struct nt_work *w, const struct nt_matrix *latency, struc
         return -1;
     if (is_sparse(w) && ((*out)->switches == 1 || (*out)->confidence < nothing))
         (*out)->family = NT_FAMILY_UNDETERMINED;
-    nt_resolution_state(*out);
+    nt_resolution_lower(*out);
     nt_confidence_limit(*out);
     return 0;
 }

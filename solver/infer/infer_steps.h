@@ -78,7 +78,7 @@ int nt_additive_find(const struct nt_work *w, size_t hosts, struct nt_model **ou
 
 /* Fits the links of a model that is a tree to all readings of w by their weights. Sets latency_us,
  * latency_se_us (NaN without degrees of freedom), r2, rms_us, pair_off and resolution_us (of one
- * pair of readings, see nt_resolution_state). */
+ * pair of readings, see nt_resolution_lower). */
 int nt_links_fit(const struct nt_work *w, struct nt_model *model, struct nt_err *err);
 
 /* ---- switch_graph.c ---- */

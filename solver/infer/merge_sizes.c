@@ -89,7 +89,7 @@ static void count_inside(const struct nt_rooted_tree *h, const bool *inside, boo
 /* The lowest vertex that has all counted hosts below it. */
 static uint32_t lowest_switch(const struct nt_rooted_tree *h, const uint32_t *count)
 {
-    uint32_t v = h->top, all = count[v];
+    uint32_t v = h->root, all = count[v];
     for (bool down = true; down;) {
         down = false;
         for (uint32_t i = h->first[v]; i < h->first[v + 1] && !down; i++)
@@ -105,7 +105,7 @@ static uint32_t lowest_switch(const struct nt_rooted_tree *h, const uint32_t *co
  * above v counts as a branch. *branches: of the counted kind. */
 static bool parts_children(const struct nt_rooted_tree *h, const uint32_t *count, uint32_t v)
 {
-    uint32_t whole = 0, none = v != h->top;
+    uint32_t whole = 0, none = v != h->root;
     for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
         uint32_t w = h->child[i], hosts = nt_rooted_tree_count(h, w);
         if (count[w] != 0 && count[w] != hosts)
@@ -583,7 +583,7 @@ int nt_infer_merge_sizes(struct nt_model **model, const struct nt_model *const *
             status = settle_links(&s, model, err);
     }
     (*model)->confidence = s.most;
-    nt_resolution_state(*model);
+    nt_resolution_lower(*model);
     nt_confidence_limit(*model);
     nt_model_destroy(first);
     return status;

@@ -564,7 +564,7 @@ static void settle_fit(const struct nt_sparse *s, struct nt_model *m)
 static struct nt_link *weak_link(const struct draft *d)
 {
     for (size_t k = 0; k < d->links; k++)
-        if (d->link[k].a >= d->s->hosts && d->link[k].probability < NT_SUPPORT_STATED)
+        if (d->link[k].a >= d->s->hosts && d->link[k].probability < NT_SUPPORT_REPORTED)
             return &d->link[k];
     return NULL;
 }
@@ -624,7 +624,7 @@ static int finish_model(const struct draft *d, struct nt_model **out, struct nt_
         nt_model_destroy(m);
         return -1;
     }
-    nt_resolution_state(m);
+    nt_resolution_lower(m);
     nt_confidence_limit(m);
     m->tiers = 0;
     for (size_t k = 0; k < m->switches; k++)

@@ -804,7 +804,7 @@ static int find_graphs(const struct nt_work *w, const struct nt_pairs *readings,
         find_units(m, SWITCHES, memory, &g->c[2].units, err) < 0 ||
         find_cuts(w, m->hosts, g->c + 3, memory, err) < 0)
         return -1;
-    bool sure = m->confidence >= NT_SUPPORT_ACTED; /* then most of the time would be lost */
+    bool sure = m->confidence >= NT_SUPPORT_USED; /* then most of the time would be lost */
     double last = -(double)INFINITY; /* the likeliest before hosts were moved the last time */
     for (size_t k = 0; k < CANDIDATES; k++) {
         const struct candidate *likely = g->table->score > g->best->score ? g->table : g->best;
@@ -887,7 +887,7 @@ static int take_out_groups(const struct nt_work *w, struct nt_model **model, str
         return -1;
     for (size_t k = 0; k < (*model)->links; k++) {
         const struct nt_link *l = &(*model)->link[k];
-        gone[k] = is_between_switches(*model, l) && l->probability < NT_SUPPORT_STATED;
+        gone[k] = is_between_switches(*model, l) && l->probability < NT_SUPPORT_REPORTED;
         any = any || gone[k];
     }
     if (!any)

@@ -558,7 +558,7 @@ static uint32_t lowest_above(struct network *n, const struct nt_reference_match 
         if (t->parent[v] != NT_NO_VERTEX)
             n->count[t->parent[v]] += n->count[v];
     }
-    return lowest == t->top ? NT_NO_VERTEX : lowest;
+    return lowest == t->root ? NT_NO_VERTEX : lowest;
 }
 
 /* Where a link of the reduced network is in the whole one. */

@@ -161,7 +161,7 @@ static int set_latencies(struct nt_model *model, const struct nt_estimate *e)
         l->latency_us = e->link[k].latency.us;
         l->latency_se_us = e->link[k].latency.se_us;
     }
-    nt_resolution_state(model);
+    nt_resolution_lower(model);
     return 1;
 }
 

@@ -16,11 +16,11 @@
 #include "map_placement.h"
 #include "map_record.h"
 #include "memory.h"
-#include "noise_shown.h"
 #include "number.h"
 #include "option.h"
 #include "pair_failures.h"
 #include "prior.h"
+#include "reading_noise.h"
 #include "readings.h"
 #include "sparse.h"
 #include "stats.h"
@@ -145,7 +145,7 @@ struct found {
 
 /* Takes the readings of the phase, in their order. */
 static int take_verified(const struct nt_samples *s, struct nt_readings *out,
-                         struct nt_noise_shown *shown, struct nt_err *err)
+                         struct nt_reading_noise *shown, struct nt_err *err)
 {
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
@@ -153,7 +153,7 @@ static int take_verified(const struct nt_samples *s, struct nt_readings *out,
             strcmp(s->phase[x->phase].name, NT_BELIEVED_PHASE) != 0)
             continue;
         if (nt_readings_note(out, x->a, x->b, x->count, x->value_us, err) < 0 ||
-            nt_noise_shown_note(shown, x->value_us, x->latency.se_us, x->count, err) < 0)
+            nt_reading_noise_note(shown, x->value_us, x->latency.se_us, x->count, err) < 0)
             return -1;
     }
     return 0;
@@ -284,7 +284,7 @@ static int solve_prior(const struct nt_samples *s, const struct sorted *by, stru
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_readings readings = {0};
-    struct nt_noise_shown shown = {0};
+    struct nt_reading_noise shown = {0};
     struct nt_believed believed = {0};
     if (s->belief == NULL || s->belief->levels == 0)
         return 0;
@@ -302,7 +302,7 @@ static int solve_prior(const struct nt_samples *s, const struct sorted *by, stru
     if (rc == 0)
         rc = take_verified(s, &readings, &shown, err);
     if (rc == 0)
-        rc = judge(s, missing, &readings, nt_noise_shown(&shown), &believed, err);
+        rc = judge(s, missing, &readings, nt_reading_noise_sd(&shown), &believed, err);
     if (rc == 0) {
         f->prior = use_of(&believed, known);
         if (f->prior.used && readings.count > 0) {
@@ -313,7 +313,7 @@ static int solve_prior(const struct nt_samples *s, const struct sorted *by, stru
     }
     f->prior.used &= rc == 1;
     nt_believed_fini(&believed);
-    nt_noise_shown_fini(&shown);
+    nt_reading_noise_fini(&shown);
     nt_readings_fini(&readings);
     return rc;
 }

@@ -284,7 +284,7 @@ int nt_alike_order(const struct nt_model *alike, const uint32_t *capacity, size_
 
 static bool is_sure(const struct nt_model *m, const double *support, uint32_t v)
 {
-    return v < m->hosts || !(support[v - m->hosts] < NT_SUPPORT_ACTED);
+    return v < m->hosts || !(support[v - m->hosts] < NT_SUPPORT_USED);
 }
 
 /* The link of a vertex to its parent is joined with the parent's own link upwards. */
@@ -310,7 +310,7 @@ static int dissolve_switches(const struct nt_rooted_tree *h, const double *suppo
         return -1;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t v = h->order[k], above = h->parent[v];
-        if (above != h->top && !is_sure(m, support, above))
+        if (above != h->root && !is_sure(m, support, above))
             lengthen_link(&m->link[h->up[v] / 2], &m->link[h->up[above] / 2], above);
         removed[h->up[v] / 2] = !is_sure(m, support, v);
     }

@@ -22,7 +22,7 @@ int nt_alike_create(const struct nt_model *model, struct nt_model **out, struct 
 int nt_alike_order(const struct nt_model *alike, const uint32_t *capacity, size_t ntasks,
                    uint32_t *rank_host, struct nt_err *err);
 
-/* *out: the model without its switches of a support below NT_SUPPORT_ACTED; the children of such a
+/* *out: the model without its switches of a support below NT_SUPPORT_USED; the children of such a
  * switch are attached to the next certain switch above, by a link with the latency of the whole way
  * and its smallest bandwidth. So the way to all others stays as long as it was, and two that were
  * together are as far from each other as from any other host: there is no gain from placing tasks

@@ -59,7 +59,7 @@ struct nt_hint_request {
  * errors, from those of the links) the scheduler's order itself is returned. Figures that the map's
  * errors cannot tell apart count as equal, and of parts that are alike the first ranks are on the
  * first hosts (alike.h), so that noise changes no order. It is searched for without the switches of
- * a support below NT_SUPPORT_ACTED (alike.h), must be no worse with them either, and of
+ * a support below NT_SUPPORT_USED (alike.h), must be no worse with them either, and of
  * both gains the smaller is stated, with its costs and metrics.
  *
  * Job scripts take the job's first host as the master: rank 0 is on the first host that holds

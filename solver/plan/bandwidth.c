@@ -38,7 +38,7 @@ struct nt_bw_step {
 
 /* For a network of switches that is not a tree. */
 struct nt_bw_cycles {
-    struct nt_only_paths *paths; /* NULL: a tree, or a path is unknown */
+    struct nt_unique_paths *paths; /* NULL: a tree, or a path is unknown */
     uint32_t *wide;   /* links between switches: in which round of WIDE; UINT32_MAX: in none */
     bool *open;       /* channels: were not seen to hold all their flows back */
     double *fastest;  /* channels: the fastest flow of a round */
@@ -234,7 +234,7 @@ static void plan_near(struct nt_bw *b, uint32_t colour)
         const uint32_t *ends = h->ends[k];
         size_t first = b->schedule.pairs;
         if (b->colour[k] != colour || !is_between(h, k, true) ||
-            nt_only_paths_between(b->cycles.paths, ends[0], ends[1], b->channel) != 1)
+            nt_unique_paths_between(b->cycles.paths, ends[0], ends[1], b->channel) != 1)
             continue;
         nt_flow_schedule_between(&b->schedule, ends[0], ends[1]);
         group_flows(b, first, ends[0]);
@@ -274,9 +274,9 @@ static int list_reach(struct nt_bw *b, struct reach *r, size_t link, struct nt_e
     if (nt_arena_check(&r->memory, err) != 0)
         return -1;
     for (size_t k = 0; k < d->pairs; k++) {
-        uint32_t s = nt_only_paths_switch(b->cycles.paths, d->pair[k][0]);
-        uint32_t t = nt_only_paths_switch(b->cycles.paths, d->pair[k][1]);
-        size_t n = nt_only_paths_between(b->cycles.paths, s, t, b->channel);
+        uint32_t s = nt_unique_paths_switch(b->cycles.paths, d->pair[k][0]);
+        uint32_t t = nt_unique_paths_switch(b->cycles.paths, d->pair[k][1]);
+        size_t n = nt_unique_paths_between(b->cycles.paths, s, t, b->channel);
         for (size_t i = 0; i < 2 * n; i++) {
             uint32_t at = b->rooted->ends[b->channel[i / 2] / 2][i % 2];
             if (!b->marked[at])
@@ -974,7 +974,7 @@ static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *re
         const struct nt_result *r = &results[k];
         double rate = rate_of(r);
         size_t path =
-            rate > 0 ? nt_only_paths_find(b->cycles.paths, b->rooted, r->a, r->b, b->channel) : 0;
+            rate > 0 ? nt_unique_paths_find(b->cycles.paths, b->rooted, r->a, r->b, b->channel) : 0;
         for (size_t i = 0; i < path; i++) {
             uint32_t c = b->channel[i];
             b->load[c] = (isnan(b->load[c]) ? 0 : b->load[c]) + rate;
@@ -1006,7 +1006,7 @@ static void bandwidth_lose(struct nt_planner *planner, uint32_t host)
 static void bandwidth_destroy(struct nt_planner *planner)
 {
     struct nt_bw *b = (struct nt_bw *)planner;
-    nt_only_paths_destroy(b->cycles.paths);
+    nt_unique_paths_destroy(b->cycles.paths);
     nt_rooted_tree_destroy(b->rooted);
     nt_flow_schedule_fini(&b->schedule);
     nt_fan_fini(&b->fan);
@@ -1078,7 +1078,7 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *missing,
         b->options = *options;
     if (check_options(&b->options, err) != 0 ||
         nt_rooted_tree_create(model, &b->rooted, err) != 0 ||
-        nt_only_paths_create(model, b->rooted, &b->cycles.paths, err) != 0 ||
+        nt_unique_paths_create(model, b->rooted, &b->cycles.paths, err) != 0 ||
         nt_flow_schedule_init(&b->schedule, b->rooted, b->options.max_load, err) != 0 ||
         nt_fan_init(&b->fan, b->rooted, err) != 0 || allocate_steps(b, err) != 0)
         goto fail;

@@ -168,7 +168,7 @@ static bool goes_over(const uint32_t *channel, size_t n, uint32_t over)
 
 /* Neighbours of the sending end send first, if possible to the receiving end, so that the ends keep
  * hosts for farther partners. */
-size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_only_paths *paths,
+size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_unique_paths *paths,
                              uint32_t over, uint32_t *switches, uint32_t *channel)
 {
     const uint32_t *ends = d->rooted->ends[over / 2];
@@ -179,7 +179,7 @@ size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_only_pa
         for (size_t j = 0; j < receivers && free_host(d, switches[i]) != NT_NO_VERTEX; j++) {
             uint32_t s = switches[i], t = switches[senders + (s == u ? j : receivers - 1 - j)];
             size_t n =
-                free_host(d, t) == NT_NO_VERTEX ? 0 : nt_only_paths_between(paths, s, t, channel);
+                free_host(d, t) == NT_NO_VERTEX ? 0 : nt_unique_paths_between(paths, s, t, channel);
             if (goes_over(channel, n, over))
                 joined += join_switches(d, s, t, bounded_load(d, own_hosts(d, s)));
         }
@@ -230,7 +230,7 @@ static void deal_groups(struct nt_fan *f, const struct nt_rooted_tree *h, uint32
         used[b] += g[k].hosts;
         f->bin[g[k].vertex] = b;
     }
-    f->tight[v] = v != h->top && n > 0 && (double)g[0].hosts > tight_share * (double)all;
+    f->tight[v] = v != h->root && n > 0 && (double)g[0].hosts > tight_share * (double)all;
 }
 
 static void measure_heights(struct nt_fan *f, const struct nt_rooted_tree *h)
@@ -240,7 +240,7 @@ static void measure_heights(struct nt_fan *f, const struct nt_rooted_tree *h)
         if (f->height[v] + 1 > f->height[p])
             f->height[p] = f->height[v] + 1;
     }
-    f->highest = h->tree ? f->height[h->top] : 0;
+    f->highest = h->tree ? f->height[h->root] : 0;
 }
 
 /* Seats alternate along the tree, so that neighbours can receive from each other. */

@@ -10,8 +10,8 @@
 
 #include "err.h"
 #include "memory.h"
-#include "only_paths.h"
 #include "rooted_tree.h"
+#include "unique_paths.h"
 
 struct nt_flow_schedule {
     const struct nt_rooted_tree *rooted; /* borrowed */
@@ -56,7 +56,7 @@ size_t nt_flow_schedule_between(struct nt_flow_schedule *d, uint32_t from, uint3
 /* Adds flows whose only path uses the channel over between switches: from the hosts of its two ends
  * and of their neighbours, so that it has more flows than any other channel of their paths. Returns
  * the number of pairs. switches, channel: room for nt_rooted_tree_room. */
-size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_only_paths *paths,
+size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_unique_paths *paths,
                              uint32_t over, uint32_t *switches, uint32_t *channel);
 
 /* For trees: which groups send in which turn. Parents are the switches with switches below them. */

@@ -5,7 +5,7 @@
 
 static bool is_sure(const struct nt_auto_facts *f)
 {
-    return f->hosts > 1 && f->known == f->hosts && f->whole && f->support >= NT_SUPPORT_ACTED &&
+    return f->hosts > 1 && f->known == f->hosts && f->whole && f->support >= NT_SUPPORT_USED &&
            f->age_days >= 0 && f->age_days <= NT_AUTO_DAYS &&
            (uint64_t)f->hosts * (uint64_t)(f->age_days + 1) <= NT_AUTO_HOST_DAYS;
 }

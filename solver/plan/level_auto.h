@@ -7,7 +7,7 @@
  *   missing         quick                          standard      standard
  *
  * Certain: the prior covers every host and knows where all of them meet, with a support of
- * NT_SUPPORT_ACTED, below which hints ignore groups. Its least recent part was measured within the
+ * NT_SUPPORT_USED, below which hints ignore groups. Its least recent part was measured within the
  * last NT_AUTO_DAYS days. Hosts times days, including today, are at most NT_AUTO_HOST_DAYS: if one
  * host in 10,000 moves per day, at most one certain prior in twenty is then wrong. Partial: the
  * prior covers half of the hosts, so that verifying it is faster than finding the network without

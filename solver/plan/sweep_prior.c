@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "noise_shown.h"
+#include "reading_noise.h"
 #include "rng.h"
 #include "rounds.h"
 
@@ -204,7 +204,7 @@ struct prior {
     struct nt_belief *belief;
     struct nt_readings readings;
     struct nt_believed believed; /* as of the last call of next */
-    struct nt_noise_shown shown;
+    struct nt_reading_noise shown;
     struct round_believed round;
     bool *missing;
     uint32_t (*pair)[2];
@@ -225,7 +225,7 @@ static const struct prior *prior_of(const struct nt_planner *planner)
 /* After the first: as many batches as make a reading quiet; then it counts no more. */
 static void quieten(struct prior *s)
 {
-    double noise = nt_noise_shown(&s->shown), times = noise / NOISE_WANTED;
+    double noise = nt_reading_noise_sd(&s->shown), times = noise / NOISE_WANTED;
     double us =
         isnan(s->believed.ln[0]) ? exp((double)s->readings.at[0].ln) : exp(s->believed.ln[0]);
     double most = fmax(READING_US / (2 * s->count * us), s->batches);
@@ -237,7 +237,7 @@ static void quieten(struct prior *s)
 static int judge(struct prior *s, struct nt_err *err)
 {
     struct nt_believed now;
-    if (nt_believed_judge(s->belief, s->missing, &s->readings, nt_noise_shown(&s->shown), &now,
+    if (nt_believed_judge(s->belief, s->missing, &s->readings, nt_reading_noise_sd(&s->shown), &now,
                           err) < 0)
         return -1;
     nt_believed_fini(&s->believed);
@@ -288,7 +288,7 @@ static int prior_tell(struct nt_planner *planner, const struct nt_result *result
         if (!r->ok || r->count == 0 || r->a >= s->belief->hosts || r->b >= s->belief->hosts)
             continue;
         if (nt_readings_note(&s->readings, r->a, r->b, r->count, r->value_us, err) < 0 ||
-            nt_noise_shown_note(&s->shown, r->value_us, r->se_us, r->count, err) < 0)
+            nt_reading_noise_note(&s->shown, r->value_us, r->se_us, r->count, err) < 0)
             return -1;
     }
     return 0;
@@ -310,7 +310,7 @@ static void prior_destroy(struct nt_planner *planner)
     nt_belief_destroy(s->belief);
     nt_readings_fini(&s->readings);
     nt_believed_fini(&s->believed);
-    nt_noise_shown_fini(&s->shown);
+    nt_reading_noise_fini(&s->shown);
     nt_object_destroy(s);
 }
 

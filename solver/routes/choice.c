@@ -232,7 +232,7 @@ static int by_traces(const struct nt_routes *routes, const uint32_t *pair, size_
         nt_echelon_create_traced(routes->links, n, 1, &e, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++) /* a row of two ways is twice their mean */
-        share[i] = nt_route_ways(routes, pair[i]);
+        share[i] = nt_route_directions(routes, pair[i]);
     int rc = trace_all(routes, pair, n, e, err);
     for (uint32_t l = 0; l < routes->links && rc == 1; l++) {
         if (e->pivot[l] && !add_row(e, l, share, t))

@@ -334,7 +334,7 @@ static int invert_basis(struct basis *b, struct nt_err *err)
 static void combine_row(struct basis *b, uint32_t pair)
 {
     const struct nt_routes *r = b->choice->routes;
-    double share = 1.0 / nt_route_ways(r, pair);
+    double share = 1.0 / nt_route_directions(r, pair);
     memset(b->part, 0, b->n * sizeof *b->part);
     for (size_t k = r->start[pair]; k < r->start[pair + 1]; k++) {
         uint32_t u = b->unknowns->of_link[r->link[k]];
@@ -528,7 +528,7 @@ static void sketch_start(struct sketch *s)
     memset(s->diagonal, 0, routes->links * sizeof *s->diagonal);
     for (size_t i = 0; i < c->used; i++) {
         uint64_t bits = nt_rng_next(&s->rng);
-        float share = 1.0f / (float)nt_route_ways(routes, c->pair[i]);
+        float share = 1.0f / (float)nt_route_directions(routes, c->pair[i]);
         struct vec g;
         for (int j = 0; j < PROBES; j++)
             g.at[j] = (bits >> j & 1) != 0 ? 1.0f : -1.0f;
@@ -544,7 +544,7 @@ static void sketch_multiply(struct sketch *s)
     const struct nt_choice *c = s->choice;
     memset(s->q, 0, c->routes->links * sizeof *s->q);
     for (size_t i = 0; i < c->used; i++) {
-        float share = 1.0f / (float)nt_route_ways(c->routes, c->pair[i]);
+        float share = 1.0f / (float)nt_route_directions(c->routes, c->pair[i]);
         struct vec sum = gather_vec(c->routes, c->pair[i], s->p);
         spread_vec(s, c->pair[i], &sum, share * share, s->q);
     }
@@ -623,7 +623,7 @@ static float pair_score(const struct sketch *s, uint32_t pair)
 {
     const struct nt_routes *r = s->choice->routes;
     struct vec sum = gather_vec(r, pair, s->z);
-    float share = 1.0f / (float)nt_route_ways(r, pair), total = 0;
+    float share = 1.0f / (float)nt_route_directions(r, pair), total = 0;
     for (int j = 0; j < PROBES; j++)
         total += sum.at[j] * sum.at[j];
     return total * share * share;

@@ -245,9 +245,9 @@ static void check_support(struct check *c)
         return;
     }
     for (size_t k = 0; k < m->switches; k++) {
-        if (support[k] < NT_SUPPORT_STATED)
+        if (support[k] < NT_SUPPORT_REPORTED)
             FOUND(c, "switch %s: expected a support from %g of a switch that is stated, found %g",
-                  c->map->switch_name[k], NT_SUPPORT_STATED, support[k]);
+                  c->map->switch_name[k], NT_SUPPORT_REPORTED, support[k]);
         if (m->confidence > support[k])
             FOUND(c,
                   "structure.confidence: expected %g at the most, the support of switch %s, "

@@ -88,8 +88,8 @@ struct nt_prior_facts {
     float least_support; /* of them and of the switches that they meet at; 1: none is known */
 };
 
-/* Of these hosts; those with less support than NT_SUPPORT_STATED are loose. *out has no levels when
- * fewer than half of them are known. facts may be NULL. */
+/* Of these hosts; those with less support than NT_SUPPORT_REPORTED are loose. *out has no levels
+ * when fewer than half of them are known. facts may be NULL. */
 int nt_prior_believe(const struct nt_prior *prior, const char *const *host_name, size_t hosts,
                      struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err);
 

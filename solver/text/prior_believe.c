@@ -127,7 +127,7 @@ static void note(const struct nt_prior_part *part, struct nt_prior_facts *f)
 
 static bool is_stated(const struct nt_prior_part *part)
 {
-    return (double)part->support >= NT_SUPPORT_STATED;
+    return (double)part->support >= NT_SUPPORT_REPORTED;
 }
 
 static struct nt_prior_facts find_hosts(struct job *j, const char *const *name)

@@ -162,7 +162,7 @@ static void sum_up(struct hung *t, uint32_t apart)
         uint32_t v = t->bfs.order[k], up = t->bfs.up[v];
         t->sure[v] = up == NT_NO_LINK ? 1 : t->m->link[up].probability;
         if (v < t->m->hosts)
-            t->hosts[v] = t->sure[v] < NT_SUPPORT_STATED ? UNSURE : 1;
+            t->hosts[v] = t->sure[v] < NT_SUPPORT_REPORTED ? UNSURE : 1;
     }
     for (size_t to = t->bfs.reached, from; to > 1; to = from) { /* siblings follow each other */
         uint32_t p = t->bfs.parent[t->bfs.order[to - 1]];

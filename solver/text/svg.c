@@ -261,8 +261,8 @@ static int lay_rows(struct tree *t, struct nt_err *err)
     uint32_t *next = nt_arena_array(&memory, r->vertices, sizeof *next);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    enter_vertex(t, r->top);
-    for (uint32_t v = r->top; v != NT_NO_VERTEX;) {
+    enter_vertex(t, r->root);
+    for (uint32_t v = r->root; v != NT_NO_VERTEX;) {
         const uint32_t *child;
         if (next[v] < children_of(t, v, &child)) {
             v = child[next[v]++];
@@ -277,7 +277,7 @@ static int lay_rows(struct tree *t, struct nt_err *err)
 
 static double column_of(const struct tree *t, uint32_t v)
 {
-    return MARGIN + COLUMN * (double)(t->rank[t->rooted->top] - t->rank[v]);
+    return MARGIN + COLUMN * (double)(t->rank[t->rooted->root] - t->rank[v]);
 }
 
 /* A name that is cut to the room is whole in the title. */
@@ -383,7 +383,7 @@ static int draw_rows(struct tree *t, struct nt_err *err)
         size_t bytes = strlen(nt_map_vertex_name(t->svg->map, h));
         longest = bytes > longest ? bytes : longest;
     }
-    t->names = MARGIN + COLUMN * (double)t->rank[t->rooted->top] + 20;
+    t->names = MARGIN + COLUMN * (double)t->rank[t->rooted->root] + 20;
     t->rates = t->names + text_width(longest, 13) + 14;
     for (size_t k = 0; k < t->rooted->reached; k++)
         put_row(t, t->rooted->order[k]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "noise_shown.h"
+#include "reading_noise.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 /* The standard error of three batches is lower than the true one more often than not. */
 static const double OF_FEW_BATCHES = 1.2;
 
-int nt_noise_shown_note(struct nt_noise_shown *s, double us, double se_us, uint32_t pings,
-                        struct nt_err *err)
+int nt_reading_noise_note(struct nt_reading_noise *s, double us, double se_us, uint32_t pings,
+                          struct nt_err *err)
 {
     if (!(us > 0) || !(se_us >= 0) || !isfinite(us) || !isfinite(se_us))
         return 0;
@@ -29,7 +29,7 @@ int nt_noise_shown_note(struct nt_noise_shown *s, double us, double se_us, uint3
     return 0;
 }
 
-double nt_noise_shown(const struct nt_noise_shown *s)
+double nt_reading_noise_sd(const struct nt_reading_noise *s)
 {
     float *value = malloc((s->count + 1) * sizeof *value);
     size_t n = 0;
@@ -41,8 +41,8 @@ double nt_noise_shown(const struct nt_noise_shown *s)
     return noise;
 }
 
-void nt_noise_shown_fini(struct nt_noise_shown *s)
+void nt_reading_noise_fini(struct nt_reading_noise *s)
 {
     free(s->at);
-    *s = (struct nt_noise_shown){0};
+    *s = (struct nt_reading_noise){0};
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "only_paths.h"
+#include "unique_paths.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "graph.h"
 
-struct nt_only_paths {
+struct nt_unique_paths {
     struct nt_arena memory;
     const struct nt_rooted_tree *rooted;
     uint32_t *at;   /* hosts: their switch; NT_NO_VERTEX */
@@ -20,7 +20,7 @@ enum { SWITCHES_MAX = 2048 };
  * links it is as long as the shortest or longer by a link, and half a link divides the two. */
 static const double near_path = 0.5;
 
-void nt_only_paths_destroy(struct nt_only_paths *p)
+void nt_unique_paths_destroy(struct nt_unique_paths *p)
 {
     nt_object_destroy(p);
 }
@@ -98,7 +98,7 @@ static int by_distance(const void *a, const void *b)
 }
 
 /* The channel into v over that end of the graph. */
-static uint32_t channel_into(const struct nt_only_paths *p, const struct among *x, uint32_t v,
+static uint32_t channel_into(const struct nt_unique_paths *p, const struct among *x, uint32_t v,
                              uint32_t end)
 {
     uint32_t k = x->link[x->graph.link[end]];
@@ -108,8 +108,8 @@ static uint32_t channel_into(const struct nt_only_paths *p, const struct among *
 /* The last channel of the path from the source to v; NT_NO_LINK if another path has nearly this
  * length. Two paths meet at a last vertex, which both reach at about the same distance, so checking
  * each vertex of a path compares all paths. into: of the nearer vertices. */
-static uint32_t only_way(const struct nt_only_paths *p, const struct among *x, uint32_t v,
-                         const uint32_t *into, uint32_t source)
+static uint32_t last_channel(const struct nt_unique_paths *p, const struct among *x, uint32_t v,
+                             const uint32_t *into, uint32_t source)
 {
     const double *us = x->shortest.distance;
     double limit = us[v] + near_path * x->least_us;
@@ -125,7 +125,7 @@ static uint32_t only_way(const struct nt_only_paths *p, const struct among *x, u
     return found;
 }
 
-static void fill_row(struct nt_only_paths *p, struct among *x, uint32_t source)
+static void fill_row(struct nt_unique_paths *p, struct among *x, uint32_t source)
 {
     uint32_t *into = p->into + source * x->switches;
     nt_shortest_from(&x->shortest, &x->graph, x->latency_us, source);
@@ -135,11 +135,11 @@ static void fill_row(struct nt_only_paths *p, struct among *x, uint32_t source)
     for (size_t k = 0; k < x->switches; k++) {
         uint32_t v = x->order[k].vertex;
         into[v] =
-            v == source || isinf(x->order[k].us) ? NT_NO_LINK : only_way(p, x, v, into, source);
+            v == source || isinf(x->order[k].us) ? NT_NO_LINK : last_channel(p, x, v, into, source);
     }
 }
 
-static int fill_table(struct nt_only_paths *p, const struct nt_model *m, size_t inner,
+static int fill_table(struct nt_unique_paths *p, const struct nt_model *m, size_t inner,
                       struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -156,32 +156,32 @@ static int fill_table(struct nt_only_paths *p, const struct nt_model *m, size_t 
     return 0;
 }
 
-int nt_only_paths_create(const struct nt_model *model, const struct nt_rooted_tree *rooted,
-                         struct nt_only_paths **out, struct nt_err *err)
+int nt_unique_paths_create(const struct nt_model *model, const struct nt_rooted_tree *rooted,
+                           struct nt_unique_paths **out, struct nt_err *err)
 {
     size_t inner;
     *out = NULL;
     if (!is_known(model, rooted, &inner))
         return 0;
-    struct nt_only_paths *p = nt_object_create(sizeof *p, err);
+    struct nt_unique_paths *p = nt_object_create(sizeof *p, err);
     if (p == NULL)
         return -1;
     p->rooted = rooted;
     if (fill_table(p, model, inner, err) != 0) {
-        nt_only_paths_destroy(p);
+        nt_unique_paths_destroy(p);
         return -1;
     }
     *out = p;
     return 0;
 }
 
-uint32_t nt_only_paths_switch(const struct nt_only_paths *paths, uint32_t host)
+uint32_t nt_unique_paths_switch(const struct nt_unique_paths *paths, uint32_t host)
 {
     return paths->at[host];
 }
 
-size_t nt_only_paths_between(const struct nt_only_paths *p, uint32_t from, uint32_t to,
-                             uint32_t *channel)
+size_t nt_unique_paths_between(const struct nt_unique_paths *p, uint32_t from, uint32_t to,
+                               uint32_t *channel)
 {
     size_t hosts = p->rooted->hosts, switches = p->rooted->vertices - hosts, n = 0;
     const uint32_t *into = p->into + (from - hosts) * switches;
@@ -199,13 +199,13 @@ size_t nt_only_paths_between(const struct nt_only_paths *p, uint32_t from, uint3
     return n;
 }
 
-size_t nt_only_paths_find(const struct nt_only_paths *p, const struct nt_rooted_tree *rooted,
-                          uint32_t a, uint32_t b, uint32_t *channel)
+size_t nt_unique_paths_find(const struct nt_unique_paths *p, const struct nt_rooted_tree *rooted,
+                            uint32_t a, uint32_t b, uint32_t *channel)
 {
     if (p == NULL || a == b || a >= rooted->hosts || b >= rooted->hosts ||
         p->at[a] == NT_NO_VERTEX || p->at[b] == NT_NO_VERTEX)
         return nt_rooted_tree_path(rooted, a, b, channel);
-    size_t n = nt_only_paths_between(p, p->at[a], p->at[b], channel + 1);
+    size_t n = nt_unique_paths_between(p, p->at[a], p->at[b], channel + 1);
     if (n == 0 && p->at[a] != p->at[b])
         return 0;
     uint32_t from = rooted->graph.link[rooted->graph.start[a]];
