@@ -40,8 +40,7 @@ struct residual {
     double over, mean, sd;
 };
 
-/* The last evaluation, valid until something changes; integrated: its place is the final one of the
- * integration. */
+/* The last evaluation, valid until something changes; integrated: with the integration's place. */
 struct known {
     bool evaluated, integrated;
     struct nt_score_place place;
