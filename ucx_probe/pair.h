@@ -71,8 +71,8 @@ int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *gr
  *              batches' own lowest tenths; median_us; count: pings; bytes: per message
  *
  *   bandwidth  value_us: number of messages times the interval between arrivals in the middle of
- * the flow, but little less than the time from the first send to the final acknowledgement; bytes:
- * all messages
+ *              the flow, but little less than the time from the first send to the final
+ *              acknowledgement; bytes: all messages
  *
  *   prtt       value_us: lowest tenth of order->batches repetitions of PRTT(n, d, s) (Lichei 2006,
  *              section 3.2.1): n messages of s bytes, d between the end of one send and the next,

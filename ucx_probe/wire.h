@@ -8,11 +8,13 @@
  *                         without unicasts also the addresses of all ranks, and which of them have
  *                         an own core
  *   rank 0      ROUND     an order of the planner, by ranks, with its timeouts; over a transport
- * with unicasts only the rank's own pair, with its addresses every rank  READY     connected to the
- * partner of the round, or why not rank 0      GO        measure now; lists the ranks that skip the
- * round every rank  RESULT    the measurement, or why there is none every rank  SERIES    the
- * results of all its turns, if the ROUND was a series: without READY and GO; a rank continues as
- * soon as a turn is over rank 0      END       the sweep is over */
+ *                         with unicasts only the rank's own pair, with its addresses
+ *   every rank  READY     connected to the partner of the round, or why not
+ *   rank 0      GO        measure now; lists the ranks that skip the round
+ *   every rank  RESULT    the measurement, or why there is none
+ *   every rank  SERIES    the results of all its turns, if the ROUND was a series: without READY
+ *                         and GO; a rank continues as soon as a turn is over
+ *   rank 0      END       the sweep is over */
 #ifndef NT_WIRE_H
 #define NT_WIRE_H
 

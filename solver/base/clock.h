@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The monotonic clock in seconds: the one clock of agent, probe and plugin, for deadlines and
- * durations. Header only, so that the plugin needs nothing but libc.
+/* The monotonic clock in seconds: the only clock of agent, probe and plugin, for deadlines and
+ * durations. Header only, so that the plugin needs only libc.
  * Tests: test_session.c. */
 #ifndef NT_CLOCK_H
 #define NT_CLOCK_H
@@ -14,7 +14,7 @@ static inline double nt_clock_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* For poll: milliseconds until deadline_s, rounded up, from 0 to an hour. */
+/* Returns the milliseconds until deadline_s for poll, rounded up, from 0 to an hour. */
 static inline int nt_clock_left_ms(double deadline_s)
 {
     double left = deadline_s - nt_clock_s();

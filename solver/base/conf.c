@@ -40,20 +40,21 @@ void nt_conf_default(struct nt_conf *conf)
     memcpy(conf->probe, DEFAULT_PROBE, sizeof DEFAULT_PROBE);
 }
 
-/* One "key = value", trimmed; value is terminated for the setters. */
+/* One "key = value" without surrounding spaces. value is terminated. */
 struct entry {
     char key[KEY_BYTES];
     char value[NT_CONF_PATH_BYTES];
     size_t bytes;
 };
 
-/* A key, and how its value is read: set returns NULL, or what it expected. */
+/* A key and the function that reads its value. set returns NULL, or a description of the expected
+ * value. */
 struct key {
     const char *name;
     const char *(*set)(const struct key *key, const struct entry *entry, struct nt_conf *conf);
-    size_t field;         /* in struct nt_conf; unless set is for one key */
-    uint64_t least, most; /* of a number */
-    const char *expected; /* unless set says */
+    size_t field;         /* offset in struct nt_conf; not used by a set for one key only */
+    uint64_t least, most; /* limits of a number */
+    const char *expected; /* NULL: set returns it */
 };
 
 static void *field_of(const struct key *key, struct nt_conf *conf)
@@ -70,7 +71,7 @@ static const char *set_flag(const struct key *key, const struct entry *e, struct
     return NULL;
 }
 
-/* Of seconds, or a share. */
+/* Sets a number of seconds or a share. */
 static const char *set_decimal(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
     uint64_t thousandths;
@@ -106,7 +107,7 @@ static const char *set_block_hosts(const struct key *key, const struct entry *e,
     return expected == NULL && conf->block_hosts == 1 ? key->expected : expected;
 }
 
-/* Absolute and without "..", because root opens it. */
+/* Sets a path: absolute and without "..", because root opens it. */
 static const char *set_path(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
     bool steps_up = strstr(e->value, "/../") != NULL ||
@@ -168,7 +169,7 @@ static const char *set_shared_hosts(const struct key *key, const struct entry *e
     return key->expected;
 }
 
-/* For the owner, and what others may read; never what they may write. */
+/* Sets a file mode: access for the owner, optional reading for others, never writing. */
 static const char *set_archive_mode(const struct key *key, const struct entry *e,
                                     struct nt_conf *conf)
 {
@@ -317,7 +318,8 @@ static void trim(const char **at, size_t *bytes)
         (*bytes)--;
 }
 
-/* A '#' at the start or after a space begins a comment; elsewhere it is part of the value. */
+/* Returns the length of a line without its comment: '#' starts a comment at the start of the line
+ * or after a space. */
 static size_t without_comment(const char *line, size_t bytes)
 {
     for (size_t k = 0; k < bytes; k++)
@@ -348,7 +350,7 @@ static int split_entry(struct place place, const char *line, size_t bytes, struc
             return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: a control character", place.file,
                               place.line);
     if (key_bytes >= sizeof entry->key)
-        key_bytes = sizeof entry->key - 1; /* longer than any key: reported as unknown */
+        key_bytes = sizeof entry->key - 1; /* longer than any key, so it is reported as unknown */
     if (value_bytes >= sizeof entry->value)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: a value of %zu characters, at most %zu",
                           place.file, place.line, value_bytes, sizeof entry->value - 1);
@@ -360,7 +362,7 @@ static int split_entry(struct place place, const char *line, size_t bytes, struc
     return 0;
 }
 
-/* seen[k]: the line that set key k, 0 for none */
+/* Sets a key. seen[k]: number of the line that set key k, 0: none. */
 static int apply(struct place place, const struct entry *entry, size_t seen[KEYS],
                  struct nt_conf *conf, struct nt_err *err)
 {
@@ -381,7 +383,7 @@ static int apply(struct place place, const struct entry *entry, size_t seen[KEYS
     return 0;
 }
 
-/* When only the maximum is set, below the default, the default follows it. */
+/* If only the maximum is set and is below the default, the default becomes the maximum. */
 static int fit_budgets(const char *file, const size_t seen[KEYS], struct nt_conf *conf,
                        struct nt_err *err)
 {
@@ -414,7 +416,7 @@ int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_co
         if (line_bytes == 0)
             continue;
         struct entry entry;
-        /* the first error is told */
+        /* only the first error is reported */
         if (split_entry(place, line, line_bytes, &entry, rc == 0 ? err : NULL) != 0 ||
             apply(place, &entry, seen, &parsed, rc == 0 ? err : NULL) != 0)
             rc = -1;

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of the character at text, of which `room` bytes are there; 0: no character of valid UTF-8
- * (RFC 3629, section 4), or a control character. U+0080 to U+009F are controls too: a terminal may
- * take U+009B or the byte 0x9b for ESC [. */
+/* Returns the number of bytes of the character at text (room bytes long); 0: a control character,
+ * or no valid UTF-8 (RFC 3629, section 4). U+0080 to U+009F are control characters: terminals may
+ * interpret U+009B or the byte 0x9b as ESC [. */
 static size_t printable_bytes(const unsigned char *text, size_t room)
 {
     unsigned char first = text[0], low = 0x80, high = 0xbf;
@@ -15,7 +15,7 @@ static size_t printable_bytes(const unsigned char *text, size_t room)
     if (first < 0x20 || first == 0x7f || first > 0xf4 || bytes > room)
         return 0;
     if (first == 0xc2 || first == 0xe0)
-        low = 0xa0; /* below: C1, an overlong form */
+        low = 0xa0; /* below: C1 or an overlong form */
     if (first == 0xf0)
         low = 0x90; /* overlong */
     if (first == 0xed)

@@ -15,10 +15,10 @@
 /* The kinds are the documented exit codes. */
 enum nt_err_kind {
     NT_ERR_NONE = 0,
-    NT_ERR_NO = 1,     /* the answer is no: maps differ, a map is invalid */
-    NT_ERR_USAGE = 2,  /* the command line */
-    NT_ERR_INPUT = 3,  /* bad input from a file or a peer */
-    NT_ERR_SYSTEM = 4, /* the system refused: I/O, memory, a library */
+    NT_ERR_NO = 1,     /* the result is negative: maps differ, or a map is invalid */
+    NT_ERR_USAGE = 2,  /* invalid command line */
+    NT_ERR_INPUT = 3,  /* invalid input from a file or a peer */
+    NT_ERR_SYSTEM = 4, /* the system or a library failed: I/O, memory */
 };
 
 enum { NT_ERR_TEXT_BYTES = 512 };
@@ -28,23 +28,23 @@ struct nt_err {
     char text[NT_ERR_TEXT_BYTES]; /* one line, no newline, always terminated */
 };
 
-/* Makes text from a file, a peer or a command line safe for a terminal and a log, in place: each
- * byte of a control character (C0, DEL, and C1 raw or as UTF-8) and of invalid UTF-8 becomes '?'.
- */
+/* Makes text from a file, a peer or a command line safe for terminals and logs, in place: each byte
+ * of a control character (C0, DEL, and C1 as a byte or as UTF-8) and of invalid UTF-8 becomes
+ * '?'. */
 void nt_text_clean(char *text);
 
-/* Whether nt_text_clean would change nothing. text needs no terminating NUL. */
+/* Returns whether nt_text_clean would change nothing. text need not be terminated. */
 bool nt_text_is_clean(const char *text, size_t bytes);
 
-/* Sets kind and text (cleaned with nt_text_clean, long text is cut) and returns -1.
- * err may be NULL. */
+/* Sets kind and text (cleaned with nt_text_clean, cut if it is too long) and returns -1. err may be
+ * NULL. */
 int nt_err_set(struct nt_err *err, enum nt_err_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The one sentence that memory ran out: NT_ERR_SYSTEM. */
+/* Sets NT_ERR_SYSTEM with the sentence for lack of memory, and returns -1. */
 int nt_err_memory(struct nt_err *err);
 
-/* Puts "context: " before the text that is there and returns -1. */
+/* Inserts "context: " before the text and returns -1. */
 int nt_err_prefix(struct nt_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame: the protocol between a probe and the agent that started it, and between agents.
+/* The frame: the protocol between a probe and the agent that started it, and between agents. Must
+ * not know the contents of payloads. Libc only, no allocation, because root code parses frames.
  *
  * A header of NT_FRAME_HEAD_BYTES, little-endian, then at most NT_FRAME_PAYLOAD_MAX bytes that the
- * agents never parse. Longer payloads go in several frames, all but the last with NT_FRAME_MORE.
- * The agent therefore needs only fixed buffers, and parses only this header.
- *
- * The protocol (seq counts up from 1, the same on every host):
- *   agent->probe  START     text with the probe's rank and the job (see ucx_probe/start.h)
- *   probe->agent  GATHER    every probe's contribution to seq. Rank 0's frame carries in wait_ms
- * how long the leader may wait for the others. agent->rank 0 GATHER    each contribution with its
- * host, as it arrives; then GATHERED: hosts that have not contributed are missing for this seq, and
- * late contributions are discarded. rank 0->agent BCAST     one text for all hosts; each agent
- * passes it to its probe (not back to rank 0). With NT_FRAME_UNICAST a text for one host, sent
- * before the broadcast with the same seq; a probe that got a unicast discards that broadcast as
- * late. rank 0->agent ARTIFACT  a file to publish on every host; host holds enum nt_artifact. rank
- * 0->agent DONE      all artifacts are sent: publish by rename, on every host. Payload: one line,
- * "ok", "partial REASON" or "failed REASON". member->leader DONE     the member's probe has ended:
- * "ok" or "failed", and how. Empty: sent by a block leader for a host that it has lost. The probe
- * of a job with one host uses the same protocol. Libc only, no allocation: root code reads this. */
+ * agents never parse. A longer payload is sent in several frames, all but the last with
+ * NT_FRAME_MORE. So the agent needs only fixed buffers and parses only this header. */
+/* clang-format off */
+/* The protocol (seq counts from 1, in the same way on every host):
+ *   agent->probe    START     text with the probe's rank and the job (ucx_probe/start.h)
+ *   probe->agent    GATHER    the probe's contribution to seq. wait_ms in rank 0's frame: how long
+ *                             the leader may wait for the others
+ *   agent->rank 0   GATHER    each contribution with its host, as it arrives
+ *                   GATHERED  hosts that have not contributed are missing for this seq, and later
+ *                             contributions are discarded
+ *   rank 0->agent   BCAST     a text for all hosts; each agent sends it to its probe, except rank 0's
+ *                             With NT_FRAME_UNICAST: a text for one host, sent before the broadcast
+ *                             with the same seq; a probe that got it discards that broadcast as late
+ *   rank 0->agent   ARTIFACT  a file to publish on every host; host contains enum nt_artifact
+ *   rank 0->agent   DONE      all artifacts are sent: publish by rename on every host. Payload: one
+ *                             line, "ok", "partial REASON" or "failed REASON"
+ *   member->leader  DONE      the member's probe has ended: "ok" or "failed", and how. Empty: from a
+ *                             block leader, for a host that it has lost
+ * The probe of a job with one host uses the same protocol. */
+/* clang-format on */
 #ifndef NT_FRAME_H
 #define NT_FRAME_H
 
@@ -42,10 +47,10 @@ enum nt_frame_type {
 
 enum nt_frame_flag {
     NT_FRAME_MORE = 1,
-    NT_FRAME_UNICAST = 2, /* BCAST: for that host alone */
+    NT_FRAME_UNICAST = 2, /* BCAST: for one host only */
 };
 
-/* What rank 0 may publish; the agent knows the file names, the probe only these numbers. */
+/* Files that rank 0 may publish. The agent knows their names, the probe only these numbers. */
 enum nt_artifact {
     NT_ARTIFACT_MAP = 1,    /* map.json */
     NT_ARTIFACT_ENV,        /* hint.env */
@@ -53,7 +58,7 @@ enum nt_artifact {
     NT_ARTIFACT_RANKFILE,   /* rankfile */
     NT_ARTIFACT_RANK_ORDER, /* MPICH_RANK_ORDER */
     NT_ARTIFACT_SAMPLES,    /* samples */
-    NT_ARTIFACT_ARCHIVE,    /* for the archive of the first host alone; not published */
+    NT_ARTIFACT_ARCHIVE,    /* for the archive on the first host; not published */
     NT_ARTIFACT_END,
 };
 
@@ -66,12 +71,12 @@ struct nt_frame {
     uint32_t payload_bytes;
 };
 
-/* The file name of an artifact in the job's directory; NULL for an unknown number. */
+/* Returns the file name of an artifact in the job's directory; NULL for an unknown number. */
 const char *nt_artifact_name(uint32_t artifact);
 
 void nt_frame_encode(const struct nt_frame *frame, unsigned char head[NT_FRAME_HEAD_BYTES]);
 
-/* NT_ERR_INPUT for a wrong magic, type, flag or a payload over the limit. */
+/* Decodes a header. -1, NT_ERR_INPUT: wrong magic, type or flag, or a payload over the limit. */
 int nt_frame_decode(const unsigned char head[NT_FRAME_HEAD_BYTES], struct nt_frame *frame,
                     struct nt_err *err);
 

@@ -9,11 +9,12 @@
 
 struct nt_arena_block {
     struct nt_arena_block *older, *newer;
-    size_t bytes; /* of the array, which begins behind the block */
+    size_t bytes; /* size of the array, which follows the block */
     alignas(max_align_t) unsigned char array[];
 };
 
-/* *bytes: of the array. false when it exceeds the limit, with free_bytes of it freed. */
+/* Computes *bytes, the size of an array. Returns false if it exceeds the limit after free_bytes are
+ * freed. */
 static bool fits_limit(struct nt_arena *a, size_t count, size_t size, size_t free_bytes,
                        size_t *bytes)
 {
@@ -29,7 +30,7 @@ static bool fits_limit(struct nt_arena *a, size_t count, size_t size, size_t fre
     return false;
 }
 
-/* Links the block, whose address may have changed, to its neighbours. */
+/* Links the block, whose address may have changed, with its neighbours. */
 static void *link_block(struct nt_arena *a, struct nt_arena_block *block, size_t bytes)
 {
     a->used += bytes;

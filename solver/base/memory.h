@@ -28,37 +28,38 @@ struct nt_arena_block;
 /* {0} is an empty arena. */
 struct nt_arena {
     struct nt_arena_block *newest;
-    size_t used;   /* bytes in all arrays */
+    size_t used;   /* bytes of all arrays */
     size_t limit;  /* upper bound of used; 0: none */
-    size_t failed; /* bytes of the allocation that failed; 0: none. Sticky */
+    size_t failed; /* bytes of the allocation that failed; 0: none; never reset */
 };
 
-/* Freed at the end of its scope, however that is left (GCC's cleanup attribute). */
+/* Frees the arena at the end of its scope, however the scope is left (GCC's cleanup attribute). */
 #define NT_SCOPED __attribute__((cleanup(nt_arena_fini)))
 
-/* count zeroed elements of size bytes each; not NULL for count 0. NULL once the arena has failed.
- * An overflow of count * size is a failure, too. */
+/* Allocates count zeroed elements of size bytes each; not NULL for count 0. NULL after a failed
+ * allocation of this arena, or if count * size overflows, which counts as one. */
 void *nt_arena_array(struct nt_arena *arena, size_t count, size_t size);
 
-/* A copy of text, of that many bytes, and a NUL. */
+/* Copies that many bytes of text and appends a NUL. */
 char *nt_arena_text(struct nt_arena *arena, const char *text, size_t bytes);
 
-/* Grows array (NULL, or from this arena), which has room for *room elements, to at least need; new
- * elements are not set, and the address may change. NULL on failure: the array is unchanged. */
+/* Grows array (NULL, or from this arena) from *room elements to at least need. New elements are not
+ * set, and the address may change. On failure returns NULL and leaves the array unchanged. */
 void *nt_arena_grow(struct nt_arena *arena, void *array, size_t *room, size_t need, size_t size);
 
-/* -1 with an error when an allocation of this arena has failed. */
+/* Returns -1 with an error if an allocation of this arena has failed. */
 int nt_arena_check(const struct nt_arena *arena, struct nt_err *err);
 
-/* Frees what was allocated since the mark; NULL: everything. A failure stays. */
+/* nt_arena_release frees the arrays allocated since the mark; NULL: all arrays. A failure
+ * remains. */
 struct nt_arena_block *nt_arena_mark(const struct nt_arena *arena);
 void nt_arena_release(struct nt_arena *arena, const struct nt_arena_block *mark);
 
-/* Frees everything; the arena is empty again, with its limit. */
+/* Frees all arrays. The arena is empty again and keeps its limit. */
 void nt_arena_fini(struct nt_arena *arena);
 
-/* A zeroed struct whose first member is its arena, from which all its arrays come: they are freed
- * with it. NULL with an error when there is no memory. Destroying NULL is fine. */
+/* Creates a zeroed struct whose first member is its arena. All its arrays come from this arena and
+ * are freed with the struct. NULL with an error without memory. nt_object_destroy accepts NULL. */
 void *nt_object_create(size_t bytes, struct nt_err *err);
 void nt_object_destroy(void *object);
 

@@ -12,7 +12,7 @@ enum {
     SPARE_MAX = 65535,
     DIMENSION_MAX = 1 << 20,
     STENCIL_TASKS_MAX = 1 << 24,
-    SHOWN_BYTES = 60, /* characters of the user's text in a message */
+    SHOWN_BYTES = 60, /* maximum characters of the user's text in a message */
 };
 
 static const char DEFAULT_PATTERN[] = "neighbour", MEGATRON[] = "megatron:";
@@ -38,13 +38,13 @@ static struct span span_after(struct span s, const char *prefix)
     return (struct span){s.at + skip, s.bytes - skip};
 }
 
-/* for "%.*s" */
+/* Returns the length for "%.*s". */
 static int shown_bytes(struct span s)
 {
     return s.bytes < SHOWN_BYTES ? (int)s.bytes : SHOWN_BYTES;
 }
 
-/* Cuts the text before the first separator off the front of *rest. */
+/* Removes the text before the first separator from the front of *rest and returns it. */
 static struct span span_next(struct span *rest, char separator)
 {
     const char *end = memchr(rest->at, separator, rest->bytes);
@@ -142,7 +142,7 @@ static int check_stencil(struct span dims, struct span whole, struct nt_err *err
                       shown_bytes(whole), whole.at, (int)STENCIL_TASKS_MAX);
 }
 
-/* One of "tp=8" and so on into its place, which must not have been given. */
+/* Reads a group such as "tp=8"; false if it is invalid or was given before. */
 static bool read_group(struct span item, struct nt_megatron *m)
 {
     static const char *const names[] = {"tp=", "pp=", "dp=", "ep="};
@@ -260,10 +260,10 @@ int nt_option_resolve_path(struct nt_option *option, const char *dir, struct nt_
     return 0;
 }
 
-/* Items given so far: repeated and contradicting items are errors. */
+/* Items given so far, because repeated and contradicting items are errors. */
 struct seen {
     bool level;
-    unsigned values; /* a bit for each of values[] */
+    unsigned values; /* one bit per entry of values[] */
 };
 
 static int given_twice(const char *what, struct span item, struct nt_err *err)
@@ -358,7 +358,7 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
     return 0;
 }
 
-/* The sizes of megatron have commas between them, too. */
+/* Returns whether the next item is a size of megatron, which also follow commas. */
 static bool is_group(struct span rest)
 {
     return span_starts(rest, "tp=") || span_starts(rest, "pp=") || span_starts(rest, "dp=") ||
@@ -405,7 +405,7 @@ int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *e
     return 0;
 }
 
-/* "2.5", or empty when the budget is the default */
+/* Formats a budget such as "2.5"; empty for the default. */
 static int format_budget(double budget_s, char *text, size_t text_bytes)
 {
     text[0] = '\0';
@@ -443,7 +443,7 @@ int nt_option_format(const struct nt_option *option, char *text, size_t text_byt
         used = snprintf(whole, sizeof whole, "off");
     if (used < 0 || (size_t)used >= sizeof whole || (size_t)used >= text_bytes)
         return nt_err_set(err, NT_ERR_USAGE, "option of %d characters does not fit", used);
-    size_t comma = whole[0] == ','; /* without a level */
+    size_t comma = whole[0] == ','; /* there is no level */
     memcpy(text, whole + comma, (size_t)used + 1 - comma);
     return 0;
 }

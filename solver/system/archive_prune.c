@@ -71,7 +71,8 @@ static bool is_late(struct listing *list)
     return ++list->looks % AT_ONCE == 0 && nt_clock_s() > list->until_s;
 }
 
-/* An entry that is no file of the archive is passed over, one that was left is removed. */
+/* Adds an entry to the list. Ignores files that do not belong to the archive, and removes old
+ * temporary files. */
 static int list_entry(struct listing *list, const char *name, int64_t now_s)
 {
     struct stat st;
@@ -110,7 +111,7 @@ static int list_all(struct listing *list, DIR *dir)
     return rc;
 }
 
-/* Whose it is, by root's line; UINT64_MAX: not told. */
+/* Returns the user of a file from the header that root wrote; UINT64_MAX: unknown. */
 static uint64_t read_user(int folder, const char *name)
 {
     static const char key[] = " uid=";
@@ -138,7 +139,8 @@ static void remove_file(struct listing *list, struct kept *k)
     k->name[0] = '\0';
 }
 
-/* The oldest of users who have more than their share, until they have that. Then of all. */
+/* Removes the oldest files of users with more than their share until they have that, then the
+ * oldest files of all. */
 static int remove_oldest(struct listing *list, uint64_t limit_bytes)
 {
     for (size_t k = 0; k < list->count; k++) {

@@ -17,7 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* If a system call's first argument is the lower half of args[0], and clone's is the flags. */
+/* The architectures on which the first argument of a system call is the lower half of args[0], and
+ * the first argument of clone its flags. */
 #if defined __x86_64__
 #define OUR_ARCH AUDIT_ARCH_X86_64
 #elif defined __aarch64__ && defined __AARCH64EL__
@@ -30,7 +31,7 @@
 
 #ifdef OUR_ARCH
 
-/* Numbers from 424 on are the same on all machines; older headers lack them. */
+/* Numbers from 424 on are the same on all architectures; older headers lack them. */
 enum {
     PIDFD_SEND_SIGNAL = 424,
     IO_URING_SETUP = 425,
@@ -96,7 +97,7 @@ static const struct {
 #define REFUSE(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
 
 static const struct sock_filter start[] = {
-    LOAD(arch), /* another's numbers mean other calls */
+    LOAD(arch), /* the numbers of another architecture mean other calls */
     SKIP_IF(BPF_JEQ, OUR_ARCH, 1),
     REFUSE(EPERM),
     LOAD(nr),
@@ -106,9 +107,9 @@ static const struct sock_filter start[] = {
 #endif
 };
 
-/* Each of these begins and goes on with the number of the call. */
+/* Each of these filters starts and ends with the number of the call loaded. */
 static const struct sock_filter only_threads[] = {
-    IF(BPF_JEQ, CLONE3, 1), /* its flags are behind a pointer; libc turns to clone */
+    IF(BPF_JEQ, CLONE3, 1), /* its flags are behind a pointer; libc then uses clone */
     REFUSE(ENOSYS),
     IF(BPF_JEQ, SYS_clone, 4),
     LOAD(args[0]),
@@ -132,7 +133,7 @@ static const struct sock_filter only_networks[] = {
     SKIP_IF(BPF_JEQ, IPPROTO_TCP, 5),
     SKIP_IF(BPF_JEQ, IPPROTO_UDP, 4),
     REFUSE(EPERM),
-    LOAD(args[2]), /* of netlink */
+    LOAD(args[2]), /* protocol of netlink */
     SKIP_IF(BPF_JEQ, NETLINK_ROUTE, 1),
     IF(BPF_JEQ, NETLINK_RDMA, 1),
     ALLOW,
@@ -144,7 +145,7 @@ static const struct sock_filter only_counted_memory[] = {
     IF(BPF_JSET, MAP_SHARED, 1), REFUSE(EPERM), ALLOW,
 };
 
-/* A pointer's halves are compared one by one. */
+/* Compares the two halves of a pointer. */
 static void make_exec_rule(const char *program, struct sock_filter rule[7])
 {
     const unsigned high = offsetof(struct seccomp_data, args[0]) + 4;
@@ -158,7 +159,7 @@ static void make_exec_rule(const char *program, struct sock_filter rule[7])
         REFUSE(EPERM),
     };
     memcpy(rule, made, sizeof made);
-    if (program == NULL) /* no path is at address 0, but the kernel would be asked */
+    if (program == NULL) /* no path is at address 0, but the kernel would try to read it */
         rule[5] = rule[6];
 }
 
@@ -206,7 +207,8 @@ bool nt_deny_calls(unsigned sets, const char *program)
     }
     p.at[p.n++] = (struct sock_filter)ALLOW;
     const struct sock_fprog filter = {.len = p.n, .filter = p.at};
-    /* else older kernels slow the probe's branches down, which it would measure */
+    /* otherwise older kernels slow down branches of the probe, which would affect its
+     * measurements */
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter) ==
             0 ||
         syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0)
@@ -235,8 +237,8 @@ struct landlock_beneath {
     int32_t fd;
 } __attribute__((packed));
 
-/* To write files, and to remove and make entries of directories; from version 2 on also to move
- * between directories, from 3 on to truncate. */
+/* Returns the rights to write files and to create and remove entries of directories; from version 2
+ * on also to move between directories, from 3 on to truncate. */
 static uint64_t write_rights(long version)
 {
     const uint64_t write = 1 << 1, entries = 0x1ff << 4, refer = 1 << 13, truncate = 1 << 14;
@@ -257,7 +259,7 @@ bool nt_deny_writes(const int *except, size_t n)
 {
     long version = syscall(LANDLOCK_CREATE, NULL, 0, 1);
     if (version < 1)
-        return true; /* no Landlock, or switched off */
+        return true; /* no Landlock, or disabled */
     struct landlock_files files = {write_rights(version)};
     int ruleset = (int)syscall(LANDLOCK_CREATE, &files, sizeof files, 0);
     bool done = ruleset >= 0;
