@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which host is on which switch: what the map's nodes and switches repeat of the links.
+/* Which host is connected to which switch: derived from the links, for the fields of a map that
+ * repeat them.
  * Tests: test_artifacts.c. */
 #ifndef NT_ATTACHMENT_H
 #define NT_ATTACHMENT_H
@@ -13,11 +14,11 @@
 enum { NT_ATTACHMENT_NOWHERE = UINT32_MAX };
 
 struct nt_attachment {
-    uint32_t *links_at;     /* of each vertex: how many */
-    uint32_t *switch_of;    /* of each host: the switch (an index from 0) of its only link, or
+    uint32_t *links_at;     /* by vertex: number of links */
+    uint32_t *switch_of;    /* by host: the switch (index from 0) of its only link, or
                                NT_ATTACHMENT_NOWHERE */
-    uint32_t *hosts_on;     /* of each switch: hosts linked with it */
-    struct nt_arena memory; /* of all arrays */
+    uint32_t *hosts_on;     /* by switch: number of hosts linked to it */
+    struct nt_arena memory; /* all arrays */
 };
 
 int nt_attachment_init(struct nt_attachment *attachment, const struct nt_model *model,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to import_*.c and slurm_topology.c: a network that grows by names, and becomes a map.
+/* Private to import_*.c and slurm_topology.c: builds a network by names and converts it to a map.
  * Tests: test_import.c. */
 #ifndef NT_IMPORT_NETWORK_H
 #define NT_IMPORT_NETWORK_H
@@ -13,8 +13,8 @@
 #include "names.h"
 
 struct import_cable {
-    uint32_t a, b;    /* vertices: hosts by index, switches by index with IMPORT_SWITCH */
-    double rate_MBps; /* NaN: unknown */
+    uint32_t a, b;    /* vertices: index of a host, or index of a switch with IMPORT_SWITCH */
+    double rate_MBps; /* NaN: not known */
 };
 
 enum { IMPORT_CABLES_MAX = 16 * NT_HOSTS_MAX };
@@ -25,29 +25,29 @@ struct import_network {
     struct import_cable *cable;
     size_t cables, capacity;
     uint32_t
-        *above; /* above_count of switches by index: the one that each hangs below, plus 1; 0 */
+        *above; /* by switch (above_count of them): index of the switch above, plus 1; 0: none */
     size_t above_count, above_room;
-    struct nt_arena memory; /* of the cables */
+    struct nt_arena memory; /* the cables */
 };
 
 void import_network_fini(struct import_network *n);
 
-/* NT_ERR_INPUT over the bound, without a place: the caller knows the line. */
+/* Adds a cable. NT_ERR_INPUT if there are too many; the caller adds the line to the error. */
 int import_network_add_cable(struct import_network *n, uint32_t a, uint32_t b, double rate_MBps,
                              struct nt_err *err);
 
-/* The next vertex below the switch parent, by its name: a host, or a switch that has its index. */
+/* Adds a host, or the switch with that index, with its name below the switch parent. */
 int import_network_hang_host(struct import_network *n, uint32_t parent, const char *name,
                              struct nt_err *err);
 int import_network_hang_switch(struct import_network *n, uint32_t parent, const char *name,
                                uint32_t index, struct nt_err *err);
 
-/* Hosts without a link are missing. */
+/* Marks hosts without a link as missing. */
 void import_network_mark_missing(struct nt_model *model);
 
-/* Parallel cables become one link with the sum of their rates. Hosts without a cable are missing.
- * A switch's tier is its distance to the nearest host, or, where switches hang below others, one
- * more than that of the highest below it. Names are sorted. */
+/* Converts the network to a map. Parallel cables become one link with the sum of their rates. Hosts
+ * without a cable are missing. The tier of a switch is its distance to the nearest host, or, if
+ * switches are below others, one more than the highest tier below it. Names are sorted. */
 int import_network_map(struct import_network *n, struct nt_map **out, struct nt_err *err);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placements as the files that launchers take. All return a text that is the caller's (free).
- *
- * A placement is rank_host (the host index of each of ntasks ranks) with host_name; hosts counts
- * the names. The scheduler's order is the hosts in index order. */
+/* Placements as files for launchers. The caller frees every returned text. A placement is rank_host
+ * (the host index of each of ntasks ranks) with host_name; hosts is the number of names. Slurm's
+ * order is the order of host indices. */
 #ifndef NT_LAUNCH_H
 #define NT_LAUNCH_H
 
@@ -16,23 +15,22 @@ struct nt_seating {
     size_t ntasks, hosts;
     const uint32_t *rank_host;
     const char *const *host_name;
-    uint32_t cores; /* of each rank, for Open MPI; 0: one */
+    uint32_t cores; /* cores per rank, for Open MPI; 0: one */
 };
 
-/* srun: SLURM_HOSTFILE with --distribution=arbitrary; Flux: --taskmap=hostfile:FILE. A host a
- * line, in rank order. */
+/* srun: SLURM_HOSTFILE with --distribution=arbitrary; Flux: --taskmap=hostfile:FILE. One host per
+ * line, in the order of ranks. */
 int nt_launch_hostfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
 
-/* Open MPI: --rankfile FILE (4), --map-by rankfile:file=FILE (5, PRRTE). Slots are cores and count
+/* Open MPI: --rankfile FILE (4), --map-by rankfile:file=FILE (5, PRRTE). Slots are cores, counted
  * from 0 on each host: "slot=0-1" for two cores per rank. */
 int nt_launch_rankfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
 
-/* MPICH and Cray MPI: the file MPICH_RANK_ORDER for MPICH_RANK_REORDER_METHOD=3: for the
- * launcher's places in turn (hosts in the scheduler's order, block wise) the rank that goes
- * there. */
+/* MPICH and Cray MPI: the file MPICH_RANK_ORDER for MPICH_RANK_REORDER_METHOD=3: for each of the
+ * launcher's slots in sequence (hosts in Slurm's order, block distribution) the rank for it. */
 int nt_launch_mpich(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
 
-/* Intel MPI: -machinefile FILE; HOST:COUNT for each run of ranks. */
+/* Intel MPI: -machinefile FILE, with HOST:COUNT for each run of ranks on one host. */
 int nt_launch_machinefile(const struct nt_seating *s, char **text, size_t *bytes,
                           struct nt_err *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's line in the log of the agent (prolog/job_line.h): key=value pairs or a JSON object with
- * any spaces, any order of keys and others' keys beside its own; at the end of a line of syslog or
- * the journal, or anywhere in the JSON of programs that collect logs: as an object, or as the text
- * of a string (MESSAGE of journalctl -o json, line of logcli, log of Docker), which may be JSON
- * again. Everything else in a log is no record. Pure, no allocation. */
+/* Finds the agent's line about a job (prolog/job_line.h) in a log: key=value pairs or a JSON
+ * object, with any spaces, any order of keys, and keys of other programs. It is at the end of a
+ * line of syslog or the journal, or anywhere in the JSON of log collectors: as an object, or as the
+ * text of a string (MESSAGE of journalctl -o json, line of logcli, log of Docker), which may
+ * contain JSON again. Everything else in a log is ignored. No I/O, no allocation. */
 #ifndef NT_LOG_RECORD_H
 #define NT_LOG_RECORD_H
 
@@ -17,25 +17,26 @@ enum { NT_LOG_HOSTS_BYTES = 256, NT_LOG_REASON_BYTES = 512 };
 
 struct nt_log_record {
     uint64_t job;
-    int64_t time_s; /* since 1970, UTC */
+    int64_t time_s; /* seconds since 1970, UTC */
     enum nt_status status;
     char user[64], reason[NT_LOG_REASON_BYTES];
-    char missing[NT_LOG_HOSTS_BYTES], suspect[NT_LOG_HOSTS_BYTES]; /* names, commas between */
+    char missing[NT_LOG_HOSTS_BYTES], suspect[NT_LOG_HOSTS_BYTES]; /* names, separated by commas */
 };
 
-/* A line on its way through nt_log_record_next; {at, end} begins. */
+/* State of nt_log_record_next in a line; initialize with {at, end}. */
 struct nt_log_line {
     const char *at, *end;
-    bool found;   /* records outside of strings */
-    bool strings; /* only those are left */
+    bool found;   /* found records outside of strings */
+    bool strings; /* only strings are left */
     const char *begin;
 };
 
-/* The next record of the line; false: there is none left. One has at least job, time and status. */
+/* Finds the next record of the line; false: there is none. A record contains at least job, time and
+ * status. */
 bool nt_log_record_next(struct nt_log_line *line, struct nt_log_record *record);
 
-/* "2026-01-02T03:04:05Z", "2026-01-02T03:04Z" or "2026-01-02", all UTC, from 1970 to 9999; false
- * for anything else. */
+/* Parses "2026-01-02T03:04:05Z", "2026-01-02T03:04Z" or "2026-01-02", all UTC, from 1970 to 9999;
+ * false for any other text. */
 bool nt_log_time_parse(const char *text, size_t bytes, int64_t *time_s);
 
 #endif

@@ -17,11 +17,11 @@
 
 enum { NT_MACHINE_TEXT_BYTES = 2048 };
 
-/* What does not fit one line of printable ASCII becomes '?', and nics and gpus beyond the room are
- * left out. */
+/* Writes the line. Characters other than printable ASCII become '?'; nics and gpus that do not fit
+ * are omitted. */
 void nt_machine_write(const struct nt_machine *machine, char text[NT_MACHINE_TEXT_BYTES]);
 
-/* core latencies of *out are zeros. NT_ERR_INPUT names the word. */
+/* Parses the line. The core latencies of *out are zero. NT_ERR_INPUT: the error names the word. */
 int nt_machine_parse(const char *text, struct nt_machine *out, struct nt_err *err);
 
 #endif

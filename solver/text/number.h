@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in texts: finite decimals, the same bytes for the same value.
+/* Numbers in texts: finite decimals. The same value gives the same bytes.
  * Tests: test_matrix_csv.c, test_name_file.c. */
 #ifndef NT_NUMBER_H
 #define NT_NUMBER_H
@@ -8,22 +8,23 @@
 
 enum { NT_NUMBER_BYTES = 32 };
 
-/* Reads the decimal at text (not further than end) and returns the byte behind it, or NULL when
- * there is none or it is not finite. No leading blanks, no hexadecimal, no inf or nan. Correctly
- * rounded: up to 15 digits by one exact division, the rest by strtod. */
+/* Reads the decimal at text (up to end) and returns the address behind it, or NULL if there is none
+ * or it is not finite. No leading spaces, hexadecimal, inf or nan. Correctly rounded: one exact
+ * division for up to 15 digits, strtod for more. */
 const char *nt_number_read(const char *text, const char *end, double *value);
 
-/* Writes the fewest of 6, 9, 12, 15 or 17 digits that give value back. */
+/* Writes value with the fewest of 6, 9, 12, 15 or 17 digits that restore it. */
 void nt_number_write(double value, char text[NT_NUMBER_BYTES]);
 
-/* value to that many significant digits (1 to 17); the nearest double of what %.*g prints. */
+/* Rounds value to that many significant digits (1 to 17): the nearest double to the output of
+ * %.*g. */
 double nt_number_round(double value, int digits);
 
-/* The same for people and JSON: digits significant digits, no trailing zeros, no exponent where
- * the number is between 1e-6 and 1e15. Reading and writing again gives the same bytes. */
+/* Writes value with that many significant digits, without trailing zeros, and without an exponent
+ * between 1e-6 and 1e15. Reading and writing again gives the same bytes. */
 void nt_number_plain(double value, int digits, char text[NT_NUMBER_BYTES]);
 
-/* The value of a hexadecimal digit of either case; -1: it is none. */
+/* Returns the value of a hexadecimal digit of either case; -1: it is none. */
 int nt_hex_digit(char c);
 
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A picture of a map as SVG, to put into a document: the page's tree (html.h) with nothing to
- * press.
+/* A map as an SVG picture for documents: the tree of the page (html.h) without controls.
  *
- * A switch is a bar as high as what hangs on it, a link a straight line of its own, as thick as it
- * is wide; a label stands beside what it names, so that nothing crosses and nothing overlaps. Only
- * findings and differences against the picture's reference are in the strong colour. Above
- * NT_SVG_HOSTS hosts those of a switch that have neither share a line. What is no tree of switches
- * stands as its latencies say (layout.h).
- *
+ * A switch is a bar as high as everything below it. A link is a straight line of its own, as thick
+ * as its bandwidth. A label is beside its object, so that nothing crosses or overlaps. Only
+ * findings and differences from the picture's reference have the strong colour. Above NT_SVG_HOSTS
+ * hosts, hosts of a switch without findings or differences share a line. A network other than a
+ * tree of switches is placed by its latencies (layout.h).
  * Tests: test_picture.c, bats/exports.bats, bats/page.bats. */
 #ifndef NT_SVG_H
 #define NT_SVG_H
@@ -19,7 +17,7 @@
 
 enum { NT_SVG_HOSTS = 128 };
 
-/* The text is the caller's (free). Same picture, same bytes. */
+/* Writes the picture. The caller frees the text. The same picture gives the same bytes. */
 int nt_svg_write(const struct nt_picture *picture, char **text, size_t *bytes, struct nt_err *err);
 
 #endif
