@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The prior of one sweep: the network between its hosts as earlier jobs measured it, as nested
  * clusters of hosts. A prior saves rounds. Measurements alone decide whether it is right
- * (infer/believed.h). Knows indices only, no names and no file format (text/prior.h).
+ * (infer/prior_check.h). Knows indices only, no names and no file format (text/prior.h).
  *
  * Levels count from the lowest. A cluster of level 0 contains the hosts of one leaf switch; the
  * single cluster of the highest level contains all hosts. The class of a pair is the lowest level

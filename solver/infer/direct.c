@@ -168,7 +168,7 @@ static void first_guess(const struct nt_work *w, struct spectrum *r, float *out)
 }
 
 /* Relative residuals beyond this number of sd are outliers. */
-static const double WRONG_SDS = 4;
+static const double OUTLIER_SDS = 4;
 
 static float find_reach(const struct nt_work *w, const float *out, struct spectrum *r)
 {
@@ -179,7 +179,7 @@ static float find_reach(const struct nt_work *w, const float *out, struct spectr
             if (v == v)
                 r->size[count++] = fabsf(v - out[i * w->n + j]) / v;
         }
-    return count > 0 ? (float)WRONG_SDS * (float)NT_SD_OF_MEDIAN * nt_stats_median(r->size, count)
+    return count > 0 ? (float)OUTLIER_SDS * (float)NT_SD_OF_MEDIAN * nt_stats_median(r->size, count)
                      : 0;
 }
 
@@ -365,12 +365,12 @@ enum { ROUNDS = 3, SMALL = 8, STARTS = 3, ALWAYS = 24 };
 static const double SURE = 0.05;
 
 /* The distances of two linked hosts to any third host differ by at most one hop; differences of
- * more than REACH_HOPS are two hops. Outliers may contradict in a share OTHERWISE of the third
+ * more than REACH_HOPS are two hops. Outliers may contradict in a share CONTRADICTING of the third
  * hosts. A link without a reading needs nearly all, because otherwise any two hosts with few
  * readings would count as linked. */
-static const double REACH_HOPS = 1.5, OTHERWISE = 0.2, OTHERWISE_UNREAD = 0.04;
+static const double REACH_HOPS = 1.5, CONTRADICTING = 0.2, CONTRADICTING_UNREAD = 0.04;
 /* Readings this number of hops above the cut are outliers in such a network. */
-enum { WRONG_HOPS = 40 };
+enum { OUTLIER_HOPS = 40 };
 
 void nt_direct_fini(struct nt_direct *d)
 {
@@ -544,9 +544,10 @@ static bool take_links(const struct readings_view *readings_view, struct nt_dire
             float v = reading_at(readings_view, d, i, j);
             bool near = d->linked[i * n + j], is = near;
             if (near)
-                is = n < 6 || hops_agree(readings_view, d, i, j, reach, OTHERWISE, effort);
-            else if (v != v || (double)v > cut + WRONG_HOPS * hop)
-                is = n >= 6 && hops_agree(readings_view, d, i, j, reach, OTHERWISE_UNREAD, effort);
+                is = n < 6 || hops_agree(readings_view, d, i, j, reach, CONTRADICTING, effort);
+            else if (v != v || (double)v > cut + OUTLIER_HOPS * hop)
+                is = n >= 6 &&
+                     hops_agree(readings_view, d, i, j, reach, CONTRADICTING_UNREAD, effort);
             if (is != near)
                 set_link(d, i, j, is);
         }
@@ -721,7 +722,7 @@ static int try_denoised(const struct nt_work *w, struct scratch *r, struct nt_er
 }
 
 /* Whether no other start needs to be tried. */
-static bool is_sure(const struct nt_work *w, const struct nt_direct *d)
+static bool is_conclusive(const struct nt_work *w, const struct nt_direct *d)
 {
     return d->regular && d->error_odds < SURE && w->n >= ALWAYS;
 }
@@ -734,7 +735,7 @@ static int toggle_start(const struct nt_work *w, struct nt_direct *d, struct scr
         return -1;
     if (!isfinite(d->score))
         d->cost = INFINITY;
-    *sure = is_sure(w, d);
+    *sure = is_conclusive(w, d);
     return 0;
 }
 
@@ -792,7 +793,7 @@ int nt_direct_find(const struct nt_work *w, struct nt_direct_effort *effort, str
 /* From a graph to a model: latencies, pairs that do not fit, confidence. */
 
 /* Lower confidence means undetermined. */
-static const double NOTHING = 0.05;
+static const double CONFIDENCE_LEAST = 0.05;
 
 /* Probability that a network that fits has any pair marked as off. */
 static const double ANY_OFF = 0.01;
@@ -800,7 +801,7 @@ static const double ANY_OFF = 0.01;
 /* Errors of the two figures from the spread of the residuals. */
 static double hop_error(const struct nt_work *w, const struct nt_direct *d, double *rms)
 {
-    double s = 0, sx = 0, sxx = 0, square = 0, reach = WRONG_SDS * NT_SD_OF_MEAN * d->residual;
+    double s = 0, sx = 0, sxx = 0, square = 0, reach = OUTLIER_SDS * NT_SD_OF_MEAN * d->residual;
     for (size_t i = 1; i < w->n; i++)
         for (size_t j = 0; j < i; j++) {
             double v = (double)w->d[i * w->n + j], x = d->hops[i * w->n + j];
@@ -911,7 +912,8 @@ int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t h
     }
     /* against the graphs that differ in one link; against all others: switch_graph.c */
     m->confidence = 1 / (1 + d->error_odds);
-    if (m->confidence < NOTHING) /* one of many that are as near, and perhaps none of them */
+    if (m->confidence <
+        CONFIDENCE_LEAST) /* one of many that are as near, and perhaps none of them */
         m->family = NT_FAMILY_UNDETERMINED;
     *out = m;
     return 0;

@@ -366,7 +366,7 @@ static bool needs_link(const struct search *s, size_t x, size_t a, size_t b)
 
 /* Whether y keeps its hops from x by a neighbour that keeps its own, when the link above far is
  * removed. */
-static bool has_other_way(const struct search *s, const uint16_t *hops, uint32_t y)
+static bool has_detour(const struct search *s, const uint16_t *hops, uint32_t y)
 {
     const uint32_t *next = s->neighbour + (size_t)y * NT_DIRECT_DEGREE_MAX;
     for (size_t k = 0; k < s->degree[y]; k++)
@@ -388,7 +388,7 @@ static size_t find_farther(struct search *s, const uint16_t *hops, size_t far)
         const uint32_t *next = s->neighbour + (size_t)v * NT_DIRECT_DEGREE_MAX;
         for (size_t k = 0; k < s->degree[v]; k++) {
             uint32_t y = next[k];
-            if (hops[y] != hops[v] + 1 || s->farther[y] || has_other_way(s, hops, y))
+            if (hops[y] != hops[v] + 1 || s->farther[y] || has_detour(s, hops, y))
                 continue;
             s->farther[y] = true;
             s->left[count++] = y;
@@ -503,7 +503,7 @@ static void unlink_pair(struct search *s, size_t a, size_t b)
         update_hops(s, s->left[k]);
 }
 
-static void put_in(struct search *s, size_t a, size_t b)
+static void add_to_graph(struct search *s, size_t a, size_t b)
 {
     size_t n = s->n, lefts = nearer_side(s, a, b, s->left), rights = nearer_side(s, b, a, s->right);
     uint16_t *hops = s->d->hops;
@@ -527,7 +527,7 @@ static void flip_link(struct search *s, size_t a, size_t b)
     if (was)
         unlink_pair(s, a, b);
     else
-        put_in(s, a, b);
+        add_to_graph(s, a, b);
     linked[a * s->n + b] = linked[b * s->n + a] = !was;
     s->d->links += was ? (size_t)-1 : 1;
 }
@@ -713,7 +713,7 @@ static int complete_degrees(struct search *s, struct nt_err *err)
 }
 
 /* Judges the least certain links one after the other. */
-static int complete_doubtful(struct search *s, struct nt_err *err)
+static int judge_uncertain(struct search *s, struct nt_err *err)
 {
     const double exception = 2 * log((double)s->n);
     size_t made = 0;
@@ -757,7 +757,7 @@ static int complete_lattice(struct search *s, struct nt_err *err)
     int status = complete_degrees(s, err);
     if (status == 0 && !s->d->regular) {
         forget_graph(s);
-        status = complete_doubtful(s, err);
+        status = judge_uncertain(s, err);
     }
     s->price = price;
     s->uneven = uneven;

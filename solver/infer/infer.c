@@ -16,12 +16,12 @@
 /* ---- from a matrix of readings to symmetric readings for the search of structure ---- */
 
 /* The range that the importers accept; sums of squares of larger values exceed a float. */
-static const float MOST_US = 1e15f;
+static const float LATENCY_MAX_US = 1e15f;
 
 /* Above 0, and no more than texts may bring. */
 static bool is_reading(float v)
 {
-    return v > 0 && v <= MOST_US;
+    return v > 0 && v <= LATENCY_MAX_US;
 }
 
 /* Both directions of a pair: for structure the smaller, for noise mostly adds. */
@@ -58,7 +58,7 @@ static floats choose_floats(floats_are is, floats a, floats b)
 /* Puts the smaller of both into back, as smaller_reading does; true when some differ. */
 static bool take_smaller(const float *there, float *back, size_t count)
 {
-    const floats none = {0}, most = none + MOST_US, far = none + INFINITY;
+    const floats none = {0}, most = none + LATENCY_MAX_US, far = none + INFINITY;
     floats_are differ = {0};
     size_t k = 0;
     for (; k + LANES <= count; k += LANES) {
@@ -571,7 +571,7 @@ static int pair_direction(float there, float back)
 }
 
 /* Pairs that are one way, and all; most pairs of one triangle, or with holes, are. */
-static bool has_ways(const struct nt_matrix *m)
+static bool has_one_way_pairs(const struct nt_matrix *m)
 {
     size_t ways = 0, pairs = 0;
     for (uint32_t i = 1; i < m->n; i++)
@@ -680,7 +680,7 @@ static int mark_simplex(const struct nt_matrix *latency, struct nt_model *model,
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct search h;
-    if (model->switches == 0 || !has_ways(latency))
+    if (model->switches == 0 || !has_one_way_pairs(latency))
         return 0;
     int status = search_init(&h, latency, model, &memory, err);
     for (int k = 0; k < SIMPLEX_MAX && status == 0 && h.rooted->tree; k++) {
@@ -737,8 +737,9 @@ static bool is_sparse(const struct nt_work *w)
     return 8 * (double)w->pairs < (double)w->n * ((double)w->n - 1);
 }
 
-/* One switch, with nothing stated about it. Few readings of many hosts determine nothing, and a
- * search would take long. (sparse.h plans few readings that determine a network.) */
+/* One switch, with confidence_least stated about it. Few readings of many hosts determine
+ * confidence_least, and a search would take long. (sparse.h plans few readings that determine a
+ * network.) */
 static int infer_nothing(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
 {
     if (nt_model_create(hosts, 1, w->n, out, err) < 0)
@@ -769,7 +770,7 @@ static int infer_figures(struct nt_work *w, struct nt_model *model, struct nt_er
 enum { SEARCHED = 128 };
 
 /* Lower confidence means undetermined, as for graphs (direct.c). */
-static const double nothing = 0.05;
+static const double confidence_least = 0.05;
 
 /* Whether the residuals may be those of a dragonfly. */
 static int try_dragonfly(const struct nt_matrix *latency, struct nt_model **model,
@@ -815,7 +816,7 @@ static int infer_model(struct nt_work *w, const struct nt_matrix *latency, struc
     nt_pairs_destroy(readings);
     if (status < 0 || try_dragonfly(latency, out, err) < 0)
         return -1;
-    if (is_sparse(w) && ((*out)->switches == 1 || (*out)->confidence < nothing))
+    if (is_sparse(w) && ((*out)->switches == 1 || (*out)->confidence < confidence_least))
         (*out)->family = NT_FAMILY_UNDETERMINED;
     nt_resolution_lower(*out);
     nt_confidence_limit(*out);

@@ -89,7 +89,7 @@ static double background_of(const struct losses *s, const struct link_counts *l,
 }
 
 /* Log likelihood ratio of a rate of its own, over the dispersion of the counts at that rate. */
-static double worth_of(const struct losses *s, const struct link_counts *l, int stratum)
+static double log_likelihood_ratio(const struct losses *s, const struct link_counts *l, int stratum)
 {
     const struct counts *c = &l->by[stratum];
     double rate = rate_of(c), usual = background_of(s, l, stratum);
@@ -126,8 +126,8 @@ static size_t find_worst(struct losses *s)
     size_t worst = s->model->links;
     for (size_t k = 0; k < s->model->links; k++) {
         const struct link_counts *l = &s->link[k];
-        s->worth[1][k] = worth_of(s, l, PINGS);
-        s->worth[0][k] = s->worth[1][k] + worth_of(s, l, FLOWS);
+        s->worth[1][k] = log_likelihood_ratio(s, l, PINGS);
+        s->worth[0][k] = s->worth[1][k] + log_likelihood_ratio(s, l, FLOWS);
         if (!s->taken[k] && is_shown(l) &&
             (worst == s->model->links || s->worth[0][k] > s->worth[0][worst]))
             worst = k;
@@ -136,7 +136,7 @@ static size_t find_worst(struct losses *s)
 }
 
 /* Which of the ways of flows over it loses; both where they do not differ. */
-static enum nt_fault_way way_of(const struct losses *s, size_t link)
+static enum nt_fault_way lossy_direction(const struct losses *s, size_t link)
 {
     const struct counts *forth = &s->link[link].way[0], *back = &s->link[link].way[1];
     double both = (forth->again + back->again) / fmax(forth->segments + back->segments, 1),
@@ -169,7 +169,7 @@ static struct nt_fault make_fault(const struct losses *s, size_t link, double co
                          .found = 100 * rate_of(&c->by[stratum]),
                          .expected = 100 * background_of(s, c, stratum),
                          .confidence = confidence,
-                         .way = way_of(s, link)};
+                         .way = lossy_direction(s, link)};
     for (size_t k = 0; k < s->model->links; k++)
         if (k != link && !s->taken[k] && s->worth[0][k] > 0 &&
             s->worth[0][k] > s->worth[0][link] - NEAR)

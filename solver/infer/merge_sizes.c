@@ -177,7 +177,7 @@ static int adopt_link(struct nt_model **model, const bool *inside, bool *added, 
 
 /* Groups with a lower support are not reported. For a group that a size does not report, its
  * probability is the middle between that and 0. */
-static const double STATED = 0.5, UNSTATED = 0.25;
+static const double REPORTED = 0.5, UNREPORTED = 0.25;
 
 /* ---- how links are matched --------------------------------------------------------------------
  */
@@ -329,7 +329,7 @@ static int add_size(struct pool *p, struct seen *own, const struct nt_model *siz
         const struct shown *s = find_shown(list, size->links, own->mark[k]);
         if (own->mark[k] == 0 || (s == NULL && !could_resolve(size, own->model, l)))
             continue;
-        p->sum[k] += size->confidence * (s != NULL ? s->probability : UNSTATED);
+        p->sum[k] += size->confidence * (s != NULL ? s->probability : UNREPORTED);
         p->weight[k] += size->confidence;
         p->first[k] = p->first[k] || (first && s != NULL);
     }
@@ -359,7 +359,7 @@ static bool choose_link(const struct nt_model *m, const struct pool *p, bool *re
         if (l->a < m->hosts || l->b < m->hosts)
             continue;
         bool hidden = !p->first[k] && !(l->latency_us > fmax(m->resolution_us, 0));
-        removed[k] = hidden || !(l->latency_us > 0) || l->probability < STATED;
+        removed[k] = hidden || !(l->latency_us > 0) || l->probability < REPORTED;
         some = some || removed[k];
         if (!removed[k] || p->first[k])
             *most = fmin(*most, removed[k] ? 1 - l->probability : l->probability);
@@ -373,8 +373,8 @@ static int refit_figures(const struct sizes *s, struct nt_model *model, struct n
     return nt_infer_figures(s->latency, s->seed, model, err);
 }
 
-static int take_out(struct sizes *s, struct nt_model **model, const struct pool *p, bool *taken,
-                    struct nt_err *err)
+static int remove_links(struct sizes *s, struct nt_model **model, const struct pool *p, bool *taken,
+                        struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     bool *removed = nt_arena_array(&memory, (*model)->links, sizeof *removed);
@@ -410,7 +410,7 @@ static int set_probabilities(const struct sizes *s, struct nt_model *model, stru
 }
 
 /* Until all that is there may be stated. */
-static int settle_links(struct sizes *s, struct nt_model **model, struct nt_err *err)
+static int remove_all_unlikely(struct sizes *s, struct nt_model **model, struct nt_err *err)
 {
     int status = 0;
     for (bool taken = true; taken && status == 0;) {
@@ -420,7 +420,7 @@ static int settle_links(struct sizes *s, struct nt_model **model, struct nt_err 
         if (status == 0)
             status = set_probabilities(s, *model, &p, err);
         if (status == 0)
-            status = take_out(s, model, &p, &taken, err);
+            status = remove_links(s, model, &p, &taken, err);
     }
     return status;
 }
@@ -429,7 +429,7 @@ static int settle_links(struct sizes *s, struct nt_model **model, struct nt_err 
  */
 
 /* Two trees of the same hosts: each link of the one can be asked for in the other. */
-static bool is_alike(const struct nt_model *own, const struct nt_model *other)
+static bool are_comparable_trees(const struct nt_model *own, const struct nt_model *other)
 {
     bool trees = (own->family == NT_FAMILY_STAR || own->family == NT_FAMILY_TREE) &&
                  (other->family == NT_FAMILY_STAR || other->family == NT_FAMILY_TREE);
@@ -491,8 +491,8 @@ static size_t unite_candidates(struct candidate *list, size_t n)
 }
 
 /* Adds those that contradict no existing link, most certain first. */
-static int adopt_candidates(struct nt_model **model, const struct candidate *list, size_t n,
-                            bool *inside, struct nt_err *err)
+static int add_candidates(struct nt_model **model, const struct candidate *list, size_t n,
+                          bool *inside, struct nt_err *err)
 {
     for (size_t k = 0; k < n; k++) {
         const struct nt_rooted_tree *h = list[k].from->rooted;
@@ -520,13 +520,13 @@ static int adopt_all(struct nt_model **model, const struct seen *own, const stru
         return -1;
     for (size_t o = 0; o < count; o++)
         n += seen[o].model != NULL ? list_candidates(own, &seen[o], list + n) : 0;
-    return adopt_candidates(model, list, unite_candidates(list, n), inside, err);
+    return add_candidates(model, list, unite_candidates(list, n), inside, err);
 }
 
 static int see_model(struct seen *s, const struct nt_model *own, const struct nt_model *m,
                      const bool *present, struct nt_err *err)
 {
-    if (!is_alike(own, m))
+    if (!are_comparable_trees(own, m))
         return 0;
     if (seen_init(s, m, err) < 0)
         return -1;
@@ -573,14 +573,14 @@ int nt_infer_merge_sizes(struct nt_model **model, const struct nt_model *const *
     if (nt_model_copy(*model, &first, err) < 0)
         return -1;
     struct sizes s = {first, others, count, latency, seed, first->confidence};
-    int status = settle_links(&s, model, err);
+    int status = remove_all_unlikely(&s, model, err);
     size_t links = (*model)->links;
     if (status == 0)
         status = unite_trees(&s, model, err);
     if (status == 0 && (*model)->links > links) {
         status = refit_figures(&s, *model, err);
         if (status == 0)
-            status = settle_links(&s, model, err);
+            status = remove_all_unlikely(&s, model, err);
     }
     (*model)->confidence = s.most;
     nt_resolution_lower(*model);

@@ -85,7 +85,7 @@ static int list_across(struct search *s, struct nt_arena *memory, struct nt_err 
     return 0;
 }
 
-static double off_of(const struct search *s, size_t at)
+static double signed_offset(const struct search *s, size_t at)
 {
     double off = s->pair[s->across[at] & ~BACK].off_us;
     return (s->across[at] & BACK) != 0 ? -off : off;
@@ -95,7 +95,7 @@ static double median_across(struct search *s, size_t link)
 {
     size_t n = 0;
     for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
-        s->value[n++] = (float)off_of(s, k);
+        s->value[n++] = (float)signed_offset(s, k);
     return n < CROSSING_MIN ? 0 : (double)nt_stats_median(s->value, n);
 }
 
@@ -104,7 +104,7 @@ static double explains(const struct search *s, size_t link, double us)
 {
     double sum = 0;
     for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
-        sum += fabs(off_of(s, k)) - fabs(off_of(s, k) - us);
+        sum += fabs(signed_offset(s, k)) - fabs(signed_offset(s, k) - us);
     return sum;
 }
 
@@ -124,7 +124,7 @@ static size_t find_link(struct search *s)
     return best;
 }
 
-static void take_out(struct search *s, size_t link, double us)
+static void subtract_effect(struct search *s, size_t link, double us)
 {
     for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
         s->pair[s->across[k] & ~BACK].off_us -= (s->across[k] & BACK) != 0 ? -us : us;
@@ -149,7 +149,7 @@ static double confidence_of(struct search *s, size_t link)
     const double MEDIAN_ERROR = 1.25;
     n = 0;
     for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
-        s->value[n++] = (float)off_of(s, k);
+        s->value[n++] = (float)signed_offset(s, k);
     double spread = (double)nt_stats_mad(s->value, n); /* of few pairs: by chance hardly any, */
     for (size_t k = 0; k < s->pairs; k++)              /*   so that all pairs' is the least */
         s->value[k] = (float)s->pair[k].off_us;
@@ -217,7 +217,7 @@ static bool is_in_all(const struct search *s, size_t link)
 {
     size_t n = s->first[link + 1] - s->first[link], so = 0;
     for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
-        so += off_of(s, k) / s->own_us[link] > 0.5;
+        so += signed_offset(s, k) / s->own_us[link] > 0.5;
     return (double)so >= CLEARLY * (double)n;
 }
 
@@ -232,10 +232,10 @@ static void find_links(struct search *s, struct nt_fault *fault, size_t *count)
         if (!(us > 0) || fabs(s->own_us[link]) < (NT_FAULT_SLOWER - 1) * us ||
             (s->own != NULL && !is_in_all(s, link)))
             continue;
-        take_out(s, link, s->own_us[link]);
+        subtract_effect(s, link, s->own_us[link]);
         double confidence = confidence_of(s, link);
         if (confidence < WAY_CONFIDENCE)
-            take_out(s, link, -s->own_us[link]);
+            subtract_effect(s, link, -s->own_us[link]);
         else if (!is_ambiguous(s, link))
             add_fault(s, link, confidence, fault, count);
     }

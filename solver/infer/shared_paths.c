@@ -285,7 +285,7 @@ static void note_round(struct shared *s, struct pair *p, int way, size_t number,
 
 /* ---- judging ----------------------------------------------------------------------------------*/
 
-static double judge_way(const struct shared *s, struct pair *p, int way)
+static double judge_direction(const struct shared *s, struct pair *p, int way)
 {
     const struct evidence *e = &p->by[way];
     if (e->rounds == 0 || !e->alone[0] || !e->alone[1])
@@ -311,7 +311,7 @@ static void judge_pair(const struct shared *s, struct pair *p)
     double by[WAYS];
     size_t rounds = 0;
     for (int way = 0; way < WAYS; way++) {
-        by[way] = judge_way(s, p, way);
+        by[way] = judge_direction(s, p, way);
         rounds += by[way] > 0 ? p->by[way].rounds : 0;
     }
     p->confidence = rounds < ROUNDS_MIN ? 0 : fmax(by[UP], by[DOWN]);

@@ -224,7 +224,7 @@ int nt_slow_find(const struct nt_calibration *c, const struct nt_classes *classe
 
 enum { MEETINGS = 2, MEETINGS_DISAGREEING = 4, REFINED = 4 };
 
-static const double SURE = 14; /* ln of the likelihood ratio of a place over every other one */
+static const double CERTAIN = 14; /* ln of the likelihood ratio of a place over every other one */
 static const double LEAST_OUTLIERS = 0.02;
 static const double OUTLIER_DENSITY = 0.4; /* as in class_fit.c, on one side */
 static const double LEAST_FITTING = 3;     /* readings */
@@ -476,11 +476,11 @@ static bool is_certain(struct search *s)
     const struct place *at = &s->place[0];
     if (s->places == 0 || at->fitting < LEAST_FITTING || 2 * at->fitting < (double)s->sights)
         return false;
-    return (s->places == 1 || at->likelihood - s->place[1].likelihood > SURE) &&
+    return (s->places == 1 || at->likelihood - s->place[1].likelihood > CERTAIN) &&
            unread_slow_host(s, NULL) == NT_SLOW_NONE && unread_part(s, NULL) == NT_SLOW_NONE;
 }
 
-static void put_host(const struct search *s, struct nt_slow_host *h)
+static void attach_host(const struct search *s, struct nt_slow_host *h)
 {
     const struct place *at = &s->place[0];
     h->placed = true;
@@ -509,7 +509,7 @@ int nt_slow_place(const struct nt_found_tree *p, struct nt_slow *slow, struct nt
             find_places(&s);
             if (!is_certain(&s))
                 continue;
-            put_host(&s, h);
+            attach_host(&s, h);
             more = true;
         }
     }

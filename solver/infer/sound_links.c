@@ -19,14 +19,14 @@ enum {
     SUMS = 1 + 2 * TIERS * TIERS, /* of uplinks, that a link can be */
     CLUSTERS = 6,                 /* lengths that links share, as starts */
     MORE_STARTS = 24,
-    STARTS = 12,     /* lengths of uplinks as starts */
-    BEAM = 3,        /* fits that are refined and extended */
-    FITS = 64,       /* fits that are averaged over */
-    ROUNDS = 4,      /* of expectation-maximisation */
-    SAMPLE = 40,     /* links of hosts, and of switches, from which lengths are found */
-    WORTH = 2048,    /* limit of links with which all fits are compared */
-    SEEN = 1 << 24,  /* measured values are before differences */
-    HOSTS_MIN = 3,   /* fewer do not show which differs */
+    STARTS = 12,           /* lengths of uplinks as starts */
+    BEAM = 3,              /* fits that are refined and extended */
+    FITS = 64,             /* fits that are averaged over */
+    ROUNDS = 4,            /* of expectation-maximisation */
+    SAMPLE = 40,           /* links of hosts, and of switches, from which lengths are found */
+    ALL_LINKS_MOST = 2048, /* limit of links with which all fits are compared */
+    SEEN = 1 << 24,        /* measured values are before differences */
+    HOSTS_MIN = 3,         /* fewer do not show which differs */
     FRAME_STEPS = 4, /* values of a frame's bytes, each two of FRAME_STEP from the next: the fourth
                         is NT_FRAME_MOST_BYTES over FRAME_STEP */
     NONE = UINT32_MAX,
@@ -1005,7 +1005,7 @@ static void add_population(struct work *w, const struct fit *f, const struct edg
     }
 }
 
-static bool is_like(const struct edge *a, const struct edge *b)
+static bool is_similar(const struct edge *a, const struct edge *b)
 {
     for (size_t k = 0; k < 2; k++)
         if (a->rate[k] > 0 && b->rate[k] > 0 && fabs(log(a->rate[k] / b->rate[k])) > 0.08)
@@ -1019,7 +1019,7 @@ static size_t distinct_hosts(const struct work *w, const struct edge **like)
     size_t n = 0, count[CLUSTERS] = {0};
     for (size_t k = 0; k < w->hosts; k++) {
         size_t at = 0, least = 0;
-        while (at < n && !is_like(like[at], w->host[k]))
+        while (at < n && !is_similar(like[at], w->host[k]))
             at++;
         if (at == n && n < CLUSTERS) {
             n++;
@@ -1305,7 +1305,7 @@ static int prepare(struct work *w, struct nt_arena *memory, struct nt_err *err)
 
 /* Marks up to SAMPLE of the links sorted by value, the same number per length, so that rare lengths
  * are included. */
-static void choose(const struct work *w, const struct edge *const *of, size_t n, bool *keep)
+static void choose_sample(const struct work *w, const struct edge *const *of, size_t n, bool *keep)
 {
     for (size_t cap = n < SAMPLE ? n : SAMPLE, all = SAMPLE + 1; all > SAMPLE && cap > 0; cap--) {
         all = 0;
@@ -1328,7 +1328,7 @@ static void choose(const struct work *w, const struct edge *const *of, size_t n,
 }
 
 /* The part of a network with the chosen links and the links above them. */
-static int take_sample(const struct work *w, struct work *s, struct nt_arena *memory,
+static int make_sample(const struct work *w, struct work *s, struct nt_arena *memory,
                        struct nt_err *err)
 {
     size_t trunks = 0, edges = w->edges + 1;
@@ -1348,8 +1348,8 @@ static int take_sample(const struct work *w, struct work *s, struct nt_arena *me
                 trunk[trunks++] = &w->edge[k];
         }
     qsort(trunk, trunks, sizeof *trunk, by_figures);
-    choose(w, w->host, w->hosts, keep);
-    choose(w, trunk, trunks, keep);
+    choose_sample(w, w->host, w->hosts, keep);
+    choose_sample(w, trunk, trunks, keep);
     for (size_t k = w->edges; k-- > 0;)
         if (keep[k] && w->edge[k].parent != 0)
             keep[above[w->edge[k].parent]] = true;
@@ -1375,12 +1375,12 @@ static int take_sample(const struct work *w, struct work *s, struct nt_arena *me
  * that none of them explains as a population that the sample lacks. */
 static void refine_with_all(struct work *w, struct beam *beam)
 {
-    size_t most = 1 + WORTH / w->edges, rounds = w->edges < WORTH ? 2 : 1;
+    size_t most = 1 + ALL_LINKS_MOST / w->edges, rounds = w->edges < ALL_LINKS_MOST ? 2 : 1;
     beam[3] = beam[2];
     beam[3].n = beam[2].n < most ? beam[2].n : most;
     beam[2].n = 0;
     refine_all(w, &beam[3], &beam[2], rounds);
-    if (beam[2].n == 0 || w->edges >= WORTH || beam[2].fit[0].pops == POPS ||
+    if (beam[2].n == 0 || w->edges >= ALL_LINKS_MOST || beam[2].fit[0].pops == POPS ||
         beam[2].fit[0].faults < 0.5)
         return;
     add_populations(w, &beam[2], beam[2].fit[0].pops, &beam[0], &beam[1]);
@@ -1410,7 +1410,7 @@ static int find_verdicts(struct work *w, const struct answer *to, struct nt_aren
         beam[k].most = k == 0 ? BEAM : FITS;
     if (w->edges <= (size_t)2 * SAMPLE) {
         search(w, &beam[0], &beam[1], &beam[2]);
-    } else if (take_sample(w, &sample, memory, err) != 0) {
+    } else if (make_sample(w, &sample, memory, err) != 0) {
         return -1;
     } else {
         do {

@@ -283,7 +283,7 @@ void nt_sparse_check(const struct nt_sparse *s, struct nt_sparse_check *check)
 }
 
 /* How many hosts are in its cluster. A slow host was likely placed alone. */
-static size_t mates_of(const struct nt_sparse *s, uint32_t seat)
+static size_t cluster_size(const struct nt_sparse *s, uint32_t seat)
 {
     uint32_t root = nt_clusters_find(&s->clustering.clusters, 0, seat);
     size_t n = 0;
@@ -312,7 +312,7 @@ static bool few_hosts_explain(const struct nt_sparse *s, size_t few)
 /* Marks the host with most contradictions as slow; false if that cannot explain them: most are not
  * of so few hosts, or these are marked already. Ties are resolved for the host of the smaller
  * cluster; few hosts tie, so that counting is quick. */
-static bool accuse_host(struct nt_sparse *s)
+static bool mark_slow_host(struct nt_sparse *s)
 {
     const uint32_t *contradictions = s->finding.contradictions;
     uint32_t host = UINT32_MAX;
@@ -322,7 +322,8 @@ static bool accuse_host(struct nt_sparse *s)
     for (uint32_t i = 0; i < s->seats; i++)
         if (contradictions[i] > 0 && !s->lost[i] && !nt_slow_has(&s->slow, i) &&
             (host == UINT32_MAX || contradictions[i] > contradictions[host] ||
-             (contradictions[i] == contradictions[host] && mates_of(s, i) < mates_of(s, host))))
+             (contradictions[i] == contradictions[host] &&
+              cluster_size(s, i) < cluster_size(s, host))))
             host = i;
     if (host == UINT32_MAX)
         return false;
@@ -353,7 +354,7 @@ int nt_sparse_solve(struct nt_sparse *s, struct nt_err *err)
             return -1;
         if (s->finding.contradicting == 0 || s->clustering.unsettled > 0)
             return 0;
-        if (accuse_host(s))
+        if (mark_slow_host(s))
             continue;
         if (s->slow.count == 0)
             return 0;
@@ -524,7 +525,7 @@ static int chance_of_pairs(const struct nt_sparse *s, double *chance, struct nt_
 }
 
 /* Sets the confidence of the whole shape. */
-static int settle_confidence(const struct nt_sparse *s, struct nt_model *m, struct nt_err *err)
+static int set_confidence(const struct nt_sparse *s, struct nt_model *m, struct nt_err *err)
 {
     double pairs = 0;
     if (chance_of_pairs(s, &pairs, err) < 0)
@@ -540,7 +541,7 @@ static int settle_confidence(const struct nt_sparse *s, struct nt_model *m, stru
 }
 
 /* How well the classes explain the readings; outliers are counted separately. */
-static void settle_fit(const struct nt_sparse *s, struct nt_model *m)
+static void set_fit(const struct nt_sparse *s, struct nt_model *m)
 {
     double rest = 0, mean = 0, square = 0, n = 0;
     for (size_t k = 0; k < s->ledger.count; k++) {
@@ -588,7 +589,7 @@ static void dissolve_switches(struct draft *d)
 }
 
 /* Removes a root with two links: only their sum can be determined. */
-static void join_top(struct draft *d)
+static void remove_root(struct draft *d)
 {
     uint32_t top = (uint32_t)(d->s->hosts + d->switches - 1);
     struct nt_link *up[2];
@@ -618,8 +619,8 @@ static int finish_model(const struct draft *d, struct nt_model **out, struct nt_
         m->missing[h] = d->s->seat[h] == NT_SPARSE_NO_SEAT || d->s->lost[d->s->seat[h]];
     m->family = d->switches > 1 ? NT_FAMILY_TREE : NT_FAMILY_STAR;
     if (d->s->clustered)
-        settle_fit(d->s, m);
-    if ((d->s->clustered && settle_confidence(d->s, m, err) < 0) ||
+        set_fit(d->s, m);
+    if ((d->s->clustered && set_confidence(d->s, m, err) < 0) ||
         nt_model_canonicalise(m, err) < 0) {
         nt_model_destroy(m);
         return -1;
@@ -652,6 +653,6 @@ int nt_sparse_model(const struct nt_sparse *s, struct nt_model **out, struct nt_
     for (size_t l = d.bottom; s->clustered && l < s->classes.count; l++)
         build_level(&d, l);
     dissolve_switches(&d);
-    join_top(&d);
+    remove_root(&d);
     return finish_model(&d, out, err);
 }

@@ -281,8 +281,8 @@ static struct nt_switch_graph graph_of(const struct units *u, const struct nt_di
 }
 
 /* Takes the graph if its score exceeds the candidate's; else frees it. */
-static int consider(struct candidate *c, struct nt_direct *d, bool any,
-                    const struct nt_pairs *readings, struct nt_err *err)
+static int keep_better(struct candidate *c, struct nt_direct *d, bool any,
+                       const struct nt_pairs *readings, struct nt_err *err)
 {
     struct nt_switch_graph g = graph_of(&c->units, d, any);
     double score = -(double)INFINITY;
@@ -346,7 +346,7 @@ static int find_near_graphs(const struct nt_pairs *readings, struct candidate *c
             if (cut == cut)
                 status = near_graph(q, cut, &d, err);
             if (cut == cut && status == 0)
-                status = consider(c, &d, false, readings, err);
+                status = keep_better(c, &d, false, readings, err);
         }
     return status;
 }
@@ -501,7 +501,7 @@ static int find_table(const struct nt_pairs *readings, struct candidate *c, stru
         anchor_hops(&d, c->within_us);
         set_links(&d);
         d.error_odds = table_odds(q, &d);
-        if (consider(c, &d, true, readings, err) < 0)
+        if (keep_better(c, &d, true, readings, err) < 0)
             return -1;
     }
     return 0;
@@ -522,7 +522,7 @@ static int find_graph(const struct nt_work *w, const struct nt_pairs *readings,
         return -1;
     if (!isfinite(d.score))
         nt_direct_fini(&d);
-    else if (consider(c, &d, false, readings, err) < 0)
+    else if (keep_better(c, &d, false, readings, err) < 0)
         return -1;
     *table = (struct candidate){.units = *u,
                                 .readings = c->readings,
@@ -879,7 +879,7 @@ static int share_support(const struct graphs *g, struct nt_model *m, struct nt_e
 }
 
 /* Takes out the groups that are rather none, and fits the other links again. */
-static int take_out_groups(const struct nt_work *w, struct nt_model **model, struct nt_err *err)
+static int remove_groups(const struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     bool *gone = nt_arena_array(&memory, (*model)->links, sizeof *gone), any = false;
@@ -895,10 +895,10 @@ static int take_out_groups(const struct nt_work *w, struct nt_model **model, str
     return nt_regroup_contract(model, gone, err) < 0 ? -1 : nt_links_fit(w, *model, err);
 }
 
-static int keep_tree(const struct nt_work *w, const struct graphs *g, struct nt_model **model,
-                     struct nt_err *err)
+static int finish_tree(const struct nt_work *w, const struct graphs *g, struct nt_model **model,
+                       struct nt_err *err)
 {
-    return share_support(g, *model, err) < 0 ? -1 : take_out_groups(w, model, err);
+    return share_support(g, *model, err) < 0 ? -1 : remove_groups(w, model, err);
 }
 
 int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readings, double evidence,
@@ -916,7 +916,7 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readin
         /* a graph's own table may be the likelier */
         const struct candidate *likely = g.best->score >= g.table->score ? g.best : g.table;
         status = likely->score > g.tree ? take_graph(w, &g, likely, model, err)
-                                        : keep_tree(w, &g, model, err);
+                                        : finish_tree(w, &g, model, err);
     }
     for (size_t k = 0; k < CANDIDATES; k++) {
         nt_direct_fini(&g.c[k].graph);

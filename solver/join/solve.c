@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "believed.h"
 #include "disturbed.h"
 #include "graph.h"
 #include "infer.h"
@@ -20,6 +19,7 @@
 #include "option.h"
 #include "pair_failures.h"
 #include "prior.h"
+#include "prior_check.h"
 #include "reading_noise.h"
 #include "readings.h"
 #include "sparse.h"
@@ -144,13 +144,13 @@ struct found {
 /* ---- the network from a prior ------------------------------------------------------------ */
 
 /* Takes the readings of the phase, in their order. */
-static int take_verified(const struct nt_samples *s, struct nt_readings *out,
-                         struct nt_reading_noise *shown, struct nt_err *err)
+static int read_phase(const struct nt_samples *s, struct nt_readings *out,
+                      struct nt_reading_noise *shown, struct nt_err *err)
 {
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
         if (x->kind != NT_SAMPLE_LATENCY || x->count == 0 ||
-            strcmp(s->phase[x->phase].name, NT_BELIEVED_PHASE) != 0)
+            strcmp(s->phase[x->phase].name, NT_PRIOR_PHASE) != 0)
             continue;
         if (nt_readings_note(out, x->a, x->b, x->count, x->value_us, err) < 0 ||
             nt_reading_noise_note(shown, x->value_us, x->latency.se_us, x->count, err) < 0)
@@ -160,8 +160,8 @@ static int take_verified(const struct nt_samples *s, struct nt_readings *out,
 }
 
 /* Renumbers the hosts by name: the prior was judged in the order of the record, as in the sweep. */
-static int reorder(const struct nt_believed *from, const struct nt_readings *readings,
-                   const struct sorted *by, struct nt_believed *to, struct nt_readings *out,
+static int reorder(const struct nt_prior_check *from, const struct nt_readings *readings,
+                   const struct sorted *by, struct nt_prior_check *to, struct nt_readings *out,
                    struct nt_err *err)
 {
     size_t n = from->hosts, rows = from->levels > 1 ? from->levels - 1 : 0;
@@ -185,11 +185,11 @@ static int reorder(const struct nt_believed *from, const struct nt_readings *rea
     return 0;
 }
 
-static int make_model(const struct nt_believed *b, const struct nt_readings *readings,
+static int make_model(const struct nt_prior_check *b, const struct nt_readings *readings,
                       const struct sorted *by, struct nt_model **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct nt_believed sorted = {0};
+    struct nt_prior_check sorted = {0};
     struct nt_readings in_order = {0};
     struct nt_sparse known;
     bool *gone = nt_arena_array(&memory, b->hosts + 1, sizeof *gone);
@@ -199,13 +199,13 @@ static int make_model(const struct nt_believed *b, const struct nt_readings *rea
     if (rc == 0)
         rc = reorder(b, readings, by, &sorted, &in_order, err);
     if (rc == 0)
-        rc = nt_believed_sparse(&sorted, gone, &in_order, &known, err);
+        rc = nt_prior_check_sparse(&sorted, gone, &in_order, &known, err);
     if (rc == 0) {
         rc = nt_sparse_model(&known, out, err);
         nt_sparse_fini(&known);
     }
     nt_readings_fini(&in_order);
-    nt_believed_fini(&sorted);
+    nt_prior_check_fini(&sorted);
     return rc;
 }
 
@@ -217,7 +217,7 @@ static uint64_t count_read_pairs(const struct nt_readings *r, const bool *missin
     return pairs;
 }
 
-static struct nt_prior_use use_of(const struct nt_believed *b, uint64_t known)
+static struct nt_prior_use prior_use(const struct nt_prior_check *b, uint64_t known)
 {
     bool sound = b->verdict == NT_SPARSE_SOUND;
     const char *why = b->why != NULL ? b->why : "too little of it could be verified";
@@ -235,13 +235,13 @@ static struct nt_prior_use use_of(const struct nt_believed *b, uint64_t known)
 
 /* A host that was lost later, when the network was verified, took part in that. */
 static int judge(const struct nt_samples *s, const bool *missing, struct nt_readings *readings,
-                 double noise, struct nt_believed *out, struct nt_err *err)
+                 double noise, struct nt_prior_check *out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     bool *absent = nt_arena_array(&memory, s->hosts + 1, sizeof *absent);
     bool differs = false;
     if (nt_arena_check(&memory, err) != 0 ||
-        nt_believed_judge(s->belief, missing, readings, noise, out, err) < 0)
+        nt_prior_check_run(s->belief, missing, readings, noise, out, err) < 0)
         return -1;
     if (out->verdict == NT_SPARSE_SOUND)
         return 0;
@@ -253,8 +253,8 @@ static int judge(const struct nt_samples *s, const bool *missing, struct nt_read
     }
     if (!differs)
         return 0;
-    nt_believed_fini(out);
-    return nt_believed_judge(s->belief, absent, readings, noise, out, err);
+    nt_prior_check_fini(out);
+    return nt_prior_check_run(s->belief, absent, readings, noise, out, err);
 }
 
 /* Nothing was measured: the network is the prior. */
@@ -264,7 +264,7 @@ static int take_all(const struct nt_samples *s, const bool *missing, const uint3
     uint64_t present = 0;
     for (size_t h = 0; h < s->hosts; h++)
         present += !missing[h];
-    int rc = nt_believed_taken(s->belief, missing, order, &f->model, err);
+    int rc = nt_belief_model(s->belief, missing, order, &f->model, err);
     if (rc != 1)
         return rc;
     f->prior = (struct nt_prior_use){.given = true,
@@ -285,7 +285,7 @@ static int solve_prior(const struct nt_samples *s, const struct sorted *by, stru
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_readings readings = {0};
     struct nt_reading_noise shown = {0};
-    struct nt_believed believed = {0};
+    struct nt_prior_check check = {0};
     if (s->belief == NULL || s->belief->levels == 0)
         return 0;
     bool *missing = nt_arena_array(&memory, s->hosts + 1, sizeof *missing);
@@ -300,19 +300,19 @@ static int solve_prior(const struct nt_samples *s, const struct sorted *by, stru
         return take_all(s, missing, by->order, f, err);
     }
     if (rc == 0)
-        rc = take_verified(s, &readings, &shown, err);
+        rc = read_phase(s, &readings, &shown, err);
     if (rc == 0)
-        rc = judge(s, missing, &readings, nt_reading_noise_sd(&shown), &believed, err);
+        rc = judge(s, missing, &readings, nt_reading_noise_sd(&shown), &check, err);
     if (rc == 0) {
-        f->prior = use_of(&believed, known);
+        f->prior = prior_use(&check, known);
         if (f->prior.used && readings.count > 0) {
-            rc = make_model(&believed, &readings, by, &f->model, err);
+            rc = make_model(&check, &readings, by, &f->model, err);
             f->pairs = count_read_pairs(&readings, missing);
             rc = rc < 0 ? -1 : 1;
         }
     }
     f->prior.used &= rc == 1;
-    nt_believed_fini(&believed);
+    nt_prior_check_fini(&check);
     nt_reading_noise_fini(&shown);
     nt_readings_fini(&readings);
     return rc;

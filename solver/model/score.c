@@ -15,7 +15,7 @@ static const double offset_sd = 1, step_sd = 0.3, population_sd = 0.15;
 static const double ends_median = 0.008, ends_spread = 1.1;
 static const double links_median = 0.005, links_spread = 0.9;
 static const double ratio_least = 0.16, ratio_step = 2.5;
-/* (T / s)^2 of a link that is not there: its length is then 0 for all readings. */
+/* (T / s)^2 of a missing link: its length is then 0 for all readings. */
 static const double no_link = 1e-6;
 
 enum { R = NT_SCORE_COLUMNS };
@@ -34,13 +34,12 @@ struct sums {
     } of[NT_CHAIN_CLASSES];
 };
 
-/* A reading by the fit of the last evaluation: by how much it is over the mean of its pair, and the
- * sd of that. */
+/* A reading under the last fit: its excess over the mean of its pair, and the sd of that. */
 struct residual {
     double over, mean, sd;
 };
 
-/* The last evaluation, valid until something changes; integrated: with the integration's place. */
+/* The last evaluation, while valid; integrated: its place is the final one of the integration. */
 struct known {
     bool evaluated, integrated;
     struct nt_score_place place;
@@ -108,7 +107,6 @@ struct nt_score {
 
 /* ---- sums of a chain ------------------------------------------------------------------------- */
 
-/* Adds a pair of weight w to a class; takes it out with w < 0. */
 static void add_pair(struct sums *t, double w, double value, uint32_t class)
 {
     struct moments *m = &t->of[class];
@@ -118,7 +116,7 @@ static void add_pair(struct sums *t, double w, double value, uint32_t class)
     m->count += w < 0 ? -1 : 1;
 }
 
-/* Adds a pair to a class, or takes it out (sign -1). */
+/* Adds a pair to a class, or removes it (sign -1). */
 static void count_pair(const struct nt_score *s, struct sums *t, uint32_t i, size_t k,
                        uint32_t class, double sign)
 {
@@ -140,7 +138,7 @@ static void sum_groups(struct nt_score *s, const struct nt_chain *chain, struct 
         end[nt_chain_number(chain->label[i].tier[top]) + 1]++;
     for (uint32_t a = 0; a < chain->groups[top]; a++)
         end[a + 1] += end[a];
-    for (uint32_t i = 0; i < hosts; i++) /* end[a]: where a begins, then where it ends */
+    for (uint32_t i = 0; i < hosts; i++) /* end[a]: first the start of a, then its end */
         s->order[end[nt_chain_number(chain->label[i].tier[top])]++] = i;
     for (uint32_t m = 0; m < hosts; m++) {
         uint32_t i = s->order[m], last = end[nt_chain_number(chain->label[i].tier[top])];
@@ -184,7 +182,7 @@ static void sum_readings(struct nt_score *s, const struct nt_chain *chain, struc
         all->square -= t->of[c].square;
         all->count -= t->of[c].count;
     }
-    if (all->count < 0.5) /* there are none: no rest of rounding */
+    if (all->count < 0.5) /* without pairs, sums are exactly 0, not the rest of rounding */
         all->weight = all->sum = all->square = 0;
 }
 
@@ -312,7 +310,7 @@ void nt_score_destroy(struct nt_score *score)
 
 /* ---- outliers and weights ---- */
 
-/* The odd pairs behind the static ones: outliers, or all that count. */
+/* The odd pairs that change between chains: outliers, or all measured pairs. */
 static void list_outliers(struct nt_score *s)
 {
     const struct nt_pairs *p = s->pairs;
@@ -356,7 +354,7 @@ static void weigh(struct nt_score *s)
     }
 }
 
-/* The same chain after other pairs are out. */
+/* Computes the sums of the same chain again after its outliers changed. */
 static void reset(struct nt_score *s)
 {
     sum_readings(s, &s->chain, &s->now);
@@ -889,7 +887,7 @@ double nt_score_ratio(double place)
     return ratio_least * pow(ratio_step, place);
 }
 
-/* Whether the last evaluation was of this place, and holds. */
+/* Whether the last evaluation was at this place and is still valid. */
 static bool is_known(const struct nt_score *s, struct nt_score_place place)
 {
     return s->known.evaluated && s->known.place.ends == place.ends &&
@@ -989,10 +987,10 @@ static double climb(struct grid *g, bool links, int *e, int *l)
     return best;
 }
 
-/* ln of the integral along an axis, relative to middle and in steps, from three points: of the
- * parabola through them, or their sum where they lie flat. Sets where the maximum lies. The second
- * derivative of ln p, by the ln of the variance of count lengths, is at most 2 count: points
- * farther below are on no parabola. */
+/* ln of the integral along an axis, relative to middle and in steps, from the parabola through
+ * three points, or from their sum if they are flat. Sets the position of the maximum. The second
+ * derivative of ln p, by ln of the variance of count lengths, is at most 2 count, so points farther
+ * below are on no parabola. */
 static double axis(double low, double middle, double high, double count, double *shift)
 {
     double most = 2 * count * log(ratio_step) * log(ratio_step);
@@ -1030,8 +1028,8 @@ double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
     if (is_known(s, *place) && s->known.integrated)
         return s->known.integral;
     double best = climb(&rough, links, &e, &l);
-    /* a second maximum: unlike ends, or links, and little noise, or the reverse; of links, which
-     * are few, the slopes are gentle */
+    /* a second maximum: different ends, or links, and little noise, or the reverse; links are few,
+     * and their slopes gentle */
     static const double far[] = {30, 5};
     for (int k = 0; k <= (links ? 1 : 0); k++) {
         int e2 = k == 0 ? opposite(e) : e, l2 = k == 0 ? l : opposite(l);
@@ -1087,7 +1085,7 @@ static size_t count_high(const struct nt_score *s)
     return s->out.now.count - s->out.low + s->pairs->uppers;
 }
 
-/* ln odds that the next reading is wrong in a direction. */
+/* ln odds that the next reading is an outlier on this side. */
 static double next_rate(const struct nt_score *s, bool high)
 {
     double k = (double)(high ? count_high(s) : s->out.low), all = (double)s->pairs->count;
@@ -1131,7 +1129,7 @@ static double toggle_gain(const struct nt_score *s, size_t e, const struct resid
     return s->out.off[e] ? -gain : gain;
 }
 
-/* ln p of k wrong readings among all, whose rate is Beta(shape, prior). */
+/* ln p of k outliers among all readings, whose rate is Beta(shape, prior). */
 static double rate(size_t k, double shape, double prior, size_t all)
 {
     return nt_log_beta(shape + (double)k, prior + (double)(all - k)) - nt_log_beta(shape, prior);
@@ -1180,7 +1178,7 @@ static void push(struct nt_score *s, struct nt_outliers *list, uint32_t host, si
     list->at[list->count++] = (struct nt_outlier){host, entry};
 }
 
-/* Takes pairs out, or back if they are. */
+/* Leaves pairs out, or includes them if they were out. */
 static void toggle(struct nt_score *s, const struct nt_outliers *list)
 {
     size_t kept = 0;
@@ -1202,7 +1200,7 @@ static void toggle(struct nt_score *s, const struct nt_outliers *list)
     weigh(s);
 }
 
-/* The mean share of a reading that the links take up: a reading's own residual is smaller by it. */
+/* The mean share of a reading that the links absorb: a residual is smaller by this share. */
 static double leverage(const struct nt_score *s)
 {
     double taken = 0, count = 0;
@@ -1215,7 +1213,7 @@ static double leverage(const struct nt_score *s)
     return taken < 0.9 * count ? taken / count : 0.9;
 }
 
-/* How far from its mean a pair of each class must be for a gain over -near, at least. */
+/* Minimum distance from the mean, per class, of a pair with a gain above -near. */
 static void toggle_limits(const struct nt_score *s, double sd, double lever, double near,
                           double *limit)
 {
@@ -1383,7 +1381,7 @@ static bool take_far_out(struct nt_score *s)
     return s->out.far.count > 0 && 4 * s->out.far.count <= p->count;
 }
 
-/* Takes out at most a quarter of few pairs: half of them would move the middles. */
+/* Leaves out at most a quarter of few pairs: half of them would move the medians. */
 double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
                          struct nt_score_value *value)
 {
@@ -1411,7 +1409,7 @@ double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
     return nt_score_full(s, place, value);
 }
 
-/* ---- hosts that are far ---- */
+/* ---- far hosts --------------------------------------------------------------------------- */
 
 uint32_t nt_score_farthest(struct nt_score *s, struct nt_score_place place, double sd,
                            double *longer)

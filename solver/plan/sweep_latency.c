@@ -18,10 +18,10 @@ struct latency {
     struct nt_sweep_setup setup; /* of all pairs */
     bool *missing;               /* setup.missing */
     size_t present;
-    struct nt_planner *prior; /* NULL: nothing is believed */
-    bool believing;           /* that sweep is not over */
+    struct nt_planner *prior; /* NULL: nothing is verified_prior */
+    bool is_checking_prior;   /* that sweep is not over */
     bool verified;            /* it is, and found: */
-    struct nt_sparse believed;
+    struct nt_sparse verified_prior;
     struct nt_planner *adaptive; /* NULL: not wanted */
     struct nt_planner *all;      /* NULL: not needed yet */
     bool sequential;             /* all pairs one after another */
@@ -113,10 +113,10 @@ static int next_prior(struct latency *s, struct nt_order *order, struct nt_err *
     int more = s->prior->ops->next(s->prior, order, err);
     if (more != 0)
         return more;
-    s->believing = false;
+    s->is_checking_prior = false;
     if (nt_sweep_prior_verdict(s->prior) != NT_SPARSE_SOUND)
         return 2;
-    if (nt_sweep_prior_known(s->prior, &s->believed, err) < 0)
+    if (nt_sweep_prior_known(s->prior, &s->verified_prior, err) < 0)
         return -1;
     s->verified = true;
     return 0;
@@ -125,9 +125,9 @@ static int next_prior(struct latency *s, struct nt_order *order, struct nt_err *
 static int latency_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct latency *s = (struct latency *)planner;
-    int believed = s->believing ? next_prior(s, order, err) : 2;
-    if (believed != 2)
-        return believed;
+    int verified_prior = s->is_checking_prior ? next_prior(s, order, err) : 2;
+    if (verified_prior != 2)
+        return verified_prior;
     if (s->verified || (s->over && s->all == NULL))
         return 0;
     int rc = s->over ? 2 : next_adaptive(s, order, err);
@@ -146,7 +146,7 @@ static int latency_tell(struct nt_planner *planner, const struct nt_result *resu
 {
     struct latency *s = (struct latency *)planner;
     struct nt_err why = {0};
-    if (s->believing)
+    if (s->is_checking_prior)
         return s->prior->ops->tell(s->prior, results, n, err);
     for (size_t k = 0; k < n; k++)
         if (results[k].ok && !has_too_many(s) &&
@@ -185,7 +185,7 @@ static void latency_destroy(struct nt_planner *planner)
     struct latency *s = (struct latency *)planner;
     nt_planner_destroy(s->prior);
     if (s->verified)
-        nt_sparse_fini(&s->believed);
+        nt_sparse_fini(&s->verified_prior);
     nt_planner_destroy(s->adaptive);
     nt_planner_destroy(s->all);
     nt_latencies_fini(&s->latencies);
@@ -196,7 +196,7 @@ static void latency_destroy(struct nt_planner *planner)
 static size_t latency_ahead(const struct nt_planner *planner)
 {
     const struct latency *s = latency_of(planner);
-    if (s->all == NULL || s->believing || s->verified)
+    if (s->all == NULL || s->is_checking_prior || s->verified)
         return 0;
     size_t left =
         s->rounds < s->planned ? s->planned - s->rounds : (s->pass - s->rounds % s->pass) % s->pass;
@@ -255,14 +255,14 @@ int nt_sweep_latency_believe(struct nt_planner *planner, const struct nt_belief 
                           s->setup.hosts);
     if (nt_sweep_prior_create(belief, &s->setup, &s->prior, err) < 0)
         return -1;
-    s->believing = true;
+    s->is_checking_prior = true;
     return 0;
 }
 
 const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner)
 {
     if (latency_of(planner)->verified)
-        return &latency_of(planner)->believed;
+        return &latency_of(planner)->verified_prior;
     return latency_of(planner)->sound ? nt_sweep_adaptive_known(latency_of(planner)->adaptive)
                                       : NULL;
 }
@@ -282,7 +282,7 @@ unsigned nt_sweep_latency_passes(const struct nt_planner *planner)
 bool nt_sweep_latency_repeats(const struct nt_planner *planner)
 {
     const struct latency *s = latency_of(planner);
-    return s->all != NULL && !s->believing && !s->verified && s->rounds >= s->planned;
+    return s->all != NULL && !s->is_checking_prior && !s->verified && s->rounds >= s->planned;
 }
 
 const char *nt_sweep_latency_why_all(const struct nt_planner *planner)
@@ -293,7 +293,7 @@ const char *nt_sweep_latency_why_all(const struct nt_planner *planner)
 bool nt_sweep_latency_adapts(const struct nt_planner *planner)
 {
     const struct latency *s = latency_of(planner);
-    return s->all == NULL || s->believing || s->verified;
+    return s->all == NULL || s->is_checking_prior || s->verified;
 }
 
 int nt_sweep_latency_matrix(const struct nt_planner *planner, struct nt_matrix **out,

@@ -9,7 +9,7 @@
 #include "rng.h"
 #include "rounds.h"
 
-/* ---- the next pairs to verify a prior (infer/believed.h) --------------------------------- */
+/* ---- the next pairs to verify a prior (infer/prior_check.h) --------------------------------- */
 
 enum { NONE = UINT32_MAX, DRAWS_A_HOST = 8 };
 
@@ -18,7 +18,7 @@ struct seated {
     uint32_t above, own, rank, host;
 };
 
-struct round_believed {
+struct check_round {
     struct nt_round_pairs pairs; /* the round: hosts */
     uint32_t *rank;              /* hosts: their places in a random order */
     struct seated *at;           /* scratch: hosts of them, as are the next */
@@ -26,8 +26,8 @@ struct round_believed {
 };
 
 /* memory owns the arrays. */
-static int round_believed_init(struct round_believed *r, size_t hosts, struct nt_arena *memory,
-                               struct nt_rng *rng, struct nt_err *err)
+static int check_round_init(struct check_round *r, size_t hosts, struct nt_arena *memory,
+                            struct nt_rng *rng, struct nt_err *err)
 {
     r->pairs.seat = nt_arena_array(memory, hosts / 2 + 1, sizeof *r->pairs.seat);
     r->pairs.busy = nt_arena_array(memory, hosts + 1, sizeof *r->pairs.busy);
@@ -53,7 +53,7 @@ static int compare_seated(const void *x, const void *y)
     return p->rank < q->rank ? -1 : p->rank > q->rank;
 }
 
-static void take(struct round_believed *r, uint32_t a, uint32_t b)
+static void take(struct check_round *r, uint32_t a, uint32_t b)
 {
     if (a != b && !r->pairs.busy[a] && !r->pairs.busy[b])
         nt_round_pairs_add(&r->pairs, a, b);
@@ -64,13 +64,14 @@ static void take(struct round_believed *r, uint32_t a, uint32_t b)
 
 /* In every cluster of the lowest level: parts that are joined, one after another in a line, each by
  * hosts that are idle. */
-static void plan_joints(struct round_believed *r, const struct nt_believed *b)
+static void plan_joints(struct check_round *r, const struct nt_prior_check *b)
 {
     size_t n = 0;
     uint32_t tail = NONE;
     for (uint32_t h = 0; h < b->hosts; h++)
         if (!b->away[h])
-            r->at[n++] = (struct seated){nt_believed_cluster(b, 0, h), b->joined[h], r->rank[h], h};
+            r->at[n++] =
+                (struct seated){nt_prior_check_cluster(b, 0, h), b->joined[h], r->rank[h], h};
     qsort(r->at, n, sizeof *r->at, compare_seated);
     for (size_t k = 0, end; k < n; k = end) {
         uint32_t head = NONE, next = NONE;
@@ -100,7 +101,7 @@ static void plan_joints(struct round_believed *r, const struct nt_believed *b)
 /* ---- clusters that are to be read apart -------------------------------------------------------
  */
 
-static uint32_t idle_of(struct round_believed *r, uint32_t part)
+static uint32_t idle_of(struct check_round *r, uint32_t part)
 {
     while (r->from[part] < r->till[part] && r->pairs.busy[r->at[r->from[part]].host])
         r->from[part]++;
@@ -108,7 +109,7 @@ static uint32_t idle_of(struct round_believed *r, uint32_t part)
 }
 
 /* Two of the parts of a cluster; by their distance in a circle, so that all have as many. */
-static void plan_circle(struct round_believed *r, const struct nt_believed *b, size_t level,
+static void plan_circle(struct check_round *r, const struct nt_prior_check *b, size_t level,
                         uint32_t parts)
 {
     for (uint32_t d = 1; 2 * d <= parts; d++)
@@ -116,19 +117,19 @@ static void plan_circle(struct round_believed *r, const struct nt_believed *b, s
             uint32_t x = idle_of(r, i), y = idle_of(r, (i + d) % parts);
             if (x == NONE || y == NONE || x == y)
                 continue;
-            if (nt_believed_meet(b, x, y) == level && !nt_believed_is_apart(b, x, y))
+            if (nt_prior_check_meet(b, x, y) == level && !nt_prior_check_is_apart(b, x, y))
                 take(r, x, y);
         }
 }
 
 /* At a level: each cluster's parts, and their hosts that are idle. */
-static void plan_apart(struct round_believed *r, const struct nt_believed *b, size_t level)
+static void plan_apart(struct check_round *r, const struct nt_prior_check *b, size_t level)
 {
     size_t n = 0;
     for (uint32_t h = 0; h < b->hosts; h++)
         if (!b->away[h] && !r->pairs.busy[h])
-            r->at[n++] = (struct seated){nt_believed_cluster(b, level, h),
-                                         level > 0 ? nt_believed_cluster(b, level - 1, h) : h,
+            r->at[n++] = (struct seated){nt_prior_check_cluster(b, level, h),
+                                         level > 0 ? nt_prior_check_cluster(b, level - 1, h) : h,
                                          r->rank[h], h};
     qsort(r->at, n, sizeof *r->at, compare_seated);
     for (size_t k = 0; k < n;) {
@@ -147,7 +148,7 @@ static void plan_apart(struct round_believed *r, const struct nt_believed *b, si
 /* ---- levels ----------------------------------------------------------------------------------
  */
 
-static size_t idle_hosts(struct round_believed *r, const struct nt_believed *b)
+static size_t idle_hosts(struct check_round *r, const struct nt_prior_check *b)
 {
     size_t n = 0;
     for (uint32_t h = 0; h < b->hosts; h++)
@@ -157,14 +158,14 @@ static size_t idle_hosts(struct round_believed *r, const struct nt_believed *b)
 }
 
 /* Pairs of a level that too few were read of, at random. */
-static void plan_level(struct round_believed *r, const struct nt_believed *b, size_t level,
+static void plan_level(struct check_round *r, const struct nt_prior_check *b, size_t level,
                        struct nt_rng *rng)
 {
     size_t missing = b->wanted[level] - b->pairs[level];
     size_t n = idle_hosts(r, b);
     for (size_t draw = 0; n > 1 && missing > 0 && draw < DRAWS_A_HOST * n; draw++) {
         uint32_t x = r->at[nt_rng_below(rng, n)].host, y = r->at[draw % n].host;
-        if (x == y || r->pairs.busy[x] || r->pairs.busy[y] || nt_believed_meet(b, x, y) != level)
+        if (x == y || r->pairs.busy[x] || r->pairs.busy[y] || nt_prior_check_meet(b, x, y) != level)
             continue;
         take(r, x, y);
         missing--;
@@ -173,15 +174,15 @@ static void plan_level(struct round_believed *r, const struct nt_believed *b, si
 
 /* Order: pairs to read again, loose hosts, connections within switches, clusters to read apart,
  * then pairs of levels with few readings. */
-static void round_believed_plan(struct round_believed *r, const struct nt_believed *b,
-                                const bool *missing, struct nt_rng *rng)
+static void check_round_plan(struct check_round *r, const struct nt_prior_check *b,
+                             const bool *missing, struct nt_rng *rng)
 {
     r->pairs.count = 0;
     memcpy(r->pairs.busy, missing, b->hosts * sizeof *missing);
     for (size_t k = 0; k < b->rechecks; k++)
         take(r, b->recheck[k].a, b->recheck[k].b);
-    for (size_t k = 0; k < b->wishes; k++)
-        take(r, b->wish[k].a, b->wish[k].b);
+    for (size_t k = 0; k < b->requests; k++)
+        take(r, b->request[k].a, b->request[k].b);
     plan_joints(r, b);
     bool all = b->levels == 1 && b->hosts <= NT_VERIFY_ALL_SEATS;
     for (size_t l = all ? 0 : 1; l < b->levels; l++)
@@ -203,9 +204,9 @@ struct prior {
     struct nt_planner base;
     struct nt_belief *belief;
     struct nt_readings readings;
-    struct nt_believed believed; /* as of the last call of next */
+    struct nt_prior_check check; /* as of the last call of next */
     struct nt_reading_noise shown;
-    struct round_believed round;
+    struct check_round round;
     bool *missing;
     uint32_t (*pair)[2];
     uint32_t batches, count;
@@ -226,8 +227,7 @@ static const struct prior *prior_of(const struct nt_planner *planner)
 static void quieten(struct prior *s)
 {
     double noise = nt_reading_noise_sd(&s->shown), times = noise / NOISE_WANTED;
-    double us =
-        isnan(s->believed.ln[0]) ? exp((double)s->readings.at[0].ln) : exp(s->believed.ln[0]);
+    double us = isnan(s->check.ln[0]) ? exp((double)s->readings.at[0].ln) : exp(s->check.ln[0]);
     double most = fmax(READING_US / (2 * s->count * us), s->batches);
     double want = fmin(ceil(s->batches * times * times), most);
     if (want > WORTH_MORE * s->batches)
@@ -236,12 +236,12 @@ static void quieten(struct prior *s)
 
 static int judge(struct prior *s, struct nt_err *err)
 {
-    struct nt_believed now;
-    if (nt_believed_judge(s->belief, s->missing, &s->readings, nt_reading_noise_sd(&s->shown), &now,
-                          err) < 0)
+    struct nt_prior_check now;
+    if (nt_prior_check_run(s->belief, s->missing, &s->readings, nt_reading_noise_sd(&s->shown),
+                           &now, err) < 0)
         return -1;
-    nt_believed_fini(&s->believed);
-    s->believed = now;
+    nt_prior_check_fini(&s->check);
+    s->check = now;
     return 0;
 }
 
@@ -252,13 +252,13 @@ static int prior_next(struct nt_planner *planner, struct nt_order *order, struct
         return 0;
     if (judge(s, err) < 0)
         return -1;
-    if (s->believed.verdict != NT_SPARSE_OPEN) {
+    if (s->check.verdict != NT_SPARSE_OPEN) {
         s->over = true;
         return 0;
     }
     if (s->rounds == 1 && s->readings.count > 0)
         quieten(s);
-    round_believed_plan(&s->round, &s->believed, s->missing, &s->rng);
+    check_round_plan(&s->round, &s->check, s->missing, &s->rng);
     if (s->round.pairs.count == 0 || s->rounds >= s->belief->hosts + ROUNDS_MORE) {
         s->over = true;
         return 0;
@@ -272,7 +272,7 @@ static int prior_next(struct nt_planner *planner, struct nt_order *order, struct
                                .message_bytes = NT_PING_BYTES,
                                .batches = s->batches,
                                .count = s->count};
-    strncpy(order->phase, NT_BELIEVED_PHASE, sizeof order->phase - 1);
+    strncpy(order->phase, NT_PRIOR_PHASE, sizeof order->phase - 1);
     return 1;
 }
 
@@ -309,7 +309,7 @@ static void prior_destroy(struct nt_planner *planner)
     struct prior *s = (struct prior *)planner;
     nt_belief_destroy(s->belief);
     nt_readings_fini(&s->readings);
-    nt_believed_fini(&s->believed);
+    nt_prior_check_fini(&s->check);
     nt_reading_noise_fini(&s->shown);
     nt_object_destroy(s);
 }
@@ -339,9 +339,9 @@ int nt_sweep_prior_create(const struct nt_belief *belief, const struct nt_sweep_
     s->pair = nt_arena_array(&s->base.memory, belief->hosts / 2 + 1, sizeof *s->pair);
     nt_rng_init(&s->rng, setup->seed);
     for (size_t l = 0; l < NT_BELIEF_LEVELS_MAX; l++)
-        s->believed.ln[l] = NAN;
+        s->check.ln[l] = NAN;
     if (nt_arena_check(&s->base.memory, err) < 0 ||
-        round_believed_init(&s->round, belief->hosts, &s->base.memory, &s->rng, err) < 0 ||
+        check_round_init(&s->round, belief->hosts, &s->base.memory, &s->rng, err) < 0 ||
         copy_belief(belief, &s->belief, err) < 0) {
         prior_destroy(&s->base);
         return -1;
@@ -354,12 +354,12 @@ int nt_sweep_prior_create(const struct nt_belief *belief, const struct nt_sweep_
 
 enum nt_sparse_verdict nt_sweep_prior_verdict(const struct nt_planner *planner)
 {
-    return prior_of(planner)->believed.verdict;
+    return prior_of(planner)->check.verdict;
 }
 
 int nt_sweep_prior_known(const struct nt_planner *planner, struct nt_sparse *out,
                          struct nt_err *err)
 {
     const struct prior *s = prior_of(planner);
-    return nt_believed_sparse(&s->believed, s->missing, &s->readings, out, err);
+    return nt_prior_check_sparse(&s->check, s->missing, &s->readings, out, err);
 }

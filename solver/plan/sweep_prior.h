@@ -4,9 +4,8 @@
  *
  * The first rounds connect the hosts of a switch, with one or two pairs per host. Then clusters are
  * read apart, in rounds in which each cluster has as many partners as hosts. Pairs that do not fit
- * are read again, and hosts that moved are placed (infer/believed.h). A correct prior takes three
- * to five rounds. Implements sweep.h.
- * Tests: test_sweep_prior.c. */
+ * are read again, and hosts that moved are placed (infer/prior_check.h). A correct prior takes
+ * three to five rounds. Implements sweep.h. Tests: test_sweep_prior.c. */
 #ifndef NT_SWEEP_PRIOR_H
 #define NT_SWEEP_PRIOR_H
 
@@ -15,8 +14,8 @@
 #include <stdint.h>
 
 #include "belief.h"
-#include "believed.h"
 #include "err.h"
+#include "prior_check.h"
 #include "sweep.h"
 
 /* belief: of the hosts of setup; copied. Noisy readings get more batches. The caller frees *out. */
@@ -27,7 +26,7 @@ int nt_sweep_prior_create(const struct nt_belief *belief, const struct nt_sweep_
  * of nt_sweep_prior_create only. */
 enum nt_sparse_verdict nt_sweep_prior_verdict(const struct nt_planner *planner);
 
-/* The verified network: see nt_believed_sparse. */
+/* The verified network: see nt_prior_check_sparse. */
 int nt_sweep_prior_known(const struct nt_planner *planner, struct nt_sparse *out,
                          struct nt_err *err);
 

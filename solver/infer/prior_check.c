@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "believed.h"
+#include "prior_check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct pair {
 };
 
 struct work {
-    struct nt_believed *b;
+    struct nt_prior_check *b;
     const struct nt_readings *readings;
     size_t pairs;
     struct pair *pair;
@@ -35,7 +35,7 @@ struct work {
     uint32_t *next;       /* pairs of a host */
 };
 
-static void refute(struct nt_believed *b, const char *why)
+static void refute(struct nt_prior_check *b, const char *why)
 {
     b->verdict = NT_SPARSE_REFUTED;
     if (b->why == NULL)
@@ -50,7 +50,7 @@ static void recheck(struct work *w, const struct pair *p)
 /* ---- pairs ------------------------------------------------------------------------------------
  */
 
-static bool counts(const struct nt_believed *b, const struct nt_pair_reading *r)
+static bool counts(const struct nt_prior_check *b, const struct nt_pair_reading *r)
 {
     return 2 * (uint64_t)r->pings >= b->most_pings;
 }
@@ -87,7 +87,7 @@ static void list_pairs(struct work *w, const bool *missing)
 /* ---- latencies of the levels ------------------------------------------------------------------
  */
 
-static bool is_believed(const struct work *w, const struct pair *p)
+static bool is_as_expected(const struct work *w, const struct pair *p)
 {
     return !w->b->away[p->a] && !w->b->away[p->b];
 }
@@ -100,7 +100,7 @@ static size_t gather(const struct work *w, size_t level, struct nt_weighted *out
     for (size_t k = 0; k < w->pairs; k++) {
         const struct pair *p = &w->pair[k];
         size_t a = w->first[p->a + 1] - w->first[p->a], b = w->first[p->b + 1] - w->first[p->b];
-        if (is_believed(w, p) && nt_believed_meet(w->b, p->a, p->b) == level)
+        if (is_as_expected(w, p) && nt_prior_check_meet(w->b, p->a, p->b) == level)
             out[n++] = (struct nt_weighted){p->lowest, 1.0F / (float)(a > b ? a : b)};
     }
     return n;
@@ -115,18 +115,18 @@ static double width_of(struct nt_weighted *value, size_t n, double middle)
 }
 
 /* Pairs of hosts at each level, and how many of them have to be read. */
-static size_t pairs_wanted(const struct nt_believed *b, size_t level, size_t *size)
+static size_t pairs_wanted(const struct nt_prior_check *b, size_t level, size_t *size)
 {
     size_t pairs = 0;
     memset(size, 0, 2 * b->hosts * sizeof *size);
     for (uint32_t h = 0; h < b->hosts; h++)
         if (!b->away[h])
-            pairs += size[nt_believed_cluster(b, level, h)]++;
+            pairs += size[nt_prior_check_cluster(b, level, h)]++;
     memset(size, 0, 2 * b->hosts * sizeof *size);
     for (uint32_t h = 0; level > 0 && h < b->hosts; h++)
         if (!b->away[h])
-            pairs -= size[nt_believed_cluster(b, level - 1, h)]++;
-    return pairs < NT_BELIEVED_PAIRS_A_LEVEL ? pairs : NT_BELIEVED_PAIRS_A_LEVEL;
+            pairs -= size[nt_prior_check_cluster(b, level - 1, h)]++;
+    return pairs < NT_PRIOR_CHECK_PAIRS_PER_LEVEL ? pairs : NT_PRIOR_CHECK_PAIRS_PER_LEVEL;
 }
 
 /* The middle of each level's pairs, and how wide they lie about it. Disturbed readings lie above
@@ -134,7 +134,7 @@ static size_t pairs_wanted(const struct nt_believed *b, size_t level, size_t *si
 static int find_levels(struct work *w, double noise, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct nt_believed *b = w->b;
+    struct nt_prior_check *b = w->b;
     struct nt_weighted *value = nt_arena_array(&memory, w->pairs + 1, sizeof *value);
     struct nt_weighted *off = nt_arena_array(&memory, w->pairs + 1, sizeof *off);
     size_t *size = nt_arena_array(&memory, 2 * b->hosts + 1, sizeof *size);
@@ -155,14 +155,14 @@ static int find_levels(struct work *w, double noise, struct nt_err *err)
         double width = width_of(value, n, b->ln[l]);
         memcpy(off + offs, value, n * sizeof *off);
         offs += n;
-        b->wide |= n >= NT_BELIEVED_PAIRS_A_LEVEL && width > most;
+        b->wide |= n >= NT_PRIOR_CHECK_PAIRS_PER_LEVEL && width > most;
     }
     double sd = offs > 0 ? NT_SD_OF_MEDIAN * (double)nt_stats_weighted_median(off, offs) : least;
     b->sd = fmin(fmax(sd, least), most);
     return 0;
 }
 
-static void check_levels(struct nt_believed *b)
+static void check_levels(struct nt_prior_check *b)
 {
     double below = NAN;
     if (b->wide)
@@ -179,7 +179,7 @@ static void check_levels(struct nt_believed *b)
 /* ---- the result of a pair ------------------------------------------------------------------- */
 
 /* The level nearest to a reading, and how many sd it is off the one asked for. */
-static size_t nearest(const struct nt_believed *b, double ln, size_t level, double *own,
+static size_t nearest(const struct nt_prior_check *b, double ln, size_t level, double *own,
                       double *best)
 {
     size_t near = level;
@@ -242,7 +242,7 @@ struct blame {
 };
 
 /* The host with most contradictions; among equal ones the host that fits least. */
-static uint32_t find_blamed(const struct nt_believed *b, const struct blame *blame)
+static uint32_t find_blamed(const struct nt_prior_check *b, const struct blame *blame)
 {
     uint32_t worst = UINT32_MAX;
     for (uint32_t h = 0; h < b->hosts; h++)
@@ -301,9 +301,9 @@ static int judge_pairs(struct work *w, struct nt_err *err)
         return -1;
     for (size_t k = 0; k < w->pairs; k++) {
         const struct pair *p = &w->pair[k];
-        if (!is_believed(w, p))
+        if (!is_as_expected(w, p))
             continue;
-        fit[k] = (uint8_t)fit_pair(w, p, nt_believed_meet(w->b, p->a, p->b));
+        fit[k] = (uint8_t)fit_pair(w, p, nt_prior_check_meet(w->b, p->a, p->b));
         w->b->verified += fit[k] == FITS;
         w->b->against += fit[k] == OFF;
         const uint32_t end[2] = {p->a, p->b};
@@ -314,7 +314,7 @@ static int judge_pairs(struct work *w, struct nt_err *err)
     }
     loosen_blamed(w, blame, fit);
     for (size_t k = 0; k < w->pairs; k++)
-        if (is_believed(w, &w->pair[k]) && fit[k] == AGAIN)
+        if (is_as_expected(w, &w->pair[k]) && fit[k] == AGAIN)
             recheck(w, &w->pair[k]);
     return 0;
 }
@@ -339,23 +339,23 @@ struct step {
     bool mixed; /* it is in two of them, or in none of the whole */
 };
 
-static bool is_below(const struct nt_believed *b, size_t level, uint32_t in, uint32_t host)
+static bool is_below(const struct nt_prior_check *b, size_t level, uint32_t in, uint32_t host)
 {
-    return !b->away[host] && (level + 1 >= b->levels || nt_believed_cluster(b, level, host) ==
-                                                            nt_believed_cluster(b, level, in));
+    return !b->away[host] && (level + 1 >= b->levels || nt_prior_check_cluster(b, level, host) ==
+                                                            nt_prior_check_cluster(b, level, in));
 }
 
-static uint32_t below(const struct nt_believed *b, size_t level, uint32_t host)
+static uint32_t below(const struct nt_prior_check *b, size_t level, uint32_t host)
 {
-    return level == 0 ? host : nt_believed_cluster(b, level - 1, host);
+    return level == 0 ? host : nt_prior_check_cluster(b, level - 1, host);
 }
 
 /* state[cluster]: how many of it the host was read outside with. Readings that are not clear are to
  * be repeated. */
-static void take_readings(struct work *w, uint32_t host, uint32_t in, uint8_t *state,
-                          struct step *s)
+static void count_readings(struct work *w, uint32_t host, uint32_t in, uint8_t *state,
+                           struct step *s)
 {
-    struct nt_believed *b = w->b;
+    struct nt_prior_check *b = w->b;
     for (size_t k = w->first[host]; k < w->first[host + 1]; k++) {
         const struct pair *p = &w->pair[w->next[k]];
         uint32_t other = p->a == host ? p->b : p->a;
@@ -395,7 +395,7 @@ static const struct pair *pair_of(const struct work *w, uint32_t host, uint32_t 
 static void find_untried(const struct work *w, uint32_t host, uint32_t in, const uint8_t *state,
                          size_t *size, struct step *s)
 {
-    const struct nt_believed *b = w->b;
+    const struct nt_prior_check *b = w->b;
     uint8_t fewest = MATES;
     memset(size, 0, 2 * b->hosts * sizeof *size);
     for (uint32_t h = 0; h < b->hosts; h++) {
@@ -414,7 +414,7 @@ static void find_untried(const struct work *w, uint32_t host, uint32_t in, const
 static void repeat_single(struct work *w, uint32_t host, uint32_t in, const uint8_t *state,
                           const struct step *s)
 {
-    struct nt_believed *b = w->b;
+    struct nt_prior_check *b = w->b;
     for (uint32_t h = 0; h < b->hosts; h++) {
         if (!is_below(b, s->level, in, h) || state[below(b, s->level, h)] != 1)
             continue;
@@ -436,18 +436,18 @@ static bool repeat_all(struct work *w, uint32_t host)
     return w->b->rechecks > had;
 }
 
-static void wish(struct nt_believed *b, uint32_t host, uint32_t other)
+static void request_pair(struct nt_prior_check *b, uint32_t host, uint32_t other)
 {
-    b->wish[b->wishes++] = (struct nt_seat_pair){host, other};
+    b->request[b->requests++] = (struct nt_seat_pair){host, other};
 }
 
 /* Beside that host at and above the level, alone below it. */
-static void put(struct work *w, uint32_t host, uint32_t beside, size_t level)
+static void place_at(struct work *w, uint32_t host, uint32_t beside, size_t level)
 {
-    struct nt_believed *b = w->b;
+    struct nt_prior_check *b = w->b;
     for (size_t l = 0; l + 1 < b->levels; l++)
         b->cluster[l * b->hosts + host] =
-            l < level ? (uint32_t)(b->hosts + host) : nt_believed_cluster(b, l, beside);
+            l < level ? (uint32_t)(b->hosts + host) : nt_prior_check_cluster(b, l, beside);
     b->away[host] = false;
     w->placed[host] = true;
 }
@@ -455,12 +455,12 @@ static void put(struct work *w, uint32_t host, uint32_t beside, size_t level)
 /* Down from the cluster at the top, as far as readings go. */
 static void place_host(struct work *w, uint32_t host, uint32_t in, uint8_t *state, size_t *size)
 {
-    struct nt_believed *b = w->b;
+    struct nt_prior_check *b = w->b;
     for (size_t level = b->levels; level-- > 0;) {
         struct step s = {.level = level, .inside = UINT32_MAX, .untried = UINT32_MAX};
         size_t had = b->rechecks;
         memset(state, 0, 2 * b->hosts);
-        take_readings(w, host, in, state, &s);
+        count_readings(w, host, in, state, &s);
         if (s.mixed) {
             if (!repeat_all(w, host))
                 refute(b, "a host fits nowhere");
@@ -476,9 +476,9 @@ static void place_host(struct work *w, uint32_t host, uint32_t in, uint8_t *stat
         if (!enough && s.untried == UINT32_MAX && level > 0)
             repeat_single(w, host, in, state, &s);
         if (s.untried != UINT32_MAX)
-            wish(b, host, s.untried);
+            request_pair(b, host, s.untried);
         else if (b->rechecks == had)
-            put(w, host, in, level);
+            place_at(w, host, in, level);
         return;
     }
 }
@@ -487,7 +487,7 @@ static void place_host(struct work *w, uint32_t host, uint32_t in, uint8_t *stat
 static void place_loose(struct work *w)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct nt_believed *b = w->b;
+    struct nt_prior_check *b = w->b;
     uint8_t *state = nt_arena_array(&memory, 2 * b->hosts + 1, sizeof *state);
     size_t *size = nt_arena_array(&memory, 2 * b->hosts + 1, sizeof *size);
     uint32_t in = 0;
@@ -510,29 +510,29 @@ static void place_loose(struct work *w)
 /* ---- joined and apart -------------------------------------------------------------------------
  */
 
-static uint64_t key_of(const struct nt_believed *b, size_t level, uint32_t x, uint32_t y)
+static uint64_t pair_key(const struct nt_prior_check *b, size_t level, uint32_t x, uint32_t y)
 {
     uint64_t p = below(b, level, x), q = below(b, level, y);
     uint64_t low = p < q ? p : q, high = p < q ? q : p;
     return (uint64_t)level << 60 | low << 30 | high;
 }
 
-bool nt_believed_is_apart(const struct nt_believed *b, uint32_t x, uint32_t y)
+bool nt_prior_check_is_apart(const struct nt_prior_check *b, uint32_t x, uint32_t y)
 {
-    uint64_t key = key_of(b, nt_believed_meet(b, x, y), x, y);
+    uint64_t key = pair_key(b, nt_prior_check_meet(b, x, y), x, y);
     return b->apart > 0 &&
            bsearch(&key, b->apart_key, b->apart, sizeof key, nt_compare_u64) != NULL;
 }
 
 /* Pairs that fit join the hosts of a switch, or are of clusters that are apart. */
-static void take_fits(struct work *w)
+static void record_fits(struct work *w)
 {
-    struct nt_believed *b = w->b;
+    struct nt_prior_check *b = w->b;
     for (size_t k = 0; k < w->pairs; k++) {
         const struct pair *p = &w->pair[k];
         if (b->away[p->a] || b->away[p->b])
             continue;
-        size_t level = nt_believed_meet(b, p->a, p->b);
+        size_t level = nt_prior_check_meet(b, p->a, p->b);
         enum fit fit = fit_pair(w, p, level);
         bool was_loose = w->placed[p->a] || w->placed[p->b];
         if (fit == OFF && was_loose)
@@ -544,11 +544,11 @@ static void take_fits(struct work *w)
         if (level == 0)
             nt_sets_join(b->joined, p->a, p->b);
         if (level > 0 || b->levels == 1)
-            b->apart_key[b->apart++] = key_of(b, level, p->a, p->b);
+            b->apart_key[b->apart++] = pair_key(b, level, p->a, p->b);
     }
 }
 
-static void sort_apart(struct nt_believed *b)
+static void sort_apart(struct nt_prior_check *b)
 {
     size_t kept = 0;
     if (b->apart > 0)
@@ -560,7 +560,7 @@ static void sort_apart(struct nt_believed *b)
 }
 
 /* Pairs of clusters below one, over all of a level: parts[] by the cluster above. */
-static double pairs_of_clusters(const struct nt_believed *b, size_t level, size_t *parts,
+static double pairs_of_clusters(const struct nt_prior_check *b, size_t level, size_t *parts,
                                 bool *seen)
 {
     double pairs = 0;
@@ -571,19 +571,19 @@ static double pairs_of_clusters(const struct nt_believed *b, size_t level, size_
         if (b->away[h] || seen[own])
             continue;
         seen[own] = true;
-        pairs += (double)parts[nt_believed_cluster(b, level, h)]++;
+        pairs += (double)parts[nt_prior_check_cluster(b, level, h)]++;
     }
     return pairs;
 }
 
-static void count_unjoined(struct nt_believed *b, bool *seen)
+static void count_unjoined(struct nt_prior_check *b, bool *seen)
 {
     memset(seen, 0, 2 * b->hosts);
     for (uint32_t h = 0; h < b->hosts; h++) {
         b->joined[h] = nt_sets_find(b->joined, h);
         if (b->away[h])
             continue;
-        uint32_t cluster = nt_believed_cluster(b, 0, h);
+        uint32_t cluster = nt_prior_check_cluster(b, 0, h);
         b->unjoined += b->joined[h] == h; /* one less a cluster, */
         b->unjoined -= !seen[cluster];
         seen[cluster] = true;
@@ -594,14 +594,14 @@ static void count_unjoined(struct nt_believed *b, bool *seen)
 static int cover_pairs(struct work *w, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct nt_believed *b = w->b;
+    struct nt_prior_check *b = w->b;
     size_t *parts = nt_arena_array(&memory, 2 * b->hosts + 1, sizeof *parts);
     bool *seen = nt_arena_array(&memory, 2 * b->hosts + 1, sizeof *seen);
     double pairs = 0;
     if (nt_arena_check(&memory, err) < 0)
         return -1;
     nt_sets_init(b->joined, b->hosts);
-    take_fits(w);
+    record_fits(w);
     sort_apart(b);
     count_unjoined(b, seen);
     bool all = b->levels == 1 && b->hosts <= NT_VERIFY_ALL_SEATS;
@@ -621,14 +621,14 @@ static int work_init(struct work *w, const struct nt_belief *belief,
                      const struct nt_readings *readings, struct nt_arena *scratch,
                      struct nt_err *err)
 {
-    struct nt_believed *b = w->b;
+    struct nt_prior_check *b = w->b;
     size_t n = belief->hosts, rows = belief->levels > 1 ? belief->levels - 1 : 0;
     b->hosts = n;
     b->levels = belief->levels;
     b->cluster = nt_arena_array(&b->memory, rows * n + 1, sizeof *b->cluster);
     b->away = nt_arena_array(&b->memory, n + 1, sizeof *b->away);
     b->recheck = nt_arena_array(&b->memory, 2 * readings->count + n + 1, sizeof *b->recheck);
-    b->wish = nt_arena_array(&b->memory, 2 * n + 1, sizeof *b->wish);
+    b->request = nt_arena_array(&b->memory, 2 * n + 1, sizeof *b->request);
     b->joined = nt_arena_array(&b->memory, n + 1, sizeof *b->joined);
     b->apart_key = nt_arena_array(&b->memory, readings->count + 1, sizeof *b->apart_key);
     w->readings = readings;
@@ -645,7 +645,7 @@ static int work_init(struct work *w, const struct nt_belief *belief,
 
 static void find_loose(struct work *w, const bool *missing)
 {
-    struct nt_believed *b = w->b;
+    struct nt_prior_check *b = w->b;
     size_t present = 0;
     for (uint32_t h = 0; h < b->hosts; h++) {
         bool gone = missing != NULL && missing[h];
@@ -661,19 +661,19 @@ static void find_loose(struct work *w, const bool *missing)
             b->most_pings = w->readings->at[k].pings;
 }
 
-static void decide(struct nt_believed *b)
+static void decide(struct nt_prior_check *b)
 {
-    bool open = b->rechecks > 0 || b->wishes > 0 || b->unjoined > 0 || b->unread > 0;
+    bool open = b->rechecks > 0 || b->requests > 0 || b->unjoined > 0 || b->unread > 0;
     if (b->verdict != NT_SPARSE_REFUTED)
         b->verdict = open ? NT_SPARSE_OPEN : NT_SPARSE_SOUND;
 }
 
-int nt_believed_judge(const struct nt_belief *belief, const bool *missing,
-                      struct nt_readings *readings, double noise, struct nt_believed *out,
-                      struct nt_err *err)
+int nt_prior_check_run(const struct nt_belief *belief, const bool *missing,
+                       struct nt_readings *readings, double noise, struct nt_prior_check *out,
+                       struct nt_err *err)
 {
     NT_SCOPED struct nt_arena scratch = {0};
-    struct nt_believed b = {0};
+    struct nt_prior_check b = {0};
     struct work w = {.b = &b};
     nt_readings_sort(readings);
     int rc = work_init(&w, belief, readings, &scratch, err);
@@ -693,7 +693,7 @@ int nt_believed_judge(const struct nt_belief *belief, const bool *missing,
     if (rc == 0 && b.verdict != NT_SPARSE_REFUTED)
         rc = cover_pairs(&w, err);
     if (rc < 0) {
-        nt_believed_fini(&b);
+        nt_prior_check_fini(&b);
         return -1;
     }
     for (uint32_t h = 0; missing != NULL && h < b.hosts; h++)
@@ -703,15 +703,16 @@ int nt_believed_judge(const struct nt_belief *belief, const bool *missing,
     return 0;
 }
 
-void nt_believed_fini(struct nt_believed *b)
+void nt_prior_check_fini(struct nt_prior_check *b)
 {
     nt_arena_fini(&b->memory);
-    *b = (struct nt_believed){0};
+    *b = (struct nt_prior_check){0};
 }
 
 /* ---- the result ----------------------------------------------------------------------------- */
 
-static int unite_clusters(const struct nt_believed *b, struct nt_clusters *out, struct nt_err *err)
+static int unite_clusters(const struct nt_prior_check *b, struct nt_clusters *out,
+                          struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *first = nt_arena_array(&memory, 2 * b->hosts + 1, sizeof *first);
@@ -720,7 +721,7 @@ static int unite_clusters(const struct nt_believed *b, struct nt_clusters *out, 
     for (size_t l = 0; l + 1 < b->levels; l++) {
         memset(first, 0xff, (2 * b->hosts + 1) * sizeof *first);
         for (uint32_t h = 0; h < b->hosts; h++) {
-            uint32_t c = nt_believed_cluster(b, l, h);
+            uint32_t c = nt_prior_check_cluster(b, l, h);
             if (b->away[h])
                 continue;
             if (first[c] == UINT32_MAX)
@@ -735,7 +736,7 @@ static int unite_clusters(const struct nt_believed *b, struct nt_clusters *out, 
  * most are late. */
 static const double OUTLIERS = 0.01, LOW_SHARE = 0.25;
 
-static struct nt_classes classes_of(const struct nt_believed *b)
+static struct nt_classes classes_of(const struct nt_prior_check *b)
 {
     double all = 0;
     struct nt_classes out = {
@@ -749,9 +750,9 @@ static struct nt_classes classes_of(const struct nt_believed *b)
     return out;
 }
 
-int nt_believed_sparse(const struct nt_believed *b, const bool *missing,
-                       const struct nt_readings *readings, struct nt_sparse *out,
-                       struct nt_err *err)
+int nt_prior_check_sparse(const struct nt_prior_check *b, const bool *missing,
+                          const struct nt_readings *readings, struct nt_sparse *out,
+                          struct nt_err *err)
 {
     const struct nt_classes classes = classes_of(b);
     if (b->verdict != NT_SPARSE_SOUND)
@@ -832,7 +833,7 @@ static bool is_whole(const struct draft *d)
 }
 
 /* Removes a root with two links, one of them to a switch: only the sum of both is determined. */
-static void join_top(struct draft *d)
+static void remove_root(struct draft *d)
 {
     uint32_t top = (uint32_t)(d->b->hosts + d->switches - 1), part[2] = {NONE, NONE};
     size_t parts = 0;
@@ -879,8 +880,8 @@ static int make_model(const struct draft *d, struct nt_model **out, struct nt_er
     return 1;
 }
 
-int nt_believed_taken(const struct nt_belief *b, const bool *missing, const uint32_t *order,
-                      struct nt_model **out, struct nt_err *err)
+int nt_belief_model(const struct nt_belief *b, const bool *missing, const uint32_t *order,
+                    struct nt_model **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     size_t n = b->hosts;
@@ -902,6 +903,6 @@ int nt_believed_taken(const struct nt_belief *b, const bool *missing, const uint
         d.top[k] = k;
     for (size_t l = 0; l < b->levels; l++)
         add_level(&d, l);
-    join_top(&d);
+    remove_root(&d);
     return make_model(&d, out, err);
 }

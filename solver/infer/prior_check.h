@@ -18,8 +18,8 @@
  * A pure function of prior and readings; time and memory are about linear in them and in the pairs
  * of clusters.
  * Tests: test_solve.c, test_sweep_prior.c. */
-#ifndef NT_BELIEVED_H
-#define NT_BELIEVED_H
+#ifndef NT_PRIOR_CHECK_H
+#define NT_PRIOR_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,12 +33,12 @@
 #include "sparse.h"
 
 /* The name of its phase in the record. */
-#define NT_BELIEVED_PHASE "prior"
+#define NT_PRIOR_PHASE "prior"
 
 /* readings needed for the latency of a level, or all of its pairs */
-enum { NT_BELIEVED_PAIRS_A_LEVEL = 4 };
+enum { NT_PRIOR_CHECK_PAIRS_PER_LEVEL = 4 };
 
-struct nt_believed {
+struct nt_prior_check {
     struct nt_arena memory; /* of all arrays */
     size_t hosts, levels;
     enum nt_sparse_verdict verdict;
@@ -58,8 +58,8 @@ struct nt_believed {
     /* Open measurements: */
     size_t rechecks; /* pairs to read again */
     struct nt_seat_pair *recheck;
-    size_t wishes; /* pairs to read to place a loose host (a) */
-    struct nt_seat_pair *wish;
+    size_t requests; /* pairs to read to place a loose host (a) */
+    struct nt_seat_pair *request;
     uint32_t *joined; /* per host: hosts of one cluster of level 0 have equal numbers if pairs that
                          were read connect them */
     size_t apart;     /* pairs of clusters that were read apart, as sorted keys */
@@ -72,42 +72,43 @@ struct nt_believed {
 
 /* missing[hosts] (may be NULL): hosts that take no part. readings: of the hosts of the prior; sorts
  * them. noise: relative sd from the readings' own standard errors; 0: unknown. The caller frees
- * *out with nt_believed_fini. */
-int nt_believed_judge(const struct nt_belief *belief, const bool *missing,
-                      struct nt_readings *readings, double noise, struct nt_believed *out,
-                      struct nt_err *err);
-void nt_believed_fini(struct nt_believed *believed);
+ * *out with nt_prior_check_fini. */
+int nt_prior_check_run(const struct nt_belief *belief, const bool *missing,
+                       struct nt_readings *readings, double noise, struct nt_prior_check *out,
+                       struct nt_err *err);
+void nt_prior_check_fini(struct nt_prior_check *check);
 
 /* Whether the clusters of both hosts below their common level were read apart. */
-bool nt_believed_is_apart(const struct nt_believed *believed, uint32_t x, uint32_t y);
+bool nt_prior_check_is_apart(const struct nt_prior_check *check, uint32_t x, uint32_t y);
 
 /* The cluster of a host at a level; 0 at the highest. */
-static inline uint32_t nt_believed_cluster(const struct nt_believed *b, size_t level, uint32_t host)
+static inline uint32_t nt_prior_check_cluster(const struct nt_prior_check *b, size_t level,
+                                              uint32_t host)
 {
     return level + 1 >= b->levels ? 0 : b->cluster[level * b->hosts + host];
 }
 
 /* The lowest level at which one cluster contains both hosts. */
-static inline size_t nt_believed_meet(const struct nt_believed *b, uint32_t x, uint32_t y)
+static inline size_t nt_prior_check_meet(const struct nt_prior_check *b, uint32_t x, uint32_t y)
 {
     size_t l = 0;
-    while (l + 1 < b->levels && nt_believed_cluster(b, l, x) != nt_believed_cluster(b, l, y))
+    while (l + 1 < b->levels && nt_prior_check_cluster(b, l, x) != nt_prior_check_cluster(b, l, y))
         l++;
     return l;
 }
 
 /* Makes the state of sparse.h from a sound verdict, with the hosts in the same order. NT_ERR_INPUT:
  * the verdict is not sound. */
-int nt_believed_sparse(const struct nt_believed *believed, const bool *missing,
-                       const struct nt_readings *readings, struct nt_sparse *out,
-                       struct nt_err *err);
+int nt_prior_check_sparse(const struct nt_prior_check *check, const bool *missing,
+                          const struct nt_readings *readings, struct nt_sparse *out,
+                          struct nt_err *err);
 
 /* Makes the network of the prior if nothing was measured: clusters become switches, the latencies
  * of levels links, and every part has the support of the prior. belief: taken, with at least one
  * level. order[k]: the host of the prior that is host k of the model. missing[hosts of the prior]:
  * takes no part. 1: *out is the network, canonical; 0: the prior does not cover a host that takes
  * part, or covers fewer than two. */
-int nt_believed_taken(const struct nt_belief *belief, const bool *missing, const uint32_t *order,
-                      struct nt_model **out, struct nt_err *err);
+int nt_belief_model(const struct nt_belief *belief, const bool *missing, const uint32_t *order,
+                    struct nt_model **out, struct nt_err *err);
 
 #endif
