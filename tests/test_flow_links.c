@@ -421,6 +421,15 @@ static struct nt_model *known_graph(const char *text)
     return m;
 }
 
+static void find_bisection(struct nt_model *m)
+{
+    struct nt_rooted_tree *rooted;
+    struct nt_err err = {0};
+    rates_must(nt_rooted_tree_create(m, &rooted, &err), &err);
+    rates_must(nt_bisection_find(m, rooted, &err), &err);
+    nt_rooted_tree_destroy(rooted);
+}
+
 /* In units of a link, 12,500 MB/s. A d-dimensional torus or mesh is cut across its longest side, a
  * hypercube across a dimension; an odd side costs what the middle does. */
 TEST(bisections_of_known_graphs)
@@ -446,17 +455,17 @@ TEST(bisections_of_known_graphs)
         {"hypercube:6", 32, true},
         {"mesh:8x6", 6, true},
         {"torus:8x6,hosts=3", 12, true},
+        {"fullmesh:30,hosts=2", 30, true}, /* half of the hosts alone */
         {"dragonfly:6x5x3", 9, true}};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         struct nt_model *m = known_graph(known[k].spec);
-        struct nt_err err = {0};
-        rates_must(nt_bisection_find(m, &err), &err);
+        find_bisection(m);
         if (!(fabs(m->bisection_MBps / 12500 - known[k].links) < 1e-6) ||
             m->bisection_at_most != known[k].at_most)
             fail_msg("%s: %g links, expected %g", known[k].spec, m->bisection_MBps / 12500,
                      known[k].links);
         m->link[0].bandwidth_back_MBps = NAN;
-        rates_must(nt_bisection_find(m, &err), &err);
+        find_bisection(m);
         assert_true(isnan(m->bisection_MBps) && !m->bisection_at_most);
         nt_model_destroy(m);
     }
@@ -479,9 +488,59 @@ TEST(bisection_of_a_partition)
             .a = 19 + s, .b = 18, .bandwidth_MBps = 5000, .bandwidth_back_MBps = 5000};
     }
     rates_must(nt_model_canonicalise(m, &err), &err);
-    rates_must(nt_bisection_find(m, &err), &err);
+    find_bisection(m);
     assert_close(m->bisection_MBps, 8750, 1e-9);
     nt_model_destroy(m);
+}
+
+static struct nt_link random_link(struct nt_rng *rng, size_t a, size_t b, double MBps)
+{
+    struct nt_link l = {.a = (uint32_t)a, .b = (uint32_t)b};
+    l.bandwidth_MBps = MBps * (1 + nt_rng_uniform(rng));
+    l.bandwidth_back_MBps = MBps * (1 + nt_rng_uniform(rng));
+    return l;
+}
+
+/* Switches with one to four hosts, any two of them linked; idle: switches that lead nowhere. */
+static struct nt_model *random_graph(uint64_t seed, size_t switches, size_t idle)
+{
+    struct nt_rng rng;
+    struct nt_model *m;
+    struct nt_err err = {0};
+    size_t n = switches * 5 / 2, hosts = n + 2, k = 0;
+    nt_rng_init(&rng, seed);
+    rates_must(nt_model_create(hosts, switches + idle, hosts + switches - 1 + n + idle, &m, &err),
+               &err);
+    for (size_t h = 0; h < hosts; h++)
+        m->link[k++] = random_link(&rng, h, hosts + h * h % switches, 100 * (double)(1 + seed % 8));
+    for (size_t s = 1; s < switches; s++)
+        m->link[k++] = random_link(&rng, hosts + nt_rng_below(&rng, s), hosts + s, 200);
+    for (size_t a, b, more = 0; more < n; more++) {
+        a = nt_rng_below(&rng, switches);
+        b = (a + 1 + nt_rng_below(&rng, switches - 1)) % switches;
+        m->link[k++] = random_link(&rng, hosts + a, hosts + b, 200);
+    }
+    for (size_t s = 0; s < idle; s++)
+        m->link[k++] = random_link(&rng, hosts + s, hosts + switches + s, 200);
+    return m;
+}
+
+/* All halvings of the one are tried, those of the other are searched. */
+TEST(a_search_finds_small_halves)
+{
+    enum { GRAPHS = 100 };
+    double more = 0;
+    for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
+        struct nt_model *all = random_graph(seed, 18, 0), *some = random_graph(seed, 18, 8);
+        find_bisection(all);
+        find_bisection(some);
+        assert_true(some->bisection_at_most && !all->bisection_at_most);
+        assert_at_least(some->bisection_MBps, all->bisection_MBps * (1 - 1e-9));
+        more += some->bisection_MBps / all->bisection_MBps - 1;
+        nt_model_destroy(all);
+        nt_model_destroy(some);
+    }
+    assert_at_most(more / GRAPHS, 0.05);
 }
 
 /* A link that carries nothing makes a tree a graph, whose halvings are all tried. */
@@ -504,8 +563,8 @@ TEST(trees_and_graphs_have_one_bisection)
         memcpy(graph->link, tree->link, tree->links * sizeof *tree->link);
         graph->link[tree->links] =
             (struct nt_link){.a = (uint32_t)tree->hosts, .b = (uint32_t)tree->hosts + 1};
-        rates_must(nt_bisection_find(tree, &err), &err);
-        rates_must(nt_bisection_find(graph, &err), &err);
+        find_bisection(tree);
+        find_bisection(graph);
         assert_above(tree->bisection_MBps, 0);
         assert_close(graph->bisection_MBps, tree->bisection_MBps, 1e-6);
         nt_model_destroy(tree);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,10 @@
 #include "memory.h"
 #include "rooted_tree.h"
 
-enum { TREE_HOSTS_MAX = 8192, CORE_MAX = 2048, EXACT_MAX = 20 };
+/* No method takes more than about so many steps, a tenth of a second. Hence the sizes: a tree has
+ * 8192^2 / 2 pairs of hosts; graphs of 20 have 2^19 halvings, with 19 links to add in each; 8
+ * passes look at a core of 2048 for each of its vertices. */
+enum { STEPS_MAX = 1 << 25, TREE_HOSTS_MAX = 8192, EXACT_MAX = 20, PASSES = 8, CORE_MAX = 2048 };
 
 /* ---- trees ------------------------------------------------------------------------------------
  */
@@ -153,14 +157,14 @@ static int by_capacity(const void *a, const void *b)
 }
 
 /* The least addition to the cut if the side has this number of hosts: some leaves of the larger
- * side move to the other. */
-static double moving_cost(const struct cut *x, bool from, size_t want)
+ * side move to the other. INFINITY: limit or more, or there are not as many. */
+static double moving_cost(const struct cut *x, bool from, size_t want, double limit)
 {
     bool gives = x->on[from] > want;
     size_t move = gives ? x->on[from] - want : want - x->on[from];
     const struct leaf *leaf = gives ? x->down : x->up;
     double sum = 0;
-    for (size_t k = 0; k < x->leaves && move > 0; k++)
+    for (size_t k = 0; k < x->leaves && move > 0 && sum < limit; k++)
         if (x->side[leaf[k].at] == (gives ? from : !from)) {
             sum += leaf[k].MBps;
             move--;
@@ -173,10 +177,11 @@ static double cost_of(const struct cut *x, double limit)
 {
     double least = INFINITY;
     for (int from = 0; from < 2; from++)
-        for (int more = 0; more < 2 && x->crossing[from] < fmin(limit, least); more++)
-            least = fmin(least,
-                         x->crossing[from] +
-                             moving_cost(x, from, more ? x->hosts - x->hosts / 2 : x->hosts / 2));
+        for (int more = 0; more < 2 && x->crossing[from] < fmin(limit, least); more++) {
+            size_t half = more ? x->hosts - x->hosts / 2 : x->hosts / 2;
+            double over = fmin(limit, least) - x->crossing[from];
+            least = fmin(least, x->crossing[from] + moving_cost(x, from, half, over));
+        }
     return least;
 }
 
@@ -234,6 +239,7 @@ struct search {
     uint32_t *hops[2]; /* core: from the two vertices */
     uint32_t *queue;
     bool *fixed, *start;
+    double *gain; /* core: decrease of the crossing capacity, both directions, by its change */
     struct rank {
         int64_t nearer; /* to the one than to the other */
         uint32_t vertex;
@@ -281,13 +287,37 @@ static void try_nearer(struct search *s)
     keep_best(x);
 }
 
-/* The decrease of the crossing capacity, in both directions, if v changes sides. */
-static double gain_of(const struct cut *x, uint32_t v)
+static void begin_pass(struct search *s)
 {
-    double gain = 0;
+    const struct cut *x = s->cut;
+    memset(s->fixed, 0, x->core * sizeof *s->fixed);
+    memset(s->gain, 0, x->core * sizeof *s->gain);
+    for (uint32_t v = 0; v < x->core; v++)
+        for (uint32_t i = x->start[v]; i < x->start[v + 1]; i++)
+            s->gain[v] += (x->side[x->to[i]] == x->side[v] ? -1 : 1) * (x->out[i] + x->in[i]);
+}
+
+/* The vertex with the largest gain in the half that has more, or in either. */
+static uint32_t best_to_move(const struct search *s)
+{
+    const struct cut *x = s->cut;
+    uint32_t best = UINT32_MAX;
+    for (uint32_t v = 0; v < x->core; v++) {
+        bool wanted = x->on[0] == x->on[1] || x->side[v] == (x->on[1] > x->on[0]);
+        if (wanted && !s->fixed[v] && (best == UINT32_MAX || s->gain[v] > s->gain[best]))
+            best = v;
+    }
+    return best;
+}
+
+static void move_vertex(struct search *s, uint32_t v)
+{
+    struct cut *x = s->cut;
+    s->fixed[v] = true;
+    change_side(x, v);
     for (uint32_t i = x->start[v]; i < x->start[v + 1]; i++)
-        gain += (x->side[x->to[i]] == x->side[v] ? -1 : 1) * (x->out[i] + x->in[i]);
-    return gain;
+        s->gain[x->to[i]] += (x->side[x->to[i]] == x->side[v] ? -2 : 2) * (x->out[i] + x->in[i]);
+    keep_best(x);
 }
 
 /* C. M. Fiduccia, R. M. Mattheyses, DAC 1982: from the best cut each vertex changes its side once,
@@ -295,58 +325,59 @@ static double gain_of(const struct cut *x, uint32_t v)
  * none. */
 static void refine(struct search *s)
 {
-    enum { PASSES = 8 };
     struct cut *x = s->cut;
     double before = INFINITY;
     for (int pass = 0; pass < PASSES && x->best < before; pass++) {
         before = x->best;
         set_sides(x, x->best_side);
-        memset(s->fixed, 0, x->core * sizeof *s->fixed);
-        for (size_t n = 0; n < x->core; n++) {
-            uint32_t best = UINT32_MAX;
-            double most = -INFINITY;
-            for (uint32_t v = 0; v < x->core; v++) {
-                bool wanted = x->on[0] == x->on[1] || x->side[v] == (x->on[1] > x->on[0]);
-                double gain = s->fixed[v] || !wanted ? -INFINITY : gain_of(x, v);
-                if (gain > most) {
-                    most = gain;
-                    best = v;
-                }
-            }
-            if (best == UINT32_MAX)
-                break;
-            s->fixed[best] = true;
-            change_side(x, best);
-            keep_best(x);
-        }
+        begin_pass(s);
+        for (uint32_t v; (v = best_to_move(s)) != UINT32_MAX;)
+            move_vertex(s, v);
     }
+}
+
+/* The best of the halves that are nearer to the vertex than to any of some others, refined. */
+static void search_from(struct search *s, uint32_t from, size_t others)
+{
+    struct cut *x = s->cut;
+    x->best = INFINITY;
+    count_hops(x, from, s->hops[0], s->queue);
+    for (size_t k = 0; k < others; k++) {
+        count_hops(x, (uint32_t)(k * x->core / others), s->hops[1], s->queue);
+        try_nearer(s);
+    }
+    refine(s);
+}
+
+static size_t clamp(size_t value, size_t most)
+{
+    return value < 1 ? 1 : value > most ? most : value;
 }
 
 static int search_cut(struct cut *x, struct nt_err *err)
 {
-    enum { WORK = 1 << 22, FIRST_MAX = 16 };
     NT_SCOPED struct nt_arena memory = {0};
     struct search s = {.cut = x};
-    double refined = INFINITY;
     for (int k = 0; k < 2; k++)
         s.hops[k] = nt_arena_array(&memory, x->core, sizeof **s.hops);
     s.queue = nt_arena_array(&memory, x->core, sizeof *s.queue);
     s.fixed = nt_arena_array(&memory, x->core, sizeof *s.fixed);
     s.start = nt_arena_array(&memory, x->core, sizeof *s.start);
+    s.gain = nt_arena_array(&memory, x->core, sizeof *s.gain);
     s.order = nt_arena_array(&memory, x->core, sizeof *s.order);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    size_t most = WORK / (x->core * x->core), first = most > FIRST_MAX ? FIRST_MAX : most + !most;
+    /* of a half: links are followed twice, and the core is sorted */
+    size_t half = 2 * x->start[x->core] + x->core * (size_t)(2 + ilogb((double)x->core));
+    size_t first = clamp(STEPS_MAX / (PASSES * x->core * x->core), x->core);
+    size_t others = clamp(STEPS_MAX / half / first, x->core);
+    keep_best(x); /* all of the core on one side */
+    double least = x->best;
     for (size_t k = 0; k < first; k++) {
-        count_hops(x, (uint32_t)(k * x->core / first), s.hops[0], s.queue);
-        for (uint32_t v = 0; v < x->core; v++) {
-            count_hops(x, v, s.hops[1], s.queue);
-            try_nearer(&s);
-        }
-        if (x->best < refined)
-            refine(&s);
-        refined = x->best;
+        search_from(&s, (uint32_t)(k * x->core / first), others);
+        least = fmin(least, x->best);
     }
+    x->best = least;
     return 0;
 }
 
@@ -411,14 +442,30 @@ static void fill_cut(const struct nt_model *m, const struct nt_graph *g, struct 
     x->best = INFINITY;
 }
 
-static int cut_init(const struct nt_model *m, struct cut *x, bool *known, struct nt_err *err)
+/* Rounds the capacities to steps of which a double holds any sum of them: what is added up change
+ * by change is what adding up all again would give. */
+static void make_exact(struct cut *x)
 {
-    struct nt_graph g;
+    double all = 0;
+    int exponent = 0;
+    for (uint32_t i = 0; i < x->start[x->core]; i++)
+        all += x->out[i] + x->in[i];
+    frexp(all, &exponent);
+    double step = ldexp(1, exponent + 1 - DBL_MANT_DIG);
+    for (uint32_t i = 0; isfinite(all) && i < x->start[x->core]; i++) {
+        x->out[i] = rint(x->out[i] / step) * step;
+        x->in[i] = rint(x->in[i] / step) * step;
+    }
+}
+
+static int cut_init(const struct nt_model *m, const struct nt_graph *g, struct cut *x, bool *known,
+                    struct nt_err *err)
+{
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *number = nt_arena_array(&memory, m->hosts + m->switches, sizeof *number);
-    if (nt_arena_check(&memory, err) != 0 || nt_graph_init(&g, m, &memory, err) != 0)
+    if (nt_arena_check(&memory, err) != 0)
         return -1;
-    *known = number_core(m, &g, x, number);
+    *known = number_core(m, g, x, number);
     if (!*known)
         return 0;
     x->weight = nt_arena_array(&x->memory, x->core, sizeof *x->weight);
@@ -432,15 +479,16 @@ static int cut_init(const struct nt_model *m, struct cut *x, bool *known, struct
     x->best_side = nt_arena_array(&x->memory, x->core, sizeof *x->best_side);
     if (nt_arena_check(&x->memory, err) != 0)
         return -1;
-    fill_cut(m, &g, x, number);
+    fill_cut(m, g, x, number);
+    make_exact(x);
     return 0;
 }
 
-static int bisect_graph(struct nt_model *m, struct nt_err *err)
+static int bisect_graph(struct nt_model *m, const struct nt_graph *g, struct nt_err *err)
 {
     struct cut x = {0};
     bool known;
-    int rc = cut_init(m, &x, &known, err);
+    int rc = cut_init(m, g, &x, &known, err);
     if (rc == 0 && known) {
         if (x.core <= EXACT_MAX)
             try_all(&x);
@@ -453,14 +501,11 @@ static int bisect_graph(struct nt_model *m, struct nt_err *err)
     return rc;
 }
 
-int nt_bisection_find(struct nt_model *model, struct nt_err *err)
+int nt_bisection_find(struct nt_model *model, const struct nt_rooted_tree *rooted,
+                      struct nt_err *err)
 {
-    struct nt_rooted_tree *rooted;
     model->bisection_MBps = NAN;
     model->bisection_at_most = false;
-    if (nt_rooted_tree_create(model, &rooted, err) != 0)
-        return -1;
-    int rc = rooted->tree ? bisect_tree(model, rooted, err) : bisect_graph(model, err);
-    nt_rooted_tree_destroy(rooted);
-    return rc;
+    return rooted->tree ? bisect_tree(model, rooted, err)
+                        : bisect_graph(model, &rooted->graph, err);
 }

@@ -653,8 +653,9 @@ static int solve_channels(struct pass *p, const struct nt_flow_round *round, siz
     }
     bound_loaded(p);
     write_links(p->work);
-    return finish_network(p->work, odd_rounds, err) == 0 ? nt_bisection_find(p->work->model, err)
-                                                         : -1;
+    return finish_network(p->work, odd_rounds, err) == 0
+               ? nt_bisection_find(p->work->model, p->work->rooted, err)
+               : -1;
 }
 
 int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,

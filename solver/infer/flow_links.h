@@ -22,6 +22,7 @@
 #include "err.h"
 #include "fault.h"
 #include "model.h"
+#include "rooted_tree.h"
 
 struct nt_flow_seen {
     uint32_t from, to; /* hosts */
@@ -63,11 +64,12 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
  * bisection_MBps; lower bounds of links count as they are; NaN if some bandwidth is unknown.
  *
  * Exact for trees of up to 8192 hosts, and, by trying all halvings, for graphs of up to 20 switches
- * and hosts without a switch. The general problem is NP-hard (M. R. Garey, D. S. Johnson, L.
- * Stockmeyer, Some simplified NP-complete graph problems, Theoretical Computer Science 1, 1976,
- * theorem 1.3). For graphs of up to 2048 it is the best cut that was found, an upper bound, and
- * bisection_at_most is set. */
-int nt_bisection_find(struct nt_model *model, struct nt_err *err);
+ * and hosts without a switch. rooted: of this model. The general problem is NP-hard (M. R. Garey,
+ * D. S. Johnson, L. Stockmeyer, Some simplified NP-complete graph problems, Theoretical Computer
+ * Science 1, 1976, theorem 1.3). For graphs of up to 2048 it is the best cut that was found, an
+ * upper bound, and bisection_at_most is set. */
+int nt_bisection_find(struct nt_model *model, const struct nt_rooted_tree *rooted,
+                      struct nt_err *err);
 
 /* ---- shared_paths.c ---- */
 
