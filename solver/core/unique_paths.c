@@ -180,13 +180,18 @@ uint32_t nt_unique_paths_switch(const struct nt_unique_paths *paths, uint32_t ho
     return paths->at[host];
 }
 
+uint32_t nt_unique_paths_last(const struct nt_unique_paths *p, uint32_t from, uint32_t to)
+{
+    size_t hosts = p->rooted->hosts, switches = p->rooted->vertices - hosts;
+    return p->into[(from - hosts) * switches + (to - hosts)];
+}
+
 size_t nt_unique_paths_between(const struct nt_unique_paths *p, uint32_t from, uint32_t to,
                                uint32_t *channel)
 {
-    size_t hosts = p->rooted->hosts, switches = p->rooted->vertices - hosts, n = 0;
-    const uint32_t *into = p->into + (from - hosts) * switches;
+    size_t n = 0;
     for (uint32_t c; to != from; to = p->rooted->ends[c / 2][c % 2]) {
-        c = into[to - hosts];
+        c = nt_unique_paths_last(p, from, to);
         if (c == NT_NO_LINK)
             return 0;
         channel[n++] = c;

@@ -29,6 +29,9 @@ uint32_t nt_unique_paths_switch(const struct nt_unique_paths *paths, uint32_t ho
 size_t nt_unique_paths_between(const struct nt_unique_paths *paths, uint32_t from, uint32_t to,
                                uint32_t *channel);
 
+/* The last channel between two switches, if their path is known; NT_NO_LINK. */
+uint32_t nt_unique_paths_last(const struct nt_unique_paths *paths, uint32_t from, uint32_t to);
+
 /* As above for two hosts, including their links. paths NULL: as nt_rooted_tree_path. */
 size_t nt_unique_paths_find(const struct nt_unique_paths *paths,
                             const struct nt_rooted_tree *rooted, uint32_t a, uint32_t b,

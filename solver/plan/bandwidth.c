@@ -148,19 +148,21 @@ static bool is_between(const struct nt_rooted_tree *h, size_t link, bool switche
 static int colour_links(struct nt_bw *b, enum nt_bw_kind kind, struct nt_err *err)
 {
     const struct nt_rooted_tree *h = b->rooted;
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t *used = nt_arena_array(&memory, h->links + 1, sizeof *used); /* colours: 1 + the link */
     uint32_t colours = 0;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < h->links; k++) {
         const uint32_t *ends = h->ends[k];
         if (!is_between(h, k, kind == NEAR))
             continue;
-        for (uint32_t c = 0, used = 1; used; c++) {
-            used = 0;
-            for (int e = 0; e < 2; e++)
-                for (uint32_t i = h->graph.start[ends[e]]; i < h->graph.start[ends[e] + 1]; i++)
-                    used |= h->graph.link[i] < k && b->colour[h->graph.link[i]] == c;
-            if (!used)
-                b->colour[k] = c;
-        }
+        for (int e = 0; e < 2; e++)
+            for (uint32_t i = h->graph.start[ends[e]]; i < h->graph.start[ends[e] + 1]; i++)
+                if (b->colour[h->graph.link[i]] != UINT32_MAX)
+                    used[b->colour[h->graph.link[i]]] = k + 1;
+        for (b->colour[k] = 0; used[b->colour[k]] == k + 1;)
+            b->colour[k]++;
         colours = b->colour[k] + 1 > colours ? b->colour[k] + 1 : colours;
     }
     for (uint32_t c = 0; c < colours; c++)

@@ -167,7 +167,9 @@ static bool goes_over(const uint32_t *channel, size_t n, uint32_t over)
 }
 
 /* Neighbours of the sending end send first, if possible to the receiving end, so that the ends keep
- * hosts for farther partners. */
+ * hosts for farther partners. A sender's path to the receiving end has to come over the channel: so
+ * over all channels a pair of switches is a sender and a receiving end once, and the paths to the
+ * receivers of all channels take no longer than the table of paths took. */
 size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_unique_paths *paths,
                              uint32_t over, uint32_t *switches, uint32_t *channel)
 {
@@ -175,14 +177,16 @@ size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_unique_
     uint32_t u = ends[over % 2], v = ends[1 - over % 2];
     size_t senders = list_around(d->rooted, u, v, switches), joined = 0;
     size_t receivers = list_around(d->rooted, v, u, switches + senders);
-    for (size_t i = 0; i < senders; i++)
-        for (size_t j = 0; j < receivers && free_host(d, switches[i]) != NT_NO_VERTEX; j++) {
-            uint32_t s = switches[i], t = switches[senders + (s == u ? j : receivers - 1 - j)];
-            size_t n =
-                free_host(d, t) == NT_NO_VERTEX ? 0 : nt_unique_paths_between(paths, s, t, channel);
-            if (goes_over(channel, n, over))
+    for (size_t i = 0; i < senders; i++) {
+        uint32_t s = switches[i];
+        if (nt_unique_paths_last(paths, s, v) != over)
+            continue;
+        for (size_t j = 0; j < receivers; j++) {
+            uint32_t t = switches[senders + (s == u ? j : receivers - 1 - j)];
+            if (goes_over(channel, nt_unique_paths_between(paths, s, t, channel), over))
                 joined += join_switches(d, s, t, bounded_load(d, own_hosts(d, s)));
         }
+    }
     return joined;
 }
 
