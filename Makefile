@@ -38,6 +38,9 @@ BINDIR := $(PREFIX)/bin
 LIBEXECDIR := $(PREFIX)/libexec
 MANDIR := $(PREFIX)/share/man
 DATADIR := $(PREFIX)/share/nettopo
+BASHDIR := $(PREFIX)/share/bash-completion/completions
+ZSHDIR := $(PREFIX)/share/zsh/site-functions
+FISHDIR := $(PREFIX)/share/fish/vendor_completions.d
 AGENTDIR = $(LIBEXECDIR)/nettopo
 
 # A build takes all processors, unless it was said how many.
@@ -46,7 +49,7 @@ MAKEFLAGS := $(MAKEFLAGS) -j$(shell nproc)
 endif
 
 .PHONY: all check test demo bench fuzz coverage install uninstall deb rpm dist clean deps
-all: nettopo probe agent checker plugin
+all: nettopo probe agent checker plugin completions
 
 # ---- rooms ------------------------------------------------------------------------------------
 # PUBLISHED: the papers' own methods, which only nettopo has; whoever sweeps cannot select them.
@@ -194,6 +197,17 @@ $(BUILD)/spank_nettopo.so: $(call objects,spank) $(BUILD)/libbase.a
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -shared -Wl,--exclude-libs,ALL -o $@ $^ -lm
 
+# completion for shells, from the options that programs print
+COMPLETED := nettopo nettopo-probe nettopo-prolog
+.PHONY: completions
+define completion_rule
+completions: $(addprefix $(BUILD)/completions/$(1)/,$(COMPLETED))
+$(BUILD)/completions/$(1)/%: $(BUILD)/% etc/completions
+	@mkdir -p $$(@D)
+	$$(Q)etc/completions $(1) $$< >$$@.new && mv $$@.new $$@
+endef
+$(foreach s,bash zsh fish,$(eval $(call completion_rule,$(s))))
+
 # ---- tests -------------------------------------------------------------------------------------
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -311,6 +325,7 @@ INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
   $(foreach e,$(wildcard etc/systemd/*.service etc/systemd/*.timer),$(DATADIR)/systemd/$(notdir $(e))) \
   $(PREFIX)/lib/sysusers.d/nettopo.conf $(PREFIX)/lib/tmpfiles.d/nettopo.conf $(DATADIR)/apparmor.d/nettopo-probe \
   $(addprefix $(DATADIR)/,container-mounts container-nettopo) \
+  $(foreach p,$(COMPLETED),$(BASHDIR)/$(p) $(ZSHDIR)/_$(p) $(FISHDIR)/$(p).fish) \
   $(foreach m,$(PAGES),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))))
 install: all
 	install -d $(sort $(dir $(INSTALLED) $(foreach e,$(EDITED),$(lastword $(subst :, ,$(e)))) $(PLUGSTACK)))
@@ -331,6 +346,9 @@ install: all
 	  $(PLACE) <$$m >$$d/$${m##*/} || exit; done
 	for e in $(EDITED); do from=$${e%%:*} to=$${e#*:}; test -e $$to || { install -m $$(stat -c %a $$from) $$from $$to && \
 	  $(PLACE) <$$from >$$to; } || exit; done
+	for p in $(COMPLETED); do install -m 644 $(BUILD)/completions/bash/$$p $(DESTDIR)$(BASHDIR) && \
+	  install -m 644 $(BUILD)/completions/zsh/$$p $(DESTDIR)$(ZSHDIR)/_$$p && \
+	  install -m 644 $(BUILD)/completions/fish/$$p $(DESTDIR)$(FISHDIR)/$$p.fish || exit; done
 	install -m 644 etc/plugstack.conf.d/nettopo.conf $(PLUGSTACK)
 
 # first what makes Slurm load the plugin

@@ -148,7 +148,7 @@ struct arguments {
 static const struct nt_flag flags[] = {
     NT_FLAG_STORE,
     {"format", 'f', "text|json|html", NT_AT(format), 1,
-     "Output format: text (default); json, a nettopo-map/1 with the field fleet; html, a page that "
+     "Output format (default text): json, a nettopo-map/1 with the field fleet; html, a page that "
      "loads nothing, with the changes and a slider for the day"},
     {"json", 0, NULL, NT_AT(json), 1, "Same as --format json"},
     NT_FLAG_DAYS,

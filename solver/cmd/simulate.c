@@ -67,7 +67,7 @@ static const struct nt_flag flags[] = {
     {"link-rate", 0, "MBPS[,MBPS...]", NT_AT(link_rate), 1,
      "Rate of links between switches, per tier"},
     {"format", 'f', "samples|csv|map|routes|measured", NT_AT(format), 1,
-     "Output format: samples (default); csv, a matrix; map, the result of a perfect solver; routes "
+     "Output format (default samples): csv, a matrix; map, the result of a perfect solver; routes "
      "and measured, for plan and estimate"},
     {"bandwidth", 0, NULL, NT_AT(bandwidth), 1,
      "samples: also measure flows, of each round at once, on each rail alone, and in the rounds "

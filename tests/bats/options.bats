@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2154,SC2030,SC2031,SC2086
+# shellcheck disable=SC2154,SC2030,SC2031,SC2086,SC2016
 # What all commands have in common: letters of options, --help and its example, --json, sizes in bytes,
 # exit codes.
 
@@ -178,4 +178,60 @@ example_files() {
     [ "$status" = 2 ]
     run nettopo fleet since --store fleet.db nosuch
     [ "$status" = 3 ]
+}
+
+# completes LINE WORD...: bash completes the last word of LINE so
+completes() {
+    local line=$1
+    shift
+    bash -c '
+        source "$1"
+        read -ra COMP_WORDS <<<"${2//=/ = }"
+        [[ $2 != *[\ =] ]] || COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        "$(complete -p "${COMP_WORDS[0]}" | sed -E "s/.* -F ([a-z_]+) .*/\1/")"
+        printf "%s\n" "${COMPREPLY[@]}"' - "completions/bash/${line%% *}" "$line" >completed
+    diff completed <(printf '%s\n' "$@") || fails "$line"
+}
+
+@test "shells complete commands, options, values and files" {
+    for shell in bash zsh fish; do
+        mkdir -p completions/$shell
+        for program in nettopo nettopo-probe nettopo-prolog; do
+            "$root/etc/completions" $shell "$(command -v $program)" >completions/$shell/$program
+        done
+    done
+    completes "nettopo s" solve show simulate stats
+    completes "nettopo help fl" fleet
+    completes "nettopo fleet s" show since sync
+    completes "nettopo help fleet me" metrics
+    completes "nettopo hint --nt" --ntasks --ntasks-per-node
+    completes "nettopo --v" --version
+    completes "nettopo hint -o hosts --format r" rankfile ray
+    completes "nettopo fleet sync --format=topology." topology.conf topology.yaml
+    completes "nettopo fleet sync --store fleet.db -f " topology.conf topology.yaml nodes
+    completes "nettopo show " "" # files, which bash adds
+    completes "nettopo solve --latency l" ""
+    completes "nettopo-probe --level st" standard
+    completes "nettopo-probe --ag" ""
+    completes "nettopo-prolog --from-" --from-prolog-script --from-epilog-script
+    # each option of --help
+    while read -r command; do
+        [[ $command != *--check ]] || continue
+        $command --help | sed -nE 's/^  (-., )?(--[a-z-]+).*/\2/p' >options
+        [[ $(<options) == *--help* ]] || echo --help >>options
+        mapfile -t options <options
+        completes "$command --" "${options[@]}"
+    done < <(commands)
+    # a terminal: bash adds the file
+    touch measured.samples
+    echo 'source completions/bash/nettopo' >rc
+    run timeout 20 script -qec "bash --rcfile rc -i" /dev/null <<<$'nettopo fleet sh\t--store meas\t --js\t\nexit'
+    [[ $output == *" nettopo fleet show --store measured.samples  --json "* ]]
+    if command -v zsh >/dev/null; then zsh -n completions/zsh/*; fi
+    if command -v fish >/dev/null; then
+        fish -n completions/fish/*
+        [ "$(fish --no-config -c 'source completions/fish/nettopo; complete -C "nettopo fleet sy"' | cut -f 1)" = sync ]
+        [ "$(fish --no-config -c 'source completions/fish/nettopo; complete -C "nettopo hint -f ho"' | cut -f 1)" = hostfile ]
+    fi
 }

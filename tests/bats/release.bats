@@ -159,6 +159,11 @@ PY
     # another PREFIX would build all anew, beneath the other tests
     local file made=(make -s -C "$root" DESTDIR="$PWD/to")
     "${made[@]}" install >&2
+    for file in nettopo nettopo-probe nettopo-prolog; do
+        bash -n "to/usr/local/share/bash-completion/completions/$file"
+        [ -s "to/usr/local/share/zsh/site-functions/_$file" ]
+        [ -s "to/usr/local/share/fish/vendor_completions.d/$file.fish" ]
+    done
     for file in nettopo/nettopo.conf enroot/mounts.d/60-nettopo.fstab enroot/hooks.d/60-nettopo.sh; do
         cp "to/etc/$file" shipped
         echo '# edited' >>"to/etc/$file"
