@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files: read with a bound, written whole or not at all. "-" is standard input or output.
+/* Reads files with a size limit and writes files atomically. "-" is standard input or output.
  * Tests: bats/commands.bats. */
 #ifndef NT_FILES_H
 #define NT_FILES_H
@@ -13,56 +13,58 @@
 #include "map.h"
 #include "samples.h"
 
-/* How a file is called in a sentence. */
+/* Returns the name of a file for messages. */
 const char *nt_file_name(const char *path);
 
-/* Gives the file to feed piece by piece; its error ends the reading. NT_ERR_INPUT when there is
- * no such file, NT_ERR_SYSTEM when the system refuses it. */
+/* Passes the file to feed in pieces; an error of feed ends it. NT_ERR_INPUT: there is no such file;
+ * NT_ERR_SYSTEM: the system cannot read it. */
 int nt_file_stream(const char *path, nt_feed *feed, void *context, struct nt_err *err);
 
-/* The same as a source, with a line about it on the terminal. Borrows path. */
+/* Returns the file as a source that reports progress on the terminal. Borrows path. */
 struct nt_text_source nt_file_source(const char *path);
 
-/* A text that is kept whole, with a bound. Feeding it ("" at least) terminates it. */
+/* A whole text with a size limit. Feeding it, even "", terminates it. */
 struct nt_file_text {
     const char *path;
     size_t most, used, capacity;
-    char *text; /* free it */
+    char *text; /* the caller frees it */
 };
 nt_feed nt_file_keep;
 
-/* The whole file, terminated, owned by the caller; NT_ERR_INPUT when it has more than most. */
+/* Reads a whole file, terminated; the caller frees *text. NT_ERR_INPUT: it has more than most
+ * bytes. */
 int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, struct nt_err *err);
 
-/* The same of a regular file that nobody has to be trusted with: no link is followed, no pipe is
- * waited for. *st: of what was read. */
+/* Reads a regular file in a directory that other users can write to: follows no link and waits for
+ * no pipe. *st: status of the file read. */
 int nt_file_read_regular(const char *path, size_t most, char **text, size_t *bytes, struct stat *st,
                          struct nt_err *err);
 
-/* Writes the file atomically: beside it, then by rename, so that a reader sees the old or the new
- * one. What is no regular file (a terminal, a pipe, /dev/null) is written as it is. */
+/* Writes a file atomically, by a temporary file beside it and a rename, so that a reader gets the
+ * old or the new file. Writes directly to a path that is not a regular file (a terminal, a pipe,
+ * /dev/null). */
 int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_err *err);
 
-/* The same, and frees the text. */
+/* Writes a file as nt_file_write does, and frees the text. */
 int nt_file_write_text(const char *path, char *text, size_t bytes, struct nt_err *err);
 
 /* Ends the open object, if any, writes the writer's buffer (JSON or other text), and frees it. */
 int nt_file_write_json(const char *path, struct nt_json_writer *w, struct nt_err *err);
 
-/* The map in a file; path NULL: as nt_file_map_path. */
+/* Reads a map from a file; path NULL: see nt_file_map_path. */
 int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err);
 
-/* The record of a sweep in a file. */
+/* Reads the samples of a sweep from a file. */
 int nt_file_read_samples(const char *path, struct nt_samples **out, struct nt_err *err);
 
-/* Names the map in $NETTOPO_JSON wherever a function here reads a path. Recognised by its address:
- * no file of that name is hidden by it. */
+/* Stands for the map in $NETTOPO_JSON in functions here that read a path. Recognized by its
+ * address, so that a file of the same name can still be read. */
 extern const char nt_file_inline_map[];
 
-/* path; or $NETTOPO_MAP, if path is NULL. Where path is $NETTOPO_MAP or NULL and no such file can
- * be read (a container does not show /run of its host): nt_file_inline_map, if $NETTOPO_JSON is
- * set. NULL: there is no map, with NT_ERR_USAGE, or in a job whose sweep has failed with NT_ERR_NO
- * and the reason. */
+/* Returns path, or $NETTOPO_MAP if path is NULL. If path is NULL or equals $NETTOPO_MAP, and that
+ * file cannot be read (a container may not contain the host's /run), returns nt_file_inline_map if
+ * $NETTOPO_JSON is set. NULL: there is no map: NT_ERR_USAGE, or NT_ERR_NO and the reason in a job
+ * whose sweep has failed. */
 const char *nt_file_map_path(const char *path, struct nt_err *err);
 
 #endif

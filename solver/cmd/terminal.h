@@ -12,7 +12,7 @@
 #include "wrap.h"
 
 struct nt_terminal {
-    size_t width;     /* columns of standard output; 80 when unknown */
+    size_t width;     /* columns of standard output; 80 if not known */
     bool interactive; /* standard output is a terminal */
     bool colour;      /* a terminal, and NO_COLOR is not set */
     bool unicode;     /* the locale's characters are UTF-8 */
@@ -20,8 +20,8 @@ struct nt_terminal {
 
 void nt_terminal_look(struct nt_terminal *terminal);
 
-/* One line on a terminal's standard error that the next one replaces; NULL takes it away.
- * Nothing when standard error is no terminal. */
+/* Shows a line on standard error that the next call replaces; NULL removes it. Does nothing if
+ * standard error is not a terminal. */
 void nt_terminal_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- tables ----
@@ -36,35 +36,38 @@ enum nt_style { NT_STYLE_PLAIN, NT_STYLE_HEAD, NT_STYLE_SWITCH, NT_STYLE_BAD, NT
 
 struct nt_row {
     enum nt_style style;
-    const char *art, *label; /* what draws the tree, never cut; the name behind it. The table's */
-    char cell[NT_ROW_CELLS][NT_ROW_CELL_BYTES]; /* "" is blank; a column without any is left out */
+    const char *art,
+        *label; /* lines of the tree, never cut; the name after them; owned by the table */
+    char cell[NT_ROW_CELLS]
+             [NT_ROW_CELL_BYTES]; /* "": empty; a column with only empty cells is omitted */
     char note[NT_ROW_NOTE_BYTES];
-    char besides[NT_ROW_NOTE_BYTES]; /* the end of the note, if there is room */
+    char besides[NT_ROW_NOTE_BYTES]; /* end of the note, omitted without room */
 };
 
-/* {0} is empty. Errors are kept inside until it is put. */
+/* {0} is empty. Errors are stored until nt_text_table_put. */
 struct nt_text_table {
     size_t count, room;
     struct nt_row *row;
     struct nt_arena memory;
-    bool failed;        /* no memory: rows are lost */
-    struct nt_row lost; /* the last of them */
+    bool failed;        /* out of memory; rows are lost */
+    struct nt_row lost; /* receives lost rows */
 };
 
-/* A new row at the end, with copies of art and label. Valid until the next one. */
+/* Adds a row with copies of art and label. Valid until the next one. */
 struct nt_row *nt_text_table_add(struct nt_text_table *rows, enum nt_style style, const char *art,
                                  const char *label);
 
-/* The row of the headings. */
+/* Adds the row of headings. */
 struct nt_row *nt_text_table_add_head(struct nt_text_table *rows, const char *label,
                                       const char *const titles[NT_ROW_CELLS]);
 void nt_text_table_fini(struct nt_text_table *rows);
 
-/* Within the terminal's width, from 40 columns on. */
+/* Prints the table within the terminal's width, at least 40 columns. */
 void nt_text_table_put(const struct nt_text_table *rows, const struct nt_terminal *terminal,
                        struct nt_strbuf *buf);
 
-/* The escape that begins a style, and the one that ends any; "" without colour. */
+/* Return the escape sequence that starts a style, and the one that ends any style; "" without
+ * colour. */
 const char *nt_style_begin(enum nt_style style, const struct nt_terminal *terminal);
 const char *nt_style_end(const struct nt_terminal *terminal);
 

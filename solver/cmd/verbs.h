@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs of nettopo: one file each in this folder, one line each here and in nettopo.c; and how
- * a command runs and ends.
+/* The commands of nettopo: one file each in this directory, one line each here and in nettopo.c;
+ * and how a command runs and ends.
  *
- * A verb never prints an error and never exits: it fills struct nt_err and returns -1, main prints
- * "nettopo VERB: text" and exits with the kind, which is the documented code. A verb that has
- * already reported "no" on standard output leaves the text empty.
+ * A command never prints an error and never exits. It fills struct nt_err and returns -1; main
+ * prints "nettopo VERB: text" and exits with the kind, which is the documented code. A command that
+ * has already printed a negative result on standard output leaves the text empty.
  * Tests: bats/commands.bats. */
 #ifndef NT_VERBS_H
 #define NT_VERBS_H
@@ -13,21 +13,21 @@
 
 struct nt_verb {
     const char *name;
-    const char *does;                                      /* half a line, for `nettopo --help` */
-    const struct nt_command_help *help;                    /* NULL: run prints it */
-    int (*run)(int argc, char **argv, struct nt_err *err); /* argv[0] is the verb */
+    const char *does;                   /* one short line, for `nettopo --help` */
+    const struct nt_command_help *help; /* NULL: run prints the help */
+    int (*run)(int argc, char **argv, struct nt_err *err); /* argv[0] is the name of the command */
 };
 
 /* The commands of a program, or of "nettopo fleet". */
 struct nt_verbs {
-    const char *program; /* as users type it */
+    const char *program; /* as typed by users */
     const char *page;    /* its manual page */
     const char *intro, *outro;
-    const struct nt_verb *const *verb; /* verbs of them */
+    const struct nt_verb *const *verb; /* verbs entries */
     size_t verbs;
 };
 
-/* Runs the command that argv[1] names, "help", --help or --version. Prints the error of a command;
+/* Runs the command in argv[1], "help", --help or --version. Prints the error of a command. Returns
  * the exit code of the process. */
 int nt_verbs_run(const struct nt_verbs *verbs, int argc, char **argv);
 

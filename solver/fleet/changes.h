@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has changed in a cluster, since when: change points in the figures of links
- * that many jobs left.
+/* Finds changes in a cluster and their start: change points in the values of links from many jobs.
  *
- * A figure is held against the same part's in other jobs. What all parts of a job have in common (a
- * slow processor, another library) is the job's own and is taken out first; its changes are those
- * of the class. A user can influence the figures of their own jobs: nothing about a part is stated
- * on one user's jobs alone. Pure.
+ * A value is compared with the value of the same part in other jobs. A deviation that all parts of
+ * a job share (a slow processor, another library) belongs to the job and is removed first; a change
+ * of it is a change of the link type. Users can influence the values of their own jobs, so nothing
+ * about a part is reported from one user's jobs only. No I/O and no clock.
  * Tests: test_changes.c. */
 #ifndef NT_CHANGES_H
 #define NT_CHANGES_H
@@ -25,14 +24,14 @@ struct nt_changes_job {
 };
 
 struct nt_changes_figure {
-    uint32_t job;  /* index, rising */
-    uint32_t part; /* any number: the caller's name of a link */
+    uint32_t job;  /* index, ascending */
+    uint32_t part; /* the caller's number of a link */
     uint8_t tier, kind;
     bool shared;
     float value;
 };
 
-/* {0} is empty. Figures come with their jobs, jobs by time. */
+/* {0} is empty. Values are added after their job, jobs in order of time. */
 struct nt_changes {
     struct nt_arena memory;
     size_t jobs, jobs_room, figures, figures_room;
@@ -45,79 +44,83 @@ enum { NT_CHANGE_CLASS = UINT32_MAX }; /* part: all links of a tier */
 struct nt_fleet_change {
     uint32_t part;
     uint8_t tier, kind;
-    bool worse;            /* than before: slower, or narrower */
-    bool current;          /* nothing has changed since */
-    bool named;            /* jobs' findings say so, not their figures */
-    double from, to;       /* in the figure's unit */
-    int64_t since_s;       /* of the first job that saw it */
-    int64_t before_s;      /* of the last that did not; 0: none */
-    uint64_t first_job;    /* id */
-    uint32_t jobs, users;  /* that saw it, until it changed again */
-    uint32_t jobs_to_sure; /* that crossed the part until it was certain */
+    bool worse;            /* slower or narrower than before */
+    bool current;          /* no later change */
+    bool named;            /* from findings of jobs, not from values */
+    double from, to;       /* before and after, in the unit of the value */
+    int64_t since_s;       /* time of the first job with the change */
+    int64_t before_s;      /* time of the last job without it; 0: none */
+    uint64_t first_job;    /* id of the first job with the change */
+    uint32_t jobs, users;  /* number of jobs and users with the change, until the next change */
+    uint32_t jobs_to_sure; /* number of jobs that used the part until the change was certain */
     double confidence;
 };
 
-/* The next figures are of that job. */
+/* Adds a job; the next values belong to it. */
 int nt_changes_add_job(struct nt_changes *changes, struct nt_changes_job job, struct nt_err *err);
 int nt_changes_add(struct nt_changes *changes, const struct nt_fleet_figure *figure, uint32_t part,
                    struct nt_err *err);
 void nt_changes_fini(struct nt_changes *changes);
 
-/* out: count of them by time, the caller's (free). Reorders the figures. */
+/* Finds changes. *out: count changes by time, which the caller frees. Reorders the values. */
 int nt_changes_find(struct nt_changes *changes, struct nt_fleet_change **out, size_t *count,
                     struct nt_err *err);
 
-/* Since when a figure is another one: changes of level in a series of readings, each with its
- * confidence, found as the readings come.
+/* Change points of one value: changes of level in a series of readings, each with its confidence,
+ * found in the order of the readings.
  *
  * Bayesian online changepoint detection (Adams, MacKay, "Bayesian Online Changepoint Detection",
  * arXiv:0710.3742, 2007, sections 2 and 2.1): the probability of each length of the current run,
- * with levels that are normal about each other. Two additions: a reading is with some probability
- * of something else (an outlier, the neighbour's link), and then says nothing; and of the lengths
- * only the likeliest are kept, so that time and memory are linear. Pure. */
+ * with normally distributed differences between levels. Two additions: with some probability a
+ * reading is an outlier or belongs to something else (the neighbour's link), and then carries no
+ * information; and only the most probable lengths are kept, so that time and memory are linear. No
+ * I/O and no clock. */
 
 enum { NT_CHANGE_RUNS_MAX = 48, NT_CHANGES_MAX = 64 };
 
 struct nt_change_reading {
-    double x;     /* a logarithm */
-    double sd;    /* of x about its level, over 0 */
-    double doubt; /* that it is of something else, 0..1 */
+    double x;     /* logarithm of the value */
+    double sd;    /* sd of x around its level, above 0 */
+    double doubt; /* probability that it belongs to something else, 0..1 */
 };
 
 struct nt_change {
     size_t at;            /* first reading of the new level */
-    size_t seen;          /* reading with which it was certain */
+    size_t seen;          /* reading with which the change was certain */
     double before, after; /* levels */
     double confidence;
 };
 
 struct nt_change_series {
-    struct nt_change change[NT_CHANGES_MAX]; /* in order; of more than these the first */
+    struct nt_change change[NT_CHANGES_MAX]; /* in order; only the first if there are more */
     size_t changes;
-    double level; /* of the last run; 0 without readings */
+    double level; /* level of the last run; 0 without readings */
 };
 
-/* Fills *out, which is undefined on failure. A change whose readings were more probably outliers,
- * by those after it, is none: two slow ones, and then the level before. The first three readings
- * only give the level, or the first one of no great doubt that agrees with comparable parts.
- * like_sd: sd of the level about 0 in a part that resembles others, whose level is 0; 0: it
- * resembles none. NT_ERR_INPUT: a reading is not finite, or its sd or doubt is out of range. */
+/* Finds change points; *out is undefined on failure. A change whose readings are more probably
+ * outliers, judged by later readings, is not reported: for example two slow readings followed by
+ * the old level. The first three readings only determine the level, or only the first reading if
+ * its doubt is low and it agrees with comparable parts. like_sd: sd of the level around 0 for a
+ * part with comparable parts, whose level is 0; 0: there are none. NT_ERR_INPUT: a reading is not
+ * finite, or its sd or doubt is out of range. */
 int nt_change_points(const struct nt_change_reading *reading, size_t n, double like_sd,
                      struct nt_change_series *out, struct nt_err *err);
 
-/* Parts that jobs find worse than their like, one after the other: what was so from the first job
- * on, or is in a figure that jobs do not have alike (the latency of a link between switches), has
- * no change point.
+/* Parts that jobs report as worse than comparable parts, one job after another. A part that was bad
+ * from the first job on has no change point, nor has a value that differs between jobs (the latency
+ * of a link between switches).
  *
- * A part is stated when jobs in a row, of two users at least, name it in a finding: two jobs if
- * every job that crosses it so far did, three if not. It stays stated until jobs of two users that
- * cross it do not name it any more. One user alone neither states nor clears, and jobs of an
- * unknown user count for no second one. A job crosses a part when it has at least NT_NAMED_LIKE of
- * its like, among them this one: of fewer nobody can say which is worse. Of a latency between
- * switches NT_NAMED_NEAR of these are below the same switch, and what other jobs name does not
- * count: to a job that has no other switch below the same one, more switches in between look as a
- * slow link. A job that crosses a part and does not name it, but has a figure of it that is as the
- * named ones, says nothing. Pure. */
+ * A part is reported if consecutive jobs of at least two users report it in a finding: two jobs if
+ * every job that used it so far did, otherwise three. It remains reported until jobs of two users
+ * that use it do not report it any more. A single user neither sets nor clears a report, and jobs
+ * of an unknown user do not count as a second user.
+ *
+ * A job uses a part for this purpose if it has at least NT_NAMED_LIKE comparable parts including
+ * this one: with fewer, nobody can decide which is worse. For a latency between switches,
+ * NT_NAMED_NEAR of these must be below the same switch, and reports of other jobs do not count: for
+ * a job without another switch below the same one, additional switches on the path look like a slow
+ * link. A job that uses a part without reporting it, but whose value agrees with the reported ones,
+ * is ignored. No I/O and no clock. */
 
 enum { NT_NAMED_LIKE = 3, NT_NAMED_NEAR = 2 };
 
@@ -126,33 +129,34 @@ struct nt_named_part {
     uint8_t tier, kind;
 };
 
-/* A part that a job has. */
+/* A part that a job uses. */
 struct nt_named_crossing {
     struct nt_named_part part;
-    uint32_t among; /* any number: NT_NAMED_NEAR have the same */
-    float value;    /* its figure, or what it has at least; 0: none */
+    uint32_t among; /* group number, shared by at least NT_NAMED_NEAR parts */
+    float value;    /* its value or lower bound; 0: none */
 };
 
 struct nt_named_sight; /* a part in a job */
 
-/* {0} is empty. First all findings, then the jobs, which count only for parts that are named. */
+/* {0} is empty. Add all findings first, then the jobs, which count only for reported parts. */
 struct nt_named {
     struct nt_arena memory;
-    size_t sights, room, named; /* named: of findings, the first ones, sorted by the first job */
+    size_t sights, room,
+        named; /* named: number of findings, which are first and sorted after the first job */
     struct nt_named_sight *sight;
 };
 
 int nt_named_add(struct nt_named *named, struct nt_named_part part, struct nt_changes_job job,
                  const struct nt_fleet_finding *finding, struct nt_err *err);
 
-/* The parts of one job, several times allowed; reordered. */
+/* Adds the parts of a job, which may appear several times. Reorders them. */
 int nt_named_cross(struct nt_named *named, struct nt_changes_job job,
                    struct nt_named_crossing *crossing, size_t count, struct nt_err *err);
 void nt_named_fini(struct nt_named *named);
 
-/* Appends to *out (count of them; the caller's, free) what it finds, of parts and kinds that no
- * current change is of: worse, current, named. from: what is expected, to: what was found, the
- * medians. */
+/* Appends the reported parts to *out (count entries; the caller frees it), except parts and kinds
+ * with a current change: worse, current, named. from: the median of the expected values, to: of the
+ * values found. */
 int nt_named_find(struct nt_named *named, struct nt_fleet_change **out, size_t *count,
                   struct nt_err *err);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nested tiers of a cluster from aligned evidence: the classes of latencies, and at each level
- * which hosts are together, as far as evidence says.
- *
- * A level's clusters are parts of the next: between them the readings of all their hosts add up.
+/* Finds the nested tiers of a cluster from aligned evidence: the classes of latencies and, at each
+ * level, the hosts that belong together according to the evidence. The clusters of a level are
+ * parts of those of the next level: between them the readings of all their hosts are added.
  * Tests: test_cluster_map.c. */
 #ifndef NT_CLUSTER_TIERS_H
 #define NT_CLUSTER_TIERS_H
@@ -17,20 +16,22 @@
 
 struct nt_cluster_tiers {
     size_t hosts;
-    struct nt_classes classes;    /* noise: of an entry */
-    uint32_t *up[NT_CLASSES_MAX]; /* by level, of a host: the first host of its cluster; owned */
-    float *error[NT_CLASSES_MAX]; /* the same: the chance that it is one with another; owned */
+    struct nt_classes classes;    /* noise: relative sd of an entry */
+    uint32_t *up[NT_CLASSES_MAX]; /* by level and host: the first host of its cluster; owned */
+    float *error[NT_CLASSES_MAX]; /* by level and host: probability that its cluster belongs to
+                                     another; owned */
     double risk[NT_CLASSES_MAX];  /* by level: the sum of these, each pair of clusters once */
 };
 
-/* The classes of all entries. NT_ERR_INPUT: hardly a pair was read in two jobs. */
+/* Finds the classes of all entries. NT_ERR_INPUT: too few pairs were measured in two jobs. */
 int nt_cluster_tiers_classes(const struct nt_evidence *evidence, struct nt_classes *out,
                              struct nt_err *err);
 
-/* ignored (may be NULL): entries that do not count, of hosts that have moved since. */
+/* Finds the clusters. ignored (may be NULL): entries that do not count, of hosts that have moved
+ * since. */
 int nt_cluster_tiers_find(const struct nt_evidence *evidence, const struct nt_classes *classes,
                           const bool *ignored, struct nt_cluster_tiers *out, struct nt_err *err);
-/* The lowest level at which two hosts are together. */
+/* Returns the lowest level at which two hosts are in one cluster. */
 size_t nt_cluster_tiers_level(const struct nt_cluster_tiers *tiers, uint32_t a, uint32_t b);
 void nt_cluster_tiers_fini(struct nt_cluster_tiers *tiers);
 

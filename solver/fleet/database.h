@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An SQLite file with a schema that has a version; database.c alone sees SQLite.
- *
- * In WAL mode readers and a writer do not wait for each other; a second writer waits for the first,
- * at most NT_DATABASE_WAIT_MS. A value has at most 64 MiB. Queries are prepared once and kept by
- * their text.
+/* An SQLite file with a versioned schema. Only database.c uses SQLite. In WAL mode readers and a
+ * writer do not wait for each other; a second writer waits for the first, at most
+ * NT_DATABASE_WAIT_MS. A value has at most 64 MiB. Queries are prepared once and stored by their
+ * text. Must not know the contents of tables.
  * Tests: test_store.c. */
 #ifndef NT_DATABASE_H
 #define NT_DATABASE_H
@@ -25,17 +24,19 @@ struct nt_schema {
     const char *const *step;
 };
 
-/* read_only: the file must be there and of this version. Else it is made, and brought up to date in
- * one transaction. NT_ERR_INPUT: no such file, another program's, of a newer version. */
+/* Opens a database. read_only: the file must exist and have this version. Otherwise the file is
+ * created, or upgraded in one transaction. NT_ERR_INPUT: no such file, another program's file, or a
+ * newer version. */
 int nt_database_open(const char *file, bool read_only, const struct nt_schema *schema,
                      struct nt_database **out, struct nt_err *err);
 void nt_database_close(struct nt_database *db);
 
-/* Statements without results or values. */
+/* Executes statements without results or values. */
 int nt_database_run(struct nt_database *db, const char *sql, struct nt_err *err);
 int64_t nt_database_last_row(const struct nt_database *db);
 
-/* What stands for ?1, ?2, ... in a statement; texts and blobs are borrowed until it has ended. */
+/* The values of ?1, ?2, ... in a statement; texts and blobs are borrowed until the statement
+ * ends. */
 struct nt_values {
     size_t count;
     const struct nt_value {
@@ -55,21 +56,23 @@ struct nt_values {
                         (const struct nt_value[]){__VA_ARGS__}})
 #define NT_NO_VALUES ((struct nt_values){0, NULL})
 
-/* A statement without rows. At most NT_DATABASE_QUERIES different ones, here and below. */
+/* Executes a statement without rows. At most NT_DATABASE_QUERIES different statements, here and
+ * below. */
 int nt_database_put(struct nt_database *db, const char *sql, struct nt_values values,
                     struct nt_err *err);
 
-/* Calls take for each row; 0: after the last one. When take returns another value it ends with
- * that; -1 is an error. */
+/* Calls take for each row and returns 0 after the last one. If take returns another value, returns
+ * that at once; -1 is an error. */
 typedef int nt_take_row(void *context, struct nt_query *row, struct nt_err *err);
 int nt_database_each(struct nt_database *db, const char *sql, struct nt_values values,
                      nt_take_row *take, void *context, struct nt_err *err);
 
-/* The number in the first column of the first row; none when there is no row, or it is null. */
+/* Returns the number in the first column of the first row; none if there is no row, or if it is
+ * null. */
 int nt_database_whole(struct nt_database *db, const char *sql, struct nt_values values,
                       int64_t none, int64_t *out, struct nt_err *err);
 
-/* Columns of the row from 0 on; texts and blobs live until the next row. */
+/* Read a column of the row, counted from 0; texts and blobs are valid until the next row. */
 bool nt_query_is_null(struct nt_query *row, int column);
 int64_t nt_query_whole(struct nt_query *row, int column);
 double nt_query_number(struct nt_query *row, int column);

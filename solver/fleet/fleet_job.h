@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one job leaves behind for the fleet: who measured when, the latencies of its pairs folded,
- * the figures of its links, its findings. Made of a map and, where it is there, the record of the
- * sweep; both are a user's, so everything is bounded and checked here.
+/* The results of one job for the fleet: user and time, the combined latencies of its pairs, the
+ * values of its links, its findings. Made of a map and, if available, the samples of the sweep.
+ * Both come from a user, so all values are bounded and checked here.
  *
- * A link is named by what stays the same from job to job: the first of the hosts below it, and the
- * tier of its lower end (0: the host's own link). Switches have other names in each job.
+ * A link is identified by facts that are equal in all jobs: the first of the hosts below it, and
+ * the tier of its lower end (0: the host's own link). Switches have other names in each job.
  * Tests: test_fleet_job.c. */
 #ifndef NT_FLEET_JOB_H
 #define NT_FLEET_JOB_H
@@ -22,25 +22,25 @@
 #include "strbuf.h"
 
 enum nt_figure_kind {
-    NT_FIGURE_LATENCY, /* us, one way */
-    NT_FIGURE_UP,      /* MB/s, from the lower end up */
+    NT_FIGURE_LATENCY, /* us, one-way */
+    NT_FIGURE_UP,      /* MB/s, from the lower end upwards */
     NT_FIGURE_DOWN,    /* MB/s */
 };
 
 enum {
     NT_FIGURE_KINDS = NT_FIGURE_DOWN + 1,
-    NT_FLEET_TIERS = 8,               /* tiers of links that are told apart */
-    NT_FLEET_PAIRS_MAX = 4096 * 1024, /* of one job */
-    NT_FLEET_FINDINGS_MAX = 256,      /* of one job */
+    NT_FLEET_TIERS = 8,               /* number of tiers of links that are distinguished */
+    NT_FLEET_PAIRS_MAX = 4096 * 1024, /* maximum per job */
+    NT_FLEET_FINDINGS_MAX = 256,      /* maximum per job */
 };
 
 struct nt_fleet_figure {
     uint32_t host; /* index */
     uint8_t tier;  /* below NT_FLEET_TIERS */
     uint8_t kind;  /* enum nt_figure_kind */
-    bool shared;   /* the job cannot tell this link from others: fewer than three hosts behind it
-                      and beside it, so that its neighbour's figure may stand here */
-    bool bound;    /* the link has at least that bandwidth */
+    bool shared; /* the job cannot distinguish this link from others: fewer than three hosts behind
+                    it and beside it, so this may be the neighbour's value */
+    bool bound;  /* the value is a lower bound */
     float value;
 };
 
@@ -49,7 +49,7 @@ struct nt_fleet_finding {
     uint8_t tier;
     uint8_t kind; /* enum nt_fault_kind */
     uint8_t way;  /* enum nt_fault_way */
-    bool alone;   /* nothing else could be it */
+    bool alone;   /* no other part can be the cause */
     float found, expected, confidence;
 };
 
@@ -61,46 +61,46 @@ struct nt_fleet_job {
     int64_t time_s;         /* seconds since 1970 UTC */
     enum nt_status status;
     size_t hosts;
-    char **host; /* names, in the map's order */
+    char **host; /* names in the map's order */
     size_t pairs;
-    struct nt_evidence_entry *pair; /* by a, then b; a < b: indices; job and ln unset */
+    struct nt_evidence_entry *pair; /* by a, then b; indices with a < b; job and ln are not set */
     size_t figures;
     struct nt_fleet_figure *figure; /* by host, tier, kind */
     size_t findings;
     struct nt_fleet_finding *finding;
     size_t loggps;
-    struct nt_loggp *loggp; /* that the job measured */
+    struct nt_loggp *loggp; /* LogGP that the job measured */
 };
 
-/* samples NULL: there is no record, and so no pairs. origin: what is known of the job from somebody
- * who is not its user; what the map says against it is NT_ERR_INPUT, as is a record of another
- * sweep, a map without a job, a time later than now_s by more than a day or before 2010. The map's
- * own user is unknown: that of the origin counts. */
+/* Creates a job from a map. samples NULL: there are none, and so no pairs. origin: facts about the
+ * job from a source other than its user. NT_ERR_INPUT: the map contradicts origin, samples of
+ * another sweep, a map without a job, or a time before 2010 or more than a day after now_s. The
+ * user in the map is ignored; the user in origin counts. */
 int nt_fleet_job_create(const struct nt_map *map, const struct nt_samples *samples,
                         const struct nt_origin *origin, int64_t now_s, struct nt_fleet_job **out,
                         struct nt_err *err);
-/* The pairs and figures of a job in few bytes, by host; number[k]: the number of its host k. */
+/* Packs the pairs and values of a job, by host; number[k]: the number of its host k. */
 int nt_fleet_job_pack(const struct nt_fleet_job *job, const uint32_t *number,
                       struct nt_strbuf *pairs, struct nt_strbuf *figures, struct nt_err *err);
 void nt_fleet_job_destroy(struct nt_fleet_job *job);
 
-/* Readings and figures in few bytes, as the store keeps them.
- *
- * Numbers are LEB128 varints (DWARF 4, section 7.6), indices differences to the last one, and
- * latencies and bandwidths logarithms in steps of 0.1 %: about ten bytes a pair, five a figure. */
+/* Packed readings and values in the store. Numbers are LEB128 varints (DWARF 4, section 7.6),
+ * indices are differences to the previous one, and latencies and bandwidths are logarithms in steps
+ * of 0.1 %: about ten bytes per pair, five per value. */
 
-/* Appends to buf. pair: by a, then b. */
+/* Appends pairs, sorted by a, then b, to buf. */
 void nt_packed_put_pairs(struct nt_strbuf *buf, const struct nt_evidence_entry *pair, size_t n);
-/* figure: by host, tier, kind. */
+/* Appends values, sorted by host, tier and kind, to buf. */
 void nt_packed_put_figures(struct nt_strbuf *buf, const struct nt_fleet_figure *figure, size_t n);
 
-/* Called with each in order; -1 (with err set) ends the visit. */
+/* Called with each entry in order; -1 (with err set) ends the visit. */
 typedef int nt_packed_each_pair(void *context, const struct nt_evidence_entry *pair,
                                 struct nt_err *err);
 typedef int nt_packed_each_figure(void *context, const struct nt_fleet_figure *figure,
                                   struct nt_err *err);
 
-/* hosts: every index is below it, else NT_ERR_INPUT, as for bytes that are none of these. */
+/* Calls each for every pair. NT_ERR_INPUT: an index is not below hosts, or the bytes are
+ * invalid. */
 int nt_packed_visit_pairs(const void *bytes, size_t n, size_t hosts, nt_packed_each_pair *each,
                           void *context, struct nt_err *err);
 int nt_packed_visit_figures(const void *bytes, size_t n, size_t hosts, nt_packed_each_figure *each,

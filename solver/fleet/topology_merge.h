@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Slurm's topology would become: the tree that jobs measured, in the names that Slurm has,
- * with everything of Slurm's that was not measured as it is.
- *
- * A measured switch takes the name of the one that has most of its hosts, more than half of either.
- * Hosts that are not placed with enough support stay on the switch that Slurm has them on. Pure.
+/* Merges the measured tree into Slurm's topology, with Slurm's names; parts of Slurm's topology
+ * that were not measured remain. A measured switch gets the name of a Slurm switch if more than
+ * half of the hosts of either are common. Hosts without enough support stay on their switch in
+ * Slurm. No I/O.
  * Tests: test_topology_merge.c. */
 #ifndef NT_TOPOLOGY_MERGE_H
 #define NT_TOPOLOGY_MERGE_H
@@ -13,23 +12,22 @@
 #include "map.h"
 #include "strbuf.h"
 
-/* measured: a tree of switches, hosts that are not placed on no link. current: what Slurm has,
- * NULL: nothing. *out: a map with names and no figures, for nt_export_topology_conf and _yaml.
- * changes (appended to): a line for each host that comes, moves, and each switch that is new or
- * gone; none when nothing changes. json (may be NULL): gets them as items. NT_ERR_INPUT: measured
- * is no tree of switches. */
+/* Merges. measured: a tree of switches; hosts without a place have no link. current: Slurm's
+ * topology; NULL: none. *out: a map with names and without values, for nt_export_topology_conf and
+ * _yaml. changes (appended): one line for each host that is new or moves, and for each switch that
+ * is new or removed; nothing without changes. json (may be NULL): gets them as items. NT_ERR_INPUT:
+ * measured is not a tree of switches. */
 int nt_topology_merge(const struct nt_map *measured, const struct nt_map *current,
                       struct nt_map **out, struct nt_strbuf *changes, struct nt_json_writer *json,
                       struct nt_err *err);
 
-/* A tree of switches as topology/block has it: each switch that has hosts of its own is a block,
- * and all of them are below one. Pure.
- * */
+/* Converts a tree of switches to topology/block: each switch with hosts is a block, and all blocks
+ * are below one switch. No I/O. */
 
-/* The name of what all blocks are below, as importing a topology has it. */
+/* The name of the switch above all blocks, as in an imported topology. */
 #define NT_TOPOLOGY_BLOCKS_TOP "blocks"
 
-/* Hosts on no link stay on none. NT_ERR_INPUT: no switch has hosts. */
+/* Converts tree. Hosts without a link have none in *out. NT_ERR_INPUT: no switch has hosts. */
 int nt_topology_blocks(const struct nt_map *tree, struct nt_map **out, struct nt_err *err);
 
 #endif

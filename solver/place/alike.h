@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of a map that a placement may rely on: what its errors cannot tell apart is the same, so
- * that noise decides nothing, and groups that are not sure are left out.
+/* The part of a map that a placement may rely on: values that differ by less than their errors
+ * become equal, so that noise decides nothing, and uncertain groups are removed.
  * Tests: test_alike.c, test_supported_tree.c. */
 #ifndef NT_ALIKE_H
 #define NT_ALIKE_H
@@ -11,23 +11,23 @@
 #include "err.h"
 #include "model.h"
 
-/* *out: the model with the figures of like links made equal: of the links between the same two
- * tiers, sorted by a figure, neighbours that differ by less than 8 % or 4 standard errors have the
- * median of all that follow each other so. Links that a finding names keep theirs. */
+/* Creates *out, a copy of the model in which the values of similar links are equal: the links
+ * between the same two tiers are sorted by a value; a chain of neighbours that differ by less than
+ * 8 % or 4 standard errors gets its median. Links with a finding keep their values. */
 int nt_alike_create(const struct nt_model *model, struct nt_model **out, struct nt_err *err);
 
-/* On a tree, of all seatings that are the same but for parts that are alike (the same links and
- * rooms below): the one in which the part with the lower rank is the one with the lower host.
- * capacity: tasks that fit on each host. rank_host is changed; elsewhere it stays. */
+/* On a tree, selects one of the placements that differ only in equivalent parts (with the same
+ * links and capacity below): in it the part with the lower rank has the lower host. Changes
+ * rank_host; does nothing on other networks. capacity: by host, the number of tasks that fit. */
 int nt_alike_order(const struct nt_model *alike, const uint32_t *capacity, size_t ntasks,
                    uint32_t *rank_host, struct nt_err *err);
 
-/* *out: the model without its switches of a support below NT_SUPPORT_USED; the children of such a
- * switch are attached to the next certain switch above, by a link with the latency of the whole way
- * and its smallest bandwidth. So the way to all others stays as long as it was, and two that were
- * together are as far from each other as from any other host: there is no gain from placing tasks
- * in a group that may not exist. Vertices keep their numbers; a removed switch has no link. NULL
- * when every switch is certain, or none states a support. */
+/* Creates *out, a copy of the model without switches with a support below NT_SUPPORT_USED. The
+ * children of such a switch are connected to the next certain switch above, by a link with the
+ * latency of the whole path and its lowest bandwidth. So paths to all other hosts keep their
+ * length, and hosts below the switch are as far from each other as from any other host: placing
+ * tasks in a group that may not exist brings no gain. Vertices keep their indices; a removed switch
+ * has no link. *out is NULL if every switch is certain, or if none has a support. */
 int nt_supported_tree_create(const struct nt_model *model, struct nt_model **out,
                              struct nt_err *err);
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hosts of a model as nested groups, near ones together: what constructive placement divides
- * tasks over. A tree's groups are its switches. Another network's are made by halving: hosts are
- * ordered between two far ends and cut in the middle.
+/* The hosts of a model as nested groups of near hosts, over which constructive placement divides
+ * tasks. The groups of a tree are its switches. The groups of another network are made by halving:
+ * hosts are ordered between two distant ends and divided in the middle.
  *
- * Scotch's own mapping costs up to 14 % more on trees when it knows the tree (SCOTCH_archTleaf,
- * tests/bench place), and more without. On direct networks it is better, and used there
- * (scotch_split.h).
- *
- * A first placement divides tasks over the hierarchy from the top, so that the far links are cut
- * first and seldom.
+ * Scotch's own mapping costs up to 14 % more on trees if it gets the tree (SCOTCH_archTleaf,
+ * tests/bench place), and more without it. On direct networks it is better, and is used there
+ * (scotch_split.h). A first placement divides tasks over the hierarchy from the root, so that
+ * little traffic uses distant links.
  * Tests: test_place.c, test_supported_tree.c. */
 #ifndef NT_HIERARCHY_H
 #define NT_HIERARCHY_H
@@ -21,35 +19,35 @@
 #include "traffic.h"
 
 struct nt_group {
-    uint32_t first_child, children; /* child groups stand together; 0 children: a host */
-    uint32_t host;                  /* of a group without children */
-    uint64_t capacity;              /* tasks that fit below */
-    uint64_t form;                  /* the same for groups of the same shape and capacities */
-    uint32_t smallest;              /* host below */
+    uint32_t first_child, children; /* child groups are consecutive; 0 children: a host */
+    uint32_t host;                  /* host of a group without children */
+    uint64_t capacity;              /* number of tasks that fit below */
+    uint64_t form;                  /* equal for groups with the same shape and capacities */
+    uint32_t smallest;              /* smallest index of a host below */
 };
 
 struct nt_hierarchy {
     size_t groups;
-    struct nt_group *group; /* group 0 holds everything */
+    struct nt_group *group; /* group 0 contains all hosts */
 };
 
-/* Hosts of capacity 0 are left out. Children are ordered by capacity, the largest first, then by
- * form, so that the hosts' numbers decide nothing but which of two that are alike comes first;
- * there it is the one with the smallest host, so that a depth-first walk keeps natural order. */
+/* Creates the hierarchy. Hosts with capacity 0 are omitted. Children are ordered by capacity,
+ * largest first, then by form, then by their smallest host. So the indices of hosts only decide
+ * between equivalent groups, and a depth-first walk keeps the natural order. */
 int nt_hierarchy_create(const struct nt_distance *distance, const uint32_t *capacity,
                         struct nt_hierarchy **out, struct nt_err *err);
-/* rank[h]: the place of host h in a depth-first walk; hosts that are left out come last. hosts of
- * them. */
+/* Sets rank[h] to the position of host h (of hosts hosts) in a depth-first walk; omitted hosts are
+ * last. */
 void nt_hierarchy_rank(const struct nt_hierarchy *hierarchy, uint32_t *rank, size_t hosts);
 void nt_hierarchy_destroy(struct nt_hierarchy *hierarchy);
 
 enum nt_split_rule {
-    NT_SPLIT_BY_RANK,  /* consecutive ranks stay together: rings, chains, recursive doubling */
+    NT_SPLIT_BY_RANK,  /* keep consecutive ranks together: rings, chains, recursive doubling */
     NT_SPLIT_BY_GRID,  /* stencils: boxes, cut across their longest side */
-    NT_SPLIT_BY_GRAPH, /* whatever is cut least, by Scotch */
+    NT_SPLIT_BY_GRAPH, /* minimize the divided traffic, by Scotch */
 };
 
-/* Fills rank_host (traffic->tasks of them). The hierarchy must hold the tasks. */
+/* Sets rank_host for all traffic->tasks ranks. The hierarchy must have room for the tasks. */
 int nt_construct(const struct nt_hierarchy *hierarchy, const struct nt_traffic *traffic,
                  enum nt_split_rule rule, uint64_t seed, uint32_t *rank_host, struct nt_err *err);
 

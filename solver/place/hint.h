@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a map to a placement of tasks.
+/* Computes a placement of tasks from a map.
  * Tests: test_supported_tree.c, test_place.c. */
 #ifndef NT_HINT_H
 #define NT_HINT_H
@@ -14,67 +14,70 @@
 #include "traffic.h"
 
 struct nt_metrics {
-    double latency_us;    /* mean over the bytes exchanged; 0 inside a host */
-    double hop_bytes;     /* bytes times links */
-    double max_link_load; /* us of the busiest link when load_is_time (of each step of recursive
-                             doubling, in sum), else bytes */
+    double latency_us;    /* mean weighted by bytes; 0 within a host */
+    double hop_bytes;     /* sum of bytes times links */
+    double max_link_load; /* us of the busiest link if load_is_time (sum over the steps of recursive
+                             doubling), otherwise bytes */
     bool load_is_time;    /* the map has bandwidths */
 };
 
 enum { NT_HINT_SHORT_BYTES = 8 };
 
 struct nt_hint {
-    struct nt_arena memory; /* of all arrays */
+    struct nt_arena memory; /* all arrays */
     char *pattern;
     size_t ntasks;
-    uint32_t *rank_host; /* ntasks of them: the host (map index) of each rank */
+    uint32_t *rank_host; /* by rank: its host (index in the map) */
     size_t hosts;
-    uint32_t *host_order; /* hosts of them: hosts in hint order; unused, then missing ones last */
-    double cost, cost_default; /* us: of one round of the pattern, in this and in the scheduler's
-                                  order: the mean latency of a message, and where bandwidths are
-                                  known the time that the busiest direction of a link needs for
-                                  message_bytes each way of every pair over it */
-    double message_bytes;      /* mean of the messages of the pattern; without bandwidths those of
-                                  the shortest, NT_HINT_SHORT_BYTES */
-    double gain;               /* cost_default / cost; exactly 1: no change recommended */
-    double lower_bound;        /* of the mean latency where one is known, else NaN */
-    double first_percent;      /* that rank 0 on the job's first host costs more than the best
-                                  order; 0: at most 1, or the error of the gain covers it */
+    uint32_t
+        *host_order; /* hosts in the order of the hint; unused, then missing hosts at the end */
+    double cost, cost_default; /* us per round of the pattern, in this and in Slurm's order: the
+                                  mean latency of a message plus, if bandwidths are known, the time
+                                  that the busiest direction of a link needs for message_bytes in
+                                  each direction of every pair that uses it */
+    double message_bytes;      /* mean message size of the pattern; without bandwidths the shortest,
+                                  NT_HINT_SHORT_BYTES */
+    double gain;               /* cost_default / cost; exactly 1: no change is recommended */
+    double lower_bound;        /* lower bound of the mean latency; NaN: not known */
+    double first_percent; /* percent that rank 0 on the job's first host costs more than the best
+                             order; 0: at most 1, or less than the error of the gain */
     struct nt_metrics metrics, metrics_default;
 };
 
-/* What is to be placed, and where; all borrowed. */
+/* The tasks to place and the hosts; all pointers are borrowed. */
 struct nt_hint_request {
     const char *pattern;              /* as in base/option.h */
-    const struct nt_traffic *traffic; /* what the pattern exchanges; NULL: follows from its name */
-    size_t tasks;                     /* without traffic: how many */
-    double message_bytes;             /* without traffic: of a message; 0: the pattern's own */
-    uint32_t *capacity;               /* hosts: tasks on each, in map order */
+    const struct nt_traffic *traffic; /* traffic of the pattern; NULL: derived from its name */
+    size_t tasks;                     /* without traffic: number of tasks */
+    double message_bytes;             /* without traffic: message size; 0: the pattern's default */
+    uint32_t *capacity;               /* by host, in map order: number of tasks */
     bool any_first;                   /* rank 0 may be on any host */
 };
 
-/* The scheduler's order, with which the hint is compared,
- * fills the hosts in map order, block wise. The hint never costs more; the metrics are reported and
- * each alone may be worse. Where its gain is below 1 % or covered by its own error (two standard
- * errors, from those of the links) the scheduler's order itself is returned. Figures that the map's
- * errors cannot tell apart count as equal, and of parts that are alike the first ranks are on the
- * first hosts (alike.h), so that noise changes no order. It is searched for without the switches of
- * a support below NT_SUPPORT_USED (alike.h), must be no worse with them either, and of
- * both gains the smaller is stated, with its costs and metrics.
+/* Computes a placement.
  *
- * Job scripts take the job's first host as the master: rank 0 is on the first host that holds
- * tasks, unless any_first. Of orders that cost the same one that begins there is recommended;
- * first_percent states what that costs otherwise. NT_ERR_INPUT when the pattern does not fit the
- * tasks or the hosts do not hold them. */
+ * The hint is compared with Slurm's order, which fills the hosts in map order, block by block. The
+ * hint never costs more; each metric alone may be worse. If the gain is below 1 % or within its own
+ * error (two standard errors, from those of the links), Slurm's order is returned. Values that
+ * differ by less than their errors count as equal, and among equivalent parts the first ranks are
+ * on the first hosts (alike.h), so that noise changes no order. The search uses the network without
+ * switches with a support below NT_SUPPORT_USED (alike.h). The result must be no worse with these
+ * switches either; the smaller of both gains is reported, with its costs and metrics.
+ *
+ * Job scripts use the job's first host as master: rank 0 is on the first host with tasks, unless
+ * any_first. Among orders with the same cost, one that starts there is recommended; first_percent
+ * is the additional cost of this rule otherwise. NT_ERR_INPUT: the pattern does not match the
+ * number of tasks, or the hosts have no room for them. */
 int nt_hint_create(const struct nt_map *map, const struct nt_hint_request *request,
                    struct nt_hint **out, struct nt_err *err);
 
-/* Hosts that did not answer are still the job's: adds their ranks, as many as their capacity, after
- * all others; those of the job's first host before them, as rank 0 stays there. */
+/* Adds the ranks of hosts that did not answer but belong to the job, as many as their capacity,
+ * after all others. Ranks of the job's first host come before all others, because rank 0 stays
+ * there. */
 int nt_hint_add_missing(struct nt_hint *hint, const struct nt_map *map, const uint32_t *capacity,
                         struct nt_err *err);
 
-/* The scheduler's order, of a network that is not determined: no costs, gain 1. */
+/* Returns Slurm's order, for a network that is not determined: no costs, gain 1. */
 int nt_hint_unchanged(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
                       size_t ntasks, struct nt_hint **out, struct nt_err *err);
 void nt_hint_destroy(struct nt_hint *hint);

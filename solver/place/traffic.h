@@ -14,30 +14,31 @@
 enum {
     NT_TASKS_MAX = 1048576,
     NT_TRAFFIC_EDGES_MAX = 67108864,
-    NT_TRAFFIC_MESSAGE_BYTES = 65536, /* of a named pattern, each way, unless set otherwise */
+    NT_TRAFFIC_MESSAGE_BYTES =
+        65536, /* message size of a named pattern in each direction, unless set otherwise */
     NT_TRAFFIC_MESSAGE_MAX = 1073741824,
 };
 
 enum nt_traffic_kind {
     NT_TRAFFIC_CHAIN,    /* neighbour: rank i with i+1 */
-    NT_TRAFFIC_RING,     /* and the last with the first */
-    NT_TRAFFIC_STENCIL,  /* a grid, row-major: the last dimension runs fastest */
+    NT_TRAFFIC_RING,     /* chain that also connects the last rank with the first */
+    NT_TRAFFIC_STENCIL,  /* a grid, row-major: the last dimension varies fastest */
     NT_TRAFFIC_DOUBLING, /* tree: rank i with i^2^k, recursive doubling */
-    NT_TRAFFIC_ALL,      /* alltoall: everyone with everyone; no edges are kept */
-    NT_TRAFFIC_MATRIX,   /* given; also allreduce and megatron */
+    NT_TRAFFIC_ALL,      /* alltoall: every rank with every other; edges are not stored */
+    NT_TRAFFIC_MATRIX,   /* a given matrix; also allreduce and megatron */
 };
 
 struct nt_traffic {
-    struct nt_arena memory; /* of all arrays */
+    struct nt_arena memory; /* all arrays */
     enum nt_traffic_kind kind;
     size_t tasks;
-    uint32_t dimension[3]; /* stencil; 1 where unused */
+    uint32_t dimension[3]; /* stencil; 1: not used */
     bool periodic;
-    double edge_bytes;  /* of every pair of a named pattern, both directions together */
-    size_t *start;      /* tasks+1: rank r's partners are partner[start[r]..start[r+1]) */
-    uint32_t *partner;  /* each edge stands at both ends, partners ascending */
-    float *bytes;       /* both directions together */
-    double total_bytes; /* over all edges, each once */
+    double edge_bytes; /* bytes of every pair of a named pattern, sum of both directions */
+    size_t *start;     /* tasks + 1 entries: partners of rank r are partner[start[r]..start[r+1]) */
+    uint32_t *partner; /* each edge appears at both ends, partners ascending */
+    float *bytes;      /* sum of both directions */
+    double total_bytes; /* sum over all edges, each once */
 };
 
 /* pattern as in base/option.h, but not matrix. allreduce: a ring and recursive doubling, as
@@ -56,11 +57,12 @@ struct nt_traffic {
 int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **out,
                       struct nt_err *err);
 
-/* A message of a named pattern from now on has so many bytes, in place of NT_TRAFFIC_MESSAGE_BYTES;
- * larger and smaller ones of the pattern in proportion. bytes > 0. */
+/* Sets the message size of a named pattern, which is NT_TRAFFIC_MESSAGE_BYTES by default; larger
+ * and smaller messages of the pattern are scaled. bytes > 0. */
 void nt_traffic_set_message(struct nt_traffic *traffic, double bytes);
 
-/* From (a, b, bytes) triples in any order; the same pair adds up, a==b is left out. */
+/* Creates traffic from triples (a, b, bytes) in any order. Adds up equal pairs and ignores a ==
+ * b. */
 int nt_traffic_from_triples(size_t ntasks, const uint32_t (*pair)[2], const float *bytes, size_t n,
                             struct nt_traffic **out, struct nt_err *err);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rates of flows that share a network: max-min fair, by progressive filling (Bertsekas, Gallager,
- * Data Networks, 1992, section 6.5.2): all flows rise together; when a link is full, those
- * through it stay; the others go on. What TCP and credit-based fabrics come near to. */
+ * Data Networks, 1992, section 6.5.2). The rates of all flows rise together; when a link is full,
+ * its flows keep their rate and the others continue. TCP and credit-based fabrics approximate
+ * this. */
 #ifndef NT_FLOWS_H
 #define NT_FLOWS_H
 
@@ -14,20 +15,20 @@
 
 struct nt_flow {
     uint32_t from, to; /* hosts */
-    double rate_MBps; /* out; INFINITY when nothing limits it (also from == to); 0 without a path */
+    double rate_MBps;  /* output; INFINITY: not limited (also from == to); 0: no path */
 };
 
-/* Sets the rates of n flows that run at the same time, each over all rails of its hosts. O(hops of
- * all flows * log). */
+/* Sets the rates of n simultaneous flows, each over all rails of its hosts. O(hops of all flows *
+ * log). */
 int nt_flows_share(const struct nt_network *network, struct nt_flow *flow, size_t n,
                    struct nt_err *err);
 
-/* The same over this rail alone. */
+/* Sets the rates over this rail only. */
 int nt_flows_share_rail(const struct nt_network *rail, struct nt_flow *flow, size_t n,
                         struct nt_err *err);
 
-/* Each ordered pair alone: the narrowest arc of its route, of all rails together; NaN where no arc
- * has a rate. */
+/* Creates a matrix of the rate of each ordered pair without other flows: the narrowest arc of its
+ * route, summed over all rails; NaN if no arc has a rate. */
 int nt_flows_alone(const struct nt_network *network, struct nt_matrix **out, struct nt_err *err);
 
 #endif

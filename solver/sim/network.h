@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A known network: what a measurement of it would find, what a flow through it would get.
- *
- * Made from a model, to which it adds directions and static routes. Vertices are the model's: hosts
- * first, then switches. A network is never changed after it was made, except for its figures (arc
- * latencies and rates, overheads) by its owner. */
+/* A known network, from which measurements and flows are simulated. Made from a model by adding
+ * directions and static routes. Vertices have the model's indices: hosts first, then switches. A
+ * network does not change after its creation, except that its owner may change values (arc
+ * latencies and rates, overheads). */
 #ifndef NT_NETWORK_H
 #define NT_NETWORK_H
 
@@ -17,68 +16,72 @@
 #include "model.h"
 #include "spec.h"
 
-/* One direction of a link: arcs 2k and 2k+1 are link k forth and back. */
+/* One direction of a link: arcs 2k and 2k+1 are the two directions of link k. */
 struct nt_arc {
     uint32_t from, to; /* vertices */
-    double latency_us; /* one way, without serialisation */
-    double rate_MBps;  /* NaN or 0: never a bottleneck */
+    double latency_us; /* one-way latency without serialisation */
+    double rate_MBps;  /* NaN or 0: not limited */
 };
 
-/* How the next hop is found; every rule is deterministic and gives one path a pair. */
+/* The rule for the next hop; every rule is deterministic and gives one path per pair. */
 enum nt_routing {
-    NT_ROUTING_TREE,      /* the only path */
-    NT_ROUTING_FATTREE,   /* up, then down; the way up by the destination's digits (d-mod-k) */
-    NT_ROUTING_GRID,      /* dimension order over a minimal routing record, wraps and twist too */
-    NT_ROUTING_CUBE,      /* e-cube: the lowest differing bit first */
-    NT_ROUTING_FULL_MESH, /* straight */
-    NT_ROUTING_DRAGONFLY, /* minimal: to the router with the link, over it, to the router */
-    NT_ROUTING_GROUPS,    /* the same in groups of rows and columns, or of leaves and spines */
-    NT_ROUTING_TABLE,     /* fewest hops; among equals the choice rotates with the destination */
+    NT_ROUTING_TREE,    /* the only path */
+    NT_ROUTING_FATTREE, /* up, then down; the upward path depends on the destination's digits
+                           (d-mod-k) */
+    NT_ROUTING_GRID, /* dimension order over a minimal routing record, including wraps and twist */
+    NT_ROUTING_CUBE, /* e-cube: the lowest differing bit first */
+    NT_ROUTING_FULL_MESH, /* direct link */
+    NT_ROUTING_DRAGONFLY, /* minimal: to the router with the link, over the link, to the
+                             destination's router */
+    NT_ROUTING_GROUPS, /* as dragonfly, in groups of rows and columns, or of leaf and spine switches
+                        */
+    NT_ROUTING_TABLE, /* fewest hops; the choice between equal paths rotates with the destination */
 };
 
 struct nt_network {
-    struct nt_arena memory;       /* of all arrays */
-    struct nt_model *model;       /* owned: the links as built */
-    struct nt_network *next_rail; /* owned: of the hosts' next rail, which meets this one nowhere
-                                     but in them; NULL: there is none */
+    struct nt_arena memory;       /* all arrays */
+    struct nt_model *model;       /* links as built; owned */
+    struct nt_network *next_rail; /* network of the hosts' next rail, which shares only the hosts
+                                     with this one; NULL: none; owned */
     size_t hosts, switches, arcs;
     struct nt_arc *arc;
-    double *overhead_us; /* hosts of them: added at each end */
+    double *overhead_us; /* by host: added at each end */
     uint32_t *first;     /* vertices + 1: arcs out of v are out[first[v]..first[v+1]) */
-    uint32_t *out;       /* arcs of them, by origin, then by destination */
+    uint32_t *out;       /* all arcs, by origin, then by destination */
     enum nt_routing routing;
-    bool adaptive; /* the owner may set it, in networks of groups: half of the messages between
-                      groups go by way of another one, and latencies are means */
-    struct nt_spec spec; /* of what nt_network_build made; topology is meaningless otherwise */
+    bool adaptive; /* set by the owner, for networks of groups: half of the messages between groups
+                      take a path through another group, and latencies are means */
+    struct nt_spec spec; /* specification for nt_network_build; otherwise topology is not set */
     /* trees: */
-    uint32_t *up;    /* vertices: the arc towards the root; UINT32_MAX at a root */
+    uint32_t *up;    /* by vertex: arc towards the root; UINT32_MAX at a root */
     uint32_t *depth; /* vertices */
-    uint32_t *enter; /* vertices: place in a depth-first walk, */
-    uint32_t *leave; /*   those below v have enter[v] <= enter < leave[v] */
+    uint32_t *enter; /* by vertex: position in a depth-first walk, */
+    uint32_t *leave; /* vertices below v have enter[v] <= enter < leave[v] */
     /* tables: */
     uint32_t *table; /* [v * hosts + host]: arc; UINT32_MAX: none */
 };
 
-/* Latencies and rates of what nt_network_build makes. Tier 0 is the first above the leaves. */
+/* Latencies and rates for nt_network_build. Tier 0 is the first tier above the leaf switches. */
 struct nt_figures {
     double host_latency_us;                    /* a host's link to its switch */
-    double link_latency_us[NT_DIMENSIONS_MAX]; /* between switches by tier; direct: [0] */
+    double link_latency_us[NT_DIMENSIONS_MAX]; /* between switches by tier; direct networks: [0] */
     double overhead_us;                        /* at each end, in networks without switches */
     double host_MBps;
     double link_MBps[NT_DIMENSIONS_MAX];
 };
 
-/* Usual figures: 0.5 us and 12,500 MB/s to a host, 0.25 us between switches, direct links 0.5 us
- * with 0.4 us overhead; tapered trees (2 to 1 a tier where a leaf has 4 hosts), full fat trees. */
+/* Sets typical values: 0.5 us and 12,500 MB/s to a host, 0.25 us between switches, direct links 0.5
+ * us with 0.4 us overhead; tapered trees (2 to 1 per tier if a leaf switch has 4 hosts), full fat
+ * trees. */
 void nt_figures_default(const struct nt_spec *spec, struct nt_figures *figures);
 
-/* The network that spec names: that of the first rail, with the others behind it. figures NULL: the
- * default. Hosts are numbered depth first, in grids x + A (y + B z). */
+/* Builds the network of a specification: the first rail, linked to the others. figures NULL: the
+ * default. Hosts are numbered depth first, in grids as x + A (y + B z). */
 int nt_network_build(const struct nt_spec *spec, const struct nt_figures *figures,
                      struct nt_network **out, struct nt_err *err);
 
-/* Any model as a network: routes over the only path where it has no cycle, else by a table (an
- * error when that would take more than 512 MB). A latency that is NaN counts as 0. */
+/* Converts any model to a network: routes over the only path if it has no cycle, otherwise by a
+ * table (an error if that would take more than 512 MB). A latency of NaN counts as 0. */
 int nt_network_from_model(const struct nt_model *model, struct nt_network **out,
                           struct nt_err *err);
 
@@ -92,15 +95,15 @@ static inline size_t nt_network_rails(const struct nt_network *network)
     return rails;
 }
 
-/* The route from one vertex to a host, an arc at a time:
- *     for (nt_walk_begin(net, a, b, &walk); nt_walk_next(&walk, &arc);) ...
- * Ends at the destination, or at once where there is no path (see nt_walk_arrived). */
+/* The route from a vertex to a host, one arc at a time: for (nt_walk_begin(net, a, b, &walk);
+ * nt_walk_next(&walk, &arc);) ... Ends at the destination, or at once if there is no path (see
+ * nt_walk_arrived). */
 struct nt_walk {
     const struct nt_network *network;
     uint32_t at, to;
-    int32_t rest[NT_DIMENSIONS_MAX]; /* grids: signed hops still to go */
-    uint32_t prefer;                 /* grids: moves in this dimension while it has hops to go, else
-                                        in the lowest that has: 0, at first, is dimension order */
+    int32_t rest[NT_DIMENSIONS_MAX]; /* grids: remaining signed hops */
+    uint32_t prefer; /* grids: the dimension to move in first; then the lowest with remaining hops.
+                        0, the initial value, is dimension order */
 };
 void nt_walk_begin(const struct nt_network *network, uint32_t from, uint32_t to,
                    struct nt_walk *walk);
@@ -110,16 +113,18 @@ static inline bool nt_walk_arrived(const struct nt_walk *walk)
     return walk->at == walk->to;
 }
 
-/* One way from a to b in us: the route's latencies and both overheads. NaN without a path. Of the
- * first rail, which short messages take (UCX: the best device, of equal ones the first). */
+/* Returns the one-way latency from a to b in us: the route's latencies and both overheads. NaN
+ * without a path. Uses the first rail, as short messages do (UCX: the best device, the first of
+ * equal ones). */
 double nt_network_latency(const struct nt_network *network, uint32_t a, uint32_t b);
 
-/* What measurements could at best find out, canonical (nt_model_canonicalise): switches with the
- * same switches below them (parallel spines) as one with their links' rates added; no switch with
- * fewer than three links (its links are one, so a switch with one host is a longer host link);
- * overheads behind a switch in the host's link. A network of switches that is no tree after this
- * (dragonfly) is left as built, family irregular. Of rails: the latencies of the first, the rates
- * of all, as long messages are spread. Owned by the caller. */
+/* Creates the model that measurements can find at best, canonical (nt_model_canonicalise). Switches
+ * with the same switches below them (parallel spines) are one switch with the sum of their links'
+ * rates. There is no switch with fewer than three links: its links become one link, so a switch
+ * with one host is a longer host link. Overheads behind a switch are part of the host's link. A
+ * network of switches that is not a tree after this (dragonfly) is unchanged, with family
+ * irregular. With several rails: the latencies of the first and the rates of all, because long
+ * messages are divided. The caller owns *out. */
 int nt_network_truth(const struct nt_network *network, struct nt_model **out, struct nt_err *err);
 
 #endif

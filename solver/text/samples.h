@@ -2,7 +2,7 @@
 /* nettopo-samples/1: the samples of one sweep, from which the map can be made again.
  * nettopo-samples(5) describes the format for users. */
 /* clang-format off */
-/* A text of lines with words separated by one space. Hosts are numbered in the order of their lines.
+/* A text of lines with words separated by one space. Hosts are numbered in order of their lines.
  *
  *   nettopo-samples/1
  *   generator nettopo 0.1.0
