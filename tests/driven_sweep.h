@@ -142,7 +142,7 @@ static inline struct nt_model *found_by(const struct drive *d)
 {
     struct nt_model *m;
     struct nt_err err;
-    if (nt_sparse_model(nt_sweep_adaptive_known(d->planner), &m, &err) < 0)
+    if (nt_sparse_model(nt_sweep_adaptive_state(d->planner), &m, &err) < 0)
         fail_msg("%s", err.text);
     return m;
 }

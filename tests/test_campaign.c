@@ -93,8 +93,8 @@ static void conclude(struct nt_campaign *c, const struct nt_network *n, struct s
     for (size_t k = 0; k < seen->warnings; k++)
         snprintf(seen->warned + strlen(seen->warned), sizeof seen->warned - strlen(seen->warned),
                  "%s\n", nt_campaign_warning(c, k));
-    if (nt_campaign_cut(c) != NULL)
-        snprintf(seen->cut, sizeof seen->cut, "%s", nt_campaign_cut(c));
+    if (nt_campaign_budget_warning(c) != NULL)
+        snprintf(seen->cut, sizeof seen->cut, "%s", nt_campaign_budget_warning(c));
     assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
     nt_campaign_take_inferred(c, &known);
     seen->exact = known.model != NULL && nt_shape_equal(known.model, truth);
@@ -396,7 +396,7 @@ static size_t order_all(const struct nt_network *n, struct nt_campaign_options o
                              0);
             together++;
             also = order;
-        } while (together < most && nt_campaign_also(c, together, &order, NULL) == 1);
+        } while (together < most && nt_campaign_next_ahead(c, together, &order, NULL) == 1);
         assert_int_equal(order.batches, also.batches);
         assert_string_equal(order.phase, also.phase);
         for (size_t k = 0; k < together; k++)
@@ -538,7 +538,7 @@ TEST(too_many_hosts_stay_untold)
     nt_campaign_take_inferred(c, &known);
     assert_null(known.model);
     nt_inferred_fini(&known);
-    assert_null(nt_campaign_cut(c));
+    assert_null(nt_campaign_budget_warning(c));
     assert_non_null(nt_campaign_undetermined(c));
     assert_non_null(
         strstr(nt_campaign_undetermined(c), "all pairs are measured of at most 4096 hosts"));
@@ -597,7 +597,7 @@ static size_t run_plan(const struct nt_plan *plan, double budget_s, double lap_s
         assert_int_equal(nt_order_answer(n, &noise, &order, (uint32_t)rounds, results, &got, NULL),
                          0);
         now_s += lap_s;
-        assert_int_equal(nt_campaign_also(c, 1, &order, NULL), 0);
+        assert_int_equal(nt_campaign_next_ahead(c, 1, &order, NULL), 0);
         assert_int_equal(nt_campaign_tell(c, results, got, lap_s, NULL), 0);
         rounds++;
     }

@@ -35,10 +35,10 @@ static struct nt_model *leaves(size_t hosts, const size_t *group, const double *
 
 static void ask(struct nt_model *m, const uint32_t (*pair)[2], size_t count)
 {
-    free(m->decides);
-    m->decides = calloc(count, sizeof *m->decides);
-    assert_non_null(m->decides);
-    memcpy(m->decides, pair, count * sizeof *pair);
+    free(m->deciding_pair);
+    m->deciding_pair = calloc(count, sizeof *m->deciding_pair);
+    assert_non_null(m->deciding_pair);
+    memcpy(m->deciding_pair, pair, count * sizeof *pair);
     m->deciding = count;
 }
 

@@ -75,7 +75,7 @@ TEST(test_slow_hosts)
             begin(&without, order, seed);
             before += driven(&without).rounds;
             struct nt_model *m = found_by(&d);
-            nt_sparse_check(nt_sweep_adaptive_known(d.planner), &check);
+            nt_sparse_check(nt_sweep_adaptive_state(d.planner), &check);
             bool sound = check.verdict == NT_SPARSE_SOUND;
             if (sound && !nt_shape_equal(m, truth))
                 fail_msg("%s seed %u: another shape", table[k].topology, (unsigned)seed);

@@ -135,7 +135,7 @@ TEST(test_unsure_is_not_stated)
         begin(&d, NULL, 1);
         driven(&d);
         struct nt_model *before = found_by(&d);
-        const struct nt_clustering *m = &nt_sweep_adaptive_known(d.planner)->clustering;
+        const struct nt_clustering *m = &nt_sweep_adaptive_state(d.planner)->clustering;
         assert_above(before->confidence, 0.9);
         assert_valid(before);
         uint32_t root = nt_clusters_find(&m->clusters, table[k].level, 0);
@@ -342,9 +342,9 @@ TEST(test_early)
     size_t early = 0;
     const struct nt_sweep_setup setup = {n->hosts, NULL, 0, 0, 10, 5};
     assert_int_equal(nt_sweep_adaptive_create(&setup, order, &p, NULL), 0);
-    assert_int_equal(nt_sparse_model(nt_sweep_adaptive_known(p), &m, NULL), -1);
+    assert_int_equal(nt_sparse_model(nt_sweep_adaptive_state(p), &m, NULL), -1);
     while (p->ops->next(p, &o, NULL) > 0) {
-        if (nt_sparse_model(nt_sweep_adaptive_known(p), &m, NULL) == 0) {
+        if (nt_sparse_model(nt_sweep_adaptive_state(p), &m, NULL) == 0) {
             assert_true(m->confidence == 0);
             struct nt_model *truth;
             struct nt_shape_difference d;

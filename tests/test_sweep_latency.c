@@ -150,7 +150,7 @@ static void assert_covered(const struct sweep *s, unsigned times)
 
 static struct nt_model *found_by(const struct sweep *s)
 {
-    const struct nt_sparse *sound = nt_sweep_latency_sound(s->planner);
+    const struct nt_sparse *sound = nt_sweep_latency_verified(s->planner);
     struct nt_model *m;
     if (sound != NULL)
         assert_int_equal(nt_sparse_model(sound, &m, NULL), 0);
@@ -234,7 +234,7 @@ static void run_all(const struct trial *t, uint64_t seed, struct tally *sum)
     begin(&s, NT_SWEEP_ALL, seed);
     drive(&s);
     assert_covered(&s, 3);
-    assert_null(nt_sweep_latency_sound(s.planner));
+    assert_null(nt_sweep_latency_verified(s.planner));
     struct nt_model *m = found_by(&s);
     sum->wrong_all += is_sure_and_wrong(m, truth);
     nt_model_destroy(m);
@@ -248,9 +248,9 @@ static void run_seed(const struct trial *t, uint64_t seed, struct tally *sum)
     struct nt_model *truth = truth_of(&s);
     begin(&s, NT_SWEEP_ADAPTIVE, seed);
     drive(&s);
-    bool sound = nt_sweep_latency_sound(s.planner) != NULL;
+    bool sound = nt_sweep_latency_verified(s.planner) != NULL;
     assert_covered(&s, sound ? 0 : 2);
-    assert_true(sound == (nt_sweep_latency_why_all(s.planner) == NULL));
+    assert_true(sound == (nt_sweep_latency_all_pairs_reason(s.planner) == NULL));
     struct nt_model *m = found_by(&s);
     bool exact = nt_shape_equal(m, truth);
     if (sound && !exact)
@@ -338,7 +338,7 @@ TEST(few_meet_all_and_many_some)
         drive(&s);
         bool many = hosts >= NT_SWEEP_ADAPTIVE_FROM;
         assert_covered(&s, many ? 0 : 3);
-        assert_int_equal(nt_sweep_latency_sound(s.planner) != NULL, many);
+        assert_int_equal(nt_sweep_latency_verified(s.planner) != NULL, many);
         assert_true(many ? s.rounds < 2 * hosts : s.rounds == s.all_rounds);
         end(&s);
     }
@@ -365,7 +365,7 @@ TEST(the_lost_are_left_alone)
                 answer_round(&s, &o);
             struct nt_model *m = found_by(&s);
             assert_true(m->hosts == s.network->hosts);
-            assert_true(t == 1 || nt_sweep_latency_sound(s.planner) != NULL);
+            assert_true(t == 1 || nt_sweep_latency_verified(s.planner) != NULL);
             nt_model_destroy(m);
             end(&s);
         }
@@ -416,12 +416,12 @@ TEST(too_many_hosts_never_meet_all)
         assert_int_equal(rounds, 0);
         struct nt_order o;
         while (s.planner->ops->next(s.planner, &o, NULL) > 0) {
-            assert_true(nt_sweep_latency_adapts(s.planner));
+            assert_true(nt_sweep_latency_is_adaptive(s.planner));
             answer_round(&s, &o);
         }
-        const char *why = nt_sweep_latency_why_all(s.planner);
+        const char *why = nt_sweep_latency_all_pairs_reason(s.planner);
         assert_int_equal(s.all_rounds, 0);
-        assert_int_equal(nt_sweep_latency_sound(s.planner) != NULL, table[k].sound);
+        assert_int_equal(nt_sweep_latency_verified(s.planner) != NULL, table[k].sound);
         assert_int_equal(nt_sweep_latency_is_determined(s.planner), table[k].sound);
         assert_true((why != NULL) == (table[k].why != NULL));
         assert_true(why == NULL || strstr(why, table[k].why) != NULL);

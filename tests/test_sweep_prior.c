@@ -57,7 +57,8 @@ static struct swept swept_from(const struct nt_belief *belief, const struct nt_n
     if (s.verdict == NT_SPARSE_SOUND) {
         struct nt_sparse known;
         struct nt_model *found = NULL;
-        if (nt_sweep_prior_known(p, &known, &err) < 0 || nt_sparse_model(&known, &found, &err) < 0)
+        if (nt_sweep_prior_network(p, &known, &err) < 0 ||
+            nt_sparse_model(&known, &found, &err) < 0)
             fail_msg("%s", err.text);
         s.exact = nt_shape_equal(found, truth);
         s.confidence = found->confidence;

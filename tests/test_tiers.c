@@ -289,10 +289,10 @@ TEST(pairs_that_tell_rivals_apart_are_named)
         struct nt_tiers *t = solve(&k);
         bool is_named = false;
         for (size_t n = 0; n < t->deciding; n++) {
-            const struct nt_tiers_pair *p = &t->decides[n];
+            const struct nt_tiers_pair *p = &t->deciding_pair[n];
             bool is = (p->a == A && p->b == B) || (p->a == B && p->b == A);
-            assert_true(p->a < 24 && p->b < 24 && p->tells > 0);
-            assert_true(n == 0 || p->tells <= t->decides[n - 1].tells);
+            assert_true(p->a < 24 && p->b < 24 && p->gain > 0);
+            assert_true(n == 0 || p->gain <= t->deciding_pair[n - 1].gain);
             is_named |= is;
         }
         asked += t->deciding > 0;

@@ -346,7 +346,7 @@ static int run_series(struct sweep *s, const struct nt_order *first, struct nt_e
     int rc = 1;
     nt_coordinator_series_begin(m, first);
     while (m->series.turns < m->turns_max &&
-           (rc = nt_campaign_also(s->campaign, m->series.turns, &order, err)) == 1) {
+           (rc = nt_campaign_next_ahead(s->campaign, m->series.turns, &order, err)) == 1) {
         nt_coordinator_series_add(m, &order);
         show_progress(s);
     }
@@ -572,7 +572,7 @@ static struct cause cause_of_no_measurement(const struct ending *f)
             "no other host connected (nettopo-prolog --check tells munge, firewalls, "
             "prologs that did not start)",
             advise_check};
-    if (nt_campaign_cut(f->sweep->campaign) != NULL)
+    if (nt_campaign_budget_warning(f->sweep->campaign) != NULL)
         return (struct cause){"the time was too short", advise_budget};
     for (size_t h = 0; h < f->sweep->membership->hosts; h++)
         if (f->sweep->membership->lost[h] != NULL) /* a lost host that greeted has no network */
@@ -665,9 +665,10 @@ static void find_status(const struct ending *f, struct verdict *out)
         snprintf(out->reason, NT_REASON_BYTES, "%.250s", pairs);
         advise_mtu(f, out->advice);
         return;
-    } else if (nt_campaign_cut(f->sweep->campaign) != NULL) {
+    } else if (nt_campaign_budget_warning(f->sweep->campaign) != NULL) {
         why.advice = advise_budget;
-        snprintf(out->reason, NT_REASON_BYTES, "%s", nt_campaign_cut(f->sweep->campaign));
+        snprintf(out->reason, NT_REASON_BYTES, "%s",
+                 nt_campaign_budget_warning(f->sweep->campaign));
     } else {
         out->status = NT_STATUS_OK;
     }
@@ -709,7 +710,7 @@ static int finish_record(struct sweep *s, const char *broken, char reason[NT_REA
             nt_probe_log(NT_LOG_DEBUG, "transports that no host can have said");
     log_status(&verdict);
     memcpy(reason, verdict.reason, NT_REASON_BYTES);
-    const char *cut = nt_campaign_cut(s->campaign);
+    const char *cut = nt_campaign_budget_warning(s->campaign);
     bool is_reported = verdict.named || (cut != NULL && strcmp(cut, reason) == 0);
     if (reason[0] != '\0' && !is_reported && nt_samples_warn(s->samples, err, "%s", reason) != 0)
         return -1;

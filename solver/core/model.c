@@ -33,9 +33,9 @@ static bool allocate_model(struct nt_model *m)
     m->oversubscription = calloc(m->switches + 1, sizeof *m->oversubscription);
     m->throughput = calloc(m->switches + 1, sizeof *m->throughput);
     m->pair_off = calloc(m->pairs_off + 1, sizeof *m->pair_off);
-    m->decides = calloc(m->deciding + 1, sizeof *m->decides);
+    m->deciding_pair = calloc(m->deciding + 1, sizeof *m->deciding_pair);
     return m->link && m->overhead_us && m->missing && m->host_suspect && m->tier &&
-           m->oversubscription && m->throughput && m->pair_off && m->decides;
+           m->oversubscription && m->throughput && m->pair_off && m->deciding_pair;
 }
 
 int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model **out,
@@ -101,7 +101,7 @@ int nt_model_copy(const struct nt_model *model, struct nt_model **out, struct nt
     memcpy(m->oversubscription, model->oversubscription, m->switches * sizeof *m->oversubscription);
     memcpy(m->throughput, model->throughput, m->switches * sizeof *m->throughput);
     memcpy(m->pair_off, model->pair_off, m->pairs_off * sizeof *m->pair_off);
-    memcpy(m->decides, model->decides, m->deciding * sizeof *m->decides);
+    memcpy(m->deciding_pair, model->deciding_pair, m->deciding * sizeof *m->deciding_pair);
     *out = m;
     return 0;
 }
@@ -118,6 +118,6 @@ void nt_model_destroy(struct nt_model *model)
     free(model->oversubscription);
     free(model->throughput);
     free(model->pair_off);
-    free(model->decides);
+    free(model->deciding_pair);
     free(model);
 }

@@ -82,7 +82,7 @@ struct nt_model {
     uint32_t (*pair_off)[2];
     size_t deciding; /* pairs whose measurement would best distinguish the model from its rivals,
                         best first; 0 in a map */
-    uint32_t (*decides)[2];
+    uint32_t (*deciding_pair)[2];
 
     double bisection_MBps;    /* NaN: not measured */
     bool bisection_at_most;   /* bisection_MBps is an upper bound */

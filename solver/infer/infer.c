@@ -490,13 +490,13 @@ static void set_noise(struct nt_noise *noise, const struct nt_tiers *t)
 
 static int set_deciding(struct nt_model *m, const struct nt_tiers *t, struct nt_err *err)
 {
-    free(m->decides);
-    m->decides = calloc(t->deciding + 1, sizeof *m->decides);
-    if (m->decides == NULL)
+    free(m->deciding_pair);
+    m->deciding_pair = calloc(t->deciding + 1, sizeof *m->deciding_pair);
+    if (m->deciding_pair == NULL)
         return nt_err_memory(err);
     for (; m->deciding < t->deciding; m->deciding++) {
-        m->decides[m->deciding][0] = t->decides[m->deciding].a;
-        m->decides[m->deciding][1] = t->decides[m->deciding].b;
+        m->deciding_pair[m->deciding][0] = t->deciding_pair[m->deciding].a;
+        m->deciding_pair[m->deciding][1] = t->deciding_pair[m->deciding].b;
     }
     return 0;
 }

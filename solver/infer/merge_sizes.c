@@ -17,15 +17,15 @@
 /* Copies the fields that do not depend on the links. */
 static void copy_properties(struct nt_model *from, struct nt_model *m)
 {
-    uint32_t(*decides)[2] = m->decides;
+    uint32_t(*deciding_pair)[2] = m->deciding_pair;
     memcpy(m->missing, from->missing, from->hosts * sizeof *m->missing);
     memcpy(m->overhead_us, from->overhead_us, from->hosts * sizeof *m->overhead_us);
     m->family = m->switches <= 1 ? NT_FAMILY_STAR : NT_FAMILY_TREE;
     m->confidence = from->confidence;
     m->shortcuts = from->shortcuts;
-    m->decides = from->decides;
+    m->deciding_pair = from->deciding_pair;
     m->deciding = from->deciding;
-    from->decides = decides;
+    from->deciding_pair = deciding_pair;
 }
 
 /* Lengthens the links at the lower end of a removed link. */

@@ -293,7 +293,7 @@ static int create_latency(struct nt_campaign *c, struct nt_planner **out, struct
     if (!wanted || o->belief == NULL || o->belief->levels == 0 || c->present < BELIEF_HOSTS)
         return 0;
     need->rounds = 0;
-    if (nt_sweep_latency_believe(*out, o->belief, err) == 0)
+    if (nt_sweep_latency_set_prior(*out, o->belief, err) == 0)
         return 0;
     nt_planner_destroy(*out);
     return -1;
@@ -627,7 +627,7 @@ static int infer_all(struct nt_campaign *c, const struct nt_planner *planner,
 static int infer_network(struct nt_campaign *c, const struct nt_planner *planner,
                          struct nt_err *err)
 {
-    const struct nt_sparse *sound = nt_sweep_latency_sound(planner);
+    const struct nt_sparse *sound = nt_sweep_latency_verified(planner);
     struct nt_model *model;
     if ((sound != NULL ? nt_sparse_model(sound, &model, err)
                        : infer_all(c, planner, &model, err)) != 0)
@@ -672,7 +672,7 @@ static bool enter_phase(struct nt_campaign *c)
         c->phase_stop_s = c->elapsed_s + repeats_s(c);
     if (c->phase > PHASE_LATENCY)
         return c->phase == PHASE_REPEATS || phase_fits(c, &c->need);
-    c->adapts = nt_sweep_latency_adapts(c->planner); /* then solving leaves more time */
+    c->adapts = nt_sweep_latency_is_adaptive(c->planner); /* then solving leaves more time */
     c->phase_stop_s = stop_s(c);
     return true;
 }
@@ -717,18 +717,19 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
     return 1;
 }
 
-static const char *say_why_all(struct nt_campaign *c)
+static const char *warn_all_pairs(struct nt_campaign *c)
 {
-    const char *why = c->phase == PHASE_LATENCY ? nt_sweep_latency_why_all(c->planner) : NULL;
+    const char *why =
+        c->phase == PHASE_LATENCY ? nt_sweep_latency_all_pairs_reason(c->planner) : NULL;
     return why != NULL ? add_warning(&c->warnings, "%s: %s", phase_kind(c)->name, why) : NULL;
 }
 
 /* Prepares the network from which other phases are planned, if there are any. */
 static int finish_latency(struct nt_campaign *c, struct nt_err *err)
 {
-    const char *why = say_why_all(c);
+    const char *why = warn_all_pairs(c);
     bool determined = c->present < 2 || nt_sweep_latency_is_determined(c->planner);
-    c->verified = nt_sweep_latency_sound(c->planner) != NULL;
+    c->verified = nt_sweep_latency_verified(c->planner) != NULL;
     c->undetermined = determined ? NULL : why;
     bool all = determined && !c->verified && c->present > 1;
     if (all)
@@ -782,7 +783,7 @@ static bool is_repeating(const struct nt_campaign *c)
            (c->phase == PHASE_PLAN && nt_sweep_planned_repeats(c->planner));
 }
 
-static void say_less_often(struct nt_campaign *c)
+static void warn_less_often(struct nt_campaign *c)
 {
     add_warning(&c->warnings, "%s: measured less often than planned, the time was short",
                 phase_kind(c)->name);
@@ -793,17 +794,17 @@ static void say_less_often(struct nt_campaign *c)
 static int finish_early(struct nt_campaign *c, struct nt_err *err)
 {
     if (!is_repeating(c) && c->need.kind != NT_ORDER_BANDWIDTH)
-        say_less_often(c);
+        warn_less_often(c);
     return finish_phase(c, err);
 }
 
 static int cut_phase(struct nt_campaign *c, bool part)
 {
     if (c->phase == PHASE_LATENCY && nt_sweep_latency_is_determined(c->planner)) {
-        say_less_often(c);
+        warn_less_often(c);
         return finish_phase(c, NULL);
     }
-    say_why_all(c);
+    warn_all_pairs(c);
     set_budget_reason(c, phase_kind(c)->name,
                       c->round <= (phase_kind(c)->left != NULL) ? "not measured"
                       : c->phase == PHASE_PLAN ? "not all of its pairs were measured"
@@ -836,7 +837,7 @@ static int ask_planner(struct nt_campaign *c, struct nt_order *order, struct nt_
     size_t before = c->phase == PHASE_REPEATS ? nt_remeasure_inferred(c->planner) : 0;
     int rc = c->planner->ops->next(c->planner, order, err);
     if (c->phase == PHASE_LATENCY)
-        c->adapts = nt_sweep_latency_adapts(c->planner);
+        c->adapts = nt_sweep_latency_is_adaptive(c->planner);
     if (c->phase == PHASE_REPEATS && nt_remeasure_inferred(c->planner) > before)
         c->solved_just = true;
     return rc;
@@ -880,8 +881,8 @@ int nt_campaign_next(struct nt_campaign *c, double elapsed_s, struct nt_order *o
     return 0;
 }
 
-int nt_campaign_also(struct nt_campaign *c, size_t together, struct nt_order *order,
-                     struct nt_err *err)
+int nt_campaign_next_ahead(struct nt_campaign *c, size_t together, struct nt_order *order,
+                           struct nt_err *err)
 {
     const struct round_cost *cost = &c->round_cost[c->order.kind];
     double rounds = (double)together + 1, usual = c->last_s > 0 ? c->last_s : cost->mean_s;
@@ -935,7 +936,7 @@ const char *nt_campaign_warning(const struct nt_campaign *c, size_t k)
     return k < c->warnings.n ? c->warnings.text[k] : "";
 }
 
-const char *nt_campaign_cut(const struct nt_campaign *c)
+const char *nt_campaign_budget_warning(const struct nt_campaign *c)
 {
     return c->cut;
 }

@@ -63,8 +63,8 @@ int nt_campaign_next(struct nt_campaign *campaign, double elapsed_s, struct nt_o
  * depend on them, and only its pairs differ. together: number of rounds ordered in this way.
  * Results are reported per round, in their order. 1: *order as above; 0: there is none, or the
  * rounds together would delay the detection of a lost host for too long. */
-int nt_campaign_also(struct nt_campaign *campaign, size_t together, struct nt_order *order,
-                     struct nt_err *err);
+int nt_campaign_next_ahead(struct nt_campaign *campaign, size_t together, struct nt_order *order,
+                           struct nt_err *err);
 
 /* Takes the results of the last round, in any order; some may be missing. round_seconds: duration
  * of the whole round; 0 if a host failed, so that it is not used as an estimate. */
@@ -87,7 +87,7 @@ size_t nt_campaign_warnings(const struct nt_campaign *campaign);
 const char *nt_campaign_warning(const struct nt_campaign *campaign, size_t k);
 
 /* The first warning that the budget caused; NULL: none. */
-const char *nt_campaign_cut(const struct nt_campaign *campaign);
+const char *nt_campaign_budget_warning(const struct nt_campaign *campaign);
 
 /* Whether the network was found and verified from some pairs, or all pairs of the given plan have a
  * reading, so that other pairs are not missing. */

@@ -528,7 +528,7 @@ static bool advance_host(const struct map_network *g, struct nt_program *p, uint
 }
 
 /* NaN: the time of some pair is unknown. */
-static double play_alone(const struct map_network *g, struct nt_program *p)
+static double predict_alone(const struct map_network *g, struct nt_program *p)
 {
     struct player player[CROWD] = {{0}};
     double end = 0;
@@ -552,8 +552,8 @@ static double play_alone(const struct map_network *g, struct nt_program *p)
 
 /* ---- the program with links shared ----------------------------------------------------------- */
 
-static int play_shared(const struct map_network *g, struct nt_workload load, size_t messages,
-                       double *time_us, struct nt_err *err)
+static int predict_shared(const struct map_network *g, struct nt_workload load, size_t messages,
+                          double *time_us, struct nt_err *err)
 {
     struct nt_kernel_result result;
     struct nt_err why = {0};
@@ -656,10 +656,10 @@ static int predict_on(struct map_network *g, const struct nt_workload *load, str
     s->waves = 1;
     if (load->kernel == NT_KERNEL_SR)
         s->waves = (uint32_t)((p->messages + load->wave - 1) / load->wave);
-    s->alone_us = play_alone(g, p);
+    s->alone_us = predict_alone(g, p);
     if (isnan(s->alone_us) || s->messages == 0)
         return 0;
-    if (play_shared(g, *load, p->messages, &shared, err) != 0)
+    if (predict_shared(g, *load, p->messages, &shared, err) != 0)
         return -1;
     s->shared_us = fmax(shared, s->alone_us); /* of a NaN: the other */
     return is_congested(s) ? find_congested(g, p, s, err) : 0;

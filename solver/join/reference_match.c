@@ -87,7 +87,7 @@ static int keep_hosts(const struct nt_map *map, const uint32_t *keep, size_t n,
 
 /* The vertex of each part that would connect it to others, in at[] of the vertex that represents
  * the part: the highest tier, then the most links. NONE: no host in it. */
-static size_t find_tops(const struct nt_model *m, uint32_t *top, struct nt_arena *memory)
+static size_t find_part_roots(const struct nt_model *m, uint32_t *top, struct nt_arena *memory)
 {
     size_t n = m->hosts + m->switches, parts = 0;
     uint32_t *up = nt_arena_array(memory, n, sizeof *up);
@@ -126,7 +126,7 @@ static int join_parts(struct nt_model **model, size_t *parts, struct nt_err *err
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_model *joined;
     uint32_t *top = nt_arena_array(&memory, n, sizeof *top);
-    *parts = find_tops(m, top, &memory);
+    *parts = find_part_roots(m, top, &memory);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     if (*parts < 2)
@@ -396,7 +396,7 @@ static double ideal_time(const struct nt_model *r, uint32_t directed, double byt
     return isfinite(us) ? us + latency : latency;
 }
 
-struct laying {
+struct distribution {
     struct nt_distance *found, *whole;
     uint32_t *path;
     double *paths;
@@ -405,8 +405,8 @@ struct laying {
 
 /* Equation 4, with the ideal time of a link instead of the inverse of its rate, which is equal if
  * only rates are known. An unknown link counts as the mean of the others. */
-static void lay_time(const struct nt_model *r, struct laying *y, uint32_t n, double us,
-                     double bytes, double *sum)
+static void distribute_time(const struct nt_model *r, struct distribution *y, uint32_t n, double us,
+                            double bytes, double *sum)
 {
     const uint32_t *path = y->path;
     double all = 0;
@@ -439,20 +439,20 @@ static double expected_time(const struct nt_model *r, const uint32_t *path, uint
     return us > 0 ? us : (double)NAN;
 }
 
-static void keep_least(struct laying *y, uint32_t n, double us, double expected)
+static void keep_least(struct distribution *y, uint32_t n, double us, double expected)
 {
     double off = us > expected ? us / expected : expected / us;
     for (uint32_t k = 0; k < n && isfinite(off); k++)
         y->least[y->path[k]] = fmin(y->least[y->path[k]], off);
 }
 
-static void laying_fini(struct laying *y)
+static void laying_fini(struct distribution *y)
 {
     nt_distance_destroy(y->found);
     nt_distance_destroy(y->whole);
 }
 
-static int laying_init(struct laying *y, const struct nt_reference_match *a,
+static int laying_init(struct distribution *y, const struct nt_reference_match *a,
                        struct nt_arena *memory, struct nt_err *err)
 {
     size_t links = a->whole->model->links;
@@ -489,7 +489,7 @@ int nt_reference_match_redistribute(const struct nt_reference_match *a, double m
 {
     NT_SCOPED struct nt_arena memory = {0};
     const struct nt_model *r = a->whole->model;
-    struct laying y = {0};
+    struct distribution y = {0};
     int rc = laying_init(&y, a, &memory, err);
     for (size_t e = 0; rc == 0 && e < r->links; e++)
         laid_us[e] = 0;
@@ -500,7 +500,7 @@ int nt_reference_match_redistribute(const struct nt_reference_match *a, double m
             if (!isfinite(us))
                 continue;
             uint32_t n = nt_distance_path(y.whole, a->at[i], a->at[j], y.path);
-            lay_time(r, &y, n, us, message_bytes, laid_us);
+            distribute_time(r, &y, n, us, message_bytes, laid_us);
             keep_least(&y, n, us, expected_time(r, y.path, n, message_bytes));
         }
     }

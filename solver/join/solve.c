@@ -258,8 +258,8 @@ static int judge(const struct nt_samples *s, const bool *missing, struct nt_read
 }
 
 /* Nothing was measured: the network is the prior. */
-static int take_all(const struct nt_samples *s, const bool *missing, const uint32_t *order,
-                    struct found *f, struct nt_err *err)
+static int take_prior(const struct nt_samples *s, const bool *missing, const uint32_t *order,
+                      struct found *f, struct nt_err *err)
 {
     uint64_t present = 0;
     for (size_t h = 0; h < s->hosts; h++)
@@ -297,7 +297,7 @@ static int solve_prior(const struct nt_samples *s, const struct sorted *by, stru
     }
     if (rc == 0 && s->belief->taken && s->samples == 0) {
         f->pairs = 0;
-        return take_all(s, missing, by->order, f, err);
+        return take_prior(s, missing, by->order, f, err);
     }
     if (rc == 0)
         rc = read_phase(s, &readings, &shown, err);
@@ -535,12 +535,13 @@ static int warn_of_rates(struct nt_map *map, const struct nt_matrix *bandwidth, 
  */
 
 /* Fitted to tests/bench sweeps, so that the confidence of maps is about the share of exact maps. */
-static const double DOUBT = 0.07, SAID = 0.3;
+static const double CONFIDENCE_LOSS = 0.07, WARN_FROM = 0.3;
 
 /* Lowers the confidence for pairs that are expected to have only disturbed readings (disturbed.h),
  * which may lead to another network without a sign in the noise. A warning follows from 0.3
  * expected pairs on. For maps of all pairs. */
-static int doubt_disturbed(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
+static int lower_confidence(const struct nt_samples *samples, struct nt_map *map,
+                            struct nt_err *err)
 {
     if (samples->hosts > NT_LATENCIES_LISTED_HOSTS)
         return 0;
@@ -559,8 +560,8 @@ static int doubt_disturbed(const struct nt_samples *samples, struct nt_map *map,
     nt_latencies_fini(&latencies);
     if (rc != 0)
         return -1;
-    map->model->confidence *= exp(-DOUBT * d.pairs);
-    if (d.pairs < SAID)
+    map->model->confidence *= exp(-CONFIDENCE_LOSS * d.pairs);
+    if (d.pairs < WARN_FROM)
         return 0;
     return nt_map_warn(
         map, err,
@@ -606,7 +607,8 @@ static int name_missing(struct nt_map *map, const struct sorted *s, struct nt_er
 
 /* Marks properties of links that the source of bandwidths does not show: of links between switches,
  * if all hosts sent at the same time; of any, if messages were short. */
-static int limit_claims(struct nt_map *map, const struct nt_solve_input *from, struct nt_err *err)
+static int mark_lower_bounds(struct nt_map *map, const struct nt_solve_input *from,
+                             struct nt_err *err)
 {
     bool small = from->rate_bytes > 0 && from->rate_bytes < NT_SOLVE_RATE_BYTES;
     if (from->contended && nt_link_bandwidth_bound(map->model, false) > 0 &&
@@ -629,7 +631,7 @@ static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth,
         return 0;
     int rc = nt_link_bandwidth(map->model, bandwidth, err);
     if (rc == 1)
-        return limit_claims(map, from, err);
+        return mark_lower_bounds(map, from, err);
     if (rc == 0)
         rc = nt_map_warn(map, err, "bandwidths are left out: the network found is no tree");
     return rc < 0 ? -1 : 0;
@@ -960,7 +962,7 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
         name_missing(map, s, err) != 0 ||
         (f.determined && set_bandwidths(map, bandwidth, from, err) != 0) ||
         (f.determined && !f.adaptive && from->samples != NULL &&
-         doubt_disturbed(from->samples, map, err) != 0) ||
+         lower_confidence(from->samples, map, err) != 0) ||
         (f.determined && (warn_of_lines(map, err) != 0 || warn_of_shortcuts(map, err) != 0 ||
                           refine_from(map, s, from, f.adaptive, err) != 0)) ||
         nt_map_place(map, s->slots, from->pattern, from->samples, f.determined, err) != 0) {
@@ -983,7 +985,7 @@ int nt_solve_measured(const struct nt_solve_input *measured, struct nt_map **out
 }
 
 /* Copies cluster, level, phases, warnings and status of the sweep. */
-static int carry_sweep(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
+static int copy_sweep(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
 {
     struct nt_phase *phase = malloc((samples->phases + 1) * sizeof *phase);
     if (phase == NULL)
@@ -1020,7 +1022,7 @@ int nt_solve_samples(const struct nt_samples *samples, const struct nt_method *m
                                       .known = known};
     if (nt_solve_measured(&measured, &map, err) != 0)
         return -1;
-    if (carry_sweep(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0 ||
+    if (copy_sweep(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0 ||
         nt_map_stress(samples, map, err) != 0 || nt_map_machines(samples, map, err) != 0) {
         nt_map_destroy(map);
         return -1;

@@ -69,7 +69,7 @@ static int create_adaptive(const struct nt_sweep_input *input, struct nt_planner
 
 static int solve_adaptive(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
 {
-    return nt_sparse_model(nt_sweep_adaptive_known(planner), out, err);
+    return nt_sparse_model(nt_sweep_adaptive_state(planner), out, err);
 }
 
 static int create_prior(const struct nt_sweep_input *input, struct nt_planner **out,
@@ -79,7 +79,7 @@ static int create_prior(const struct nt_sweep_input *input, struct nt_planner **
     size_t rounds;
     if (nt_sweep_latency_create(&setup, NT_SWEEP_ADAPTIVE, out, &rounds, err) < 0)
         return -1;
-    if (input->belief->levels == 0 || nt_sweep_latency_believe(*out, input->belief, err) == 0)
+    if (input->belief->levels == 0 || nt_sweep_latency_set_prior(*out, input->belief, err) == 0)
         return 0;
     nt_planner_destroy(*out);
     return -1;
@@ -88,7 +88,7 @@ static int create_prior(const struct nt_sweep_input *input, struct nt_planner **
 /* All pairs if neither the prior nor the adaptive sweep was right; no network without all pairs. */
 static int solve_prior(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
 {
-    const struct nt_sparse *sound = nt_sweep_latency_sound(planner);
+    const struct nt_sparse *sound = nt_sweep_latency_verified(planner);
     struct nt_matrix *latency;
     if (sound != NULL)
         return nt_sparse_model(sound, out, err);

@@ -40,7 +40,7 @@ struct residual {
 };
 
 /* The last evaluation, while valid; integrated: its place is the final one of the integration. */
-struct known {
+struct evaluation {
     bool evaluated, integrated;
     struct nt_score_place place;
     struct nt_score_value value;
@@ -66,7 +66,7 @@ struct left_out {
 
 /* Dense: pairs without full weight; sparse: all measured pairs. The former are equal for all
  * chains. Also the working memory to subtract their missing weight from the matrix. */
-struct odds {
+struct odd_pairs {
     size_t fixed, count, room;
     struct nt_score_odd *at;
     double (*inverse)[NT_SCORE_DOWNDATES]; /* nodes: (X'WX + L)^-1 times the odd pairs' columns */
@@ -89,10 +89,10 @@ struct nt_score {
     bool *moved;
     struct settings set;
     struct left_out out;
-    struct known known;
+    struct evaluation last;
     bool rough;  /* weights of pairs are the means of their classes: for where a maximum lies */
     bool sparse; /* fewer than half the pairs have their full weight, and many have not */
-    struct odds odds;
+    struct odd_pairs odd;
 
     double weight[NT_CHAIN_CLASSES];    /* w of each class */
     double effective[NT_CHAIN_CLASSES]; /* for the factor of the tree: w times the mean weight */
@@ -204,7 +204,7 @@ static void copy_sums(struct sums *to, const struct sums *from, uint32_t hosts)
 
 /* ---- creation ------------------------------------------------------------------------------ */
 
-static int init(struct nt_score *s, struct nt_err *err)
+static int allocate(struct nt_score *s, struct nt_err *err)
 {
     uint32_t hosts = s->pairs->hosts;
     size_t nodes = 2 * (size_t)hosts + 1;
@@ -235,10 +235,10 @@ static int init(struct nt_score *s, struct nt_err *err)
     s->solver.reach = nt_arena_array(m, nodes, sizeof *s->solver.reach);
     s->solver.along = nt_arena_array(m, hosts, sizeof *s->solver.along);
     s->solver.lack = nt_arena_array(m, nodes, sizeof *s->solver.lack);
-    s->odds.inverse = nt_arena_array(m, nodes, sizeof *s->odds.inverse);
-    s->odds.small =
-        nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * NT_SCORE_DOWNDATES, sizeof *s->odds.small);
-    s->odds.cross = nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * 2 * R, sizeof *s->odds.cross);
+    s->odd.inverse = nt_arena_array(m, nodes, sizeof *s->odd.inverse);
+    s->odd.small =
+        nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * NT_SCORE_DOWNDATES, sizeof *s->odd.small);
+    s->odd.cross = nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * 2 * R, sizeof *s->odd.cross);
     s->way = nt_arena_array(m, hosts, sizeof *s->way);
     s->length = nt_arena_array(m, nodes, sizeof *s->length);
     return nt_arena_check(m, err);
@@ -247,16 +247,16 @@ static int init(struct nt_score *s, struct nt_err *err)
 static int add_odd(struct nt_score *s, uint32_t a, uint32_t b, double lack)
 {
     void *grown =
-        nt_arena_grow(&s->memory, s->odds.at, &s->odds.room, s->odds.count + 1, sizeof *s->odds.at);
+        nt_arena_grow(&s->memory, s->odd.at, &s->odd.room, s->odd.count + 1, sizeof *s->odd.at);
     if (grown == NULL)
         return -1;
-    s->odds.at = grown;
-    s->odds.at[s->odds.count++] = (struct nt_score_odd){a, b, lack};
+    s->odd.at = grown;
+    s->odd.at[s->odd.count++] = (struct nt_score_odd){a, b, lack};
     return 0;
 }
 
 /* Pairs that are missing or have less than the full weight. */
-static void list_odds(struct nt_score *s)
+static void list_odd_pairs(struct nt_score *s)
 {
     const struct nt_pairs *p = s->pairs;
     for (uint32_t a = 0; a < p->hosts; a++) {
@@ -278,7 +278,7 @@ static void list_odds(struct nt_score *s)
         for (; !s->sparse && next < p->hosts; next++)
             add_odd(s, a, next, 1);
     }
-    s->odds.fixed = s->odds.count;
+    s->odd.fixed = s->odd.count;
 }
 
 int nt_score_create(const struct nt_pairs *pairs, struct nt_score **out, struct nt_err *err)
@@ -291,9 +291,9 @@ int nt_score_create(const struct nt_pairs *pairs, struct nt_score **out, struct 
     for (size_t k = 0; k < 2 * pairs->count; k++)
         full += nt_pairs_weight(pairs, k) >= 1;
     s->sparse = full < all && all - full / 2 > NT_SCORE_DOWNDATES; /* full counts both rows */
-    if (init(s, err) == 0) {
+    if (allocate(s, err) == 0) {
         sum_all(s);
-        list_odds(s);
+        list_odd_pairs(s);
     }
     if (nt_arena_check(&s->memory, err) != 0) {
         nt_score_destroy(s);
@@ -314,8 +314,8 @@ void nt_score_destroy(struct nt_score *score)
 static void list_outliers(struct nt_score *s)
 {
     const struct nt_pairs *p = s->pairs;
-    s->known.evaluated = false;
-    s->odds.count = s->sparse ? 0 : s->odds.fixed;
+    s->last.evaluated = false;
+    s->odd.count = s->sparse ? 0 : s->odd.fixed;
     for (size_t k = 0; !s->sparse && k < s->out.now.count; k++) {
         size_t e = s->out.now.at[k].entry;
         add_odd(s, s->out.now.at[k].host, p->entry[e].host, nt_pairs_weight(p, e));
@@ -327,11 +327,11 @@ static void list_outliers(struct nt_score *s)
 }
 
 /* Weights of the classes, and sums of the readings of each node by class. */
-static void weigh(struct nt_score *s)
+static void set_weights(struct nt_score *s)
 {
     struct nt_chain_tree *t = &s->tree;
     double pairs[NT_CHAIN_CLASSES] = {0};
-    s->known.evaluated = false;
+    s->last.evaluated = false;
     memset(s->below, 0, t->nodes * sizeof *s->below);
     for (uint32_t v = 0; v < t->nodes; v++) {
         double size = t->size[v];
@@ -345,7 +345,7 @@ static void weigh(struct nt_score *s)
         for (int c = 0; c < NT_CHAIN_CLASSES; c++)
             s->below[t->parent[v]][c] += s->below[v][c];
     }
-    bool exact = !s->sparse && s->odds.count <= NT_SCORE_DOWNDATES;
+    bool exact = !s->sparse && s->odd.count <= NT_SCORE_DOWNDATES;
     for (uint32_t c = 0; c < t->classes; c++) {
         double mean = s->now.of[c].weight > 0 ? 1 + s->now.of[c].sum / s->now.of[c].weight : 1;
         s->weight[c] = s->set.power > 0 ? pow(mean, -2 * s->set.power) : 1;
@@ -355,17 +355,17 @@ static void weigh(struct nt_score *s)
 }
 
 /* Computes the sums of the same chain again after its outliers changed. */
-static void reset(struct nt_score *s)
+static void recompute(struct nt_score *s)
 {
     sum_readings(s, &s->chain, &s->now);
-    weigh(s);
+    set_weights(s);
 }
 
 static void set(struct nt_score *s, const struct nt_chain *chain)
 {
     nt_chain_copy(&s->chain, chain);
     nt_chain_tree_make(&s->tree, chain, s->room);
-    weigh(s);
+    set_weights(s);
 }
 
 void nt_score_set_chain(struct nt_score *score, const struct nt_chain *chain)
@@ -577,38 +577,38 @@ static double cholesky(double *a, size_t n, size_t stride)
  * inverse and the factor of K^-1 - C' N^-1 C in small; returns the change of ln det. */
 static double downdate(struct nt_score *s)
 {
-    size_t n = s->odds.count;
+    size_t n = s->odd.count;
     double log_det = 0;
     for (size_t first = 0; first < n; first += R) {
         memset(s->solver.part, 0, s->tree.nodes * sizeof *s->solver.part);
         for (size_t e = first; e < n && e < first + R; e++) {
-            struct route route = route_of(s, &s->odds.at[e]);
+            struct route route = route_of(s, &s->odd.at[e]);
             for (size_t k = 0; k < route.links; k++)
                 s->solver.part[route.link[k]][e - first] = 1;
         }
         solve(s, s->effective, s->solver.part, s->solver.direction);
         for (uint32_t v = 0; v < s->tree.nodes; v++)
             for (size_t e = first; e < n && e < first + R; e++)
-                s->odds.inverse[v][e] = s->solver.direction[v][e - first];
+                s->odd.inverse[v][e] = s->solver.direction[v][e - first];
     }
     for (size_t e = 0; e < n; e++) {
-        struct route route = route_of(s, &s->odds.at[e]);
-        double lack = s->odds.at[e].lack * route.weight;
+        struct route route = route_of(s, &s->odd.at[e]);
+        double lack = s->odd.at[e].lack * route.weight;
         for (size_t d = 0; d <= e; d++)
-            s->odds.small[e * NT_SCORE_DOWNDATES + d] =
-                (d == e ? 1 / lack : 0) - along(&route, &s->odds.inverse[0][d], NT_SCORE_DOWNDATES);
+            s->odd.small[e * NT_SCORE_DOWNDATES + d] =
+                (d == e ? 1 / lack : 0) - along(&route, &s->odd.inverse[0][d], NT_SCORE_DOWNDATES);
         log_det += log(lack);
     }
-    return log_det + cholesky(s->odds.small, n, NT_SCORE_DOWNDATES);
+    return log_det + cholesky(s->odd.small, n, NT_SCORE_DOWNDATES);
 }
 
 /* Corrects solutions x of the tree's matrix for the downdate: x + N^-1 C small^-1 C'x. */
 static void correct(struct nt_score *s, double (*x)[R])
 {
-    size_t n = s->odds.count, stride = NT_SCORE_DOWNDATES;
-    double *all = s->odds.cross + stride, *c = s->odds.cross;
+    size_t n = s->odd.count, stride = NT_SCORE_DOWNDATES;
+    double *all = s->odd.cross + stride, *c = s->odd.cross;
     for (size_t e = 0; e < n; e++) {
-        struct route route = route_of(s, &s->odds.at[e]);
+        struct route route = route_of(s, &s->odd.at[e]);
         for (size_t r = 0; r < R; r++)
             all[e * R + r] = along(&route, &x[0][r], R);
     }
@@ -616,17 +616,17 @@ static void correct(struct nt_score *s, double (*x)[R])
         for (size_t e = 0; e < n; e++) {
             c[e] = all[e * R + r];
             for (size_t d = 0; d < e; d++)
-                c[e] -= s->odds.small[e * stride + d] * c[d];
-            c[e] /= s->odds.small[e * stride + e];
+                c[e] -= s->odd.small[e * stride + d] * c[d];
+            c[e] /= s->odd.small[e * stride + e];
         }
         for (size_t e = n; e-- > 0;) {
             for (size_t d = e + 1; d < n; d++)
-                c[e] -= s->odds.small[d * stride + e] * c[d];
-            c[e] /= s->odds.small[e * stride + e];
+                c[e] -= s->odd.small[d * stride + e] * c[d];
+            c[e] /= s->odd.small[e * stride + e];
         }
         for (uint32_t v = 0; v < s->tree.nodes - 1; v++)
             for (size_t e = 0; e < n; e++)
-                x[v][r] += s->odds.inverse[v][e] * c[e];
+                x[v][r] += s->odd.inverse[v][e] * c[e];
     }
 }
 
@@ -634,7 +634,7 @@ static void correct(struct nt_score *s, double (*x)[R])
 
 /* Subtracts the part of the odd pairs from y: sums along the paths of hosts to each class, the
  * missing weight of each pair, and its sum over the hosts below each link. */
-static void take_odds(struct nt_score *s, double (*x)[R], double (*y)[R])
+static void subtract_odd_pairs(struct nt_score *s, double (*x)[R], double (*y)[R])
 {
     struct nt_chain_tree *t = &s->tree;
     memset(s->solver.lack, 0, t->nodes * sizeof *s->solver.lack);
@@ -648,10 +648,10 @@ static void take_odds(struct nt_score *s, double (*x)[R], double (*y)[R])
             memcpy(s->solver.along[i][c], sum, sizeof sum);
         }
     }
-    for (size_t e = 0; e < s->odds.count; e++) {
-        uint32_t a = s->odds.at[e].a, b = s->odds.at[e].b, c = nt_chain_class(&s->chain, a, b);
+    for (size_t e = 0; e < s->odd.count; e++) {
+        uint32_t a = s->odd.at[e].a, b = s->odd.at[e].b, c = nt_chain_class(&s->chain, a, b);
         for (int r = 0; r < R; r++) {
-            double part = s->odds.at[e].lack * s->weight[c] *
+            double part = s->odd.at[e].lack * s->weight[c] *
                           (s->solver.along[a][c][r] + s->solver.along[b][c][r]);
             s->solver.lack[a][c][r] += part;
             s->solver.lack[b][c][r] += part;
@@ -691,7 +691,7 @@ static void multiply(struct nt_score *s, double (*x)[R], double (*y)[R])
                 z + s->solver.reach[v] * x[v][r] + s->weight[t->class[v]] * s->solver.acc[v][r];
         }
     }
-    take_odds(s, x, y);
+    subtract_odd_pairs(s, x, y);
 }
 
 static void dot(const struct nt_score *s, double (*a)[R], double (*b)[R], double *out)
@@ -767,9 +767,9 @@ struct complement { /* of the means, without their priors */
 };
 
 /* Whether only the determinant at mean weights is computed, and solutions are iterative. */
-static bool many_odds(const struct nt_score *s)
+static bool has_many_odd_pairs(const struct nt_score *s)
 {
-    return s->sparse || s->odds.count > NT_SCORE_DOWNDATES;
+    return s->sparse || s->odd.count > NT_SCORE_DOWNDATES;
 }
 
 /* Fills x: column 0 the readings' part, column 1 + a the links' for a unit of mean a. */
@@ -795,11 +795,11 @@ static void reduce(struct nt_score *s, struct nt_score_place place, struct compl
         }
     }
     k->log_det = s->log_det - log_lambda - log(product);
-    if (many_odds(s) && !s->rough) {
+    if (has_many_odd_pairs(s) && !s->rough) {
         iterate(s, s->column, s->x);
     } else {
         solve(s, s->effective, s->column, s->x);
-        if (s->odds.count > 0 && !s->rough) {
+        if (s->odd.count > 0 && !s->rough) {
             k->log_det += downdate(s);
             correct(s, s->x);
         }
@@ -829,8 +829,8 @@ static void reduce(struct nt_score *s, struct nt_score_place place, struct compl
 
 /* The means at a given s: their factor in l, the solution in mean, and the remaining sum of
  * squares. */
-static double settle(const struct nt_score *s, const struct complement *k, double sd,
-                     double (*l)[NT_SCORE_MEANS], double *mean, double *log_det)
+static double solve_means(const struct nt_score *s, const struct complement *k, double sd,
+                          double (*l)[NT_SCORE_MEANS], double *mean, double *log_det)
 {
     size_t n = means(s);
     double rest = k->square, y[NT_SCORE_MEANS] = {0};
@@ -888,17 +888,17 @@ double nt_score_ratio(double place)
 }
 
 /* Whether the last evaluation was at this place and is still valid. */
-static bool is_known(const struct nt_score *s, struct nt_score_place place)
+static bool is_current(const struct nt_score *s, struct nt_score_place place)
 {
-    return s->known.evaluated && s->known.place.ends == place.ends &&
-           s->known.place.links == place.links;
+    return s->last.evaluated && s->last.place.ends == place.ends &&
+           s->last.place.links == place.links;
 }
 
 double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
                          struct nt_score_value *value)
 {
-    *value = s->known.value;
-    if (is_known(s, place) && !s->rough)
+    *value = s->last.value;
+    if (is_current(s, place) && !s->rough)
         return value->log_likelihood;
     struct complement k;
     const struct nt_noise_prior prior = nt_noise_prior_of(s->pairs);
@@ -908,7 +908,7 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
     double sd = prior.least;
     for (int round = 0; round < 3; round++) { /* priors of the means depend on s weakly */
         value->sd = sd;
-        square = settle(s, &k, sd, l, value->mean, &log_det);
+        square = solve_means(s, &k, sd, l, value->mean, &log_det);
         sd = fmin(fmax(exp(nt_noise_likeliest(k.count, square, &prior)), prior.least),
                   NT_NOISE_MOST);
     }
@@ -943,7 +943,7 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
     }
     p += positive_links(s, value, links);
     value->log_likelihood = isfinite(p) ? p : -(double)INFINITY;
-    s->known = (struct known){.evaluated = !s->rough, .place = place, .value = *value};
+    s->last = (struct evaluation){.evaluated = !s->rough, .place = place, .value = *value};
     return value->log_likelihood;
 }
 
@@ -1021,12 +1021,12 @@ static int opposite(int index)
 double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
                           struct nt_score_value *value)
 {
-    struct grid rough = {.score = s, .rough = many_odds(s)}, g = {.score = s};
+    struct grid rough = {.score = s, .rough = has_many_odd_pairs(s)}, g = {.score = s};
     bool links = s->chain.tiers > 0;
     int e = index_of(place->ends), l = index_of(place->links);
-    *value = s->known.value;
-    if (is_known(s, *place) && s->known.integrated)
-        return s->known.integral;
+    *value = s->last.value;
+    if (is_current(s, *place) && s->last.integrated)
+        return s->last.integral;
     double best = climb(&rough, links, &e, &l);
     /* a second maximum: different ends, or links, and little noise, or the reverse; links are few,
      * and their slopes gentle */
@@ -1054,14 +1054,14 @@ double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
     }
     s->rough = false;
     nt_score_evaluate(s, *place, value);
-    s->known.integrated = true;
-    s->known.integral = sum;
+    s->last.integrated = true;
+    s->last.integral = sum;
     return sum;
 }
 
 /* ---- outliers ---- */
 
-const double *nt_score_ways(struct nt_score *s)
+const double *nt_score_path_lengths(struct nt_score *s)
 {
     struct nt_chain_tree *t = &s->tree;
     for (uint32_t i = 0; i < t->hosts; i++) {
@@ -1105,7 +1105,7 @@ static struct residual residual_of(const struct nt_score *s, uint32_t i, size_t 
 
 /* ln density of a pair's readings if the used one is an outlier. If it is too low, the pair's upper
  * reading is right, and not one of the tail. */
-static double wrong_pair(const struct nt_score *s, size_t e, const struct residual *r)
+static double outlier_density(const struct nt_score *s, size_t e, const struct residual *r)
 {
     double density = nt_log_wrong(r->over, 1 + r->mean), single = r->sd * M_SQRT2;
     double x = s->pairs->upper != NULL ? (double)s->pairs->upper[e] - r->mean : (double)NAN;
@@ -1130,14 +1130,14 @@ static double toggle_gain(const struct nt_score *s, size_t e, const struct resid
 }
 
 /* ln p of k outliers among all readings, whose rate is Beta(shape, prior). */
-static double rate(size_t k, double shape, double prior, size_t all)
+static double outlier_prior(size_t k, double shape, double prior, size_t all)
 {
     return nt_log_beta(shape + (double)k, prior + (double)(all - k)) - nt_log_beta(shape, prior);
 }
 
 /* Densities and prior of the outliers, with the fit of the last evaluation and its noise. back:
  * including the gain of taking back those that are no outliers now. */
-static double price(struct nt_score *s, double sd, bool back)
+static double outlier_terms(struct nt_score *s, double sd, bool back)
 {
     size_t count = s->out.now.count, all = s->pairs->count, low = 0;
     double sum = 0;
@@ -1147,7 +1147,7 @@ static double price(struct nt_score *s, double sd, bool back)
         return -(double)INFINITY;
     s->out.rest = grown;
     if (count > 0)
-        nt_score_ways(s);
+        nt_score_path_lengths(s);
     for (size_t k = 0; k < count; k++) {
         s->out.rest[k] = residual_of(s, s->out.now.at[k].host, s->out.now.at[k].entry, sd);
         low += s->out.rest[k].over <= 0;
@@ -1155,13 +1155,13 @@ static double price(struct nt_score *s, double sd, bool back)
     s->out.low = low; /* first: rates follow from it */
     for (size_t k = 0; k < count; k++) {
         size_t e = s->out.now.at[k].entry;
-        double density = wrong_pair(s, e, &s->out.rest[k]);
+        double density = outlier_density(s, e, &s->out.rest[k]);
         sum += density;
         if (back)
             sum += fmax(toggle_gain(s, e, &s->out.rest[k], density, 0), 0);
     }
-    return sum + rate(count_high(s), 1, NT_TAIL_RATE_PRIOR, all + s->pairs->uppers) +
-           rate(low, NT_LOW_SHAPE_PRIOR, NT_LOW_RATE_PRIOR, all);
+    return sum + outlier_prior(count_high(s), 1, NT_TAIL_RATE_PRIOR, all + s->pairs->uppers) +
+           outlier_prior(low, NT_LOW_SHAPE_PRIOR, NT_LOW_RATE_PRIOR, all);
 }
 
 static struct nt_pair_entry *twin(const struct nt_pairs *p, uint32_t a, size_t e)
@@ -1197,7 +1197,7 @@ static void toggle(struct nt_score *s, const struct nt_outliers *list)
             s->out.now.at[kept++] = s->out.now.at[k];
     s->out.now.count = kept;
     list_outliers(s);
-    weigh(s);
+    set_weights(s);
 }
 
 /* The mean share of a reading that the links absorb: a residual is smaller by this share. */
@@ -1235,7 +1235,7 @@ static void weigh_toggle(struct nt_score *s, uint32_t i, size_t e, double sd, do
                          struct best_toggle *best)
 {
     struct residual r = residual_of(s, i, e, sd);
-    double gain = toggle_gain(s, e, &r, wrong_pair(s, e, &r), lever);
+    double gain = toggle_gain(s, e, &r, outlier_density(s, e, &r), lever);
     if (gain > 0)
         push(s, &s->out.toggles, i, e);
     if (gain > best->gain)
@@ -1251,7 +1251,7 @@ static bool list_toggles(struct nt_score *s, double sd, struct nt_outlier *best)
     struct best_toggle top = {.gain = -near};
     double lever = leverage(s), limit[NT_CHAIN_CLASSES];
     uint32_t last = s->chain.tiers;
-    nt_score_ways(s);
+    nt_score_path_lengths(s);
     toggle_limits(s, sd, lever, near, limit);
     s->out.toggles.count = 0;
     for (size_t k = 0; k < s->out.now.count; k++)
@@ -1281,14 +1281,14 @@ double nt_score_quick(struct nt_score *s, struct nt_score_place place, const uin
 {
     enum { ROUNDS = 3 }; /* an outlier hides others, since it widens the noise */
     const struct nt_pairs *p = s->pairs;
-    double sum = nt_score_evaluate(s, place, value) + price(s, value->sd, true);
+    double sum = nt_score_evaluate(s, place, value) + outlier_terms(s, value->sd, true);
     s->out.taken.count = 0;
     for (int round = 0; moved != NULL && round < ROUNDS; round++) {
         s->out.toggles.count = 0;
-        nt_score_ways(s);
+        nt_score_path_lengths(s);
         for (size_t e = p->start[*moved]; e < p->start[*moved + 1]; e++) {
             struct residual r = residual_of(s, *moved, e, value->sd);
-            if (!s->out.off[e] && toggle_gain(s, e, &r, wrong_pair(s, e, &r), 0) > 0) {
+            if (!s->out.off[e] && toggle_gain(s, e, &r, outlier_density(s, e, &r), 0) > 0) {
                 bool first = *moved < p->entry[e].host;
                 uint32_t i = first ? *moved : p->entry[e].host;
                 size_t k = first ? e : (size_t)(twin(p, *moved, e) - p->entry);
@@ -1299,7 +1299,7 @@ double nt_score_quick(struct nt_score *s, struct nt_score_place place, const uin
         if (s->out.toggles.count == 0)
             break;
         toggle(s, &s->out.toggles);
-        double next = nt_score_evaluate(s, place, value) + price(s, value->sd, true);
+        double next = nt_score_evaluate(s, place, value) + outlier_terms(s, value->sd, true);
         if (next <= sum)
             break;
         sum = next;
@@ -1312,7 +1312,7 @@ double nt_score_quick(struct nt_score *s, struct nt_score_place place, const uin
 static double priced(struct nt_score *s, struct nt_score_place place, struct nt_score_value *value)
 {
     double v = nt_score_evaluate(s, place, value);
-    return v + price(s, value->sd, false);
+    return v + outlier_terms(s, value->sd, false);
 }
 
 double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt_score_value *value)
@@ -1344,12 +1344,12 @@ double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt
         *value = other;
     }
     double fit = nt_score_integrate(s, place, value);
-    return fit + price(s, value->sd, false);
+    return fit + outlier_terms(s, value->sd, false);
 }
 
 /* Leaves out the pairs far above the middle of their class, after subtracting the medians of both
  * hosts' readings: outliers do not move medians as they move means. false: there are none. */
-static bool take_far_out(struct nt_score *s)
+static bool leave_far_out(struct nt_score *s)
 {
     const struct nt_pairs *p = s->pairs;
     float *v = s->out.middle, *end = v + 2 * p->count;
@@ -1392,11 +1392,11 @@ double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
     if (!(p->noise > 0) || !(value->sd > 2 * p->noise) || p->count > NT_SCORE_DOWNDATES ||
         s->sparse)
         return total;
-    if (!take_far_out(s))
+    if (!leave_far_out(s))
         return total;
     nt_outliers_copy(&s->out.before, &s->out.now, &s->memory);
     nt_score_set_off(s, &s->out.far);
-    reset(s);
+    recompute(s);
     nt_score_integrate(s, &from, &now);
     next = nt_score_full(s, &from, &now);
     if (next > total) {
@@ -1405,7 +1405,7 @@ double nt_score_thorough(struct nt_score *s, struct nt_score_place *place,
         return next;
     }
     nt_score_set_off(s, &s->out.before);
-    reset(s);
+    recompute(s);
     return nt_score_full(s, place, value);
 }
 
@@ -1416,7 +1416,7 @@ uint32_t nt_score_farthest(struct nt_score *s, struct nt_score_place place, doub
 {
     const struct nt_pairs *p = s->pairs;
     uint32_t top = UINT32_MAX;
-    nt_score_ways(s);
+    nt_score_path_lengths(s);
     for (uint32_t i = 0; i < p->hosts; i++) {
         size_t n = 0;
         for (size_t e = p->start[i]; e < p->start[i + 1]; e++)
@@ -1489,7 +1489,7 @@ void nt_score_errors(struct nt_score *s, const struct nt_score_value *value, dou
         for (uint32_t r = 0; r < R && first + r < nodes; r++)
             s->column[first + r][r] = 1;
         solve(s, s->effective, s->column, s->solver.direction);
-        if (!many_odds(s) && s->odds.count > 0) /* many add little */
+        if (!has_many_odd_pairs(s) && s->odd.count > 0) /* many add little */
             correct(s, s->solver.direction);
         for (uint32_t r = 0; r < R && first + r < nodes; r++)
             error[first + r] =

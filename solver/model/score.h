@@ -154,7 +154,7 @@ struct nt_score_fit {
 struct nt_score_fit nt_score_fit(const struct nt_score *score);
 
 /* Sums of lengths from each host up to class c ([host * NT_CHAIN_CLASSES + c]); borrowed. */
-const double *nt_score_ways(struct nt_score *score);
+const double *nt_score_path_lengths(struct nt_score *score);
 
 /* Writes the standard errors of the lengths of all nodes, relative, to error[nodes]. O(nodes^2). */
 void nt_score_errors(struct nt_score *score, const struct nt_score_value *value, double *error);

@@ -163,7 +163,7 @@ static double ratio_square(double place)
 }
 
 /* Sets the state of the score to the best chain. */
-static void settle(struct nt_search *s)
+static void set_state(struct nt_search *s)
 {
     struct search_work *w = s->work;
     nt_score_set_off(s->score, &s->outliers);
@@ -175,7 +175,7 @@ static void settle(struct nt_search *s)
     w->best.refund =
         log((NT_LOW_RATE_PRIOR + (double)s->pairs->count) / NT_LOW_SHAPE_PRIOR) - log(s->value.sd);
     memcpy(w->best.lengths, s->fit.length, s->fit.tree->nodes * sizeof *w->best.lengths);
-    memcpy(w->best.ways, nt_score_ways(s->score),
+    memcpy(w->best.ways, nt_score_path_lengths(s->score),
            (size_t)s->best.hosts * NT_CHAIN_CLASSES * sizeof *w->best.ways);
     nt_outliers_copy(&w->best.high, &s->outliers, &s->memory);
     nt_score_keep_high(s->score, &w->best.high);
@@ -189,8 +189,8 @@ static void settle(struct nt_search *s)
             w->best.first[k * s->best.hosts + nt_chain_number(s->best.label[i].tier[k])] = i;
 }
 
-static void note(struct nt_visit *v, double score, bool exact, const struct nt_score_value *value,
-                 uint32_t tiers)
+static void note_score(struct nt_visit *v, double score, bool exact,
+                       const struct nt_score_value *value, uint32_t tiers)
 {
     v->score = score;
     v->exact = exact;
@@ -205,15 +205,15 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
     struct nt_score_value value;
     double score = nt_score_thorough(s->score, &place, &value) + chain_prior(s, chain);
     if (!v->exact || score > v->score)
-        note(v, score, true, &value, chain->tiers);
-    v->looked = s->bests;
+        note_score(v, score, true, &value, chain->tiers);
+    v->compared_with = s->bests;
     bool better = !s->work->hold && score > s->best_score + worth;
     if (better) {
         nt_chain_copy(&s->best, chain);
         s->best_score = score;
         s->place = place;
         nt_outliers_copy(&s->outliers, s->fit.outliers, &s->memory);
-        settle(s);
+        set_state(s);
     } else {
         nt_score_set_off(s->score, &s->outliers);
     }
@@ -222,37 +222,38 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
 
 /* How a chain is judged before it is scored in full: with the variances of the best chain, with its
  * own, or not at all. */
-enum look { NARROW, WIDE, FULL };
+enum effort { NARROW, WIDE, FULL };
 
 /* Scores work->chain; returns whether it is the new best. count: it differs from the best only in
  * the labels of members[count], 0: unknown; within: and only in classes of pairs of these. */
-static bool consider_change(struct nt_search *s, size_t count, bool within, enum look look)
+static bool try_change(struct nt_search *s, size_t count, bool within, enum effort effort)
 {
     struct search_work *w = s->work;
     struct nt_score_value value;
     nt_chain_canonicalise(&w->chain, w->map);
     struct nt_visit *v = visit_of(s, &w->chain);
-    if (v == NULL || (isfinite(v->score) && (v->looked == 0 || v->looked == s->bests)))
+    if (v == NULL ||
+        (isfinite(v->score) && (v->compared_with == 0 || v->compared_with == s->bests)))
         return false;
     bool again = v->exact; /* but with the outliers of another best */
-    if (look != NARROW)    /* low readings may be groups that no chain has yet */
+    if (effort != NARROW)  /* low readings may be groups that no chain has yet */
         nt_score_set_off(s->score, &w->best.high);
     if (count > 0)
         nt_score_set_moved(s->score, &w->chain, w->members, count, within);
     else
         nt_score_set_chain(s->score, &w->chain);
     struct nt_score_place place = s->place;
-    double gain = look != NARROW ? nt_score_integrate(s->score, &place, &value) : 0;
-    if (look != FULL) {
+    double gain = effort != NARROW ? nt_score_integrate(s->score, &place, &value) : 0;
+    if (effort != FULL) {
         double quick = nt_score_quick(s->score, place, count == 1 ? w->members : NULL, &value);
-        gain +=
-            (look == WIDE ? quick - value.log_likelihood - s->best_score : quick - s->best_quick) +
-            chain_prior(s, &w->chain);
+        gain += (effort == WIDE ? quick - value.log_likelihood - s->best_score
+                                : quick - s->best_quick) +
+                chain_prior(s, &w->chain);
         if (gain < (again ? worth : -near)) {
             if (!again && s->best_score + gain > v->score)
-                note(v, s->best_score + gain, false, &value, w->chain.tiers);
-            v->looked = look == WIDE ? 0 : s->bests;
-            if (look != NARROW)
+                note_score(v, s->best_score + gain, false, &value, w->chain.tiers);
+            v->compared_with = effort == WIDE ? 0 : s->bests;
+            if (effort != NARROW)
                 nt_score_set_off(s->score, &s->outliers);
             return false;
         }
@@ -260,9 +261,9 @@ static bool consider_change(struct nt_search *s, size_t count, bool within, enum
     return score_full(s, &w->chain, v, place);
 }
 
-static bool consider(struct nt_search *s, size_t count, enum look look)
+static bool score_chain(struct nt_search *s, size_t count, enum effort effort)
 {
-    return consider_change(s, count, false, look);
+    return try_change(s, count, false, effort);
 }
 
 /* ---- the screen: a unit at every place, with all other links as they are ---- */
@@ -461,7 +462,7 @@ static bool try_places(struct nt_search *s, const struct unit *u, double slack)
     size_t most = w->small || n < PLACES ? n : PLACES;
     for (size_t k = 0; k < most; k++) {
         place_unit(s, u, w->option[k].to, w->option[k].beside);
-        if (consider(s, u->count, NARROW))
+        if (score_chain(s, u->count, NARROW))
             return true;
     }
     return false;
@@ -499,7 +500,7 @@ static bool join_low(struct nt_search *s, const struct unit *u)
         if (high || screen(s, u, to, j) < s->work->here - s->work->best.refund - screened)
             continue;
         place_unit(s, u, to, j);
-        if (consider(s, u->count, NARROW))
+        if (score_chain(s, u->count, NARROW))
             return true;
     }
     return false;
@@ -573,7 +574,7 @@ static bool move_together(struct nt_search *s)
         for (uint32_t k = 0; k < s->best.tiers; k++)
             label[k] = k < v->to ? hosts + v->host : s->best.label[v->beside].tier[k];
     }
-    return consider(s, 0, WIDE);
+    return score_chain(s, 0, WIDE);
 }
 
 static bool move_hosts(struct nt_search *s)
@@ -650,7 +651,7 @@ static void sum_units(struct nt_search *s, uint32_t units, const uint32_t *paren
 }
 
 /* The ends of hosts: the best chain's values, less the tiers in which they are alone. */
-static void ends_of(struct nt_search *s)
+static void subtract_tiers(struct nt_search *s)
 {
     const struct nt_chain_tree *t = &s->work->best.tree;
     for (uint32_t i = 0; i < s->best.hosts; i++) {
@@ -737,7 +738,7 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
     struct search_work *w = s->work;
     struct tally cross[SPLIT_UNITS][SPLIT_UNITS];
     if (units > SPLIT_UNITS) { /* the two of the last merge */
-        ends_of(s);
+        subtract_tiers(s);
         sum_units(s, units, NULL);
         size_t merges =
             nt_merges_find(units, w->link.sum, w->link.count, NULL, w->link.merge, w->room);
@@ -757,7 +758,7 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
         for (size_t m = 0; m < count; m++)
             if (bits >> w->link.units[w->members[m]] & 1)
                 w->chain.label[w->members[m]].tier[k] = s->best.hosts;
-        if (consider_change(s, count, true, NARROW))
+        if (try_change(s, count, true, NARROW))
             return true;
     }
     return false;
@@ -778,7 +779,7 @@ static bool split_groups(struct nt_search *s)
 
 /* Splits all leaves of one size at once: leaves of a job have similar sizes (chain.c), so that each
  * leaf of another size is more probable while the others have it. */
-static bool part_sizes(struct nt_search *s)
+static bool split_sizes(struct nt_search *s)
 {
     struct search_work *w = s->work;
     const struct nt_chain_tree *t = &w->best.tree;
@@ -794,7 +795,7 @@ static bool part_sizes(struct nt_search *s)
         for (uint32_t i = 0; i < hosts; i++)
             if (t->size[node_at(t, i, 0)] == size)
                 w->chain.label[i].tier[0] = hosts + i;
-        any = consider(s, 0, WIDE) || any;
+        any = score_chain(s, 0, WIDE) || any;
     }
     return any;
 }
@@ -809,7 +810,7 @@ static bool flatten(struct nt_search *s, uint32_t k, uint32_t a, uint32_t tiers)
         for (uint32_t c = 0; c < s->best.tiers; c++)
             if (tiers >> c & 1)
                 w->chain.label[w->members[m]].tier[c] ^= NT_CHAIN_FLAT;
-    return consider(s, 0, NARROW);
+    return score_chain(s, 0, NARROW);
 }
 
 /* For the node of each group whose length is nearer to 0 than to the sum or difference of its
@@ -868,7 +869,7 @@ static bool remove_tiers(struct nt_search *s)
             for (uint32_t c = k; c + 1 < s->best.tiers; c++)
                 w->chain.label[i].tier[c] = s->best.label[i].tier[c + 1];
         w->chain.tiers--;
-        if (consider(s, 0, w->small || w->allow_low ? FULL : WIDE))
+        if (score_chain(s, 0, w->small || w->allow_low ? FULL : WIDE))
             return true;
     }
     return false;
@@ -897,7 +898,7 @@ static bool insert_pairs(struct nt_search *s, uint32_t k, uint32_t units)
             for (uint32_t u = 0; u < units; u++)
                 w->link.group[u] = u == a ? b : u;
             add_tier(s, k);
-            if (consider(s, 0, NARROW))
+            if (score_chain(s, 0, NARROW))
                 return true;
         }
     return false;
@@ -915,7 +916,7 @@ static bool insert_cuts(struct nt_search *s, uint32_t k, uint32_t units)
     for (size_t c = 0; c < n && c < most; c++) {
         nt_merges_cut(w->link.merge, w->link.cut[c].after, units, w->link.group);
         add_tier(s, k);
-        if (consider(s, 0, w->small ? FULL : WIDE))
+        if (score_chain(s, 0, w->small ? FULL : WIDE))
             return true;
     }
     return false;
@@ -933,7 +934,7 @@ static bool insert_tier(struct nt_search *s, uint32_t k)
         w->link.parent[w->link.units[i]] =
             k < best->tiers ? nt_chain_number(best->label[i].tier[k]) : 0;
     }
-    ends_of(s);
+    subtract_tiers(s);
     if (insert_cuts(s, k, units))
         return true;
     double differ = nt_score_ratio(s->place.links) * s->value.sd;
@@ -971,7 +972,7 @@ static double try_cuts(struct nt_search *s, const struct nt_merge *merge, const 
     }
     nt_chain_canonicalise(&w->chain, w->map);
     nt_chain_copy(&w->start, &w->chain);
-    consider(s, 0, s->work->small ? FULL : WIDE);
+    score_chain(s, 0, s->work->small ? FULL : WIDE);
     struct nt_visit *v = visit_of(s, &w->start);
     return v != NULL ? v->score : -(double)INFINITY;
 }
@@ -1022,7 +1023,7 @@ static void refine(struct nt_search *s)
         any = insert_tiers(s) || any;
         any = move_groups(s) || any;
         any = split_groups(s) || any;
-        any = part_sizes(s) || any;
+        any = split_sizes(s) || any;
         any = flatten_groups(s) || any;
     }
     s->work->refined = s->bests;
@@ -1047,7 +1048,7 @@ static bool choose_power(struct nt_search *s)
     }
     s->power = kept;
     nt_score_set_power(s->score, kept);
-    settle(s);
+    set_state(s);
     return kept != before;
 }
 
@@ -1062,7 +1063,7 @@ static void rescore(struct nt_search *s)
     s->best_score = -(double)INFINITY;
     nt_chain_copy(&w->chain, &s->best);
     nt_score_set_off(s->score, &s->outliers);
-    consider(s, 0, FULL);
+    score_chain(s, 0, FULL);
 }
 
 static int by_visit(const void *x, const void *y)
@@ -1075,7 +1076,7 @@ static int by_visit(const void *x, const void *y)
 
 /* Also scores the neighbours of the next best chains: with few hosts several moves at once matter
  * as much as one. */
-static void widen(struct nt_search *s)
+static void score_neighbours(struct nt_search *s)
 {
     struct search_work *w = s->work;
     NT_SCOPED struct nt_arena memory = {0};
@@ -1099,14 +1100,14 @@ static void widen(struct nt_search *s)
         const struct nt_visit *v = place_of(s->visit, s->room, from[k]);
         fill_chain(s, v, &s->best);
         s->best_score = v->score;
-        settle(s);
+        set_state(s);
         move_hosts(s);
         move_groups(s);
     }
     w->hold = false;
     nt_chain_copy(&s->best, &best);
     s->best_score = score;
-    settle(s);
+    set_state(s);
 }
 
 /* Takes the best chain of the table for the best; whether it is another one. */
@@ -1134,12 +1135,12 @@ static int by_end(const void *x, const void *y)
 }
 
 /* Marks the hosts over the cut of their ends that leaves the least squares; how many. */
-static uint32_t part_ends(struct nt_search *s)
+static uint32_t split_ends(struct nt_search *s)
 {
     struct search_work *w = s->work;
     uint32_t hosts = s->best.hosts, cut = 0;
     double all = 0, below = 0, top = 0;
-    ends_of(s);
+    subtract_tiers(s);
     for (uint32_t i = 0; i < hosts; i++) {
         w->option[i] = (struct option){.score = w->link.mean[i], .beside = i};
         all += w->link.mean[i];
@@ -1164,7 +1165,7 @@ static bool try_populations(struct nt_search *s)
 {
     struct nt_score_place place = s->place;
     struct nt_score_value value;
-    double n = s->best.hosts, k = part_ends(s);
+    double n = s->best.hosts, k = split_ends(s);
     place.ends -= 2;
     double prior = log(two_populations / (1 - two_populations)) - log(n - 1) -
                    (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1));
@@ -1180,13 +1181,13 @@ static bool try_populations(struct nt_search *s)
     }
     nt_score_set_population(s->score, NULL);
     nt_score_set_off(s->score, &s->outliers);
-    settle(s);
+    set_state(s);
     return false;
 }
 
 /* ---- hosts that are far ---- */
 
-static void mark_far(struct nt_search *s, uint32_t host, bool far)
+static void mark_far_hosts(struct nt_search *s, uint32_t host, bool far)
 {
     s->far[host] = far;
     s->far_prior = nt_far_prior_of(s->work->longer, s->far, s->best.hosts);
@@ -1233,7 +1234,7 @@ static bool try_far_host(struct nt_search *s, uint32_t host, double prior, struc
     off->count = kept;
     nt_score_set_off(s->score, off); /* for the screen, too */
     prior -= s->far_prior.log_ratio;
-    mark_far(s, host, true);
+    mark_far_hosts(s, host, true);
     prior += s->far_prior.log_ratio;
     w->members[0] = host;
     size_t n = list_places(s, &u, (double)INFINITY, &here),
@@ -1249,7 +1250,7 @@ static bool try_far_host(struct nt_search *s, uint32_t host, double prior, struc
         any = try_chain(s, off, prior) || any;
     }
     if (!any)
-        mark_far(s, host, false);
+        mark_far_hosts(s, host, false);
     s->host_prior += any ? prior : 0;
     return any;
 }
@@ -1262,7 +1263,7 @@ static bool find_far(struct nt_search *s)
     uint32_t count = 0, host;
     for (bool found = true; found && (host = farthest(s)) != UINT32_MAX; count += found) {
         found = try_far_host(s, host, nt_far_odds(count, n), &off);
-        settle(s);
+        set_state(s);
     }
     return count > 0;
 }
@@ -1314,10 +1315,10 @@ static int init(struct nt_search *s, struct nt_err *err)
 }
 
 /* Subtracts the excess of far hosts' ends over those of others. */
-static void far_ends(struct nt_search *s)
+static void subtract_far_ends(struct nt_search *s)
 {
     double *mean = s->work->link.mean, sum = 0, count = 0;
-    ends_of(s);
+    subtract_tiers(s);
     for (uint32_t i = 0; i < s->best.hosts; i++) {
         sum += s->far[i] ? 0 : mean[i];
         count += !s->far[i];
@@ -1328,15 +1329,15 @@ static void far_ends(struct nt_search *s)
 
 static void from_starts(struct nt_search *s)
 {
-    far_ends(s);
+    subtract_far_ends(s);
     s->best_score = -(double)INFINITY;
     s->work->chain.tiers = 0; /* one switch */
-    consider(s, 0, FULL);
+    score_chain(s, 0, FULL);
     if (s->best.hosts < 4) /* no two ways to part them */
         return;
     start_from(s);
     refine(s);
-    ends_of(s);
+    subtract_tiers(s);
     start_from(s);
     refine(s);
 }
@@ -1356,7 +1357,7 @@ static int reweigh(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *e
     return 0;
 }
 
-static int run(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
+static int find_best(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
 {
     s->place = (struct nt_score_place){2, 2};
     from_starts(s);
@@ -1387,21 +1388,21 @@ static int run(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
     refine(s);
     s->wide = s->best.hosts <= WIDE_HOSTS;
     if (s->wide) {
-        widen(s);
+        score_neighbours(s);
         while (take_best(s))
             refine(s);
     }
     return 0;
 }
 
-void nt_search_settle(struct nt_search *s, const struct nt_visit *visit)
+void nt_search_adopt(struct nt_search *s, const struct nt_visit *visit)
 {
     fill_chain(s, visit, &s->best);
     nt_score_set_off(s->score, &s->outliers);
     nt_score_set_chain(s->score, &s->best);
     nt_score_full(s->score, &s->place, &s->value);
     nt_outliers_copy(&s->outliers, s->fit.outliers, &s->memory);
-    settle(s);
+    set_state(s);
 }
 
 int nt_search_create(struct nt_pairs *pairs, struct nt_search **out, struct nt_err *err)
@@ -1414,7 +1415,7 @@ int nt_search_create(struct nt_pairs *pairs, struct nt_search **out, struct nt_e
         nt_search_destroy(s);
         return -1;
     }
-    if (run(s, pairs, err) != 0 || nt_arena_check(&s->memory, err) != 0) {
+    if (find_best(s, pairs, err) != 0 || nt_arena_check(&s->memory, err) != 0) {
         nt_search_destroy(s);
         return -1;
     }

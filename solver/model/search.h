@@ -23,11 +23,11 @@
 #include "score.h"
 
 struct nt_visit {
-    uint64_t hash;   /* 0: a free element of the table */
-    double score;    /* ln p(readings, chain) */
-    bool exact;      /* scored in full */
-    uint32_t looked; /* number of the best chain that it was compared with; 0: it was scored with
-                        its own variances */
+    uint64_t hash;          /* 0: a free element of the table */
+    double score;           /* ln p(readings, chain) */
+    bool exact;             /* scored in full */
+    uint32_t compared_with; /* number of the best chain that it was compared with; 0: it was scored
+                        with its own variances */
     uint32_t tiers;
     float step[NT_TIERS_MAX]; /* t_k / s */
     size_t labels;            /* offset in nt_search.labels of tiers * hosts labels */
@@ -70,6 +70,6 @@ int nt_search_create(struct nt_pairs *pairs, struct nt_search **out, struct nt_e
 void nt_search_destroy(struct nt_search *search);
 
 /* Makes a visited chain the best, with its own place and outliers, for reporting. */
-void nt_search_settle(struct nt_search *search, const struct nt_visit *visit);
+void nt_search_adopt(struct nt_search *search, const struct nt_visit *visit);
 
 #endif

@@ -53,7 +53,7 @@ static double residual(const struct view *v, uint32_t i, const struct nt_pair_en
 }
 
 /* P(|normal| > x sd). */
-static double beyond(double x, double sd)
+static double normal_tail(double x, double sd)
 {
     return erfc(x / (sd * M_SQRT2));
 }
@@ -99,7 +99,7 @@ static double tally(struct view *v, uint32_t u, uint32_t *n)
 }
 
 /* One outside host: the share of the units that contradict, and the share by noise. */
-static void look_from(struct view *v, uint32_t u, struct trials *t)
+static void count_outside(struct view *v, uint32_t u, struct trials *t)
 {
     uint32_t n;
     double mean = tally(v, u, &n), contradicting = 0, expected = 0;
@@ -113,7 +113,7 @@ static void look_from(struct view *v, uint32_t u, struct trials *t)
             good = v->good[a];
             double noise = v->sd * sqrt((1 - 1.0 / n) / good);
             limit = fmax(v->link, plain * noise);
-            chance = fmin(v->wrong + beyond(limit, noise), 1);
+            chance = fmin(v->wrong + normal_tail(limit, noise), 1);
         }
         contradicting += fabs(v->sum[a] - mean) > limit;
         expected += chance;
@@ -124,7 +124,7 @@ static void look_from(struct view *v, uint32_t u, struct trials *t)
 }
 
 /* The pairs inside: a trial for each unit. */
-static void look_inside(struct view *v, uint32_t class, struct trials *t)
+static void count_inside(struct view *v, uint32_t class, struct trials *t)
 {
     const struct nt_pairs *p = v->search->pairs;
     double pairs = 0, contradicting = 0, limit = fmax(v->link, plain * v->sd);
@@ -142,7 +142,7 @@ static void look_inside(struct view *v, uint32_t class, struct trials *t)
         return;
     t->count += v->units;
     t->contradicting += v->units * contradicting / pairs;
-    t->expected += v->units * fmin(v->wrong + beyond(limit, v->sd) / 2, 1);
+    t->expected += v->units * fmin(v->wrong + normal_tail(limit, v->sd) / 2, 1);
 }
 
 /* ln of the ratio of the binomial with a share from p to 1/2 or more, uniform, to that with p. */
@@ -183,8 +183,8 @@ static double odds_of(struct view *v, uint32_t node)
     }
     for (uint32_t u = 0; u < hosts; u++)
         if (v->unit[u] == UINT32_MAX)
-            look_from(v, u, &trials);
-    look_inside(v, t->class[node], &trials);
+            count_outside(v, u, &trials);
+    count_inside(v, t->class[node], &trials);
     if (v->link <= 0)
         return (double)INFINITY;
     return trials.count > 0 ? log_ratio(&trials) : 0;
@@ -195,7 +195,8 @@ static double odds_of(struct view *v, uint32_t node)
 static int contradiction_odds(struct nt_search *search, double *odds, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct view v = {.search = search, .fit = search->fit, .way = nt_score_ways(search->score)};
+    struct view v = {
+        .search = search, .fit = search->fit, .way = nt_score_path_lengths(search->score)};
     size_t hosts = search->pairs->hosts, nodes = v.fit.tree->nodes;
     v.unit = nt_arena_array(&memory, hosts, sizeof *v.unit);
     v.sum = nt_arena_array(&memory, hosts, sizeof *v.sum);
@@ -221,7 +222,7 @@ static int contradiction_odds(struct nt_search *search, double *odds, struct nt_
 
 /* The sum of squares of readings between the same two units of the lowest tier, about their mean.
  */
-static double within(struct view *v, struct nt_arena *memory, double *freedom)
+static double noise_within(struct view *v, struct nt_arena *memory, double *freedom)
 {
     const struct nt_pairs *p = v->search->pairs;
     const struct nt_chain *chain = &v->search->best;
@@ -259,8 +260,9 @@ static double within(struct view *v, struct nt_arena *memory, double *freedom)
 static int noise_apart(struct nt_search *search, double *sd, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct view v = {.search = search, .fit = search->fit, .way = nt_score_ways(search->score)};
-    double freedom = 0, square = within(&v, &memory, &freedom), own = search->value.sd;
+    struct view v = {
+        .search = search, .fit = search->fit, .way = nt_score_path_lengths(search->score)};
+    double freedom = 0, square = noise_within(&v, &memory, &freedom), own = search->value.sd;
     double same = freedom > 0 ? sqrt((square + own * own) / (freedom + 1)) : 0;
     /* units that are not switches differ more inside than paths do: then it is unknown */
     if (search->pairs->noise > 0)
@@ -388,7 +390,7 @@ static int make_table(struct table *t, struct nt_arena *memory, struct nt_err *e
 }
 
 /* The set of splits with the largest weight: its heaviest chain. */
-static const struct alternative *choose(const struct table *t, double *weight)
+static const struct alternative *choose_best(const struct table *t, double *weight)
 {
     const struct alternative *best = NULL;
     *weight = -1;
@@ -524,8 +526,8 @@ static bool *find_moved(struct table *t, const struct alternative *best, struct 
 
 /* The expected gain of a reading of a pair in ln odds of the network against its rivals: half of
  * the square of its deviation under one of the two. */
-static double telling_of(const struct table *t, const struct alternative *best, const bool *moved,
-                         uint32_t i, uint32_t j)
+static double expected_gain(const struct table *t, const struct alternative *best,
+                            const bool *moved, uint32_t i, uint32_t j)
 {
     const struct nearness ours = nearness_of(t->search, best->visit, i, j);
     double sum = 0;
@@ -539,11 +541,11 @@ static double telling_of(const struct table *t, const struct alternative *best, 
     return sum;
 }
 
-static int by_telling(const void *x, const void *y)
+static int by_gain(const void *x, const void *y)
 {
     const struct nt_tiers_pair *a = x, *b = y;
-    if (a->tells != b->tells)
-        return a->tells > b->tells ? -1 : 1;
+    if (a->gain != b->gain)
+        return a->gain > b->gain ? -1 : 1;
     return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
 }
 
@@ -554,23 +556,23 @@ static int fill_deciding(struct nt_tiers *out, struct table *t, const struct alt
 {
     const struct nt_pairs *p = t->search->pairs;
     const bool *moved = find_moved(t, best, memory);
-    out->decides = nt_arena_array(&out->memory, p->hosts, sizeof *out->decides);
-    if (moved == NULL || out->decides == NULL)
+    out->deciding_pair = nt_arena_array(&out->memory, p->hosts, sizeof *out->deciding_pair);
+    if (moved == NULL || out->deciding_pair == NULL)
         return -1;
     for (uint32_t i = 0; t->count > 1 && i < p->hosts; i++) {
         struct nt_tiers_pair most = {.a = p->origin[i]};
         for (uint32_t k = 1; k < p->hosts; k++) {
             uint32_t j = (i + k) % p->hosts;
-            double tells = telling_of(t, best, moved, i, j);
-            if (tells > most.tells) {
-                most.tells = tells;
+            double gain = expected_gain(t, best, moved, i, j);
+            if (gain > most.gain) {
+                most.gain = gain;
                 most.b = p->origin[j];
             }
         }
-        if (most.tells > 0)
-            out->decides[out->deciding++] = most;
+        if (most.gain > 0)
+            out->deciding_pair[out->deciding++] = most;
     }
-    qsort(out->decides, out->deciding, sizeof *out->decides, by_telling);
+    qsort(out->deciding_pair, out->deciding, sizeof *out->deciding_pair, by_gain);
     return 0;
 }
 
@@ -611,9 +613,9 @@ static int support_nodes(const struct table *t, double chosen, double prior, str
 
 /* Collects the splits of nodes that are more probable than not. *rest: the probability that the
  * others are not groups. */
-static int state(const struct nt_chain_tree *tree, const struct nodes *n,
-                 struct alternative *stated, double *rest, struct nt_arena *memory,
-                 struct nt_err *err)
+static int list_nodes(const struct nt_chain_tree *tree, const struct nodes *n,
+                      struct alternative *stated, double *rest, struct nt_arena *memory,
+                      struct nt_err *err)
 {
     stated->split = nt_arena_array(memory, tree->nodes, sizeof *stated->split);
     stated->splits = 0;
@@ -701,23 +703,23 @@ static double other_odds(const struct nt_search *s, double noise)
     return no_hierarchy * exp(fmin(odds, 500));
 }
 
-static int fill(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
+static int solve_tiers(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct table t = {.search = s};
     double chosen, rest, noise;
     if (make_table(&t, &memory, err) != 0)
         return -1;
-    const struct alternative *best = choose(&t, &chosen);
+    const struct alternative *best = choose_best(&t, &chosen);
     struct alternative stated = {0};
     struct nodes nodes = {0};
     struct locus *locus = nt_arena_array(&memory, t.count, sizeof *locus);
-    nt_search_settle(s, best->visit);
+    nt_search_adopt(s, best->visit);
     if (nt_arena_check(&memory, err) != 0 || noise_apart(s, &noise, err) != 0)
         return -1;
     double odds = other_odds(s, noise);
     if (support_nodes(&t, chosen, fmax(no_hierarchy, fmin(odds, 1)), &nodes, &memory, err) != 0 ||
-        state(s->fit.tree, &nodes, &stated, &rest, &memory, err) != 0)
+        list_nodes(s->fit.tree, &nodes, &stated, &rest, &memory, err) != 0)
         return -1;
     out->hierarchy = 1 / (1 + odds);
     out->confidence = confidence_of(&t, &stated, locus) * rest * out->hierarchy;
@@ -730,7 +732,7 @@ static int fill(struct nt_tiers *out, struct nt_search *s, struct nt_err *err)
     return 0;
 }
 
-static int make(struct nt_tiers *out, struct nt_pairs *pairs, struct nt_err *err)
+static int make_tiers(struct nt_tiers *out, struct nt_pairs *pairs, struct nt_err *err)
 {
     out->group_of = nt_arena_array(&out->memory, out->hosts, sizeof *out->group_of);
     out->end_us = nt_arena_array(&out->memory, out->hosts, sizeof *out->end_us);
@@ -747,7 +749,7 @@ static int make(struct nt_tiers *out, struct nt_pairs *pairs, struct nt_err *err
         return 0;
     int status = nt_search_create(pairs, &search, err);
     if (status == 0)
-        status = fill(out, search, err);
+        status = solve_tiers(out, search, err);
     nt_search_destroy(search);
     return status;
 }
@@ -758,7 +760,7 @@ int nt_tiers_solve(struct nt_pairs *pairs, struct nt_tiers **out, struct nt_err 
     if (t == NULL)
         return -1;
     t->hosts = pairs->all;
-    if (make(t, pairs, err) != 0) {
+    if (make_tiers(t, pairs, err) != 0) {
         nt_tiers_destroy(t);
         return -1;
     }

@@ -30,7 +30,7 @@ struct nt_tiers_group {
 
 struct nt_tiers_pair {
     uint32_t a, b; /* hosts of the caller */
-    double tells;  /* ln of the odds that a reading is expected to add, averaged over the rivals */
+    double gain;   /* ln of the odds that a reading is expected to add, averaged over the rivals */
 };
 
 struct nt_tiers {
@@ -57,7 +57,7 @@ struct nt_tiers {
     /* Per host, if there is one, the pair that best distinguishes the network from its rivals; best
      * first. */
     size_t deciding;
-    struct nt_tiers_pair *decides;
+    struct nt_tiers_pair *deciding_pair;
 };
 
 /* Fewer than 4 hosts: no groups. Memory: 18 bytes per measured pair, 8 per pair of hosts for

@@ -198,7 +198,7 @@ int nt_deciding_pairs_find(const struct nt_model *model, const bool *missing, si
     if (rc == 0 && w.present > 1 && w.present <= NT_DECIDING_PAIRS_FEW)
         rc = want_all_pairs(&w, err);
     else if (rc == 0 && w.present > NT_DECIDING_PAIRS_FEW)
-        rc = want_pairs(&w, model->decides, model->deciding, err) < 0 ||
+        rc = want_pairs(&w, model->deciding_pair, model->deciding, err) < 0 ||
                      want_pairs(&w, model->pair_off, model->pairs_off, err) < 0 ||
                      want_controls(&w, err) < 0
                  ? -1

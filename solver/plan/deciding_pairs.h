@@ -2,8 +2,8 @@
 /* Selects the pairs to measure again if a network is uncertain.
  *
  * With few hosts, every pair is deciding. Else the pairs that distinguish the network from its
- * rivals (nt_model.decides) come first, then those that do not fit. Hosts that would be idle in a
- * round are paired with others, as controls. Pure; uses only the model.
+ * rivals (nt_model.deciding_pair) come first, then those that do not fit. Hosts that would be idle
+ * in a round are paired with others, as controls. Pure; uses only the model.
  * Tests: test_deciding_pairs.c. */
 #ifndef NT_DECIDING_PAIRS_H
 #define NT_DECIDING_PAIRS_H

@@ -60,7 +60,7 @@ static void join_neighbours(const struct nt_model *m, struct tree *t)
 /* Orders the vertices breadth-first from the root; each vertex removes its parent by moving it to
  * the end of its neighbours. Returns the number of reached vertices; more than the vertices: there
  * is a cycle. */
-static size_t hang_up(struct tree *t, uint32_t root)
+static size_t order_from_root(struct tree *t, uint32_t root)
 {
     size_t reached = 1;
     t->order[0] = root;
@@ -113,7 +113,7 @@ static int tree_init(const struct nt_model *m, const bool *missing, struct tree 
     if (nt_arena_check(memory, err) != 0)
         return -1;
     join_neighbours(m, t);
-    size_t reached = m->switches == 0 ? 0 : hang_up(t, find_root(m));
+    size_t reached = m->switches == 0 ? 0 : order_from_root(t, find_root(m));
     if (reached == 0 || reached > n || m->links + 1 != reached)
         return nt_err_set(err, NT_ERR_INPUT, "the network found is no tree");
     keep_used_children(t, missing, reached);

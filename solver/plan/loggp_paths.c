@@ -75,8 +75,8 @@ struct search {
     bool seen[NT_LOGGP_HOPS_MAX + 1];
 };
 
-static int look_from(const struct nt_model *m, struct search *s, bool candidates,
-                     struct nt_err *err)
+static int search_from(const struct nt_model *m, struct search *s, bool candidates,
+                       struct nt_err *err)
 {
     size_t step = m->hosts / SOURCES_MAX + 1;
     for (size_t h = 0; h < m->hosts; h += step) {
@@ -157,8 +157,8 @@ int nt_path_classes_init(struct nt_path_classes *out, const struct nt_model *mod
 {
     struct search s = {.classes = out};
     *out = (struct nt_path_classes){0};
-    if (look_from(model, &s, false, err) != 0 || make_classes(out, s.seen, err) != 0 ||
-        look_from(model, &s, true, err) != 0) {
+    if (search_from(model, &s, false, err) != 0 || make_classes(out, s.seen, err) != 0 ||
+        search_from(model, &s, true, err) != 0) {
         nt_path_classes_fini(out);
         return -1;
     }

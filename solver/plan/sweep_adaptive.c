@@ -377,7 +377,7 @@ int nt_sweep_adaptive_create(const struct nt_sweep_setup *setup, const uint32_t 
     return rc;
 }
 
-const struct nt_sparse *nt_sweep_adaptive_known(const struct nt_planner *planner)
+const struct nt_sparse *nt_sweep_adaptive_state(const struct nt_planner *planner)
 {
     return &((const struct adaptive *)planner)->known;
 }

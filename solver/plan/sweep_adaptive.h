@@ -37,7 +37,7 @@ int nt_sweep_adaptive_create(const struct nt_sweep_setup *setup, const uint32_t 
 
 /* The state of inference; borrowed. Its verdict is set at the end. These functions take planners of
  * nt_sweep_adaptive_create only. */
-const struct nt_sparse *nt_sweep_adaptive_known(const struct nt_planner *planner);
+const struct nt_sparse *nt_sweep_adaptive_state(const struct nt_planner *planner);
 
 /* Statistics of the sweep. */
 struct nt_sweep_adaptive_facts {

@@ -60,7 +60,7 @@ static bool has_too_many(const struct latency *s)
     return s->setup.hosts > NT_SWEEP_ALL_HOSTS_MAX;
 }
 
-static void say_why(struct latency *s, const char *what, const char *then)
+static void set_reason(struct latency *s, const char *what, const char *then)
 {
     if (has_too_many(s))
         snprintf(s->why, sizeof s->why, "%s, and all pairs are measured of at most %d hosts", what,
@@ -79,7 +79,7 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
     if (more > 0)
         return 1;
     s->over = true;
-    nt_sparse_check(nt_sweep_adaptive_known(s->adaptive), &check);
+    nt_sparse_check(nt_sweep_adaptive_state(s->adaptive), &check);
     s->sound = more == 0 && check.verdict == NT_SPARSE_SOUND;
     if (s->sound)
         return 0;
@@ -89,9 +89,9 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
         return -1;
     }
     if (check.verdict == NT_SPARSE_REFUTED)
-        say_why(s, "the network is not one of nested tiers", "so all pairs were to be measured");
+        set_reason(s, "the network is not one of nested tiers", "so all pairs were to be measured");
     else
-        say_why(s, "the tiers could not be told from some pairs", "so all were to be measured");
+        set_reason(s, "the tiers could not be told from some pairs", "so all were to be measured");
     if (has_too_many(s))
         return 0;
     return begin_all(s, err) < 0 ? -1 : 2;
@@ -116,7 +116,7 @@ static int next_prior(struct latency *s, struct nt_order *order, struct nt_err *
     s->is_checking_prior = false;
     if (nt_sweep_prior_verdict(s->prior) != NT_SPARSE_SOUND)
         return 2;
-    if (nt_sweep_prior_known(s->prior, &s->verified_prior, err) < 0)
+    if (nt_sweep_prior_network(s->prior, &s->verified_prior, err) < 0)
         return -1;
     s->verified = true;
     return 0;
@@ -230,9 +230,9 @@ int nt_sweep_latency_create(const struct nt_sweep_setup *setup, enum nt_sweep_mo
                     (mode == NT_SWEEP_AUTO && s->present >= NT_SWEEP_ADAPTIVE_FROM);
     s->sequential = mode == NT_SWEEP_SEQUENTIAL && !adaptive;
     if ((mode == NT_SWEEP_ALL || mode == NT_SWEEP_SEQUENTIAL) && adaptive)
-        say_why(s,
-                mode == NT_SWEEP_ALL ? "sweep=all was asked for" : "sweep=sequential was asked for",
-                "");
+        set_reason(
+            s, mode == NT_SWEEP_ALL ? "sweep=all was asked for" : "sweep=sequential was asked for",
+            "");
     s->over = !adaptive;
     nt_latencies_init(&s->latencies, setup->hosts);
     int rc =
@@ -246,8 +246,8 @@ int nt_sweep_latency_create(const struct nt_sweep_setup *setup, enum nt_sweep_mo
     return 0;
 }
 
-int nt_sweep_latency_believe(struct nt_planner *planner, const struct nt_belief *belief,
-                             struct nt_err *err)
+int nt_sweep_latency_set_prior(struct nt_planner *planner, const struct nt_belief *belief,
+                               struct nt_err *err)
 {
     struct latency *s = (struct latency *)planner;
     if (belief->hosts != s->setup.hosts)
@@ -259,11 +259,11 @@ int nt_sweep_latency_believe(struct nt_planner *planner, const struct nt_belief 
     return 0;
 }
 
-const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner)
+const struct nt_sparse *nt_sweep_latency_verified(const struct nt_planner *planner)
 {
     if (latency_of(planner)->verified)
         return &latency_of(planner)->verified_prior;
-    return latency_of(planner)->sound ? nt_sweep_adaptive_known(latency_of(planner)->adaptive)
+    return latency_of(planner)->sound ? nt_sweep_adaptive_state(latency_of(planner)->adaptive)
                                       : NULL;
 }
 
@@ -285,12 +285,12 @@ bool nt_sweep_latency_repeats(const struct nt_planner *planner)
     return s->all != NULL && !s->is_checking_prior && !s->verified && s->rounds >= s->planned;
 }
 
-const char *nt_sweep_latency_why_all(const struct nt_planner *planner)
+const char *nt_sweep_latency_all_pairs_reason(const struct nt_planner *planner)
 {
     return latency_of(planner)->why[0] != '\0' ? latency_of(planner)->why : NULL;
 }
 
-bool nt_sweep_latency_adapts(const struct nt_planner *planner)
+bool nt_sweep_latency_is_adaptive(const struct nt_planner *planner)
 {
     const struct latency *s = latency_of(planner);
     return s->all == NULL || s->is_checking_prior || s->verified;

@@ -38,12 +38,12 @@ int nt_sweep_latency_create(const struct nt_sweep_setup *setup, enum nt_sweep_mo
 /* Starts from a prior (sweep_prior.h); call it before the first round. If the prior is verified,
  * nothing else is measured, otherwise the sweep continues as without it. NT_ERR_INPUT: the prior is
  * for other hosts. These functions take planners of nt_sweep_latency_create only. */
-int nt_sweep_latency_believe(struct nt_planner *planner, const struct nt_belief *belief,
-                             struct nt_err *err);
+int nt_sweep_latency_set_prior(struct nt_planner *planner, const struct nt_belief *belief,
+                               struct nt_err *err);
 
 /* The state of the adaptive sweep, or of the sweep of a prior, if it ended with a verified network,
  * so that nothing else is needed; borrowed. NULL otherwise. */
-const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner);
+const struct nt_sparse *nt_sweep_latency_verified(const struct nt_planner *planner);
 
 /* Whether the readings so far determine a network. */
 bool nt_sweep_latency_is_determined(const struct nt_planner *planner);
@@ -57,10 +57,10 @@ bool nt_sweep_latency_repeats(const struct nt_planner *planner);
 
 /* The reason why all pairs are measured after an adaptive sweep, or would be with fewer hosts, or
  * why they are not although requested. NULL: none of these. */
-const char *nt_sweep_latency_why_all(const struct nt_planner *planner);
+const char *nt_sweep_latency_all_pairs_reason(const struct nt_planner *planner);
 
 /* Whether only some pairs were measured so far. */
-bool nt_sweep_latency_adapts(const struct nt_planner *planner);
+bool nt_sweep_latency_is_adaptive(const struct nt_planner *planner);
 
 /* Writes the minimum of all latencies per pair and direction, for at most NT_SWEEP_ALL_HOSTS_MAX
  * hosts, and its standard error (error may be NULL). The caller owns both matrices. */

@@ -357,8 +357,8 @@ enum nt_sparse_verdict nt_sweep_prior_verdict(const struct nt_planner *planner)
     return prior_of(planner)->check.verdict;
 }
 
-int nt_sweep_prior_known(const struct nt_planner *planner, struct nt_sparse *out,
-                         struct nt_err *err)
+int nt_sweep_prior_network(const struct nt_planner *planner, struct nt_sparse *out,
+                           struct nt_err *err)
 {
     const struct prior *s = prior_of(planner);
     return nt_prior_check_sparse(&s->check, s->missing, &s->readings, out, err);

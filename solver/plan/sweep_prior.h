@@ -27,7 +27,7 @@ int nt_sweep_prior_create(const struct nt_belief *belief, const struct nt_sweep_
 enum nt_sparse_verdict nt_sweep_prior_verdict(const struct nt_planner *planner);
 
 /* The verified network: see nt_prior_check_sparse. */
-int nt_sweep_prior_known(const struct nt_planner *planner, struct nt_sparse *out,
-                         struct nt_err *err);
+int nt_sweep_prior_network(const struct nt_planner *planner, struct nt_sparse *out,
+                           struct nt_err *err);
 
 #endif
