@@ -48,6 +48,8 @@ static bool is_inner(const struct nt_model *m, const struct nt_link *l)
 static bool is_known(const struct nt_model *m, const struct nt_rooted_tree *h, size_t *inner)
 {
     *inner = 0;
+    if (h->tree || m->switches < 2 || m->switches > SWITCHES_MAX)
+        return false;
     for (size_t v = 0; v < m->hosts; v++)
         if (nt_graph_degree(&h->graph, (uint32_t)v) > 1)
             return false;
@@ -59,7 +61,7 @@ static bool is_known(const struct nt_model *m, const struct nt_rooted_tree *h, s
             return false;
         *inner += is_inner(m, l);
     }
-    return !h->tree && m->switches > 1 && m->switches <= SWITCHES_MAX && *inner > 0;
+    return *inner > 0;
 }
 
 static int among_init(struct among *x, const struct nt_model *m, size_t inner,
