@@ -141,7 +141,6 @@ void nt_workload_name(const struct nt_workload *workload, char name[NT_WORKLOAD_
 
 enum {
     MESSAGES_USUAL = 10000,
-    REGION = 8, /* the hot region is one part of this number */
     COMPUTATIONS_MAX = 1 << 26,
 };
 
@@ -212,7 +211,8 @@ static size_t draw_target(const struct play *p, struct nt_rng *rng)
     const struct nt_workload *w = p->load;
     bool hot = w->kernel == NT_KERNEL_HOT, region = w->kernel == NT_KERNEL_REGION;
     if ((hot || region) && nt_rng_below(rng, 100) < w->percent)
-        return hot ? 0 : nt_rng_below(rng, (p->tasks + REGION - 1) / REGION);
+        return hot ? 0
+                   : nt_rng_below(rng, (p->tasks + NT_WORKLOAD_REGION - 1) / NT_WORKLOAD_REGION);
     return nt_rng_below(rng, p->tasks);
 }
 

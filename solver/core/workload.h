@@ -53,7 +53,11 @@ struct nt_workload {
     uint64_t seed;
 };
 
-enum { NT_WORKLOAD_NAME_BYTES = 32, NT_WORKLOAD_MESSAGES_MAX = 1 << 24 };
+enum {
+    NT_WORKLOAD_NAME_BYTES = 32,
+    NT_WORKLOAD_MESSAGES_MAX = 1 << 24,
+    NT_WORKLOAD_REGION = 8 /* the hot region is one part of this number */
+};
 
 /* Reads KERNEL[,bytes=N][,messages=N][,tasks=N][,compute=US]. KERNEL: a2a, o2a, a2o, sr:W, gups,
  * hot:P, region:P, transpose, complement, reverse or shuffle. Fields that the text does not contain

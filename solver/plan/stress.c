@@ -86,9 +86,9 @@ static double busiest_messages(const struct nt_workload *w, size_t n)
     case NT_KERNEL_A2O:
         return hosts;
     case NT_KERNEL_HOT:
-        return fmax(share * all, all / hosts);
+        return share * all + (1 - share) * all / hosts;
     case NT_KERNEL_REGION:
-        return fmax(share * all / ceil(hosts / 8), all / hosts);
+        return share * all / ceil(hosts / NT_WORKLOAD_REGION) + (1 - share) * all / hosts;
     default:
         return fmax(all / hosts, 1);
     }
