@@ -14,6 +14,7 @@
 #include "machine.h"
 #include "model.h"
 #include "option.h"
+#include "workload.h"
 
 enum nt_status { NT_STATUS_OK, NT_STATUS_PARTIAL, NT_STATUS_FAILED };
 
@@ -74,7 +75,7 @@ struct nt_loggp {
 /* A stress kernel (Navaridas, Miguel-Alonso, "Realistic Evaluation of Interconnection Networks
  * Using Synthetic Traffic", section 3), measured and as the map predicts it. */
 struct nt_stress {
-    char kernel[32];          /* KERNEL[,compute=US] (workload.h) */
+    char kernel[NT_WORKLOAD_NAME_BYTES];
     uint32_t hosts, messages; /* hosts that took part; messages per repetition, 0: unknown */
     uint32_t waves; /* a task sends its message of a wave after its message of the wave before */
     uint32_t repetitions;            /* measured */

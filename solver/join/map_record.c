@@ -714,7 +714,7 @@ static int add_kernel(const struct nt_samples *samples, const struct nt_sample *
                             .shared_us = NAN,
                             .busy_us = NAN,
                             .capacity_MBps = NAN};
-    snprintf(s->kernel, sizeof s->kernel, "%.31s", samples->text[x->text]);
+    snprintf(s->kernel, sizeof s->kernel, "%s", samples->text[x->text]);
     g->bytes = x->bytes;
     if (nt_workload_parse(samples->text[x->text], &load, NULL) != 0 || x->bytes < 1 ||
         !find_crowd(samples, x, g))

@@ -13,6 +13,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "workload.h"
 
 enum nt_order_kind {
     NT_ORDER_LATENCY,   /* ping-pong of message_bytes between the pairs */
@@ -37,7 +38,7 @@ struct nt_order {
     double hold_us;  /* prtt: time after its last send in which the first host does not poll; then
                         its time counts from the end of this send */
     char rail[32];   /* the network device to use; "": selected by the transport */
-    char kernel[32]; /* KERNEL[,compute=US] (core/workload.h) */
+    char kernel[NT_WORKLOAD_NAME_BYTES];
 };
 
 struct nt_result {

@@ -297,7 +297,7 @@ static const struct entry entries[] = {
         {"how long the asking end held still in us", NUMBER, W(x.prtt.hold_us)},
         {"the name of a network device", TEXT, W(text), .optional = true}}},
     [KINDS + NT_SAMPLE_KERNEL] = {"kernel", add_kernel, {
-        {"the name of a kernel", NAME, W(text), .bytes = NAME_BYTES}, BYTES, COUNT,
+        {"the name of a kernel", NAME, W(text), .bytes = NT_WORKLOAD_NAME_BYTES}, BYTES, COUNT,
         {"the median in us", NUMBER, W(x.value_us)},
         {"the low end in us", NUMBER, W(x.kernel.low_us)},
         {"the high end in us", NUMBER, W(x.kernel.high_us)},
