@@ -105,29 +105,43 @@ example_files() {
     done < <(commands)
 }
 
-@test "commands that print results print them as JSON" {
+# standard input, if its fields are in the manuals
+told_of() {
+    local json key
+    json=$(cat)
+    for key in $(jq -r '.. | objects | keys[]' <<<"$json" | sort -u); do
+        sed 's/\\-/-/g; s/\\f[BIRP]//g' "$root"/etc/man/nettopo{,-fleet,-map}.* | grep -qw -- "$key" || echo "$key" >>untold
+    done
+    echo "$json"
+}
+
+@test "commands that print results print them as JSON, whose fields the manuals have" {
     example_files
-    nettopo fleet ingest --store fleet.db --json archive | jq -e '.known == 3 and .rejected == []'
-    nettopo show --json map.json | jq -e '.schema == "nettopo-map/1"'
-    nettopo show --trace --json samples | jq -e '.hosts == 64 and .status == "ok" and .missing == [] and .warnings == [] and
+    nettopo fleet ingest --store fleet.db --json archive | told_of | jq -e '.known == 3 and .rejected == []'
+    nettopo show --json map.json | told_of | jq -e '.schema == "nettopo-map/1"'
+    nettopo show --trace --json samples | told_of | jq -e '.hosts == 64 and .status == "ok" and .missing == [] and .warnings == [] and
         (.phases[0] | .phase == "latency" and .pairs == 2016 and .failed == 0 and has("rounds") and has("seconds"))'
-    nettopo hint --json map.json | jq -e '.pattern == "neighbour" and .ntasks == 64 and has("gain")'
-    nettopo compare --json map.json map.json | jq -e '.similarity_percent > 99 and .differences == []'
-    nettopo plan --json --routes routes.txt | jq -e '.rank == 4 and (.rounds | length) >= .lower_bound'
-    nettopo estimate --json --routes routes.txt --measured measured.txt | jq -e '.links | length == 4'
-    nettopo simulate --json --topology star:8 --sweep all | jq -e '.hosts == 8 and has("rounds")'
-    nettopo simulate --json --topology star:8 --workload a2a | jq -e '.hosts == 8 and (.times_us | length) == 10'
-    nettopo validate --json map.json | jq -e '.valid and .hosts == 64 and .errors == []'
-    nettopo stats --json /dev/null | jq -e '.jobs == 0'
-    nettopo fleet show --json --store fleet.db | jq -e '.schema == "nettopo-map/1" and has("fleet")'
-    nettopo fleet since --json --store fleet.db | jq -e '.changes == []'
-    nettopo fleet check --json --store fleet.db | jq -e 'type == "object"'
-    nettopo fleet sync --json --store fleet.db --format topology.conf --against topology.conf | jq -e 'has("changes")'
+    nettopo hint --json map.json | told_of | jq -e '.pattern == "neighbour" and .ntasks == 64 and has("gain")'
+    nettopo compare --json map.json map.json | told_of | jq -e '.similarity_percent > 99 and .differences == []'
+    jq '.links[0].latency_us *= 3' map.json >slow.json
+    nettopo compare --json slow.json map.json | told_of | jq -e '.differences[0].kind == "link-slow"'
+    nettopo compare --json latency.csv samples | told_of | jq -e '.hosts == 64 and .unit == "us"'
+    nettopo plan --json --routes routes.txt | told_of | jq -e '.rank == 4 and (.rounds | length) >= .lower_bound'
+    nettopo estimate --json --routes routes.txt --measured measured.txt | told_of | jq -e '.links | length == 4'
+    nettopo simulate --json --topology star:8 --sweep all | told_of | jq -e '.hosts == 8 and has("rounds")'
+    nettopo simulate --json --topology star:8 --workload a2a | told_of | jq -e '.hosts == 8 and (.times_us | length) == 10'
+    nettopo validate --json map.json | told_of | jq -e '.valid and .hosts == 64 and .errors == []'
+    nettopo stats --json /dev/null | told_of | jq -e '.jobs == 0'
+    nettopo fleet show --json --store fleet.db | told_of | jq -e '.schema == "nettopo-map/1" and has("fleet")'
+    nettopo fleet since --json --store fleet.db | told_of | jq -e '.changes == []'
+    nettopo fleet check --json --store fleet.db | told_of | jq -e 'type == "object"'
+    nettopo fleet sync --json --store fleet.db --format topology.conf --against topology.conf | told_of | jq -e 'has("changes")'
     # and each command that has the option is in this list
     while read -r command; do
         $command --help | grep -q '^  --json ' || continue
         grep -q "^    $command .*--json" "$BATS_TEST_FILENAME" || fails "$command --json is not tested"
     done < <(commands)
+    [ ! -e untold ] || fails "fields that no manual has: $(sort -u untold)"
     for wrong in "hint --json --rails map.json" "hint --json --format env map.json" "simulate --json --topology star:4" \
         "fleet show --json --format html --store fleet.db"; do
         run nettopo $wrong
