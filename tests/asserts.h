@@ -60,6 +60,13 @@ static inline int run_group(CMFixtureFunction first, CMFixtureFunction last)
         return run_group(NULL, NULL);                                                              \
     }
 
+/* Networks that a test draws: few in make check, all with FULL=1. */
+static inline size_t draws(size_t few, size_t all)
+{
+    const char *full = getenv("FULL");
+    return full != NULL && strcmp(full, "1") == 0 ? all : few;
+}
+
 /* The operands are taken a second time, as numbers, where the comparison has failed. */
 #define assert_compared(a, op, b)                                                                  \
     ((a)op(b) ? (void)0 : miss(#a, (double)(a), #op " " #b, (double)(b), __FILE__, __LINE__))

@@ -36,10 +36,10 @@ static void draw_wide_lengths(struct nt_model *m, struct nt_rng *rng)
 }
 
 /* Draws of the shape whose map is another tree. */
-static size_t wrong_of(const struct job_shape *shape, bool wide, size_t draws)
+static size_t wrong_of(const struct job_shape *shape, bool wide, size_t networks)
 {
     size_t wrong = 0;
-    for (size_t s = 0; s < draws; s++) {
+    for (size_t s = 0; s < networks; s++) {
         struct nt_rng rng;
         struct job_groups truth, map;
         nt_rng_init(&rng, 100 * s + shape->hosts);
@@ -60,26 +60,21 @@ static size_t wrong_of(const struct job_shape *shape, bool wide, size_t draws)
     return wrong;
 }
 
-/* At least so many networks of each number of hosts: four of each shape of eight, the last with
- * equal lengths. FULL=1: more of the same. */
-static size_t networks(size_t all)
-{
-    const char *full = getenv("FULL");
-    return full != NULL && *full == '1' ? all : 128;
-}
-
+/* least: networks of each number of hosts; 128 are four of each shape of eight, the last with equal
+ * lengths. */
 static void every_tree_is_found(bool wide, size_t least)
 {
     struct job_shape shape[JOB_SHAPES_MAX];
     size_t failed = 0;
     for (size_t hosts = 3; hosts <= JOB_FEW; hosts++) {
-        size_t shapes = job_shapes(hosts, shape), draws = (least + shapes - 1) / shapes;
+        size_t shapes = job_shapes(hosts, shape), networks = (least + shapes - 1) / shapes;
         for (size_t k = 0; k < shapes; k++) {
             char name[JOB_NAME];
-            size_t wrong = wrong_of(&shape[k], wide, draws);
+            size_t wrong = wrong_of(&shape[k], wide, networks);
             job_name(&shape[k], name);
             if (wrong > 0)
-                print_message("%zu hosts, %s: %zu of %zu are wrong\n", hosts, name, wrong, draws);
+                print_message("%zu hosts, %s: %zu of %zu are wrong\n", hosts, name, wrong,
+                              networks);
             failed += wrong;
         }
     }
@@ -88,13 +83,13 @@ static void every_tree_is_found(bool wide, size_t least)
 
 TEST(test_exact_readings)
 {
-    every_tree_is_found(false, networks(384));
+    every_tree_is_found(false, draws(128, 384));
 }
 
 /* A link between switches may be a hundredth of a latency. */
 TEST(test_exact_readings_of_any_length)
 {
-    every_tree_is_found(true, networks(256));
+    every_tree_is_found(true, draws(128, 256));
 }
 
 /* A star fits these with an error of 58 us, {1,4} beside {2,3} with none. */
@@ -122,7 +117,7 @@ TEST(test_misfit_is_not_sure)
     struct job_shape shape[JOB_SHAPES_MAX];
     for (size_t hosts = 4; hosts <= JOB_FEW; hosts++) {
         size_t shapes = job_shapes(hosts, shape);
-        for (size_t s = 0; s < 20 * shapes; s++) {
+        for (size_t s = 0; s < draws(6, 20) * shapes; s++) {
             struct nt_rng rng;
             nt_rng_init(&rng, s);
             struct nt_model *network = job_few(&shape[s % shapes], false, &rng);
@@ -252,10 +247,10 @@ static size_t sure_of_steps(double steps_a_us, size_t runs)
 /* Noisy readings of a few digits often agree with a tree to the last one. */
 TEST(test_steps_make_no_switch)
 {
-    enum { RUNS = 1500 };
-    assert_int_equal(sure_of_steps(1000, RUNS), 0);
-    assert_int_equal(sure_of_steps(2000, RUNS), 0);
-    assert_true(sure_of_steps(2400, RUNS) * 300 <= RUNS); /* a clock's ticks */
+    size_t runs = draws(500, 1500);
+    assert_int_equal(sure_of_steps(1000, runs), 0);
+    assert_int_equal(sure_of_steps(2000, runs), 0);
+    assert_at_most(sure_of_steps(2400, runs) * 300, runs); /* a clock's ticks */
 }
 
 RUN_TESTS

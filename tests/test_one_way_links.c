@@ -127,13 +127,13 @@ TEST(what_was_not_asked_is_no_fault)
     struct nt_rng rng;
     nt_rng_init(&rng, 4);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        size_t wrong = 0;
-        for (size_t run = 0; run < 50; run++) {
+        size_t wrong = 0, runs = draws(20, 50);
+        for (size_t run = 0; run < runs; run++) {
             struct nt_model *m = solved(&table[k], &rng);
             wrong += count_simplex(m) > 0;
             nt_model_destroy(m);
         }
-        assert_true(wrong <= 1);
+        assert_at_most(50 * wrong, runs);
     }
 }
 

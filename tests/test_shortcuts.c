@@ -11,7 +11,10 @@
 #include "rooted_tree.h"
 #include "switch_support.h"
 
-enum { SEEDS = 12 };
+static size_t jobs(void)
+{
+    return draws(6, 12);
+}
 
 enum { HOSTS_MAX = 512, PER_ROUTER = 4, PER_GROUP = 32 };
 
@@ -108,14 +111,14 @@ TEST(test_only_places_are_sure_beside_shortcuts)
 {
     size_t found = 0;
     uint32_t host[HOSTS_MAX];
-    for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
+    for (uint64_t seed = 1; seed <= 24; seed++) {
         struct nt_model *m =
             infer_some("dragonfly:9x8x4", seed % 2 == 0 ? 24 : 32, true, seed, host);
         found += (has_routers(m, host) || sure_groups(m) > 0) && sure_are_places(m, host);
         assert_true(m->confidence < 0.9);
         nt_model_destroy(m);
     }
-    assert_true(found >= 2 * SEEDS - 2);
+    assert_at_least(found, 22);
 }
 
 /* A graph that is nearly as likely as the tree takes from the support of its groups. */
@@ -123,7 +126,7 @@ TEST(test_no_group_is_rather_none)
 {
     uint32_t host[HOSTS_MAX];
     size_t groups = 0;
-    for (uint64_t seed = 1; seed <= 4 * SEEDS; seed++) {
+    for (uint64_t seed = 1; seed <= 4 * jobs(); seed++) {
         struct nt_model *m = infer_some("dragonfly:9x8x4", 10, true, seed, host);
         for (size_t k = 0; k < m->links && m->family == NT_FAMILY_TREE; k++)
             if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts) {
@@ -139,7 +142,7 @@ TEST(test_no_group_is_rather_none)
 TEST(test_routers_stay_sure)
 {
     uint32_t host[HOSTS_MAX];
-    for (uint64_t seed = 1; seed <= 3; seed++) {
+    for (uint64_t seed = 1; seed <= draws(1, 3); seed++) {
         struct nt_model *m = infer_some("dragonfly:9x8x4", 144, false, seed, host);
         assert_true(has_routers(m, host));
         assert_int_equal(m->switches, 144 / PER_ROUTER);
@@ -153,7 +156,7 @@ TEST(test_trees_have_none)
     static const char *const trees[] = {"tree:6x6", "tree:3x4x4", "star:24"};
     size_t sure = 0;
     uint32_t host[HOSTS_MAX];
-    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+    for (uint64_t seed = 1; seed <= jobs(); seed++)
         for (size_t k = 0; k < sizeof trees / sizeof *trees; k++) {
             struct nt_model *m = infer_some(trees[k], 24, true, seed, host);
             assert_true(m->family == (k == 2 ? NT_FAMILY_STAR : NT_FAMILY_TREE));
@@ -161,7 +164,7 @@ TEST(test_trees_have_none)
             sure += sure_groups(m);
             nt_model_destroy(m);
         }
-    assert_true(sure >= SEEDS);
+    assert_true(sure >= jobs());
 }
 
 RUN_TESTS

@@ -78,7 +78,7 @@ TEST(pairs_and_triples_among_singles)
     for (int late = 0; late < 2; late++)
         for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++) {
             size_t planted = 0, seen = 0, sure = 0;
-            for (uint64_t seed = 0; seed < 5; seed++) {
+            for (uint64_t seed = 0; seed < draws(2, 5); seed++) {
                 struct job_leaves leaves = {.count = 0};
                 struct job j;
                 job_leaves_some(&leaves, jobs[k].hosts, jobs[k].groups, jobs[k].size);
@@ -104,7 +104,7 @@ TEST(a_host_more_or_less_is_not_sure)
 {
     size_t groups = 0, wrong = 0, sure = 0;
     for (size_t size = 3; size <= 6; size++)
-        for (uint64_t seed = 0; seed < 12; seed++) {
+        for (uint64_t seed = 0; seed < draws(4, 12); seed++) {
             struct job_leaves leaves = {.count = 0};
             struct job j;
             job_leaves_some(&leaves, 48, 6, size);
@@ -148,35 +148,39 @@ TEST(hosts_go_to_their_leaf)
  * are likelier than the true ones: that map is not sure. */
 TEST(triples_are_no_pairs)
 {
-    size_t stated = 0, pairs = 0, sure = 0;
-    for (uint64_t seed = 0; seed < 30; seed++) {
+    size_t stated = 0, with = 0, sure = 0, jobs = draws(15, 30);
+    for (uint64_t seed = 0; seed < jobs; seed++) {
         struct job_leaves leaves = {.count = 0};
         struct job j;
         job_leaves_some(&leaves, 48, 10, 3);
         struct job_noise noise = {.sd_us = 0.03, .outliers = 0.01};
         solve(&j, &leaves, 0, 0.05, &noise, 900 + seed);
+        bool any = false;
         stated += j.stated.count;
         for (size_t k = 0; k < j.stated.count; k++) {
             bool pair = j.stated.group[k].size == 2;
-            pairs += pair;
+            any |= pair;
             sure += pair && j.stated.group[k].support >= 0.9;
             assert_true(!pair || j.found->confidence < 0.5);
         }
+        with += any;
         job_fini(&j);
     }
-    print_message("%zu groups stated, %zu of two hosts, %zu of these sure\n", stated, pairs, sure);
-    assert_true(stated >= 200);
-    assert_true(50 * pairs <= stated);
-    assert_true(100 * sure <= stated);
+    print_message("%zu groups stated, some of two hosts in %zu jobs, %zu of these sure\n", stated,
+                  with, sure);
+    assert_at_least(3 * stated, 20 * jobs);
+    assert_at_most(with, 1);
+    assert_at_most(sure, 1);
 }
 
 /* Late readings make no groups, however many there are. */
 TEST(late_readings_make_none)
 {
-    for (uint64_t seed = 0; seed < 40; seed++) {
+    size_t jobs = draws(14, 40);
+    for (uint64_t seed = 0; seed < jobs; seed++) {
         struct job_leaves leaves = {.count = 0};
         struct job j;
-        job_leaves_some(&leaves, 24 + seed, 0, 2);
+        job_leaves_some(&leaves, 24 + 40 * seed / jobs, 0, 2);
         struct job_noise noise = {.sd_us = 0.03, .outliers = 0.05};
         solve(&j, &leaves, 0, 0.15, &noise, 100 + seed);
         assert_int_equal(invented(&j, 0.9), 0);

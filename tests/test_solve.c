@@ -878,7 +878,7 @@ TEST(test_used)
         struct nt_prior *prior;
         struct nt_belief *belief;
         assert_int_equal(nt_prior_of_map(wide, NULL, &prior, NULL), 0);
-        for (uint64_t seed = 1; seed <= 10; seed++) {
+        for (uint64_t seed = 1; seed <= draws(4, 10); seed++) {
             size_t rounds, without;
             assert_int_equal(nt_prior_believe(prior, (const char *const *)all->host_name, n->hosts,
                                               &belief, NULL, NULL),
@@ -914,7 +914,7 @@ TEST(test_refuted)
     for (uint32_t h = 0; h < 16; h++)
         stands[h] = (h + 2) % 16;
     struct nt_belief *belief = belief_of(truth, stands);
-    for (uint64_t seed = 1; seed <= 10; seed++) {
+    for (uint64_t seed = 1; seed <= draws(4, 10); seed++) {
         size_t rounds;
         struct nt_samples *s = swept(n, belief, seed, &rounds);
         struct nt_map *map = prior_solved(s);

@@ -307,19 +307,20 @@ TEST(never_sure_of_a_wrong_network)
     unsigned wrong = 0, wrong_all = 0;
     for (size_t k = 0; k < COUNT(table); k++) {
         struct tally sum = {0};
-        for (uint64_t seed = 1; seed <= table[k].seeds; seed++)
+        size_t seeds = draws((table[k].seeds + 2) / 3, table[k].seeds);
+        for (uint64_t seed = 1; seed <= seeds; seed++)
             run_seed(&table[k], seed, &sum);
-        print_message("%-16s oddity %d noise %.2f: %u of %u verified, %u exact, sure and wrong %u, "
-                      "of all pairs alone %u, %.0f rounds\n",
-                      table[k].topology, (int)table[k].oddity, table[k].sd, sum.sound,
-                      table[k].seeds, sum.exact, sum.wrong, sum.wrong_all,
-                      (double)sum.rounds / table[k].seeds);
-        assert_true(sum.sound >= table[k].sound * table[k].seeds);
+        print_message(
+            "%-16s oddity %d noise %.2f: %u of %zu verified, %u exact, sure and wrong %u, "
+            "of all pairs alone %u, %.0f rounds\n",
+            table[k].topology, (int)table[k].oddity, table[k].sd, sum.sound, seeds, sum.exact,
+            sum.wrong, sum.wrong_all, (double)sum.rounds / (double)seeds);
+        assert_at_least(sum.sound, table[k].sound * (double)seeds);
         assert_true(table[k].sound >= 0 || sum.sound == 0);
         wrong += sum.wrong;
         wrong_all += sum.wrong_all;
     }
-    assert_true(wrong <= wrong_all + 4);
+    assert_at_most(wrong, wrong_all + draws(2, 4));
 }
 
 /* ---- schedules ---------------------------------------------------------------------------------
