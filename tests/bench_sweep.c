@@ -206,8 +206,8 @@ static struct nt_belief *believed(const struct nt_network *n, unsigned moved, ui
         stands[y] = swap;
     }
     if (nt_network_truth(n, &truth, &err) < 0 || nt_map_create(truth, stands, &map, &err) < 0 ||
-        nt_prior_of_map(map, NULL, &prior, &err) < 0 ||
-        nt_prior_believe(prior, names, n->hosts, &belief, NULL, &err) < 0)
+        nt_prior_from_map(map, NULL, &prior, &err) < 0 ||
+        nt_prior_to_belief(prior, names, n->hosts, &belief, NULL, &err) < 0)
         give_up(&err);
     nt_map_destroy(map);
     nt_prior_destroy(prior);

@@ -150,20 +150,20 @@ TEST(what_is_like_others_is_known_by_one_reading)
 {
     struct nt_change_reading r[] = {
         {0.01, 0.02, 0.02}, {0.36, 0.02, 0.02}, {0.35, 0.02, 0.02}, {0.37, 0.02, 0.02}};
-    const double like_sd = 0.02;
+    const double comparable_sd = 0.02;
     struct nt_change_series found;
     const struct nt_change *c = found.change;
     assert_int_equal(series_of(r, 4).changes, 0);
-    assert_int_equal(nt_change_points(r, 4, like_sd, &found, NULL), 0);
+    assert_int_equal(nt_change_points(r, 4, comparable_sd, &found, NULL), 0);
     assert_int_equal(found.changes, 1);
     assert_int_equal(c[0].at, 1);
     assert_below(fabs(c[0].before), 0.03);
     assert_close(c[0].after, 0.36, 0.03);
     r[0].doubt = 0.5; /* perhaps of its neighbour */
-    assert_int_equal(nt_change_points(r, 4, like_sd, &found, NULL), 0);
+    assert_int_equal(nt_change_points(r, 4, comparable_sd, &found, NULL), 0);
     assert_int_equal(found.changes, 0);
     r[0] = (struct nt_change_reading){0.3, 0.02, 0.02}; /* never like the others */
-    assert_int_equal(nt_change_points(r, 4, like_sd, &found, NULL), 0);
+    assert_int_equal(nt_change_points(r, 4, comparable_sd, &found, NULL), 0);
     assert_int_equal(found.changes, 0);
 }
 
@@ -449,33 +449,33 @@ static struct nt_changes_job job_of(const char *jobs, size_t k)
 
 static size_t found_in(const char *jobs, uint8_t tier, struct nt_fleet_change *out)
 {
-    struct nt_named n = {0};
+    struct nt_reported n = {0};
     struct nt_fleet_change *c = NULL;
-    const struct nt_named_part part = {1, tier, NT_FIGURE_LATENCY};
+    const struct nt_reported_part part = {1, tier, NT_FIGURE_LATENCY};
     size_t count = 0, all = strlen(jobs);
     for (size_t k = all; k-- > 0;) { /* the order does not matter */
         const struct nt_changes_job job = job_of(jobs, k);
         const struct nt_fleet_finding finding = {
             .found = 4 + (float)k, .expected = 2, .confidence = 0.9F};
         if ((jobs[k] >= '0' && jobs[k] <= '9') || strchr("!?*", jobs[k]) != NULL)
-            assert_int_equal(nt_named_add(&n, part, job, &finding, NULL), 0);
+            assert_int_equal(nt_reported_add(&n, part, job, &finding, NULL), 0);
     }
     for (size_t k = 0; k < all; k++) {
         const struct nt_changes_job job = job_of(jobs, k);
-        struct nt_named_crossing crossed[2 * LIKE];
+        struct nt_reported_use crossed[2 * LIKE];
         for (uint32_t p = 0; p < 2 * LIKE; p++)
-            crossed[p] = (struct nt_named_crossing){
+            crossed[p] = (struct nt_reported_use){
                 .part = {p % LIKE, tier, NT_FIGURE_LATENCY},
                 .among = (jobs[k] == '!' && p % LIKE != 1) || (jobs[k] == '?' && p % LIKE > 1),
                 .value = jobs[k] >= 'A' && jobs[k] <= 'J' ? 3.9F : 2};
         size_t some = jobs[k] == '.' ? 2 : 2 * LIKE;
-        assert_int_equal(nt_named_cross(&n, job, crossed, some, NULL), 0);
+        assert_int_equal(nt_reported_add_uses(&n, job, crossed, some, NULL), 0);
     }
-    assert_int_equal(nt_named_find(&n, &c, &count, NULL), 0);
+    assert_int_equal(nt_reported_find(&n, &c, &count, NULL), 0);
     if (count > 0)
         *out = c[0];
     free(c);
-    nt_named_fini(&n);
+    nt_reported_fini(&n);
     return count;
 }
 
@@ -550,20 +550,20 @@ TEST(a_link_between_switches_is_held_against_those_below_the_same)
 TEST(what_changed_is_told_once)
 {
     for (int current = 0; current < 2; current++) {
-        struct nt_named n = {0};
+        struct nt_reported n = {0};
         size_t count = 1;
         struct nt_fleet_change *c = calloc(1, sizeof *c);
-        const struct nt_named_part part = {7, 2, NT_FIGURE_UP};
+        const struct nt_reported_part part = {7, 2, NT_FIGURE_UP};
         const struct nt_fleet_finding finding = {.found = 1, .expected = 2, .confidence = 1};
         c[0] = (struct nt_fleet_change){
             .part = 7, .tier = 2, .kind = NT_FIGURE_UP, .current = current > 0};
         for (uint32_t j = 0; j < 3; j++)
             assert_int_equal(
-                nt_named_add(&n, part, (struct nt_changes_job){j, j, j}, &finding, NULL), 0);
-        assert_int_equal(nt_named_find(&n, &c, &count, NULL), 0);
+                nt_reported_add(&n, part, (struct nt_changes_job){j, j, j}, &finding, NULL), 0);
+        assert_int_equal(nt_reported_find(&n, &c, &count, NULL), 0);
         assert_int_equal(count, current > 0 ? 1 : 2);
         free(c);
-        nt_named_fini(&n);
+        nt_reported_fini(&n);
     }
 }
 

@@ -691,8 +691,8 @@ TEST(test_uneven_prior)
             uneven_jobs(&u, 3, seed % 2 == 0, seed, &e);
             assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
             assert_int_equal(nt_cluster_map_named(c, names, &map, &err), 0);
-            assert_int_equal(nt_prior_of_map(map, NULL, &prior, &err), 0);
-            assert_int_equal(nt_prior_believe(prior, names, u.hosts, &belief, NULL, &err), 0);
+            assert_int_equal(nt_prior_from_map(map, NULL, &prior, &err), 0);
+            assert_int_equal(nt_prior_to_belief(prior, names, u.hosts, &belief, NULL, &err), 0);
             size_t known = check_belief(&u, belief);
             if (known < table[k].known || (known > 0 && !is_confirmed(&u, belief, seed)))
                 fail_msg("%s seed %u: %zu hosts known", u.name, (unsigned)seed, known);

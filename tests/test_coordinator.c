@@ -413,8 +413,8 @@ TEST(a_full_sweep_has_flows_trains_and_kernels)
                       x->value_us, x->kernel.low_us, x->kernel.high_us);
         assert_int_equal(x->a, 5);
         assert_true(x->count >= 1 && x->bytes >= 1024);
-        uint32_t group[NT_SAMPLES_CROWD_MAX];
-        assert_int_equal(nt_samples_crowd(s, x, group), 5);
+        uint32_t group[NT_SAMPLES_PARTICIPANTS_MAX];
+        assert_int_equal(nt_samples_participants(s, x, group), 5);
         for (uint32_t h = 0; h < 5; h++)
             assert_int_equal(group[h], h);
         assert_below(0, x->kernel.low_us);

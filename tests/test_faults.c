@@ -894,7 +894,7 @@ static struct nt_map *sweep(const char *spec, int rail, double latency, double r
         snprintf(name[h], sizeof name[h], "n%d", h + 1);
         names[h] = name[h];
     }
-    assert_int_equal(nt_measure_settle(&noise, network, &err), 0);
+    assert_int_equal(nt_measure_apply_structure(&noise, network, &err), 0);
     plant(network, rail, latency, rate);
     assert_int_equal(nt_samples_simulate(network, &noise, names, 0.01, &samples, &err), 0);
     assert_int_equal(nt_solve_samples(samples, NULL, NULL, &map, &err), 0);

@@ -5,12 +5,12 @@
 
 static const char *const names[] = {"n1", "n2", "n3"};
 static const uint32_t ranks[] = {2, 2, 0, 1, 0};
-static const struct nt_seating seating = {5, 3, ranks, names, 0};
+static const struct nt_launch_placement seating = {5, 3, ranks, names, 0};
 
 TEST(each_launcher_gets_its_own_grammar)
 {
     static const struct {
-        int (*write)(const struct nt_seating *, char **, size_t *, struct nt_err *);
+        int (*write)(const struct nt_launch_placement *, char **, size_t *, struct nt_err *);
         const char *expected;
     } table[] = {
         {nt_launch_hostfile, "n3\nn3\nn1\nn2\nn1\n"},
@@ -35,7 +35,7 @@ TEST(each_launcher_gets_its_own_grammar)
 
 TEST(ranks_of_several_cores_have_a_range)
 {
-    struct nt_seating two = seating;
+    struct nt_launch_placement two = seating;
     struct nt_err err = {0};
     char *text;
     size_t bytes;

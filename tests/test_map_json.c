@@ -98,7 +98,7 @@ static void check_fields(struct json_object *root, struct json_object *object,
             struct seen *from = *seen;
             for (size_t k = 0; k == 0 || k < n; k++) {
                 *seen = from;
-                check_fields(there && n > 0 && f->take != nt_json_pass ? root : NULL,
+                check_fields(there && n > 0 && f->take != nt_json_skip_field ? root : NULL,
                              n == 0 ? none
                              : list ? json_object_array_get_idx(inner, k)
                                     : inner,
@@ -115,7 +115,7 @@ static void check_fields(struct json_object *root, struct json_object *object,
         json_object_object_add(object, f->name,
                                f->type == NT_JSON_LIST ? json_object_new_object()
                                                        : json_object_new_array());
-        if (!is_refused(root, f->name) && f->take != nt_json_pass)
+        if (!is_refused(root, f->name) && f->take != nt_json_skip_field)
             fail_msg("%s of a wrong type is not refused", f->name);
         json_object_object_add(object, f->name, kept);
     }

@@ -10,7 +10,7 @@ static int read_given(const char *text, size_t bytes, size_t piece, enum nt_matr
 {
     struct nt_csv_reader *r;
     assert_int_equal(nt_csv_reader_create("f", kind, &r, err), 0);
-    nt_csv_reader_give(r, given);
+    nt_csv_reader_set_given(r, given);
     int rc = 0;
     for (size_t k = 0; k < bytes && rc == 0; k += piece)
         rc = nt_csv_reader_feed(r, text + k, bytes - k < piece ? bytes - k : piece, err);

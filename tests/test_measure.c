@@ -11,7 +11,7 @@ TEST(test_none)
     struct nt_network *n = made_network("tree:3x4");
     struct nt_matrix *m;
     struct nt_measure_noise noise = {.seed = 7};
-    assert_int_equal(nt_measure_settle(&noise, n, NULL), 0);
+    assert_int_equal(nt_measure_apply_structure(&noise, n, NULL), 0);
     assert_int_equal(nt_measure_latencies(n, &noise, &m, NULL), 0);
     for (uint32_t i = 0; i < n->hosts; i++)
         for (uint32_t j = 0; j < n->hosts; j++)
@@ -81,7 +81,7 @@ TEST(test_settled)
     struct nt_network *n = made_network("star:2000");
     struct nt_measure_noise noise = {.host_spread = 0.1, .seed = 3};
     double sum = 0, square = 0;
-    assert_int_equal(nt_measure_settle(&noise, n, NULL), 0);
+    assert_int_equal(nt_measure_apply_structure(&noise, n, NULL), 0);
     for (uint32_t h = 1; h < n->hosts; h++) {
         double own = nt_network_latency(n, 0, h) - n->arc[0].latency_us;
         double x = own / 0.5 - 1;
@@ -98,7 +98,7 @@ TEST(test_settled)
 
     n = made_network("torus:4x4");
     struct nt_measure_noise skew = {.asymmetry = 0.1, .seed = 3};
-    assert_int_equal(nt_measure_settle(&skew, n, NULL), 0);
+    assert_int_equal(nt_measure_apply_structure(&skew, n, NULL), 0);
     assert_true(nt_network_latency(n, 0, 1) != nt_network_latency(n, 1, 0));
     assert_close(nt_network_latency(n, 0, 1) + nt_network_latency(n, 1, 0), 2 * 1.3, 1e-9);
     nt_network_destroy(n);
@@ -129,7 +129,7 @@ TEST(test_refusals)
     struct nt_network *n = made_network("star:3");
     struct nt_err err;
     for (size_t k = 0; k < COUNT(bad); k++) {
-        assert_int_equal(nt_measure_settle(&bad[k], n, &err), -1);
+        assert_int_equal(nt_measure_apply_structure(&bad[k], n, &err), -1);
         assert_int_equal(err.kind, NT_ERR_USAGE);
     }
     nt_network_destroy(n);

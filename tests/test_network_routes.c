@@ -18,7 +18,8 @@ static struct nt_network *build(const char *topology, double host_spread)
     struct nt_err err = {0};
     struct nt_measure_noise noise = {.host_spread = host_spread, .seed = 4};
     if (nt_spec_parse(topology, &spec, &err) != 0 ||
-        nt_network_build(&spec, NULL, &net, &err) != 0 || nt_measure_settle(&noise, net, &err) != 0)
+        nt_network_build(&spec, NULL, &net, &err) != 0 ||
+        nt_measure_apply_structure(&noise, net, &err) != 0)
         fail_msg("%s: %s", topology, err.text);
     return net;
 }

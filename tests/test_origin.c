@@ -69,10 +69,10 @@ TEST(slurms_records_are_read)
         struct nt_slurm_jobs *jobs = parsed(texts[k]);
         struct nt_origin o = NT_ORIGIN_NONE;
         struct nt_err err = {0};
-        assert_int_equal(nt_slurm_jobs_say(jobs, 42, &o, &err), 0);
+        assert_int_equal(nt_slurm_jobs_add_facts(jobs, 42, &o, &err), 0);
         assert_int_equal(o.user, 1002);
         assert_int_equal(o.hosts.count, 2);
-        assert_int_equal(nt_slurm_jobs_say(jobs, 7, &o, &err), -1);
+        assert_int_equal(nt_slurm_jobs_add_facts(jobs, 7, &o, &err), -1);
         assert_string_equal(err.text, "jobs has no job 7");
         nt_origin_fini(&o);
         nt_slurm_jobs_destroy(jobs);
@@ -96,7 +96,7 @@ TEST(parts_of_jobs_have_numbers_of_their_own)
         struct nt_slurm_jobs *jobs = parsed(texts[k]);
         for (uint64_t job = 13; job <= 15; job += 2) {
             struct nt_origin o = NT_ORIGIN_NONE;
-            assert_int_equal(nt_slurm_jobs_say(jobs, job, &o, &err), 0);
+            assert_int_equal(nt_slurm_jobs_add_facts(jobs, job, &o, &err), 0);
             assert_int_equal(o.user, 7);
             assert_int_equal(o.hosts.count, job == 13 ? 1 : 2);
             nt_origin_fini(&o);
@@ -105,7 +105,7 @@ TEST(parts_of_jobs_have_numbers_of_their_own)
     }
     struct nt_slurm_jobs *jobs = parsed("JobID|UID|NodeList\n11|7|n1\n12_3|7|n1\n");
     struct nt_origin o = NT_ORIGIN_NONE;
-    assert_int_equal(nt_slurm_jobs_say(jobs, 13, &o, &err), -1);
+    assert_int_equal(nt_slurm_jobs_add_facts(jobs, 13, &o, &err), -1);
     assert_string_equal(err.text, "jobs has no job 13; with arrays and heterogeneous jobs it needs "
                                   "sacct's column JobIDRaw");
     nt_slurm_jobs_destroy(jobs);
@@ -127,8 +127,8 @@ TEST(what_is_no_record_is_refused)
     struct nt_slurm_jobs *jobs = parsed("JobID|NodeList\n5|None assigned\n6|n[1\n");
     struct nt_origin o = NT_ORIGIN_NONE;
     struct nt_err err = {0};
-    assert_int_equal(nt_slurm_jobs_say(jobs, 5, &o, &err), -1);
-    assert_int_equal(nt_slurm_jobs_say(jobs, 6, &o, &err), -1);
+    assert_int_equal(nt_slurm_jobs_add_facts(jobs, 5, &o, &err), -1);
+    assert_int_equal(nt_slurm_jobs_add_facts(jobs, 6, &o, &err), -1);
     nt_origin_fini(&o);
     nt_slurm_jobs_destroy(jobs);
 }

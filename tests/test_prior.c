@@ -138,7 +138,7 @@ TEST(test_believes)
     struct nt_belief *b;
     struct nt_prior_facts f;
     int32_t day;
-    assert_int_equal(nt_prior_believe(p, name, 7, &b, &f, NULL), 0);
+    assert_int_equal(nt_prior_to_belief(p, name, 7, &b, &f, NULL), 0);
     assert_int_equal(b->levels, 2);
     assert_int_equal(f.known, 5);
     assert_int_equal(nt_prior_day("2026-01-03", 10, &day), 0);
@@ -151,11 +151,11 @@ TEST(test_believes)
     assert_int_not_equal(b->cluster[4], b->cluster[1]);
     assert_int_equal(nt_belief_check(b, NULL), 0);
     nt_belief_destroy(b);
-    assert_int_equal(nt_prior_believe(p, name + 1, 1, &b, &f, NULL), 0);
+    assert_int_equal(nt_prior_to_belief(p, name + 1, 1, &b, &f, NULL), 0);
     assert_int_equal(b->levels, 0);
     nt_belief_destroy(b);
     static const char *const strangers[] = {"x", "y", "n1", "z", "u"};
-    assert_int_equal(nt_prior_believe(p, strangers, 5, &b, &f, NULL), 0);
+    assert_int_equal(nt_prior_to_belief(p, strangers, 5, &b, &f, NULL), 0);
     assert_int_equal(b->levels, 0);
     assert_int_equal(f.known, 1);
     nt_belief_destroy(b);
@@ -189,11 +189,11 @@ TEST(test_of_map)
         }
         assert_int_equal(nt_network_truth(n, &truth, &err), 0);
         assert_int_equal(nt_map_create(truth, name, &map, &err), 0);
-        if (nt_prior_of_map(map, NULL, &p, &err) != 0)
+        if (nt_prior_from_map(map, NULL, &p, &err) != 0)
             fail_msg("%s: %s", table[k].topology, err.text);
         assert_int_equal(nt_prior_write(p, &text, &bytes, &err), 0);
         again = parsed(text);
-        assert_int_equal(nt_prior_believe(again, name, n->hosts, &b, NULL, &err), 0);
+        assert_int_equal(nt_prior_to_belief(again, name, n->hosts, &b, NULL, &err), 0);
         if (b->levels != table[k].levels)
             fail_msg("%s: %zu levels:\n%s", table[k].topology, b->levels, text);
         for (size_t l = 0; l + 1 < b->levels; l++)
@@ -217,7 +217,7 @@ TEST(test_of_map)
                                        "i", "j", "k", "l", "m", "n", "o", "p"};
     assert_int_equal(nt_network_truth(n, &truth, &err), 0);
     assert_int_equal(nt_map_create(truth, name, &map, &err), 0);
-    assert_int_equal(nt_prior_of_map(map, NULL, &p, &err), -1);
+    assert_int_equal(nt_prior_from_map(map, NULL, &p, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     nt_map_destroy(map);
     nt_network_destroy(n);

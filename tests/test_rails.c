@@ -275,14 +275,14 @@ TEST(rails_of_a_map)
             snprintf(g[k].class_name, sizeof g[k].class_name, "through 3 switches");
     }
     struct nt_map map = {.loggps = 6, .loggp = g};
-    assert_int_equal(nt_rails_of_map(&map, "same switch", rail, &together), 2);
+    assert_int_equal(nt_rails_from_map(&map, "same switch", rail, &together), 2);
     assert_string_equal(rail[0].name, "fab0");
     assert_int_equal(rail[0].regimes, 2);
     assert_int_equal(rail[1].regimes, 1);
     assert_int_equal(together.regimes, 1);
-    assert_int_equal(nt_rails_of_map(&map, "through 3 switches", rail, &together), 1);
+    assert_int_equal(nt_rails_from_map(&map, "through 3 switches", rail, &together), 1);
     assert_int_equal(together.regimes, 0);
-    assert_int_equal(nt_rails_of_map(&map, "nowhere", rail, &together), 0);
+    assert_int_equal(nt_rails_from_map(&map, "nowhere", rail, &together), 0);
     char devices[NT_RAILS_DEVICES_BYTES];
     assert_int_equal(nt_rails_devices(&map, devices), 1); /* "all" is no faster than one of both */
     assert_string_equal(devices, "fab0");

@@ -94,9 +94,9 @@ TEST(a_good_text_is_read_in_pieces_of_any_size)
         assert_int_equal(s->inside[2].model, NT_SAMPLES_NO_MODEL);
         assert_true(s->inside[0].latency_us[NT_BETWEEN_MACHINE] == 0.3f);
         assert_true(s->inside[0].latency_us[NT_BETWEEN_CACHE] == 0);
-        uint32_t crowd[NT_SAMPLES_CROWD_MAX];
-        assert_int_equal(nt_samples_crowd(s, &s->sample[8], crowd), 0);
-        assert_int_equal(nt_samples_crowd(s, &s->sample[9], crowd), 2);
+        uint32_t crowd[NT_SAMPLES_PARTICIPANTS_MAX];
+        assert_int_equal(nt_samples_participants(s, &s->sample[8], crowd), 0);
+        assert_int_equal(nt_samples_participants(s, &s->sample[9], crowd), 2);
         assert_int_equal(crowd[0], 2);
         assert_int_equal(crowd[1], 0);
         assert_int_equal(s->sample[9].b, 12);

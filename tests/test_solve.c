@@ -877,11 +877,11 @@ TEST(test_used)
         assert_int_equal(nt_map_create(copy, (const char *const *)all->host_name, &wide, NULL), 0);
         struct nt_prior *prior;
         struct nt_belief *belief;
-        assert_int_equal(nt_prior_of_map(wide, NULL, &prior, NULL), 0);
+        assert_int_equal(nt_prior_from_map(wide, NULL, &prior, NULL), 0);
         for (uint64_t seed = 1; seed <= draws(4, 10); seed++) {
             size_t rounds, without;
-            assert_int_equal(nt_prior_believe(prior, (const char *const *)all->host_name, n->hosts,
-                                              &belief, NULL, NULL),
+            assert_int_equal(nt_prior_to_belief(prior, (const char *const *)all->host_name,
+                                                n->hosts, &belief, NULL, NULL),
                              0);
             struct nt_samples *s = swept(n, belief, seed, &rounds);
             struct nt_samples *t = swept(n, NULL, seed, &without);
@@ -965,15 +965,15 @@ TEST(test_taken)
         struct nt_prior_facts facts;
         assert_int_equal(nt_model_copy(truth, &copy, NULL), 0);
         assert_int_equal(nt_map_create(copy, (const char *const *)s->host_name, &wide, NULL), 0);
-        assert_int_equal(nt_prior_of_map(wide, NULL, &prior, NULL), 0);
+        assert_int_equal(nt_prior_from_map(wide, NULL, &prior, NULL), 0);
         for (size_t h = 0; h < n->hosts; h++)
             prior->of_host[h].day = 20000;
         for (size_t w = 0; w < prior->switch_name.count; w++) {
             prior->of_switch[w].day = 20003;
             prior->of_switch[w].support = 0.75F;
         }
-        assert_int_equal(nt_prior_believe(prior, (const char *const *)s->host_name, n->hosts,
-                                          &belief, &facts, NULL),
+        assert_int_equal(nt_prior_to_belief(prior, (const char *const *)s->host_name, n->hosts,
+                                            &belief, &facts, NULL),
                          0);
         assert_int_equal(facts.known, n->hosts);
         assert_int_equal(facts.oldest_day, 20000);
@@ -995,7 +995,7 @@ TEST(test_taken)
                 assert_close(nt_matrix_get(is, a, b) / nt_matrix_get(was, a, b), 1, 1e-5);
         assert_true(map->placement == NULL || map->placement->gain == 1); /* not acted on */
         check_text(s, map);
-        assert_int_equal(nt_prior_of_map(map, NULL, &again, NULL), 0);
+        assert_int_equal(nt_prior_from_map(map, NULL, &again, NULL), 0);
         assert_int_equal(again->of_host[0].day, 20000); /* no newer for having been used */
         nt_prior_destroy(again);
         nt_matrix_destroy(is);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alike.h"
 #include "asserts.h"
 #include "cost.h"
 #include "distance.h"
+#include "equal_parts.h"
 #include "hint.h"
 #include "known_tree.h"
 #include "matrix.h"

@@ -88,7 +88,7 @@ TEST(test_map_again)
     struct nt_samples *s;
     struct nt_map *map;
     struct nt_model *truth;
-    assert_int_equal(nt_measure_settle(&noise, n, NULL), 0);
+    assert_int_equal(nt_measure_apply_structure(&noise, n, NULL), 0);
     s = sampled(n, noise, 0);
     assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, NULL), 0);
     nt_samples_destroy(s);

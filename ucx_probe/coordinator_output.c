@@ -111,16 +111,16 @@ static int write_placement(const struct nt_map *map, uint32_t task_cpus,
     const struct nt_placement *p = map->placement;
     if (p == NULL || p->ntasks == 0)
         return 0; /* the plugin writes Slurm's order for the job */
-    struct nt_seating seating = {.ntasks = p->ntasks,
-                                 .hosts = map->model->hosts,
-                                 .rank_host = p->rank_host,
-                                 .host_name = (const char *const *)map->host_name,
-                                 .cores = 1};
+    struct nt_launch_placement seating = {.ntasks = p->ntasks,
+                                          .hosts = map->model->hosts,
+                                          .rank_host = p->rank_host,
+                                          .host_name = (const char *const *)map->host_name,
+                                          .cores = 1};
     if (count_cores(map, task_cpus, &seating.cores, err) != 0)
         return -1;
     static const struct {
         enum nt_artifact artifact;
-        int (*write)(const struct nt_seating *, char **, size_t *, struct nt_err *);
+        int (*write)(const struct nt_launch_placement *, char **, size_t *, struct nt_err *);
     } files[] = {{NT_ARTIFACT_HOSTFILE, nt_launch_hostfile},
                  {NT_ARTIFACT_RANKFILE, nt_launch_rankfile},
                  {NT_ARTIFACT_RANK_ORDER, nt_launch_mpich}};

@@ -209,8 +209,8 @@ static int read_belief(const char *path, int fd, double wait_s, struct nt_sample
     free(text);
     if (rc != 0)
         return -1;
-    rc = nt_prior_believe(prior, (const char *const *)samples->host_name, samples->hosts,
-                          &found->belief, &found->facts, why);
+    rc = nt_prior_to_belief(prior, (const char *const *)samples->host_name, samples->hosts,
+                            &found->belief, &found->facts, why);
     /* values that this level does not measure are not taken from the prior */
     bool takes_loggp =
         rc == 0 && found->belief->levels > 0 && strcmp(samples->job.level, "full") == 0;

@@ -85,7 +85,7 @@ static int compare_maps(const struct arguments *a, struct nt_err *err)
                           a->bandwidth ? "bandwidth" : "raster");
     int rc = nt_file_read_map(a->file[0], &map, err);
     if (rc == 0)
-        rc = nt_reference_read(&(struct nt_described){a->file[1], a->names, a->topology},
+        rc = nt_reference_read(&(struct nt_network_description){a->file[1], a->names, a->topology},
                                &reference, err);
     if (rc == 0 && (rc = nt_reference_match_create(map, reference, a->least, &match, err)) != 0)
         nt_err_prefix(err, "%s and %s", nt_file_name(a->file[0]), nt_file_name(a->file[1]));

@@ -24,7 +24,7 @@
 
 struct arguments {
     const char *format, *probability, *output, *map;
-    struct nt_described reference; /* its path NULL: none */
+    struct nt_network_description reference; /* its path NULL: none */
     bool inside;
 };
 
@@ -205,7 +205,7 @@ static int measured_to_csv(const char *path, char **text, size_t *bytes, struct 
 static int to_prior(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
 {
     struct nt_prior *prior;
-    if (nt_prior_of_map(map, NULL, &prior, err) != 0)
+    if (nt_prior_from_map(map, NULL, &prior, err) != 0)
         return -1;
     int rc = nt_prior_write(prior, text, bytes, err);
     nt_prior_destroy(prior);

@@ -118,7 +118,7 @@ const struct nt_cluster_move *nt_fleet_changes_moved(const struct nt_fleet_chang
                                                      uint32_t host);
 
 /* Returns whether the change makes the host's own link worse now. */
-bool nt_fleet_change_is_against(const struct nt_fleet_change *change, uint32_t host);
+bool nt_fleet_change_is_worse_for(const struct nt_fleet_change *change, uint32_t host);
 
 /* Returns whether the latency of the host's own link is worse now than before. */
 bool nt_fleet_changes_slow(const struct nt_fleet_changes *changes, uint32_t host);

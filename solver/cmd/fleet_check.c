@@ -71,7 +71,7 @@ static void check_host(struct checking *c, uint32_t host, int64_t oldest_s)
 {
     const struct nt_fleet_changes *changes = &c->changes;
     for (size_t k = 0; k < changes->count; k++) {
-        if (nt_fleet_change_is_against(&changes->change[k], host))
+        if (nt_fleet_change_is_worse_for(&changes->change[k], host))
             put_suspect(c, changes->fleet.hosts.name[host], &changes->change[k]);
     }
     if (changes->fleet.seen_s[host] < oldest_s)

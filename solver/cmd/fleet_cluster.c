@@ -300,8 +300,8 @@ const char *nt_fleet_kind_unit(unsigned kind)
 
 struct gathering {
     struct nt_changes changes;
-    struct nt_named named;
-    struct nt_named_crossing *crossed; /* by the job at hand */
+    struct nt_reported named;
+    struct nt_reported_use *crossed; /* by the job at hand */
     size_t crossings, crossings_room;
     size_t hosts;
     const struct nt_model *model;       /* NULL: hosts' links alone */
@@ -378,16 +378,16 @@ static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind
     uint32_t part = part_above(g, host, tier);
     if (part == NT_NO_VERTEX)
         return 0;
-    struct nt_named_crossing *grown = nt_arena_grow(
-        &g->named.memory, g->crossed, &g->crossings_room, g->crossings + 1, sizeof *grown);
+    struct nt_reported_use *grown = nt_arena_grow(&g->named.memory, g->crossed, &g->crossings_room,
+                                                  g->crossings + 1, sizeof *grown);
     if (grown == NULL)
         return nt_arena_check(&g->named.memory, err);
     bool latency = kind == NT_FIGURE_LATENCY && tier > 0;
     g->crossed = grown;
     g->crossed[g->crossings++] =
-        (struct nt_named_crossing){.part = {part, (uint8_t)tier, kind},
-                                   .among = latency ? g->above[part] : NT_NO_VERTEX,
-                                   .value = value};
+        (struct nt_reported_use){.part = {part, (uint8_t)tier, kind},
+                                 .among = latency ? g->above[part] : NT_NO_VERTEX,
+                                 .value = value};
     return 0;
 }
 
@@ -428,8 +428,9 @@ static int take_finding(void *context, const struct nt_store_finding *found, str
         bool is = slow ? kind == NT_FIGURE_LATENCY
                        : (kind == NT_FIGURE_UP && f->way != NT_FAULT_DOWN) ||
                              (kind == NT_FIGURE_DOWN && f->way != NT_FAULT_UP);
-        if (is && nt_named_add(&g->named, (struct nt_named_part){part, f->tier, (uint8_t)kind}, job,
-                               f, err) != 0)
+        if (is &&
+            nt_reported_add(&g->named, (struct nt_reported_part){part, f->tier, (uint8_t)kind}, job,
+                            f, err) != 0)
             return -1;
     }
     return 0;
@@ -448,7 +449,7 @@ static int take_job(void *context, const struct nt_store_job *job, struct nt_err
         if (nt_packed_visit_figures(job->figures, job->figures_bytes, g->hosts, passes[k], g,
                                     err) != 0)
             return -1;
-    return nt_named_cross(&g->named, j, g->crossed, g->crossings, err);
+    return nt_reported_add_uses(&g->named, j, g->crossed, g->crossings, err);
 }
 
 /* An undetermined host of a cluster that is not equally deep has no comparable ones, whatever
@@ -495,9 +496,9 @@ static int find(struct nt_fleet_changes *out, const char *given, int64_t days_s,
     if (rc == 0)
         rc = nt_changes_find(&g.changes, &out->change, &out->count, err);
     if (rc == 0)
-        rc = nt_named_find(&g.named, &out->change, &out->count, err);
+        rc = nt_reported_find(&g.named, &out->change, &out->count, err);
     nt_changes_fini(&g.changes);
-    nt_named_fini(&g.named);
+    nt_reported_fini(&g.named);
     return rc;
 }
 
@@ -526,7 +527,7 @@ void nt_fleet_changes_fini(struct nt_fleet_changes *changes)
 
 /* ---- hosts that only seem slow ---- */
 
-bool nt_fleet_change_is_against(const struct nt_fleet_change *c, uint32_t host)
+bool nt_fleet_change_is_worse_for(const struct nt_fleet_change *c, uint32_t host)
 {
     return c->part == host && c->tier == 0 && c->current && c->worse;
 }
@@ -535,7 +536,7 @@ bool nt_fleet_changes_slow(const struct nt_fleet_changes *changes, uint32_t host
 {
     for (size_t k = 0; k < changes->count; k++)
         if (changes->change[k].kind == NT_FIGURE_LATENCY &&
-            nt_fleet_change_is_against(&changes->change[k], host))
+            nt_fleet_change_is_worse_for(&changes->change[k], host))
             return true;
     return false;
 }

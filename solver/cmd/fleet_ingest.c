@@ -153,7 +153,7 @@ static int make_job(struct source *s, const struct nt_slurm_jobs *records, int64
                                        : 0;
     if (rc == 0) {
         if (records != NULL)
-            rc = nt_slurm_jobs_say(records, map->job_id, &s->origin, err);
+            rc = nt_slurm_jobs_add_facts(records, map->job_id, &s->origin, err);
         if (rc == 0)
             rc = nt_fleet_job_create(map, samples, &s->origin, now_s, out, err);
         if (rc != 0)

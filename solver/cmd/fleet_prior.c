@@ -75,7 +75,7 @@ static int write_prior(const struct nt_fleet_changes *changes, const char *given
     for (size_t v = 0; v < map->model->hosts + map->model->switches; v++)
         day[v] = (int32_t)(fleet->part[was[v]].last_s / NT_DAY_S);
     loosen_slow(changes, map->model);
-    int rc = nt_prior_of_map(map, day, &prior, err);
+    int rc = nt_prior_from_map(map, day, &prior, err);
     nt_map_destroy(map);
     if (rc != 0)
         return -1;

@@ -66,7 +66,7 @@ static const struct nt_command_help help = {
     "$NETTOPO_MAP.\n",
     flags, "nettopo hint --ntasks 64 --pattern ring --format hostfile -o hosts map.json"};
 
-typedef int launcher(const struct nt_seating *, char **, size_t *, struct nt_err *);
+typedef int launcher(const struct nt_launch_placement *, char **, size_t *, struct nt_err *);
 
 static const struct {
     const char *name;
@@ -316,8 +316,8 @@ static int write_hint(const struct arguments *a, const struct found *f, const st
     const char *const *names = (const char *const *)map->host_name;
     launcher *write = find_launcher(format);
     if (write != NULL) {
-        struct nt_seating s = {h->ntasks, map->model->hosts, h->rank_host, names,
-                               (uint32_t)a->cores};
+        struct nt_launch_placement s = {h->ntasks, map->model->hosts, h->rank_host, names,
+                                        (uint32_t)a->cores};
         return write(&s, text, bytes, err);
     }
     if (strcmp(format, "dlrover") == 0)

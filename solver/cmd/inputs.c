@@ -101,7 +101,8 @@ static void put_warnings(const char *file, const struct nt_map *map)
     free(d.text);
 }
 
-int nt_reference_read(const struct nt_described *from, struct nt_map **out, struct nt_err *err)
+int nt_reference_read(const struct nt_network_description *from, struct nt_map **out,
+                      struct nt_err *err)
 {
     const char *file = nt_file_name(from->path);
     char *text;
@@ -175,8 +176,8 @@ static int refuse_parts(const char *file, const struct nt_map *map, struct nt_er
     return parts > 1 ? -1 : 0;
 }
 
-int nt_reference_read_whole(const struct nt_described *from, struct nt_assumed *assumed,
-                            struct nt_map **out, struct nt_err *err)
+int nt_reference_read_connected(const struct nt_network_description *from,
+                                struct nt_assumed *assumed, struct nt_map **out, struct nt_err *err)
 {
     if (nt_reference_read(from, out, err) != 0)
         return -1;
@@ -321,7 +322,7 @@ static int settle_format(struct incoming *in, struct nt_err *err)
         return 0;
     if (nt_csv_reader_create(in->file, in->kind, &in->csv, err) != 0)
         return -1;
-    nt_csv_reader_give(in->csv, in->given);
+    nt_csv_reader_set_given(in->csv, in->given);
     return nt_csv_reader_feed(in->csv, in->kept.text, in->kept.used, err);
 }
 

@@ -18,7 +18,7 @@ struct nt_assumed {
 };
 
 /* A description of a network, and options for it; NULL: not given. */
-struct nt_described {
+struct nt_network_description {
     const char *path;
     const char *names;    /* file of --names, for a scan of ibnetdiscover */
     const char *topology; /* name of a topology in a topology.yaml; NULL: the cluster's default */
@@ -27,12 +27,14 @@ struct nt_described {
 /* Reads a description. Recognizes the format by the text: a map (JSON), DOT, TGF, ibnetdiscover,
  * topology.yaml or topology.conf. An option for another format is NT_ERR_USAGE. Warnings about the
  * description are printed on standard error. */
-int nt_reference_read(const struct nt_described *from, struct nt_map **out, struct nt_err *err);
+int nt_reference_read(const struct nt_network_description *from, struct nt_map **out,
+                      struct nt_err *err);
 
 /* Reads a description and gives every link a latency, so that it can be simulated. NT_ERR_INPUT: it
  * has parts without a link between them. */
-int nt_reference_read_whole(const struct nt_described *from, struct nt_assumed *assumed,
-                            struct nt_map **out, struct nt_err *err);
+int nt_reference_read_connected(const struct nt_network_description *from,
+                                struct nt_assumed *assumed, struct nt_map **out,
+                                struct nt_err *err);
 
 /* Reads the file of --names. The caller calls nt_name_file_fini. */
 int nt_names_read(const char *path, struct nt_name_file *out, struct nt_err *err);

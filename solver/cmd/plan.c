@@ -15,7 +15,7 @@
 
 struct arguments {
     const char *routes, *redundancy, *hosts, *output;
-    struct nt_described network;
+    struct nt_network_description network;
     bool json;
 };
 
@@ -91,8 +91,8 @@ static int plan_routes(const char *path, const char *list, double redundancy, ch
     return rc;
 }
 
-static int plan_map(struct nt_described network, double redundancy, char **text, size_t *bytes,
-                    struct nt_err *err)
+static int plan_map(struct nt_network_description network, double redundancy, char **text,
+                    size_t *bytes, struct nt_err *err)
 {
     struct nt_map *map;
     struct nt_plan *plan;

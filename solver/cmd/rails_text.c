@@ -17,7 +17,7 @@ static size_t rails_of(const struct nt_map *map, size_t k, struct nt_rail *rail,
     for (size_t j = 0; j < k; j++)
         if (strcmp(map->loggp[j].class_name, name) == 0)
             return 0;
-    size_t rails = nt_rails_of_map(map, name, rail, together);
+    size_t rails = nt_rails_from_map(map, name, rail, together);
     return rails < 2 ? 0 : rails;
 }
 

@@ -299,7 +299,7 @@ static void put_changed_host(struct nt_strbuf *d, const struct nt_fleet_changes 
     for (size_t k = 0; k < changes->count && *lines < LINES_MAX; k++) {
         const struct nt_fleet_change *c = &changes->change[k];
         char since[NT_SINCE_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
-        if (!nt_fleet_change_is_against(c, host))
+        if (!nt_fleet_change_is_worse_for(c, host))
             continue;
         nt_fleet_since_text(c, since);
         nt_number_plain(c->to, 4, now);

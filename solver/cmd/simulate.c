@@ -34,7 +34,7 @@ static const char GENERATOR[] = "nettopo " NT_VERSION " simulate";
 static const double WINDOW_S = 0.01;
 
 struct arguments {
-    struct nt_described topology; /* its path: a SPEC, or the file of a network */
+    struct nt_network_description topology; /* its path: a SPEC, or the file of a network */
     const char *noise, *spread, *outliers, *missing, *asymmetry, *seed;
     const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
     const char *format, *sweep, *prior, *workload, *bytes, *messages, *packet, *buffers, *repeat,
@@ -210,7 +210,7 @@ static int build_file(const struct arguments *a, struct scene *s, struct nt_err 
     if (read_figures(a, &f, err) < 0)
         return -1;
     struct nt_assumed assumed = {f.host_latency_us, f.link_latency_us[0], 0};
-    if (nt_reference_read_whole(&a->topology, &assumed, &s->map, err) < 0)
+    if (nt_reference_read_connected(&a->topology, &assumed, &s->map, err) < 0)
         return -1;
     if (assumed.links == 0 && (a->host_latency || a->link_latency))
         return nt_err_set(err, NT_ERR_USAGE,
@@ -267,7 +267,7 @@ static int scene_init(const struct arguments *a, struct scene *s, struct nt_err 
     *s = (struct scene){0};
     if (read_noise(a, &s->noise, err) < 0 || build_scene(a, s, err) < 0 ||
         check_rails(a, s, err) < 0 || set_adaptive(a, s, err) < 0 ||
-        nt_measure_settle(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
+        nt_measure_apply_structure(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
         scene_fini(s);
         return -1;
     }
@@ -496,7 +496,7 @@ static int read_prior(const struct scene *s, const char *path, struct nt_belief 
     free(text);
     if (rc != 0)
         return -1;
-    rc = nt_prior_believe(prior, s->name, s->network->hosts, out, NULL, err);
+    rc = nt_prior_to_belief(prior, s->name, s->network->hosts, out, NULL, err);
     nt_prior_destroy(prior);
     return rc;
 }

@@ -30,7 +30,7 @@ struct run {
 };
 
 struct detector {
-    double like_sd; /* as nt_change_points has it */
+    double comparable_sd; /* as nt_change_points has it */
     size_t runs;
     struct run run[NT_CHANGE_RUNS_MAX + 1];
     size_t from;              /* the run that was stated last began there */
@@ -64,13 +64,13 @@ static void drop_least_likely(struct detector *d)
 /* Equation 3 of the paper: the runs grow, or a new one begins. */
 static void step(struct detector *d, const struct nt_change_reading *r, size_t at)
 {
-    double alike = at == 0 && d->like_sd > 0 ? ALIKE_SHARE : 0, sum = 0;
+    double alike = at == 0 && d->comparable_sd > 0 ? ALIKE_SHARE : 0, sum = 0;
     struct run new = {at, at == 0 ? 1 - alike : HAZARD, 0, 1 / (SPREAD * SPREAD)};
     for (size_t k = 0; k < d->runs; k++)
         d->run[k].weight *= 1 - HAZARD;
     d->run[d->runs++] = new;
     if (alike > 0)
-        d->run[d->runs++] = (struct run){at, alike, 0, 1 / (d->like_sd * d->like_sd)};
+        d->run[d->runs++] = (struct run){at, alike, 0, 1 / (d->comparable_sd * d->comparable_sd)};
     for (size_t k = 0; k < d->runs; k++) {
         d->run[k].weight *= learn(&d->run[k], r);
         sum += d->run[k].weight;
@@ -123,7 +123,7 @@ static bool is_level_known(const struct detector *d, const struct nt_change_read
         return true;
     for (size_t k = 0; k < before; k++)
         readings += 1 - reading[k].doubt;
-    return fabs(d->level) < ALIKE_SDS * d->like_sd && readings >= ALIKE_READINGS;
+    return fabs(d->level) < ALIKE_SDS * d->comparable_sd && readings >= ALIKE_READINGS;
 }
 
 /* Whether it is certain by now that the level is another one: of a run that began since, or of one
@@ -165,10 +165,10 @@ static size_t drop_small(struct nt_change *change, size_t found)
     return kept;
 }
 
-int nt_change_points(const struct nt_change_reading *reading, size_t n, double like_sd,
+int nt_change_points(const struct nt_change_reading *reading, size_t n, double comparable_sd,
                      struct nt_change_series *out, struct nt_err *err)
 {
-    struct detector d = {.like_sd = like_sd, .change = out->change};
+    struct detector d = {.comparable_sd = comparable_sd, .change = out->change};
     for (size_t k = 0; k < n; k++) {
         const struct nt_change_reading *r = &reading[k];
         if (!isfinite(r->x) || !(r->sd > 0) || !(r->doubt >= 0 && r->doubt <= 1))
@@ -437,15 +437,15 @@ static int count_witnesses(const struct work *w, const struct nt_change *c, size
     return 0;
 }
 
-/* base: taken off the readings; like_sd: see nt_change_points. What jobs of one user alone show is
- * no change, and does not end the one before. */
+/* base: taken off the readings; comparable_sd: see nt_change_points. What jobs of one user alone
+ * show is no change, and does not end the one before. */
 static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, double base,
-                         double like_sd, struct nt_err *err)
+                         double comparable_sd, struct nt_err *err)
 {
     struct nt_change_series series;
     const struct nt_change *found = series.change;
     size_t stated = w->count;
-    if (nt_change_points(w->reading, n, like_sd, &series, err) != 0)
+    if (nt_change_points(w->reading, n, comparable_sd, &series, err) != 0)
         return -1;
     for (size_t k = 0; k < series.changes; k++) {
         struct nt_fleet_change c = like;
@@ -626,15 +626,15 @@ int nt_changes_find(struct nt_changes *changes, struct nt_fleet_change **out, si
 
 enum { JOBS_ALWAYS = 2, JOBS_SINCE = 3, USERS = 2 };
 
-struct nt_named_sight {
-    struct nt_named_part part;
+struct nt_reported_in_job {
+    struct nt_reported_part part;
     bool named, crossed;
     struct nt_changes_job job;
     float found, expected, confidence;
-    float value; /* as in nt_named_crossing */
+    float value; /* as in nt_reported_use */
 };
 
-static int compare_named(const struct nt_named_part *p, const struct nt_named_part *q)
+static int compare_named(const struct nt_reported_part *p, const struct nt_reported_part *q)
 {
     if (p->part != q->part)
         return p->part < q->part ? -1 : 1;
@@ -646,7 +646,7 @@ static int compare_named(const struct nt_named_part *p, const struct nt_named_pa
 /* By part and time; of one job what it names first. */
 static int compare_sights(const void *x, const void *y)
 {
-    const struct nt_named_sight *p = x, *q = y;
+    const struct nt_reported_in_job *p = x, *q = y;
     int parts = compare_named(&p->part, &q->part);
     if (parts != 0)
         return parts;
@@ -657,9 +657,9 @@ static int compare_sights(const void *x, const void *y)
     return q->named - p->named;
 }
 
-static int add_sight(struct nt_named *n, struct nt_named_sight sight, struct nt_err *err)
+static int add_sight(struct nt_reported *n, struct nt_reported_in_job sight, struct nt_err *err)
 {
-    struct nt_named_sight *grown =
+    struct nt_reported_in_job *grown =
         nt_arena_grow(&n->memory, n->sight, &n->room, n->sights + 1, sizeof *grown);
     if (grown == NULL)
         return nt_arena_check(&n->memory, err);
@@ -668,20 +668,20 @@ static int add_sight(struct nt_named *n, struct nt_named_sight sight, struct nt_
     return 0;
 }
 
-int nt_named_add(struct nt_named *n, struct nt_named_part part, struct nt_changes_job job,
-                 const struct nt_fleet_finding *finding, struct nt_err *err)
+int nt_reported_add(struct nt_reported *n, struct nt_reported_part part, struct nt_changes_job job,
+                    const struct nt_fleet_finding *finding, struct nt_err *err)
 {
     return add_sight(n,
-                     (struct nt_named_sight){.part = part,
-                                             .named = true,
-                                             .job = job,
-                                             .found = finding->found,
-                                             .expected = finding->expected,
-                                             .confidence = finding->confidence},
+                     (struct nt_reported_in_job){.part = part,
+                                                 .named = true,
+                                                 .job = job,
+                                                 .found = finding->found,
+                                                 .expected = finding->expected,
+                                                 .confidence = finding->confidence},
                      err);
 }
 
-static bool is_named(const struct nt_named *n, const struct nt_named_part *part)
+static bool is_named(const struct nt_reported *n, const struct nt_reported_part *part)
 {
     size_t low = 0, high = n->named;
     while (low < high) {
@@ -694,14 +694,14 @@ static bool is_named(const struct nt_named *n, const struct nt_named_part *part)
     return low < n->named && compare_named(&n->sight[low].part, part) == 0;
 }
 
-static bool are_alike(const struct nt_named_crossing *p, const struct nt_named_crossing *q)
+static bool are_alike(const struct nt_reported_use *p, const struct nt_reported_use *q)
 {
     return p->part.tier == q->part.tier && p->part.kind == q->part.kind;
 }
 
 static int order_alike(const void *x, const void *y)
 {
-    const struct nt_named_crossing *p = x, *q = y;
+    const struct nt_reported_use *p = x, *q = y;
     int kind = (p->part.tier * NT_FIGURE_KINDS + p->part.kind) -
                (q->part.tier * NT_FIGURE_KINDS + q->part.kind);
     if (kind != 0)
@@ -711,7 +711,7 @@ static int order_alike(const void *x, const void *y)
     return compare_named(&p->part, &q->part);
 }
 
-static size_t count_parts(const struct nt_named_crossing *crossing, size_t n)
+static size_t count_parts(const struct nt_reported_use *crossing, size_t n)
 {
     size_t parts = 0;
     for (size_t k = 0; k < n; k++)
@@ -720,17 +720,17 @@ static size_t count_parts(const struct nt_named_crossing *crossing, size_t n)
 }
 
 /* Of one tier and kind. */
-static int cross_alike(struct nt_named *named, struct nt_changes_job job,
-                       const struct nt_named_crossing *crossing, size_t n, struct nt_err *err)
+static int cross_alike(struct nt_reported *named, struct nt_changes_job job,
+                       const struct nt_reported_use *crossing, size_t n, struct nt_err *err)
 {
-    if (count_parts(crossing, n) < NT_NAMED_LIKE)
+    if (count_parts(crossing, n) < NT_REPORTED_COMPARABLE)
         return 0;
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from; to < n && crossing[to].among == crossing[from].among; to++)
             ;
-        bool near = count_parts(crossing + from, to - from) >= NT_NAMED_NEAR;
+        bool near = count_parts(crossing + from, to - from) >= NT_REPORTED_NEAR;
         for (size_t k = from; near && k < to; k++) {
-            struct nt_named_sight sight = {
+            struct nt_reported_in_job sight = {
                 .part = crossing[k].part, .crossed = true, .job = job, .value = crossing[k].value};
             if (is_named(named, &sight.part) && add_sight(named, sight, err) != 0)
                 return -1;
@@ -739,8 +739,8 @@ static int cross_alike(struct nt_named *named, struct nt_changes_job job,
     return 0;
 }
 
-int nt_named_cross(struct nt_named *named, struct nt_changes_job job,
-                   struct nt_named_crossing *crossing, size_t count, struct nt_err *err)
+int nt_reported_add_uses(struct nt_reported *named, struct nt_changes_job job,
+                         struct nt_reported_use *crossing, size_t count, struct nt_err *err)
 {
     if (named->named == 0) {
         named->named = named->sights;
@@ -759,14 +759,14 @@ int nt_named_cross(struct nt_named *named, struct nt_changes_job job,
     return 0;
 }
 
-void nt_named_fini(struct nt_named *n)
+void nt_reported_fini(struct nt_reported *n)
 {
     nt_arena_fini(&n->memory);
-    *n = (struct nt_named){0};
+    *n = (struct nt_reported){0};
 }
 
 static bool is_known(const struct nt_fleet_change *c, size_t count,
-                     const struct nt_named_part *part)
+                     const struct nt_reported_part *part)
 {
     for (size_t k = 0; k < count; k++)
         if (c[k].part == part->part && c[k].tier == part->tier && c[k].kind == part->kind &&
@@ -776,7 +776,7 @@ static bool is_known(const struct nt_fleet_change *c, size_t count,
 }
 
 /* Users among those that name the part; an unknown user may be one of the others. */
-static uint32_t count_users(const struct nt_named_sight *sight, size_t n, uint32_t *user)
+static uint32_t count_users(const struct nt_reported_in_job *sight, size_t n, uint32_t *user)
 {
     uint32_t users = 0;
     size_t known = 0;
@@ -791,7 +791,7 @@ static uint32_t count_users(const struct nt_named_sight *sight, size_t n, uint32
 
 enum figure { FIGURE_FOUND, FIGURE_EXPECTED };
 
-static double median_named(const struct nt_named_sight *sight, size_t n, enum figure which,
+static double median_named(const struct nt_reported_in_job *sight, size_t n, enum figure which,
                            float *some)
 {
     size_t named = 0;
@@ -803,7 +803,7 @@ static double median_named(const struct nt_named_sight *sight, size_t n, enum fi
 
 /* Takes away jobs that do not name the part, but find it as those that do: of a few hosts no map
  * says which is worse. */
-static size_t drop_agreeing(struct nt_named_sight *sight, size_t n, float *some)
+static size_t drop_agreeing(struct nt_reported_in_job *sight, size_t n, float *some)
 {
     double found = log(median_named(sight, n, FIGURE_FOUND, some));
     double expected = log(median_named(sight, n, FIGURE_EXPECTED, some));
@@ -832,7 +832,7 @@ static void see_user(struct two *t, uint32_t user)
 
 /* Whether jobs of two users have not named the part since jobs of two users last did: one user
  * alone clears nothing, and one user alone keeps nothing from being cleared. */
-static bool is_cleared(const struct nt_named_sight *sight, size_t n)
+static bool is_cleared(const struct nt_reported_in_job *sight, size_t n)
 {
     struct two without = {0}, with = {0};
     for (size_t k = n; k-- > 0 && with.count < USERS && without.count < USERS;)
@@ -846,7 +846,7 @@ struct statement {
     bool stated;
 };
 
-static struct statement find_run(const struct nt_named_sight *sight, size_t n)
+static struct statement find_run(const struct nt_reported_in_job *sight, size_t n)
 {
     struct statement r = {0};
     struct two users = {0};
@@ -864,11 +864,11 @@ static struct statement find_run(const struct nt_named_sight *sight, size_t n)
     return r;
 }
 
-static bool state_run(const struct nt_named_sight *sight, size_t n, float *some, uint32_t *user,
+static bool state_run(const struct nt_reported_in_job *sight, size_t n, float *some, uint32_t *user,
                       struct nt_fleet_change *out)
 {
     struct statement r = find_run(sight, n);
-    const struct nt_named_sight *run = sight + r.first;
+    const struct nt_reported_in_job *run = sight + r.first;
     uint32_t jobs = 0;
     double confidence = 0;
     if (!r.stated)
@@ -896,18 +896,18 @@ static bool state_run(const struct nt_named_sight *sight, size_t n, float *some,
     return true;
 }
 
-static bool is_same_job(const struct nt_named_sight *p, const struct nt_named_sight *q)
+static bool is_same_job(const struct nt_reported_in_job *p, const struct nt_reported_in_job *q)
 {
     return compare_named(&p->part, &q->part) == 0 && p->job.job == q->job.job &&
            p->job.time_s == q->job.time_s;
 }
 
 /* One sight a job: what it names, if that counts. */
-static size_t fold_jobs(struct nt_named_sight *sight, size_t n)
+static size_t fold_jobs(struct nt_reported_in_job *sight, size_t n)
 {
     size_t kept = 0;
     for (size_t k = 0, end; k < n; k = end) {
-        struct nt_named_sight one = sight[k];
+        struct nt_reported_in_job one = sight[k];
         for (end = k; end < n && is_same_job(&sight[k], &sight[end]); end++)
             one.crossed |= sight[end].crossed;
         if (one.crossed || one.part.tier == 0 || one.part.kind != NT_FIGURE_LATENCY)
@@ -916,8 +916,8 @@ static size_t fold_jobs(struct nt_named_sight *sight, size_t n)
     return kept;
 }
 
-int nt_named_find(struct nt_named *n, struct nt_fleet_change **out, size_t *count,
-                  struct nt_err *err)
+int nt_reported_find(struct nt_reported *n, struct nt_fleet_change **out, size_t *count,
+                     struct nt_err *err)
 {
     size_t known = *count;
     if (n->sights == 0)
@@ -929,7 +929,7 @@ int nt_named_find(struct nt_named *n, struct nt_fleet_change **out, size_t *coun
     qsort(n->sight, n->sights, sizeof *n->sight, compare_sights);
     n->sights = fold_jobs(n->sight, n->sights);
     for (size_t from = 0, to; from < n->sights; from = to) {
-        struct nt_named_sight *sight = n->sight + from;
+        struct nt_reported_in_job *sight = n->sight + from;
         struct nt_fleet_change change;
         for (to = from;
              to < n->sights && compare_named(&n->sight[from].part, &n->sight[to].part) == 0; to++)

@@ -100,10 +100,10 @@ struct nt_change_series {
 /* Finds change points; *out is undefined on failure. A change whose readings are more probably
  * outliers, judged by later readings, is not reported: for example two slow readings followed by
  * the old level. The first three readings only determine the level, or only the first reading if
- * its doubt is low and it agrees with comparable parts. like_sd: sd of the level around 0 for a
- * part with comparable parts, whose level is 0; 0: there are none. NT_ERR_INPUT: a reading is not
+ * its doubt is low and it agrees with comparable parts. comparable_sd: sd of the level around 0 for
+ * a part with comparable parts, whose level is 0; 0: there are none. NT_ERR_INPUT: a reading is not
  * finite, or its sd or doubt is out of range. */
-int nt_change_points(const struct nt_change_reading *reading, size_t n, double like_sd,
+int nt_change_points(const struct nt_change_reading *reading, size_t n, double comparable_sd,
                      struct nt_change_series *out, struct nt_err *err);
 
 /* Parts that jobs report as worse than comparable parts, one job after another. A part that was bad
@@ -115,49 +115,50 @@ int nt_change_points(const struct nt_change_reading *reading, size_t n, double l
  * that use it do not report it any more. A single user neither sets nor clears a report, and jobs
  * of an unknown user do not count as a second user.
  *
- * A job uses a part for this purpose if it has at least NT_NAMED_LIKE comparable parts including
- * this one: with fewer, nobody can decide which is worse. For a latency between switches,
- * NT_NAMED_NEAR of these must be below the same switch, and reports of other jobs do not count: for
- * a job without another switch below the same one, additional switches on the path look like a slow
- * link. A job that uses a part without reporting it, but whose value agrees with the reported ones,
- * is ignored. No I/O and no clock. */
+ * A job uses a part for this purpose if it has at least NT_REPORTED_COMPARABLE comparable parts
+ * including this one: with fewer, nobody can decide which is worse. For a latency between switches,
+ * NT_REPORTED_NEAR of these must be below the same switch, and reports of other jobs do not count:
+ * for a job without another switch below the same one, additional switches on the path look like a
+ * slow link. A job that uses a part without reporting it, but whose value agrees with the reported
+ * ones, is ignored. No I/O and no clock. */
 
-enum { NT_NAMED_LIKE = 3, NT_NAMED_NEAR = 2 };
+enum { NT_REPORTED_COMPARABLE = 3, NT_REPORTED_NEAR = 2 };
 
-struct nt_named_part {
+struct nt_reported_part {
     uint32_t part; /* as in changes.h */
     uint8_t tier, kind;
 };
 
 /* A part that a job uses. */
-struct nt_named_crossing {
-    struct nt_named_part part;
-    uint32_t among; /* group number, shared by at least NT_NAMED_NEAR parts */
+struct nt_reported_use {
+    struct nt_reported_part part;
+    uint32_t among; /* group number, shared by at least NT_REPORTED_NEAR parts */
     float value;    /* its value or lower bound; 0: none */
 };
 
-struct nt_named_sight; /* a part in a job */
+struct nt_reported_in_job; /* a part in a job */
 
 /* {0} is empty. Add all findings first, then the jobs, which count only for reported parts. */
-struct nt_named {
+struct nt_reported {
     struct nt_arena memory;
     size_t sights, room,
         named; /* named: number of findings, which are first and sorted after the first job */
-    struct nt_named_sight *sight;
+    struct nt_reported_in_job *sight;
 };
 
-int nt_named_add(struct nt_named *named, struct nt_named_part part, struct nt_changes_job job,
-                 const struct nt_fleet_finding *finding, struct nt_err *err);
+int nt_reported_add(struct nt_reported *named, struct nt_reported_part part,
+                    struct nt_changes_job job, const struct nt_fleet_finding *finding,
+                    struct nt_err *err);
 
 /* Adds the parts of a job, which may appear several times. Reorders them. */
-int nt_named_cross(struct nt_named *named, struct nt_changes_job job,
-                   struct nt_named_crossing *crossing, size_t count, struct nt_err *err);
-void nt_named_fini(struct nt_named *named);
+int nt_reported_add_uses(struct nt_reported *named, struct nt_changes_job job,
+                         struct nt_reported_use *crossing, size_t count, struct nt_err *err);
+void nt_reported_fini(struct nt_reported *named);
 
 /* Appends the reported parts to *out (count entries; the caller frees it), except parts and kinds
  * with a current change: worse, current, named. from: the median of the expected values, to: of the
  * values found. */
-int nt_named_find(struct nt_named *named, struct nt_fleet_change **out, size_t *count,
-                  struct nt_err *err);
+int nt_reported_find(struct nt_reported *named, struct nt_fleet_change **out, size_t *count,
+                     struct nt_err *err);
 
 #endif

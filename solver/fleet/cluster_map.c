@@ -229,7 +229,7 @@ static int take_slow_out(struct nt_evidence *e, struct nt_classes *classes, cons
     c->slow_us = calloc(e->hosts + 1, sizeof *c->slow_us);
     if (c->slow_us == NULL)
         return nt_err_memory(err);
-    if (nt_slow_links_take_out(e, tiers, c->slow_us, &slow, err) != 0)
+    if (nt_slow_links_correct(e, tiers, c->slow_us, &slow, err) != 0)
         return -1;
     if (slow == 0)
         return 0;

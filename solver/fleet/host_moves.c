@@ -127,8 +127,8 @@ static double find_offset(const struct host *h, uint32_t self)
     return found ? offset : 0;
 }
 
-int nt_slow_links_take_out(struct nt_evidence *e, const struct nt_cluster_tiers *t,
-                           double *extra_us, size_t *count, struct nt_err *err)
+int nt_slow_links_correct(struct nt_evidence *e, const struct nt_cluster_tiers *t, double *extra_us,
+                          size_t *count, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct by_host by;

@@ -55,7 +55,7 @@ enum { NT_UNEVEN_ONE_IN = 8 };
 
 /* Changes ln of entries. extra_us: by host, the offset of such hosts, otherwise 0. *count: their
  * number. */
-int nt_slow_links_take_out(struct nt_evidence *evidence, const struct nt_cluster_tiers *tiers,
-                           double *extra_us, size_t *count, struct nt_err *err);
+int nt_slow_links_correct(struct nt_evidence *evidence, const struct nt_cluster_tiers *tiers,
+                          double *extra_us, size_t *count, struct nt_err *err);
 
 #endif

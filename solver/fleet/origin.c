@@ -397,8 +397,8 @@ void nt_slurm_jobs_destroy(struct nt_slurm_jobs *jobs)
 }
 
 /* A job that was requeued comes more than once: all its hosts count. */
-int nt_slurm_jobs_say(const struct nt_slurm_jobs *jobs, uint64_t job, struct nt_origin *origin,
-                      struct nt_err *err)
+int nt_slurm_jobs_add_facts(const struct nt_slurm_jobs *jobs, uint64_t job,
+                            struct nt_origin *origin, struct nt_err *err)
 {
     size_t low = 0, high = jobs->jobs;
     while (low < high) {

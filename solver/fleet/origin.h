@@ -46,8 +46,8 @@ void nt_slurm_jobs_destroy(struct nt_slurm_jobs *jobs);
 
 /* Adds the job's hosts to origin, and its user if that is a number. NT_ERR_INPUT: there is no such
  * job, or its hosts are invalid. */
-int nt_slurm_jobs_say(const struct nt_slurm_jobs *jobs, uint64_t job, struct nt_origin *origin,
-                      struct nt_err *err);
+int nt_slurm_jobs_add_facts(const struct nt_slurm_jobs *jobs, uint64_t job,
+                            struct nt_origin *origin, struct nt_err *err);
 
 /* A file of the archive: gzip (RFC 1952) with root's line about its origin as the comment in the
  * header. It contains the map, then the samples of the sweep, from the probe of the job. Only

@@ -324,7 +324,7 @@ static const double AS_BUSY = 0.9;
 
 /* Packets of a message, so that messages share a link at the same time, and of all together, so
  * that 64 hosts take milliseconds. */
-enum { PACKETS_EACH = 16, PACKETS_ALL = 16384, CROWD = NT_SAMPLES_CROWD_MAX };
+enum { PACKETS_EACH = 16, PACKETS_ALL = 16384, CROWD = NT_SAMPLES_PARTICIPANTS_MAX };
 
 /* The hosts of a kernel as hosts 0, 1, ... of a network in which all other vertices pass on. The
  * network stays as long as kernels are among the same hosts. */
@@ -687,7 +687,7 @@ static bool find_crowd(const struct nt_samples *samples, const struct nt_sample 
                        struct map_network *g)
 {
     uint32_t host[CROWD], found[CROWD] = {0};
-    size_t n = nt_samples_crowd(samples, x, host);
+    size_t n = nt_samples_participants(samples, x, host);
     for (size_t k = 0; k < n; k++) {
         found[k] = g->vertex[host[k]];
         if (found[k] == UINT32_MAX || g->map->model->missing[found[k]])

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alike.h"
 #include "cost.h"
 #include "distance.h"
+#include "equal_parts.h"
 #include "hierarchy.h"
 #include "memory.h"
 #include "scotch_split.h"
@@ -825,7 +825,8 @@ static int keep_order(struct search *s, struct nt_err *err)
     struct nt_metrics m;
     memcpy(s->trial, s->best, s->traffic->tasks * sizeof *s->trial);
     if (s->changed) {
-        if (nt_alike_order(s->view[0].model, s->capacity, s->traffic->tasks, s->trial, err) != 0 ||
+        if (nt_equal_parts_order(s->view[0].model, s->capacity, s->traffic->tasks, s->trial, err) !=
+                0 ||
             cost_in(s, &s->view[0], s->trial, &m, err) != 0)
             return -1;
         if (costs_no_more(&m, &s->view[0].found) &&
@@ -842,7 +843,7 @@ static int keep_order(struct search *s, struct nt_err *err)
 
 static int search_candidates(struct search *s, struct nt_err *err)
 {
-    if (nt_alike_create(s->map->model, &s->alike, err) != 0 ||
+    if (nt_equal_figures_create(s->map->model, &s->alike, err) != 0 ||
         nt_supported_tree_create(s->alike, &s->sure, err) != 0)
         return -1;
     s->view[0].model = s->sure != NULL ? s->sure : s->alike;

@@ -60,9 +60,10 @@ struct nt_hint_request {
  * hint never costs more; each metric alone may be worse. If the gain is below 1 % or within its own
  * error (two standard errors, from those of the links), Slurm's order is returned. Values that
  * differ by less than their errors count as equal, and among equivalent parts the first ranks are
- * on the first hosts (alike.h), so that noise changes no order. The search uses the network without
- * switches with a support below NT_SUPPORT_USED (alike.h). The result must be no worse with these
- * switches either; the smaller of both gains is reported, with its costs and metrics.
+ * on the first hosts (equal_parts.h), so that noise changes no order. The search uses the network
+ * without switches with a support below NT_SUPPORT_USED (equal_parts.h). The result must be no
+ * worse with these switches either; the smaller of both gains is reported, with its costs and
+ * metrics.
  *
  * Job scripts use the job's first host as master: rank 0 is on the first host with tasks, unless
  * any_first. Among orders with the same cost, one that starts there is recommended; first_percent

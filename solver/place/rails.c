@@ -281,8 +281,8 @@ int nt_rails_advise(const struct nt_rail *rail, size_t rails, const struct nt_ra
 }
 
 /* ---- from a map ---- */
-size_t nt_rails_of_map(const struct nt_map *map, const char *class_name, struct nt_rail *rail,
-                       struct nt_rail *together)
+size_t nt_rails_from_map(const struct nt_map *map, const char *class_name, struct nt_rail *rail,
+                         struct nt_rail *together)
 {
     size_t rails = 0;
     *together = (struct nt_rail){0};
@@ -325,7 +325,7 @@ size_t nt_rails_devices(const struct nt_map *map, char devices[NT_RAILS_DEVICES_
     for (size_t k = 0; k < map->loggps; k++) {
         struct nt_rail rail[NT_RAILS_MAX], together;
         struct nt_rail_advice advice;
-        size_t rails = nt_rails_of_map(map, map->loggp[k].class_name, rail, &together);
+        size_t rails = nt_rails_from_map(map, map->loggp[k].class_name, rail, &together);
         if (rails < 2 || nt_rails_advise(rail, rails, &together, &advice, NULL) != 0)
             continue;
         put_devices(rail, rails, &advice, last);

@@ -86,8 +86,8 @@ int nt_rails_advise(const struct nt_rail *rail, size_t rails, const struct nt_ra
 /* Sets rail (NT_RAILS_MAX) to the single devices of one class in a map, and *together (regimes 0:
  * none). class_name is one of the map's entries. Borrows from the map. Returns the number of
  * rails. */
-size_t nt_rails_of_map(const struct nt_map *map, const char *class_name, struct nt_rail *rail,
-                       struct nt_rail *together);
+size_t nt_rails_from_map(const struct nt_map *map, const char *class_name, struct nt_rail *rail,
+                         struct nt_rail *together);
 
 /* Finds the devices to use for all messages, separated by ',', if nt_rails_advise gives the same
  * advice for every class of the map. Empty if hosts do not have several devices, or if classes

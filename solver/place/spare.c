@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "alike.h"
 #include "cost.h"
+#include "equal_parts.h"
 #include "hierarchy.h"
 #include "memory.h"
 
@@ -246,8 +246,9 @@ int nt_spare_choose(const struct nt_map *map, const struct nt_hint_request *requ
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     if (c.count < spares && c.hosts > 1 && m->links > 0) {
-        rc = nt_alike_create(m, &c.alike, err) != 0 ? -1
-                                                    : nt_distance_create(c.alike, &c.distance, err);
+        rc = nt_equal_figures_create(m, &c.alike, err) != 0
+                 ? -1
+                 : nt_distance_create(c.alike, &c.distance, err);
         for (size_t step = 0, was; rc == 0 && c.count < spares; step++) {
             was = c.count;
             size_t steps = step < STEPS ? STEPS - step : 1;

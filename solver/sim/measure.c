@@ -75,8 +75,8 @@ static void settle_rail(const struct nt_measure_noise *noise, uint32_t rail,
     }
 }
 
-int nt_measure_settle(const struct nt_measure_noise *noise, struct nt_network *network,
-                      struct nt_err *err)
+int nt_measure_apply_structure(const struct nt_measure_noise *noise, struct nt_network *network,
+                               struct nt_err *err)
 {
     if (check_noise(noise, err) < 0)
         return -1;

@@ -25,8 +25,8 @@ struct nt_measure_noise {
 
 /* Applies host spread and asymmetry to the network's values, because they belong to the network and
  * are not noise. NT_ERR_USAGE: a negative sd, or a share outside 0..1. */
-int nt_measure_settle(const struct nt_measure_noise *noise, struct nt_network *network,
-                      struct nt_err *err);
+int nt_measure_apply_structure(const struct nt_measure_noise *noise, struct nt_network *network,
+                               struct nt_err *err);
 
 /* Returns measurement number repeat from a to b; NaN: missing. Each repeat draws its own
  * outliers. */

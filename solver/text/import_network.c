@@ -53,8 +53,8 @@ static size_t merge_parallel(struct import_cable *cable, size_t cables)
     return links;
 }
 
-int import_network_hang_host(struct import_network *n, uint32_t parent, const char *name,
-                             struct nt_err *err)
+int import_network_add_host_below(struct import_network *n, uint32_t parent, const char *name,
+                                  struct nt_err *err)
 {
     uint32_t host;
     if (nt_names_add_copy(&n->host, name, strlen(name), &host, err) < 0)
@@ -64,8 +64,8 @@ int import_network_hang_host(struct import_network *n, uint32_t parent, const ch
     return import_network_add_cable(n, host, parent | IMPORT_SWITCH, NAN, err);
 }
 
-int import_network_hang_switch(struct import_network *n, uint32_t parent, const char *name,
-                               uint32_t index, struct nt_err *err)
+int import_network_add_switch_below(struct import_network *n, uint32_t parent, const char *name,
+                                    uint32_t index, struct nt_err *err)
 {
     if (index == parent)
         return nt_err_set(err, NT_ERR_INPUT, "%s is its own child", name);

@@ -37,10 +37,10 @@ int import_network_add_cable(struct import_network *n, uint32_t a, uint32_t b, d
                              struct nt_err *err);
 
 /* Adds a host, or the switch with that index, with its name below the switch parent. */
-int import_network_hang_host(struct import_network *n, uint32_t parent, const char *name,
-                             struct nt_err *err);
-int import_network_hang_switch(struct import_network *n, uint32_t parent, const char *name,
-                               uint32_t index, struct nt_err *err);
+int import_network_add_host_below(struct import_network *n, uint32_t parent, const char *name,
+                                  struct nt_err *err);
+int import_network_add_switch_below(struct import_network *n, uint32_t parent, const char *name,
+                                    uint32_t index, struct nt_err *err);
 
 /* Marks hosts without a link as missing. */
 void import_network_mark_missing(struct nt_model *model);

@@ -86,7 +86,7 @@ void nt_json_free(struct json_object *root)
     json_object_put(root);
 }
 
-void nt_json_wrong(struct nt_json_reader *r, const char *key, const char *format, ...)
+void nt_json_note_error(struct nt_json_reader *r, const char *key, const char *format, ...)
 {
     char what[NT_ERR_TEXT_BYTES / 2];
     va_list args;
@@ -124,8 +124,8 @@ static json_object *check_type(struct nt_json_reader *r, const char *key, json_o
 {
     if (type_fits(value, type))
         return value;
-    nt_json_wrong(r, key, "expected %s, found %s", type_name(type),
-                  type_name(json_object_get_type(value)));
+    nt_json_note_error(r, key, "expected %s, found %s", type_name(type),
+                       type_name(json_object_get_type(value)));
     return NULL;
 }
 
@@ -137,7 +137,7 @@ static json_object *find_field(struct nt_json_reader *r, const char *key, json_t
     if (r->at.in_list || json_object_object_get_ex(r->at.from, key, &value))
         return check_type(r, key, value, type);
     if (must)
-        nt_json_wrong(r, key, "expected %s, found nothing", type_name(type));
+        nt_json_note_error(r, key, "expected %s, found nothing", type_name(type));
     return NULL;
 }
 
@@ -151,7 +151,7 @@ static void read_number(struct nt_json_reader *r, const char *key, double least,
     if (read >= least && read <= most) /* not so for NaN, which json-c lets through */
         *out = read;
     else
-        nt_json_wrong(r, key, "expected %g to %g, found %g", least, most, read);
+        nt_json_note_error(r, key, "expected %g to %g, found %g", least, most, read);
 }
 
 void nt_json_number(struct nt_json_reader *r, const char *key, double *out)
@@ -165,8 +165,8 @@ static void read_whole(struct nt_json_reader *r, const char *key, uint64_t most,
     if (value == NULL)
         return;
     if (json_object_get_int64(value) < 0 || json_object_get_uint64(value) > most)
-        nt_json_wrong(r, key, "expected a whole number from 0 to %llu, found %.64s",
-                      (unsigned long long)most, json_object_get_string(value));
+        nt_json_note_error(r, key, "expected a whole number from 0 to %llu, found %.64s",
+                           (unsigned long long)most, json_object_get_string(value));
     else
         *out = json_object_get_uint64(value);
 }
@@ -186,7 +186,7 @@ const char *nt_json_string(struct nt_json_reader *r, const struct nt_json_field 
     const char *text = json_object_get_string(value);
     if (strlen(text) == (size_t)json_object_get_string_len(value))
         return text;
-    nt_json_wrong(r, f->name, "expected a text, found one with a zero byte");
+    nt_json_note_error(r, f->name, "expected a text, found one with a zero byte");
     return NULL;
 }
 
@@ -198,7 +198,7 @@ size_t nt_json_items(struct nt_json_reader *r, const char *key)
 
 /* ---- fields by their table ------------------------------------------------------------------- */
 
-void nt_json_pass(struct nt_json_reader *r, const struct nt_json_field *f)
+void nt_json_skip_field(struct nt_json_reader *r, const struct nt_json_field *f)
 {
     (void)r;
     (void)f;
@@ -208,8 +208,8 @@ static void read_text(struct nt_json_reader *r, const struct nt_json_field *f, c
                       char *out)
 {
     if (strlen(text) >= f->bytes)
-        nt_json_wrong(r, f->name, "expected at most %zu bytes, found %zu", f->bytes - 1,
-                      strlen(text));
+        nt_json_note_error(r, f->name, "expected at most %zu bytes, found %zu", f->bytes - 1,
+                           strlen(text));
     else
         memcpy(out, text, strlen(text) + 1);
 }
@@ -234,8 +234,8 @@ static void read_word(struct nt_json_reader *r, const struct nt_json_field *f, c
     if (k < f->word->words)
         *out = k;
     else
-        nt_json_wrong(r, f->name, "expected %s, found \"%.*s\"", f->word->expected, f->word->shown,
-                      text);
+        nt_json_note_error(r, f->name, "expected %s, found \"%.*s\"", f->word->expected,
+                           f->word->shown, text);
 }
 
 static void clear_numbers(const struct nt_json_field *f, char *row)
@@ -325,7 +325,7 @@ static void read_item(struct nt_json_reader *r, const struct nt_json_field *f, c
     if (item.take != NULL)
         item.take(r, &item);
     else
-        nt_json_take(r, &item, value);
+        nt_json_read_field(r, &item, value);
 }
 
 static void read_items(struct nt_json_reader *r, const struct nt_json_field *f, json_object *array,
@@ -358,9 +358,9 @@ static bool read_list(struct nt_json_reader *r, const struct nt_json_field *f, c
     size_t n = array == NULL ? 0 : json_object_array_length(array);
     note_given(f, value, array != NULL);
     if (array != NULL && is_fixed(f) && !f->keyed && n != f->items_max)
-        nt_json_wrong(r, f->name, "expected %zu items, found %zu", f->items_max, n);
+        nt_json_note_error(r, f->name, "expected %zu items, found %zu", f->items_max, n);
     else if (f->items_max > 0 && !f->keyed && n > f->items_max)
-        nt_json_wrong(r, f->name, "expected at most %zu, found %zu", f->items_max, n);
+        nt_json_note_error(r, f->name, "expected at most %zu, found %zu", f->items_max, n);
     else if (array != NULL) {
         char *items = make_items(r, f, value, n);
         if (items != NULL || f->bytes == 0 || f->made)
@@ -383,7 +383,7 @@ static void read_string(struct nt_json_reader *r, const struct nt_json_field *f,
     } else {
         *(bool *)out = true;
         if (strcmp(text, f->mark) != 0)
-            nt_json_wrong(r, f->name, "expected \"%s\", found \"%.64s\"", f->mark, text);
+            nt_json_note_error(r, f->name, "expected \"%s\", found \"%.64s\"", f->mark, text);
     }
 }
 
@@ -395,10 +395,10 @@ static void read_whole32(struct nt_json_reader *r, const struct nt_json_field *f
     if (f->repeats == NULL)
         *out = read;
     else if (read != *out)
-        nt_json_wrong(r, f->name, "expected %s, %u, found %u", f->repeats, *out, read);
+        nt_json_note_error(r, f->name, "expected %s, %u, found %u", f->repeats, *out, read);
 }
 
-bool nt_json_take(struct nt_json_reader *r, const struct nt_json_field *f, void *out)
+bool nt_json_read_field(struct nt_json_reader *r, const struct nt_json_field *f, void *out)
 {
     json_object *flag;
     switch (f->type) {
@@ -442,7 +442,7 @@ void nt_json_read(struct nt_json_reader *r, const struct nt_json_field *fields, 
         if (f->take != NULL)
             f->take(r, f);
         else
-            nt_json_take(r, f, r->at.value);
+            nt_json_read_field(r, f, r->at.value);
         if (f->done != NULL && late == 0)
             f->done(r);
     }

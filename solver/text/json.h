@@ -43,15 +43,15 @@ void nt_json_read(struct nt_json_reader *r, const struct nt_json_field *fields, 
                   unsigned late);
 
 /* For the functions take and check: notes an error in the field key of the current object. */
-void nt_json_wrong(struct nt_json_reader *r, const char *key, const char *format, ...)
+void nt_json_note_error(struct nt_json_reader *r, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Reads a field by its type into out. Returns false if it is an object or list that is absent or
  * invalid. */
-bool nt_json_take(struct nt_json_reader *r, const struct nt_json_field *f, void *out);
+bool nt_json_read_field(struct nt_json_reader *r, const struct nt_json_field *f, void *out);
 
 /* Skips a field that repeats others. */
-void nt_json_pass(struct nt_json_reader *r, const struct nt_json_field *f);
+void nt_json_skip_field(struct nt_json_reader *r, const struct nt_json_field *f);
 
 /* Reads one field of the current object. A string is borrowed from the tree; NULL: none. */
 void nt_json_number(struct nt_json_reader *r, const char *key, double *out);

@@ -11,12 +11,13 @@
 
 enum { NAME_BYTES = 256 };
 
-static const char *host_of(const struct nt_seating *s, size_t rank)
+static const char *host_of(const struct nt_launch_placement *s, size_t rank)
 {
     return s->host_name[s->rank_host[rank]];
 }
 
-int nt_launch_hostfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err)
+int nt_launch_hostfile(const struct nt_launch_placement *s, char **text, size_t *bytes,
+                       struct nt_err *err)
 {
     struct nt_strbuf d = {0};
     for (size_t r = 0; r < s->ntasks; r++)
@@ -24,7 +25,8 @@ int nt_launch_hostfile(const struct nt_seating *s, char **text, size_t *bytes, s
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 
-int nt_launch_rankfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err)
+int nt_launch_rankfile(const struct nt_launch_placement *s, char **text, size_t *bytes,
+                       struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *used = nt_arena_array(&memory, s->hosts, sizeof *used);
@@ -43,7 +45,8 @@ int nt_launch_rankfile(const struct nt_seating *s, char **text, size_t *bytes, s
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 
-int nt_launch_mpich(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err)
+int nt_launch_mpich(const struct nt_launch_placement *s, char **text, size_t *bytes,
+                    struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     size_t *begin = nt_arena_array(&memory, s->hosts + 1, sizeof *begin);
@@ -62,7 +65,7 @@ int nt_launch_mpich(const struct nt_seating *s, char **text, size_t *bytes, stru
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 
-int nt_launch_machinefile(const struct nt_seating *s, char **text, size_t *bytes,
+int nt_launch_machinefile(const struct nt_launch_placement *s, char **text, size_t *bytes,
                           struct nt_err *err)
 {
     struct nt_strbuf d = {0};
@@ -74,7 +77,8 @@ int nt_launch_machinefile(const struct nt_seating *s, char **text, size_t *bytes
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 
-int nt_launch_torchrun(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err)
+int nt_launch_torchrun(const struct nt_launch_placement *s, char **text, size_t *bytes,
+                       struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     bool *seen = nt_arena_array(&memory, s->hosts, sizeof *seen);
@@ -91,7 +95,8 @@ int nt_launch_torchrun(const struct nt_seating *s, char **text, size_t *bytes, s
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 
-int nt_launch_ray(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err)
+int nt_launch_ray(const struct nt_launch_placement *s, char **text, size_t *bytes,
+                  struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_json_writer w = {0};

@@ -11,7 +11,7 @@
 #include "err.h"
 #include "map.h"
 
-struct nt_seating {
+struct nt_launch_placement {
     size_t ntasks, hosts;
     const uint32_t *rank_host;
     const char *const *host_name;
@@ -20,27 +20,32 @@ struct nt_seating {
 
 /* srun: SLURM_HOSTFILE with --distribution=arbitrary; Flux: --taskmap=hostfile:FILE. One host per
  * line, in the order of ranks. */
-int nt_launch_hostfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+int nt_launch_hostfile(const struct nt_launch_placement *s, char **text, size_t *bytes,
+                       struct nt_err *err);
 
 /* Open MPI: --rankfile FILE (4), --map-by rankfile:file=FILE (5, PRRTE). Slots are cores, counted
  * from 0 on each host: "slot=0-1" for two cores per rank. */
-int nt_launch_rankfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+int nt_launch_rankfile(const struct nt_launch_placement *s, char **text, size_t *bytes,
+                       struct nt_err *err);
 
 /* MPICH and Cray MPI: the file MPICH_RANK_ORDER for MPICH_RANK_REORDER_METHOD=3: for each of the
  * launcher's slots in sequence (hosts in Slurm's order, block distribution) the rank for it. */
-int nt_launch_mpich(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+int nt_launch_mpich(const struct nt_launch_placement *s, char **text, size_t *bytes,
+                    struct nt_err *err);
 
 /* Intel MPI: -machinefile FILE, with HOST:COUNT for each run of ranks on one host. */
-int nt_launch_machinefile(const struct nt_seating *s, char **text, size_t *bytes,
+int nt_launch_machinefile(const struct nt_launch_placement *s, char **text, size_t *bytes,
                           struct nt_err *err);
 
 /* torchrun with static rendezvous: "HOST NODE_RANK", hosts in the order of their first rank. */
-int nt_launch_torchrun(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+int nt_launch_torchrun(const struct nt_launch_placement *s, char **text, size_t *bytes,
+                       struct nt_err *err);
 
 /* Ray: the bundles of ray.util.placement_group with strategy STRICT_SPREAD, one a host in the order
  * of their first rank: [{"host:NAME": 1, "CPU": TASKS}, ...]. Workers are started with
  * --resources '{"host:NAME": 1}'. */
-int nt_launch_ray(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+int nt_launch_ray(const struct nt_launch_placement *s, char **text, size_t *bytes,
+                  struct nt_err *err);
 
 /* What dlrover's TopologyQuerier is asked for: {"NAME": {"asw": LEAF, "psw": SWITCH ABOVE}, ...},
  * "" where the map shows none. Without missing hosts and those that are left out. */

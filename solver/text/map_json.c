@@ -65,7 +65,7 @@ static uint32_t find_named(struct nt_json_reader *r, const struct nt_json_field 
     bool node = v < read_map(r)->model->hosts;
     if (v != NT_NAMES_NONE && (what == VERTEX || node == (what == NODE)))
         return v;
-    nt_json_wrong(r, f->name, "expected the name of a %s, found \"%.64s\"", whats[what], name);
+    nt_json_note_error(r, f->name, "expected the name of a %s, found \"%.64s\"", whats[what], name);
     return NT_NAMES_NONE;
 }
 
@@ -78,12 +78,12 @@ static void take_name(struct nt_json_reader *r, const struct nt_json_field *f)
     if (name == NULL || r->no_memory)
         return;
     if (nt_host_name_check(name, &why) != 0) {
-        nt_json_wrong(r, f->name, "%s", why.text);
+        nt_json_note_error(r, f->name, "%s", why.text);
         return;
     }
     int rc = nt_names_add(&read_text(r)->names, name, &index, r->err);
     if (rc > 0)
-        nt_json_wrong(r, f->name, "expected each name once, found %s again", name);
+        nt_json_note_error(r, f->name, "expected each name once, found %s again", name);
     r->no_memory |= rc < 0;
 }
 
@@ -116,21 +116,22 @@ static void take_switch(struct nt_json_reader *r, const struct nt_json_field *f)
     const struct nt_map *map = read_map(r);
     uint32_t on = find_named(r, f, SWITCH);
     if (on != NT_NAMES_NONE && *(uint32_t *)r->at.value != on - map->model->hosts)
-        nt_json_wrong(r, f->name, "expected the switch that %s is linked with, found %s",
-                      map->host_name[r->at.index], read_text(r)->names.name[on]);
+        nt_json_note_error(r, f->name, "expected the switch that %s is linked with, found %s",
+                           map->host_name[r->at.index], read_text(r)->names.name[on]);
 }
 
 /* A switch's support is its link's probability again: the figures of both have been rounded. */
 static void take_support(struct nt_json_reader *r, const struct nt_json_field *f)
 {
     double support = *(double *)r->at.value, stated = (double)NAN;
-    nt_json_take(r, f, &stated);
+    nt_json_read_field(r, f, &stated);
     if (isfinite(stated) && isnan(support))
-        nt_json_wrong(r, f->name,
-                      "expected none without structure.confidence or off a tree, found %g", stated);
+        nt_json_note_error(r, f->name,
+                           "expected none without structure.confidence or off a tree, found %g",
+                           stated);
     else if (fabs(stated - support) > SUPPORT_ROUNDED)
-        nt_json_wrong(r, f->name, "expected the probability of its link upwards, %g, found %g",
-                      support, stated);
+        nt_json_note_error(r, f->name, "expected the probability of its link upwards, %g, found %g",
+                           support, stated);
 }
 
 static void put_max_at_least(struct nt_json_writer *w, const struct nt_json_field *f)
@@ -195,8 +196,8 @@ static void count_populations(struct nt_json_reader *r)
         char key[32];
         snprintf(key, sizeof key, "populations[%zu].hosts", k);
         if (map->population[k].hosts != count[k])
-            nt_json_wrong(r, key, "expected %u, which nodes have it, found %u", count[k],
-                          map->population[k].hosts);
+            nt_json_note_error(r, key, "expected %u, which nodes have it, found %u", count[k],
+                               map->population[k].hosts);
     }
 }
 
@@ -227,7 +228,7 @@ static void take_model(struct nt_json_reader *r, const struct nt_json_field *f)
     if (number >= 1 && number <= read_map(r)->machines && strcmp(own, name) == 0)
         *(uint32_t *)r->at.value = (uint32_t)(number - 1);
     else
-        nt_json_wrong(r, f->name, "expected the name of a model, found \"%.32s\"", name);
+        nt_json_note_error(r, f->name, "expected the name of a model, found \"%.32s\"", name);
 }
 
 static void put_model_name(struct nt_json_writer *w, const struct nt_json_field *f)
@@ -241,7 +242,7 @@ static void take_model_name(struct nt_json_reader *r, const struct nt_json_field
     char own[32];
     snprintf(own, sizeof own, "m%zu", r->at.index + 1);
     if (name != NULL && strcmp(name, own) != 0)
-        nt_json_wrong(r, f->name, "expected \"%s\", found \"%.32s\"", own, name);
+        nt_json_note_error(r, f->name, "expected \"%s\", found \"%.32s\"", own, name);
 }
 
 /* Counts the hosts of each model. */
@@ -269,11 +270,11 @@ static void take_members(struct nt_json_reader *r, const struct nt_json_field *f
 {
     const struct nt_machine *m = r->at.row;
     uint32_t members = *(uint32_t *)r->at.value;
-    nt_json_take(r, f, &members);
+    nt_json_read_field(r, f, &members);
     for (int b = 0; b < NT_BETWEEN_END; b++)
         if (m->between[b].hosts > members)
-            nt_json_wrong(r, "core_latency", "expected at most %u hosts, found %u", members,
-                          m->between[b].hosts);
+            nt_json_note_error(r, "core_latency", "expected at most %u hosts, found %u", members,
+                               m->between[b].hosts);
 }
 
 static bool is_unmeasured(const void *item)
@@ -290,7 +291,7 @@ static void put_between(struct nt_json_writer *w, const struct nt_json_field *f)
 static void take_between(struct nt_json_reader *r, const struct nt_json_field *f)
 {
     unsigned between = NT_BETWEEN_END;
-    nt_json_take(r, f, &between);
+    nt_json_read_field(r, f, &between);
     if (between == NT_BETWEEN_END) {
         r->at.from = NULL;
         return;
@@ -306,8 +307,8 @@ static void check_link(struct nt_json_reader *r, void *row)
 {
     const struct nt_link *l = row;
     if (l->a == l->b && l->a != NT_NAMES_NONE)
-        nt_json_wrong(r, "b", "expected two different ends, found %s twice",
-                      read_text(r)->names.name[l->a]);
+        nt_json_note_error(r, "b", "expected two different ends, found %s twice",
+                           read_text(r)->names.name[l->a]);
 }
 
 /* A host has no other end. */
@@ -330,8 +331,8 @@ static void take_part(struct nt_json_reader *r, const struct nt_json_field *f)
 {
     struct nt_json_field part = *f;
     part.must = false;
-    if (!nt_json_take(r, &part, r->at.value))
-        nt_json_wrong(r, f->name, "expected an object with a, found none");
+    if (!nt_json_read_field(r, &part, r->at.value))
+        nt_json_note_error(r, f->name, "expected an object with a, found none");
 }
 
 static void put_unit(struct nt_json_writer *w, const struct nt_json_field *f)
@@ -352,8 +353,8 @@ static void take_rail(struct nt_json_reader *r, const struct nt_json_field *f)
 {
     const char *rail = nt_json_string(r, f);
     if (rail != NULL && strlen(rail) >= f->bytes)
-        nt_json_wrong(r, f->name, "expected at most %zu characters, found \"%.64s\"", f->bytes - 1,
-                      rail);
+        nt_json_note_error(r, f->name, "expected at most %zu characters, found \"%.64s\"",
+                           f->bytes - 1, rail);
     else if (rail != NULL)
         memcpy(r->at.value, rail, strlen(rail) + 1);
 }
@@ -417,7 +418,7 @@ static void take_warning(struct nt_json_reader *r, const struct nt_json_field *f
     struct nt_err why = {0};
     if (text == NULL || nt_map_warn(read_map(r), &why, "%s", text) == 0)
         return;
-    nt_json_wrong(r, f->name, "%s", why.text);
+    nt_json_note_error(r, f->name, "%s", why.text);
     r->at.from = NULL; /* one error for all that follow */
 }
 
@@ -494,7 +495,7 @@ static void compare_prediction(struct nt_json_reader *r, const char *key, double
     double us = cost;
     nt_json_number(r, key, &us);
     if (isfinite(us) && !(fabs(us - cost) <= 1e-5 * cost))
-        nt_json_wrong(r, key, "expected the cost, %g, found %g", cost, us);
+        nt_json_note_error(r, key, "expected the cost, %g, found %g", cost, us);
 }
 
 static void check_placement(struct nt_json_reader *r, void *row)
@@ -539,7 +540,7 @@ static const struct nt_json_words families = {
 #define COLUMN(row, member, of_type)                                                               \
     AT(row, member, of_type), .place.stride = sizeof(*((struct row *)NULL)->member)
 #define MADE(by) .put = put_##by, .take = take_##by
-#define REPEATED(by) .put = put_##by, .take = nt_json_pass
+#define REPEATED(by) .put = put_##by, .take = nt_json_skip_field
 #define MUST .must = true
 #define IF_ANY .when = NT_JSON_IF_ANY
 #define IF_GIVEN(row, flag) .when = NT_JSON_IF_GIVEN, .given_at = offsetof(struct row, flag)

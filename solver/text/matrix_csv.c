@@ -87,7 +87,7 @@ int nt_csv_reader_create(const char *file, enum nt_matrix_kind kind, struct nt_c
     return 0;
 }
 
-void nt_csv_reader_give(struct nt_csv_reader *r, const struct nt_csv_given *given)
+void nt_csv_reader_set_given(struct nt_csv_reader *r, const struct nt_csv_given *given)
 {
     r->given = *given;
 }

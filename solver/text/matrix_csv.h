@@ -62,7 +62,7 @@ struct nt_csv_reader;
 int nt_csv_reader_create(const char *file, enum nt_matrix_kind kind, struct nt_csv_reader **out,
                          struct nt_err *err);
 /* Sets the given facts. Call it before the first piece. */
-void nt_csv_reader_give(struct nt_csv_reader *r, const struct nt_csv_given *given);
+void nt_csv_reader_set_given(struct nt_csv_reader *r, const struct nt_csv_given *given);
 int nt_csv_reader_feed(struct nt_csv_reader *r, const char *text, size_t bytes, struct nt_err *err);
 int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, struct nt_err *err);
 void nt_csv_reader_destroy(struct nt_csv_reader *r);

@@ -72,8 +72,8 @@ int nt_prior_write(const struct nt_prior *prior, char **text, size_t *bytes, str
  * taken from. Missing hosts are omitted. The root is the middle of the longest path, from which the
  * clusters of hosts are most distinct. Hosts whose depth below a switch differs from the median, so
  * that its latency does not apply to them, get no support. */
-int nt_prior_of_map(const struct nt_map *map, const int32_t *day, struct nt_prior **out,
-                    struct nt_err *err);
+int nt_prior_from_map(const struct nt_map *map, const int32_t *day, struct nt_prior **out,
+                      struct nt_err *err);
 
 /* Adds a host or switch; the switch above is added first. NT_ERR_INPUT: an invalid name, a name
  * twice, a number out of range. */
@@ -91,8 +91,8 @@ struct nt_prior_facts {
 /* Converts the prior of these hosts to a belief. Hosts with less support than NT_SUPPORT_REPORTED
  * belong to no cluster. *out has no levels if fewer than half of the hosts are known. facts may be
  * NULL. */
-int nt_prior_believe(const struct nt_prior *prior, const char *const *host_name, size_t hosts,
-                     struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err);
+int nt_prior_to_belief(const struct nt_prior *prior, const char *const *host_name, size_t hosts,
+                       struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err);
 
 /* Adds a copy. NT_ERR_INPUT: more than NT_LOGGPS_MAX, or it does not fit a line. */
 int nt_loggps_add(struct nt_loggp **loggp, size_t *loggps, const struct nt_loggp *g,

@@ -145,8 +145,8 @@ static struct nt_prior_facts find_hosts(struct job *j, const char *const *name)
     return f;
 }
 
-int nt_prior_believe(const struct nt_prior *p, const char *const *host_name, size_t hosts,
-                     struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err)
+int nt_prior_to_belief(const struct nt_prior *p, const char *const *host_name, size_t hosts,
+                       struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     size_t switches = p->switch_name.count;

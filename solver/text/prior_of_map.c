@@ -223,8 +223,8 @@ static int add_all(struct nt_prior *p, const struct nt_map *map, struct hung *t,
     return rc;
 }
 
-int nt_prior_of_map(const struct nt_map *map, const int32_t *day, struct nt_prior **out,
-                    struct nt_err *err)
+int nt_prior_from_map(const struct nt_map *map, const int32_t *day, struct nt_prior **out,
+                      struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct hung t;

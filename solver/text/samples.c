@@ -166,7 +166,7 @@ static int grow_hosts(struct nt_samples *s, struct nt_err *err)
     uint32_t *tasks = realloc(s->slots, capacity * sizeof *tasks);
     if (tasks != NULL)
         s->slots = tasks;
-    struct nt_host_inside *inside = realloc(s->inside, capacity * sizeof *inside);
+    struct nt_host_hardware *inside = realloc(s->inside, capacity * sizeof *inside);
     if (inside != NULL)
         s->inside = inside;
     if (names == NULL || missing == NULL || tasks == NULL || inside == NULL)
@@ -199,7 +199,7 @@ int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *e
     }
     s->host_name[s->hosts] = copy;
     s->slots[s->hosts] = 1;
-    s->inside[s->hosts] = (struct nt_host_inside){.model = NT_SAMPLES_NO_MODEL};
+    s->inside[s->hosts] = (struct nt_host_hardware){.model = NT_SAMPLES_NO_MODEL};
     s->missing[s->hosts++] = NULL;
     return 0;
 }
@@ -643,10 +643,10 @@ static int write_crowd(const struct nt_samples *s, const struct nt_sample *x, co
                        char text[WORD_BYTES_MAX], struct nt_err *err)
 {
     size_t used = 0;
-    if (x->a < 2 || x->a > NT_SAMPLES_CROWD_MAX || x->b == 0)
+    if (x->a < 2 || x->a > NT_SAMPLES_PARTICIPANTS_MAX || x->b == 0)
         return nt_err_set(err, NT_ERR_INPUT,
                           "a kernel of %u hosts and %u messages: expected 2 to %d hosts", x->a,
-                          x->b, (int)NT_SAMPLES_CROWD_MAX);
+                          x->b, (int)NT_SAMPLES_PARTICIPANTS_MAX);
     for (uint32_t k = 0; k < x->a; k++) {
         for (uint32_t j = 0; j < k; j++)
             if (host[j] == host[k])
@@ -674,13 +674,14 @@ int nt_samples_add_kernel(struct nt_samples *s, struct nt_sample sample, const c
     return -1;
 }
 
-size_t nt_samples_crowd(const struct nt_samples *s, const struct nt_sample *kernel,
-                        uint32_t host[NT_SAMPLES_CROWD_MAX])
+size_t nt_samples_participants(const struct nt_samples *s, const struct nt_sample *kernel,
+                               uint32_t host[NT_SAMPLES_PARTICIPANTS_MAX])
 {
     size_t n = 0;
     if (kernel->kind != NT_SAMPLE_KERNEL || kernel->b == 0)
         return 0;
-    for (const char *at = s->text[kernel->text + 1]; n < kernel->a && n < NT_SAMPLES_CROWD_MAX;) {
+    for (const char *at = s->text[kernel->text + 1];
+         n < kernel->a && n < NT_SAMPLES_PARTICIPANTS_MAX;) {
         char *end;
         host[n++] = (uint32_t)strtoul(at, &end, 10);
         at = end;

@@ -68,14 +68,14 @@ enum {
     NT_SAMPLES_LINE_MAX = 4096,
     NT_SAMPLES_DIGITS = 9,
     NT_SAMPLES_CORE_DIGITS = 6, /* for latencies between cores */
-    NT_SAMPLES_CROWD_MAX = 64,
+    NT_SAMPLES_PARTICIPANTS_MAX = 64,
     NT_SAMPLES_TRAFFIC_MAX = 65536,
     NT_SAMPLES_NO_MODEL = UINT32_MAX,
     NT_SAMPLES_TAKEN_US_MAX = 1000000000,
 };
 
 /* The hardware of a host. */
-struct nt_host_inside {
+struct nt_host_hardware {
     uint32_t model;                   /* index of its description; NT_SAMPLES_NO_MODEL: not known */
     float latency_us[NT_BETWEEN_END]; /* between two of its cores; 0: not measured */
 };
@@ -138,11 +138,11 @@ struct nt_samples {
     struct nt_samples_job job;
     size_t hosts;
     char **host_name;
-    struct nt_names *names;        /* names of the hosts */
-    uint32_t *slots;               /* by host: number of tasks */
-    struct nt_triples traffic;     /* each pair once; ntasks 0: none was given */
-    char **missing;                /* by host: why it is missing; NULL: it is not */
-    struct nt_host_inside *inside; /* by host */
+    struct nt_names *names;          /* names of the hosts */
+    uint32_t *slots;                 /* by host: number of tasks */
+    struct nt_triples traffic;       /* each pair once; ntasks 0: none was given */
+    char **missing;                  /* by host: why it is missing; NULL: it is not */
+    struct nt_host_hardware *inside; /* by host */
     size_t models;
     char **model;             /* the different descriptions (machine_text.h) */
     struct nt_belief *belief; /* the prior of the sweep; NULL: none; owned */
@@ -244,8 +244,8 @@ int nt_samples_account(const struct nt_samples *s, size_t phase, struct nt_phase
 
 /* Lists the participants of a kernel in the order of its algorithm. Returns their number; 0: the
  * samples do not contain them. */
-size_t nt_samples_crowd(const struct nt_samples *s, const struct nt_sample *kernel,
-                        uint32_t host[NT_SAMPLES_CROWD_MAX]);
+size_t nt_samples_participants(const struct nt_samples *s, const struct nt_sample *kernel,
+                               uint32_t host[NT_SAMPLES_PARTICIPANTS_MAX]);
 
 /* Returns the smallest message size of latencies; INFINITY: there are none. */
 double nt_samples_latency_bytes(const struct nt_samples *s);

@@ -38,9 +38,9 @@ struct nt_samples_reader {
 
 /* Room for the words of any line; the line's entry in the table states which it has. */
 struct words {
-    struct nt_sample x;                  /* a measurement */
-    uint32_t host, n;                    /* n: a number that the line states of it, or alone */
-    uint32_t list[NT_SAMPLES_CROWD_MAX]; /* of hosts or clusters */
+    struct nt_sample x; /* a measurement */
+    uint32_t host, n;   /* n: a number that the line states of it, or alone */
+    uint32_t list[NT_SAMPLES_PARTICIPANTS_MAX]; /* of hosts or clusters */
     double number, us[NT_BELIEF_LEVELS_MAX];
     int32_t day;
     const char *text;
@@ -357,7 +357,7 @@ static size_t times(const struct word *f, const struct nt_samples *s, const stru
     case LEVELS:
         return levels;
     case CROWD:
-        return w->x.a < NT_SAMPLES_CROWD_MAX ? w->x.a : NT_SAMPLES_CROWD_MAX;
+        return w->x.a < NT_SAMPLES_PARTICIPANTS_MAX ? w->x.a : NT_SAMPLES_PARTICIPANTS_MAX;
     }
     return 0;
 }
@@ -642,7 +642,7 @@ static void put_hosts(struct nt_strbuf *d, const struct nt_samples *s)
     for (size_t k = 0; k < s->models; k++)
         put_text(d, s, MODEL, s->model[k]);
     for (uint32_t k = 0; k < s->hosts; k++) {
-        const struct nt_host_inside *inside = &s->inside[k];
+        const struct nt_host_hardware *inside = &s->inside[k];
         if (inside->model != NT_SAMPLES_NO_MODEL)
             put_line(d, s, INSIDE, (struct words){.host = k, .n = inside->model});
         for (unsigned b = 0; b < NT_BETWEEN_END; b++)
@@ -718,7 +718,7 @@ static void put_sample(struct nt_strbuf *d, const struct nt_samples *s, const st
     if (x->kind == NT_SAMPLE_KERNEL && (x->a > 0 || x->b > 0))
         w.read = x->b > 0 ? WORDS_MAX : KERNEL_HOSTS;
     if (x->kind == NT_SAMPLE_KERNEL && x->b > 0)
-        nt_samples_crowd(s, x, w.list);
+        nt_samples_participants(s, x, w.list);
     put_line(d, s, KINDS + (size_t)x->kind, w);
 }
 

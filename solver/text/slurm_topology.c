@@ -93,7 +93,7 @@ static int open_switch(struct topology *t, const char *name, size_t bytes, size_
 static int hang_host(void *context, const char *name, struct nt_err *err)
 {
     struct topology *t = context;
-    return import_network_hang_host(&t->net, t->parent, name, err);
+    return import_network_add_host_below(&t->net, t->parent, name, err);
 }
 
 static int hang_switch(void *context, const char *name, struct nt_err *err)
@@ -101,7 +101,7 @@ static int hang_switch(void *context, const char *name, struct nt_err *err)
     struct topology *t = context;
     uint32_t child;
     if (add_switch(t, name, strlen(name), &child, err) != 0 ||
-        import_network_hang_switch(&t->net, t->parent, name, child, err) != 0)
+        import_network_add_switch_below(&t->net, t->parent, name, child, err) != 0)
         return -1;
     t->place[child].named = t->line;
     t->edge = nt_arena_grow(&t->net.memory, t->edge, &t->edges_room, t->edges + 1, sizeof *t->edge);
@@ -144,7 +144,8 @@ static int join_blocks(struct topology *t, struct nt_err *err)
     if (open_switch(t, TOP_OF_BLOCKS, strlen(TOP_OF_BLOCKS), t->line, err) != 0)
         return -1;
     for (uint32_t k = 0; k < blocks; k++)
-        if (import_network_hang_switch(&t->net, t->parent, t->net.switches.name[k], k, err) != 0)
+        if (import_network_add_switch_below(&t->net, t->parent, t->net.switches.name[k], k, err) !=
+            0)
             return -1;
     return 0;
 }

@@ -12,7 +12,7 @@ static struct nt_named_matrix *read_text(const char *text, size_t bytes, size_t 
     struct nt_err err;
     if (nt_csv_reader_create("fuzz", NT_MATRIX_LATENCY_US, &r, &err) != 0)
         return NULL;
-    nt_csv_reader_give(r, given);
+    nt_csv_reader_set_given(r, given);
     if (nt_csv_reader_feed(r, text, cut, &err) == 0 &&
         nt_csv_reader_feed(r, text + cut, bytes - cut, &err) == 0 &&
         nt_csv_reader_finish(r, &t, &err) != 0)

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (nt_slurm_jobs_parse("fuzz", (const char *)data, size, &jobs, &err) == 0) {
         origin = NT_ORIGIN_NONE;
         for (uint64_t job = 0; job < 8; job++)
-            nt_slurm_jobs_say(jobs, job, &origin, &err);
+            nt_slurm_jobs_add_facts(jobs, job, &origin, &err);
         nt_origin_fini(&origin);
         nt_slurm_jobs_destroy(jobs);
     }

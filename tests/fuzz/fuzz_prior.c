@@ -16,7 +16,7 @@ static void believe(const struct nt_prior *p)
     for (size_t k = 0; k < sizeof more / sizeof *more; k++)
         if (nt_names_find(&p->host_name, more[k], strlen(more[k])) == NT_NAMES_NONE)
             name[n++] = more[k];
-    if (nt_prior_believe(p, name, n, &b, &f, NULL) != 0)
+    if (nt_prior_to_belief(p, name, n, &b, &f, NULL) != 0)
         return;
     if (f.known > n || b->levels > NT_BELIEF_LEVELS_MAX || nt_belief_check(b, NULL) != 0)
         abort();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What counts as equal to a placement, and which of equal seatings is taken. */
-#include "alike.h"
 #include "asserts.h"
+#include "equal_parts.h"
 #include "known_network.h"
 #include "steady.h"
 
@@ -33,7 +33,7 @@ TEST(figures_within_their_errors_are_made_equal)
                                           .bandwidth_MBps = NAN,
                                           .bandwidth_back_MBps = NAN,
                                           .suspect = h == 5 && table[k].suspect};
-        assert_int_equal(nt_alike_create(m, &alike, &err), 0);
+        assert_int_equal(nt_equal_figures_create(m, &alike, &err), 0);
         for (size_t h = 0; h < 6; h++)
             if (fabs(alike->link[h].latency_us - table[k].to[h]) > 1e-9)
                 fail_msg("row %zu: link %zu has %g us", k, h, alike->link[h].latency_us);
@@ -67,7 +67,7 @@ TEST(the_first_ranks_are_on_the_first_hosts)
                                           .bandwidth_MBps = 100,
                                           .bandwidth_back_MBps = 100};
         memcpy(seats, table[k].was, sizeof seats);
-        assert_int_equal(nt_alike_order(m, capacity, 6, seats, &err), 0);
+        assert_int_equal(nt_equal_parts_order(m, capacity, 6, seats, &err), 0);
         for (size_t r = 0; r < 6; r++)
             if (seats[r] != table[k].is[r])
                 fail_msg("row %zu: rank %zu on host %u", k, r, seats[r]);
@@ -93,7 +93,7 @@ TEST(an_order_costs_what_it_did)
         nt_rng_shuffle(&rng, seats, m->hosts);
         memcpy(was, seats, m->hosts * sizeof *was);
         assert_int_equal(nt_model_latencies(m, &us, &err), 0);
-        assert_int_equal(nt_alike_order(m, capacity, m->hosts, seats, &err), 0);
+        assert_int_equal(nt_equal_parts_order(m, capacity, m->hosts, seats, &err), 0);
         for (size_t a = 0; a < m->hosts; a++)
             for (size_t b = 0; b < a; b++)
                 assert_close((double)nt_matrix_get(us, was[a], was[b]),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alike.h"
+#include "equal_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void add_figure(struct figure *figure, size_t *count, uint64_t class, dou
         figure[(*count)++] = (struct figure){class, *at, isnan(se) ? usual_se : se, at};
 }
 
-int nt_alike_create(const struct nt_model *model, struct nt_model **out, struct nt_err *err)
+int nt_equal_figures_create(const struct nt_model *model, struct nt_model **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_model *m;
@@ -244,8 +244,8 @@ static void move_children(struct hung *h, uint32_t v, uint32_t *from, uint32_t *
         h->image[from[k]] = to[k];
 }
 
-int nt_alike_order(const struct nt_model *alike, const uint32_t *capacity, size_t ntasks,
-                   uint32_t *rank_host, struct nt_err *err)
+int nt_equal_parts_order(const struct nt_model *alike, const uint32_t *capacity, size_t ntasks,
+                         uint32_t *rank_host, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     size_t v = alike->hosts + alike->switches + 2;
