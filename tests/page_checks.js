@@ -42,6 +42,7 @@ function piecesOf(path) {
       dx = b[0] - a[0],
       dy = b[1] - a[1],
       len = Math.hypot(dx, dy) || 1;
+    if (len > (2 * long * Math.hypot(m.a, m.b)) / 12) continue; /* from one part of a path to the next */
     const n = [(-dy / len) * half, (dx / len) * half];
     out.push([
       [a[0] + n[0], a[1] + n[1]],

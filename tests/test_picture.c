@@ -5,6 +5,7 @@
 #include "graph.h"
 #include "html.h"
 #include "known_tree.h"
+#include "lattice.h"
 #include "layout.h"
 #include "svg.h"
 
@@ -169,7 +170,8 @@ TEST(every_host_and_switch_is_named_and_nothing_is_strong)
     /* as thick as wide: 1000 of 4000 MB/s */
     assert_int_equal(count(text, "stroke-width=\"2.5\""), 64);
     assert_int_equal(count(text, "stroke-width=\"5.0\""), 8);
-    assert_int_equal(count(text, "1 us \xc2\xb7 1000 MB/s"), 64);
+    assert_int_equal(count(text, ">1.00 us</text>"), 64);
+    assert_int_equal(count(text, ">1000 MB/s</text>"), 64);
     free(text);
     nt_map_destroy(map);
 }
@@ -188,7 +190,8 @@ TEST(hosts_that_are_alike_share_a_line_but_a_finding_has_its_own)
     char *text = drawn(&(struct nt_picture){.map = map, .title = {"map", NULL}});
     assert_int_equal(count(text, ">20 hosts</text>"), 7);
     assert_int_equal(count(text, ">19 hosts</text>"), 1);
-    assert_int_equal(count(text, ">n1 to n20</text>"), 1);
+    assert_int_equal(count(text, ">n[1-20]</text>"), 1);
+    assert_int_equal(count(text, ">n[21-30,32-40]</text>"), 1); /* without the bad one */
     assert_int_equal(count(text, ">n31</text>"), 1);
     assert_int_equal(count(text, ">n30</text>"), 0);
     assert_int_equal(count(text, "class=\"host strong\""), 1);
@@ -230,7 +233,7 @@ TEST(what_did_not_answer_is_hollow_and_what_is_not_sure_pale)
     char *text = drawn(&(struct nt_picture){.map = map, .title = {"map", NULL}});
     assert_int_equal(count(text, "class=\"host missing\""), 1);
     assert_non_null(strstr(text, "<title>host n5, did not answer</title>"));
-    assert_non_null(strstr(text, "<title>switch s2, 80 % sure</title>"));
+    assert_non_null(strstr(text, "<title>switch s2, support 80 %</title>"));
     assert_int_equal(count(text, " opacity=\"0.51\""), 3); /* both switches and the link between */
     free(text);
     nt_map_destroy(map);
@@ -256,6 +259,143 @@ TEST(what_is_no_tree_is_drawn_as_well)
         free(text);
         nt_map_destroy(map);
     }
+}
+
+/* A lower bound keeps its sign in the direction that has it, and a bad link is never the thinnest.
+ */
+TEST(values_have_signs_and_a_bad_link_is_thick)
+{
+    struct nt_model *m = known_tree(2, 2, 4, false, true, 3);
+    struct nt_link *l = &m->link[0];
+    char text[NT_VALUE_BYTES];
+    l->bandwidth_MBps = 25039;
+    l->bandwidth_back_MBps = 3125;
+    l->forth_at_least = true;
+    nt_rate_text(l, NT_WAY_FORTH, true, text);
+    assert_string_equal(text, "\xe2\x89\xa5"
+                              "25000");
+    nt_rate_text(l, NT_WAY_FORTH, false, text);
+    assert_string_equal(text, ">=25000");
+    nt_rate_text(l, NT_WAY_NARROWER, true, text);
+    assert_string_equal(text, "3120");
+    l->at_least = true;
+    nt_rate_text(l, NT_WAY_NARROWER, true, text);
+    assert_string_equal(text, "\xe2\x89\xa5"
+                              "3120");
+    l->effective = true;
+    nt_rate_text(l, NT_WAY_BACK, true, text);
+    assert_string_equal(text, "~3120");
+    l->bandwidth_back_MBps = NAN;
+    nt_rate_text(l, NT_WAY_BACK, true, text);
+    assert_string_equal(text, "");
+    l->bandwidth_MBps = l->bandwidth_back_MBps = 10;
+    l->suspect = true;
+    struct nt_map *map = named(m);
+    struct nt_look look;
+    struct nt_err err = {0};
+    assert_int_equal(nt_look_init(&look, &(struct nt_picture){.map = map}, map, &err), 0);
+    assert_true(nt_look_thickness(&look, 0) == NT_BAD_PX);
+    assert_below(nt_look_thickness(&look, 1), NT_BAD_PX);
+    nt_look_fini(&look);
+    nt_map_destroy(map);
+}
+
+TEST(the_legend_has_strokes_of_common_rates)
+{
+    static const struct {
+        double MBps;
+        size_t strokes;
+        const char *text;
+    } rows[] = {{100000, 1, "400 Gbit/s (50000 MB/s)"},
+                {50000, 2, "400 Gbit/s (50000 MB/s)"},
+                {12000, 1, "100 Gbit/s (12500 MB/s)"},
+                {3000, 1, "10 Gbit/s (1250 MB/s)"},
+                {46.9, 1, "0.1 Gbit/s (12.5 MB/s)"}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct nt_stroke stroke[NT_STROKES_MAX];
+        struct nt_look look = {.widest_MBps = rows[k].MBps, .narrowest_MBps = rows[k].MBps / 10};
+        assert_int_equal(nt_look_strokes(&look, stroke), rows[k].strokes);
+        assert_string_equal(stroke[0].text, rows[k].text);
+    }
+    assert_int_equal(nt_look_strokes(&(struct nt_look){.widest_MBps = 0}, NULL), 0);
+}
+
+/* The grid with its vertices renumbered at random. */
+static struct nt_model *known_grid(enum nt_family family, size_t dimensions, const uint32_t *size,
+                                   uint32_t twist)
+{
+    struct nt_lattice l = {
+        .dimensions = dimensions, .wraps = family == NT_FAMILY_TORUS, .twist = twist};
+    size_t n = 1, links = 0, next[NT_LATTICE_DEGREE_MAX];
+    struct nt_err err = {0};
+    struct nt_model *m;
+    struct nt_rng rng;
+    for (size_t k = 0; k < dimensions; k++)
+        n *= l.size[k] = size[k];
+    assert_int_equal(nt_model_create(n, 0, n * dimensions, &m, &err), 0);
+    uint32_t *name = calloc(n, sizeof *name);
+    assert_non_null(name);
+    nt_rng_init(&rng, 5);
+    for (size_t v = 0; v < n; v++) {
+        size_t other = nt_rng_below(&rng, (uint32_t)v + 1);
+        name[v] = name[other];
+        name[other] = (uint32_t)v;
+    }
+    for (size_t v = 0; v < n; v++)
+        for (size_t k = nt_lattice_neighbours(&l, v, next); k-- > 0;)
+            if (next[k] > v)
+                m->link[links++] =
+                    (struct nt_link){.a = name[v], .b = name[next[k]], .latency_us = 1};
+    m->links = links;
+    m->family = family;
+    m->dimensions = (uint32_t)dimensions;
+    memcpy(m->dimension, size, dimensions * sizeof *size);
+    m->twist = twist;
+    free(name);
+    return m;
+}
+
+/* Whatever the numbers of its hosts, a torus or mesh is drawn as a grid: nearest neighbours are one
+ * unit apart, and every link is a line of one unit or has two short ends. */
+TEST(known_dimensions_are_a_grid)
+{
+    static const struct {
+        enum nt_family family;
+        size_t dimensions, lines; /* links that are lines */
+        uint32_t size[3], twist;
+    } rows[] = {{NT_FAMILY_TORUS, 2, 112, {8, 8}, 0},    {NT_FAMILY_TORUS, 3, 96, {4, 4, 4}, 0},
+                {NT_FAMILY_TORUS, 3, 196, {6, 5, 4}, 0}, {NT_FAMILY_MESH, 2, 60, {6, 6}, 0},
+                {NT_FAMILY_MESH, 3, 51, {4, 3, 3}, 0},   {NT_FAMILY_TORUS, 2, 52, {8, 4}, 2}};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct nt_model *m =
+            known_grid(rows[r].family, rows[r].dimensions, rows[r].size, rows[r].twist);
+        struct nt_layout *l = layout_of(m, 2);
+        size_t lines = 0;
+        double nearest = INFINITY;
+        assert_true(l->unit > 0);
+        for (size_t k = 0; k < m->links; k++) {
+            if (l->stub[k][0] != 0 || l->stub[k][1] != 0)
+                continue;
+            lines++;
+            assert_close(apart(l, m->link[k].a, m->link[k].b), l->unit, 1e-9);
+        }
+        for (size_t a = 0; a < l->vertices; a++)
+            for (size_t b = 0; b < a; b++)
+                nearest = fmin(nearest, apart(l, a, b));
+        assert_int_equal(lines, rows[r].lines);
+        assert_close(nearest, l->unit, 1e-9);
+        nt_layout_destroy(l);
+        nt_model_destroy(m);
+    }
+    /* dimensions that are not those of the links are drawn as any other network */
+    struct nt_model *m = known_grid(NT_FAMILY_TORUS, 2, (const uint32_t[]){8, 8}, 0);
+    m->dimension[0] = 16;
+    m->dimension[1] = 4;
+    struct nt_layout *l = layout_of(m, 2);
+    assert_true(l->unit == 0);
+    assert_null(l->stub);
+    nt_layout_destroy(l);
+    nt_model_destroy(m);
 }
 
 TEST(a_long_chain_of_switches_is_no_depth)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lattice.h"
 #include "memory.h"
 #include "stats.h"
 
@@ -13,38 +14,6 @@
  * hosts. Equal hop counts, and equal numbers of links within a number of hops, do not prove that
  * two graphs are equal. But the networks named here differ in them unless they are equal: a torus
  * of four by four is a hypercube of four dimensions, a ring of four one of two. */
-
-struct lattice {
-    size_t dimensions, size[NT_DIMENSIONS_MAX];
-    bool wraps;
-    size_t twist; /* columns shifted where the second dimension wraps */
-};
-
-/* Neighbours of vertex v; at most 2 * dimensions. */
-static size_t lattice_neighbours(const struct lattice *l, size_t v, size_t *out)
-{
-    size_t count = 0, stride = 1;
-    for (size_t k = 0; k < l->dimensions; stride *= l->size[k], k++) {
-        size_t size = l->size[k], x = v / stride % size;
-        for (int up = 0; up < 2; up++) {
-            bool edge = up ? x + 1 == size : x == 0;
-            if (edge && !l->wraps)
-                continue;
-            size_t to = up ? (edge ? v - stride * (size - 1) : v + stride)
-                           : (edge ? v + stride * (size - 1) : v - stride);
-            if (edge && k == 1 && l->twist > 0) {
-                size_t columns = l->size[0], c = to % columns;
-                to = to - c + (c + (up ? l->twist : columns - l->twist)) % columns;
-            }
-            bool known = to == v;
-            for (size_t p = 0; p < count; p++)
-                known = known || out[p] == to;
-            if (!known)
-                out[count++] = to;
-        }
-    }
-    return count;
-}
 
 struct counts {
     size_t n, links;
@@ -66,9 +35,9 @@ static uint64_t mark_of(const struct counts *c)
     return mark;
 }
 
-static uint64_t lattice_mark(const struct lattice *l, struct counts *c, size_t from)
+static uint64_t lattice_mark(const struct nt_lattice *l, struct counts *c, size_t from)
 {
-    size_t head = 0, tail = 0, next[2 * NT_DIMENSIONS_MAX];
+    size_t head = 0, tail = 0, next[NT_LATTICE_DEGREE_MAX];
     memset(c->of, 0, c->n * sizeof *c->of);
     memset(c->level, 0, c->n * sizeof *c->level);
     for (size_t v = 0; v < c->n; v++)
@@ -76,7 +45,7 @@ static uint64_t lattice_mark(const struct lattice *l, struct counts *c, size_t f
     c->hops[from] = 0;
     c->queue[tail++] = from;
     while (head < tail) {
-        size_t v = c->queue[head++], count = lattice_neighbours(l, v, next);
+        size_t v = c->queue[head++], count = nt_lattice_neighbours(l, v, next);
         c->of[c->hops[v]]++;
         for (size_t k = 0; k < count; k++)
             c->level[c->hops[v]] += c->hops[next[k]] == c->hops[v];
@@ -119,7 +88,7 @@ static bool graph_marks(const struct nt_direct *d, struct counts *c)
 }
 
 /* The number of links of a lattice: a quick test that rejects most candidates. */
-static size_t links_of(const struct lattice *l, size_t n)
+static size_t links_of(const struct nt_lattice *l, size_t n)
 {
     size_t sum = 0;
     for (size_t k = 0; k < l->dimensions; k++) {
@@ -129,7 +98,7 @@ static size_t links_of(const struct lattice *l, size_t n)
     return sum;
 }
 
-static bool lattice_matches(const struct lattice *l, struct counts *c)
+static bool lattice_matches(const struct nt_lattice *l, struct counts *c)
 {
     /* a twist along two columns or rows may give two hosts one link or two */
     if (l->twist == 0 && links_of(l, c->n) != c->links)
@@ -142,7 +111,7 @@ static bool lattice_matches(const struct lattice *l, struct counts *c)
     return memcmp(c->mark, c->other, c->n * sizeof *c->mark) == 0;
 }
 
-static void name_family(struct nt_model *m, enum nt_family family, const struct lattice *l)
+static void name_family(struct nt_model *m, enum nt_family family, const struct nt_lattice *l)
 {
     m->family = family;
     m->dimensions = (uint32_t)l->dimensions;
@@ -152,7 +121,8 @@ static void name_family(struct nt_model *m, enum nt_family family, const struct 
 }
 
 /* All ways to write rest as a product of sizes that do not grow, each at least least. */
-static bool try_sizes(struct lattice *l, size_t rest, size_t most, size_t least, struct counts *c)
+static bool try_sizes(struct nt_lattice *l, size_t rest, size_t most, size_t least,
+                      struct counts *c)
 {
     if (rest == 1)
         return l->dimensions > 0 && lattice_matches(l, c);
@@ -170,9 +140,9 @@ static bool try_sizes(struct lattice *l, size_t rest, size_t most, size_t least,
 }
 
 /* The description with the most equal sizes first: one graph may have several. */
-static bool try_twists(struct lattice *l, size_t n, struct counts *c)
+static bool try_twists(struct nt_lattice *l, size_t n, struct counts *c)
 {
-    *l = (struct lattice){.dimensions = 2, .wraps = true};
+    *l = (struct nt_lattice){.dimensions = 2, .wraps = true};
     if (c->links > 2 * n || c->mark[0] != c->mark[n - 1])
         return false;
     for (size_t shorter = n; shorter >= 2; shorter--) {
@@ -192,14 +162,14 @@ static bool try_twists(struct lattice *l, size_t n, struct counts *c)
 static void recognise_lattice(const struct nt_direct *d, struct nt_model *m, struct counts *c)
 {
     size_t n = d->n, links = d->links, degree = 0;
-    struct lattice cube = {0}, l = {.wraps = true};
+    struct nt_lattice cube = {0}, l = {.wraps = true};
     m->family = NT_FAMILY_IRREGULAR;
     if (!graph_marks(d, c))
         return;
     while ((size_t)1 << degree < n && degree < NT_DIMENSIONS_MAX)
         cube.size[degree++] = 2;
     cube.dimensions = degree;
-    struct lattice ring = {.dimensions = 1, .size = {n}, .wraps = true};
+    struct nt_lattice ring = {.dimensions = 1, .size = {n}, .wraps = true};
     if (links == n * (n - 1) / 2)
         m->family = NT_FAMILY_FULL_MESH;
     else if (links == n && lattice_matches(&ring, c))
@@ -208,7 +178,7 @@ static void recognise_lattice(const struct nt_direct *d, struct nt_model *m, str
         name_family(m, NT_FAMILY_HYPERCUBE, &cube);
     else if (try_sizes(&l, n, n, 2, c))
         name_family(m, NT_FAMILY_TORUS, &l);
-    else if (l = (struct lattice){.wraps = false}, try_sizes(&l, n, n, 2, c))
+    else if (l = (struct nt_lattice){.wraps = false}, try_sizes(&l, n, n, 2, c))
         name_family(m, NT_FAMILY_MESH, &l);
     else if (try_twists(&l, n, c))
         name_family(m, NT_FAMILY_TORUS, &l);

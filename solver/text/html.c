@@ -11,6 +11,7 @@
 #include "layout.h"
 #include "number.h"
 #include "strbuf.h"
+#include "switch_support.h"
 
 /* The page, with marks for its style, its data and its script, and the files that go there. */
 #define INCLUDE(file) ".incbin \"solver/text/" file "\"\n"
@@ -68,10 +69,28 @@ static void put_figure(struct nt_strbuf *d, const char *key, double value)
         nt_strbuf_print(d, ",\"%s\":%.6g", key, value);
 }
 
-static void put_sure(struct nt_strbuf *d, double sure)
+/* A value as the page prints it. */
+static void put_value(struct nt_strbuf *d, const char *key, const char *text)
 {
-    double opacity = nt_picture_opacity(sure);
-    put_figure(d, "p", sure);
+    if (text[0] != '\0')
+        put_key(d, key, text);
+}
+
+static void put_plain(struct nt_strbuf *d, const char *key, double value)
+{
+    char text[NT_NUMBER_BYTES];
+    if (!isfinite(value))
+        return;
+    nt_number_plain(value, NT_FIGURE_DIGITS, text);
+    put_key(d, key, text);
+}
+
+/* In percent, and the opacity that goes with it. */
+static void put_probability(struct nt_strbuf *d, double probability)
+{
+    double opacity = nt_picture_opacity(probability);
+    if (isfinite(probability))
+        nt_strbuf_print(d, ",\"p\":\"%u\"", nt_percent(probability));
     put_figure(d, "opacity", opacity < 1 ? opacity : (double)NAN);
 }
 
@@ -97,6 +116,7 @@ struct side {
 static void put_node(struct nt_strbuf *d, const struct side *s, size_t v)
 {
     const struct nt_model *m = s->map->model;
+    char ratio[NT_VALUE_BYTES];
     nt_strbuf_puts(d, v == 0 ? "{\"name\":" : ",\n{\"name\":");
     put_string(d, nt_map_vertex_name(s->map, (uint32_t)v));
     if (v < m->hosts) {
@@ -104,11 +124,12 @@ static void put_node(struct nt_strbuf *d, const struct side *s, size_t v)
             nt_strbuf_puts(d, ",\"missing\":true");
         if (m->host_suspect[v])
             nt_strbuf_puts(d, ",\"suspect\":true");
-        put_figure(d, "over", m->overhead_us[v] > 0 ? m->overhead_us[v] : (double)NAN);
+        put_plain(d, "over", m->overhead_us[v] > 0 ? m->overhead_us[v] : (double)NAN);
     } else {
         nt_strbuf_print(d, ",\"switch\":true,\"tier\":%u", m->tier[v - m->hosts]);
-        put_sure(d, s->look.support[v - m->hosts]);
-        put_figure(d, "ratio", m->oversubscription[v - m->hosts]);
+        put_probability(d, s->look.support[v - m->hosts]);
+        nt_ratio_text(m->oversubscription[v - m->hosts], ratio);
+        put_value(d, "ratio", ratio);
     }
     put_place(d, "flat", s->flat, v);
     put_place(d, "solid", s->solid, v);
@@ -118,17 +139,24 @@ static void put_node(struct nt_strbuf *d, const struct side *s, size_t v)
 static void put_link(struct nt_strbuf *d, const struct side *s, size_t k)
 {
     const struct nt_link *l = &s->map->model->link[k];
+    char text[NT_VALUE_BYTES];
     nt_strbuf_print(d, "%s{\"a\":%u,\"b\":%u", k == 0 ? "" : ",\n", l->a, l->b);
-    put_figure(d, "us", l->latency_us);
-    put_figure(d, "se", l->latency_se_us);
-    put_figure(d, "MBps", l->bandwidth_MBps);
-    put_figure(d, "backMBps", l->bandwidth_back_MBps);
-    put_sure(d, l->probability);
-    put_figure(d, "px", nt_look_thickness(&s->look, l));
+    nt_latency_text(l->latency_us, text);
+    put_value(d, "us", text);
+    nt_error_text(l->latency_se_us, text);
+    put_value(d, "se", text);
+    nt_rate_text(l, NT_WAY_FORTH, true, text);
+    put_value(d, "MBps", text);
+    nt_rate_text(l, NT_WAY_BACK, true, text);
+    put_value(d, "backMBps", text);
+    put_probability(d, l->probability);
+    put_figure(d, "px", nt_number_round(nt_look_thickness(&s->look, k), 2));
+    if (s->look.thin && (s->flat->stub[k][0] != 0 || s->flat->stub[k][1] != 0))
+        nt_strbuf_print(d, ",\"stub\":[%.4f,%.4f]", s->flat->stub[k][0], s->flat->stub[k][1]);
     if (s->map == s->picture->map && s->picture->load != NULL)
-        put_figure(d, "load", s->picture->load[k]);
-    nt_strbuf_print(d, "%s%s%s}", l->at_least ? ",\"atLeast\":true" : "",
-                    l->simplex ? ",\"simplex\":true" : "", l->suspect ? ",\"suspect\":true" : "");
+        put_plain(d, "load", s->picture->load[k]);
+    nt_strbuf_print(d, "%s%s}", l->simplex ? ",\"simplex\":true" : "",
+                    l->suspect ? ",\"suspect\":true" : "");
 }
 
 static void put_findings(struct nt_strbuf *d, const struct nt_map *map)
@@ -191,7 +219,7 @@ static void put_job(struct nt_strbuf *d, const struct nt_map *map)
         put_written(d, "populations", &populations);
     }
     if (map->placement != NULL) {
-        nt_number_plain(map->placement->gain, 4, gain);
+        nt_number_plain(map->placement->gain, NT_FIGURE_DIGITS, gain);
         nt_strbuf_print(&hint, "hint for %s: gain %s", map->placement->pattern, gain);
         put_written(d, "hint", &hint);
         put_key(d, "pattern", map->placement->pattern);
@@ -212,6 +240,7 @@ static int lay_out(struct side *s, struct nt_err *err)
         return 0;
     if (nt_layout_create(m, 2, NT_PICTURE_SEED, &s->flat, err) != 0)
         return -1;
+    s->look.thin = s->flat->unit > 0;
     return vertices > BY_LATENCY_MAX ? 0 : nt_layout_create(m, 3, NT_PICTURE_SEED, &s->solid, err);
 }
 
@@ -250,6 +279,7 @@ static void put_map(struct nt_strbuf *d, const struct side *s)
     nt_strbuf_print(d, ",\"judged\":%s", s->map->judged ? "true" : "false");
     if (is_map && picture->history != NULL)
         put_history(d, picture->history, m->hosts + m->switches);
+    put_figure(d, "grid", s->look.thin ? s->flat->unit : (double)NAN);
     put_findings(d, s->map);
     put_warnings(d, s->map);
     put_differences(d, s);
@@ -260,6 +290,68 @@ static void put_map(struct nt_strbuf *d, const struct side *s)
     for (size_t k = 0; k < m->links; k++)
         put_link(d, s, k);
     nt_strbuf_puts(d, "]}");
+}
+
+/* Of the links of all maps. */
+enum coloured { LATENCY, BANDWIDTH, LOAD, PROBABILITY, COLOURED };
+
+static double coloured_by(const struct side *s, enum coloured by, size_t k)
+{
+    const struct nt_link *l = &s->map->model->link[k];
+    switch (by) {
+    case LATENCY:
+        return l->latency_us;
+    case BANDWIDTH:
+        return nt_picture_rate(l);
+    case LOAD:
+        return s->map == s->picture->map && s->picture->load != NULL ? s->picture->load[k]
+                                                                     : (double)NAN;
+    default:
+        return nt_percent(l->probability);
+    }
+}
+
+/* The ends of the scale of colours: over a factor of two at least, since noise of some per cent is
+ * no colour. Load begins at nothing, probability ends at 100. */
+static void put_range(struct nt_strbuf *d, const struct side *side, size_t maps, enum coloured by)
+{
+    static const char *const names[COLOURED] = {"latency", "bandwidth", "load", "probability"};
+    double low = INFINITY, high = -INFINITY;
+    for (size_t s = 0; s < maps; s++)
+        for (size_t k = 0; k < side[s].map->model->links; k++) {
+            double value = coloured_by(&side[s], by, k);
+            if (isfinite(value)) {
+                low = fmin(low, value);
+                high = fmax(high, value);
+            }
+        }
+    if (by == PROBABILITY) {
+        low = fmin(low, 100 * NT_SUPPORT_REPORTED);
+        high = 100;
+    }
+    low = by == LOAD ? 0 : low;
+    nt_strbuf_print(d, ",\n\"%s\":{\"known\":%s", names[by], isfinite(high) ? "true" : "false");
+    put_plain(d, "low", low);
+    put_plain(d, "high", by == PROBABILITY ? high : fmax(high, 2 * low));
+    nt_strbuf_puts(d, "}");
+}
+
+static void put_look(struct nt_strbuf *d, const struct side *side, size_t maps)
+{
+    struct nt_stroke stroke[NT_STROKES_MAX];
+    size_t strokes = nt_look_strokes(&side[0].look, stroke);
+    nt_strbuf_print(d,
+                    "{\"look\":{\"pitch\":%d,\"lone\":%d,\"gap\":%d,\"sign\":%d,\"name\":%d,"
+                    "\"small\":%d,\"bad\":%d,\"strokes\":[",
+                    NT_PICTURE_PITCH, NT_PICTURE_LONE, NT_PICTURE_GAP, NT_PICTURE_SIGN,
+                    NT_PICTURE_NAME, NT_PICTURE_SMALL, NT_BAD_PX);
+    for (size_t k = 0; k < strokes; k++)
+        nt_strbuf_print(d, "%s{\"px\":%.1f,\"text\":\"%s\"}", k == 0 ? "" : ",", stroke[k].px,
+                        stroke[k].text);
+    nt_strbuf_puts(d, "]");
+    for (int by = 0; by < COLOURED; by++)
+        put_range(d, side, maps, (enum coloured)by);
+    nt_strbuf_puts(d, "}");
 }
 
 /* The maps, and how all of them look: lines of both are in proportion to the widest of both. */
@@ -281,11 +373,8 @@ static int put_data(struct nt_strbuf *d, const struct nt_picture *picture, struc
         look[0]->narrowest_MBps = look[1]->narrowest_MBps =
             fmin(look[0]->narrowest_MBps, look[1]->narrowest_MBps);
     }
-    nt_strbuf_print(d, "{\"look\":{\"pitch\":%d,\"lone\":%d,\"gap\":%d,\"sign\":%d,\"thick\":%g",
-                    NT_PICTURE_PITCH, NT_PICTURE_LONE, NT_PICTURE_GAP, NT_PICTURE_SIGN,
-                    nt_look_thickest(look[0]));
-    put_figure(d, "widest", look[0]->widest_MBps);
-    nt_strbuf_puts(d, "},\n\"maps\":[");
+    put_look(d, side, maps);
+    nt_strbuf_puts(d, ",\n\"maps\":[");
     for (size_t k = 0; rc == 0 && k < maps; k++)
         put_map(d, &side[k]);
     nt_strbuf_puts(d, "]}");

@@ -2,9 +2,9 @@
 /* A map as a web page: one self-contained file that loads nothing from a network. page.html,
  * page.css and page_*.js are compiled in.
  *
- * The page contains colours, thickness, opacity, the sizes of rows (picture.h) and the positions of
- * vertices by latency (layout.h). Its script only places rows and labels, because they depend on
- * folded parts, the window and its fonts, the day, and the rotation of the picture.
+ * The page contains values as texts, colours, thickness, opacity, the sizes of rows (picture.h) and
+ * the positions of vertices (layout.h). Its script only places rows and labels, because they depend
+ * on folded parts, the window and its fonts, the day, and the rotation of the picture.
  * Tests: test_picture.c, bats/page.bats. */
 #ifndef NT_HTML_H
 #define NT_HTML_H

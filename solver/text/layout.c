@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph.h"
+#include "lattice.h"
 #include "memory.h"
 #include "rng.h"
 
@@ -154,8 +155,9 @@ static double stress_of(const struct work *w, int dims, const double *at)
     return w->springs > 0 ? sum / (double)w->springs : 0;
 }
 
-/* Centres the picture and scales it into the unit ball; what nothing joins goes on the rim. */
-static void fit_frame(const struct work *w, int dims, double *at)
+/* Centres the picture and scales it into the unit ball; what nothing joins goes on the rim. The
+ * radius that it had. */
+static double fit_frame(const struct work *w, int dims, double *at)
 {
     double middle[3] = {0, 0, 0}, radius = 0;
     size_t joined = 0, alone = 0;
@@ -185,6 +187,7 @@ static void fit_frame(const struct work *w, int dims, double *at)
             *x = held ? *x / radius : 1.15 * (d == 0 ? cos(turn) : d == 1 ? sin(turn) : 0);
         }
     }
+    return radius;
 }
 
 static int hold_apart(struct work *w, double least, struct nt_err *err)
@@ -209,29 +212,155 @@ static int hold_apart(struct work *w, double least, struct nt_err *err)
     return 0;
 }
 
+/* ---- grids ---- */
+
+/* In units of the grid: between planes, of a short end, of a host from its switch. */
+static const double PLANES_APART = 2.2, STUB = 0.36, HOST = 0.42, ASPECT = 1.4;
+
+struct grid {
+    const struct nt_model *model;
+    struct nt_lattice lattice;
+    const uint32_t *place;
+    size_t planes, a_row; /* of them */
+    double width, height; /* of a plane, with the gap behind it */
+};
+
+static size_t coordinate(const struct grid *g, uint32_t number, size_t k)
+{
+    size_t stride = 1;
+    for (size_t j = 0; j < k; j++)
+        stride *= g->lattice.size[j];
+    return number / stride % g->lattice.size[k];
+}
+
+/* As many planes in a row as make the grid largest in a window. */
+static void arrange_planes(struct grid *g)
+{
+    double best = 0;
+    g->planes = 1;
+    for (size_t k = 2; k < g->lattice.dimensions; k++)
+        g->planes *= g->lattice.size[k];
+    g->width = (double)g->lattice.size[0] - 1 + PLANES_APART;
+    g->height = (double)g->lattice.size[1] - 1 + PLANES_APART;
+    for (size_t row = 1; row <= g->planes; row++) {
+        size_t rows = (g->planes + row - 1) / row;
+        double scale = fmin(ASPECT / ((double)row * g->width), 1 / ((double)rows * g->height));
+        if (scale > best) {
+            best = scale;
+            g->a_row = row;
+        }
+    }
+}
+
+static void place_vertex(const struct grid *g, uint32_t number, double at[2])
+{
+    size_t plane = number / (g->lattice.size[0] * g->lattice.size[1]);
+    size_t column = plane % g->a_row, row = plane / g->a_row;
+    at[0] = (double)column * g->width + (double)coordinate(g, number, 0);
+    at[1] = (double)row * g->height + (double)coordinate(g, number, 1);
+}
+
+/* Hosts of a switch in a fan below it and to its right, where no line of the grid is. */
+static void place_hosts(const struct grid *g, const struct nt_graph *graph, uint32_t sw, double *at)
+{
+    size_t count = 0, k = 0;
+    for (uint32_t p = graph->start[sw]; p < graph->start[sw + 1]; p++)
+        count += graph->to[p] < g->model->hosts;
+    for (uint32_t p = graph->start[sw]; p < graph->start[sw + 1]; p++) {
+        if (graph->to[p] >= g->model->hosts)
+            continue;
+        double angle = M_PI / 2 * ((double)k++ + 0.5) / (double)count;
+        at[2 * (size_t)graph->to[p]] = at[2 * (size_t)sw] + HOST * cos(angle);
+        at[2 * (size_t)graph->to[p] + 1] = at[2 * (size_t)sw + 1] + HOST * sin(angle);
+    }
+}
+
+/* How the short end of a link leaves a: along its dimension, or at a slope that the dimensions
+ * behind the first two each have. */
+static void direct_stub(const struct grid *g, const struct nt_link *l, double stub[2])
+{
+    static const double slope[NT_DIMENSIONS_MAX] = {0,     0.5,   -0.25, -0.36,
+                                                    -0.14, -0.42, -0.08, -0.3};
+    uint32_t a = g->place[l->a], b = g->place[l->b];
+    size_t k = 0;
+    stub[0] = stub[1] = 0;
+    if (a == NT_NO_VERTEX || b == NT_NO_VERTEX)
+        return;
+    for (size_t j = 0; j < g->lattice.dimensions; j++) /* the last: a twist shifts the first, too */
+        k = coordinate(g, a, j) != coordinate(g, b, j) ? j : k;
+    size_t from = coordinate(g, a, k), to = coordinate(g, b, k);
+    bool beside = from + 1 == to || to + 1 == from, up = beside ? to > from : to < from;
+    if (k < 2 && beside)
+        return;
+    stub[0] = STUB * cos(M_PI * slope[k]) * (up ? 1 : -1);
+    stub[1] = STUB * sin(M_PI * slope[k]) * (up ? 1 : -1);
+}
+
+static int lay_grid(const struct grid *g, struct work *w, struct nt_layout *l, struct nt_err *err)
+{
+    const struct nt_model *m = g->model;
+    if (nt_graph_init(&w->graph, m, &w->memory, err) != 0)
+        return -1;
+    w->start = nt_arena_array(&w->memory, w->n + 1, sizeof *w->start);
+    l->stub = calloc(m->links + 1, sizeof *l->stub);
+    if (l->stub == NULL || nt_arena_check(&w->memory, err) != 0)
+        return nt_err_memory(err);
+    for (size_t v = 0; v < w->n; v++) /* those on a link are joined: fit_frame */
+        w->start[v + 1] = w->graph.start[v + 1];
+    for (uint32_t v = 0; v < w->n; v++)
+        if (g->place[v] != NT_NO_VERTEX)
+            place_vertex(g, g->place[v], l->at + 2 * (size_t)v);
+    for (uint32_t v = (uint32_t)m->hosts; v < w->n; v++)
+        place_hosts(g, &w->graph, v, l->at);
+    l->unit = 1 / fit_frame(w, 2, l->at);
+    for (size_t k = 0; k < m->links; k++) {
+        direct_stub(g, &m->link[k], l->stub[k]);
+        l->stub[k][0] *= l->unit;
+        l->stub[k][1] *= l->unit;
+    }
+    return 0;
+}
+
+static int lay_by_stress(struct work *w, uint64_t seed, struct nt_layout *l, struct nt_err *err)
+{
+    double least = shortest_link_us(w->model);
+    struct nt_rng rng;
+    if (hold_apart(w, least, err) != 0)
+        return -1;
+    nt_rng_init(&rng, seed);
+    for (size_t k = 0; k < w->n * (size_t)l->dimensions; k++)
+        l->at[k] = least * nt_rng_normal(&rng) * sqrt((double)w->n);
+    for (int k = 0; k < ITERATIONS_MAX && relax_stress(w, l->dimensions, l->at) > 1e-3 * least; k++)
+        ;
+    l->stress = stress_of(w, l->dimensions, l->at);
+    fit_frame(w, l->dimensions, l->at);
+    return 0;
+}
+
 int nt_layout_create(const struct nt_model *model, int dimensions, uint64_t seed,
                      struct nt_layout **out, struct nt_err *err)
 {
     struct work w = {.model = model, .n = model->hosts + model->switches};
-    double least = shortest_link_us(model);
+    struct grid g = {.model = model};
     struct nt_layout *l = calloc(1, sizeof *l);
-    double *at = calloc(w.n * (size_t)dimensions + 1, sizeof *at);
-    int rc = l == NULL || at == NULL ? nt_err_memory(err) : hold_apart(&w, least, err);
-    if (rc == 0) {
-        struct nt_rng rng;
-        nt_rng_init(&rng, seed);
-        for (size_t k = 0; k < w.n * (size_t)dimensions; k++)
-            at[k] = least * nt_rng_normal(&rng) * sqrt((double)w.n);
-        for (int k = 0; k < ITERATIONS_MAX && relax_stress(&w, dimensions, at) > 1e-3 * least; k++)
-            ;
-        *l = (struct nt_layout){w.n, dimensions, at, stress_of(&w, dimensions, at)};
-        fit_frame(&w, dimensions, at);
-        *out = l;
-    } else {
-        free(at);
-        free(l);
+    if (l == NULL)
+        return nt_err_memory(err);
+    *l = (struct nt_layout){.vertices = w.n, .dimensions = dimensions};
+    l->at = calloc(w.n * (size_t)dimensions + 1, sizeof *l->at);
+    int rc = l->at == NULL ? nt_err_memory(err) : 0;
+    if (rc == 0 && dimensions == 2)
+        rc = nt_lattice_place(model, &w.memory, &g.lattice, &g.place, err);
+    if (rc == 0 && g.place != NULL) {
+        arrange_planes(&g);
+        rc = lay_grid(&g, &w, l, err);
+    } else if (rc == 0) {
+        rc = lay_by_stress(&w, seed, l, err);
     }
     nt_arena_fini(&w.memory);
+    if (rc == 0)
+        *out = l;
+    else
+        nt_layout_destroy(l);
     return rc;
 }
 
@@ -240,5 +369,6 @@ void nt_layout_destroy(struct nt_layout *layout)
     if (layout == NULL)
         return;
     free(layout->at);
+    free(layout->stub);
     free(layout);
 }

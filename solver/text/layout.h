@@ -4,7 +4,8 @@
  * 2004, section 2.3, with the localised update of section 2.2) of the modelled latencies with
  * weights 1/d^2. Above NT_LAYOUT_EXACT vertices, each vertex is compared with its links and a set
  * of pivots only (Ortmann, Klimenta, Brandes, "A Sparse Stress Model", 2017), so that memory and
- * time are linear. Must not know names.
+ * time are linear. In two dimensions a torus or mesh of known sizes (core/lattice.h) is a grid: the
+ * planes of its first two dimensions side by side. Must not know names.
  *
  * Compared with Graphviz once: neato has the same stress within 1 % up to 549 vertices and takes
  * 0.9 times the time of this module or more; for 1511 vertices it needs 20 times the time for 7 %
@@ -23,11 +24,15 @@
 enum { NT_LAYOUT_EXACT = 1500, NT_LAYOUT_PIVOTS = 128 };
 
 struct nt_layout {
-    size_t vertices; /* hosts + switches */
-    int dimensions;  /* 2 or 3 */
-    double *
-        at; /* vertices * dimensions coordinates; centred, with the farthest vertex at distance 1 */
-    double stress; /* mean squared relative error of the distances; 0 is perfect */
+    size_t vertices;   /* hosts + switches */
+    int dimensions;    /* 2 or 3 */
+    double *at;        /* vertices * dimensions; centred, the farthest vertex at distance 1 */
+    double stress;     /* normalised: 0 is perfect; mean squared relative error of the lengths; of a
+                          grid 0 */
+    double unit;       /* between neighbours of a grid; 0: it is none */
+    double (*stub)[2]; /* of a grid, by link: 0, 0 is a line to the neighbour beside. Else the link
+                          goes around an edge or to another plane, and this is how its short end
+                          leaves a; b has the opposite */
 };
 
 /* Computes a layout. The same model and seed give the same layout. Vertices without links are

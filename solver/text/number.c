@@ -94,7 +94,7 @@ double nt_number_round(double value, int digits)
     return strtod(text, NULL);
 }
 
-void nt_number_plain(double value, int digits, char text[NT_NUMBER_BYTES])
+void nt_number_figure(double value, int digits, char text[NT_NUMBER_BYTES])
 {
     double rounded = nt_number_round(value, digits);
     double size = fabs(rounded);
@@ -108,7 +108,12 @@ void nt_number_plain(double value, int digits, char text[NT_NUMBER_BYTES])
     }
     int places = digits - 1 - (int)floor(log10(size));
     snprintf(text, NT_NUMBER_BYTES, "%.*f", places > 0 ? places : 0, rounded);
-    if (strchr(text, '.') == NULL)
+}
+
+void nt_number_plain(double value, int digits, char text[NT_NUMBER_BYTES])
+{
+    nt_number_figure(value, digits, text);
+    if (strchr(text, '.') == NULL || strchr(text, 'e') != NULL)
         return;
     for (size_t n = strlen(text); text[n - 1] == '0' || text[n - 1] == '.'; n--) {
         bool point = text[n - 1] == '.';

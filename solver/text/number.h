@@ -20,8 +20,15 @@ void nt_number_write(double value, char text[NT_NUMBER_BYTES]);
  * %.*g. */
 double nt_number_round(double value, int digits);
 
-/* Writes value with that many significant digits, without trailing zeros, and without an exponent
- * between 1e-6 and 1e15. Reading and writing again gives the same bytes. */
+/* Significant digits in texts for people. JSON has more. */
+enum { NT_FIGURE_DIGITS = 3 };
+
+/* Writes value with all of that many significant digits, "0.500", so that the values of a column
+ * are aligned, and without an exponent between 1e-6 and 1e15. */
+void nt_number_figure(double value, int digits, char text[NT_NUMBER_BYTES]);
+
+/* The same without trailing zeros, for sentences and JSON. Reading and writing again gives the same
+ * bytes. */
 void nt_number_plain(double value, int digits, char text[NT_NUMBER_BYTES]);
 
 /* Returns the value of a hexadecimal digit of either case; -1: it is none. */

@@ -3,9 +3,11 @@
  * link is a straight line, and a label is beside its part, so that nothing crosses and nothing
  * overlaps; radial is the same bent around the top. Other networks are laid out by latency (stress
  * majorisation, made with the page), or on a circle. */
-const { pitch: PITCH, lone: LONE, gap: GAP, sign: SIGN } = look;
+const { pitch: PITCH, lone: LONE, gap: GAP, sign: SIGN, name: NAME, small: SMALL } = look;
+const ZOOM_MOST = 2;
+const OUT = 20; /* from the middle of a sign to its name: a group has three signs */
 const ink = document.createElement("canvas").getContext("2d");
-const wide = (text, size = 13) => {
+const wide = (text, size = NAME) => {
   ink.font = `${size}px system-ui, "DejaVu Sans", sans-serif`;
   return ink.measureText(text).width * 1.04;
 };
@@ -20,25 +22,20 @@ const cut = (text, room, size) => {
 
 /* ---- figures to looks -----------------------------------------------------------------------*/
 
-/* A scale goes over a factor of two at least: noise of some per cent is no colour. */
-function rangeOf(by) {
-  const all = finite(maps.flatMap(m => m.links.map(figures[by].of))),
-    low = by === "load" ? 0 : (all[0] ?? 0),
-    high = all.at(-1) ?? 0;
-  return by === "support" ? [Math.min(low, 0.5), 1] : [low, Math.max(high, 2 * low)];
-}
-let range = [0, 0];
 function colour(value) {
-  if (value === undefined) return "";
-  const share = range[1] > range[0] ? (value - range[0]) / (range[1] - range[0]) : 0;
+  const of = look[state.by];
+  if (value === undefined || !of) return "";
+  const [low, high] = [num(of.low), num(of.high)],
+    share = high > low ? (num(value) - low) / (high - low) : 0;
   return `stroke:color-mix(in oklab, var(--high) ${Math.round(100 * share)}%, var(--low));`;
 }
 const pale = (opacity = 1) => (opacity < 1 ? `opacity:${opacity.toFixed(2)};` : "");
+const halfway = list => finite(list)[finite(list).length >> 1];
 function lookOf(links, thin = 1) {
   return (
-    `stroke-width:${(thin * middle(links.map(l => l.px))).toFixed(1)};` +
+    `--px:${(thin * halfway(links.map(pxOf))).toFixed(1)}px;` +
     colour(middle(links.map(l => figures[state.by]?.of(l)))) +
-    pale(middle(links.map(l => l.opacity ?? 1)))
+    pale(halfway(links.map(l => l.opacity ?? 1)))
   );
 }
 /* An arrow on a link that was seen from a to b only, at x of its line. */
@@ -97,15 +94,18 @@ function layRows(map) {
   return { items, height: y };
 }
 
-const nameOf = ({ group, nodes: [n, ...more] }) =>
-  group
-    ? `${1 + more.length} ${n.switch ? "switches" : "hosts"}`
-    : [n.name, sure(n)].filter(w => w).join(" ");
+const nameOf = ({ group, nodes }) => {
+  const [n] = nodes;
+  if (group) return n.switch ? `${nodes.length} switches` : namesOf(nodes);
+  return unsure(n) ? `${n.name} ${n.p} %` : n.name;
+};
 const figuresOf = links =>
   [
     [middle(links.map(l => l.us)), "us"],
     [middle(links.map(least)), "MB/s"],
-  ].flatMap(([value, unit]) => (value === undefined ? [] : [`${+value.toPrecision(3)} ${unit}`]));
+  ].map(([value, unit]) => (value === undefined ? "" : `${value} ${unit}`));
+const DOT = " \u00b7 ";
+const uplinkOf = ({ nodes: [n] }) => [n.ratio, ...figuresOf([n.up])].filter(x => x).join(DOT);
 /* The text behind a name. */
 function besides({ group, open, nodes }) {
   const [n] = nodes,
@@ -113,27 +113,33 @@ function besides({ group, open, nodes }) {
   if (group)
     return n.switch
       ? [...new Set([Math.min(...each), Math.max(...each)])].join("\u2013") + " hosts each"
-      : `${n.name} \u2013 ${nodes.at(-1).name}`;
+      : plural(nodes.length, "host");
   return n.missing ? "did not answer" : n.switch && !open ? plural(n.hosts, "host") : "";
 }
+const pxOf = l => Math.max(l.px, isStrong(l) ? look.bad : 0);
 const linksOf = it => it.nodes.flatMap(n => n.up ?? []);
 
-/* From the frame of a tree, x from the top and y across, to the picture. */
-function frameOf(map, lay, room, radial) {
+/* From the frame of a tree, x from the top and y across, to the picture. A low tree is narrow, so that it can
+ * be larger (zoom); but the values of links between switches have room. */
+function frameOf(map, lay, room, zoom, radial) {
   const depths = map.ranks,
     ends = lay.items.filter(it => !it.open);
   const names = Math.min(260, Math.max(60, widest(ends.map(nameOf)))),
-    extra = Math.min(200, widest(ends.map(besides), 11)),
-    cells = radial
-      ? []
-      : [0, 1].map(k =>
-          widest(
-            ends.map(it => figuresOf(linksOf(it))[k] ?? ""),
-            11,
-          ),
-        );
-  const behind = () => names + (extra && extra + 10) + cells.reduce((s, w) => s + (w && w + 14), 0) + 24;
-  while (cells.length && (room - behind() - 40) / depths < 80) cells.pop();
+    columns = [
+      Math.min(200, widest(ends.map(besides), SMALL)),
+      ...(radial
+        ? []
+        : [0, 1].map(k =>
+            widest(
+              ends.map(it => figuresOf(linksOf(it))[k]),
+              SMALL,
+            ),
+          )),
+    ];
+  /* given up where there is no room: how many hosts, then the latency */
+  const behind = () => OUT + names + columns.reduce((s, w) => s + (w && w + 14), 0) + 12;
+  for (const k of [0, 1]) if (!radial && (room - behind() - 40) / depths < 64) columns[k] = 0;
+  const uplinks = 30 + widest(lay.items.filter(it => it.open && it.parent).map(uplinkOf), SMALL);
   const right = behind(),
     inner = radial ? Math.max(54, widest(map.tops.map(n => n.name)) / 2 + 16) : 24;
   /* all around, rows and switches of a rank have room */
@@ -147,11 +153,14 @@ function frameOf(map, lay, room, radial) {
           (_, rank) => (around(rank) / 2 / Math.PI - inner) / (depths - rank),
         ),
       )
-    : Math.max(64, Math.min(190, (room - right - 40) / depths));
+    : Math.max(
+        48,
+        Math.min(190, (room - right - 40) / depths, Math.max(uplinks, (room / zoom - right - 40) / depths)),
+      );
   const x = rank => inner + (depths - rank) * column,
     width = (x(0) + right) * (radial ? 2 : 1);
   return {
-    ...{ radial, names, extra, cells, right, inner, x, width },
+    ...{ radial, names, columns, right, inner, x, width },
     height: radial ? width : lay.height + 24,
     dy: 16,
     around: lay.height + GAP,
@@ -192,25 +201,24 @@ function wordsOf(f, it, flip) {
   if (it.open) {
     const [n] = it.nodes,
       room = x - f.x(it.parent.rank) - 3 * SIGN - 4,
-      half = n.up.px / 2,
-      below = f.radial
-        ? []
-        : [...(n.ratio > 1.1 ? [`${+n.ratio.toPrecision(2)}:1`] : []), ...figuresOf([n.up])];
-    while (below.length && wide(below.join(" \u00b7 "), 11) > room) below.pop();
+      half = pxOf(n.up) / 2,
+      below = f.radial ? [] : uplinkOf(it).split(DOT);
+    while (below.length && wide(below.join(DOT), SMALL) > room) below.pop();
     return (
       put(x - SIGN - 4, -half - 5, cut(nameOf(it), room), strong, true) +
-      (below.length ? put(x - SIGN - 4, half + 13, below.join(" \u00b7 "), "small", true) : "")
+      (below.length ? put(x - SIGN - 4, half + SMALL + 1, below.join(DOT), "small", true) : "")
     );
   }
-  let at = x + (it.group ? 20 : 12),
-    text = put(at, 4.5, cut(nameOf(it), f.names), strong);
-  const more = cut(besides(it), f.extra, 11),
-    figures = figuresOf(linksOf(it));
-  if (more) text += put(at + (f.radial ? wide(nameOf(it)) : f.names) + 10, 4.5, more, "small");
-  at += f.names + (f.extra && f.extra + 10);
-  f.cells.forEach((w, k) => {
-    at += w + (w && 14);
-    if (figures[k]) text += put(at, 4.5, figures[k], "small", true);
+  const values = figuresOf(linksOf(it)),
+    [about, ...cells] = f.columns;
+  let at = x + OUT,
+    text = put(at, 5, cut(nameOf(it), f.names), strong);
+  const more = about && cut(besides(it), about, SMALL);
+  if (more) text += put(at + (f.radial ? wide(nameOf(it)) : f.names) + 14, 5, more, "small");
+  at += f.names + (about && about + 14);
+  cells.forEach((w, k) => {
+    at += w && w + 14;
+    if (w && values[k]) text += put(at, 5, values[k], "small", true);
   });
   return text;
 }
@@ -251,9 +259,10 @@ function drawRow(map, f, it) {
 /* the transform goes to each part, so that a style can speak of an item's own parts */
 const wrap = (turn, parts) => parts.replace(/<(path|rect|circle|text) /g, `<$1 transform="${turn}" `);
 
-function drawTree(pane, room) {
+function drawTree(pane, room, tall) {
   const lay = layRows(pane.map),
-    f = frameOf(pane.map, lay, room, state.layout === "radial");
+    zoom = Math.min(ZOOM_MOST, Math.max(1, tall / (lay.height + 24))),
+    f = frameOf(pane.map, lay, room, zoom, state.layout === "radial");
   pane.items = lay.items;
   pane.crowded = false;
   pane.size = [Math.ceil(f.width), Math.ceil(f.height)];
@@ -278,6 +287,7 @@ const isLeaf = (map, n) => !n.switch && n.links.length === 1 && otherEnd(map, n.
 /* The places of all vertices, the farthest at 1 from the middle; hosts in a fan around their switch. */
 function placeAll(map) {
   const at = [],
+    grid = state.layout === "grid",
     core = map.nodes.filter(n => !isLeaf(map, n)),
     hidden = n => isLeaf(map, n) && !fanOpen(map, otherEnd(map, n.links[0], n));
   core.forEach((n, k) => {
@@ -295,19 +305,21 @@ function placeAll(map) {
       out = Math.atan2(y, x);
     leaves.forEach((n, k) => {
       const t = out + (k - (leaves.length - 1) / 2) * Math.min(0.35, 2.6 / leaves.length);
-      at[n.i] = [x + 0.22 * Math.cos(t), y + 0.22 * Math.sin(t)];
+      at[n.i] = grid ? n.flat : [x + 0.22 * Math.cos(t), y + 0.22 * Math.sin(t)];
     });
   }
   const shown = map.nodes.filter(n => at[n.i] && !hidden(n));
   const far = shown.reduce((m, n) => Math.max(m, Math.hypot(...at[n.i])), 0) || 1;
-  return { at: at.map(([x, y]) => [x / far, y / far]), shown };
+  return { at: at.map(([x, y]) => [x / far, y / far]), shown, far };
 }
 function fanOpen(map, s) {
   const open = state.all || map.nodes.length <= ROWS || s.noted;
-  return open !== state.toggled.has(s.name);
+  return state.toggled.get(s.name) ?? open;
 }
 /* The side of a vertex, one of eight, that is farthest from its lines, for its label; as in svg.c. */
 function freeSide(map, n, at) {
+  /* no line of a grid is there; hosts are below their switch */
+  if (state.layout === "grid") return n.switch ? (-3 * Math.PI) / 4 : Math.PI / 4;
   const [x, y] = at[n.i],
     lines = n.links
       .map(l => at[otherEnd(map, l, n).i])
@@ -320,7 +332,7 @@ function freeSide(map, n, at) {
   });
   return sides.reduce((best, s) => (s.worth > best.worth ? s : best)).side;
 }
-function sizeOf(at, shown, room, labelOfVertex) {
+function sizeOf(at, shown, fits, labelOfVertex) {
   const others = shown.slice(0, 3000).map(n => at[n.i]);
   const near = shown.slice(0, 400).map(n => {
     const p = at[n.i];
@@ -328,29 +340,31 @@ function sizeOf(at, shown, room, labelOfVertex) {
     for (const q of others) if (q !== p) least = Math.min(least, (q[0] - p[0]) ** 2 + (q[1] - p[1]) ** 2);
     return Math.sqrt(least);
   });
-  const typical = middle(near.filter(d => d > 0)) || 1;
+  const typical = halfway(near.filter(d => d > 0)) || 1;
   const apart =
     shown.length > 150 ? 30 : Math.min(110, 24 + Math.max(...shown.map(n => wide(labelOfVertex(n)))));
-  return Math.min(Math.max(room / 2 - 90, apart / typical), 2200);
+  return Math.min(Math.max(fits, apart / typical), 2200);
 }
 const leavesOf = (map, s) => (s.switch ? s.links.filter(l => isLeaf(map, otherEnd(map, l, s))).length : 0);
 const radiusOf = n => (n.switch ? 7 : SIGN);
-function drawNet(pane, room) {
+function drawNet(pane, room, tall) {
   const { map } = pane,
-    { at, shown } = placeAll(map),
-    edge = 90,
+    { at, shown, far } = placeAll(map),
     crowded = shown.length > 150,
     plain = map.links.length > 2000 /* each is one element, and links with the same look share the style */,
-    thin = map.links.length > 600 ? 0.35 : 1;
+    thin = map.links.length > 600 && !map.grid ? 0.35 : 1;
   const labelOfVertex = n =>
     n.name + (leavesOf(map, n) && !fanOpen(map, n) ? ` \u00b7 ${plural(leavesOf(map, n), "host")}` : "");
-  const unit = sizeOf(at, shown, room, labelOfVertex),
+  /* around all places: names, or the short ends of a grid (stubs) and names behind them */
+  const stub = state.layout === "grid" ? (0.4 * map.grid) / far : 0,
+    [across, down] = stub ? [20, 10] : [90, 45],
     [xs, ys] = [0, 1].map(k => finite([0, ...shown.map(n => at[n.i][k])])),
-    px = at.map(([x, y]) => [edge + (x - xs[0]) * unit, edge / 2 + (y - ys[0]) * unit]);
-  pane.size = [
-    Math.ceil((xs.at(-1) - xs[0]) * unit + 2 * edge),
-    Math.ceil((ys.at(-1) - ys[0]) * unit + edge),
-  ];
+    spans = [xs, ys].map(all => all.at(-1) - all[0] + 2 * stub),
+    room2 = [room - 2 * across, tall - 2 * down],
+    fits = stub ? Math.min(...spans.map((span, k) => room2[k] / span)) : room / 2 - 90,
+    unit = sizeOf(at, shown, fits, labelOfVertex),
+    px = at.map(([x, y]) => [across + (x - xs[0] + stub) * unit, down + (y - ys[0] + stub) * unit]);
+  pane.size = [Math.ceil(spans[0] * unit + 2 * across), Math.ceil(spans[1] * unit + 2 * down)];
   pane.crowded = crowded;
   pane.items = shown.map(rowOf);
   const visible = new Set(shown),
@@ -360,7 +374,7 @@ function drawNet(pane, room) {
   for (const l of map.links) {
     const ends = [map.nodes[l.a], map.nodes[l.b]];
     if (!ends.every(n => visible.has(n))) continue;
-    const d = `M ${ends.map(n => px[n.i].map(v => v.toFixed(1)).join(" ")).join(" L ")}`,
+    const d = lineOf(l, px, unit / far),
       look = lookOf([l], thin),
       key = escape(l.key);
     const [[x0, y0], [x1, y1]] = [px[l.a], px[l.b]],
@@ -394,6 +408,17 @@ function drawNet(pane, room) {
     vertices.join("")
   );
 }
+/* A straight line; of a grid's links around an edge or to another plane the short ends, but one with a finding
+ * is a bow from end to end. As in svg.c. */
+function lineOf(l, px, unit) {
+  const [[x0, y0], [x1, y1]] = [px[l.a], px[l.b]],
+    path = (strings, ...values) => String.raw({ raw: strings }, ...values.map(v => v.toFixed(1)));
+  if (!l.stub || state.layout !== "grid") return path`M ${x0} ${y0} L ${x1} ${y1}`;
+  if (isStrong(l))
+    return path`M ${x0} ${y0} Q ${(x0 + x1) / 2 + 0.12 * (y1 - y0)} ${(y0 + y1) / 2 - 0.12 * (x1 - x0)} ${x1} ${y1}`;
+  const [dx, dy] = l.stub.map(v => v * unit);
+  return path`M ${x0} ${y0} l ${dx} ${dy} M ${x1} ${y1} l ${-dx} ${-dy}`;
+}
 /* Whether the line from a to b, which is some pixels thick, meets a box: cuts it at each side. */
 function meets([x0, y0, x1, y1], [ax, ay, bx, by]) {
   const thick = 3;
@@ -416,7 +441,8 @@ function meets([x0, y0, x1, y1], [ax, ay, bx, by]) {
 function labelsOf(map, shown, px, words) {
   const out = new Map(),
     boxes = shown.map(n => [...px[n.i].map(v => v - radiusOf(n)), ...px[n.i].map(v => v + radiusOf(n)), n]);
-  const careful = shown.length <= 150; /* with more it takes longer than it is worth */
+  const careful =
+    shown.length <= 150 && state.layout !== "grid"; /* with more it takes longer than it is worth */
   const lines = (careful ? map.links : []).filter(l => px[l.a] && px[l.b]).map(l => [...px[l.a], ...px[l.b]]);
   const clash = (b, own) =>
     boxes.some(o => o[4] !== own && b[0] < o[2] && o[0] < b[2] && b[1] < o[3] && o[1] < b[3]);
@@ -432,7 +458,7 @@ function labelsOf(map, shown, px, words) {
         y = px[n.i][1] + 4 + (radiusOf(n) + 11 + more) * Math.sin(side),
         anchor = c > 0.3 ? "start" : c < -0.3 ? "end" : "middle";
       const left = anchor === "start" ? x : anchor === "end" ? x - long : x - long / 2;
-      return { x, y, anchor, box: [left, y - 12, left + long, y + 4] };
+      return { x, y, anchor, box: [left, y - 14, left + long, y + 4] };
     };
     /* the free side first, then around, then farther away */
     const places = [0, 7, 14, 21].flatMap(more =>

@@ -7,7 +7,7 @@ window.addEventListener("error", e => {
 });
 const $ = id => document.getElementById(id);
 const { maps, look } = JSON.parse($("data").textContent);
-const ROWS = 48; /* of a picture in which nothing is folded */
+const ROWS = 48; /* of a network that is no tree, and in which nothing is folded */
 
 /* all that the address keeps */
 const state = {
@@ -18,24 +18,25 @@ const state = {
   theme: "",
   day: "",
   all: false,
-  toggled: new Set(),
+  toggled: new Map() /* of a switch or a group: whether it is open */,
 };
 
-const round = x => (Number.isFinite(x) ? +x.toPrecision(4) + "" : "not measured");
+/* Values come as they are printed ("0.500", "\u226512500"): C has rounded them. Numbers only order and colour. */
+const num = text => (text === undefined ? undefined : +text.replace(/^[^0-9.-]+/, ""));
 const plural = (n, one, many) => `${n} ${n === 1 ? one : (many ?? one + "s")}`;
-const least = l => Math.min(l.MBps ?? Infinity, l.backMBps ?? Infinity);
+/* The narrower of both bandwidths. */
+const least = l => (num(l.backMBps) < (num(l.MBps) ?? Infinity) ? l.backMBps : l.MBps);
+/* The known values of a list in order, and the middle one. */
+const known = list => list.filter(x => x !== undefined).sort((a, b) => num(a) - num(b));
+const middle = list => known(list)[known(list).length >> 1];
 const finite = list => list.filter(Number.isFinite).sort((a, b) => a - b);
-const middle = list => {
-  const known = finite(list);
-  return known[known.length >> 1];
-};
 
-/* The figures that can colour a link, each with its unit and name. */
+/* The values that can colour a link, each with its unit and name. */
 const figures = {
   latency: { of: l => l.us, unit: "us", name: "latency" },
-  bandwidth: { of: l => (Number.isFinite(least(l)) ? least(l) : undefined), unit: "MB/s", name: "bandwidth" },
+  bandwidth: { of: least, unit: "MB/s", name: "bandwidth" },
   load: { of: l => l.load, unit: maps[0].loadUnit, name: `load of ${maps[0].pattern}` },
-  support: { of: l => l.p, unit: "", name: "how sure it is" },
+  probability: { of: l => l.p, unit: "%", name: "probability" },
 };
 
 const linkName = (map, l) => `${map.nodes[l.a].name} ${l.simplex ? "to" : "-"} ${map.nodes[l.b].name}`;
@@ -74,7 +75,7 @@ function joinUp(map) {
       { findings: [], differs: [], seen: false },
     ),
   );
-  map.notedRows = undefined;
+  map.wayFor = undefined;
   map.links.forEach(l => {
     Object.assign(l, { findings: [], differs: [] });
     map.nodes[l.a].links.push(l);
@@ -115,24 +116,35 @@ const isStrong = x => x.findings.length > 0 || x.differs.length > 0 || !!x.suspe
 
 /* ---- folding --------------------------------------------------------------------------------*/
 
-/* The part of a tree that is open until the user changes it: the most that fits into ROWS. Switches
- * more than `deep` steps from the top are closed, similar hosts or switches share a row. */
-function standardWay(map) {
-  const ways = [{ map, deep: map.ranks, hosts: false, switches: false }];
+/* The part of a tree that is open until the user changes it: the most that is not higher than room.
+ * Switches more than `deep` steps from the top are closed, similar hosts or switches share a row; then
+ * rows beside findings are unfolded, then the others from the top, as long as there is room. */
+function standardWay(map, heightOf, room) {
+  const user = { all: state.all, toggled: state.toggled };
+  Object.assign(state, { all: false, toggled: new Map() });
+  const way = (deep, hosts, switches) => ({ deep, hosts, switches, opened: new Set() }),
+    fits = w => ((map.way = w), heightOf(map) <= room);
+  const ways = [way(map.ranks, false, false)];
   for (const switches of [false, true])
-    for (let deep = map.ranks; deep > 0; deep--) ways.push({ map, deep, hosts: true, switches });
-  return ways.find(way => countRows(way) <= ROWS) ?? ways.at(-1);
+    for (let deep = map.ranks; deep > 0; deep--) ways.push(way(deep, true, switches));
+  const best = ways.find(fits) ?? ways.at(-1),
+    beside = ({ nodes: [n] }) => n.parent.kids.some(k => k.own),
+    groups = layRows(map).items.filter(it => it.group);
+  for (const { key } of [...groups.filter(beside), ...groups.filter(g => !beside(g))]) {
+    best.opened.add(key);
+    if (!fits(best)) best.opened.delete(key);
+  }
+  Object.assign(state, user);
 }
 const depthOf = n => {
   let d = 1;
   for (let v = n; v.parent; v = v.parent) d++;
   return d;
 };
-function isOpen(way, n) {
-  const open = state.all || n.noted || depthOf(n) <= way.deep;
-  return open !== state.toggled.has(n.name);
-}
-const groupOpen = (way, key, folded) => (state.all || !folded) !== state.toggled.has(key);
+/* What the user has turned, or what is standard. */
+const isOpen = (way, n) => state.toggled.get(n.name) ?? (state.all || n.noted || depthOf(n) <= way.deep);
+const groupOpen = (way, key, folded) =>
+  state.toggled.get(key) ?? (state.all || !folded || way.opened.has(key));
 
 /* A row of one; the rows of an open switch, each of one child or of several similar ones. */
 const rowOf = node => ({ nodes: [node], key: node.name });
@@ -149,50 +161,37 @@ function rowsBelow(way, n) {
   }
   return rows;
 }
-function countRows(way) {
-  let rows = 0;
-  const count = n => {
-    if (rows > 4 * ROWS) return;
-    if (!n.kids.length || !isOpen(way, n)) rows++;
-    else rowsBelow(way, n).forEach(r => (r.group ? rows++ : count(r.nodes[0])));
-  };
-  way.map.tops.forEach(count);
-  return rows - noted(way.map);
-}
-const noted = map => (map.notedRows ??= map.nodes.filter(n => !n.switch && n.own).length);
-
 /* Opens all switches and groups that hide a host or switch. */
 function reveal(map, n) {
   if (!map.isTree) {
-    if (n.parent && !state.all) state.toggled.add(n.parent.name);
+    if (n.parent && !fanOpen(map, n.parent)) state.toggled.set(n.parent.name, true);
     return;
   }
   const above = [];
   for (let v = n.parent; v; v = v.parent) above.unshift(v);
   for (const v of above) {
-    if (!isOpen(map.way, v)) toggle(v.name);
+    if (!isOpen(map.way, v)) state.toggled.set(v.name, true);
     const next = above[above.indexOf(v) + 1] ?? n;
     const row = rowsBelow(map.way, v).find(r => r.group && r.nodes.includes(next));
-    if (row) toggle(row.key);
+    if (row) state.toggled.set(row.key, true);
   }
-}
-function toggle(key) {
-  if (!state.toggled.delete(key)) state.toggled.add(key);
 }
 
 /* ---- words ----------------------------------------------------------------------------------*/
 
 const away = map => (map.history ? "not measured by then" : "did not answer");
-const sure = x => (x.opacity === undefined ? "" : `${Math.floor(100 * x.p)} % sure`);
+const unsure = x => x.opacity !== undefined;
+const rateWords = l =>
+  l.MBps === undefined && l.backMBps === undefined
+    ? []
+    : [`bandwidth ${l.MBps ?? "not measured"} MB/s, back ${l.backMBps ?? "not measured"} MB/s`];
 function linkWords(l) {
-  const words = [`latency ${round(l.us)} us` + (l.se === undefined ? "" : ` \u00b1 ${round(l.se)}`)];
-  if (l.MBps !== undefined || l.backMBps !== undefined)
-    words.push(
-      `bandwidth ${l.atLeast ? "at least " : ""}${round(l.MBps)} MB/s, back ${round(l.backMBps)} MB/s`,
-    );
-  if (l.load !== undefined) words.push(`${figures.load.name}: ${round(l.load)} ${maps[0].loadUnit}`);
+  const words =
+    l.us === undefined ? [] : [`latency ${l.us} us` + (l.se === undefined ? "" : ` \u00b1${l.se}`)];
+  words.push(...rateWords(l));
+  if (l.load !== undefined) words.push(`${figures.load.name}: ${l.load} ${maps[0].loadUnit}`);
   if (l.simplex) words.push("one direction only");
-  if (sure(l)) words.push(sure(l));
+  if (unsure(l)) words.push(`probability ${l.p} %`);
   return words;
 }
 const remarks = x => [...x.findings, ...x.differs].map(f => f.text);
@@ -200,41 +199,53 @@ function nodeWords(map, n) {
   const words = [`${n.switch ? "switch" : "host"} ${n.name}` + (n.switch ? `, tier ${n.tier}` : "")];
   if (n.kids.length) words.push(`${plural(n.hosts, "host")} below it`);
   if (n.missing) words.push(away(map));
-  if (sure(n)) words.push(sure(n));
-  if (n.over) words.push(`overhead ${round(n.over)} us`);
-  if (n.ratio > 1.1)
-    words.push(`${round(n.ratio)}:1 oversubscribed: what its hosts ask for over what its uplinks carry`);
+  if (unsure(n)) words.push(`support ${n.p} %`);
+  if (n.over) words.push(`overhead ${n.over} us`);
+  if (n.ratio) words.push(`oversubscribed ${n.ratio}, the bandwidth of its hosts to that of its uplinks`);
   if (n.up && map.isTree) words.push(`link to ${n.parent.name}: ` + linkWords(n.up).join(", "));
   else
     words.push(
       ...n.links
         .filter(l => !l.up)
         .slice(0, 6)
-        .map(
-          l =>
-            `to ${otherEnd(map, l, n).name}: ${round(l.us)} us` +
-            (l.MBps === undefined ? "" : `, ${round(l.MBps)} MB/s`),
-        ),
+        .map(l => `to ${otherEnd(map, l, n).name}: ${linkWords(l).join(", ")}`),
     );
   return words;
 }
 const nodeRemarks = n => [...new Set([...remarks(n), ...(n.up ? remarks(n.up) : [])])];
-function groupWords({ nodes }) {
-  const one = nodes[0],
-    range = of => (of.length ? `${round(of[0])} to ${round(of.at(-1))}` : ""),
-    us = range(finite(nodes.map(n => n.up.us))),
-    rates = range(finite(nodes.map(n => least(n.up)))),
-    words = [
-      `${nodes.length} ${one.switch ? "switches" : "hosts"} that are alike, ${one.name} to ${nodes.at(-1).name}`,
-    ];
-  if (us) words.push(`latency ${us} us`);
-  if (rates) words.push(`bandwidth ${rates} MB/s`);
-  return words;
+/* Names as Slurm folds them: n[17-21,23-24]. */
+function namesOf(nodes) {
+  const parts = [];
+  for (const { name } of nodes) {
+    const [, word, digits] = name.match(/^(.*?)(\d*)$/),
+      last = parts.at(-1);
+    const next =
+      last && last.word === word && digits !== "" && String(+last.to + 1).padStart(last.to.length, "0");
+    if (next === digits) last.to = digits;
+    else parts.push({ word, from: digits, to: digits });
+  }
+  const text = [];
+  for (const { word, from, to } of parts) {
+    const range = from === to ? from : `${from}-${to}`;
+    if (text.at(-1)?.word === word && from !== "") text.at(-1).ranges.push(range);
+    else text.push({ word, ranges: [range] });
+  }
+  return text
+    .map(
+      ({ word, ranges }) => word + (ranges.length > 1 || ranges[0].includes("-") ? `[${ranges}]` : ranges[0]),
+    )
+    .join(",");
 }
-
-function hangUp(map) {
-  joinUp(map);
-  map.way = standardWay(map);
+function groupWords({ nodes }) {
+  const range = (of, unit) => {
+    const all = known(nodes.map(of));
+    return all.length ? [`${all[0]} to ${all.at(-1)} ${unit}`] : [];
+  };
+  return [
+    `${plural(nodes.length, nodes[0].switch ? "similar switch" : "similar host", nodes[0].switch ? "similar switches" : undefined)}: ${namesOf(nodes)}`,
+    ...range(n => n.up.us, "us").map(r => `latency ${r}`),
+    ...range(n => least(n.up), "MB/s").map(r => `bandwidth ${r}`),
+  ];
 }
 
 /* ---- a map of many days ---------------------------------------------------------------------*/
@@ -255,8 +266,8 @@ function turnTo(map, day) {
     .map(e => ({ a: e.a, b: e.b, text: e.text }));
   map.nodes.forEach((n, i) => (n.missing = !n.switch && !(seen[i] && seen[i] <= day)));
   map.judged = true;
-  hangUp(map);
+  joinUp(map);
 }
 
 maps.filter(m => m.history).forEach(m => turnTo(m, (state.day = m.history.last)));
-maps.filter(m => !m.history).forEach(hangUp);
+maps.filter(m => !m.history).forEach(joinUp);

@@ -27,10 +27,14 @@ const panes = maps.map((map, k) => {
 
 function paintPane(pane) {
   const { svg, view, map } = pane,
-    room = Math.max(300, view.clientWidth - 18);
+    room = Math.max(300, view.clientWidth - 18),
+    tall = heightFor(pane),
+    size = `${room} ${tall}`;
   const held = svg.contains(document.activeElement) ? pane.focus : null;
+  if (map.isTree && map.wayFor !== size) standardWay(map, m => layRows(m).height + 30, tall);
+  map.wayFor = size;
   svg.innerHTML =
-    map.isTree && !state.layout.startsWith("stress") ? drawTree(pane, room) : drawNet(pane, room);
+    map.isTree && !state.layout.startsWith("stress") ? drawTree(pane, room, tall) : drawNet(pane, room, tall);
   view.classList.toggle("solid", state.layout === "stress-3d");
   svg.setAttribute("viewBox", `0 0 ${pane.size.join(" ")}`);
   if (!pane.byHand) fitPane(pane);
@@ -40,18 +44,23 @@ function paintPane(pane) {
   pane.byKey.get(pane.focus)?.setAttribute("tabindex", "0");
   if (held !== null) pane.byKey.get(pane.focus)?.focus({ preventScroll: true });
 }
-/* A tree is as wide as the window, and as high as it is; the others are seen whole, if they can be read. */
+/* On a phone the page scrolls, and not the picture in it. */
+const heightFor = ({ view }) =>
+  matchMedia("(max-width: 800px)").matches ? Math.round(0.75 * innerHeight) : view.clientHeight - 4;
+/* Twice as large at the most. A tree that is higher than the window is as wide as that; the others are seen
+ * whole, if they can be read. */
 function fitPane(pane) {
   const across = (pane.view.clientWidth - 18) / pane.size[0],
-    down = (pane.view.clientHeight - 4) / pane.size[1];
+    whole = Math.min(ZOOM_MOST, across, heightFor(pane) / pane.size[1]);
   pane.zoom =
     state.layout === "tree"
-      ? Math.min(1, across)
-      : Math.max(pane.crowded ? 0.2 : 0.7, Math.min(1, across, down));
+      ? Math.max(whole, Math.min(1, across))
+      : Math.max(pane.crowded ? 0.2 : 0.7, whole);
 }
 function scalePane(pane) {
   pane.svg.setAttribute("width", Math.round(pane.size[0] * pane.zoom));
   pane.svg.setAttribute("height", Math.round(pane.size[1] * pane.zoom));
+  pane.svg.style.setProperty("--bad", `${look.bad / pane.zoom}px`);
 }
 function paint() {
   document.documentElement.toggleAttribute(
@@ -59,7 +68,6 @@ function paint() {
     !matchMedia("print").matches &&
       (state.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark",
   );
-  if (state.by !== "findings") range = rangeOf(state.by);
   panes.forEach(paintPane);
   paintLegend();
   markPicked();
@@ -139,7 +147,6 @@ function moveFocus(pane, key, really) {
 
 /* ---- tables ---------------------------------------------------------------------------------*/
 
-const cell = x => (Number.isFinite(x) ? +x.toPrecision(4) + "" : "");
 const told = f => {
   const at = f.at ?? maps[1]?.differences.find(d => d.k === f.k)?.at; /* only one of the two may have it */
   return { key: at ? (at.key ?? at.name) : "", strong: true, cells: [f.text] };
@@ -148,23 +155,25 @@ const told = f => {
 const suspects = () =>
   here.links
     .filter(l => l.suspect && !l.findings.length && !here.judged)
-    .map(l => ({ key: l.key, strong: true, cells: [`link ${linkName(here, l)} is worse than its class`] }));
+    .map(l => ({
+      key: l.key,
+      strong: true,
+      cells: [`link ${linkName(here, l)} is worse than comparable links`],
+    }));
 const whereIs = n =>
-  n.links.length > 1 ? plural(n.links.length, "link") : n.links.map(l => otherEnd(here, l, n).name).join();
+  n.links.length > 1 ? `${n.links.length}` : n.links.map(l => otherEnd(here, l, n).name).join();
 const tables = {
   findings: {
     title: "Findings",
-    head: ["Problems found"],
     rows: () => [...here.findings.map(told), ...suspects()],
   },
   differences: {
     title: "Differences",
-    head: ["Against the reference"],
     rows: () => here.differences.map(told),
   },
   hosts: {
     title: "Hosts",
-    head: ["host", "at", "us", "MB/s", "back"],
+    head: ["host", here.nodes.some(n => n.switch) ? "switch" : "links", "us", "MB/s", "back"],
     rows: () =>
       here.nodes
         .filter(n => !n.switch)
@@ -180,12 +189,12 @@ const tables = {
   },
   links: {
     title: "Links",
-    head: ["link", "us", "\u00b1", "MB/s", "back", "sure %"],
+    head: ["link", "us", "\u00b1", "MB/s", "back", "probability %"],
     rows: () =>
       here.links.map(l => ({
         key: l.key,
         strong: isStrong(l),
-        cells: [linkName(here, l), l.us, l.se, l.MBps, l.backMBps, Math.floor(100 * l.p)],
+        cells: [linkName(here, l), l.us, l.se, l.MBps, l.backMBps, l.p],
       })),
   },
 };
@@ -232,23 +241,22 @@ function paintTable() {
     rows = rowsOf(state.tab),
     panel = $("panel");
   if (!rows.length) {
-    const judged = here.judged
-      ? "None: no part is degraded."
-      : "Links were not held against each other.";
+    const judged = here.judged ? "No part is degraded." : "Links were not compared with each other.";
     panel.replaceChildren(el("p", { textContent: state.tab === "findings" ? judged : "None." }));
     return;
   }
   const order = sorted?.down ? "descending" : "ascending",
-    head = about.head.map(
+    head = (about.head ?? []).map(
       (text, k) =>
         `<th scope="col"${sorted?.k === k ? ` aria-sort="${order}"` : ""}><button type="button">${escape(text)}</button></th>`,
     );
   const body = rows.slice(from, from + PAGE).map(({ key, strong, cells: [first, ...more] }, k) => {
-    const cells = more.map(c => `<td>${typeof c === "string" ? escape(c) : cell(c)}</td>`);
+    const cells = more.map(c => `<td>${escape(c ?? "")}</td>`);
     return `<tr class="${strong ? "strong" : ""}" data-key="${escape(key)}"><td><button type="button" tabindex="${k ? -1 : 0}">${escape(first)}</button></td>${cells.join("")}</tr>`;
   });
-  const of = maps.length > 1 && /hosts|links/.test(state.tab) ? " of the map" : "";
-  panel.innerHTML = `<table><caption>${about.title.toLowerCase()}${of}</caption><thead><tr>${head.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`;
+  const of = maps.length > 1 && /hosts|links/.test(state.tab) ? " of the map" : "",
+    thead = head.length ? `<thead><tr>${head.join("")}</tr></thead>` : "";
+  panel.innerHTML = `<table aria-label="${about.title}${of}">${thead}<tbody>${body.join("")}</tbody></table>`;
   panel.querySelectorAll("thead button").forEach((b, k) => {
     b.onclick = () => {
       sortBy(k);
@@ -278,9 +286,11 @@ function paintTable() {
 function sortBy(k) {
   sorted = { k, down: sorted?.k === k && !sorted.down };
   const sign = sorted.down ? -1 : 1,
-    known = x => (Number.isFinite(x) ? x : Number.MAX_VALUE);
+    order = x => num(x) ?? Number.MAX_VALUE;
   rowsOf(state.tab).sort(({ cells: { [k]: x } }, { cells: { [k]: y } }) =>
-    typeof x === "string" ? sign * x.localeCompare(y, "en", { numeric: true }) : sign * (known(x) - known(y)),
+    Number.isNaN(order(x) + order(y))
+      ? sign * x.localeCompare(y, "en", { numeric: true })
+      : sign * (order(x) - order(y)),
   );
   from = 0;
   paintTable();
@@ -302,7 +312,7 @@ function paintLegend() {
   const links = maps.flatMap(m => m.links),
     nodes = maps.flatMap(m => m.nodes),
     strong = links.concat(nodes).filter(isStrong);
-  const line = (w, more = "") => `<path class="link" style="stroke-width:${w};${more}" d="M 1 8 H 25"/>`,
+  const line = (w, more = "") => `<path class="link" style="--px:${w}px;${more}" d="M 1 8 H 25"/>`,
     why = [
       strong.some(x => x.findings.length || x.suspect) && "finding",
       maps.length > 1 && "difference",
@@ -314,22 +324,29 @@ function paintLegend() {
       panes.some(p => p.items.some(it => it.group)),
       "host",
       [8, 4, 0].map(d => disc(7 + d, 8, 5)).join(""),
-      "several that are alike",
+      "several similar ones",
+    ],
+    [
+      state.layout === "grid",
+      "host",
+      '<path class="link" style="--px:1px" d="M 13 8 h 11"/>' + disc(10, 8, 4),
+      "around an edge or to another plane",
     ],
     [nodes.some(n => n.missing), "missing", disc(13, 8, 5), away(here)],
-    ...[1, 0.3].map(part => [
-      look.widest > 0,
-      "",
-      line(look.thick * part),
-      `${round(look.widest * part)} MB/s`,
-    ]),
+    ...look.strokes.map(({ px, text }) => [true, "", line(px), text]),
     [
       links.some(l => l.simplex),
       "",
       line(3) + wayOf({ simplex: true }, 13, false, ' transform="translate(0 8)"'),
       "one direction only",
     ],
-    [links.some(sure), "", line(3, "opacity:.45"), "not sure to be there"],
+    [links.some(unsure), "", line(3, "opacity:.45"), "probability below 90 %"],
+    [
+      links.some(l => /\u2265/.test(least(l))),
+      "",
+      '<text class="small" x="8" y="13">\u2265</text>',
+      "at least",
+    ],
     [strong.length, "strong", line(3), why.join(" or ")],
   ];
   const parts = signs
@@ -340,7 +357,7 @@ function paintLegend() {
     );
   if (state.by !== "findings")
     parts.push(
-      `<span>${figures[state.by].name}: ${round(range[0])}<span id="bar" aria-hidden="true"></span>${round(range[1])} ${figures[state.by].unit}</span>`,
+      `<span>${figures[state.by].name}: ${look[state.by].low}<span id="bar" aria-hidden="true"></span>${look[state.by].high} ${figures[state.by].unit}</span>`,
     );
   $("legend").innerHTML = parts.join("");
 }
@@ -354,6 +371,10 @@ function fillHead() {
   $("what").textContent = here.what;
   const warnings = [...here.warnings];
   if (here.moreWarnings) warnings.push(`${here.moreWarnings} more warnings`);
+  document.body.classList.toggle(
+    "noted",
+    here.findings.length + here.differences.length + suspects().length > 0,
+  );
   $("warnings").hidden = !warnings.length;
   $("warnings").replaceChildren(...warnings.map(w => el("li", { textContent: w })));
   $("job").textContent = [here.job, here.populations, here.hint, maps[1] && here.summary]
@@ -362,12 +383,12 @@ function fillHead() {
   document.title = `nettopo: ${here.what}`;
   const option = (value, textContent) => el("option", { value, textContent });
   if (here.isTree) $("layout").append(option("tree", "tree"), option("radial", "radial"));
-  if (here.nodes.some(n => n.flat)) $("layout").append(option("stress", "by latency"));
+  if (here.grid) $("layout").append(option("grid", "grid"));
+  else if (here.nodes.some(n => n.flat)) $("layout").append(option("stress", "by latency"));
   if (here.nodes.some(n => n.solid)) $("layout").append(option("stress-3d", "by latency, 3-D"));
   if (!here.isTree) $("layout").append(option("circle", "circle"));
   $("by").append(option("findings", "findings only"));
-  for (const [key, f] of Object.entries(figures))
-    if (here.links.some(l => f.of(l) !== undefined)) $("by").append(option(key, f.name));
+  for (const [key, f] of Object.entries(figures)) if (look[key].known) $("by").append(option(key, f.name));
   $("names").append(...(here.nodes.length > 2000 ? [] : here.nodes).map(n => option(n.name, "")));
   $("tabs").innerHTML = Object.keys(tables)
     .map(
@@ -429,7 +450,11 @@ function keepAddress() {
   ])
     if (value && value !== standard[key]) words.push(`${key}=${encodeURIComponent(value)}`);
   if (state.all) words.push("all");
-  if (state.toggled.size) words.push("turned=" + [...state.toggled].map(encodeURIComponent).join(","));
+  if (state.toggled.size)
+    words.push(
+      "turned=" +
+        [...state.toggled].map(([key, open]) => (open ? "" : "!") + encodeURIComponent(key)).join(","),
+    );
   const hash = words.length ? "#" + words.join("&") : "";
   if (hash !== location.hash) history.replaceState(null, "", hash || location.pathname + location.search);
 }
@@ -446,7 +471,8 @@ function readAddress() {
   for (const [key, accept] of Object.entries(accepts))
     if (words.has(key) && accept(words.get(key))) state[key] = words.get(key);
   state.all = words.has("all");
-  state.toggled = new Set(words.get("turned")?.split(",").slice(0, 10000));
+  const turned = words.get("turned")?.split(",").slice(0, 10000) ?? [];
+  state.toggled = new Map(turned.map(w => (w[0] === "!" ? [w.slice(1), false] : [w, true])));
   const find = words.get("find");
   $("layout").value = state.layout;
   $("by").value = state.by;
@@ -476,7 +502,8 @@ function fold(pane, key) {
   const n = pane.map.byName.get(key),
     it = pane.items.find(x => x.key === key);
   if (!it || !(it.group || n?.switch)) return;
-  toggle(it.group ? key : n.name);
+  const open = pane.map.isTree ? it.open : fanOpen(pane.map, n);
+  state.toggled.set(key, it.group || !open);
   paint();
 }
 function zoomBy(by) {
@@ -636,6 +663,8 @@ $("all").onclick = () => {
   state.toggled.clear();
   $("all").setAttribute("aria-pressed", state.all);
   paint();
+  for (const { svg } of panes)
+    svg.querySelector("[role].picked, [role].strong")?.scrollIntoView({ block: "center", inline: "nearest" });
 };
 $("theme").onclick = () => {
   state.theme = document.documentElement.hasAttribute("data-dark") ? "light" : "dark";

@@ -11,6 +11,7 @@
 
 #include "map.h"
 #include "memory.h"
+#include "number.h"
 #include "strbuf.h"
 
 enum { NT_REMARKS_MAX = 2000 };
@@ -53,48 +54,88 @@ struct nt_picture {
 };
 
 /* CSS colours: neutral ones, and a strong one for findings and differences, for each background. */
+#define NT_PICTURE_STRONG "#c4122f"
 #define NT_PICTURE_LIGHT                                                                           \
     "--bg:#fbfbf9;--fg:#1c2530;--dim:#59646f;--link:#7c8fa5;--host:#56708c;--switch:#2f4a66;"      \
-    "--strong:#c4122f"
+    "--strong:" NT_PICTURE_STRONG
 #define NT_PICTURE_DARK                                                                            \
     "--bg:#14181c;--fg:#e6eaee;--dim:#9aa6b2;--link:#66788b;--host:#9ab3cc;--switch:#c3d3e3;"      \
     "--strong:#ff6b74"
 
 /* Pixels: height of a host's row and of a switch without hosts, gap between switches, half a
- * symbol. */
-enum { NT_PICTURE_PITCH = 20, NT_PICTURE_LONE = 36, NT_PICTURE_GAP = 10, NT_PICTURE_SIGN = 5 };
+ * symbol, type of names and of values. */
+enum {
+    NT_PICTURE_PITCH = 22,
+    NT_PICTURE_LONE = 44,
+    NT_PICTURE_GAP = 10,
+    NT_PICTURE_SIGN = 5,
+    NT_PICTURE_NAME = 15,
+    NT_PICTURE_SMALL = 13
+};
 
 /* Seed of layouts (layout.h), so that a page and an SVG have the same layout. */
 enum { NT_PICTURE_SEED = 1 };
 
-/* Returns the opacity for a probability: its cube, because between 1/2 and 1 the probability itself
- * varies little. */
-double nt_picture_opacity(double sure);
+/* Returns the opacity for a probability: below NT_SUPPORT_USED its cube, because between 1/2 and 1
+ * the probability itself varies little. */
+double nt_picture_opacity(double probability);
+
+/* ---- values as all views print them, with NT_FIGURE_DIGITS; "" if a value is not known ---- */
+
+enum { NT_VALUE_BYTES = NT_NUMBER_BYTES + 4 };
+enum nt_link_way { NT_WAY_FORTH, NT_WAY_BACK, NT_WAY_NARROWER };
 
 /* Returns the lower bandwidth of the two directions; NaN: not measured. */
 double nt_picture_rate(const struct nt_link *link);
 
-/* Appends "64 hosts, 9 switches: tree, confidence 0.97", the status, and the job of the
- * measurement. */
+void nt_latency_text(double us, char text[NT_VALUE_BYTES]);
+
+/* The standard error of a latency, with two digits. */
+void nt_error_text(double us, char text[NT_VALUE_BYTES]);
+
+/* "12500", "≥25000" for a lower bound, "~25000" if it depends on routing; ASCII has ">=". */
+void nt_rate_text(const struct nt_link *link, enum nt_link_way way, bool unicode,
+                  char text[NT_VALUE_BYTES]);
+
+/* "1.5:1"; "" up to 1.1. */
+void nt_ratio_text(double oversubscription, char text[NT_VALUE_BYTES]);
+
+/* Returns whole percents, rounded down: 0.899 is not nine in ten. */
+unsigned nt_percent(double probability);
+
+/* "64 hosts, 9 switches, 72 links: tree, 2 tiers, confidence 0.97" */
 void nt_picture_put_what(struct nt_strbuf *to, const struct nt_model *model);
+
+/* "Status ok, job 7 on cluster c, level standard, measured on 2026-01-24 at 10:00 UTC" */
 void nt_picture_put_job(struct nt_strbuf *to, const struct nt_map *map);
 
-/* The appearance of one of the picture's maps. */
+/* ---- the appearance of one of the picture's maps ---- */
+
 struct nt_look {
     struct nt_arena memory;
+    const struct nt_model *model;
     double *support;                    /* by switch */
     bool *vertex_bad, *link_bad;        /* by vertex and link: has a finding or a difference */
     double widest_MBps, narrowest_MBps; /* highest bandwidth of all links; lowest bandwidth of links
                                            without finding or difference */
+    bool thin;                          /* a grid (layout.h): all links have one thickness */
 };
 
 int nt_look_init(struct nt_look *look, const struct nt_picture *picture, const struct nt_map *map,
                  struct nt_err *err);
 void nt_look_fini(struct nt_look *look);
 
-/* Returns the thickness in pixels, in proportion to the bandwidth; thinner for all links if the
- * bandwidths differ little. */
-double nt_look_thickness(const struct nt_look *look, const struct nt_link *link);
-double nt_look_thickest(const struct nt_look *look);
+/* Returns the thickness of a link in pixels, in proportion to its bandwidth; thinner for all links
+ * if the bandwidths differ little. A link with a finding or difference has at least NT_BAD_PX. */
+enum { NT_BAD_PX = 3 };
+double nt_look_thickness(const struct nt_look *look, size_t link);
+
+/* Lines of the legend: common rates up to that of the widest link. */
+enum { NT_STROKES_MAX = 3 };
+struct nt_stroke {
+    double px;
+    char text[96]; /* "100 Gbit/s (12500 MB/s)" */
+};
+size_t nt_look_strokes(const struct nt_look *look, struct nt_stroke stroke[NT_STROKES_MAX]);
 
 #endif

@@ -9,13 +9,16 @@
 
 #include "faults_text.h"
 #include "graph.h"
+#include "hostlist.h"
 #include "layout.h"
 #include "number.h"
 #include "rooted_tree.h"
+#include "stats.h"
 #include "switch_support.h"
 
 enum { PITCH = NT_PICTURE_PITCH, LONE = NT_PICTURE_LONE, GAP = NT_PICTURE_GAP, MARGIN = 24 };
-enum { SIGN = NT_PICTURE_SIGN, FIGURES_BYTES = 96 };
+enum { SIGN = NT_PICTURE_SIGN, NAME = NT_PICTURE_NAME, SMALL = NT_PICTURE_SMALL };
+enum { VALUES_BYTES = 160, UPLINK_BYTES = 2 * VALUES_BYTES };
 
 /* The canvas. */
 struct svg {
@@ -32,9 +35,10 @@ static const char STYLE[] =
     "svg{" NT_PICTURE_LIGHT "}\n"
     "@media (prefers-color-scheme:dark){svg{" NT_PICTURE_DARK "}}\n"
     ".ground{fill:var(--bg)}\n"
-    "text{fill:var(--fg);font:13px system-ui,\"DejaVu Sans\",sans-serif}\n"
-    ".small{fill:var(--dim);font-size:11px}\n"
-    ".head{font-size:15px;font-weight:600}\n"
+    "text{fill:var(--fg);font:15px system-ui,\"DejaVu Sans\",sans-serif;"
+    "font-variant-numeric:tabular-nums}\n"
+    ".small{fill:var(--dim);font-size:13px}\n"
+    ".head{font-size:17px;font-weight:600}\n"
     ".halo{paint-order:stroke;stroke:var(--bg);stroke-width:3px;stroke-linejoin:round}\n"
     ".link{fill:none;stroke:var(--link)}.way{fill:var(--host)}\n"
     ".host .mark{fill:var(--host)}.switch .mark{fill:var(--switch)}\n"
@@ -51,16 +55,14 @@ static double text_width(size_t characters, double size)
     return 0.64 * size * (double)characters;
 }
 
-/* "0.498 us, 12000 MB/s"; "" when nothing was measured. */
-static void write_figures(const struct nt_link *l, char text[FIGURES_BYTES])
+/* "0.498 us · 12000 MB/s"; "" if nothing was measured. */
+static void write_values(const struct nt_link *l, char text[VALUES_BYTES])
 {
-    char us[NT_NUMBER_BYTES] = "", MBps[NT_NUMBER_BYTES] = "";
-    bool timed = isfinite(l->latency_us), rated = isfinite(nt_picture_rate(l));
-    if (timed)
-        nt_number_plain(l->latency_us, 3, us);
-    if (rated)
-        nt_number_plain(nt_picture_rate(l), 3, MBps);
-    snprintf(text, FIGURES_BYTES, "%s%s%s%s%s", us, timed ? " us" : "",
+    char us[NT_VALUE_BYTES], MBps[NT_VALUE_BYTES];
+    nt_latency_text(l->latency_us, us);
+    nt_rate_text(l, NT_WAY_NARROWER, true, MBps);
+    bool timed = us[0] != '\0', rated = MBps[0] != '\0';
+    snprintf(text, VALUES_BYTES, "%s%s%s%s%s", us, timed ? " us" : "",
              timed && rated ? " \xc2\xb7 " : "", MBps, rated ? " MB/s" : "");
 }
 
@@ -94,10 +96,10 @@ static void put_opacity(struct svg *svg, double sure)
         nt_strbuf_print(&svg->body, " opacity=\"%.2f\"", nt_picture_opacity(sure));
 }
 
-static void put_link_style(struct svg *svg, const struct nt_link *l)
+static void put_link_style(struct svg *svg, size_t link)
 {
-    nt_strbuf_print(&svg->body, " stroke-width=\"%.1f\"", nt_look_thickness(&svg->look, l));
-    put_opacity(svg, l->probability);
+    nt_strbuf_print(&svg->body, " stroke-width=\"%.1f\"", nt_look_thickness(&svg->look, link));
+    put_opacity(svg, svg->model->link[link].probability);
 }
 
 /* An arrow in the middle of a link that was seen from a to b only. */
@@ -122,7 +124,7 @@ static void put_title(struct svg *svg, uint32_t v)
     if (v < m->hosts && m->missing[v])
         nt_strbuf_puts(&svg->body, ", did not answer");
     if (v >= m->hosts && svg->look.support[v - m->hosts] < NT_SUPPORT_SHOWN)
-        nt_strbuf_print(&svg->body, ", %.0f %% sure", floor(100 * svg->look.support[v - m->hosts]));
+        nt_strbuf_print(&svg->body, ", support %u %%", nt_percent(svg->look.support[v - m->hosts]));
     nt_strbuf_puts(&svg->body, "</title>");
 }
 
@@ -147,7 +149,7 @@ static void begin_vertex(struct svg *svg, uint32_t v, bool strong)
 
 /* ---- a tree: rows and columns ---------------------------------------------------------------*/
 
-enum { COLUMN = 180, ALIKE_LEAST = 3, LABEL_BYTES = 300 };
+enum { COLUMN_LEAST = 180, ALIKE_LEAST = 3, LABEL_BYTES = 300, NAMES_MAX = 36 };
 
 /* A line of the picture: a host, hosts that are alike, or a switch without hosts; of an open switch
  * what hangs on it is from y0 to y1. */
@@ -162,8 +164,12 @@ struct tree {
     uint32_t *rank;       /* columns from the hosts */
     uint32_t *alike;      /* of a switch: how many of its hosts share a line, 0: each has its own */
     uint32_t *stands_for; /* of a host: the first of those that share its line */
-    uint32_t *last;       /* of a first one: the last of them */
-    double names, rates;  /* where names and figures of hosts begin */
+    const char **label;   /* of a first one: the folded names of them; NULL: its own name */
+    double *value;        /* scratch, two for each vertex */
+    double column;        /* pixels between switches and what is below them */
+    struct nt_arena *memory;
+    double names, counts;    /* where names and numbers of hosts begin */
+    double latencies, rates; /* where the values end */
     double y;
 };
 
@@ -176,6 +182,11 @@ static uint32_t children_of(const struct tree *t, uint32_t v, const uint32_t **c
 static bool is_plain(const struct tree *t, uint32_t host)
 {
     return !t->svg->look.vertex_bad[host] && !t->svg->look.link_bad[t->rooted->up[host] / 2];
+}
+
+static const char *label_of(const struct tree *t, uint32_t host)
+{
+    return t->label[host] != NULL ? t->label[host] : nt_map_vertex_name(t->svg->map, host);
 }
 
 /* Columns: a switch is left of all that hangs on it, hosts are at the right. */
@@ -191,6 +202,27 @@ static void rank_vertices(struct tree *t)
     }
 }
 
+/* The names of the hosts that share the line of the first one, cut to NAMES_MAX characters. */
+static const char *fold_names(struct tree *t, const uint32_t *child, uint32_t n, uint32_t first)
+{
+    struct nt_strbuf folded = {0};
+    const char **name = nt_arena_array(t->memory, n, sizeof *name);
+    uint32_t count = 0;
+    if (name == NULL)
+        return NULL;
+    for (uint32_t k = 0; k < n && child[k] < t->svg->model->hosts; k++)
+        if (t->stands_for[child[k]] == first)
+            name[count++] = nt_map_vertex_name(t->svg->map, child[k]);
+    nt_hostlist_format(&folded, name, count);
+    if (folded.used > NAMES_MAX) {
+        folded.used = NAMES_MAX - 2;
+        nt_strbuf_puts(&folded, "..");
+    }
+    const char *label = folded.failed ? NULL : nt_arena_text(t->memory, folded.text, folded.used);
+    free(folded.text);
+    return label;
+}
+
 static void group_hosts(struct tree *t)
 {
     const struct nt_model *m = t->svg->model;
@@ -204,9 +236,10 @@ static void group_hosts(struct tree *t)
                 continue;
             first = first == NT_NO_VERTEX ? child[k] : first;
             t->stands_for[child[k]] = first;
-            t->last[first] = child[k];
         }
         t->alike[v] = first == NT_NO_VERTEX ? 0 : plain;
+        if (first != NT_NO_VERTEX)
+            t->label[first] = fold_names(t, child, n, first);
     }
 }
 
@@ -277,17 +310,42 @@ static int lay_rows(struct tree *t, struct nt_err *err)
 
 static double column_of(const struct tree *t, uint32_t v)
 {
-    return MARGIN + COLUMN * (double)(t->rank[t->rooted->root] - t->rank[v]);
+    return MARGIN + t->column * (double)(t->rank[t->rooted->root] - t->rank[v]);
 }
 
 /* A name that is cut to the room is whole in the title. */
 static void cut_name(const char *name, double room, char text[LABEL_BYTES])
 {
-    size_t bytes = strlen(name), fits = (size_t)fmax(3, room / text_width(1, 13));
+    size_t bytes = strlen(name), fits = (size_t)fmax(3, room / text_width(1, NAME));
     if (bytes <= fits)
         snprintf(text, LABEL_BYTES, "%s", name);
     else
         snprintf(text, LABEL_BYTES, "%.*s..", (int)fits - 2, name);
+}
+
+/* "1.5:1 · 0.25 us · 12500 MB/s": a switch and the link above it. */
+static void write_uplink(const struct tree *t, uint32_t v, char text[UPLINK_BYTES])
+{
+    const struct nt_model *m = t->svg->model;
+    char values[VALUES_BYTES], ratio[NT_VALUE_BYTES];
+    write_values(&m->link[t->rooted->up[v] / 2], values);
+    nt_ratio_text(m->oversubscription[v - m->hosts], ratio);
+    snprintf(text, UPLINK_BYTES, "%s%s%s", ratio,
+             ratio[0] != '\0' && values[0] != '\0' ? " \xc2\xb7 " : "", values);
+}
+
+/* So wide that the words at each link between switches have room. */
+static double column_width(const struct tree *t)
+{
+    double most = COLUMN_LEAST;
+    char text[UPLINK_BYTES];
+    for (size_t k = 1; k < t->rooted->reached; k++) {
+        if (t->rooted->order[k] < t->svg->model->hosts)
+            continue;
+        write_uplink(t, t->rooted->order[k], text);
+        most = fmax(most, text_width(strlen(text), SMALL) + 2 * SIGN);
+    }
+    return most;
 }
 
 static void put_switch(struct tree *t, uint32_t v, const struct nt_link *up)
@@ -295,8 +353,7 @@ static void put_switch(struct tree *t, uint32_t v, const struct nt_link *up)
     struct svg *svg = t->svg;
     const struct row *row = &t->row[v];
     double x = column_of(t, v);
-    char name[LABEL_BYTES], figures[FIGURES_BYTES], all[FIGURES_BYTES + 32];
-    double ratio = svg->model->oversubscription[v - svg->model->hosts];
+    char name[LABEL_BYTES], values[UPLINK_BYTES];
     nt_strbuf_print(&svg->body,
                     "<rect class=\"mark\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" "
                     "rx=\"3\"/>",
@@ -306,41 +363,72 @@ static void put_switch(struct tree *t, uint32_t v, const struct nt_link *up)
         put_text(svg, x - SIGN, row->y0 - SIGN - 8, "name", false, whole);
         return;
     }
-    double half = nt_look_thickness(&svg->look, up) / 2;
-    cut_name(whole, COLUMN - 4 * SIGN, name);
+    double half = nt_look_thickness(&svg->look, t->rooted->up[v] / 2) / 2;
+    cut_name(whole, t->column - 4 * SIGN, name);
     put_text(svg, x - SIGN - 4, row->y - half - 5, "name", true, name);
-    write_figures(up, figures);
-    if (ratio > 1.1)
-        snprintf(all, sizeof all, "%.2g:1%s%s", ratio, *figures != '\0' ? " \xc2\xb7 " : "",
-                 figures);
-    else
-        snprintf(all, sizeof all, "%s", figures);
-    if (*all != '\0')
-        put_text(svg, x - SIGN - 4, row->y + half + 13, "small", true, all);
+    write_uplink(t, v, values);
+    put_text(svg, x - SIGN - 4, row->y + half + SMALL + 1, "small", true, values);
 }
 
-/* A host (up NULL: it has no link), or count hosts that share a line, as the first and the last. */
+static double median_of(double *value, size_t n)
+{
+    qsort(value, n, sizeof *value, nt_compare_doubles);
+    return n > 0 ? value[n / 2] : (double)NAN;
+}
+
+/* What the hosts have in common that share the line of this one: medians. */
+static struct nt_link usual_of(struct tree *t, uint32_t host)
+{
+    const uint32_t *child;
+    uint32_t n = children_of(t, t->rooted->parent[host], &child);
+    struct nt_link usual = {.at_least = true};
+    double *value[2] = {t->value, t->value + n};
+    size_t known[2] = {0, 0};
+    for (uint32_t k = 0; k < n && child[k] < t->svg->model->hosts; k++) {
+        const struct nt_link *l = &t->svg->model->link[t->rooted->up[child[k]] / 2];
+        const double both[2] = {l->latency_us, nt_picture_rate(l)};
+        for (int v = 0; v < 2 && t->stands_for[child[k]] == host; v++)
+            if (isfinite(both[v]))
+                value[v][known[v]++] = both[v];
+        usual.at_least = usual.at_least && (t->stands_for[child[k]] != host || l->at_least);
+    }
+    usual.latency_us = median_of(value[0], known[0]);
+    usual.bandwidth_MBps = usual.bandwidth_back_MBps = median_of(value[1], known[1]);
+    return usual;
+}
+
+static void put_value(struct svg *svg, double x, double y, const char *value, const char *unit)
+{
+    char text[NT_VALUE_BYTES + 8];
+    snprintf(text, sizeof text, "%s %s", value, unit);
+    if (value[0] != '\0')
+        put_text(svg, x, y, "small", true, text);
+}
+
+/* A host (up NULL: it has no link), or count hosts that share a line. */
 static void put_hosts(struct tree *t, uint32_t host, uint32_t count, const struct nt_link *up)
 {
     struct svg *svg = t->svg;
-    const char *name = nt_map_vertex_name(svg->map, host);
-    double x = column_of(t, host), y = t->row[host].y;
-    char figures[FIGURES_BYTES] = "did not answer", label[LABEL_BYTES];
+    double x = column_of(t, host), y = t->row[host].y + NAME / 3.0;
+    char us[NT_VALUE_BYTES], MBps[NT_VALUE_BYTES], hosts[32];
+    struct nt_link usual;
     for (int k = count > 1 ? 2 : 0; k >= 0; k--)
-        put_host_sign(svg, x + 4 * k, y);
-    if (count > 1) {
-        snprintf(label, sizeof label, "%u hosts", count);
-        put_text(svg, t->names, y + 4.5, "name", false, label);
-        snprintf(label, sizeof label, "%.120s to %.120s", name,
-                 nt_map_vertex_name(svg->map, t->last[host]));
-        put_text(svg, t->rates, y + 4.5, "small", false, label);
+        put_host_sign(svg, x + 4 * k, t->row[host].y);
+    put_text(svg, t->names, y, "name", false, label_of(t, host));
+    if (up == NULL) {
+        put_text(svg, t->counts, y, "small", false, "did not answer");
         return;
     }
-    put_text(svg, t->names, y + 4.5, "name", false, name);
-    if (up != NULL)
-        write_figures(up, figures);
-    if (*figures != '\0')
-        put_text(svg, t->rates, y + 4.5, "small", false, figures);
+    if (count > 1) {
+        snprintf(hosts, sizeof hosts, "%u hosts", count);
+        put_text(svg, t->counts, y, "small", false, hosts);
+        usual = usual_of(t, host);
+        up = &usual;
+    }
+    nt_latency_text(up->latency_us, us);
+    nt_rate_text(up, NT_WAY_NARROWER, true, MBps);
+    put_value(svg, t->latencies, y, us, "us");
+    put_value(svg, t->rates, y, MBps, "MB/s");
 }
 
 static void put_row(struct tree *t, uint32_t v)
@@ -358,7 +446,7 @@ static void put_row(struct tree *t, uint32_t v)
         const double top[2] = {column_of(t, parent) + SIGN, t->row[v].y}, low[2] = {end, top[1]};
         nt_strbuf_print(&svg->body, "<path class=\"link\" d=\"M %.1f %.1f H %.1f\"", top[0], top[1],
                         end);
-        put_link_style(svg, up);
+        put_link_style(svg, t->rooted->up[v] / 2);
         nt_strbuf_puts(&svg->body, "/>");
         put_way(svg, up, up->a == v ? low : top, up->a == v ? top : low);
     }
@@ -374,17 +462,21 @@ static int draw_rows(struct tree *t, struct nt_err *err)
 {
     const struct nt_model *m = t->svg->model;
     size_t longest = 8;
+    bool folded = m->hosts > NT_SVG_HOSTS;
     t->y = 14;
     rank_vertices(t);
     group_hosts(t);
     if (lay_rows(t, err) != 0)
         return -1;
     for (uint32_t h = 0; h < m->hosts; h++) {
-        size_t bytes = strlen(nt_map_vertex_name(t->svg->map, h));
+        size_t bytes = t->stands_for[h] != h ? 0 : strlen(label_of(t, h));
         longest = bytes > longest ? bytes : longest;
     }
-    t->names = MARGIN + COLUMN * (double)t->rank[t->rooted->root] + 20;
-    t->rates = t->names + text_width(longest, 13) + 14;
+    t->column = column_width(t);
+    t->names = MARGIN + t->column * (double)t->rank[t->rooted->root] + 20;
+    t->counts = t->names + text_width(longest, NAME) + 14;
+    t->latencies = t->counts + text_width(folded ? 20 : 10, SMALL);
+    t->rates = t->latencies + text_width(13, SMALL);
     for (size_t k = 0; k < t->rooted->reached; k++)
         put_row(t, t->rooted->order[k]);
     t->y += GAP;
@@ -395,7 +487,7 @@ static int draw_rows(struct tree *t, struct nt_err *err)
         t->y += PITCH;
         put_row(t, h);
     }
-    t->svg->width = t->rates + text_width(24, 11) + MARGIN;
+    t->svg->width = t->rates + MARGIN;
     t->svg->height = t->y + GAP;
     return 0;
 }
@@ -405,14 +497,15 @@ static int draw_tree(struct svg *svg, bool *drawn, struct nt_err *err)
     const struct nt_model *m = svg->model;
     size_t vertices = m->hosts + m->switches, missing = 0;
     NT_SCOPED struct nt_arena memory = {0};
-    struct tree t = {.svg = svg};
+    struct tree t = {.svg = svg, .memory = &memory};
     if (nt_rooted_tree_create(m, &t.rooted, err) != 0)
         return -1;
     t.row = nt_arena_array(&memory, vertices, sizeof *t.row);
     t.rank = nt_arena_array(&memory, vertices, sizeof *t.rank);
     t.alike = nt_arena_array(&memory, vertices, sizeof *t.alike);
     t.stands_for = nt_arena_array(&memory, vertices, sizeof *t.stands_for);
-    t.last = nt_arena_array(&memory, vertices, sizeof *t.last);
+    t.label = nt_arena_array(&memory, vertices, sizeof *t.label);
+    t.value = nt_arena_array(&memory, 2 * vertices, sizeof *t.value);
     int rc = nt_arena_check(&memory, err);
     for (size_t h = 0; rc == 0 && h < m->hosts; h++) {
         missing += m->missing[h];
@@ -421,6 +514,8 @@ static int draw_tree(struct svg *svg, bool *drawn, struct nt_err *err)
     *drawn = m->switches > 0 && t.rooted->tree && t.rooted->reached + missing == vertices;
     if (rc == 0 && *drawn)
         rc = draw_rows(&t, err);
+    if (rc == 0)
+        rc = nt_arena_check(&memory, err);
     nt_rooted_tree_destroy(t.rooted);
     return rc;
 }
@@ -438,20 +533,35 @@ struct box {
 struct net {
     struct svg *svg;
     struct nt_graph graph;
-    const double *at;  /* two a vertex, the farthest at 1 */
-    double unit;       /* px of that 1 */
-    struct box *label; /* that were put */
+    const struct nt_layout *layout;
+    double unit;            /* px of its 1 */
+    double low[2], high[2]; /* of all places, across and down */
+    struct box *label;      /* that were put */
     size_t labels;
 };
 
 static double x_of(const struct net *n, uint32_t v)
 {
-    return EDGE + n->unit * (1 + n->at[2 * (size_t)v]);
+    return EDGE + n->unit * (n->layout->at[2 * (size_t)v] - n->low[0]);
 }
 
 static double y_of(const struct net *n, uint32_t v)
 {
-    return EDGE / 2 + n->unit * (1 + n->at[2 * (size_t)v + 1]);
+    return EDGE / 2 + n->unit * (n->layout->at[2 * (size_t)v + 1] - n->low[1]);
+}
+
+/* A grid has room for a name between two vertices, if it has names. */
+static double unit_of_grid(const struct net *n)
+{
+    const double apart = 24;
+    const struct nt_model *m = n->svg->model;
+    size_t longest = 0, vertices = m->hosts + m->switches;
+    for (uint32_t v = 0; v < vertices && vertices <= LABELLED_MAX; v++) {
+        size_t bytes = strlen(nt_map_vertex_name(n->svg->map, v));
+        longest = bytes > longest ? bytes : longest;
+    }
+    double room = m->switches > 0 ? 2 : 1; /* hosts are between the switches */
+    return room * (text_width(longest, NAME) + apart) / n->layout->unit;
 }
 
 /* So large that the links of middle length have room for words at their ends. */
@@ -459,8 +569,11 @@ static double unit_of(const struct net *n)
 {
     const struct nt_model *m = n->svg->model;
     double sum = 0;
+    if (n->layout->unit > 0)
+        return unit_of_grid(n);
     for (size_t k = 0; k < m->links; k++) {
-        const double *a = n->at + 2 * (size_t)m->link[k].a, *b = n->at + 2 * (size_t)m->link[k].b;
+        const double *a = n->layout->at + 2 * (size_t)m->link[k].a,
+                     *b = n->layout->at + 2 * (size_t)m->link[k].b;
         sum += hypot(a[0] - b[0], a[1] - b[1]);
     }
     double mean = m->links > 0 && sum > 0 ? sum / (double)m->links : 1;
@@ -472,6 +585,8 @@ static double unit_of(const struct net *n)
 static double free_side(const struct net *n, uint32_t v)
 {
     double best = 0, most = -1;
+    if (n->layout->unit > 0) /* no line of a grid is there; hosts are below their switch */
+        return v < n->svg->model->hosts ? M_PI / 4 : -3 * M_PI / 4;
     for (int side = 0; side < SIDES; side++) {
         double angle = 2 * M_PI * side / SIDES, least = M_PI;
         for (uint32_t k = n->graph.start[v]; k < n->graph.start[v + 1]; k++) {
@@ -519,7 +634,7 @@ static unsigned hidden_by(const struct net *n, const struct box *b, uint32_t v)
     const struct nt_model *m = n->svg->model;
     const unsigned worse = 100;
     unsigned hidden = 0;
-    for (size_t k = 0; k < m->links; k++)
+    for (size_t k = 0; k < m->links && !(n->layout->unit > 0); k++)
         hidden += meets(n, b, &m->link[k]);
     for (size_t k = 0; k < n->labels; k++)
         hidden += overlap(b, &n->label[k]) ? worse : 0;
@@ -539,10 +654,10 @@ struct place {
 static struct box place_at(const struct net *n, uint32_t v, double side, double more,
                            struct place *p)
 {
-    const double letter = 8.2, ascent = 12, descent = 4;
+    const double letter = 0.63 * NAME, ascent = 14, descent = 4;
     double away = SIGN + 5 + more, c = cos(side);
     double wide = letter * (double)strlen(nt_map_vertex_name(n->svg->map, v));
-    *p = (struct place){x_of(n, v) + away * c, y_of(n, v) + 4.5 + (away + 3) * sin(side),
+    *p = (struct place){x_of(n, v) + away * c, y_of(n, v) + 5 + (away + 5) * sin(side),
                         c > 0.3    ? "start"
                         : c < -0.3 ? "end"
                                    : "middle"};
@@ -589,20 +704,39 @@ static void put_vertex(struct net *n, uint32_t v, bool labelled)
     nt_strbuf_puts(&svg->body, "</g>\n");
 }
 
+/* A straight line; of a grid's links around an edge or to another plane the short ends, but a bad
+ * one is a bow from end to end. */
+static void put_line(struct net *n, size_t k)
+{
+    const struct nt_link *l = &n->svg->model->link[k];
+    const double *stub = n->layout->unit > 0 ? n->layout->stub[k] : (const double[]){0, 0};
+    const double bow = 0.12;
+    double x0 = x_of(n, l->a), y0 = y_of(n, l->a), x1 = x_of(n, l->b), y1 = y_of(n, l->b);
+    double dx = n->unit * stub[0], dy = n->unit * stub[1];
+    nt_strbuf_print(&n->svg->body, "<path class=\"link\" d=\"M %.1f %.1f ", x0, y0);
+    if (stub[0] == 0 && stub[1] == 0)
+        nt_strbuf_print(&n->svg->body, "L %.1f %.1f\"", x1, y1);
+    else if (n->svg->look.link_bad[k])
+        nt_strbuf_print(&n->svg->body, "Q %.1f %.1f %.1f %.1f\"", (x0 + x1) / 2 + bow * (y1 - y0),
+                        (y0 + y1) / 2 - bow * (x1 - x0), x1, y1);
+    else
+        nt_strbuf_print(&n->svg->body, "l %.1f %.1f M %.1f %.1f l %.1f %.1f\"", dx, dy, x1, y1, -dx,
+                        -dy);
+}
+
 static void put_link(struct net *n, size_t k)
 {
     struct svg *svg = n->svg;
     const struct nt_link *l = &svg->model->link[k];
-    char figures[FIGURES_BYTES];
-    write_figures(l, figures);
+    char values[VALUES_BYTES];
+    write_values(l, values);
     nt_strbuf_print(&svg->body, "<g%s><title>%s %s %s",
                     svg->look.link_bad[k] ? " class=\"strong\"" : "",
                     nt_map_vertex_name(svg->map, l->a), l->simplex ? "to" : "-",
                     nt_map_vertex_name(svg->map, l->b));
-    nt_strbuf_print(&svg->body, "%s%s</title><path class=\"link\" d=\"M %.1f %.1f L %.1f %.1f\"",
-                    *figures != '\0' ? ": " : "", figures, x_of(n, l->a), y_of(n, l->a),
-                    x_of(n, l->b), y_of(n, l->b));
-    put_link_style(svg, l);
+    nt_strbuf_print(&svg->body, "%s%s</title>", *values != '\0' ? ": " : "", values);
+    put_line(n, k);
+    put_link_style(svg, k);
     nt_strbuf_puts(&svg->body, "/>");
     put_way(svg, l, (const double[]){x_of(n, l->a), y_of(n, l->a)},
             (const double[]){x_of(n, l->b), y_of(n, l->b)});
@@ -614,11 +748,16 @@ static int draw_net(struct svg *svg, struct nt_err *err)
     const struct nt_model *m = svg->model;
     size_t vertices = m->hosts + m->switches;
     struct nt_layout *layout;
-    struct net n = {.svg = svg};
+    struct net n = {.svg = svg, .low = {INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY}};
     if (nt_graph_init(&n.graph, m, &svg->look.memory, err) != 0 ||
         nt_layout_create(m, 2, NT_PICTURE_SEED, &layout, err) != 0)
         return -1;
-    n.at = layout->at;
+    n.layout = layout;
+    svg->look.thin = layout->unit > 0;
+    for (size_t k = 0; k < 2 * vertices; k++) {
+        n.low[k % 2] = fmin(n.low[k % 2], layout->at[k]);
+        n.high[k % 2] = fmax(n.high[k % 2], layout->at[k]);
+    }
     n.label = nt_arena_array(&svg->look.memory, vertices, sizeof *n.label);
     if (nt_arena_check(&svg->look.memory, err) != 0) {
         nt_layout_destroy(layout);
@@ -629,15 +768,15 @@ static int draw_net(struct svg *svg, struct nt_err *err)
         put_link(&n, k);
     for (uint32_t v = 0; v < vertices; v++)
         put_vertex(&n, v, vertices <= LABELLED_MAX || v >= m->hosts);
-    svg->width = 2 * (EDGE + n.unit);
-    svg->height = EDGE + 2 * n.unit;
+    svg->width = 2 * EDGE + (vertices > 0 ? n.unit * (n.high[0] - n.low[0]) : 0);
+    svg->height = EDGE + (vertices > 0 ? n.unit * (n.high[1] - n.low[1]) : 0);
     nt_layout_destroy(layout);
     return 0;
 }
 
 /* ---- head and foot --------------------------------------------------------------------------*/
 
-enum { TOP = 62, LINE = 19, SENTENCES_MAX = 20, LEAST_WIDTH = 640 };
+enum { TOP = 62, LINE = 21, SENTENCES_MAX = 20, LEAST_WIDTH = 640 };
 
 static int put_head(struct svg *svg, struct nt_err *err)
 {
@@ -655,6 +794,14 @@ static int put_head(struct svg *svg, struct nt_err *err)
     return 0;
 }
 
+static void put_line_of_text(struct svg *svg, const char *style, double size, const char *text)
+{
+    svg->height += LINE;
+    svg->width = fmax(svg->width, 2 * MARGIN + text_width(strlen(text), size));
+    put_text(svg, MARGIN, svg->height, style, false, text);
+    nt_strbuf_puts(&svg->body, "\n");
+}
+
 static void put_key_line(struct svg *svg, double x, double thick, const char *more,
                          const char *text)
 {
@@ -668,9 +815,13 @@ static void put_key_line(struct svg *svg, double x, double thick, const char *mo
 static void put_legend(struct svg *svg)
 {
     const struct nt_model *m = svg->model;
-    bool pale = false, missing = false, bad = false, simplex = false;
+    bool pale = false, missing = false, bad = false, simplex = false, bound = false;
+    struct nt_stroke stroke[NT_STROKES_MAX];
+    char words[LABEL_BYTES];
     for (size_t k = 0; k < m->links; k++) {
-        pale = pale || m->link[k].probability < NT_SUPPORT_SHOWN;
+        pale = pale || m->link[k].probability < NT_SUPPORT_USED;
+        bound =
+            bound || m->link[k].at_least || m->link[k].forth_at_least || m->link[k].back_at_least;
         bad = bad || svg->look.link_bad[k];
         simplex = simplex || m->link[k].simplex;
     }
@@ -678,36 +829,25 @@ static void put_legend(struct svg *svg)
         missing = missing || (v < m->hosts && m->missing[v]);
         bad = bad || svg->look.vertex_bad[v];
     }
+    snprintf(words, sizeof words,
+             "%sdot: host \xc2\xb7 line: link, one-way latency, narrower of both bandwidths"
+             "%s%s%s%s%s",
+             m->switches > 0 ? "bar: switch \xc2\xb7 " : "",
+             bound ? " \xc2\xb7 \xe2\x89\xa5: at least" : "",
+             simplex ? " \xc2\xb7 arrow: one direction only" : "",
+             svg->look.thin ? " \xc2\xb7 short end: around an edge or to another plane" : "",
+             pale ? " \xc2\xb7 pale: probability below 90 %" : "",
+             missing ? " \xc2\xb7 hollow: did not answer" : "");
+    put_line_of_text(svg, "small", SMALL, words);
     svg->height += LINE;
-    nt_strbuf_print(
-        &svg->body,
-        "<text class=\"small\" x=\"%d\" y=\"%.0f\">%sdot: host \xc2\xb7 line: link with "
-        "its one-way latency and the narrower of both bandwidths%s%s%s</text>\n",
-        (int)MARGIN, svg->height, m->switches > 0 ? "bar: switch \xc2\xb7 " : "",
-        simplex ? " \xc2\xb7 arrow: one direction only" : "",
-        pale ? " \xc2\xb7 pale: not sure to be there" : "",
-        missing ? " \xc2\xb7 hollow: did not answer" : "");
-    svg->height += LINE;
-    if (svg->look.widest_MBps > 0) {
-        char number[NT_NUMBER_BYTES], words[NT_NUMBER_BYTES + 8] = "";
-        nt_number_plain(svg->look.widest_MBps, 3, number);
-        snprintf(words, sizeof words, "%s MB/s", number);
-        put_key_line(svg, MARGIN, nt_look_thickest(&svg->look), "", words);
-    }
+    double x = MARGIN;
+    size_t strokes = nt_look_strokes(&svg->look, stroke);
+    for (size_t k = 0; k < strokes; k++, x += 210)
+        put_key_line(svg, x, stroke[k].px, "", stroke[k].text);
     if (bad)
-        put_key_line(svg, MARGIN + 150, 3, " class=\"strong\"",
+        put_key_line(svg, x, NT_BAD_PX, " class=\"strong\"",
                      svg->picture->reference != NULL ? "degraded, or not as the reference"
                                                      : "degraded");
-}
-
-static void put_sentence(struct svg *svg, const char *style, const char *text)
-{
-    svg->height += LINE;
-    svg->width = fmax(svg->width, 2 * MARGIN + text_width(strlen(text), 13));
-    nt_strbuf_print(&svg->body, "<text class=\"%s\" x=\"%d\" y=\"%.0f\">", style, (int)MARGIN,
-                    svg->height);
-    put_escaped(&svg->body, text);
-    nt_strbuf_puts(&svg->body, "</text>\n");
 }
 
 /* The findings, then the differences, each on a line. */
@@ -715,7 +855,7 @@ static int put_sentences(struct svg *svg, struct nt_err *err)
 {
     size_t all = svg->map->faults + svg->picture->remarks, shown = 0;
     if (svg->picture->summary != NULL && *svg->picture->summary != '\0')
-        put_sentence(svg, "small", svg->picture->summary);
+        put_line_of_text(svg, "small", SMALL, svg->picture->summary);
     for (; shown < all && shown < SENTENCES_MAX; shown++) {
         struct nt_strbuf words = {0};
         char *text;
@@ -725,13 +865,13 @@ static int put_sentences(struct svg *svg, struct nt_err *err)
             nt_strbuf_puts(&words, svg->picture->remark[shown - svg->map->faults].text);
         if (nt_strbuf_finish(&words, &text, NULL, err) != 0)
             return -1;
-        put_sentence(svg, "said", text);
+        put_line_of_text(svg, "said", NAME, text);
         free(text);
     }
     if (all > shown) {
         char words[64];
         snprintf(words, sizeof words, "and %zu more", all - shown);
-        put_sentence(svg, "said", words);
+        put_line_of_text(svg, "said", NAME, words);
     }
     return 0;
 }

@@ -5,7 +5,7 @@
  * as its bandwidth. A label is beside its object, so that nothing crosses or overlaps. Only
  * findings and differences from the picture's reference have the strong colour. Above NT_SVG_HOSTS
  * hosts, hosts of a switch without findings or differences share a line. A network other than a
- * tree of switches is placed by its latencies (layout.h).
+ * tree of switches is placed by its latencies, or as a grid (layout.h).
  * Tests: test_picture.c, bats/exports.bats, bats/page.bats. */
 #ifndef NT_SVG_H
 #define NT_SVG_H
