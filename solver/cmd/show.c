@@ -13,6 +13,7 @@
 #include "map_json.h"
 #include "memory.h"
 #include "number.h"
+#include "picture.h"
 #include "rails_text.h"
 #include "samples.h"
 #include "show_net.h"
@@ -33,7 +34,9 @@ static const struct nt_flag flags[] = {
     {"all", 'a', NULL, NT_AT(all), 1,
      "Print every host and link on its own line, and the peak throughput of switches"},
     {"legend", 0, NULL, NT_AT(legend), 1,
-     "Append a legend of words and symbols (on a terminal: always)"},
+     "Append a legend of all words and symbols (on a terminal: always). Without it, up to two "
+     "lines "
+     "explain the symbols"},
     {"wide", 'w', NULL, NT_AT(wide), 1, "Do not limit the width of lines"},
     {"plain", 0, NULL, NT_AT(plain), 1, "Print ASCII without colours"},
     {"json", 0, NULL, NT_AT(json), 1,
@@ -49,8 +52,9 @@ static const struct nt_command_help help = {
     "nettopo show [OPTION...] [MAP]\n"
     "nettopo show --trace [OPTION...] [SAMPLES]",
     "Print a map: the tree of switches with the latency and bandwidth of each uplink, degraded and "
-    "missing parts, uncertain switches, and the placement hint. In a large map, similar hosts of a "
-    "switch share a line. MAP defaults to $NETTOPO_MAP; - is standard input.\n",
+    "missing parts, uncertain switches, and the placement hint. A large map has a summary of each "
+    "tier; similar hosts of a switch share a line, and subtrees without findings are folded. MAP "
+    "defaults to $NETTOPO_MAP; - is standard input.\n",
     flags, "nettopo show map.json"};
 
 /* ---- the head ---------------------------------------------------------------------------------
@@ -61,7 +65,7 @@ static void put_number(struct nt_strbuf *d, const char *before, double value, co
     char text[NT_NUMBER_BYTES];
     if (!isfinite(value))
         return;
-    nt_number_plain(value, 4, text);
+    nt_number_plain(value, NT_FIGURE_DIGITS, text);
     nt_strbuf_print(d, "%s%s%s", before, text, after);
 }
 
@@ -83,21 +87,6 @@ static void put_status(struct nt_strbuf *d, const struct nt_map *map, const stru
         nt_strbuf_puts(d, ", ");
         nt_strbuf_put_line(d, words[k]);
     }
-    nt_strbuf_puts(d, "\n");
-}
-
-static void put_shape(struct nt_strbuf *d, const struct nt_model *m)
-{
-    nt_strbuf_print(d, "%zu host%s, %zu switch%s, %zu link%s: ", m->hosts, m->hosts == 1 ? "" : "s",
-                    m->switches, m->switches == 1 ? "" : "es", m->links, m->links == 1 ? "" : "s");
-    nt_strbuf_puts(d, nt_family_name(m->family));
-    for (size_t k = 0; k < m->dimensions && k < NT_DIMENSIONS_MAX; k++)
-        nt_strbuf_print(d, "%s%u", k == 0 ? " " : "x", m->dimension[k]);
-    if (m->twist > 0)
-        nt_strbuf_print(d, " twisted by %u", m->twist);
-    if (m->switches > 0)
-        nt_strbuf_print(d, ", %u tier%s", m->tiers, m->tiers == 1 ? "" : "s");
-    put_number(d, ", confidence ", m->confidence, "");
     nt_strbuf_puts(d, "\n");
 }
 
@@ -133,9 +122,11 @@ static void put_sweep(struct nt_strbuf *d, const struct nt_map *map)
         nt_strbuf_print(d, " in %llu rounds", (unsigned long long)s->rounds);
     if (s->seconds > 0)
         put_number(d, ", ", s->seconds, " s");
-    put_number(d, "; fit r2 ", map->model->r2, "");
-    put_number(d, ", rms ", map->model->rms_us, " us");
-    put_number(d, ", resolution ", map->model->resolution_us, " us");
+    if (map->model->rms_us > 0) { /* else the model has as many parameters as there are pairs */
+        put_number(d, "; fit r2 ", map->model->r2, "");
+        put_number(d, ", rms ", map->model->rms_us, " us");
+        put_number(d, ", resolution ", map->model->resolution_us, " us");
+    }
     if (map->model->pairs_off > 0)
         nt_strbuf_print(d, ", %zu pair%s off", map->model->pairs_off,
                         map->model->pairs_off == 1 ? "" : "s");
@@ -466,54 +457,95 @@ static struct signs look_for(const struct nt_model *m)
     return s;
 }
 
-static void put_entry(struct nt_strbuf *d, const struct nt_terminal *t, bool shown,
-                      const char *sign, const char *words)
-{
-    if (shown)
-        nt_text_put_entry(d, sign, words, t->width, LEGEND_COLUMN);
-}
-
 static bool any_over(const struct nt_model *m)
 {
-    for (size_t s = 0; s < m->switches; s++)
-        if (m->oversubscription[s] > 1)
-            return true;
-    return false;
+    char ratio[NT_VALUE_BYTES] = "";
+    for (size_t s = 0; s < m->switches && ratio[0] == '\0'; s++)
+        nt_ratio_text(m->oversubscription[s], ratio);
+    return ratio[0] != '\0';
 }
 
-/* The meaning of the words and signs that the map has. */
-static void put_legend(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t)
+/* A sign or a word, if the map has it: what it means. in_short: for a job's output; those that
+ * need it most are first. */
+struct entry {
+    bool shown;
+    const char *sign, *words, *in_short;
+};
+
+/* In one or two lines as much of the signs as they hold. */
+static void put_short_legend(struct nt_strbuf *d, const struct entry *entry, size_t entries,
+                             size_t width)
+{
+    struct nt_strbuf line = {0};
+    size_t column = 0, lines = 1;
+    for (size_t k = 0; k < entries; k++) {
+        size_t wide = strlen(entry[k].in_short) + strlen(entry[k].sign) + 3;
+        if (!entry[k].shown || entry[k].in_short[0] == '\0')
+            continue;
+        if (column + wide > width) {
+            if (lines++ == 2)
+                break;
+            column = 0;
+        }
+        nt_strbuf_print(&line, "%s%s: %s",
+                        line.used == 0 ? ""
+                        : column == 0  ? "\n"
+                                       : "; ",
+                        entry[k].sign, entry[k].in_short);
+        column += wide;
+    }
+    if (line.used > 0)
+        nt_strbuf_print(d, "\n%s\n", line.text);
+    d->failed |= line.failed;
+    free(line.text);
+}
+
+/* The meaning of the words and signs that the map has; all of them on a terminal. */
+static void put_legend(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t,
+                       bool all)
 {
     const struct nt_model *m = map->model;
     struct signs s = look_for(m);
-    nt_strbuf_print(d, "\n%s", nt_style_begin(NT_STYLE_FAINT, t));
-    put_entry(
-        d, t, isfinite(m->confidence), "confidence",
-        "probability that the map has every group of hosts that the readings can show, and no "
-        "other");
-    put_entry(d, t, isfinite(m->resolution_us), "resolution",
-              "a link between switches that is shorter than this is not in the map");
-    put_entry(d, t, s.latency, "latency us", "one way, of the link towards the top");
-    put_entry(d, t, s.host_latency, "",
-              "a host's contains what its software and network device need for a message, so it is "
-              "more than its cable's");
-    put_entry(d, t, s.error, t->unicode ? "\xc2\xb1" : "+-", "standard error of the latency");
-    put_entry(d, t, s.rate, "MB/s up, down", "10^6 bytes a second, towards the top and from it");
-    put_entry(d, t, s.at_least,
-              t->unicode ? "\xe2\x89\xa5" : ">=", "at least: the link was never the bottleneck");
-    put_entry(d, t, s.effective, "~", "depends on how flows are routed");
-    put_entry(d, t, s.unsure, "sure",
-              "of a switch: probability that exactly the hosts below it stand behind one switch");
-    put_entry(d, t, any_over(m), "1.5:1",
-              "what the hosts below can send, over what the links towards the top carry");
-    put_entry(d, t, s.suspect, "SUSPECT", "worse than the other links of its class");
-    put_entry(d, t, s.simplex, "one direction", "measured from the host to the switch only");
-    put_entry(d, t, isfinite(m->bisection_MBps), "bisection",
-              "what one half of the hosts can send to the other at once");
-    put_entry(
-        d, t, map->placement != NULL, "gain",
-        "predicted time of one round of the pattern in the scheduler's order, over that in the "
-        "hint's; 1: no change");
+    const char *at_least = t->unicode ? "\xe2\x89\xa5" : ">=",
+               *error = t->unicode ? "\xc2\xb1" : "+-";
+    const struct entry entry[] = {
+        {isfinite(m->confidence), "confidence",
+         "probability that the map shows all groups of hosts that the measurements can reveal, and "
+         "no false ones",
+         ""},
+        {s.suspect, "SUSPECT", "clearly worse than comparable links",
+         "clearly worse than comparable links"},
+        {any_over(m), "1.5:1",
+         "oversubscription: bandwidth of the hosts below the switch, divided by that of its "
+         "uplinks",
+         "bandwidth of hosts to that of uplinks"},
+        {s.rate, "MB/s up, down", "10^6 bytes per second, towards the root and from it", ""},
+        {s.at_least, at_least, "at least: the link was never the bottleneck", "at least"},
+        {s.effective, "~", "depends on how flows are routed", "depends on routing"},
+        {isfinite(m->resolution_us), "resolution",
+         "a link between switches that is shorter than this is not in the map", ""},
+        {s.latency, "latency us", "one way, of the uplink", ""},
+        {s.host_latency, "",
+         "for hosts, this includes the overhead of software and adapter, not only the cable", ""},
+        {s.error, error, "standard error of the latency", "standard error"},
+        {s.unsure, "sure",
+         "support of a switch: probability that exactly the hosts below it share one switch",
+         "probability of the switch"},
+        {s.simplex, "one direction", "measured from the host to the switch only", ""},
+        {isfinite(m->bisection_MBps), "bisection",
+         "bandwidth from one half of the hosts to the other", ""},
+        {map->placement != NULL, "gain",
+         "predicted time of one round of the pattern in the scheduler's order, divided by that in "
+         "the hint's order; 1: no change",
+         ""}};
+    nt_strbuf_puts(d, nt_style_begin(NT_STYLE_FAINT, t));
+    if (all)
+        nt_strbuf_puts(d, "\n");
+    else
+        put_short_legend(d, entry, sizeof entry / sizeof *entry, t->width);
+    for (size_t k = 0; all && k < sizeof entry / sizeof *entry; k++)
+        if (entry[k].shown)
+            nt_text_put_entry(d, entry[k].sign, entry[k].words, t->width, LEGEND_COLUMN);
     nt_strbuf_puts(d, nt_style_end(t));
 }
 
@@ -597,7 +629,8 @@ static int put_head(struct nt_strbuf *d, const struct nt_map *map, const struct 
 {
     struct nt_strbuf head = {0};
     put_status(&head, map, t);
-    put_shape(&head, map->model);
+    nt_picture_put_what(&head, map->model);
+    nt_strbuf_puts(&head, "\n");
     put_sweep(&head, map);
     int rc = put_uncertain(&head, map->model, t, err);
     put_warnings(&head, map, t);
@@ -640,8 +673,8 @@ static int put_foot(struct nt_strbuf *d, const struct nt_map *map, const struct 
     nt_text_put_wrapped(d, &foot, t->width, 7);
     if (rc == 0 && map->placement != NULL)
         rc = put_order(d, map, t, err);
-    if (rc == 0 && (a->legend || t->interactive))
-        put_legend(d, map, t);
+    if (rc == 0)
+        put_legend(d, map, t, a->legend || t->interactive);
     return rc;
 }
 

@@ -8,10 +8,12 @@
 
 #include "graph.h"
 #include "hostlist.h"
+#include "picture.h"
 #include "stats.h"
 #include "switch_support.h"
 #include "terminal.h"
 
+/* Rows of a screen of 60 lines: the rest is for the head, the summary of tiers and the foot. */
 enum { SCREEN_ROWS = 40, FOLD_LEAST = 2, DEPTH_MAX = 256 };
 
 /* Hosts on one line differ by no more than this from their median. */
@@ -20,23 +22,34 @@ static const double alike = 0.1;
 /* Where the figures of a row stand. */
 enum { LATENCY, UP, DOWN, SURE };
 
+/* How much of a tree is unfolded. A switch with a finding below it always is. */
+struct way {
+    uint32_t deep; /* others are, if they are at most so many levels below the top */
+    bool together; /* folded switches of one switch share a line */
+};
+
 struct net {
     const struct nt_map *map;
     const struct nt_model *model;
     const struct nt_terminal *terminal;
     struct nt_text_table rows;
     bool fold;
-    int places; /* decimals of a latency */
+    struct way way;
     struct nt_arena memory;
     struct nt_graph graph;
     double *support;       /* of each switch */
     uint32_t *up;          /* the link by which a vertex was reached first */
     bool *reached, *drawn; /* vertices, links */
-    uint32_t *child;       /* vertices: the children on the way down, a list below the other */
-    size_t children;       /* used of them */
-    uint32_t *queue;       /* vertices; of hosts that share a line */
-    double *value;         /* links or hosts */
-    const char **name;     /* hosts */
+    uint32_t *order;       /* vertices reached, breadth first, tree by tree */
+    uint32_t *top;         /* the tops of the trees: tops of them */
+    size_t ordered, tops;
+    uint32_t *depth, *below; /* vertices: levels below the top; hosts */
+    bool *noted;             /* vertices: a finding is there, at the link above or below it */
+    uint32_t *child;         /* vertices: the children on the way down, a list below the other */
+    size_t children;         /* used of them */
+    uint32_t *queue;         /* vertices; of hosts that share a line */
+    double *value;           /* links or hosts */
+    const char **name;       /* hosts */
 };
 
 /* ---- figures ----------------------------------------------------------------------------------
@@ -44,28 +57,27 @@ struct net {
 
 static void put_latency(const struct net *n, char *cell, double value, double se)
 {
-    if (isnan(value))
-        return;
-    const char *sign = n->terminal->unicode ? "±" : "+-";
-    if (isnan(se))
-        snprintf(cell, NT_ROW_CELL_BYTES, "%.*f", n->places, value);
+    char us[NT_VALUE_BYTES], error[NT_VALUE_BYTES];
+    nt_latency_text(value, us);
+    nt_error_text(se, error);
+    if (us[0] != '\0' && error[0] != '\0')
+        snprintf(cell, NT_ROW_CELL_BYTES, "%.12s %s%.12s", us, n->terminal->unicode ? "±" : "+-",
+                 error);
     else
-        snprintf(cell, NT_ROW_CELL_BYTES, "%.*f %s%.*f", n->places, value, sign, n->places, se);
+        snprintf(cell, NT_ROW_CELL_BYTES, "%.24s", us);
 }
 
-static void put_bandwidth(const struct net *n, char *cell, double value, const struct nt_link *l)
+static void put_rate(const struct net *n, char *cell, const struct nt_link *l, bool back)
 {
-    if (isnan(value))
-        return;
-    const char *sign = l->effective ? "~" : !l->at_least ? "" : n->terminal->unicode ? "≥" : ">=";
-    snprintf(cell, NT_ROW_CELL_BYTES, "%s%.*f", sign, value < 100 ? 1 : 0, value);
+    char text[NT_VALUE_BYTES];
+    nt_rate_text(l, back ? NT_WAY_BACK : NT_WAY_FORTH, n->terminal->unicode, text);
+    snprintf(cell, NT_ROW_CELL_BYTES, "%.24s", text);
 }
 
-/* Never more than it is: 0.899 is not nine in ten. */
 static void put_sure(struct nt_row *row, double sure)
 {
     if (sure < NT_SUPPORT_SHOWN)
-        snprintf(row->cell[SURE], sizeof row->cell[SURE], "%.0f %%", floor(100 * sure));
+        snprintf(row->cell[SURE], sizeof row->cell[SURE], "%u %%", nt_percent(sure));
 }
 
 static void note_row(struct nt_row *row, const char *text)
@@ -80,8 +92,8 @@ static void put_figures(const struct net *n, struct nt_row *row, const struct nt
 {
     bool turned = l->b == below;
     put_latency(n, row->cell[LATENCY], l->latency_us, l->latency_se_us);
-    put_bandwidth(n, row->cell[UP], turned ? l->bandwidth_back_MBps : l->bandwidth_MBps, l);
-    put_bandwidth(n, row->cell[DOWN], turned ? l->bandwidth_MBps : l->bandwidth_back_MBps, l);
+    put_rate(n, row->cell[UP], l, turned);
+    put_rate(n, row->cell[DOWN], l, !turned);
     if (l->suspect || (below < n->model->hosts && n->model->host_suspect[below])) {
         note_row(row, "SUSPECT");
         row->style = NT_STYLE_BAD;
@@ -146,35 +158,70 @@ static bool is_usual(const struct net *n, uint32_t host, const struct usual *usu
            near_to(out_of(l, host), usual->out) && near_to(back_to(l, host), usual->back);
 }
 
-/* The usual hosts on one line: names folded, medians, and how many. */
-static void add_folded(struct net *n, const char *art, const uint32_t *hosts, size_t count,
-                       const struct usual *usual)
+/* Vertices on one line: the medians of their links, and the range of latencies. */
+static struct nt_row *add_folded(struct net *n, const char *art, const char *label,
+                                 const uint32_t *vertex, size_t count)
 {
-    struct nt_strbuf label = {0};
+    struct usual usual = find_usual(n, vertex, count);
+    struct nt_link typical = {.bandwidth_MBps = usual.out, .bandwidth_back_MBps = usual.back};
+    struct nt_row *row = nt_text_table_add(&n->rows, NT_STYLE_PLAIN, art, label);
+    char from[NT_VALUE_BYTES], to[NT_VALUE_BYTES];
     double low = INFINITY, high = 0, sure = 1;
-    bool at_least = true;
+    typical.forth_at_least = typical.back_at_least = true;
     for (size_t k = 0; k < count; k++) {
-        const struct nt_link *l = &n->model->link[n->up[hosts[k]]];
-        n->name[k] = nt_map_vertex_name(n->map, hosts[k]);
+        const struct nt_link *l = &n->model->link[n->up[vertex[k]]];
+        bool turned = l->b == vertex[k];
         low = fmin(low, l->latency_us);
         high = fmax(high, l->latency_us);
         sure = fmin(sure, l->probability);
-        at_least &= l->at_least;
+        typical.forth_at_least &= l->at_least || (turned ? l->back_at_least : l->forth_at_least);
+        typical.back_at_least &= l->at_least || (turned ? l->forth_at_least : l->back_at_least);
     }
+    put_latency(n, row->cell[LATENCY], usual.latency, NAN);
+    put_rate(n, row->cell[UP], &typical, false);
+    put_rate(n, row->cell[DOWN], &typical, true);
+    put_sure(row, sure);
+    nt_latency_text(low, from);
+    nt_latency_text(high, to);
+    if (isfinite(low))
+        snprintf(row->besides, sizeof row->besides, ", %.24s to %.24s us", from, to);
+    return row;
+}
+
+/* The usual hosts of a switch on one line, with their names folded. */
+static void add_folded_hosts(struct net *n, const char *art, const uint32_t *host, size_t count)
+{
+    struct nt_strbuf label = {0};
+    for (size_t k = 0; k < count; k++)
+        n->name[k] = nt_map_vertex_name(n->map, host[k]);
     nt_hostlist_format(&label, n->name, count);
     n->rows.failed |= label.failed;
-    struct nt_row *row =
-        nt_text_table_add(&n->rows, NT_STYLE_PLAIN, art, label.failed ? "" : label.text);
+    struct nt_row *row = add_folded(n, art, label.failed ? "" : label.text, host, count);
     free(label.text);
-    struct nt_link typical = {.at_least = at_least};
-    put_latency(n, row->cell[LATENCY], usual->latency, NAN);
-    put_bandwidth(n, row->cell[UP], usual->out, &typical);
-    put_bandwidth(n, row->cell[DOWN], usual->back, &typical);
-    put_sure(row, sure);
     snprintf(row->note, sizeof row->note, "%zu hosts", count);
-    if (isfinite(low))
-        snprintf(row->besides, sizeof row->besides, ", %.*f to %.*f us", n->places, low, n->places,
-                 high);
+}
+
+/* "64 hosts each", for a row of switches. */
+static void note_hosts_below(const struct net *n, struct nt_row *row, const uint32_t *sw,
+                             size_t count)
+{
+    uint32_t low = UINT32_MAX, high = 0;
+    char range[32] = "";
+    for (size_t k = 0; k < count; k++) {
+        low = n->below[sw[k]] < low ? n->below[sw[k]] : low;
+        high = n->below[sw[k]] > high ? n->below[sw[k]] : high;
+    }
+    if (low < high)
+        snprintf(range, sizeof range, "%u to ", low);
+    snprintf(row->note, sizeof row->note, "%s%u host%s%s", range, high, high == 1 ? "" : "s",
+             count > 1 ? " each" : "");
+}
+
+static void add_switches(struct net *n, const char *art, const uint32_t *sw, size_t count)
+{
+    char label[48];
+    snprintf(label, sizeof label, "%zu switches", count);
+    note_hosts_below(n, add_folded(n, art, label, sw, count), sw, count);
 }
 
 static void add_host(struct net *n, const char *art, uint32_t host)
@@ -235,68 +282,100 @@ static void draw_hosts(struct net *n, const struct branch *b, const uint32_t *ho
     bool fold = same >= FOLD_LEAST;
     size_t left = fold ? count - same + 1 : count;
     if (fold)
-        add_folded(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), n->queue, same,
-                   &usual);
+        add_folded_hosts(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), n->queue,
+                         same);
     for (size_t k = 0; k < count; k++)
         if (!fold || !is_usual(n, host[k], &usual))
             add_host(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), host[k]);
 }
 
-static void draw_switch(struct net *n, uint32_t v, const char *own_art)
+static struct nt_row *draw_switch(struct net *n, uint32_t v, const char *own_art)
 {
     uint32_t s = v - (uint32_t)n->model->hosts;
+    char ratio[NT_VALUE_BYTES], text[NT_ROW_NOTE_BYTES];
     struct nt_row *row =
         nt_text_table_add(&n->rows, NT_STYLE_SWITCH, own_art, nt_map_vertex_name(n->map, v));
     if (n->up[v] != NT_NO_LINK)
         put_figures(n, row, &n->model->link[n->up[v]], v);
     put_sure(row, n->support[s]);
-    if (n->model->oversubscription[s] > 1 + alike) {
-        char text[48];
-        snprintf(text, sizeof text, "%.3g:1 oversubscribed", n->model->oversubscription[s]);
+    nt_ratio_text(n->model->oversubscription[s], ratio);
+    if (ratio[0] != '\0') {
+        snprintf(text, sizeof text, "%s oversubscribed", ratio);
         note_row(row, text);
     }
+    return row;
+}
+
+static bool is_open(const struct net *n, uint32_t v)
+{
+    return n->noted[v] || n->depth[v] <= n->way.deep;
+}
+
+static void draw_below(struct net *n, uint32_t v, struct branch *b);
+
+static void draw_child(struct net *n, uint32_t v, bool last, struct branch *b)
+{
+    char text[sizeof b->prefix + 16];
+    struct nt_row *row = draw_switch(n, v, branch_art(n, b, last, text, sizeof text));
+    if (!is_open(n, v)) {
+        note_hosts_below(n, row, &v, 1);
+        return;
+    }
+    size_t used = strlen(b->prefix);
+    strncat(b->prefix, twigs[n->terminal->unicode][last ? 3 : 2], sizeof b->prefix - used - 1);
+    b->depth++;
+    draw_below(n, v, b);
+    b->depth--;
+    b->prefix[used] = '\0';
 }
 
 static void draw_below(struct net *n, uint32_t v, struct branch *b)
 {
     char text[sizeof b->prefix + 16];
-    size_t hosts;
+    size_t hosts, folded = 0;
     if (b->depth >= DEPTH_MAX)
         return; /* a chain this long has shown its shape */
     uint32_t *child = n->child + n->children;
     size_t count = list_children(n, v, child, &hosts);
+    bool together = n->way.together || n->depth[v] > n->way.deep;
     n->children += count;
     if (hosts > 0)
         draw_hosts(n, b, child, hosts, count > hosts);
-    for (size_t k = hosts; k < count; k++) {
-        bool last = k + 1 == count;
-        draw_switch(n, child[k], branch_art(n, b, last, text, sizeof text));
-        size_t used = strlen(b->prefix);
-        strncat(b->prefix, twigs[n->terminal->unicode][last ? 3 : 2], sizeof b->prefix - used - 1);
-        b->depth++;
-        draw_below(n, child[k], b);
-        b->depth--;
-        b->prefix[used] = '\0';
-    }
+    for (size_t k = hosts; k < count; k++)
+        folded += !is_open(n, child[k]);
+    together = together && folded >= FOLD_LEAST;
+    size_t left = count - hosts - (together ? folded - 1 : 0);
+    for (size_t k = hosts; k < count; k++)
+        if (!together || is_open(n, child[k]))
+            draw_child(n, child[k], --left == 0, b);
+    folded = 0;
+    for (size_t k = hosts; together && k < count; k++)
+        if (!is_open(n, child[k]))
+            n->queue[folded++] = child[k];
+    if (together)
+        add_switches(n, branch_art(n, b, true, text, sizeof text), n->queue, folded);
     n->children -= count;
 }
 
-/* Breadth first, so that a vertex hangs from the nearest way to the top. */
+/* Breadth first, so that a vertex is below the nearest way to the top. */
 static void reach_vertices(struct net *n, uint32_t top)
 {
-    size_t tail = 0;
+    size_t head = n->ordered;
     n->reached[top] = true;
-    n->queue[tail++] = top;
-    for (size_t head = 0; head < tail; head++) {
-        uint32_t v = n->queue[head];
+    n->depth[top] = 1;
+    n->order[n->ordered++] = top;
+    n->top[n->tops++] = top;
+    for (; head < n->ordered; head++) {
+        uint32_t v = n->order[head];
         for (uint32_t k = n->graph.start[v]; k < n->graph.start[v + 1]; k++) {
             uint32_t w = n->graph.to[k];
             if (n->reached[w] || v < n->model->hosts) /* a host passes nothing on */
                 continue;
             n->reached[w] = true;
+            n->depth[w] = n->depth[v] + 1;
             n->up[w] = n->graph.link[k];
             n->drawn[n->graph.link[k]] = true;
-            n->queue[tail++] = w;
+            n->order[n->ordered++] = w;
         }
     }
 }
@@ -315,14 +394,93 @@ static uint32_t next_top(const struct net *n)
     return best == NT_NO_LINK ? NT_NO_LINK : best + (uint32_t)m->hosts;
 }
 
+/* What is noted, and the hosts below each switch. */
+static void reach_trees(struct net *n)
+{
+    const struct nt_map *map = n->map;
+    for (uint32_t top = next_top(n); top != NT_NO_LINK; top = next_top(n))
+        reach_vertices(n, top);
+    for (size_t k = 0; k < map->faults; k++)
+        n->noted[map->fault[k].part.a] = n->noted[map->fault[k].part.b] = true;
+    for (size_t k = n->ordered; k-- > 0;) {
+        uint32_t v = n->order[k];
+        bool host = v < n->model->hosts;
+        n->below[v] += host;
+        if (n->up[v] == NT_NO_LINK)
+            continue;
+        const struct nt_link *l = &n->model->link[n->up[v]];
+        uint32_t parent = nt_link_other_end(l, v);
+        n->noted[v] = n->noted[v] || l->suspect || (host && n->model->host_suspect[v]);
+        n->noted[parent] = n->noted[parent] || n->noted[v];
+        n->below[parent] += n->below[v];
+    }
+}
+
 static void draw_trees(struct net *n)
 {
-    for (uint32_t top = next_top(n); top != NT_NO_LINK; top = next_top(n)) {
+    for (size_t k = 0; k < n->tops; k++) {
         struct branch b = {.depth = 0};
-        reach_vertices(n, top);
-        draw_switch(n, top, "");
-        draw_below(n, top, &b);
+        draw_switch(n, n->top[k], "");
+        draw_below(n, n->top[k], &b);
     }
+}
+
+static void add_blank(struct net *n)
+{
+    nt_text_table_add(&n->rows, NT_STYLE_PLAIN, "", "");
+}
+
+/* A line for the switches of each tier and one for the hosts, where not all of them are drawn. */
+static void draw_tiers(struct net *n)
+{
+    const struct nt_model *m = n->model;
+    for (uint32_t tier = m->tiers + 1; tier-- > 0;) {
+        size_t count = 0, tops = 0;
+        char label[48];
+        for (size_t k = 0; k < n->ordered; k++) {
+            uint32_t v = n->order[k];
+            if (nt_model_tier(m, v) != tier)
+                continue;
+            tops += n->up[v] == NT_NO_LINK;
+            if (n->up[v] != NT_NO_LINK)
+                n->queue[count++] = v;
+        }
+        size_t all = count + tops;
+        snprintf(label, sizeof label, "%s%u: %zu %s%s", tier > 0 ? "tier " : "", tier, all,
+                 tier > 0 ? "switch" : "host",
+                 all == 1   ? ""
+                 : tier > 0 ? "es"
+                            : "s");
+        if (count > 0) {
+            struct nt_row *row = add_folded(n, "", tier > 0 ? label : label + 3, n->queue, count);
+            if (tier > 0)
+                note_hosts_below(n, row, n->queue, count);
+            else if (row->besides[0] != '\0') /* it begins with a comma */
+                snprintf(row->note, sizeof row->note, "%.80s", row->besides + 2);
+            if (tier == 0)
+                row->besides[0] = '\0';
+        }
+    }
+    add_blank(n);
+}
+
+/* The most of the trees that is on a screen, so that every finding is. */
+static void draw_foldable(struct net *n, const char *const titles[NT_ROW_CELLS])
+{
+    uint32_t deepest = 1;
+    for (size_t k = 0; k < n->ordered; k++)
+        deepest = n->depth[n->order[k]] > deepest ? n->depth[n->order[k]] : deepest;
+    for (int together = 0; together < 2; together++)
+        for (uint32_t deep = deepest; deep > 0; deep--) {
+            nt_text_table_fini(&n->rows);
+            nt_text_table_add_head(&n->rows, "", titles);
+            n->way = (struct way){deep, together == 1};
+            if (deep < deepest)
+                draw_tiers(n);
+            draw_trees(n);
+            if (!n->fold || n->rows.count <= SCREEN_ROWS)
+                return;
+        }
 }
 
 /* ---- links that no tree holds -----------------------------------------------------------------
@@ -381,6 +539,11 @@ static int net_init(struct net *n, struct nt_err *err)
     n->reached = nt_arena_array(&n->memory, vertices, sizeof *n->reached);
     n->drawn = nt_arena_array(&n->memory, m->links, sizeof *n->drawn);
     n->child = nt_arena_array(&n->memory, vertices, sizeof *n->child);
+    n->order = nt_arena_array(&n->memory, vertices, sizeof *n->order);
+    n->top = nt_arena_array(&n->memory, m->switches, sizeof *n->top);
+    n->depth = nt_arena_array(&n->memory, vertices, sizeof *n->depth);
+    n->below = nt_arena_array(&n->memory, vertices, sizeof *n->below);
+    n->noted = nt_arena_array(&n->memory, vertices, sizeof *n->noted);
     n->queue = nt_arena_array(&n->memory, vertices, sizeof *n->queue);
     n->value = nt_arena_array(&n->memory, m->links + m->hosts, sizeof *n->value);
     n->name = nt_arena_array(&n->memory, m->hosts, sizeof *n->name);
@@ -392,28 +555,16 @@ static int net_init(struct net *n, struct nt_err *err)
     return 0;
 }
 
-static int latency_decimals(const struct nt_model *m)
-{
-    double most = 0;
-    for (size_t k = 0; k < m->links; k++)
-        if (m->link[k].latency_us > most)
-            most = m->link[k].latency_us;
-    return most >= 100 ? 1 : most >= 10 ? 2 : 3;
-}
-
 int nt_show_net(const struct nt_map *map, bool all, const struct nt_terminal *terminal,
                 struct nt_strbuf *buf, struct nt_err *err)
 {
-    struct net n = {.map = map,
-                    .model = map->model,
-                    .terminal = terminal,
-                    .places = latency_decimals(map->model)};
+    struct net n = {.map = map, .model = map->model, .terminal = terminal};
     static const char *const titles[NT_ROW_CELLS] = {"latency us", "MB/s up", "down", "sure"};
     n.fold = !all && map->model->hosts + map->model->switches > SCREEN_ROWS;
-    nt_text_table_add_head(&n.rows, "", titles);
     int rc = net_init(&n, err);
     if (rc == 0) {
-        draw_trees(&n);
+        reach_trees(&n);
+        draw_foldable(&n, titles);
         draw_other_links(&n);
         draw_missing(&n);
         nt_text_table_put(&n.rows, terminal, buf);

@@ -470,8 +470,9 @@ static int make_nothing(struct nt_model **model, struct nt_err *err)
  *
  * *out: a tree of the groups of hosts with more bandwidth inside than to others. The family is
  * undetermined, without links, if there are none, since a network whose upper links are wide enough
- * shows no groups. A host that has no more bandwidth to any host than other hosts have across
- * groups can be anywhere; if there is one, the support of groups is at most 1/2. */
+ * shows no groups. Two hosts are a star, as with latencies. A host that has no more bandwidth to
+ * any host than other hosts have across groups can be anywhere; if there is one, the support of
+ * groups is at most 1/2. */
 static int solve_rates(const struct nt_matrix *bandwidth, struct nt_model **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -488,7 +489,8 @@ static int solve_rates(const struct nt_matrix *bandwidth, struct nt_model **out,
     nt_matrix_destroy(us);
     if (rc != 0)
         return -1;
-    if (m->family != NT_FAMILY_TREE && make_nothing(&m, err) != 0) {
+    bool two = m->hosts == 2 && m->family == NT_FAMILY_STAR; /* nothing else is possible */
+    if (m->family != NT_FAMILY_TREE && !two && make_nothing(&m, err) != 0) {
         nt_model_destroy(m);
         return -1;
     }

@@ -50,6 +50,36 @@ widest() { wc -L; }
     assert_contains "$(cat narrow)" "a2a of 64 hosts, 10000"
 }
 
+@test "five thousand hosts are on a screen with every finding, and --all prints every host" {
+    "$nettopo" simulate --topology tree:10x20x25 --format map |
+        jq '(.links[] | select(.a == "n2399" or .a == "n77" or .a == "s150") | .suspect) = true' >large.json
+    "$nettopo" show large.json >shown
+    assert_between "lines" "$(wc -l <shown)" 20 60
+    assert_equal "suspects" "$(grep SUSPECT shown | grep -oE '[ns][0-9]+ ' | tr -d '\n')" "n77 n2399 s150 "
+    assert_contains "$(cat shown)" "n[2376-2398,2400]"
+    # what is folded is counted, by tier and where it is
+    for line in "tier 2: 10 switches .*500 hosts each" "tier 1: 200 switches .*25 hosts each" "5000 hosts .*12500" \
+        "19 switches .*25 hosts each" "s24 .* 500 hosts$"; do
+        grep -qE "$line" shown || fail "$line"
+    done
+    "$nettopo" show --all large.json >all
+    assert_equal "hosts" "$(grep -cE '─ n[0-9]+ ' all)" 5000
+    refute_contains "$(cat all)" "tier 1:"
+    # a small map has no summary
+    "$nettopo" show "$maps/scattered8.json" >small
+    refute_contains "$(cat small)" "tier 1:"
+}
+
+@test "two hosts: their bandwidth is shown, and no fit of one reading" {
+    printf ',a,b\na,,12000\nb,12000,\n' >MBps.csv
+    printf ',a,b\na,,1.2\nb,1.2,\n' >us.csv
+    "$nettopo" solve --bandwidth MBps.csv | "$nettopo" show - >rate
+    grep -qE '─ b +12000 +12000$' rate
+    "$nettopo" solve --latency us.csv | "$nettopo" show - >latency
+    refute_contains "$(cat latency)" "rms"
+    refute_contains "$(cat latency)" "resolution"
+}
+
 # matrix FIGURE: of 16 hosts on two leaves, every fourth with an older adapter
 matrix() {
     awk -v figure="$1" 'BEGIN {
@@ -91,12 +121,14 @@ matrix() {
 @test "the legend says what the signs of this map mean: on a terminal, or when it is asked for" {
     "$nettopo" show "$maps/scattered8.json" >bare
     "$nettopo" show --legend "$maps/scattered8.json" >told
-    refute_contains "$(cat bare)" "standard error"
-    assert_equal "the map first" "$(head -n "$(wc -l <bare)" told)" "$(cat bare)"
+    # in a job's output the signs are explained in two lines; with --legend all words are
+    assert_equal "the signs" "$(tail -n 2 bare)" "
+1.5:1: bandwidth of hosts to that of uplinks; ±: standard error"
+    assert_equal "the map first" "$(head -n "$(($(wc -l <bare) - 2))" told)" "$(head -n -2 bare)"
     for sign in confidence resolution 'latency us' '±' 'MB/s up, down' '1.5:1' bisection gain; do
         grep -q "^$sign  *[a-z0-9]" told || fail "$sign"
     done
-    assert_contains "$(tr -s '\n ' ' ' <told)" "so it is more than its cable's"
+    assert_contains "$(tr -s '\n ' ' ' <told)" "not only the cable"
     refute_contains "$(cat told)" "SUSPECT"
     "$nettopo" show --legend "$maps/unsure.json" | grep -q '^sure '
     command -v script >/dev/null || skip "script(1) is not installed"
