@@ -186,10 +186,10 @@ TEST(what_is_not_sure_is_pale)
         double sure;
         const char *title, *colour;
     } table[] = {{1, NULL, NULL},
-                 {0.99, NULL, NULL},
-                 {0.9, "\"90 % sure\"", "#454545"},
-                 {0.6, "\"60 % sure\"", "#8c8c8c"},
-                 {0.5, "\"50 % sure\"", "#8c8c8c"}};
+                 {0.9, NULL, NULL},
+                 {0.89, "\"probability 89 %\"", "#4b4b4b"},
+                 {0.6, "\"probability 60 %\"", "#8c8c8c"},
+                 {0.5, "\"probability 50 %\"", "#8c8c8c"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = small_map();
         struct nt_err err = {0};
@@ -200,11 +200,11 @@ TEST(what_is_not_sure_is_pale)
         bool pale = table[k].title != NULL;
         assert_int_equal(nt_export_dot(map, NULL, &text, NULL, &err), 0);
         assert_int_equal(times(text, " support=\""), 2);
-        assert_int_equal(times(text, "tooltip="), pale ? 3 : 0);
-        assert_int_equal(times(text, " color="), pale ? 3 : 0);
+        assert_int_equal(times(text, "tooltip="), pale ? 2 : 0);
+        assert_int_equal(times(text, " color="), pale ? 3 : 1); /* the link is suspect */
         assert_int_equal(times(text, "pale:"), pale);
         assert_true(!pale ||
-                    (times(text, table[k].title) == 3 && times(text, table[k].colour) == 6));
+                    (times(text, table[k].title) == 2 && times(text, table[k].colour) == 4));
         free(text);
         assert_int_equal(nt_export_graphml(map, &text, NULL, &err), 0);
         assert_int_equal(times(text, "<data key=\"support\">"), 2);
@@ -227,6 +227,28 @@ TEST(what_is_no_tree_is_refused)
     nt_map_destroy(map);
 }
 
+/* A tree is laid out as one, and what is worse is red; other networks by distances. */
+TEST(dot_has_a_layout_for_trees_and_red_for_worse)
+{
+    struct nt_map *map = small_map();
+    struct nt_err err = {0};
+    char *text;
+    map->model->link[0].suspect = map->model->link[0].at_least = true;
+    assert_int_equal(nt_export_dot(map, NULL, &text, NULL, &err), 0);
+    assert_int_equal(times(text, "layout=dot; rankdir=RL"), 1);
+    assert_int_equal(times(text, " color=\"#c4122f\", fontcolor=\"#c4122f\""), 2);
+    assert_int_equal(times(text, ", \xe2\x89\xa5"
+                                 "500 MB/s"),
+                     1);
+    free(text);
+    map->model->link[2].a = 0; /* hosts a and b of a switch are linked, too */
+    map->model->link[2].b = 1;
+    assert_int_equal(nt_export_dot(map, NULL, &text, NULL, &err), 0);
+    assert_int_equal(times(text, "layout=neato"), 1);
+    free(text);
+    nt_map_destroy(map);
+}
+
 TEST(absent_is_not_zero)
 {
     struct nt_map *map = small_map();
@@ -234,9 +256,9 @@ TEST(absent_is_not_zero)
     char *text;
     assert_int_equal(nt_export_dot(map, NULL, &text, NULL, &err), 0);
     assert_non_null(strstr(text,
-                           "\"a\" -- \"s1\" [label=\"1.5 us\\n8 Gbit/s\", latency_us=\"1.5\", "
+                           "\"a\" -- \"s1\" [label=\"1.50 us, 500 MB/s\", latency_us=\"1.5\", "
                            "bandwidth_Gbps=\"8\", bandwidth_back_Gbps=\"4\""));
-    assert_non_null(strstr(text, "\"b\" -- \"s1\" [label=\"2.5 us\", latency_us=\"2.5\", prob"));
+    assert_non_null(strstr(text, "\"b\" -- \"s1\" [label=\"2.50 us\", latency_us=\"2.5\", prob"));
     assert_non_null(strstr(text, "status=missing"));
     free(text);
     assert_int_equal(nt_export_graphml(map, &text, NULL, &err), 0);

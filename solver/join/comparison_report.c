@@ -431,14 +431,15 @@ static double deviation(double laid, double ideal)
     return laid > ideal ? laid / ideal - 1 : ideal / laid - 1;
 }
 
-/* Red or blue on white by the share of the largest deviation; grey is as it should be. */
+/* By the share of the largest deviation: red if it is slower than the ideal, blue if it is faster;
+ * grey is as it should be. */
 static void colour_of(double laid, double ideal, double most, char text[8])
 {
     double off = deviation(laid, ideal);
     unsigned pale = (unsigned)(220 * (1 - fmin(most > 0 ? off / most : 1, 1)));
     if (!(off > WELL))
         snprintf(text, 8, "#808080");
-    else if (laid <= ideal)
+    else if (laid > ideal)
         snprintf(text, 8, "#ff%02x%02x", pale & 0xff, pale & 0xff);
     else
         snprintf(text, 8, "#%02x%02xff", pale & 0xff, pale & 0xff);

@@ -21,9 +21,10 @@ int nt_comparison_report_text(const struct nt_reference_match *match, char **tex
 /* Writes a one-line summary of the similarity. */
 void nt_comparison_report_summary(const struct nt_reference_match *match, char *text, size_t bytes);
 
-/* The reference as Graphviz, coloured as in P. Bannikov, A. Salnikov, section g. A link that no
- * path uses has no colour. A link whose mean time is at most the ideal is red, others are blue;
- * stronger colours mean larger deviations. A link is grey if it is within a tenth of the ideal, or
+/* The reference as Graphviz, with links coloured by deviation as in P. Bannikov, A. Salnikov,
+ * section g, but red for worse as in all pictures. A link that no path uses has no colour. A link
+ * whose mean time is over the ideal is red, others are blue; stronger colours mean larger
+ * deviations. A link is grey if it is within a tenth of the ideal, or
  * if one of its paths is, because then other links cause the deviation. message_bytes 0: 1 MiB, or
  * 8 for a map without bandwidths. */
 int nt_comparison_report_dot(const struct nt_reference_match *match, double message_bytes,

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "export.h"
+#include "graph.h"
+#include "memory.h"
 #include "number.h"
 #include "picture.h"
 #include "strbuf.h"
@@ -41,7 +43,13 @@ static void put_sure(struct nt_strbuf *d, double sure)
         return;
     put_faded(d, "color", BLACK, sure);
     put_faded(d, "fontcolor", BLACK, sure);
-    nt_strbuf_print(d, ", tooltip=\"%.0f %% sure\"", floor(100 * sure));
+    nt_strbuf_print(d, ", tooltip=\"probability %u %%\"", nt_percent(sure));
+}
+
+/* A bad part is as strong as in other pictures. */
+static void put_bad(struct nt_strbuf *d)
+{
+    nt_strbuf_puts(d, ", color=\"" NT_PICTURE_STRONG "\", fontcolor=\"" NT_PICTURE_STRONG "\"");
 }
 
 /* Names are letters, digits, '.', '-' and '_' (nt_host_name_check): nothing to escape. */
@@ -65,25 +73,22 @@ static void put_dot_vertex(struct nt_strbuf *d, const struct nt_map *map, const 
         nt_strbuf_puts(d, "shape=ellipse, style=dashed, status=missing");
     else
         nt_strbuf_puts(d, "shape=ellipse");
+    if (v < m->hosts && m->host_suspect[v])
+        put_bad(d);
     nt_strbuf_puts(d, "];\n");
-}
-
-static void put_figure(struct nt_strbuf *d, const char *before, double value, const char *unit)
-{
-    char number[NT_NUMBER_BYTES];
-    if (!isfinite(value))
-        return;
-    nt_number_plain(value, 3, number);
-    nt_strbuf_print(d, "%s%s%s", before, number, unit);
 }
 
 static void put_dot_link(struct nt_strbuf *d, const struct nt_map *map, const struct nt_link *l,
                          const char *colour)
 {
+    char us[NT_VALUE_BYTES], MBps[NT_VALUE_BYTES];
     nt_strbuf_print(d, "  \"%s\" -- \"%s\" [label=\"", nt_map_vertex_name(map, l->a),
                     nt_map_vertex_name(map, l->b));
-    put_figure(d, "", l->latency_us, " us");
-    put_figure(d, "\\n", l->bandwidth_MBps * 8 / 1000, " Gbit/s");
+    nt_latency_text(l->latency_us, us);
+    nt_rate_text(l, NT_WAY_NARROWER, true, MBps);
+    nt_strbuf_print(d, "%s%s%s%s%s", us, us[0] != '\0' ? " us" : "",
+                    us[0] != '\0' && MBps[0] != '\0' ? ", " : "", MBps,
+                    MBps[0] != '\0' ? " MB/s" : "");
     nt_strbuf_puts(d, "\"");
     put_attribute(d, "latency_us", l->latency_us);
     put_attribute(d, "bandwidth_Gbps", l->bandwidth_MBps * 8 / 1000);
@@ -93,7 +98,9 @@ static void put_dot_link(struct nt_strbuf *d, const struct nt_map *map, const st
         nt_strbuf_puts(d, ", simplex=true, dir=forward");
     if (l->suspect)
         nt_strbuf_puts(d, ", suspect=true, style=dashed, penwidth=3");
-    if (colour != NULL && *colour != '\0')
+    if (l->suspect && colour == NULL)
+        put_bad(d);
+    else if (colour != NULL && *colour != '\0')
         nt_strbuf_print(d, ", color=\"%s\", penwidth=3", colour);
     else
         put_sure(d, l->probability);
@@ -116,16 +123,17 @@ static void put_dot_legend(struct nt_strbuf *d, const struct nt_map *map, bool c
                     nt_family_name(m->family), m->hosts, m->switches);
     if (latencies || rates)
         nt_strbuf_print(d, "\\nlinks: %s%s%s", latencies ? "one-way latency" : "",
-                        latencies && rates ? " and " : "", rates ? "rate" : "");
+                        latencies && rates ? " and " : "",
+                        rates ? "narrower of both bandwidths" : "");
     if (suspects)
-        nt_strbuf_puts(d, "\\ndashed: suspect, worse than its class");
+        nt_strbuf_puts(d, "\\nred, dashed: clearly worse than comparable links");
     if (simplex)
         nt_strbuf_puts(d, "\\narrow: one direction only");
     if (faded)
-        nt_strbuf_puts(d, "\\npale: not sure to be there");
+        nt_strbuf_puts(d, "\\npale: probability below 90 %");
     if (coloured)
-        nt_strbuf_puts(d, "\\ntimes over it against a healthy network: grey alike, red "
-                          "shorter, blue longer");
+        nt_strbuf_puts(d, "\\ntimes over a link, compared with a healthy network: red longer, "
+                          "grey similar, blue shorter");
     nt_strbuf_puts(d, "\"; labelloc=b; fontname=\"sans-serif\"; fontsize=11;\n");
 }
 
@@ -133,11 +141,18 @@ int nt_export_dot(const struct nt_map *map, const char *const *colour, char **te
                   struct nt_err *err)
 {
     struct nt_strbuf d = {0};
+    const struct nt_model *m = map->model;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *up = nt_arena_array(&memory, vertices_of(map), sizeof *up);
     double *support;
-    if (nt_support_create(map->model, &support, err) != 0)
+    if (nt_arena_check(&memory, err) != 0 || nt_support_create(m, &support, err) != 0)
         return -1;
-    nt_strbuf_puts(&d, "graph nettopo {\n  layout=neato; overlap=false; splines=true;\n"
-                       "  node [fontname=\"sans-serif\", fontsize=10];\n"
+    /* Graphviz puts the first end of a link, the lower one, to the right of the other */
+    bool tree = m->switches > 0 && nt_links_are_forest(m->link, m->links, up, vertices_of(map));
+    nt_strbuf_print(&d, "graph nettopo {\n  %s\n",
+                    tree ? "layout=dot; rankdir=RL; ranksep=1; nodesep=0.15;"
+                         : "layout=neato; overlap=false; splines=true;");
+    nt_strbuf_puts(&d, "  node [fontname=\"sans-serif\", fontsize=10];\n"
                        "  edge [fontname=\"sans-serif\", fontsize=8];\n");
     put_dot_legend(&d, map, colour != NULL);
     for (uint32_t v = 0; v < vertices_of(map); v++)
