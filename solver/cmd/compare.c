@@ -14,7 +14,7 @@
 struct arguments {
     const char *tolerance, *coloured, *message, *names, *topology, *raster, *output, *file[2];
     bool json, bandwidth;
-    double least, message_bytes; /* of --tolerance and --message-bytes */
+    double least, message_bytes; /* values of --tolerance and --message-bytes */
 };
 
 static const struct nt_flag flags[] = {
@@ -107,7 +107,7 @@ static int compare_maps(const struct arguments *a, struct nt_err *err)
 
 struct measured {
     struct nt_named_matrix *all[2];
-    struct nt_names hosts; /* that both have */
+    struct nt_names hosts; /* hosts of both */
     struct nt_matrix *common[2];
 };
 
@@ -120,7 +120,7 @@ static void measured_fini(struct measured *m)
     nt_names_fini(&m->hosts);
 }
 
-/* The figures of the common hosts, in their order. */
+/* Extracts the values of the common hosts in their order. */
 static int take_common(struct measured *m, int k, struct nt_err *err)
 {
     const struct nt_named_matrix *from = m->all[k];

@@ -38,7 +38,8 @@ static const struct nt_command_help help = {
     "nettopo-probe --plan or of another sweep.\n",
     flags, "nettopo estimate --routes routes.txt --measured measured.txt"};
 
-/* One way a host of the routes is there as a source and as a target, under one name. */
+/* Returns the names of the routes' hosts. With one-way routes each host appears as source and as
+ * target with the same name. */
 static const char **host_names(const struct nt_routes_text *routes, struct nt_arena *memory)
 {
     const char **name = nt_arena_array(memory, 2 * routes->hosts.count + 1, sizeof *name);

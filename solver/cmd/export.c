@@ -24,7 +24,7 @@
 
 struct arguments {
     const char *format, *probability, *output, *map;
-    struct nt_network_description reference; /* its path NULL: none */
+    struct nt_network_description reference; /* path NULL: none */
     bool inside;
 };
 
@@ -56,14 +56,12 @@ static const struct nt_command_help help = {
 
 /* ---- pictures with all that they show -------------------------------------------------------*/
 
-/* Hosts up to which the pattern's way through the network is followed: alltoall of more takes long.
- */
+/* Largest number of hosts for which the pattern's load is computed: alltoall of more hosts takes
+ * long. */
 enum { FOLLOWED_MAX = 1024 };
 
-/* The time that each link needs for what the pattern sends over it when its ranks, one per host,
- * stand in the hint's order: the longer one of both directions. bytes: what goes over each
- * direction.
- */
+/* Computes the time that each link needs for its load by the pattern, with the ranks in the hint's
+ * order and one per host: the longer of the two directions. bytes: load per direction. */
 static bool loads_of(const struct nt_model *m, const double *bytes, double *load)
 {
     bool timed = false;
@@ -80,7 +78,8 @@ static bool loads_of(const struct nt_model *m, const double *bytes, double *load
     return timed;
 }
 
-/* NULL if it is not known: no hint, or a pattern that is a file or needs several ranks per host. */
+/* Returns the load per link; NULL if it is not known: no hint, or a pattern that is a file or needs
+ * several ranks per host. */
 static double *load_links(const struct nt_map *map, bool *is_time)
 {
     const struct nt_placement *p = map->placement;
@@ -135,7 +134,8 @@ static int draw_beside(struct nt_picture *picture, picture_writer *write, char *
     return rc;
 }
 
-/* Adds to picture, which has its maps and titles, the load of links and the differences. */
+/* Adds the load of links and the differences to picture, which has its maps and titles, and writes
+ * it. */
 static int draw(struct nt_picture *picture, picture_writer *write, char **text, size_t *bytes,
                 struct nt_err *err)
 {
@@ -149,7 +149,7 @@ static int draw(struct nt_picture *picture, picture_writer *write, char **text, 
     return rc;
 }
 
-/* Leaves out the links that are less probable. */
+/* Removes links with a lower probability. */
 static void drop_links(struct nt_model *m, double probability)
 {
     size_t kept = 0;
@@ -179,7 +179,7 @@ static int to_dot_beside(const struct arguments *a, const struct nt_map *map,
     return rc;
 }
 
-/* The modelled latencies, as a matrix that `nettopo solve --latency` reads. */
+/* Writes the modelled latencies as a matrix that `nettopo solve --latency` reads. */
 static int to_csv(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
 {
     struct nt_matrix *latency;
@@ -190,7 +190,7 @@ static int to_csv(const struct nt_map *map, char **text, size_t *bytes, struct n
     return rc;
 }
 
-/* What was measured, the same way. */
+/* Writes the measured latencies as such a matrix. */
 static int measured_to_csv(const char *path, char **text, size_t *bytes, struct nt_err *err)
 {
     struct nt_named_matrix *m;
@@ -201,7 +201,7 @@ static int measured_to_csv(const char *path, char **text, size_t *bytes, struct 
     return rc;
 }
 
-/* Where the next sweep of these hosts starts. */
+/* Writes the prior for the next sweep of these hosts. */
 static int to_prior(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
 {
     struct nt_prior *prior;
@@ -212,8 +212,8 @@ static int to_prior(const struct nt_map *map, char **text, size_t *bytes, struct
     return rc;
 }
 
-/* Written by write, or drawn by draw; inside: hosts can be opened up. refuse_format names them in
- * this order. */
+/* A format is written by write or drawn by draw. inside: it supports the hardware of hosts.
+ * refuse_format lists the formats in this order. */
 static const struct format {
     const char *name;
     int (*write)(const struct nt_map *, char **, size_t *, struct nt_err *);
@@ -249,7 +249,7 @@ static int write_beside(const struct arguments *a, const struct format *f, const
     return rc;
 }
 
-/* Hosts opened up, before it is written. */
+/* Writes the map with the hardware of its hosts. */
 static int write_inside(const struct format *f, const struct nt_map *map, char **text,
                         size_t *bytes, struct nt_err *err)
 {
@@ -275,7 +275,7 @@ static void refuse_format(const char *format, struct nt_err *err)
     nt_err_set(err, NT_ERR_USAGE, "format %s: expected %s", format, names);
 }
 
-/* The format that is asked for, if the other options go with it. */
+/* Returns the requested format if the other options are valid with it. */
 static const struct format *find_format(const struct arguments *a, struct nt_err *err)
 {
     const struct format *f = NULL;

@@ -41,7 +41,7 @@ static int refuse_file(const char *path, const char *doing, struct nt_err *err)
                       nt_file_name(path), strerror(errno));
 }
 
-/* Until the file ends. */
+/* Passes the rest of the file to feed. */
 static int feed_all(int fd, const char *path, nt_feed *feed, void *context, struct nt_err *err)
 {
     char *piece = malloc(PIECE_BYTES);
@@ -252,7 +252,7 @@ static int write_plain(const char *path, const char *text, size_t bytes, struct 
     return 0;
 }
 
-/* The mode that a new file would have: the umask can only be read by setting it. */
+/* Returns the mode of a new file. The umask can only be read by setting it. */
 static mode_t new_mode(void)
 {
     mode_t mask = umask(077);
@@ -260,7 +260,7 @@ static mode_t new_mode(void)
     return 0666 & ~mask;
 }
 
-/* Writes beside path and renames; beside is then path's new content or is removed. */
+/* Writes a temporary file beside path and renames it, or removes it on error. */
 static int write_beside(const char *path, char *beside, mode_t mode, const char *text, size_t bytes)
 {
     int fd = mkostemp(beside, O_CLOEXEC);
@@ -290,7 +290,7 @@ int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_er
     bool exists = !is_standard(path) && stat(path, &there) == 0;
     if (is_standard(path) || (exists && !S_ISREG(there.st_mode)))
         return write_plain(path, text, bytes, err);
-    if (exists && realpath(path, real) != NULL) /* follow a link to what it names */
+    if (exists && realpath(path, real) != NULL) /* replace the target of a link, not the link */
         path = real;
     const char *slash = strrchr(path, '/');
     size_t folder = slash == NULL ? 0 : (size_t)(slash - path) + 1;

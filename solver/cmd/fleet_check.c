@@ -37,11 +37,11 @@ static const struct nt_command_help help = {
 struct checking {
     struct nt_arena memory;
     struct nt_fleet_changes changes;
-    struct nt_host_index known; /* the hosts of the fleet */
-    uint32_t *asked;            /* hosts by number */
+    struct nt_host_index known; /* index of the fleet's hosts */
+    uint32_t *asked;            /* numbers of the requested hosts */
     size_t hosts, hosts_room, suspects, unknown;
-    const char *unknown_name; /* the first one's */
-    struct nt_json_writer w;  /* of text only its buffer */
+    const char *unknown_name; /* name of the first unknown host */
+    struct nt_json_writer w;  /* for text only its buffer is used */
     bool json;
 };
 
@@ -78,7 +78,7 @@ static void check_host(struct checking *c, uint32_t host, int64_t oldest_s)
         add_unknown(c, changes->fleet.hosts.name[host]);
 }
 
-/* Links between switches, which the changes so far may lack. */
+/* Checks links between switches, which the loaded changes may not contain. */
 static int check_switches(struct checking *c, const char *store, int64_t days_s, struct nt_err *err)
 {
     struct nt_fleet_changes all;
@@ -107,7 +107,7 @@ static void put_moved(struct checking *c)
     }
 }
 
-/* JSON: the array of this name, after the one before. */
+/* JSON: ends the previous array and begins the one with this name. */
 static void begin_list(struct checking *c, const char *name)
 {
     if (!c->json)
@@ -182,7 +182,7 @@ static int check(struct checking *c, const char *store, const char *list, int64_
         return nt_err_set(err, NT_ERR_NO, "%s", "");
     if (list == NULL && c->unknown == c->hosts)
         return nt_err_set(err, NT_ERR_INPUT, "no host was in a job within --max-age");
-    if (list == NULL || c->unknown == 0) /* the others are at work, one may be away */
+    if (list == NULL || c->unknown == 0) /* the other hosts are in use, and one host may be away */
         return 0;
     if (c->unknown == 1)
         return nt_err_set(err, NT_ERR_INPUT, "of %s nothing is known", c->unknown_name);

@@ -26,9 +26,9 @@ void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet)
     *fleet = (struct nt_fleet_cluster){0};
 }
 
-enum { ENTRIES_MAX = 20000000 }; /* of the newest readings; 640 MB */
+enum { ENTRIES_MAX = 20000000 }; /* maximum number of entries from the newest readings; 640 MB */
 
-/* Fails without harm: the names are then found again next time. */
+/* Stores the naming. Errors are ignored: the next call finds the names again. */
 static void keep_naming(const char *given, const struct nt_switch_naming *naming)
 {
     struct nt_store *store;
@@ -39,7 +39,7 @@ static void keep_naming(const char *given, const struct nt_switch_naming *naming
     nt_store_close(store);
 }
 
-/* The map is sorted by names, the cluster by numbers: what is of a part follows it. */
+/* Sorts the data of parts as the map: the map is sorted by names, the cluster by numbers. */
 static int order_parts(struct nt_fleet_cluster *fleet, struct nt_err *err)
 {
     const struct nt_model *m = fleet->map->model;
@@ -94,7 +94,7 @@ static bool same_naming(const struct nt_switch_naming *x, const struct nt_switch
            (x->members == 0 || memcmp(x->member, y->member, x->members * sizeof *x->member) == 0);
 }
 
-/* Too little for a map is no error. */
+/* Creates the map; too few measurements are no error. */
 static int make_map(struct nt_fleet_cluster *fleet, struct nt_store *store, const char *given,
                     struct nt_evidence *evidence, struct nt_err *err)
 {
@@ -150,7 +150,8 @@ int nt_fleet_cluster_load(const char *given, int64_t days_s, bool with_map,
 
 /* ---- confirmed parts ---- */
 
-/* A link counts whose ends jobs of two users confirm, of a host with enough support. */
+/* Returns whether jobs of two users confirm both ends of a link, and its host has enough
+ * support. */
 static bool is_confirmed(const struct nt_fleet_cluster *fleet, const struct nt_link *l,
                          double support)
 {
@@ -159,7 +160,7 @@ static bool is_confirmed(const struct nt_fleet_cluster *fleet, const struct nt_l
            (l->a >= fleet->map->model->hosts || low->support >= support);
 }
 
-/* Takes switches that nothing hangs below out of the links, and marks them. */
+/* Removes switches without hosts below them from the links, and marks them. */
 static void drop_empty(struct nt_model *m, uint32_t *below, bool *empty)
 {
     for (bool still = false; !still;) {
@@ -179,7 +180,7 @@ static void drop_empty(struct nt_model *m, uint32_t *below, bool *empty)
     }
 }
 
-/* Renumbers the switches that are left; was[]: the number that each vertex had. */
+/* Renumbers the remaining switches; was[]: previous index of each vertex. */
 static void close_gaps(struct nt_model *m, const bool *empty, uint32_t *number, uint32_t *was)
 {
     size_t kept = 0;
@@ -301,19 +302,21 @@ const char *nt_fleet_kind_unit(unsigned kind)
 struct gathering {
     struct nt_changes changes;
     struct nt_reported named;
-    struct nt_reported_use *crossed; /* by the job at hand */
+    struct nt_reported_use *crossed; /* parts that the current job uses */
     size_t crossings, crossings_room;
     size_t hosts;
-    const struct nt_model *model;       /* NULL: hosts' links alone */
-    const struct nt_cluster_part *part; /* of each host in the cluster's map; NULL: all are even */
-    const uint32_t *at;                 /* of each host its vertex in the model */
-    const uint32_t *above;              /* of each vertex of the model, or NT_NO_VERTEX */
-    uint32_t *below;  /* of each vertex: hosts of the job at hand right below it */
-    int64_t *moved_s; /* of each host: when it moved last; 0: it has not */
-    int64_t time_s;   /* of the job at hand */
+    const struct nt_model *model; /* NULL: hosts' links only */
+    const struct nt_cluster_part
+        *part;             /* by host in the cluster's map; NULL: all are equally deep */
+    const uint32_t *at;    /* by host: its vertex in the model */
+    const uint32_t *above; /* by vertex of the model: the vertex above, or NT_NO_VERTEX */
+    uint32_t *below;       /* by vertex: number of hosts of the current job directly below it */
+    int64_t *moved_s;      /* by host: time of its last move; 0: none */
+    int64_t time_s;        /* time of the current job */
 };
 
-/* The link upwards of the switch of that tier above the host: a switch is its vertex. */
+/* Returns the uplink of the switch of that tier above the host; a switch is identified by its
+ * vertex. */
 static uint32_t part_above(const struct gathering *g, uint32_t host, uint32_t tier)
 {
     if (tier == 0)
@@ -326,22 +329,23 @@ static uint32_t part_above(const struct gathering *g, uint32_t host, uint32_t ti
                : NT_NO_VERTEX;
 }
 
-/* The switch right above a host; NT_NO_VERTEX: not known. */
+/* Returns the switch of a host; NT_NO_VERTEX: not known. */
 static uint32_t leaf_of(const struct gathering *g, uint32_t host)
 {
     uint32_t v = g->model != NULL ? g->above[g->at[host]] : NT_NO_VERTEX;
     return v != NT_NO_VERTEX && nt_model_tier(g->model, v) == 1 ? v : NT_NO_VERTEX;
 }
 
-/* Whether the host is then known to be behind the link that it has now. */
+/* Returns whether the host was on its present switch at that time. */
 static bool is_placed(const struct gathering *g, uint32_t host, int64_t time_s)
 {
     return g->model == NULL || g->moved_s[host] == 0 ||
            (time_s >= g->moved_s[host] && leaf_of(g, host) != NT_NO_VERTEX);
 }
 
-/* The latency of a host that is alone of its switch in a job has the links above that in it; so may
- * that of a host of which the map does not know the switch. */
+/* Returns whether the value is comparable with those of other hosts. In a job with only one host of
+ * a switch, its latency includes the links above. The same may be true if the map does not contain
+ * the switch of the host. */
 static bool is_comparable(const struct gathering *g, const struct nt_fleet_figure *f)
 {
     uint32_t leaf = leaf_of(g, f->host);
@@ -350,7 +354,7 @@ static bool is_comparable(const struct gathering *g, const struct nt_fleet_figur
     return is_placed(g, f->host, g->time_s) && leaf != NT_NO_VERTEX && g->below[leaf] > 1;
 }
 
-/* Counts the hosts of the job up, or down again. */
+/* Counts the hosts of the job (step 1), or resets the counts. */
 static int count_below(struct gathering *g, const struct nt_fleet_figure *f, uint32_t step)
 {
     uint32_t leaf = leaf_of(g, f->host);
@@ -371,7 +375,7 @@ static int count_down(void *context, const struct nt_fleet_figure *f, struct nt_
     return count_below(context, f, UINT32_MAX);
 }
 
-/* value: its figure; 0: none. */
+/* Adds a part that the job uses. value: its value; 0: none. */
 static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind, float value,
                  struct nt_err *err)
 {
@@ -391,9 +395,9 @@ static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind
     return 0;
 }
 
-/* Latencies between switches are no figures of a job: other jobs see other switches between. A host
- * has been below all of them. A bound is no level, but may show that the link is not as narrow as
- * others found it. */
+/* Adds a value of a job. Latencies between switches are not comparable between jobs, because each
+ * job sees other switches in between; hosts are below all of them. A lower bound is no level, but
+ * may show that the link is wider than others found. */
 static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
 {
     struct gathering *g = context;
@@ -410,7 +414,7 @@ static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt
     return 0;
 }
 
-/* Findings by the figure that they are of; of loss and shared paths there is none. */
+/* Adds a finding by the kind of its value; loss and shared paths have none. */
 static int take_finding(void *context, const struct nt_store_finding *found, struct nt_err *err)
 {
     struct gathering *g = context;
@@ -452,8 +456,8 @@ static int take_job(void *context, const struct nt_store_job *job, struct nt_err
     return nt_reported_add_uses(&g->named, j, g->crossed, g->crossings, err);
 }
 
-/* An undetermined host of a cluster that is not equally deep has no comparable ones, whatever
- * single jobs made of it. */
+/* Returns whether the hosts of the cluster are not equally deep. Then an undetermined host has no
+ * comparable ones, whatever single jobs report. */
 static bool is_uneven(const struct nt_cluster_map *c)
 {
     size_t contradicted = 0;
@@ -652,7 +656,7 @@ void nt_fleet_change_put(struct nt_strbuf *d, const struct nt_fleet_changes *cha
 
 /* ---- on the map ---- */
 
-/* The finding of the same link and kind, or a new one. */
+/* Returns the finding about the same link and kind, or a new one. */
 static struct nt_fault *fault_of(struct nt_map *map, enum nt_fault_kind kind, uint32_t v,
                                  uint32_t above)
 {
@@ -688,7 +692,7 @@ static void mark(struct nt_map *map, const struct nt_fleet_change *c, uint32_t v
             f->confidence = fmin(c->confidence, 1);
         }
         l->suspect = true;
-        if (slow && c->tier == 0 && !(slow_us > 0)) /* else the link is as long as it is */
+        if (slow && c->tier == 0 && !(slow_us > 0)) /* otherwise the link keeps its length */
             l->latency_us += c->to - c->from;
         return;
     }

@@ -48,18 +48,18 @@ static const struct nt_command_help help = {
 
 enum { PATH_BYTES = 4096, RECORD_MAX = 256 << 20, OPERANDS_MAX = 4096 };
 
-/* For how long others may not write; a commit costs some milliseconds. */
+/* Maximum duration of a write transaction; a commit takes some milliseconds. */
 static const double HOLD_S = 0.25;
 
-/* A job publishes at most 4 MiB compressed (publish_limit), of which no map and record makes more
- * than five times that. JSON takes memory by objects and values, which a text can have more of than
- * any map: 65,536 hosts have 200,000 objects. */
+/* A job publishes at most 4 MiB compressed (publish_limit); maps and samples expand to less than
+ * five times that. The memory for JSON depends on the number of objects and values, of which a text
+ * could have more than any map: 65,536 hosts have 200,000 objects. */
 enum { TEXT_MAX = 20 << 20, OBJECT_BYTES = 900, VALUE_BYTES = 80, JSON_MEMORY_MAX = 160 << 20 };
 
-/* What was read of one file. */
+/* The contents of one file. */
 struct source {
     const char *path;
-    struct nt_archive_text text; /* a plain file: without comment */
+    struct nt_archive_text text; /* a plain file has no comment */
     struct nt_origin origin;
 };
 
@@ -95,8 +95,8 @@ static int read_beside(const char *path, struct nt_samples **out, struct nt_err 
     return rc;
 }
 
-/* A file without root's line: its owner is the user, but for root, who publishes every job's files.
- */
+/* Finds the origin of a file without root's line: its owner is the user, except root, who publishes
+ * every job's files. */
 static int read_origin(struct source *s, const struct stat *st, struct nt_err *err)
 {
     bool has_line = s->text.comment != NULL && s->text.comment[0] != '\0';
@@ -124,7 +124,8 @@ static int read_text(struct source *s, struct stat *st, struct nt_err *err)
     return rc == 0 ? 0 : nt_err_prefix(err, "%s", s->path);
 }
 
-/* Bounds a map before it is parsed; signs in names count too, and matter little. */
+/* Limits a map before it is parsed, by its number of braces and commas; those in names count too,
+ * which matters little. */
 static int bound_map(const struct source *s, struct nt_err *err)
 {
     size_t objects = 0, values = 0;
@@ -164,9 +165,9 @@ static int make_job(struct source *s, const struct nt_slurm_jobs *records, int64
     return rc;
 }
 
-/* The job of a file: one of the archive, a map with its record after it, or a map with its record
- * in a file "samples" beside it. If a file is neither root's nor the caller's, its owner is the
- * user, whatever its head has. records: Slurm's, may be NULL. */
+/* Reads the job of a file: an archive file, a map followed by its samples, or a map with a file
+ * "samples" beside it. If the file belongs neither to root nor to the caller, its owner is the
+ * user, whatever its header contains. records: Slurm's accounting; may be NULL. */
 static int read_job(const char *path, const struct nt_slurm_jobs *records, int64_t now_s,
                     struct nt_fleet_job **out, struct nt_err *err)
 {
@@ -194,7 +195,7 @@ struct ingest {
     char cluster[NT_ORIGIN_CLUSTER_BYTES];
     int64_t now_s;
     size_t taken, known, refused;
-    double held_s; /* since when others may not write; 0: they may */
+    double held_s; /* start of the write transaction; 0: none */
     struct nt_json_writer rejected;
     bool quiet, json;
 };
@@ -219,7 +220,8 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A job's directory counts as its map; other directories below a folder are passed over. */
+/* Adds a file. A job's directory counts as its map; other directories in a directory are
+ * ignored. */
 static int add_entry(struct files *files, const char *folder, const char *name, struct nt_err *err)
 {
     char path[PATH_BYTES];
@@ -270,7 +272,8 @@ static int list_files(struct files *files, const char *const *operand, size_t op
 
 /* ---- one file ---- */
 
-/* Root names a file of the archive JOB.RESTART.CLUSTER.gz: what is known need not be read. */
+/* Returns whether the store contains the job of an archive file, by its name
+ * JOB.RESTART.CLUSTER.gz, so that it need not be read. */
 static bool is_known_name(const struct ingest *in, const char *path, uint64_t *job,
                           uint32_t *restart)
 {
@@ -287,7 +290,7 @@ static bool is_known_name(const struct ingest *in, const char *path, uint64_t *j
     return true;
 }
 
-/* What is wrong with one file ends that file, what is wrong with the system everything. */
+/* Reports an invalid file and continues; a system error ends the command. */
 static int refuse(struct ingest *in, const char *path, struct nt_err *err)
 {
     if (err->kind != NT_ERR_INPUT)
@@ -373,8 +376,8 @@ static bool is_same_folder(const char *x, const char *y)
     return stat(x, &p) == 0 && stat(y, &q) == 0 && p.st_dev == q.st_dev && p.st_ino == q.st_ino;
 }
 
-/* The archive of nettopo.conf, once its maps are in the store: a job's end has little time for it.
- * What fails is told, and is no failure of what was taken. */
+/* Prunes the archive of nettopo.conf after its maps are in the store, because the end of a job has
+ * little time for it. Errors are reported, but the ingestion has succeeded. */
 static void prune_archive(const char *const *operand, size_t operands)
 {
     struct nt_conf conf;

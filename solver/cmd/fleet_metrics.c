@@ -47,7 +47,7 @@ static void put_jobs(struct nt_strbuf *d, const struct nt_store_sums *s)
               (double)s->last_s);
 }
 
-/* Switches, and of the links of each tier the mean latency. */
+/* Prints the number of switches and the mean latency of links per tier. */
 static void put_tiers(struct nt_strbuf *d, const struct nt_model *m)
 {
     double sum[NT_FLEET_TIERS] = {0};

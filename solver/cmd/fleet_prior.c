@@ -30,7 +30,8 @@ static bool is_slow(const struct nt_fleet_changes *changes, uint32_t vertex, dou
     return nt_fleet_changes_slow(changes, host) || *extra_us > 0;
 }
 
-/* A host whose link is slow keeps its switch with no support: sweeps measure whoever has none. */
+/* Sets the support of hosts with a slow link to 0: they keep their switch, and sweeps measure hosts
+ * without support. */
 static void loosen_slow(const struct nt_fleet_changes *changes, struct nt_model *m)
 {
     for (size_t k = 0; k < m->links; k++) {
@@ -43,7 +44,7 @@ static void loosen_slow(const struct nt_fleet_changes *changes, struct nt_model 
     }
 }
 
-/* Of the jobs of the last days, as the map of the cluster. */
+/* Adds LogGP of the jobs of the same days as the cluster's map. */
 static int add_loggp(const char *given, const struct nt_fleet_cluster *fleet, int64_t days_s,
                      struct nt_prior *prior, struct nt_err *err)
 {

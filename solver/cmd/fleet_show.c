@@ -22,7 +22,7 @@
 struct page {
     const struct nt_fleet_changes *changes;
     struct nt_history history;
-    struct nt_arena memory; /* of the history's arrays */
+    struct nt_arena memory; /* arrays of the history */
 };
 
 static void set_day(char day[16], int64_t time_s)
@@ -84,7 +84,7 @@ static int compare_events(const void *x, const void *y)
     return days != 0 ? days : strcmp(p->text, q->text);
 }
 
-/* The first change of the same part and figure. */
+/* Returns the index of the first change of the same part and value. */
 static uint32_t series_of(const struct nt_fleet_changes *changes, size_t at)
 {
     const struct nt_fleet_change *c = changes->change;
@@ -198,7 +198,7 @@ static void put_shape(struct nt_strbuf *d, const struct nt_model *m)
     nt_strbuf_puts(d, "\n");
 }
 
-/* The least sure, and what nobody has seen for longest. */
+/* Prints the part with the lowest support and the oldest one. */
 static void put_age(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet)
 {
     const struct nt_model *m = fleet->cluster->model;
@@ -282,7 +282,7 @@ static void put_fleet(struct nt_json_writer *w, const struct nt_fleet_cluster *f
     nt_json_end(w, '}');
 }
 
-/* The map's text with one field more before its last brace. */
+/* Writes the map's text with one more field before its last brace. */
 static int put_json(const struct nt_fleet_cluster *fleet, struct nt_strbuf *d, struct nt_err *err)
 {
     struct nt_json_writer w = {0};
@@ -314,7 +314,7 @@ static int put_json(const struct nt_fleet_cluster *fleet, struct nt_strbuf *d, s
 
 /* ---- the command ---- */
 
-/* json, text: changes that are worse now are findings. */
+/* Writes text or JSON: changes that are worse now become findings. */
 static int make_text(struct nt_fleet_changes *changes, const struct arguments *a, char **text,
                      size_t *bytes, struct nt_err *err)
 {

@@ -10,13 +10,13 @@
 #include "lines.h"
 #include "strbuf.h"
 
-/* The hosts and switches that are asked for: none, one, or the two ends of a link. */
+/* The requested hosts and switches: none, one, or the two ends of a link. */
 struct asked {
     const char *name[2];
     size_t names;
 };
 
-/* A host of the store, or a switch of the cluster's map; NULL: neither. */
+/* Finds a host of the store or a switch of the cluster's map; NULL: neither. */
 static const char *find_name(const struct nt_fleet_cluster *fleet,
                              const struct nt_host_index *hosts, struct nt_word word)
 {
@@ -58,7 +58,7 @@ static int read_operand(const struct nt_fleet_cluster *fleet, const char *operan
     return rc;
 }
 
-/* Is each that is asked for an end of the part, or the part? */
+/* Returns whether each requested name is an end of the part, or the part itself. */
 static bool is_asked_for(const char *part, const struct asked *asked)
 {
     bool all = true;

@@ -54,8 +54,9 @@ static int check_exit(int status, struct nt_err *err)
     return 0;
 }
 
-/* What scontrol prints with these arguments (NULL last); *text is the caller's (free). Its exit
- * status is not asked: a cluster without a topology has its own. NT_ERR_SYSTEM: it cannot run. */
+/* Runs scontrol with these arguments (NULL last) and returns its output in *text, which the caller
+ * frees. Ignores its exit status, because a cluster without a topology has another one.
+ * NT_ERR_SYSTEM: it cannot run. */
 static int ask_slurm(const char *const *arguments, char **text, struct nt_err *err)
 {
     int ends[2], status = 0;
@@ -81,7 +82,7 @@ static int ask_slurm(const char *const *arguments, char **text, struct nt_err *e
     return rc;
 }
 
-/* scontrol has to succeed; its errors go to its own standard error. */
+/* Runs scontrol, which must succeed and prints its own errors. */
 static int tell_slurm(const char *const *arguments, struct nt_err *err)
 {
     int status = 0;
@@ -98,8 +99,8 @@ static int tell_slurm(const char *const *arguments, struct nt_err *err)
     return 0;
 }
 
-/* Its switches or blocks as a map. topology: of that name; NULL: the cluster's. *out and *block
- * stay as they are when it has none. */
+/* Reads Slurm's switches or blocks as a map. topology: its name; NULL: the cluster's. *out and
+ * *block are unchanged if there is none. */
 static int read_slurm(const char *topology, struct nt_map **out, bool *block, struct nt_err *err)
 {
     const char *const ask[] = {"show", "topology", topology, NULL};
@@ -116,17 +117,17 @@ static int read_slurm(const char *topology, struct nt_map **out, bool *block, st
 /* ---- where nodes are ---------------------------------------------------------------------------
  */
 
-enum { NAMES_MAX = 512 }; /* of one command */
+enum { NAMES_MAX = 512 }; /* maximum names per command */
 
 struct sync {
     const char *topology;
     const struct nt_map *current, *merged;
     struct nt_rooted_tree *is, *was;
-    struct nt_names hosts, switches; /* of current */
-    struct nt_names shown;           /* nodes that scontrol shows, */
-    const char **line;               /* and the line of each, */
-    char *nodes;                     /* in what it shows */
-    bool run, tell;                  /* run: else only checks that each node has a place */
+    struct nt_names hosts, switches; /* names in current */
+    struct nt_names shown;           /* nodes in scontrol's output */
+    const char **line;               /* by node: its line */
+    char *nodes;                     /* scontrol's output */
+    bool run, tell;                  /* run: otherwise only check that each node has a place */
     struct nt_json_writer *json;     /* may be NULL */
     struct nt_arena memory;
 };
@@ -136,7 +137,8 @@ static uint32_t find(const struct nt_names *names, const char *name)
     return nt_names_find(names, name, strlen(name));
 }
 
-/* A switch with switches has its own hosts on a leaf of its own, as in the exported files. */
+/* Appends the name of a switch. If a switch has both switches and hosts below it, its hosts are on
+ * a leaf switch of their own, as in the exported files. */
 static void put_switch_name(struct nt_strbuf *d, const struct sync *s, uint32_t v, bool hosts)
 {
     const struct nt_rooted_tree *t = s->is;
@@ -146,7 +148,7 @@ static void put_switch_name(struct nt_strbuf *d, const struct sync *s, uint32_t 
         nt_strbuf_puts(d, "-hosts");
 }
 
-/* The text of d, which is freed, for as long as the sync takes. */
+/* Returns the text of d in memory of the sync, and frees d. */
 static const char *keep_text(struct sync *s, struct nt_strbuf *d, struct nt_err *err)
 {
     const char *kept =
@@ -164,7 +166,8 @@ static const char *leaf_name(struct sync *s, uint32_t v, struct nt_err *err)
     return keep_text(s, &d, err);
 }
 
-/* "TOPOLOGY:SWITCH", or of a switch that is new ":ABOVE:...:SWITCH" from one that Slurm has. */
+/* Appends "TOPOLOGY:SWITCH", or for a new switch ":ABOVE:...:SWITCH" from a switch that Slurm
+ * has. */
 static int put_place(struct nt_strbuf *d, struct sync *s, uint32_t v, const char *leaf,
                      struct nt_err *err)
 {
@@ -214,7 +217,7 @@ static int index_nodes(struct sync *s, struct nt_err *err)
     return rc < 0 ? -1 : 0;
 }
 
-/* Where Slurm has the host in other topologies, "NAME:UNIT,", as scontrol shows it. */
+/* Appends the host's places in other topologies, "NAME:UNIT,", from scontrol's output. */
 static void put_others(struct nt_strbuf *d, const struct sync *s, const char *host)
 {
     static const char key[] = " Topology=";
@@ -241,14 +244,14 @@ static bool is_there(const struct sync *s, uint32_t host, const char *leaf)
     return on != NT_NO_VERTEX && strcmp(nt_map_vertex_name(s->current, on), leaf) == 0;
 }
 
-/* One command so far: nodes that go to the same place. */
+/* A command under construction: nodes with the same new place. */
 struct command {
     const char *place;
     struct nt_strbuf names;
     size_t count;
 };
 
-/* Prints it, and runs it if that is asked for. */
+/* Prints the command and runs it if requested. */
 static int end_command(struct sync *s, struct command *c, struct nt_err *err)
 {
     struct nt_strbuf node = {0}, topology = {0};
@@ -294,7 +297,7 @@ static int add_node(struct sync *s, struct command *c, uint32_t host, uint32_t v
     return 0;
 }
 
-/* Without run only checks that each node has a place. */
+/* Handles each switch. Without run only checks that each node has a place. */
 static int each_switch(struct sync *s, struct nt_err *err)
 {
     const struct nt_rooted_tree *t = s->is;
@@ -325,11 +328,11 @@ static int list_names(struct sync *s, struct nt_err *err)
     return 0;
 }
 
-/* Prints a command for the nodes of each switch that are not there yet, and runs them if asked to,
- * until one fails. A switch that Slurm does not have is named with those above it, from one that it
- * has: NT_ERR_INPUT if there is none, and nothing is run. A node keeps its place in other
- * topologies. s->current NULL: Slurm has no switches. s->json not NULL: gets the commands, instead
- * of standard output. */
+/* Prints a command for the nodes of each switch that are not on it yet, and runs the commands if
+ * requested, until one fails. A switch that Slurm does not have is named with the switches above
+ * it, starting at one that Slurm has: NT_ERR_INPUT if there is none; then no command runs. A node
+ * keeps its places in other topologies. s->current NULL: Slurm has no switches. s->json not NULL:
+ * receives the commands instead of standard output. */
 static int sync_nodes(struct sync s, struct nt_err *err)
 {
     static const char *const ask[] = {"-o", "show", "node", NULL};
@@ -355,7 +358,7 @@ static int sync_nodes(struct sync s, struct nt_err *err)
 struct arguments {
     const char *store, *format, *against, *topology, *days, *least_support, *output;
     bool apply, yaml, nodes, block, json;
-    bool chosen; /* the topology, by its name */
+    bool chosen; /* a topology was selected by name */
     int64_t days_s;
     double support;
 };
@@ -390,7 +393,7 @@ static const struct nt_command_help help = {
 
 /* ---- the command ---- */
 
-/* A file in Slurm's format; text is the caller's (free). */
+/* Reads a file in Slurm's format. The caller frees the text. */
 static int read_file(const struct arguments *a, const char *path, struct nt_topology_text *out,
                      struct nt_err *err)
 {
@@ -402,7 +405,7 @@ static int read_file(const struct arguments *a, const char *path, struct nt_topo
     return 0;
 }
 
-/* Empty if there is none yet. */
+/* Reads the old file; empty if there is none. */
 static int read_old(const struct arguments *a, struct nt_topology_text *out, struct nt_err *err)
 {
     const char *path = a->output;
@@ -412,7 +415,7 @@ static int read_old(const struct arguments *a, struct nt_topology_text *out, str
     return out->text != NULL ? 0 : nt_err_memory(err);
 }
 
-/* The file that is written has to have the topology where it can be replaced. */
+/* Reads the file to edit and checks that its topology can be replaced. */
 static int read_edited(const struct arguments *a, const struct nt_topology_text *old,
                        struct nt_map **out, bool *block, struct nt_err *err)
 {
@@ -429,14 +432,14 @@ static int read_edited(const struct arguments *a, const struct nt_topology_text 
                             old->file, a->topology);
 }
 
-/* NULL when there is no topology. */
+/* Reads the current topology; NULL if there is none. */
 static int read_current(struct arguments *a, const struct nt_topology_text *old,
                         struct nt_map **out, struct nt_err *err)
 {
     struct nt_topology_text file;
     bool asks = a->against != NULL && strcmp(a->against, "scontrol") == 0;
     if (a->nodes || asks) {
-        /* slurmctld has one of a file, or it is the cluster's */
+        /* slurmctld has the topology of a file, or the cluster's default */
         bool named = a->nodes ? strcmp(a->topology, "default") != 0 : a->yaml && a->chosen;
         return read_slurm(named ? a->topology : NULL, out, &a->block, err);
     }
@@ -480,7 +483,7 @@ static int write_merged(const struct arguments *a, const struct nt_topology_text
                : -1;
 }
 
-/* What is asked for: only to be shown, to be written, or to be told. */
+/* Shows the changes, writes the file or runs the commands, as requested. */
 static int apply(const struct arguments *a, const struct nt_topology_text *old,
                  const struct nt_map *current, const struct nt_map *merged,
                  struct nt_json_writer *json, struct nt_err *err)

@@ -131,7 +131,7 @@ static int check_options(struct arguments *a, struct nt_err *err)
     return check_message(a, err);
 }
 
-/* What each host holds, and how many tasks there are; 0: as many as the hosts hold. */
+/* Reads the number of tasks that fit on each host, and the number of tasks; 0: as many as fit. */
 static int read_capacities(const struct arguments *a, const struct nt_map *map, uint32_t *capacity,
                            size_t *ntasks, struct nt_err *err)
 {
@@ -143,7 +143,7 @@ static int read_capacities(const struct arguments *a, const struct nt_map *map, 
         return -1;
     size_t hosts = m->hosts > a->spares ? m->hosts - (size_t)a->spares : 1;
     if (a->each == NULL && a->list == NULL && arguments > hosts)
-        each = (arguments + hosts - 1) / hosts; /* as a scheduler would spread them */
+        each = (arguments + hosts - 1) / hosts; /* as a scheduler would distribute them */
     for (size_t h = 0; h < m->hosts; h++)
         capacity[h] = (uint32_t)each;
     if (a->list != NULL && nt_tasks_per_node_read(a->list, capacity, m->hosts, err) != 0)
@@ -176,11 +176,11 @@ static int read_traffic(const char *path, size_t *ntasks, bool given, struct nt_
     return rc;
 }
 
-/* What is left out, and the hint for the rest. */
+/* The spare hosts and the hint for the others. */
 struct found {
     struct nt_hint *hint;
     struct nt_arena memory;
-    uint32_t *spare; /* spares of them */
+    uint32_t *spare; /* spares hosts */
     size_t spares;
 };
 
@@ -192,8 +192,9 @@ static bool is_spare(const struct found *f, uint32_t host)
     return false;
 }
 
-/* Takes spares' capacity; the request's tasks become those on hosts that answered. Only tasks
- * that these cannot hold are on missing hosts, or those of missing hosts if no number is given. */
+/* Sets the capacity of spare hosts to 0. The request's tasks become those on hosts that answered.
+ * Missing hosts get only tasks that these hosts have no room for, or their own tasks if no number
+ * is given. */
 static int leave_spares_out(const struct arguments *a, const struct nt_map *map,
                             struct nt_hint_request *asked, struct found *f, struct nt_err *err)
 {
@@ -354,7 +355,8 @@ static bool is_failed_job(const struct arguments *a)
            getenv("NETTOPO_NODE_ORDER") != NULL;
 }
 
-/* The job's hosts, and nothing of the network between them: scripts go on in this order. */
+/* Creates a map with the job's hosts but without a network, so that scripts continue in this
+ * order. */
 static int make_failed_map(struct nt_map **map, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};

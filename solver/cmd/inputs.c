@@ -26,7 +26,8 @@ enum { NAMES_BYTES_MAX = 64 * 1024 * 1024 };
 
 typedef int reader(const char *, const char *, size_t, struct nt_map **, struct nt_err *);
 
-/* The first word that is no comment, blank or line end; YAML may have a byte order mark. */
+/* Returns the first word after comments, spaces and newlines; YAML may start with a byte order
+ * mark. */
 static const char *first_word(const char *text)
 {
     text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -72,7 +73,7 @@ int nt_names_read(const char *path, struct nt_name_file *out, struct nt_err *err
     return rc;
 }
 
-/* names: a file of them, or NULL. */
+/* Reads a scan. names: a file of names, or NULL. */
 static int read_scan(const char *file, const char *text, size_t bytes, const char *names,
                      struct nt_map **out, struct nt_err *err)
 {
@@ -87,7 +88,8 @@ static int read_scan(const char *file, const char *text, size_t bytes, const cha
     return rc;
 }
 
-/* What is strange about a description, on standard error; a map has its own warnings. */
+/* Prints the warnings about a description on standard error; a map's own warnings are not
+ * printed. */
 static void put_warnings(const char *file, const struct nt_map *map)
 {
     struct nt_strbuf d = {0};
@@ -133,7 +135,7 @@ int nt_reference_read(const struct nt_network_description *from, struct nt_map *
 
 enum { PARTS_SHOWN = 4, PART_HOSTS_SHOWN = 3 };
 
-/* The hosts of the part that root stands for, the first few. */
+/* Appends the first few hosts of the part that is represented by root. */
 static void put_part(struct nt_strbuf *d, const struct nt_map *map, uint32_t *up, uint32_t root)
 {
     size_t n = 0;
@@ -144,7 +146,7 @@ static void put_part(struct nt_strbuf *d, const struct nt_map *map, uint32_t *up
         nt_strbuf_print(d, " and %zu more", n - PART_HOSTS_SHOWN);
 }
 
-/* Between hosts that no way joins nothing can be measured. */
+/* Rejects a network with unconnected parts, between which nothing can be measured. */
 static int refuse_parts(const char *file, const struct nt_map *map, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
@@ -197,9 +199,11 @@ int nt_reference_read_connected(const struct nt_network_description *from,
 /* ---- matrices ------------------------------------------------------------------------------- */
 
 enum {
-    HEAD_BYTES = 16384,            /* in which the format shows: after a launcher's own lines */
-    WHOLE_MAX = 256 * 1024 * 1024, /* of a text that is no CSV */
-    LINE_MAX_BYTES = 1 << 22       /* of such a text: a row of as many hosts as there may be */
+    HEAD_BYTES =
+        16384, /* bytes in which the format must be recognizable, after lines of a launcher */
+    WHOLE_MAX = 256 * 1024 * 1024, /* maximum size of a text other than CSV */
+    LINE_MAX_BYTES =
+        1 << 22 /* maximum line of such a text: a row with the maximum number of hosts */
 };
 
 static const struct {
@@ -211,7 +215,7 @@ static const struct {
              {"osu", NT_TEXT_BENCHMARK},
              {"parus", NT_TEXT_PARUS}};
 
-/* How a line begins that only one of the programs writes. */
+/* Starts of lines that only one of the programs writes. */
 static const struct {
     const char *begin;
     enum nt_matrix_text text;
@@ -235,19 +239,20 @@ int nt_matrix_text_named(const char *name, enum nt_matrix_text *text, struct nt_
     return 0;
 }
 
-/* A file on its way in: the head until the format is known, then a stream or a whole text. */
+/* State of reading: the start of the file until the format is known, then a stream or a whole
+ * text. */
 struct incoming {
     const char *file;
     enum nt_matrix_text text;
     enum nt_matrix_kind kind;
     const struct nt_csv_given *given;
-    struct nt_csv_reader *csv; /* once it is known to be one */
+    struct nt_csv_reader *csv; /* set if the text is a CSV */
     struct nt_file_text kept;
-    size_t line, line_bytes; /* lines that ended; of the one that has not */
+    size_t line, line_bytes; /* number of complete lines; bytes of the incomplete one */
 };
 
-/* A line has a separator, or one of the first ends with a figure. Other texts are refused by the
- * reader of benchmarks, which lists the forms. */
+/* Returns whether the text may be a CSV: a line has a separator, or one of the first lines ends
+ * with a number. The reader of benchmarks rejects other texts with a list of the formats. */
 static bool may_be_csv(const char *head)
 {
     enum { FIRST = 4 };
@@ -282,7 +287,7 @@ static enum nt_matrix_text recognise_text(const char *head)
     return may_be_csv(head) ? NT_TEXT_CSV : NT_TEXT_BENCHMARK;
 }
 
-/* A text without lines is none of these programs', and shows early. */
+/* Counts lines. A text without lines is from none of these programs and is detected early. */
 static int count_lines(struct incoming *in, const char *text, size_t bytes, struct nt_err *err)
 {
     for (const char *at = text, *end = text + bytes; at < end;) {
@@ -306,7 +311,7 @@ static bool is_given(const struct nt_csv_given *given)
     return given->factor > 0 || given->round_trip || given->names != NULL;
 }
 
-/* From here on the format is known; of a CSV the head is passed on. */
+/* Sets the format; the start of a CSV is passed to its reader. */
 static int settle_format(struct incoming *in, struct nt_err *err)
 {
     if (in->text == NT_TEXT_ANY)
@@ -340,8 +345,8 @@ static int feed_text(void *context, const char *text, size_t bytes, struct nt_er
     return open && in->kept.used >= HEAD_BYTES ? settle_format(in, err) : 0;
 }
 
-/* PREFIX_hosts.txt for PREFIX_median.nc, which network_test2 writes together; NULL: no such file.
- */
+/* Reads PREFIX_hosts.txt for PREFIX_median.nc, which network_test2 writes together; NULL: no such
+ * file. */
 static int read_names_beside(const char *path, char beside[PATH_MAX], char **text, size_t *bytes,
                              struct nt_err *err)
 {
@@ -412,7 +417,7 @@ int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_
 
 static const char record[] = "nettopo-samples/";
 
-/* The first bytes that are no blanks; "" for what is no regular file. */
+/* Reads the first bytes after spaces; "" if it is not a regular file. */
 static void peek(const char *path, char head[sizeof record])
 {
     struct stat st;

@@ -46,7 +46,7 @@ static const struct nt_command_help help = {
     "nettopo-probe --plan measures a plan in a job, and nettopo estimate evaluates it.\n",
     flags, "nettopo plan --hosts n[1-4] --routes routes.txt -o plan.json"};
 
-/* The same seed always: the plan is a function of the routes. */
+/* Fixed seed, so that the plan depends on the routes only. */
 enum { SEED = 1 };
 
 static int add_host(void *names, const char *name, struct nt_err *err)
@@ -55,7 +55,7 @@ static int add_host(void *names, const char *name, struct nt_err *err)
     return nt_names_add_copy(names, name, strlen(name), &index, err) < 0 ? -1 : 0;
 }
 
-/* The routes between the hosts of the list; all without one. */
+/* Reads the routes between the hosts of the list, or all without a list. */
 static int read_routes(const char *path, const char *list, struct nt_routes_text **routes,
                        struct nt_err *err)
 {

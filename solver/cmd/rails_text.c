@@ -9,7 +9,8 @@
 #include "loggp_time.h"
 #include "rails.h"
 
-/* The rails of a class, by the first of its entries; 0: for its others, or if there is one rail. */
+/* Returns the number of rails of a class at its first entry; 0 at its other entries, or if there is
+ * only one rail. */
 static size_t rails_of(const struct nt_map *map, size_t k, struct nt_rail *rail,
                        struct nt_rail *together)
 {
@@ -60,7 +61,8 @@ static void put_range(struct nt_strbuf *d, const struct nt_rail *rail, size_t ra
     nt_strbuf_puts(d, " alone, for a program that divides its messages)");
 }
 
-/* UCX divides rendezvous messages as it likes, never by given shares: all or one. */
+/* UCX divides rendezvous messages by its own rule, never by given shares: use all devices or
+ * one. */
 static void put_settings(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
                          const struct nt_rail_advice *advice)
 {
@@ -131,7 +133,7 @@ static void put_time(struct nt_strbuf *d, double us)
         nt_strbuf_print(d, " %11s", "-");
 }
 
-/* Against the best rail alone; what is slower saves nothing. */
+/* Appends the saving compared with the best single rail; nothing if it is slower. */
 static void put_saved(struct nt_strbuf *d, double best_us, double us)
 {
     if (isfinite(us) && isfinite(best_us))
@@ -151,7 +153,7 @@ static double alone_us(const struct nt_rail *rail, double bytes)
                                     : (double)NAN;
 }
 
-/* SIZE_MAX: no rail is measured at that size. */
+/* Returns the best rail; SIZE_MAX: none was measured at that size. */
 static size_t best_rail(const struct nt_rail *rail, size_t rails, double bytes)
 {
     size_t best = SIZE_MAX;
@@ -172,7 +174,7 @@ static bool all_measured(const struct nt_rail *rail, size_t rails, double bytes)
 
 enum receivers { TO_ONE, TO_EACH, TO_TWO };
 
-/* TO_TWO: every second message is for a host that only one rail reaches. */
+/* Creates a train. TO_TWO: every second message is for a host that only one rail reaches. */
 static void make_train(struct nt_rail_message train[TRAIN], double bytes, enum receivers to,
                        size_t only)
 {
@@ -183,9 +185,9 @@ static void make_train(struct nt_rail_message train[TRAIN], double bytes, enum r
     }
 }
 
-/* One message; then a train of them, which only one rail or all take. What UCX does with all rails
- * is measured, messages alone and trains of them; the rest is simulated from each rail's own. A
- * size that was not measured, and trains of it that were not, have no time. */
+/* Appends a row: one message, then a train of messages over one rail or all. UCX's use of all rails
+ * is measured, for single messages and trains; the rest is simulated from each rail's values. Sizes
+ * and trains that were not measured have no time. */
 static void put_row(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
                     const struct nt_rail *together, double bytes)
 {
@@ -220,8 +222,8 @@ static void put_row(struct nt_strbuf *d, const struct nt_rail *rail, size_t rail
     nt_strbuf_puts(d, "\n");
 }
 
-/* The train by each policy, and what the schedule saves against the fastest of those that know
- * bandwidths at most. */
+/* Appends the time of the train by each policy, and the saving of the schedule compared with the
+ * fastest policy that only knows bandwidths. */
 static void put_policies(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
                          const struct nt_rail_message train[TRAIN])
 {
@@ -235,7 +237,7 @@ static void put_policies(struct nt_strbuf *d, const struct nt_rail *rail, size_t
         put_time(d, us[p]);
     }
     for (int p = 0; p <= NT_RAILS_FAIR; p++)
-        fastest = fmin(fastest, us[p]); /* of a NaN: the other */
+        fastest = fmin(fastest, us[p]); /* fmin ignores NaN */
     put_saved(d, fastest, us[NT_RAILS_EARLIEST]);
     nt_strbuf_puts(d, "\n");
 }
@@ -257,11 +259,11 @@ static void put_trains(struct nt_strbuf *d, const struct nt_rail *rail, size_t r
     }
 }
 
-/* Messages up to this size Open MPI does not divide over TCP (btl_tcp_eager_limit; section 4.3.3.1;
+/* Open MPI does not divide messages up to this size over TCP (btl_tcp_eager_limit; section 4.3.3.1;
  * less over others). */
 static const double EAGER_BYTES = 65536;
 
-/* One message, divided. */
+/* Appends the division of one message. */
 static void put_divisions(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails)
 {
     nt_strbuf_print(d, "one message divided\n%8s %11s %11s %11s %8s\n", "message", "alone us",

@@ -23,7 +23,7 @@
 #include "utc.h"
 #include "verbs.h"
 
-enum { WIDE = 1000 }; /* columns that nothing here fills */
+enum { WIDE = 1000 }; /* more columns than any output here */
 
 struct arguments {
     bool all, wide, plain, trace, legend, json;
@@ -90,7 +90,7 @@ static void put_status(struct nt_strbuf *d, const struct nt_map *map, const stru
     nt_strbuf_puts(d, "\n");
 }
 
-/* What came of what earlier jobs said. */
+/* Prints how the prior was used. */
 static void put_prior(struct nt_strbuf *d, const struct nt_prior_use *use)
 {
     if (!use->given)
@@ -137,7 +137,7 @@ static void put_sweep(struct nt_strbuf *d, const struct nt_map *map)
                    map->model->bisection_MBps, " MB/s\n");
 }
 
-/* What of the map not to rely on, in a line. */
+/* Prints one line about uncertain parts of the map. */
 static int put_uncertain(struct nt_strbuf *d, const struct nt_model *m, const struct nt_terminal *t,
                          struct nt_err *err)
 {
@@ -303,7 +303,7 @@ static void put_changed_host(struct nt_strbuf *d, const struct nt_fleet_changes 
     }
 }
 
-/* number: of each host of the map, or NT_NAMES_NONE. Those that seem slow are placed. */
+/* Loads the places of hosts that seem slow. number: by host of the map, or NT_NAMES_NONE. */
 static int place_hosts(struct nt_fleet_changes *changes, const struct nt_map *map,
                        const char *store, uint32_t *number, struct nt_err *err)
 {
@@ -313,7 +313,7 @@ static int place_hosts(struct nt_fleet_changes *changes, const struct nt_map *ma
     return nt_fleet_changes_place(changes, store, DAYS_S, number, map->model->hosts, err);
 }
 
-/* A line for each host whose link is worse than it was, and since when, if fleet_store of
+/* Prints a line for each host whose link is worse than before, with the date, if fleet_store of
  * nettopo.conf (or store, if not NULL) can be read and is of this cluster. */
 static void put_since(struct nt_strbuf *d, const struct nt_map *map, const char *store)
 {
@@ -340,7 +340,7 @@ static void put_since(struct nt_strbuf *d, const struct nt_map *map, const char 
 
 enum { CELL_BYTES = 48, TABLE_COLUMNS = 80, KERNEL_COLUMNS = 8 };
 
-/* Times of kernels go from microseconds to seconds: four digits of each, in us. */
+/* Prints the time of a kernel, from microseconds to seconds, with four digits in us. */
 static void put_time(struct nt_strbuf *d, int width, double us)
 {
     char cell[CELL_BYTES] = "-";
@@ -362,7 +362,7 @@ static void put_congested(struct nt_strbuf *d, const struct nt_map *map, const s
         nt_strbuf_print(d, " and %u more", s->links - 1);
 }
 
-/* named: columns of the names. */
+/* Prints a kernel. named: width of the names. */
 static void put_kernel(struct nt_strbuf *d, const struct nt_map *map, const struct nt_stress *s,
                        int named)
 {
@@ -391,7 +391,7 @@ static void put_part(struct nt_strbuf *d, const char *before, double us)
         nt_strbuf_print(d, "%s%.*f", before, us < 100 ? 1 : 0, us);
 }
 
-/* The same as a sentence, if a row has no room. */
+/* Prints a kernel as a sentence, if a row has no room. */
 static void put_sentence(struct nt_strbuf *d, const struct nt_map *map, const struct nt_stress *s)
 {
     size_t from = d->used;
@@ -433,7 +433,7 @@ static void put_stress(struct nt_strbuf *d, const struct nt_map *map, size_t wid
 
 enum { LEGEND_COLUMN = 15 };
 
-/* What of it this map shows. */
+/* The words and symbols that this map contains. */
 struct signs {
     bool latency, host_latency, error, rate, at_least, effective, unsure, suspect, simplex;
 };
@@ -601,7 +601,7 @@ static void put_gain(struct nt_strbuf *d, const struct nt_map *map)
                         map->host_name[p->spare[k]], k + 1 == p->spares ? "\n" : "");
 }
 
-/* The order on one line of the terminal; the map has all of it. */
+/* Prints the order, limited to one line of the terminal. */
 static int put_order(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t,
                      struct nt_err *err)
 {
@@ -614,7 +614,7 @@ static int put_order(struct nt_strbuf *d, const struct nt_map *map, const struct
     for (size_t k = 0; k < p->hosts; k++)
         names[k] = map->host_name[p->order[k]];
     nt_hostlist_format(&folded, names, p->hosts);
-    nt_strbuf_puts(&folded, ""); /* without hosts a text, too */
+    nt_strbuf_puts(&folded, ""); /* an empty text without hosts */
     bool cut = folded.used + 7 > t->width;
     nt_strbuf_puts(d, "order  ");
     nt_strbuf_put(d, folded.text, cut ? t->width - 9 : folded.used);
@@ -639,7 +639,7 @@ static int put_head(struct nt_strbuf *d, const struct nt_map *map, const struct 
     return rc;
 }
 
-/* Switches that were full; with all, what the others carried at the most. */
+/* Prints the switches at their limit; with all, also the highest throughput of the others. */
 static void put_throughput(struct nt_strbuf *d, const struct nt_map *map, bool all)
 {
     static const char *const head[] = {"full   ", "carried at least "};
@@ -657,7 +657,7 @@ static void put_throughput(struct nt_strbuf *d, const struct nt_map *map, bool a
     }
 }
 
-/* What stands below the network. */
+/* Prints the part below the network. */
 static int put_foot(struct nt_strbuf *d, const struct nt_map *map, const struct arguments *a,
                     const struct nt_terminal *t, struct nt_err *err)
 {
@@ -767,7 +767,7 @@ static void put_trace_end(struct nt_strbuf *d, const struct nt_samples *s)
     }
 }
 
-/* The same, for programs. */
+/* Prints the trace as JSON. */
 static int put_trace_json(struct nt_json_writer *w, const struct nt_samples *s, struct nt_err *err)
 {
     nt_json_begin(w, NULL, '{', true);

@@ -16,10 +16,10 @@
 /* Rows of a screen of 60 lines: the rest is for the head, the summary of tiers and the foot. */
 enum { SCREEN_ROWS = 40, FOLD_LEAST = 2, DEPTH_MAX = 256 };
 
-/* Hosts on one line differ by no more than this from their median. */
+/* Largest relative difference from the median of hosts that share a line. */
 static const double alike = 0.1;
 
-/* Where the figures of a row stand. */
+/* Columns of values. */
 enum { LATENCY, UP, DOWN, SURE };
 
 /* How much of a tree is unfolded. A switch with a finding below it always is. */
@@ -37,17 +37,17 @@ struct net {
     struct way way;
     struct nt_arena memory;
     struct nt_graph graph;
-    double *support;       /* of each switch */
-    uint32_t *up;          /* the link by which a vertex was reached first */
-    bool *reached, *drawn; /* vertices, links */
+    double *support;       /* by switch */
+    uint32_t *up;          /* by vertex: the link by which it was reached first */
+    bool *reached, *drawn; /* by vertex; by link */
     uint32_t *order;       /* vertices reached, breadth first, tree by tree */
     uint32_t *top;         /* the tops of the trees: tops of them */
     size_t ordered, tops;
     uint32_t *depth, *below; /* vertices: levels below the top; hosts */
     bool *noted;             /* vertices: a finding is there, at the link above or below it */
-    uint32_t *child;         /* vertices: the children on the way down, a list below the other */
-    size_t children;         /* used of them */
-    uint32_t *queue;         /* vertices; of hosts that share a line */
+    uint32_t *child;         /* stack of lists of children on the path downwards */
+    size_t children;         /* entries in use */
+    uint32_t *queue;         /* vertices; hosts that share a line */
     double *value;           /* links or hosts */
     const char **name;       /* hosts */
 };
@@ -86,7 +86,7 @@ static void note_row(struct nt_row *row, const char *text)
     snprintf(row->note + used, sizeof row->note - used, "%s%s", used > 0 ? ", " : "", text);
 }
 
-/* The figures of a link; below is its lower end. */
+/* Sets the values of a link; below is its lower end. */
 static void put_figures(const struct net *n, struct nt_row *row, const struct nt_link *l,
                         uint32_t below)
 {
@@ -117,7 +117,7 @@ static bool near_to(double value, double middle)
     return isnan(value) ? isnan(middle) : fabs(value - middle) <= alike * middle;
 }
 
-/* What the hosts of one switch have in common. */
+/* The median values of the hosts of a switch. */
 struct usual {
     double latency, out, back;
 };
@@ -234,7 +234,7 @@ static void add_host(struct net *n, const char *art, uint32_t host)
 /* ---- the tree ---------------------------------------------------------------------------------
  */
 
-/* The drawn lines to the left of a row. */
+/* The lines to the left of a row. */
 struct branch {
     char prefix[DEPTH_MAX * 4];
     size_t depth;
@@ -249,7 +249,7 @@ static const char *branch_art(const struct net *n, const struct branch *b, bool 
     return text;
 }
 
-/* The children of a vertex that were reached through it: hosts first, both in natural order. */
+/* Lists the children that were reached through a vertex: hosts first, both in natural order. */
 static size_t list_children(struct net *n, uint32_t v, uint32_t *child, size_t *hosts)
 {
     size_t count = 0;
@@ -258,7 +258,7 @@ static size_t list_children(struct net *n, uint32_t v, uint32_t *child, size_t *
         if (n->up[w] == n->graph.link[k] && n->up[v] != n->graph.link[k])
             child[count++] = w;
     }
-    for (size_t k = 1; k < count; k++) /* links come sorted: nearly no work */
+    for (size_t k = 1; k < count; k++) /* links are sorted, so this is fast */
         for (size_t j = k; j > 0 && child[j - 1] > child[j]; j--) {
             uint32_t swapped = child[j];
             child[j] = child[j - 1];
@@ -334,7 +334,7 @@ static void draw_below(struct net *n, uint32_t v, struct branch *b)
     char text[sizeof b->prefix + 16];
     size_t hosts, folded = 0;
     if (b->depth >= DEPTH_MAX)
-        return; /* a chain this long has shown its shape */
+        return; /* stop in a chain of this length */
     uint32_t *child = n->child + n->children;
     size_t count = list_children(n, v, child, &hosts);
     bool together = n->way.together || n->depth[v] > n->way.deep;
@@ -369,7 +369,7 @@ static void reach_vertices(struct net *n, uint32_t top)
         uint32_t v = n->order[head];
         for (uint32_t k = n->graph.start[v]; k < n->graph.start[v + 1]; k++) {
             uint32_t w = n->graph.to[k];
-            if (n->reached[w] || v < n->model->hosts) /* a host passes nothing on */
+            if (n->reached[w] || v < n->model->hosts) /* do not continue through a host */
                 continue;
             n->reached[w] = true;
             n->depth[w] = n->depth[v] + 1;
@@ -380,7 +380,7 @@ static void reach_vertices(struct net *n, uint32_t top)
     }
 }
 
-/* The switch not yet drawn that stands highest; the first of them. */
+/* Returns the first of the highest switches that have not been drawn. */
 static uint32_t next_top(const struct net *n)
 {
     const struct nt_model *m = n->model;

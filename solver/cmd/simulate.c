@@ -34,7 +34,7 @@ static const char GENERATOR[] = "nettopo " NT_VERSION " simulate";
 static const double WINDOW_S = 0.01;
 
 struct arguments {
-    struct nt_network_description topology; /* its path: a SPEC, or the file of a network */
+    struct nt_network_description topology; /* path: a SPEC, or the file of a network */
     const char *noise, *spread, *outliers, *missing, *asymmetry, *seed;
     const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
     const char *format, *sweep, *prior, *workload, *bytes, *messages, *packet, *buffers, *repeat,
@@ -112,14 +112,14 @@ static const struct nt_command_help help = {
     "file get the default latencies.\n",
     flags, "nettopo simulate --topology tree:2x4x8 --noise 0.02 -o samples"};
 
-/* What is simulated. */
+/* The simulated network. */
 struct scene {
     struct nt_network *network;
     struct nt_measure_noise noise;
-    struct nt_map *map; /* when the topology came from one: names are its */
+    struct nt_map *map; /* set if the topology is from a map, which owns the names */
     char (*made_name)[HOST_NAME_BYTES];
     const char **name;      /* of the hosts */
-    struct nt_arena memory; /* of all arrays */
+    struct nt_arena memory; /* all arrays */
 };
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static int read_whole(const char *what, const char *text, uint64_t most, uint64_
     return 0;
 }
 
-/* One number a tier; the last one holds for the tiers above. */
+/* Reads one number per tier; the last one applies to all higher tiers. */
 static int read_tiers(const char *what, const char *text, double *value, struct nt_err *err)
 {
     size_t n = 0;
@@ -234,7 +234,7 @@ static int build_scene(const struct arguments *a, struct scene *s, struct nt_err
                    ? -1
                    : nt_network_build(&spec, &figures, &s->network, err);
     }
-    if (strchr(a->topology.path, ':') != NULL) /* more likely a topology that does not exist */
+    if (strchr(a->topology.path, ':') != NULL) /* probably an unknown topology */
         return nt_spec_parse(a->topology.path, &spec, err);
     return build_file(a, s, err);
 }
@@ -251,7 +251,7 @@ static int set_adaptive(const struct arguments *a, struct scene *s, struct nt_er
     return 0;
 }
 
-/* Routes, and the kernels' queues, are of one rail. */
+/* Routes and kernels support one rail only. */
 static int check_rails(const struct arguments *a, const struct scene *s, struct nt_err *err)
 {
     bool routes = a->format != NULL &&
@@ -290,7 +290,7 @@ static int write_samples(const struct scene *s, const struct arguments *a, char 
     return rc;
 }
 
-/* Bandwidths of pairs alone, with the same noise; missing pairs missing. */
+/* Measures the bandwidths of pairs without other flows, with the same noise and missing pairs. */
 static int measure_bandwidths(const struct scene *s, struct nt_matrix **out, struct nt_err *err)
 {
     struct nt_matrix *m;
@@ -321,7 +321,8 @@ static int write_csv(const struct scene *s, const struct arguments *a, char **te
     return rc;
 }
 
-/* Hosts that the network's description has as missing are; all else is certain. */
+/* Sets all parts of the map as certain; hosts that are missing in the description remain
+ * missing. */
 static void be_certain(const struct nt_network *network, struct nt_map *map)
 {
     struct nt_model *m = map->model;
@@ -357,7 +358,7 @@ static int write_truth(const struct scene *s, const struct arguments *a, char **
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
-/* "s3", or the vertex's own name; made is room for the former. */
+/* Returns "s3", or the vertex's name; made: buffer for the former. */
 static const char *vertex_name(const struct scene *s, uint32_t v, char made[HOST_NAME_BYTES])
 {
     size_t hosts = s->network->hosts;
@@ -369,7 +370,7 @@ static const char *vertex_name(const struct scene *s, uint32_t v, char made[HOST
     return made;
 }
 
-/* Parallel links, and ends with names too long for two in one word, go by their number. */
+/* Names a link by its ends; parallel links, and links with long names, by their number. */
 static int name_link(struct nt_names *names, size_t k, const char *a, const char *b,
                      struct nt_err *err)
 {
@@ -388,7 +389,8 @@ static int name_link(struct nt_names *names, size_t k, const char *a, const char
     return rc;
 }
 
-/* Names each link of nt_network_routes once: the network's own, then those of hosts' ends. */
+/* Names each link of nt_network_routes once: the network's links, then those for hosts'
+ * overheads. */
 static int name_links(const struct scene *s, struct nt_names *names, const char **name,
                       struct nt_err *err)
 {
@@ -452,7 +454,7 @@ static double cpu_s(void)
                : 0;
 }
 
-/* A random order of the hosts; NULL without shuffle. */
+/* Creates a random order of the hosts; NULL without shuffle. */
 static int shuffle_hosts(const struct scene *s, bool shuffle, uint32_t **order, struct nt_err *err)
 {
     struct nt_rng rng;
@@ -464,7 +466,7 @@ static int shuffle_hosts(const struct scene *s, bool shuffle, uint32_t **order, 
         return nt_err_memory(err);
     for (uint32_t h = 0; h < s->network->hosts; h++)
         (*order)[h] = h;
-    nt_rng_init(&rng, ~s->noise.seed); /* a stream that no planner uses */
+    nt_rng_init(&rng, ~s->noise.seed); /* a random stream that no planner uses */
     nt_rng_shuffle(&rng, *order, s->network->hosts);
     return 0;
 }
@@ -480,7 +482,7 @@ static const struct nt_sweep_kind *find_sweep(const char *name, struct nt_err *e
     return NULL;
 }
 
-/* The belief of the prior about the network's hosts; NULL without a prior. */
+/* Reads the prior of the network's hosts; NULL without one. */
 static int read_prior(const struct scene *s, const char *path, struct nt_belief **out,
                       struct nt_err *err)
 {
@@ -501,7 +503,8 @@ static int read_prior(const struct scene *s, const char *path, struct nt_belief 
     return rc;
 }
 
-/* memory_bytes is the most that the process had, the simulated network included. */
+/* Writes the result of a sweep. memory_bytes: maximum memory of the process, including the
+ * simulated network. */
 static int write_sweep(const struct scene *s, const struct arguments *a, char **text, size_t *bytes,
                        struct nt_err *err)
 {
@@ -561,7 +564,7 @@ static int read_workload(const struct arguments *a, struct nt_workload *w, uint6
     return *repeat > 0 ? 0 : nt_err_set(err, NT_ERR_USAGE, "--repeat 0: expected 1 or more");
 }
 
-/* The half width of the 99 % interval of the mean; Student's. */
+/* Returns the half width of the 99 % confidence interval of the mean (Student's t). */
 static double half_width(const double *x, size_t n, double mean)
 {
     double square = 0;
@@ -625,7 +628,7 @@ static int write_workload(const struct scene *s, const struct arguments *a, char
 /* ---- the verb ----------------------------------------------------------------------------------
  */
 
-enum { WITH_BANDWIDTH = 2 }; /* formats, the first ones */
+enum { WITH_BANDWIDTH = 2 }; /* number of formats, which are first */
 
 static const struct {
     const char *name;

@@ -15,13 +15,14 @@
 #include "terminal.h"
 #include "verbs.h"
 
-/* Further matrices may come in one text: PARUS writes one a message size. */
+/* Further matrices may be in one text: PARUS writes one per message size. */
 enum { LATENCY_FILES_MAX = 32 };
 static const double MESSAGE_MAX = 1e12;
 
 struct arguments {
     const char *latency[LATENCY_FILES_MAX]; /* NULL after the last */
-    const char *message[LATENCY_FILES_MAX]; /* bytes of each, as given; NULL after the last */
+    const char
+        *message[LATENCY_FILES_MAX]; /* message size of each, as given; NULL after the last */
     double message_bytes[LATENCY_FILES_MAX];
     const char *bandwidth, *from, *lengths, *unit[2], *names, *output, *samples;
     const char *method, *epsilon, *shared, *duplex;
@@ -89,12 +90,13 @@ static int solve_samples(const struct arguments *a, struct nt_map **map, struct 
 /* ---- matrices ---------------------------------------------------------------------------------
  */
 
-/* The first text names the hosts; the matrices of the others follow its order. */
+/* The first text contains the names of hosts; the matrices of the others are arranged in its
+ * order. */
 struct matrices {
     struct nt_named_matrix *latency, *rates;
     struct nt_matrix **larger;
     size_t larger_sizes;
-    double *bytes; /* of latency and of each of larger; NaN: not known */
+    double *bytes; /* message size of latency and of each of larger; NaN: not known */
     struct nt_matrix *bandwidth;
 };
 
@@ -109,7 +111,7 @@ static void matrices_fini(struct matrices *m)
     nt_named_matrix_destroy(m->rates);
 }
 
-/* Who names the hosts. */
+/* Returns the text with the names of hosts. */
 static const struct nt_named_matrix *first_text(const struct matrices *m)
 {
     return m->latency != NULL ? m->latency : m->rates;
@@ -124,7 +126,7 @@ static int arrange_matrix(const struct matrices *m, const char *path,
     return 0;
 }
 
-/* The matrices of a text from the first on: 0 is the one of the smallest messages. */
+/* Adds the matrices of a text from index first on; index 0 has the smallest messages. */
 static int add_sizes(struct matrices *m, const char *path, const struct nt_named_matrix *from,
                      size_t first, struct nt_err *err)
 {
@@ -148,7 +150,7 @@ static int add_sizes(struct matrices *m, const char *path, const struct nt_named
     return 0;
 }
 
-/* The sizes, if all are known and rise. */
+/* Returns the sizes if all are known and ascending. */
 static const double *known_bytes(const struct matrices *m)
 {
     double last = -1;
@@ -160,14 +162,14 @@ static const double *known_bytes(const struct matrices *m)
     return m->bytes;
 }
 
-/* The format of --from, unless that text cannot hold this kind of figure: then it is for the other.
- */
+/* Returns the format of --from, unless it cannot contain this kind of values; then it applies to
+ * the other kind. */
 static enum nt_matrix_text text_of(const struct arguments *a, enum nt_matrix_text unfit)
 {
     return a->text == unfit ? NT_TEXT_ANY : a->text;
 }
 
-/* The k-th text; what --message-bytes states of it is the size of its messages. */
+/* Reads the k-th text; --message-bytes sets the size of its messages. */
 static int read_latency(const struct arguments *a, size_t k, struct nt_named_matrix **out,
                         struct nt_err *err)
 {
@@ -223,7 +225,7 @@ static int read_names(struct arguments *a, struct nt_name_file *names, struct nt
     return 0;
 }
 
-/* Which matrix makes the lengths of the links, or that all do. */
+/* Selects the matrix for the latencies of links, or all. */
 static int choose_lengths(struct arguments *a, const struct matrices *m, struct nt_err *err)
 {
     struct nt_published *p = &a->published;
@@ -286,7 +288,7 @@ static int solve_matrices(struct arguments *a, struct nt_map **map, struct nt_er
 /* ---- the command line -------------------------------------------------------------------------
  */
 
-/* As many as matrices, rising; and there is something to make of them. */
+/* Checks that there are as many message sizes as matrices, ascending, and that they are used. */
 static int check_messages(struct arguments *a, struct nt_err *err)
 {
     double last = -1;
@@ -311,7 +313,7 @@ static int check_messages(struct arguments *a, struct nt_err *err)
     return 0;
 }
 
-/* Units and round trips, of what is there. */
+/* Checks that options for units and round trips match the given matrices. */
 static int check_given(struct arguments *a, struct nt_err *err)
 {
     const bool there[2] = {[NT_MATRIX_LATENCY_US] = a->latency[0] != NULL,

@@ -38,10 +38,10 @@ static const struct nt_command_help help = {
 
 enum { LINE_MAX_BYTES = 1 << 20, FILES_MAX = 64, NAMES_MAX = 1 << 17, TOP_DEFAULT = 10 };
 
-/* How often each name came. */
+/* Counts per name. */
 struct tally {
     struct nt_names names;
-    struct nt_arena memory; /* of count */
+    struct nt_arena memory; /* memory of count */
     uint64_t *count;
     size_t room;
 };
@@ -49,21 +49,21 @@ struct tally {
 struct stats {
     int64_t since_s, until_s;
     uint64_t jobs[NT_STATUS_FAILED + 1];
-    uint64_t lines, records; /* read; a job's, of any time */
+    uint64_t lines, records; /* lines read; records of jobs, of any time */
     uint64_t long_lines;     /* skipped */
     int64_t first_s, last_s;
     struct tally reasons, missing, suspect;
-    char line[LINE_MAX_BYTES]; /* one whose end has not come */
+    char line[LINE_MAX_BYTES]; /* an incomplete line */
     size_t used;
-    size_t last;   /* in an object of several lines: where the last of them begins */
-    bool object;   /* line is the beginning of one */
-    size_t indent; /* of its first line */
-    bool too_long; /* it is skipped */
+    size_t last;   /* in an object of several lines: start of the last line */
+    bool object;   /* line contains the start of an object */
+    size_t indent; /* indentation of its first line */
+    bool too_long; /* the line is too long and skipped */
 };
 
 /* ---- counting ---- */
 
-/* When there are too many names a new one is not counted. */
+/* Counts a name; ignores new names beyond the limit. */
 static int tally_add(struct tally *t, const char *name, size_t bytes, struct nt_err *err)
 {
     uint32_t index = nt_names_find(&t->names, name, bytes);
@@ -87,7 +87,7 @@ static void tally_fini(struct tally *t)
     nt_arena_fini(&t->memory);
 }
 
-/* Reasons that differ in names and figures alone are one: each number becomes '#'. */
+/* Counts a reason. Reasons that differ only in numbers are one: each number becomes '#'. */
 static int add_reason(struct tally *t, const char *reason, struct nt_err *err)
 {
     char text[NT_LOG_REASON_BYTES];
@@ -102,7 +102,7 @@ static int add_reason(struct tally *t, const char *reason, struct nt_err *err)
     return n == 0 ? 0 : tally_add(t, text, n, err);
 }
 
-/* Names with commas between; "+12" is no name. */
+/* Counts names separated by commas; "+12" is not a name. */
 static int add_hosts(struct tally *t, const char *list, struct nt_err *err)
 {
     int rc = 0;
@@ -144,8 +144,9 @@ static int take_line(struct stats *s, struct nt_err *err)
     return rc;
 }
 
-/* A line has ended: does an object of JSON go on behind it? One begins with a brace alone in its
- * line and ends with one as far from the margin; lines of others begin there. */
+/* Returns whether a JSON object continues after this line. An object starts with a line that
+ * contains only a brace, and ends with a brace at the same indentation. Lines of other programs
+ * start there. */
 static bool goes_on(struct stats *s)
 {
     const char *line = s->line + s->last;
@@ -169,7 +170,7 @@ static bool goes_on(struct stats *s)
     return true;
 }
 
-/* A log may hold anything: lines that are too long are skipped, as others that are no record. */
+/* Reads a piece of a log. Skips lines that are too long or contain no record. */
 static int feed(void *context, const char *text, size_t bytes, struct nt_err *err)
 {
     struct stats *s = context;
@@ -190,7 +191,7 @@ static int feed(void *context, const char *text, size_t bytes, struct nt_err *er
     return 0;
 }
 
-/* What of a file is not counted is told on standard error. */
+/* Reads a file; reports lines that are not counted on standard error. */
 static int read_file(struct stats *s, const char *path, struct nt_err *err)
 {
     uint64_t lines = s->lines, records = s->records, long_lines = s->long_lines;
@@ -253,12 +254,12 @@ static void put_json_places(struct nt_json_writer *w, const char *name, const ch
 }
 
 struct output {
-    struct nt_json_writer w; /* of text only its buffer */
+    struct nt_json_writer w; /* for text only its buffer is used */
     bool json;
     uint64_t top;
 };
 
-/* name: of JSON the array, item: what each entry of it counts. */
+/* Writes counts. name: name of the JSON array; item: name of the key of an entry. */
 static int put_tally(struct output *o, const char *title, const char *name, const char *item,
                      const struct tally *t, struct nt_err *err)
 {
@@ -332,7 +333,7 @@ static int put_stats(const struct stats *s, struct output *o, struct nt_err *err
 
 /* ---- the command line ---- */
 
-/* A time, or an age such as 7d; NULL: *time_s stays. */
+/* Reads a time, or an age such as 7d; NULL: *time_s is unchanged. */
 static int read_time(const char *text, int64_t *time_s, struct nt_err *err)
 {
     static const struct {

@@ -17,12 +17,12 @@ enum { LINKS_MAX = 20000 };
 
 struct pmm {
     struct nt_planner base;
-    struct nt_network *truth; /* what can be distinguished of it */
+    struct nt_network *truth; /* the part that measurements can distinguish */
     struct nt_plan *plan;
-    size_t at, from;     /* pairs ordered; first of the round last ordered */
-    uint32_t (*pair)[2]; /* of that round */
-    double *latency_us;  /* plan->pairs of them, NaN: no reading */
-    bool *lost;          /* hosts */
+    size_t at, from;     /* number of pairs ordered; first pair of the last round */
+    uint32_t (*pair)[2]; /* pairs of that round */
+    double *latency_us;  /* by pair of the plan; NaN: not measured */
+    bool *lost;          /* by host */
 };
 
 static int pmm_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
@@ -50,8 +50,8 @@ static int pmm_next(struct nt_planner *planner, struct nt_order *order, struct n
     return n > 0;
 }
 
-/* A round has at most half as many pairs as hosts: results are expected in its order, and searched
- * for from the last one on, since a search of all of it for each would be slow. */
+/* Takes results. They are expected in the order of the round, so the search for each starts after
+ * the previous one; a full search for each would be slow. */
 static int pmm_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
                     struct nt_err *err)
 {
@@ -152,7 +152,7 @@ static int add_route(const struct pmm *s, size_t pair, struct nt_routes_builder 
     return nt_routes_builder_add(builder, p[0], p[1], link, n, err);
 }
 
-/* The measured pairs with their routes; measured has room for all. */
+/* Lists the measured pairs with their routes; measured has room for all. */
 static int list_measured(const struct pmm *s, struct nt_routes **routes,
                          struct nt_measured *measured, struct nt_err *err)
 {
@@ -211,7 +211,7 @@ static int pmm_solve(struct nt_planner *planner, struct nt_model **out, struct n
     return 0;
 }
 
-/* As many pairs as links can be distinguished, two hosts a pair. */
+/* Returns an upper bound: one pair per distinguishable link, two hosts per pair. */
 static uint64_t bound_rounds(const struct nt_model *truth)
 {
     return truth->hosts < 2 ? 0 : (2 * truth->links + truth->hosts - 1) / truth->hosts;

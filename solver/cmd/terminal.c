@@ -31,7 +31,7 @@ void nt_terminal_look(struct nt_terminal *terminal)
     terminal->interactive = isatty(STDOUT_FILENO);
     terminal->colour = terminal->interactive && (no_colour == NULL || no_colour[0] == '\0') &&
                        term != NULL && strcmp(term, "dumb") != 0;
-    /* characters only: numbers are written with a point everywhere */
+    /* only the characters; the decimal separator stays a point */
     terminal->unicode =
         setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
@@ -47,7 +47,7 @@ void nt_terminal_progress(const char *format, ...)
         va_start(args, format);
         vsnprintf(text, sizeof text, format, args);
         va_end(args);
-        nt_text_clean(text); /* may hold a path */
+        nt_text_clean(text); /* may contain a path */
         fputs(text, stderr);
     }
     fflush(stderr);
@@ -109,21 +109,21 @@ const char *nt_style_end(const struct nt_terminal *terminal)
     return terminal->colour ? "\033[0m" : "";
 }
 
-/* What of the rows is shown. */
+/* The columns to show. */
 struct plan {
     bool besides, errors, spare, notes_beside;
     size_t label, cell[NT_ROW_CELLS];
 };
 
-/* In the order in which things are given up. */
+/* In the order of dropping columns. */
 static const struct plan plans[] = {{true, true, true, true, 0, {0}},
                                     {false, true, true, true, 0, {0}},
                                     {false, false, true, true, 0, {0}},
                                     {false, false, true, false, 0, {0}},
                                     {false, false, false, false, 0, {0}}};
 
-/* How much of a cell is shown: the part before its error; of a heading in front of figures without
- * errors the unit alone. */
+/* Returns the shown part of a cell: without its error if errors are dropped; for a heading above
+ * values without errors only the unit. */
 static const char *shown_cell(const struct nt_row *row, size_t c, const struct plan *p,
                               size_t *bytes)
 {
@@ -153,8 +153,7 @@ static size_t note_columns(const struct nt_row *row, const struct plan *p)
     return text_columns(row->note) + (p->besides ? text_columns(row->besides) : 0);
 }
 
-/* How wide the columns are; a column that only its heading fills is none. The rest is for labels.
- */
+/* Computes the widths of columns; a column with only a heading is omitted. Labels get the rest. */
 static size_t measure_columns(const struct nt_text_table *rows, struct plan *p)
 {
     size_t notes = 0, taken = 0;
@@ -203,7 +202,7 @@ static struct plan choose_plan(const struct nt_text_table *rows, size_t width)
     return p;
 }
 
-/* The label, cut so that art and label fit. Labels are names: a byte is a column. */
+/* Prints the label, cut so that lines and label fit. Labels are names, so a byte is a column. */
 static void put_label(struct nt_strbuf *d, const struct nt_row *row, size_t capacity)
 {
     size_t art = text_columns(row->art), label = text_columns(row->label);

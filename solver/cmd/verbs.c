@@ -19,7 +19,7 @@ static void put_commands(const struct nt_verbs *t, struct nt_strbuf *d)
                     t->outro, t->program, t->page);
 }
 
-/* verb: for the message; empty: none. */
+/* Ends a command. verb: name for the message; empty: none. */
 static int finish(const struct nt_verbs *t, const char *verb, int rc, const struct nt_err *err)
 {
     const char *space = *verb == '\0' ? "" : " ";
@@ -35,7 +35,7 @@ static int finish(const struct nt_verbs *t, const char *verb, int rc, const stru
     return err->kind == NT_ERR_NONE ? NT_ERR_SYSTEM : (int)err->kind;
 }
 
-/* verb NULL: the commands. */
+/* Prints help. verb NULL: the list of commands. */
 static int print_help(const struct nt_verbs *t, const struct nt_verb *verb)
 {
     struct nt_strbuf d = {0};

@@ -11,18 +11,18 @@
 /* ---- change points of a series -----------------------------------------------------------------
  */
 
-/* That a reading begins a new run; sd of a level about 0 before anything is known; over which an
- * outlier is even; the least change that counts (a link at 70 % of its rate is a step of 0.36); of
- * a change that is stated. */
+/* HAZARD: prior probability that a reading starts a new run. SPREAD: prior sd of a level around 0.
+ * RANGE: width of the uniform distribution of outliers. STEP: least change that counts (a link at
+ * 70 % of its rate is a step of 0.36). CERTAINTY: probability of a reported change. */
 static const double HAZARD = 1e-3, SPREAD = 0.7, RANGE = 3, STEP = 0.1, CERTAINTY = 0.99;
 
-enum { FIRST_READINGS = 3 }; /* before these there is no level to change from */
+enum { FIRST_READINGS = 3 }; /* before these there is no level */
 
-/* That something is like others, of those that should be; readings that show that it is; by how
- * many sd it is. */
+/* ALIKE_SHARE: share of parts that must be comparable. ALIKE_READINGS: share of readings that must
+ * agree. ALIKE_SDS: number of sd within which they agree. */
 static const double ALIKE_SHARE = 0.95, ALIKE_READINGS = 0.9, ALIKE_SDS = 4;
 
-/* That the current run began with that reading, and what its level then is. */
+/* A hypothesis: the current run started with that reading; and its level. */
 struct run {
     size_t from;
     double weight;
@@ -30,16 +30,16 @@ struct run {
 };
 
 struct detector {
-    double comparable_sd; /* as nt_change_points has it */
+    double comparable_sd; /* as in nt_change_points */
     size_t runs;
     struct run run[NT_CHANGE_RUNS_MAX + 1];
-    size_t from;              /* the run that was stated last began there */
+    size_t from;              /* first reading of the last reported run */
     double level;             /* its level */
-    struct nt_change *change; /* found of them */
+    struct nt_change *change; /* found entries */
     size_t found;
 };
 
-/* How likely the reading is in this run, which learns from it. */
+/* Returns the likelihood of the reading in this run, and updates the run. */
 static double learn(struct run *run, const struct nt_change_reading *r)
 {
     double variance = r->sd * r->sd + 1 / run->precision, d = r->x - run->mean;
@@ -61,7 +61,7 @@ static void drop_least_likely(struct detector *d)
     memmove(&d->run[least], &d->run[least + 1], (d->runs - least) * sizeof *d->run);
 }
 
-/* Equation 3 of the paper: the runs grow, or a new one begins. */
+/* Equation 3 of the paper: the runs grow, or a new one starts. */
 static void step(struct detector *d, const struct nt_change_reading *r, size_t at)
 {
     double alike = at == 0 && d->comparable_sd > 0 ? ALIKE_SHARE : 0, sum = 0;
@@ -81,7 +81,7 @@ static void step(struct detector *d, const struct nt_change_reading *r, size_t a
         drop_least_likely(d);
 }
 
-/* The likeliest run that began with the one stated last says what its level is. */
+/* Updates the level from the most probable run that started with the last reported one. */
 static void follow_level(struct detector *d)
 {
     const struct run *best = NULL;
@@ -92,7 +92,7 @@ static void follow_level(struct detector *d)
         d->level = best->mean;
 }
 
-/* Runs of another level than that of the one stated last. */
+/* Runs with another level than the last reported one. */
 struct others {
     double weight;
     const struct run *best;
@@ -114,7 +114,7 @@ static struct others find_others(const struct detector *d, bool later)
     return others;
 }
 
-/* Whether the readings before say what the level was. */
+/* Returns whether earlier readings determine the level. */
 static bool is_level_known(const struct detector *d, const struct nt_change_reading *reading,
                            size_t before)
 {
@@ -126,8 +126,9 @@ static bool is_level_known(const struct detector *d, const struct nt_change_read
     return fabs(d->level) < ALIKE_SDS * d->comparable_sd && readings >= ALIKE_READINGS;
 }
 
-/* Whether it is certain by now that the level is another one: of a run that began since, or of one
- * before, of which what was stated were outliers; then that is taken back. */
+/* Returns whether a change of level is certain by now: to a run that started since, or to an
+ * earlier run, in which the readings of the reported change are outliers; that change is then
+ * withdrawn. */
 static bool find_change(struct detector *d, const struct nt_change_reading *reading, size_t at)
 {
     struct others later = find_others(d, true), earlier = find_others(d, false);
@@ -141,7 +142,7 @@ static bool find_change(struct detector *d, const struct nt_change_reading *read
                                .before = d->level,
                                .after = best->mean,
                                .confidence = weight < 1 ? weight : 1};
-    /* the first readings may themselves have been of something else */
+    /* the first readings may have been outliers */
     bool stated = !back && d->found < NT_CHANGES_MAX && is_level_known(d, reading, best->from);
     d->from = best->from;
     d->level = best->mean;
@@ -152,7 +153,8 @@ static bool find_change(struct detector *d, const struct nt_change_reading *read
     return stated;
 }
 
-/* What turned out to be no step once its level was surer: the level before goes on. */
+/* Removes changes that are no step after their level became more certain; the previous level
+ * continues. */
 static size_t drop_small(struct nt_change *change, size_t found)
 {
     size_t kept = 0;
@@ -178,7 +180,8 @@ int nt_change_points(const struct nt_change_reading *reading, size_t n, double c
         step(&d, r, k);
         if (k == 0)
             follow_level(&d);
-        if (!find_change(&d, reading, k) && d.found > 0) /* what follows makes its level surer */
+        if (!find_change(&d, reading, k) &&
+            d.found > 0) /* later readings make its level more certain */
             d.change[d.found - 1].after = d.level;
     }
     follow_level(&d);
@@ -193,11 +196,11 @@ int nt_change_points(const struct nt_change_reading *reading, size_t n, double c
  */
 
 enum { TIERS_KINDS = NT_FLEET_TIERS * NT_FIGURE_KINDS, MANY_PARTS = 5, PASSES = 2 };
-/* Jobs in a row of one user that count: as many as a level takes to be certain. */
+/* Consecutive jobs of one user that count: as many as make a level certain. */
 enum { IN_A_ROW = 3 };
 static const double SD_LEAST = 0.01, SD_UNKNOWN = 0.03, SD_MOST = 0.3;
 static const double DOUBT = 0.02, DOUBT_SHARED = 0.5;
-static const double ALIKE_MOST = 0.05; /* sd of the levels of parts, else they are not alike */
+static const double ALIKE_MOST = 0.05; /* largest sd of the levels of comparable parts */
 
 int nt_changes_add_job(struct nt_changes *changes, struct nt_changes_job job, struct nt_err *err)
 {
@@ -240,15 +243,15 @@ void nt_changes_fini(struct nt_changes *changes)
 struct work {
     struct nt_changes *c;
     struct nt_arena memory;
-    double *x;                  /* figures of them: logarithm, less what is the job's */
-    double *base;               /* figures of them: the part's usual level */
-    double *common;             /* jobs * TIERS_KINDS: what is the job's; NaN: too few parts */
-    double sd[TIERS_KINDS];     /* of a figure about its part's level */
+    double *x;              /* by value: logarithm, minus the job's own deviation */
+    double *base;           /* by value: the part's median level */
+    double *common;         /* jobs * TIERS_KINDS: the job's own deviation; NaN: too few parts */
+    double sd[TIERS_KINDS]; /* sd of a value around its part's level */
     double centre[TIERS_KINDS]; /* the parts' median level */
-    double alike[TIERS_KINDS];  /* sd of the parts' levels about that; 0: they differ */
+    double alike[TIERS_KINDS];  /* sd of the parts' levels around the median; 0: they differ */
     float *some;                /* room for the largest median */
     struct nt_change_reading *reading;
-    uint32_t *of; /* figure of each reading */
+    uint32_t *of; /* by reading: index of its value */
     struct nt_fleet_change *out;
     size_t count, room;
 };
@@ -312,8 +315,8 @@ static int compare_deviations(const void *x, const void *y)
     return (p->class > q->class) - (p->class < q->class);
 }
 
-/* The median of a job's figures about their bases; of few parts it might be the change itself. Of
- * classes that are known to be alike it stays. */
+/* Finds the median of a job's values around their bases; with few parts it might be the change
+ * itself. It remains for link types with comparable parts. */
 static int find_common(struct work *w, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -344,7 +347,8 @@ static void take_common_out(struct work *w)
     }
 }
 
-/* By the differences of neighbours, which a change of level moves once (median: so do outliers). */
+/* Estimates the noise by the differences of neighbours, of which a change of level affects only one
+ * (the median ignores outliers as well). */
 static void find_noise(struct work *w)
 {
     for (size_t class = 0; class < TIERS_KINDS; class ++) {
@@ -358,7 +362,8 @@ static void find_noise(struct work *w)
     }
 }
 
-/* The levels of all parts of a class, by their medians: most parts have not changed. */
+/* Lists the levels of all parts of a link type, by their medians, because most parts have not
+ * changed. */
 static size_t list_bases(struct work *w, size_t class)
 {
     size_t n = 0;
@@ -382,8 +387,8 @@ static void find_alike(struct work *w)
     }
 }
 
-/* Where the parts of each job are alike, what is the job's is what most of its parts have, however
- * few jobs each part has been in: a part's own level would be that of these jobs. */
+/* If the parts of each job are comparable, the job's own deviation is that of most of its parts,
+ * however few jobs each part has been in: a part's own level would be that of these jobs. */
 static int align_alike(struct work *w, struct nt_err *err)
 {
     if (find_common(w, err) != 0) /* bases are 0 */
@@ -419,8 +424,8 @@ static int add_change(struct work *w, struct nt_fleet_change change, struct nt_e
     return 0;
 }
 
-/* Jobs of [from, to) whose reading is nearer to the new level. An unknown user may be one of the
- * others. */
+/* Counts jobs of [from, to) whose reading is nearer to the new level. An unknown user may be one of
+ * the others. */
 static int count_witnesses(const struct work *w, const struct nt_change *c, size_t to,
                            struct nt_fleet_change *out, struct nt_err *err)
 {
@@ -437,8 +442,8 @@ static int count_witnesses(const struct work *w, const struct nt_change *c, size
     return 0;
 }
 
-/* base: taken off the readings; comparable_sd: see nt_change_points. What jobs of one user alone
- * show is no change, and does not end the one before. */
+/* Adds changes. base: subtracted from the readings; comparable_sd: see nt_change_points. A change
+ * that only jobs of one user show is not reported, and does not end the previous one. */
 static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, double base,
                          double comparable_sd, struct nt_err *err)
 {
@@ -470,7 +475,7 @@ static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, 
     return 0;
 }
 
-/* A part that is noisier than its class is so by itself. */
+/* Returns the noise of a part if it exceeds that of its link type. */
 static double own_noise(struct work *w, size_t from, size_t to, double sd)
 {
     size_t n = 0;
@@ -480,7 +485,8 @@ static double own_noise(struct work *w, size_t from, size_t to, double sd)
     return fmin(fmax(own, sd), SD_MOST);
 }
 
-/* Of more jobs of one user in a row the last ones count: of readings n, as many as are left. */
+/* Drops the oldest of too many consecutive jobs of one user. Returns the remaining number of n
+ * readings. */
 static size_t drop_oldest_in_a_row(struct work *w, size_t n, uint32_t user)
 {
     size_t from = n;
@@ -493,9 +499,9 @@ static size_t drop_oldest_in_a_row(struct work *w, size_t n, uint32_t user)
     return n - 1;
 }
 
-/* The readings of one series; their number. In a job of few parts a latency may be that of other
- * switches too, which a job that sees one host a leaf cannot tell: without anything to hold it
- * against it does not count. */
+/* Reads one series and returns its number of readings. In a job with few parts a latency may
+ * include that of other switches, which a job with one host per leaf switch cannot distinguish:
+ * without a comparison it does not count. */
 static size_t read_series(struct work *w, size_t from, size_t to, double base)
 {
     const struct nt_changes_figure *first = &w->c->figure[from];
@@ -531,7 +537,7 @@ static int find_in_parts(struct work *w, struct nt_err *err)
     return 0;
 }
 
-/* What the figures of a class have in common in each job, about what it usually is. */
+/* Finds the common deviation of the values of a link type in each job. */
 static int find_in_classes(struct work *w, struct nt_err *err)
 {
     for (size_t class = 0; class < TIERS_KINDS; class ++) {
@@ -643,7 +649,7 @@ static int compare_named(const struct nt_reported_part *p, const struct nt_repor
     return (p->kind > q->kind) - (p->kind < q->kind);
 }
 
-/* By part and time; of one job what it names first. */
+/* By part and time; for one job, reports first. */
 static int compare_sights(const void *x, const void *y)
 {
     const struct nt_reported_in_job *p = x, *q = y;
@@ -719,7 +725,7 @@ static size_t count_parts(const struct nt_reported_use *crossing, size_t n)
     return parts;
 }
 
-/* Of one tier and kind. */
+/* Adds the uses of one tier and kind. */
 static int cross_alike(struct nt_reported *named, struct nt_changes_job job,
                        const struct nt_reported_use *crossing, size_t n, struct nt_err *err)
 {
@@ -775,7 +781,7 @@ static bool is_known(const struct nt_fleet_change *c, size_t count,
     return false;
 }
 
-/* Users among those that name the part; an unknown user may be one of the others. */
+/* Counts the users that report the part; an unknown user may be one of the others. */
 static uint32_t count_users(const struct nt_reported_in_job *sight, size_t n, uint32_t *user)
 {
     uint32_t users = 0;
@@ -801,8 +807,8 @@ static double median_named(const struct nt_reported_in_job *sight, size_t n, enu
     return (double)nt_stats_median(some, named);
 }
 
-/* Takes away jobs that do not name the part, but find it as those that do: of a few hosts no map
- * says which is worse. */
+/* Removes jobs that do not report the part but whose value agrees with the reports: with few hosts
+ * no map shows which part is worse. */
 static size_t drop_agreeing(struct nt_reported_in_job *sight, size_t n, float *some)
 {
     double found = log(median_named(sight, n, FIGURE_FOUND, some));
@@ -816,7 +822,7 @@ static size_t drop_agreeing(struct nt_reported_in_job *sight, size_t n, float *s
     return kept;
 }
 
-/* Two different users, as far as they have been seen. */
+/* Up to two different users. */
 struct two {
     uint32_t user;
     unsigned count;
@@ -830,8 +836,8 @@ static void see_user(struct two *t, uint32_t user)
     t->count++;
 }
 
-/* Whether jobs of two users have not named the part since jobs of two users last did: one user
- * alone clears nothing, and one user alone keeps nothing from being cleared. */
+/* Returns whether jobs of two users have not reported the part since jobs of two users last did: a
+ * single user neither clears a report nor keeps it. */
 static bool is_cleared(const struct nt_reported_in_job *sight, size_t n)
 {
     struct two without = {0}, with = {0};
@@ -840,7 +846,7 @@ static bool is_cleared(const struct nt_reported_in_job *sight, size_t n)
     return without.count == USERS;
 }
 
-/* The sights of one part, one per job, from the first one of the statement on. */
+/* The uses of one part, one per job, from the first one of the report. */
 struct statement {
     size_t first, jobs_to_sure;
     bool stated;
@@ -902,7 +908,7 @@ static bool is_same_job(const struct nt_reported_in_job *p, const struct nt_repo
            p->job.time_s == q->job.time_s;
 }
 
-/* One sight a job: what it names, if that counts. */
+/* Keeps one entry per job: its report, if that counts. */
 static size_t fold_jobs(struct nt_reported_in_job *sight, size_t n)
 {
     size_t kept = 0;

@@ -10,17 +10,17 @@
 #include "origin.h"
 #include "stats.h"
 
-/* A latency is right within EXACT of what was read, and the error of the median of n readings:
- * sqrt(pi/2) of a mean's, three times. One in WEAK_PART of a host's pairs may be off by chance
- * where one user alone read each: readings are outliers one time in fifty. */
+/* A latency is right within EXACT of the reading and its error: for the median of n readings,
+ * sqrt(pi/2) of that of a mean, times three. One in WEAK_PART of a host's pairs may be wrong by
+ * chance if only one user read each of them, because one reading in fifty is an outlier. */
 enum { NONE = UINT32_MAX, USERS = 2, WITNESSES = 3, WEAK_PART = 8, FEW = 64, SHIFTED = 4 };
 static const double EXACT = 0.055, SDS = 3, MEDIAN = 1.2533;
-/* All pairs of two clusters have one latency in the network: what their readings have in common has
- * hardly an error, and leaves this of the 6 % that a stated latency may be off. */
+/* All pairs of two clusters have one latency in the network. The median of their readings has
+ * almost no error, and may use this part of the 6 % that a reported latency may be wrong. */
 static const double EXACT_TOGETHER = 0.045;
 static const float SHIFT_MOST = 0.12F; /* two sds of jobs' factors */
 
-/* Different users, as far as they matter: two besides any one. */
+/* Different users, as many as needed: two in addition to any one. */
 struct witnesses {
     uint32_t user[WITNESSES];
     unsigned count;
@@ -37,7 +37,7 @@ static void see(struct witnesses *w, uint32_t user)
         w->user[w->count++] = user;
 }
 
-/* Whether two users say so, other than that one. */
+/* Returns whether there are two users other than that one. */
 static bool has_two_besides(const struct witnesses *w, uint32_t user)
 {
     unsigned others = 0;
@@ -46,19 +46,19 @@ static bool has_two_besides(const struct witnesses *w, uint32_t user)
     return others >= USERS;
 }
 
-/* A contradicting pair, and whose readings are off. */
+/* A contradicting pair, and the users whose readings deviate. */
 struct contradiction {
     uint32_t a, b;
     struct witnesses off;
 };
 
-/* Whose readings of pairs of these two clusters agree, and whose are off. */
+/* The users whose readings of pairs of these two clusters agree, and those whose deviate. */
 struct block {
     uint32_t x, y;
     struct witnesses agree, off;
 };
 
-/* One reading between two clusters, less what the network has. */
+/* One reading between two clusters minus the network's latency. */
 struct between {
     uint32_t x, y;
     float off;
@@ -70,17 +70,17 @@ struct check {
     const struct nt_model *m;
     double noise;
     uint32_t *parent, *depth;
-    double *us;              /* from a vertex to the top */
-    struct witnesses *hangs; /* vertices: that it is below its parent */
-    struct witnesses *meets; /* vertices: that hosts meet there */
-    uint32_t *pairs, *off;   /* hosts: pairs read, and contradicting */
+    double *us;              /* by vertex: latency to the root */
+    struct witnesses *hangs; /* by vertex: users that confirm that it is below its parent */
+    struct witnesses *meets; /* by vertex: users that confirm that paths turn there */
+    uint32_t *pairs, *off;   /* by host: pairs read, and contradicting ones */
     size_t count, room;
     struct contradiction *at;
     size_t clusters;
     uint32_t *cluster; /* hosts; NONE: missing */
     size_t blocks, fars, far_room;
     struct block *block; /* sorted */
-    struct block *far;   /* sorted: of clusters whose readings together are off */
+    struct block *far;   /* sorted: clusters whose common readings deviate */
     float *scratch;
     float *shift; /* jobs */
 };
@@ -98,11 +98,13 @@ static int check_init(struct check *c, struct nt_arena *memory, struct nt_err *e
     c->scratch = nt_arena_array(memory, c->e->entries + 1, sizeof *c->scratch);
     if (nt_arena_check(memory, err) != 0)
         return -1;
-    double *up_us = nt_arena_array(memory, vertices + 1, sizeof *up_us); /* of the link upwards */
+    double *up_us =
+        nt_arena_array(memory, vertices + 1, sizeof *up_us); /* by vertex: latency of the uplink */
     if (up_us == NULL)
         return nt_arena_check(memory, err);
     memset(c->parent, 0xff, (vertices + 1) * sizeof *c->parent);
-    for (size_t k = 0; k < c->m->links; k++) { /* of two at the top one is above the other */
+    for (size_t k = 0; k < c->m->links;
+         k++) { /* one of two vertices at the root is above the other */
         c->parent[c->m->link[k].a] = c->m->link[k].b;
         up_us[c->m->link[k].a] = c->m->link[k].latency_us;
     }
@@ -114,7 +116,8 @@ static int check_init(struct check *c, struct nt_arena *memory, struct nt_err *e
     return 0;
 }
 
-/* Hosts of one switch where the nearest hosts meet are a cluster, any other host is one. */
+/* Hosts of one switch at which the nearest paths turn are a cluster; any other host is a cluster of
+ * its own. */
 static int find_clusters(struct check *c, struct nt_arena *memory, struct nt_err *err)
 {
     size_t vertices = c->m->hosts + c->m->switches;
@@ -138,7 +141,8 @@ static int find_clusters(struct check *c, struct nt_arena *memory, struct nt_err
     return 0;
 }
 
-/* Where two hosts meet, and the last vertices before on both ways; NONE: nowhere. */
+/* Returns the vertex at which the path of two hosts turns, and the vertices before it on both
+ * sides; NONE: there is none. */
 static uint32_t meet(const struct check *c, uint32_t a, uint32_t b, uint32_t below[2])
 {
     below[0] = below[1] = NONE;
@@ -151,14 +155,14 @@ static uint32_t meet(const struct check *c, uint32_t a, uint32_t b, uint32_t bel
     return a == b ? a : NONE;
 }
 
-/* What the network has between hosts that meet there. */
+/* Returns the network's latency between hosts whose path turns there. */
 static double ln_between(const struct check *c, uint32_t a, uint32_t b, uint32_t at)
 {
     return log(c->us[a] + c->us[b] - 2 * c->us[at]);
 }
 
-/* A reading, less what its job's have in common about the network: a job that shares few pairs with
- * others is not aligned better than that. */
+/* Returns a reading minus the common deviation of its job: a job that shares few pairs with others
+ * is not aligned better. */
 static double ln_read(const struct check *c, const struct nt_evidence_entry *one)
 {
     return (double)one->ln - (double)c->shift[one->job];
@@ -175,7 +179,8 @@ static int find_shifts(struct check *c, struct nt_arena *memory, struct nt_err *
         from[c->e->entry[k].job + 1]++;
     for (size_t j = 0; j < c->e->jobs; j++)
         from[j + 1] += from[j];
-    for (size_t k = c->e->entries; k-- > 0;) { /* from[j + 1] goes down to where those of j begin */
+    for (size_t k = c->e->entries;
+         k-- > 0;) { /* from[j + 1] is decremented to the start of the entries of j */
         const struct nt_evidence_entry *one = &c->e->entry[k];
         uint32_t at = c->ignored[k] ? NONE : meet(c, one->a, one->b, below);
         c->scratch[--from[one->job + 1]] =
@@ -223,7 +228,7 @@ static int compare_between(const void *p, const void *q)
     return (x->off > y->off) - (x->off < y->off);
 }
 
-/* The clusters between which the median of all readings is off: ascending in far. */
+/* Finds the clusters between which the median of all readings deviates, ascending in far. */
 static int find_far(struct check *c, struct nt_arena *memory, struct nt_err *err)
 {
     struct between *all = nt_arena_array(memory, c->e->entries + 1, sizeof *all);
@@ -269,7 +274,8 @@ static int add(struct check *c, struct contradiction one, struct nt_arena *memor
     return 0;
 }
 
-/* The readings of one pair: who confirms that it meets there, or that it contradicts. */
+/* Checks the readings of one pair: which users confirm the vertex at which its path turns, and
+ * which contradict it. */
 static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *memory,
                       struct nt_err *err)
 {
@@ -315,7 +321,7 @@ static struct block *block_of(const struct check *c, uint32_t a, uint32_t b)
     return bsearch(&key, c->block, c->blocks, sizeof key, compare_blocks);
 }
 
-/* Who agrees, of the clusters of contradicting pairs. */
+/* Finds the users that agree, for the clusters of contradicting pairs. */
 static int find_agreeing(struct check *c, struct nt_arena *memory, struct nt_err *err)
 {
     uint32_t below[2];
@@ -347,9 +353,9 @@ static int find_agreeing(struct check *c, struct nt_arena *memory, struct nt_err
     return 0;
 }
 
-/* Of what one user alone read a few pairs may be off by chance; or by will, where two others find
- * that such hosts meet where they do. Of many hosts most pairs are read once, and some are off:
- * there it takes two users who find none of such pairs right. */
+/* Returns whether a contradiction counts. Some pairs that only one user read may deviate by chance,
+ * or on purpose if two others confirm the place of such hosts. With many hosts most pairs are read
+ * once, and some deviate: then two users are needed who find no such pair right. */
 static bool counts(const struct check *c, const struct contradiction *x)
 {
     uint32_t user = x->off.count > 0 ? x->off.user[0] : NT_NO_USER;
@@ -363,7 +369,7 @@ static bool counts(const struct check *c, const struct contradiction *x)
            !has_two_besides(&block->agree, user);
 }
 
-/* The host in most of the contradictions; of several the one that was read with fewest. */
+/* Returns the host in most contradictions; among several, the one in the fewest readings. */
 static uint32_t worst_host(const struct check *c, const uint32_t *in)
 {
     uint32_t worst = 0;
@@ -373,7 +379,8 @@ static uint32_t worst_host(const struct check *c, const uint32_t *in)
     return worst;
 }
 
-/* One after the other, with those of its cluster that are in nearly as many. */
+/* Removes hosts one after the other, together with those of the same cluster that are in nearly as
+ * many contradictions. */
 static void leave_out(struct check *c, uint32_t *in, bool *contradicted)
 {
     size_t kept = 0;

@@ -18,9 +18,9 @@
 /* ---- from tiers to a network ------------------------------------------------------------------
  */
 
-enum { READINGS_MOST = 200000 }; /* that the fit is stated of */
+enum { READINGS_MOST = 200000 }; /* maximum number of readings for the fit */
 
-/* A sample of the entries, evenly: how well the classes explain them. */
+/* Adds an even sample of the entries, to compute how well the classes explain them. */
 static int add_readings(const struct nt_evidence *e, const bool *ignored, struct nt_sparse *s,
                         struct nt_err *err)
 {
@@ -37,7 +37,7 @@ static int add_readings(const struct nt_evidence *e, const bool *ignored, struct
     return 0;
 }
 
-/* What is in two clusters that may be one may be one itself, with one of what is in the other. */
+/* Adds errors: if two clusters may be one, parts of one may belong to parts of the other. */
 static int take_errors(const struct nt_cluster_tiers *t, struct nt_sparse *s, struct nt_err *err)
 {
     uint32_t *parts = malloc((t->hosts + 1) * sizeof *parts);
@@ -59,7 +59,8 @@ static int take_errors(const struct nt_cluster_tiers *t, struct nt_sparse *s, st
     return 0;
 }
 
-/* A map of many leaves. Hosts count as equally deep, and each class of latencies is a tier. */
+/* Creates a map with many leaf switches. Hosts count as equally deep, and each class of latencies
+ * is a tier. */
 static int make_even(const struct nt_evidence *e, const bool *ignored, const bool *missing,
                      const struct nt_cluster_tiers *t, struct nt_model **out, struct nt_err *err)
 {
@@ -121,7 +122,8 @@ static int compare_seen(const void *x, const void *y)
     return p->job < q->job ? -1 : p->job > q->job;
 }
 
-/* Every vertex on the way between the hosts of an entry is seen by its job. */
+/* Sets times, jobs and users of parts: the job of an entry confirms every vertex on the path
+ * between its hosts. */
 static int state_parts(const struct nt_evidence *e, const bool *ignored, struct nt_cluster_map *c,
                        struct nt_err *err)
 {
@@ -136,7 +138,7 @@ static int state_parts(const struct nt_evidence *e, const bool *ignored, struct 
         return -1;
     memset(last, 0xff, (vertices + 1) * sizeof *last);
     memset(parent, 0xff, (vertices + 1) * sizeof *parent);
-    for (size_t k = 0; k < m->links; k++) { /* of two at the top one is above the other */
+    for (size_t k = 0; k < m->links; k++) { /* one of two vertices at the root is above the other */
         parent[m->link[k].a] = m->link[k].b;
         support[m->link[k].a] = m->link[k].probability;
     }
@@ -179,7 +181,8 @@ static bool any_of(const bool *flag, size_t n)
     return k < n;
 }
 
-/* The network of all hosts that it explains: whoever it does not is left out of the next one. */
+/* Creates the network of all hosts that it explains; the others are omitted in the next
+ * iteration. */
 static int make_checked(const struct nt_evidence *e, const bool *ignored, bool *missing,
                         const struct nt_cluster_tiers *tiers, struct nt_cluster_map *c,
                         struct nt_err *err)
@@ -220,7 +223,7 @@ static int make_parts(const struct nt_evidence *e, const bool *ignored,
     return nt_switch_naming_match(naming, c->model, c->switch_number, after, err);
 }
 
-/* Whoever is on a slow link is placed as if it was not: classes and tiers again. */
+/* Places hosts with a slow link without its additional latency: finds classes and tiers again. */
 static int take_slow_out(struct nt_evidence *e, struct nt_classes *classes, const bool *ignored,
                          struct nt_cluster_tiers *tiers, struct nt_cluster_map *c,
                          struct nt_err *err)

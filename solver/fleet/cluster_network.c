@@ -10,14 +10,14 @@
 #include "stats.h"
 #include "switch_support.h"
 
-/* Units that the model takes in a second where two pairs in three were not read: its time grows as
- * about the third power of them. */
+/* Number of units that the model processes in a second if two of three pairs were not read; its
+ * time grows with about the third power of them. */
 enum { NONE = UINT32_MAX, UNITS_MOST = 64, FITTED_MOST = 200000 };
 
-/* A step of a tier is half normal, 0.3 of a latency (score.h): a link is half of it. */
+/* A step of a tier is half-normal with 0.3 of a latency (score.h); a link is half of it. */
 static const double LINK_SD = 0.15;
 
-/* One reading between two units, or inside one. */
+/* One reading between two units, or within one. */
 struct reading {
     uint32_t x, y, user;
     float ln;
@@ -26,11 +26,12 @@ struct reading {
 struct unit {
     uint32_t hosts, first;
     double inner_us;     /* latency between two of its hosts; NaN: not read */
-    double us, error_us; /* of the link to its switch in the network of units, host ends included */
+    double us, error_us; /* latency and error of the link to its switch in the network of units,
+                            including the share of the hosts */
     double sure;
-    uint32_t up; /* that switch, by its number there */
-    bool read;   /* with another unit */
-    bool own;    /* a switch of its own */
+    uint32_t up; /* index of that switch */
+    bool read;   /* read with another unit */
+    bool own;    /* it has a switch of its own */
 };
 
 struct draft {
@@ -38,7 +39,7 @@ struct draft {
     const struct nt_cluster_tiers *t;
     const bool *ignored;
     uint32_t units;
-    uint32_t *of; /* hosts: their unit; NONE: missing */
+    uint32_t *of; /* by host: its unit; NONE: missing */
     struct unit *unit;
     size_t values;
     struct nt_pair_value *value;
@@ -60,7 +61,7 @@ static int compare_readings(const void *p, const void *q)
     return (x->ln > y->ln) - (x->ln < y->ln);
 }
 
-/* The median of the users' medians; reading[n] by user and value. */
+/* Returns the median of the users' medians; reading[n] is sorted by user and value. */
 static double middle_of(const struct reading *reading, size_t n, float *scratch)
 {
     size_t users = 0;
@@ -165,8 +166,8 @@ int nt_cluster_network_fits(const struct nt_evidence *e, const struct nt_cluster
 /* ---- the network of the units, and of their hosts ----------------------------------------------
  */
 
-/* ln of the odds that there is a link of this length and error, half normal of that sd, against
- * none. */
+/* Returns ln of the odds of a link with this latency and error, half-normal with that sd, against
+ * no link. */
 static double link_odds(double us, double error, double sd)
 {
     double both = hypot(error, sd), part = sd / both, z = us / error;
@@ -174,7 +175,7 @@ static double link_odds(double us, double error, double sd)
            log(fmax(nt_normal_cdf(z * part), 1e-300));
 }
 
-/* Hangs the units where their network has them; how many are switches. */
+/* Connects the units as in their network. Returns the number of units with a switch. */
 static size_t place_units(struct draft *d, const struct nt_model *m)
 {
     size_t own = 0;
@@ -190,13 +191,13 @@ static size_t place_units(struct draft *d, const struct nt_model *m)
         d->unit[l->a].error_us = fmax(l->latency_se_us, 0);
     }
     struct unit *one = &d->unit[d->unit[0].hosts > 1 ? 0 : 1];
-    if (d->units == 2 && one->inner_us > 0) { /* they meet where the hosts of one do */
+    if (d->units == 2 && one->inner_us > 0) { /* their paths turn at the switch of one of them */
         d->unit[one == d->unit ? 1 : 0].us += one->us - one->inner_us / 2;
         one->us = one->inner_us / 2;
     }
     for (struct unit *u = d->unit; u < d->unit + d->units; u++) {
         double height = u->inner_us / 2, up = u->us - height;
-        if (!(up > 0)) /* of one host it is not known */
+        if (!(up > 0)) /* not known for a single host */
             continue;
         double error = fmax(hypot(u->error_us, error_of(d, height, u->hosts)), 1e-9);
         u->own = u->sure >= NT_SUPPORT_REPORTED && link_odds(up, error, LINK_SD * sum) > 0;
@@ -240,7 +241,7 @@ static void add_links(const struct draft *d, const struct nt_model *units, struc
     }
 }
 
-/* How well the network explains a sample of the readings, evenly; outliers apart. */
+/* Computes how well the network explains an even sample of the readings, without outliers. */
 static int state_fit(const struct draft *d, const struct nt_model *units, struct nt_model *m,
                      struct nt_err *err)
 {
@@ -264,7 +265,7 @@ static int state_fit(const struct draft *d, const struct nt_model *units, struct
     nt_matrix_destroy(between);
     m->rms_us = n > 0 ? sqrt(rest / n) : NAN;
     m->r2 = n > 0 && square > rest ? 1 - rest / square : 0;
-    /* a link lengthens a way across it by twice its latency */
+    /* a link lengthens a path across it by twice its latency */
     m->resolution_us = nt_classes_resolution_us(&d->t->classes) / 2;
     nt_resolution_lower(m);
     return 0;

@@ -20,8 +20,8 @@
 enum { NONE = UINT32_MAX };
 
 struct pair_sum {
-    uint32_t a, b; /* parts, a < b */
-    float sum;     /* ln of odds that they are one; the sum of what readings say */
+    uint32_t a, b; /* indices of parts, a < b */
+    float sum;     /* ln of the odds that they are one; sum over readings */
 };
 
 struct pair_sums {
@@ -51,10 +51,10 @@ static int compare_pairs(const void *x, const void *y)
         return p->a < q->a ? -1 : 1;
     if (p->b != q->b)
         return p->b < q->b ? -1 : 1;
-    return (p->sum > q->sum) - (p->sum < q->sum); /* so that the sum is the same in any order */
+    return (p->sum > q->sum) - (p->sum < q->sum); /* so that the sum does not depend on the order */
 }
 
-/* One entry a pair, ascending. */
+/* Keeps one entry per pair, ascending. */
 static void fold_sums(struct pair_sums *s)
 {
     size_t kept = 0;
@@ -78,7 +78,7 @@ static uint32_t root_of(uint32_t *up, uint32_t v)
     return v;
 }
 
-/* The pairs of what is one by now: those within one are gone. */
+/* Merges the pairs of united parts; pairs within one part are removed. */
 static void contract(struct pair_sums *s, uint32_t *up)
 {
     size_t kept = 0;
@@ -91,7 +91,7 @@ static void contract(struct pair_sums *s, uint32_t *up)
     fold_sums(s);
 }
 
-/* Each part's likeliest partner; of equal ones the first. */
+/* Finds each part's most probable partner; the first of equal ones. */
 static void find_best(const struct pair_sums *s, double margin, uint32_t *best, float *most)
 {
     for (size_t k = 0; k < s->count; k++) {
@@ -109,8 +109,9 @@ static void find_best(const struct pair_sums *s, double margin, uint32_t *best, 
     }
 }
 
-/* Unites up[] (parts of it: each at the smallest one that it is one with, at first itself), until
- * no two are one by more than margin. sums are of what is left between them then, folded. */
+/* Unites parts in up[] (for each part the smallest one of its union, at first itself) until the
+ * odds of no two exceed margin. sums then contains the pairs between the remaining parts,
+ * combined. */
 static int unite_sums(struct pair_sums *s, uint32_t *up, size_t parts, double margin,
                       struct nt_err *err)
 {
@@ -150,23 +151,24 @@ static void fini_sums(struct pair_sums *s)
 
 enum { PAIRS_MOST = 200000, PAIRS_LEAST = 8 };
 
-/* One by more than this: of thousands of hosts a few pairs are read once, and wrong. A reading that
- * says that two are one counts alone where a third host is one with both by its readings. */
+/* Margins of the odds. With thousands of hosts some pairs are read once, and are wrong. A single
+ * reading that two hosts belong together counts only if a third host belongs to both by its
+ * readings. */
 static const double MARGIN = 10, SAME = 5, CLOSED = 6;
-/* However often two hosts were read, they say no more than this of what they are in: one of them
- * may have moved. The jobs of one user say less than what unites two hosts. */
+/* Largest evidence from one pair of hosts, because one of them may have moved. The jobs of one user
+ * give less than the evidence that unites two hosts. */
 static const double PAIR_MOST = 20, USER_MOST = 8;
 static const double AGREE_SDS = 3; /* quartiles of one pair */
-/* Farther from every class a reading is rather an outlier: one in fifty over a factor of 3.5,
- * against a class of a fifth of the readings, of 1 % noise. Many are no outliers, but of a class
- * that is not known, and say nothing of the others. */
+/* A reading farther from every class is probably an outlier: one in fifty over a factor of 3.5,
+ * against a class with a fifth of the readings and 1 % noise. Many such readings are no outliers
+ * but of an unknown class, and are no evidence for the others. */
 static const double OUTLIER_SDS = 3.6;
 static const double NOISE_LEAST = 0.002, OUTLIERS = 0.02, LOW_SHARE = 0.25;
 
 /* ---- classes ---------------------------------------------------------------------------------
  */
 
-/* The sd of one entry about its pair, from pairs of several jobs; 0: there are none. */
+/* Returns the sd of one entry around its pair, from pairs of several jobs; 0: there are none. */
 static double noise_of(const struct nt_evidence *e, float *off)
 {
     size_t n = 0;
@@ -178,7 +180,7 @@ static double noise_of(const struct nt_evidence *e, float *off)
     return n < PAIRS_LEAST ? 0 : (double)nt_stats_median(off, n) / (NT_MEDIAN_OF_SD * sqrt(2));
 }
 
-/* The medians of pairs that were read in several jobs, evenly over all. */
+/* Lists the medians of an even sample of the pairs that were read in several jobs. */
 static size_t middles_of(const struct nt_evidence *e, double noise, double *value, float *scratch)
 {
     size_t pairs = 0, n = 0, seen = 0;
@@ -195,14 +197,14 @@ static size_t middles_of(const struct nt_evidence *e, double noise, double *valu
             scratch[i - k] = e->entry[i].ln;
         double width = (double)nt_stats_quantile(scratch, end - k, 0.75) -
                        (double)nt_stats_quantile(scratch, end - k, 0.25);
-        if (width < AGREE_SDS * noise) /* else of a host that has moved: between two classes */
+        if (width < AGREE_SDS * noise) /* otherwise of a host that has moved, between two classes */
             value[n++] = (double)nt_stats_median(scratch, end - k);
     }
     return n;
 }
 
 /* The offsets of jobs that share few pairs have an error of one sd of a reading. Two classes that
- * are nearer to each other are one class, seen by groups of jobs with different offsets. */
+ * are nearer than that are one class, seen by groups of jobs with different offsets. */
 static void merge_near(struct nt_classes *c, double noise)
 {
     for (size_t k = 1; k < c->count;) {
@@ -246,7 +248,7 @@ int nt_cluster_tiers_classes(const struct nt_evidence *e, struct nt_classes *out
 /* ---- levels ----------------------------------------------------------------------------------
  */
 
-/* What the jobs of each user say of a pair; of more users than that the last ones count as one. */
+/* Sums of the evidence per user for a pair; with more users the last ones count as one. */
 enum { USERS_APART = 8 };
 struct user_sum {
     uint32_t user;
@@ -263,7 +265,7 @@ static void add_user(struct user_sum *user, size_t *users, uint32_t who, double 
     user[k < USERS_APART ? k : USERS_APART - 1].sum += llr;
 }
 
-/* ln of the odds that a reading is of two hosts that are together. */
+/* Returns ln of the odds that a reading is of two hosts of one cluster. */
 static double llr_of(const struct nt_classes *c, double ln, size_t level)
 {
     double off;
@@ -271,7 +273,7 @@ static double llr_of(const struct nt_classes *c, double ln, size_t level)
     return off > OUTLIER_SDS ? 0 : nt_classes_llr(c, ln, level);
 }
 
-/* Between the parts of a level, by hosts. */
+/* Sums the evidence between the parts of a level. */
 static int sum_level(const struct nt_evidence *e, const struct nt_cluster_tiers *t,
                      const bool *ignored, size_t level, struct pair_sums *sums, struct nt_err *err)
 {
@@ -300,13 +302,13 @@ static int sum_level(const struct nt_evidence *e, const struct nt_cluster_tiers 
 }
 
 struct counts {
-    uint32_t *hosts; /* of a cluster, by its first host */
-    uint32_t *parts; /* clusters of a level in one of the next, by its first host, */
-    double *sizes;   /* and the hosts of these */
-    double *read;    /* hosts of the clusters that a cluster was read with */
+    uint32_t *hosts; /* number of hosts by first host of a cluster */
+    uint32_t *parts; /* number of clusters of a level in one of the next, by its first host */
+    double *sizes;   /* and their sizes */
+    double *read;    /* number of hosts in clusters that a cluster was read with */
 };
 
-/* Of the clusters of a level and the next. */
+/* Counts the clusters of a level and of the next. */
 static void count_parts(const struct nt_cluster_tiers *t, size_t level, const bool *seen,
                         struct counts *c)
 {
@@ -323,14 +325,15 @@ static void count_parts(const struct nt_cluster_tiers *t, size_t level, const bo
     }
 }
 
-/* What one with another would change of it: a few hosts more, of a large one, hardly anything. */
+/* Returns how much joining another cluster would change this one: almost nothing if a few hosts
+ * join a large one. */
 static double change(double own, double other)
 {
     return fmin(other / fmax(own, 1), 1);
 }
 
-/* The chance that clusters are one with another: of each pair before it is read one to the others
- * (infer/clustering.c), those that were not read included. */
+/* Computes the probabilities that clusters belong together: the prior odds of each pair are one to
+ * the number of others (infer/clustering.c), including pairs that were not read. */
 static void state_errors(struct nt_cluster_tiers *t, size_t level, const struct pair_sums *sums,
                          struct counts *c)
 {
@@ -361,7 +364,8 @@ static void state_errors(struct nt_cluster_tiers *t, size_t level, const struct 
     }
 }
 
-/* Hosts that each is one with by their own readings: ascending in to[from[h]..from[h + 1]). */
+/* Lists the hosts that belong to each host by their own readings, ascending in to[from[h]..from[h +
+ * 1]). */
 static void list_same(const struct pair_sums *sums, size_t hosts, size_t *from, uint32_t *to)
 {
     memset(from, 0, (hosts + 2) * sizeof *from);
@@ -427,7 +431,7 @@ static int find_level(const struct nt_evidence *e, const bool *ignored, size_t l
     fold_sums(left);
     if (level == 0 && close_triangles(left, t->hosts, err) < 0)
         return -1;
-    /* parts that are one stand at their first host, and all others' hosts at theirs */
+    /* united parts are at their first host, all other hosts at themselves */
     for (uint32_t h = 0; h < t->hosts; h++)
         if (up[h] != h && up[up[h]] != up[h])
             up[h] = up[up[h]];
@@ -469,7 +473,8 @@ int nt_cluster_tiers_find(const struct nt_evidence *e, const struct nt_classes *
             seen[e->entry[k].a] = seen[e->entry[k].b] = true;
     for (size_t l = 0; rc == 0 && l + 1 < classes->count; l++)
         rc = find_level(e, ignored, l, &left[l], &t, err);
-    for (size_t l = 0; rc == 0 && l + 1 < classes->count; l++) { /* the highest has all: up is 0 */
+    for (size_t l = 0; rc == 0 && l + 1 < classes->count;
+         l++) { /* the highest level contains all hosts: up is 0 */
         count_parts(&t, l, seen, &c);
         state_errors(&t, l, &left[l], &c);
     }

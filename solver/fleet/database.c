@@ -49,7 +49,8 @@ static int run_format(struct nt_database *db, const char *format, int value, str
     return rc;
 }
 
-/* The version is read again: another process may have done it meanwhile. */
+/* Upgrades the schema. Reads the version again, because another process may have upgraded it in the
+ * meantime. */
 static int migrate(struct nt_database *db, const struct nt_schema *schema, struct nt_err *err)
 {
     int64_t version;
@@ -86,12 +87,13 @@ static int check_version(struct nt_database *db, bool read_only, const struct nt
     return migrate(db, schema, err);
 }
 
-/* Readers without rights in the folder need both files of the WAL: they stay. */
+/* Prepares writing. Both files of the WAL remain, because readers without rights in the directory
+ * need them. */
 static int prepare_writing(struct nt_database *db, struct nt_err *err)
 {
     int keep = 1, rc;
     sqlite3_file_control(db->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
-    /* SQLite itself waits for no other process that changes the mode or begins with the file */
+    /* SQLite does not wait if another process changes the mode or creates the file */
     for (int waited_ms = 0;; waited_ms += RETRY_MS) {
         rc = sqlite3_exec(db->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
         if (rc != SQLITE_BUSY || waited_ms >= NT_DATABASE_WAIT_MS)
@@ -115,7 +117,7 @@ static int open_file(struct nt_database *db, bool read_only, struct nt_err *err)
     if (rc != SQLITE_OK)
         return database_error(db, err);
     sqlite3_busy_timeout(db->db, NT_DATABASE_WAIT_MS);
-    /* a file from elsewhere may not bring functions of its own into queries */
+    /* a foreign file must not call functions from its schema */
     sqlite3_db_config(db->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(db->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_limit(db->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
@@ -178,7 +180,7 @@ static void bind(sqlite3_stmt *s, struct nt_values values)
         const struct nt_value *v = &values.at[k];
         switch (v->kind) {
         case NT_VALUE_NULL:
-            break; /* as it is */
+            break; /* unchanged */
         case NT_VALUE_WHOLE:
             sqlite3_bind_int64(s, k + 1, v->whole);
             break;

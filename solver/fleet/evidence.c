@@ -28,7 +28,7 @@ void nt_evidence_fini(struct nt_evidence *e)
     *e = (struct nt_evidence){0};
 }
 
-/* Room for one more element of so many bytes. */
+/* Makes room for one more element of that many bytes. */
 static int grow(void **array, size_t *capacity, size_t count, size_t bytes, struct nt_err *err)
 {
     if (count < *capacity)
@@ -136,7 +136,8 @@ static int compare_entries(const void *x, const void *y)
         return p->b < q->b ? -1 : 1;
     if (p->job != q->job)
         return p->job < q->job ? -1 : 1;
-    if (p->lowest_us != q->lowest_us) /* so that folding is the same in any order of adding */
+    if (p->lowest_us !=
+        q->lowest_us) /* so that the result does not depend on the order of adding */
         return p->lowest_us < q->lowest_us ? -1 : 1;
     return (p->mean_us > q->mean_us) - (p->mean_us < q->mean_us);
 }
@@ -187,25 +188,24 @@ size_t nt_evidence_next_pair(const struct nt_evidence *e, size_t from)
  */
 
 /* The offsets of jobs: alternating medians over pairs and jobs (Tukey's median polish, Exploratory
- * Data Analysis 1977, chapter 11, of a table with few cells filled).
- *
- * Few shared pairs do not align two groups of jobs: their median is that of one disturbed pair.
- * Each group is aligned by itself, and has the offsets of its jobs about 0. */
+ * Data Analysis 1977, chapter 11, for a table with few filled cells). A few shared pairs do not
+ * align two groups of jobs, because their median may be that of one disturbed pair. Each group is
+ * aligned by itself, and the offsets of its jobs are around 0. */
 
 enum { TURNS_MAX = 60 };
 
-static const float STILL = 1e-5F; /* no offset moves by more: none matters */
+static const float STILL = 1e-5F; /* stop if no offset changes by more */
 
 /* Entries of pairs that several jobs measured, by job as well as by pair. */
 struct shared {
     size_t entries;
-    uint32_t *entry;  /* by pair: their numbers in the evidence */
-    uint32_t *by_job; /* the same by job */
-    size_t *job_from; /* jobs + 1 of them: places in by_job */
-    float *pair_ln;   /* of each entry in the evidence: the median of its pair, offsets taken off */
+    uint32_t *entry;  /* by pair: their indices in the evidence */
+    uint32_t *by_job; /* the same entries by job */
+    size_t *job_from; /* jobs + 1 indices in by_job */
+    float *pair_ln;   /* by entry of the evidence: the median of its pair without offsets */
     float *offset;    /* jobs of them */
-    float *values;    /* scratch, of jobs */
-    uint32_t *order;  /* jobs that share pairs, in the order in which they are estimated */
+    float *values;    /* scratch, by job */
+    uint32_t *order;  /* jobs that share pairs, in the order of estimation */
     size_t ordered;
     float *scratch;
 };
@@ -246,15 +246,15 @@ static int shared_init(const struct nt_evidence *e, struct shared *s, struct nt_
  * Jobs one after another, each from the pairs that it shares with those before it: turns alone take
  * as many as the square of the longest chain of jobs. */
 
-enum { SURE = 5 }; /* known pairs: their median is not that of one disturbed pair */
+enum { SURE = 5 }; /* number of known pairs whose median does not depend on one disturbed pair */
 
 struct queue {
-    uint32_t *known; /* of each job: pairs that it shares with estimated ones */
-    bool *waits;     /* or was estimated */
+    uint32_t *known; /* by job: number of pairs that it shares with estimated jobs */
+    bool *waits;     /* by job: waits, or was estimated */
 };
 
-/* Error of the offset between two jobs from one pair of hosts, with readings of 2 %. A group needs
- * no such pair if the spread of its jobs gives its middle with a smaller error. */
+/* Error of the offset between two jobs from one pair of hosts with readings of 2 %. A group needs
+ * no such pair if the spread of its jobs determines its median with a smaller error. */
 static const double TIE_ERROR = 0.025, MEDIAN = 1.2533;
 enum { GROUP_LEAST = 4 };
 
@@ -269,7 +269,7 @@ static void enqueue(struct shared *s, struct queue *q, size_t job)
     s->order[s->ordered++] = (uint32_t)job;
 }
 
-/* Whether the jobs of a group differ so little that their middle is that of all jobs. */
+/* Returns whether the jobs of a group differ so little that their median is that of all jobs. */
 static bool is_group(const struct shared *s, size_t from, size_t to)
 {
     double n = (double)(to - from), sum = 0, squares = 0;
@@ -282,7 +282,7 @@ static bool is_group(const struct shared *s, size_t from, size_t to)
            MEDIAN * sqrt(fmax(squares - sum * sum / n, 0) / (n - 1) / n) <= TIE_ERROR;
 }
 
-/* What these jobs, s->order[from..to), have in common is of the cluster. */
+/* Subtracts the common offset of the jobs s->order[from..to), which belongs to the cluster. */
 static void centre(struct shared *s, size_t from, size_t to)
 {
     for (size_t k = from; k < to; k++)
@@ -292,7 +292,7 @@ static void centre(struct shared *s, size_t from, size_t to)
         s->offset[s->order[k]] -= middle;
 }
 
-/* The median of the pairs of a job that are known; and makes the others known. */
+/* Estimates a job by the median of its known pairs, and marks its other pairs as known. */
 static void estimate_job(const struct nt_evidence *e, struct shared *s, struct queue *q,
                          uint32_t job)
 {
@@ -320,7 +320,8 @@ static void estimate_job(const struct nt_evidence *e, struct shared *s, struct q
     }
 }
 
-/* The job that is not estimated and knows most pairs, of those the one that shares most. */
+/* Returns the remaining job with the most known pairs; among equal ones, the one that shares most
+ * pairs. */
 static size_t next_best(const struct nt_evidence *e, const struct shared *s, const struct queue *q)
 {
     size_t best = SIZE_MAX;
@@ -373,7 +374,7 @@ static void settle_pairs(const struct nt_evidence *e, struct shared *s)
     }
 }
 
-/* By how much the offset moved that moved most. */
+/* Updates all offsets and returns the largest change. */
 static float settle_jobs(const struct nt_evidence *e, struct shared *s)
 {
     float most = 0;
@@ -416,11 +417,11 @@ int nt_evidence_align(struct nt_evidence *e, struct nt_err *err)
 
 enum { ENTRIES_MOST = 256, ENTRIES_LEAST = 4, STEPS = 24 };
 
-/* Shifts up to that are looked at; how far one is expected to be, of a job that shares pairs and of
- * one that does not; and the most that one reading says. */
+/* SHIFT_MOST: largest shift considered. SHARING_SD, ALONE_SD: prior sd of the shift of a job that
+ * shares pairs, and of one that does not. READING_MOST: largest evidence of one reading. */
 static const double SHIFT_MOST = 0.12, SHARING_SD = 0.02, ALONE_SD = 0.05, READING_MOST = 12;
 
-/* How near so many values are to classes, with a shift taken off; higher is nearer. */
+/* Returns how near n values are to classes after a shift; higher is nearer. */
 static double nearness(const struct nt_classes *c, const float *ln, size_t n, double shift)
 {
     double sum = 0;
@@ -458,7 +459,7 @@ int nt_class_align(struct nt_evidence *e, const struct nt_classes *c, struct nt_
         from[e->entry[k].job + 2]++;
     for (size_t j = 0; j < e->jobs; j++)
         from[j + 2] += from[j + 1];
-    for (size_t k = 0; k < e->entries; k++) /* from[j + 1] ends where those of j end */
+    for (size_t k = 0; k < e->entries; k++) /* from[j + 1] becomes the end of the entries of j */
         entry[from[e->entry[k].job + 1]++] = (uint32_t)k;
     for (size_t j = 0; j < e->jobs; j++) {
         size_t count = from[j + 1] - from[j], step = count / ENTRIES_MOST + 1, n = 0;

@@ -10,7 +10,8 @@
 #include "rooted_tree.h"
 #include "utc.h"
 
-static const int64_t FIRST_S = INT64_C(1262304000); /* 2010: older than the program is wrong */
+static const int64_t FIRST_S =
+    INT64_C(1262304000); /* 2010: older times are before the program existed */
 static const double FIGURE_MAX = 1e9;
 
 /* ---- whose it is ---- */
@@ -65,7 +66,7 @@ static int set_words(struct nt_fleet_job *job, const struct nt_map *map, struct 
 
 /* ---- latencies of pairs ---- */
 
-/* place[k]: of the record's host k, its index in the job. */
+/* Sets place[k] to the job's index of host k of the samples. */
 static int match_hosts(const struct nt_fleet_job *job, const struct nt_samples *samples,
                        uint32_t *place, struct nt_err *err)
 {
@@ -94,7 +95,7 @@ static int compare_pairs(const void *x, const void *y)
     return (p->lowest_us > q->lowest_us) - (p->lowest_us < q->lowest_us);
 }
 
-/* Readings of one pair become one: sd is the sum of squared differences until the end. */
+/* Combines the readings of one pair; until the end sd is the sum of squared differences. */
 static size_t fold_pairs(struct nt_evidence_entry *pair, size_t n)
 {
     size_t kept = 0;
@@ -104,7 +105,8 @@ static size_t fold_pairs(struct nt_evidence_entry *pair, size_t n)
             pair[kept++] = pair[k];
             continue;
         }
-        double x = pair[k].lowest_us, delta = x - last->mean_us; /* sorted: the first is lowest */
+        double x = pair[k].lowest_us,
+               delta = x - last->mean_us; /* sorted, so the first is the lowest */
         last->count++;
         last->mean_us += (float)(delta / last->count);
         last->sd_us += (float)(delta * (x - last->mean_us));
@@ -190,7 +192,7 @@ static uint32_t degree_of(const struct nt_rooted_tree *rooted, uint32_t vertex)
            (rooted->parent[vertex] != NT_NO_VERTEX);
 }
 
-/* The figures of the link above a vertex, which counts as its first host's. */
+/* Adds the values of the uplink of a vertex, identified by the first host below it. */
 static void add_link(struct nt_fleet_job *job, const struct nt_model *model,
                      const struct nt_rooted_tree *rooted, uint32_t vertex)
 {
@@ -204,8 +206,8 @@ static void add_link(struct nt_fleet_job *job, const struct nt_model *model,
                                 .tier = (uint8_t)tier,
                                 .kind = NT_FIGURE_LATENCY,
                                 .shared = degree_of(rooted, parent) < 3};
-    /* a host that is alone on its leaf switch is attached to the switch above in the job's map: its
-     * latency is that of several links */
+    /* a host that is alone on its leaf switch is connected to the switch above in the job's map:
+     * its latency is that of several links */
     if (vertex >= model->hosts || nt_model_tier(model, parent) == 1)
         add_figure(job, f, l->latency_us);
     f.kind = NT_FIGURE_UP;
@@ -226,8 +228,8 @@ static int compare_figures(const void *x, const void *y)
     return (p->kind > q->kind) - (p->kind < q->kind);
 }
 
-/* Two switches may have the same first host and tier where one has a single child: the lower one
- * counts. */
+/* Removes duplicates: two switches may have the same first host and tier if one has a single child;
+ * the lower one counts. */
 static void drop_doubles(struct nt_fleet_job *job)
 {
     size_t kept = 0;
@@ -249,7 +251,7 @@ static void add_figures(struct nt_fleet_job *job, const struct nt_model *model,
     drop_doubles(job);
 }
 
-/* Of a finding about a link between switches its lower end, of any other the host. */
+/* Finds the place of a finding: for a link between switches its lower end, otherwise the host. */
 static bool place_finding(const struct nt_model *model, const struct nt_rooted_tree *rooted,
                           const struct nt_fault_part *part, uint32_t *host, uint32_t *tier)
 {
@@ -291,7 +293,7 @@ static int add_links(struct nt_fleet_job *job, const struct nt_map *map, struct 
     job->finding = nt_arena_array(&job->memory, NT_FLEET_FINDINGS_MAX, sizeof *job->finding);
     if (nt_arena_check(&job->memory, err) != 0)
         return -1;
-    /* what was taken from earlier jobs is no evidence */
+    /* a map taken from earlier jobs is no evidence */
     if (map->model->switches == 0 || map->sweep.prior.all_taken)
         return 0;
     if (nt_rooted_tree_create(map->model, &rooted, err) != 0)
@@ -306,7 +308,8 @@ static int add_links(struct nt_fleet_job *job, const struct nt_map *map, struct 
 
 /* ---- LogGP ---- */
 
-/* What a line cannot hold is left out, and what was taken from earlier jobs is no evidence. */
+/* Adds LogGP. Omits entries that do not fit a line, and those taken from earlier jobs, which are no
+ * evidence. */
 static int add_loggp(struct nt_fleet_job *job, const struct nt_map *map, struct nt_err *err)
 {
     struct nt_loggp *all = NULL;
@@ -366,8 +369,8 @@ void nt_fleet_job_destroy(struct nt_fleet_job *job)
 /* ---- in few bytes ------------------------------------------------------------------------------
  */
 
-static const double STEPS = 1000;      /* of a logarithm: 0.1 % each */
-static const int64_t STEP_MAX = 40000; /* of 1e17 */
+static const double STEPS = 1000;      /* steps per unit of a logarithm: 0.1 % each */
+static const int64_t STEP_MAX = 40000; /* steps of 1e17 */
 
 /* ---- writing ---- */
 
@@ -385,7 +388,7 @@ static void put_whole(struct nt_strbuf *buf, uint64_t value)
     nt_strbuf_put(buf, bytes, n);
 }
 
-/* Small numbers of either sign are small. */
+/* Writes a signed number; small numbers of either sign are short (zigzag). */
 static void put_signed(struct nt_strbuf *buf, int64_t value)
 {
     put_whole(buf, value < 0 ? (uint64_t)(-(value + 1)) * 2 + 1 : (uint64_t)value * 2);

@@ -11,18 +11,19 @@
 #include "prior.h"
 #include "utc.h"
 
-/* Sweeps measure no more paths (plan/loggp.h: classes, and devices with all together). */
+/* Maximum number of paths that sweeps measure (plan/loggp.h: classes, and devices with all
+ * together). */
 enum { JOBS_MAX = 64, PATHS_MAX = 8 * 9 };
 
 static const double AGREE = 1.2, SUPPORT_LEAST = 0.5;
 
-/* The regimes of a class and device in one job: count entries from first on. */
+/* The LogGP of a class and device in one job: count entries from first on. */
 struct set {
     uint64_t job;
     uint32_t user;
     int64_t time_s;
     size_t first, count;
-    bool done; /* its class and device were looked at */
+    bool done; /* its class and device have been handled */
 };
 
 struct jobs {
@@ -109,8 +110,8 @@ static bool has_gap(const struct jobs *j, const struct set *s)
     return !isnan(nt_loggp_gap_us(&j->entry[s->first], s->count, 8));
 }
 
-/* Of the class and device of one set the best, with what agrees with it; of all: how many there
- * are. */
+/* Selects the best set for the class and device of one, with the sets that agree with it; of all:
+ * number of sets. */
 static const struct set *choose(struct jobs *j, const struct set *of, struct agreeing *best,
                                 size_t *all)
 {

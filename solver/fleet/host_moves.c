@@ -10,9 +10,9 @@
 #include "origin.h"
 #include "stats.h"
 
-/* The entries of each host: entry[from[h]..from[h + 1]), their numbers in the evidence. */
+/* The entries of each host: entry[from[h]..from[h + 1]), indices in the evidence. */
 struct by_host {
-    size_t *from, most; /* most: of one host */
+    size_t *from, most; /* most: maximum per host */
     uint32_t *entry;
 };
 
@@ -31,7 +31,7 @@ static int index_hosts(const struct nt_evidence *e, struct nt_arena *memory, str
         most = from[h + 2] > most ? from[h + 2] : most;
         from[h + 2] += from[h + 1];
     }
-    for (size_t k = 0; k < e->entries; k++) { /* from[h + 1] ends where those of h end */
+    for (size_t k = 0; k < e->entries; k++) { /* from[h + 1] becomes the end of the entries of h */
         entry[from[e->entry[k].a + 1]++] = (uint32_t)k;
         entry[from[e->entry[k].b + 1]++] = (uint32_t)k;
     }
@@ -39,18 +39,20 @@ static int index_hosts(const struct nt_evidence *e, struct nt_arena *memory, str
     return 0;
 }
 
-/* A place has to explain a host's readings better than any other by so much, ln of likelihoods; for
- * a move two places have to do so, better than one. */
+/* Margin in ln of likelihoods by which a place must explain a host's readings better than any other
+ * place, and by which two places with a move must be better than one. */
 static const double GAIN = 15;
 
 /* ---- links that are slow in all jobs ---------------------------------------------------------
  */
 
-/* A reading says no more than MOST; a place is known by two hosts there. */
+/* MOST: largest evidence of a reading. READINGS_LEAST: least readings. THERE_LEAST: least hosts for
+ * a known place. */
 enum { READINGS_LEAST = 4, THERE_LEAST = 2 };
 static const double MOST = 12;
-/* At the right place a reading says 0.5 of a square, and MOST if it is one of two in a hundred that
- * are outliers: mean and sd of that. More than three sds of n of them are not by chance. */
+/* Mean and sd of the misfit of a reading at the right place: 0.5 of a square, or MOST if it is one
+ * of the two in a hundred that are outliers. A deviation of more than three sd of n readings is not
+ * by chance. */
 static const double FITS = 0.74, FITS_SD = 1.8;
 
 struct reading {
@@ -65,7 +67,8 @@ struct host {
     float *scratch;
 };
 
-/* How badly the readings fit a host that is beside that one, on a link longer by offset. */
+/* Returns the misfit of the readings for a host on the same switch as that one, with a link longer
+ * by offset. */
 static double misfit(const struct host *h, uint32_t beside, double offset)
 {
     double sum = 0;
@@ -104,7 +107,7 @@ static double fits(const struct host *h)
     return FITS * n + 3 * FITS_SD * sqrt(n);
 }
 
-/* The offset of its link; 0: it is not slow, or nobody can say where it is. */
+/* Returns the offset of the host's link; 0: it is not slow, or its place is not known. */
 static double find_offset(const struct host *h, uint32_t self)
 {
     double best = INFINITY, second = INFINITY, offset = 0;
@@ -150,7 +153,7 @@ int nt_slow_links_correct(struct nt_evidence *e, const struct nt_cluster_tiers *
         extra_us[h] = find_offset(&host, h);
         *count += extra_us[h] > 0;
     }
-    if (*count * NT_UNEVEN_ONE_IN > e->hosts) { /* another network than one of equally deep hosts */
+    if (*count * NT_UNEVEN_ONE_IN > e->hosts) { /* hosts are not equally deep */
         memset(extra_us, 0, e->hosts * sizeof *extra_us);
         *count = 0;
     }
@@ -176,37 +179,40 @@ enum {
     SLOW_PART = 4
 };
 
-/* A place is one when some job says so clearly; a job says no more than most. */
+/* CLEAR: evidence of one job that is needed for a place. JOB_MOST: largest evidence of a job.
+ * OFF_SDS: deviation in sd that excludes a class. */
 static const double CLEAR = 4, JOB_MOST = 15, OFF_SDS = 4.5;
 
-/* What the readings of a host say: of one job and the hosts of one place. */
+/* The evidence of a host's readings in one job with the hosts of one place. */
 struct saying {
     uint32_t job, place;        /* the first host of a cluster of the lowest level */
-    uint32_t partner, partners; /* the last of so many */
-    float llr;                  /* that the host is there */
-    float off;                  /* sds to the nearest class */
+    uint32_t partner, partners; /* the last partner; number of partners */
+    float llr;                  /* ln of the likelihood ratio for this place */
+    float off;                  /* sd to the nearest class */
     float ln;
 };
 
-/* What a job says of a host's own link: it sees hosts of one switch alone, or of several, from all
- * of which the host is as far as from one place, or farther than from any. */
+/* The state of a host's own link in a job: UNSEEN: the job has hosts of one other switch only.
+ * SOUND or SLOW: it has hosts of several, and the host is as far from all of them as from one
+ * place, or farther than from any. */
 enum link_state { LINK_UNSEEN, LINK_SOUND, LINK_SLOW };
 
 struct search {
     const struct nt_evidence *e;
     const struct nt_cluster_tiers *t;
     struct by_host by;
-    bool *anchored; /* jobs that have two hosts on one switch: their offset is not off by a class */
-    bool *moved;    /* hosts: to have moved, so that they say nothing of where others are */
+    bool *anchored; /* by job: has two hosts on one switch, so its offset is not wrong by a class */
+    bool *moved;    /* by host: has moved, so it is no evidence for the places of others */
     struct saying *says;
     size_t n;
-    int64_t slow;  /* the last job in which the host at hand was slow; -1: none */
-    int64_t sound; /* the last one in which its link certainly was not; -1: none */
+    int64_t slow;  /* last job in which the current host was slow; -1: none */
+    int64_t sound; /* last job in which its link certainly was not slow; -1: none */
     float *scratch;
     bool *ignored;
-    bool *was_slow;      /* by job; of the host at hand */
-    uint32_t slow_users; /* that saw it slow; of those in turns, more than there are */
-    bool uneven;         /* hosts are not equally deep: none can be seen to be slow */
+    bool *was_slow;      /* by job: the current host was slow */
+    uint32_t slow_users; /* number of users that saw it slow (changes between users, at least the
+                            number of users) */
+    bool uneven;         /* hosts are not equally deep, so none can be detected as slow */
     uint32_t place[PLACES_MOST];
     size_t places;
 };
@@ -214,8 +220,8 @@ struct search {
 /* One split of a host's jobs in time. */
 struct split {
     double gain;
-    size_t at;           /* saying from which on it is at `to` */
-    uint32_t before, to; /* places; NONE: where nobody else is known */
+    size_t at;           /* index of the first evidence for `to` */
+    uint32_t before, to; /* places; NONE: without other known hosts */
 };
 
 static int search_init(struct search *s, const struct nt_evidence *e,
@@ -248,8 +254,8 @@ static int compare_sayings(const void *x, const void *y)
     return (p->partner > q->partner) - (p->partner < q->partner);
 }
 
-/* The median of the place that the host is nearest to, of those with several hosts; *place: NONE
- * when there is none. By place: says[0..n) of one job. */
+/* Returns the median latency to the nearest place, among those with several hosts; *place: NONE if
+ * there is none. says[0..n): evidence of one job, by place. */
 static double nearest_place(const struct search *s, const struct saying *says, size_t n,
                             uint32_t *place)
 {
@@ -269,8 +275,9 @@ static double nearest_place(const struct search *s, const struct saying *says, s
     return nearest;
 }
 
-/* Wherever a host stands, it is no farther from another than from the place that it is nearest to,
- * or than that is from the other: tiers are nested (an ultrametric). One whose link is slow is. */
+/* Decides on the link of a host. Tiers are nested (an ultrametric): a host is never farther from
+ * another than from its nearest place, or than that place is from the other. A host with a slow
+ * link is. */
 static enum link_state judge_link(const struct search *s, const struct saying *says, size_t n)
 {
     const struct nt_classes *c = &s->t->classes;
@@ -297,7 +304,8 @@ static enum link_state judge_link(const struct search *s, const struct saying *s
     return SLOW_PART * far > elsewhere ? LINK_SLOW : LINK_SOUND;
 }
 
-/* One that was slow in all jobs has no others to be placed by. */
+/* Ignores entries of slow jobs, unless the host was slow in all jobs: then no others could place
+ * it. */
 static void ignore_slow(const struct search *s, uint32_t host)
 {
     for (size_t k = s->by.from[host]; k < s->by.from[host + 1]; k++)
@@ -307,7 +315,7 @@ static void ignore_slow(const struct search *s, uint32_t host)
         s->was_slow[s->e->entry[s->by.entry[k]].job] = false;
 }
 
-/* Whether a job of hosts of one switch alone says that the host is not on it. */
+/* Returns whether a job with hosts of only one switch shows that the host is not on it. */
 static bool is_away(const struct saying *says, size_t n)
 {
     double sum = 0;
@@ -319,7 +327,8 @@ static bool is_away(const struct saying *says, size_t n)
     return sum < 0;
 }
 
-/* Since its link is slow, for all that is known, such jobs may have seen that instead. */
+/* Removes such jobs after the link may have become slow, because they may have seen that
+ * instead. */
 static void drop_away(struct search *s)
 {
     size_t kept = 0;
@@ -336,7 +345,7 @@ static void drop_away(struct search *s)
     s->n = kept;
 }
 
-/* Takes away jobs in which the host's link was slow: they say nothing of where it was. */
+/* Removes jobs in which the host's link was slow, which are no evidence for its place. */
 static void drop_slow(struct search *s, uint32_t host)
 {
     size_t kept = 0;
@@ -362,7 +371,7 @@ static void drop_slow(struct search *s, uint32_t host)
     ignore_slow(s, host);
 }
 
-/* One saying a job and place; partner is the last one. */
+/* Keeps one entry per job and place; partner is the last one. */
 static void fold_sayings(struct search *s)
 {
     size_t kept = 0;
@@ -417,7 +426,7 @@ static void list_places(struct search *s)
     }
 }
 
-/* The sums over time of two places: the best time to go from one to the other. */
+/* Finds the best time of a move between two places by sums over time. */
 static void try_split(const struct search *s, uint32_t before, uint32_t to, double single,
                       struct split *best)
 {
@@ -451,8 +460,8 @@ static struct split find_split(const struct search *s)
     return best;
 }
 
-/* Fills in what jobs after the split say; false: too few of them do, of one user, or of one partner
- * alone. */
+/* Fills in the evidence of jobs after the split; false: there are too few, or they are of one user
+ * or one partner only. */
 static bool describe(const struct search *s, const struct split *at, uint32_t host,
                      struct nt_cluster_move *m)
 {
@@ -511,7 +520,7 @@ static int compare_moves(const void *x, const void *y)
 static int keep_move(struct nt_cluster_move **moves, size_t *count,
                      const struct nt_cluster_move *move, struct nt_err *err)
 {
-    if ((*count & (*count - 1)) == 0) { /* at powers of two, and none */
+    if ((*count & (*count - 1)) == 0) { /* full at 0 and powers of two */
         struct nt_cluster_move *more =
             realloc(*moves, (*count > 0 ? 2 * *count : 1) * sizeof *more);
         if (more == NULL)
@@ -522,9 +531,9 @@ static int keep_move(struct nt_cluster_move **moves, size_t *count,
     return 0;
 }
 
-/* The move of a host, as its readings with hosts that have not moved say; false: it has not. One
- * that is away from its switch, and on no other that is known, may be slow as well: with hosts of
- * its own switch alone that looks the same, so that a job has to show that it is not. */
+/* Finds the move of a host from its readings with hosts that have not moved; false: none. A host
+ * that is away from its switch, and on no other known one, may have a slow link: with hosts of its
+ * own switch only, both look the same, so a job must show that the link is not slow. */
 static bool find_move(struct search *s, uint32_t host, struct split *best,
                       struct nt_cluster_move *move)
 {
@@ -539,8 +548,8 @@ static bool find_move(struct search *s, uint32_t host, struct split *best,
     return !may_be_slow && describe(s, best, host, move);
 }
 
-/* Where hosts are not equally deep, tiers are no ultrametric, and many hosts are farther from
- * others than any place would have them, for more than one user. */
+/* Detects hosts that are not equally deep: tiers are then no ultrametric, and many hosts are
+ * farther from others than any place explains, for more than one user. */
 static int see_uneven(struct search *s, struct nt_arena *memory, struct nt_err *err)
 {
     bool *ignored = s->ignored;
@@ -588,8 +597,8 @@ static int list_candidates(struct search *s, struct candidate **out, size_t *cou
     return 0;
 }
 
-/* The surest first: whoever it stood with, or stands with now, seems to have moved as well, until
- * its readings are left out. */
+/* In order of certainty: the hosts at its old or new place seem to have moved as well, until its
+ * readings are removed. */
 int nt_host_moves_find(const struct nt_evidence *e, const struct nt_cluster_tiers *t, bool *ignored,
                        struct nt_cluster_move **moves, size_t *count, struct nt_err *err)
 {

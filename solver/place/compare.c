@@ -19,12 +19,13 @@
 struct division {
     const struct nt_model *m; /* borrowed */
     struct nt_distance *distance;
-    bool tree;              /* else the rest is not set */
-    uint32_t *low;          /* links: the end away from the root */
-    uint64_t *key;          /* links: the same for both ways round; 0: no host on one side */
-    uint64_t *side;         /* links: the same for the same way round */
-    size_t *size;           /* links: hosts on the smaller side */
-    struct nt_arena memory; /* of all arrays */
+    bool tree;     /* otherwise the other fields are not set */
+    uint32_t *low; /* by link: the end away from the root */
+    uint64_t *key; /* by link: hash of its two sides, independent of their order; 0: one side has no
+                      host */
+    uint64_t *side;         /* by link: hash of the side below */
+    size_t *size;           /* by link: number of hosts on the smaller side */
+    struct nt_arena memory; /* all arrays */
 };
 
 static uint64_t host_word(uint32_t host)
@@ -40,7 +41,7 @@ static void division_fini(struct division *v)
     nt_arena_fini(&v->memory);
 }
 
-/* division_fini is needed after an error too. */
+/* The caller also calls division_fini after an error. */
 static int division_init(struct division *v, const struct nt_model *m, struct nt_err *err)
 {
     size_t n = m->links + 1;
@@ -57,7 +58,8 @@ static int division_init(struct division *v, const struct nt_model *m, struct nt
     return 0;
 }
 
-/* A division is the XOR of its hosts' words; of the two sides the smaller word stands for it. */
+/* The hash of a side is the XOR of its hosts' random words; the smaller hash of both sides
+ * identifies the division. */
 static void key_sets(struct division *v, const bool *missing, uint64_t *below, size_t *count)
 {
     uint64_t all = 0;
@@ -84,7 +86,8 @@ static void key_sets(struct division *v, const bool *missing, uint64_t *below, s
     }
 }
 
-/* Hosts with missing[h] are on no side; keys may be made again with others missing. */
+/* Computes the keys. Hosts with missing[h] are on no side. May be called again with other missing
+ * hosts. */
 static int division_key(struct division *v, const bool *missing, struct nt_err *err)
 {
     size_t n = v->m->hosts + v->m->switches + 1;
@@ -97,7 +100,7 @@ static int division_key(struct division *v, const bool *missing, struct nt_err *
     return 0;
 }
 
-/* The key of a link that has exactly these hosts on one side. */
+/* Returns the key of a link with exactly these hosts on one side. */
 static uint64_t division_key_of(const struct division *v, const bool *missing, const bool *side)
 {
     uint64_t on = 0, off = 0;
@@ -107,7 +110,7 @@ static uint64_t division_key_of(const struct division *v, const bool *missing, c
     return on < off ? on : off;
 }
 
-/* The hosts on the smaller side of a link, as flags. */
+/* Sets flags for the hosts on the smaller side of a link. */
 static void division_mark(const struct division *v, uint32_t link, const bool *missing, bool *side)
 {
     size_t on = 0, off = 0;
@@ -126,12 +129,12 @@ static void division_mark(const struct division *v, uint32_t link, const bool *m
 /* ---- who is next to whom ---- */
 
 struct stamps {
-    size_t hosts, both; /* both: hosts that carried the stamp before */
+    size_t hosts, both; /* both: hosts that already had the stamp */
     const bool *missing;
     uint64_t *seen;
 };
 
-/* Stamps the hosts next to h; each that has not been stamped is counted. */
+/* Stamps the neighbours of h and counts those that had no stamp. */
 static size_t stamp_around(struct stamps *s, const struct nt_graph *b, uint32_t h, uint64_t stamp)
 {
     size_t n = 0, hosts = s->hosts;
@@ -150,8 +153,8 @@ static size_t stamp_around(struct stamps *s, const struct nt_graph *b, uint32_t 
     return n;
 }
 
-/* For each host, how many hosts are next to it (by a link of their own, or on the same switch),
- * and how many of them are so in the other model too. was and kept hold hosts values. */
+/* Counts, for each host, its neighbours (by a direct link, or on the same switch), and how many of
+ * them are also neighbours in the other model. was and kept are indexed by host. */
 static int division_neighbours(const struct division *v, const struct division *other,
                                const bool *missing, size_t *was, size_t *kept, struct nt_err *err)
 {
@@ -174,22 +177,23 @@ static int division_neighbours(const struct division *v, const struct division *
 
 /* ---- two models of the same hosts ---- */
 
-/* Chance that one sweep of a healthy network names any link at all for its figures. */
+/* Probability that one sweep of a healthy network reports any link because of its values. */
 static const double FALSE_ALARM = 0.001;
 
 struct work {
     struct division found, reference;
-    bool trees;          /* links are compared by the hosts that they divide */
-    const bool *missing; /* hosts that did not answer: on no side */
+    bool trees;          /* links are compared by the hosts on their two sides */
+    const bool *missing; /* hosts that did not answer, on no side */
     double tolerance, z_limit;
     struct nt_comparison *c;
-    size_t capacity;  /* in c->difference */
-    bool *moved;      /* hosts: reported as moved */
-    bool *taken;      /* found links: match one of the reference */
-    bool *turned;     /* reference links: the match has its ends the other way round */
-    bool *latency_ok; /* reference links: the latency of the match is that of the same cables */
-    bool *rate_ok;    /* the same for the bandwidth */
-    double *together; /* hosts: those on the same switch in both, over those in either */
+    size_t capacity;  /* capacity of c->difference */
+    bool *moved;      /* by host: reported as moved */
+    bool *taken;      /* by found link: matches one of the reference */
+    bool *turned;     /* by reference link: the match has its ends in reverse order */
+    bool *latency_ok; /* by reference link: the latency of the match is for the same cables */
+    bool *rate_ok;    /* by reference link: the bandwidth of the match is for the same cables */
+    double
+        *together; /* by host: number of hosts on its switch in both, divided by those in either */
     struct nt_err *err;
 };
 
@@ -204,7 +208,7 @@ static int add_difference(struct work *w, struct nt_difference d)
     return 0;
 }
 
-/* Without figures. */
+/* Returns a difference without values. */
 static struct nt_difference plain_difference(enum nt_difference_kind kind, double confidence)
 {
     return (struct nt_difference){.kind = kind,
@@ -217,7 +221,7 @@ static struct nt_difference plain_difference(enum nt_difference_kind kind, doubl
                                   .confidence = confidence};
 }
 
-/* A map that states no confidence is taken as it stands. */
+/* Returns the confidence of a map; 1 if it has none. */
 static double map_confidence(const struct nt_model *f)
 {
     return isfinite(f->confidence) ? f->confidence : 1;
@@ -249,7 +253,7 @@ static struct keyed *sort_keys(const struct division *v, struct nt_arena *memory
     return sorted;
 }
 
-/* The first of n with that key or a larger one. */
+/* Returns the first of n with that key or a larger one. */
 static size_t find_key(const struct keyed *sorted, size_t n, uint64_t key)
 {
     size_t low = 0, high = n;
@@ -308,15 +312,17 @@ static int match_divisions(struct work *w)
  */
 
 enum { MOVE_STEPS_MAX = 4096 };
-static const double WITNESS = 1e-3; /* of equal charges, that on the host which the division has */
-static const double MOVE_WORK_MAX = 4e9; /* words of sets compared, some seconds */
+static const double WITNESS =
+    1e-3; /* for equal charges: prefers the host that belongs to the division */
+static const double MOVE_WORK_MAX = 4e9; /* limit of compared words of sets, some seconds */
 
 struct division_set {
     uint32_t link;
-    bool open;     /* without an equal in the other tree */
-    bool common;   /* with one */
-    size_t near;   /* open: the nearest of the other tree; SIZE_MAX: none is nearer than one host */
-    uint64_t *on;  /* hosts on the smaller side */
+    bool open;    /* has no equal in the other tree */
+    bool common;  /* has an equal in the other tree */
+    size_t near;  /* open: the most similar division of the other tree; SIZE_MAX: none is within one
+                     host */
+    uint64_t *on; /* hosts on the smaller side */
     uint64_t *off; /* open: hosts that would have to change sides */
 };
 
@@ -324,9 +330,9 @@ struct moves {
     size_t words, present, open;
     size_t n[2]; /* of the reference, of the found tree */
     struct division_set *set[2];
-    uint64_t *live; /* hosts that were not left out */
+    uint64_t *live; /* hosts that have not been removed */
     double *charge; /* hosts */
-    uint32_t *step; /* hosts: when they were left out; NONE */
+    uint32_t *step; /* by host: step of its removal; NONE */
     struct nt_difference *as;
 };
 
@@ -373,7 +379,7 @@ static int take_sets(struct moves *s, const struct work *w, int side, struct nt_
     return 0;
 }
 
-/* Whether d has an equal in the other tree; if not, the hosts that are charged with it. */
+/* Finds whether d has an equal in the other tree; if not, charges the hosts that differ. */
 static void weigh_set(struct moves *s, struct division_set *d, int side)
 {
     size_t on = count_apart(s, d->on, NULL);
@@ -422,7 +428,7 @@ static void weigh_sets(struct moves *s)
             weigh_set(s, &s->set[side][k], side);
 }
 
-/* Whether the hosts of a group, or all others if turned, are in the set. */
+/* Returns whether the hosts of a group, or all others if turned, are in the set. */
 static bool lies_within(const struct moves *s, const struct division_set *group, bool turned,
                         const uint64_t *set)
 {
@@ -432,7 +438,7 @@ static bool lies_within(const struct moves *s, const struct division_set *group,
     return true;
 }
 
-/* The charge on all hosts of a common division that would change sides together. */
+/* Returns the charge on all hosts of a common division that would change sides together. */
 static double group_charge(const struct moves *s, const struct division_set *group, bool turned)
 {
     double charge = 0;
@@ -446,7 +452,7 @@ static double group_charge(const struct moves *s, const struct division_set *gro
     return charge;
 }
 
-/* The hosts to leave out next; false: none is charged. */
+/* Selects the hosts to remove next; false: none is charged. */
 static bool choose_move(const struct moves *s, uint64_t *unit)
 {
     double most = 0;
@@ -471,7 +477,8 @@ static bool choose_move(const struct moves *s, uint64_t *unit)
     return most > 0;
 }
 
-/* A division shows best where a host is if the host is on the smaller side; then a small one. */
+/* Replaces *best by division k if that shows the place of the host better: the host is on its
+ * smaller side, or it is smaller. */
 static void take_better(const struct moves *s, int side, uint32_t host, size_t k, int64_t *best)
 {
     const struct division_set *x = &s->set[side][k], *y = *best < 0 ? x : &s->set[side][*best];
@@ -481,8 +488,8 @@ static void take_better(const struct moves *s, int side, uint32_t host, size_t k
         *best = (int64_t)k;
 }
 
-/* By which divisions a host that is left out now has moved. It is as sure as the surest of those
- * that were found. */
+/* Notes by which divisions a removed host has moved. The probability is the highest of the found
+ * divisions. */
 static void note_move(const struct moves *s, const struct work *w, uint32_t host)
 {
     int64_t best[2] = {-1, -1};
@@ -508,10 +515,10 @@ static void note_move(const struct moves *s, const struct work *w, uint32_t host
         s->as[host].found = s->set[1][best[1]].link;
 }
 
-/* Leaves hosts out until the trees are equal. Of the sequence as many count as need the fewest
- * sentences, one for each move and one for each division that is still open; returns how many. If
- * moves need as many sentences as the divisions alone, they count only if they explain all and the
- * divisions of both trees: a single division that is not there needs no host that has moved. */
+/* Removes hosts until the trees are equal. Uses the prefix of the sequence that needs the fewest
+ * sentences: one per move and one per division that is still open. Returns its length. If moves
+ * need as many sentences as the divisions alone, they are used only if they explain all differences
+ * and divisions of both trees: a single missing division needs no moved host. */
 static uint32_t find_moves(struct moves *s, const struct work *w, uint64_t *unit)
 {
     uint32_t best = 0;
@@ -543,8 +550,9 @@ static uint32_t find_moves(struct moves *s, const struct work *w, uint64_t *unit
     return best;
 }
 
-/* That the hosts marked in want stand behind no switch: at least as sure as a found division that
- * crosses it, and where none does as sure as the map is that no group was missed. */
+/* Returns the probability that the hosts marked in want have no switch of their own: at least that
+ * of a found division that crosses them; without one, the probability that the map missed no
+ * group. */
 static double absence_confidence(const struct work *w, const bool *want, bool *have)
 {
     const struct nt_model *f = w->found.m;
@@ -563,7 +571,7 @@ static double absence_confidence(const struct work *w, const bool *want, bool *h
     return sure;
 }
 
-/* What no moved host explains. */
+/* Adds the differences that no moved host explains. */
 static int add_open_divisions(struct work *w, const struct moves *s, struct nt_arena *memory)
 {
     size_t hosts = w->found.m->hosts;
@@ -615,7 +623,7 @@ static int compare_divisions(struct work *w)
     return rc != 0 ? rc : add_open_divisions(w, &s, &memory);
 }
 
-/* Whether any link at v has no equal in the other tree, moved hosts left out. */
+/* Marks vertices with a link that has no equal in the other tree, without moved hosts. */
 static void mark_open(const struct division *v, const struct keyed *other, size_t others,
                       bool *open)
 {
@@ -624,9 +632,9 @@ static void mark_open(const struct division *v, const struct keyed *other, size_
             open[v->m->link[k].a] = open[v->m->link[k].b] = true;
 }
 
-/* Where a switch has lost all but two of its links, or where one of the trees has a switch more, a
- * link is longer than the same cable was: figures are compared only of links that are the same
- * cables in both trees. */
+/* If a switch has only two links left, or one of the trees has an additional switch, a link is
+ * longer than the same cable was. Values are compared only for links that are the same cables in
+ * both trees. */
 static int judge_cables(struct work *w)
 {
     const struct nt_model *f = w->found.m, *r = w->reference.m;
@@ -661,11 +669,11 @@ static int judge_cables(struct work *w)
 /* ---- networks with cycles: switches by what is attached to them --------------------------------
  */
 
-/* Of the two networks, reference first. */
+/* The switches of the two networks, reference first. */
 struct switches {
     struct nt_graph graph[2];
-    uint32_t *to[2];    /* vertices: the same in the other network; NONE */
-    uint32_t *hosts[2]; /* vertices: hosts attached to it */
+    uint32_t *to[2];    /* by vertex: the same vertex in the other network; NONE */
+    uint32_t *hosts[2]; /* by vertex: number of connected hosts */
     struct pairing *pair;
     size_t pairs, room;
 };
@@ -685,13 +693,15 @@ static int by_likeness(const void *x, const void *y)
     return (a->is > b->is) - (a->is < b->is);
 }
 
-/* What a switch is known by: its hosts, or the switches next to it if it has none. */
+/* Returns the number of properties that identify a switch: its hosts, or the neighbouring switches
+ * if it has none. */
 static uint32_t count_known_by(const struct switches *s, int side, uint32_t v)
 {
     return s->hosts[side][v] > 0 ? s->hosts[side][v] : nt_graph_degree(&s->graph[side], v);
 }
 
-/* Two switches of which more than a third of what they are known by is the same may be one. */
+/* Lists pairs of switches that may be the same: more than a third of the properties of both are
+ * common. */
 static int propose_pairs(struct work *w, struct switches *s, uint32_t r, uint32_t *count,
                          struct nt_arena *memory)
 {
@@ -720,7 +730,7 @@ static int propose_pairs(struct work *w, struct switches *s, uint32_t r, uint32_
     return 0;
 }
 
-/* The likest first; those without hosts when what is next to them is known. */
+/* Matches switches, the most similar first; switches without hosts after their neighbours. */
 static int pair_switches(struct work *w, struct switches *s, struct nt_arena *memory)
 {
     uint32_t hosts = (uint32_t)w->found.m->hosts;
@@ -767,7 +777,8 @@ static int switches_init(struct switches *s, const struct work *w, struct nt_are
     return 0;
 }
 
-/* The link of the found network between the same two, or of the same host to its switch. */
+/* Returns the link of the found network between the same two vertices, or from the same host to its
+ * switch. */
 static int64_t find_same_link(const struct work *w, const struct switches *s, size_t k,
                               bool *turned)
 {
@@ -788,8 +799,8 @@ static int64_t find_same_link(const struct work *w, const struct switches *s, si
     return -1;
 }
 
-/* Links between two that are in both networks, of which only one has such a link. Links of a switch
- * that only one has, and of a host that has moved, need no sentence of their own. */
+/* Adds links between two vertices of both networks that only one network has. Links of a switch
+ * that only one network has, and of a moved host, need no sentence of their own. */
 static int add_missing_links(struct work *w, const struct switches *s, int side)
 {
     const struct nt_model *m = side == 0 ? w->reference.m : w->found.m;
@@ -825,7 +836,7 @@ static int add_missing_switches(struct work *w, const struct switches *s)
     return 0;
 }
 
-/* The switch of a host; NONE where it has none. */
+/* Returns the switch of a host; NONE: it has none. */
 static uint32_t switch_of(const struct nt_graph *g, uint32_t hosts, uint32_t host)
 {
     for (uint32_t k = g->start[host]; k < g->start[host + 1]; k++)
@@ -834,8 +845,8 @@ static uint32_t switch_of(const struct nt_graph *g, uint32_t hosts, uint32_t hos
     return NONE;
 }
 
-/* A host has moved that is on another switch of those that both networks have; in a network
- * without switches one of which most neighbours are others. */
+/* Adds moved hosts: those on another switch among the common ones; in a network without switches,
+ * those of which most neighbours differ. */
 static int add_moved_hosts(struct work *w, const struct switches *s)
 {
     const struct nt_model *f = w->found.m;
@@ -893,11 +904,11 @@ static double squared(double x)
     return isfinite(x) ? x * x : 0;
 }
 
-/* One figure of a found link and of the reference link that it matches. */
+/* One value of a found link and of the reference link that it matches. */
 struct figure {
     enum nt_difference_kind more, less;
-    bool back, known;         /* known: of the same cables, and measured on both sides */
-    bool is_bound, was_bound; /* it is at least that */
+    bool back, known;         /* known: for the same cables, with a value in both */
+    bool is_bound, was_bound; /* the value is a lower bound */
     double is, was, se;
 };
 
@@ -933,7 +944,7 @@ static struct figure bandwidth_of(const struct work *w, size_t k, bool back)
     return f;
 }
 
-/* More than the tolerance and the errors of both explain. */
+/* Returns whether the difference exceeds the tolerance and the errors of both. */
 static bool differs(const struct work *w, const struct figure *f)
 {
     double off = fabs(f->is - f->was);
@@ -941,7 +952,8 @@ static bool differs(const struct work *w, const struct figure *f)
     return f->known && !bound && off > w->tolerance * f->was && off > w->z_limit * f->se;
 }
 
-/* That a figure differs by more than noise, and that what the link divides is there at all. */
+/* Adds a difference of a value, with the probability that it exceeds noise and that the division of
+ * the link exists. */
 static int add_figure(struct work *w, size_t k, const struct figure *f)
 {
     const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
@@ -956,8 +968,8 @@ static int add_figure(struct work *w, size_t k, const struct figure *f)
     return add_difference(w, d);
 }
 
-/* Adds each figure that differs; likeness: of the one that differs most, the lower value over the
- * higher; 1 if none does. */
+/* Adds each value that differs. likeness: the lower divided by the higher value of the largest
+ * difference; 1 without differences. */
 static int compare_figures(struct work *w, size_t k, double *likeness)
 {
     struct figure figure[3] = {latency_of(w, k), bandwidth_of(w, k, false),
@@ -996,8 +1008,8 @@ static uint32_t home_of(const struct nt_link *l, size_t hosts)
     return l->a < hosts ? l->b : l->a;
 }
 
-/* A host's own link is there in both networks, wherever the host is: it counts as far as the hosts
- * on its switch are the same ones. */
+/* Computes the weights of hosts' own links, which exist in both networks: the share of common hosts
+ * on the host's switch. */
 static int weigh_host_links(struct work *w)
 {
     size_t hosts = w->found.m->hosts, n = 0;
@@ -1032,7 +1044,7 @@ static int measure_similarity(struct work *w)
     const struct nt_model *r = w->reference.m;
     double shape = 0, figures = 0, sum = 0;
     size_t links = r->links + w->found.m->links;
-    bool pairs = r->hosts > 1; /* one host alone shows nothing of its network */
+    bool pairs = r->hosts > 1; /* a single host shows nothing about its network */
     if (weigh_host_links(w) != 0)
         return -1;
     for (size_t k = 0; k < r->links; k++) {
@@ -1047,7 +1059,7 @@ static int measure_similarity(struct work *w)
         shape += weight;
         figures += weight * like;
         sum += weight * like * w->found.m->link[w->c->matched[k]].probability;
-        links--; /* once in both */
+        links--; /* counted once for both */
     }
     w->c->links = links;
     w->c->figures_percent = shape > 0 ? 100 * figures / shape : 100;
@@ -1060,7 +1072,8 @@ static int measure_similarity(struct work *w)
 /* ---- one switch, or all joined by links of their own: a switch that delays all the same and holds
  * nobody back is equivalent to a full mesh (A. Bufe, Hamburg 2014, section 3.3.3) ---- */
 
-/* One switch with a link to each host that is there; spoke: the link of each. */
+/* Returns whether the model is one switch with a link to each present host; spoke: the link of
+ * each. */
 static bool is_star(const struct nt_model *m, const bool *missing, uint32_t *spoke)
 {
     size_t present = 0;
@@ -1078,7 +1091,7 @@ static bool is_star(const struct nt_model *m, const bool *missing, uint32_t *spo
     return m->switches == 1 && m->links == present && present > 2;
 }
 
-/* A link between any two hosts that are there, and no other. */
+/* Returns whether there is a link between any two present hosts, and no other. */
 static bool is_mesh(const struct nt_model *m, const bool *missing, struct nt_arena *memory)
 {
     size_t present = 0;
@@ -1112,7 +1125,7 @@ static double rate_variance(const struct nt_link *l)
     return squared(l->bandwidth_se_MBps) + squared(l->bandwidth_back_se_MBps);
 }
 
-/* As if the reference had been found. */
+/* Exchanges found and reference. */
 static void turn_figure(struct figure *f)
 {
     struct figure was = *f;
@@ -1122,7 +1135,8 @@ static void turn_figure(struct figure *f)
     f->was_bound = was.is_bound;
 }
 
-/* Do the two ways to join a pair differ in latency or bandwidth, by what is known of both? */
+/* Returns whether the two paths of a pair differ in latency or bandwidth, by the known values of
+ * both. */
 static bool pair_differs(const struct work *w, const struct nt_model *star, const uint32_t *spoke,
                          const struct nt_model *mesh, const struct nt_link *l)
 {
@@ -1147,8 +1161,8 @@ static bool pair_differs(const struct work *w, const struct nt_model *star, cons
     return differs(w, &us) || differs(w, &rate);
 }
 
-/* 1: one is a star, the other a full mesh, and no pair differs. They are the same network then, as
- * sure as the found links are. */
+/* Returns 1 if one is a star, the other a full mesh, and no pair differs. They are then the same
+ * network, with the probability of the found links. */
 static int are_equivalent(struct work *w)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -1217,7 +1231,7 @@ static int work_init(struct work *w, bool *missing, struct nt_arena *memory)
     for (size_t h = 0; h < f->hosts; h++)
         missing[h] = f->missing[h] || r->missing[h];
     w->missing = missing;
-    /* three figures of each link, each of which may differ in two ways */
+    /* three values per link, each of which may be too high or too low */
     w->z_limit = nt_normal_quantile(1 - FALSE_ALARM / (double)(6 * r->links + 1));
     return 0;
 }

@@ -6,16 +6,16 @@
 
 #include "memory.h"
 
-/* What a placement sends over the network. */
+/* The load of a placement on the network. */
 struct load {
     const struct nt_model *m;
     const struct nt_distance *d;
     const struct nt_traffic *t;
     const uint32_t *rank_host;
-    uint32_t *path; /* room for one */
-    double *bytes;  /* over each directed link */
+    uint32_t *path; /* buffer for one path */
+    double *bytes;  /* by directed link */
     double latency_bytes, hop_bytes;
-    double steps_us; /* of the steps one after another */
+    double steps_us; /* sum over sequential steps */
 };
 
 static bool bandwidths_known(const struct nt_model *m)
@@ -26,8 +26,8 @@ static bool bandwidths_known(const struct nt_model *m)
     return false;
 }
 
-/* Bytes over MB/s are microseconds. A link without a figure counts as the widest that is known: it
- * was never the bottleneck. */
+/* Returns the time of a direction: bytes divided by MB/s are microseconds. A link without a
+ * bandwidth counts as the widest known one, because it was never the bottleneck. */
 static double time_of(const struct nt_model *m, const double *bytes, size_t way, double widest)
 {
     const struct nt_link *l = &m->link[way / 2];
@@ -57,7 +57,7 @@ size_t nt_cost_busiest(const struct nt_model *m, const double *bytes)
     return most;
 }
 
-/* Of the busiest link the time, or the bytes where no bandwidth is known. */
+/* Returns the time of the busiest link, or its bytes if no bandwidth is known. */
 static double largest_load(const struct nt_model *m, const double *bytes)
 {
     size_t busiest = nt_cost_busiest(m, bytes);
@@ -78,7 +78,7 @@ static int add_pair(struct load *load, uint32_t a, uint32_t b, double bytes, str
         return nt_err_set(err, NT_ERR_INPUT, "hosts %u and %u are not joined by the map's links", a,
                           b);
     uint32_t *path = load->path, n = nt_distance_path(load->d, a, b, path);
-    for (uint32_t k = 0; k < n; k++) { /* half of the exchange each way */
+    for (uint32_t k = 0; k < n; k++) { /* half of the exchange in each direction */
         load->bytes[path[k]] += bytes / 2;
         load->bytes[path[k] ^ 1u] += bytes / 2;
     }
@@ -99,8 +99,8 @@ static int add_edges(struct load *load, struct nt_err *err)
     return 0;
 }
 
-/* Recursive doubling: a step begins when the one before it is over, so that of the time each adds
- * what its own busiest direction takes. */
+/* Recursive doubling: a step starts when the previous one is complete, so each step adds the time
+ * of its own busiest direction. */
 static int add_steps(struct load *load, struct nt_err *err)
 {
     const struct nt_model *m = load->m;
@@ -123,8 +123,8 @@ static int add_steps(struct load *load, struct nt_err *err)
     return rc;
 }
 
-/* All with all: only how many tasks a host has matters. On a tree a link carries the product of
- * the tasks on its sides; elsewhere every pair of hosts is walked. */
+/* All with all: only the number of tasks per host matters. On a tree the load of a link is the
+ * product of the tasks on its sides; in other networks every pair of hosts is visited. */
 static int add_everyone(struct load *load, struct nt_err *err)
 {
     const struct nt_model *m = load->m;

@@ -9,7 +9,7 @@
 #define NONE UINT32_MAX
 
 struct nt_distance {
-    struct nt_arena memory; /* of all arrays */
+    struct nt_arena memory; /* all arrays */
     const struct nt_model *model;
     size_t vertices;
     bool tree;
@@ -17,9 +17,9 @@ struct nt_distance {
     struct nt_graph graph;
     struct nt_bfs bfs; /* tree */
     double *above_us;  /* tree: latency from the root */
-    float *latency;    /* else: hosts x vertices */
+    float *latency;    /* other networks: hosts x vertices */
     uint16_t *hops;
-    uint32_t *via; /* else: hosts x vertices: the link towards the source */
+    uint32_t *via; /* other networks: hosts x vertices, the link towards the source */
 };
 
 static double weight_us(const struct nt_link *link)
@@ -29,8 +29,8 @@ static double weight_us(const struct nt_link *link)
                                                               : 1;
 }
 
-/* Forgets the walk before, walks from start; returns the vertex reached last, one of the farthest.
- */
+/* Walks from start after resetting the previous walk; returns the last vertex reached, which is one
+ * of the farthest. */
 static uint32_t walk_to_last(struct nt_bfs *bfs, const struct nt_graph *graph, uint32_t start)
 {
     nt_bfs_clear(bfs);
@@ -38,7 +38,7 @@ static uint32_t walk_to_last(struct nt_bfs *bfs, const struct nt_graph *graph, u
     return bfs->order[bfs->reached - 1];
 }
 
-/* Each joined part of a forest is rooted at the middle of its longest path. */
+/* Roots each connected part of a forest at the middle of its longest path. */
 static int root_forest(struct nt_distance *d, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -74,7 +74,7 @@ static int root_forest(struct nt_distance *d, struct nt_err *err)
     return 0;
 }
 
-/* The links of a vertex whose latency is final. */
+/* Relaxes the links of a vertex whose latency is final. */
 static void relax_links(struct nt_distance *d, uint32_t source, uint32_t from)
 {
     size_t n = d->vertices;
@@ -92,9 +92,9 @@ static void relax_links(struct nt_distance *d, uint32_t source, uint32_t from)
     }
 }
 
-/* Dijkstra by a plain scan: these networks are small, and of equal latencies the path with fewer
- * links is taken, which core/graph does not ask for. No way leads on through a vertex with a single
- * link, so only the inner ones are scanned. */
+/* Dijkstra's algorithm with a linear scan, because these networks are small. Among equal latencies
+ * it prefers the path with fewer links, which core/graph does not support. No path continues
+ * through a vertex with a single link, so only inner vertices are scanned. */
 static void shortest_from(struct nt_distance *d, uint32_t source, const uint32_t *inner,
                           size_t count, bool *done)
 {
@@ -202,7 +202,7 @@ uint32_t nt_distance_parent(const struct nt_distance *d, uint32_t v)
     return d->tree ? d->bfs.parent[v] : NONE;
 }
 
-/* The lowest vertex above both; NONE when they are not joined. */
+/* Returns the lowest vertex above both; NONE if they are not connected. */
 static uint32_t lowest_common_ancestor(const struct nt_distance *d, uint32_t a, uint32_t b)
 {
     while (a != b) {
@@ -232,7 +232,7 @@ double nt_distance_latency(const struct nt_distance *d, uint32_t a, uint32_t b)
                        : d->above_us[a] + d->above_us[b] - 2 * d->above_us[top] + ends;
 }
 
-/* Links between a and b; NONE when they are not joined. */
+/* Returns the number of links between a and b; NONE if they are not connected. */
 static uint32_t count_hops(const struct nt_distance *d, uint32_t a, uint32_t b)
 {
     if (a == b)
@@ -250,7 +250,7 @@ uint32_t nt_distance_path_max(const struct nt_distance *d)
     return d->path_max;
 }
 
-/* which way the link is taken when leaving v over it */
+/* Returns the directed link when v is left over link. */
 static uint32_t leaving_vertex(const struct nt_distance *d, uint32_t link, uint32_t v)
 {
     return 2 * link + (d->model->link[link].a == v ? 0 : 1);

@@ -10,15 +10,15 @@
 #include "rooted_tree.h"
 #include "switch_support.h"
 
-#define LEAST 0.08 /* relative: less is no difference to a placement */
+#define LEAST 0.08 /* relative difference; a smaller one does not matter to a placement */
 #define ERRORS 4.0
 
 /* ---- figures ---------------------------------------------------------------------------------*/
 
 struct figure {
-    uint64_t class; /* of the link */
+    uint64_t class; /* class of the link */
     double value, se;
-    double *at; /* where it stands in the copy */
+    double *at; /* address in the copy */
 };
 
 static int by_value(const void *x, const void *y)
@@ -45,7 +45,7 @@ static void level_figures(struct figure *figure, size_t count)
         for (end = first + 1; end < count && !are_apart(&figure[end - 1], &figure[end]);)
             end++;
         size_t n = end - first;
-        /* of doubles, and sorted: nt_stats_median would round them */
+        /* median of sorted doubles; nt_stats_median would round them */
         double middle = (figure[first + (n - 1) / 2].value + figure[first + n / 2].value) / 2;
         for (size_t k = first; k < end; k++)
             *figure[k].at = middle;
@@ -74,7 +74,7 @@ int nt_equal_figures_create(const struct nt_model *model, struct nt_model **out,
         uint64_t tiers = (a < b ? a : b) * ((uint64_t)m->tiers + 2) + (a < b ? b : a);
         if (l->suspect)
             continue;
-        /* both ways of a link are of one class: what is the same both ways stays so */
+        /* both directions of a link are in one class, so that equal directions stay equal */
         add_figure(figure, &count, 2 * tiers, &l->latency_us, l->latency_se_us, resolution);
         add_figure(figure, &count, 2 * tiers + 1, &l->bandwidth_MBps, l->bandwidth_se_MBps, 0);
         add_figure(figure, &count, 2 * tiers + 1, &l->bandwidth_back_MBps,
@@ -87,19 +87,19 @@ int nt_equal_figures_create(const struct nt_model *model, struct nt_model **out,
 
 /* ---- parts that are alike --------------------------------------------------------------------*/
 
-/* The tree hung up at the middle of its longest path, which may be that of a link. */
-struct hung {
+/* The tree rooted at the middle of its longest path, which may be the middle of a link. */
+struct rooted {
     const struct nt_model *model;
     const uint32_t *capacity;
-    size_t vertices;       /* those of the model, and one in the middle of a link */
-    uint32_t *parent, *up; /* NT_NO_VERTEX, NT_NO_LINK at the top */
+    size_t vertices;       /* vertices of the model, and one in the middle of a link */
+    uint32_t *parent, *up; /* NT_NO_VERTEX, NT_NO_LINK at the root */
     uint32_t *order;       /* parents before children */
     size_t reached;
-    uint64_t *kind;     /* parts of one kind are alike */
-    uint32_t *low_rank; /* of those seated in the part; UINT32_MAX: none */
+    uint64_t *kind;     /* parts of one kind are equivalent */
+    uint32_t *low_rank; /* lowest rank placed in the part; UINT32_MAX: none */
     uint32_t *low_host;
     uint32_t *first, *child; /* children of v: child[first[v]..first[v + 1]) */
-    uint32_t *image;         /* of each vertex: the one that takes its place */
+    uint32_t *image;         /* by vertex: the vertex that replaces it */
 };
 
 static uint32_t farthest(const struct nt_bfs *bfs)
@@ -107,8 +107,8 @@ static uint32_t farthest(const struct nt_bfs *bfs)
     return bfs->order[bfs->reached - 1];
 }
 
-/* False when it is no tree in one piece. */
-static int hang_tree(struct hung *h, struct nt_arena *memory, struct nt_err *err)
+/* Roots the tree; false if the model is not a connected tree. */
+static int root_tree(struct rooted *h, struct nt_arena *memory, struct nt_err *err)
 {
     const struct nt_model *m = h->model;
     struct nt_graph graph;
@@ -161,8 +161,8 @@ static uint64_t bits_of(double value)
     return bits;
 }
 
-/* The link upwards, its upward direction first. */
-static uint64_t link_kind(const struct hung *h, uint32_t v)
+/* Returns a hash of the uplink, upward direction first. */
+static uint64_t link_kind(const struct rooted *h, uint32_t v)
 {
     if (h->up[v] == NT_NO_LINK)
         return 0;
@@ -173,8 +173,9 @@ static uint64_t link_kind(const struct hung *h, uint32_t v)
     return mix(kind, bits_of(rises ? l->bandwidth_back_MBps : l->bandwidth_MBps));
 }
 
-/* From the leaves up: the sum of children's kinds does not depend on their order. */
-static void find_kinds(struct hung *h)
+/* Computes kinds from the leaves upwards. The sum of the children's kinds does not depend on their
+ * order. */
+static void find_kinds(struct rooted *h)
 {
     const struct nt_model *m = h->model;
     for (size_t k = h->reached; k-- > 0;) {
@@ -192,7 +193,7 @@ static void find_kinds(struct hung *h)
     }
 }
 
-static void list_children(struct hung *h)
+static void list_children(struct rooted *h)
 {
     memset(h->first, 0, (h->vertices + 1) * sizeof *h->first);
     for (size_t k = 0; k < h->reached; k++)
@@ -212,7 +213,7 @@ static void list_children(struct hung *h)
 
 static int by_rank(const void *x, const void *y, void *context)
 {
-    const struct hung *h = context;
+    const struct rooted *h = context;
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
     if (h->kind[a] != h->kind[b])
         return h->kind[a] < h->kind[b] ? -1 : 1;
@@ -223,16 +224,16 @@ static int by_rank(const void *x, const void *y, void *context)
 
 static int by_host(const void *x, const void *y, void *context)
 {
-    const struct hung *h = context;
+    const struct rooted *h = context;
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
     if (h->kind[a] != h->kind[b])
         return h->kind[a] < h->kind[b] ? -1 : 1;
     return (h->low_host[a] > h->low_host[b]) - (h->low_host[a] < h->low_host[b]);
 }
 
-/* What is seated below v goes below its image: parts of a kind in the order of their ranks to those
- * of that kind in the order of their hosts. */
-static void move_children(struct hung *h, uint32_t v, uint32_t *from, uint32_t *to)
+/* Moves the ranks below v below its image: among children of one kind, the one with the lowest rank
+ * goes to the one with the lowest host, and so on. */
+static void move_children(struct rooted *h, uint32_t v, uint32_t *from, uint32_t *to)
 {
     uint32_t w = h->image[v];
     size_t n = h->first[v + 1] - h->first[v];
@@ -249,7 +250,7 @@ int nt_equal_parts_order(const struct nt_model *alike, const uint32_t *capacity,
 {
     NT_SCOPED struct nt_arena memory = {0};
     size_t v = alike->hosts + alike->switches + 2;
-    struct hung h = {.model = alike, .capacity = capacity};
+    struct rooted h = {.model = alike, .capacity = capacity};
     h.parent = nt_arena_array(&memory, v, sizeof *h.parent);
     h.up = nt_arena_array(&memory, v, sizeof *h.up);
     h.order = nt_arena_array(&memory, v, sizeof *h.order);
@@ -263,7 +264,7 @@ int nt_equal_parts_order(const struct nt_model *alike, const uint32_t *capacity,
     uint32_t *to = nt_arena_array(&memory, v, sizeof *to);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    int rc = hang_tree(&h, &memory, err);
+    int rc = root_tree(&h, &memory, err);
     if (rc <= 0)
         return rc;
     memset(h.low_rank, 0xff, v * sizeof *h.low_rank);
@@ -287,7 +288,7 @@ static bool is_sure(const struct nt_model *m, const double *support, uint32_t v)
     return v < m->hosts || !(support[v - m->hosts] < NT_SUPPORT_USED);
 }
 
-/* The link of a vertex to its parent is joined with the parent's own link upwards. */
+/* Joins the link of a vertex to its parent with the parent's uplink. */
 static void lengthen_link(struct nt_link *low, const struct nt_link *high, uint32_t middle)
 {
     bool low_up = low->b == middle, high_up = high->a == middle;
@@ -299,7 +300,7 @@ static void lengthen_link(struct nt_link *low, const struct nt_link *high, uint3
     low->bandwidth_back_MBps = fmin(low->bandwidth_back_MBps, low_up ? down : up);
 }
 
-/* Parents come first: the link of a removed one has been lengthened already. */
+/* Parents come first, so the link of a removed parent has been lengthened already. */
 static int dissolve_switches(const struct nt_rooted_tree *h, const double *support,
                              struct nt_model *m, struct nt_err *err)
 {

@@ -18,7 +18,7 @@ struct maker {
     size_t cap;
     /* tree networks: used children of each vertex, by smallest host */
     uint32_t *start, *child, *smallest;
-    /* others: */
+    /* other networks: */
     struct between {
         double where;
         uint32_t host;
@@ -67,7 +67,7 @@ static int by_form(const void *x, const void *y)
     return (a->smallest > b->smallest) - (a->smallest < b->smallest);
 }
 
-/* Orders a group's children, whose own are done, and sums their properties. */
+/* Orders the children of a group, whose own children are complete, and sums their properties. */
 static void sum_up(struct maker *m, uint32_t group)
 {
     struct nt_group *g = &m->tree->group[group], *child = &m->tree->group[g->first_child];
@@ -81,7 +81,7 @@ static void sum_up(struct maker *m, uint32_t group)
     }
 }
 
-/* Makes group hold what is used below vertex v. A vertex with one used child is passed through. */
+/* Fills group with the used hosts below vertex v. Skips a vertex with one used child. */
 static bool fill_below(struct maker *m, uint32_t group, uint32_t v)
 {
     for (;;) {
@@ -128,7 +128,7 @@ static bool list_children(struct maker *m, struct by_host *order, size_t vertice
     for (uint32_t h = 0; h < m->model->hosts; h++)
         for (uint32_t v = h; m->capacity[h] > 0 && v != NONE && m->smallest[v] == NONE;
              v = nt_distance_parent(m->distance, v))
-            m->smallest[v] = h; /* hosts come in ascending order: the first is the smallest */
+            m->smallest[v] = h; /* hosts are in ascending order, so the first is the smallest */
     size_t n = 0;
     for (uint32_t v = 0; v < vertices; v++)
         if (m->smallest[v] != NONE)
@@ -164,7 +164,7 @@ static bool group_tree(struct maker *m)
     bool done = order != NULL && m->start != NULL && m->child != NULL && m->smallest != NULL &&
                 list_children(m, order, vertices, &used);
     uint32_t root;
-    /* the parts of a forest are below a root that is no vertex: number `vertices` */
+    /* the parts of a forest are below a virtual root with the number `vertices` */
     done =
         done && used > 0 && reserve_groups(m, 1, &root) && fill_below(m, root, (uint32_t)vertices);
     free(order);
@@ -314,8 +314,8 @@ static int by_key(const void *x, const void *y)
     return (a->task > b->task) - (a->task < b->task);
 }
 
-/* The side across which a box of n cells is cut with the fewest neighbours apart: a whole number
- * of slabs is a clean cut, another leaves a step in it. */
+/* Returns the side across which a box of n cells is divided with the fewest separated neighbours: a
+ * whole number of slabs is a clean cut, otherwise the cut has a step. */
 static int side_to_cut(const struct nt_traffic *t, const uint32_t *tasks, size_t n, size_t c)
 {
     int best = 0;
@@ -354,7 +354,7 @@ static void sort_along(struct work *w, uint32_t *tasks, size_t n, int axis)
         tasks[k] = w->sort[k].task;
 }
 
-/* Reorders tasks so that the first c of them belong together. */
+/* Reorders tasks so that the first c form one part. */
 static int split_tasks(struct work *w, uint32_t *tasks, size_t n, size_t c, struct nt_err *err)
 {
     if (c == 0 || c == n || w->rule == NT_SPLIT_BY_RANK)
@@ -368,7 +368,8 @@ static int split_tasks(struct work *w, uint32_t *tasks, size_t n, size_t c, stru
 static int divide_group(struct work *w, uint32_t group, uint32_t *tasks, size_t n,
                         struct nt_err *err);
 
-/* Over the children first..first+many-1, halving by what they hold; count: tasks of each child. */
+/* Divides tasks over the children first..first+many-1, halving by their capacities; count: tasks of
+ * each child. */
 static int divide_range(struct work *w, uint32_t first, uint32_t many, const size_t *count,
                         uint32_t *tasks, size_t n, struct nt_err *err)
 {
@@ -386,7 +387,8 @@ static int divide_range(struct work *w, uint32_t first, uint32_t many, const siz
     return divide_range(w, first + mid, many - mid, count + mid, tasks + left, n - left, err);
 }
 
-/* The smallest child that holds all n tasks alone, or none: what fits together stays together. */
+/* Returns the smallest child with room for all n tasks, or none: tasks that fit in one child stay
+ * together. */
 static uint32_t tightest_group(const struct nt_hierarchy *tree, const struct nt_group *g, size_t n)
 {
     uint32_t best = UINT32_MAX;

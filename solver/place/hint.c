@@ -15,7 +15,7 @@
 /* ---- the hint as a result
  * ----------------------------------------------------------------------*/
 
-/* Hosts by their first rank; then the unused ones, then the missing. */
+/* Orders hosts by their first rank; then unused, then missing hosts. */
 static void order_hosts(struct nt_hint *hint, const struct nt_map *map, bool *placed)
 {
     size_t n = 0;
@@ -32,7 +32,7 @@ static void order_hosts(struct nt_hint *hint, const struct nt_map *map, bool *pl
     hint->hosts = n;
 }
 
-/* These ranks, without figures: gain 1. NULL without memory. */
+/* Creates a hint with these ranks and without values: gain 1. NULL without memory. */
 static struct nt_hint *begin_hint(const struct nt_map *map, const char *pattern,
                                   const uint32_t *rank_host, size_t n, struct nt_err *err)
 {
@@ -102,7 +102,7 @@ int nt_hint_add_missing(struct nt_hint *hint, const struct nt_map *map, const ui
     return 0;
 }
 
-/* Each host of the map in turn, with as many ranks as it has room for. */
+/* Places ranks on each host of the map in sequence, up to its capacity. */
 static int put_in_turn(const struct nt_map *map, const uint32_t *capacity, uint32_t *rank_host,
                        size_t ntasks, struct nt_err *err)
 {
@@ -135,24 +135,25 @@ void nt_hint_destroy(struct nt_hint *hint)
 
 /* ---- how it is found ------------------------------------------------------------------------- */
 
-static const uint64_t SEED = 1; /* any fixed number: the same map gives the same hint */
+static const uint64_t SEED = 1; /* any fixed number, so that the same map gives the same hint */
 
-/* Partners evaluated while polishing: under a tenth of a second. */
+/* Limit of partners evaluated while polishing: less than a tenth of a second. */
 static const uint64_t POLISH_WORK = 5000000;
 
-/* Seeds of Scotch's mapping: it starts from a random order and ends in another local minimum. */
+/* Number of seeds of Scotch's mapping, which starts from a random order and ends in different local
+ * minima. */
 enum { MAPS = 4 };
 
-/* Of more tasks the other methods leave little, and each exchange costs more. */
+/* With more tasks, the other methods leave little to gain, and each exchange takes longer. */
 enum { EXCHANGE_TASKS = 32, EXCHANGES_MAX = 20000 };
 
 #define SUM_SLACK 1e-9  /* sums of the same numbers in another order differ in their last digits */
-#define SURE_SDS 2.0    /* a gain counts that is larger than so many of its standard errors, */
-#define GAIN_LEAST 1.01 /*   and this */
-#define FIRST_PERCENT 1.0 /* what rank 0 on the first host may cost unstated */
-#define UNKNOWN_RATE 0.02 /* relative error of a bandwidth that states none */
+#define SURE_SDS 2.0    /* a gain counts if it exceeds this many of its standard errors */
+#define GAIN_LEAST 1.01 /* and this */
+#define FIRST_PERCENT 1.0 /* cost of rank 0 on the first host that is not reported */
+#define UNKNOWN_RATE 0.02 /* relative error of a bandwidth without one */
 
-/* A network that may be the one, with what the scheduler's order and the best one cost on it. */
+/* A possible network, with the costs of Slurm's order and of the best one on it. */
 struct view {
     const struct nt_model *model;
     struct nt_distance *distance;
@@ -165,14 +166,15 @@ struct search {
     uint32_t *capacity; /* missing hosts have none */
     uint32_t first;     /* the host of rank 0; UINT32_MAX: any */
     double first_percent;
-    struct nt_model *alike; /* the map's, without what its errors cannot tell apart */
-    struct nt_model *sure;  /* and without groups that are not sure; NULL: all are */
-    struct view view[3];    /* the sure one, in which is searched; the alike one if it differs; */
-    size_t views;           /* so many; behind them the map's own, for what is promised */
+    struct nt_model *alike; /* the map's model with equalised values (equal_parts.h) */
+    struct nt_model *sure;  /* and without uncertain groups; NULL: all are certain */
+    struct view view[3]; /* the model without uncertain groups, for the search; the equalised one if
+                            it differs; */
+    size_t views; /* number of these; after them the map's own model, for the reported gain */
     struct nt_hierarchy *hierarchy;
     uint32_t *best, *trial;
-    bool changed;   /* best is recommended instead of the scheduler's order */
-    uint32_t *rank; /* hosts, near ones together */
+    bool changed;   /* best is recommended instead of Slurm's order */
+    uint32_t *rank; /* by host: position, near hosts together */
 };
 
 static int put_scheduler_order(const struct search *s, uint32_t *rank_host, struct nt_err *err)
@@ -191,8 +193,8 @@ static int cost_in(const struct search *s, const struct view *v, const uint32_t 
     return nt_cost(v->distance, s->traffic, rank_host, m, err);
 }
 
-/* Takes trial if its predicted time is less than the best so far, and no more than that of the
- * scheduler's order, whether the uncertain groups exist or not. */
+/* Uses trial as best if its predicted time is lower than the best so far, and at most that of
+ * Slurm's order, with and without the uncertain groups. */
 static int consider_candidate(struct search *s, struct nt_err *err)
 {
     struct nt_metrics m[2];
@@ -219,8 +221,8 @@ static int try_rule(struct search *s, enum nt_split_rule rule, struct nt_err *er
     return consider_candidate(s, err);
 }
 
-/* A torus, a mesh, a hypercube: hosts are linked to hosts, in circles. Our halving of such a
- * network loses to Scotch's mapping onto it (tests/bench place). */
+/* Returns whether hosts are linked to hosts in cycles: a torus, mesh or hypercube. There Scotch's
+ * mapping is better than halving (tests/bench place). */
 static bool is_direct(const struct search *s)
 {
     const struct view *v = &s->view[0];
@@ -236,11 +238,11 @@ struct polishing {
     const uint32_t *rank; /* hosts */
     uint32_t *seat,
         *tasks_by_rank; /* tasks by their host's rank: tasks_by_rank[seat[k]..seat[k+1]) */
-    uint32_t *at;       /* where a task is in tasks_by_rank */
+    uint32_t *at;       /* by task: index in tasks_by_rank */
     uint64_t work;
 };
 
-/* The weighted latency of task r if it were on host h, apart from its partner `not`. */
+/* Returns the weighted latency of task r on host h, without its partner `not`. */
 static double task_pull(struct polishing *b, uint32_t r, uint32_t h, uint32_t not )
 {
     const struct nt_traffic *t = b->traffic;
@@ -254,7 +256,7 @@ static double task_pull(struct polishing *b, uint32_t r, uint32_t h, uint32_t no
     return sum;
 }
 
-/* What is gained when r and s change hosts. Their own exchange stays as it is. */
+/* Returns the gain of exchanging the hosts of r and s, whose own exchange stays the same. */
 static double swap_gain(struct polishing *b, uint32_t r, uint32_t s)
 {
     uint32_t hr = b->rank_host[r], hs = b->rank_host[s];
@@ -273,7 +275,7 @@ static void swap_ranks(struct polishing *b, uint32_t r, uint32_t s)
     b->at[s] = at;
 }
 
-/* Tries to seat r at the host of its partner p, or next to it. */
+/* Tries to place r on the host of its partner p, or near it. */
 static bool move_near(struct polishing *b, uint32_t r, uint32_t p)
 {
     enum { NEXT_TO = 4 };
@@ -358,7 +360,7 @@ static int map_tasks(const struct search *s, uint64_t seed, uint32_t *rank_host,
     return nt_scotch_map(&job, seed, rank_host, err);
 }
 
-/* The cheapest as it comes is not the cheapest when polished. */
+/* The cheapest mapping before polishing need not be the cheapest after it. */
 static int try_map(struct search *s, struct nt_err *err)
 {
     for (uint64_t k = 0; k < MAPS; k++)
@@ -383,8 +385,8 @@ static void turn_around(uint32_t *rank_host, size_t first, size_t last)
     }
 }
 
-/* Two ranks change places, or all between them are turned around (2-opt: G. A. Croes, 1958), for as
- * long as that makes the whole cost less, which what was tried before knows in parts alone. */
+/* Exchanges two ranks, or reverses all between them (2-opt: G. A. Croes, 1958), as long as that
+ * lowers the total cost, which the other methods only know in parts. */
 static int try_exchanges(struct search *s, struct nt_err *err)
 {
     size_t n = s->traffic->tasks, tries = 0;
@@ -398,7 +400,7 @@ static int try_exchanges(struct search *s, struct nt_err *err)
                         return 0;
                     memcpy(s->trial, s->best, n * sizeof *s->trial);
                     turn_around(s->trial, i, j);
-                    if (turn == 0) /* back again, but for the two */
+                    if (turn == 0) /* revert all but the two */
                         turn_around(s->trial, i + 1, j - 1);
                     if (consider_candidate(s, err) != 0)
                         return -1;
@@ -418,7 +420,7 @@ static int find_best(struct search *s, struct nt_err *err)
     if (try_rule(s, NT_SPLIT_BY_RANK, err) != 0)
         return -1;
     if (s->traffic->kind == NT_TRAFFIC_ALL)
-        return 0; /* only which hosts are used matters */
+        return 0; /* only the set of used hosts matters */
     if (s->traffic->kind == NT_TRAFFIC_STENCIL && try_rule(s, NT_SPLIT_BY_GRID, err) != 0)
         return -1;
     bool line = s->traffic->kind == NT_TRAFFIC_CHAIN || s->traffic->kind == NT_TRAFFIC_RING;
@@ -430,8 +432,9 @@ static int find_best(struct search *s, struct nt_err *err)
     return try_polish(s, err) != 0 ? -1 : try_exchanges(s, err);
 }
 
-/* Known where every way of seating must cross the same links: a ring must enter and leave every
- * part of a tree that holds some of its ranks, a chain must at least enter or leave it. */
+/* Returns a lower bound. It is known if every placement must cross the same links: a ring must
+ * enter and leave every part of a tree with some of its ranks, a chain must at least enter or leave
+ * it. */
 static double lower_bound_us(const struct search *s, const struct view *view)
 {
     const struct nt_model *m = view->model;
@@ -443,7 +446,7 @@ static double lower_bound_us(const struct search *s, const struct view *view)
     for (size_t h = 0; h < m->hosts; h++)
         used += s->capacity[h];
     if (used != s->traffic->tasks)
-        return (double)NAN; /* which hosts are used is open */
+        return (double)NAN; /* the set of used hosts is not fixed */
     NT_SCOPED struct nt_arena memory = {0};
     uint64_t *below = nt_arena_array(&memory, m->hosts + m->switches, sizeof *below);
     if (below == NULL)
@@ -468,7 +471,7 @@ static double gain_of(const struct view *v)
     return is > 0 ? nt_cost_total_us(&v->start) / is : 1;
 }
 
-/* The smallest gain of the first views. */
+/* Returns the view with the smallest gain among the first ones. */
 static const struct view *least_gain(const struct search *s, size_t views)
 {
     size_t least = 0;
@@ -478,7 +481,7 @@ static const struct view *least_gain(const struct search *s, size_t views)
     return &s->view[least];
 }
 
-/* Of a pair each sends half. */
+/* Returns the mean message size; each rank of a pair sends half. */
 static double message_bytes(const struct nt_traffic *t, const struct nt_metrics *m)
 {
     double pairs = t->kind == NT_TRAFFIC_ALL ? (double)t->tasks * (double)(t->tasks - 1) / 2
@@ -492,7 +495,7 @@ static int make_hint(const struct search *s, const char *pattern, struct nt_hint
     struct nt_hint *h = begin_hint(s->map, pattern, s->best, s->traffic->tasks, err);
     if (h == NULL)
         return -1;
-    /* what is promised holds with the groups that are not sure and without them */
+    /* the reported gain holds with and without uncertain groups */
     const struct view *v = least_gain(s, s->views + 1);
     h->metrics_default = v->start;
     h->metrics = v->found;
@@ -508,7 +511,7 @@ static int make_hint(const struct search *s, const char *pattern, struct nt_hint
 
 /* ---- whether it is worth it ------------------------------------------------------------------*/
 
-/* Variance of the time of the busiest link. */
+/* Returns the variance of the time of the busiest link. */
 static double load_variance(const struct nt_model *m, const double *bytes, double time_us)
 {
     size_t way = nt_cost_busiest(m, bytes);
@@ -519,8 +522,8 @@ static double load_variance(const struct nt_model *m, const double *bytes, doubl
     return relative * relative * time_us * time_us;
 }
 
-/* Standard error of what the scheduler's order costs more than the best one, from the errors of the
- * links that the one uses more than the other. */
+/* Computes the standard error of the cost difference between Slurm's order and the best one, from
+ * the errors of links that only one of them uses more. */
 static int difference_error(const struct search *s, double *se_us, struct nt_err *err)
 {
     const struct view *v = &s->view[s->views];
@@ -549,7 +552,7 @@ static int difference_error(const struct search *s, double *se_us, struct nt_err
     return 0;
 }
 
-/* A gain that its own error covers is none. */
+/* Drops a gain within its own error. */
 static int judge_gain(struct search *s, struct nt_err *err)
 {
     const struct view *v = least_gain(s, s->views);
@@ -563,17 +566,17 @@ static int judge_gain(struct search *s, struct nt_err *err)
 /* ---- rank 0 on the first host: orders that cost the same as a given one, or nearly ----------- */
 
 enum anchor {
-    ANCHOR_ROTATE,   /* a ring begins elsewhere */
-    ANCHOR_REFLECT,  /* and runs the other way round */
+    ANCHOR_ROTATE,   /* rotate a ring */
+    ANCHOR_REFLECT,  /* reverse a ring */
     ANCHOR_XOR,      /* recursive doubling, of 2^k ranks */
     ANCHOR_NEAREST,  /* on a tree: the first host's switch first, then the switch above, ... */
-    ANCHOR_MOVE,     /* hosts change places so that all distances stay: a torus is shifted */
-    ANCHOR_EXCHANGE, /* the hosts of rank 0 and the first one change places */
+    ANCHOR_MOVE,     /* permute hosts with all distances unchanged, as shifting a torus */
+    ANCHOR_EXCHANGE, /* exchange the host of rank 0 and the first host */
     ANCHORS
 };
 
-/* The first rank on the host whose cyclic neighbour, the rank before it or after it, is elsewhere;
- * ntasks: the host has no rank. */
+/* Returns the first rank on the host whose cyclic neighbour, the previous or next rank, is on
+ * another host; ntasks: the host has no rank. */
 static size_t edge_rank(const uint32_t *from, size_t ntasks, uint32_t first, size_t step)
 {
     size_t any = ntasks;
@@ -587,8 +590,7 @@ static size_t edge_rank(const uint32_t *from, size_t ntasks, uint32_t first, siz
     return any;
 }
 
-/* Ranks by how far up the tree the way to the first host leads, else in the order that they have.
- */
+/* Places ranks by the height of the path to the first host, otherwise in their order. */
 static int put_nearest(const struct search *s, const uint32_t *from, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -605,7 +607,7 @@ static int put_nearest(const struct search *s, const uint32_t *from, struct nt_e
             uint32_t v = from[r];
             while (height[v] == 0 && nt_distance_parent(d, v) != UINT32_MAX)
                 v = nt_distance_parent(d, v);
-            size_t level = height[v] == 0 ? levels : height[v] - 1; /* levels: not joined */
+            size_t level = height[v] == 0 ? levels : height[v] - 1; /* levels: not connected */
             if (fill == 0)
                 at[level + 1]++;
             else
@@ -624,7 +626,7 @@ enum { MOVE_HOSTS = 64, MOVE_WORK = 1000000 };
 struct move {
     const struct nt_distance *distance;
     const uint32_t *capacity;
-    uint32_t host[MOVE_HOSTS], image[MOVE_HOSTS]; /* hosts with tasks; where each one goes */
+    uint32_t host[MOVE_HOSTS], image[MOVE_HOSTS]; /* hosts with tasks; their images */
     size_t hosts, work;
 };
 
@@ -641,7 +643,7 @@ static bool may_go(struct move *m, size_t k, uint32_t to)
     return true;
 }
 
-/* Depth-first search; the first host's image is given. */
+/* Depth-first search for images; the first host's image is given. */
 static bool find_images(struct move *m)
 {
     size_t choice[MOVE_HOSTS] = {0}, k = 1;
@@ -681,7 +683,7 @@ static bool move_hosts(const struct search *s, const uint32_t *from)
     return true;
 }
 
-/* False if one of the two cannot hold the other's ranks. */
+/* Exchanges two hosts; false if one of them has no room for the other's ranks. */
 static bool exchange_hosts(const struct search *s, const uint32_t *from)
 {
     uint32_t first = s->first, other = from[0];
@@ -735,8 +737,8 @@ static int consider_anchored(struct search *s, const uint32_t *from, struct nt_e
     return 0;
 }
 
-/* Each of the anchored orders ends in a local minimum of its own; the last one is the
- * scheduler's. */
+/* Tries exchanges from each of the anchored orders, which end in different local minima; the last
+ * one is Slurm's order. */
 static int try_exchanges_of_each(struct search *s, const uint32_t *from, uint32_t *best,
                                  struct nt_err *err)
 {
@@ -771,7 +773,7 @@ static double over_percent(const struct search *s, double any_us)
     return (nt_cost_total_us(&s->view[0].found) / any_us - 1) * 100;
 }
 
-/* The best of the orders that begin on the first host, in place of the best of all. */
+/* Replaces the best of all orders by the best one that starts on the first host. */
 static int keep_first(struct search *s, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -808,7 +810,7 @@ static int keep_first(struct search *s, struct nt_err *err)
     return 0;
 }
 
-/* Without a gain the scheduler's order stays. */
+/* Finishes the hint; without a gain Slurm's order remains. */
 static int settle_hint(struct search *s, struct nt_err *err)
 {
     if (judge_gain(s, err) != 0)
@@ -818,7 +820,8 @@ static int settle_hint(struct search *s, struct nt_err *err)
     return s->changed ? 0 : put_scheduler_order(s, s->best, err);
 }
 
-/* Parts that are alike in the order of the scheduler; the map's own figures of the result. */
+/* Orders equivalent parts as Slurm does, and computes the values of the result on the map's own
+ * model. */
 static int keep_order(struct search *s, struct nt_err *err)
 {
     struct view *own = &s->view[s->views];
@@ -852,7 +855,8 @@ static int search_candidates(struct search *s, struct nt_err *err)
     s->view[s->views].model = s->map->model;
     for (size_t k = 0; k <= s->views; k++) {
         if (k > 0 && !nt_distance_is_tree(s->view[0].distance)) {
-            s->view[k] = s->view[0]; /* paths of all pairs cost too much to have them twice */
+            s->view[k] =
+                s->view[0]; /* paths of all pairs take too much memory to store them twice */
             continue;
         }
         if (nt_distance_create(s->view[k].model, &s->view[k].distance, err) != 0)

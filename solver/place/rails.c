@@ -8,7 +8,7 @@
 #include "loggp_time.h"
 
 static const double LEAST_BYTES = 8, MOST_BYTES = 4 << 20;
-/* A division that gains less than this is not worth its second set of messages. */
+/* A division with a lower gain is not worth its additional messages. */
 static const double WORTH = 1.1;
 
 static double time_us(const struct nt_rail *rail, double bytes)
@@ -32,16 +32,16 @@ static double known_or_zero(double value)
 }
 
 /* ---- the scheduler ---- */
-/* o + L + o: what of a message's time does not depend on its bytes. */
+/* Returns o + L + o, the part of a message's time that does not depend on its size. */
 static double level_us(const struct nt_rail *rail, double bytes)
 {
     return time_us(rail, bytes) - (bytes - 1) * rail_regime(rail, bytes)->G_us_per_byte;
 }
 
-/* What a sender keeps of one receiver. */
+/* A sender's state for one receiver. */
 struct receiver {
-    size_t last;               /* rail; rails: none so far */
-    double row;                /* messages over it in a row */
+    size_t last;               /* last rail; rails: none yet */
+    double row;                /* number of consecutive messages over it */
     double fair[NT_RAILS_MAX]; /* virtual finishing time of the next message */
 };
 
@@ -49,7 +49,7 @@ struct schedule {
     const struct nt_rail *rail;
     size_t rails;
     double weight[NT_RAILS_MAX];
-    double finish[NT_RAILS_MAX], now; /* of all receivers */
+    double finish[NT_RAILS_MAX], now; /* for all receivers */
     struct receiver receiver[NT_RAIL_HOSTS_MAX];
 };
 
@@ -75,7 +75,8 @@ static bool reaches(const struct nt_rail_message *m, size_t i)
     return m->over == 0 || (m->over >> i & 1) != 0;
 }
 
-/* How many messages in a row: the weight over the least of the rails that reach the receiver. */
+/* Returns the number of consecutive messages: the weight divided by the lowest weight of the rails
+ * that reach the receiver. */
 static double row_of(const struct schedule *s, const struct nt_rail_message *m, size_t i)
 {
     double least = INFINITY;
@@ -99,8 +100,8 @@ static size_t choose_in_turn(struct schedule *s, const struct nt_rail_message *m
     return r->last;
 }
 
-/* What the rail with the least of is chosen: the virtual finishing time, or when the message
- * arrives. */
+/* Returns the key whose minimum selects the rail: the virtual finishing time, or the arrival of the
+ * message. */
 static double rank_of(const struct schedule *s, const struct nt_rail_message *m, size_t i,
                       enum nt_rail_policy policy)
 {
@@ -129,7 +130,8 @@ static size_t choose_rail(struct schedule *s, const struct nt_rail_message *m,
     return best;
 }
 
-/* An overhead that is not known is at most the gap: a lower one would invent savings. */
+/* Returns the overhead of sending; if not known, the gap, its maximum, because a lower value would
+ * invent savings. */
 static double sending_us(const struct nt_loggp *g)
 {
     return isnan(g->o_send_us) ? known_or_zero(g->g_us) : g->o_send_us;
@@ -161,8 +163,8 @@ double nt_rails_simulate(const struct nt_rail *rail, size_t rails,
 }
 
 /* ---- dividing one message ---- */
-/* The most bytes that arrive within the time; times rise with sizes but for the jumps of
- * regimes, where the smaller answer is the safe one. */
+/* Returns the maximum bytes that arrive within the time. Times increase with sizes except at the
+ * start of a new regime, where the smaller answer is safe. */
 static double fitting_bytes(const struct nt_rail *rail, double within_us, double most)
 {
     double low = 0, high = most;
@@ -314,7 +316,7 @@ static void put_devices(const struct nt_rail *rail, size_t rails,
                                      used > 0 ? "," : "", rail[i].name);
 }
 
-/* Shells, and the plugin, read what has these characters only. */
+/* Characters that are safe in shells and in the plugin. */
 static const char SAFE[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:,";
 
 size_t nt_rails_devices(const struct nt_map *map, char devices[NT_RAILS_DEVICES_BYTES])

@@ -11,10 +11,10 @@
 #define NONE UINT32_MAX
 
 struct nt_scotch_split {
-    struct nt_arena memory; /* of all arrays */
+    struct nt_arena memory; /* all arrays */
     const struct nt_traffic *traffic;
     uint64_t seed;
-    double per_unit; /* bytes to Scotch's whole-numbered loads */
+    double per_unit; /* factor from bytes to Scotch's integer loads */
     uint32_t *place; /* by task: its vertex in the graph of this split, or NONE */
     SCOTCH_Num *start, *edge, *load, *part;
     uint32_t *moved;
@@ -30,7 +30,7 @@ static double heaviest_edge(const struct nt_traffic *t)
     return most;
 }
 
-/* What bytes are multiplied with to be loads: their sum must stay in 31 bits. */
+/* Returns the factor from bytes to loads, whose sum must fit in 31 bits. */
 static double units_of(const struct nt_traffic *t)
 {
     size_t ends = t->start[t->tasks];
@@ -86,7 +86,7 @@ void nt_scotch_split_destroy(struct nt_scotch_split *s)
     nt_object_destroy(s);
 }
 
-/* The tasks' own graph; vertex k is tasks[k]. Returns its number of edge ends. */
+/* Builds the graph of the tasks; vertex k is tasks[k]. Returns its number of edge ends. */
 static SCOTCH_Num restrict_to(struct nt_scotch_split *s, const uint32_t *tasks, size_t n)
 {
     const struct nt_traffic *t = s->traffic;
@@ -107,7 +107,7 @@ static SCOTCH_Num restrict_to(struct nt_scotch_split *s, const uint32_t *tasks, 
     return ends;
 }
 
-/* One thread, its own seed: the same input gives the same division. */
+/* Uses one thread and a fixed seed, so that the same input gives the same division. */
 static bool settle_context(SCOTCH_Context *context, uint64_t seed)
 {
     const int core = 0;
@@ -149,7 +149,7 @@ static bool map_in_two(struct nt_scotch_split *s, size_t n, SCOTCH_Num ends, siz
     return done;
 }
 
-/* What the cut gets smaller by when vertex k changes sides. */
+/* Returns the reduction of the cut if vertex k changes sides. */
 static double gain_of(const struct nt_scotch_split *s, size_t k)
 {
     double gain = 0;
@@ -158,8 +158,8 @@ static double gain_of(const struct nt_scotch_split *s, size_t k)
     return gain;
 }
 
-/* Scotch keeps sizes within a tolerance, hosts hold whole tasks: move the cheapest until the first
- * side has exactly c. */
+/* Scotch keeps sizes within a tolerance, but hosts need whole tasks: moves the cheapest tasks until
+ * the first side has exactly c. */
 static void make_exact(struct nt_scotch_split *s, size_t n, size_t c)
 {
     size_t have = 0;
@@ -210,24 +210,24 @@ int nt_scotch_split(struct nt_scotch_split *s, uint32_t *tasks, size_t n, size_t
 /* ---- all tasks at once ------------------------------------------------------------------------
  */
 
-/* A graph as Scotch takes it, each edge at both its ends. */
+/* A graph for Scotch, with each edge at both ends. */
 struct graph {
     SCOTCH_Num n, ends;
-    SCOTCH_Num *start, *edge, *load, *weight; /* weight: of the vertices */
+    SCOTCH_Num *start, *edge, *load, *weight; /* weight: by vertex */
 };
 
 struct mapper {
-    struct nt_arena memory; /* of all arrays */
+    struct nt_arena memory; /* all arrays */
     size_t hosts;
-    uint32_t *host;     /* by place in the order of the ranks */
-    uint32_t *slots;    /* by host: tasks that it is to take */
-    SCOTCH_Num *used;   /* hosts that take some */
-    SCOTCH_Num targets; /* of them */
+    uint32_t *host;     /* by position in the order of rank */
+    uint32_t *slots;    /* by host: number of tasks for it */
+    SCOTCH_Num *used;   /* hosts with tasks */
+    SCOTCH_Num targets; /* number of these hosts */
     SCOTCH_Num *part;   /* by task */
     struct graph job, network;
 };
 
-/* All vertices weigh 1. False when the arena failed. */
+/* Prepares a graph whose vertices have weight 1. False without memory. */
 static bool graph_init(struct graph *g, struct nt_arena *memory, size_t n, size_t ends)
 {
     g->n = (SCOTCH_Num)n;
@@ -261,8 +261,8 @@ static double latency_of(const struct nt_link *link)
     return isfinite(link->latency_us) && link->latency_us > 0 ? link->latency_us : 1;
 }
 
-/* The model's hosts and links. Scotch's distances are whole numbers: the shortest link is 16,
- * none over a hundred times that, so that a table of them stays in 31 bits. */
+/* Builds the graph of hosts and links. Scotch's distances are integers: the shortest link is 16,
+ * and no link is over a hundred times that, so that a table of them fits in 31 bits. */
 static bool put_network(struct graph *g, struct nt_arena *memory, const struct nt_model *model,
                         const uint32_t *slots)
 {
@@ -289,7 +289,7 @@ static bool put_network(struct graph *g, struct nt_arena *memory, const struct n
             g->load[at] = load;
         }
     }
-    for (size_t v = 0; v < n; v++) /* each start has run down to that of its vertex */
+    for (size_t v = 0; v < n; v++) /* each start has been decremented to the start of its vertex */
         g->start[v] = g->start[v + 1];
     g->start[n] = g->ends;
     return true;
@@ -336,7 +336,7 @@ static bool map_all(struct mapper *m, uint64_t seed)
     return done;
 }
 
-/* Takes hosts in the order of rank until the tasks have room; all must be joined. */
+/* Selects hosts in the order of rank until all tasks have room; all must be connected. */
 static int take_hosts(struct mapper *m, const struct nt_scotch_job *job, struct nt_err *err)
 {
     size_t tasks = job->traffic->tasks;
@@ -355,7 +355,7 @@ static int take_hosts(struct mapper *m, const struct nt_scotch_job *job, struct 
     return 0;
 }
 
-/* Scotch keeps capacities within a tolerance: a task without a slot goes to the next host in the
+/* Scotch keeps capacities within a tolerance: a task without a slot moves to the next host in the
  * order of rank that has one. */
 static void assign_hosts(const struct mapper *m, const uint32_t *rank, size_t tasks,
                          uint32_t *rank_host)

@@ -10,21 +10,21 @@
 #include "hierarchy.h"
 #include "memory.h"
 
-/* Above this only the worst host of each switch is tried: those of one switch with like links make
- * the same difference. */
+/* With more hosts only the worst host of each switch is tried: hosts of one switch with similar
+ * links make the same difference. */
 enum { TRY_ALL_HOSTS = 64 };
 
-/* Steps in which spares are chosen: each tries all candidates. */
+/* Number of steps to choose spares; each tries all candidates. */
 enum { STEPS = 16 };
 
 struct choice {
     const struct nt_map *map;
     const char *pattern;
     const struct nt_traffic *matrix;
-    struct nt_model *alike; /* without what errors cannot tell apart */
+    struct nt_model *alike; /* model with equalised values (equal_parts.h) */
     struct nt_distance *distance;
     uint32_t *capacity, *left_out;
-    size_t spares, count, hosts; /* to leave out; left out; that still have tasks */
+    size_t spares, count, hosts; /* hosts to remove; removed hosts; hosts with tasks */
     uint32_t first;              /* the job's first host */
 };
 
@@ -46,7 +46,7 @@ static void leave_out(struct choice *c, uint32_t host)
 
 /* ---- missing hosts, findings ---- */
 
-/* The host that a part is or belongs to: a host, or its cable. UINT32_MAX: none. */
+/* Returns the host of a part: a host, or its cable. UINT32_MAX: none. */
 static uint32_t host_of_part(const struct nt_model *m, const struct nt_fault_part *part)
 {
     if (part->kind == NT_FAULT_PATH_SHARED ||
@@ -95,7 +95,8 @@ static void leave_out_worse(struct choice *c)
 
 /* ---- the predicted time ---- */
 
-/* Of a simple placement of all tasks on the hosts that are left; NaN: it cannot be predicted. */
+/* Predicts the time of a simple placement of all tasks on the remaining hosts; NaN: not
+ * possible. */
 static int predict_us(const struct choice *c, double *us, struct nt_err *err)
 {
     struct nt_traffic *made = NULL;
@@ -107,7 +108,7 @@ static int predict_us(const struct choice *c, double *us, struct nt_err *err)
     for (size_t h = 0; h < c->map->model->hosts; h++)
         tasks += c->map->model->missing[h] ? 0 : c->capacity[h];
     *us = (double)NAN;
-    /* a stencil fits one number of tasks alone */
+    /* a stencil matches only one number of tasks */
     if (c->matrix == NULL && nt_traffic_create(c->pattern, tasks, &made, NULL) != 0 &&
         nt_traffic_create("neighbour", tasks, &made, err) != 0)
         return -1;
@@ -138,7 +139,8 @@ static bool is_below(const struct choice *c, uint32_t host, uint32_t vertex)
     return v == vertex;
 }
 
-/* What leaving out all hosts below the vertex saves per host; hosts 0: it cannot be left out. */
+/* Computes the saving per host of removing all hosts below the vertex; hosts 0: they cannot be
+ * removed. */
 static int try_candidate(struct choice *c, double now_us, struct candidate *candidate,
                          struct nt_err *err)
 {
@@ -171,7 +173,8 @@ static int try_candidate(struct choice *c, double now_us, struct candidate *cand
     return rc;
 }
 
-/* The hosts' own links, the slowest of those below one switch: a large job tries one per switch. */
+/* Returns whether to try a host. In a large job only the host with the slowest link of each switch
+ * is tried. */
 static bool is_tried(const struct choice *c, uint32_t host)
 {
     const struct nt_model *m = c->alike;
@@ -196,7 +199,7 @@ static int by_saving(const void *a, const void *b)
     return (x->vertex < y->vertex) - (x->vertex > y->vertex); /* the last host */
 }
 
-/* Tries all candidates, and leaves out the best ones. */
+/* Tries all candidates and removes the best ones. */
 static int leave_out_far(struct choice *c, struct candidate *candidate, size_t most,
                          struct nt_err *err)
 {
