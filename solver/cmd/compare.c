@@ -30,10 +30,8 @@ static const struct nt_flag flags[] = {
     {"bandwidth", 0, NULL, NT_AT(bandwidth), 1, "Read the matrices as bandwidths in MB/s"},
     {"raster", 0, "SVG", NT_AT(raster), 1,
      "Also draw both measurements and their differences, one cell per pair"},
-    {"names", 0, "FILE", NT_AT(names), 1,
-     "Names of the nodes in a scan of ibnetdiscover: lines 0xGUID \"NAME\""},
-    {"topology", 0, "NAME", NT_AT(topology), 1,
-     "Topology to read if a topology.yaml contains several (default: the cluster's)"},
+    NT_FLAG_NAMES(names),
+    NT_FLAG_TOPOLOGY("topology", topology),
     NT_FLAG_OUTPUT,
     {0}};
 

@@ -38,10 +38,8 @@ static const struct nt_flag flags[] = {
     {"reference", 'r', "FILE", NT_AT(reference.path), 1,
      "Reference, as for nettopo compare: svg marks the differences, html also draws the reference, "
      "dot draws the reference as compare --coloured does"},
-    {"names", 0, "FILE", NT_AT(reference.names), 1,
-     "Names of the nodes in a scan of ibnetdiscover: lines 0xGUID \"NAME\""},
-    {"topology", 0, "NAME", NT_AT(reference.topology), 1,
-     "Topology to read if a topology.yaml contains several (default: the cluster's)"},
+    NT_FLAG_NAMES(reference.names),
+    NT_FLAG_TOPOLOGY("topology", reference.topology),
     {"inside", 'i', NULL, NT_AT(inside), 1,
      "Add packages, memory nodes and cores of hosts (tgf, graphml)"},
     {"probability", 0, "P", NT_AT(probability), 1,

@@ -24,6 +24,18 @@ struct nt_network_description {
     const char *topology; /* name of a topology in a topology.yaml; NULL: the cluster's default */
 };
 
+/* Their options, with the members of struct arguments. */
+#define NT_FLAG_NAMES(member)                                                                      \
+    {                                                                                              \
+        "names", 0, "FILE", NT_AT(member), 1,                                                      \
+            "Names of the nodes in a scan of ibnetdiscover: lines 0xGUID \"NAME\""                 \
+    }
+#define NT_FLAG_TOPOLOGY(name, member)                                                             \
+    {                                                                                              \
+        name, 0, "NAME", NT_AT(member), 1,                                                         \
+            "Topology to read if a topology.yaml contains several (default: the cluster's)"        \
+    }
+
 /* Reads a description. Recognizes the format by the text: a map (JSON), DOT, TGF, ibnetdiscover,
  * topology.yaml or topology.conf. An option for another format is NT_ERR_USAGE. Warnings about the
  * description are printed on standard error. */

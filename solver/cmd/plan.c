@@ -26,10 +26,8 @@ static const struct nt_flag flags[] = {
     {"redundancy", 0, "R", NT_AT(redundancy), 1,
      "Pairs per independent pair (default 1): 1 is a minimal set, which amplifies noise; 2 to 4 "
      "are well-conditioned"},
-    {"names", 0, "FILE", NT_AT(network.names), 1,
-     "Names of the nodes in a scan of ibnetdiscover: lines 0xGUID \"NAME\""},
-    {"topology", 0, "NAME", NT_AT(network.topology), 1,
-     "Topology to read if a topology.yaml contains several (default: the cluster's)"},
+    NT_FLAG_NAMES(network.names),
+    NT_FLAG_TOPOLOGY("topology", network.topology),
     {"json", 0, NULL, NT_AT(json), 1, "Print JSON, which is the only format"},
     NT_FLAG_OUTPUT,
     {0}};

@@ -44,10 +44,8 @@ struct arguments {
 
 static const struct nt_flag flags[] = {
     {"topology", 't', "SPEC", NT_AT(topology.path), 1, "Network to simulate (required)"},
-    {"names", 0, "FILE", NT_AT(topology.names), 1,
-     "Names of the nodes in a scan of ibnetdiscover: lines 0xGUID \"NAME\""},
-    {"topology-name", 0, "NAME", NT_AT(topology.topology), 1,
-     "Topology to read if a topology.yaml contains several (default: the cluster's)"},
+    NT_FLAG_NAMES(topology.names),
+    NT_FLAG_TOPOLOGY("topology-name", topology.topology),
     {"noise", 0, "SD", NT_AT(noise), 1,
      "Relative standard deviation of each measurement (default 0)"},
     {"host-spread", 0, "SD", NT_AT(spread), 1, "Relative standard deviation of the hosts' links"},
