@@ -206,8 +206,8 @@ static void this_machine_has_processors(void **state)
         }
         if (us == 0 && getloadavg(&loads, 1) == 1 && loads > 2 * CPU_COUNT(&mine))
             continue;
-        print_message("%s, CPUs %u and %u: %.3f us one way\n", nt_between_name((enum nt_between)b),
-                      pair[b].cpu[0], pair[b].cpu[1], us);
+        print_message("%s, CPUs %u and %u: %.3f us one way\n", nt_between_names[b], pair[b].cpu[0],
+                      pair[b].cpu[1], us);
         assert_above(us, 0.001);
         assert_below(us, 0.02e6);
     }

@@ -109,11 +109,4 @@ TEST(what_is_written_can_be_read)
     assert_true(again.nics >= 4); /* as many as fit */
 }
 
-TEST(kinds_have_names)
-{
-    for (int k = 0; k < NT_BETWEEN_END; k++)
-        assert_int_equal(nt_between_parse(nt_between_name((enum nt_between)k)), k);
-    assert_int_equal(nt_between_parse("far"), NT_BETWEEN_END);
-}
-
 RUN_TESTS

@@ -7,7 +7,6 @@
 
 #include "estimate.h"
 #include "estimate_routes.h"
-#include "measured.h"
 #include "memory.h"
 #include "plan_model.h"
 #include "routes.h"

@@ -85,7 +85,7 @@ static void set_edges(struct nt_deviation *d)
     d->edge[NT_DEVIATION_BINS] = most;
 }
 
-size_t nt_deviation_bin(const struct nt_deviation *d, double value)
+static size_t bin_of(const struct nt_deviation *d, double value)
 {
     size_t k = 0;
     while (k + 1 < NT_DEVIATION_BINS && value >= d->edge[k + 1])
@@ -132,8 +132,8 @@ int nt_deviation_init(struct nt_deviation *d, const struct nt_matrix *first,
     set_edges(d);
     for (size_t k = 0; k < d->pairs; k++) {
         struct nt_deviating_pair p = d->pair[k];
-        d->bin[nt_deviation_bin(d, (double)p.first)][0]++;
-        d->bin[nt_deviation_bin(d, (double)p.second)][1]++;
+        d->bin[bin_of(d, (double)p.first)][0]++;
+        d->bin[bin_of(d, (double)p.second)][1]++;
         if (fabs(difference_of(&p)) > tolerance * (double)p.second)
             d->pair[d->differing++] = p;
     }

@@ -43,7 +43,4 @@ int nt_deviation_init(struct nt_deviation *d, const struct nt_matrix *first,
                       const struct nt_matrix *second, double tolerance, struct nt_err *err);
 void nt_deviation_fini(struct nt_deviation *d);
 
-/* The bin of the histograms that contains this value. */
-size_t nt_deviation_bin(const struct nt_deviation *d, double value);
-
 #endif

@@ -65,10 +65,7 @@ struct nt_machine {
     struct nt_core_latency between[NT_BETWEEN_END]; /* used in maps only */
 };
 
-/* "core", "cache", "numa", "package", "machine". nt_between_parse: NT_BETWEEN_END for any other
- * name. */
+/* By enum nt_between: "core", "cache", "numa", "package", "machine". */
 extern const char *const nt_between_names[NT_BETWEEN_END];
-const char *nt_between_name(enum nt_between between);
-enum nt_between nt_between_parse(const char *name);
 
 #endif

@@ -72,6 +72,9 @@ int nt_name_compare(const char *a, const char *b)
     return strcmp(a_all, b_all); /* n01 and n1 are different names all the same */
 }
 
+const char *const nt_between_names[NT_BETWEEN_END] = {"core", "cache", "numa", "package",
+                                                      "machine"};
+
 const char *const nt_status_names[] = {"ok", "partial", "failed"};
 
 const char *nt_status_name(enum nt_status status)

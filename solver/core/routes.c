@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "estimate.h"
-#include "measured.h"
 #include "plan.h"
 
 /* One direction, as it was added. */

@@ -73,4 +73,14 @@ int nt_pair_index_create(const struct nt_routes *routes, struct nt_pair_index **
 void nt_pair_index_destroy(struct nt_pair_index *index);
 uint32_t nt_pair_index_find(const struct nt_pair_index *index, uint32_t a, uint32_t b);
 
+/* Measured latencies of pairs whose routes are known. A pair can occur several times; each
+ * occurrence is one measurement. */
+struct nt_measured {
+    size_t count;
+    uint32_t *pair;     /* count pairs, as indices of the routes */
+    double *latency_us; /* one way, half a round trip */
+};
+
+void nt_measured_destroy(struct nt_measured *measured);
+
 #endif

@@ -26,7 +26,7 @@ struct view {
     uint32_t *first; /* vertices: edge + 1 */
     struct edge *edge;
     uint32_t *part; /* vertices: the component */
-    size_t parts, roots;
+    size_t parts;
     bool cycles, complete;
     struct set *below; /* vertices: hosts below, in a forest */
     struct set *split; /* splits of them, sorted */

@@ -11,7 +11,6 @@
 
 #include "err.h"
 #include "estimate.h"
-#include "measured.h"
 #include "routes.h"
 
 /* The caller frees *out. NT_ERR_INPUT: no measurement, or more connected unknowns than can be

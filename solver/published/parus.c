@@ -356,9 +356,8 @@ static int list_arcs(const struct merged *all, size_t n, size_t matrices, struct
         for (size_t j = 0; j < n; j++) {
             size_t k = i * n + j;
             if (all->seen[k] > 0)
-                r->arc[r->arcs++] =
-                    (struct nt_parus_arc){(uint32_t)i, (uint32_t)j, (double)all->weight[k],
-                                          (double)all->seen[k] / (double)matrices};
+                r->arc[r->arcs++] = (struct nt_parus_arc){(uint32_t)i, (uint32_t)j,
+                                                          (double)all->seen[k] / (double)matrices};
         }
     }
     return 0;

@@ -37,8 +37,6 @@ struct nt_parus_options {
 
 struct nt_parus_arc {
     uint32_t from, to;
-    double weight_us;   /* by options.lengths; if it was not measured for this size, from the first
-                           matrix that contains the arc */
     double probability; /* share of the matrices whose local topology contains the arc */
 };
 

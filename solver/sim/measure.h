@@ -9,7 +9,6 @@
 
 #include "err.h"
 #include "matrix.h"
-#include "measured.h"
 #include "network.h"
 #include "routes.h"
 

@@ -15,7 +15,6 @@
 
 #include "err.h"
 #include "lines.h"
-#include "measured.h"
 #include "names.h"
 #include "routes.h"
 
