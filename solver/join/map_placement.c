@@ -79,7 +79,8 @@ static int find_hint(struct nt_map *map, struct nt_hint_request asked, const str
     struct nt_err why = {0};
     int rc = nt_pattern_matrix(asked.pattern) != NULL ? place_traffic(map, t, asked, hint, &why)
                                                       : nt_hint_create(map, &asked, hint, &why);
-    if (rc != 0 && why.kind == NT_ERR_INPUT && strcmp(asked.pattern, "neighbour") != 0) {
+    bool impossible = why.kind == NT_ERR_INPUT || why.kind == NT_ERR_USAGE; /* for these tasks */
+    if (rc != 0 && impossible && strcmp(asked.pattern, "neighbour") != 0) {
         if (nt_map_warn(map, err, "pattern %s: %s; the hint is for neighbour", asked.pattern,
                         why.text) != 0)
             return -1;
