@@ -29,7 +29,7 @@ const char *nt_csv_cell_end(const char *text, const char *end, char separator, b
     return text;
 }
 
-/* Between the quotes of a cell, which begins with one. */
+/* Returns the text between the quotes of a cell that starts with a quote. */
 static char *take_quotes(char *cell, size_t *bytes)
 {
     size_t used = 0, k = 1;
@@ -152,14 +152,14 @@ struct nt_csv_title nt_csv_title_read(const char *text, size_t bytes)
 
 enum kind { EMPTY, NONE, NAME, NUMBER, OTHER, KINDS };
 
-/* A line, cut at one kind of separator. */
+/* Properties of a line that is split at one kind of separator. */
 struct view {
-    bool whole;              /* it ends in the head */
-    size_t cells;            /* complete ones */
-    enum kind kind[4], last; /* of the first cells; of the last one */
-    size_t count[KINDS];     /* without the first cell */
-    size_t counted; /* cells behind the first that are numbers, each the one before and 1 */
-    double first;   /* the number in the second cell */
+    bool whole;              /* the line ends in head */
+    size_t cells;            /* number of complete cells */
+    enum kind kind[4], last; /* kinds of the first cells and of the last one */
+    size_t count[KINDS];     /* numbers per kind without the first cell */
+    size_t counted;          /* number of cells after the first that are consecutive numbers */
+    double first;            /* the number in the second cell */
 };
 
 static enum kind find_kind(const char *text, size_t bytes, double *number)
@@ -198,7 +198,7 @@ static void view_cell(struct view *v, const char *text, size_t bytes)
     v->cells++;
 }
 
-/* The line at text; a cell that the head cuts is left out. */
+/* Reads the line at text; ignores a cell that is incomplete in head. */
 static struct view view_line(const char *text, const char *end, char separator)
 {
     struct view v = {.kind = {OTHER, OTHER, OTHER, OTHER}};
@@ -214,7 +214,8 @@ static struct view view_line(const char *text, const char *end, char separator)
             break;
         size_t bytes = (size_t)(stop - at);
         bytes -= v.whole && bytes > 0 && stop[-1] == '\r' ? 1 : 0;
-        if (separator != ' ' || bytes > 0 || at == text) /* of blanks none at the end of a line */
+        if (separator != ' ' || bytes > 0 ||
+            at == text) /* a space at the end of a line is no separator */
             view_cell(&v, at, bytes);
         if (v.whole)
             break;
@@ -222,20 +223,21 @@ static struct view view_line(const char *text, const char *end, char separator)
     return v;
 }
 
-/* first: of its cells before the pair. */
+/* Returns whether the line is a pair. first: number of cells before the pair. */
 static bool is_pair(const struct view *v, size_t first)
 {
     return v->whole && v->cells == first + 3 && (first == 0 || v->kind[0] == NUMBER) &&
            v->kind[first] == NAME && v->kind[first + 1] == NAME && v->kind[first + 2] == NUMBER;
 }
 
-/* Is the only empty cell behind the last separator? */
+/* Returns whether the only empty cell is after the last separator. */
 static bool is_trailing(const struct view *v)
 {
     return v->whole && v->cells > 2 && v->last == EMPTY && v->count[EMPTY] == 1;
 }
 
-/* strict: the first cell, too, is none of a sentence, which blanks would cut. */
+/* Returns whether the line is a row. strict: the first cell must not be part of a sentence, which
+ * spaces would split. */
 static bool is_row(const struct view *v, bool strict)
 {
     bool named = v->count[NAME] > 0;
@@ -267,7 +269,7 @@ static bool find_pairs(const char *first, const char *second, const char *end,
     return false;
 }
 
-/* The line behind the one at text and behind blank ones, or end. */
+/* Returns the next non-empty line after the one at text, or end. */
 static const char *find_second(const char *text, const char *end)
 {
     const char *feed = memchr(text, '\n', (size_t)(end - text));
@@ -277,7 +279,7 @@ static const char *find_second(const char *text, const char *end)
     return line;
 }
 
-/* Does a row of hosts have one of values below it, as long as itself? */
+/* Returns whether a row of hosts is followed by a row of as many values. */
 static bool is_unnamed(const struct view *names, const struct view *row)
 {
     return names->kind[0] == NAME && names->whole && row->whole && row->cells == names->cells &&
@@ -319,7 +321,7 @@ struct nt_csv_dialect nt_csv_dialect_find(const char *head, size_t bytes)
     first -= first > 0 && head[first - 1] == '\r' ? 1 : 0;
     enum kind kind = find_kind(head, first, &number);
     if ((kind == NUMBER || kind == NONE) && find_rows(second, end, true, &d)) {
-        d.cells = 1; /* a triangle begins with one value */
+        d.cells = 1; /* a triangle starts with one value */
         d.numbered = false;
         return d;
     }

@@ -36,7 +36,7 @@ static void put_five(struct nt_strbuf *d, const char *name, const double five[NT
     nt_strbuf_puts(d, "\n");
 }
 
-/* A line a bin; bars of both are as long as the fullest bin allows. */
+/* Prints one line per bin; the bars of both are scaled by the largest bin. */
 static void put_histogram(struct nt_strbuf *d, const struct nt_deviation *v)
 {
     size_t most = 1;
@@ -186,7 +186,7 @@ struct raster {
     double off;          /* the largest deviation */
 };
 
-/* From 0 to 1; below 0: not measured. */
+/* Returns a value from 0 to 1; below 0: not measured. */
 static double share_of(const struct raster *t, float value)
 {
     double v = (double)value;
@@ -198,14 +198,15 @@ static double share_of(const struct raster *t, float value)
                                     : (v - t->low) / (t->high - t->low);
 }
 
-/* Where only one direction was measured it counts for both. */
+/* Returns the value of a pair; if only one direction was measured, it counts for both. */
 static float either_way(const struct nt_matrix *m, size_t a, size_t b)
 {
     float there = nt_matrix_get(m, a, b);
     return isnan(there) ? nt_matrix_get(m, b, a) : there;
 }
 
-/* Of a deviation its share with its sign, NaN: not measured in both. */
+/* Returns the relative value of a cell, for a deviation with its sign; NaN: not measured in
+ * both. */
 static double look_of(const struct raster *t, int panel, size_t a, size_t b)
 {
     float x = either_way(t->r->first, a, b), y = either_way(t->r->second, a, b);
@@ -218,7 +219,7 @@ static double look_of(const struct raster *t, int panel, size_t a, size_t b)
     return t->off > 0 ? ((double)x - (double)y) / t->off : (double)(x - y);
 }
 
-/* The largest of a block; of deviations the one that is farthest from zero. */
+/* Returns the largest value of a block; for deviations the largest absolute value. */
 static double look_of_cell(const struct raster *t, int panel, size_t row, size_t column)
 {
     double most = (double)NAN;
@@ -232,7 +233,7 @@ static double look_of_cell(const struct raster *t, int panel, size_t row, size_t
     return most;
 }
 
-/* Level and colour of a cell; 0: nothing to draw. */
+/* Returns the level of a cell, which determines its colour; 0: nothing to draw. */
 static int level_of(const struct raster *t, int panel, size_t row, size_t column)
 {
     double look = look_of_cell(t, panel, row, column);
@@ -243,7 +244,7 @@ static int level_of(const struct raster *t, int panel, size_t row, size_t column
     return (int)lround(look * LEVELS);
 }
 
-/* Cells of one look beside each other are one. */
+/* Draws a row; adjacent cells with the same level are joined. */
 static void put_row(struct raster *t, int panel, size_t row)
 {
     for (size_t from = 0, to; from < t->cells; from = to) {
@@ -263,7 +264,7 @@ static void put_row(struct raster *t, int panel, size_t row)
     }
 }
 
-/* A file's name may have any bytes. */
+/* Writes a title; the name of a file may contain any bytes. */
 static void put_title(struct raster *t, const char *title)
 {
     struct nt_strbuf line = {0};

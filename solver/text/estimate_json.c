@@ -5,7 +5,7 @@
 
 #include "json_write.h"
 
-/* A latency to nine digits, its error to six. */
+/* Writes a latency with nine digits and its error with six. */
 static void put_latency(struct nt_json_writer *w, const struct nt_figure *figure)
 {
     nt_json_put_figure(w, "latency_us", figure->us, 9);

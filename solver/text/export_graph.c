@@ -25,7 +25,7 @@ static void put_attribute(struct nt_strbuf *d, const char *name, double value)
         nt_strbuf_print(d, ", %s=\"%.6g\"", name, value);
 }
 
-/* Mixed with white the more, the less sure it is. */
+/* Writes a colour, mixed with more white for a lower probability. */
 static void put_faded(struct nt_strbuf *d, const char *name, uint32_t colour, double sure)
 {
     double keep = nt_picture_opacity(sure);
@@ -36,7 +36,7 @@ static void put_faded(struct nt_strbuf *d, const char *name, uint32_t colour, do
     nt_strbuf_puts(d, "\"");
 }
 
-/* Outline and label, if it is not sure to be there. */
+/* Writes outline and label of an uncertain part. */
 static void put_sure(struct nt_strbuf *d, double sure)
 {
     if (nt_picture_opacity(sure) == 1)
@@ -46,13 +46,14 @@ static void put_sure(struct nt_strbuf *d, double sure)
     nt_strbuf_print(d, ", tooltip=\"probability %u %%\"", nt_percent(sure));
 }
 
-/* A bad part is as strong as in other pictures. */
+/* Writes the colour of a degraded part, as in other pictures. */
 static void put_bad(struct nt_strbuf *d)
 {
     nt_strbuf_puts(d, ", color=\"" NT_PICTURE_STRONG "\", fontcolor=\"" NT_PICTURE_STRONG "\"");
 }
 
-/* Names are letters, digits, '.', '-' and '_' (nt_host_name_check): nothing to escape. */
+/* Writes a switch. Names are letters, digits, '.', '-' and '_' (nt_host_name_check) and need no
+ * escapes. */
 static void put_dot_switch(struct nt_strbuf *d, uint32_t tier, double support)
 {
     nt_strbuf_puts(d, "shape=box, style=filled");
@@ -107,7 +108,7 @@ static void put_dot_link(struct nt_strbuf *d, const struct nt_map *map, const st
     nt_strbuf_puts(d, "];\n");
 }
 
-/* One word of at most 255 bytes, which is what our own reader takes. */
+/* Writes a legend as one word of at most 255 bytes, the limit of nt_import_dot. */
 static void put_dot_legend(struct nt_strbuf *d, const struct nt_map *map, bool coloured)
 {
     const struct nt_model *m = map->model;

@@ -5,7 +5,7 @@
 
 #include "json_write.h"
 
-/* Absent without a determined network. */
+/* Writes a value; nothing without a determined network. */
 static void put_known(struct nt_json_writer *w, const char *name, double value)
 {
     if (isfinite(value))
@@ -23,7 +23,7 @@ static void put_metrics(struct nt_json_writer *w, const char *name, const double
     nt_json_end(w, '}');
 }
 
-/* What UCX is to be told, by its own names. */
+/* Writes the settings for UCX, by UCX's names. */
 static void put_rails(struct nt_json_writer *w, const struct nt_hint_words *hint)
 {
     if (hint->devices == NULL || hint->devices[0] == '\0')

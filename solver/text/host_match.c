@@ -6,7 +6,7 @@
 
 #include "memory.h"
 
-/* Bytes of the name before its domain; 0: it has none. */
+/* Returns the length of the name before its domain; 0: it has none. */
 static size_t bare_bytes(const char *name, size_t bytes)
 {
     const char *dot = memchr(name, '.', bytes);

@@ -11,9 +11,9 @@
 
 enum { PIECES_MAX = 17, DIGITS_MAX = 18, NAME_BYTES = 256 };
 
-/* A name is made of fixed text and of brackets with numbers. */
+/* A part of a name: fixed text, or a bracket with numbers. */
 struct piece {
-    const char *at, *end; /* of a bracket: what is inside */
+    const char *at, *end; /* for a bracket: its contents */
     bool bracket;
 };
 
@@ -46,7 +46,7 @@ static const char *read_digits(const char *at, const char *end, uint64_t *value)
     return c == at || c - at > DIGITS_MAX ? NULL : c;
 }
 
-/* "LOW" or "LOW-HIGH", then a comma or the bracket's end; NULL when it is neither. */
+/* Reads "LOW" or "LOW-HIGH", then a comma or the end of the bracket; NULL: neither. */
 static const char *read_range(const char *at, const char *end, struct range *r)
 {
     const char *c = read_digits(at, end, &r->low);
@@ -89,7 +89,7 @@ static int fail_many(const struct entry *e, struct nt_err *err)
                       (int)(bytes < 64 ? bytes : 64), e->at, (int)NT_HOSTS_MAX);
 }
 
-/* How many names the entry stands for; more than room is an error. */
+/* Counts the names of an entry; an error if there is no room. */
 static int count_names(const struct entry *e, size_t capacity, size_t *names, struct nt_err *err)
 {
     *names = 1;
@@ -116,7 +116,8 @@ static int count_names(const struct entry *e, size_t capacity, size_t *names, st
     return *names > capacity ? fail_many(e, err) : 0;
 }
 
-/* All names from piece k on; used bytes of the name are made. Depth: at most PIECES_MAX. */
+/* Creates all names from piece k on; the first used bytes are complete. Depth: at most
+ * PIECES_MAX. */
 static int make_names(struct entry *e, size_t k, size_t used, struct nt_err *err)
 {
     if (k == e->pieces) {
@@ -151,7 +152,7 @@ static int make_names(struct entry *e, size_t k, size_t used, struct nt_err *err
     return 0;
 }
 
-/* The comma that ends the entry at at, not one inside a bracket. */
+/* Returns the comma that ends the entry, not one inside a bracket. */
 static const char *entry_end(const char *at, const char *end)
 {
     bool inside = false;
@@ -186,7 +187,7 @@ int nt_hostlist_visit(const char *text, size_t bytes, nt_hostlist_each *each, vo
 
 enum { NUMBER_DIGITS_MAX = 9 };
 
-/* A name that ends in a number: prefix bytes, then digits of them. */
+/* A name that ends in a number: length of the prefix, number of digits. */
 struct split {
     size_t prefix, digits;
     unsigned long number;
@@ -211,7 +212,7 @@ static bool same_prefix(const char *a, const char *b)
     return x.digits > 0 && y.digits > 0 && x.prefix == y.prefix && memcmp(a, b, x.prefix) == 0;
 }
 
-/* b is the next number after a, written as wide as a if a has leading zeros. */
+/* Returns whether b has the next number after a, with the same width if a has leading zeros. */
 static bool name_follows(const char *a, const char *b)
 {
     struct split x = split_name(a), y = split_name(b);
@@ -221,7 +222,7 @@ static bool name_follows(const char *a, const char *b)
     return !padded || x.digits == y.digits;
 }
 
-/* The ranges of a run of names with one prefix. */
+/* Appends the ranges of consecutive names with the same prefix. */
 static void put_ranges(struct nt_strbuf *d, const char *const *names, size_t n)
 {
     for (size_t k = 0; k < n;) {

@@ -27,10 +27,11 @@ EMBED(nt_page, INCLUDE("page.html"));
 EMBED(nt_page_css, INCLUDE("page.css"));
 EMBED(nt_page_script, INCLUDE("page_net.js") INCLUDE("page_draw.js") INCLUDE("page_view.js"));
 
-/* Vertices up to which a tree is also laid out by its latencies, and any network in space. */
+/* Largest number of vertices for which a tree is also laid out by latencies, and any network in
+ * space. */
 enum { BY_LATENCY_MAX = 300 };
 
-/* A JSON string that may stand inside a script element. */
+/* Writes a JSON string that is safe inside a script element. */
 static void put_string(struct nt_strbuf *d, const char *text)
 {
     nt_strbuf_puts(d, "\"");
@@ -50,7 +51,7 @@ static void put_key(struct nt_strbuf *d, const char *key, const char *text)
     put_string(d, text);
 }
 
-/* Takes what was written. */
+/* Appends the written text and frees it. */
 static void put_written(struct nt_strbuf *d, const char *key, struct nt_strbuf *written)
 {
     char *text;
@@ -69,7 +70,7 @@ static void put_figure(struct nt_strbuf *d, const char *key, double value)
         nt_strbuf_print(d, ",\"%s\":%.6g", key, value);
 }
 
-/* A value as the page prints it. */
+/* Writes a value in the form in which the page prints it. */
 static void put_value(struct nt_strbuf *d, const char *key, const char *text)
 {
     if (text[0] != '\0')
@@ -85,7 +86,7 @@ static void put_plain(struct nt_strbuf *d, const char *key, double value)
     put_key(d, key, text);
 }
 
-/* In percent, and the opacity that goes with it. */
+/* Writes a probability in percent and its opacity. */
 static void put_probability(struct nt_strbuf *d, double probability)
 {
     double opacity = nt_picture_opacity(probability);
@@ -110,7 +111,7 @@ struct side {
     const struct nt_picture *picture;
     const struct nt_map *map;
     struct nt_look look;
-    struct nt_layout *flat, *solid; /* NULL: not laid out so */
+    struct nt_layout *flat, *solid; /* NULL: no such layout */
 };
 
 static void put_node(struct nt_strbuf *d, const struct side *s, size_t v)
@@ -173,7 +174,7 @@ static void put_findings(struct nt_strbuf *d, const struct nt_map *map)
     nt_strbuf_puts(d, "]");
 }
 
-/* The first ones: a map may have a thousand. */
+/* Writes the first warnings: a map may have a thousand. */
 static void put_warnings(struct nt_strbuf *d, const struct nt_map *map)
 {
     enum { MOST = 50 };
@@ -205,7 +206,8 @@ static void put_differences(struct nt_strbuf *d, const struct side *s)
     nt_strbuf_puts(d, "]");
 }
 
-/* The kind of network, the job that measured it, how hosts' links differ, the gain of the hint. */
+/* Writes the kind of network, the measuring job, the differences of hosts' links, and the gain of
+ * the hint. */
 static void put_job(struct nt_strbuf *d, const struct nt_map *map)
 {
     struct nt_strbuf what = {0}, job = {0}, populations = {0}, hint = {0};
@@ -226,7 +228,7 @@ static void put_job(struct nt_strbuf *d, const struct nt_map *map)
     }
 }
 
-/* A tree needs no layout: the page has one of its own, which is easier to read. */
+/* Computes the layouts. A tree needs none: the page places it itself, which is easier to read. */
 static int lay_out(struct side *s, struct nt_err *err)
 {
     const struct nt_model *m = s->map->model;
@@ -292,7 +294,7 @@ static void put_map(struct nt_strbuf *d, const struct side *s)
     nt_strbuf_puts(d, "]}");
 }
 
-/* Of the links of all maps. */
+/* Values of links by which they are coloured. */
 enum coloured { LATENCY, BANDWIDTH, LOAD, PROBABILITY, COLOURED };
 
 static double coloured_by(const struct side *s, enum coloured by, size_t k)
@@ -311,8 +313,8 @@ static double coloured_by(const struct side *s, enum coloured by, size_t k)
     }
 }
 
-/* The ends of the scale of colours: over a factor of two at least, since noise of some per cent is
- * no colour. Load begins at nothing, probability ends at 100. */
+/* Writes the ends of the colour scale: at least a factor of two, so that noise of some per cent has
+ * no colour. Load starts at 0, probability ends at 100. */
 static void put_range(struct nt_strbuf *d, const struct side *side, size_t maps, enum coloured by)
 {
     static const char *const names[COLOURED] = {"latency", "bandwidth", "load", "probability"};
@@ -354,7 +356,8 @@ static void put_look(struct nt_strbuf *d, const struct side *side, size_t maps)
     nt_strbuf_puts(d, "}");
 }
 
-/* The maps, and how all of them look: lines of both are in proportion to the widest of both. */
+/* Writes the maps and their appearance: the lines of both are in proportion to the widest link of
+ * both. */
 static int put_data(struct nt_strbuf *d, const struct nt_picture *picture, struct nt_err *err)
 {
     struct side side[2] = {{.picture = picture, .map = picture->map},
@@ -386,7 +389,7 @@ static int put_data(struct nt_strbuf *d, const struct nt_picture *picture, struc
     return rc;
 }
 
-/* Puts the page as far as the mark; where it goes on, NULL without it. */
+/* Appends the page up to the mark. Returns the rest of the page; NULL without the mark. */
 static const char *put_until(struct nt_strbuf *d, const char *from, const char *mark)
 {
     const char *end = nt_page + nt_page_bytes;

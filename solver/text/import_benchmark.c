@@ -22,25 +22,25 @@
 #include "number.h"
 
 enum how {
-    FIGURE,   /* the figure */
-    RATE,     /* the size by the time that is the figure */
+    FIGURE,   /* the value */
+    RATE,     /* the size divided by the time, which is printed */
     MATRIX,   /* columns are numbers, each line is a number and a figure a column */
     BACKWARD, /* the same, from the column to the row */
-    PASS,     /* no pair's figure, or none of one way */
+    PASS,     /* not a value of a pair, or not of one direction */
 };
 
 /* In words a * stands for any bytes of a word, and $ for the end of the line. */
 struct form {
     const char *tool;
-    const char *title;   /* how a line before begins; NULL: any, "": there was none */
-    const char *columns; /* how the line above the figures begins; NULL: the title is it */
-    const char *row;     /* how a line of figures begins; NULL: with a number */
+    const char *title;   /* start of an earlier line; NULL: any, "": there is none */
+    const char *columns; /* start of the line above the values; NULL: the title */
+    const char *row;     /* start of a line of values; NULL: a number */
     enum nt_matrix_kind kind;
     enum how how;
-    unsigned size, figure; /* which words of a line; size 0: none is stated */
-    double unit;           /* of the figure, in us or MB/s */
-    bool worded;           /* units are the words behind size and figure */
-    const char *vertex;    /* what a MATRIX numbers */
+    unsigned size, figure; /* positions of words in a line; size 0: there is none */
+    double unit;           /* unit of the value, in us or MB/s */
+    bool worded;           /* the units are the words after size and value */
+    const char *vertex;    /* name of the numbered objects of a MATRIX */
 };
 
 #define AT(s, f, u) .size = (s), .figure = (f), .unit = (u)
@@ -103,7 +103,7 @@ static const struct form forms[] = {
 };
 /* clang-format on */
 
-/* Every title of these programs, also of tests that are passed over: it ends what was before. */
+/* All titles of these programs, including ignored tests: a title ends the previous block. */
 static const char *const titles[] = {
     "# OSU",          "# Benchmarking", "Now starting the main loop",
     "Clock accuracy", "P2P=*",          "Unidirectional P2P=*",
@@ -123,25 +123,25 @@ enum { PAIRS_MAX = 1 << 23 }; /* 200 MB */
 
 struct pair {
     uint32_t a, b;
-    double largest, value; /* message of the block, NaN: none stated; figure */
+    double largest, value; /* message size of the block, NaN: none; value */
 };
 
 struct benchmark {
     struct nt_text text;
     enum nt_matrix_kind kind;
     struct nt_names names;
-    uint32_t a, b;              /* hosts of the blocks to come */
-    bool hosts_known;           /* a and b are */
-    unsigned ranks;             /* of nccl-tests, so far */
-    struct nt_text_line title;  /* the last, empty: none so far */
-    const struct form *form;    /* of the block; NULL: none, or one to pass over */
-    struct nt_text_line opened; /* the line that opened it */
+    uint32_t a, b;              /* hosts of the next blocks */
+    bool hosts_known;           /* a and b are known */
+    unsigned ranks;             /* ranks of nccl-tests so far */
+    struct nt_text_line title;  /* last title; empty: none yet */
+    const struct form *form;    /* form of the block; NULL: none, or an ignored one */
+    struct nt_text_line opened; /* first line of the block */
     uint32_t *column;           /* MATRIX: its hosts */
     size_t columns, columns_room;
-    bool any;                    /* a figure came in this block */
-    double size, value, largest; /* of the figure that counts; of any message in the block */
-    double common_size;          /* latency: of all blocks; NaN: none yet */
-    bool recognised;             /* some line was a program's */
+    bool any;                    /* the block contains a value */
+    double size, value, largest; /* of the value that counts; largest message in the block */
+    double common_size;          /* latency: message size of all blocks; NaN: none yet */
+    bool recognised;             /* a line of one of the programs was found */
     struct nt_arena memory;      /* of pairs and columns */
     struct pair *pair;
     size_t pairs, room;
@@ -164,8 +164,8 @@ static bool is_number(struct nt_word word)
     return nt_number_read(copy, copy + word.bytes, &value) == copy + word.bytes;
 }
 
-/* Labels of launchers: "3: " of srun -l, "[1,3]<stdout>:" of mpirun --tag-output, "[3] " of Hydra's
- * -prepend-rank. How many bytes of the word are one. */
+/* Returns the length of a launcher's label at the start of the word: "3: " of srun -l,
+ * "[1,3]<stdout>:" of mpirun --tag-output, "[3] " of Hydra's -prepend-rank. */
 static size_t label_bytes(struct nt_word word)
 {
     const char *colon = memchr(word.at, ':', word.bytes);
@@ -245,7 +245,7 @@ static int close_block(struct benchmark *r, struct nt_err *err)
     return keep_pair(r, (struct pair){r->a, r->b, r->largest, r->value}, err);
 }
 
-/* Behind "# hosts". */
+/* Reads the words after "# hosts". */
 static int take_hosts(struct benchmark *r, struct nt_text_line *line, struct nt_err *err)
 {
     struct nt_word word;
@@ -264,7 +264,7 @@ static int take_hosts(struct benchmark *r, struct nt_text_line *line, struct nt_
     return 0;
 }
 
-/* Behind "# Rank" of nccl-tests: "0 Group 0 Pid 7 on n1 device 0". */
+/* Reads the words after "# Rank" of nccl-tests: "0 Group 0 Pid 7 on n1 device 0". */
 static int take_rank(struct benchmark *r, struct nt_text_line *line, struct nt_err *err)
 {
     struct nt_word word;
@@ -282,7 +282,8 @@ static int take_rank(struct benchmark *r, struct nt_text_line *line, struct nt_e
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-/* The columns of a MATRIX have the numbers of hosts. If a word is no number, columns stays 0. */
+/* Reads the columns of a MATRIX, which are host numbers. If a word is not a number, columns stays
+ * 0. */
 static int take_columns(struct benchmark *r, const struct form *form, struct nt_text_line line,
                         struct nt_err *err)
 {
@@ -313,7 +314,7 @@ static bool has_title(const struct benchmark *r, const struct form *form)
                                   : begins_with(r->title, form->title);
 }
 
-/* The line is a title, or the columns of what one announced. */
+/* Opens a block: the line is a title, or the columns after one. */
 static int open_block(struct benchmark *r, struct nt_text_line line, bool is_title,
                       struct nt_err *err)
 {
@@ -346,7 +347,7 @@ static int open_block(struct benchmark *r, struct nt_text_line line, bool is_tit
     return 0;
 }
 
-/* What a unit is worth; the next word of the line. */
+/* Converts a value by the unit in the next word of the line. */
 static int take_unit(const struct form *form, struct nt_text_line *line, double *value,
                      struct nt_err *err)
 {
@@ -398,7 +399,7 @@ static int read_figure(struct benchmark *r, struct nt_text_line line, struct nt_
     return 0;
 }
 
-/* The number of a row, then its figures. */
+/* Reads the number of a row, then its values. */
 static int read_row(struct benchmark *r, struct nt_text_line line, struct nt_err *err)
 {
     char name[80];
@@ -425,7 +426,7 @@ static int read_row(struct benchmark *r, struct nt_text_line line, struct nt_err
 
 /* ---- iperf3 --------------------------------------------------------------------------------- */
 
-enum { STREAMS_MAX = 128 }; /* iperf3 has no more */
+enum { STREAMS_MAX = 128 }; /* maximum of iperf3 */
 
 struct iperf {
     struct {
@@ -458,7 +459,7 @@ static const struct nt_json_field iperf_fields[] = {
     {"end", NT_JSON_OBJECT, .must = true, .fields = end_fields},
     {.name = NULL}};
 
-/* Behind the object that begins at at. */
+/* Returns the end of the object that starts at at. */
 static const char *object_end(const char *at, const char *end)
 {
     size_t depth = 0;
@@ -476,7 +477,7 @@ static const char *object_end(const char *at, const char *end)
     return end;
 }
 
-/* Does iperf3's output begin here? */
+/* Returns whether iperf3's output starts here. */
 static bool begins_iperf(const char *at, const char *end)
 {
     if (at == end || *at++ != '{')
@@ -520,7 +521,7 @@ static int read_iperf(struct benchmark *r, struct nt_text_line line, struct nt_e
         return -1;
     if (r->kind != NT_MATRIX_BANDWIDTH_MBPS)
         return 0;
-    NT_SCOPED struct nt_arena memory = {0}; /* 64 KiB a test: not for the whole text */
+    NT_SCOPED struct nt_arena memory = {0}; /* 64 KiB per test, not kept for the whole text */
     struct iperf *found = nt_arena_array(&memory, 1, sizeof *found);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
@@ -553,7 +554,7 @@ static bool is_known_title(struct nt_text_line line)
     return false;
 }
 
-/* Also perftest's, which end with this word. */
+/* Returns whether the line is a title; those of perftest end with this word. */
 static bool is_title(struct nt_text_line line)
 {
     struct nt_text_line all = line;
@@ -575,7 +576,7 @@ static int read_line(struct benchmark *r, struct nt_text_line line, struct nt_er
     if (begins_with(line, "# nThread"))
         r->ranks = 0;
     if (nt_line_take_words(&rest, "# #processes =") && !nt_line_take_words(&rest, "2"))
-        r->title = line; /* no title of ours: figures of more than a pair */
+        r->title = line; /* not a known title: values of more than one pair */
     if (is_title(line)) {
         r->title = line;
         return close_block(r, err) != 0 ? -1 : open_block(r, line, true, err);
@@ -591,7 +592,7 @@ static int read_line(struct benchmark *r, struct nt_text_line line, struct nt_er
     return r->form->vertex != NULL ? read_row(r, line, err) : read_figure(r, line, err);
 }
 
-/* No line was a program's. */
+/* Rejects a text without a line of one of the programs. */
 static int refuse_text(const struct nt_text_line *first, struct nt_err *err)
 {
     char tools[200] = "";
@@ -650,7 +651,7 @@ bool nt_import_benchmark_line(const char *text, size_t bytes)
     return begins_iperf(line.at, line.end);
 }
 
-/* A pair that comes again keeps its better figure: the worse one was disturbed. */
+/* Keeps the better value of a repeated pair, because the worse one was disturbed. */
 static void keep_better(struct nt_matrix *m, const struct pair *p)
 {
     float was = nt_matrix_get(m, p->a, p->b), now = (float)p->value;
@@ -670,7 +671,7 @@ int nt_import_benchmark(const char *file, const char *text, size_t bytes, enum n
         rc = nt_named_matrix_create(&r.names, kind, &m, err);
     for (size_t k = 0; rc == 0 && k < r.pairs; k++) {
         keep_better(m->matrix, &r.pair[k]);
-        if (kind == NT_MATRIX_BANDWIDTH_MBPS) /* of a NaN: the other */
+        if (kind == NT_MATRIX_BANDWIDTH_MBPS) /* fmax and fmin ignore NaN */
             m->message_bytes = fmin(m->message_bytes, r.pair[k].largest);
     }
     if (rc == 0)

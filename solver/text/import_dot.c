@@ -24,27 +24,27 @@ enum {
 
 enum token { END, WORD, EDGE, PUNCTUATION };
 
-enum kind { KIND_UNKNOWN, KIND_BOX, KIND_HOST, KIND_SWITCH }; /* a box is a switch if drawn so */
+enum kind { KIND_UNKNOWN, KIND_BOX, KIND_HOST, KIND_SWITCH }; /* a box is a switch by its shape */
 
 struct edge {
     uint32_t a, b;
-    uint32_t a_port, b_port; /* NT_NAMES_NONE: not stated */
+    uint32_t a_port, b_port; /* NT_NAMES_NONE: not given */
     double latency_us, forth_MBps, back_MBps;
     bool simplex; /* from a to b only */
-    bool both;    /* an arc came each way */
+    bool both;    /* there is an arc in each direction */
 };
 
 struct vertex {
     enum kind kind;
-    const char *label; /* of a host that is called by an InfiniBand GUID; NULL */
-    bool joined;       /* its edges are of another vertex with that label */
+    const char *label; /* label of a host that is named by an InfiniBand GUID; NULL */
+    bool joined;       /* its edges belong to another vertex with that label */
 };
 
 struct reading {
     const char *file, *at, *end;
     size_t line;
     enum token token;
-    char word[NAME_MAX_BYTES + 1]; /* of a longer one its beginning */
+    char word[NAME_MAX_BYTES + 1]; /* the start of a longer word */
     bool cut, html;                /* the word was longer; it is the text in a label of tags */
     char sign;                     /* of PUNCTUATION */
     bool directed;
@@ -75,7 +75,7 @@ static int dot_error(struct reading *r, const char *expected)
                       expected, found);
 }
 
-/* Blanks, and the three kinds of comments. */
+/* Skips spaces and the three kinds of comments. */
 static int skip_space(struct reading *r)
 {
     while (r->at < r->end) {
@@ -129,7 +129,7 @@ static int read_quoted(struct reading *r)
         if (*r->at == '\n')
             r->line++;
         if (*r->at == '\\' && r->end - r->at > 1 &&
-            r->at[1] == '\n') { /* goes on in the next line */
+            r->at[1] == '\n') { /* continues on the next line */
             r->at++;
             r->line++;
             continue;
@@ -146,8 +146,8 @@ static int read_quoted(struct reading *r)
     return 0;
 }
 
-/* A label of tags, "<<table><tr><td>n1</td>...>": the word is its first text, as of the cell with
- * the name. */
+/* Reads a label of tags, "<<table><tr><td>n1</td>...>": the word is its first text, usually the
+ * cell with the name. */
 static int read_html(struct reading *r)
 {
     size_t depth = 0, n = 0, line = r->line;
@@ -223,7 +223,7 @@ static bool is_keyword(const struct reading *r, const char *word)
 /* ---- what is said -----------------------------------------------------------------------------
  */
 
-/* The attributes that mean something here. */
+/* The supported attributes. */
 struct attributes {
     double latency_us, forth_Gbps, back_Gbps, label_Gbps;
     bool simplex;
@@ -231,8 +231,8 @@ struct attributes {
     char label[NAME_MAX_BYTES + 1];
 };
 
-/* What files that describe cables call a vertex: ibtopotool's type=, the function= of topology
- * files of Cumulus Linux and NVIDIA Air. */
+/* Returns the kind of a vertex by its name in files that describe cables: ibtopotool's type=, the
+ * function= of topology files of Cumulus Linux and NVIDIA Air. */
 static enum kind kind_named(const char *name)
 {
     static const char *const hosts[] = {"host", "server", "oob-server", "hca", "ca"};
@@ -247,7 +247,8 @@ static enum kind kind_named(const char *name)
     return KIND_UNKNOWN;
 }
 
-/* "40", "100G", "25.78 Gbit/s", but not "1/0/24", which is a port. */
+/* Returns whether the text after a number is a rate: "40", "100G", "25.78 Gbit/s", but not
+ * "1/0/24", which is a port. */
 static bool is_rate(const char *behind)
 {
     behind += strspn(behind, " ");
@@ -285,7 +286,7 @@ static void take_attribute(struct attributes *a, const char *name, const char *v
         snprintf(a->label, sizeof a->label, "%s", value);
 }
 
-/* Zero or more [name=value, ...]. */
+/* Reads zero or more [name=value, ...]. */
 static int read_attributes(struct reading *r, struct attributes *a)
 {
     *a = (struct attributes){.latency_us = (double)NAN,
@@ -320,7 +321,7 @@ static int read_attributes(struct reading *r, struct attributes *a)
     return 0;
 }
 
-/* "H-0002c90300337140" or "S-...", as ibnetdiscover calls nodes. */
+/* Returns the kind of a node with an id of ibnetdiscover, "H-0002c90300337140" or "S-...". */
 static enum kind kind_of_id(const char *name)
 {
     uint64_t guid;
@@ -356,7 +357,7 @@ static int add_vertex(struct reading *r, uint32_t *index)
     return 0;
 }
 
-/* Its figures come behind it. */
+/* Adds an edge; its values follow. */
 static int add_edge(struct reading *r, struct end a, struct end b)
 {
     if (r->edges == EDGES_MAX)
@@ -369,7 +370,7 @@ static int add_edge(struct reading *r, struct end a, struct end b)
     return 0;
 }
 
-/* Where on the vertex the edge is drawn. */
+/* Returns whether the word is a compass point. */
 static bool is_compass(const char *word)
 {
     static const char *const points[] = {"n", "ne", "e", "se", "s", "sw", "w", "nw", "c", "_"};
@@ -379,7 +380,8 @@ static bool is_compass(const char *word)
     return false;
 }
 
-/* ":port", ":port:sw" or ":sw" behind a vertex. Only switches of Cumulus Linux call ports swp1. */
+/* Reads ":port", ":port:sw" or ":sw" after a vertex. Only switches of Cumulus Linux have ports
+ * named swp1. */
 static int read_port(struct reading *r, struct end *end)
 {
     for (int part = 0; part < 2 && is_sign(r, ':'); part++) {
@@ -402,7 +404,7 @@ static int read_port(struct reading *r, struct end *end)
     return 0;
 }
 
-/* The vertex at hand, with its port. */
+/* Adds the current vertex with its port. */
 static int add_end(struct reading *r, struct ends *e)
 {
     struct end end = {0, NT_NAMES_NONE};
@@ -415,7 +417,7 @@ static int add_end(struct reading *r, struct ends *e)
     return 0;
 }
 
-/* What an edge leads to: a vertex, or { several }. */
+/* Reads the end of an edge: a vertex, or { several }. */
 static int read_ends(struct reading *r, struct ends *e)
 {
     e->n = 0;
@@ -459,7 +461,8 @@ static void settle_edges(struct reading *r, size_t first, const struct attribute
     }
 }
 
-/* A node that is called by its GUID has its description in the label, as "n1\\nMT25408|<1>1". */
+/* Finds the name of a node that is named by its GUID and has its description in the label, such as
+ * "n1\\nMT25408|<1>1". */
 static bool name_in_label(const char *label, char name[NT_HOST_NAME_BYTES])
 {
     char text[NAME_MAX_BYTES + 1];
@@ -485,7 +488,7 @@ static int settle_vertex(struct reading *r, uint32_t index, const struct attribu
     return nt_arena_check(&r->memory, r->err);
 }
 
-/* A vertex, a chain of them, or name = value; the word is at hand. */
+/* Reads a vertex, a chain of vertices, or name = value; the first word has been read. */
 static int read_statement(struct reading *r)
 {
     size_t first_edge = r->edges, links = 0;
@@ -565,7 +568,7 @@ static int read_graph(struct reading *r)
 /* ---- the network ------------------------------------------------------------------------------
  */
 
-/* Adapters with one host's name become the first of them. */
+/* Joins adapters with the same host name. */
 static int join_adapters(struct reading *r)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -591,7 +594,7 @@ static int join_adapters(struct reading *r)
     return rc;
 }
 
-/* Ends by number; the ports are in their order. */
+/* Orders the ends by index, and the ports with them. */
 static void order_ends(const struct edge *e, uint32_t end[4])
 {
     bool back = e->a > e->b;
@@ -629,8 +632,8 @@ static double back_of(const struct edge *e)
     return isnan(e->back_MBps) ? e->forth_MBps : e->back_MBps;
 }
 
-/* Edges between the same ports are one cable. In a digraph two arcs of a pair are the directions of
- * one cable, too, unless their ports differ. Returns how many are left. */
+/* Joins edges of one cable: edges between the same ports, and in a digraph two arcs of a pair in
+ * opposite directions, unless their ports differ. Returns the number of cables. */
 static size_t merge_arcs(const struct reading *r)
 {
     size_t kept = 0;
@@ -651,7 +654,7 @@ static size_t merge_arcs(const struct reading *r)
     return kept;
 }
 
-/* The cables of a pair add up. */
+/* Adds up the cables of a pair. */
 static void merge_edges(struct reading *r)
 {
     size_t kept = 0;
@@ -674,13 +677,13 @@ static void merge_edges(struct reading *r)
     r->edges = kept;
 }
 
-/* Numbers hosts 0.., then switches, and adapters as the host that they are of; returns the hosts.
- * links: of each name, 0. *all: the vertices. */
+/* Numbers hosts from 0, then switches, and adapters as their host; returns the number of hosts.
+ * links: by name, 0. *all: number of vertices. */
 static size_t number_names(const struct reading *r, uint32_t *links, uint32_t *vertex, size_t *all)
 {
     size_t n = r->names.count, hosts = 0, single = 0;
     uint32_t next = 0;
-    bool known = false; /* the text says of each what it is */
+    bool known = false; /* the text states the kind of each */
     for (size_t k = 0; k < r->edges; k++) {
         links[r->edge[k].a]++;
         links[r->edge[k].b]++;
@@ -703,7 +706,7 @@ static size_t number_names(const struct reading *r, uint32_t *links, uint32_t *v
     return hosts;
 }
 
-/* Switches keep the names that they have in the text. */
+/* Switches keep their names of the text. */
 static int name_switches(const struct reading *r, const uint32_t *vertex, struct nt_map *map)
 {
     size_t hosts = map->model->hosts;
@@ -759,7 +762,7 @@ static int make_map(struct reading *r, struct nt_map **out)
 /* ---- Trivial Graph Format ---------------------------------------------------------------------
  */
 
-/* "ID NAME"; without a name the ID is it. */
+/* Reads "ID NAME"; without a name the ID is the name. */
 static int read_tgf_vertex(struct reading *r, struct nt_text_line line, struct nt_names *ids)
 {
     struct nt_word id, name, more;
@@ -783,7 +786,7 @@ static int read_tgf_vertex(struct reading *r, struct nt_text_line line, struct n
                : nt_line_fail(&line, r->err, "name %s comes twice", r->names.name[vertex]);
 }
 
-/* "ID ID l: US t: MBPS"; a label of another kind is passed over. */
+/* Reads "ID ID l: US t: MBPS"; ignores other labels. */
 static int read_tgf_edge(struct reading *r, struct nt_text_line line, const struct nt_names *ids)
 {
     struct end end[2];
@@ -823,7 +826,7 @@ static int read_tgf(struct reading *r, struct nt_text *text, struct nt_names *id
                  : nt_line_fail(&line, r->err, "expected a line \"#\" between vertices and links");
 }
 
-/* Where others come both ways, a link that comes once is one-way. */
+/* Marks a link in one direction only as one-way if others have both. */
 static void mark_once(struct reading *r)
 {
     bool both = false;

@@ -25,13 +25,13 @@ enum kind { KIND_UNKNOWN, KIND_SWITCH, KIND_ADAPTER, KIND_AGGREGATION };
 
 struct node {
     enum kind kind;
-    size_t line;             /* where it was first named */
-    const char *description; /* "" until a line has one */
-    uint64_t guid, system;   /* system: of the machine or card that it is a part of; 0 */
+    size_t line;             /* line of its first mention */
+    const char *description; /* "" until a line contains one */
+    uint64_t guid, system;   /* system: GUID of the machine or card that contains it; 0 */
     uint32_t vertex;         /* in the network */
 };
 
-/* One end's line of a cable; from and to are nodes. */
+/* The line of one end of a cable; from and to are nodes. */
 struct port {
     uint32_t from, to;
     uint32_t from_port, to_port;
@@ -48,11 +48,11 @@ struct reading {
     size_t ports, port_room;
     uint32_t at; /* the node of the ports that follow */
     bool any;
-    uint64_t system;   /* of the record that has begun */
-    size_t lost, last; /* lines that are not complete; the last of them */
+    uint64_t system;   /* of the current record */
+    size_t lost, last; /* number of incomplete lines; the last of them */
     const struct nt_name_file *names;
     struct nt_names systems; /* system-image GUIDs, */
-    uint32_t *system_host;   /* and the host of each */
+    uint32_t *system_host;   /* by system: its host */
     size_t system_room, unnamed;
     uint32_t first_unnamed;
     struct import_network net;
@@ -89,7 +89,7 @@ static int find_node(struct reading *r, const struct nt_text_line *line, const c
     return 0;
 }
 
-/* What stands in quotes from *at on; *at goes behind it. */
+/* Reads text in quotes at *at and moves *at behind it. */
 static bool take_quoted(const char **at, const char *end, const char **inside, size_t *bytes)
 {
     const char *open = memchr(*at, '"', (size_t)(end - *at));
@@ -102,7 +102,7 @@ static bool take_quoted(const char **at, const char *end, const char **inside, s
     return true;
 }
 
-/* "[7]"; *at goes behind it. */
+/* Reads "[7]" and moves *at behind it. */
 static bool take_port(const char **at, const char *end, uint32_t *port)
 {
     const char *c = *at;
@@ -125,7 +125,7 @@ static enum kind kind_of(struct nt_word word)
 
 /* ---- names of hosts ---- */
 
-/* A word that names a product or its maker, of no host: "MT4119", "ConnectX5". */
+/* Returns whether a word is the name of a product or its maker: "MT4119", "ConnectX5". */
 static bool is_product(struct nt_word word)
 {
     static const char *const makers[] = {"Mellanox", "NVIDIA",     "QLogic",     "Intel",
@@ -145,7 +145,7 @@ static bool is_product(struct nt_word word)
     return false;
 }
 
-/* What a machine is called as long as nobody has given it a name. */
+/* Returns whether a word is the default name of a machine. */
 static bool is_placeholder(struct nt_word word)
 {
     static const char name[] = "localhost";
@@ -179,8 +179,8 @@ bool nt_host_of_description(const char *description, char name[NT_HOST_NAME_BYTE
 
 /* ---- records ---- */
 
-/* What a line says of a node, in quotes: a name wins over the name of a product, which an adapter's
- * own line has where ibnetdiscover was given a node name map. */
+/* Stores the description of a node in quotes. A host name replaces the name of a product, which an
+ * adapter's own line contains if ibnetdiscover used a node name map. */
 static int describe(struct reading *r, uint32_t index, const char *text, size_t bytes,
                     struct nt_err *err)
 {
@@ -193,13 +193,13 @@ static int describe(struct reading *r, uint32_t index, const char *text, size_t 
     node->description = nt_arena_text(&r->memory, text, bytes < NAME_BYTES ? bytes : NAME_BYTES);
     if (nt_arena_check(&r->memory, err) != 0)
         return -1;
-    /* a switch's own reduction unit shows itself as an adapter, but nothing runs there */
+    /* the reduction unit of a switch appears as an adapter, but is no host */
     if (node->kind == KIND_ADAPTER && strstr(node->description, "Aggregation Node") != NULL)
         node->kind = KIND_AGGREGATION;
     return 0;
 }
 
-/* The first quotes in the comment of the line, if it has any. */
+/* Stores the first text in quotes in the comment of the line. */
 static int describe_by_comment(struct reading *r, uint32_t index, const struct nt_text_line *line,
                                struct nt_err *err)
 {
@@ -228,12 +228,12 @@ static int read_node(struct reading *r, struct nt_text_line line, enum kind kind
     return describe_by_comment(r, r->at, &whole, err);
 }
 
-/* "4x", and "EDR": lanes times the lane's data rate. */
+/* Returns the rate of "4x" and "EDR": lanes times the data rate of a lane. */
 static double rate_of(struct nt_word width, struct nt_word speed)
 {
     static const struct {
         const char *name;
-        double lane_gbps; /* what is left of the signalling rate after line coding */
+        double lane_gbps; /* data rate after line coding */
     } speeds[] = {{"SDR", 2},  {"DDR", 4},  {"QDR", 8},   {"FDR10", 10}, {"FDR", 14.0625 * 64 / 66},
                   {"EDR", 25}, {"HDR", 50}, {"NDR", 100}, {"XDR", 200}};
     double lanes = 0;
@@ -248,7 +248,7 @@ static double rate_of(struct nt_word width, struct nt_word speed)
     return NAN;
 }
 
-/* "4xEDR" after the last quote of the line. */
+/* Returns the rate of "4xEDR" after the last quote of the line. */
 static double rate_in(const struct nt_text_line *line)
 {
     const char *quote = memrchr(line->at, '"', (size_t)(line->end - line->at));
@@ -292,7 +292,7 @@ static int read_port(struct reading *r, struct nt_text_line line, struct nt_err 
     if (!take_port(&at, line.end, &p.from_port) || !take_quoted(&at, line.end, &id, &bytes) ||
         !take_port(&at, line.end, &p.to_port))
         return nt_line_fail(&line, err, "expected [PORT] \"NODE\"[PORT]");
-    if (!r->any) { /* the scan begins in the middle of a record */
+    if (!r->any) { /* the scan starts within a record */
         lose_line(r, line.number);
         return 0;
     }
@@ -305,7 +305,7 @@ static int read_port(struct reading *r, struct nt_text_line line, struct nt_err 
 
 /* ---- the report of ports ---- */
 
-/* "SW 3 6 0x0008f10400410015": a node by the GUID of its port. */
+/* Reads "SW 3 6 0x0008f10400410015": a node by the GUID of its port. */
 static int take_end(struct reading *r, struct nt_text_line *line, uint32_t *node, uint32_t *port,
                     struct nt_err *err)
 {
@@ -362,7 +362,7 @@ static int read_report(struct reading *r, struct nt_text_line line, struct nt_er
 
 /* ---- lines ---- */
 
-/* A line of iblinkinfo, which has the far end by its lid alone. */
+/* Returns whether the line is from iblinkinfo, which identifies the far end only by its lid. */
 static bool is_link_info(const struct nt_text_line *line)
 {
     static const char arrow[] = ")==>";
@@ -395,7 +395,7 @@ static int read_line(struct reading *r, struct nt_text_line line, struct nt_err 
     return 0;
 }
 
-/* A last line without its end that cannot be read is where the scan was cut. */
+/* Reads all lines. If the last line has no end and is invalid, the scan is incomplete there. */
 static int read_all(struct reading *r, struct nt_err *err)
 {
     struct nt_text_line line;
@@ -416,8 +416,8 @@ static int read_all(struct reading *r, struct nt_err *err)
 
 /* ---- names in the network ---- */
 
-/* "MF0;leaf1:SB7800/U1" is leaf1; a description without blanks is the name itself, and one that
- * was given begins with it. */
+/* Finds the name of a switch: leaf1 for "MF0;leaf1:SB7800/U1"; a description without spaces is the
+ * name, and one from a name map starts with it. */
 static bool switch_name(const struct reading *r, const struct node *node, char name[NAME_BYTES])
 {
     const char *from = strchr(node->description, ';');
@@ -431,7 +431,7 @@ static bool switch_name(const struct reading *r, const struct node *node, char n
     return nt_host_name_check(name, NULL) == 0;
 }
 
-/* A switch has the name in its description, unless that is missing or in twice: then its id. */
+/* Names a switch by its description, or by its id if the description is missing or not unique. */
 static int name_switch(struct reading *r, uint32_t index, const struct nt_names *twice,
                        struct nt_err *err)
 {
@@ -451,8 +451,8 @@ static int name_switch(struct reading *r, uint32_t index, const struct nt_names 
     return rc;
 }
 
-/* The host whose other adapters have this system-image GUID: *slot is its vertex, or NT_NAMES_NONE
- * when none has had it. */
+/* Finds the host whose other adapters have this system-image GUID: *slot is its vertex, or
+ * NT_NAMES_NONE if there is none yet. */
 static int find_system(struct reading *r, uint64_t system, uint32_t **slot, struct nt_err *err)
 {
     char text[24];
@@ -471,8 +471,8 @@ static int find_system(struct reading *r, uint64_t system, uint32_t **slot, stru
     return 0;
 }
 
-/* An adapter whose description names no host is one of the host that has its system-image GUID,
- * else a host that is called by its GUID. */
+/* Names the host of an adapter. Without a host name in its description, it belongs to the host with
+ * its system-image GUID, or else to a host named by its GUID. */
 static int name_host(struct reading *r, uint32_t index, bool named, struct nt_err *err)
 {
     char name[NAME_BYTES];
@@ -553,7 +553,7 @@ static int compare_ports(const void *a, const void *b)
     return (x->to_port > y->to_port) - (x->to_port < y->to_port);
 }
 
-/* A cable counts once, whichever of its ends listed it. */
+/* Adds each cable once, whichever of its ends listed it. */
 static int add_cables(struct reading *r, struct nt_err *err)
 {
     for (size_t k = 0; k < r->ports; k++) {
@@ -576,7 +576,7 @@ static int add_cables(struct reading *r, struct nt_err *err)
     return 0;
 }
 
-/* What was not as a whole scan has it, one line each. */
+/* Adds one warning for each incomplete part of the scan. */
 static int warn(const struct reading *r, struct nt_map *map, struct nt_err *err)
 {
     const struct node *node = &r->node[r->first_unnamed];

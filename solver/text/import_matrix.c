@@ -62,7 +62,7 @@ static int name_hosts(const char *const *label, size_t labels, const struct nt_t
     return rc;
 }
 
-/* A table with a host for each label, in which nothing is measured yet. */
+/* Creates a table with a host per label and without measurements. */
 static int label_table(const char *const *label, size_t labels, const struct nt_text_line *line,
                        enum nt_matrix_kind kind, struct nt_named_matrix **out, struct nt_err *err)
 {
@@ -74,7 +74,8 @@ static int label_table(const char *const *label, size_t labels, const struct nt_
     return rc;
 }
 
-/* Is the rest of the text too short for a table? n*n figures take at least two bytes each. */
+/* Returns whether the rest of the text is too short for a table: n*n values take at least two bytes
+ * each. */
 static bool ends_before_table(const struct nt_text *text, size_t hosts)
 {
     return (size_t)(text->end - text->at) / 2 / hosts < hosts;
@@ -85,19 +86,19 @@ static bool ends_before_table(const struct nt_text *text, size_t hosts)
 /* The output of mpiGraph: "Send" and "Recv", then a label HOST:RANK a column; rows of a label,
  * "to" or "from", and a figure a column. Everything is separated by tabs. */
 
-/* A megabyte of theirs in megabytes of ours. */
+/* mpiGraph's megabyte (2^20 bytes) in MB (10^6 bytes). */
 static const double MEBI = 1048576.0 / 1e6;
 
 struct mpigraph {
     struct nt_text text;
     struct nt_arena memory;
     size_t hosts, room;
-    const char **label; /* of the first table's columns: HOST */
+    const char **label; /* hosts of the first table's columns */
     struct nt_named_matrix *sent, *received;
     double message_bytes; /* NaN: not stated so far */
 };
 
-/* "HOST:RANK"; RANK is the column. */
+/* Reads "HOST:RANK"; RANK is the column. */
 static int take_label(struct nt_text_line *line, size_t column, struct nt_word *host,
                       struct nt_err *err)
 {
@@ -161,7 +162,7 @@ static int read_mpigraph_row(struct mpigraph *r, size_t row, bool received, stru
     return 0;
 }
 
-/* line: the head of a table. A second table must name the same hosts. */
+/* Reads a table. line: its header. A second table must have the same hosts. */
 static int read_table(struct mpigraph *r, struct nt_text_line line, bool received,
                       struct nt_err *err)
 {
@@ -229,7 +230,7 @@ int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
         return -1;
     }
     kept->message_bytes = r.message_bytes;
-    kept->contended = true; /* each to its n-th next, all together */
+    kept->contended = true; /* each process sends to the n-th next one, all at the same time */
     *out = kept;
     return 0;
 }

@@ -84,7 +84,7 @@ static uint32_t vertex_of(const struct import_network *n, uint32_t end)
     return end & IMPORT_SWITCH ? (uint32_t)(n->host.count + (end & ~IMPORT_SWITCH)) : end;
 }
 
-/* Steps to the nearest host, breadth first; UINT32_MAX: no way. */
+/* Computes the distance to the nearest host by breadth-first search; UINT32_MAX: no path. */
 static void measure_depth(const struct nt_model *m, const struct nt_graph *g, uint32_t *depth,
                           uint32_t *queue)
 {
@@ -106,8 +106,9 @@ static void measure_depth(const struct nt_model *m, const struct nt_graph *g, ui
     }
 }
 
-/* Tiers by who hangs below whom, which distances do not show where a switch has hosts and switches.
- * Takes turns as there are tiers; with a cycle nothing is below anything. */
+/* Raises tiers by the parents, because distances do not show the tier of a switch with both hosts
+ * and switches. Takes as many iterations as there are tiers; in a cycle no switch is below
+ * another. */
 static void raise_parents(const struct import_network *n, const struct nt_model *m, uint32_t *depth)
 {
     size_t hosts = m->hosts;
@@ -127,7 +128,8 @@ static void raise_parents(const struct import_network *n, const struct nt_model 
     }
 }
 
-/* Switches without a way to a host keep tier 1. The lower end of a link comes first. */
+/* Sets tiers. Switches without a path to a host keep tier 1. The lower end of a link comes
+ * first. */
 static void set_tiers(struct nt_model *m, const uint32_t *depth)
 {
     m->tiers = m->switches > 0 ? 1 : 0;

@@ -14,23 +14,23 @@
 enum { MATRICES_MAX = 65536 };
 static const double SECONDS_MAX = 1e30; /* as nt_line_take_value */
 
-/* A measurement on its way in: first the names of the processes, then matrix after matrix. */
+/* State of reading: first the names of the processes, then matrix after matrix. */
 struct parus {
     struct nt_arena memory; /* of the arrays */
     size_t processes;
-    const char **label;    /* of each process: the name of its host */
-    uint32_t *host;        /* of each process */
-    size_t hosts;          /* names that differ */
-    double *sum;           /* hosts*hosts, of the matrix at hand */
-    uint32_t *times;       /* the same: figures in a sum */
-    struct nt_names names; /* of the hosts, until the table has them */
+    const char **label;    /* by process: name of its host */
+    uint32_t *host;        /* by process: index of its host */
+    size_t hosts;          /* number of different names */
+    double *sum;           /* hosts * hosts sums of the current matrix */
+    uint32_t *times;       /* hosts * hosts numbers of values in a sum */
+    struct nt_names names; /* names of the hosts, until the table takes them over */
     struct nt_named_matrix *table;
 };
 
 /* ---- processes to hosts ---- */
 
-/* Processes of one host have its name in common. Where all ran on one host they are what there is
- * to tell apart: NAME-0, NAME-1, ... */
+/* Groups processes by host: processes of one host have the same name. If all ran on one host, each
+ * counts as a host: NAME-0, NAME-1, ... */
 static int group_processes(struct parus *p, const struct nt_text_line *line, struct nt_err *err)
 {
     bool alone = p->processes > 1;
@@ -66,7 +66,7 @@ static void add_time(struct parus *p, size_t from, size_t to, double seconds)
     p->times[k]++;
 }
 
-/* Two hosts are as far apart as their processes are on average (Bannikov and Salnikov 2013, formula
+/* Sets the value of two hosts to the mean over their processes (Bannikov and Salnikov 2013, formula
  * 3). */
 static void end_matrix(struct parus *p, struct nt_matrix *m)
 {
@@ -78,7 +78,7 @@ static void end_matrix(struct parus *p, struct nt_matrix *m)
     }
 }
 
-/* The matrix of the next message size, which has grown. */
+/* Adds the matrix of the next message size, which must be larger. */
 static struct nt_matrix *add_matrix(struct parus *p, double message_bytes, struct nt_err *err)
 {
     struct nt_named_matrix *t = p->table;
@@ -107,7 +107,7 @@ static double last_length(const struct nt_named_matrix *t)
     return t->larger_sizes > 0 ? t->larger_bytes[t->larger_sizes - 1] : t->message_bytes;
 }
 
-/* A name is a line: cut at a blank, different names would become the same. */
+/* Reads a name, which is a whole line: cut at a space, different names could become equal. */
 static int take_label(struct parus *p, size_t process, struct nt_text_line *line,
                       struct nt_err *err)
 {
@@ -123,7 +123,7 @@ static int take_label(struct parus *p, size_t process, struct nt_text_line *line
     return nt_arena_check(&p->memory, err);
 }
 
-/* A file of names, one a line. */
+/* Reads a file of names, one per line. */
 static int take_names(struct parus *p, struct nt_text *names, struct nt_err *err)
 {
     struct nt_text_line line;
@@ -146,7 +146,7 @@ static int take_names(struct parus *p, struct nt_text *names, struct nt_err *err
 struct lines {
     struct nt_text text;
     struct nt_text_line line; /* read, not yet used */
-    bool more;                /* line is one */
+    bool more;                /* line contains one */
 };
 
 static void next_row(struct lines *r)
@@ -184,7 +184,7 @@ static bool too_short(const struct lines *r, size_t processes)
     return (size_t)(r->text.end - r->text.at) / 2 / processes < processes;
 }
 
-/* The parameters are for people, except that deviations are no latencies. */
+/* Reads the header. Only checks that the values are no deviations, which are not latencies. */
 static int read_head(struct parus *p, struct lines *r, struct nt_err *err)
 {
     uint64_t processes;
@@ -210,7 +210,7 @@ static int read_head(struct parus *p, struct lines *r, struct nt_err *err)
     return nt_arena_check(&p->memory, err);
 }
 
-/* names, if not NULL, are for a text without names of its own. */
+/* Reads the names. names, if not NULL, is for a text without names. */
 static int read_labels(struct parus *p, struct lines *r, struct nt_text *names, struct nt_err *err)
 {
     if (is_block(r) && names != NULL)
@@ -298,9 +298,10 @@ struct cdf {
     const char *file;
     const unsigned char *at;
     size_t bytes, used;
-    bool wide, broken; /* offsets have 64 bits; the file has ended early, or is none */
+    bool wide, broken; /* wide: offsets have 64 bits. broken: the file is incomplete or invalid */
     uint64_t records;
-    uint32_t dimensions, dimension[CDF_DIMENSIONS_MAX]; /* their lengths; 0: of the records */
+    uint32_t dimensions,
+        dimension[CDF_DIMENSIONS_MAX]; /* lengths of dimensions; 0: the number of records */
 };
 
 struct cdf_variable {
@@ -309,11 +310,11 @@ struct cdf_variable {
     uint64_t begin;
 };
 
-/* What network_test2 writes that is read. */
+/* The parts of network_test2's header that are used. */
 struct cdf_head {
     int32_t type, first, step; /* of the data; message lengths */
     struct cdf_variable data;  /* rank 0: there is none */
-    unsigned growing;          /* variables that have records */
+    unsigned growing;          /* number of variables with records */
 };
 
 static uint64_t big_endian(const unsigned char *at, size_t bytes)
@@ -350,7 +351,7 @@ static struct nt_word take_name(struct cdf *c)
     return (struct nt_word){(const char *)at, at == NULL ? 0 : (size_t)bytes};
 }
 
-/* How many there are of a kind; without any the tag is zero, too. */
+/* Reads the number of items of a kind; without items the tag is zero too. */
 static uint64_t take_count(struct cdf *c, uint32_t tag)
 {
     uint64_t is = take_number(c, 4), count = take_number(c, 4);
@@ -382,12 +383,12 @@ static struct cdf_variable take_variable(struct cdf *c)
     }
     pass_attributes(c);
     v.type = (uint32_t)take_number(c, 4);
-    take_number(c, 4); /* bytes of a record, which the dimensions give too */
+    take_number(c, 4); /* bytes of a record, which follow from the dimensions */
     v.begin = take_number(c, c->wide ? 8 : 4);
     return v;
 }
 
-/* A whole number by itself; 0 if the file ends before. */
+/* Returns a single integer; 0 if the file ends before it. */
 static int32_t whole_number(struct cdf *c, const struct cdf_variable *v)
 {
     c->broken = c->broken || v->type != CDF_INT || v->rank != 0 || v->begin > c->bytes ||
@@ -426,7 +427,7 @@ static int refuse(const struct cdf *c, const char *expected, struct nt_err *err)
     return nt_err_set(err, NT_ERR_INPUT, "%s: expected %s", c->file, expected);
 }
 
-/* *matrices: how many there are, all within the file. */
+/* Checks the header. *matrices: number of matrices, all within the file. */
 static int check_head(struct cdf *c, const struct cdf_head *h, size_t *processes, size_t *matrices,
                       struct nt_err *err)
 {
@@ -461,7 +462,7 @@ static int check_head(struct cdf *c, const struct cdf_head *h, size_t *processes
     return 0;
 }
 
-/* at: the figures of one matrix. */
+/* Reads one matrix at at. */
 static int take_matrix(struct parus *p, const struct cdf *c, const unsigned char *at, double bytes,
                        struct nt_err *err)
 {

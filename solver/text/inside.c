@@ -8,7 +8,7 @@
 struct joining {
     const struct nt_map *map;
     struct nt_map *out;
-    size_t vertex, link; /* the next ones; vertices count from the first switch */
+    size_t vertex, link; /* next indices; vertices count from the first switch */
     struct nt_err *err;
 };
 
@@ -19,7 +19,7 @@ static const struct nt_machine *machine_of(const struct nt_map *map, size_t host
     return &map->machine[map->machine_of[host]];
 }
 
-/* Of host parts; at least one of each, so that a level never lacks. */
+/* Returns the number of parts of a kind, at least one, so that no level is missing. */
 static size_t count_of(uint32_t parts)
 {
     return parts > 0 ? parts : 1;
@@ -30,7 +30,8 @@ static size_t parts_of(const struct nt_machine *m)
     return m == NULL ? 0 : count_of(m->packages) + count_of(m->numas) + count_of(m->cores);
 }
 
-/* What one level adds to the way from a core to another, on one side; NaN: not measured. */
+/* Returns the latency that one level adds on one side of the path between two cores; NaN: not
+ * measured. */
 static double level_us(const struct nt_machine *m, enum nt_between of, enum nt_between below)
 {
     const struct nt_core_latency *x = &m->between[of], *y = &m->between[below];
@@ -40,15 +41,15 @@ static double level_us(const struct nt_machine *m, enum nt_between of, enum nt_b
     return fmax(0, (x->latency_us - inner) / 2);
 }
 
-/* Half of the way between two cores of one memory node; cores that share a cache are not told apart
- * from others here. */
+/* Returns half of the latency between two cores of one memory node; cores that share a cache are
+ * not distinguished here. */
 static double core_us(const struct nt_machine *m)
 {
     const struct nt_core_latency *x = &m->between[NT_BETWEEN_NUMA];
     return x->hosts == 0 ? (double)NAN : x->latency_us / 2;
 }
 
-/* A vertex named after the host, on a link to upper. */
+/* Adds a vertex named after the host, with a link to upper. */
 static int add_part(struct joining *j, uint32_t upper, size_t host, const char *what, size_t number,
                     double us)
 {
@@ -65,7 +66,7 @@ static int add_part(struct joining *j, uint32_t upper, size_t host, const char *
     return 0;
 }
 
-/* The part of the upper level that number of count belongs to. */
+/* Returns the part of the upper level that contains part number of count. */
 static uint32_t upper_of(size_t first, size_t upper, size_t number, size_t count)
 {
     return (uint32_t)(first + number * upper / count);

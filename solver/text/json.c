@@ -28,7 +28,7 @@ static size_t line_at(const char *text, size_t end)
     return line;
 }
 
-/* Refuses what would take far more memory than its text, before any of it is taken. */
+/* Rejects a text that would take far more memory than its size, before it is parsed. */
 static int check_size(const char *file, const char *text, size_t bytes, struct nt_err *err)
 {
     size_t objects = 0, values = 0;
@@ -118,7 +118,7 @@ static bool type_fits(json_object *value, json_type type)
     return found == type || (type == json_type_double && found == json_type_int);
 }
 
-/* NULL (noted) when value is of another type. */
+/* Returns value; NULL (noted) if it has another type. */
 static json_object *check_type(struct nt_json_reader *r, const char *key, json_object *value,
                                json_type type)
 {
@@ -254,7 +254,7 @@ static void note_given(const struct nt_json_field *f, char *value, bool given)
         *(bool *)(value - f->place.at + f->given_at) = given;
 }
 
-/* Reads the object at hand into the row. */
+/* Reads the current object into the row. */
 static void read_row(struct nt_json_reader *r, const struct nt_json_field *f, char *row)
 {
     r->at.row = row;
@@ -283,14 +283,14 @@ static bool read_object(struct nt_json_reader *r, const struct nt_json_field *f,
     return found;
 }
 
-/* A list in its struct without a count has all of its items. */
+/* Returns whether a list has a fixed number of items: it is part of its struct and has no count. */
 static bool is_fixed(const struct nt_json_field *f)
 {
     return f->within && f->count_bytes == 0;
 }
 
-/* Makes room for n items of the list whose place is value, and gives the first one's; NULL without
- * memory (noted), or if they have none. */
+/* Allocates n items of the list at value and returns the first one; NULL without memory (noted), or
+ * without items. */
 static char *make_items(struct nt_json_reader *r, const struct nt_json_field *f, char *value,
                         size_t n)
 {

@@ -42,7 +42,7 @@ static void put_string(struct nt_json_writer *w, const char *text)
     nt_strbuf_puts(&w->buf, "\"");
 }
 
-/* Before each item of the container that is open. */
+/* Writes the separator and name before each item of the open container. */
 static void put_name(struct nt_json_writer *w, const char *name)
 {
     put_separator(w);
@@ -147,7 +147,7 @@ static void put_list(struct nt_json_writer *w, const struct nt_json_field *f, ch
     }
 }
 
-/* Takes an IF_ANY container back if nothing came into it. */
+/* Writes a container; removes an IF_ANY container if it is empty. */
 static void put_container(struct nt_json_writer *w, const struct nt_json_field *f)
 {
     const struct nt_json_writer was = *w;

@@ -13,7 +13,7 @@
 
 enum { ITERATIONS_MAX = 300 };
 
-/* what a vertex is held against: another one and the length that its line should have */
+/* a spring of a vertex: the other vertex and the desired distance */
 struct spring {
     uint32_t to;
     float length, weight;
@@ -57,7 +57,7 @@ static void add_spring(struct work *w, uint32_t to, double us)
         w->spring[w->springs++] = (struct spring){to, (float)us, (float)(1 / (us * us))};
 }
 
-/* Every vertex against every other. */
+/* Creates springs between all vertices. */
 static void hold_against_all(struct work *w)
 {
     for (uint32_t v = 0; v < w->n; v++) {
@@ -69,7 +69,8 @@ static void hold_against_all(struct work *w)
     }
 }
 
-/* Every vertex against its links and against pivots, each new pivot far from those before. */
+/* Creates springs of every vertex to its neighbours and to pivots; each new pivot is far from the
+ * previous ones. */
 static int hold_against_pivots(struct work *w, struct nt_err *err)
 {
     const double *far = w->shortest.distance;
@@ -103,8 +104,8 @@ static int hold_against_pivots(struct work *w, struct nt_err *err)
     return 0;
 }
 
-/* One pass of the localised update: each vertex goes where its springs want it, the others held.
- * Returns the largest move. */
+/* One pass of the localised update: moves each vertex to the optimum of its springs, with all
+ * others fixed. Returns the largest move. */
 static double relax_stress(const struct work *w, int dims, double *at)
 {
     double most = 0;
@@ -155,8 +156,8 @@ static double stress_of(const struct work *w, int dims, const double *at)
     return w->springs > 0 ? sum / (double)w->springs : 0;
 }
 
-/* Centres the picture and scales it into the unit ball; what nothing joins goes on the rim. The
- * radius that it had. */
+/* Centres the picture and scales it to the unit ball; vertices without links are placed on its rim.
+ * Returns the previous radius. */
 static double fit_frame(const struct work *w, int dims, double *at)
 {
     double middle[3] = {0, 0, 0}, radius = 0;
@@ -233,7 +234,7 @@ static size_t coordinate(const struct grid *g, uint32_t number, size_t k)
     return number / stride % g->lattice.size[k];
 }
 
-/* As many planes in a row as make the grid largest in a window. */
+/* Chooses the number of planes per row for which the grid is largest in a window. */
 static void arrange_planes(struct grid *g)
 {
     double best = 0;
@@ -260,7 +261,7 @@ static void place_vertex(const struct grid *g, uint32_t number, double at[2])
     at[1] = (double)row * g->height + (double)coordinate(g, number, 1);
 }
 
-/* Hosts of a switch in a fan below it and to its right, where no line of the grid is. */
+/* Places the hosts of a switch in a fan below it and to its right, where the grid has no line. */
 static void place_hosts(const struct grid *g, const struct nt_graph *graph, uint32_t sw, double *at)
 {
     size_t count = 0, k = 0;
@@ -275,8 +276,8 @@ static void place_hosts(const struct grid *g, const struct nt_graph *graph, uint
     }
 }
 
-/* How the short end of a link leaves a: along its dimension, or at a slope that the dimensions
- * behind the first two each have. */
+/* Sets the direction of the short end of a link at a: along its dimension, or at a slope for each
+ * dimension after the first two. */
 static void direct_stub(const struct grid *g, const struct nt_link *l, double stub[2])
 {
     static const double slope[NT_DIMENSIONS_MAX] = {0,     0.5,   -0.25, -0.36,

@@ -9,7 +9,7 @@
 #include "decimal.h"
 #include "number.h"
 
-/* Far above any figure, and still a float when its unit has been changed. */
+/* Far above any value, and still a float after a change of unit. */
 static const double VALUE_MAX = 1e30;
 
 /* ---- words ---- */

@@ -10,7 +10,7 @@ enum { VALUE_BYTES = 4096 };
 
 /* ---- times ---- */
 
-/* So many digits at *at, moved behind them. */
+/* Reads that many digits at *at and moves *at behind them. */
 static bool read_digits(const char **at, const char *end, int digits, int *value)
 {
     if (end - *at < digits)
@@ -31,7 +31,8 @@ static bool skip(const char **at, const char *end, char c)
     return true;
 }
 
-/* Since 1970 in the Gregorian calendar: years begin in March, so that a leap day is the last. */
+/* Returns the days since 1970 in the Gregorian calendar. Years start in March, so that a leap day
+ * is the last day. */
 static int64_t count_days(int year, int month, int day)
 {
     int64_t y = month <= 2 ? year - 1 : year, m = month <= 2 ? month + 9 : month - 3;
@@ -71,7 +72,7 @@ struct scanner {
 
 static const char blanks[] = " \t\r\n";
 
-/* The character of four hexadecimal digits, if it is one of ASCII. */
+/* Returns the character of four hexadecimal digits if it is ASCII. */
 static char read_code(const char digit[4])
 {
     unsigned code = 0;
@@ -86,7 +87,7 @@ static char read_code(const char digit[4])
     return (char)code;
 }
 
-/* The character behind a backslash, which *at is behind, in one byte. */
+/* Returns the character after a backslash, as one byte. */
 static char read_escaped(struct scanner *s)
 {
     char c = *s->at;
@@ -99,7 +100,7 @@ static char read_escaped(struct scanner *s)
     return c;
 }
 
-/* A word up to one of those characters, or a text in quotes; cut to room and terminated. */
+/* Reads a word up to one of those characters, or a text in quotes; cut to room and terminated. */
 static bool read_text(struct scanner *s, const char *ends, char *text, size_t room)
 {
     size_t n = 0;
@@ -126,7 +127,7 @@ static void skip_blanks(struct scanner *s)
         s->at++;
 }
 
-/* An object or array. */
+/* Skips an object or array. */
 static bool skip_nested(struct scanner *s)
 {
     char text[2];
@@ -186,7 +187,7 @@ static void copy(char *to, size_t room, const char *value)
     to[n] = '\0';
 }
 
-/* All pairs from there on. */
+/* Reads all pairs from the current position. */
 static bool read_pairs(struct scanner *s, struct nt_log_record *r)
 {
     enum { JOB = 1, TIME = 2, STATUS = 4, ALL = 7, PAIRS_MAX = 128 };
@@ -218,7 +219,7 @@ static bool begins_with(const struct scanner *s, const char *word)
     return (size_t)(s->end - s->at) >= n && memcmp(s->at, word, n) == 0;
 }
 
-/* A line of JSON, unlike one with JSON behind a prefix: its pairs are in strings. */
+/* Returns whether the line is JSON, not JSON after a prefix: its pairs are in strings. */
 static bool is_json(const struct nt_log_line *line)
 {
     struct scanner s = {line->begin, line->end, true};
@@ -230,8 +231,8 @@ static bool is_json(const struct nt_log_line *line)
            (array && (begins_with(&s, "{") || begins_with(&s, "[") || begins_with(&s, "\"")));
 }
 
-/* The next record outside of strings: an object, or pairs after the name of a program or at the
- * beginning. */
+/* Finds the next record outside strings: an object, or pairs after the name of a program or at the
+ * start. */
 static bool find_record(struct nt_log_line *line, struct nt_log_record *r)
 {
     bool json = is_json(line);
@@ -249,7 +250,7 @@ static bool find_record(struct nt_log_line *line, struct nt_log_record *r)
     return false;
 }
 
-/* deep: so many strings may be in strings. */
+/* deep: maximum nesting of strings in strings. */
 static bool find_string(struct nt_log_line *line, int deep, struct nt_log_record *r);
 
 static bool find_any(struct nt_log_line *line, int deep, struct nt_log_record *r)

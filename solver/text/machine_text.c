@@ -19,7 +19,7 @@ static void clean_text(char *text, bool words)
             *c = '?';
 }
 
-/* What is not known at the end of a device is left out. */
+/* Removes commas of unknown values at the end of a device. */
 static void trim_commas(char *text)
 {
     for (size_t n = strlen(text); n > 0 && text[n - 1] == ','; n--)
@@ -33,7 +33,7 @@ static void write_numa(int32_t numa, char text[16])
         snprintf(text, 16, "%d", numa);
 }
 
-/* Commas of a list become '+': they end parts here. */
+/* Replaces commas of a list by '+', because commas separate parts here. */
 static void clean_list(char *list)
 {
     for (char *c = list; *c != '\0'; c++)
@@ -65,7 +65,7 @@ static void put_gpu(const struct nt_gpu *gpu, char *text, size_t capacity)
     trim_commas(text);
 }
 
-/* Its bytes; 0 where it would take the room of the processor's name. */
+/* Appends a word and returns its length; 0: it would use the space for the processor's name. */
 static size_t append(char *text, size_t used, size_t reserve, const char *word)
 {
     size_t bytes = strlen(word);
@@ -122,7 +122,7 @@ static int machine_error(const struct words *w, const char *expected)
                       expected, w->at);
 }
 
-/* The value of the next word if it is key=VALUE; its bytes, or 0. */
+/* Returns the value and length of the next word if it is key=VALUE; otherwise length 0. */
 static const char *value_of(const struct words *w, const char *key, size_t *bytes)
 {
     size_t n = strlen(key);
@@ -167,8 +167,8 @@ static bool copy_word(const char *from, size_t bytes, char *to, size_t capacity)
     return true;
 }
 
-/* The parts of a device, with commas between; those that are not there are empty. False: too many,
- * or nothing behind the last comma. */
+/* Splits the comma-separated parts of a device; missing ones are empty. False: too many, or nothing
+ * after the last comma. */
 static bool split_parts(const char *value, size_t bytes, const char *part[4], size_t length[4])
 {
     const char *end = value + bytes;

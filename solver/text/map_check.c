@@ -87,7 +87,7 @@ static void check_switches(struct check *c)
               nt_family_name(m->family), m->switches);
 }
 
-/* A switch of tier t has one of tier t - 1 below. */
+/* Checks that a switch of tier t has a switch of tier t - 1 below. */
 static void check_tiers(struct check *c)
 {
     const struct nt_model *m = c->model;
@@ -121,7 +121,7 @@ static int by_ends(const void *a, const void *b)
     return (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* A map that was made from bandwidths has no latency at all. */
+/* Returns whether the map was made from bandwidths and has no latencies. */
 static bool has_rates_alone(const struct nt_model *m)
 {
     bool alone = true;
@@ -165,7 +165,7 @@ static bool is_host_link(const struct nt_model *m, const struct nt_link *l)
     return (l->a < m->hosts) != (l->b < m->hosts);
 }
 
-/* Where latencies were measured, no host's link is 0. */
+/* Checks that no host's link is 0 if latencies were measured. */
 static void check_host_links(struct check *c)
 {
     const struct nt_model *m = c->model;
@@ -176,7 +176,7 @@ static void check_host_links(struct check *c)
                   nt_map_vertex_name(c->map, m->link[k].b));
 }
 
-/* The link between them; m->links: none. */
+/* Returns the link between two vertices; m->links: none. */
 static size_t find_link(const struct nt_model *m, const struct nt_graph *g, uint32_t a, uint32_t b)
 {
     for (uint32_t k = g->start[a]; k < g->start[a + 1]; k++)
@@ -195,7 +195,7 @@ static void check_part(struct check *c, const struct nt_graph *g, const struct n
               nt_map_vertex_name(c->map, p->a), nt_map_vertex_name(c->map, p->b));
 }
 
-/* A link is suspect exactly when a finding names it first. */
+/* Checks that a link is suspect if and only if a finding names it first. */
 static void check_faults(struct check *c)
 {
     const struct nt_model *m = c->model;
@@ -221,7 +221,7 @@ static void check_faults(struct check *c)
                   named[k] ? "none" : "no such finding");
 }
 
-/* What is shorter was not resolved. */
+/* Checks that no link between switches is below the resolution. */
 static void check_resolution(struct check *c)
 {
     const struct nt_model *m = c->model;
@@ -257,7 +257,7 @@ static void check_support(struct check *c)
     free(support);
 }
 
-/* All that answered must reach each other, and in a tree by one way only. */
+/* Checks that all hosts that answered are connected, in a tree by one path only. */
 static void check_connected(struct check *c)
 {
     const struct nt_model *m = c->model;
@@ -311,7 +311,7 @@ static void check_sweep(struct check *c)
               (unsigned long long)total, (unsigned long long)s->pairs_measured);
 }
 
-/* The direction that congests is one of a link, and of the stated tier. */
+/* Checks that the congested direction belongs to a link of the stated tier. */
 static void check_congested(struct check *c, const struct nt_stress *s)
 {
     const struct nt_model *m = c->model;

@@ -19,13 +19,13 @@
 
 static const double SUPPORT_ROUNDED = 1e-5;
 
-/* Bases of values; 0 is the row at hand. */
+/* Bases of values; 0 is the current row. */
 enum base { MAP = 1, MODEL, TEXT };
 
 /* Passes of reading: fields that repeat others come after them. */
 enum { NAMES = 1, PLACES, SUPPORT, POPULATION, MODEL_NAME, MEMBERS };
 
-/* Fields of a text that the map does not have. */
+/* Fields of the text that the map does not contain. */
 struct text {
     bool schema;
     uint32_t hosts;
@@ -54,7 +54,7 @@ static struct text *read_text(const struct nt_json_reader *r)
 
 enum what { NODE, SWITCH, VERTEX };
 
-/* The vertex that the field names; NT_NAMES_NONE (noted) when nothing of that kind has the name. */
+/* Returns the vertex that the field names; NT_NAMES_NONE (noted) if no such part has the name. */
 static uint32_t find_named(struct nt_json_reader *r, const struct nt_json_field *f, enum what what)
 {
     static const char *const whats[] = {"node", "switch", "node or switch"};
@@ -69,7 +69,7 @@ static uint32_t find_named(struct nt_json_reader *r, const struct nt_json_field 
     return NT_NAMES_NONE;
 }
 
-/* The name of a node or switch; the map is made when all are known. */
+/* Reads the name of a node or switch; the map is created after all names. */
 static void take_name(struct nt_json_reader *r, const struct nt_json_field *f)
 {
     const char *name = nt_json_string(r, f);
@@ -120,7 +120,7 @@ static void take_switch(struct nt_json_reader *r, const struct nt_json_field *f)
                            map->host_name[r->at.index], read_text(r)->names.name[on]);
 }
 
-/* A switch's support is its link's probability again: the figures of both have been rounded. */
+/* Reads a switch's support, which repeats the probability of its link; both have been rounded. */
 static void take_support(struct nt_json_reader *r, const struct nt_json_field *f)
 {
     double support = *(double *)r->at.value, stated = (double)NAN;
@@ -201,7 +201,7 @@ static void count_populations(struct nt_json_reader *r)
     }
 }
 
-/* Models are named by their number, from 1. */
+/* Writes the name of a model, its number from 1. */
 static void put_numbered(struct nt_json_writer *w, const char *key, size_t model)
 {
     char name[32];
@@ -287,7 +287,7 @@ static void put_between(struct nt_json_writer *w, const struct nt_json_field *f)
     nt_json_put_text(w, f->name, nt_between_names[w->index]);
 }
 
-/* The rest of the item goes to the row of that name. */
+/* Selects the row of that name for the rest of the item. */
 static void take_between(struct nt_json_reader *r, const struct nt_json_field *f)
 {
     unsigned between = NT_BETWEEN_END;
@@ -311,7 +311,7 @@ static void check_link(struct nt_json_reader *r, void *row)
                            read_text(r)->names.name[l->a]);
 }
 
-/* A host has no other end. */
+/* Writes the other end; a host has none. */
 static void put_other_end(struct nt_json_writer *w, const struct nt_json_field *f)
 {
     const struct nt_fault_part *part = w->row;
@@ -361,7 +361,7 @@ static void take_rail(struct nt_json_reader *r, const struct nt_json_field *f)
 
 /* ---- structure, capacity --------------------------------------------------------------------- */
 
-/* One of the three sizes of a dragonfly. */
+/* Writes one of the three sizes of a dragonfly. */
 static void put_dragonfly(struct nt_json_writer *w, const struct nt_json_field *f)
 {
     const struct nt_model *m = w->row;
@@ -369,8 +369,8 @@ static void put_dragonfly(struct nt_json_writer *w, const struct nt_json_field *
         nt_json_put_whole(w, f->name, *(uint32_t *)w->value);
 }
 
-/* The other name of the same graph: a ring of four is a square, and two dimensions of a cube are
- * one of four in a torus. */
+/* Writes the other name of the same graph: a ring of four is a square, and two dimensions of a cube
+ * are one of four in a torus. */
 static void put_also(struct nt_json_writer *w, const struct nt_json_field *f)
 {
     const struct nt_model *m = w->row;
@@ -400,7 +400,7 @@ static void put_switch_name(struct nt_json_writer *w, const struct nt_json_field
     nt_json_put_text(w, f->name, written_map(w)->switch_name[w->index]);
 }
 
-/* The rest of the item goes to the row of that switch. */
+/* Selects the row of that switch for the rest of the item. */
 static void take_switch_name(struct nt_json_reader *r, const struct nt_json_field *f)
 {
     uint32_t v = find_named(r, f, SWITCH);
@@ -439,7 +439,7 @@ static void check_prior(struct nt_json_reader *r, void *row)
         use->oldest[0] = '\0';
 }
 
-/* The o of both sides is their mean: that of the rounded ones, so that writing again gives the same
+/* Writes o of both sides, the mean of the rounded values, so that writing again gives the same
  * text. */
 static void put_overhead(struct nt_json_writer *w, const struct nt_json_field *f)
 {
@@ -469,7 +469,7 @@ static void put_waves(struct nt_json_writer *w, const struct nt_json_field *f)
         nt_json_put_whole(w, f->name, *(uint32_t *)w->value);
 }
 
-/* From the rounded figures, so that writing again gives the same text. */
+/* Computes the ratio from the rounded values, so that writing again gives the same text. */
 static void put_ratio(struct nt_json_writer *w, const struct nt_json_field *f)
 {
     const struct nt_stress *s = w->row;
@@ -489,7 +489,7 @@ static void put_first_percent(struct nt_json_writer *w, const struct nt_json_fie
         nt_json_put_figure(w, f->name, *(double *)w->value, 3);
 }
 
-/* The cost again, under the name that has its unit. */
+/* Compares the cost with its repetition under the name with the unit. */
 static void compare_prediction(struct nt_json_reader *r, const char *key, double cost)
 {
     double us = cost;
@@ -819,7 +819,7 @@ const struct nt_json_field nt_map_fields[] = {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Makes the map with the names that were read; nothing else is copied yet. */
+/* Creates the map with the names that were read; other fields follow. */
 static int make_map(struct nt_json_reader *r, size_t hosts, size_t switches, size_t links)
 {
     const char **name = read_text(r)->names.name;
