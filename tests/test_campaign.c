@@ -634,6 +634,53 @@ TEST(a_plan_is_all_that_is_measured_as_often_as_fits)
     nt_network_destroy(n);
 }
 
+/* The rate of the first flow of a plan's only round, after the warm-up, through leaves whose
+ * uplinks carry two flows. */
+static double planned_rate(const uint32_t (*pair)[2], size_t pairs)
+{
+    struct nt_network *n = made_network("tree:2x3");
+    const struct nt_measure_noise noise = {.seed = 5};
+    struct nt_plan *plan;
+    struct nt_campaign *c;
+    struct nt_order order;
+    struct nt_result results[3];
+    size_t got, rounds = 0;
+    double now_s = 0, MBps = NAN;
+    assert_int_equal(nt_plan_create(pairs, &plan, NULL), 0);
+    memcpy(plan->pair, pair, pairs * sizeof *pair);
+    memset(plan->round, 0, pairs * sizeof *plan->round);
+    plan->rounds = 1;
+    const struct nt_campaign_options options = {
+        .budget_s = 5, .max_load = 1, .seed = 1, .plan = plan, .plan_flows = true};
+    assert_int_equal(nt_campaign_create(n->hosts, NULL, &options, &c, NULL), 0);
+    for (; nt_campaign_next(c, now_s, &order, NULL) == 1; rounds++) {
+        assert_string_equal(order.phase, rounds < 2 ? "warm-up" : "plan");
+        assert_int_equal(order.kind, rounds < 1 ? NT_ORDER_LATENCY : NT_ORDER_BANDWIDTH);
+        assert_int_equal(nt_order_answer(n, &noise, &order, (uint32_t)rounds, results, &got, NULL),
+                         0);
+        assert_int_equal(got, pairs);
+        now_s += 0.01 + order.window_s;
+        assert_int_equal(nt_campaign_tell(c, results, got, 0.01 + order.window_s, NULL), 0);
+        MBps = results[0].bytes / results[0].value_us;
+    }
+    assert_true(nt_campaign_is_verified(c));
+    assert_int_equal(nt_campaign_warnings(c), 0);
+    assert_in_range(rounds, 12, 18); /* of 0.3 s */
+    nt_campaign_destroy(c);
+    nt_plan_destroy(plan);
+    nt_network_destroy(n);
+    return MBps;
+}
+
+/* Bufe 2014, 2.2.1: the shortest path is loaded. A flow inside a leaf has another path. */
+TEST(a_plan_of_flows_shows_whether_others_block_a_path)
+{
+    static const uint32_t across[3][2] = {{0, 3}, {1, 4}, {2, 5}}, inside[2][2] = {{0, 1}, {2, 3}};
+    double alone = planned_rate(across, 1);
+    assert_close(planned_rate(across, 3), alone * 2 / 3, alone / 100);
+    assert_close(planned_rate(inside, 2), planned_rate(inside, 1), alone / 100);
+}
+
 /* At every level, after its own phases, and in place of level full's. */
 TEST(kernels_that_are_chosen_run_at_every_level)
 {

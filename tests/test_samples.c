@@ -411,4 +411,23 @@ TEST(latency_takes_the_lowest_of_the_smallest_size_by_direction)
     nt_samples_destroy(s);
 }
 
+TEST(bandwidth_of_a_plan_is_the_median_of_its_flows)
+{
+    static const char text[] =
+        BODY "bandwidth 0 1 1000 1\nphase plan\nround\n"
+             "bandwidth 0 1 3000 0.001\nbandwidth 1 0 7000 0.001\nround\n"
+             "bandwidth 0 1 1000 0.001\nround\n"
+             "bandwidth 0 1 2000 0.001\nbandwidth 1 0 9000 0.001\nend ok 1\n";
+    struct nt_samples *s;
+    struct nt_matrix *m;
+    struct nt_err err = {0};
+    assert_int_equal(read_in_pieces(text, sizeof text - 1, 100, &s, &err), 0);
+    assert_int_equal(nt_samples_planned_bandwidth(s, &m, &err), 0);
+    assert_close(nt_matrix_get(m, 0, 1), 2, 1e-6);
+    assert_close(nt_matrix_get(m, 1, 0), 8, 1e-6);
+    assert_true(isnan(nt_matrix_get(m, 0, 0)));
+    nt_matrix_destroy(m);
+    nt_samples_destroy(s);
+}
+
 RUN_TESTS

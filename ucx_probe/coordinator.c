@@ -468,6 +468,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
     options.belief = s->prior.belief;
     options.level = s->choice.level;
     options.plan = s->plan;
+    options.plan_flows = s->job->plan_flows;
     options.stress = s->job->stress;
     options.stresses = s->job->stresses;
     if (rc == 0) {

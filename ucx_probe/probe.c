@@ -37,6 +37,7 @@ struct settings {
     struct nt_workload stress[NT_STRESS_CHOSEN_MAX];
     size_t stresses;
     enum nt_log_level log; /* without an agent; 0: log nothing but fatal errors */
+    bool plan_flows;       /* of the plan: bandwidths, not latencies */
     bool lists_transports; /* list the transports and exit */
     int output_fd;         /* the user's standard output, without UCX's log */
 };
@@ -45,7 +46,7 @@ struct settings {
 struct arguments {
     const char *level, *budget, *max_load, *sweep, *plan, *stress[NT_STRESS_CHOSEN_MAX], *prior;
     const char *output, *samples, *trace, *log, *conf, *agent_fd;
-    bool transports;
+    bool bandwidth, transports;
 };
 
 static const struct nt_flag flags[] = {
@@ -59,6 +60,9 @@ static const struct nt_flag flags[] = {
     {"plan", 'P', "PLAN", NT_AT(plan), 1,
      "Measure only the pairs of nettopo plan, in its rounds, as often as the time allows. There is "
      "no map: the samples, for nettopo estimate, go to standard output or to --samples"},
+    {"bandwidth", 0, NULL, NT_AT(bandwidth), 1,
+     "With --plan: measure bandwidths instead of latencies, from the first to the second host of "
+     "each pair, all pairs of a round at once"},
     {"stress", 'S', "KERNEL", NT_AT(stress), NT_STRESS_CHOSEN_MAX,
      "Run this stress kernel in place of those of level full, at any level (up to 8 times). "
      "KERNEL[,bytes=N][,messages=N][,tasks=N][,compute=US]; KERNEL is a2a, o2a, a2o, sr:W, gups, "
@@ -272,6 +276,8 @@ static int check_plan(const struct arguments *a, struct nt_err *err)
             return nt_err_set(err, NT_ERR_USAGE,
                               "--plan: expected without --%s, which is for a sweep",
                               of_sweep[k][0]);
+    if (a->plan == NULL && a->bandwidth)
+        return nt_err_set(err, NT_ERR_USAGE, "--bandwidth: expected with --plan");
     return 0;
 }
 
@@ -282,6 +288,7 @@ static int read_arguments(int argc, char **argv, struct settings *set, struct nt
         check_plan(&a, err) != 0 || read_settings(&a, set, err) != 0)
         return -1;
     set->plan = a.plan;
+    set->plan_flows = a.bandwidth;
     set->prior = a.prior;
     set->trace_path = a.trace;
     set->conf_path = a.conf;
@@ -407,6 +414,7 @@ static void set_job_by_hand(struct nt_oob *oob, struct nt_probe_job *job,
     job->log = set->log;
     job->prior = set->prior;
     job->plan = set->plan;
+    job->plan_flows = set->plan_flows;
     job->stress = set->stress;
     job->stresses = set->stresses;
     oob->deadline_s = nt_clock_s() + set->budget_s;

@@ -63,6 +63,7 @@ struct nt_probe_job {
         *stress; /* without an agent: stresses kernels that replace those of the level */
     size_t stresses;
     const char *plan;         /* without an agent: file with the pairs to measure; NULL: a sweep */
+    bool plan_flows;          /* their bandwidths, not their latencies */
     int prior_fd, traffic_fd; /* pipes with prior and the file of matrix:PATH; 0: open the paths */
     struct nt_option option;
     uint32_t limit_s;            /* time limit of the job; 0: not known, or none */

@@ -27,7 +27,8 @@ static const struct nt_flag flags[] = {
      "Message size for --coloured (default 1M, and 8 for a map without bandwidths). For "
      "measurements of several message sizes: the size to compare; otherwise the smallest is "
      "compared"},
-    {"bandwidth", 0, NULL, NT_AT(bandwidth), 1, "Read the matrices as bandwidths in MB/s"},
+    {"bandwidth", 0, NULL, NT_AT(bandwidth), 1,
+     "Compare bandwidths in MB/s: of matrices, or of nettopo-probe --plan --bandwidth"},
     {"raster", 0, "SVG", NT_AT(raster), 1,
      "Also draw both measurements and their differences, one cell per pair"},
     NT_FLAG_NAMES(names),

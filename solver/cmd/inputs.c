@@ -449,9 +449,6 @@ static int read_record(const char *path, enum nt_matrix_kind kind, double messag
     struct nt_named_matrix *m = NULL;
     struct nt_names names = {0};
     uint32_t index;
-    if (kind != NT_MATRIX_LATENCY_US)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: expected bandwidths, found the record of a sweep",
-                          nt_file_name(path));
     if (nt_file_read_samples(path, &samples, err) != 0)
         return -1;
     int rc = 0;
@@ -465,7 +462,11 @@ static int read_record(const char *path, enum nt_matrix_kind kind, double messag
     if (rc == 0) {
         nt_matrix_destroy(m->matrix);
         m->matrix = NULL;
-        rc = nt_samples_latency(samples, message_bytes, &m->matrix, NULL, err);
+        rc = kind == NT_MATRIX_LATENCY_US
+                 ? nt_samples_latency(samples, message_bytes, &m->matrix, NULL, err)
+                 : nt_samples_planned_bandwidth(samples, &m->matrix, err);
+        if (rc != 0)
+            nt_err_prefix(err, "%s", nt_file_name(path));
     }
     nt_samples_destroy(samples);
     if (rc == 0)

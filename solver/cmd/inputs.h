@@ -73,8 +73,8 @@ int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_
  * file that is not regular, does not. */
 bool nt_is_measurement(const char *path);
 
-/* Reads the values of a measurement with messages of this size; 0: the smallest. The samples of a
- * sweep contain latencies only. */
+/* Reads the values of a measurement with messages of this size; 0: the smallest. Samples contain
+ * bandwidths of pairs only if a plan was measured. */
 int nt_measurement_read(const char *path, enum nt_matrix_kind kind, double message_bytes,
                         struct nt_named_matrix **out, struct nt_err *err);
 

@@ -582,7 +582,9 @@ static int create_planned(struct nt_campaign *c, struct nt_planner **out, struct
         return 0;
     setup.passes = NT_PLANNED_PASSES;
     need->rounds = c->options.plan->rounds;
-    return nt_sweep_planned_create(&setup, c->options.plan, out, err);
+    if (c->options.plan_flows) /* two passes of the warm-up, and one */
+        need->window_s = widest_window(c, 3 * need->rounds, NT_BANDWIDTH_TIERS, 1);
+    return nt_sweep_planned_create(&setup, c->options.plan, need->window_s, out, err);
 }
 
 /* ---- the order ------------------------------------------------------------------------------ */

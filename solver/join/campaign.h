@@ -40,6 +40,7 @@ struct nt_campaign_options {
     size_t stresses;            /* 0: those of level full */
     const struct nt_plan *plan; /* of these hosts: only its pairs are measured, in its rounds; NULL:
                                    none. Borrowed during the campaign's lifetime */
+    bool plan_flows;            /* their bandwidths, not their latencies */
 };
 
 struct nt_campaign;

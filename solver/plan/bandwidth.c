@@ -735,7 +735,7 @@ static void split_round(struct nt_bw *b, const struct nt_bw_step *s)
 
 /* ---- the planner ---- */
 
-enum { MESSAGES = 128, WINDOW = 16, MESSAGE_MIN = 4 * 1024, MESSAGE_MAX = 1024 * 1024 };
+enum { MESSAGES = 128, MESSAGE_MIN = 4 * 1024, MESSAGE_MAX = 1024 * 1024 };
 enum { WARM_UP_BYTES = 16 * 1024 };
 
 static const double WINDOW_S = 0.3, SHORTEST_S = 0.01, WARM_UP_S = 0.04;
@@ -848,10 +848,9 @@ static double window_s(const struct nt_bw *b)
     return fmin(fmax(window, b->options.shortest_s), b->options.window_s);
 }
 
-/* As many that WINDOW messages in flight are a small part of the window. */
-static double message_bytes(const struct nt_bw *b, double window)
+double nt_flow_message_bytes(double rate_MBps, double window)
 {
-    double bytes = isnan(b->rate_MBps) ? 0 : b->rate_MBps * 1e6 * window / MESSAGES, size;
+    double bytes = isnan(rate_MBps) ? 0 : rate_MBps * 1e6 * window / MESSAGES, size;
     for (size = MESSAGE_MIN; size * 2 <= bytes && size < MESSAGE_MAX;)
         size *= 2;
     return size;
@@ -865,9 +864,10 @@ static void fill_order(struct nt_bw *b, const struct nt_bw_step *s, struct nt_or
     *order = (struct nt_order){.kind = NT_ORDER_BANDWIDTH,
                                .pairs = to - from,
                                .pair = b->pair + from,
-                               .message_bytes = warm ? WARM_UP_BYTES : message_bytes(b, window),
+                               .message_bytes = warm ? WARM_UP_BYTES
+                                                     : nt_flow_message_bytes(b->rate_MBps, window),
                                .batches = 1,
-                               .count = WINDOW,
+                               .count = NT_FLOW_IN_FLIGHT,
                                .window_s = window};
     snprintf(order->phase, sizeof order->phase, "%s", phase_name(s));
 }

@@ -46,6 +46,13 @@ enum {
 /* Whether one of these phases has this name. */
 bool nt_bandwidth_is_phase(const char *name);
 
+/* Messages of a flow that are in flight at the same time: the count of its order. */
+enum { NT_FLOW_IN_FLIGHT = 16 };
+
+/* The message size with which those in flight are a small part of this window. rate_MBps: of the
+ * flow; NaN: unknown. */
+double nt_flow_message_bytes(double rate_MBps, double window_s);
+
 /* Results of the warm-up and of the rounds after it. */
 struct nt_bandwidth_seen {
     double rate_MBps;  /* of one flow; 0: unknown */

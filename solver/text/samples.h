@@ -86,6 +86,9 @@ struct nt_host_hardware {
 /* Phase whose latencies verify the prior; other inference does not use them. */
 #define NT_SAMPLES_PRIOR "prior"
 
+/* Phase of the pairs of a plan (nettopo-probe --plan). */
+#define NT_SAMPLES_PLAN "plan"
+
 enum nt_sample_kind {
     NT_SAMPLE_LATENCY,
     NT_SAMPLE_BANDWIDTH,
@@ -262,6 +265,11 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
  * Memory is in proportion to the measured pairs. The caller calls nt_measured_pairs_fini. */
 int nt_samples_measured_pairs(const struct nt_samples *s, double message_bytes,
                               struct nt_measured_pairs *out, struct nt_err *err);
+
+/* [a][b] is the median rate of the flows from a to b in phase NT_SAMPLES_PLAN. NT_ERR_INPUT: there
+ * are none. */
+int nt_samples_planned_bandwidth(const struct nt_samples *s, struct nt_matrix **out,
+                                 struct nt_err *err);
 
 /* Finds the pairs with a latency of any kind, including those of missing hosts. */
 int nt_samples_measured_pairs_any(const struct nt_samples *s, struct nt_measured_pairs *out,

@@ -75,6 +75,62 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
     return rc;
 }
 
+/* ---- flows of a plan ------------------------------------------------------------------------- */
+
+struct flow_rate {
+    uint32_t a, b;
+    double MBps;
+};
+
+static int by_pair_and_rate(const void *x, const void *y)
+{
+    const struct flow_rate *p = x, *q = y;
+    if (p->a != q->a)
+        return p->a < q->a ? -1 : 1;
+    if (p->b != q->b)
+        return p->b < q->b ? -1 : 1;
+    return (p->MBps > q->MBps) - (p->MBps < q->MBps);
+}
+
+static size_t find_planned_flows(const struct nt_samples *s, struct flow_rate *rate)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < s->samples; k++) {
+        const struct nt_sample *x = &s->sample[k];
+        if (x->kind == NT_SAMPLE_BANDWIDTH && x->value_us > 0 &&
+            strcmp(s->phase[x->phase].name, NT_SAMPLES_PLAN) == 0)
+            rate[n++] = (struct flow_rate){x->a, x->b, x->bytes / x->value_us};
+    }
+    qsort(rate, n, sizeof *rate, by_pair_and_rate);
+    return n;
+}
+
+int nt_samples_planned_bandwidth(const struct nt_samples *s, struct nt_matrix **out,
+                                 struct nt_err *err)
+{
+    struct nt_matrix *m;
+    struct flow_rate *rate = calloc(s->samples + 1, sizeof *rate);
+    if (rate == NULL)
+        return nt_err_memory(err);
+    size_t n = find_planned_flows(s, rate);
+    int rc = n == 0 ? nt_err_set(err, NT_ERR_INPUT,
+                                 "expected bandwidths of nettopo-probe --plan --bandwidth, found "
+                                 "none")
+                    : nt_matrix_create(s->hosts, NT_MATRIX_BANDWIDTH_MBPS, &m, err);
+    for (size_t k = 0, end; rc == 0 && k < n; k = end) {
+        for (end = k; end < n && rate[end].a == rate[k].a && rate[end].b == rate[k].b;)
+            end++;
+        double middle = (rate[(k + end - 1) / 2].MBps + rate[(k + end) / 2].MBps) / 2;
+        nt_matrix_set(m, rate[k].a, rate[k].b, (float)middle);
+    }
+    if (rc == 0)
+        *out = m;
+    free(rate);
+    return rc;
+}
+
+/* ---- pairs that were measured ---------------------------------------------------------------- */
+
 /* size 0: of any kind. */
 static int find_measured(const struct nt_samples *s, double size, struct nt_measured_pairs *out,
                          struct nt_err *err)

@@ -63,6 +63,35 @@ suspects() { jq -c '[.links[] | select(.suspect) | .link]' "$GROUND_HOME/estimat
     assert_equal "each error is known" "$(jq '[.links[] | select(.latency_se_us > 0 | not)] | length' "$GROUND_HOME/estimate.json")" 0
 }
 
+# The example of nettopo(1): three pairs send over the uplink of leaf1, which carries two; n7 and n8 do not.
+@test "whether others block a path: bandwidths of a plan, alone and loaded" {
+    local try report=$BATS_TEST_TMPDIR/report
+    echo '{"rounds": [[["n1", "n4"], ["n7", "n8"]]]}' >"$GROUND_HOME/alone.json"
+    echo '{"rounds": [[["n1", "n4"], ["n2", "n5"], ["n3", "n6"], ["n7", "n8"]]]}' >"$GROUND_HOME/loaded.json"
+    chmod a+r "$GROUND_HOME"/*.json
+    for try in 1 2 3; do # the fabric emulates in real time, on a machine that may be busy
+        submit -N8 <<'END'
+#!/bin/bash
+cd "$HOME" && rm -f alone loaded && export UCX_NET_DEVICES=fab0
+for plan in alone loaded; do
+    srun --mpi=pmix --ntasks-per-node=1 nettopo-probe --plan $plan.json --bandwidth --samples $plan
+done
+END
+        completed
+        nettopo compare --bandwidth --json "$GROUND_HOME/alone" "$GROUND_HOME/loaded" >"$report" || true
+        [ "$(jq -c '[.differences[] | .a + "-" + .b]' "$report")" != '["n1-n4"]' ] || break
+    done
+    cat "$report"
+    assert_equal "phases" "$(grep '^phase ' "$GROUND_HOME/loaded" | cut -d' ' -f2 | xargs)" "warm-up plan"
+    assert_equal "pairs" "$(sed -n '/^phase plan/,$p' "$GROUND_HOME/loaded" | grep '^bandwidth' | cut -d' ' -f2,3 | sort -u | xargs)" \
+        "0 3 1 4 2 5 6 7"
+    assert_equal "ends" "$(grep -h '^end' "$GROUND_HOME/alone" "$GROUND_HOME/loaded" | cut -d' ' -f1,2 | sort -u)" "end ok"
+    assert_equal "blocked" "$(jq -c '[.differences[] | .a + "-" + .b]' "$report")" '["n1-n4"]'
+    run nettopo-probe --bandwidth
+    assert_equal "exit" "$status" 2
+    assert_contains "$output" "expected with --plan"
+}
+
 @test "a plan that is none, or of other hosts, ends it: exit 3, one line" {
     echo '{"rounds": [[["m1", "m2"]]]}' >"$GROUND_HOME/others.json"
     echo 'n1 n2 l' >"$GROUND_HOME/none.json"
