@@ -469,6 +469,8 @@ TEST(loggp_takes_two_users)
     put_loggp(store, 12, 1002, "fab1", 50, 1);
     put_loggp(store, 13, 1001, "fab2", 5, 1); /* the same latency, another gap */
     put_loggp(store, 14, 1002, "fab2", 5, 3);
+    put_loggp(store, 15, 1001, "fab3", 5, 1); /* one is slow beside the other */
+    put_loggp(store, 16, 1002, "fab3", 5.9, 1);
     assert_int_equal(nt_fleet_loggp(store, 0, &found, &n, &err), 0);
     assert_int_equal(n, 2);
     for (size_t k = 0; k < n; k++) {

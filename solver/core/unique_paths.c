@@ -14,7 +14,7 @@ struct nt_unique_paths {
                        same switch, no path, or another one as short */
 };
 
-enum { SWITCHES_MAX = 2048 };
+enum { SWITCHES_MAX = 2048 }; /* 16 MB of into */
 
 /* Another path must be longer by more than this share of the shortest link: in a network of equal
  * links it is as long as the shortest or longer by a link, and half a link divides the two. */

@@ -6,16 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults.h"
 #include "loggp_time.h"
 #include "memory.h"
 #include "prior.h"
 #include "utc.h"
 
-/* Maximum number of paths that sweeps measure (plan/loggp.h: classes, and devices with all
- * together). */
+/* The share of 64 jobs that agree has an sd of at most 1/16. PATHS_MAX: maximum number of paths
+ * that sweeps measure (plan/loggp.h: classes, and devices with all together). */
 enum { JOBS_MAX = 64, PATHS_MAX = 8 * 9 };
 
-static const double AGREE = 1.2, SUPPORT_LEAST = 0.5;
+static const double SUPPORT_LEAST = 0.5; /* more likely than not */
 
 /* The LogGP of a class and device in one job: count entries from first on. */
 struct set {
@@ -62,7 +63,7 @@ static int note(void *context, uint64_t job, uint32_t user, int64_t time_s,
 
 static bool is_near(double a, double b)
 {
-    return isnan(a) || isnan(b) || fmax(a, b) < AGREE * fmin(a, b);
+    return isnan(a) || isnan(b) || fmax(a, b) < NT_FAULT_SLOWER * fmin(a, b);
 }
 
 static bool agree(const struct jobs *j, const struct set *a, const struct set *b)

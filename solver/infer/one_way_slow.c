@@ -10,8 +10,10 @@
 #include "rooted_tree.h"
 #include "stats.h"
 
-/* another link that explains this share of the effect of one may be the cause */
-#define CLEARLY 0.9
+/* Another link that explains this share of the effect of one may be the cause, and an effect in
+ * this share of the pairs is in all: the others, as many as may be false (NT_FAULT_CONFIDENCE), may
+ * be disturbed. */
+#define CLEARLY NT_FAULT_CONFIDENCE
 /* One in two links that are slow for other reasons is slow in one direction only: its odds are 50
  * times those of any link, so this corresponds to 0.9. */
 #define WAY_CONFIDENCE 0.15
@@ -217,7 +219,7 @@ static bool is_in_all(const struct search *s, size_t link)
 {
     size_t n = s->first[link + 1] - s->first[link], so = 0;
     for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
-        so += signed_offset(s, k) / s->own_us[link] > 0.5;
+        so += signed_offset(s, k) / s->own_us[link] > 0.5; /* nearer to the link's than to none */
     return (double)so >= CLEARLY * (double)n;
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "faults.h"
 #include "memory.h"
 #include "segments.h"
 #include "stats.h"
@@ -10,9 +11,10 @@
 enum { REGIME_POINTS_MIN = 3, REGIMES_MAX = 6 };
 
 /* Assumed error of a time, since matrices come without errors: without residuals (two sizes) it
- * decides whether a slope is determined. The medians of all pairs are as near to lines as message
+ * decides whether a slope is determined. Times that differ by less than a slow link's from the
+ * usual ones may be the same: three sd. The medians of all pairs are as near to lines as message
  * times are at best (core/prtt.c). */
-static const double OFF_SHARE = 0.05, CURVE_SHARE = 0.01;
+static const double OFF_SHARE = (NT_FAULT_SLOWER - 1) / 3, CURVE_SHARE = 0.01;
 
 /* The sizes of one regime, as indices of the used sizes. */
 struct regime {

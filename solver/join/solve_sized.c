@@ -6,9 +6,6 @@
 #include "memory.h"
 #include "size_fit.h"
 
-/* If a larger share of pairs has a negative latency, the given sizes or units are wrong. */
-static const double NEGATIVE_MOST = 0.1;
-
 /* Whether the sizes of most pairs distinguish latency from bandwidth; otherwise the remaining ones
  * do by chance. */
 static bool is_shown(const struct nt_size_fit *fit)
@@ -24,7 +21,7 @@ static int fit_sizes(struct nt_solve_input *own, const double *bytes,
                                    own->larger_sizes > 0 ? NULL : own->bandwidth};
     if (nt_size_fit(&sized, fit, err) != 0)
         return -1;
-    if ((double)fit->negative > NEGATIVE_MOST * (double)fit->pairs)
+    if (2 * fit->negative > fit->pairs) /* the sizes or units are wrong, not some pairs */
         return nt_err_set(
             err, NT_ERR_INPUT,
             "messages of %.0f bytes would take longer than the latencies of %zu of %zu "

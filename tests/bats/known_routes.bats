@@ -569,6 +569,10 @@ figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidt
         "$nettopo" solve --method parus --latency 64k.csv --message-bytes 65536 --bandwidth rate.csv
     refuses 3 "messages of 655360 bytes would take longer than the latencies of 30 of 30 pairs" \
         "$nettopo" solve --latency 64k.csv --message-bytes 655360 --bandwidth rate.csv
+    # of some pairs alone: they are left out
+    sed '/^n1/s/1000/100/g; s/^\(n[^1],\)1000/\1100/' rate.csv >slow.csv
+    "$nettopo" solve --latency 64k.csv --message-bytes 65536 --bandwidth slow.csv -o most.json
+    grep -q "10 of 30 latencies are left out" most.json
 }
 
 @test "solve: a setting belongs to its method" {
