@@ -93,3 +93,44 @@ function spread() {
   });
   return Math.max(...[0, 1, 2].map(c => Math.max(...all.map(p => p[c])) - Math.min(...all.map(p => p[c]))));
 }
+/* When the picture follows a new size of the window. */
+const settled = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))));
+/* The parts of its pane that a picture has, across and down. */
+function filled() {
+  const view = document.querySelector(".view").getBoundingClientRect(),
+    boxes = [...document.querySelectorAll("#panes .item .mark, #panes text")].map(e =>
+      e.getBoundingClientRect(),
+    );
+  const reach = (low, high) => Math.max(...boxes.map(b => b[high])) - Math.min(...boxes.map(b => b[low]));
+  return [reach("left", "right") / view.width, reach("top", "bottom") / view.height];
+}
+/* Pixels on the screen of the thinnest link in the strong colour. */
+function thinnest() {
+  const links = [...document.querySelectorAll("#panes .strong > .link")];
+  return Math.min(...links.map(e => parseFloat(getComputedStyle(e).strokeWidth) * e.getScreenCTM().a));
+}
+/* Right edges of the values of hosts. */
+function edges() {
+  const all = [
+    ...document.querySelectorAll(
+      "#panes .host text.small[text-anchor=end], #panes .group text.small[text-anchor=end]",
+    ),
+  ];
+  return [...new Set(all.map(e => Math.round(e.getBoundingClientRect().right)))];
+}
+/* What one uses on a phone: the tops and the least height of the controls; how the parts follow each other. */
+function onPhone() {
+  const controls = [
+      ...document.querySelectorAll("#controls select, #controls input, #controls button, #tabs button"),
+    ]
+      .filter(e => e.offsetWidth)
+      .map(e => [e.closest("#controls") && e.getBoundingClientRect().top, e.offsetHeight]),
+    top = q => document.querySelector(q).getBoundingClientRect().top;
+  return {
+    rows: new Set(controls.map(([row]) => row).filter(row => row !== null)).size,
+    least: Math.min(...controls.map(([, high]) => high)),
+    findingsFirst: top("#side") < top(".view"),
+    bars: [...document.querySelectorAll(".view")].filter(v => v.scrollHeight > v.clientHeight + 1).length,
+    seen: top("#panel tbody tr:last-child") < innerHeight,
+  };
+}

@@ -84,7 +84,7 @@ static void words_fini(struct words *w)
 static void put_figure(struct nt_strbuf *d, double value, const char *unit)
 {
     char number[NT_NUMBER_BYTES];
-    nt_number_plain(value, 4, number);
+    nt_number_plain(value, NT_FIGURE_DIGITS, number);
     nt_strbuf_print(d, "%s %s", number, unit);
 }
 

@@ -124,7 +124,7 @@ const linksOf = it => it.nodes.flatMap(n => n.up ?? []);
 function frameOf(map, lay, room, zoom, radial) {
   const depths = map.ranks,
     ends = lay.items.filter(it => !it.open);
-  const names = Math.min(260, Math.max(60, widest(ends.map(nameOf)))),
+  const names = Math.min(260, 0.3 * room, Math.max(60, widest(ends.map(nameOf)))),
     columns = [
       Math.min(200, widest(ends.map(besides), SMALL)),
       ...(radial
@@ -154,7 +154,7 @@ function frameOf(map, lay, room, zoom, radial) {
         ),
       )
     : Math.max(
-        48,
+        36,
         Math.min(190, (room - right - 40) / depths, Math.max(uplinks, (room / zoom - right - 40) / depths)),
       );
   const x = rank => inner + (depths - rank) * column,
@@ -203,7 +203,8 @@ function wordsOf(f, it, flip) {
       room = x - f.x(it.parent.rank) - 3 * SIGN - 4,
       half = pxOf(n.up) / 2,
       below = f.radial ? [] : uplinkOf(it).split(DOT);
-    while (below.length && wide(below.join(DOT), SMALL) > room) below.pop();
+    while (below.length && wide(below.join(DOT), SMALL) > room)
+      below.splice(Math.max(0, below.length - 2), 1);
     return (
       put(x - SIGN - 4, -half - 5, cut(nameOf(it), room), strong, true) +
       (below.length ? put(x - SIGN - 4, half + SMALL + 1, below.join(DOT), "small", true) : "")

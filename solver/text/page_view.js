@@ -58,9 +58,11 @@ function fitPane(pane) {
       : Math.max(pane.crowded ? 0.2 : 0.7, whole);
 }
 function scalePane(pane) {
-  pane.svg.setAttribute("width", Math.round(pane.size[0] * pane.zoom));
-  pane.svg.setAttribute("height", Math.round(pane.size[1] * pane.zoom));
-  pane.svg.style.setProperty("--bad", `${look.bad / pane.zoom}px`);
+  const whole = pane.size.map(v => Math.round(v * pane.zoom)),
+    drawn = Math.min(...whole.map((v, k) => v / pane.size[k]));
+  pane.svg.setAttribute("width", whole[0]);
+  pane.svg.setAttribute("height", whole[1]);
+  pane.svg.style.setProperty("--bad", `${look.bad / drawn}px`);
 }
 function paint() {
   document.documentElement.toggleAttribute(

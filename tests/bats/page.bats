@@ -151,6 +151,56 @@ PY
     assert_contains "$output" "link n22 - s4 is narrow: 3120 MB/s"
 }
 
+@test "a picture fills its pane, no finding is thin, and values are rounded once" {
+    local said='[...document.querySelectorAll("#panes text, #panel, #tip")].map(t => t.textContent).join("|")' share
+    sixty_four
+    jq '(.links[] | select(.a | startswith("s")) | .bandwidth_at_least) = true' found.json >bound.json
+    "$nettopo" export --format html bound.json >bound.html
+    run browser "bound.html" size:1440x900 "run:$checks" 'js:settled()' 'js:filled()' 'js:thinnest()' 'js:edges().length' "js:$said" \
+        'js:document.body.innerText.match(/findings|problems/gi)'
+    assert_equal "exit" "$status" 0
+    for share in $(jq '.[]' <<<"${lines[1]}"); do assert_between "share of the pane" "$share" 0.8 1; done
+    assert_between "thinnest finding" "${lines[2]}" 3 12
+    assert_equal "columns of values" "${lines[3]}" 2
+    assert_contains "${lines[4]}" '\u226550000 MB/s'
+    assert_contains "${lines[4]}" "3120 MB/s"
+    refute_contains "${lines[4]}" "3125"
+    refute_contains "${lines[4]}" "3130"
+    assert_contains "${lines[4]}" "|n[25-32]|"
+    # the choice of colours, and the tab: the table has no other heading
+    assert_equal "headings" "${lines[5]}" '["findings", "Findings"]'
+    # few hosts are enlarged, many have no more than the room; a finding is as thick at any zoom
+    "$nettopo" export --format html map.json >small.html
+    "$nettopo" simulate --topology torus:8x8x8 --format map | jq '.links[9].suspect = true' >torus.json
+    "$nettopo" export --format html torus.json >torus.html
+    for page in small.html torus.html; do
+        run browser $page size:1440x900 "run:$checks" 'js:settled()' 'js:Math.max(...filled())' 'js:[panes[0].zoom, thinnest()]' \
+            'js:(zoomBy(0.2), thinnest())'
+        assert_between "share of the pane, $page" "${lines[1]}" 0.85 1
+        [ $page = small.html ] || assert_between "thinnest finding at any zoom" "${lines[3]}" 2.99 12
+    done
+    # all unfolded, the finding is in view
+    "$nettopo" simulate --topology tree:8x8x8 --format map |
+        jq '(.links[] | select(.a == "n300") | .suspect) = true' >many.json
+    "$nettopo" export --format html many.json >many.html
+    run browser many.html size:1440x900 'js:(document.getElementById("all").click(), 0)' \
+        'js:(b => b.top > 0 && b.bottom < innerHeight)(document.querySelector("[data-key=n300] .mark").getBoundingClientRect())'
+    assert_equal "in view" "${lines[1]}" true
+}
+
+@test "on a phone the findings are first, the controls are in one row, and the page alone scrolls" {
+    sixty_four
+    run browser found.html size:390x800 "run:$checks" 'js:settled().then(onPhone)' \
+        'js:[...document.querySelectorAll("#panes text.small")].some(t => /MB/.test(t.textContent))'
+    assert_equal "exit" "$status" 0
+    assert_equal "phone" "$(jq -c 'del(.least)' <<<"${lines[0]}")" '{"rows":1,"findingsFirst":true,"bars":0,"seen":true}'
+    assert_between "least height" "$(jq .least <<<"${lines[0]}")" 44 60
+    assert_equal "values" "${lines[1]}" true
+    # without findings the picture is first
+    run browser noisy.html size:390x800 "run:$checks" 'js:settled().then(() => onPhone().findingsFirst)'
+    assert_equal "findings first" "$output" false
+}
+
 @test "what the map is not sure of is pale and says so; what is suspect without a finding is listed" {
     "$nettopo" export --format html "$ROOT/tests/data/maps/unsure.json" >unsure.html
     run browser unsure.html 'js:[...document.querySelectorAll("#panes .switch")].map(g => [g.dataset.key,
