@@ -106,8 +106,8 @@ void nt_belief_reduce(struct nt_belief *c)
         c->us[kept] = c->us[l];
         memmove(c->cluster + kept++ * n, at, n * sizeof *at);
     }
-    /* of the highest the clusters are not written down, as all are one: so none is left where that
-     * has no more together than the one below */
+    /* the highest level has no list of clusters, since all hosts are in one: it is removed if it
+     * joins no more than the level below */
     const uint32_t *last = kept > 0 ? c->cluster + (kept - 1) * n : NULL;
     if (c->levels > 0 && joins_any(c, last, NULL, first))
         c->us[kept++] = c->us[c->levels - 1];

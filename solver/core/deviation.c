@@ -20,7 +20,7 @@ static bool both_ways(const struct nt_matrix *m, size_t a, size_t b)
     return !isnan(nt_matrix_get(m, a, b)) && !isnan(nt_matrix_get(m, b, a));
 }
 
-/* Into pair, if that is not NULL; how many there are. */
+/* Writes the pairs to pair, unless NULL, and returns their number. */
 static size_t list_pairs(const struct nt_matrix *first, const struct nt_matrix *second,
                          struct nt_deviating_pair *pair)
 {

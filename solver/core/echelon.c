@@ -246,8 +246,8 @@ static bool subtract_row(struct nt_echelon *e, uint32_t at, uint64_t factor)
     return true;
 }
 
-/* The lead column leaves all other rows; the null vector stays one: its lead follows from the new
- * row, and every row that used lead moves its own pivot's value along. */
+/* Removes the lead column from all other rows. The null vector remains one: its value for lead
+ * follows from the new row, and every row that used lead changes the value of its pivot. */
 static bool eliminate_above(struct nt_echelon *e, uint32_t lead)
 {
     struct nt_echelon_rows *r = e->rows;

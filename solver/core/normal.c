@@ -10,10 +10,10 @@
 #include <suitesparse/amd.h>
 #include <suitesparse/ldl.h>
 
-/* A pivot below this is rounding: links whose equations depend on each other. */
+/* A smaller pivot is rounding: the equations of its link depend on others. */
 #define PIVOT_LEAST 1e-12
 
-/* A matrix by columns, as SuiteSparse takes it; rows rise in each column. */
+/* A matrix by columns for SuiteSparse; rows ascend in each column. */
 struct columns {
     int *start, *row;
     double *value;
@@ -163,8 +163,8 @@ static int factor_rows(const struct nt_rows *rows, struct factor *f, struct nt_a
     return multiply_rows(rows, &a, &own, err) != 0 ? -1 : factor_columns(&a, f, memory, err);
 }
 
-/* Erisman and Tinney, 1975 (Takahashi's equations): the inverse on the pattern of the factor
- * needs nothing outside the pattern, from the last column back. */
+/* Erisman and Tinney, 1975 (Takahashi's equations): computes the inverse on the pattern of the
+ * factor from the last column back; no element outside the pattern is needed. */
 struct selected {
     double *below;        /* as the factor's values */
     double *diagonal;     /* by position */

@@ -79,8 +79,8 @@ static int view_init(struct view *v, const struct nt_model *m, struct nt_arena *
     return 0;
 }
 
-/* Walks one component from root, edges removed as they are used (first moves on). order gets the
- * vertices as met, up their parents. */
+/* Visits one component from root and removes edges as they are used (first advances). order gets
+ * the vertices in the order of visits, up their parents. */
 static size_t order_component(struct view *v, uint32_t root, uint32_t *order, uint32_t *up,
                               uint32_t *came)
 {

@@ -44,7 +44,7 @@ static void select_between(float *values, size_t low, size_t high, size_t k)
         values[high] = values[below];
         values[below] = pivot;
         same = below + 1;
-        if (below == low) /* all that are equal at once, for there may be many */
+        if (below == low) /* all equal values at once, since there may be many */
             for (size_t i = same; i <= high; i++) {
                 float v = values[i];
                 values[i] = values[same];

@@ -17,7 +17,8 @@ struct nt_unique_paths {
 enum { SWITCHES_MAX = 2048 }; /* 16 MB of into */
 
 /* Another path must be longer by more than this share of the shortest link: in a network of equal
- * links it is as long as the shortest or longer by a link, and half a link divides the two. */
+ * links it is as long as the shortest path or longer by a link, so half a link separates the two
+ * cases. */
 static const double near_path = 0.5;
 
 void nt_unique_paths_destroy(struct nt_unique_paths *p)

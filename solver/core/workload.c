@@ -254,7 +254,7 @@ static size_t permuted(enum nt_kernel kernel, size_t t, unsigned bits)
     }
 }
 
-/* Each task the same number of messages, all at once. */
+/* Each task sends the same number of messages, in one wave. */
 static void emit_permutation(struct play *p, size_t each)
 {
     unsigned bits = 0;

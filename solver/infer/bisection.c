@@ -9,9 +9,9 @@
 #include "memory.h"
 #include "rooted_tree.h"
 
-/* No method takes more than about so many steps, a tenth of a second. Hence the sizes: a tree has
- * 8192^2 / 2 pairs of hosts; graphs of 20 have 2^19 halvings, with 19 links to add in each; 8
- * passes look at a core of 2048 for each of its vertices. */
+/* Limit of the steps of each method, a tenth of a second. The sizes follow: a tree has 8192^2 / 2
+ * pairs of hosts. Graphs of 20 have 2^19 halvings, with 19 links to add in each. 8 passes visit a
+ * core of 2048 once per vertex. */
 enum { STEPS_MAX = 1 << 25, TREE_HOSTS_MAX = 8192, EXACT_MAX = 20, PASSES = 8, CORE_MAX = 2048 };
 
 /* ---- trees ------------------------------------------------------------------------------------
@@ -217,8 +217,9 @@ static void set_sides(struct cut *x, const bool *side)
             change_side(x, v);
 }
 
-/* All halvings, each a change from the one before (F. Gray, US patent 2632058, 1953); the last of
- * the core stays where it is: the other half of them are the same with the sides exchanged. */
+/* All halvings, each a change from the previous one (F. Gray, US patent 2632058, 1953). The last
+ * vertex of the core keeps its side, because the other halvings are the same with exchanged
+ * sides. */
 static void try_all(struct cut *x)
 {
     keep_best(x);
@@ -269,8 +270,8 @@ static int by_rank(const void *a, const void *b)
                                   : (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-/* The half that is nearer to one vertex than to another: in grids a straight cut, in dragonflies
- * whole groups. */
+/* The half of the vertices that is nearer to one vertex than to another: in grids a straight cut,
+ * in dragonflies whole groups. */
 static void try_nearer(struct search *s)
 {
     struct cut *x = s->cut;
@@ -320,9 +321,9 @@ static void move_vertex(struct search *s, uint32_t v)
     keep_best(x);
 }
 
-/* C. M. Fiduccia, R. M. Mattheyses, DAC 1982: from the best cut each vertex changes its side once,
- * out of the half that has more, the best first; the best on the way is kept. Until a pass finds
- * none. */
+/* C. M. Fiduccia, R. M. Mattheyses, DAC 1982: starting from the best cut, each vertex changes its
+ * side once, from the larger half, best first; the best cut on the way is kept. Repeats until a
+ * pass finds no better one. */
 static void refine(struct search *s)
 {
     struct cut *x = s->cut;

@@ -54,8 +54,8 @@ static double sd_of(double noise, double spread_us, double mean)
     return sqrt(noise * noise + spread * spread);
 }
 
-/* Kernels of 0.6 sd resolve classes two sd apart; a peak that is not higher than a value and a half
- * is a value by itself, and peaks nearer than 1.5 sd are of one class. */
+/* Kernels of 0.6 sd resolve classes two sd apart. A peak of at most one and a half values is a
+ * single value, and peaks nearer than 1.5 sd belong to one class. */
 static const double KERNEL_SDS = 0.6, PEAK_LEAST = 1.4, PEAK_SDS = 1.5;
 
 /* ---- where classes could be ------------------------------------------------------------------ */
@@ -209,7 +209,7 @@ static size_t least_useful(const struct mixture *m, const struct bins *b, const 
     return least;
 }
 
-/* Removes classes, the least useful first, until each that is left gains more likelihood than it
+/* Removes classes, least useful first, until each remaining class gains more likelihood than it
  * costs. */
 static void eliminate_classes(struct mixture *m, const struct bins *b, double worth)
 {

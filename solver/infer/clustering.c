@@ -282,8 +282,8 @@ static int cut_into_blocks(struct nt_clustering *m, size_t level, const uint32_t
     return 0;
 }
 
-/* Blocks for the inside of a cluster of `level`, whose seats these are: at the next lower level
- * where it is not one. */
+/* Makes blocks for the inside of a cluster of level with these seats: at the next lower level that
+ * divides it. */
 static int open_blocks(struct nt_clustering *m, size_t level, const uint32_t *seat, size_t n,
                        struct nt_err *err)
 {
@@ -455,7 +455,7 @@ static bool is_one(const struct nt_clustering *m, const struct nt_cells *c, uint
              c->cluster[b].open); /* two opened clusters were certainly different */
 }
 
-/* Merges two clusters, and then all whose evidence is enough together. */
+/* Merges two clusters, and then all clusters whose evidence now suffices. */
 static int merge_cells(struct nt_clustering *m, uint32_t slot, uint32_t a, uint32_t b,
                        struct nt_err *err)
 {
@@ -484,7 +484,7 @@ static int settle_block(struct nt_clustering *m, uint32_t slot, struct nt_err *e
     return 0;
 }
 
-/* Pairs whose own readings are proof enough (neighbours, mostly) are one from the start. */
+/* Merges pairs whose own readings suffice (mostly neighbours) at the start. */
 static void unite_proven(struct nt_clustering *m)
 {
     const struct nt_pair_reading *e = m->ledger->at;

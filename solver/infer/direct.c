@@ -248,7 +248,7 @@ static int denoise(const struct nt_work *w, float *out, struct nt_err *err)
 
 /* ---- figures of given links ---- */
 
-/* Figures of a direct network whose links are given. */
+/* Fits the latencies of a graph with given links. */
 
 /* Mean residual of quantised readings, as a share of the step in noise->least (the sd of a step, 1
  * / sqrt(12) of it): a score assumes no smaller residuals. */
@@ -395,8 +395,9 @@ int nt_direct_init(struct nt_direct *d, size_t n, struct nt_err *err)
 /* The source of the guessed links: readings, or their part without noise. */
 struct readings_view {
     const float *seen; /* n*n */
-    bool whole; /* no holes, nothing wrong: a graph in parts is joined at its nearest hosts */
-    uint16_t *partner; /* with whom host i has a reading: from first[i] to first[i+1] */
+    bool whole; /* complete and without outliers: an unconnected graph is connected at its nearest
+                   hosts */
+    uint16_t *partner; /* hosts with which host i has a reading: from first[i] to first[i+1] */
     uint32_t *first;   /* n+1 */
 };
 

@@ -58,7 +58,7 @@ static uint64_t lattice_mark(const struct nt_lattice *l, struct counts *c, size_
     return mark_of(c);
 }
 
-/* False: a pair is more hops apart than there are vertices, as by a reading that is wrong. */
+/* false: a pair has more hops than there are vertices, for example by an outlier. */
 static bool graph_marks(const struct nt_direct *d, struct counts *c)
 {
     size_t p = 0;

@@ -15,7 +15,7 @@
 #define PROFILE 2.0F  /* times the noise: by more two hosts are on different routers */
 #define MOST 0.8      /* of all other hosts: see profile */
 #define SURE 0.9      /* confidence of a network that fits so */
-/* Relative. Where the near half has such a step, none farther counts. */
+/* relative; if the nearer half has such a step, farther hosts are ignored */
 #define STEP_LEAST 0.15F
 enum {
     GROUPS_MIN = 3,
@@ -359,7 +359,7 @@ static int make_model(const struct dragonfly *d, struct nt_model **out, struct n
     return 0;
 }
 
-/* ---- all together ----------------------------------------------------------------------------*/
+/* ---- the search -------------------------------------------------------------------------- */
 
 static size_t largest(size_t a, size_t b)
 {

@@ -162,7 +162,7 @@ struct change {
     bool reject; /* else included again */
 };
 
-/* Those to be taken back first, then the worst first. */
+/* Measurements to include again first, then the worst. */
 static int by_size(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;
@@ -211,9 +211,8 @@ static double row_product(const struct nt_rows *rows, size_t i, const double *x)
     return sum;
 }
 
-/* One weight changes (Sherman and Morrison). A measurement that no other one tests after the
- * rejections before stays: of measurements that contradict each other only the worst is rejected.
- */
+/* Changes one weight (Sherman and Morrison). A measurement that no remaining one tests is kept: of
+ * measurements that contradict each other only the worst is rejected. */
 static void change_weight(struct fit *f, struct update *u, const struct change *c)
 {
     const struct nt_rows *rows = f->rows;
@@ -512,7 +511,7 @@ struct judge {
     float *values;          /* links of the estimate */
 };
 
-/* A link's tier: how near to the end of a path it gets; host links are tier 0. */
+/* A link's tier is its distance from the nearest end of a path; host links are tier 0. */
 static void find_tiers(struct judge *j)
 {
     const struct nt_routes *r = j->w->routes;
@@ -604,8 +603,8 @@ static void judge_tier(struct judge *j, unsigned tier)
     }
 }
 
-/* Marks the links of the estimate and fills fit.tested and fit.false_alarm_rate. None is named when
- * no measurement is left over to judge the noise by. */
+/* Marks the links of the estimate and fills fit.tested and fit.false_alarm_rate. No link is suspect
+ * without degrees of freedom for the noise. */
 static int mark_outliers(struct work *w, struct nt_err *err)
 {
     struct judge j = {.w = w};

@@ -322,7 +322,7 @@ static void judge_members(struct search *s)
     }
 }
 
-/* Links between switches: both ways of all of a kind together. */
+/* Links between switches: both directions of all links of a kind together. */
 static void find_narrow(struct search *s)
 {
     const struct nt_model *m = s->model;
@@ -432,7 +432,7 @@ static void drop_serialisation(struct search *s)
     s->faults = kept;
 }
 
-/* ---- all together ----------------------------------------------------------------------------*/
+/* ---- the search -------------------------------------------------------------------------- */
 
 static int by_kind(const void *x, const void *y)
 {

@@ -341,10 +341,10 @@ struct tier {
 
 struct view {
     struct flows *w;
-    uint32_t *height;  /* vertices: 0 for hosts, 1 for a switch with hosts only */
-    double *below[2];  /* per vertex: rate that hosts below can send up, and receive */
-    uint32_t peer;     /* the child of the top that is its peer, so that the link between them is
-                          above both; NT_NO_VERTEX */
+    uint32_t *height; /* vertices: 0 for hosts, 1 for a switch with hosts only */
+    double *below[2]; /* per vertex: rate that hosts below can send up, and receive */
+    uint32_t peer; /* the child of the root that is its peer, so that the link between them is above
+                      both; NT_NO_VERTEX */
     struct tier *tier; /* by height */
     float *value;      /* scratch */
 };
@@ -444,8 +444,9 @@ static void set_oversubscription(struct view *v)
 
 /* ---- bounds ---- */
 
-/* A link that carried all that is below it was no bottleneck, whatever became of single flows. */
-static bool is_odd(const struct view *v, uint32_t vertex, int down, unsigned odd_rounds)
+/* A link that carried everything below it was not a bottleneck, whatever the rates of single
+ * flows. */
+static bool is_odd(const struct view *v, uint32_t vertex, int down)
 {
     const struct channel *link = channel_above(v, vertex, down);
     return link->odd >= odd_rounds && link->value < sent_all * v->below[down][vertex];
@@ -458,7 +459,7 @@ static void set_bound(struct nt_link *l, bool forth, bool back)
     l->back_at_least = back && !forth;
 }
 
-static void set_bounds(struct view *v, unsigned odd_rounds)
+static void set_bounds(struct view *v)
 {
     const struct nt_rooted_tree *h = v->w->rooted;
     for (size_t k = 1; k < h->reached; k++) {
@@ -467,8 +468,7 @@ static void set_bounds(struct view *v, unsigned odd_rounds)
         struct nt_link *l = &v->w->model->link[h->up[c] / 2];
         if (isnan(up->value) && isnan(down->value))
             continue;
-        l->effective =
-            c >= h->hosts && (is_odd(v, c, 0, odd_rounds) || is_odd(v, c, 1, odd_rounds));
+        l->effective = c >= h->hosts && (is_odd(v, c, 0) || is_odd(v, c, 1));
         bool bound[2] = {!up->certified && !l->effective, !down->certified && !l->effective};
         set_bound(l, bound[h->up[c] % 2], bound[h->up[c] % 2 == 0]);
     }
@@ -571,7 +571,7 @@ static void set_suspects(struct view *v)
 }
 
 /* Not a tree: links at a host, and links between switches that only known paths use. */
-static void set_plain_bounds(struct flows *w, unsigned odd_rounds)
+static void set_plain_bounds(struct flows *w)
 {
     for (size_t k = 0; k < w->model->links; k++) {
         const struct channel *c = &w->channel[2 * k];
@@ -584,12 +584,12 @@ static void set_plain_bounds(struct flows *w, unsigned odd_rounds)
     }
 }
 
-/* Bounds, oversubscription, suspects and bisection from the channels. A channel that was odd in
- * fewer rounds than that is not. */
-static int finish_network(struct flows *w, unsigned odd_rounds, struct nt_err *err)
+/* Sets bounds, oversubscription, suspects and bisection from the channels. A channel is effective
+ * if it was odd in odd_rounds rounds or more. */
+static int finish_network(struct flows *w, struct nt_err *err)
 {
     if (!w->rooted->tree) {
-        set_plain_bounds(w, odd_rounds);
+        set_plain_bounds(w);
         return 0;
     }
     size_t n = w->rooted->vertices + 1;
@@ -604,7 +604,7 @@ static int finish_network(struct flows *w, unsigned odd_rounds, struct nt_err *e
         return -1;
     find_heights(&v);
     find_demand(&v, false);
-    set_bounds(&v, odd_rounds);
+    set_bounds(&v);
     find_tiers(&v);
     set_suspects(&v);
     find_demand(&v, true);
@@ -653,7 +653,7 @@ static int solve_channels(struct pass *p, const struct nt_flow_round *round, siz
     }
     bound_loaded(p);
     write_links(p->work);
-    return finish_network(p->work, odd_rounds, err) == 0
+    return finish_network(p->work, err) == 0
                ? nt_bisection_find(p->work->model, p->work->rooted, err)
                : -1;
 }

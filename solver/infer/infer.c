@@ -143,8 +143,8 @@ void nt_work_drop_missing(struct nt_work *w, size_t n, bool *missing)
             w->d[a * kept + b] = w->d[(size_t)w->host[a] * n + w->host[b]];
 }
 
-/* For figures both directions count: half a round trip is their mean. Where they differ by more
- * than noise explains, one of them is a bad reading, and the smaller stays. */
+/* For the latencies of links both directions are used: half a round trip is their mean. If they
+ * differ by more than noise explains, one of them is an outlier, and the smaller is used. */
 static void mean_of_directions(struct nt_work *w, const struct nt_matrix *m)
 {
     const double APART_SDS = 6.4; /* 4.5 of a reading, sqrt(2) of a difference */
@@ -367,7 +367,7 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
 
 /* ---- the tree of the tier model ---- */
 
-struct cells { /* of a matrix: both directions of a pair together */
+struct cells { /* of a matrix: both directions of a pair */
     const struct nt_matrix *latency, *se;
     size_t i, j;
     bool back;
@@ -755,7 +755,7 @@ static int infer_nothing(struct nt_work *w, size_t hosts, struct nt_model **out,
     return nt_links_fit(w, *out, err);
 }
 
-/* The figures of a network whose shape is certain. */
+/* Fits the latencies of a network with a known shape. */
 static int infer_figures(struct nt_work *w, struct nt_model *model, struct nt_err *err)
 {
     nt_noise_estimate(w->d, w->n, &w->rng, &w->noise);
@@ -766,7 +766,7 @@ static int infer_figures(struct nt_work *w, struct nt_model *model, struct nt_er
     return 0;
 }
 
-/* Few readings of more hosts are not searched: that takes over a second. */
+/* Few readings of more hosts are not searched, because that takes over a second. */
 enum { SEARCHED = 128 };
 
 /* Lower confidence means undetermined, as for graphs (direct.c). */

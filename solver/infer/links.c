@@ -419,8 +419,8 @@ static int climb_step(struct sites *s, struct climb *k, bool first, struct nt_er
     return 0;
 }
 
-/* NaN if nothing measures the direction: only the ridge of solve_matrix, 1e-10 of the largest
- * weight, or 1e-300 if there is none, holds it. least: of all variances. */
+/* NaN if nothing measures the direction, which then depends only on the ridge of solve_matrix,
+ * 1e-10 of the largest weight, or 1e-300 if there is none. least: of all variances. */
 static double error_of(double unit, double variance, double least)
 {
     return variance < 1e9 * least && variance < 1e200 ? unit * sqrt(variance) : (double)NAN;

@@ -120,7 +120,7 @@ static double posterior(double worth, double again)
     return 1 / (1 + exp(-odds));
 }
 
-/* The likeliest link that is not taken; links of them: none. */
+/* The most probable link that is not selected yet; links: none. */
 static size_t find_worst(struct losses *s)
 {
     size_t worst = s->model->links;

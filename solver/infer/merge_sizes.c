@@ -150,10 +150,10 @@ static int part_switch(struct nt_model **model, const struct nt_rooted_tree *h,
     return 0;
 }
 
-/* Parts the hosts inside (model->hosts of them) from all others by a link of probability 0 and
- * without figures, when no link of the tree contradicts it: the switch where both kinds meet is
- * parted in two. *added: it was; *model is then a new canonical one, without figures of the fit. A
- * link that is there already, or a single host, adds nothing. */
+/* Divides the hosts inside (model->hosts elements) from all others by a link of probability 0
+ * without latency, unless a link of the tree contradicts it: the switch where both kinds meet is
+ * split. *added: whether it was; *model is then a new canonical model, without values of a fit. An
+ * existing link, or a single host, adds nothing. */
 static int adopt_link(struct nt_model **model, const bool *inside, bool *added, struct nt_err *err)
 {
     struct nt_rooted_tree *h;
@@ -339,7 +339,7 @@ static int add_size(struct pool *p, struct seen *own, const struct nt_model *siz
 
 /* ---- removed links -------------------------------------------------------------------------- */
 
-/* All sizes, the first one as it was before others were asked. */
+/* All sizes, the first one before the others changed it. */
 struct sizes {
     const struct nt_model *first;
     const struct nt_model *const *others;
@@ -428,7 +428,8 @@ static int remove_all_unlikely(struct sizes *s, struct nt_model **model, struct 
 /* ---- links of larger sizes only ---------------------------------------------------------------
  */
 
-/* Two trees of the same hosts: each link of the one can be asked for in the other. */
+/* Whether both are trees of the same hosts, so that each link of one can be compared with the
+ * other. */
 static bool are_comparable_trees(const struct nt_model *own, const struct nt_model *other)
 {
     bool trees = (own->family == NT_FAMILY_STAR || own->family == NT_FAMILY_TREE) &&
@@ -506,7 +507,7 @@ static int add_candidates(struct nt_model **model, const struct candidate *list,
     return 0;
 }
 
-/* seen: count of them, without a model where the size has nothing to give. */
+/* seen: count elements, without a model if the size contributes nothing. */
 static int adopt_all(struct nt_model **model, const struct seen *own, const struct seen *seen,
                      size_t count, struct nt_err *err)
 {

@@ -203,7 +203,8 @@ static void add_fault(struct search *s, size_t link, double confidence, struct n
             (struct nt_fault_part){NT_FAULT_HOST_SLOW, part.a, part.a};
 }
 
-/* Whether another link explained as much as this one, and explains nothing more without it. */
+/* Whether another link explains as much as this one, and explains nothing more once this one is
+ * subtracted. */
 static bool is_ambiguous(struct search *s, size_t link)
 {
     for (size_t k = 0; k < s->model->links; k++)

@@ -178,7 +178,7 @@ static void check_levels(struct nt_prior_check *b)
 
 /* ---- the result of a pair ------------------------------------------------------------------- */
 
-/* The level nearest to a reading, and how many sd it is off the one asked for. */
+/* The level nearest to a reading, and the distance in sd from the given level. */
 static size_t nearest(const struct nt_prior_check *b, double ln, size_t level, double *own,
                       double *best)
 {
@@ -193,7 +193,7 @@ static size_t nearest(const struct nt_prior_check *b, double ln, size_t level, d
     return near;
 }
 
-/* A reading that is too high may be a late one, once another fits. */
+/* A reading that is too high may be a late one, if another one fits. */
 static enum fit fit_pair(const struct work *w, const struct pair *p, size_t level)
 {
     size_t fits = 0, high = 0, low = 0, n = 0;
@@ -319,7 +319,7 @@ static int judge_pairs(struct work *w, struct nt_err *err)
     return 0;
 }
 
-/* More pairs of clusters than this a host cannot be read in a few rounds: then the belief saves
+/* A host cannot be read with more pairs of clusters than this in a few rounds: then the prior saves
  * nothing. */
 static const double APART_A_HOST = 40, APART_MORE = 4096;
 
@@ -507,8 +507,7 @@ static void place_loose(struct work *w)
             place_host(w, h, in, state, size);
 }
 
-/* ---- joined and apart -------------------------------------------------------------------------
- */
+/* ---- connected and apart ----------------------------------------------------------------- */
 
 static uint64_t pair_key(const struct nt_prior_check *b, size_t level, uint32_t x, uint32_t y)
 {
@@ -524,7 +523,7 @@ bool nt_prior_check_is_apart(const struct nt_prior_check *b, uint32_t x, uint32_
            bsearch(&key, b->apart_key, b->apart, sizeof key, nt_compare_u64) != NULL;
 }
 
-/* Pairs that fit join the hosts of a switch, or are of clusters that are apart. */
+/* Pairs that fit connect the hosts of a switch, or show that clusters are apart. */
 static void record_fits(struct work *w)
 {
     struct nt_prior_check *b = w->b;

@@ -280,7 +280,7 @@ static int by_pair(const void *x, const void *y)
     return (a->us > b->us) - (a->us < b->us);
 }
 
-/* ---- all together ----------------------------------------------------------------------------*/
+/* ---- the search -------------------------------------------------------------------------- */
 
 static void find_links(struct rails *s)
 {

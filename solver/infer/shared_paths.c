@@ -33,7 +33,7 @@ struct tally {
     struct nt_arena memory;
 };
 
-/* Of a channel; NaN: unknown. */
+/* The bandwidth of a channel; NaN: unknown. */
 static double bandwidth_of(const struct tally *tally, uint32_t channel)
 {
     const struct nt_link *l = &tally->model->link[channel / 2];

@@ -61,7 +61,7 @@ static int median_curve(struct sizes *s, size_t *points, struct nt_err *err)
     return 0;
 }
 
-/* With sizes that nobody measured there are no regimes: then all are one. */
+/* With arbitrary sizes there are no regimes: then all sizes are one regime. */
 static int find_regimes(struct sizes *s, struct nt_err *err)
 {
     struct nt_line line[NT_SEGMENTS_MAX];
@@ -94,7 +94,7 @@ static double slope_of(const struct sizes *s, struct regime r, size_t i, size_t 
     return line.slope > 0 && line.slope_se <= line.slope / 2 ? line.slope : (double)NAN;
 }
 
-/* A rate that was measured one way only is taken for both. */
+/* A rate that was measured in one direction only is used for both. */
 static double rate_slope(const struct nt_matrix *rate, size_t i, size_t j)
 {
     double forth = (double)nt_matrix_get(rate, i, j), back = (double)nt_matrix_get(rate, j, i);

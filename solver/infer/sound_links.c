@@ -1200,7 +1200,7 @@ static void make_class(struct work *w, const struct nt_model *m, bool hosts)
     }
 }
 
-/* ---- all together ----------------------------------------------------------------------------*/
+/* ---- the search -------------------------------------------------------------------------- */
 
 struct answer {
     struct nt_link_verdict *verdict; /* links */

@@ -331,7 +331,7 @@ static bool mark_slow_host(struct nt_sparse *s)
     return true;
 }
 
-/* The network, with the hosts that are now taken for slow. */
+/* Solves the network with the hosts that are marked as slow. */
 static int solve_once(struct nt_sparse *s, struct nt_err *err)
 {
     nt_finding_fini(&s->finding);
@@ -372,8 +372,7 @@ int nt_sparse_judge(struct nt_sparse *s, struct nt_err *err)
     return s->slow.count > 0 || s->finding.contradicting > 0 ? nt_sparse_solve(s, err) : 0;
 }
 
-/* ---- all readings at once ---------------------------------------------------------------------
- */
+/* ---- all readings at once ---------------------------------------------------------------- */
 
 static int take_readings(struct nt_sparse *s, const struct nt_readings *from, struct nt_err *err)
 {

@@ -14,7 +14,7 @@
 #include "switch_support.h"
 
 enum {
-    ALWAYS = 32,   /* units for which a search among graphs takes little time */
+    ALWAYS = 32,   /* units for which a search among graphs is fast */
     FEW_UNITS = 8, /* for which the search among graphs has too few readings */
     CUTS = 3,      /* of a linkage of all hosts, at its widest gaps */
     MOVES = 5,     /* times that hosts are moved to units which fit better, or a unit is split */
@@ -365,8 +365,8 @@ static void set_hops(const struct nt_work *q, struct nt_direct *d)
         }
 }
 
-/* By how many hops pairs are farther apart than over a third unit, which no path is: the most, but
- * for one pair and as many as are wrong by the prior. */
+/* The largest number of hops by which a pair is farther apart than over a third unit, which is
+ * impossible for paths. One pair and the expected number of outliers are ignored. */
 static int longest_detour(const struct nt_direct *d)
 {
     size_t n = d->n, over[NT_GRAPH_HOPS_MAX + 1] = {0}, longer = 0; /* pairs by how many hops */
@@ -463,7 +463,7 @@ static double table_odds(const struct nt_work *q, const struct nt_direct *d)
     return sum;
 }
 
-/* A network of any shape, in which units are whole numbers of hops apart. */
+/* A network of any shape whose units are whole numbers of hops apart. */
 static int find_table(const struct nt_pairs *readings, struct candidate *c, struct nt_arena *memory,
                       struct nt_err *err)
 {
@@ -555,7 +555,7 @@ static double host_misfit(const struct nt_work *w, const struct candidate *c, si
     return sum / (double)count;
 }
 
-/* How far apart the readings of two hosts to all others are. */
+/* The distance between the readings of two hosts with all others. */
 static double rows_apart(const struct nt_work *w, size_t i, size_t j, double most)
 {
     double sum = 0, count = 0;
@@ -567,8 +567,8 @@ static double rows_apart(const struct nt_work *w, size_t i, size_t j, double mos
     return count > 0 ? sum / count : 0;
 }
 
-/* Splits the unit that fits worst: each host joins the one of two seeds whose readings are nearer
- * to its own. The seeds are the two hosts that differ most. misfit: of each host in its unit. */
+/* Splits the unit that fits worst: each host joins the seed whose readings are nearer to its own.
+ * The seeds are the two hosts that differ most. misfit: per host in its unit. */
 static void split_unit(const struct nt_work *w, const struct candidate *c, const double *misfit,
                        double *sum, struct units *next)
 {
@@ -792,8 +792,8 @@ struct graphs {
     bool same;        /* best and table are one network */
 };
 
-/* Looks for graphs of hosts, of leaves of the tree and of clusters, and near the likeliest graph.
- */
+/* Searches graphs of hosts, of leaves of the tree and of clusters, and near the most probable
+ * graph. */
 static int find_graphs(const struct nt_work *w, const struct nt_pairs *readings,
                        const struct nt_model *m, struct graphs *g, struct nt_arena *memory,
                        struct nt_err *err)
@@ -805,7 +805,7 @@ static int find_graphs(const struct nt_work *w, const struct nt_pairs *readings,
         find_cuts(w, m->hosts, g->c + 3, memory, err) < 0)
         return -1;
     bool sure = m->confidence >= NT_SUPPORT_USED; /* then most of the time would be lost */
-    double last = -(double)INFINITY; /* the likeliest before hosts were moved the last time */
+    double last = -(double)INFINITY;              /* the best score before the last move of hosts */
     for (size_t k = 0; k < CANDIDATES; k++) {
         const struct candidate *likely = g->table->score > g->best->score ? g->table : g->best;
         struct candidate *c = &g->c[k], *t = &g->t[k];
@@ -878,7 +878,7 @@ static int share_support(const struct graphs *g, struct nt_model *m, struct nt_e
     return status;
 }
 
-/* Takes out the groups that are rather none, and fits the other links again. */
+/* Removes the groups with a support below 1/2, and fits the other links again. */
 static int remove_groups(const struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};

@@ -354,7 +354,7 @@ static void count_outside(const struct nt_found_tree *c, const struct nt_pair_re
         }
 }
 
-/* Another host that is not in that cluster, from the next seat on; NOBODY: all are. */
+/* Another host outside this cluster, from the next seat on; NOBODY: all are inside. */
 static uint32_t find_outsider(const struct nt_found_tree *c, size_t level, uint32_t cluster,
                               uint32_t seat)
 {

@@ -75,8 +75,8 @@ enum { PHASE_LATENCY, PHASE_REPEATS };
 
 enum { KINDS = NT_ORDER_KERNEL + 1 };
 
-/* Kept for the end: publishing, and a host that is late (ucx_probe/timeouts.c waits as long).
- * Solving is counted apart. */
+/* Reserved for the end: publishing, and waiting for a late host (ucx_probe/timeouts.c waits as
+ * long). Solving is counted separately. */
 static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1, RESERVE_MAX_S = 1.25;
 
 /* Solving n hosts takes about this time times n squared; replaced by the measured time. For a
@@ -183,7 +183,7 @@ static bool fills_links(enum nt_order_kind kind)
     return kind == NT_ORDER_BANDWIDTH || kind == NT_ORDER_KERNEL;
 }
 
-/* With the rest that such a round takes from the next. */
+/* Including the pause that such a round requires before the next. */
 static double cost_s(const struct nt_campaign *c, enum nt_order_kind kind, double window_s,
                      double round_overhead_s)
 {
@@ -450,7 +450,7 @@ static double kernels_s(const struct nt_campaign *c)
     return c->options.max_load < 1 ? 0 : connecting / KERNELS_PART;
 }
 
-/* The most that the phases after LogGP get of the time that is left. */
+/* Limit of the remaining time for the phases after LogGP. */
 static const double AFTER_LOGGP_PART = 0.5;
 
 /* The remaining time less the need of later phases; parts of LogGP that do not fit are left out. */

@@ -263,7 +263,7 @@ static void put_words(const struct nt_reference_match *a, const struct nt_differ
     }
 }
 
-/* A finding of the map, of a part that the reference has no figure of. */
+/* Describes a finding of the map for which the reference has no value. */
 static void put_finding_words(const struct nt_reference_match *a, const struct nt_fault *f,
                               struct nt_strbuf part[3])
 {
@@ -539,7 +539,7 @@ static uint32_t find_host(const struct network *n, const char *name)
     return index == NT_NAMES_NONE ? NT_NO_VERTEX : index;
 }
 
-/* The lowest vertex above all hosts whose flag is that; NT_NO_VERTEX: the top, or none. */
+/* The lowest vertex above all hosts with this flag; NT_NO_VERTEX: the root, or none. */
 static uint32_t lowest_above(struct network *n, const struct nt_reference_match *match, bool flag)
 {
     const struct nt_rooted_tree *t = n->whole;

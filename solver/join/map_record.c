@@ -150,7 +150,7 @@ static bool same_fit(const struct record *a, const struct record *b)
 
 /* ---- the map's entries ---- */
 
-/* A line that explains little, or whose slope is below its error, would be noise. */
+/* A line that explains little, or whose slope is below its error, is noise. */
 static bool has_power(const struct nt_loggp *g)
 {
     return !(g->r2 < R2_LEAST) && g->G_us_per_byte > 0 &&
@@ -281,8 +281,8 @@ static int add_measured(const struct nt_samples *samples, struct nt_map *map, st
     return rc;
 }
 
-/* A message of a train takes max(o, g + (s - 1) gap) (Lichei 2006, equation 3.2.2.3): where o is
- * not shorter for the shortest one, by two standard errors, trains show o. */
+/* A message of a train takes max(o, g + (s - 1) gap) (Lichei 2006, equation 3.2.2.3). If o of the
+ * shortest message is not shorter by two standard errors, trains show o. */
 static bool hides_gap(const struct nt_loggp *g)
 {
     double se = hypot(isnan(g->o_se_us) ? 0 : g->o_se_us, isnan(g->g_se_us) ? 0 : g->g_se_us);
@@ -326,8 +326,8 @@ static const double AS_BUSY = 0.9;
  * that 64 hosts take milliseconds. */
 enum { PACKETS_EACH = 16, PACKETS_ALL = 16384, CROWD = NT_SAMPLES_PARTICIPANTS_MAX };
 
-/* The hosts of a kernel as hosts 0, 1, ... of a network in which all other vertices pass on. The
- * network stays as long as kernels are among the same hosts. */
+/* The hosts of a kernel as hosts 0, 1, ... of a network in which all other vertices are switches.
+ * Consecutive kernels of the same hosts share the network. */
 struct map_network {
     struct nt_map *map;
     const uint32_t *vertex; /* the samples' hosts: see find_in_map */

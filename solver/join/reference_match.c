@@ -400,7 +400,7 @@ struct distribution {
     struct nt_distance *found, *whole;
     uint32_t *path;
     double *paths;
-    double *least; /* directed links: how far off, as a factor, the path is that is least so */
+    double *least; /* per directed link: the factor of the path over it that deviates least */
 };
 
 /* Equation 4, with the ideal time of a link instead of the inverse of its rate, which is equal if

@@ -14,7 +14,7 @@
 
 enum { TURNS = 3 };
 
-/* A network that is the same and hardly surer will be no other by more of that. */
+/* If the same network is hardly more certain, further repetitions will not change it. */
 static const double SURER = 0.02;
 
 struct repeat {

@@ -276,9 +276,9 @@ static int take_prior(const struct nt_samples *s, const bool *missing, const uin
     return 1;
 }
 
-/* Solves the record of a sweep that verified a prior. f->prior: how the prior was used, if the
- * record says so. 1: f->model is the network, which all readings support, and f->pairs the number
- * of read pairs; 0: the record has no such network, and neither is set. */
+/* Solves the record of a sweep that verified a prior. f->prior: how the prior was used, if it is in
+ * the record. 1: f->model is the network, which all readings support, and f->pairs the number of
+ * read pairs; 0: the record has no such network, and neither is set. */
 static int solve_prior(const struct nt_samples *s, const struct sorted *by, struct found *f,
                        struct nt_err *err)
 {
@@ -897,8 +897,8 @@ static int find_in_bandwidths(struct sorted *s, struct found *f, struct nt_err *
 
 /* ---- other parts of a sweep's record ----------------------------------------------------- */
 
-/* adaptive: the map is from such a sweep, which takes all pairs of a tier for equal; its readings
- * show more. */
+/* adaptive: the map is from an adaptive sweep, which treats all pairs of a tier as equal; its
+ * readings show more. */
 static int refine_links(struct nt_map *map, const struct sorted *s,
                         const struct nt_samples *samples, bool adaptive, struct nt_err *err)
 {
@@ -914,8 +914,8 @@ static int refine_links(struct nt_map *map, const struct sorted *s,
 /* ---- solving ----------------------------------------------------------------------------------
  */
 
-/* The record behind the measurements has more than latencies: links measured again, flows. Then
- * every link has its figures. */
+/* The record contains more than latencies: repeated measurements of links, flows. Every link gets
+ * the values that they show. */
 static int refine_from(struct nt_map *map, const struct sorted *s,
                        const struct nt_solve_input *from, bool adaptive, struct nt_err *err)
 {

@@ -14,9 +14,9 @@ static const double tiers_prior[NT_TIERS_MAX + 1] = {NT_CHAIN_ONE_SWITCH, 0.33, 
  * most networks none. */
 static const double flat_shape = 0.5, flat_prior = 4.5;
 
-/* Concentrations of the Chinese restaurants, a factor of about 3 apart, from one large group to
- * groups of one or two; the last is 4 times the units, which leaves all alone but for a quarter in
- * pairs. */
+/* Concentrations of the Chinese restaurant processes, a factor of about 3 apart, from one large
+ * group to groups of one or two; the last is 4 times the units, with which about a quarter of the
+ * units are in pairs and the others alone. */
 enum { CONCENTRATIONS = 6 };
 
 static double concentration(uint32_t a, uint32_t units)
@@ -199,7 +199,8 @@ int nt_chain_tree_init(struct nt_chain_tree *tree, uint32_t hosts, struct nt_are
     return nt_arena_check(memory, err);
 }
 
-/* The nodes of tier k: node[label]. A group that is one unit of the tier below is its node. */
+/* The nodes of tier k: node[label]. A group with one unit of the tier below has the node of this
+ * unit. */
 static void add_tier(struct nt_chain_tree *t, const struct nt_chain *c, uint32_t k,
                      const uint32_t *below, uint32_t *node, uint32_t *size)
 {

@@ -8,8 +8,8 @@
 
 #include "graph.h"
 
-/* The nearest unit that is there, by a row of distances; UINT32_MAX: none. Ties go to the one
- * before, if it is among them, then to the first. */
+/* The nearest unit that remains, by a row of distances; UINT32_MAX: none. Ties are resolved for the
+ * previous unit, if it is among them, then for the first. */
 static uint32_t nearest(uint32_t units, const float *row, const uint32_t *gone, uint32_t before)
 {
     uint32_t found = UINT32_MAX;

@@ -102,7 +102,7 @@ static double weight_of(const struct nt_pair_value *v, double usual)
     return part > far ? weight * 2 / (1 + part * part) : weight;
 }
 
-/* A length that is a multiple of the step, and how far it may be off. */
+/* A length that is a multiple of the step, and its possible error. */
 struct measure {
     double value, error;
 };
@@ -125,8 +125,8 @@ static struct measure common(struct measure a, struct measure b)
     return a;
 }
 
-/* The common step of sorted values. It takes their differences first, from the least, and then the
- * values. A float has six digits or seven. */
+/* The common step of sorted values: first of their differences, from the smallest, then of the
+ * values. A float has six to seven digits. */
 static double step_of_sorted(const float *value, size_t count, double part, float *room)
 {
     const double digits = 1.5e-7;

@@ -51,7 +51,7 @@ struct evaluation {
 struct settings {
     double power;
     bool allow_low, population, *second, *far; /* the latter two: of hosts */
-    double far_variance;                       /* of the end of a host that is far, over s^2 */
+    double far_variance;                       /* of the end of a far host, over s^2 */
 };
 
 /* Pairs that are left out, and lists of pairs to leave out or include. */

@@ -20,7 +20,7 @@ enum {
     PLACES = 8,       /* of a unit, the best by the screen, that are scored */
     PAIR_CUTS = 7,    /* of which pairs are tried */
     SPLIT_UNITS = 7,  /* up to which all 63 ways to part a group are tried */
-    NEIGHBOURS = 8,   /* chains beside the best whose neighbours are scored, too */
+    NEIGHBOURS = 8,   /* chains besides the best whose neighbours are also scored */
     SMALL_HOSTS = 16, /* up to which scoring all places costs no more than screening them */
     WIDE_HOSTS = 10,  /* up to which several moves at once matter for the support */
 };
@@ -82,7 +82,8 @@ struct search_work {
     double here;      /* the screen's score of the current place of the last unit */
     uint32_t refined; /* the best that no move makes better */
     size_t without;   /* an entry that the screen leaves out; SIZE_MAX: none */
-    bool small, hold; /* few hosts; chains are only noted, none is taken for the best */
+    bool small,
+        hold; /* few hosts; chains are only added to the table, without a change of the best */
 };
 
 /* ---- the table ---- */
@@ -198,7 +199,8 @@ static void note_score(struct nt_visit *v, double score, bool exact,
         v->step[k] = (float)(value->mean[1 + k] / value->sd);
 }
 
-/* Scores the chain that is set in full, notes it, and takes it for the best if it is; whether. */
+/* Scores the current chain in full, adds it to the table, and returns whether it became the
+ * best. */
 static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct nt_visit *v,
                        struct nt_score_place place)
 {
@@ -276,7 +278,7 @@ struct unit {
     uint32_t inside; /* class of the group's node */
 };
 
-/* The node that is the group of host i at tier k. */
+/* The node of the group of host i at tier k. */
 static uint32_t node_at(const struct nt_chain_tree *t, uint32_t i, uint32_t k)
 {
     uint32_t v = i;
@@ -322,7 +324,7 @@ static void tally(struct nt_search *s, const struct unit *u)
     }
 }
 
-/* Adds a tally whose readings are longer by shift than was taken off them, with weight w. */
+/* Adds a tally, with weight w, whose readings are longer by shift than the subtracted value. */
 static void add(struct tally *total, double *log_w, const struct tally *a, const struct tally *less,
                 double shift, double w)
 {
@@ -335,7 +337,8 @@ static void add(struct tally *total, double *log_w, const struct tally *a, const
     *log_w += n * log(w);
 }
 
-/* ln p of the unit's readings at tier to beside host j (to = tiers: alone), up to a constant. */
+/* ln p of the unit's readings if it is placed at tier to with host j (to = tiers: alone), up to a
+ * constant. */
 static double screen(const struct nt_search *s, const struct unit *u, uint32_t to, uint32_t j)
 {
     const struct search_work *w = s->work;
@@ -348,7 +351,7 @@ static double screen(const struct nt_search *s, const struct unit *u, uint32_t t
     if (joins) {
         add(&total, &log_w, &w->inner[v], NULL, 0, weight[to]);
         shift = v + 1 < t->nodes ? w->best.lengths[v] : 0;
-    } else { /* next to a node whose link then ends at tier to */
+    } else { /* beside a node whose link then ends at tier to */
         for (uint32_t k = to; k < s->best.tiers; k++)
             shift += (t->mask[v] & ~t->flat[v]) >> k & 1 ? step[k] / 2 : 0;
         add(&total, &log_w, &w->below[v], NULL, -shift, weight[to]);
@@ -386,7 +389,7 @@ static int by_score(const void *x, const void *y)
     return (a->beside > b->beside) - (a->beside < b->beside);
 }
 
-/* work->chain: the best with the unit at tier to beside host j. */
+/* work->chain: the best with the unit placed at tier to with host j. */
 static void place_unit(struct nt_search *s, const struct unit *u, uint32_t to, uint32_t j)
 {
     struct search_work *w = s->work;
@@ -400,7 +403,7 @@ static void place_unit(struct nt_search *s, const struct unit *u, uint32_t to, u
     }
 }
 
-/* A host of group a of tier to that is not of the unit (which is marked); hosts: none. */
+/* A host of group a of tier to outside the (marked) unit; hosts: none. */
 static uint32_t beside(const struct nt_search *s, uint32_t to, uint32_t a)
 {
     uint32_t hosts = s->best.hosts, j = s->work->best.first[to * hosts + a];
@@ -506,8 +509,8 @@ static bool join_low(struct nt_search *s, const struct unit *u)
     return false;
 }
 
-/* A reading that is too low holds a host where it is: the places are screened without the lowest
- * of its smallest group, too. */
+/* A reading that is too low keeps a host in its group, so the places are also screened without the
+ * lowest reading of its smallest group. */
 static bool move_unit(struct nt_search *s, const struct unit *u)
 {
     const struct nt_pairs *p = s->pairs;
@@ -539,8 +542,8 @@ static int by_gain(const void *x, const void *y)
     return a->host < b->host ? -1 : 1;
 }
 
-/* Hosts that the screen finds better elsewhere, all at once: the largest gains first, of groups
- * that no other host leaves for another or joins. Whether that is better. */
+/* Moves all hosts at once that the screen places elsewhere: the largest gains first, of groups that
+ * no other host leaves or joins. Returns whether that is better. */
 static bool move_together(struct nt_search *s)
 {
     struct search_work *w = s->work;
@@ -616,9 +619,9 @@ static bool move_groups(struct nt_search *s)
     return any;
 }
 
-/* Sums and counts of the readings between units, work->link.mean taken off each end, in
- * work->link.sum and count. Hosts whose unit is UINT32_MAX are left out; parent: and pairs of
- * different parents. */
+/* Sums and counts of the readings between units, with work->link.mean subtracted for each end, in
+ * work->link.sum and count. Hosts whose unit is UINT32_MAX are left out, and with parent also pairs
+ * of different parents. */
 static void sum_units(struct nt_search *s, uint32_t units, const uint32_t *parent)
 {
     struct search_work *w = s->work;
@@ -904,7 +907,8 @@ static bool insert_pairs(struct nt_search *s, uint32_t k, uint32_t units)
     return false;
 }
 
-/* Tries cuts of a linkage of the units, work->link.mean taken off each host's readings. */
+/* Tries cuts of a linkage of the units, with work->link.mean subtracted from each host's
+ * readings. */
 static bool insert_cuts(struct nt_search *s, uint32_t k, uint32_t units)
 {
     struct search_work *w = s->work;
@@ -977,7 +981,7 @@ static double try_cuts(struct nt_search *s, const struct nt_merge *merge, const 
     return v != NULL ? v->score : -(double)INFINITY;
 }
 
-/* Chains of one, two and three of a linkage's cuts; work->link.mean taken off each end. */
+/* Chains of one, two and three cuts of a linkage, with work->link.mean subtracted for each end. */
 static void start_from(struct nt_search *s)
 {
     struct search_work *w = s->work;
@@ -1199,7 +1203,7 @@ static uint32_t farthest(const struct nt_search *s)
     return nt_score_farthest(s->score, s->place, s->value.sd, s->work->longer);
 }
 
-/* Scores work->chain with these outliers; takes it for the best if it is better, with the prior. */
+/* Scores work->chain with these outliers; makes it the best if it is better, with the prior. */
 static bool try_chain(struct nt_search *s, const struct nt_outliers *off, double prior)
 {
     struct search_work *w = s->work;

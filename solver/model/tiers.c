@@ -109,7 +109,7 @@ static void count_outside(struct view *v, uint32_t u, struct trials *t)
     for (uint32_t a = 0; a < v->units; a++) {
         if (v->good[a] == 0)
             continue;
-        if (v->good[a] != good) { /* most units have as many as the one before */
+        if (v->good[a] != good) { /* most units have as many as the previous one */
             good = v->good[a];
             double noise = v->sd * sqrt((1 - 1.0 / n) / good);
             limit = fmax(v->link, plain * noise);
@@ -210,7 +210,7 @@ static int contradiction_odds(struct nt_search *search, double *odds, struct nt_
         return -1;
     /* outliers may be misfit, so their number is not used */
     v.wrong = 1 / (1 + NT_TAIL_RATE_PRIOR);
-    /* the fit's own noise has taken up the misfit */
+    /* the fit's own noise includes the misfit */
     double sd = fmin(search->value.sd, hypot(search->pairs->noise, NT_PATHS_SD));
     v.sd = sd / sqrt(v.fit.weight[v.fit.tree->classes - 1]);
     for (uint32_t node = 0; node < nodes; node++)
@@ -440,7 +440,7 @@ static uint64_t locus_of(const struct alternative *a, const struct alternative *
     return 0;
 }
 
-/* The probability that exactly the stated splits are there, open ones apart. */
+/* The probability that exactly the reported splits exist, except open ones. */
 static double confidence_of(const struct table *t, const struct alternative *stated,
                             struct locus *locus)
 {

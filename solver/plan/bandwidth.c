@@ -67,7 +67,7 @@ struct nt_bw {
     /* the rate of the network at once, from the warm-up: */
     double limit_MBps; /* INFINITY: all that hosts send */
     double together_MBps,
-        first_MBps;    /* rate of all flows of the warm-up; rate of the one that then ran alone */
+        first_MBps;    /* rate of all flows of the warm-up; rate of the flow that then ran alone */
     uint32_t first[2]; /* the ends of that one; equal: none */
     /* the planned round, in parts that the network can carry: */
     uint32_t (*pair)[2]; /* hosts: the schedule's, sorted by part */
@@ -144,7 +144,7 @@ static bool is_between(const struct nt_rooted_tree *h, size_t link, bool switche
 }
 
 /* Each link gets the first round in which both ends are free (Vizing's bound is the largest degree
- * plus one; this greedy one needs less than twice the degree). */
+ * plus one; this greedy method needs less than twice the degree). */
 static int colour_links(struct nt_bw *b, enum nt_bw_kind kind, struct nt_err *err)
 {
     const struct nt_rooted_tree *h = b->rooted;
@@ -222,7 +222,7 @@ static int plan_fans(struct nt_bw *b, uint32_t height, struct nt_err *err)
     return add_both(b, (struct nt_bw_step){.kind = FAN_AGAIN, .height = height}, err);
 }
 
-/* The flows of a link get the one group of its first end. */
+/* Puts the flows of a link into the group of its first end. */
 static void group_flows(struct nt_bw *b, size_t first, uint32_t group)
 {
     for (size_t k = first; k < b->schedule.pairs; k++)
@@ -419,11 +419,11 @@ static int plan_all_steps(struct nt_bw *b, struct nt_err *err)
 /* Leaves with fewer hosts are also compared with all others. */
 enum { LEAF_MIN = 5 };
 
-/* Two rounds with the same flows agree within this in a quiet network, as flow_links.c takes them
- * for one plateau. */
+/* Two rounds with the same flows agree within this share in a quiet network; flow_links.c uses the
+ * same limit. */
 static const double agreement = 0.95;
 static const double sd_limit = 4, sd_floor = 0.0125, sd_most = 0.025, group_limit = 0.93;
-/* Rates that differ by less are one rate, of which the first partner in turn is taken. */
+/* Rates that differ by less are equal, and the first partner in turn is selected. */
 static const double better_partner = 1.02;
 /* However narrow a group is, some flows go to it. */
 static const double quality_least = 0.05;
@@ -706,8 +706,8 @@ static void deal_parts(struct nt_bw *b, const struct nt_bw_step *s)
     }
 }
 
-/* The schedule's pairs into b->pair and b->cut. Flows that a group sends stay together; groups go
- * into one part as long as it stays under the limit. */
+/* Writes the schedule's pairs to b->pair and b->cut. The flows that a group sends stay together;
+ * groups are added to a part while it is below the limit. */
 static void split_round(struct nt_bw *b, const struct nt_bw_step *s)
 {
     const struct nt_flow_schedule *d = &b->schedule;

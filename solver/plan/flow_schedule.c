@@ -117,7 +117,7 @@ static size_t bounded_load(const struct nt_flow_schedule *d, size_t flows)
     return flows > 0 && most == 0 ? 1 : most;
 }
 
-/* The first host at a switch that is free; NT_NO_VERTEX. */
+/* The first free host at a switch; NT_NO_VERTEX. */
 static uint32_t free_host(const struct nt_flow_schedule *d, uint32_t at)
 {
     const struct nt_rooted_tree *h = d->rooted;
@@ -386,8 +386,8 @@ static void send_one(struct nt_flow_schedule *d, uint32_t parent, uint32_t from,
     take_vertex(d, to);
 }
 
-/* The closed groups below a parent send, one host each in turn; every other flow outside when
- * asked. */
+/* The closed groups below a parent send, one host each in turn; with outside, every other flow
+ * leaves the parent. */
 static void send_all(struct nt_flow_schedule *d, uint32_t parent, bool outside)
 {
     const struct nt_rooted_tree *h = d->rooted;

@@ -16,7 +16,7 @@ struct tree {
     uint32_t *first, *child; /* of vertex v: child[first[v]] .. child[first[v + 1] - 1] */
     uint32_t *turn;          /* how many children */
     uint32_t *order;         /* vertices from the root down */
-    bool *used;              /* a host that takes part is below, or is it */
+    bool *used;              /* it is, or is above, a host that takes part */
 };
 
 struct link_latency_plan {

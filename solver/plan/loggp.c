@@ -271,7 +271,7 @@ static void loggp_lose(struct nt_planner *planner, uint32_t host)
 }
 
 /* ---- how much is left ---- */
-/* Rounds that a track without any result takes for a step, as on several networks. */
+/* Usual rounds per step for a track without results, from several networks. */
 static const size_t USUAL_ROUNDS[] = {
     [NT_STEP_COARSE] = 12, [NT_STEP_BETWEEN] = 24, [NT_STEP_ENDS] = 8,  [NT_STEP_GAP] = 10,
     [NT_STEP_SEND] = 3,    [NT_STEP_RECEIVE] = 4,  [NT_STEP_CHECK] = 12};

@@ -8,7 +8,7 @@
 
 struct sizes {
     struct nt_planner base;
-    struct nt_planner *sweep; /* of the size that is on; NULL: none yet, or no more */
+    struct nt_planner *sweep; /* of the current size; NULL: none */
     double size[NT_MESSAGE_SIZES_MAX];
     size_t count, at;
     size_t rounds; /* of this size, so far */

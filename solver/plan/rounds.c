@@ -350,7 +350,7 @@ int nt_round_clusters(struct nt_clustering *m, struct nt_rng *rng, struct nt_ope
     while (!m->over) {
         if (nt_clustering_settle(m, err) < 0 || add_blocks(m, rng, scratch, round, err) < 0)
             return -1;
-        /* who has little left takes the next step now, not after a round for so little */
+        /* a block with few open cells takes the next step now, not after a round for few pairs */
         int advanced = nt_clustering_advance(m, err);
         if (advanced < 0)
             return -1;

@@ -25,7 +25,7 @@ struct stress {
     size_t kernels;
     struct nt_workload kernel[NT_STRESS_CHOSEN_MAX];
     uint32_t pair[NT_STRESS_HOSTS_MAX][2];
-    double bytes, rate_MBps; /* of a message whose size is free; rate NaN: unknown */
+    double bytes, rate_MBps; /* of a message with a free size; rate NaN: unknown */
 };
 
 static size_t count_present(const struct stress *s)
@@ -36,8 +36,8 @@ static size_t count_present(const struct stress *s)
     return present;
 }
 
-/* How many hosts take part. A kernel for more than there are has as many as it can; below 2 it does
- * not run. */
+/* The number of hosts that take part. A kernel for more hosts uses as many as it can; below 2 it
+ * does not run. */
 static size_t count_taken(const struct stress *s, const struct nt_workload *w)
 {
     struct nt_workload load = *w;
@@ -145,7 +145,8 @@ static void stress_lose(struct nt_planner *planner, uint32_t host)
 static const struct nt_planner_ops OPS = {stress_next, nt_planner_tell_nothing, stress_lose, NULL,
                                           NULL};
 
-/* The power of two that takes about MESSAGE_S, or less where all would take too long. */
+/* Selects the power of two that takes about MESSAGE_S, or less if all messages would take too
+ * long. */
 static void choose_bytes(struct stress *s, double seconds)
 {
     double most = s->rate_MBps * 1e6 * MESSAGE_S;

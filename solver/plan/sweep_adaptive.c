@@ -24,7 +24,7 @@ struct adaptive {
     float *ln, *se;                /* its results; NaN: none */
     uint32_t *pings;               /* and how many each is from */
     struct nt_round_pairs round;   /* the same pairs as seats */
-    uint32_t count, batches, most; /* pings; batches of a reading, and as many as may be */
+    uint32_t count, batches, most; /* pings per batch; batches per reading, and their limit */
     struct nt_rng rng;
     struct nt_calibrate calibrate;
     struct nt_open_cells scratch;

@@ -163,7 +163,7 @@ static void order_pairs(const struct sweep_all *s, uint32_t (*pair)[2], size_t n
                                .count = s->count};
 }
 
-/* The next pair of the round whose hosts are still there. */
+/* The next pair of the round whose hosts are both present. */
 static bool order_next_pair(struct sweep_all *s, struct nt_order *order)
 {
     while (s->left > 0) {

@@ -106,8 +106,8 @@ static int is_enough(const struct latency *s, struct nt_err *err)
     return nt_disturbed_find(&s->latencies, &d, err) < 0 ? -1 : d.pairs < PAIRS_DISTURBED;
 }
 
-/* 1: *order; 0: it has ended and all is verified; 2: it has not, and the other sweeps follow; -1:
- * error */
+/* 1: *order; 0: it has ended and the prior is verified; 2: it has ended without, and the other
+ * sweeps follow; -1: error */
 static int next_prior(struct latency *s, struct nt_order *order, struct nt_err *err)
 {
     int more = s->prior->ops->next(s->prior, order, err);

@@ -98,8 +98,7 @@ static void plan_joints(struct check_round *r, const struct nt_prior_check *b)
     }
 }
 
-/* ---- clusters that are to be read apart -------------------------------------------------------
- */
+/* ---- clusters to read apart -------------------------------------------------------------- */
 
 static uint32_t idle_of(struct check_round *r, uint32_t part)
 {

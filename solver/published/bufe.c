@@ -291,9 +291,9 @@ struct finder {
     size_t groups, group_room;
 };
 
-/* The largest clique among the vertices of one kind (hosts, or switches below until) whose edges
- * all have roughly this latency, into f->members; ties: the one found first. NT_ERR_INPUT over
- * work_max. */
+/* Finds the largest clique among the vertices of one kind (hosts, or switches below until) whose
+ * edges all have roughly this latency, and writes it to f->members; the first one wins ties.
+ * NT_ERR_INPUT: more than work_max. */
 static int find_clique(struct finder *f, bool switches, size_t until, double latency,
                        struct nt_err *err)
 {
@@ -380,8 +380,8 @@ static bool same_to_all(const struct finder *f, size_t size, size_t v, double *m
     return true;
 }
 
-/* An edge that is explained by a path over via: as long, and longer than either of its parts, so
- * that two edges never explain each other away. */
+/* Whether a path over via explains an edge: it is as long, and longer than either of its parts, so
+ * that two edges never explain each other. */
 static bool explained_by(const struct bufe_graph *g, size_t a, size_t b, size_t via)
 {
     float w = bufe_edge(g, a, b), first = bufe_edge(g, a, via), second = bufe_edge(g, via, b);
@@ -527,8 +527,8 @@ static bool find_pair(struct finder *f, bool switches, size_t until, double late
     return false;
 }
 
-/* All cliques of one kind and latency that were there at the beginning. Edges between new switches
- * are another matter: they are shorter, and may only by chance be as long as this group. */
+/* Replaces all cliques of one kind and latency that exist at the beginning. Edges between new
+ * switches are excluded: they are shorter, and could only by chance have this latency. */
 static int replace_all(struct finder *f, bool switches, double latency, bool *changed,
                        struct nt_err *err)
 {
@@ -545,7 +545,7 @@ static int replace_all(struct finder *f, bool switches, double latency, bool *ch
     }
 }
 
-/* The groups of latencies, smallest first, until one has a clique. Hosts and switches apart: a
+/* The groups of latencies, smallest first, until one has a clique. Hosts and switches separately: a
  * clique is never mixed (2.2.3). */
 static int replace_smallest(struct finder *f, bool *changed, struct nt_err *err)
 {
@@ -582,7 +582,7 @@ static int find_switches(struct bufe_graph *g, const struct nt_bufe_options *o,
     return rc;
 }
 
-/* ---- the links' figures --------------------------------------------------------------------- */
+/* ---- latencies of links ------------------------------------------------------------------ */
 
 /* Section 2.4: the latencies of links that cannot be measured by themselves, by a linear
  * regression over all pairs of hosts; and the links' throughputs, as far as pairs show them (2.3).
@@ -677,7 +677,7 @@ static void relax_vertex(struct paths *p, const struct nt_model *m, uint32_t u)
     }
 }
 
-/* Dijkstra. Each push follows a step not taken before, so 2*links + 1 places are enough. */
+/* Dijkstra's algorithm. Each push follows a new step, so 2*links + 1 elements are enough. */
 static void paths_from(struct paths *p, const struct nt_model *m, uint32_t source)
 {
     for (size_t v = 0; v < p->vertices; v++) {
@@ -929,8 +929,8 @@ static float shortest_path(const struct bufe_graph *g, const float *w, size_t a,
     return best;
 }
 
-/* Algorithm 1: ascending, a pair becomes an edge where no path is as short. The edges taken move
- * to the front of c. */
+/* Algorithm 1: in ascending order, a pair becomes an edge unless some path is as short. Edges are
+ * moved to the front of c. */
 static size_t basic_model(struct bufe_graph *g, const float *w, struct nt_bufe_edge *c,
                           size_t count)
 {

@@ -206,8 +206,8 @@ static void distances_from(struct local *p, size_t source)
     }
 }
 
-/* Stage 3: an arc that is shorter than every path closes a cycle. Arcs added for one source count
- * for the next, as n calls of Dijkstra's algorithm do. */
+/* Stage 3: an arc that is shorter than every path closes a cycle. Arcs added for one source are
+ * used for the next, as with n calls of Dijkstra's algorithm. */
 static void restore_cycles(struct local *p)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -310,7 +310,7 @@ struct sizes {
     float *room; /* count of them */
 };
 
-/* NaN: not measured in the size that is asked for, or in none. */
+/* NaN: not measured in the selected size, or in none. */
 static float length_of(const struct sizes *s, size_t i, size_t j)
 {
     double sum = 0;

@@ -143,7 +143,7 @@ int nt_choice_write(const struct nt_choice *c, struct nt_plan *plan, struct nt_e
 
 enum { CONDITION_LINKS_MAX = 200000 };
 
-/* Entries that tracing may touch, for each pair: sparse bases stay far below, and for the others
+/* Limit of the entries that tracing visits per pair: sparse bases stay far below, and for others
  * the normal equations are faster. */
 enum { TRACE_WORK = 4000 };
 
@@ -167,8 +167,8 @@ static void sum_up(const struct nt_unknowns *u, const double *variance, struct t
     }
 }
 
-/* The fraction of small terms that is a modulo the prime (Wang, Guy and Davenport, 1982): the
- * remainders of Euclid's algorithm, stopped half way; NaN when there is none. */
+/* The fraction of small terms that equals a modulo the prime (Wang, Guy and Davenport, 1982): the
+ * remainders of Euclid's algorithm, stopped half way; NaN: there is none. */
 static double prime_fraction(uint64_t a)
 {
     const int64_t bound = INT64_C(1) << 30;

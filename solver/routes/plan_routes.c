@@ -18,8 +18,9 @@
  * colour share a link. There, the colouring follows the selection; here both are done together,
  * round by round, which ends near the bound of the hosts. */
 
-/* Steps (pairs evaluated, entries of equations touched) spent on fewer rounds: as many as the first
- * choice took times this, at least that; in small networks the tries end it. */
+/* Limits of the steps (pairs evaluated, entries of equations visited) for reducing the rounds:
+ * EFFORT times the steps of the first selection, at least EFFORT_MIN; in small networks TRIES_MAX
+ * ends it. */
 enum { EFFORT = 1, EFFORT_MIN = 4000000, TRIES_MAX = 1000, AHEAD = 12 };
 
 /* Skipping this number of pairs with occupied hosts is one step. */
@@ -306,7 +307,7 @@ struct basis {
     struct nt_unknowns *unknowns;
     size_t n;        /* chosen pairs */
     double *inverse; /* [u * n + i]: unknown u as a combination of the chosen pairs i */
-    double *part;    /* n: a pair outside as such a combination */
+    double *part;    /* n: a pair outside as this combination */
     bool *in;        /* by pair: chosen */
     uint32_t *was_pair, *was_round; /* to return to */
     size_t rounds;
@@ -463,8 +464,7 @@ static int exchange_all(struct nt_choice *choice, struct nt_err *err)
     int rc = basis_init(&b, &memory, err);
     if (rc == 0)
         rc = nt_unknowns_create(choice->routes, choice->pair, choice->used, &b.unknowns, err);
-    if (rc == 0 &&
-        invert_basis(&b, &why) == 0) { /* too ill conditioned to invert: stays as it is */
+    if (rc == 0 && invert_basis(&b, &why) == 0) { /* too ill-conditioned to invert: unchanged */
         exchange_pairs(&b);
         rc = check_basis(&b, err);
     }
