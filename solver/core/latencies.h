@@ -3,10 +3,10 @@
  * are measured, and disturbed.h estimates from them how often readings are disturbed.
  *
  * A list of readings. For many hosts it becomes a table of all pairs as soon as the table is
- * smaller. So a sweep of few pairs needs memory for these only, and a sweep of all pairs at most
- * two tables, less than its record. readings.h also is a view of the record. It is separate because
- * inference from few pairs needs more fields per reading, and all pairs of 4,096 hosts have 25
- * million readings. */
+ * smaller. So a sweep of few pairs needs memory for these only. A sweep of all pairs needs at most
+ * two tables, less than its record. Another view of the record is readings.h. It is separate
+ * because inference from few pairs needs more fields per reading, and all pairs of 4,096 hosts have
+ * 25 million readings. */
 #ifndef NT_LATENCIES_H
 #define NT_LATENCIES_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts the measured pairs of hosts, each pair once, while a record is read. A set with open
- * addressing needs memory for the measured pairs only, since a sweep of many hosts measures few; it
- * becomes one bit per pair when that is smaller. readings.h and latencies.h keep every reading and
- * do not count pairs. */
+/* Counts the measured pairs of hosts, each pair once, while a record is read. A sweep of many hosts
+ * measures few pairs, and a set with open addressing needs memory for these only. It becomes one
+ * bit per pair when that is smaller. The views readings.h and latencies.h keep every reading and do
+ * not count pairs. */
 #ifndef NT_MEASURED_PAIRS_H
 #define NT_MEASURED_PAIRS_H
 

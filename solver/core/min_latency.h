@@ -4,8 +4,8 @@
  * The lowest reading is used unless it alone is too low, as after a jump of a clock: then all
  * others agree, and not with the lowest. If the others do not agree, they were disturbed, and the
  * lowest may be right. If half of a host's pairs have such a step above their lowest reading, the
- * latencies of the host changed during the sweep; then the lowest readings of all its pairs are
- * used, because otherwise near and far pairs would describe two states of the network.
+ * latencies of the host changed during the sweep. Then the lowest readings of all its pairs are
+ * used. Otherwise near and far pairs would describe two states of the network.
  * Tests: test_latencies.c, test_remeasure.c. */
 #ifndef NT_MIN_LATENCY_H
 #define NT_MIN_LATENCY_H

@@ -25,11 +25,11 @@ struct nt_prtt {
     bool check;            /* used only to check predictions, never for the fit */
 };
 
-/* The one-way curve: half of PRTT(1, 0, s) per size, by rising size, each size once with its lowest
- * value, since disturbances only add. sd is the error of the value, at least the share below which
- * straight lines do not describe a network. Without checks, without measurements with a hold, and
- * without sizes that were measured once and are outliers beside both neighbours. out: room for n.
- * Returns the number of points. */
+/* The one-way curve: half of PRTT(1, 0, s) by rising size. Each size occurs once, with its lowest
+ * value, since disturbances only add. The sd of a point is the error of the value, at least the
+ * share below which straight lines do not describe a network. Without checks, without measurements
+ * with a hold, and without sizes that were measured once and are outliers beside both neighbours.
+ * out: room for n. Returns the number of points. */
 size_t nt_prtt_curve(const struct nt_prtt *m, size_t n, struct nt_point *out);
 
 /* The protocol regimes of a curve: straight lines over s - 1, of three or more sizes each. Writes

@@ -3,8 +3,8 @@
  * are at the edges (text/routes_text.h).
  *
  * A pair is unordered. If both directions are given, its links are the path there followed by the
- * path back, and a measurement (half a round trip) is the mean of both: each occurrence of a link
- * counts 1/ways.
+ * path back. A measurement (half a round trip) is then the mean of both directions, so each
+ * occurrence of a link counts 1/2.
  * Tests: test_routes_text.c, test_network_routes.c. */
 #ifndef NT_ROUTES_H
 #define NT_ROUTES_H

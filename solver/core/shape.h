@@ -2,10 +2,10 @@
 /* Compares the shapes of two models and ignores latencies and bandwidths.
  *
  * A network without cycles is the set of divisions of the hosts by its links (Buneman 1971);
- * divisions that separate one host are ignored. So the comparison ignores names of switches,
- * switches with two links, and the difference between a line of hosts and a line of switches with
- * one host each, which no measurement can distinguish. A full mesh equals a star. With cycles, both
- * must have the same links between hosts, and the same switches up to their names.
+ * divisions that separate one host are ignored. So the comparison ignores names of switches and
+ * switches with two links. A line of hosts equals a line of switches with one host each, because no
+ * measurement can distinguish them. A full mesh equals a star. With cycles, both must have the same
+ * links between hosts, and the same switches up to their names.
  * Tests: test_network.c, test_slow_hosts.c. */
 #ifndef NT_SHAPE_H
 #define NT_SHAPE_H

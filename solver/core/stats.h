@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* For normal values: the sd over the median absolute deviation, 1 / Phi^-1(3/4), and its inverse;
- * the sd over the mean absolute deviation, sqrt(pi / 2), which also is the standard error of a
- * median over that of a mean; the number of sds of a 95 % interval. */
+/* Ratios for normal values. Sd over median absolute deviation: 1 / Phi^-1(3/4), and its inverse. Sd
+ * over mean absolute deviation: sqrt(pi / 2), also the ratio of the standard errors of median and
+ * mean. The last is the number of sds of a 95 % interval. */
 #define NT_SD_OF_MEDIAN 1.4826
 #define NT_MEDIAN_OF_SD 0.6745
 #define NT_SD_OF_MEAN 1.2533

@@ -14,7 +14,7 @@
 /* *out: model->switches values; the caller frees it. The root has 1, or, if only one switch is
  * below it, the support of that switch, since both have the same hosts. NaN: none is given. That
  * holds for networks that are no trees, for switches that are not below the root, and for methods
- * without a confidence, where the probability of a link is the share of message sizes that show
+ * without a confidence. There, the probability of a link is the share of message sizes that show
  * it. */
 int nt_support_create(const struct nt_model *model, double **out, struct nt_err *err);
 

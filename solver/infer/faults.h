@@ -82,14 +82,14 @@ double nt_fault_probability(double worse, double sd, double df);
  *
  * A sound network has up to NT_TIERS_MAX tiers of switches. The links of one tier are equally long.
  * Those of hosts belong to one or a few populations (adapter generations), each with a latency and
- * a bandwidth. A link of the tree can be the sum of several cables, because switches with two links
- * are invisible: from a switch of one tier down to a switch of any lower tier, or to a host. At
- * most one link of the tree goes up to the highest switch of the job and down again. Which switch
- * or link is the highest is unknown; the sum over all cases makes the result independent of the
- * model's root. A link with a fault (share NT_FAULT_PRIOR) is longer by a factor, in nine of ten
- * cases up to 8, or narrower in one direction or both, rarely longer and narrower. A narrow link
- * may delay a ping by the bytes of its frame. All other deviations have Student's distribution with
- * an estimated scale.
+ * a bandwidth. Switches with two links are invisible, so a link of the tree can be the sum of
+ * several cables. It leads from a switch of one tier down to a switch of any lower tier, or to a
+ * host. At most one link of the tree goes up to the highest switch of the job and down again. Which
+ * switch or link is the highest is unknown; the sum over all cases makes the result independent of
+ * the model's root. A link with a fault (share NT_FAULT_PRIOR) is longer by a factor, in nine of
+ * ten cases up to 8, or narrower in one direction or both, rarely longer and narrower. A narrow
+ * link may delay a ping by the bytes of its frame. All other deviations have Student's distribution
+ * with an estimated scale.
  *
  * The probability of a fault is that of all explanations with a fault. It is summed exactly over
  * tiers of switches and places of the root (the sum-product algorithm; Pearl, Probabilistic
@@ -132,8 +132,8 @@ int nt_sound_links(const struct nt_model *model, struct nt_link_verdict *verdict
  *
  * Adds findings of kind NT_FAULT_LINK_SLOW with way up or down to the *count in fault, or sets the
  * way of an existing one. fault: room for NT_FAULTS_MAX. latency: from row to column, of the
- * model's hosts; half round trips have no difference and give no finding. found is the latency of
- * this direction. */
+ * model's hosts. Half round trips have no difference and give no finding. The found value is the
+ * latency of this direction. */
 int nt_one_way_slow_find(const struct nt_model *model, const struct nt_matrix *latency,
                          struct nt_fault *fault, size_t *count, struct nt_err *err);
 
@@ -141,16 +141,16 @@ int nt_one_way_slow_find(const struct nt_model *model, const struct nt_matrix *l
 
 /* Finds links of a tree that lose messages, from retransmissions on its paths.
  *
- * The retransmissions of two hosts are a Poisson count: the segments that they sent, times the
- * background rate plus the rates of the lossy links on the path (Poisson tomography: Vardi,
- * "Network tomography", JASA 91, 1996). Links are selected one by one, the most probable first;
- * paths over a selected link are not evidence for others. Pings and flows have separate background
- * rates, since flows lose messages on sound links, too, when buffers are full. Counts come in
- * bursts, so the log likelihood is divided by their dispersion (quasi-likelihood: Wedderburn,
- * Biometrika 61, 1974). The confidence is the posterior probability of a fault with a prior of one
- * link in fifty and a rate between 0.01 % and 50 %, uniform in the logarithm. A finding needs
- * NT_FAULT_CONFIDENCE, a rate of NT_LOSSY_LEAST and three times the background, and three paths to
- * different partners, or all there are.
+ * The retransmissions of two hosts are a Poisson count. Its mean is the number of segments that
+ * they sent, times the background rate plus the rates of the lossy links on the path (Poisson
+ * tomography: Vardi, "Network tomography", JASA 91, 1996). Links are selected one by one, the most
+ * probable first; paths over a selected link are not evidence for others. Pings and flows have
+ * separate background rates, since flows lose messages on sound links, too, when buffers are full.
+ * Counts come in bursts, so the log likelihood is divided by their dispersion (quasi-likelihood:
+ * Wedderburn, Biometrika 61, 1974). The confidence is the posterior probability of a fault with a
+ * prior of one link in fifty and a rate between 0.01 % and 50 %, uniform in the logarithm. A
+ * finding needs NT_FAULT_CONFIDENCE, a rate of NT_LOSSY_LEAST and three times the background, and
+ * three paths to different partners, or all there are.
  *
  * Only flows show the direction: after one lost message of a ping, both ends retransmit. */
 
@@ -163,10 +163,10 @@ struct nt_loss_seen {
 };
 
 /* Adds findings of kind NT_FAULT_LINK_LOSSY, found and expected in percent, to the *count in fault
- * (room for NT_FAULTS_MAX). If a link is also narrow, one finding remains: lossy if pings show the
- * loss, since a flow over a lossy link is slow; else narrow with lossy as alternative, since a
- * narrow link drops messages that arrive too fast. Links that cannot be distinguished are
- * alternatives. Adds nothing if the network is not a tree. */
+ * (room for NT_FAULTS_MAX). If a link is also narrow, one finding remains. It is lossy if pings
+ * show the loss, since a flow over a lossy link is slow. Otherwise it is narrow with lossy as
+ * alternative, since a narrow link drops messages that arrive too fast. Links that cannot be
+ * distinguished are alternatives. Adds nothing if the network is not a tree. */
 int nt_losses_find(const struct nt_model *model, const struct nt_loss_seen *seen, size_t seen_count,
                    struct nt_fault *fault, size_t *count, struct nt_err *err);
 
@@ -174,10 +174,10 @@ int nt_losses_find(const struct nt_model *model, const struct nt_loss_seen *seen
 
 /* Distinguishes faults of a host from faults of its cables by measurements of single rails.
  *
- * The link of a host on a rail has a latency, from short messages: the lowest value over its
- * partners of their common time less the share of the partner, which is half of the lowest time of
- * that partner. It has a bandwidth, from long messages: the highest over its partners. The links of
- * one rail are compared like the links of the model. If a host is worse on one rail and sound on
+ * Short messages give the latency of the link of a host on a rail. It is the time with a partner
+ * less the share of that partner, which is half of the partner's lowest time; the lowest value over
+ * all partners is used. Long messages give its bandwidth: the highest over its partners. The links
+ * of one rail are compared like the links of the model. If a host is worse on one rail and sound on
  * another, it has a bad cable or port there: the finding gets the rail, and the host is no
  * alternative. If it is worse on every rail by about the same factor (within a factor of two of the
  * logarithm), the finding is the host. Otherwise nothing changes. */

@@ -78,25 +78,25 @@ int nt_bisection_find(struct nt_model *model, const struct nt_rooted_tree *roote
  *
  * Candidates are two links below one switch, of two switches or of two hosts, that alone below this
  * switch had flows in one round that no link on their paths explains. They share a path if each
- * reached its bandwidth while the other was idle, and in at least two rounds both together had
- * about the same sum, well below what each has alone. In addition, the switch above must have
+ * reached its bandwidth while the other was idle, and if in at least two rounds both together had
+ * about the same sum, well below the sum of both alone. In addition, the switch above must have
  * carried more in another round, or another of its links was full meanwhile, because otherwise the
  * switch is full. Rounds in which nearly all flows of both use a third link are ignored.
  * Explanations that fit the same rounds are alternatives. The confidence is that of a fault
  * (faults.h), with a prior of one over the number of links that could share the path.
  *
- * Adds findings of kind NT_FAULT_PATH_SHARED to the *count in fault (room for NT_FAULTS_MAX). part
- * has the lower ends of both links, found is their bandwidth together, expected that alone. model:
- * with the bandwidths of nt_infer_flows from these rounds. Adds nothing if the network is not a
- * tree. */
+ * Adds findings of kind NT_FAULT_PATH_SHARED to the *count in fault (room for NT_FAULTS_MAX). The
+ * part has the lower ends of both links; found is their bandwidth together, expected their
+ * bandwidth alone. model: with the bandwidths of nt_infer_flows from these rounds. Adds nothing if
+ * the network is not a tree. */
 int nt_shared_paths_find(const struct nt_model *model, const struct nt_flow_round *round,
                          size_t rounds, struct nt_fault *fault, size_t *count, struct nt_err *err);
 
 /* The maximum throughput of switches (A. Bufe, Hamburg 2014, section 2.3.4), from all rounds of
  * flows.
  *
- * It is the largest sum of flows through the switch at one time, and a value only if the switch was
- * full: a quarter more flows had, within 5 %, the same sum, and some flows of both rounds were
+ * It is the largest sum of flows through the switch at one time. It is a value only if the switch
+ * was full: a quarter more flows had the same sum within 5 %, and some flows of both rounds were
  * slower than any link on their paths explains. Else it is a lower bound, since links were full
  * first. Flows of a round load one direction of each host's link, so a switch with only hosts never
  * exceeds half of its capacity.

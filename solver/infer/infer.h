@@ -44,9 +44,9 @@ void nt_inferred_fini(struct nt_inferred *inferred);
 /* Combines the model with models of the same hosts from other message sizes (as PARUS unites the
  * graphs of sizes). Links are the same if they divide the hosts in the same way. The probability of
  * a link is the mean of the probabilities from all sizes, the model's own included, weighted by
- * their confidence. A size contributes its own probability to a link that it has, and 0.25, the
- * middle of what is not reported, to a link that it lacks. It contributes nothing if it lacks hosts
- * that show the link, or if the link is shorter than its resolution.
+ * their confidence. A size contributes its own probability to a link that it has. To a link that it
+ * lacks it contributes 0.25, the middle between 0 and the lowest reported support. It contributes
+ * nothing if it lacks hosts that show the link, or if the link is shorter than its resolution.
  *
  * A link between switches that only others have is added to a tree if it contradicts no existing
  * link. Then the latencies are fitted again to latency, the matrix of the model. Links between
@@ -59,10 +59,11 @@ int nt_infer_merge_sizes(struct nt_model **model, const struct nt_model *const *
                          struct nt_err *err);
 
 /* Infers one model from several message sizes. latency: sizes (1 to NT_INFER_SIZES_MAX) matrices of
- * the same hosts, ascending. errors: their standard errors, or NULL; each may be NULL. The
- * latencies of links are those of the first size; the others change probabilities and add links
- * (nt_infer_merge_sizes). known (may be NULL): the result for the same matrices and seed, which is
- * used instead of inferring again. NT_ERR_USAGE: too many sizes. The caller frees *out. */
+ * the same hosts, ascending. errors: their standard errors, or NULL; each may be NULL. Links have
+ * the latencies of the first size; the other sizes change probabilities and add links
+ * (nt_infer_merge_sizes). The argument known (may be NULL) is the result for the same matrices and
+ * seed; it is used instead of inferring again. NT_ERR_USAGE: too many sizes. The caller frees
+ * *out. */
 enum { NT_INFER_SIZES_MAX = 4096 };
 int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matrix *const *errors,
                    size_t sizes, uint64_t seed, const struct nt_inferred *known,

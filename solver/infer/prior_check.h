@@ -103,11 +103,11 @@ int nt_prior_check_sparse(const struct nt_prior_check *check, const bool *missin
                           const struct nt_readings *readings, struct nt_sparse *out,
                           struct nt_err *err);
 
-/* Makes the network of the prior if nothing was measured: clusters become switches, the latencies
- * of levels links, and every part has the support of the prior. belief: taken, with at least one
- * level. order[k]: the host of the prior that is host k of the model. missing[hosts of the prior]:
- * takes no part. 1: *out is the network, canonical; 0: the prior does not cover a host that takes
- * part, or covers fewer than two. */
+/* Makes the network of the prior if nothing was measured. Clusters become switches, the latencies
+ * of levels become links, and every part has the support of the prior. Arguments: belief: taken,
+ * with at least one level. order[k]: the host of the prior that is host k of the model.
+ * missing[hosts of the prior]: takes no part. 1: *out is the network, canonical; 0: the prior does
+ * not cover a host that takes part, or covers fewer than two. */
 int nt_belief_model(const struct nt_belief *belief, const bool *missing, const uint32_t *order,
                     struct nt_model **out, struct nt_err *err);
 

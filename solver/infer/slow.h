@@ -2,10 +2,10 @@
 /* Places hosts whose link is longer than those of the others, so that all other hosts are farther
  * from them by the same amount.
  *
- * Such a host fits nowhere among nested tiers. It is left out, the others are merged without it,
- * and then it is placed at the switch where its readings are most likely, each switch with the
- * offset that fits best there. A host that is closer to a few others than to the rest is at their
- * switch, however long its link is. This difference distinguishes a long link from a separate
+ * Such a host fits nowhere among nested tiers. It is left out, and the others are merged without
+ * it. Then it is placed at the switch where its readings are most likely; each switch is tried with
+ * the offset that fits best there. A host that is closer to a few others than to the rest is at
+ * their switch, however long its link is. This difference distinguishes a long link from a separate
  * switch (the four-point condition). If the readings do not show it, the host stays unplaced.
  * Tests: test_slow_hosts.c. */
 #ifndef NT_SLOW_H

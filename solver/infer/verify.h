@@ -5,12 +5,13 @@
  * hosts on links of different length. Its result predicts the class of latencies of every pair. So
  * pairs that it was not found from are measured: each host with some others at each tier, chosen at
  * random. A pair contradicts the network if at least three readings (four if there are many
- * outliers) agree with each other and not with the predicted class, are more than the readings that
- * agree with the class, and deviate together by more than chance explains for any of all pairs. A
- * pair with one deviating reading, or with some that could be chance, is read again until it is
- * decided. One contradicting pair refutes the network. So do all readings of a host at a tier if
- * they deviate together. A host that was read with hosts of one cluster only is read with one
- * outside it, since otherwise it could be attached to the switch of that cluster by a long link.
+ * outliers) agree with each other and not with the predicted class. They must be more than the
+ * readings that agree with the class, and deviate together by more than chance explains for any of
+ * all pairs. A pair with one deviating reading, or with some that could be chance, is read again
+ * until it is decided. One contradicting pair refutes the network. So do all readings of a host at
+ * a tier if they deviate together. A host that was read with hosts of one cluster only is read with
+ * one outside it, since otherwise it could be attached to the switch of that cluster by a long
+ * link.
  *
  * With a single class of latencies, every pair of few hosts is tested, because otherwise two hosts
  * with a switch of their own could be missed.
@@ -31,8 +32,8 @@
 #include "memory.h"
 #include "slow.h"
 
-/* With a single class of latencies, up to this number of hosts all pairs are read: a few hosts that
- * share a switch show in few of the pairs, and in none of those that were chosen at random. */
+/* With a single class of latencies, up to this number of hosts all pairs are read. A few hosts that
+ * share a switch show in few of the pairs, and possibly in no pair that was chosen at random. */
 enum { NT_VERIFY_ALL_SEATS = 256 };
 
 struct nt_seat_pair {

@@ -76,9 +76,9 @@ struct nt_chain_prior {
 int nt_chain_prior_init(struct nt_chain_prior *prior, uint32_t hosts, struct nt_arena *memory,
                         struct nt_err *err);
 
-/* ln p(chain): the prior of the number of tiers; times, per tier, that of the partition of the
- * units below, which is uniform, a mixture of Chinese restaurant processes, or, for hosts, groups
- * of similar sizes; times that of the flat groups, with an unknown rate. room: working memory, 2 *
+/* ln p(chain). It is the product of three priors: of the number of tiers, of the partition in each
+ * tier, and of the flat groups, with an unknown rate. The prior of a partition mixes a uniform one,
+ * Chinese restaurant processes and, for hosts, groups of similar sizes. room: working memory, 2 *
  * hosts elements. */
 double nt_chain_prior(struct nt_chain_prior *prior, const struct nt_chain *chain, uint32_t *room);
 

@@ -3,7 +3,7 @@
  *
  * Values are relative: y / scale - 1, where scale is the median reading. So the tier model has no
  * units, and a common factor of all readings changes nothing. The order of hosts follows from the
- * readings alone, so that other names or another order of the input change nothing: by mean
+ * readings alone, so that other names or another order of the input change nothing. It is by mean
  * reading, then by a hash that is refined like the colours of a graph (Weisfeiler and Lehman,
  * 1968). Hosts that still tie are exchangeable.
  *
