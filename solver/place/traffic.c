@@ -29,7 +29,7 @@ static bool add_bytes(struct builder *b, size_t x, size_t y, double bytes)
     return true;
 }
 
-/* A message of a named pattern each way. */
+/* Adds a message of a named pattern in each direction. */
 static bool add_edge(struct builder *b, size_t x, size_t y)
 {
     return add_bytes(b, x, y, 2 * NT_TRAFFIC_MESSAGE_BYTES);
@@ -49,9 +49,8 @@ void nt_traffic_destroy(struct nt_traffic *t)
     nt_object_destroy(t);
 }
 
-/* Puts both ends of every edge behind their ranks; counting first, so that nothing is sorted.
- * end[r] counts rank r's edges, then is where they end, then, filled backwards, where they begin.
- */
+/* Stores both ends of every edge at their ranks by counting, without sorting. end[r] first counts
+ * the edges of rank r, then is their end, then, filled backwards, their start. */
 static void scatter_edges(struct nt_traffic *t, const uint32_t (*pair)[2], const float *bytes,
                           size_t n)
 {
@@ -87,7 +86,7 @@ static int by_partner(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Sorts each rank's partners and adds up what stands twice. */
+/* Sorts each rank's partners and adds up duplicates. */
 static int merge_edges(struct nt_traffic *t, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -166,7 +165,7 @@ int nt_traffic_from_triples(size_t ntasks, const uint32_t (*pair)[2], const floa
     return 0;
 }
 
-/* "AxB[xC][:periodic]" into the dimensions; false when it is not that. */
+/* Reads "AxB[xC][:periodic]" into the dimensions; false if the text has another form. */
 static bool read_grid(const char *text, struct nt_traffic *t)
 {
     size_t cells = 1;
@@ -225,10 +224,12 @@ static bool add_line(const struct nt_traffic *t, struct builder *b, bool closed)
 
 /* ---- parallel training -----------------------------------------------------------------------*/
 
-#define LAYERS 8.0     /* of a pipeline stage */
-#define GRADIENTS 48.0 /* of a layer's parameters over what a stage sends, a microbatch */
+/* LAYERS of a pipeline stage; GRADIENTS is the size of a layer's parameters divided by what a stage
+ * sends per microbatch. */
+#define LAYERS 8.0
+#define GRADIENTS 48.0
 
-/* Each of count ranks, step apart from first, sends bytes to the next. */
+/* Each of count ranks, starting at first with distance step, sends bytes to the next. */
 static bool add_ring(struct builder *b, size_t first, size_t step, size_t count, double bytes)
 {
     bool fits = true;

@@ -5,14 +5,15 @@
 
 #include "memory.h"
 
-/* Which flows use which arc: the flows of arc a are member[first[a]..first[a+1]), the arcs of flow
- * f via[start[f]..start[f+1]). */
+/* The flows of arc a are member[first[a]..first[a+1]), the arcs of flow f
+ * via[start[f]..start[f+1]). */
 struct crossing {
     size_t arcs, flows, steps;
     uint32_t *start, *via, *first, *member;
-    uint32_t *active;       /* arcs: flows through it that still rise */
-    double *left;           /* arcs: MB/s not given to flows that stay */
-    uint32_t *heap, *place; /* arcs by the level at which they fill; place: index + 1, 0 not in */
+    uint32_t *active;       /* by arc: number of its flows whose rate still increases */
+    double *left;           /* by arc: MB/s not used by flows with a fixed rate */
+    uint32_t *heap, *place; /* heap of arcs by the level at which they are full; place: index + 1,
+                               0: not in the heap */
     size_t heaped;
 };
 
@@ -39,7 +40,8 @@ static int allocate_arcs(struct crossing *c, struct nt_arena *memory, struct nt_
     return nt_arena_check(memory, err);
 }
 
-/* A flow without a path gets 0 and no arcs; the others INFINITY until an arc stops them. */
+/* Adds a flow. Without a path it gets rate 0 and no arcs; otherwise INFINITY until an arc limits
+ * it. */
 static void lay_flow(struct crossing *c, const struct nt_network *n, struct nt_flow *flow)
 {
     uint32_t step = 0;
@@ -77,7 +79,8 @@ static double arc_level(const struct crossing *c, uint32_t arc)
 static bool arc_sooner(const struct crossing *c, uint32_t a, uint32_t b)
 {
     double x = arc_level(c, a), y = arc_level(c, b);
-    return x < y || (!(y < x) && a < b); /* ties by number: the same result everywhere */
+    return x < y ||
+           (!(y < x) && a < b); /* ties by index, so that the result is the same everywhere */
 }
 
 static void heap_put(struct crossing *c, size_t k, uint32_t arc)
@@ -111,7 +114,7 @@ static void heap_remove(struct crossing *c, uint32_t arc)
 
 /* ---- filling -------------------------------------------------------------------------------- */
 
-/* The flow stays at rate: less is left on its other arcs, for fewer. */
+/* Fixes the rate of a flow, and reduces the rest and the number of flows of its other arcs. */
 static void fix_flow_rate(struct crossing *c, uint32_t f, double rate)
 {
     for (uint32_t k = c->start[f]; k < c->start[f + 1]; k++) {
@@ -129,7 +132,7 @@ static void fix_flow_rate(struct crossing *c, uint32_t f, double rate)
 static void fill_arcs(struct crossing *c, struct nt_flow *flow)
 {
     for (uint32_t arc = 0; arc < c->arcs; arc++)
-        if (c->active[arc] > 0 && c->left[arc] > 0) /* a rate of 0 or NaN: no limit */
+        if (c->active[arc] > 0 && c->left[arc] > 0) /* a rate of 0 or NaN is no limit */
             heap_sift(c, c->heaped++, arc);
     while (c->heaped > 0) {
         uint32_t full = c->heap[0];
@@ -200,7 +203,7 @@ static double narrowest_link(const struct nt_network *n, uint32_t from, uint32_t
     double rate = NAN;
     for (nt_walk_begin(n, from, to, &walk); nt_walk_next(&walk, &arc);)
         if (n->arc[arc].rate_MBps > 0)
-            rate = fmin(rate, n->arc[arc].rate_MBps); /* of NaN and a number: the number */
+            rate = fmin(rate, n->arc[arc].rate_MBps); /* fmin ignores NaN */
     return nt_walk_arrived(&walk) ? rate : NAN;
 }
 

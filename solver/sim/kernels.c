@@ -23,34 +23,34 @@ enum happening {
     PORT_READY,   /* a host's injection port may send */
     TAIL_CONSUMED,
     MESSAGE_READY, /* the receiver's overhead is over */
-    COMPUTED,      /* a host may go on with its program */
+    COMPUTED,      /* a host may continue its program */
 };
 
 struct event {
     double time_us;
-    uint32_t lot; /* of what happens at the same time */
+    uint32_t lot; /* random order of simultaneous events */
     enum happening what;
     uint32_t x, y;
 };
 
 struct packet {
     struct nt_walk walk;
-    uint32_t message, next; /* next in a list: of a queue, of an output's waiters, of free ones */
+    uint32_t message, next; /* next in a list: a queue, the waiters of an output, or free packets */
     uint32_t queue, output;
-    double bytes, tail_us; /* tail_us: when its last byte will be where its head waits */
-    uint8_t dimension;     /* that it moves in: grids; 255 none yet */
-    bool enters;           /* comes into a ring */
+    double bytes, tail_us; /* tail_us: when its last byte arrives where its head waits */
+    uint8_t dimension;     /* grids: dimension of its movement; 255: none yet */
+    bool enters;           /* it enters a ring */
 };
 
 struct list {
     uint32_t head, tail;
 };
 
-struct port {      /* a host */
-    uint32_t op;   /* program: the next operation; */
-    uint32_t sent; /*   where to look for the next send that is not injected yet */
-    uint32_t left; /* packets of the current message still to inject */
-    bool busy;     /* sends, or a packet or an overhead holds it */
+struct port {      /* the port of a host */
+    uint32_t op;   /* next operation of the program */
+    uint32_t sent; /* start of the search for the next send that is not injected yet */
+    uint32_t left; /* remaining packets of the current message */
+    bool busy;     /* it sends, or a packet or an overhead blocks it */
     bool ended;
 };
 
@@ -64,7 +64,7 @@ struct engine {
     struct nt_program program;
     uint32_t packets_each;
     double packet_bytes, last_bytes, compute_us;
-    uint32_t capacity; /* of a queue; QUEUE_MAX: unbounded */
+    uint32_t capacity; /* capacity of a queue; QUEUE_MAX: not limited */
     bool bubble, adaptive, consume_all;
     struct nt_rng rng;
     double now_us;
@@ -73,18 +73,18 @@ struct engine {
     size_t packet_capacity;
     struct packet *packet;
     uint32_t free_packet;
-    struct list *queue;  /* arcs: those behind the first */
-    bool *blocked;       /* arcs: the queue's first packet requests or leaves */
-    uint32_t *held;      /* arcs: places taken at the far end */
-    struct list *waiter; /* outputs: packets that need it, in the order of their requests */
+    struct list *queue;  /* by arc: packets after the first */
+    bool *blocked;       /* by arc: the first packet of the queue requests an output or leaves */
+    uint32_t *held;      /* by arc: used places at its far end */
+    struct list *waiter; /* by output: packets that need it, in the order of their requests */
     bool *busy;          /* outputs */
-    double *rate;        /* outputs: MB/s; 0 infinite */
+    double *rate;        /* by output: MB/s; 0: not limited */
     double *used_us;     /* arcs */
     struct port *port;
-    uint32_t *to_come; /* messages: packets not yet consumed */
+    uint32_t *to_come; /* by message: packets that have not been consumed */
     uint64_t packets, hops;
     struct nt_err *err;
-    struct nt_arena memory; /* of all arrays */
+    struct nt_arena memory; /* all arrays */
 };
 
 /* ---- events ------------------------------------------------------------------------------- */
@@ -183,14 +183,14 @@ static bool has_room(const struct engine *e, uint32_t output, const struct packe
     return e->held[output] + (e->bubble && p->enters ? 2 : 1) <= e->capacity;
 }
 
-/* The packet takes the output now. */
+/* Gives the output to the packet. */
 static int grant_output(struct engine *e, uint32_t output, uint32_t p)
 {
     struct packet *k = &e->packet[p];
     double done = fmax(e->now_us + serial_us(e, output, k->bytes), k->tail_us);
     uint32_t queue = k->queue;
     e->busy[output] = !(e->consume_all && is_port(e, output));
-    if (is_port(e, queue)) { /* its own rate; the queue is free when it has sent */
+    if (is_port(e, queue)) { /* at its own rate; the queue is free after sending */
         uint32_t host = queue - (uint32_t)e->net->arcs;
         double sent = e->now_us + serial_us(e, queue, k->bytes);
         if (event_push(e, fmax(sent, done), PORT_READY, host, 0) < 0)
@@ -208,7 +208,7 @@ static int grant_output(struct engine *e, uint32_t output, uint32_t p)
     return event_push(e, e->now_us + e->net->arc[output].latency_us, HEAD_ARRIVES, p, 0);
 }
 
-/* The first of those who wait that may go. */
+/* Serves the first waiting packet that may continue. */
 static int serve_output(struct engine *e, uint32_t output)
 {
     struct list *l = &e->waiter[output];
@@ -228,7 +228,7 @@ static int serve_output(struct engine *e, uint32_t output)
     return 0;
 }
 
-/* Packets at the output: the one it serves, and those that wait. */
+/* Returns the number of packets at the output: the served one and the waiting ones. */
 static size_t asked_for(const struct engine *e, uint32_t output)
 {
     size_t n = e->busy[output];
@@ -237,7 +237,7 @@ static size_t asked_for(const struct engine *e, uint32_t output)
     return n;
 }
 
-/* The dimension to move in whose output has the fewest requests; random among equals. */
+/* Chooses the dimension whose output has the fewest requests; random among equals. */
 static void choose_dimension(struct engine *e, struct nt_walk *walk)
 {
     size_t least = SIZE_MAX, equals = 0;
@@ -294,11 +294,12 @@ static int head_arrives(struct engine *e, uint32_t p)
         queue_append(e, &e->queue[queue], p);
         return 0;
     }
-    e->blocked[queue] = true; /* of no account where queues are unbounded */
+    e->blocked[queue] = true; /* has no effect if queues are not limited */
     return ask_output(e, p);
 }
 
-/* The next in the queue, those who wanted room in it, those who wanted the output. */
+/* Continues with the next packet in the queue, with packets that wait for room in it, and with
+ * those that wait for the output. */
 static int tail_leaves(struct engine *e, uint32_t output, uint32_t queue)
 {
     e->busy[output] = false;
@@ -319,7 +320,7 @@ static int tail_leaves(struct engine *e, uint32_t output, uint32_t queue)
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
-/* The next message to inject, if its send was posted; NONE else. */
+/* Returns the next message to inject if its send was posted; otherwise NONE. */
 static uint32_t next_message(const struct engine *e, struct port *port)
 {
     for (; port->sent < port->op; port->sent++) {
@@ -455,7 +456,7 @@ static void engine_init(struct engine *e, double port_MBps)
     size_t arcs = e->net->arcs;
     for (size_t k = 0; k < arcs; k++) {
         double rate = e->net->arc[k].rate_MBps;
-        e->rate[k] = rate > 0 ? rate : 0; /* NaN: no limit */
+        e->rate[k] = rate > 0 ? rate : 0; /* NaN is no limit */
         e->queue[k] = (struct list){NONE, NONE};
     }
     for (size_t k = 0; k < arcs + e->net->hosts; k++)
@@ -473,7 +474,7 @@ static void engine_init(struct engine *e, double port_MBps)
     }
 }
 
-/* Bounded queues only where the routes cannot lock: up and down, dimension order (with the bubble
+/* Limits queues only if the routes cannot deadlock: up and down, dimension order (with the bubble
  * on rings), one hop. */
 static void choose_queues(struct engine *e, uint32_t buffer_packets)
 {

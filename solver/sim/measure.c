@@ -6,7 +6,7 @@
 
 #include "rng.h"
 
-/* Streams of one seed must differ: the purpose is part of what is hashed. */
+/* The purpose is part of the hash, so that streams of one seed differ. */
 enum purpose { PURPOSE_NOISE = 1, PURPOSE_OUTLIER, PURPOSE_MISSING, PURPOSE_HOST, PURPOSE_ARC };
 
 static struct nt_rng random_stream(uint64_t seed, enum purpose purpose, uint64_t a, uint64_t b,
@@ -20,7 +20,7 @@ static struct nt_rng random_stream(uint64_t seed, enum purpose purpose, uint64_t
     return rng;
 }
 
-/* 1 + sd z, kept off zero: a latency is positive however wide the noise. */
+/* Returns 1 + sd z, above zero, because a latency is positive whatever the noise. */
 static double noise_factor(struct nt_rng *rng, double sd)
 {
     double f = 1 + sd * nt_rng_normal(rng);
@@ -44,7 +44,7 @@ static int check_noise(const struct nt_measure_noise *n, struct nt_err *err)
     return 0;
 }
 
-/* The spread belongs to what makes a host different: its link, or what its ends cost. */
+/* Applies the spread of hosts to their link or, in direct networks, to their overhead. */
 static void spread_hosts(const struct nt_measure_noise *noise, uint32_t rail, struct nt_network *n)
 {
     for (uint32_t h = 0; h < n->hosts; h++) {
@@ -85,7 +85,7 @@ int nt_measure_apply_structure(const struct nt_measure_noise *noise, struct nt_n
     return 0;
 }
 
-/* Of the unordered pair in one repeat: 1, or the factor by which it is wrong. */
+/* Returns the factor of the unordered pair in one repeat: 1, or that of an outlier. */
 static double wrong_by(const struct nt_measure_noise *noise, uint32_t a, uint32_t b,
                        uint32_t repeat)
 {
@@ -159,7 +159,7 @@ struct way {
     uint32_t link[NT_ROUTE_LINKS_MAX];
 };
 
-/* 1; 0: no path; -1: too long. */
+/* Returns 1, or 0: no path, -1: too long. */
 static int walk_route(const struct nt_network *net, uint32_t from, uint32_t to, struct way *way)
 {
     struct nt_walk w;

@@ -12,13 +12,13 @@
 
 enum { SPEC_TEXT_MAX = 200 };
 
-/* The separator that stands between the numbers, and how many numbers there may be. */
+/* The separator between the numbers, and their limits of number. */
 struct form {
     const char *name;
     enum nt_topology topology;
     char separator;
     uint32_t fewest, most;
-    uint32_t smallest; /* each number at least */
+    uint32_t smallest; /* least value of each number */
     const char *expected;
 };
 
@@ -56,7 +56,8 @@ bool nt_spec_names(const char *text)
     return strncmp(text, RAILS, sizeof RAILS - 1) == 0 || form_of(text) != NULL;
 }
 
-/* A decimal number of at most NT_HOSTS_MAX, without sign or leading zero; NULL when it is none. */
+/* Reads a decimal number of at most NT_HOSTS_MAX, without sign or leading zero; NULL: there is
+ * none. */
 static const char *read_number(const char *at, uint32_t *value)
 {
     uint32_t v = 0;
@@ -71,7 +72,7 @@ static const char *read_number(const char *at, uint32_t *value)
     return at;
 }
 
-/* x * y, or one more than could be a network when that would be more. */
+/* Returns x * y, or one more than the largest network if that is larger. */
 static size_t bounded_product(size_t x, size_t y)
 {
     const size_t over = (size_t)NT_HOSTS_MAX * 1024 + 1;
@@ -116,14 +117,14 @@ static void size_dragonfly(struct nt_spec *s)
     s->links = s->hosts + bounded_product(s->switches, r - 1) / 2 + bounded_product(g, g - 1) / 2;
 }
 
-/* Routers a group, of all three kinds. */
+/* Returns the number of routers per group, for all three kinds. */
 static size_t routers_of(const struct nt_spec *s)
 {
     const uint32_t *d = s->dimension;
     return s->topology == NT_TOPOLOGY_ARIES ? bounded_product(d[1], d[2]) : (size_t)d[1] + d[2];
 }
 
-/* Rows and columns of routers, or leaves below spines; one link between any two groups. */
+/* Rows and columns of routers, or leaf switches below spines; one link between any two groups. */
 static void size_groups(struct nt_spec *s)
 {
     const uint32_t *d = s->dimension;
@@ -189,7 +190,7 @@ static void size_of(struct nt_spec *s)
     }
 }
 
-/* The places become switches. */
+/* Makes the vertices switches. */
 static void put_behind_switches(struct nt_spec *s)
 {
     s->switches = s->hosts;
@@ -197,14 +198,15 @@ static void put_behind_switches(struct nt_spec *s)
     s->links += s->hosts;
 }
 
-/* What the numbers must fulfil beyond being numbers. */
+/* Checks the relations between the numbers. */
 static bool spec_is_sound(const struct nt_spec *s)
 {
     const uint32_t *d = s->dimension;
     switch (s->topology) {
     case NT_TOPOLOGY_FATTREE:
         return d[0] >= 2 && d[0] % 2 == 0 && d[1] <= NT_DIMENSIONS_MAX;
-    case NT_TOPOLOGY_TWISTED_TORUS: /* under 3 a wrap is no link of its own: nothing to twist */
+    case NT_TOPOLOGY_TWISTED_TORUS: /* below 3 a wrap is no separate link, so there is nothing to
+                                       twist */
         return d[0] > 2 && d[1] > 2 && s->twist < d[0];
     case NT_TOPOLOGY_HYPERCUBE:
         return d[0] <= 16;
@@ -245,7 +247,7 @@ static int read_numbers(const char *text, const struct form *form, struct nt_spe
     return at != NULL && *at == '\0' && spec_is_sound(s) ? 0 : -1;
 }
 
-/* Behind "rails:R:"; text itself where it does not begin so. NULL: R is none. */
+/* Returns the text after "rails:R:", or text if it has no such prefix. NULL: R is invalid. */
 static const char *skip_rails(const char *text, uint32_t *rails)
 {
     *rails = 1;
@@ -301,16 +303,17 @@ static size_t int_power(size_t base, size_t exponent)
 
 /* ---- fat tree ---------------------------------------------------------------------------- */
 
-/* Number of the k-th switch of a level: level 1 the leaves, level Q the roots. Below the roots k
- * is pod * (P/2)^(Q-2) + word. */
+/* Returns the number of switch k of a level: level 1 has the leaf switches, level Q the roots.
+ * Below the roots k is pod * (P/2)^(Q-2) + word. */
 static size_t fattree_switch(const struct nt_spec *spec, size_t level, size_t k)
 {
     size_t half = spec->dimension[0] / 2, levels = spec->dimension[1];
     return levels == 1 ? 0 : (level - 1) * 2 * int_power(half, levels - 1) + k;
 }
 
-/* From a switch towards host. Down where the digits that this level can no longer change are
- * host's; else up, by the digit of host that belongs to the level (Zahavi 2010: d-mod-k). */
+/* Returns the next switch towards host. Down if the digits that lower levels cannot change are
+ * those of host; otherwise up, by the digit of host that belongs to the level (Zahavi 2010:
+ * d-mod-k). */
 static size_t fattree_next(const struct nt_spec *spec, size_t at, size_t host)
 {
     size_t half = spec->dimension[0] / 2, levels = spec->dimension[1];
@@ -322,7 +325,7 @@ static size_t fattree_next(const struct nt_spec *spec, size_t at, size_t host)
     if (level == levels)
         return spec->hosts + fattree_switch(spec, level - 1, pod * words + k / half);
     size_t digit =
-        int_power(half, level - 1); /* the one that changes between this level and the next */
+        int_power(half, level - 1); /* the digit that changes between this level and the next */
     if (k / words == pod && k % words / digit == word / digit) {
         if (level == 1)
             return host;
@@ -338,7 +341,8 @@ static size_t fattree_next(const struct nt_spec *spec, size_t at, size_t host)
 
 /* ---- dragonfly --------------------------------------------------------------------------- */
 
-/* Switches of a group, those of them with links to other groups, and the first of these. */
+/* Number of switches of a group, of those with links to other groups, and index of the first of
+ * these. */
 struct group_shape {
     size_t switches, gates, first_gate;
 };
@@ -356,8 +360,8 @@ static struct group_shape shape_of(const struct nt_spec *spec)
     }
 }
 
-/* The router (of dragonfly+: the spine) of group that has the link to group other; a switch's
- * number. In a group of a dragonfly+ leaves come before spines. */
+/* Returns the router (dragonfly+: the spine) of group that has the link to group other, as the
+ * number of a switch. In a group of a dragonfly+ leaf switches come before spines. */
 static size_t dragonfly_gate(const struct nt_spec *spec, size_t group, size_t other)
 {
     size_t groups = spec->dimension[0];
@@ -366,8 +370,8 @@ static size_t dragonfly_gate(const struct nt_spec *spec, size_t group, size_t ot
     return group * g.switches + g.first_gate + port % g.gates;
 }
 
-/* Towards another switch of the same group: along the row, then the column; or over a spine, which
- * the destination decides. */
+/* Returns the next switch towards another one of the same group: along the row, then the column; or
+ * over a spine, which the destination determines. */
 static size_t local_next(const struct nt_spec *spec, size_t at, size_t goal, size_t host)
 {
     const uint32_t *d = spec->dimension;
@@ -412,8 +416,8 @@ static size_t dragonfly_next(const struct nt_spec *spec, size_t at, size_t host)
 
 /* ---- grids: a record of signed hops, made at the source ----------------------------------- */
 
-/* The ways from x to y around a ring of d, or along a line: shortest first choice, and whether
- * the other way round is as short. */
+/* Returns the signed hops of the shortest path around a ring of d or along a line; *tie: the other
+ * direction is equally short. */
 static int32_t ring_hops(const struct nt_spec *spec, uint32_t d, int32_t difference, bool *tie)
 {
     int32_t size = (int32_t)d;
@@ -425,8 +429,8 @@ static int32_t ring_hops(const struct nt_spec *spec, uint32_t d, int32_t differe
     return 2 * hops > size ? hops - size : hops;
 }
 
-/* Equally short ways are taken in turn by place, so that the pairs of a whole exchange load both
- * alike: what a router that draws lots does on average. */
+/* Computes the routing record. The choice between equally short paths alternates by position, so
+ * that a complete exchange loads both equally, as a router with random choices does on average. */
 static void grid_record(const struct nt_spec *spec, uint32_t from, uint32_t to, int32_t *rest)
 {
     uint32_t parity = 0, stride = 1;
@@ -442,8 +446,8 @@ static void grid_record(const struct nt_spec *spec, uint32_t from, uint32_t to, 
             rest[k] = -rest[k];
 }
 
-/* Twisted torus (Camara et al. 2007): going around dimension 1 w times shifts dimension 0 by
- * w * twist; the shortest of the ways with w = -1, 0, 1, equals taken in turn. */
+/* Twisted torus (Camara et al. 2007): w turns around dimension 1 shift dimension 0 by w * twist.
+ * Takes the shortest path with w = -1, 0, 1, alternating between equal ones. */
 static void twisted_record(const struct nt_spec *spec, uint32_t from, uint32_t to, int32_t *rest)
 {
     int32_t a = (int32_t)spec->dimension[0], b = (int32_t)spec->dimension[1];
@@ -469,7 +473,7 @@ static void twisted_record(const struct nt_spec *spec, uint32_t from, uint32_t t
     memcpy(rest, way[turn % ways], sizeof way[0]);
 }
 
-/* One hop of the record in the preferred dimension, or the lowest that has any left. */
+/* Takes one hop of the record in the preferred dimension, or in the lowest with remaining hops. */
 static uint32_t grid_next(const struct nt_spec *spec, uint32_t at, int32_t *rest, uint32_t prefer)
 {
     uint32_t stride = 1, k = 0;
@@ -491,7 +495,7 @@ static uint32_t grid_next(const struct nt_spec *spec, uint32_t at, int32_t *rest
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Hops to host from everywhere, breadth first. */
+/* Computes the hops from all vertices to host by breadth-first search. */
 static void spread_hops(const struct nt_network *n, uint32_t host, uint32_t *hops, uint32_t *queue)
 {
     size_t head = 0, tail = 0;
@@ -510,7 +514,7 @@ static void spread_hops(const struct nt_network *n, uint32_t host, uint32_t *hop
     }
 }
 
-/* Of the arcs that come nearer, the next one in turn. */
+/* Returns the next arc in turn among those that lead nearer. */
 static uint32_t nearer_neighbour(const struct nt_network *n, uint32_t v, uint32_t host,
                                  const uint32_t *hops)
 {
@@ -551,7 +555,7 @@ static int tabulate_routes(struct nt_network *n, struct nt_err *err)
 
 /* ---- the walk ----------------------------------------------------------------------------- */
 
-/* The arc to a neighbour; out is sorted by destination. */
+/* Returns the arc to a neighbour; out is sorted by destination. */
 static uint32_t arc_between(const struct nt_network *n, uint32_t from, uint32_t to)
 {
     uint32_t low = n->first[from], high = n->first[from + 1];
@@ -565,14 +569,14 @@ static uint32_t arc_between(const struct nt_network *n, uint32_t from, uint32_t 
     return low < n->first[from + 1] && n->arc[n->out[low]].to == to ? n->out[low] : UINT32_MAX;
 }
 
-/* Down into the child that has the goal below it, or up. Children stand in out in the order of the
- * depth-first walk, the way up behind them. */
+/* Returns the arc down to the child with the goal below it, or up. In out, children are in the
+ * order of the depth-first walk, followed by the arc upwards. */
 static uint32_t tree_arc(const struct nt_network *n, uint32_t at, uint32_t to)
 {
     if (n->enter[to] < n->enter[at] || n->enter[to] >= n->leave[at])
         return n->up[at];
     uint32_t low = n->first[at], high = n->first[at + 1] - (n->up[at] != UINT32_MAX);
-    while (high - low > 1) { /* the last child that begins at or before the goal */
+    while (high - low > 1) { /* the last child that starts at or before the goal */
         uint32_t mid = low + (high - low) / 2;
         if (n->enter[n->arc[n->out[mid]].to] <= n->enter[to])
             low = mid;
@@ -582,15 +586,15 @@ static uint32_t tree_arc(const struct nt_network *n, uint32_t at, uint32_t to)
     return n->out[low];
 }
 
-/* The place of a vertex in a direct network: its own number, or, behind switches, that of a switch.
- */
+/* Returns the position of a vertex in a direct network: its index, or, behind switches, that of a
+ * switch. */
 static uint32_t place_of(const struct nt_network *n, uint32_t v)
 {
     uint32_t each = n->spec.hosts_each;
     return each == 0 ? v : v < n->hosts ? v / each : v - (uint32_t)n->hosts;
 }
 
-/* The place next to at on the way to another one. */
+/* Returns the position after at on the path to another one. */
 static uint32_t next_place(struct nt_walk *walk, uint32_t at, uint32_t to)
 {
     if (walk->network->routing == NT_ROUTING_GRID)
@@ -598,7 +602,7 @@ static uint32_t next_place(struct nt_walk *walk, uint32_t at, uint32_t to)
     return walk->network->routing == NT_ROUTING_CUBE ? at ^ ((at ^ to) & (~(at ^ to) + 1)) : to;
 }
 
-/* Next vertex in a direct network, of hosts or of switches. */
+/* Returns the next vertex in a direct network of hosts or switches. */
 static size_t next_direct(struct nt_walk *walk)
 {
     const struct nt_network *n = walk->network;
@@ -723,8 +727,9 @@ static int order_arcs(struct nt_network *n, struct nt_err *err)
     return 0;
 }
 
-/* Depth first from root without recursion (chains are deep): up, depth, enter, leave.
- * Returns false when a vertex is met twice: a cycle. next[] holds the arc to try. */
+/* Walks depth first from root without recursion, because chains are deep, and sets up, depth, enter
+ * and leave. Returns false if a vertex is visited twice: a cycle. next[] contains the arc to
+ * try. */
 static bool climb_tree(struct nt_network *n, uint32_t root, uint32_t *next, uint32_t *clock)
 {
     uint32_t v = root;
@@ -741,7 +746,7 @@ static bool climb_tree(struct nt_network *n, uint32_t root, uint32_t *next, uint
         }
         uint32_t down = n->out[next[v]++], w = n->arc[down].to;
         if (down == (n->up[v] ^ 1) || down == n->up[v])
-            continue; /* the link that we came by */
+            continue; /* the link to the parent */
         if (n->enter[w] != UINT32_MAX)
             return false;
         n->up[w] = down ^ 1;
@@ -751,7 +756,8 @@ static bool climb_tree(struct nt_network *n, uint32_t root, uint32_t *next, uint
     }
 }
 
-/* So that the children of a vertex stand together, in the order in which they were visited. */
+/* Moves the arc upwards to the end, so that the children of a vertex are consecutive in the order
+ * of visits. */
 static void up_last(struct nt_network *n)
 {
     for (size_t v = 0; v < vertex_count(n); v++) {
@@ -765,7 +771,7 @@ static void up_last(struct nt_network *n)
     }
 }
 
-/* 1: a tree or forest, indexed; 0: it has a cycle; -1: memory. */
+/* Returns 1 for a tree or forest, which is indexed; 0: it has a cycle; -1: no memory. */
 static int index_tree(struct nt_network *n, struct nt_err *err)
 {
     size_t v = vertex_count(n);
@@ -782,7 +788,7 @@ static int index_tree(struct nt_network *n, struct nt_err *err)
         return -1;
     memcpy(next, n->first, v * sizeof *next);
     memset(n->enter, 0xff, v * sizeof *n->enter);
-    for (size_t k = v; tree && k-- > 0;) /* a switch as the root: shorter ways up */
+    for (size_t k = v; tree && k-- > 0;) /* a switch as the root gives shorter paths upwards */
         if (n->enter[k] == UINT32_MAX)
             tree = climb_tree(n, (uint32_t)k, next, &clock);
     if (tree) {
@@ -815,7 +821,8 @@ static int check_links(const struct nt_model *m, struct nt_err *err)
     return 0;
 }
 
-/* As nt_network_from_model, with the routes of a topology. spec may be NULL for trees, tables. */
+/* Creates a network as nt_network_from_model does, with the routes of a topology. spec may be NULL
+ * for trees and tables. */
 static int create_with_routes(const struct nt_model *model, enum nt_routing routing,
                               const struct nt_spec *spec, struct nt_network **out,
                               struct nt_err *err)
@@ -859,7 +866,7 @@ void nt_network_destroy(struct nt_network *network)
     nt_object_destroy(network);
 }
 
-/* Both ends go up to the lowest common ancestor, without reading children. */
+/* Walks from both ends up to the lowest common ancestor, without reading children. */
 static double tree_latency(const struct nt_network *n, uint32_t a, uint32_t b)
 {
     double sum = 0;
@@ -886,8 +893,8 @@ static double route_latency(const struct nt_network *n, uint32_t a, uint32_t b)
     return nt_walk_arrived(&walk) ? sum : (double)NAN;
 }
 
-/* The mean of the way and of ways by routers of other groups (Valiant's; UGAL: Kim et al. 2008),
- * which are those of some hosts; the same both ways. */
+/* Returns the mean of the minimal path and of paths through other groups (Valiant's; UGAL: Kim et
+ * al. 2008), which are those of some hosts; equal in both directions. */
 static double adaptive_latency(const struct nt_network *n, uint32_t a, uint32_t b)
 {
     enum { DETOURS = 8 };
@@ -950,14 +957,14 @@ static void join_host(struct site *s, size_t host, size_t at_switch)
                   s->figures->host_MBps);
 }
 
-/* by numbers of switches; tier 0 is the lowest */
+/* by indices of switches; tier 0 is the lowest */
 static void join_switches(struct site *s, size_t a, size_t b, size_t tier)
 {
     join_vertices(s, s->spec->hosts + a, s->spec->hosts + b, s->figures->link_latency_us[tier],
                   s->figures->link_MBps[tier]);
 }
 
-/* by numbers of places: hosts, or switches */
+/* by indices of positions: hosts or switches */
 static void join_direct(struct site *s, size_t a, size_t b)
 {
     size_t first = s->spec->hosts_each > 0 ? s->spec->hosts : 0;
@@ -995,8 +1002,8 @@ static void build_chain(struct site *s)
         join_switches(s, k - 1, k, 0);
 }
 
-/* Level 1 are the leaves; fattree_switch numbers them. A switch is linked to those of the next
- * level whose word differs in one digit, the one that stands at this level. */
+/* Level 1 has the leaf switches; fattree_switch numbers them. A switch is linked to those of the
+ * next level whose word differs only in the digit of this level. */
 static void build_fattree(struct site *s)
 {
     size_t half = s->spec->dimension[0] / 2, levels = s->spec->dimension[1];
@@ -1027,7 +1034,7 @@ static void join_groups(struct site *s)
             join_switches(s, dragonfly_gate(s->spec, g, f), dragonfly_gate(s->spec, f, g), 1);
 }
 
-/* Routers of a group all linked; one link between any two groups. */
+/* All routers of a group are linked; one link between any two groups. */
 static void build_dragonfly(struct site *s)
 {
     size_t groups = s->spec->dimension[0], routers = s->spec->dimension[1];
@@ -1040,7 +1047,7 @@ static void build_dragonfly(struct site *s)
     join_groups(s);
 }
 
-/* Routers of a group linked along each row and each column. */
+/* Routers of a group are linked along each row and each column. */
 static void build_aries(struct site *s)
 {
     const uint32_t *d = s->spec->dimension;
@@ -1068,7 +1075,7 @@ static void build_dragonfly_plus(struct site *s)
     join_groups(s);
 }
 
-/* The wrap of dimension 1 of a twisted torus lands twist further along dimension 0. */
+/* The wrap of dimension 1 of a twisted torus ends twist positions further along dimension 0. */
 static void build_grid(struct site *s)
 {
     const struct nt_spec *spec = s->spec;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of a network that measurements can determine: what they cannot distinguish is joined. */
+/* The part of a network that measurements can determine: parts that they cannot distinguish are
+ * joined. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,12 @@
 #include "rng.h"
 #include "stats.h"
 
-/* The links while they are merged; a vertex's switch may be taken for another (same[v]). */
+/* The links during merging; a switch may be replaced by another (same[v]). */
 struct draft {
     const struct nt_model *m;
     size_t vertices, links;
     struct nt_link *link;
-    uint32_t *same; /* vertices: the vertex that stands for it */
+    uint32_t *same; /* by vertex: the vertex that replaces it */
     struct nt_graph graph;
     uint32_t *degree; /* vertices */
     uint32_t *scratch;
@@ -37,7 +38,7 @@ static int draft_init(struct draft *d, const struct nt_model *m, struct nt_arena
     return 0;
 }
 
-/* The links at each vertex, from d->link. */
+/* Builds the index of links at each vertex from d->link. */
 static void index_links(struct draft *d)
 {
     nt_graph_index(&d->graph, d->link, d->links);
@@ -62,7 +63,7 @@ static int compare_kin(const void *a, const void *b)
     return x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
 }
 
-/* Hops to the nearest host; kin sorted by it. */
+/* Computes the hops to the nearest host, and sorts siblings by them. */
 static void find_levels(struct draft *d, struct sibling *sibling)
 {
     uint32_t *level = d->scratch, *queue = d->scratch + d->vertices;
@@ -87,7 +88,7 @@ static void find_levels(struct draft *d, struct sibling *sibling)
     qsort(sibling, d->m->switches, sizeof *sibling, compare_kin);
 }
 
-/* A number for the set of vertices one level below; 64 bits: equal by chance once in 10^19. */
+/* Returns a hash of the set of vertices one level below; 64 bits: equal by chance once in 10^19. */
 static uint64_t sign_vertex(const struct draft *d, const struct sibling *sibling,
                             const uint32_t *level, uint32_t *below)
 {
@@ -109,7 +110,7 @@ static uint64_t sign_vertex(const struct draft *d, const struct sibling *sibling
     return nt_rng_next(&rng);
 }
 
-/* Upwards, a level at a time: switches that stand above the same switches are one. */
+/* Joins switches above the same switches, level by level upwards. */
 static int merge_spines(struct draft *d, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -149,7 +150,7 @@ static void turn_rates(struct nt_link *l)
     l->bandwidth_back_se_MBps = se;
 }
 
-/* Links between the same two become one: rates added, latencies averaged. */
+/* Joins links between the same two vertices: adds rates and averages latencies. */
 static void merge_links(struct draft *d)
 {
     size_t kept = 0, same = 1;
@@ -213,13 +214,14 @@ static void prune_leaves(struct draft *d)
     }
 }
 
-/* Nothing but a line from one host to another keeps one switch: two hosts are a star. */
+/* Returns whether a switch has only two links and can be removed. A line between two hosts keeps
+ * one switch: two hosts are a star. */
 static bool passes_through(const struct draft *d, uint32_t v)
 {
     return is_switch(d, v) && d->degree[v] == 2;
 }
 
-/* The rate of a way made of two links, with its standard error. */
+/* Computes the rate of a path of two links, with its standard error. */
 static void join_rate(double *rate, double *se, double other_rate, double other_se)
 {
     if (*rate <= other_rate || isnan(other_rate))
@@ -228,7 +230,7 @@ static void join_rate(double *rate, double *se, double other_rate, double other_
     *se = other_se;
 }
 
-/* What is known of a way made of two links, but for latency and rates. */
+/* Combines the other values of a path of two links. */
 static void join_certainty(struct nt_link *whole, const struct nt_link *l)
 {
     whole->latency_se_us = hypot(whole->latency_se_us, l->latency_se_us);
@@ -238,8 +240,8 @@ static void join_certainty(struct nt_link *whole, const struct nt_link *l)
     whole->effective = whole->effective || l->effective;
 }
 
-/* Follows link k from v through switches with two links; link k becomes the whole way and the
- * others get a = b. Returns where it ends. */
+/* Follows link k from v through switches with two links. Link k becomes the whole path, and the
+ * others get a = b. Returns its end. */
 static void stretch_link(struct draft *d, uint32_t v, uint32_t k)
 {
     struct nt_link whole = d->link[k];
@@ -268,7 +270,7 @@ static void stretch_link(struct draft *d, uint32_t v, uint32_t k)
                   next_way.bandwidth_back_MBps, next_way.bandwidth_back_se_MBps);
         by = next;
         at = to;
-        l->a = l->b = at; /* used up */
+        l->a = l->b = at; /* removed */
     }
     whole.b = at;
     d->link[k] = whole;
@@ -279,7 +281,7 @@ static void contract_switches(struct draft *d)
     index_links(d);
     if (d->m->hosts > 1) /* one host keeps its switch: a star of one */
         prune_leaves(d);
-    if (d->m->hosts == 2) /* two hosts on a line of switches: the first stands for all */
+    if (d->m->hosts == 2) /* two hosts on a line of switches: the first switch replaces all */
         for (uint32_t v = 0; v < d->vertices; v++)
             if (passes_through(d, v)) {
                 d->degree[v] = 3;
@@ -294,7 +296,7 @@ static void contract_switches(struct draft *d)
 
 /* ---- the model ------------------------------------------------------------------------------ */
 
-/* Switches that still have links, numbered in a row; the new number in same[]. */
+/* Creates the model. Switches that still have links get consecutive indices, in same[]. */
 static int to_model(struct draft *d, struct nt_model **out, struct nt_err *err)
 {
     const struct nt_model *m = d->m;
@@ -321,7 +323,8 @@ static int to_model(struct draft *d, struct nt_model **out, struct nt_err *err)
     return 0;
 }
 
-/* A host's overhead is not distinguished from its only link to a switch. */
+/* Adds a host's overhead to its only link to a switch, because measurements cannot distinguish
+ * them. */
 static void absorb_overheads(struct nt_model *t, const uint32_t *degree)
 {
     for (size_t k = 0; k < t->links; k++) {
@@ -354,7 +357,7 @@ static int copy_figures(const struct nt_network *network, struct nt_model **out,
     return 0;
 }
 
-/* 1 and *out: a tree; 0: it has cycles that no spines explain. */
+/* Returns 1 with *out for a tree; 0: it has cycles other than those of spines. */
 static int reduce_model(const struct nt_model *m, struct nt_model **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -374,8 +377,8 @@ static int reduce_model(const struct nt_model *m, struct nt_model **out, struct 
     return 1;
 }
 
-/* Fewer switches in a ring, a grid or each with each are no more than a triangle or a line:
- * validate takes these families from here on. */
+/* Fewer switches in a ring, a grid or a full mesh are only a triangle or a line: validate accepts
+ * these families from this number. */
 enum { NAMED_SWITCHES = 4 };
 
 int nt_network_truth(const struct nt_network *network, struct nt_model **out, struct nt_err *err)

@@ -17,13 +17,13 @@ enum { FILE_NAME_BYTES = 256 };
 
 static const double figure_max = 1e15; /* fits a float */
 
-/* Which cells the rows have, bits: the row of host k of n has ... */
+/* The possible shapes of rows, as bits: number of cells of host k of n. */
 enum shape {
     WHOLE = 1,       /* n */
-    CUT = 2,         /* n, the last host's may be one less */
+    CUT = 2,         /* n, optionally one less for the last host */
     LOWER = 4,       /* k, or k + 1 with the diagonal */
-    UPPER = 8,       /* n - k - 1: those behind the diagonal */
-    UPPER_FROM = 16, /* n - k: the same from the diagonal on */
+    UPPER = 8,       /* n - k - 1: cells after the diagonal */
+    UPPER_FROM = 16, /* n - k: cells from the diagonal on */
     ANY_SHAPE = 31
 };
 
@@ -38,35 +38,36 @@ struct nt_csv_reader {
     char file[FILE_NAME_BYTES];
     enum nt_matrix_kind kind;
     struct nt_csv_given given;
-    double factor; /* of a value: of given, which the text adds to */
+    double factor; /* factor of a value: the given one times that of the text */
     struct nt_csv_dialect dialect;
     size_t line;   /* from 1 */
-    size_t column; /* of the cell that is read next, from 0 */
-    bool headed;   /* the first row is read */
+    size_t column; /* column of the next cell, from 0 */
+    bool headed;   /* the first row has been read */
     bool broken;
     struct {
         char text[NT_CSV_HEAD_MAX + 1];
-        size_t used, lines; /* lines that end in it, without blank ones and comments */
-        bool worded;        /* the line that is read is neither */
+        size_t used, lines; /* number of complete lines in it, without empty ones and comments */
+        bool worded;        /* the current line is neither empty nor a comment */
         bool done;          /* the dialect is known */
     } head;
     struct {
-        char text[NT_CSV_CELL_MAX + 2]; /* the beginning of a cell that a piece cut */
+        char text[NT_CSV_CELL_MAX + 2]; /* the start of a cell that is incomplete in a piece */
         size_t used;
-        bool quoted;  /* it goes on in quotes */
-        bool comment; /* the rest of the line is passed over */
+        bool quoted;  /* it continues in quotes */
+        bool comment; /* ignore the rest of the line */
     } cell;
     struct nt_names names;
     size_t n;
-    bool corner_open;     /* names begins with a host or with what the first cell is of */
-    unsigned shapes;      /* that fit all rows so far */
-    size_t odd_diagonal;  /* line of a cell of the diagonal that is no figure; 0: none */
-    size_t either, comma; /* lines of a number such as 1,234, and with a comma for sure; 0: none */
-    float *at;            /* rows * n, as they came */
-    uint32_t *host_of;    /* rows of them: host of the row */
-    bool *has_row;        /* n of them */
+    bool corner_open;     /* the first name may be a host or the title of the first cell */
+    unsigned shapes;      /* shapes that match all rows so far */
+    size_t odd_diagonal;  /* line of a diagonal cell that is not a number; 0: none */
+    size_t either, comma; /* lines of a number such as 1,234, and of one with a decimal comma for
+                             certain; 0: none */
+    float *at;            /* rows * n values in the order of reading */
+    uint32_t *host_of;    /* by row: its host */
+    bool *has_row;        /* by host */
     size_t rows, rows_capacity;
-    struct pair *pair; /* in place of rows */
+    struct pair *pair; /* pairs instead of rows */
     size_t pairs, pairs_capacity;
 };
 
@@ -153,7 +154,7 @@ bool nt_named_matrix_choose(struct nt_named_matrix *t, double message_bytes)
 /* ---- hosts ------------------------------------------------------------------------------------
  */
 
-/* *index of a host; 1: it was there. */
+/* Adds a host and sets *index; 1: it exists already. */
 static int add_name(struct nt_csv_reader *r, const char *name, size_t most, uint32_t *index,
                     struct nt_err *err)
 {
@@ -174,7 +175,7 @@ static int add_host(struct nt_csv_reader *r, const char *name, struct nt_err *er
                   : rc;
 }
 
-/* The hosts that are given, in place of any of the text. */
+/* Takes the given hosts instead of the text's. */
 static int take_given_hosts(struct nt_csv_reader *r, struct nt_err *err)
 {
     for (size_t k = 0; k < r->given.names->count; k++)
@@ -183,13 +184,13 @@ static int take_given_hosts(struct nt_csv_reader *r, struct nt_err *err)
     return 0;
 }
 
-/* The factor that makes us or MB/s of a value in the text. */
+/* Sets the factor from a value of the text to us or MB/s. */
 static void set_factor(struct nt_csv_reader *r)
 {
     r->factor = (r->given.factor > 0 ? r->given.factor : 1) * (r->given.round_trip ? 0.5 : 1);
 }
 
-/* A word that names what is measured: *found when it has a unit or a round trip in it. */
+/* Reads a title: *found if it contains a unit or a round trip. */
 static int take_title(struct nt_csv_reader *r, const char *cell, bool *found, struct nt_err *err)
 {
     struct nt_csv_title title = nt_csv_title_read(cell, strlen(cell));
@@ -210,7 +211,7 @@ static int take_title(struct nt_csv_reader *r, const char *cell, bool *found, st
     return 0;
 }
 
-/* The first cell of a matrix: empty, what is measured, or the first host. */
+/* Reads the first cell of a matrix: empty, a title, or the first host. */
 static int take_corner(struct nt_csv_reader *r, const char *cell, struct nt_err *err)
 {
     struct nt_err no_name = {0};
@@ -222,8 +223,8 @@ static int take_corner(struct nt_csv_reader *r, const char *cell, struct nt_err 
     return r->corner_open || r->dialect.unnamed ? add_host(r, cell, err) : 0;
 }
 
-/* The first row with values has ended. If a later name begins it, and it has fewer values than
- * there are names, the first name is the title of the column of hosts. */
+/* Decides on the first cell after the first row with values: if that row starts with a later name
+ * and has fewer values than there are names, the first name is the title of the column of hosts. */
 static int settle_corner(struct nt_csv_reader *r, size_t values, struct nt_err *err)
 {
     struct nt_names hosts = {0};
@@ -271,14 +272,12 @@ static int find_row(const struct nt_csv_reader *r, const char *name, uint32_t *h
                              : 0;
 }
 
-/* Room for the row of a host, all not measured. */
+/* Allocates the row of a host, without measurements. */
 static int begin_row(struct nt_csv_reader *r, uint32_t host, struct nt_err *err)
 {
     if (r->rows == r->rows_capacity) {
         size_t capacity = r->rows_capacity + r->rows_capacity / 2 + 1;
-        capacity = capacity > r->n
-                       ? r->n
-                       : capacity; /* never more than one a host: each has its row once */
+        capacity = capacity > r->n ? r->n : capacity; /* at most one per host */
         float *at = realloc(r->at, capacity * r->n * sizeof *at);
         if (at != NULL)
             r->at = at;
@@ -294,13 +293,13 @@ static int begin_row(struct nt_csv_reader *r, uint32_t host, struct nt_err *err)
     return 0;
 }
 
-/* Do the rows begin with a name or number of their host? */
+/* Returns whether the rows start with the name or number of their host. */
 static bool is_named(const struct nt_csv_reader *r)
 {
     return !r->dialect.unnamed && (r->dialect.form != NT_CSV_BARE || r->dialect.numbered);
 }
 
-/* The column of the text, from 1. Column 0 of the reader is that of names. */
+/* Returns the column in the text, from 1. Column 0 of the reader contains names. */
 static size_t text_column(const struct nt_csv_reader *r)
 {
     return r->column + (is_named(r) || r->column == 0);
@@ -321,13 +320,13 @@ static bool is_plausible(const struct nt_csv_reader *r, double value)
     return value <= figure_max && (r->kind == NT_MATRIX_LATENCY_US ? value >= 0 : value > 0);
 }
 
-/* The cell at the reader's column of the row it is in. */
+/* Returns the cell at the reader's column of the current row. */
 static float *target_cell(struct nt_csv_reader *r)
 {
     return &r->at[(r->rows - 1) * r->n + r->column - 1];
 }
 
-/* A value, or NaN; false: the cell is neither. */
+/* Reads a value or NaN; false: the cell is neither. */
 static bool read_value(struct nt_csv_reader *r, const char *cell, bool quoted, float *value)
 {
     double number;
@@ -426,7 +425,7 @@ static int take_cell(struct nt_csv_reader *r, char *cell, size_t bytes, struct n
 /* ---- rows -------------------------------------------------------------------------------------
  */
 
-/* The shapes in which the row of host k of n has so many values. */
+/* Returns the shapes in which the row of host k of n has that many values. */
 static unsigned find_shapes(size_t n, size_t k, size_t values)
 {
     unsigned shapes = 0;
@@ -492,7 +491,7 @@ static int refuse_head(const struct nt_csv_reader *r, struct nt_err *err)
                       bytes < 64 ? (int)bytes : 64, text);
 }
 
-/* From here on the dialect is known. */
+/* Sets the dialect and reads the text held so far. */
 static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
 {
     struct nt_csv_dialect *d = &r->dialect;
@@ -503,12 +502,12 @@ static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
     *d = nt_csv_dialect_find(r->head.text, r->head.used + (r->head.used < NT_CSV_HEAD_MAX));
     r->head.text[r->head.used] = '\0';
     r->head.done = true;
-    r->cell.comment = false; /* one that is cut is not in the head */
+    r->cell.comment = false; /* an incomplete comment is not in the head */
     set_factor(r);
     if (d->form == NT_CSV_UNKNOWN && (d->separator == '\0' || d->separator != r->head.text[0]))
         return refuse_head(r, err);
     if (d->form == NT_CSV_UNKNOWN)
-        d->form = NT_CSV_MATRIX; /* and its reader finds the wrong cell */
+        d->form = NT_CSV_MATRIX; /* whose reader then reports the invalid cell */
     if (d->form != NT_CSV_BARE && given != NULL)
         return nt_err_set(err, NT_ERR_INPUT, "found names of hosts: leave out --names");
     if (d->form == NT_CSV_BARE && given == NULL)
@@ -525,9 +524,9 @@ static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
     return d->numbered ? 0 : end_line(r, err); /* as if a row had named them */
 }
 
-/* Holds bytes back until the dialect shows in them: two lines that are neither blank nor comments,
- * or a long one. Only the end of a comment is held, and of blank lines only those behind the first
- * line, for the numbers of lines. Returns how many bytes it took of text. */
+/* Holds bytes until they show the dialect: two lines that are neither empty nor comments, or a long
+ * one. Of comments only the end is held, and empty lines only after the first line, for the numbers
+ * of lines. Returns the number of bytes taken from text. */
 static size_t hold_head(struct nt_csv_reader *r, const char *text, size_t bytes)
 {
     size_t k = 0;
@@ -539,7 +538,7 @@ static size_t hold_head(struct nt_csv_reader *r, const char *text, size_t bytes)
         r->head.text[r->head.used++] = c;
         r->head.worded = r->head.worded || memchr(" \t\r\n", c, 4) == NULL;
         if (r->head.used == 3 && memcmp(r->head.text, "\xef\xbb\xbf", 3) == 0) {
-            r->head.used = 0; /* some programs mark UTF-8 so */
+            r->head.used = 0; /* byte order mark, which some programs write */
             r->head.worded = false;
         }
         if (c != '\n')
@@ -557,7 +556,7 @@ static size_t hold_head(struct nt_csv_reader *r, const char *text, size_t bytes)
 /* ---- the stream -------------------------------------------------------------------------------
  */
 
-/* Puts a piece of a cell behind what is there of it. */
+/* Appends a piece of a cell. */
 static int keep_cell(struct nt_csv_reader *r, const char *text, size_t bytes, struct nt_err *err)
 {
     if (bytes > NT_CSV_CELL_MAX - r->cell.used)
@@ -568,14 +567,15 @@ static int keep_cell(struct nt_csv_reader *r, const char *text, size_t bytes, st
     return 0;
 }
 
-/* Between blanks there are no empty cells, but for the first one of the first row. */
+/* Returns whether an empty text is no cell: between spaces there are no empty cells, except the
+ * first one of the first row. */
 static bool is_gap(const struct nt_csv_reader *r, size_t bytes, bool line_ends)
 {
     return bytes == 0 && ((r->dialect.separator == ' ' && (r->headed || r->column > 0)) ||
                           (r->dialect.trailing && line_ends && r->column > 0));
 }
 
-/* The kept cell ends here, at a separator or at the end of its line. */
+/* Ends the stored cell at a separator or at the end of its line. */
 static int end_cell(struct nt_csv_reader *r, bool line_ends, struct nt_err *err)
 {
     size_t bytes = r->cell.used;
@@ -600,8 +600,8 @@ static int end_cell(struct nt_csv_reader *r, bool line_ends, struct nt_err *err)
     return 0;
 }
 
-/* As many whole figures as stand at text, without a copy; stops before anything unusual, which the
- * general parser reads. Most of the time of a large matrix is spent here. */
+/* Reads as many complete numbers as possible at text without copying; stops before anything
+ * unusual, which the general parser reads. This takes most of the time of a large matrix. */
 static const char *take_figures(struct nt_csv_reader *r, const char *text, const char *end)
 {
     const char separator = r->dialect.separator;
@@ -678,7 +678,8 @@ int nt_csv_reader_feed(struct nt_csv_reader *r, const char *text, size_t bytes, 
 /* ---- the end ----------------------------------------------------------------------------------
  */
 
-/* Rows into the order of the first row, along the cycles of the permutation, in one row's room. */
+/* Arranges rows in the order of the first row, along the cycles of the permutation, with memory for
+ * one row. */
 static int order_rows(struct nt_csv_reader *r, struct nt_err *err)
 {
     size_t bytes = r->n * sizeof *r->at;
@@ -699,7 +700,7 @@ static int order_rows(struct nt_csv_reader *r, struct nt_err *err)
     return 0;
 }
 
-/* Rows in order: the cells of a triangle above the diagonal to their columns; the diagonal away. */
+/* Moves the cells of a triangle above the diagonal to their columns, and removes the diagonal. */
 static int shape_rows(struct nt_csv_reader *r, struct nt_err *err)
 {
     bool upper = (r->shapes & (UPPER | UPPER_FROM)) != 0;
@@ -742,7 +743,7 @@ static int fill_pairs(struct nt_csv_reader *r, struct nt_err *err)
     return 0;
 }
 
-/* All lines have come. */
+/* Checks the text after its last line. */
 static int check_end(struct nt_csv_reader *r, struct nt_err *err)
 {
     bool pairs = r->dialect.form == NT_CSV_PAIRS;

@@ -26,7 +26,7 @@ bool nt_guid_read(const char *text, size_t bytes, uint64_t *guid)
     return true;
 }
 
-/* What the quotes around it enclose, or all that is left but a comment. */
+/* Returns the text in quotes, or the rest of the line without a comment. */
 static struct nt_word take_description(struct nt_text_line *line)
 {
     const char *open = memchr(line->at, '"', (size_t)(line->end - line->at));

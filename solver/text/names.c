@@ -15,8 +15,8 @@ void nt_names_fini(struct nt_names *names)
     *names = (struct nt_names){0};
 }
 
-/* FNV-1a, finished by a multiply-and-fold so that n1, n2, ... spread over the low bits. A text
- * that aims at one slot makes its own reading slow, nothing else. */
+/* FNV-1a, finished by a multiply-and-fold so that n1, n2, ... differ in the low bits. A text with
+ * deliberate collisions only slows down its own reading. */
 static size_t hash_name(const char *name, size_t bytes)
 {
     uint64_t h = 0xcbf29ce484222325u;
@@ -25,13 +25,13 @@ static size_t hash_name(const char *name, size_t bytes)
     return (size_t)((h ^ (h >> 29)) * 0xbf58476d1ce4e5b9u >> 20);
 }
 
-/* The slot of the name, or the free one where it belongs. */
+/* Returns the slot of the name, or the free slot for it. */
 static size_t find_slot(const struct nt_names *names, const char *name, size_t bytes)
 {
     size_t s = hash_name(name, bytes) & (names->slots - 1);
     for (; names->slot[s] != 0; s = (s + 1) & (names->slots - 1)) {
         const char *there = names->name[names->slot[s] - 1];
-        /* name may hold a zero byte, so a comparison of strings could stop before there ends */
+        /* name may contain a zero byte, where a comparison of strings would stop */
         if (strlen(there) == bytes && memcmp(there, name, bytes) == 0)
             break;
     }

@@ -22,7 +22,7 @@ double nt_picture_opacity(double probability)
 
 double nt_picture_rate(const struct nt_link *l)
 {
-    return fmin(l->bandwidth_MBps, l->bandwidth_back_MBps); /* fmin: the one that is known */
+    return fmin(l->bandwidth_MBps, l->bandwidth_back_MBps); /* fmin ignores NaN */
 }
 
 void nt_latency_text(double us, char text[NT_VALUE_BYTES])
@@ -93,11 +93,12 @@ double nt_look_thickness(const struct nt_look *look, size_t link)
     return look->link_bad[link] ? fmax(NT_BAD_PX, px) : px;
 }
 
-/* 10, 100 and 400 Gbit/s; in slower networks the power of ten below the widest link. Rates that
- * are drawn as thin as possible differ in nothing: only the largest of them is there. */
+/* Lists the bandwidths for the legend: 10, 100 and 400 Gbit/s, in slower networks the power of ten
+ * below the widest link. Among rates with the minimum thickness only the largest is listed. */
 size_t nt_look_strokes(const struct nt_look *look, struct nt_stroke stroke[NT_STROKES_MAX])
 {
-    const double MBps = 125, near = 1.1; /* of a Gbit/s; headers take a share of a link's rate */
+    const double MBps = 125,
+                 near = 1.1; /* MB/s per Gbit/s; headers take a share of a link's rate */
     double widest = look->widest_MBps / MBps;
     double common[NT_STROKES_MAX] = {400, 100, 10};
     size_t n = 0;
@@ -189,7 +190,7 @@ void nt_picture_put_what(struct nt_strbuf *d, const struct nt_model *m)
     nt_strbuf_print(d, ", confidence %s", number);
 }
 
-/* "2026-01-24T10:00:00Z" as date and time; anything else as it is. */
+/* Appends "2026-01-24T10:00:00Z" as date and time; any other text unchanged. */
 static void put_created(struct nt_strbuf *d, const char *created)
 {
     size_t bytes = strlen(created);

@@ -108,7 +108,7 @@ static int read_rounds(const char *file, struct json_object *root, struct read_r
     return rc;
 }
 
-/* The pairs of one round. used[h]: 1 + the last round in which the host was. */
+/* Reads the pairs of one round. used[h]: 1 + the last round with the host. */
 static int take_round(const struct read_rounds *rounds, size_t k, const struct nt_host_index *hosts,
                       size_t *used, struct nt_plan *plan)
 {

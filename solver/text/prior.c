@@ -18,7 +18,7 @@ static const double US_MAX = 1e9;
 /* ---- days -------------------------------------------------------------------------------------
  */
 
-/* Days of a civil date since 1970-01-01: eras of 400 years, years from March on. */
+/* Returns the days of a civil date since 1970-01-01: eras of 400 years, years from March on. */
 static int32_t day_of(int year, int month, int day)
 {
     int y = month <= 2 ? year - 1 : year, m = month > 2 ? month - 3 : month + 9;
@@ -156,7 +156,7 @@ static int read_figure(const struct nt_word *w, const char *what, float *value, 
     return 0;
 }
 
-/* switch NAME UP US SUPPORT DAY, host NAME SWITCH SUPPORT DAY */
+/* Reads "switch NAME UP US SUPPORT DAY" or "host NAME SWITCH SUPPORT DAY". */
 static int read_part(struct reader *r, const struct nt_word *w, size_t n, struct nt_err *err)
 {
     bool is_host = nt_word_is(w[0], "host");
@@ -310,7 +310,7 @@ int nt_prior_write(const struct nt_prior *p, char **text, size_t *bytes, struct 
 
 static const double LOGGP_MAX = 1e12;
 
-/* The figures of a line, in order. */
+/* The values of a line, in order. */
 static const size_t loggp_figures[] = {
     offsetof(struct nt_loggp, min_bytes),     offsetof(struct nt_loggp, max_bytes),
     offsetof(struct nt_loggp, L_us),          offsetof(struct nt_loggp, o_send_us),
@@ -318,8 +318,8 @@ static const size_t loggp_figures[] = {
     offsetof(struct nt_loggp, G_us_per_byte), offsetof(struct nt_loggp, gap_us_per_byte),
     offsetof(struct nt_loggp, support)};
 
-/* Visible ASCII without '#', which begins a comment; blanks one by one, where a text may have any.
- */
+/* Returns whether a text is visible ASCII without '#', which starts a comment, and with single
+ * spaces if blanks are allowed. */
 static bool is_plain(const char *text, bool blanks)
 {
     for (const char *c = text; *c != '\0'; c++)
@@ -368,7 +368,7 @@ void nt_loggp_put(struct nt_strbuf *d, const struct nt_loggp *g)
     nt_strbuf_print(d, " %s %s", g->seen[0] != '\0' ? g->seen : "-", g->class_name);
 }
 
-/* Copies a word behind what is there, one blank between them. */
+/* Appends a word after a space. */
 static bool append_word(char *to, size_t room, struct nt_word w)
 {
     size_t used = strlen(to), blank = used > 0;
@@ -380,7 +380,7 @@ static bool append_word(char *to, size_t room, struct nt_word w)
     return true;
 }
 
-/* "-": not known. */
+/* Reads a value; "-": not known. */
 static bool take_loggp_figure(struct nt_text_line *line, double *value)
 {
     struct nt_word w;

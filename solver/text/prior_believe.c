@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a prior says of the hosts of one job: their clusters by the latencies at which they meet. */
+/* Converts a prior to the belief about the hosts of one job: their clusters, by the latencies of
+ * pairs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,22 +11,22 @@
 
 enum { NONE = UINT32_MAX };
 
-/* Latencies nearer than this factor are of one level: two readings of one cable differ by less. */
+/* Latencies within this factor belong to one level: two readings of one cable differ by less. */
 static const float APART = 1.06F;
 
 struct job {
     const struct nt_prior *prior;
     size_t hosts;
-    uint32_t *under;  /* hosts: the switch, or NONE */
-    uint32_t *branch; /* switches: how many of its parts have hosts of the job */
-    uint32_t *level;  /* switches: of those with several; NONE */
-    float *us;        /* the latencies at which hosts meet, then those where a level begins */
-    double mean_us[NT_BELIEF_LEVELS_MAX]; /* of the switches of a level */
+    uint32_t *under;  /* by host: its switch, or NONE */
+    uint32_t *branch; /* by switch: number of its parts with hosts of the job */
+    uint32_t *level;  /* by switch with several such parts: its level; NONE */
+    float *us; /* the latencies of switches between hosts, then the first latency of each level */
+    double mean_us[NT_BELIEF_LEVELS_MAX]; /* mean latency of the switches of a level */
     size_t levels;
     bool one; /* all hosts are below one switch */
 };
 
-/* The loops go up at most once through every switch: counted ones are where a walk ends. */
+/* Counts branches. The loops visit every switch at most once: they stop at a counted one. */
 static void count_branches(struct job *j)
 {
     const struct nt_prior *p = j->prior;
@@ -36,7 +37,7 @@ static void count_branches(struct job *j)
     }
 }
 
-/* Groups of latencies; false when there are more than levels may be. */
+/* Groups latencies into levels; false: there are too many. */
 static bool find_levels(struct job *j)
 {
     const struct nt_prior *p = j->prior;
@@ -67,8 +68,8 @@ static bool find_levels(struct job *j)
     return true;
 }
 
-/* The highest switch where hosts meet that is of this level or below, and whose like are all the
- * way from the host to it. NONE: the host alone. */
+/* Returns the highest switch between hosts of this level or below that is reached only through such
+ * switches. NONE: the host is alone. */
 static uint32_t highest(const struct job *j, uint32_t under, uint32_t level)
 {
     uint32_t best = NONE;
@@ -82,7 +83,8 @@ static uint32_t highest(const struct job *j, uint32_t under, uint32_t level)
     return best;
 }
 
-/* Whether all have one switch at the top level: where some have not, a level above has them all. */
+/* Returns whether all hosts have one switch at the highest level; otherwise another level above
+ * contains all. */
 static bool meet_at_top(const struct job *j)
 {
     uint32_t top = NONE;
@@ -97,7 +99,7 @@ static bool meet_at_top(const struct job *j)
     return true;
 }
 
-/* first[]: of a switch, the first host of it. */
+/* Sets the clusters. first[]: by switch, its first host. */
 static int set_clusters(const struct job *j, struct nt_belief *b, uint32_t *first,
                         struct nt_err *err)
 {

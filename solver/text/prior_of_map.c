@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A prior from a map. */
+/* Converts a map to a prior. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,25 +10,25 @@
 #include "stats.h"
 #include "switch_support.h"
 
-/* The prior has one latency for all pairs that meet at a switch: a pair may be off it by 6 %, if
- * one of its ends is off by twice that. */
+/* The prior has one latency for all pairs whose path turns at a switch: it may be wrong by 6 % for
+ * a pair, if one of its ends deviates by twice that. */
 static const double END_OFF = 2 * 0.06;
-/* What a host counts for the middle that is not sure to stand there. */
+/* Weight in the median of a host whose place is uncertain. */
 static const double UNSURE = 1e-6;
 
-/* A tree as it is walked; arrays by vertex. */
+/* A tree during a walk; arrays are indexed by vertex. */
 struct hung {
     const struct nt_model *m;
     size_t vertices;
     struct nt_graph graph;
     struct nt_bfs bfs;
-    double *us;    /* from where the walk began */
-    double *sum;   /* of the ways down to the hosts below that count, */
-    double *hosts; /* and how many these are */
-    bool *loose;   /* is not as far from the switch above as the others are */
+    double *us;    /* latency from the start of the walk */
+    double *sum;   /* sum of latencies to the hosts below that count */
+    double *hosts; /* number of these hosts */
+    bool *loose;   /* its distance to the switch above differs from that of the others */
     struct nt_weighted *way;
-    double *sure;   /* probability of the link upwards */
-    uint32_t *name; /* number in the prior */
+    double *sure;   /* probability of the uplink */
+    uint32_t *name; /* index in the prior */
 };
 
 static int hung_init(struct hung *t, const struct nt_model *m, struct nt_arena *memory,
@@ -49,7 +49,7 @@ static int hung_init(struct hung *t, const struct nt_model *m, struct nt_arena *
     return nt_bfs_init(&t->bfs, n, memory, err);
 }
 
-/* From a vertex on; false: it is no tree. */
+/* Walks from a vertex; false: the model is not a tree. */
 static bool walk(struct hung *t, uint32_t from)
 {
     nt_bfs_clear(&t->bfs);
@@ -73,11 +73,11 @@ static uint32_t farthest_host(const struct hung *t)
     return best;
 }
 
-/* The switches at both ends of the middle of the longest way; the same twice, where that is near
- * one. */
+/* Finds the switches on both sides of the middle of the longest path; the same switch twice if one
+ * is near the middle. */
 static int find_middle(struct hung *t, uint32_t ends[2], struct nt_err *err)
 {
-    static const double near = 0.1; /* of half the way */
+    static const double near = 0.1; /* relative to half of the path */
     uint32_t first = 0;
     while (first < t->m->hosts && (t->m->missing[first] || nt_graph_degree(&t->graph, first) != 1))
         first++;
@@ -104,20 +104,20 @@ static int find_middle(struct hung *t, uint32_t ends[2], struct nt_err *err)
     return 0;
 }
 
-/* The link upwards of v, or 0. */
+/* Returns the latency of the uplink of v, or 0. */
 static double link_us(const struct hung *t, uint32_t v)
 {
     uint32_t up = t->bfs.up[v];
     return up == NT_NO_LINK ? 0 : t->m->link[up].latency_us;
 }
 
-/* The way from the switch above v to the hosts below v that count. */
+/* Returns the mean latency from the switch above v to the hosts below v that count. */
 static double way_us(const struct hung *t, uint32_t v)
 {
     return (t->hosts[v] > 0 ? t->sum[v] / t->hosts[v] : 0) + link_us(t, v);
 }
 
-/* The way of the middle host below what hangs on one switch, order[from..to). */
+/* Returns the latency of the median host below the children order[from..to) of one switch. */
 static double middle_us(struct hung *t, size_t from, size_t to, uint32_t apart)
 {
     double near = INFINITY, us = 0;
@@ -128,7 +128,7 @@ static double middle_us(struct hung *t, size_t from, size_t to, uint32_t apart)
             t->way[n++] = (struct nt_weighted){(float)way_us(t, v), (float)t->hosts[v]};
     }
     double middle = (double)nt_stats_weighted_median(t->way, n);
-    for (size_t k = from; k < to; k++) { /* between two ways it is nobody's */
+    for (size_t k = from; k < to; k++) { /* between two values the median belongs to no host */
         double own = way_us(t, t->bfs.order[k]);
         if (t->bfs.order[k] != apart && fabs(own - middle) < near) {
             near = fabs(own - middle);
@@ -138,8 +138,8 @@ static double middle_us(struct hung *t, size_t from, size_t to, uint32_t apart)
     return us;
 }
 
-/* What hangs on one switch: hosts whose ways are not like that of the middle one are loose, and do
- * not count above. */
+/* Marks the children of a switch whose latency differs from the median as loose; they do not count
+ * above. */
 static void level_out(struct hung *t, size_t from, size_t to, uint32_t apart)
 {
     uint32_t p = t->bfs.parent[t->bfs.order[from]];
@@ -155,7 +155,7 @@ static void level_out(struct hung *t, size_t from, size_t to, uint32_t apart)
     }
 }
 
-/* Children before their parents: the ways to the hosts below. apart: hangs at the top. */
+/* Sums the latencies to the hosts below, children before parents. apart: child of the root. */
 static void sum_up(struct hung *t, uint32_t apart)
 {
     for (size_t k = 0; k < t->bfs.reached; k++) {
@@ -164,7 +164,7 @@ static void sum_up(struct hung *t, uint32_t apart)
         if (v < t->m->hosts)
             t->hosts[v] = t->sure[v] < NT_SUPPORT_REPORTED ? UNSURE : 1;
     }
-    for (size_t to = t->bfs.reached, from; to > 1; to = from) { /* siblings follow each other */
+    for (size_t to = t->bfs.reached, from; to > 1; to = from) { /* siblings are consecutive */
         uint32_t p = t->bfs.parent[t->bfs.order[to - 1]];
         for (from = to - 1; from > 1 && t->bfs.parent[t->bfs.order[from - 1]] == p; from--)
             ;
@@ -190,7 +190,7 @@ static int add(struct nt_prior *p, const struct nt_map *map, struct hung *t, uin
     return nt_prior_add(p, v < t->m->hosts, name, strlen(name), &part, err);
 }
 
-/* Above the two switches that the middle is between. */
+/* Adds a switch above the two switches next to the middle. */
 static int add_top(struct nt_prior *p, double us, int32_t day, struct nt_err *err)
 {
     const struct nt_prior_part part = {
@@ -206,7 +206,7 @@ static int add_all(struct nt_prior *p, const struct nt_map *map, struct hung *t,
     double us = t->us[ends[1]];
     sum_up(t, between ? ends[1] : NT_NO_VERTEX);
     int rc = 0;
-    if (between) { /* the other end hangs at the top, and counts for itself */
+    if (between) { /* the other end is a child of the root and counts separately */
         double one = 2 * (way_us(t, ends[0]) - link_us(t, ends[0]));
         double two = 2 * (way_us(t, ends[1]) - link_us(t, ends[1]));
         t->sure[ends[0]] = t->sure[ends[1]];
@@ -231,7 +231,7 @@ int nt_prior_from_map(const struct nt_map *map, const int32_t *day, struct nt_pr
     struct nt_prior *p;
     uint32_t ends[2] = {0, 0};
     int32_t today = 0;
-    /* of a map that was not measured the day of what it was taken from */
+    /* for a map taken from a prior: the day of the prior */
     const char *seen = map->sweep.prior.all_taken ? map->sweep.prior.oldest : map->created;
     if (nt_prior_day(seen, strlen(seen), &today) != 0)
         today = 0;

@@ -31,10 +31,10 @@ struct routes_reading {
     struct nt_routes_builder *builder;
     const struct nt_routes_wanted *wanted;
     struct nt_host_index chosen; /* wanted's hosts */
-    bool *found;                 /* of them, those that are a host of text */
+    bool *found;                 /* by host of wanted: it is in the text */
     struct nt_routes_text *text;
-    uint32_t last;                     /* the first host of the line before: lines come sorted */
-    uint32_t link[NT_ROUTE_LINKS_MAX]; /* of the line in the making */
+    uint32_t last; /* first host of the previous line, because lines are sorted */
+    uint32_t link[NT_ROUTE_LINKS_MAX]; /* links of the current line */
 };
 
 static int check_link_name(const char *name, size_t bytes, struct nt_err *err)
@@ -49,7 +49,7 @@ static int check_link_name(const char *name, size_t bytes, struct nt_err *err)
                       (int)NT_LINK_NAME_MAX, nt_line_shown(bytes), name);
 }
 
-/* A name that is new: checked, copied, numbered. */
+/* Adds a name: checks, copies and numbers it. */
 static int add_name(struct nt_names *names, const char *word, size_t bytes, bool is_host,
                     uint32_t *index, struct nt_err *err)
 {
@@ -65,7 +65,7 @@ static int add_name(struct nt_names *names, const char *word, size_t bytes, bool
     return nt_names_add(names, name, index, err);
 }
 
-/* A host of the routes. Of those that are wanted each is one. */
+/* Finds a host of the routes; each wanted host is found once. */
 static int find_host(struct routes_reading *r, struct nt_word word, uint32_t *index,
                      struct nt_err *err)
 {
@@ -106,7 +106,7 @@ static int take_links(struct routes_reading *r, struct nt_text_line *line, size_
     return 0;
 }
 
-/* A line with a host that is not wanted, whatever else is on it. */
+/* Returns whether the line has a host that is not wanted. */
 static bool is_of_others(const struct routes_reading *r, struct nt_text_line line)
 {
     bool all = r->wanted->hosts == NULL;
@@ -191,7 +191,7 @@ int nt_routes_read(const struct nt_text_source *source, const struct nt_routes_w
 
 /* ---- measurements --------------------------------------------------------------------------- */
 
-/* The first line of a sweep's record, which is as good. */
+/* First line of a sweep's samples, which are accepted too. */
 static const char record_begins[] = "nettopo-samples/1\n";
 
 struct measured_reading {
@@ -200,10 +200,10 @@ struct measured_reading {
     struct nt_pair_index *index;
     struct nt_measured *measured;
     size_t capacity;
-    size_t alike; /* bytes of record_begins that have come so far */
-    bool told;    /* which text it is */
+    size_t alike; /* number of bytes of record_begins so far */
+    bool told;    /* the kind of text is known */
     struct nt_lines lines;
-    struct nt_samples_reader *record; /* NULL: it is none */
+    struct nt_samples_reader *record; /* NULL: no samples */
 };
 
 static int reserve_measured(struct measured_reading *r, struct nt_err *err)
@@ -287,7 +287,7 @@ static int take_measured(void *to, struct nt_text_line *line, struct nt_err *err
     return add_measured(r, a, b, latency, err);
 }
 
-/* The readings of the smallest messages, each a measurement; hosts by their names. */
+/* Takes the latencies of the smallest messages as measurements; hosts are matched by name. */
 static int take_record(struct measured_reading *r, const struct nt_samples *samples,
                        struct nt_err *err)
 {
@@ -316,7 +316,7 @@ static int take_record(struct measured_reading *r, const struct nt_samples *samp
     return 0;
 }
 
-/* Gives the text to the reader of its kind, which the first bytes tell. */
+/* Passes the text to the reader of its kind, which its first bytes determine. */
 static int feed_measured(void *to, const char *text, size_t bytes, struct nt_err *err)
 {
     struct measured_reading *r = to;

@@ -13,14 +13,14 @@
 #include "prior.h"
 
 enum {
-    ROOM_MAX = 65536,      /* tasks on a host */
-    WORD_BYTES_MAX = 1152, /* a text, a word of the head: well under a line */
+    ROOM_MAX = 65536,      /* maximum tasks on a host */
+    WORD_BYTES_MAX = 1152, /* maximum of a text or a word of the header, less than a line */
     PHASES_MAX = 10000,
     WARNINGS_MAX = 10000,
     RAIL_BYTES_MAX = 31
 };
 
-static const double microseconds_max = 1e15; /* also keeps every figure inside a float */
+static const double microseconds_max = 1e15; /* also limits every value to the range of a float */
 static const double bytes_max = 1e18, traffic_bytes_max = 1e30;
 static const double core_latency_us_max = 1e6;
 
@@ -87,7 +87,8 @@ int nt_samples_create(struct nt_samples **out, struct nt_err *err)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* A copy that is one line of ASCII without blanks at its ends, so that its text reads back. */
+/* Returns a copy as one line of ASCII without spaces at its ends, so that its text can be read
+ * again. */
 static char *copy_line(const char *text)
 {
     while (*text == ' ')
@@ -360,7 +361,7 @@ int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index
     *index = nt_names_find(s->room.model_names, own, strlen(own));
     if (*index != NT_NAMES_NONE)
         return 0;
-    /* no more texts than hosts: each is of one at least */
+    /* at most one text per host */
     if (s->models >= s->hosts)
         return nt_err_set(err, NT_ERR_INPUT, "a model of hosts: expected at most %zu, one a host",
                           s->hosts);
@@ -500,7 +501,7 @@ int nt_samples_add_loggp(struct nt_samples *s, const struct nt_loggp *g, struct 
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* The figures of each kind in us, up to one without what. */
+/* The values of each kind in us, terminated by an entry without what. */
 static const struct figure {
     const char *what; /* for errors */
     size_t at;        /* a double in struct nt_sample */
@@ -540,7 +541,7 @@ static int check_figures(const struct nt_sample *x, struct nt_err *err)
     return 0;
 }
 
-/* Few rails on many lines: each name once. */
+/* Stores the name of a rail once, because few rails are on many lines. */
 static int add_rail(struct nt_samples *s, const char *rail, uint32_t *index, struct nt_err *err)
 {
     for (size_t k = s->samples; k > 0; k--) {
@@ -581,8 +582,8 @@ static int check_sample(struct nt_samples *s, const struct nt_sample *x, const c
     return check_figures(x, err);
 }
 
-/* Zero replaces what the text of this kind does not contain, so that reading gives an equal value.
- */
+/* Returns the sample with zeros in fields that the text of this kind does not contain, so that
+ * reading gives an equal value. */
 static struct nt_sample keep_what_counts(const struct nt_sample *x)
 {
     struct nt_sample kept = {.kind = x->kind, .a = x->a, .b = x->b};
@@ -596,7 +597,7 @@ static struct nt_sample keep_what_counts(const struct nt_sample *x)
         double us = *(const double *)(const void *)((const char *)x + f->at);
         *(double *)(void *)((char *)&kept + f->at) = nt_number_round(us, NT_SAMPLES_DIGITS);
     }
-    if (x->kind == NT_SAMPLE_BANDWIDTH) /* the text holds seconds: round what is written */
+    if (x->kind == NT_SAMPLE_BANDWIDTH) /* the text contains seconds, so round the written value */
         kept.value_us = nt_number_round(x->value_us / 1e6, NT_SAMPLES_DIGITS) * 1e6;
     return kept;
 }
@@ -616,7 +617,8 @@ static int add_sample(struct nt_samples *s, struct nt_sample sample, const char 
     if (sample.kind == NT_SAMPLE_KERNEL || sample.kind == NT_SAMPLE_FAILED) {
         if (text == NULL || text[strspn(text, " ")] == '\0')
             text = "no reason given";
-        /* most reasons are the last one again; a text behind a kernel's may be its crowd */
+        /* most reasons repeat the last one; a text after that of a kernel may be its
+         * participants */
         if (sample.kind == NT_SAMPLE_FAILED && s->samples > 0 &&
             s->sample[s->samples - 1].kind == NT_SAMPLE_FAILED &&
             strcmp(s->text[s->sample[s->samples - 1].text], text) == 0)
@@ -638,7 +640,7 @@ int nt_samples_add(struct nt_samples *s, struct nt_sample sample, const char *te
     return add_sample(s, sample, text, err);
 }
 
-/* "0 4 5": indices that the text of the record may hold as they are. */
+/* Writes indices such as "0 4 5", in the form of the text. */
 static int write_crowd(const struct nt_samples *s, const struct nt_sample *x, const uint32_t *host,
                        char text[WORD_BYTES_MAX], struct nt_err *err)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readings of a record: latencies as a matrix, the pairs that have any, and the account of a phase.
- */
+/* Latencies of samples: as a matrix, the pairs that have any, and the summary of a phase. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@ double nt_samples_latency_bytes(const struct nt_samples *s)
     return smallest;
 }
 
-/* Of the matrix for messages of that size. */
+/* Returns whether the sample counts in the matrix for messages of that size. */
 static bool is_counted(const struct nt_samples *s, const struct nt_sample *x, double size)
 {
     return x->kind == NT_SAMPLE_LATENCY && x->bytes == size &&
@@ -131,7 +130,7 @@ int nt_samples_planned_bandwidth(const struct nt_samples *s, struct nt_matrix **
 
 /* ---- pairs that were measured ---------------------------------------------------------------- */
 
-/* size 0: of any kind. */
+/* Finds measured pairs. size 0: of any kind. */
 static int find_measured(const struct nt_samples *s, double size, struct nt_measured_pairs *out,
                          struct nt_err *err)
 {
@@ -173,7 +172,7 @@ static int note_sample(const struct nt_sample *x, struct nt_measured_pairs *meas
                        unsigned char *host, struct nt_phase_account *account, struct nt_err *err)
 {
     bool failed = x->kind == NT_SAMPLE_FAILED;
-    if (x->kind == NT_SAMPLE_KERNEL || x->kind == NT_SAMPLE_RESENT) /* no figure of a pair */
+    if (x->kind == NT_SAMPLE_KERNEL || x->kind == NT_SAMPLE_RESENT) /* not a value of a pair */
         return 0;
     account->failed += failed;
     host[x->a] |= failed ? FAILED : MEASURED;
@@ -181,7 +180,7 @@ static int note_sample(const struct nt_sample *x, struct nt_measured_pairs *meas
     return failed ? 0 : nt_measured_pairs_note(measured, x->a, x->b, err);
 }
 
-/* Samples stand in the order of their phases. */
+/* Returns the first sample of a phase; samples are in the order of phases. */
 static size_t first_of(const struct nt_samples *s, size_t phase)
 {
     size_t low = 0, high = s->samples;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines of a record: a table states the words of each, and both ways go by it. Every figure is
- * checked by the builder of samples.c. One blank is between words, and a text may be the rest of a
- * line with its blanks, hence words of its own. */
+/* The lines of samples. A table contains the words of each line, for reading and writing. The
+ * builder of samples.c checks every value. One space separates words, and a text may be the rest of
+ * a line with its spaces, so the words of lines.h are not used. */
 #include "samples.h"
 
 #include <float.h>
@@ -18,34 +18,34 @@
 
 enum { WORDS_MAX = 10, NAME_BYTES = 64 };
 
-/* How many words of their lines lead to these; WORDS_MAX: all. */
+/* Number of words in the line before these; WORDS_MAX: all. */
 enum { PRTT_HOLD = 8, KERNEL_HOSTS = 7 };
 
-/* What a record may cost whoever reads it. In a round a host is part of a few measurements, and a
- * pair is measured again some dozens of times: both bounds are ten times what sweeps take, or more.
- * Reasons are few, and equal ones in a row are kept once. */
+/* Limits for readers. In a round a host is in a few measurements, and a pair is measured again some
+ * dozens of times: both limits are at least ten times what sweeps need. There are few different
+ * reasons, and equal consecutive ones are stored once. */
 enum { A_HOST_AND_ROUND = 16, ROUNDS_A_HOST = 64, ROUNDS_ANYWAY = 8192, TEXTS = 1 << 18 };
 
 struct nt_samples_reader {
     struct nt_lines lines;
-    unsigned seen;   /* a bit for each word of the head that came */
-    size_t in_round; /* measurements of the round at hand */
+    unsigned seen;   /* one bit per word of the header that was read */
+    size_t in_round; /* number of measurements in the current round */
     char text[NT_SAMPLES_LINE_MAX + 1];
     struct nt_samples *samples;
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Room for the words of any line; the line's entry in the table states which it has. */
+/* The words of any line; the entry of the line in the table defines which it has. */
 struct words {
-    struct nt_sample x; /* a measurement */
-    uint32_t host, n;   /* n: a number that the line states of it, or alone */
-    uint32_t list[NT_SAMPLES_PARTICIPANTS_MAX]; /* of hosts or clusters */
+    struct nt_sample x;                         /* a measurement */
+    uint32_t host, n;                           /* n: a number for the host, or a single number */
+    uint32_t list[NT_SAMPLES_PARTICIPANTS_MAX]; /* indices of hosts or clusters */
     double number, us[NT_BELIEF_LEVELS_MAX];
     int32_t day;
     const char *text;
-    unsigned word; /* an enum's */
-    size_t read;   /* how many of the entry there were */
+    unsigned word; /* value of an enum */
+    size_t read;   /* number of words that were read */
     char name[NAME_BYTES];
 };
 
@@ -56,7 +56,7 @@ enum type {
     NAME,
     WORD,  /* the index of a name */
     TEXT,  /* the rest of the line */
-    OWNED, /* the same, of the samples */
+    OWNED, /* the rest of the line, owned by the samples */
     DAY,
 };
 
@@ -65,15 +65,15 @@ enum many { ONE, CLUSTERS, LEVELS, CROWD };
 struct word {
     const char *what; /* for errors */
     enum type type;
-    size_t at; /* in struct words, or, in_samples, in struct nt_samples */
+    size_t at; /* offset in struct words or, if in_samples, in struct nt_samples */
     bool in_samples;
-    bool optional; /* the line may end before it: older records, or no value */
+    bool optional; /* optional at the end of a line: in older samples, or without a value */
     enum many many;
-    size_t bytes;            /* of a NAME with its end */
-    const char *const *word; /* of a WORD: words of them */
+    size_t bytes;            /* size of a NAME with its terminator */
+    const char *const *word; /* the words of a WORD */
     size_t words;
     double least;      /* of seconds, up to 1e9, */
-    const char *bound; /* for whose errors this is */
+    const char *bound; /* the bound for errors */
 };
 
 #define W(member) .at = offsetof(struct words, member)
@@ -99,7 +99,7 @@ struct word {
 struct entry {
     const char *key;
     int (*add)(struct nt_samples_reader *r, const struct words *w, struct nt_err *err);
-    struct word word[WORDS_MAX]; /* until one without what */
+    struct word word[WORDS_MAX]; /* terminated by an entry without what */
 };
 
 static int add_host(struct nt_samples_reader *r, const struct words *w, struct nt_err *err)
@@ -345,7 +345,7 @@ static void *place_of(const struct word *f, struct nt_samples *s, struct words *
     return (f->in_samples ? (char *)s : (char *)w) + f->at;
 }
 
-/* How often the word is there. */
+/* Returns how often the word occurs. */
 static size_t times(const struct word *f, const struct nt_samples *s, const struct words *w)
 {
     size_t levels = s->belief == NULL ? 0 : s->belief->levels;
@@ -374,7 +374,7 @@ static int word_error(const char *what, const struct nt_text_line *l, struct nt_
     return nt_line_fail_word(l, what, (struct nt_word){l->at, word_bytes(l)}, err);
 }
 
-/* Goes behind the word that ends at end: one blank, or the end of the line. */
+/* Moves behind the word that ends at end: one space, or the end of the line. */
 static bool next_word(struct nt_text_line *l, const char *end)
 {
     if (end != l->end && *end != ' ')
@@ -399,7 +399,7 @@ static bool take_whole(struct nt_text_line *l, uint64_t most, uint64_t *value)
     return nt_decimal_whole(l->at, digits, most, value) == 0 && next_word(l, l->at + digits);
 }
 
-/* One that is shorter than the bytes, or, with names, the index of one. */
+/* Reads a word that is shorter than bytes or, with names, the index of one. */
 static bool take_word(struct nt_text_line *l, const struct word *f, struct words *w)
 {
     size_t bytes = word_bytes(l), k = 0;
@@ -423,7 +423,7 @@ static bool take_word(struct nt_text_line *l, const struct word *f, struct words
     return next_word(l, l->at + bytes);
 }
 
-/* The k-th of the word. Texts stand in the line, which is terminated. */
+/* Reads word number k. Texts stay in the line, which is terminated. */
 static bool take(struct nt_text_line *l, const struct word *f, struct nt_samples *s,
                  struct words *w, size_t k)
 {
@@ -531,7 +531,7 @@ int nt_samples_reader_create(const char *file, struct nt_samples_reader **out, s
         free(r);
         return -1;
     }
-    r->samples->job.generator[0] = '\0'; /* whoever wrote the text, not we */
+    r->samples->job.generator[0] = '\0'; /* set by the text, not by this program */
     nt_lines_init(&r->lines, file, NT_SAMPLES_LINE_MAX);
     *out = r;
     return 0;
@@ -557,7 +557,7 @@ int nt_samples_reader_finish(struct nt_samples_reader *r, struct nt_samples **ou
 {
     if (nt_lines_finish(&r->lines, read_line, r, err) != 0)
         return -1;
-    r->lines.broken = true; /* one text a reader */
+    r->lines.broken = true; /* a reader reads one text */
     if (!r->samples->ended) {
         nt_err_set(err, NT_ERR_INPUT,
                    "expected \"end\" as the last line, found the end of the file");
@@ -606,7 +606,7 @@ static void put_word(struct nt_strbuf *d, const struct word *f, const void *at, 
     }
 }
 
-/* The first w.read words of the line; 0: all that must be there. */
+/* Writes the first w.read words of the line; 0: all required ones. */
 static void put_line(struct nt_strbuf *d, const struct nt_samples *s, size_t key, struct words w)
 {
     const struct word *f = entries[key].word;
@@ -673,7 +673,7 @@ static void put_belief(struct nt_strbuf *d, const struct nt_samples *s, const st
         put_line(d, s, TAKEN, taken);
 }
 
-/* Whether the sweep has the value: it is not "" or 0. */
+/* Returns whether the value is set: not "" or 0. */
 static bool is_given(const struct word *f, const void *at)
 {
     if (f->type == OWNED)

@@ -26,7 +26,7 @@ enum { LEVELS_MAX = 64, NAMES_SHOWN = 8 };
 
 /* Lines of the text: 0: none. */
 struct place {
-    size_t described, named; /* the switch's own, and one that names it as a child */
+    size_t described, named; /* line of the switch, and a line that names it as a child */
 };
 
 struct edge {
@@ -39,10 +39,10 @@ struct topology {
     const char *file;
     struct import_network net;
     enum kind kind;
-    uint32_t parent;     /* the switch at hand, */
+    uint32_t parent;     /* the current switch */
     size_t line;         /* and its line */
-    struct place *place; /* of each switch */
-    struct edge *edge;   /* between switches */
+    struct place *place; /* by switch */
+    struct edge *edge;   /* edges between switches */
     size_t places_room, edges, edges_room;
     struct nt_strbuf ignored; /* switches whose children Slurm ignores */
 };
@@ -58,7 +58,7 @@ static int fail_at(const struct topology *t, size_t line, struct nt_err *err)
     return nt_err_prefix(err, "%s:%zu", t->file, line);
 }
 
-/* A switch, which may have been named before. */
+/* Adds a switch, which may have been named before. */
 static int add_switch(struct topology *t, const char *name, size_t bytes, uint32_t *index,
                       struct nt_err *err)
 {
@@ -76,7 +76,8 @@ static int add_switch(struct topology *t, const char *name, size_t bytes, uint32
     return 0;
 }
 
-/* The text describes the switch or block in this line; it is then the parent of what follows. */
+/* Starts the switch or block described in this line; it becomes the parent of the following
+ * parts. */
 static int open_switch(struct topology *t, const char *name, size_t bytes, size_t line,
                        struct nt_err *err)
 {
@@ -90,13 +91,13 @@ static int open_switch(struct topology *t, const char *name, size_t bytes, size_
     return 0;
 }
 
-static int hang_host(void *context, const char *name, struct nt_err *err)
+static int add_host(void *context, const char *name, struct nt_err *err)
 {
     struct topology *t = context;
     return import_network_add_host_below(&t->net, t->parent, name, err);
 }
 
-static int hang_switch(void *context, const char *name, struct nt_err *err)
+static int add_child_switch(void *context, const char *name, struct nt_err *err)
 {
     struct topology *t = context;
     uint32_t child;
@@ -116,9 +117,10 @@ static bool separates(char c)
     return c == ',' || c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Names of a list as Slurm's hostlist takes it: commas and blanks separate them, any number. */
-static int hang_list(struct topology *t, const char *at, size_t bytes, nt_hostlist_each *hang,
-                     struct nt_err *err)
+/* Adds the names of a list in the form of Slurm's hostlist: separated by any number of commas and
+ * spaces. */
+static int add_list(struct topology *t, const char *at, size_t bytes, nt_hostlist_each *each,
+                    struct nt_err *err)
 {
     if (bytes == 0) /* there may be no text */
         return 0;
@@ -126,14 +128,14 @@ static int hang_list(struct topology *t, const char *at, size_t bytes, nt_hostli
         const char *name = at;
         for (bool inside = false; at < end && (inside || !separates(*at)); at++)
             inside = *at == '[' || (inside && *at != ']');
-        if (at > name && nt_hostlist_visit(name, (size_t)(at - name), hang, t, err) != 0)
+        if (at > name && nt_hostlist_visit(name, (size_t)(at - name), each, t, err) != 0)
             return fail_at(t, t->line, err);
         at += at < end;
     }
     return 0;
 }
 
-/* The switch that all blocks are attached to. */
+/* The switch above all blocks. */
 static const char TOP_OF_BLOCKS[] = "blocks";
 
 static int join_blocks(struct topology *t, struct nt_err *err)
@@ -150,7 +152,7 @@ static int join_blocks(struct topology *t, struct nt_err *err)
     return 0;
 }
 
-/* Each child is a switch of the text, and none is above itself. */
+/* Checks that each child is a switch of the text, and none is above itself. */
 static int check_children(const struct topology *t, struct nt_err *err)
 {
     const struct nt_names *names = &t->net.switches;
@@ -180,7 +182,7 @@ static int check_children(const struct topology *t, struct nt_err *err)
     return 0;
 }
 
-/* Slurm takes a node behind several leaves, with a warning. */
+/* Lists nodes on several leaf switches, which Slurm accepts with a warning. */
 static int list_shared(const struct topology *t, struct nt_strbuf *d, struct nt_err *err)
 {
     const struct nt_names *host = &t->net.host;
@@ -251,13 +253,14 @@ enum { LINE_MAX_BYTES = 1 << 20 };
 
 struct conf {
     struct nt_text text;
-    struct nt_strbuf joined; /* the line at hand, continued lines joined, without comments */
+    struct nt_strbuf
+        joined; /* the current line, with continued lines joined and without comments */
     struct topology *net;
-    struct nt_text_line line; /* what is left of it */
-    const char *begin;        /* of it in the text, in which it ends at text.at */
+    struct nt_text_line line; /* the rest of it */
+    const char *begin;        /* its start in the text, in which it ends at text.at */
 };
 
-/* Without the comment, to which an escaped "#" does not lead. */
+/* Returns the end of a line without its comment; an escaped "#" starts none. */
 static const char *line_end(const struct nt_text_line *line)
 {
     size_t slashes = 0;
@@ -269,7 +272,8 @@ static const char *line_end(const struct nt_text_line *line)
     return line->end;
 }
 
-/* A part of a line, with escapes undone. *go_on: an odd number of "\" at its end continues it. */
+/* Appends a part of a line without escapes. *go_on: an odd number of "\" at its end continues
+ * it. */
 static int append_part(struct conf *r, const struct nt_text_line *part, bool *go_on,
                        struct nt_err *err)
 {
@@ -287,7 +291,8 @@ static int append_part(struct conf *r, const struct nt_text_line *part, bool *go
     return r->joined.failed ? nt_err_memory(err) : 0;
 }
 
-/* 1: line is the next one; continued lines are joined without a blank. 0: the end; -1: error. */
+/* Returns 1 with the next line; continued lines are joined without a space. 0: the end; -1:
+ * error. */
 static int next_joined(struct conf *r, struct nt_err *err)
 {
     struct nt_text_line part;
@@ -297,7 +302,7 @@ static int next_joined(struct conf *r, struct nt_err *err)
         struct nt_text before = r->text;
         if (!nt_text_next_line(&r->text, &part))
             break;
-        if (any && part.number != before.line + 1) { /* behind a blank line, which ends this one */
+        if (any && part.number != before.line + 1) { /* an empty line ends the current one */
             r->text = before;
             break;
         }
@@ -342,8 +347,8 @@ static bool is_key(const struct pair *p, const char *key)
     return p->key.bytes == strlen(key) && strncasecmp(p->key.at, key, p->key.bytes) == 0;
 }
 
-/* What scontrol prints need not have a value, and has blanks in it if the file had: it ends before
- * the next word with "=". */
+/* Returns the end of a value printed by scontrol, which may be missing or contain spaces: it ends
+ * before the next word with "=". */
 static const char *shown_end(const char *at, const char *end)
 {
     const char *stop = skip_word(at, end);
@@ -356,7 +361,8 @@ static const char *shown_end(const char *at, const char *end)
     return stop;
 }
 
-/* A value of a file is the next word, also behind blanks; in double quotes it may have some. */
+/* Reads a value of a file: the next word, also after spaces; in double quotes it may contain
+ * spaces. */
 static const char *take_value(struct pair *p, const char *at, const char *end)
 {
     at = skip_blanks(at, end);
@@ -370,8 +376,8 @@ static const char *take_value(struct pair *p, const char *at, const char *end)
     return stop > at ? stop : NULL;
 }
 
-/* The next key of the line: what is behind its "=", before which there may be blanks and a sign
- * that Slurm does not use here. NULL: no key follows. */
+/* Finds the next key of the line and returns the text after its "=", before which there may be
+ * spaces and a sign that Slurm does not use here. NULL: there is none. */
 static const char *find_key(const struct conf *r, struct pair *p)
 {
     const char *end = r->line.end, *key = skip_blanks(r->line.at, end), *at = key;
@@ -383,7 +389,7 @@ static const char *find_key(const struct conf *r, struct pair *p)
     return at == key || equals == end || *equals != '=' ? NULL : equals + 1;
 }
 
-/* 1: the next KEY=VALUE of the line. 0: there is none. */
+/* Reads the next KEY=VALUE of the line. Returns 1, or 0 if there is none. */
 static int next_pair(struct conf *r, struct pair *p, bool shown, struct nt_err *err)
 {
     const char *end = r->line.end, *value = find_key(r, p), *key = p->key.at;
@@ -403,11 +409,11 @@ static int next_pair(struct conf *r, struct pair *p, bool shown, struct nt_err *
                : nt_line_fail(&r->line, err, "%.*s has no value", nt_line_shown(p->key.bytes), key);
 }
 
-/* What a line has of a switch or a block; at NULL: nothing. */
+/* The values of a switch or block in a line; at NULL: absent. */
 struct entry {
-    bool block, shown; /* shown: by scontrol */
+    bool block, shown; /* shown: printed by scontrol */
     struct nt_word name, nodes, switches;
-    bool above; /* scontrol: its nodes are those of its switches */
+    bool above; /* scontrol: its nodes are the nodes of its switches */
 };
 
 /* Slurm uses the last value of a key. */
@@ -427,7 +433,7 @@ static int take_pair(struct conf *r, const struct pair *p, struct entry *e, stru
     return 0;
 }
 
-/* The pairs behind the name, which comes first, as Slurm requires. */
+/* Reads the pairs after the name, which is first, as Slurm requires. */
 static int take_entry(struct conf *r, struct entry *e, struct nt_err *err)
 {
     struct pair p;
@@ -455,7 +461,7 @@ static int check_name(struct conf *r, struct nt_word name, struct nt_err *err)
                : nt_line_fail(&r->line, err, "switch or block: %s", why.text);
 }
 
-static int hang_entry(struct conf *r, const struct entry *e, struct nt_err *err)
+static int add_entry(struct conf *r, const struct entry *e, struct nt_err *err)
 {
     struct topology *t = r->net;
     enum kind kind = e->block ? KIND_BLOCK : KIND_TREE;
@@ -465,9 +471,9 @@ static int hang_entry(struct conf *r, const struct entry *e, struct nt_err *err)
     if (check_name(r, e->name, err) != 0 ||
         open_switch(t, e->name.at, e->name.bytes, r->line.number, err) != 0)
         return -1;
-    return hang_list(t, e->nodes.at, e->nodes.bytes, hang_host, err) != 0
+    return add_list(t, e->nodes.at, e->nodes.bytes, add_host, err) != 0
                ? -1
-               : hang_list(t, e->switches.at, e->switches.bytes, hang_switch, err);
+               : add_list(t, e->switches.at, e->switches.bytes, add_child_switch, err);
 }
 
 static int refuse_key(const struct conf *r, const struct pair *p, struct nt_err *err)
@@ -494,7 +500,7 @@ static int read_line(struct conf *r, struct nt_err *err)
     struct entry e = {.block = is_key(&p, "BlockName"), .name = p.value};
     if (!e.block && !is_key(&p, "SwitchName"))
         return refuse_key(r, &p, err);
-    return take_entry(r, &e, err) != 0 ? -1 : hang_entry(r, &e, err);
+    return take_entry(r, &e, err) != 0 ? -1 : add_entry(r, &e, err);
 }
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
@@ -522,12 +528,12 @@ static int read_conf(struct topology *t, const char *text, size_t bytes, struct 
 
 /* ---- reading topology.yaml ------------------------------------------------------------------ */
 
-/* Nesting costs libyaml time that grows with its square, a node some 150 bytes. */
+/* The time of libyaml grows with the square of the nesting depth; a node takes about 150 bytes. */
 enum { YAML_TEXT_MAX = 64 * 1024 * 1024, DEPTH_MAX = 16, NODES_MAX = 1 << 21 };
-enum { NAMED_BYTES = 160 }; /* of a message, for the topologies of a file */
+enum { NAMED_BYTES = 160 }; /* bytes in a message for the topologies of a file */
 
 struct yaml {
-    bool shown; /* by scontrol */
+    bool shown; /* printed by scontrol */
     yaml_document_t document;
     struct topology *net;
     struct nt_err *err;
@@ -565,7 +571,7 @@ static yaml_node_t *map_field(struct yaml *r, const yaml_node_t *map, const char
     return found;
 }
 
-/* How many items a list has. A map in its place is a list of that one map. */
+/* Returns the number of items of a list. A map in its place counts as a list of one map. */
 static size_t list_count(const yaml_node_t *list)
 {
     return list->type == YAML_SEQUENCE_NODE
@@ -585,7 +591,7 @@ static bool is_list(const yaml_node_t *node)
     return node != NULL && node->type != YAML_SCALAR_NODE;
 }
 
-/* As Slurm takes it: what is no word for false, not empty and not 0 is true. No node: false. */
+/* Reads a flag as Slurm does: true unless it is a word for false, empty, or 0. No node: false. */
 static int read_flag(struct yaml *r, const yaml_node_t *node, bool *flag)
 {
     static const char *const words[] = {"", "null", "n", "no", "f", "false", "off"};
@@ -604,8 +610,8 @@ static int read_flag(struct yaml *r, const yaml_node_t *node, bool *flag)
     return 0;
 }
 
-/* 1: text is that of the node; 0: it has none. scontrol show topoconf prints no text where there is
- * none; in a file that is an empty list. */
+/* Returns 1 with the text of the node, or 0 if it has none. scontrol show topoconf prints no text
+ * in that case; a file has an empty list. */
 static int read_text(struct yaml *r, const yaml_node_t *node, const char **text)
 {
     *text = scalar_text(node);
@@ -617,13 +623,13 @@ static int read_text(struct yaml *r, const yaml_node_t *node, const char **text)
     return !r->shown || **text != '\0';
 }
 
-/* Where a switch has nodes, Slurm ignores its children. */
+/* Reads a switch. If it has nodes, Slurm ignores its children. */
 static int read_switch(struct yaml *r, const yaml_node_t *item, const char *name)
 {
     struct topology *t = r->net;
     const char *text;
     int nodes = read_text(r, map_field(r, item, "nodes"), &text);
-    if (nodes < 0 || (nodes > 0 && hang_list(t, text, strlen(text), hang_host, r->err) != 0))
+    if (nodes < 0 || (nodes > 0 && add_list(t, text, strlen(text), add_host, r->err) != 0))
         return -1;
     if (t->kind == KIND_BLOCK)
         return 0;
@@ -631,7 +637,7 @@ static int read_switch(struct yaml *r, const yaml_node_t *item, const char *name
     if (children > 0 && nodes > 0 && *text != '\0')
         nt_strbuf_print(&t->ignored, " %.64s", name);
     else if (children > 0)
-        return hang_list(t, text, strlen(text), hang_switch, r->err);
+        return add_list(t, text, strlen(text), add_child_switch, r->err);
     return children < 0 ? -1 : 0;
 }
 
@@ -653,7 +659,7 @@ static int read_switches(struct yaml *r, yaml_node_t *items, const char *name)
     return 0;
 }
 
-/* What a topology is: the first of these that it has, and has not empty. */
+/* The kind of a topology: the first of these keys that it has and that is not empty. */
 static const char *const plugins[] = {"tree", "block", "ring", "torus3d", "flat"};
 enum { TREE, BLOCK, FLAT = 4, PLUGINS };
 
@@ -674,7 +680,8 @@ static int find_plugin(struct yaml *r, const yaml_node_t *topology, size_t *plug
     return 0;
 }
 
-/* The topology of that name; without one the cluster's default, or the first. NULL: none. */
+/* Selects the topology of that name; without a name the cluster's default, or the first. NULL:
+ * none. */
 static int choose_topology(struct yaml *r, yaml_node_t *root, const char *name, yaml_node_t **out)
 {
     *out = NULL;
@@ -694,7 +701,7 @@ static int choose_topology(struct yaml *r, yaml_node_t *root, const char *name, 
     return 0;
 }
 
-/* Names those that there are. */
+/* Rejects a topology with a list of the existing ones. */
 static int refuse_topology(struct yaml *r, yaml_node_t *root, const yaml_node_t *at,
                            const char *name)
 {
@@ -720,7 +727,7 @@ static int refuse_topology(struct yaml *r, yaml_node_t *root, const yaml_node_t 
     return -1;
 }
 
-/* must: a topology without switches and blocks, or of that name none, is an error. */
+/* must: it is an error if there is no topology of that name, or one without switches and blocks. */
 static int read_document(struct yaml *r, const char *name, bool must)
 {
     yaml_node_t *root = yaml_document_get_root_node(&r->document), *topology, *body;
@@ -758,7 +765,7 @@ static int parser_init(yaml_parser_t *parser, const struct yaml *r, const char *
     return 0;
 }
 
-/* One event: 1 while there are more. */
+/* Counts one event; 1: there are more. */
 static int count_event(const struct yaml *r, yaml_parser_t *parser, size_t *depth, size_t *nodes)
 {
     yaml_event_t event;
@@ -782,7 +789,7 @@ static int count_event(const struct yaml *r, yaml_parser_t *parser, size_t *dept
     return type != YAML_STREAM_END_EVENT;
 }
 
-/* Refuses a text that would take far more memory or time than its size, before it is parsed. */
+/* Rejects a text that would take far more memory or time than its size, before it is parsed. */
 static int check_size(const struct yaml *r, const char *text, size_t bytes)
 {
     yaml_parser_t parser;
@@ -842,7 +849,7 @@ int nt_topology_read(const struct nt_topology_text *from, const char *name, stru
     return rc;
 }
 
-/* The same where there has to be one. */
+/* Reads a topology that must exist. */
 static int import_topology(const struct nt_topology_text *from, const char *name,
                            struct nt_map **out, struct nt_err *err)
 {
@@ -876,9 +883,9 @@ int nt_import_topology_named(const char *file, const char *text, size_t bytes, c
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* What Slurm's topology/tree has of a switch: its hosts or the switches below it. */
+/* The entry of a switch in Slurm's topology/tree: its hosts, or the switches below it. */
 struct branch {
-    uint32_t above; /* vertex, or NONE at the top */
+    uint32_t above; /* vertex above, or NONE at the root */
     size_t hosts, switches;
 };
 
@@ -891,7 +898,7 @@ static int refuse_network(const struct nt_map *map, struct nt_err *err)
                       nt_family_name(map->model->family));
 }
 
-/* The root: the highest tier, the first of them. */
+/* Returns the root: the first switch of the highest tier. */
 static uint32_t top_of(const struct nt_model *m)
 {
     uint32_t top = (uint32_t)m->hosts;
@@ -901,8 +908,9 @@ static uint32_t top_of(const struct nt_model *m)
     return top;
 }
 
-/* The vertex above each one, level by level from the top. A link between two that already
- * have a parent closes a ring, a host with something below it is no leaf: no tree of switches. */
+/* Finds the vertex above each one, level by level from the root. Not a tree of switches: a link
+ * between two vertices that already have a parent closes a cycle, or a host has a vertex below
+ * it. */
 static int find_above(const struct nt_map *map, struct branch *at, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
@@ -933,7 +941,7 @@ static int find_above(const struct nt_map *map, struct branch *at, struct nt_err
     return hung == m->links ? 0 : refuse_network(map, err);
 }
 
-/* Hosts, or switches, right below a switch, with commas. */
+/* Appends the hosts or switches directly below a switch, separated by commas. */
 static void put_below(struct nt_strbuf *d, const struct nt_map *map, const struct branch *at,
                       uint32_t above, bool hosts)
 {
@@ -965,11 +973,11 @@ static int put_topology(const struct nt_map *map, const struct words *w, char **
     struct nt_strbuf d = {0};
     nt_strbuf_puts(&d, w->head);
     for (uint32_t s = (uint32_t)m->hosts; s < m->hosts + m->switches; s++) {
-        size_t below = w->switches != NULL ? at[s].switches : 0; /* blocks are the leaves alone */
+        size_t below = w->switches != NULL ? at[s].switches : 0; /* only leaf switches are blocks */
         bool both = at[s].hosts > 0 && below > 0;
-        if (at[s].hosts == 0 && at[s].switches == 0) /* kept empty for nodes to come */
+        if (at[s].hosts == 0 && at[s].switches == 0) /* kept empty for later nodes */
             nt_strbuf_print(&d, "%s%s\n", w->name, nt_map_vertex_name(map, s));
-        if (at[s].hosts > 0) { /* a leaf, or the leaf that holds a higher switch's own hosts */
+        if (at[s].hosts > 0) { /* a leaf switch, or the one for a higher switch's own hosts */
             nt_strbuf_print(&d, "%s%s%s%s", w->name, nt_map_vertex_name(map, s),
                             both ? "-hosts" : "", w->hosts);
             put_below(&d, map, at, s, true);
@@ -1026,7 +1034,7 @@ int nt_export_blocks_yaml(const struct nt_map *map, char **text, size_t *bytes, 
 
 /* ---- replacing one topology in a text ------------------------------------------------------- */
 
-/* The value of a line "KEY: VALUE", which may be in quotes. */
+/* Returns whether a line is "KEY: VALUE"; the value may be in quotes. */
 static bool has_value(const char *line, const char *key, const char *value)
 {
     size_t n = strlen(key), bytes = strlen(value), end = strcspn(line, "\n");
@@ -1075,7 +1083,7 @@ static bool is_within(const char *line, const char *end, const char *indent)
     return line < end && (begins_with(line, indent) || *line == '\n' || *line == '#');
 }
 
-/* The lines of block_sizes, for the new block. */
+/* Appends the lines of block_sizes for the new block. */
 static void put_sizes(struct nt_strbuf *d, const char *at, const char *end)
 {
     for (const char *line = at; line < end; line = line_behind(line)) {
@@ -1089,7 +1097,7 @@ static void put_sizes(struct nt_strbuf *d, const char *at, const char *end)
     }
 }
 
-/* The tree or block of what was exported; of a block with the sizes that it had. */
+/* Appends the exported tree or block; a block with its previous sizes. */
 static void put_body(struct nt_strbuf *d, const char *exported, const char *at, const char *end)
 {
     const char *body = strstr(exported, "\n  block:\n");
@@ -1104,7 +1112,8 @@ static void put_body(struct nt_strbuf *d, const char *exported, const char *at, 
     nt_strbuf_puts(d, blocks);
 }
 
-/* What follows the body before the next key at its depth: comments and blank lines, which stay. */
+/* Returns the start of comments and empty lines between the body and the next key at its depth,
+ * which remain. */
 static const char *after_body(const char *line, const char *end)
 {
     const char *stop = line_behind(line);
@@ -1161,7 +1170,7 @@ int nt_topology_put_yaml(struct nt_strbuf *d, const struct nt_topology_text *old
     return 0;
 }
 
-/* Is the line, as it is read, a switch or a block, or a comment of what was exported? */
+/* Returns whether the line is a switch or a block, or a comment of an export. */
 static bool is_replaced(const struct conf *r)
 {
     static const char *const ours[] = {"# topology/tree, found by nettopo",

@@ -68,7 +68,7 @@ void nt_strbuf_put_line(struct nt_strbuf *d, const char *text)
 
 int nt_strbuf_finish(struct nt_strbuf *d, char **text, size_t *bytes, struct nt_err *err)
 {
-    nt_strbuf_put(d, "", 0); /* an empty text is a text */
+    nt_strbuf_put(d, "", 0); /* allocates an empty text */
     struct nt_strbuf was = *d;
     *d = (struct nt_strbuf){0};
     if (was.failed) {

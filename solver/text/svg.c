@@ -27,7 +27,7 @@ struct svg {
     const struct nt_model *model;
     struct nt_look look;
     struct nt_strbuf body; /* the drawing */
-    double width, height;  /* of it */
+    double width, height;  /* size of the drawing */
 };
 
 static const char STYLE[] =
@@ -49,13 +49,13 @@ static const char STYLE[] =
     ".host.strong .mark,.own .mark{fill:var(--strong)}\n"
     "</style>\n";
 
-/* Columns of text are as wide as this at most: the widest digit of common fonts. */
+/* Returns the maximum width of a text: the widest digit of common fonts. */
 static double text_width(size_t characters, double size)
 {
     return 0.64 * size * (double)characters;
 }
 
-/* "0.498 us · 12000 MB/s"; "" if nothing was measured. */
+/* Formats the values of a link, "0.498 us · 12000 MB/s"; "" if nothing was measured. */
 static void write_values(const struct nt_link *l, char text[VALUES_BYTES])
 {
     char us[NT_VALUE_BYTES], MBps[NT_VALUE_BYTES];
@@ -90,10 +90,10 @@ static void put_host_sign(struct svg *svg, double x, double y)
                     (int)SIGN);
 }
 
-static void put_opacity(struct svg *svg, double sure)
+static void put_opacity(struct svg *svg, double probability)
 {
-    if (nt_picture_opacity(sure) < 1)
-        nt_strbuf_print(&svg->body, " opacity=\"%.2f\"", nt_picture_opacity(sure));
+    if (nt_picture_opacity(probability) < 1)
+        nt_strbuf_print(&svg->body, " opacity=\"%.2f\"", nt_picture_opacity(probability));
 }
 
 static void put_link_style(struct svg *svg, size_t link)
@@ -102,7 +102,7 @@ static void put_link_style(struct svg *svg, size_t link)
     put_opacity(svg, svg->model->link[link].probability);
 }
 
-/* An arrow in the middle of a link that was seen from a to b only. */
+/* Draws an arrow in the middle of a link that was measured from a to b only. */
 static void put_way(struct svg *svg, const struct nt_link *l, const double a[2], const double b[2])
 {
     if (!l->simplex)
@@ -149,10 +149,10 @@ static void begin_vertex(struct svg *svg, uint32_t v, bool strong)
 
 /* ---- a tree: rows and columns ---------------------------------------------------------------*/
 
-enum { COLUMN_LEAST = 180, ALIKE_LEAST = 3, LABEL_BYTES = 300, NAMES_MAX = 36 };
+enum { COLUMN_LEAST = 180, SIMILAR_LEAST = 3, LABEL_BYTES = 300, NAMES_MAX = 36 };
 
-/* A line of the picture: a host, hosts that are alike, or a switch without hosts; of an open switch
- * what hangs on it is from y0 to y1. */
+/* A line of the picture: a host, a group of similar hosts, or a switch without hosts. The parts
+ * below an open switch are between y0 and y1. */
 struct row {
     double y, y0, y1;
 };
@@ -160,16 +160,16 @@ struct row {
 struct tree {
     struct svg *svg;
     struct nt_rooted_tree *rooted;
-    struct row *row;      /* of each vertex; hosts that are alike have that of the first */
-    uint32_t *rank;       /* columns from the hosts */
-    uint32_t *alike;      /* of a switch: how many of its hosts share a line, 0: each has its own */
-    uint32_t *stands_for; /* of a host: the first of those that share its line */
-    const char **label;   /* of a first one: the folded names of them; NULL: its own name */
-    double *value;        /* scratch, two for each vertex */
-    double column;        /* pixels between switches and what is below them */
+    struct row *row;    /* by vertex; similar hosts have the row of the first */
+    uint32_t *rank;     /* by vertex: number of columns from the hosts */
+    uint32_t *similar;  /* by switch: number of its hosts that share a line; 0: each has its own */
+    uint32_t *shown_by; /* by host: the first host of those that share its line */
+    const char **label; /* by first host: the folded names of the line; NULL: its own name */
+    double *value;      /* scratch, two per vertex */
+    double column;      /* pixels between switches and their children */
     struct nt_arena *memory;
-    double names, counts;    /* where names and numbers of hosts begin */
-    double latencies, rates; /* where the values end */
+    double names, counts;    /* start of names and numbers of hosts */
+    double latencies, rates; /* end of the values */
     double y;
 };
 
@@ -189,7 +189,7 @@ static const char *label_of(const struct tree *t, uint32_t host)
     return t->label[host] != NULL ? t->label[host] : nt_map_vertex_name(t->svg->map, host);
 }
 
-/* Columns: a switch is left of all that hangs on it, hosts are at the right. */
+/* Assigns columns: a switch is to the left of all its children, hosts are at the right. */
 static void rank_vertices(struct tree *t)
 {
     const struct nt_model *m = t->svg->model;
@@ -202,7 +202,7 @@ static void rank_vertices(struct tree *t)
     }
 }
 
-/* The names of the hosts that share the line of the first one, cut to NAMES_MAX characters. */
+/* Returns the names of the hosts that share a line, cut to NAMES_MAX characters. */
 static const char *fold_names(struct tree *t, const uint32_t *child, uint32_t n, uint32_t first)
 {
     struct nt_strbuf folded = {0};
@@ -211,7 +211,7 @@ static const char *fold_names(struct tree *t, const uint32_t *child, uint32_t n,
     if (name == NULL)
         return NULL;
     for (uint32_t k = 0; k < n && child[k] < t->svg->model->hosts; k++)
-        if (t->stands_for[child[k]] == first)
+        if (t->shown_by[child[k]] == first)
             name[count++] = nt_map_vertex_name(t->svg->map, child[k]);
     nt_hostlist_format(&folded, name, count);
     if (folded.used > NAMES_MAX) {
@@ -231,19 +231,19 @@ static void group_hosts(struct tree *t)
         uint32_t n = children_of(t, v, &child), plain = 0, first = NT_NO_VERTEX;
         for (uint32_t k = 0; k < n && child[k] < m->hosts; k++)
             plain += is_plain(t, child[k]);
-        for (uint32_t k = 0; plain >= ALIKE_LEAST && k < n && child[k] < m->hosts; k++) {
+        for (uint32_t k = 0; plain >= SIMILAR_LEAST && k < n && child[k] < m->hosts; k++) {
             if (!is_plain(t, child[k]))
                 continue;
             first = first == NT_NO_VERTEX ? child[k] : first;
-            t->stands_for[child[k]] = first;
+            t->shown_by[child[k]] = first;
         }
-        t->alike[v] = first == NT_NO_VERTEX ? 0 : plain;
+        t->similar[v] = first == NT_NO_VERTEX ? 0 : plain;
         if (first != NT_NO_VERTEX)
             t->label[first] = fold_names(t, child, n, first);
     }
 }
 
-/* Room above and below the only lines of a switch, for the words at its link. */
+/* Returns the space above and below the only rows of a switch, for the label of its link. */
 static double padding_of(const struct tree *t, uint32_t v)
 {
     const uint32_t *child;
@@ -251,7 +251,7 @@ static double padding_of(const struct tree *t, uint32_t v)
     for (uint32_t k = 0; k < n; k++) {
         if (child[k] >= t->svg->model->hosts)
             return 0;
-        lines += t->stands_for[child[k]] == child[k];
+        lines += t->shown_by[child[k]] == child[k];
     }
     return fmax(0, (LONE - (double)lines * PITCH) / 2);
 }
@@ -262,12 +262,12 @@ static void enter_vertex(struct tree *t, uint32_t v)
     bool end = children_of(t, v, &child) == 0;
     if (!end) {
         t->y += GAP + padding_of(t, v);
-    } else if (v >= t->svg->model->hosts || t->stands_for[v] == v) {
+    } else if (v >= t->svg->model->hosts || t->shown_by[v] == v) {
         double height = v >= t->svg->model->hosts ? LONE : PITCH;
         t->row[v].y = t->row[v].y0 = t->row[v].y1 = t->y + height / 2;
         t->y += height;
     } else {
-        t->row[v] = t->row[t->stands_for[v]];
+        t->row[v] = t->row[t->shown_by[v]];
     }
 }
 
@@ -286,7 +286,7 @@ static void leave_vertex(struct tree *t, uint32_t v)
     t->row[v].y = (t->row[v].y0 + t->row[v].y1) / 2;
 }
 
-/* Depth first, without recursion: a chain of switches may be long. */
+/* Places rows depth first, without recursion, because a chain of switches may be long. */
 static int lay_rows(struct tree *t, struct nt_err *err)
 {
     const struct nt_rooted_tree *r = t->rooted;
@@ -313,7 +313,7 @@ static double column_of(const struct tree *t, uint32_t v)
     return MARGIN + t->column * (double)(t->rank[t->rooted->root] - t->rank[v]);
 }
 
-/* A name that is cut to the room is whole in the title. */
+/* Cuts a name to the available width; the title contains the whole name. */
 static void cut_name(const char *name, double room, char text[LABEL_BYTES])
 {
     size_t bytes = strlen(name), fits = (size_t)fmax(3, room / text_width(1, NAME));
@@ -323,7 +323,7 @@ static void cut_name(const char *name, double room, char text[LABEL_BYTES])
         snprintf(text, LABEL_BYTES, "%.*s..", (int)fits - 2, name);
 }
 
-/* "1.5:1 · 0.25 us · 12500 MB/s": a switch and the link above it. */
+/* Formats a switch and its uplink, "1.5:1 · 0.25 us · 12500 MB/s". */
 static void write_uplink(const struct tree *t, uint32_t v, char text[UPLINK_BYTES])
 {
     const struct nt_model *m = t->svg->model;
@@ -334,7 +334,7 @@ static void write_uplink(const struct tree *t, uint32_t v, char text[UPLINK_BYTE
              ratio[0] != '\0' && values[0] != '\0' ? " \xc2\xb7 " : "", values);
 }
 
-/* So wide that the words at each link between switches have room. */
+/* Returns a width with room for the label of each link between switches. */
 static double column_width(const struct tree *t)
 {
     double most = COLUMN_LEAST;
@@ -376,7 +376,7 @@ static double median_of(double *value, size_t n)
     return n > 0 ? value[n / 2] : (double)NAN;
 }
 
-/* What the hosts have in common that share the line of this one: medians. */
+/* Returns the median values of the hosts that share the line of this one. */
 static struct nt_link usual_of(struct tree *t, uint32_t host)
 {
     const uint32_t *child;
@@ -387,10 +387,10 @@ static struct nt_link usual_of(struct tree *t, uint32_t host)
     for (uint32_t k = 0; k < n && child[k] < t->svg->model->hosts; k++) {
         const struct nt_link *l = &t->svg->model->link[t->rooted->up[child[k]] / 2];
         const double both[2] = {l->latency_us, nt_picture_rate(l)};
-        for (int v = 0; v < 2 && t->stands_for[child[k]] == host; v++)
+        for (int v = 0; v < 2 && t->shown_by[child[k]] == host; v++)
             if (isfinite(both[v]))
                 value[v][known[v]++] = both[v];
-        usual.at_least = usual.at_least && (t->stands_for[child[k]] != host || l->at_least);
+        usual.at_least = usual.at_least && (t->shown_by[child[k]] != host || l->at_least);
     }
     usual.latency_us = median_of(value[0], known[0]);
     usual.bandwidth_MBps = usual.bandwidth_back_MBps = median_of(value[1], known[1]);
@@ -405,7 +405,7 @@ static void put_value(struct svg *svg, double x, double y, const char *value, co
         put_text(svg, x, y, "small", true, text);
 }
 
-/* A host (up NULL: it has no link), or count hosts that share a line. */
+/* Draws a host (up NULL: it has no link), or count hosts that share a line. */
 static void put_hosts(struct tree *t, uint32_t host, uint32_t count, const struct nt_link *up)
 {
     struct svg *svg = t->svg;
@@ -437,7 +437,7 @@ static void put_row(struct tree *t, uint32_t v)
     const struct nt_model *m = svg->model;
     uint32_t parent = t->rooted->parent[v];
     const struct nt_link *up = parent == NT_NO_VERTEX ? NULL : &m->link[t->rooted->up[v] / 2];
-    if (v < m->hosts && t->stands_for[v] != v)
+    if (v < m->hosts && t->shown_by[v] != v)
         return;
     bool bad = up != NULL && svg->look.link_bad[t->rooted->up[v] / 2];
     begin_vertex(svg, v, bad && !svg->look.vertex_bad[v]);
@@ -453,7 +453,8 @@ static void put_row(struct tree *t, uint32_t v)
     if (v >= m->hosts)
         put_switch(t, v, up);
     else
-        put_hosts(t, v, up != NULL && is_plain(t, v) && t->alike[parent] > 0 ? t->alike[parent] : 1,
+        put_hosts(t, v,
+                  up != NULL && is_plain(t, v) && t->similar[parent] > 0 ? t->similar[parent] : 1,
                   up);
     nt_strbuf_puts(&svg->body, "</g>\n");
 }
@@ -469,7 +470,7 @@ static int draw_rows(struct tree *t, struct nt_err *err)
     if (lay_rows(t, err) != 0)
         return -1;
     for (uint32_t h = 0; h < m->hosts; h++) {
-        size_t bytes = t->stands_for[h] != h ? 0 : strlen(label_of(t, h));
+        size_t bytes = t->shown_by[h] != h ? 0 : strlen(label_of(t, h));
         longest = bytes > longest ? bytes : longest;
     }
     t->column = column_width(t);
@@ -502,14 +503,14 @@ static int draw_tree(struct svg *svg, bool *drawn, struct nt_err *err)
         return -1;
     t.row = nt_arena_array(&memory, vertices, sizeof *t.row);
     t.rank = nt_arena_array(&memory, vertices, sizeof *t.rank);
-    t.alike = nt_arena_array(&memory, vertices, sizeof *t.alike);
-    t.stands_for = nt_arena_array(&memory, vertices, sizeof *t.stands_for);
+    t.similar = nt_arena_array(&memory, vertices, sizeof *t.similar);
+    t.shown_by = nt_arena_array(&memory, vertices, sizeof *t.shown_by);
     t.label = nt_arena_array(&memory, vertices, sizeof *t.label);
     t.value = nt_arena_array(&memory, 2 * vertices, sizeof *t.value);
     int rc = nt_arena_check(&memory, err);
     for (size_t h = 0; rc == 0 && h < m->hosts; h++) {
         missing += m->missing[h];
-        t.stands_for[h] = (uint32_t)h;
+        t.shown_by[h] = (uint32_t)h;
     }
     *drawn = m->switches > 0 && t.rooted->tree && t.rooted->reached + missing == vertices;
     if (rc == 0 && *drawn)
@@ -534,9 +535,9 @@ struct net {
     struct svg *svg;
     struct nt_graph graph;
     const struct nt_layout *layout;
-    double unit;            /* px of its 1 */
-    double low[2], high[2]; /* of all places, across and down */
-    struct box *label;      /* that were put */
+    double unit;            /* pixels per unit */
+    double low[2], high[2]; /* bounds of all positions, horizontal and vertical */
+    struct box *label;      /* labels that were placed */
     size_t labels;
 };
 
