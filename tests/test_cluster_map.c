@@ -575,14 +575,14 @@ TEST(test_never_together)
  */
 
 /* The map states every pair, also pairs that no job had, within 6 % of the truth. In networks that
- * are drawn at random, some hosts are left out. The larger shapes have 40 seeds with FULL=1 only.
- */
+ * are drawn at random, some hosts are left out. */
 TEST(test_uneven)
 {
     for (size_t k = 0; k < UNEVEN_SHAPES; k++) {
         size_t stated = 0, of = 0;
         double worst = 0;
-        for (uint64_t seed = 1; seed <= (k < 4 || getenv("FULL") != NULL ? 40 : 4); seed++) {
+        size_t networks = draws(k < 4 ? 16 : 4, 40);
+        for (uint64_t seed = 1; seed <= networks; seed++) {
             struct uneven u = uneven_shape(k, seed);
             struct nt_evidence e;
             struct nt_switch_naming naming = {0};
@@ -673,7 +673,7 @@ TEST(test_uneven_prior)
         size_t shape, known;
     } table[] = {{0, 6}, {1, 9}, {2, 6}, {3, 8}, {4, 0}, {5, 32}, {6, 0}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-        for (uint64_t seed = 1; seed <= 4; seed++) {
+        for (uint64_t seed = 1; seed <= draws(2, 4); seed++) {
             struct uneven u = uneven_shape(table[k].shape, seed);
             struct nt_evidence e;
             struct nt_switch_naming naming = {0};
