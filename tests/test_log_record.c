@@ -3,10 +3,15 @@
 #include "job_line.h"
 #include "log_record.h"
 
-/* The first record of a line. */
-static bool read_line(const char *line, size_t bytes, struct nt_log_record *r)
+static struct nt_log_line rest_of(const char *line)
 {
-    struct nt_log_line rest = {.at = line, .end = line + bytes};
+    return (struct nt_log_line){.at = line, .end = line + strlen(line)};
+}
+
+/* The first record of a line. */
+static bool read_line(const char *line, struct nt_log_record *r)
+{
+    struct nt_log_line rest = rest_of(line);
     return nt_log_record_next(&rest, r);
 }
 
@@ -39,8 +44,8 @@ TEST(what_the_agent_writes_is_read)
         for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
             struct nt_log_record r;
             nt_job_line_write(&written, json != 0, text);
-            int n = snprintf(line, sizeof line, "%s%s", prefixes[k], text);
-            assert_true(read_line(line, (size_t)n, &r));
+            snprintf(line, sizeof line, "%s%s", prefixes[k], text);
+            assert_true(read_line(line, &r));
             assert_int_equal(r.job, 42);
             assert_int_equal(r.time_s, 1795545431);
             assert_int_equal(r.status, NT_STATUS_PARTIAL);
@@ -89,7 +94,7 @@ TEST(other_programs_json_is_read)
         "\\\\\\\"no connection\\\\\\\" status=failed\\\\n\\\"}\"}",
     };
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
-        struct nt_log_line rest = {.at = lines[k], .end = lines[k] + strlen(lines[k])};
+        struct nt_log_line rest = rest_of(lines[k]);
         struct nt_log_record r;
         if (!nt_log_record_next(&rest, &r))
             fail_msg("line %zu", k);
@@ -106,7 +111,7 @@ TEST(a_code_that_is_none_is_a_question_mark)
     static const char line[] = "{\"job\":1,\"time\":\"2026-11-24\",\"status\":\"failed\","
                                "\"reason\":\"\\u004a \\u004A \\u00\x14\x11 \\u00g1 \\u20ac\"}";
     struct nt_log_record r;
-    assert_true(read_line(line, strlen(line), &r));
+    assert_true(read_line(line, &r));
     assert_string_equal(r.reason, "J J ? ? ?");
 }
 
@@ -119,7 +124,7 @@ TEST(a_line_can_have_several_records)
         "\"{\\\"job\\\":2,\\\"time\\\":\\\"2026-11-24\\\",\\\"status\\\":\\\"ok\\\"}\"]]}",
     };
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
-        struct nt_log_line rest = {.at = lines[k], .end = lines[k] + strlen(lines[k])};
+        struct nt_log_line rest = rest_of(lines[k]);
         struct nt_log_record r;
         for (uint64_t job = 1; job <= 2; job++) {
             assert_true(nt_log_record_next(&rest, &r));
@@ -145,7 +150,7 @@ TEST(other_lines_are_no_records)
     };
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
         struct nt_log_record r;
-        assert_false(read_line(lines[k], strlen(lines[k]), &r));
+        assert_false(read_line(lines[k], &r));
     }
 }
 
