@@ -125,9 +125,12 @@ PY
         "$nettopo" export --format $format --probability 0.7 parus.json >sure.$format
         "$nettopo" export --format $format --probability 0.5 parus.json | cmp - all.$format
     done
-    [ "$(grep -c ' -- ' all.dot)" = 6 ] && [ "$(grep -c ' -- ' sure.dot)" = 5 ]
-    [ "$(grep -c 'class="link"' all.svg)" = 6 ] && [ "$(grep -c 'class="link"' sure.svg)" = 5 ]
-    [ "$(grep -c '"simplex":true' sure.html)" = 1 ] && [ "$(grep -c 'class="way"' sure.svg)" = 1 ]
+    [ "$(grep -c ' -- ' all.dot)" = 6 ]
+    [ "$(grep -c ' -- ' sure.dot)" = 5 ]
+    [ "$(grep -c 'class="link"' all.svg)" = 6 ]
+    [ "$(grep -c 'class="link"' sure.svg)" = 5 ]
+    [ "$(grep -c '"simplex":true' sure.html)" = 1 ]
+    [ "$(grep -c 'class="way"' sure.svg)" = 1 ]
     grep -q '<title>a to b: 1.00 us</title>' sure.svg
     refuses 2 "--probability: goes with dot, svg or html, not with csv" \
         "$nettopo" export --format csv --probability 0.3 parus.json

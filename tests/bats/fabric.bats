@@ -269,7 +269,8 @@ END
         change $down
         is_silent n1 n2
         case $down in host\ n1*) ;; *) pinged n1 n3 100000 ;; esac # the others do
-        down=${down/loss=100%/loss=0} && change ${down/down/up}
+        down=${down/loss=100%/loss=0}
+        change ${down/down/up}
         pinged n1 n2 100000
     done
 }

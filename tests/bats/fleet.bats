@@ -84,12 +84,18 @@ job() {
     job 3 3 's/^host n7$/host n99/'
     cp -r jobs/2 jobs/4
     sed -i 's/"id": 2/"id": 4/' jobs/4/map.json             # the map of one job, the record of another
-    mkdir jobs/5 && echo '{"schema": "nettopo-map/1"}' >jobs/5/map.json
-    mkdir jobs/6 && sed 's/"a": "n1"/"a": "..\/n1"/' jobs/1/map.json >jobs/6/map.json
-    mkdir jobs/7 && sed 's/2026-01-01/2999-01-01/' jobs/1/map.json >jobs/7/map.json
-    mkdir jobs/8 && sed 's/"latency_us": 0/"latency_us": -1/' jobs/1/map.json >jobs/8/map.json
-    mkdir jobs/9 && sed 's/"cluster": "c"/"cluster": "other"/; s/"id": 1/"id": 9/' jobs/1/map.json >jobs/9/map.json
-    mkdir jobs/10 && head -c 1000 /dev/urandom | gzip >jobs/10/map.json
+    mkdir jobs/5
+    echo '{"schema": "nettopo-map/1"}' >jobs/5/map.json
+    mkdir jobs/6
+    sed 's/"a": "n1"/"a": "..\/n1"/' jobs/1/map.json >jobs/6/map.json
+    mkdir jobs/7
+    sed 's/2026-01-01/2999-01-01/' jobs/1/map.json >jobs/7/map.json
+    mkdir jobs/8
+    sed 's/"latency_us": 0/"latency_us": -1/' jobs/1/map.json >jobs/8/map.json
+    mkdir jobs/9
+    sed 's/"cluster": "c"/"cluster": "other"/; s/"id": 1/"id": 9/' jobs/1/map.json >jobs/9/map.json
+    mkdir jobs/10
+    head -c 1000 /dev/urandom | gzip >jobs/10/map.json
     printf 'JobID|UID|NodeList\n' >record
     printf '%d|1000|n[1-24]\n' 1 2 3 4 5 6 7 8 9 10 >>record
     run --separate-stderr "$nettopo" fleet ingest --store s --record record jobs
@@ -117,7 +123,8 @@ job() {
     job 2 2
     mkfifo jobs/pipe.gz
     ln -s "$PWD/jobs/1/map.json" jobs/link.gz
-    rm jobs/2/samples && mkfifo jobs/2/samples
+    rm jobs/2/samples
+    mkfifo jobs/2/samples
     run --separate-stderr timeout 600 "$nettopo" fleet ingest --store s jobs
     [ "$status" = 3 ]
     [ "$output" = "1 taken, 0 known, 3 refused" ]
@@ -347,7 +354,8 @@ part() {
     "$nettopo" simulate --topology tree:3x8 --seed 1 | "$nettopo" solve -o all.json -
     for k in 1 2 3; do part "$k" "$k" n{1..8} n{17..20}; done
     for k in 4 5 6; do part "$k" "$k" n{1..7} n{9..14} n16; done
-    jq '.links[] |= if .a == "n16" then .latency_us *= 3 else . end' all.json >slow.json && mv slow.json all.json
+    jq '.links[] |= if .a == "n16" then .latency_us *= 3 else . end' all.json >slow.json
+    mv slow.json all.json
     for k in 7 8 9; do part "$k" "$k" n{1..7} n{9..14} n16; done
     "$nettopo" fleet ingest -q --store s --record record jobs
     "$nettopo" fleet show --store s | grep -q '^n8 moved by 2026-01-04 '
@@ -669,7 +677,8 @@ END
     # all nodes of a new switch at once, below one that slurmctld has
     grep -Eqx 'update NodeName=n13,n14,n15,n16 Topology=default:c(:s[0-9]+)+' told
     # the first that is refused ends it
-    touch refuse && rm told
+    touch refuse
+    rm told
     run "$nettopo" fleet sync --store s -f nodes --apply
     [ "$status" = 4 ]
     [ "$(wc -l <told)" = 1 ]
@@ -714,13 +723,15 @@ END
         o_recv_us: 1.4, g_us: 1.4, G_us_per_byte: 0.00103, gap_us_per_byte: 0.00103}]'
     rm s
     for k in 1 4; do # of user 1001, like job 7
-        jq ".loggp = $loggp" "jobs/$k/map.json" >m.json && mv m.json "jobs/$k/map.json"
+        jq ".loggp = $loggp" "jobs/$k/map.json" >m.json
+        mv m.json "jobs/$k/map.json"
     done
     "$nettopo" fleet ingest -q --store s --record record jobs
     "$nettopo" fleet prior --store s -o one
     [ "$(grep -c loggp one)" = 0 ]
     rm s
-    jq ".loggp = $loggp" jobs/5/map.json >m.json && mv m.json jobs/5/map.json # of user 1002
+    jq ".loggp = $loggp" jobs/5/map.json >m.json
+    mv m.json jobs/5/map.json # of user 1002
     "$nettopo" fleet ingest -q --store s --record record jobs
     "$nettopo" fleet prior --store s -o prior
     diff <(grep -v '^#loggp' prior) one # the rest is the same
@@ -736,7 +747,9 @@ END
         '[["same switch","fab0",2.82,"2026-01-05",0.8]]' ]
     "$nettopo" show later.json | grep -A1 'LogGP  same switch by fab0: L 2.82 us' | grep 'from earlier'
     # it is no evidence of its own
-    jq '.job.id = 13' later.json >m.json && mkdir jobs/13 && mv m.json jobs/13/map.json
+    jq '.job.id = 13' later.json >m.json
+    mkdir jobs/13
+    mv m.json jobs/13/map.json
     "$nettopo" fleet ingest -q --store s jobs/13
     "$nettopo" fleet prior --store s | grep -cx '#loggp .* 0.8 2026-01-05 same switch'
 }

@@ -68,7 +68,8 @@ all=n1,n2,n3,n4,n5,n6,n7,n8
     # as sacct -P prints them
     { echo 'JobID|UID|NodeList' && sed -E "s/(.*)/12_\1|$(id -u nettest)|n1/" ids; } >sacct
     run "$ROOT/build/nettopo" fleet ingest --store again.db --record sacct parts
-    [ "$status" = 3 ] && [[ $output == *"sacct: expected sacct's column JobIDRaw"* ]]
+    [ "$status" = 3 ]
+    [[ $output == *"sacct: expected sacct's column JobIDRaw"* ]]
 }
 
 # bats test_tags=full

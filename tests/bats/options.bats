@@ -157,7 +157,7 @@ told_of() {
     example_files
     same() { # COMMAND VALUE VALUE: and not the same as for another value
         diff <($1 $2) <($1 $3)
-        ! diff -q <($1 $2) <($1 17)
+        ! diff -q <($1 $2) <($1 17) || false
     }
     same "nettopo hint map.json --bytes" 64K 65536
     same "nettopo simulate --topology star:4 --workload a2a --bytes" 1M 1048576

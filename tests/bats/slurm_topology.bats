@@ -20,7 +20,9 @@ setup() {
         empty-leaf-alone.conf empty-leaf-deep.conf continued.conf continued-anywhere.conf blanks.conf; do
         run --separate-stderr "$nettopo" compare map.json "$data/$file"
         echo "$file: $output $stderr"
-        [ "$status" = 0 ] && [ -z "$stderr" ] && grep -qx 'no differences' <<<"$output"
+        [ "$status" = 0 ]
+        [ -z "$stderr" ]
+        grep -qx 'no differences' <<<"$output"
         "$nettopo" simulate -t "$data/$file" -f map | "$nettopo" validate -q -
         "$nettopo" export -f svg -r "$data/$file" map.json >/dev/null
         [ "$("$nettopo" plan "$data/$file" | jq .rank)" = 5 ]
@@ -32,13 +34,16 @@ setup() {
     for file in flat-default.yaml flat-later.yaml torus-default.yaml topoconf.yaml; do
         run "$nettopo" compare map.json "$data/$file"
         echo "$output"
-        [ "$status" = 3 ] && [[ $output == *"ib ("* ]] && [[ $output == *"--topology NAME"* ]]
+        [ "$status" = 3 ]
+        [[ $output == *"ib ("* ]]
+        [[ $output == *"--topology NAME"* ]]
         [ "$("$nettopo" compare --topology ib map.json "$data/$file" | tail -n 1)" = "no differences" ]
         "$nettopo" simulate -t "$data/$file" --topology-name ib -f map | "$nettopo" validate -q -
         [ "$("$nettopo" plan --topology ib "$data/$file" | jq .rank)" = 5 ]
         "$nettopo" export -f dot -r "$data/$file" --topology ib map.json | grep -q '"\?n4"\? '
         run "$nettopo" compare --topology other map.json "$data/$file"
-        [ "$status" = 3 ] && [[ $output == *"expected a topology other of switches or blocks"* ]]
+        [ "$status" = 3 ]
+        [[ $output == *"expected a topology other of switches or blocks"* ]]
     done
     run "$nettopo" compare --topology round map.json "$data/torus-default.yaml"
     [ "$status" = 3 ]
@@ -69,7 +74,9 @@ setup() {
             any(.differences[]; .what == "parts without a link between them")' report
         run --separate-stderr "$nettopo" simulate -t "$data/$file" -f map
         echo "$stderr"
-        [ "$status" = 3 ] && [ -z "$output" ] && [ "$(wc -l <<<"$stderr")" = 1 ]
+        [ "$status" = 3 ]
+        [ -z "$output" ]
+        [ "$(wc -l <<<"$stderr")" = 1 ]
         [[ $stderr == *"$file: expected one network, found $parts parts without a link between them: n1 "*"n4" ]]
     done
 }
