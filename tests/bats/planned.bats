@@ -16,6 +16,8 @@ teardown_file() { ground_leave; }
 
 setup() { need_ground slurmctld; }
 
+teardown() { cluster fabric set host n5 latency=100; }
+
 # The routes of all hosts, from what the site knows of its cables.
 know_routes() {
     echo 'graph { leaf1 -- {n1 n2 n3} leaf2 -- {n4 n5 n6} root -- {n7 n8 leaf1 leaf2} }' >"$GROUND_HOME/cables.dot"
@@ -47,7 +49,6 @@ suspects() { jq -c '[.links[] | select(.suspect) | .link]' "$GROUND_HOME/estimat
         measure 4
         [ "$(suspects)" != '["leaf2--n5"]' ] || break
     done
-    cluster fabric set host n5 latency=100
     grep '^end ok ' "$GROUND_HOME/samples"
     assert_equal "phases" "$(grep '^phase ' "$GROUND_HOME/samples" | cut -d' ' -f2 | xargs)" plan
     # every pair of the plan and no other, in its rounds
