@@ -160,7 +160,7 @@ static inline size_t rates_record(const struct nt_network *net, const struct nt_
     size_t kept = 0;
     int more;
     while ((more = planner->ops->next(planner, &order, &err)) > 0) {
-        struct nt_flow_seen *seen = malloc((order.pairs + 1) * sizeof *seen);
+        struct nt_measured_flow *seen = malloc((order.pairs + 1) * sizeof *seen);
         for (size_t k = 0; k < order.pairs; k++)
             flow[k] = (struct nt_flow){order.pair[k][0], order.pair[k][1], 0};
         rates_must(nt_flows_share(net, flow, order.pairs, &err), &err);
@@ -170,7 +170,7 @@ static inline size_t rates_record(const struct nt_network *net, const struct nt_
             if (run->rounds >= run->disturbed_from && run->rounds <= run->disturbed_to &&
                 run->disturbed > 0)
                 rate *= run->disturbed;
-            seen[k] = (struct nt_flow_seen){flow[k].from, flow[k].to, rate};
+            seen[k] = (struct nt_measured_flow){flow[k].from, flow[k].to, rate};
             result[k] = (struct nt_result){.a = flow[k].from,
                                            .b = flow[k].to,
                                            .ok = true,

@@ -72,7 +72,7 @@ static void record_round(struct nt_samples *s, const struct nt_order *order,
     record_must(nt_samples_begin_round(s, &err), &err);
     for (size_t k = 0; k < n; k++) {
         record_must(nt_samples_add(s, nt_record_of(order, &results[k]), NULL, &err), &err);
-        nt_record_as_kept(s, &results[k]);
+        nt_record_round(s, &results[k]);
     }
 }
 

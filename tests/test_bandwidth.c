@@ -504,7 +504,7 @@ TEST(test_one_warm_up_is_enough)
     static const unsigned phases[] = {NT_BANDWIDTH_HOST_LINKS, NT_BANDWIDTH_TIERS,
                                       NT_BANDWIDTH_LADDER};
     struct nt_model *m = truth_of("tree:2x2x4");
-    struct nt_bandwidth_seen seen = {0};
+    struct nt_bandwidth_state seen = {0};
     struct nt_planner *planner;
     double window_s = 0;
     for (size_t k = 0; k < COUNT(phases); k++) {

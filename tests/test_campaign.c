@@ -153,7 +153,7 @@ static struct seen run_on(struct trial t, struct nt_network *n, bool prtt)
         else
             assert_int_equal(
                 nt_order_answer(n, &noise, &order, (uint32_t)seen.rounds, results, &got, &err), 0);
-        double rest = nt_campaign_rest_s(c);
+        double rest = nt_campaign_pause_s(c);
         seen.load_s += order.window_s;
         seen.rested_s += rest;
         seen.ended_s += rest;

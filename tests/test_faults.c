@@ -689,7 +689,7 @@ static double draw_lost(struct nt_rng *rng, double segments, double rate)
 
 /* A ping-pong of all pairs, and one flow each way of neighbours. */
 static size_t measure(const struct nt_model *m, const struct lossy *at, double usual,
-                      struct nt_rng *rng, struct nt_loss_seen *seen)
+                      struct nt_rng *rng, struct nt_loss_count *seen)
 {
     struct nt_rooted_tree *rooted;
     struct nt_err err;
@@ -707,12 +707,12 @@ static size_t measure(const struct nt_model *m, const struct lossy *at, double u
                     rate[1] += channel[k] % 2 == 0 ? at->back : at->forth;
                 }
             if (a < b)
-                seen[n++] = (struct nt_loss_seen){a, b, false, PINGS,
-                                                  2 * draw_lost(rng, PINGS / 2.0, rate[0]) +
-                                                      draw_lost(rng, PINGS / 2.0, rate[1])};
+                seen[n++] = (struct nt_loss_count){a, b, false, PINGS,
+                                                   2 * draw_lost(rng, PINGS / 2.0, rate[0]) +
+                                                       draw_lost(rng, PINGS / 2.0, rate[1])};
             if (hops > 0 && (a + 1 == b || b + 1 == a))
                 seen[n++] =
-                    (struct nt_loss_seen){a, b, true, SEGMENTS, draw_lost(rng, SEGMENTS, rate[0])};
+                    (struct nt_loss_count){a, b, true, SEGMENTS, draw_lost(rng, SEGMENTS, rate[0])};
         }
     nt_rooted_tree_destroy(rooted);
     for (size_t k = 0; k < n; k++)
@@ -723,7 +723,7 @@ static size_t measure(const struct nt_model *m, const struct lossy *at, double u
 static size_t losses_find(const struct nt_model *m, const struct lossy *at, double usual,
                           uint64_t seed, struct nt_fault *fault)
 {
-    struct nt_loss_seen seen[2048];
+    struct nt_loss_count seen[2048];
     struct nt_rng rng;
     struct nt_err err;
     size_t count = 0;
@@ -781,7 +781,7 @@ TEST(one_path_is_not_enough)
 {
     struct nt_model *m = known_tree(1, 2, 4, false, true, 1);
     struct lossy none = {.link = UINT32_MAX};
-    struct nt_loss_seen seen[256];
+    struct nt_loss_count seen[256];
     struct nt_rng rng;
     struct nt_err err;
     size_t count = 0;
@@ -798,7 +798,7 @@ TEST(a_narrow_link_is_one_finding)
 {
     struct nt_model *m = known_tree(1, 2, 4, false, true, 1);
     struct lossy at = {.link = 1, .forth = 0.03, .back = 0.03};
-    struct nt_loss_seen seen[256];
+    struct nt_loss_count seen[256];
     struct nt_rng rng;
     struct nt_err err;
     for (int pings = 0; pings < 2; pings++) {

@@ -146,10 +146,10 @@ static struct nt_model *two_leaves(void)
 
 TEST(test_by_hand)
 {
-    static const struct nt_flow_seen leaf[] = {{0, 1, 10}, {2, 3, 10}};
-    static const struct nt_flow_seen back[] = {{1, 0, 10}, {3, 2, 10}};
-    static const struct nt_flow_seen over[] = {{0, 2, 6}, {1, 3, 6}};
-    static const struct nt_flow_seen home[] = {{2, 0, 4}, {3, 1, 4}};
+    static const struct nt_measured_flow leaf[] = {{0, 1, 10}, {2, 3, 10}};
+    static const struct nt_measured_flow back[] = {{1, 0, 10}, {3, 2, 10}};
+    static const struct nt_measured_flow over[] = {{0, 2, 6}, {1, 3, 6}};
+    static const struct nt_measured_flow home[] = {{2, 0, 4}, {3, 1, 4}};
     static const struct nt_flow_round rounds[] = {{2, leaf}, {2, back}, {2, over}, {2, home}};
     struct nt_model *m = two_leaves(), *out;
     assert_int_equal(nt_infer_flows(m, rounds, 4, &out, NULL), 0);
@@ -184,9 +184,9 @@ TEST(test_by_hand)
 /* Flows that no host and no file could have: no harm. */
 TEST(test_odd_flows)
 {
-    static const struct nt_flow_seen odd[] = {{0, 0, 5},   {0, 99, 5},         {99, 1, 5},
-                                              {1, 2, NAN}, {1, 2, INFINITY},   {1, 2, -4},
-                                              {0, 1, 0},   {4000000000u, 0, 1}};
+    static const struct nt_measured_flow odd[] = {{0, 0, 5},   {0, 99, 5},         {99, 1, 5},
+                                                  {1, 2, NAN}, {1, 2, INFINITY},   {1, 2, -4},
+                                                  {0, 1, 0},   {4000000000u, 0, 1}};
     static const struct nt_flow_round rounds[] = {{COUNT(odd), odd}};
     struct nt_model *m = two_leaves(), *out;
     assert_int_equal(nt_infer_flows(m, rounds, 1, &out, NULL), 0);
@@ -200,7 +200,7 @@ TEST(test_odd_flows)
 TEST(test_one_bad_round)
 {
     struct nt_model *m, *out;
-    struct nt_flow_seen flow[8][2];
+    struct nt_measured_flow flow[8][2];
     struct nt_flow_round rounds[8];
     assert_int_equal(nt_model_create(4, 1, 4, &m, NULL), 0);
     for (uint32_t h = 0; h < 4; h++)
@@ -211,7 +211,7 @@ TEST(test_one_bad_round)
             /* host 0 sends slowly in both rounds, but not alike */
             uint32_t from = order[r][2 * f], to = order[r][2 * f + 1];
             double rate = from != 0 ? 100 : r == 0 ? 60 : 30;
-            flow[r][f] = (struct nt_flow_seen){from, to, rate};
+            flow[r][f] = (struct nt_measured_flow){from, to, rate};
             rounds[r] = (struct nt_flow_round){2, flow[r]};
         }
     assert_int_equal(nt_infer_flows(m, rounds, 4, &out, NULL), 0);
@@ -263,7 +263,7 @@ TEST(test_load_is_no_narrow_link)
 {
     struct nt_model *m = two_leaves(), *out;
     for (int agree = 0; agree < 2; agree++) {
-        struct nt_flow_seen flow[9][2];
+        struct nt_measured_flow flow[9][2];
         struct nt_flow_round rounds[9];
         double inner[5] = {agree ? 75 : 60, 75, 45, 75, 50}; /* up and down in turn */
         for (uint32_t r = 0; r < 9; r++) {
@@ -271,7 +271,7 @@ TEST(test_load_is_no_narrow_link)
             for (uint32_t f = 0; f < 2; f++) {
                 uint32_t a = own ? 2 * f : f, b = own ? a + 1 : f + 2;
                 double rate = own ? 100 : r == 8 ? 75 : inner[r - 4];
-                flow[r][f] = (struct nt_flow_seen){turned ? b : a, turned ? a : b, rate};
+                flow[r][f] = (struct nt_measured_flow){turned ? b : a, turned ? a : b, rate};
             }
             rounds[r] = (struct nt_flow_round){2, flow[r]};
         }
@@ -676,7 +676,7 @@ TEST(test_many_hosts)
         m->link[HOSTS + l].b = HOSTS + LEAVES;
     }
     m->tier[LEAVES] = 2;
-    const struct nt_flow_seen flow = {0, HOSTS - 1, 100};
+    const struct nt_measured_flow flow = {0, HOSTS - 1, 100};
     const struct nt_flow_round round = {1, &flow};
     clock_t began = clock();
     assert_int_equal(nt_infer_flows(m, &round, 1, &found, &err), 0);
@@ -848,11 +848,12 @@ TEST(flows_over_one_link_do_not_blame_two_others)
     struct nt_model *m = make_leaves(3, 0);
     const uint32_t one = LEAF_HOSTS, other = LEAF_HOSTS + 1, senders[] = {1, LEAF_HOSTS + 5};
     for (size_t k = 0; k < 2; k++) {
-        const struct nt_flow_seen first[] = {{0, one, 100}}, second[] = {{senders[k], other, 100}},
-                                  both[] = {{0, one, 40}, {senders[k], other, 40}},
-                                  more[] = {{0, one + 2, 100},
-                                            {1, one + 3, 100},
-                                            {2 * LEAF_HOSTS, one + 4, 100}};
+        const struct nt_measured_flow first[] = {{0, one, 100}},
+                                      second[] = {{senders[k], other, 100}},
+                                      both[] = {{0, one, 40}, {senders[k], other, 40}},
+                                      more[] = {{0, one + 2, 100},
+                                                {1, one + 3, 100},
+                                                {2 * LEAF_HOSTS, one + 4, 100}};
         const struct nt_flow_round round[] = {
             {1, first}, {1, second}, {2, both}, {2, both}, {3, more}};
         size_t count = 0;
@@ -891,7 +892,7 @@ static void record_flows(struct nt_samples *s, const struct nt_flow_round *round
     for (size_t r = 0; r < rounds; r++) {
         assert_int_equal(nt_samples_begin_round(s, &err), 0);
         for (size_t k = 0; k < round[r].flows; k++) {
-            const struct nt_flow_seen *f = &round[r].flow[k];
+            const struct nt_measured_flow *f = &round[r].flow[k];
             struct nt_sample x = {.kind = NT_SAMPLE_BANDWIDTH,
                                   .a = f->from,
                                   .b = f->to,

@@ -192,7 +192,7 @@ static struct nt_model *repeated(const struct nt_network *n, const struct nt_mat
         assert_int_equal(planner->ops->tell(planner, results, got, NULL), 0);
         assert_true(*rounds < 10000);
     }
-    assert_true(*rounds >= said && nt_remeasure_inferred(planner) >= 1);
+    assert_true(*rounds >= said && nt_remeasure_inferences(planner) >= 1);
     assert_int_equal(nt_remeasure_model(planner, &found, NULL), 0);
     nt_planner_destroy(planner);
     free(results);

@@ -56,7 +56,7 @@ TEST(the_rounds_of_a_plan_come_in_turn_pass_by_pass)
     for (size_t pass = 0; pass < 3; pass++)
         for (size_t round = 0; round < 2; round++) {
             assert_int_equal(nt_sweep_planned_repeats(planner), pass > 0);
-            assert_int_equal(nt_sweep_planned_left(planner), pass > 0 ? 0 : 4 - 2 * round);
+            assert_int_equal(nt_sweep_planned_unread(planner), pass > 0 ? 0 : 4 - 2 * round);
             assert_int_equal(next(planner, &order), 1);
             assert_int_equal(order.kind, NT_ORDER_LATENCY);
             assert_string_equal(order.phase, "plan");
@@ -79,9 +79,9 @@ TEST(flows_of_a_plan_follow_a_warm_up)
     for (size_t pass = 0; pass < 4; pass++)
         for (size_t round = 0; round < 2; round++) {
             assert_int_equal(nt_sweep_planned_repeats(planner), pass > 2);
-            assert_int_equal(nt_sweep_planned_left(planner), pass > 2   ? 0
-                                                             : pass < 2 ? 4
-                                                                        : 4 - 2 * round);
+            assert_int_equal(nt_sweep_planned_unread(planner), pass > 2   ? 0
+                                                               : pass < 2 ? 4
+                                                                          : 4 - 2 * round);
             assert_int_equal(next(planner, &order), 1);
             assert_string_equal(order.phase, pass < 2 ? "warm-up" : "plan");
             assert_int_equal(order.kind, pass == 0 ? NT_ORDER_LATENCY : NT_ORDER_BANDWIDTH);
@@ -109,13 +109,13 @@ TEST(who_is_not_there_is_left_out_and_a_pair_without_a_figure_is_left)
     assert_int_equal(next(planner, &order), 1);
     assert_int_equal(order.pairs, 1); /* 4 is missing */
     tell(planner, &order, true);
-    assert_int_equal(nt_sweep_planned_left(planner), 3);
+    assert_int_equal(nt_sweep_planned_unread(planner), 3);
     planner->ops->lose(planner, 1); /* its pairs were both rounds' */
     assert_int_equal(next(planner, &order), 1);
     assert_int_equal(order.pairs, 1);
     assert_int_equal(order.pair[0][0], 2);
     tell(planner, &order, true);
-    assert_int_equal(nt_sweep_planned_left(planner), 2);
+    assert_int_equal(nt_sweep_planned_unread(planner), 2);
     planner->ops->lose(planner, 2);
     assert_int_equal(next(planner, &order), 0); /* nobody is left: it ends */
     nt_planner_destroy(planner);

@@ -26,7 +26,7 @@ static struct nt_model *sweep(const struct rates_tree *tree, double switch_MBps)
     size_t rounds = rates_record(net, blank, &options, &noise, round, &run);
     for (size_t r = 0; r < rounds; r++) {
         double sum = 0;
-        struct nt_flow_seen *flow = (struct nt_flow_seen *)(uintptr_t)round[r].flow;
+        struct nt_measured_flow *flow = (struct nt_measured_flow *)(uintptr_t)round[r].flow;
         for (size_t k = 0; k < round[r].flows; k++)
             sum += flow[k].rate_MBps;
         for (size_t k = 0; k < round[r].flows && sum > switch_MBps; k++)

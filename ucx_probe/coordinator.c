@@ -111,7 +111,7 @@ static int record_good(struct sweep *s, const struct nt_order *order, struct nt_
     if (nt_samples_add(s->samples, nt_record_of(order, r),
                        order->rail[0] == '\0' ? NULL : order->rail, err) != 0)
         return -1;
-    nt_record_as_kept(s->samples, r);
+    nt_record_round(s->samples, r);
     return 0;
 }
 
@@ -387,7 +387,7 @@ static int run_round(struct sweep *s, struct nt_err *err)
     /* first, so that the phase includes its first round */
     if (enter_phase(s, order.phase, err) != 0)
         return -1;
-    nt_clock_sleep(nt_campaign_rest_s(s->campaign));
+    nt_clock_sleep(nt_campaign_pause_s(s->campaign));
     return (may_run_series(s, &order) ? run_series : run_single_round)(s, &order, err) == 0 ? 1
                                                                                             : -1;
 }

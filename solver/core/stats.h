@@ -13,9 +13,9 @@
 #define NT_SD_OF_MEAN 1.2533
 #define NT_SDS_95 1.95996
 /* Efficiency of the median absolute deviation relative to the sd (Huber 1981). */
-#define NT_MAD_WORTH 0.37
+#define NT_MAD_EFFICIENCY 0.37
 /* Normalisation of the standard normal density: sqrt(2 pi). */
-#define NT_NORMAL_TOTAL 2.5066282746310002
+#define NT_SQRT_2_PI 2.5066282746310002
 
 /* For qsort and bsearch: ascending numbers, no NaN. */
 int nt_compare_floats(const void *a, const void *b);

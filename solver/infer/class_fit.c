@@ -45,7 +45,7 @@ static double normal_density(double x, double mean, double sd)
     double z = (x - mean) / sd;
     if (z * z > 100) /* 1e-22: nothing beside the outliers */
         return 0;
-    return exp(-0.5 * z * z) / (sd * NT_NORMAL_TOTAL);
+    return exp(-0.5 * z * z) / (sd * NT_SQRT_2_PI);
 }
 
 static double sd_of(double noise, double spread_us, double mean)

@@ -133,7 +133,7 @@ void nt_cells_add(struct nt_cells *c, uint32_t a, uint32_t b, double llr)
     count_up(&c->count[at], 1);
 }
 
-void nt_cells_miss(struct nt_cells *c, uint32_t a, uint32_t b)
+void nt_cells_count_failure(struct nt_cells *c, uint32_t a, uint32_t b)
 {
     if (!c->missed)
         count_up(&c->count[nt_cell_at(a, b)], 1);

@@ -99,7 +99,7 @@ void nt_cells_add(struct nt_cells *cells, uint32_t a, uint32_t b, double llr);
 
 /* Counts every second measurement that gave no result, so that cells whose pairs cannot be measured
  * are closed, and cells with a few such pairs are not. */
-void nt_cells_miss(struct nt_cells *cells, uint32_t a, uint32_t b);
+void nt_cells_count_failure(struct nt_cells *cells, uint32_t a, uint32_t b);
 
 /* Merges the smaller cluster into the larger one. Returns the remaining one, or -1 (memory). */
 int64_t nt_cells_merge(struct nt_cells *cells, uint32_t a, uint32_t b, struct nt_err *err);

@@ -550,7 +550,7 @@ static struct tier describe_tier(struct judge *j, size_t n, double variance)
     double mad = (double)nt_stats_mad(j->values, n);
     t.spread2 = fmax(0, mad * mad - variance);
     t.limit = nt_student_quantile(1 - ALPHA / (double)j->w->estimate->fit.tested,
-                                  fmax(TIER_LEAST, NT_MAD_WORTH * (double)n));
+                                  fmax(TIER_LEAST, NT_MAD_EFFICIENCY * (double)n));
     return t;
 }
 

@@ -73,7 +73,7 @@ static bool find_usual(struct search *s, const struct member *member, size_t cou
     variance /= fmax(known, 1);
     double middle = (double)nt_stats_median(s->value, n);
     double mad = (double)nt_stats_mad(s->value, n);
-    double worth = NT_MAD_WORTH * (double)(n - 1);
+    double worth = NT_MAD_EFFICIENCY * (double)(n - 1);
     double all =
         (NT_FAULT_PRIOR_MEMBERS * (NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD + variance) +
          worth * mad * mad) /

@@ -156,7 +156,7 @@ int nt_one_way_slow_find(const struct nt_model *model, const struct nt_matrix *l
 
 #define NT_LOSSY_LEAST 0.001
 
-struct nt_loss_seen {
+struct nt_loss_count {
     uint32_t from, to; /* hosts */
     bool flow;         /* one direction; else the messages of pings, both directions together */
     double segments, again;
@@ -167,8 +167,8 @@ struct nt_loss_seen {
  * show the loss, since a flow over a lossy link is slow. Otherwise it is narrow with lossy as
  * alternative, since a narrow link drops messages that arrive too fast. Links that cannot be
  * distinguished are alternatives. Adds nothing if the network is not a tree. */
-int nt_losses_find(const struct nt_model *model, const struct nt_loss_seen *seen, size_t seen_count,
-                   struct nt_fault *fault, size_t *count, struct nt_err *err);
+int nt_losses_find(const struct nt_model *model, const struct nt_loss_count *seen,
+                   size_t seen_count, struct nt_fault *fault, size_t *count, struct nt_err *err);
 
 /* ---- rail_faults.c ---- */
 
@@ -183,20 +183,20 @@ int nt_losses_find(const struct nt_model *model, const struct nt_loss_seen *seen
  * logarithm), the finding is the host. Otherwise nothing changes. */
 
 /* A measurement in one direction between two hosts over one rail. */
-struct nt_rail_seen {
+struct nt_rail_measurement {
     uint32_t rail, a, b;
     double bytes, us, se_us; /* size of the message; its time; standard error, NaN: unknown */
 };
 
-struct nt_rails_seen {
-    const struct nt_rail_seen *at;
+struct nt_rail_measurements {
+    const struct nt_rail_measurement *at;
     size_t count, rails;
     const char *const *name; /* per rail */
 };
 
 /* Refines the *count findings of hosts' links in fault and adds those that only one rail shows.
  * fault: room for NT_FAULTS_MAX. Does nothing with fewer than two rails. */
-int nt_rail_faults_find(const struct nt_model *model, const struct nt_rails_seen *seen,
+int nt_rail_faults_find(const struct nt_model *model, const struct nt_rail_measurements *seen,
                         struct nt_fault *fault, size_t *count, struct nt_err *err);
 
 #endif

@@ -59,13 +59,13 @@ struct pass {
                    those from hosts to switches */
 };
 
-static double rate_of(const struct nt_flow_seen *f)
+static double rate_of(const struct nt_measured_flow *f)
 {
     return isfinite(f->rate_MBps) && f->rate_MBps > 0 ? f->rate_MBps : 0;
 }
 
 /* Channels of the flow's path; 0: unknown, or the flow has no rate. */
-static size_t find_path(const struct pass *p, const struct nt_flow_seen *f)
+static size_t find_path(const struct pass *p, const struct nt_measured_flow *f)
 {
     const struct flows *w = p->work;
     return rate_of(f) > 0 ? nt_unique_paths_find(w->paths, w->rooted, f->from, f->to, p->path) : 0;
@@ -88,7 +88,7 @@ static void load_round(struct pass *p, const struct nt_flow_round *round)
     }
     p->mixed = false;
     for (size_t k = 0; k < round->flows; k++) {
-        const struct nt_flow_seen *f = &round->flow[k];
+        const struct nt_measured_flow *f = &round->flow[k];
         size_t n = find_path(p, f);
         p->mixed = p->mixed || (n == 0 && rate_of(f) > 0 && !h->tree);
         struct nt_rng word;

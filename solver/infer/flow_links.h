@@ -24,7 +24,7 @@
 #include "model.h"
 #include "rooted_tree.h"
 
-struct nt_flow_seen {
+struct nt_measured_flow {
     uint32_t from, to; /* hosts */
     double rate_MBps;  /* rate of the flow */
 };
@@ -32,7 +32,7 @@ struct nt_flow_seen {
 /* Flows that ran at the same time. */
 struct nt_flow_round {
     size_t flows;
-    const struct nt_flow_seen *flow;
+    const struct nt_measured_flow *flow;
 };
 
 /* Copies model with the bandwidths of the links that the flows used; these replace existing ones,

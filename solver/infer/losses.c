@@ -26,7 +26,7 @@ struct link_counts {
 struct losses {
     const struct nt_model *model;
     struct nt_rooted_tree *rooted;
-    const struct nt_loss_seen *seen;
+    const struct nt_loss_count *seen;
     size_t seen_count;
     struct link_counts *link;
     struct counts all[STRATA];
@@ -35,7 +35,7 @@ struct losses {
     uint32_t *channel; /* room for a path */
 };
 
-static void count_in(struct counts *c, const struct nt_loss_seen *x)
+static void count_in(struct counts *c, const struct nt_loss_count *x)
 {
     c->segments += x->segments;
     c->again += x->again;
@@ -58,7 +58,7 @@ static void count_paths(struct losses *s)
         s->link[k] = (struct link_counts){0};
     s->all[PINGS] = s->all[FLOWS] = (struct counts){0};
     for (size_t k = 0; k < s->seen_count; k++) {
-        const struct nt_loss_seen *x = &s->seen[k];
+        const struct nt_loss_count *x = &s->seen[k];
         size_t hops =
             x->segments > 0 ? nt_rooted_tree_path(s->rooted, x->from, x->to, s->channel) : 0;
         if (is_explained(s, hops))
@@ -219,8 +219,8 @@ static void find_all(struct losses *s, struct nt_fault *fault, size_t *count)
     }
 }
 
-int nt_losses_find(const struct nt_model *model, const struct nt_loss_seen *seen, size_t seen_count,
-                   struct nt_fault *fault, size_t *count, struct nt_err *err)
+int nt_losses_find(const struct nt_model *model, const struct nt_loss_count *seen,
+                   size_t seen_count, struct nt_fault *fault, size_t *count, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct losses s = {.model = model, .seen = seen, .seen_count = seen_count};

@@ -146,7 +146,7 @@ static double confidence_of(struct search *s, size_t link)
             s->value[n++] = s->others[k];
     if (n < 2)
         return 0;
-    double mad = (double)nt_stats_mad(s->value, n), worth = NT_MAD_WORTH * (double)n;
+    double mad = (double)nt_stats_mad(s->value, n), worth = NT_MAD_EFFICIENCY * (double)n;
     /* standard error of a median over that of a mean: sqrt(pi / 2) */
     const double MEDIAN_ERROR = 1.25;
     n = 0;

@@ -23,7 +23,7 @@ enum { LATENCY, RATE, FIGURES };
 
 struct rails {
     const struct nt_model *model;
-    struct nt_rail_seen *seen; /* by rail, hosts, size */
+    struct nt_rail_measurement *seen; /* by rail, hosts, size */
     size_t seen_count, rails;
     const char *const *name;
     struct figure *at[FIGURES]; /* [rail * hosts + host] */
@@ -46,7 +46,7 @@ static double shortest_message(const struct rails *s)
 
 static bool is_of(const struct rails *s, size_t k, size_t rail, bool shorts, double shortest)
 {
-    const struct nt_rail_seen *x = &s->seen[k];
+    const struct nt_rail_measurement *x = &s->seen[k];
     return x->rail == rail && (x->bytes == shortest) == shorts && x->us > 0;
 }
 
@@ -63,14 +63,14 @@ static void find_latencies(struct rails *s, size_t rail, double shortest)
     for (size_t h = 0; h < hosts; h++)
         s->lowest[h] = NAN;
     for (size_t k = 0; k < s->seen_count; k++) {
-        const struct nt_rail_seen *x = &s->seen[k];
+        const struct nt_rail_measurement *x = &s->seen[k];
         if (!is_of(s, k, rail, true, shortest))
             continue;
         s->lowest[x->a] = fmin(s->lowest[x->a], x->us / 2);
         s->lowest[x->b] = fmin(s->lowest[x->b], x->us / 2);
     }
     for (size_t k = 0; k < s->seen_count; k++) {
-        const struct nt_rail_seen *x = &s->seen[k];
+        const struct nt_rail_measurement *x = &s->seen[k];
         if (!is_of(s, k, rail, true, shortest))
             continue;
         keep_latency(&at[x->a], x->us - s->lowest[x->b], x->se_us);
@@ -79,9 +79,9 @@ static void find_latencies(struct rails *s, size_t rail, double shortest)
 }
 
 /* The short message of the same two hosts over this rail, which precedes it; NULL: none. */
-static const struct nt_rail_seen *short_of(const struct rails *s, size_t k, double shortest)
+static const struct nt_rail_measurement *short_of(const struct rails *s, size_t k, double shortest)
 {
-    const struct nt_rail_seen *of = &s->seen[k];
+    const struct nt_rail_measurement *of = &s->seen[k];
     if (k == 0 || !is_of(s, k - 1, of->rail, true, shortest) || of[-1].a != of->a ||
         of[-1].b != of->b)
         return NULL;
@@ -97,10 +97,10 @@ static void find_rates(struct rails *s, size_t rail, double shortest)
 {
     struct figure *at = &s->at[RATE][rail * s->model->hosts];
     for (size_t k = 0; k < s->seen_count; k++) {
-        const struct nt_rail_seen *x = &s->seen[k];
+        const struct nt_rail_measurement *x = &s->seen[k];
         if (!is_of(s, k, rail, false, shortest))
             continue;
-        const struct nt_rail_seen *small = short_of(s, k, shortest);
+        const struct nt_rail_measurement *small = short_of(s, k, shortest);
         double us = small == NULL ? 0 : x->us - small->us;
         double se = small == NULL ? 0 : sqrt(square_of(x->se_us) + square_of(small->se_us));
         if (!(us > KNOWN * se) || !(us > 0))
@@ -270,7 +270,7 @@ static void blame_host(struct rails *s, int kind, size_t host)
 
 static int by_pair(const void *x, const void *y)
 {
-    const struct nt_rail_seen *a = x, *b = y;
+    const struct nt_rail_measurement *a = x, *b = y;
     const uint32_t key[2][3] = {{a->rail, a->a, a->b}, {b->rail, b->a, b->b}};
     for (size_t k = 0; k < 3; k++)
         if (key[0][k] != key[1][k])
@@ -319,7 +319,7 @@ static int find_all(struct rails *s, struct nt_faults_found *found, struct nt_er
     return 0;
 }
 
-int nt_rail_faults_find(const struct nt_model *model, const struct nt_rails_seen *seen,
+int nt_rail_faults_find(const struct nt_model *model, const struct nt_rail_measurements *seen,
                         struct nt_fault *fault, size_t *count, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};

@@ -70,7 +70,7 @@ static int tally_init(struct tally *tally, const struct nt_model *model, struct 
     return -1;
 }
 
-static size_t find_path(const struct tally *t, const struct nt_flow_seen *f)
+static size_t find_path(const struct tally *t, const struct nt_measured_flow *f)
 {
     return f->rate_MBps > 0 && isfinite(f->rate_MBps) && t->rooted->tree
                ? nt_rooted_tree_path(t->rooted, f->from, f->to, t->path)

@@ -340,7 +340,7 @@ static double likelihood_of(const struct search *s, const struct estimate *x, do
                             double *share)
 {
     double outliers = fmax(s->p->classes->outliers, LEAST_OUTLIERS);
-    double wrong = outliers * OUTLIER_DENSITY * NT_NORMAL_TOTAL * x->sd / x->us;
+    double wrong = outliers * OUTLIER_DENSITY * NT_SQRT_2_PI * x->sd / x->us;
     double right = (1 - outliers) * exp(-0.5 * rest * rest / (x->sd * x->sd));
     *share = right / (right + wrong);
     return log(right + wrong);

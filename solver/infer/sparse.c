@@ -183,7 +183,7 @@ static int begin_clusters(struct nt_sparse *s, struct nt_err *err)
     return 0;
 }
 
-int nt_sparse_begin(struct nt_sparse *s, struct nt_err *err)
+int nt_sparse_end_calibration(struct nt_sparse *s, struct nt_err *err)
 {
     s->readings.calibration = s->readings.planning = s->readings.count;
     nt_readings_sort(&s->readings);
@@ -259,7 +259,7 @@ static int judge_readings(struct nt_sparse *s, struct nt_err *err)
 }
 
 /* Pairs that cannot be measured leave a few tests open. */
-void nt_sparse_decide(struct nt_sparse *s)
+void nt_sparse_set_verdict(struct nt_sparse *s)
 {
     const struct nt_finding *f = &s->finding;
     if (f->contradicting > 0)
@@ -399,7 +399,7 @@ int nt_infer_sparse(size_t hosts, const bool *missing, const struct nt_readings 
     int rc = take_readings(&s, readings, err);
     if (rc == 0 && s.seats > 1)
         rc = nt_sparse_solve(&s, err);
-    nt_sparse_decide(&s);
+    nt_sparse_set_verdict(&s);
     if (rc == 0)
         rc = nt_sparse_model(&s, out, err);
     if (rc == 0)

@@ -95,7 +95,7 @@ void nt_sparse_lose(struct nt_sparse *known, uint32_t seat);
 
 /* Ends the calibration, which has all readings so far: finds the classes and hosts that look slow,
  * and makes the clustering of the others from these readings. */
-int nt_sparse_begin(struct nt_sparse *known, struct nt_err *err);
+int nt_sparse_end_calibration(struct nt_sparse *known, struct nt_err *err);
 
 /* Solves the network again from the readings of calibration and planning alone, and compares all
  * readings with it. Hosts that contradict become slow, if that explains the contradictions; all
@@ -107,7 +107,7 @@ int nt_sparse_solve(struct nt_sparse *known, struct nt_err *err);
 int nt_sparse_judge(struct nt_sparse *known, struct nt_err *err);
 
 /* Sets the verdict for the readings so far. */
-void nt_sparse_decide(struct nt_sparse *known);
+void nt_sparse_set_verdict(struct nt_sparse *known);
 
 /* Borrowed from known, valid until it changes. */
 struct nt_found_tree nt_sparse_tree(struct nt_sparse *known);

@@ -263,7 +263,7 @@ static bool is_fair(const struct nt_readings *all, const struct nt_pair_reading 
     return r->turn >= all->planning || (r->turn < all->calibration && r->b != r->a + 1);
 }
 
-bool nt_verify_asks_all(const struct nt_found_tree *c)
+bool nt_verify_needs_all_pairs(const struct nt_found_tree *c)
 {
     return c->classes->count == 1 && c->seats <= NT_VERIFY_ALL_SEATS;
 }
@@ -276,7 +276,7 @@ static int count_others(const struct nt_found_tree *c, uint32_t *others, uint8_t
 {
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *size = nt_arena_array(&memory, 2 * c->seats + 1, sizeof *size);
-    uint8_t lowest = nt_verify_asks_all(c) ? UINT8_MAX : TESTS_LOWEST;
+    uint8_t lowest = nt_verify_needs_all_pairs(c) ? UINT8_MAX : TESTS_LOWEST;
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     uint32_t *below = size + c->seats;

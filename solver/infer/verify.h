@@ -52,7 +52,7 @@ struct nt_finding {
     uint8_t *want;             /* [level * seats + seat] */
 };
 
-bool nt_verify_asks_all(const struct nt_found_tree *claim);
+bool nt_verify_needs_all_pairs(const struct nt_found_tree *claim);
 
 /* Compares the readings with the network claim. The caller frees out with nt_finding_fini. */
 int nt_verify_judge(const struct nt_found_tree *claim, struct nt_finding *out, struct nt_err *err);

@@ -118,7 +118,7 @@ struct nt_campaign {
 
     bool verified;    /* the network, by an adaptive sweep */
     double rate_MBps; /* the fastest flow so far; NaN: none */
-    struct nt_bandwidth_seen flows;
+    struct nt_bandwidth_state flows;
     bool plans;               /* later phases, from the network */
     struct nt_inferred known; /* the network; latencies of all pairs where it is of no others */
     unsigned passes;          /* as often was each of it read; 0: they are not all pairs */
@@ -203,7 +203,7 @@ static double loaded_s(const struct nt_campaign *c, double round_seconds)
     return c->rate_MBps > 0 ? fmin(bytes / (c->rate_MBps * 1e6), took) : 0;
 }
 
-double nt_campaign_rest_s(const struct nt_campaign *c)
+double nt_campaign_pause_s(const struct nt_campaign *c)
 {
     return c->options.max_load < 1 ? fmax(c->rest_until_s - c->elapsed_s, 0) : 0;
 }
@@ -212,7 +212,7 @@ double nt_campaign_rest_s(const struct nt_campaign *c)
 static bool round_fits(const struct nt_campaign *c, const struct nt_order *order, double until_s)
 {
     double round_cost = round_cost_of(c, order->kind)->slow_s;
-    return c->elapsed_s + nt_campaign_rest_s(c) + 1.2 * round_cost + order->window_s < until_s;
+    return c->elapsed_s + nt_campaign_pause_s(c) + 1.2 * round_cost + order->window_s < until_s;
 }
 
 /* Nothing is known yet: the first rounds will show it. */
@@ -220,7 +220,7 @@ static bool phase_fits(const struct nt_campaign *c, const struct need *need)
 {
     const struct round_cost *round_cost = round_cost_of(c, need->kind);
     return round_cost->learned == 0 ||
-           c->elapsed_s + nt_campaign_rest_s(c) +
+           c->elapsed_s + nt_campaign_pause_s(c) +
                    (double)(need->rounds - need->repeats) *
                        cost_s(c, need->kind, need->window_s, round_cost->mean_s) <
                stop_s(c);
@@ -762,7 +762,7 @@ static int finish_phase(struct nt_campaign *c, struct nt_err *err)
     else if (c->phase == PHASE_REPEATS)
         rc = finish_repeats(c, err);
     else if (c->phase == PHASE_PLAN)
-        c->verified = nt_sweep_planned_left(c->planner) == 0;
+        c->verified = nt_sweep_planned_unread(c->planner) == 0;
     end_phase(c);
     return rc;
 }
@@ -836,11 +836,11 @@ static bool is_repeated(const struct nt_campaign *c)
 /* The planner may have inferred the network, between two calls of this. */
 static int ask_planner(struct nt_campaign *c, struct nt_order *order, struct nt_err *err)
 {
-    size_t before = c->phase == PHASE_REPEATS ? nt_remeasure_inferred(c->planner) : 0;
+    size_t before = c->phase == PHASE_REPEATS ? nt_remeasure_inferences(c->planner) : 0;
     int rc = c->planner->ops->next(c->planner, order, err);
     if (c->phase == PHASE_LATENCY)
         c->adapts = nt_sweep_latency_is_adaptive(c->planner);
-    if (c->phase == PHASE_REPEATS && nt_remeasure_inferred(c->planner) > before)
+    if (c->phase == PHASE_REPEATS && nt_remeasure_inferences(c->planner) > before)
         c->solved_just = true;
     return rc;
 }
@@ -905,7 +905,7 @@ int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, siz
 {
     struct nt_err why = {0};
     c->rest_until_s =
-        c->elapsed_s + nt_campaign_rest_s(c) + loaded_s(c, round_seconds) / c->options.max_load;
+        c->elapsed_s + nt_campaign_pause_s(c) + loaded_s(c, round_seconds) / c->options.max_load;
     learn_round_cost(c, round_seconds);
     if (c->planner == NULL)
         return 0;

@@ -78,7 +78,7 @@ void nt_campaign_lose(struct nt_campaign *campaign, uint32_t host);
 /* The pause before the last round that keeps max_load: a round that loaded links for t seconds is
  * followed by a pause of t / max_load - t. Flows run at full speed for part of the time, because a
  * throttled flow would measure only the throttle. */
-double nt_campaign_rest_s(const struct nt_campaign *campaign);
+double nt_campaign_pause_s(const struct nt_campaign *campaign);
 
 /* The part of the budget for measuring; the rest is for solving and publishing. */
 double nt_campaign_measuring_s(double budget_s);

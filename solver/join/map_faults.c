@@ -21,7 +21,7 @@
 struct record {
     size_t rounds;
     struct nt_flow_round *round;
-    struct nt_flow_seen *flow;
+    struct nt_measured_flow *flow;
 };
 
 static bool is_counted(const struct nt_samples *s, const struct nt_sample *x, const bool *spoiled)
@@ -58,7 +58,8 @@ static int record_init(struct record *r, const struct nt_samples *s, const uint3
             r->round[r->rounds++].flow = &r->flow[flows];
         last = x->round;
         r->round[r->rounds - 1].flows++;
-        r->flow[flows++] = (struct nt_flow_seen){place[x->a], place[x->b], x->bytes / x->value_us};
+        r->flow[flows++] =
+            (struct nt_measured_flow){place[x->a], place[x->b], x->bytes / x->value_us};
     }
     return 0;
 }
@@ -135,7 +136,7 @@ static int find_shared(struct nt_map *map, const struct nt_faults_source *from, 
 
 struct seen {
     size_t n;
-    struct nt_loss_seen *at;
+    struct nt_loss_count *at;
     const uint32_t *host; /* of the record's host: the map's */
     uint32_t *last;       /* of a host: its path of this round */
     uint32_t round;
@@ -160,7 +161,7 @@ static void add_again(struct seen *seen, const struct nt_sample *x)
     uint32_t a = seen->host[x->a], b = seen->host[x->b], k = seen->last[a];
     if (k < seen->first || k >= seen->n || seen->round != x->round)
         return;
-    struct nt_loss_seen *p = &seen->at[k];
+    struct nt_loss_count *p = &seen->at[k];
     if (!((p->from == a && p->to == b) || (p->from == b && p->to == a)) ||
         (p->flow && p->from != a))
         return;
@@ -180,7 +181,7 @@ static void add_path(struct seen *seen, const struct nt_samples *s, const struct
     double segments = flow ? x->bytes / SEGMENT_BYTES : 2.0 * x->count;
     seen->last[a] = seen->last[b] = (uint32_t)seen->n;
     seen->at[seen->n++] =
-        (struct nt_loss_seen){.from = a, .to = b, .flow = flow, .segments = segments};
+        (struct nt_loss_count){.from = a, .to = b, .flow = flow, .segments = segments};
 }
 
 static size_t count_again(const struct nt_samples *s)
@@ -249,7 +250,7 @@ static int refine_by_rails(struct nt_map *map, const struct nt_faults_source *fr
         n += is_of_rails(s, &s->sample[k]);
     if (n == 0)
         return 0;
-    struct nt_rail_seen *seen = nt_arena_array(&memory, n, sizeof *seen);
+    struct nt_rail_measurement *seen = nt_arena_array(&memory, n, sizeof *seen);
     if (seen == NULL)
         return nt_arena_check(&memory, err);
     n = 0;
@@ -259,14 +260,14 @@ static int refine_by_rails(struct nt_map *map, const struct nt_faults_source *fr
             continue;
         uint32_t rail = number_of(s->text[x->text - 1], name, &rails);
         if (rail < NT_LOGGP_RAILS_MAX)
-            seen[n++] = (struct nt_rail_seen){.rail = rail,
-                                              .a = from->place[x->a],
-                                              .b = from->place[x->b],
-                                              .bytes = x->bytes,
-                                              .us = x->value_us / 2,
-                                              .se_us = x->prtt.se_us / 2};
+            seen[n++] = (struct nt_rail_measurement){.rail = rail,
+                                                     .a = from->place[x->a],
+                                                     .b = from->place[x->b],
+                                                     .bytes = x->bytes,
+                                                     .us = x->value_us / 2,
+                                                     .se_us = x->prtt.se_us / 2};
     }
-    const struct nt_rails_seen all = {seen, n, rails, name};
+    const struct nt_rail_measurements all = {seen, n, rails, name};
     return nt_rail_faults_find(map->model, &all, map->fault, &map->faults, err);
 }
 

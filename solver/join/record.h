@@ -47,7 +47,7 @@ static inline struct nt_sample nt_record_of(const struct nt_order *order, const 
 
 /* Sets the latency that was added last to its rounded value in the record, so that the sweep and
  * later readers of the record infer from equal values. */
-static inline void nt_record_as_kept(const struct nt_samples *s, struct nt_result *r)
+static inline void nt_record_round(const struct nt_samples *s, struct nt_result *r)
 {
     const struct nt_sample *x = &s->sample[s->samples - 1];
     if (x->kind != NT_SAMPLE_LATENCY)

@@ -242,7 +242,7 @@ int nt_remeasure_create(const struct nt_remeasure_input *input, struct nt_planne
     return 0;
 }
 
-size_t nt_remeasure_inferred(const struct nt_planner *planner)
+size_t nt_remeasure_inferences(const struct nt_planner *planner)
 {
     return ((const struct repeat *)planner)->inferred;
 }

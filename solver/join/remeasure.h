@@ -39,7 +39,7 @@ int nt_remeasure_create(const struct nt_remeasure_input *input, struct nt_planne
                         size_t *rounds, struct nt_err *err);
 
 /* The number of inferences so far. These functions take planners of nt_remeasure_create only. */
-size_t nt_remeasure_inferred(const struct nt_planner *planner);
+size_t nt_remeasure_inferences(const struct nt_planner *planner);
 
 /* The network from all results so far, inferred now if there are new ones. The caller frees
  * *out. */

@@ -84,7 +84,7 @@ double nt_noise_log_prior(const struct nt_pairs *pairs, double sd)
 }
 
 /* The ln s of the largest s^-count exp(-square / 2 s^2) times the prior, by Newton's method. */
-double nt_noise_likeliest(double count, double square, const struct nt_noise_prior *prior)
+double nt_noise_mode(double count, double square, const struct nt_noise_prior *prior)
 {
     double u = 0.5 * log(fmax(square / count, DBL_MIN)), weight = 1 / prior->spread / prior->spread;
     for (int round = 0; round < 4 && weight > 0; round++) {
@@ -98,7 +98,7 @@ double nt_noise_likeliest(double count, double square, const struct nt_noise_pri
 double nt_noise_integral(double count, double square, const struct nt_noise_prior *prior)
 {
     bool known = isfinite(prior->spread);
-    double mode = nt_noise_likeliest(count, square, prior), low = log(prior->least);
+    double mode = nt_noise_mode(count, square, prior), low = log(prior->least);
     double step = 1 / sqrt(2 * count), sum = 0, top = 0;
     double from = mode - 3 * step > low ? mode - 3 * step : low;
     for (int k = -1; k < 8; k++) { /* first at the top */
@@ -126,7 +126,7 @@ double nt_log_twice_phi(double z)
     return -x * x - log(x * sqrt(M_PI)) + log1p(-0.5 / (x * x));
 }
 
-double nt_log_wrong(double over, double mean)
+double nt_log_outlier(double over, double mean)
 {
     const double c = NT_TAIL_SCALE;
     if (over > 0)

@@ -42,7 +42,7 @@ struct nt_noise_prior nt_noise_prior_of(const struct nt_pairs *pairs);
 double nt_noise_log_prior(const struct nt_pairs *pairs, double sd);
 
 /* The ln s that maximises s^-count exp(-square / 2 s^2) times the prior. */
-double nt_noise_likeliest(double count, double square, const struct nt_noise_prior *prior);
+double nt_noise_mode(double count, double square, const struct nt_noise_prior *prior);
 /* ln of the integral of this product over ln s. */
 double nt_noise_integral(double count, double square, const struct nt_noise_prior *prior);
 
@@ -53,7 +53,7 @@ double nt_log_student(double value, double median, double spread);
 /* ln(2 Phi(z)) */
 double nt_log_twice_phi(double z);
 /* ln of the density of an outlier, over its mean: half Cauchy above, or uniform down to 0. */
-double nt_log_wrong(double over, double mean);
+double nt_log_outlier(double over, double mean);
 /* ln of the probability that a length, normal with this error, belongs to a link. A link's length
  * is above 0, and rarely a small part of the mean of the other links of its tiers. */
 double nt_log_is_link(double length, double error, double mean);

@@ -79,7 +79,7 @@ static bool next_pair(struct stream *s)
  * count as a few more pairs. *error: the median of these; 0: none. */
 static double noise_of(struct stream *s, float *differ, size_t pairs, float *room, double *error)
 {
-    const double errors = 3 / NT_MAD_WORTH;
+    const double errors = 3 / NT_MAD_EFFICIENCY;
     size_t n = 0;
     double apart = pairs > 0 ? NT_SD_OF_MEDIAN * median(differ, pairs) / M_SQRT2 : 0;
     for (rewind_stream(s); s->source->errors && next_pair(s);)

@@ -909,8 +909,7 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
     for (int round = 0; round < 3; round++) { /* priors of the means depend on s weakly */
         value->sd = sd;
         square = solve_means(s, &k, sd, l, value->mean, &log_det);
-        sd = fmin(fmax(exp(nt_noise_likeliest(k.count, square, &prior)), prior.least),
-                  NT_NOISE_MOST);
+        sd = fmin(fmax(exp(nt_noise_mode(k.count, square, &prior)), prior.least), NT_NOISE_MOST);
     }
     sd = value->sd;
     double log_weights = 0;
@@ -1107,12 +1106,12 @@ static struct residual residual_of(const struct nt_score *s, uint32_t i, size_t 
  * reading is right, and not one of the tail. */
 static double outlier_density(const struct nt_score *s, size_t e, const struct residual *r)
 {
-    double density = nt_log_wrong(r->over, 1 + r->mean), single = r->sd * M_SQRT2;
+    double density = nt_log_outlier(r->over, 1 + r->mean), single = r->sd * M_SQRT2;
     double x = s->pairs->upper != NULL ? (double)s->pairs->upper[e] - r->mean : (double)NAN;
     if (r->over > 0 || !(x == x))
         return density;
     double right = -x * x / (2 * single * single) - log(single) - 0.5 * log(2 * M_PI);
-    return density + fmax(right - nt_log_wrong(fmax(x, 0), 1) - next_rate(s, true), 0);
+    return density + fmax(right - nt_log_outlier(fmax(x, 0), 1) - next_rate(s, true), 0);
 }
 
 /* Gain of toggling a pair with this density as an outlier. */
@@ -1217,7 +1216,7 @@ static double leverage(const struct nt_score *s)
 static void toggle_limits(const struct nt_score *s, double sd, double lever, double near,
                           double *limit)
 {
-    double high = next_rate(s, true) + nt_log_wrong(1e-9, 1), low = next_rate(s, false) + log(2);
+    double high = next_rate(s, true) + nt_log_outlier(1e-9, 1), low = next_rate(s, false) + log(2);
     for (uint32_t c = 0; c < s->tree.classes; c++) {
         double sigma = sd / sqrt(s->weight[c]);
         double need = -near - fmax(high, low) - log(sigma) - 0.5 * log(2 * M_PI);

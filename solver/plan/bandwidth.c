@@ -535,7 +535,7 @@ static void repeat_hosts(struct nt_bw *b, size_t turn, bool into)
                 continue;
             uint32_t partner = best_partner(b, w, leaf, into, turn);
             if (partner != NT_NO_VERTEX)
-                nt_flow_schedule_join(&b->schedule, into ? partner : w, into ? w : partner);
+                nt_flow_schedule_add(&b->schedule, into ? partner : w, into ? w : partner);
         }
 }
 
@@ -755,7 +755,7 @@ static void plan_links(struct nt_bw *b, uint32_t colour)
     for (size_t k = 0; k < b->rooted->links; k++) {
         const uint32_t *end = b->rooted->ends[k];
         if (b->colour[k] == colour && is_between(b->rooted, k, false))
-            nt_flow_schedule_join(&b->schedule, end[0], end[1]);
+            nt_flow_schedule_add(&b->schedule, end[0], end[1]);
     }
 }
 
@@ -788,7 +788,7 @@ static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
         break;
     case ALONE:
         if (b->first[0] != b->first[1])
-            nt_flow_schedule_join(d, b->first[0], b->first[1]);
+            nt_flow_schedule_add(d, b->first[0], b->first[1]);
         break;
     case SHIFT:
         nt_flow_schedule_shift(d, (int)s->parity, SIZE_MAX);
@@ -812,7 +812,7 @@ static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
         break;
     case FAN_AGAIN:
         mark_narrow_groups(b, s->height, s->back);
-        nt_flow_schedule_again(d, &b->fan, s->height, b->marked);
+        nt_flow_schedule_repeat(d, &b->fan, s->height, b->marked);
         break;
     case PAIRS:
         nt_flow_schedule_pairs(d, &b->fan, s->height, (int)s->parity, SIZE_MAX);
@@ -836,7 +836,7 @@ static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
         break;
     }
     if (s->back)
-        nt_flow_schedule_turn(d);
+        nt_flow_schedule_swap(d);
 }
 
 static double window_s(const struct nt_bw *b)
@@ -928,7 +928,7 @@ static void learn_together(struct nt_bw *b, const struct nt_result *results, siz
 static void note_seen(const struct nt_bw *b)
 {
     if (b->options.seen != NULL && b->rate_MBps > 0)
-        *b->options.seen = (struct nt_bandwidth_seen){b->rate_MBps, b->limit_MBps};
+        *b->options.seen = (struct nt_bandwidth_state){b->rate_MBps, b->limit_MBps};
 }
 
 static void learn_alone(struct nt_bw *b, const struct nt_result *results, size_t n)

@@ -54,7 +54,7 @@ enum { NT_FLOW_IN_FLIGHT = 16 };
 double nt_flow_message_bytes(double rate_MBps, double window_s);
 
 /* Results of the warm-up and of the rounds after it. */
-struct nt_bandwidth_seen {
+struct nt_bandwidth_state {
     double rate_MBps;  /* of one flow; 0: unknown */
     double limit_MBps; /* of all flows at once; INFINITY: no limit below the hosts' links */
 };
@@ -68,8 +68,9 @@ struct nt_bandwidth_options {
     double max_load;   /* share of the hosts below a link that can send over it at the same time,
                           0..1; 0: all. Below 1 most bandwidths are lower bounds */
     bool once;         /* do not repeat rounds of groups to check them */
-    struct nt_bandwidth_seen *seen; /* NULL, or the caller's, shared by several planners in sequence
-                                       on the same hosts: only the first one has a warm-up */
+    struct nt_bandwidth_state
+        *seen; /* NULL, or the caller's, shared by several planners in sequence
+                 on the same hosts: only the first one has a warm-up */
 };
 
 /* model: not kept; hosts that are missing in it or in missing[hosts] (may be NULL) take no part.

@@ -55,7 +55,7 @@ void nt_flow_schedule_clear(struct nt_flow_schedule *d)
     }
 }
 
-void nt_flow_schedule_turn(struct nt_flow_schedule *d)
+void nt_flow_schedule_swap(struct nt_flow_schedule *d)
 {
     for (size_t k = 0; k < d->pairs; k++) {
         uint32_t from = d->pair[k][0];
@@ -64,7 +64,7 @@ void nt_flow_schedule_turn(struct nt_flow_schedule *d)
     }
 }
 
-bool nt_flow_schedule_join(struct nt_flow_schedule *d, uint32_t from, uint32_t to)
+bool nt_flow_schedule_add(struct nt_flow_schedule *d, uint32_t from, uint32_t to)
 {
     if (from == to || d->missing[from] || d->missing[to] || d->busy[from] || d->busy[to])
         return false;
@@ -104,7 +104,7 @@ void nt_flow_schedule_shift(struct nt_flow_schedule *d, int parity, size_t most)
             continue;
         for (size_t k = (size_t)parity; k < n && joined < most; k += 2)
             if (k + 1 < n || parity == 2 || (parity == 1 && n % 2 == 0))
-                joined += nt_flow_schedule_join(d, d->list[k], d->list[(k + 1) % n]);
+                joined += nt_flow_schedule_add(d, d->list[k], d->list[(k + 1) % n]);
     }
 }
 
@@ -135,7 +135,7 @@ static size_t join_switches(struct nt_flow_schedule *d, uint32_t from, uint32_t 
     for (uint32_t a, b; joined < most; joined++) {
         a = free_host(d, from);
         b = free_host(d, to);
-        if (a == NT_NO_VERTEX || b == NT_NO_VERTEX || !nt_flow_schedule_join(d, a, b))
+        if (a == NT_NO_VERTEX || b == NT_NO_VERTEX || !nt_flow_schedule_add(d, a, b))
             break;
     }
     return joined;
@@ -382,7 +382,7 @@ static void send_one(struct nt_flow_schedule *d, uint32_t parent, uint32_t from,
         to = pick_below(d, parent, NT_NO_VERTEX);
     if (to == NT_NO_VERTEX || d->missing[from] || d->busy[from])
         return;
-    nt_flow_schedule_join(d, from, to);
+    nt_flow_schedule_add(d, from, to);
     take_vertex(d, to);
 }
 
@@ -465,8 +465,8 @@ static uint32_t close_marked(struct nt_flow_schedule *d, uint32_t parent, const 
     return senders;
 }
 
-void nt_flow_schedule_again(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
-                            const bool *marked)
+void nt_flow_schedule_repeat(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
+                             const bool *marked)
 {
     const struct nt_rooted_tree *h = d->rooted;
     size_t n = 0;
@@ -532,7 +532,7 @@ static size_t join_groups(struct nt_flow_schedule *d, uint32_t parent, uint32_t 
         else if (d->missing[b])
             j++;
         else {
-            joined += nt_flow_schedule_join(d, a, b);
+            joined += nt_flow_schedule_add(d, a, b);
             i++;
             j++;
         }

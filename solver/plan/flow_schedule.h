@@ -35,10 +35,10 @@ void nt_flow_schedule_fini(struct nt_flow_schedule *d);
 
 /* clear: begins a new round. turn: swaps the hosts of all pairs, so that senders receive. */
 void nt_flow_schedule_clear(struct nt_flow_schedule *d);
-void nt_flow_schedule_turn(struct nt_flow_schedule *d);
+void nt_flow_schedule_swap(struct nt_flow_schedule *d);
 
 /* Adds a pair. false: one of its hosts is missing or has a partner. */
-bool nt_flow_schedule_join(struct nt_flow_schedule *d, uint32_t from, uint32_t to);
+bool nt_flow_schedule_add(struct nt_flow_schedule *d, uint32_t from, uint32_t to);
 
 /* Removes all pairs from this index on. */
 void nt_flow_schedule_undo(struct nt_flow_schedule *d, size_t first);
@@ -84,8 +84,8 @@ void nt_flow_schedule_spill(struct nt_flow_schedule *d, const struct nt_fan *f, 
 
 /* The marked groups send to the other hosts below their parent of this height; at most 0.45 of
  * these hosts. */
-void nt_flow_schedule_again(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
-                            const bool *marked);
+void nt_flow_schedule_repeat(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
+                             const bool *marked);
 
 /* Groups below each parent of this height send in pairs as in nt_flow_schedule_shift, at most most
  * flows per pair of groups; the parent's own hosts are a group. Returns the largest possible number

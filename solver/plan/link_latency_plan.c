@@ -261,7 +261,7 @@ static void link_latency_lose(struct nt_planner *planner, uint32_t host)
         p->lost[host] = true;
 }
 
-static const struct nt_planner_ops OPS = {link_latency_next, nt_planner_tell_nothing,
+static const struct nt_planner_ops OPS = {link_latency_next, nt_planner_ignore_results,
                                           link_latency_lose, NULL, NULL};
 
 int nt_link_latency_plan_create(const struct nt_model *model, const struct nt_sweep_setup *setup,

@@ -133,8 +133,8 @@ double nt_rail_links_window_s(const struct nt_planner *planner)
 
 /* ---- life -------------------------------------------------------------------------------------*/
 
-static const struct nt_planner_ops OPS = {rail_links_next, nt_planner_tell_nothing, rail_links_lose,
-                                          NULL, NULL};
+static const struct nt_planner_ops OPS = {rail_links_next, nt_planner_ignore_results,
+                                          rail_links_lose, NULL, NULL};
 
 static void choose_size(struct planner *p, double rate_MBps)
 {

@@ -369,7 +369,7 @@ int nt_round_clusters_tell(struct nt_clustering *m, const struct nt_round_pairs 
     for (size_t k = 0; k < n; k++) {
         uint32_t block = round->cell[k].block, a = round->cell[k].a, b = round->cell[k].b;
         if (isnan(ln[k]))
-            nt_cells_miss(m->block[block], a, b);
+            nt_cells_count_failure(m->block[block], a, b);
         else if (nt_clustering_note(m, block, a, b, round->seat[k], ln[k], err) < 0)
             return -1;
     }

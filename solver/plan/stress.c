@@ -142,7 +142,7 @@ static void stress_lose(struct nt_planner *planner, uint32_t host)
         s->away[host] = true;
 }
 
-static const struct nt_planner_ops OPS = {stress_next, nt_planner_tell_nothing, stress_lose, NULL,
+static const struct nt_planner_ops OPS = {stress_next, nt_planner_ignore_results, stress_lose, NULL,
                                           NULL};
 
 /* Selects the power of two that takes about MESSAGE_S, or less if all messages would take too

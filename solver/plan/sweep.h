@@ -101,9 +101,9 @@ int nt_sweep_sequential_create(const struct nt_sweep_setup *setup, struct nt_pla
                                struct nt_err *err);
 
 /* For planners whose rounds do not depend on results. */
-static inline int nt_planner_tell_nothing(struct nt_planner *planner,
-                                          const struct nt_result *results, size_t n,
-                                          struct nt_err *err)
+static inline int nt_planner_ignore_results(struct nt_planner *planner,
+                                            const struct nt_result *results, size_t n,
+                                            struct nt_err *err)
 {
     (void)planner;
     (void)results;

@@ -117,7 +117,7 @@ static int begin_merge(struct adaptive *s, struct nt_err *err)
     s->batches = s->calibrate.batches;
     s->most = s->calibrate.most;
     nt_calibrate_fini(&s->calibrate);
-    if (nt_sparse_begin(&s->known, err) < 0)
+    if (nt_sparse_end_calibration(&s->known, err) < 0)
         return -1;
     quieten_noise(s);
     s->phase = MERGE;
@@ -193,7 +193,7 @@ static int next_merge(struct adaptive *s, struct nt_err *err)
 static size_t most_tests(const struct nt_found_tree *tree)
 {
     return TESTS_A_TIER * tree->classes->count + TESTS_MORE +
-           (nt_verify_asks_all(tree) ? 2 * tree->seats : 0);
+           (nt_verify_needs_all_pairs(tree) ? 2 * tree->seats : 0);
 }
 
 /* 1: s->round verifies; 0: verification has ended. A network with open tiers has no result to
@@ -250,7 +250,7 @@ static int adaptive_next(struct nt_planner *planner, struct nt_order *order, str
             return -1;
         if (more > 0)
             return write_order(s, order);
-        nt_sparse_decide(&s->known);
+        nt_sparse_set_verdict(&s->known);
         s->phase = OVER;
     }
     s->round.count = 0;

@@ -128,7 +128,7 @@ int nt_sweep_planned_create(const struct nt_sweep_setup *setup, const struct nt_
     return 0;
 }
 
-size_t nt_sweep_planned_left(const struct nt_planner *planner)
+size_t nt_sweep_planned_unread(const struct nt_planner *planner)
 {
     return ((const struct planned *)planner)->left;
 }

@@ -28,7 +28,7 @@ int nt_sweep_planned_create(const struct nt_sweep_setup *setup, const struct nt_
                             double flow_s, struct nt_planner **out, struct nt_err *err);
 
 /* Number of pairs of the plan without a reading of phase "plan". */
-size_t nt_sweep_planned_left(const struct nt_planner *planner);
+size_t nt_sweep_planned_unread(const struct nt_planner *planner);
 
 /* Whether every pair was ordered once, so that further rounds repeat them. */
 bool nt_sweep_planned_repeats(const struct nt_planner *planner);

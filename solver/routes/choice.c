@@ -79,7 +79,7 @@ int nt_choice_add(struct nt_choice *c, uint32_t pair, size_t round, struct nt_er
     return 0;
 }
 
-void nt_choice_flip(struct nt_choice *c, size_t i)
+void nt_choice_toggle(struct nt_choice *c, size_t i)
 {
     flip_links(c, c->pair[i], c->round[i]);
 }

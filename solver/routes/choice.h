@@ -50,7 +50,7 @@ int nt_choice_add(struct nt_choice *choice, uint32_t pair, size_t round, struct 
 void nt_choice_replace(struct nt_choice *choice, size_t i, uint32_t pair, size_t round);
 
 /* Releases the round of element i, or occupies it again: to find what would be free without it. */
-void nt_choice_flip(struct nt_choice *choice, size_t i);
+void nt_choice_toggle(struct nt_choice *choice, size_t i);
 
 /* Removes all pairs. */
 void nt_choice_clear(struct nt_choice *choice);

@@ -360,9 +360,9 @@ static size_t find_partner(struct basis *b, uint32_t pair, size_t *round)
             continue;
         size_t at = open;
         if (open == b->rounds) { /* only if the removed pair occupies it */
-            nt_choice_flip(c, i);
+            nt_choice_toggle(c, i);
             bool fits = nt_choice_free(c, pair, c->round[i]);
-            nt_choice_flip(c, i);
+            nt_choice_toggle(c, i);
             if (!fits)
                 continue;
             at = c->round[i];
