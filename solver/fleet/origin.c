@@ -21,7 +21,8 @@ bool nt_archive_text_is(const void *file, size_t bytes)
     return bytes > 2 && memcmp(file, "\x1f\x8b", 2) == 0;
 }
 
-/* A map's lines begin with a brace or a blank. */
+/* The map is before the samples. No line of a map starts with the header of the samples: they all
+ * start with a brace or a space. */
 size_t nt_archive_text_split(const char *text, size_t bytes)
 {
     static const char first[] = "\nnettopo-samples/";
@@ -202,14 +203,13 @@ struct slurm_job {
     uint64_t id;
     uint32_t user; /* NT_NO_USER: not a number */
     size_t line;
-    const char *hosts; /* Slurm's list, "" when it has none; from memory */
+    const char *hosts; /* Slurm's list; "" if there is none; from memory */
 };
 
 struct nt_slurm_jobs {
     struct nt_arena memory;
     char file[128];
-    bool
-        parts; /* some jobs are named as parts of others, 12_3 or 12+1, which is not their number */
+    bool parts; /* some ids are of parts of jobs, 12_3 or 12+1, which are not the job's number */
     size_t jobs, room;
     struct slurm_job *job; /* by id */
 };
@@ -217,9 +217,9 @@ struct nt_slurm_jobs {
 struct reading {
     struct nt_slurm_jobs *jobs;
     size_t line;
-    struct slurm_job open;                     /* of scontrol: what was read of it; id 0: nothing */
-    bool raw;                                  /* job_column has the numbers of jobs only */
-    int job_column, user_column, hosts_column; /* of sacct; -1: none */
+    struct slurm_job open;                     /* scontrol: the job being read; id 0: none */
+    bool raw;                                  /* the job column has only the job's number */
+    int job_column, user_column, hosts_column; /* sacct; -1: no such column */
 };
 
 static int keep(struct nt_slurm_jobs *jobs, struct slurm_job job, struct nt_err *err)
@@ -270,7 +270,7 @@ static void read_columns(struct reading *r, struct nt_word line)
     }
 }
 
-/* "12_3" of an array, "12+1" of a heterogeneous job. */
+/* Returns whether an id is of a part: "12_3" of an array, "12+1" of a heterogeneous job. */
 static bool is_part(struct nt_word id)
 {
     struct nt_word rest = id, leader = nt_word_cut(&rest, '_');
@@ -282,7 +282,7 @@ static bool is_part(struct nt_word id)
     return rest.bytes > 0 && nt_decimal_whole(leader.at, leader.bytes, UINT32_MAX, &number) == 0;
 }
 
-/* Steps, "42.batch", and what is no number are passed over. */
+/* Reads a row of sacct. Skips steps, such as "42.batch", and ids that are no number. */
 static int read_row(struct reading *r, struct nt_word line, struct nt_err *err)
 {
     struct slurm_job job = {.user = NT_NO_USER, .line = r->line};
@@ -396,7 +396,7 @@ void nt_slurm_jobs_destroy(struct nt_slurm_jobs *jobs)
     nt_object_destroy(jobs);
 }
 
-/* A job that was requeued comes more than once: all its hosts count. */
+/* A job that was requeued has several entries; all their hosts count. */
 int nt_slurm_jobs_add_facts(const struct nt_slurm_jobs *jobs, uint64_t job,
                             struct nt_origin *origin, struct nt_err *err)
 {

@@ -12,13 +12,13 @@
 
 struct nt_store {
     struct nt_database *db;
-    struct nt_names hosts; /* those that this process knows: number is id - 1 */
-    bool open;             /* a transaction */
+    struct nt_names hosts; /* hosts known to this process; the number is id - 1 */
+    bool open;             /* a transaction has begun */
 };
 
 enum { APPLICATION_ID = 0x6e74666c };
 
-/* Of each version what it adds to the one before. What was released is never changed. */
+/* What each version adds to the version before. Steps of a released version never change. */
 static const char *const step[NT_STORE_VERSION] = {
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, seen INTEGER NOT NULL);"
@@ -35,13 +35,13 @@ static const char *const step[NT_STORE_VERSION] = {
     "CREATE TABLE switch_member(host INTEGER NOT NULL, tier INTEGER NOT NULL,"
     " number INTEGER NOT NULL, PRIMARY KEY(host, tier)) WITHOUT ROWID;"
     "CREATE INDEX job_unfolded ON job(time) WHERE readings IS NOT NULL;",
-    /* user -1: not known, as of all that was folded before */
+    /* user -1: not known; also for all rows folded before this version */
     "CREATE TABLE reading_user(day INTEGER NOT NULL, user INTEGER NOT NULL, part INTEGER NOT NULL,"
     " pairs BLOB NOT NULL, UNIQUE(day, user, part));"
     "INSERT INTO reading_user SELECT day, -1, host, pairs FROM reading_day;"
     "DROP TABLE reading_day;",
-    "", /* figures that are bounds */
-    /* a line each, as in prior.h, in order */
+    "", /* this version allows figures that are bounds */
+    /* rows are the lines of a prior (prior.h), in order */
     "CREATE TABLE loggp(id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job(id),"
     " line TEXT NOT NULL);"
     "CREATE INDEX loggp_job ON loggp(job);",
@@ -71,10 +71,10 @@ void nt_store_close(struct nt_store *store)
     free(store);
 }
 
-/* Days that were folded are jobs whose ids no job has. */
+/* Folded days are jobs with ids from here, which no job has. */
 static const uint64_t DAY_ID = UINT64_C(1) << 62;
 
-/* What a store says is bounded before it is used: the file may be damaged. */
+/* Values from a store are limited before they are used: the file may be damaged. */
 static const int64_t TIME_MAX_S = INT64_C(253402300799); /* the year 9999 */
 enum { TIERS_MAX = 64, NUMBERS_MAX = 1 << 24 };
 
@@ -97,11 +97,11 @@ static int64_t time_of(struct nt_query *q, int column)
 
 /* ---- transactions ---- */
 
-/* Takes everything since the last commit back; -1. */
+/* Undoes everything since the last commit. Returns -1. */
 static int take_back(struct nt_store *store)
 {
     nt_database_run(store->db, "ROLLBACK", NULL);
-    nt_names_fini(&store->hosts); /* some may have come with it */
+    nt_names_fini(&store->hosts); /* some may be new in this transaction */
     store->open = false;
     return -1;
 }
@@ -114,7 +114,8 @@ static int learn_host(void *context, struct nt_query *row, struct nt_err *err)
     return nt_names_add_copy(&store->hosts, name, strlen(name), &index, err) < 0 ? -1 : 0;
 }
 
-/* Begins a transaction, unless one has begun, and learns the hosts that others have added. */
+/* Begins a transaction unless one has begun, and reads the hosts that other processes have
+ * added. */
 static int begin(struct nt_store *store, struct nt_err *err)
 {
     if (store->open)
@@ -150,7 +151,7 @@ int nt_store_has(struct nt_store *store, uint64_t job, uint32_t restart, bool *h
     return rc;
 }
 
-/* 1: it is of this cluster. */
+/* Returns 1 if the row is of this cluster. */
 static int compare_cluster(void *cluster, struct nt_query *row, struct nt_err *err)
 {
     const char *of = nt_query_text(row, 0);
@@ -183,7 +184,8 @@ static int put_host(struct nt_store *store, const char *name, uint32_t *number, 
         NT_VALUES(NT_WHOLE((int64_t)*number + 1), NT_WHOLE(time_s), NT_TEXT(name)), err);
 }
 
-/* number[k]: of the job's host k. Counted first, so that a job that is refused leaves no hosts. */
+/* Sets number[k] to the number of the job's host k. Counts first, so that a refused job adds no
+ * hosts. */
 static int number_hosts(struct nt_store *store, const struct nt_fleet_job *job, uint32_t *number,
                         struct nt_err *err)
 {
@@ -349,11 +351,12 @@ int nt_store_hosts(struct nt_store *store, struct nt_names *out, int64_t **seen_
 
 /* ---- evidence ---- */
 
-/* Rows of id, time, user and packed pairs are a job each; of days, rows of one user and day. */
+/* Target of rows of id, time, user and packed pairs. For jobs each row is a job; for days rows of
+ * one user and day are. */
 struct filling {
     struct nt_evidence *evidence;
     uint32_t job;
-    uint64_t last; /* of days: the id of the row before */
+    uint64_t last; /* days: the id of the previous row */
     size_t max_entries;
 };
 
@@ -365,7 +368,7 @@ static int fill_pair(void *context, const struct nt_evidence_entry *pair, struct
     return nt_evidence_add(f->evidence, &entry, err);
 }
 
-/* 1: that is enough. */
+/* Adds the pairs of a row. Returns 1 when there are enough. */
 static int fill_pairs(struct filling *f, struct nt_query *row, int column, struct nt_err *err)
 {
     size_t n;
@@ -534,7 +537,7 @@ static int take_member(void *naming, struct nt_query *row, struct nt_err *err)
         naming, (struct nt_switch_member){(uint32_t)host, (uint32_t)tier, (uint32_t)number}, err);
 }
 
-/* The largest number, as a text. */
+/* Reads the largest number, stored as a text. */
 static int take_last(void *context, struct nt_query *row, struct nt_err *err)
 {
     struct nt_switch_naming *naming = context;
@@ -587,7 +590,7 @@ int nt_store_set_naming(struct nt_store *store, const struct nt_switch_naming *n
 
 enum { PIECE = 65536 }; /* pairs in a row */
 
-/* The day's jobs, and what was folded of it before (a job that came late). */
+/* Reads the day's jobs and the entries folded before; a job may have arrived late. */
 static int load_day(struct nt_store *store, int64_t day, struct nt_evidence *out,
                     struct nt_err *err)
 {
@@ -607,7 +610,7 @@ static int load_day(struct nt_store *store, int64_t day, struct nt_evidence *out
     return -1;
 }
 
-/* Entries of one pair as one; its job's offset leaves each. */
+/* Combines the entries of one pair, without the offsets of their jobs. */
 static struct nt_evidence_entry fold_pair(const struct nt_evidence_entry *entry, size_t n)
 {
     struct nt_evidence_entry sum = {.a = entry->a, .b = entry->b, .lowest_us = INFINITY};
@@ -657,7 +660,7 @@ static int put_piece(struct nt_store *store, const struct day_user *to, int64_t 
     return rc;
 }
 
-/* The pairs of one user, in place: they take no more room than before. */
+/* Stores the pairs of one user, folded in place. */
 static int put_user(struct nt_store *store, const struct day_user *to,
                     struct nt_evidence_entry *entry, size_t n, struct nt_err *err)
 {
@@ -707,7 +710,7 @@ static int fold_day(struct nt_store *store, int64_t day, struct nt_err *err)
         NT_VALUES(NT_WHOLE(day * NT_DAY_S), NT_WHOLE((day + 1) * NT_DAY_S)), err);
 }
 
-/* The day of the first readings that are not folded; -1: there are none. */
+/* Finds the day of the first readings that are not folded; -1: none. */
 static int first_unfolded(struct nt_store *store, int64_t before_s, int64_t *day,
                           struct nt_err *err)
 {

@@ -38,7 +38,7 @@ int nt_switch_naming_add(struct nt_switch_naming *naming, struct nt_switch_membe
 /* ---- who is below a switch now ----------------------------------------------------------------
  */
 
-/* Rows of the new naming, whose numbers are switches of the model for now, plus 1. */
+/* Lists the members of the new naming. For now, a number is the model's switch index plus 1. */
 static int list_members(const struct nt_model *m, struct nt_switch_naming *now, struct nt_err *err)
 {
     uint32_t *parent = malloc((m->hosts + m->switches + 1) * sizeof *parent);
@@ -73,7 +73,7 @@ static void sort_members(struct nt_switch_naming *naming)
         qsort(naming->member, naming->members, sizeof *naming->member, by_host);
 }
 
-/* So many hosts are below both: the old switch and the new one. */
+/* Number of hosts below both the old and the new switch. */
 struct common {
     uint32_t old, new;
     uint32_t hosts;
@@ -87,7 +87,8 @@ static int by_switches(const void *x, const void *y)
     return (p->old > q->old) - (p->old < q->old);
 }
 
-/* A row for each host that is below both, folded. Both namings are sorted. */
+/* Counts the hosts below each pair of an old and a new switch of the same tier. Both namings are
+ * sorted by host. */
 static size_t count_common(const struct nt_switch_naming *before,
                            const struct nt_switch_naming *now, struct common *common)
 {
@@ -122,8 +123,8 @@ static void count_members(const struct nt_switch_naming *naming, uint32_t *size)
         size[naming->member[k].number]++;
 }
 
-/* A switch keeps the number of the old one with which it shares more than half of the hosts of
- * either: there is at most one, both ways. Counts hosts that are known now. */
+/* A switch keeps the number of the old switch if more than half of the hosts of each are below
+ * both. At most one old switch satisfies this for a new one, and the reverse. */
 static void keep_numbers(const struct common *common, size_t n, const uint32_t *old_size,
                          const uint32_t *new_size, uint32_t *number)
 {
@@ -133,7 +134,7 @@ static void keep_numbers(const struct common *common, size_t n, const uint32_t *
             number[common[k].new - 1] = common[k].old;
 }
 
-/* Hosts that are below no switch now keep what was known. Both are sorted. */
+/* Keeps the former members of hosts that are below no switch now. Both are sorted by host. */
 static int join_members(const struct nt_switch_naming *before, const uint32_t *number,
                         struct nt_switch_naming *now, struct nt_err *err)
 {

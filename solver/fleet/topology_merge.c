@@ -20,10 +20,10 @@ struct side {
 
 struct merge {
     struct nt_arena memory;
-    struct side measured, current; /* current.map NULL: nothing */
-    uint32_t *same;                /* of a measured vertex (hosts too) the current one, or NONE */
-    uint32_t *here;                /* of a current host the measured one, or NONE */
-    char (*name)[NAME_BYTES];      /* of measured switches, then of current ones that stay */
+    struct side measured, current; /* current.map NULL: there is no current topology */
+    uint32_t *same;                /* by measured vertex (hosts too): the current one, or NONE */
+    uint32_t *here;                /* by current host: the measured one, or NONE */
+    char (*name)[NAME_BYTES];      /* measured switches, then current ones that stay */
     bool *stays;                   /* current vertices that the measured tree does not replace */
 };
 
@@ -65,15 +65,15 @@ static int match_hosts(struct merge *m, struct nt_err *err)
     return 0;
 }
 
-/* A measured host as Slurm calls it, if it knows it. */
+/* Returns Slurm's name of a measured host, or the measured name if Slurm does not know the host. */
 static const char *name_of_host(const struct merge *m, uint32_t host)
 {
     return m->same[host] != NONE ? m->current.map->host_name[m->same[host]]
                                  : m->measured.map->host_name[host];
 }
 
-/* A leaf "s1-hosts" below s1 is how a tree of Slurm's has the hosts of s1, which has switches as
- * well (nt_export_topology_conf). */
+/* Returns whether a leaf is "s1-hosts" below s1: in a tree of Slurm it contains the hosts of s1,
+ * which has switches as well (nt_export_topology_conf). */
 static bool is_hosts_leaf(const struct side *s, uint32_t leaf)
 {
     uint32_t above = s->tree->parent[leaf];
@@ -95,7 +95,8 @@ static uint32_t switch_of(const struct side *s, uint32_t host)
 
 /* ---- which switch is which ---- */
 
-/* The current switches above the measured switch's k-th host, one after the other from NONE. */
+/* Iterates over the current switches above the measured switch's k-th host, starting from v
+ * NONE. */
 static uint32_t next_above(const struct merge *m, uint32_t k, uint32_t v)
 {
     uint32_t host = m->same[m->measured.tree->host[k]], up = NT_NO_VERTEX;
@@ -106,7 +107,7 @@ static uint32_t next_above(const struct merge *m, uint32_t k, uint32_t v)
     return up != NT_NO_VERTEX ? up : NONE;
 }
 
-/* Of hosts that are placed, how many each current switch has. */
+/* Counts the placed hosts below each current switch. */
 static void count_placed(const struct merge *m, uint32_t *there)
 {
     const struct side *c = &m->current;
@@ -116,8 +117,8 @@ static void count_placed(const struct merge *m, uint32_t *there)
                 there[v]++;
 }
 
-/* A measured switch and a current one that may be the same: the share of hosts of both in those of
- * either (Jaccard). */
+/* A measured and a current switch that may be the same. share: number of hosts below both divided
+ * by the number below at least one (Jaccard index). */
 struct likeness {
     double share;
     uint32_t measured, current;
@@ -137,9 +138,9 @@ static int compare_likeness(const void *x, const void *y)
     return (p->rank > q->rank) - (p->rank < q->rank);
 }
 
-/* The current switches that have more than half of a measured switch's hosts, and of which it has
- * more than half. Of a current one hosts count that are placed: what is not known makes no other
- * switch of it. count: zeros before and after. */
+/* Lists the current switches that have more than half of a measured switch's hosts and vice versa.
+ * Of the hosts of a current switch, only the placed ones count: hosts that were not measured do not
+ * make it a different switch. count: zeros before and after. */
 static int list_like(struct merge *m, uint32_t v, const uint32_t *placed, uint32_t *count,
                      struct likenesses *like, struct nt_err *err)
 {
@@ -167,8 +168,8 @@ static int list_like(struct merge *m, uint32_t v, const uint32_t *placed, uint32
     return 0;
 }
 
-/* The most similar pair first. If hosts have moved, a pod can be more similar to the whole tree
- * than to its former self, but the whole tree is more similar to itself. */
+/* Matches the most similar pair first. If hosts have moved, a pod can be more similar to the whole
+ * tree than to its former state, but the whole tree is more similar to itself. */
 static int match_switches(struct merge *m, struct nt_err *err)
 {
     const struct nt_model *model = m->measured.map->model;
@@ -196,14 +197,14 @@ static int match_switches(struct merge *m, struct nt_err *err)
     return 0;
 }
 
-/* A leaf or block without nodes, kept for those to come. */
+/* Returns whether a switch is a leaf or block without nodes, kept for future nodes. */
 static bool is_empty(const struct side *s, uint32_t v)
 {
     return v >= s->map->model->hosts && s->tree->first[v] == s->tree->first[v + 1];
 }
 
-/* Hosts that were not placed, empty leaves, and what is above them until a switch that was
- * measured. */
+/* Marks what stays: hosts that were not placed, empty leaves, and the switches above them below the
+ * first measured switch. */
 static int find_staying(struct merge *m, struct nt_err *err)
 {
     const struct side *c = &m->current;
@@ -230,7 +231,8 @@ static bool name_is_free(const struct nt_names *used, const char *name)
     return nt_names_find(used, name, strlen(name)) == NT_NAMES_NONE;
 }
 
-/* Names of Slurm's stay with what they name; others do not take them. */
+/* Names the measured switches. A switch that Slurm knows keeps its name; the others do not use
+ * Slurm's names. */
 static int name_switches(struct merge *m, struct nt_err *err)
 {
     const struct nt_map *map = m->measured.map;
@@ -262,7 +264,7 @@ struct building {
     struct nt_model *model;
     const char **host_name;
     size_t hosts, links;
-    uint32_t *of_current; /* new vertex of a current one that stays, or NONE */
+    uint32_t *of_current; /* by current vertex that stays: the new vertex, or NONE */
 };
 
 static void add_link(struct building *b, uint32_t low, uint32_t high)
@@ -272,7 +274,8 @@ static void add_link(struct building *b, uint32_t low, uint32_t high)
     l->b = high;
 }
 
-/* The new vertex of the current switch: its own, or that of the measured one it is. */
+/* Returns the new vertex of a current switch: its own, or the vertex of the measured switch that is
+ * the same. */
 static uint32_t place_of(const struct merge *m, const struct building *b, uint32_t current)
 {
     if (b->of_current[current] != NONE)
@@ -297,7 +300,8 @@ static void add_measured(const struct merge *m, struct building *b, const uint32
     }
 }
 
-/* What stays hangs where it hung; without that at the top of what was measured. */
+/* Links each part that stays to its former parent, or to the top of the measured tree if the parent
+ * is gone. */
 static void add_staying(const struct merge *m, struct building *b)
 {
     const struct side *c = &m->current;
@@ -370,7 +374,7 @@ struct outlet {
     struct nt_json_writer *json; /* may be NULL */
 };
 
-/* from, to: switches, NULL: none. */
+/* Writes a change. from, to: switches; NULL: none. */
 static void put_change(const struct outlet *o, enum change kind, const char *name, const char *from,
                        const char *to)
 {
@@ -464,7 +468,7 @@ int nt_topology_merge(const struct nt_map *measured, const struct nt_map *curren
 /* ---- blocks ------------------------------------------------------------------------------------
  */
 
-/* on[host]: its switch, or NONE; block[switch]: its number, or NONE. */
+/* Numbers the blocks. on[host]: its switch, or NONE; block[switch]: its number, or NONE. */
 static size_t number_blocks(const struct nt_model *m, uint32_t *on, uint32_t *block, size_t *links)
 {
     size_t blocks = 0;
