@@ -13,6 +13,7 @@
 
 #include "archive_prune.h"
 #include "publish.h"
+#include "write_all.h"
 
 enum { NAME_BYTES = 128, COMMENT_BYTES = 65536, PIECE_BYTES = 65536 };
 

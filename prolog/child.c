@@ -24,6 +24,7 @@
 #include "confine.h"
 #include "deny.h"
 #include "sandbox.h"
+#include "write_all.h"
 
 enum { PROBE_FD = 3, FILES_FD, OPEN_FILES = 65536, STOP_MS = 50, FILE_FDS_FROM = 64 };
 
@@ -221,18 +222,6 @@ struct nt_child_user nt_child_probe_user(const struct nt_conf *conf, uid_t uid, 
 
 /* ---- files that the probe reads ---- */
 
-static bool write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t wrote = write(fd, bytes, n);
-        if (wrote < 0)
-            return false;
-        bytes += wrote;
-        n -= (size_t)wrote;
-    }
-    return true;
-}
-
 /* Opens the file; -1: *why is the reason. Does not block on a named pipe. */
 static int open_to_read(const char *path, bool trusted, const char **why)
 {
@@ -254,11 +243,11 @@ static _Noreturn void copy_file(const char *path, bool trusted, int out)
     const char *why;
     ssize_t n = 0;
     int fd = open_to_read(path, trusted, &why);
-    bool going = fd >= 0 && write_all(out, "+", 1);
+    bool going = fd >= 0 && nt_write_all(out, "+", 1) == 0;
     if (fd < 0)
-        going = write_all(out, "-", 1) && write_all(out, why, strlen(why));
+        going = nt_write_all(out, "-", 1) == 0 && nt_write_all(out, why, strlen(why)) == 0;
     while (fd >= 0 && going && (n = read(fd, bytes, sizeof bytes)) > 0)
-        going = write_all(out, bytes, (size_t)n);
+        going = nt_write_all(out, bytes, (size_t)n) == 0;
     _exit(going && n == 0 ? 0 : 1);
 }
 

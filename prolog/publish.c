@@ -18,6 +18,7 @@
 
 #include "decimal.h"
 #include "log_line.h"
+#include "write_all.h"
 
 /* REASON_FILE holds the space for the hint.env of a failure until it is renamed. */
 enum { REASON_BYTES = NT_ERR_TEXT_BYTES + 64 };
@@ -470,21 +471,6 @@ void nt_artifact_files_fini(struct nt_artifact_files *artifacts)
             close(artifacts->fd[k]);
         artifacts->fd[k] = -1;
     }
-}
-
-int nt_write_all(int fd, const void *from, size_t bytes)
-{
-    const unsigned char *data = from;
-    while (bytes > 0) {
-        ssize_t n = write(fd, data, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        data += n;
-        bytes -= (size_t)n;
-    }
-    return 0;
 }
 
 static void drop(struct nt_artifact_files *artifacts, uint32_t artifact)

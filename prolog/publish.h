@@ -40,9 +40,6 @@ void nt_artifact_files_fini(struct nt_artifact_files *artifacts);
 int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifact, bool more,
                             const void *data, size_t bytes, struct nt_err *err);
 
-/* Writes all bytes; -1 with errno set. */
-int nt_write_all(int fd, const void *from, size_t bytes);
-
 struct nt_publish {
     int run_fd, dir_fd;         /* -1: none */
     int reason_fd;              /* file with space reserved for a failure's reason; -1: none */

@@ -17,6 +17,7 @@
 #include "client.h"
 #include "clock.h"
 #include "own_munge.h"
+#include "write_all.h"
 
 enum { JOB = 42 };
 

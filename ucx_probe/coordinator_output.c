@@ -20,6 +20,7 @@
 #include "rails.h"
 #include "solve.h"
 #include "strbuf.h"
+#include "write_all.h"
 
 /* ---- for the archive: deflated as in a gzip file (RFC 1951, 1952) whose head the agent writes
  * ---- */
@@ -415,19 +416,6 @@ int nt_output_to_agent(struct nt_oob *oob, const struct nt_probe_job *job,
 }
 
 /* ---- by hand ---- */
-static int write_all(int fd, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t n = write(fd, text, bytes);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        if (n > 0) {
-            text += n;
-            bytes -= (size_t)n;
-        }
-    }
-    return 0;
-}
 
 static int write_error(struct nt_err *err, const char *path)
 {
@@ -447,7 +435,7 @@ static int write_file(const char *path, const char *text, size_t bytes, struct n
         return write_error(err, path);
     mode_t mask = umask(0);
     umask(mask);
-    bool good = fchmod(fd, 0666 & ~mask) == 0 && write_all(fd, text, bytes) == 0;
+    bool good = fchmod(fd, 0666 & ~mask) == 0 && nt_write_all(fd, text, bytes) == 0;
     good = close(fd) == 0 && good && rename(beside, path) == 0;
     if (good)
         return 0;
@@ -462,7 +450,7 @@ static int write_text(char *text, size_t bytes, const char *path, int fd, struct
     int rc = 0;
     if (strcmp(path, "-") != 0)
         rc = write_file(path, text, bytes, err);
-    else if (write_all(fd, text, bytes) != 0)
+    else if (nt_write_all(fd, text, bytes) != 0)
         rc = write_error(err, "standard output");
     free(text);
     return rc;

@@ -15,6 +15,7 @@
 #include "json.h"
 #include "map_json.h"
 #include "terminal.h"
+#include "write_all.h"
 
 enum { PIECE_BYTES = 1 << 18 };
 
@@ -219,20 +220,6 @@ int nt_file_read_samples(const char *path, struct nt_samples **out, struct nt_er
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
-static int write_all(int fd, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t wrote = write(fd, text, bytes);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote < 0)
-            return -1;
-        text += wrote;
-        bytes -= (size_t)wrote;
-    }
-    return 0;
-}
-
 static int fail_to_write(const char *path, struct nt_err *err)
 {
     return nt_err_set(err, NT_ERR_SYSTEM, "cannot write %s: %s",
@@ -242,11 +229,11 @@ static int fail_to_write(const char *path, struct nt_err *err)
 static int write_plain(const char *path, const char *text, size_t bytes, struct nt_err *err)
 {
     if (is_standard(path))
-        return write_all(STDOUT_FILENO, text, bytes) == 0 ? 0 : fail_to_write(path, err);
+        return nt_write_all(STDOUT_FILENO, text, bytes) == 0 ? 0 : fail_to_write(path, err);
     int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return fail_to_write(path, err);
-    int rc = write_all(fd, text, bytes);
+    int rc = nt_write_all(fd, text, bytes);
     if (close(fd) != 0 || rc != 0)
         return fail_to_write(path, err);
     return 0;
@@ -266,7 +253,7 @@ static int write_beside(const char *path, char *beside, mode_t mode, const char 
     int fd = mkostemp(beside, O_CLOEXEC);
     if (fd < 0)
         return -1;
-    int rc = write_all(fd, text, bytes);
+    int rc = nt_write_all(fd, text, bytes);
     if (rc == 0)
         rc = fchmod(fd, mode);
     if (rc == 0)
