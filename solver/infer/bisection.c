@@ -443,8 +443,8 @@ static void fill_cut(const struct nt_model *m, const struct nt_graph *g, struct 
     x->best = INFINITY;
 }
 
-/* Rounds the capacities to steps of which a double holds any sum of them: what is added up change
- * by change is what adding up all again would give. */
+/* Rounds the capacities to steps of which a double contains any sum exactly, so that
+ * sums that are updated change by change equal sums over all. */
 static void make_exact(struct cut *x)
 {
     double all = 0;

@@ -219,9 +219,9 @@ static int project_spectrum(size_t n, struct spectrum *r, float *out, struct nt_
 }
 
 /* The part of the readings that noise does not explain. Hop counts of regular networks have few
- * large eigenvalues, so that the eigenvalues above those of the noise (Gavish and Donoho 2014,
- * median rule) contain nearly all of them. Missing readings and outliers are replaced by this part,
- * iteratively (Mazumder, Hastie, Tibshirani 2010). out: n*n, filled except for the diagonal. */
+ * large eigenvalues, so that the eigenvalues above the noise (Gavish and Donoho 2014, median rule)
+ * contain nearly all of them. Missing readings and outliers are replaced by this part, iteratively
+ * (Mazumder, Hastie, Tibshirani 2010). out: n*n, filled except for the diagonal. */
 static int denoise(const struct nt_work *w, float *out, struct nt_err *err)
 {
     size_t n = w->n, work = 1 + 6 * n + 2 * n * n; /* the least that dsyevd takes */
@@ -354,7 +354,7 @@ void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values)
 
 /* ---- the search ---- */
 
-/* Finds a graph: if the readings have a gap above those of one hop, the pairs below the gap are
+/* Finds a graph: if there is a gap above the readings of one hop, the pairs below the gap are
  * links. Single readings are not sufficient: two linked hosts are at nearly equal distances from
  * every third host, and two that are not linked differ by two hops for some. */
 

@@ -10,10 +10,10 @@
 
 /* ---- the family of a graph ---- */
 
-/* Names a graph: compares its hop counts with those of each regular network of the same number of
- * hosts. Equal hop counts, and equal numbers of links within a number of hops, do not prove that
- * two graphs are equal. But the networks named here differ in them unless they are equal: a torus
- * of four by four is a hypercube of four dimensions, a ring of four one of two. */
+/* Names a graph: compares its hop counts with the hop counts of each regular network of the same
+ * number of hosts. Equal hop counts, and equal numbers of links within a number of hops, do not
+ * prove that two graphs are equal. But the networks named here differ in them unless they are
+ * equal: a torus of four by four is a hypercube of four dimensions, a ring of four one of two. */
 
 struct counts {
     size_t n, links;
@@ -515,7 +515,7 @@ static int by_gain(const void *x, const void *y)
 }
 
 /* Relative sd of the residuals of the current fit. An outlier can be anywhere within some hops;
- * their share is that of the far residuals. */
+ * their share is the share of far residuals. */
 static double find_sd(struct search *s)
 {
     const struct nt_direct *d = s->d;

@@ -250,10 +250,10 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
 }
 
 /* A host's link is the bottleneck if its rate was reached while no link between switches held the
- * flow back or could have: a link that several flows shared, as full as ever (on a cycle any such
- * link, since a switch with one host sends one flow over it). It is the only explanation if the
- * link at the other end can carry more. Between two hosts of equal speed it is unknown which one
- * limits the flow, and both count. */
+ * flow back or could have: a link that several flows shared and that was at its maximum (on a cycle
+ * any such link, since a switch with one host sends one flow over it). It is the only explanation
+ * if the link at the other end can carry more. Between two hosts of equal speed it is unknown which
+ * one limits the flow, and both count. */
 static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
 {
     const struct nt_rooted_tree *h = p->work->rooted;

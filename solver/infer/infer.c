@@ -772,7 +772,7 @@ enum { SEARCHED = 128 };
 /* Lower confidence means undetermined, as for graphs (direct.c). */
 static const double confidence_least = 0.05;
 
-/* Whether the residuals may be those of a dragonfly. */
+/* Tries a dragonfly if the model does not fit the readings. */
 static int try_dragonfly(const struct nt_matrix *latency, struct nt_model **model,
                          struct nt_err *err)
 {

@@ -15,7 +15,7 @@
  * be disturbed. */
 #define CLEARLY NT_FAULT_CONFIDENCE
 /* One in two links that are slow for other reasons is slow in one direction only: its odds are 50
- * times those of any link, so this corresponds to 0.9. */
+ * times the odds of any link, so this corresponds to 0.9. */
 #define WAY_CONFIDENCE 0.15
 enum { PAIRS_MAX = 1 << 18, LINKS_MAX = 16, CROSSING_MIN = 3 };
 
@@ -132,8 +132,8 @@ static void subtract_effect(struct search *s, size_t link, double us)
         s->pair[s->across[k] & ~BACK].off_us -= (s->across[k] & BACK) != 0 ? -us : us;
 }
 
-/* Confidence that the directions of the link differ by more than those of others, after its effect
- * is subtracted. */
+/* Confidence that the directions of the link differ by more than the directions of others, after
+ * its effect is subtracted. */
 static double confidence_of(struct search *s, size_t link)
 {
     size_t n = 0, links = s->model->links;
@@ -214,8 +214,8 @@ static bool is_ambiguous(struct search *s, size_t link)
     return false;
 }
 
-/* In a network with cycles, whose paths are not used: the effect of a host's own link is in all its
- * pairs, that of another link in the pairs across it. */
+/* In a network with cycles, whose paths are not used: a host's own link affects all its pairs,
+ * another link the pairs across it. */
 static bool is_in_all(const struct search *s, size_t link)
 {
     size_t n = s->first[link + 1] - s->first[link], so = 0;

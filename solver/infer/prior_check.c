@@ -772,7 +772,7 @@ int nt_prior_check_sparse(const struct nt_prior_check *b, const bool *missing,
     return rc;
 }
 
-/* ---- the network as it is believed ---- */
+/* ---- the network of the prior ------------------------------------------------------------ */
 
 enum { NONE = UINT32_MAX };
 

@@ -232,7 +232,7 @@ static void drop_host(struct nt_fault *f)
     f->others = kept;
 }
 
-/* The existing finding becomes that of the worst rail; the findings of other rails follow. */
+/* The existing finding gets the worst rail; findings of other rails follow. */
 static void blame_cables(struct rails *s, int kind, size_t host)
 {
     struct nt_fault *stated = find_stated(s, kind, host);

@@ -156,8 +156,8 @@ static int reread_once(struct nt_sparse *s, struct nt_err *err)
     return rc;
 }
 
-/* Makes the classes and the ledger from all readings except those of slow hosts, and adds hosts
- * that look slow to these. */
+/* Makes the classes and the ledger from all readings without slow hosts, and adds hosts that look
+ * slow to these. */
 static int reread_ledger(struct nt_sparse *s, struct nt_err *err)
 {
     for (size_t had = s->slow.count + 1; had != s->slow.count;) {

@@ -8,12 +8,12 @@
 #include "memory.h"
 #include "stats.h"
 
-/* ---- offsets of hosts -------------------------------------------------------------------------
+/* ---- offsets of hosts --------------------------------------------------------------------
  *
- * How much longer or shorter the links of single hosts are. The latency of a pair is that of its
- * class plus both hosts' offsets. If classes are wider than noise, the cause is such offsets, which
- * the readings then show, or a class that consists of several. Offsets are medians over a host's
- * readings, computed in turns, each shrunk according to the width of the classes. */
+ * How much longer or shorter the links of single hosts are. The latency of a pair is the latency of
+ * its class plus both hosts' offsets. If classes are wider than noise, the cause is such offsets,
+ * which the readings then show, or a class that consists of several. Offsets are medians over a
+ * host's readings, computed in turns, each shrunk according to the width of the classes. */
 
 enum { ITERATIONS = 6 };
 

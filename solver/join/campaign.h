@@ -75,9 +75,9 @@ int nt_campaign_tell(struct nt_campaign *campaign, const struct nt_result *resul
 /* Marks this host as lost. */
 void nt_campaign_lose(struct nt_campaign *campaign, uint32_t host);
 
-/* The pause before the last round that keeps max_load: a round that loaded links for t seconds is
- * followed by a pause of t / max_load - t. Flows run at full speed for part of the time, because a
- * throttled flow would measure only the throttle. */
+/* The pause before the round that was ordered last, so that max_load holds: a round that loaded
+ * links for t seconds is followed by a pause of t / max_load - t. Flows run at full speed for part
+ * of the time, because a throttled flow would measure only the throttle. */
 double nt_campaign_pause_s(const struct nt_campaign *campaign);
 
 /* The part of the budget for measuring; the rest is for solving and publishing. */

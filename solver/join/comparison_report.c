@@ -143,7 +143,7 @@ static void put_moved(const struct nt_reference_match *a, const struct nt_differ
     }
 }
 
-/* A vertex of a network with cycles: a switch is described by its hosts, or by those of its
+/* A vertex of a network with cycles: a switch is described by its hosts, or by the hosts of its
  * neighbours. */
 static void put_vertex(struct nt_strbuf *d, const struct nt_reference_match *a,
                        const struct nt_model *m, uint32_t v)

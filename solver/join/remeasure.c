@@ -122,7 +122,7 @@ static void shuffle_pass(struct repeat *s)
     nt_rng_shuffle(&rng, s->turn_order, s->decided.rounds);
 }
 
-/* The next round's pairs without those of lost hosts; 0: there are none. */
+/* The next round's pairs without lost hosts; 0: there are none. */
 static size_t fill_round(struct repeat *s)
 {
     const struct nt_deciding_pairs *d = &s->decided;

@@ -1318,7 +1318,7 @@ static int init(struct nt_search *s, struct nt_err *err)
     return nt_arena_check(m, err);
 }
 
-/* Subtracts the excess of far hosts' ends over those of others. */
+/* Subtracts the excess of far hosts' ends over the ends of others. */
 static void subtract_far_ends(struct nt_search *s)
 {
     double *mean = s->work->link.mean, sum = 0, count = 0;

@@ -14,11 +14,12 @@
  *
  * In a hierarchy all units of a group are equally far from any host outside, apart from their own
  * ends, and nearer to each other. A unit contradicts the group at a host outside if its reading
- * differs from that of the group's other units by more than the group's link and three times the
- * noise. A pair inside contradicts it if its reading is longer by as much than the group's. Noise
- * causes that with a known probability. In rings, meshes, rows of routers and random graphs, groups
- * that are not switches are contradicted at a large share of the hosts outside. The odds compare
- * two binomials: with the probability by noise and outliers, and with an unknown larger one.
+ * differs from the readings of the group's other units by more than the group's link and three
+ * times the noise. A pair inside contradicts it if its reading is longer by as much than the
+ * group's. Noise causes that with a known probability. In rings, meshes, rows of routers and random
+ * graphs, groups that are not switches are contradicted at a large share of the hosts outside. The
+ * odds compare two binomials: with the probability by noise and outliers, and with an unknown
+ * larger one.
  *
  * Outliers are included: outliers that agree with each other are misfit. */
 
