@@ -24,8 +24,8 @@ struct nt_deviation {
     struct nt_arena memory; /* of pair */
     size_t pairs; /* compared values: two per pair if both matrices have both directions, else one,
                      the mean of the directions */
-    double mean, mean_absolute, quadratic_mean,
-        greatest; /* MD, MAD, QMD and MAXD of first - second, in the unit of the matrices */
+    /* MD, MAD, QMD and MAXD of first - second, in the unit of the matrices */
+    double mean, mean_absolute, quadratic_mean, greatest;
     struct nt_deviating_pair at;     /* the pair with the greatest deviation */
     double first[NT_DEVIATION_FIVE]; /* minimum, quartiles, maximum */
     double second[NT_DEVIATION_FIVE], difference[NT_DEVIATION_FIVE];
@@ -33,8 +33,8 @@ struct nt_deviation {
     bool factors; /* equal factors, if the maximum is more than ten times the minimum */
     size_t bin[NT_DEVIATION_BINS][2];
     size_t differing; /* pairs that differ by more than the tolerance */
-    struct nt_deviating_pair
-        *pair; /* these pairs, the largest relative difference first; in memory */
+    /* these pairs, the largest relative difference first; in memory */
+    struct nt_deviating_pair *pair;
 };
 
 /* tolerance: a share of the second value. NT_ERR_INPUT: no pair is in both matrices. Call

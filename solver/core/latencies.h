@@ -27,8 +27,8 @@ struct nt_latency_entry {
 struct nt_latencies {
     size_t hosts, count, capacity;
     struct nt_latency_entry *entry; /* count readings in the order of nt_latencies_note; owned */
-    struct nt_min_latency
-        *low; /* hosts * hosts minima that replace the list; NULL: the list is used; owned */
+    /* hosts * hosts minima that replace the list; NULL: the list is used; owned */
+    struct nt_min_latency *low;
 };
 
 void nt_latencies_init(struct nt_latencies *latencies, size_t hosts);

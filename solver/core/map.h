@@ -28,9 +28,8 @@ struct nt_phase {
 struct nt_prior_use {
     bool given; /* there was a prior */
     bool used;  /* the network is the prior's, verified, or corrected for hosts that had moved */
-    uint64_t pairs_taken, pairs_verified,
-        pairs_contradicted; /* pairs taken from the prior; measured as expected; measured otherwise
-                             */
+    /* pairs taken from the prior; measured as expected; measured otherwise */
+    uint64_t pairs_taken, pairs_verified, pairs_contradicted;
     uint64_t hosts_moved;
     char reason[96]; /* why the prior was not used; "": it was */
     bool all_taken;  /* nothing was measured; then support is the lowest of all parts, oldest the

@@ -38,14 +38,14 @@ struct nt_link {
     double bandwidth_se_MBps, bandwidth_back_se_MBps; /* standard errors */
     double loaded_MBps; /* lowest bandwidth that flows had over the link while they had more in
                            another round, because of other traffic or busy hosts; 0: none */
-    uint32_t pairs,
-        back_pairs; /* number of pairs behind each bandwidth, which is their median; 0: not given */
-    double
-        probability; /* 0..1. Between switches: probability that exactly the hosts below are behind
-                        one switch. For a host: probability that the host is at this switch */
-    bool suspect;    /* worse than other links of its type, by a test */
-    bool simplex;    /* found only from a to b */
-    bool at_least;   /* both bandwidths are lower bounds: the link was never the bottleneck */
+    /* number of pairs behind each bandwidth, which is their median; 0: not given */
+    uint32_t pairs, back_pairs;
+    /* 0..1. Between switches: probability that exactly the hosts below are behind one switch. For
+     * a host: probability that the host is at this switch */
+    double probability;
+    bool suspect;        /* worse than other links of its type, by a test */
+    bool simplex;        /* found only from a to b */
+    bool at_least;       /* both bandwidths are lower bounds: the link was never the bottleneck */
     bool forth_at_least; /* only bandwidth_MBps is a lower bound */
     bool back_at_least;  /* only bandwidth_back_MBps is a lower bound */
     bool effective;      /* the bandwidth depends on routing */

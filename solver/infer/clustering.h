@@ -116,8 +116,8 @@ struct nt_clustering {
     struct nt_cell_limits limits;
     size_t slots, capacity;
     struct nt_cells **block; /* slots elements, some NULL; by group; owned */
-    uint32_t
-        *block_of[NT_CLASSES_MAX]; /* per root of a cluster at a level: its block, or UINT32_MAX */
+    /* per root of a cluster at a level: its block, or UINT32_MAX */
+    uint32_t *block_of[NT_CLASSES_MAX];
     uint32_t *place_of[NT_CLASSES_MAX]; /* and its index in this block */
     uint32_t groups;
     bool over;

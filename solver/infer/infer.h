@@ -33,8 +33,8 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
 
 /* An inferred network and its inputs. All zero: none. */
 struct nt_inferred {
-    struct nt_matrix *latency,
-        *se; /* latency NULL: it comes from another source than a matrix; se may be NULL */
+    /* latency NULL: it comes from another source than a matrix; se may be NULL */
+    struct nt_matrix *latency, *se;
     uint64_t seed;
     struct nt_model *model;
 };

@@ -39,8 +39,8 @@ struct nt_work {
     bool directions;        /* some pair has different readings per direction */
     bool holes;             /* some pair was not measured */
     size_t pairs;           /* number of measured pairs */
-    const struct nt_matrix
-        *error; /* nt_min_latency_error of the hosts of the input; borrowed; NULL: unknown */
+    /* nt_min_latency_error of the hosts of the input; borrowed; NULL: unknown */
+    const struct nt_matrix *error;
     struct nt_noise noise;
     struct nt_rng rng;
 };

@@ -40,9 +40,9 @@
 
 struct nt_loggp_fit {
     size_t regimes;
-    struct nt_loggp
-        regime[NT_SEGMENTS_MAX]; /* ascending sizes without gaps; class_name and rail are empty */
-    double check_percent;        /* over all regimes; NaN: no measurement was held out */
+    /* ascending sizes without gaps; class_name and rail are empty */
+    struct nt_loggp regime[NT_SEGMENTS_MAX];
+    double check_percent; /* over all regimes; NaN: no measurement was held out */
 };
 
 /* NT_ERR_INPUT: there is no PRTT(1, 0, s). Parameters that could not be fitted are NaN. */

@@ -35,19 +35,18 @@
 /* The name of its phase in the record. */
 #define NT_PRIOR_PHASE "prior"
 
-/* readings needed for the latency of a level, or all of its pairs */
+/* Readings that the latency of a level needs; all of its pairs, if there are fewer. */
 enum { NT_PRIOR_CHECK_PAIRS_PER_LEVEL = 4 };
 
 struct nt_prior_check {
     struct nt_arena memory; /* of all arrays */
     size_t hosts, levels;
     enum nt_sparse_verdict verdict;
-    const char *why;   /* the reason if refuted, a constant; else NULL */
-    uint32_t *cluster; /* as in nt_belief, also for loose hosts that are placed; numbers are below 2
-                        * hosts */
-    bool *away;        /* per host: missing, or loose and not placed */
-    size_t loose;      /* hosts that the prior does not cover, or places wrongly */
-    size_t contradicted;                 /* of these, hosts that the prior places wrongly */
+    const char *why;     /* the reason if refuted, a constant; else NULL */
+    uint32_t *cluster;   /* as in nt_belief, also for placed loose hosts; less than twice hosts */
+    bool *away;          /* per host: missing, or loose and not placed */
+    size_t loose;        /* hosts that the prior does not cover, or places wrongly */
+    size_t contradicted; /* of these, hosts that the prior places wrongly */
     size_t verified, against;            /* pairs that were read as expected; pairs that were not */
     double ln[NT_BELIEF_LEVELS_MAX];     /* per level: ln of the latency in us; NaN: unknown */
     double sd;                           /* relative sd of readings of a level */
@@ -64,15 +63,14 @@ struct nt_prior_check {
                          were read connect them */
     size_t apart;     /* pairs of clusters that were read apart, as sorted keys */
     uint64_t *apart_key;
-    size_t unjoined,
-        unread; /* connections within clusters and pairs of clusters that are still to be read */
+    size_t unjoined, unread; /* connections and pairs of clusters that must still be read */
     uint32_t most_pings; /* largest number of pings per reading; readings with fewer than half are
                             ignored */
 };
 
 /* missing[hosts] (may be NULL): hosts that take no part. readings: of the hosts of the prior; sorts
- * them. noise: relative sd from the readings' own standard errors; 0: unknown. The caller frees
- * *out with nt_prior_check_fini. */
+ * them. noise: relative sd from the readings' own standard errors; 0: unknown. The caller frees out
+ * with nt_prior_check_fini. */
 int nt_prior_check_run(const struct nt_belief *belief, const bool *missing,
                        struct nt_readings *readings, double noise, struct nt_prior_check *out,
                        struct nt_err *err);

@@ -60,8 +60,8 @@ struct nt_sparse {
     bool *lost;     /* per seat */
     bool *aside;    /* per seat: lost or slow, and so not clustered */
 
-    struct nt_readings
-        readings; /* all, of seats; callers that add readings set its calibration and planning */
+    /* all, of seats; callers that add readings set its calibration and planning */
+    struct nt_readings readings;
     /* The readings for clustering: without those of slow hosts and of verification. A copy in the
      * order of counting, since readings are sorted by pair at each judgement. */
     struct nt_readings ledger;

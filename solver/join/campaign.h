@@ -34,9 +34,9 @@ struct nt_campaign_options {
                                        campaign's lifetime; not used for all pairs or sequential */
     size_t rails;            /* network devices per host to measure separately; below 2: none */
     const char *const *rail; /* rails names, borrowed during the campaign's lifetime */
-    const struct nt_workload
-        *stress; /* stresses kernels that replace those of level full, at any level (plan/stress.h);
-                    borrowed during the campaign's lifetime */
+    /* stresses kernels that replace those of level full, at any level (plan/stress.h); borrowed
+     * during the campaign's lifetime */
+    const struct nt_workload *stress;
     size_t stresses;            /* 0: those of level full */
     const struct nt_plan *plan; /* of these hosts: only its pairs are measured, in its rounds; NULL:
                                    none. Borrowed during the campaign's lifetime */

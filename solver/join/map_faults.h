@@ -14,8 +14,8 @@
 
 /* The sources of a map's values. All zero: the findings follow from its values alone. */
 struct nt_faults_source {
-    const struct nt_samples
-        *samples; /* the record, for concurrent flows, retransmissions and rails; NULL: none */
+    /* the record, for concurrent flows, retransmissions and rails; NULL: none */
+    const struct nt_samples *samples;
     const uint32_t *place;           /* per host of samples: its host in the map */
     const struct nt_matrix *latency; /* per direction, of the map's hosts; NULL: half round trips */
 };

@@ -24,8 +24,8 @@ struct nt_reference_match {
     const char **unknown_name;
     size_t missing; /* hosts of the reference that did not answer; in neither model */
     const char **missing_name;
-    size_t
-        parts; /* connected components of the reference that the map connects; 1: it is connected */
+    /* connected components of the reference that the map connects; 1: it is connected */
+    size_t parts;
     size_t findings; /* findings of the map that the reference neither contains nor explains */
     const struct nt_fault **finding;
     const struct nt_map *map;   /* the original map; its vertices are those of the findings */

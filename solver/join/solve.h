@@ -29,8 +29,8 @@ int nt_solve_samples(const struct nt_samples *samples, const struct nt_method *m
 
 /* Measurements from any source. All pointers are borrowed. */
 struct nt_solve_input {
-    const struct nt_matrix
-        *latency; /* of the smallest message; NULL: in samples, or there are only bandwidths */
+    /* of the smallest message; NULL: in samples, or there are only bandwidths */
+    const struct nt_matrix *latency;
     const struct nt_matrix *const *larger; /* of larger messages, ascending, the same hosts: they */
     size_t larger_sizes;                   /* change the probabilities of links; 0: none */
     const struct nt_matrix *bandwidth;     /* of pairs, hosts as in latency; NULL: not measured */

@@ -136,8 +136,8 @@ const struct nt_sweep_kind nt_sweep_kind_prior = {"adaptive", create_prior, solv
 struct field {
     const struct nt_network *network;
     const struct nt_measure_noise *noise;
-    struct nt_matrix
-        *min_latency; /* by pair and direction; NULL: the planner keeps its own readings */
+    /* by pair and direction; NULL: the planner keeps its own readings */
+    struct nt_matrix *min_latency;
     struct nt_result *result;
     struct nt_flow *flow;
     size_t capacity;

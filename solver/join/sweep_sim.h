@@ -22,8 +22,8 @@ struct nt_sweep_input {
     const struct nt_network *network;
     const uint32_t *order; /* the hosts in the order of their names; NULL: as numbered */
     uint64_t seed;
-    const struct nt_belief
-        *belief; /* prior of the hosts as numbered; only nt_sweep_kind_prior uses it */
+    /* prior of the hosts as numbered; only nt_sweep_kind_prior uses it */
+    const struct nt_belief *belief;
 };
 
 struct nt_sweep_kind {

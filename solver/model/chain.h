@@ -83,8 +83,8 @@ int nt_chain_prior_init(struct nt_chain_prior *prior, uint32_t hosts, struct nt_
 double nt_chain_prior(struct nt_chain_prior *prior, const struct nt_chain *chain, uint32_t *room);
 
 struct nt_chain_tree {
-    uint32_t hosts, nodes,
-        classes; /* nodes: hosts, then groups, then the root; parents come after their children */
+    /* nodes: hosts, then groups, then the root; parents come after their children */
+    uint32_t hosts, nodes, classes;
     uint32_t *parent; /* per node; the root is its own parent */
     uint32_t *size;   /* per node: hosts below */
     uint32_t *class;  /* per node: class of the pairs that meet at it; hosts: 0 */

@@ -59,8 +59,8 @@ struct nt_pairs {
     size_t uppers;    /* pairs with an upper value */
     uint32_t *origin; /* per host: its index in the caller's order */
     double scale_us;  /* median reading */
-    double
-        noise; /* relative sd of a pair's value, from its readings or standard errors; 0: unknown */
+    /* relative sd of a pair's value, from its readings or standard errors; 0: unknown */
+    double noise;
     double usual; /* relative noise of the values with weight 1; values with larger standard errors
                      are weighted by it; 0: unknown */
     double quantum; /* relative step of the timer, divided by sqrt(readings per pair); 0: none */

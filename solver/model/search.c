@@ -82,8 +82,8 @@ struct search_work {
     double here;      /* the screen's score of the current place of the last unit */
     uint32_t refined; /* the best that no move makes better */
     size_t without;   /* an entry that the screen leaves out; SIZE_MAX: none */
-    bool small,
-        hold; /* few hosts; chains are only added to the table, without a change of the best */
+    /* few hosts; chains are only added to the table, without a change of the best */
+    bool small, hold;
 };
 
 /* ---- the table ---- */

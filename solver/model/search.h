@@ -41,8 +41,8 @@ struct nt_search {
     struct nt_chain_prior prior;
 
     struct nt_chain best;
-    double best_score,
-        best_quick; /* scored in full; scored with the place and outliers of the best */
+    /* scored in full; scored with the place and outliers of the best */
+    double best_score, best_quick;
     struct nt_score_place place;
     struct nt_score_value value;
     double power;

@@ -38,8 +38,8 @@ struct view {
     double *sum, *good, *all, *bad; /* units: residuals at one host */
     uint32_t *size;                 /* units */
     uint32_t units;                 /* children of the group */
-    double link, sd,
-        wrong; /* length of the group's link; noise of a reading; probability of outliers */
+    /* length of the group's link; noise of a reading; probability of outliers */
+    double link, sd, wrong;
 };
 
 struct trials {

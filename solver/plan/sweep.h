@@ -49,9 +49,9 @@ struct nt_result {
     uint32_t count;          /* 0: the pair works, but there is no value: value_us is 0 */
     double bytes;
     struct nt_sent {
-        uint32_t segments,
-            again; /* over TCP: segments with data, and retransmissions of these; else 0 */
-    } sent[2];     /* from a to b, from b to a */
+        /* over TCP: segments with data, and retransmissions of these; else 0 */
+        uint32_t segments, again;
+    } sent[2]; /* from a to b, from b to a */
 };
 
 struct nt_planner;

@@ -42,10 +42,10 @@ struct nt_parus_arc {
 
 struct nt_parus_result {
     struct nt_arena memory; /* of the arcs; first, for nt_object_create */
-    struct nt_model
-        *model; /* no switches; one link per pair with an arc. Latency: formula 2 of the paper;
-                   probability: the larger one of both arcs; simplex: only a to b was found. Links
-                   are ordered by their smaller host; confidence NaN, since the method gives none */
+    /* no switches; one link per pair with an arc. Latency: formula 2 of the paper; probability:
+     * the larger one of both arcs; simplex: only a to b was found. Links are ordered by their
+     * smaller host; confidence NaN, since the method gives none */
+    struct nt_model *model;
     size_t arcs;
     struct nt_parus_arc *arc; /* by from, then to */
     size_t groups;            /* groups on shared memory in the first matrix */
