@@ -115,6 +115,25 @@ TEST(a_code_that_is_none_is_a_question_mark)
     assert_string_equal(r.reason, "J J ? ? ?");
 }
 
+TEST(nesting_takes_no_long_time)
+{
+    enum { DEEP = 200000 };
+    static const char record[] = "\"job\":1,\"time\":\"2026-11-24\",\"status\":\"ok\"}";
+    char *line = malloc(DEEP * 5 + sizeof record), *at = line;
+    assert_non_null(line);
+    struct nt_log_record r;
+    for (size_t k = 0; k < DEEP; k++, at += 5)
+        memcpy(at, "{\"a\":", 5);
+    memcpy(at, record, sizeof record);
+    assert_false(read_line(line, &r)); /* the last brace is a colon */
+    at[-1] = ' ';
+    at[-5] = ' ';
+    memcpy(at - 4, "   {", 4);
+    assert_true(read_line(line, &r));
+    assert_int_equal(r.job, 1);
+    free(line);
+}
+
 TEST(a_line_can_have_several_records)
 {
     static const char *const lines[] = {

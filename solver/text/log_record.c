@@ -127,16 +127,18 @@ static void skip_blanks(struct scanner *s)
         s->at++;
 }
 
-/* Skips an object or array. */
+/* Skips an object or array. Objects in it are looked into, too, so that a byte is read once for
+ * each that encloses it: hence the limit. */
 static bool skip_nested(struct scanner *s)
 {
+    enum { DEEP_MAX = 32 };
     char text[2];
     size_t deep = 0;
     do {
         if (s->at == s->end)
             return false;
         char c = *s->at;
-        if (c == '\0' || (c == '"' && !read_text(s, "", text, sizeof text)))
+        if (c == '\0' || deep == DEEP_MAX || (c == '"' && !read_text(s, "", text, sizeof text)))
             return false;
         deep += c == '{' || c == '[';
         deep -= c == '}' || c == ']';
