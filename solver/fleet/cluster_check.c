@@ -70,10 +70,10 @@ struct check {
     const struct nt_model *m;
     double noise;
     uint32_t *parent, *depth;
-    double *us;              /* by vertex: latency to the root */
-    struct witnesses *hangs; /* by vertex: users that confirm that it is below its parent */
-    struct witnesses *meets; /* by vertex: users that confirm that paths turn there */
-    uint32_t *pairs, *off;   /* by host: pairs read, and contradicting ones */
+    double *us;                   /* by vertex: latency to the root */
+    struct witnesses *confirming; /* by vertex: users that confirm that it is below its parent */
+    struct witnesses *meets;      /* by vertex: users that confirm that paths turn there */
+    uint32_t *pairs, *off;        /* by host: pairs read, and contradicting ones */
     size_t count, room;
     struct contradiction *at;
     size_t clusters;
@@ -91,7 +91,7 @@ static int check_init(struct check *c, struct nt_arena *memory, struct nt_err *e
     c->parent = nt_arena_array(memory, vertices + 1, sizeof *c->parent);
     c->depth = nt_arena_array(memory, vertices + 1, sizeof *c->depth);
     c->us = nt_arena_array(memory, vertices + 1, sizeof *c->us);
-    c->hangs = nt_arena_array(memory, vertices + 1, sizeof *c->hangs);
+    c->confirming = nt_arena_array(memory, vertices + 1, sizeof *c->confirming);
     c->meets = nt_arena_array(memory, vertices + 1, sizeof *c->meets);
     c->pairs = nt_arena_array(memory, c->m->hosts + 1, sizeof *c->pairs);
     c->off = nt_arena_array(memory, c->m->hosts + 1, sizeof *c->off);
@@ -304,7 +304,7 @@ static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *
         if (fabs(own) <= error_of(c, 1)) {
             see(&c->meets[at], user);
             for (int end = 0; end < 2; end++)
-                see(&c->hangs[below[end]], user);
+                see(&c->confirming[below[end]], user);
         }
         if (contradicts && own * median > 0 && fabs(own) > fabs(median) / 2)
             see(&off.off, user);
@@ -424,7 +424,7 @@ int nt_cluster_check(const struct nt_evidence *e, const bool *ignored, const str
     memset(contradicted, 0, m->hosts * sizeof *contradicted);
     leave_out(&c, in, contradicted);
     for (size_t v = 0; v < m->hosts + m->switches; v++)
-        confirmed[v] = (c.parent[v] == NONE ? v >= m->hosts : c.hangs[v].count >= USERS) &&
+        confirmed[v] = (c.parent[v] == NONE ? v >= m->hosts : c.confirming[v].count >= USERS) &&
                        (v < m->hosts || c.meets[v].count >= USERS);
     return 0;
 }

@@ -7,7 +7,8 @@
  * of them. Two jobs agree if their times and gaps differ by less than a slow link's from the usual
  * ones (NT_FAULT_SLOWER) at all sizes that both have. The support is Laplace's (k + 1) / (n + 2)
  * for k of n jobs that agree, including the job itself. Nothing is reported that jobs of only one
- * user show, or that has a support below one half. Tests: test_store.c, bats/fleet.bats. */
+ * user show, or that has a support below one half.
+ * Tests: test_store.c, bats/fleet.bats. */
 #ifndef NT_FLEET_LOGGP_H
 #define NT_FLEET_LOGGP_H
 

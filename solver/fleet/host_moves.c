@@ -184,7 +184,7 @@ enum {
 static const double CLEAR = 4, JOB_MOST = 15, OFF_SDS = 4.5;
 
 /* The evidence of a host's readings in one job with the hosts of one place. */
-struct saying {
+struct place_evidence {
     uint32_t job, place;        /* the first host of a cluster of the lowest level */
     uint32_t partner, partners; /* the last partner; number of partners */
     float llr;                  /* ln of the likelihood ratio for this place */
@@ -203,7 +203,7 @@ struct search {
     struct by_host by;
     bool *anchored; /* by job: has two hosts on one switch, so its offset is not wrong by a class */
     bool *moved;    /* by host: has moved, so it is no evidence for the places of others */
-    struct saying *says;
+    struct place_evidence *found;
     size_t n;
     int64_t slow;  /* last job in which the current host was slow; -1: none */
     int64_t sound; /* last job in which its link certainly was not slow; -1: none */
@@ -231,7 +231,7 @@ static int search_init(struct search *s, const struct nt_evidence *e,
     *s = (struct search){.e = e, .t = t, .ignored = ignored};
     if (index_hosts(e, memory, &s->by, err) != 0)
         return -1;
-    s->says = nt_arena_array(memory, s->by.most + 1, sizeof *s->says);
+    s->found = nt_arena_array(memory, s->by.most + 1, sizeof *s->found);
     s->scratch = nt_arena_array(memory, s->by.most + 1, sizeof *s->scratch);
     s->moved = nt_arena_array(memory, e->hosts + 1, sizeof *s->moved);
     s->anchored = nt_arena_array(memory, e->jobs + 1, sizeof *s->anchored);
@@ -244,9 +244,9 @@ static int search_init(struct search *s, const struct nt_evidence *e,
     return 0;
 }
 
-static int compare_sayings(const void *x, const void *y)
+static int compare_evidence(const void *x, const void *y)
 {
-    const struct saying *p = x, *q = y;
+    const struct place_evidence *p = x, *q = y;
     if (p->job != q->job)
         return p->job < q->job ? -1 : 1;
     if (p->place != q->place)
@@ -255,21 +255,21 @@ static int compare_sayings(const void *x, const void *y)
 }
 
 /* Returns the median latency to the nearest place, among those with several hosts; *place: NONE if
- * there is none. says[0..n): evidence of one job, by place. */
-static double nearest_place(const struct search *s, const struct saying *says, size_t n,
+ * there is none. found[0..n): the evidence of one job, by place. */
+static double nearest_place(const struct search *s, const struct place_evidence *found, size_t n,
                             uint32_t *place)
 {
     double nearest = INFINITY;
     *place = NONE;
     for (size_t k = 0, end; k < n; k = end) {
-        for (end = k; end < n && says[end].place == says[k].place; end++)
-            s->scratch[end - k] = says[end].ln;
+        for (end = k; end < n && found[end].place == found[k].place; end++)
+            s->scratch[end - k] = found[end].ln;
         if (end - k < PARTNERS_LEAST)
             continue;
         double middle = (double)nt_stats_median(s->scratch, end - k);
         if (middle < nearest) {
             nearest = middle;
-            *place = says[k].place;
+            *place = found[k].place;
         }
     }
     return nearest;
@@ -278,26 +278,27 @@ static double nearest_place(const struct search *s, const struct saying *says, s
 /* Decides on the link of a host. Tiers are nested (an ultrametric): a host is never farther from
  * another than from its nearest place, or than that place is from the other. A host with a slow
  * link is. */
-static enum link_state judge_link(const struct search *s, const struct saying *says, size_t n)
+static enum link_state judge_link(const struct search *s, const struct place_evidence *found,
+                                  size_t n)
 {
     const struct nt_classes *c = &s->t->classes;
     size_t elsewhere = 0, far = 0, off = 0;
     uint32_t place;
-    double distance, near = nearest_place(s, says, n, &place);
+    double distance, near = nearest_place(s, found, n, &place);
     for (size_t k = 0; k < n; k++)
-        off += (double)says[k].off > OFF_SDS;
+        off += (double)found[k].off > OFF_SDS;
     if (n >= SLOW_LEAST && SLOW_PART * off > n)
         return LINK_SLOW;
     if (place == NONE)
         return LINK_UNSEEN;
     size_t own = nt_classes_nearest(c, near, &distance);
     for (size_t k = 0; k < n; k++) {
-        if (says[k].place == place)
+        if (found[k].place == place)
             continue;
-        size_t level = nt_cluster_tiers_level(s->t, place, says[k].partner);
+        size_t level = nt_cluster_tiers_level(s->t, place, found[k].partner);
         level = level > own ? level : own;
         elsewhere++;
-        far += (double)says[k].ln > c->mean[level] + OFF_SDS * nt_classes_sd(c, level);
+        far += (double)found[k].ln > c->mean[level] + OFF_SDS * nt_classes_sd(c, level);
     }
     if (elsewhere < SLOW_LEAST)
         return LINK_UNSEEN;
@@ -316,13 +317,13 @@ static void ignore_slow(const struct search *s, uint32_t host)
 }
 
 /* Returns whether a job with hosts of only one switch shows that the host is not on it. */
-static bool is_away(const struct saying *says, size_t n)
+static bool is_away(const struct place_evidence *found, size_t n)
 {
     double sum = 0;
     for (size_t k = 0; k < n; k++) {
-        if (says[k].place != says[0].place)
+        if (found[k].place != found[0].place)
             return false;
-        sum += (double)says[k].llr;
+        sum += (double)found[k].llr;
     }
     return sum < 0;
 }
@@ -333,13 +334,13 @@ static void drop_away(struct search *s)
 {
     size_t kept = 0;
     for (size_t k = 0, end; k < s->n; k = end) {
-        for (end = k; end < s->n && s->says[end].job == s->says[k].job; end++)
+        for (end = k; end < s->n && s->found[end].job == s->found[k].job; end++)
             ;
-        if ((int64_t)s->says[k].job > s->sound && is_away(s->says + k, end - k)) {
-            s->was_slow[s->says[k].job] = true;
+        if ((int64_t)s->found[k].job > s->sound && is_away(s->found + k, end - k)) {
+            s->was_slow[s->found[k].job] = true;
             continue;
         }
-        memmove(s->says + kept, s->says + k, (end - k) * sizeof *s->says);
+        memmove(s->found + kept, s->found + k, (end - k) * sizeof *s->found);
         kept += end - k;
     }
     s->n = kept;
@@ -350,19 +351,19 @@ static void drop_slow(struct search *s, uint32_t host)
 {
     size_t kept = 0;
     for (size_t k = 0, end; k < s->n; k = end) {
-        for (end = k; end < s->n && s->says[end].job == s->says[k].job; end++)
+        for (end = k; end < s->n && s->found[end].job == s->found[k].job; end++)
             ;
-        enum link_state state = judge_link(s, s->says + k, end - k);
+        enum link_state state = judge_link(s, s->found + k, end - k);
         if (state == LINK_SLOW && !s->uneven) {
             const struct nt_evidence_job *job = s->e->job;
-            s->slow_users += s->slow < 0 || job[s->says[k].job].user != job[s->slow].user;
-            s->slow = s->says[k].job;
-            s->was_slow[s->says[k].job] = true;
+            s->slow_users += s->slow < 0 || job[s->found[k].job].user != job[s->slow].user;
+            s->slow = s->found[k].job;
+            s->was_slow[s->found[k].job] = true;
             continue;
         }
         if (state == LINK_SOUND)
-            s->sound = s->says[k].job;
-        memmove(s->says + kept, s->says + k, (end - k) * sizeof *s->says);
+            s->sound = s->found[k].job;
+        memmove(s->found + kept, s->found + k, (end - k) * sizeof *s->found);
         kept += end - k;
     }
     s->n = kept;
@@ -377,13 +378,13 @@ static void fold_sayings(struct search *s)
     size_t kept = 0;
     for (size_t k = 0, end; k < s->n; k = end) {
         double sum = 0;
-        for (end = k; end < s->n && s->says[end].job == s->says[k].job &&
-                      s->says[end].place == s->says[k].place;
+        for (end = k; end < s->n && s->found[end].job == s->found[k].job &&
+                      s->found[end].place == s->found[k].place;
              end++)
-            sum += (double)s->says[end].llr;
-        s->says[kept] = s->says[end - 1];
-        s->says[kept].partners = (uint32_t)(end - k);
-        s->says[kept++].llr = (float)fmin(fmax(sum, -JOB_MOST), JOB_MOST);
+            sum += (double)s->found[end].llr;
+        s->found[kept] = s->found[end - 1];
+        s->found[kept].partners = (uint32_t)(end - k);
+        s->found[kept++].llr = (float)fmin(fmax(sum, -JOB_MOST), JOB_MOST);
     }
     s->n = kept;
 }
@@ -403,14 +404,14 @@ static void list_sayings(struct search *s, uint32_t host)
         double llr = nt_classes_llr(&s->t->classes, (double)one->ln, 0);
         if (!s->anchored[one->job])
             llr = fmax(llr, 0);
-        s->says[s->n++] = (struct saying){.job = one->job,
-                                          .place = s->t->up[0][other],
-                                          .partner = other,
-                                          .llr = (float)llr,
-                                          .off = (float)off,
-                                          .ln = one->ln};
+        s->found[s->n++] = (struct place_evidence){.job = one->job,
+                                                   .place = s->t->up[0][other],
+                                                   .partner = other,
+                                                   .llr = (float)llr,
+                                                   .off = (float)off,
+                                                   .ln = one->ln};
     }
-    qsort(s->says, s->n, sizeof *s->says, compare_sayings);
+    qsort(s->found, s->n, sizeof *s->found, compare_evidence);
     drop_slow(s, host);
 }
 
@@ -419,10 +420,10 @@ static void list_places(struct search *s)
     s->places = 0;
     for (size_t k = 0; k < s->n && s->places < PLACES_MOST; k++) {
         size_t i = 0;
-        while (i < s->places && s->place[i] != s->says[k].place)
+        while (i < s->places && s->place[i] != s->found[k].place)
             i++;
-        if (i == s->places && (double)s->says[k].llr > CLEAR)
-            s->place[s->places++] = s->says[k].place;
+        if (i == s->places && (double)s->found[k].llr > CLEAR)
+            s->place[s->places++] = s->found[k].place;
     }
 }
 
@@ -432,13 +433,13 @@ static void try_split(const struct search *s, uint32_t before, uint32_t to, doub
 {
     double after = 0, sum = 0;
     for (size_t k = 0; k < s->n; k++)
-        after += s->says[k].place == to ? (double)s->says[k].llr : 0;
+        after += s->found[k].place == to ? (double)s->found[k].llr : 0;
     for (size_t k = 0; k < s->n; k++) {
-        if ((k == 0 || s->says[k].job != s->says[k - 1].job) && sum + after - single > best->gain &&
-            k > 0)
+        if ((k == 0 || s->found[k].job != s->found[k - 1].job) &&
+            sum + after - single > best->gain && k > 0)
             *best = (struct split){sum + after - single, k, before, to};
-        sum += s->says[k].place == before ? (double)s->says[k].llr : 0;
-        after -= s->says[k].place == to ? (double)s->says[k].llr : 0;
+        sum += s->found[k].place == before ? (double)s->found[k].llr : 0;
+        after -= s->found[k].place == to ? (double)s->found[k].llr : 0;
     }
 }
 
@@ -449,7 +450,7 @@ static struct split find_split(const struct search *s)
     for (size_t p = 0; p < s->places; p++) {
         double sum = 0;
         for (size_t k = 0; k < s->n; k++)
-            sum += s->says[k].place == s->place[p] ? (double)s->says[k].llr : 0;
+            sum += s->found[k].place == s->place[p] ? (double)s->found[k].llr : 0;
         single = fmax(single, sum);
     }
     for (size_t p = 0; p <= s->places; p++)
@@ -470,16 +471,16 @@ static bool describe(const struct search *s, const struct split *at, uint32_t ho
     uint32_t users[8], n = 0;
     *m = (struct nt_cluster_move){.host = host, .beside_before = NONE, .beside = NONE};
     for (size_t k = 0; k < s->n; k++) {
-        const struct saying *one = &s->says[k];
+        const struct place_evidence *one = &s->found[k];
         bool is_after = k >= at->at;
-        bool says = is_after ? (one->place == at->to && (double)one->llr > CLEAR) ||
-                                   (one->place == at->before && (double)one->llr < -CLEAR)
-                             : one->place == at->before && (double)one->llr > CLEAR;
-        if (!is_after && says) {
+        bool confirms = is_after ? (one->place == at->to && (double)one->llr > CLEAR) ||
+                                       (one->place == at->before && (double)one->llr < -CLEAR)
+                                 : one->place == at->before && (double)one->llr > CLEAR;
+        if (!is_after && confirms) {
             m->before_s = e->job[one->job].time_s;
             m->beside_before = one->partner;
         }
-        if (!is_after || !says)
+        if (!is_after || !confirms)
             continue;
         if (m->jobs == 0)
             m->time_s = e->job[one->job].time_s;
@@ -543,7 +544,7 @@ static bool find_move(struct search *s, uint32_t host, struct split *best,
     *best = find_split(s);
     if (best->at == SIZE_MAX)
         return false;
-    int64_t since = s->says[best->at].job;
+    int64_t since = s->found[best->at].job;
     bool may_be_slow = best->to == NONE && (s->slow >= since || s->sound < since);
     return !may_be_slow && describe(s, best, host, move);
 }
@@ -625,7 +626,7 @@ int nt_host_moves_find(const struct nt_evidence *e, const struct nt_cluster_tier
             return -1;
         }
         s.moved[move.host] = true;
-        ignore_before(&s, move.host, s.says[best.at].job);
+        ignore_before(&s, move.host, s.found[best.at].job);
     }
     if (*count > 0)
         qsort(*moves, *count, sizeof **moves, compare_moves);

@@ -15,7 +15,7 @@
 
 enum { NAME_BYTES = 24, TYPING_ERRORS = 2, HEAD_BYTES = 128 };
 
-/* Levenshtein's distance: letters to insert, remove or replace. */
+/* Returns the Levenshtein distance: letters to insert, remove or replace. */
 static size_t distance_of(const char *a, size_t a_bytes, const char *b)
 {
     size_t row[NAME_BYTES + 1], b_bytes = strlen(b);
@@ -52,7 +52,7 @@ struct line {
     char **argv;
     const struct nt_flag *flags;
     char *arguments;
-    size_t times[NT_COMMAND_LINE_FLAGS]; /* that each was given */
+    size_t times[NT_COMMAND_LINE_FLAGS]; /* by flag: how often it was given */
 };
 
 static int take_flag(struct line *l, size_t k, const char *value, struct nt_err *err)
@@ -190,7 +190,7 @@ void nt_command_line_entry(struct nt_strbuf *d, const char *name, const char *do
     nt_text_put_entry(d, sign, does, WIDTH, head + 2 * GAP);
 }
 
-/* "-o, --output FILE"; without an own letter a name begins where the letters do. */
+/* Formats "-o, --output FILE". A name without a letter begins at the column of the letters. */
 static void put_head(char head[HEAD_BYTES], const struct nt_flag *f)
 {
     char letter[8] = "";

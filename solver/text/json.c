@@ -12,8 +12,8 @@
 
 enum { DEPTH_MAX = 16 };
 
-/* An object takes json-c some 800 bytes, any value some 60, whatever it takes in the text: far
- * above what the largest map has, and 1.5 GB at worst. */
+/* json-c needs about 800 bytes for an object and 60 for any other value. The limits are far above
+ * the largest map, and bound the memory to 1.5 GB. */
 enum { OBJECTS_MAX = 1 << 20, VALUES_MAX = 1 << 23 };
 
 static const double figure_max = 1e15;
@@ -148,7 +148,7 @@ static void read_number(struct nt_json_reader *r, const char *key, double least,
     if (value == NULL)
         return;
     double read = json_object_get_double(value);
-    if (read >= least && read <= most) /* not so for NaN, which json-c lets through */
+    if (read >= least && read <= most) /* false for NaN, which json-c accepts */
         *out = read;
     else
         nt_json_note_error(r, key, "expected %g to %g, found %g", least, most, read);

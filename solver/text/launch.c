@@ -109,7 +109,7 @@ int nt_launch_ray(const struct nt_launch_placement *s, char **text, size_t *byte
     for (size_t r = 0; r < s->ntasks; r++) {
         char name[NAME_BYTES + sizeof "host:"];
         uint32_t host = s->rank_host[r];
-        if (tasks[host] == 0) /* listed */
+        if (tasks[host] == 0) /* the host is listed already */
             continue;
         snprintf(name, sizeof name, "host:%s", host_of(s, r));
         nt_json_begin(&w, NULL, '{', false);
@@ -123,7 +123,7 @@ int nt_launch_ray(const struct nt_launch_placement *s, char **text, size_t *byte
     return nt_strbuf_finish(&w.buf, text, bytes, err);
 }
 
-/* Of a switch the one with the next higher tier that it is linked with; SIZE_MAX: none. */
+/* Sets above[switch] to the linked switch of the next higher tier; SIZE_MAX: none. */
 static void find_above(const struct nt_model *m, size_t *above)
 {
     for (size_t k = 0; k < m->switches; k++)

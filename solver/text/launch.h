@@ -47,8 +47,8 @@ int nt_launch_torchrun(const struct nt_launch_placement *s, char **text, size_t 
 int nt_launch_ray(const struct nt_launch_placement *s, char **text, size_t *bytes,
                   struct nt_err *err);
 
-/* What dlrover's TopologyQuerier is asked for: {"NAME": {"asw": LEAF, "psw": SWITCH ABOVE}, ...},
- * "" where the map shows none. Without missing hosts and those that are left out. */
+/* Writes the answers of dlrover's TopologyQuerier: {"NAME": {"asw": LEAF, "psw": SWITCH ABOVE},
+ * ...}; "" if the map has no such switch. Missing hosts and the spare hosts are omitted. */
 int nt_launch_dlrover(const struct nt_map *map, const uint32_t *spare, size_t spares, char **text,
                       size_t *bytes, struct nt_err *err);
 

@@ -22,16 +22,17 @@ struct spring {
 struct work {
     const struct nt_model *model;
     size_t n;
-    struct nt_arena memory; /* of what follows */
+    struct nt_arena memory; /* of the arrays below */
     struct nt_graph graph;
-    double *link_us; /* links: how long each is drawn */
+    double *link_us; /* by link: length in the picture */
     struct nt_shortest shortest;
     size_t *start; /* springs at each vertex: spring[start[v]..start[v+1]) */
     struct spring *spring;
     size_t springs;
 };
 
-/* A link without a figure, or one of nothing, is drawn like the shortest that has one. */
+/* Returns the shortest positive latency of a link. Links without a latency, or with zero, are drawn
+ * with this length. */
 static double shortest_link_us(const struct nt_model *m)
 {
     double least = INFINITY, most = 0;
@@ -215,15 +216,16 @@ static int hold_apart(struct work *w, double least, struct nt_err *err)
 
 /* ---- grids ---- */
 
-/* In units of the grid: between planes, of a short end, of a host from its switch. */
+/* In units of the grid: distance of planes, length of a short end, distance of a host from its
+ * switch; ASPECT: width of a window over its height. */
 static const double PLANES_APART = 2.2, STUB = 0.36, HOST = 0.42, ASPECT = 1.4;
 
 struct grid {
     const struct nt_model *model;
     struct nt_lattice lattice;
     const uint32_t *place;
-    size_t planes, a_row; /* of them */
-    double width, height; /* of a plane, with the gap behind it */
+    size_t planes, a_row; /* number of planes, and of planes per row */
+    double width, height; /* size of a plane including the gap after it */
 };
 
 static size_t coordinate(const struct grid *g, uint32_t number, size_t k)
@@ -287,7 +289,8 @@ static void direct_stub(const struct grid *g, const struct nt_link *l, double st
     stub[0] = stub[1] = 0;
     if (a == NT_NO_VERTEX || b == NT_NO_VERTEX)
         return;
-    for (size_t j = 0; j < g->lattice.dimensions; j++) /* the last: a twist shifts the first, too */
+    for (size_t j = 0; j < g->lattice.dimensions;
+         j++) /* the last plane: a twist also shifts the first */
         k = coordinate(g, a, j) != coordinate(g, b, j) ? j : k;
     size_t from = coordinate(g, a, k), to = coordinate(g, b, k);
     bool beside = from + 1 == to || to + 1 == from, up = beside ? to > from : to < from;
@@ -306,7 +309,7 @@ static int lay_grid(const struct grid *g, struct work *w, struct nt_layout *l, s
     l->stub = calloc(m->links + 1, sizeof *l->stub);
     if (l->stub == NULL || nt_arena_check(&w->memory, err) != 0)
         return nt_err_memory(err);
-    for (size_t v = 0; v < w->n; v++) /* those on a link are joined: fit_frame */
+    for (size_t v = 0; v < w->n; v++) /* the vertices with a link are connected (fit_frame) */
         w->start[v + 1] = w->graph.start[v + 1];
     for (uint32_t v = 0; v < w->n; v++)
         if (g->place[v] != NT_NO_VERTEX)

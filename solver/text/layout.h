@@ -24,15 +24,15 @@
 enum { NT_LAYOUT_EXACT = 1500, NT_LAYOUT_PIVOTS = 128 };
 
 struct nt_layout {
-    size_t vertices;   /* hosts + switches */
-    int dimensions;    /* 2 or 3 */
-    double *at;        /* vertices * dimensions; centred, the farthest vertex at distance 1 */
-    double stress;     /* normalised: 0 is perfect; mean squared relative error of the lengths; of a
-                          grid 0 */
-    double unit;       /* between neighbours of a grid; 0: it is none */
-    double (*stub)[2]; /* of a grid, by link: 0, 0 is a line to the neighbour beside. Else the link
-                          goes around an edge or to another plane, and this is how its short end
-                          leaves a; b has the opposite */
+    size_t vertices; /* hosts + switches */
+    int dimensions;  /* 2 or 3 */
+    double *at;      /* vertices * dimensions; centred, the farthest vertex at distance 1 */
+    double
+        stress;  /* normalised: mean squared relative error of the lengths; 0: perfect, or a grid */
+    double unit; /* distance of neighbours in a grid; 0: the layout is no grid */
+    double (*stub)[2]; /* grid only, by link. 0, 0: a line to the adjacent neighbour. Else the link
+                          goes around an edge or to another plane, this is the vector of its short
+                          end at a, and b has the opposite one */
 };
 
 /* Computes a layout. The same model and seed give the same layout. Vertices without links are

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host is inside, as one line: as probes send it and records keep it.
+/* clang-format off */
+/* Hardware of a host as one line, which probes send and records keep.
  *
- *   packages=2 numa=2 cores=64 threads=128 allowed=128 l2=1048576 l3=33554432
- *   nic=mlx5_0:1,0000:3a:00.0/0000:3b:00.0,0,rc_mlx5+ud_mlx5 gpu=0000:3c:00.0,0,mlx5_0:1
- *   cpu=AMD EPYC 7763 64-Core Processor
+ *     packages=2 numa=2 cores=64 threads=128 allowed=128 l2=1048576 l3=33554432
+ *     nic=mlx5_0:1,0000:3a:00.0/0000:3b:00.0,0,rc_mlx5+ud_mlx5 gpu=0000:3c:00.0,0,mlx5_0:1
+ *     cpu=AMD EPYC 7763 64-Core Processor
  *
- * In this order; l2, l3, nic (at most NT_MACHINE_NICS_MAX; name, way from the PCI root, memory
- * node, transports), gpu (NT_MACHINE_GPUS_MAX; address, memory node, nearest nics), the parts of
- * both after the first and cpu (the rest of the line) may be missing. Equal machines have equal
- * lines. One line with an order of words, hence not by lines.h. */
+ * The words have this order. l2, l3, nic (at most NT_MACHINE_NICS_MAX; name, path from the PCI
+ * root, memory node, transports), gpu (at most NT_MACHINE_GPUS_MAX; address, memory node, nearest
+ * nics) and cpu (the rest of the line) may be missing, as may the parts of nic and gpu after the
+ * first. Equal machines have equal lines. lines.h is not used, because the words have an order. */
+/* clang-format on */
 #ifndef NT_MACHINE_TEXT_H
 #define NT_MACHINE_TEXT_H
 

@@ -17,7 +17,7 @@ static const double END_OFF = 2 * 0.06;
 static const double UNSURE = 1e-6;
 
 /* A tree during a walk; arrays are indexed by vertex. */
-struct hung {
+struct rooted {
     const struct nt_model *m;
     size_t vertices;
     struct nt_graph graph;
@@ -31,26 +31,26 @@ struct hung {
     uint32_t *name; /* index in the prior */
 };
 
-static int hung_init(struct hung *t, const struct nt_model *m, struct nt_arena *memory,
-                     struct nt_err *err)
+static int rooted_init(struct rooted *t, const struct nt_model *m, struct nt_arena *memory,
+                       struct nt_err *err)
 {
     size_t n = m->hosts + m->switches;
-    *t = (struct hung){.m = m,
-                       .vertices = n,
-                       .us = nt_arena_array(memory, n + 1, sizeof *t->us),
-                       .sum = nt_arena_array(memory, n + 1, sizeof *t->sum),
-                       .hosts = nt_arena_array(memory, n + 1, sizeof *t->hosts),
-                       .loose = nt_arena_array(memory, n + 1, sizeof *t->loose),
-                       .way = nt_arena_array(memory, n + 1, sizeof *t->way),
-                       .sure = nt_arena_array(memory, n + 1, sizeof *t->sure),
-                       .name = nt_arena_array(memory, n + 1, sizeof *t->name)};
+    *t = (struct rooted){.m = m,
+                         .vertices = n,
+                         .us = nt_arena_array(memory, n + 1, sizeof *t->us),
+                         .sum = nt_arena_array(memory, n + 1, sizeof *t->sum),
+                         .hosts = nt_arena_array(memory, n + 1, sizeof *t->hosts),
+                         .loose = nt_arena_array(memory, n + 1, sizeof *t->loose),
+                         .way = nt_arena_array(memory, n + 1, sizeof *t->way),
+                         .sure = nt_arena_array(memory, n + 1, sizeof *t->sure),
+                         .name = nt_arena_array(memory, n + 1, sizeof *t->name)};
     if (nt_arena_check(memory, err) != 0 || nt_graph_init(&t->graph, m, memory, err) != 0)
         return -1;
     return nt_bfs_init(&t->bfs, n, memory, err);
 }
 
 /* Walks from a vertex; false: the model is not a tree. */
-static bool walk(struct hung *t, uint32_t from)
+static bool walk(struct rooted *t, uint32_t from)
 {
     nt_bfs_clear(&t->bfs);
     bool tree = nt_bfs_from(&t->bfs, &t->graph, from);
@@ -62,7 +62,7 @@ static bool walk(struct hung *t, uint32_t from)
     return tree && isfinite(t->us[t->bfs.order[t->bfs.reached - 1]]);
 }
 
-static uint32_t farthest_host(const struct hung *t)
+static uint32_t farthest_host(const struct rooted *t)
 {
     uint32_t best = NT_NO_VERTEX;
     for (size_t k = 0; k < t->bfs.reached; k++) {
@@ -75,7 +75,7 @@ static uint32_t farthest_host(const struct hung *t)
 
 /* Finds the switches on both sides of the middle of the longest path; the same switch twice if one
  * is near the middle. */
-static int find_middle(struct hung *t, uint32_t ends[2], struct nt_err *err)
+static int find_middle(struct rooted *t, uint32_t ends[2], struct nt_err *err)
 {
     static const double near = 0.1; /* relative to half of the path */
     uint32_t first = 0;
@@ -105,31 +105,31 @@ static int find_middle(struct hung *t, uint32_t ends[2], struct nt_err *err)
 }
 
 /* Returns the latency of the uplink of v, or 0. */
-static double link_us(const struct hung *t, uint32_t v)
+static double link_us(const struct rooted *t, uint32_t v)
 {
     uint32_t up = t->bfs.up[v];
     return up == NT_NO_LINK ? 0 : t->m->link[up].latency_us;
 }
 
 /* Returns the mean latency from the switch above v to the hosts below v that count. */
-static double way_us(const struct hung *t, uint32_t v)
+static double mean_us(const struct rooted *t, uint32_t v)
 {
     return (t->hosts[v] > 0 ? t->sum[v] / t->hosts[v] : 0) + link_us(t, v);
 }
 
 /* Returns the latency of the median host below the children order[from..to) of one switch. */
-static double middle_us(struct hung *t, size_t from, size_t to, uint32_t apart)
+static double middle_us(struct rooted *t, size_t from, size_t to, uint32_t apart)
 {
     double near = INFINITY, us = 0;
     size_t n = 0;
     for (size_t k = from; k < to; k++) {
         uint32_t v = t->bfs.order[k];
         if (v != apart)
-            t->way[n++] = (struct nt_weighted){(float)way_us(t, v), (float)t->hosts[v]};
+            t->way[n++] = (struct nt_weighted){(float)mean_us(t, v), (float)t->hosts[v]};
     }
     double middle = (double)nt_stats_weighted_median(t->way, n);
     for (size_t k = from; k < to; k++) { /* between two values the median belongs to no host */
-        double own = way_us(t, t->bfs.order[k]);
+        double own = mean_us(t, t->bfs.order[k]);
         if (t->bfs.order[k] != apart && fabs(own - middle) < near) {
             near = fabs(own - middle);
             us = own;
@@ -140,7 +140,7 @@ static double middle_us(struct hung *t, size_t from, size_t to, uint32_t apart)
 
 /* Marks the children of a switch whose latency differs from the median as loose; they do not count
  * above. */
-static void level_out(struct hung *t, size_t from, size_t to, uint32_t apart)
+static void level_out(struct rooted *t, size_t from, size_t to, uint32_t apart)
 {
     uint32_t p = t->bfs.parent[t->bfs.order[from]];
     double middle = middle_us(t, from, to, apart);
@@ -148,15 +148,15 @@ static void level_out(struct hung *t, size_t from, size_t to, uint32_t apart)
         uint32_t v = t->bfs.order[k];
         if (v == apart)
             continue;
-        t->loose[v] = fabs(way_us(t, v) - middle) > END_OFF * middle;
+        t->loose[v] = fabs(mean_us(t, v) - middle) > END_OFF * middle;
         double counts = t->loose[v] ? 0 : t->hosts[v];
         t->hosts[p] += counts;
-        t->sum[p] += counts * way_us(t, v);
+        t->sum[p] += counts * mean_us(t, v);
     }
 }
 
 /* Sums the latencies to the hosts below, children before parents. apart: child of the root. */
-static void sum_up(struct hung *t, uint32_t apart)
+static void sum_up(struct rooted *t, uint32_t apart)
 {
     for (size_t k = 0; k < t->bfs.reached; k++) {
         uint32_t v = t->bfs.order[k], up = t->bfs.up[v];
@@ -178,14 +178,14 @@ static void sum_up(struct hung *t, uint32_t apart)
     }
 }
 
-static int add(struct nt_prior *p, const struct nt_map *map, struct hung *t, uint32_t v,
+static int add(struct nt_prior *p, const struct nt_map *map, struct rooted *t, uint32_t v,
                uint32_t up, int32_t day, struct nt_err *err)
 {
     const char *name = nt_map_vertex_name(map, v);
     struct nt_prior_part part = {
         .up = up, .support = (float)fmin(fmax(t->sure[v], 0), 1), .day = day};
     if (v >= t->m->hosts)
-        part.us = (float)(2 * (way_us(t, v) - link_us(t, v)));
+        part.us = (float)(2 * (mean_us(t, v) - link_us(t, v)));
     t->name[v] = (uint32_t)p->switch_name.count;
     return nt_prior_add(p, v < t->m->hosts, name, strlen(name), &part, err);
 }
@@ -198,7 +198,7 @@ static int add_top(struct nt_prior *p, double us, int32_t day, struct nt_err *er
     return nt_prior_add(p, false, "nettopo-top", 11, &part, err);
 }
 
-static int add_all(struct nt_prior *p, const struct nt_map *map, struct hung *t,
+static int add_all(struct nt_prior *p, const struct nt_map *map, struct rooted *t,
                    const uint32_t ends[2], const int32_t *day, int32_t today, struct nt_err *err)
 {
     bool between = ends[0] != ends[1];
@@ -207,8 +207,8 @@ static int add_all(struct nt_prior *p, const struct nt_map *map, struct hung *t,
     sum_up(t, between ? ends[1] : NT_NO_VERTEX);
     int rc = 0;
     if (between) { /* the other end is a child of the root and counts separately */
-        double one = 2 * (way_us(t, ends[0]) - link_us(t, ends[0]));
-        double two = 2 * (way_us(t, ends[1]) - link_us(t, ends[1]));
+        double one = 2 * (mean_us(t, ends[0]) - link_us(t, ends[0]));
+        double two = 2 * (mean_us(t, ends[1]) - link_us(t, ends[1]));
         t->sure[ends[0]] = t->sure[ends[1]];
         rc = add_top(p, one / 2 + two / 2 + us, day != NULL ? day[ends[0]] : today, err);
     }
@@ -227,7 +227,7 @@ int nt_prior_from_map(const struct nt_map *map, const int32_t *day, struct nt_pr
                       struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct hung t;
+    struct rooted t;
     struct nt_prior *p;
     uint32_t ends[2] = {0, 0};
     int32_t today = 0;
@@ -235,7 +235,7 @@ int nt_prior_from_map(const struct nt_map *map, const int32_t *day, struct nt_pr
     const char *seen = map->sweep.prior.all_taken ? map->sweep.prior.oldest : map->created;
     if (nt_prior_day(seen, strlen(seen), &today) != 0)
         today = 0;
-    if (hung_init(&t, map->model, &memory, err) != 0 || find_middle(&t, ends, err) != 0 ||
+    if (rooted_init(&t, map->model, &memory, err) != 0 || find_middle(&t, ends, err) != 0 ||
         nt_prior_create(map->cluster, &p, err) != 0)
         return -1;
     if (add_all(p, map, &t, ends, day, today, err) != 0) {

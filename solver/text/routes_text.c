@@ -200,8 +200,8 @@ struct measured_reading {
     struct nt_pair_index *index;
     struct nt_measured *measured;
     size_t capacity;
-    size_t alike; /* number of bytes of record_begins so far */
-    bool told;    /* the kind of text is known */
+    size_t matched;     /* number of bytes of record_begins so far */
+    bool kind_is_known; /* the kind of text is known */
     struct nt_lines lines;
     struct nt_samples_reader *record; /* NULL: no samples */
 };
@@ -321,23 +321,23 @@ static int feed_measured(void *to, const char *text, size_t bytes, struct nt_err
 {
     struct measured_reading *r = to;
     size_t all = sizeof record_begins - 1;
-    for (; !r->told && bytes > 0; text++, bytes--) {
-        bool same = *text == record_begins[r->alike];
-        r->alike += same;
-        r->told = !same || r->alike == all;
-        if (same && r->told &&
+    for (; !r->kind_is_known && bytes > 0; text++, bytes--) {
+        bool same = *text == record_begins[r->matched];
+        r->matched += same;
+        r->kind_is_known = !same || r->matched == all;
+        if (same && r->kind_is_known &&
             (nt_samples_reader_create(r->lines.file, &r->record, err) != 0 ||
              nt_samples_reader_feed(r->record, record_begins, all, err) != 0))
             return -1;
         if (same)
             continue;
-        if (nt_lines_feed(&r->lines, record_begins, r->alike, take_measured, r, err) != 0)
+        if (nt_lines_feed(&r->lines, record_begins, r->matched, take_measured, r, err) != 0)
             return -1;
         break;
     }
-    return r->record != NULL ? nt_samples_reader_feed(r->record, text, bytes, err)
-           : r->told         ? nt_lines_feed(&r->lines, text, bytes, take_measured, r, err)
-                             : 0;
+    return r->record != NULL  ? nt_samples_reader_feed(r->record, text, bytes, err)
+           : r->kind_is_known ? nt_lines_feed(&r->lines, text, bytes, take_measured, r, err)
+                              : 0;
 }
 
 static int finish_measured(struct measured_reading *r, struct nt_err *err)
@@ -350,7 +350,9 @@ static int finish_measured(struct measured_reading *r, struct nt_err *err)
         rc = take_record(r, samples, err);
         nt_samples_destroy(samples);
     } else {
-        rc = r->told ? 0 : nt_lines_feed(&r->lines, record_begins, r->alike, take_measured, r, err);
+        rc = r->kind_is_known
+                 ? 0
+                 : nt_lines_feed(&r->lines, record_begins, r->matched, take_measured, r, err);
         if (rc == 0)
             rc = nt_lines_finish(&r->lines, take_measured, r, err);
     }

@@ -551,7 +551,7 @@ static double y_of(const struct net *n, uint32_t v)
     return EDGE / 2 + n->unit * (n->layout->at[2 * (size_t)v + 1] - n->low[1]);
 }
 
-/* A grid has room for a name between two vertices, if it has names. */
+/* Returns the unit of a grid: with names it has room for a name between two vertices. */
 static double unit_of_grid(const struct net *n)
 {
     const double apart = 24;
@@ -565,7 +565,7 @@ static double unit_of_grid(const struct net *n)
     return room * (text_width(longest, NAME) + apart) / n->layout->unit;
 }
 
-/* So large that the links of middle length have room for words at their ends. */
+/* Returns a unit with which links of mean length have room for words at their ends. */
 static double unit_of(const struct net *n)
 {
     const struct nt_model *m = n->svg->model;
@@ -581,12 +581,12 @@ static double unit_of(const struct net *n)
     return fmin(fmax(2 * APART / mean, LEAST_SIZE), MOST_SIZE);
 }
 
-/* The side of a vertex, one of eight, that is farthest from its links; right or left are preferred.
- */
+/* Returns the side of a vertex, one of eight, that is farthest from its links; prefers right and
+ * left. */
 static double free_side(const struct net *n, uint32_t v)
 {
     double best = 0, most = -1;
-    if (n->layout->unit > 0) /* no line of a grid is there; hosts are below their switch */
+    if (n->layout->unit > 0) /* a grid has no line there; hosts are below their switch */
         return v < n->svg->model->hosts ? M_PI / 4 : -3 * M_PI / 4;
     for (int side = 0; side < SIDES; side++) {
         double angle = 2 * M_PI * side / SIDES, least = M_PI;
@@ -604,7 +604,7 @@ static double free_side(const struct net *n, uint32_t v)
     return best;
 }
 
-/* Narrows from..to to that part of a line from p, d long, that lies between low and high. */
+/* Narrows from..to to the part of a line between low and high. p: start; d: length. */
 static void clip(double p, double d, double low, double high, double *from, double *to)
 {
     if (d == 0) {
@@ -629,7 +629,7 @@ static bool overlap(const struct box *a, const struct box *b)
     return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
 }
 
-/* How much a label there would hide: a line is less than a sign or another label. */
+/* Returns how much a label there would hide. A line weighs less than a symbol or another label. */
 static unsigned hidden_by(const struct net *n, const struct box *b, uint32_t v)
 {
     const struct nt_model *m = n->svg->model;
@@ -666,8 +666,8 @@ static struct box place_at(const struct net *n, uint32_t v, double side, double 
     return (struct box){left, p->y - ascent, left + wide, p->y + descent};
 }
 
-/* The side away from its links first, then around, then farther from it: the first that hides
- * least. */
+/* Places a label where it hides least. Tries the side away from the links first, then the other
+ * sides, then greater distances. */
 static void put_label(struct net *n, uint32_t v)
 {
     double side = free_side(n, v);
@@ -705,8 +705,8 @@ static void put_vertex(struct net *n, uint32_t v, bool labelled)
     nt_strbuf_puts(&svg->body, "</g>\n");
 }
 
-/* A straight line; of a grid's links around an edge or to another plane the short ends, but a bad
- * one is a bow from end to end. */
+/* Draws a link as a straight line. In a grid, a link around an edge or to another plane is drawn by
+ * its two short ends; a bad one is an arc from end to end. */
 static void put_line(struct net *n, size_t k)
 {
     const struct nt_link *l = &n->svg->model->link[k];
@@ -812,7 +812,7 @@ static void put_key_line(struct svg *svg, double x, double thick, const char *mo
                     more, thick, x, svg->height - 4, x + 34, svg->height, text);
 }
 
-/* What the signs are, each where it is in the picture. */
+/* Draws the legend: each symbol that occurs in the picture and its meaning. */
 static void put_legend(struct svg *svg)
 {
     const struct nt_model *m = svg->model;
@@ -851,7 +851,7 @@ static void put_legend(struct svg *svg)
                                                      : "degraded");
 }
 
-/* The findings, then the differences, each on a line. */
+/* Writes the findings, then the differences, one per line. */
 static int put_sentences(struct svg *svg, struct nt_err *err)
 {
     size_t all = svg->map->faults + svg->picture->remarks, shown = 0;

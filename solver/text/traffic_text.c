@@ -16,9 +16,11 @@ struct reading {
     struct nt_triples t;
     size_t cap, rows;
     bool dense, decided;
-    size_t thrice;      /* the first so many lines, if not dense, have three numbers and no comma */
-    double first[3][3]; /* of these at most three lines */
-    struct nt_err no_list; /* why they are rows, and on which line */
+    size_t thrice; /* number of lines at the start that have three numbers and no comma; not counted
+                      in a dense text */
+    double first[3][3]; /* the first three of these lines */
+    struct nt_err
+        no_list; /* why the lines are rows, not triples, and in which line this was found */
     size_t no_list_line;
     struct nt_err *err;
 };
@@ -132,7 +134,8 @@ static int read_dense(struct reading *r, const char *at, const char *end)
     return 0;
 }
 
-/* How many numbers the line is, of which the first three; 0: other words are in it. */
+/* Returns the count of numbers in the line and sets the first three. 0: the line has other
+ * words. */
 static size_t count_numbers(const char *at, const char *end, double first[3])
 {
     size_t n = 0;
@@ -147,7 +150,7 @@ static size_t count_numbers(const char *at, const char *end, double first[3])
     return n;
 }
 
-/* The lines that were read are rows, not triples. */
+/* Converts the lines read so far from triples to rows. */
 static int take_rows(struct reading *r)
 {
     size_t lines = r->thrice;
@@ -161,7 +164,7 @@ static int take_rows(struct reading *r)
     return 0;
 }
 
-/* Lines of three numbers are triples, as long as they can be: ranks are whole. */
+/* Reads lines of three numbers as triples as long as this is possible: ranks are whole numbers. */
 static int read_either(struct reading *r, const char *at, const char *end)
 {
     bool open = r->thrice == r->rows && r->thrice < 3;
@@ -240,7 +243,7 @@ int nt_triples_read(const char *file, const char *text, size_t bytes, struct nt_
         rc = nt_lines_finish(&r.lines, read_line, &r, err);
     if (rc == 0)
         rc = finish_triples(&r, err);
-    if (rc != 0 && r.no_list_line > 0 && err->kind == NT_ERR_INPUT) { /* no rows, either */
+    if (rc != 0 && r.no_list_line > 0 && err->kind == NT_ERR_INPUT) { /* neither triples nor rows */
         *err = r.no_list;
         rc = nt_err_prefix(err, "%s:%zu", file, r.no_list_line);
     }

@@ -12,7 +12,7 @@ size_t nt_text_columns(const char *text, size_t bytes)
     return wide;
 }
 
-/* The columns of a word and, in bytes, where it ends. */
+/* Returns the columns of a word; *bytes: its length. */
 static size_t word_columns(const char *text, size_t *bytes)
 {
     size_t wide = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text in lines of a width.
+/* Breaks text into lines of a given width.
  * Tests: bats/show.bats, bats/commands.bats. */
 #ifndef NT_WRAP_H
 #define NT_WRAP_H
@@ -8,15 +8,17 @@
 
 #include "strbuf.h"
 
-/* Columns on the screen: bytes that continue a UTF-8 character take none. */
+/* Returns the number of columns on the screen: continuation bytes of a UTF-8 character take
+ * none. */
 size_t nt_text_columns(const char *text, size_t bytes);
 
-/* The lines of from, which is freed, in at most width columns: broken at blanks, the rest set in.
- * Colours take no columns. A word that is wider stays whole. */
+/* Appends the lines of from, in at most width columns, and frees from. Lines break at spaces;
+ * continuation lines are indented. Colours take no columns. A word that is wider is not broken. */
 void nt_text_put_wrapped(struct nt_strbuf *buf, struct nt_strbuf *from, size_t width,
                          size_t indent);
 
-/* A sign and behind it, set in, what it means; below it, if the sign leaves no room. */
+/* Appends a sign and after it, indented, its meaning; on the next line if the sign leaves no
+ * room. */
 void nt_text_put_entry(struct nt_strbuf *buf, const char *sign, const char *words, size_t width,
                        size_t indent);
 
