@@ -269,7 +269,8 @@ TEST(shared_hosts_get_no_load)
     show(&t, &s);
     assert_true(s.load_s == 0);
     assert_true(has(&s, "latency") && has(&s, "link-latency") && !has(&s, "tiers"));
-    assert_non_null(strstr(s.warned, "bandwidth of host links: not measured, on shared hosts"));
+    assert_non_null(
+        strstr(s.warned, "bandwidth of host links: not measured, because on shared hosts"));
     assert_string_equal(s.cut, "");
 }
 
@@ -551,8 +552,8 @@ TEST(too_many_hosts_stay_untold)
     assert_non_null(nt_campaign_undetermined(c));
     assert_non_null(
         strstr(nt_campaign_undetermined(c), "all pairs are measured of at most 4096 hosts"));
-    assert_non_null(strstr(warned, "bandwidth of host links: not measured, it takes a network"));
-    assert_non_null(strstr(warned, "sizes: not measured, it takes all pairs"));
+    assert_non_null(strstr(warned, "bandwidth of host links: not measured, because the network"));
+    assert_non_null(strstr(warned, "sizes: not measured, because it needs all pairs"));
     nt_campaign_destroy(c);
     nt_network_destroy(n);
     free(absent);

@@ -163,8 +163,8 @@ TEST(a_wrong_line_is_named_with_its_file)
         {"budget_max = nan", "f:1: budget_max: expected seconds"},
         {"budget_max = 1e9", "f:1: budget_max: expected seconds"},
         {"budget_default = -1", "f:1: budget_default: expected seconds"},
-        {"budget_max=2\nbudget_default=3", "f:2: budget_default 3 is over budget_max 2"},
-        {"budget_default = 8", "f:1: budget_default 8 is over budget_max 7"},
+        {"budget_max=2\nbudget_default=3", "f:2: budget_default (3 s) is above budget_max (2 s)"},
+        {"budget_default = 8", "f:1: budget_default (8 s) is above budget_max (7 s)"},
         {"ports = 24500", "f:1: ports: expected FIRST-LAST"},
         {"ports = 0-90", "f:1: ports: expected FIRST-LAST between 1 and 65535"},
         {"ports = 30000-29999", "f:1: ports: expected"},
@@ -196,8 +196,8 @@ TEST(a_wrong_line_is_named_with_its_file)
         {"net_devices = a b", "f:1: net_devices: expected one word"},
         {"debug = yes", "f:1: debug: expected error, info or debug, found \"yes\""},
         {"ucx_log = trace", "f:1: ucx_log: expected fatal, error, warn, diag, info or debug"},
-        {"tls = a\x01", "f:1: a control character"},
-        {"enabled = yes\n\nenabled = yes", "f:3: enabled was set on line 1 already"},
+        {"tls = a\x01", "f:1: the value contains a control character"},
+        {"enabled = yes\n\nenabled = yes", "f:3: enabled is already set on line 1"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_conf conf, before;
@@ -232,7 +232,7 @@ TEST(sizes_are_bounded)
     memset(text, 'a', sizeof text);
     memcpy(text, "probe = /", 9);
     assert_int_equal(nt_conf_parse("f", text, 8 + NT_CONF_PATH_BYTES, &conf, &err), -1);
-    assert_non_null(strstr(err.text, "a value of 256 characters"));
+    assert_non_null(strstr(err.text, "the value has 256 characters"));
     assert_int_equal(nt_conf_parse("f", text, 8 + NT_CONF_PATH_BYTES - 1, &conf, &err), 0);
     assert_int_equal(nt_conf_parse("f", "en\0abled = yes", 14, &conf, &err), -1);
     assert_int_equal(nt_conf_parse("f", "tls = a\0b", 9, &conf, &err), -1);
@@ -249,8 +249,8 @@ TEST(a_wrong_file_still_says_whether_all_jobs_are_measured)
         {"default = yes\nnonsense = 1\n", "f:2: unknown key", true},
         {"nonsense = 1\nports = x\ndefault = yes\n", "f:1: unknown key", true},
         {"default = maybe\n", "f:1: default: expected", false},
-        {"default = yes\ndefault = no\n", "f:2: default was set", true},
-        {"default = yes\nbudget_default = 9\n", "f:2: budget_default 9 is over", true},
+        {"default = yes\ndefault = no\n", "f:2: default is already set", true},
+        {"default = yes\nbudget_default = 9\n", "f:2: budget_default (9 s) is above", true},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_conf conf, before;

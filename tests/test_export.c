@@ -105,15 +105,15 @@ TEST(wrong_tgf_names_its_line)
 {
     static const char *const table[][2] = {
         {"1 a\n2 b\n", "f:3: expected a line \"#\""},
-        {"1 a\n1 b\n#\n", "f:2: vertex 1 comes twice"},
-        {"1 a\n2 a\n#\n", "f:2: name a comes twice"},
-        {"1 a b\n#\n", "f:1: expected a name without blanks after 1"},
+        {"1 a\n1 b\n#\n", "f:2: vertex 1 appears twice"},
+        {"1 a\n2 a\n#\n", "f:2: name a appears twice"},
+        {"1 a b\n#\n", "f:1: expected a name without spaces after 1"},
         {"1 a/b\n#\n", "f:1: "},
         {"1 a\n2 b\n#\n1 3\n",
          "f:4: expected two vertices that were named before \"#\", found \"3\""},
         {"1 a\n2 b\n#\n1\n", "f:4: expected two vertices"},
         {"1 a\n2 b\n#\n1 2 l: x\n", "f:4: expected a latency in us, found \"x\""},
-        {"#\n", "f: no hosts"},
+        {"#\n", "f: expected hosts, found none"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = NULL;

@@ -367,7 +367,7 @@ TEST(adapter_generations_are_texts)
     assert_int_equal(nt_map_write(read, false, &again, &bytes, &err), 0);
     assert_string_equal(again, text);
     expect_refused(text, "\"population\": 2", "\"population\": 1",
-                   "expected 9, which nodes have it");
+                   "expected 9, the number of nodes");
     expect_refused(text, "\"population\": 2", "\"population\": 3", "population: ");
     struct nt_picture picture = {.map = read, .title = {"f", NULL}};
     assert_int_equal(nt_html_write(&picture, &page, &bytes, &err), 0);

@@ -145,16 +145,16 @@ TEST(what_contradicts_is_refused)
     refuses(later, later, NULL, "expected the time of the sweep, found \"2026-11-26T00:00:00Z\"");
     refuses(older, older, NULL, "expected the time of the sweep, found \"1999-01-01T00:00:00Z\"");
     refuses(later, later, "nettopo-archive/1 job=42 restart=1 time=1795400000", "");
-    refuses(good, other, NULL, "the record is of job 43, the map of job 42");
-    refuses(good, hostile, NULL, "the record has host n9, the map does not");
-    refuses(good, good, "nettopo-archive/1 job=41", "the map is of job 42, the file of job 41");
+    refuses(good, other, NULL, "the samples are from job 43, the map is from job 42");
+    refuses(good, hostile, NULL, "host n9 is in the samples, but not in the map");
+    refuses(good, good, "nettopo-archive/1 job=41", "the map is from job 42, its file from job 41");
     refuses(good, good, "nettopo-archive/1 cluster=d job=42",
-            "the map is of cluster c, the file of d");
-    refuses(good, good, "nettopo-archive/1 job=42 hosts=n[1-7]", "host n8 was not of job 42");
+            "the map is from cluster c, its file from d");
+    refuses(good, good, "nettopo-archive/1 job=42 hosts=n[1-7]", "host n8 was not in job 42");
     refuses(good, good, "nettopo-archive/1 job=42 restart=2",
-            "the record is of restart 1, the file of 2");
+            "the samples are from restart 1, their file is from 2");
     good.job = other.job = 0;
-    refuses(good, good, NULL, "expected a job's id, found none");
+    refuses(good, good, NULL, "the map has no job ID: only maps of Slurm jobs can be imported");
 }
 
 /* ---- packed ---- */

@@ -342,8 +342,8 @@ TEST(wrong_texts_name_their_line)
         import_matrix *reader;
         const char *text, *says;
     } table[] = {
-        {nt_import_mpigraph, "", "f:1: no table"},
-        {nt_import_mpigraph, "hello\n", "f:2: no table"},
+        {nt_import_mpigraph, "", "f:1: expected a table of mpiGraph"},
+        {nt_import_mpigraph, "hello\n", "f:2: expected a table of mpiGraph"},
         {nt_import_mpigraph, "Send\tn1:0\tn2:1\t\nn1:0 to\t0\t1\t\nn2:1 to\t1\t\n",
          "f:3: expected a bandwidth, found nothing"},
         {nt_import_mpigraph, "Send\tn1:0\tn2:1\t\nn1:0 to\t0\t1\t2\t\n", "f:2: more than 2"},
@@ -356,30 +356,32 @@ TEST(wrong_texts_name_their_line)
         {nt_import_mpigraph, "Send\tn 1:0\t\n", "f:1: expected a label"},
         {nt_import_mpigraph, "Send\tn1:0\tn2:1\tn3:2\tn4:3\nx", "f:1: 4 hosts, but"},
         {nt_import_mpigraph, "Send\tn/1:0\t\n0000000000", "host name"},
-        {osu_latency, "", "f:1: no test of latency"},
-        {osu_latency, OSU "8 1\n", "f:1: no line \"# hosts"},
+        {osu_latency, "", "f:1: expected a test of latency, found none"},
+        {osu_latency, OSU "8 1\n", "f:1: expected a line \"# hosts"},
         {osu_latency, "8 1\n",
          "f:1: expected a matrix CSV, or the output of mpiGraph, PARUS, OSU, "},
         {osu_latency, "\n hello\n", "c2clat; found \" hello\""},
         {osu_latency, "[2] # hosts a b\n[2] # OSU MPI Latency Test v7.5\n[2] 1 1.5 Pass\n[2] 2 x\n",
-         "f:4: expected a figure"},
+         "f:4: expected a number"},
         {osu_latency, "# hosts a b\ntcp_lat:\n latency = 3 hours\n", "f:3: expected a unit"},
         {osu_latency, "CPU 0 1\n0 0 1\n2 1 0\n", "f:3: expected a number of the first row"},
         {osu_bandwidth, "{ \"start\": {}, \"end\": 3 }", "f:1: iperf3's "},
         {osu_bandwidth, "x\n{\n\"start\": ", "f:2: iperf3's:2: "},
         {osu_bandwidth, NCCL "# Rank 2 on c device\n" NCCL_COLUMNS, "f:4: expected two ranks on"},
-        {osu_bandwidth, NCCL NCCL_COLUMNS "8 2 float 1 2 x\n", "f:4: expected a figure"},
+        {osu_bandwidth, NCCL NCCL_COLUMNS "8 2 float 1 2 x\n", "f:4: expected a number"},
         {osu_latency, "# hosts a\n" OSU, "f:1: expected \"# hosts NAME NAME\""},
         {osu_latency, "# hosts a a\n" OSU, "f:1: expected two different"},
         {osu_latency, "# hosts a b c\n" OSU, "f:1: expected two different"},
-        {osu_latency, "# hosts a b\n" OSU, "f:2: no figures"},
-        {osu_latency, "# hosts a b\n" OSU "8 x\n", "f:3: expected a figure, found \"x\""},
-        {osu_latency, "# hosts a b\n" OSU "8 #x\n", "f:3: expected a figure, found \"#x\""},
+        {osu_latency, "# hosts a b\n" OSU, "f:2: expected values after"},
+        {osu_latency, "# hosts a b\n" OSU "8 x\n", "f:3: expected a number, found \"x\""},
+        {osu_latency, "# hosts a b\n" OSU "8 #x\n", "f:3: expected a number, found \"#x\""},
         {osu_latency, "# hosts a b\n" OSU "8 1\n# hosts a c\n" OSU "4 1\n",
-         "f:5: the smallest message here has 4 bytes, in blocks before 8"},
+         "f:5: the smallest message here has 4 bytes, in earlier blocks 8"},
         {osu_latency, "# hosts a b\n# OSU MPI Allreduce Latency Test\n8 1\n",
-         "f:2: no test of latency of one pair; the last is \"# OSU MPI Allreduce Latency Test\""},
-        {osu_bandwidth, "# hosts a b\n" OSU "8 1\n", "no test of bandwidth"},
+         "f:2: expected a test of latency of one pair, found none; the last test is \"# OSU MPI "
+         "Allreduce Latency Test\""},
+        {osu_bandwidth, "# hosts a b\n" OSU "8 1\n",
+         "expected a test of bandwidth of one pair, found none"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_named_matrix *m = NULL;
@@ -439,7 +441,7 @@ TEST(binary_is_no_text)
         struct nt_named_matrix *m = NULL;
         struct nt_err err = {0};
         assert_int_equal(readers[k]("f", text, sizeof text - 1, &m, &err), -1);
-        assert_non_null(strstr(err.text, "f:2: a zero byte"));
+        assert_non_null(strstr(err.text, "f:2: expected text, found a zero byte"));
     }
 }
 
@@ -630,11 +632,11 @@ TEST(wrong_networks_name_their_line)
         import_map *reader;
         const char *text, *says;
     } table[] = {
-        {scan, "", "f:1: no switch"},
-        {scan, "hello\n", "f:2: no switch"},
-        {scan, "[1] \"S-1\"[1]\n", "f:2: no switch"},
+        {scan, "", "f:1: expected a switch"},
+        {scan, "hello\n", "f:2: expected a switch"},
+        {scan, "[1] \"S-1\"[1]\n", "f:2: expected a switch"},
         {scan, "Switch 2 S-1\n", "f:1: expected a node"},
-        {scan, SW "[1] \"S-2\"[1]\n", "f: no adapter of a host"},
+        {scan, SW "[1] \"S-2\"[1]\n", "f: expected the adapter of a host"},
         {scan, SW "[1] \"X-2\"[1]\n", "f:2: no line describes node X-2"},
         {scan, "SW 1 1 0x1 4x HDR\n", "f:1: expected the names"},
         {scan,
@@ -649,12 +651,12 @@ TEST(wrong_networks_name_their_line)
         {scan, SW "[999] \"S-1\"[1]\n", "f:2: expected [PORT]"},
         {scan, SW "[1] \"S-1\"\n", "f:2: expected [PORT]"},
         {scan, "Switch 2 \"S/1\" # \"a b\"\n", "f:1: host name \"S/1\""},
-        {nt_import_topology_conf, "", "f:1: no nodes"},
-        {nt_import_topology_conf, "# nothing\n\n", "no nodes"},
+        {nt_import_topology_conf, "", "f:1: expected nodes"},
+        {nt_import_topology_conf, "# nothing\n\n", "expected nodes"},
         {nt_import_topology_conf, "Nodes=n1\n", "f:1: expected SwitchName= or BlockName="},
         {nt_import_topology_conf, "hello\n", "f:1: expected KEY=VALUE"},
-        {nt_import_topology_conf, "SwitchName=\n", "f:1: SwitchName has no value"},
-        {nt_import_topology_conf, "SwitchName=s1\n", "f:2: no nodes in it"},
+        {nt_import_topology_conf, "SwitchName=\n", "f:1: SwitchName: missing value"},
+        {nt_import_topology_conf, "SwitchName=s1\n", "f:2: expected nodes, found none"},
         {nt_import_topology_conf, "SwitchName=s1\fNods=a\n", "f:1: unknown key Nods"},
         {nt_import_topology_conf, "SwitchName=s1 #a\\\nNodes=a\n", "f:2: expected SwitchName="},
         {nt_import_topology_conf, "SwitchName=s1 Node=n1\n", "f:1: unknown key Node"},
@@ -667,9 +669,9 @@ TEST(wrong_networks_name_their_line)
         {nt_import_topology_conf, "SwitchName=s1 Nodes=n1\nSwitchName=s1 Nodes=n2\n",
          "f:2: s1 is described twice"},
         {nt_import_topology_conf, "BlockName=b1 Nodes=n1\nSwitchName=s1 Nodes=n2\n",
-         "f:2: switches and blocks"},
+         "f:2: expected switches or blocks, found both"},
         {nt_import_topology_conf, "BlockName=b1 Switches=n1\n", "f:1: unknown key Switches"},
-        {nt_import_topology_conf, "Include other.conf\n", "f:1: include is not followed"},
+        {nt_import_topology_conf, "Include other.conf\n", "f:1: include is not supported"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = NULL;
@@ -828,14 +830,14 @@ TEST(what_is_wrong_is_said_with_its_line)
         {nt_import_dot, "graph {\n a -- b [label=\n", "f:3: expected a value, found 'the end'"},
         {nt_import_dot, "graph {\n a -- {b c\n", "f:3: expected a vertex or }"},
         {nt_import_dot, "graph {\n a -- {b -- c} }", "f:2: expected a vertex or }"},
-        {nt_import_dot, "graph {\n a -- \"b", "f:2: a quoted word without its end"},
-        {nt_import_dot, "graph { /* a", "f:1: a comment without its end"},
+        {nt_import_dot, "graph {\n a -- \"b", "f:2: a quoted word is not closed"},
+        {nt_import_dot, "graph { /* a", "f:1: a comment is not closed"},
         {nt_import_dot, "graph {\n\n a -- b\n", "f:4: expected a vertex or }, found 'the end'"},
         {nt_import_dot, "graph {\n\"a b\" -- c }", "f:2: "},
         {nt_import_dot, "graph {\n<b>x</b> }", "f:2: expected a name, found tags in <>"},
         {nt_import_dot, "graph { } }", "f:1: expected the end"},
-        {nt_import_dot, "graph { }", "f: no hosts"},
-        {nt_import_topology_yaml, "- topology: a\n  tree: [\n", "f:3: no YAML"},
+        {nt_import_dot, "graph { }", "f: expected hosts, found none"},
+        {nt_import_topology_yaml, "- topology: a\n  tree: [\n", "f:3: not YAML"},
         {nt_import_topology_yaml, "a: b\n", "f:1: expected a topology of switches or blocks"},
         {nt_import_topology_yaml, "- topology: a\n",
          "f:1: expected a topology of switches or blocks, found a (neither)"},

@@ -163,7 +163,7 @@ TEST(long_labels_are_passed_over)
     } table[] = {{"graph { a:", "f:1: expected a port, found 'the end'"},
                  {"graph { a:{", "f:1: expected a port, found '{'"},
                  {"graph { a:1:n:2 -- b }", "f:1: expected a vertex or }, found ':'"},
-                 {"graph {\na [label=<<b>\nx</b>", "f:2: a label in <> without its end"},
+                 {"graph {\na [label=<<b>\nx</b>", "f:2: a label in <> is not closed"},
                  {"graph { a -- <b> }", "f:1: expected a name, found tags in <>"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_err err = {0};

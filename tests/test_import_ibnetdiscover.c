@@ -109,7 +109,7 @@ TEST(hosts_without_a_name_are_told_apart_and_counted)
     assert_true(rate_between(map, "H-01", "leaf1") == 50000);
     assert_true(rate_between(map, "n4", "leaf1") == 50000);
     assert_int_equal(map->warnings, 1);
-    if (strstr(map->warning[0], "hosts called by a GUID: 2 of 3, like H-01.") == NULL)
+    if (strstr(map->warning[0], "2 of 3 hosts are named by their GUID, such as H-01.") == NULL)
         fail_msg("%s", map->warning[0]);
     nt_map_destroy(map);
     map = scan(text, "0x1 \"n1 HCA-1\"\n0x2 \"n1 HCA-2\"\n0x3 n3\n0xb1 \"sw1 (rack 3)\"\n");
@@ -146,8 +146,7 @@ TEST(parts_of_a_scan_are_read_as_far_as_they_go)
                               NULL);
     assert_string_equal(names_of(map, names), "n1 n2 | leaf1 spine");
     assert_int_equal(map->warnings, 1);
-    if (strstr(map->warning[0], "3 lines of an incomplete scan left out, the last is line 8") ==
-        NULL)
+    if (strstr(map->warning[0], "incomplete scan: 3 lines ignored, the last is line 8") == NULL)
         fail_msg("%s", map->warning[0]);
     nt_map_destroy(map);
     /* hosts alone: the switch is known from their ports */

@@ -186,7 +186,7 @@ TEST(slurm_s_form_fills_the_hosts)
                                       "4(x4),1"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         assert_int_equal(nt_tasks_per_node_read(bad[k], c, 4, &err), -1);
-        assert_int_equal(err.kind, NT_ERR_INPUT);
+        assert_int_equal(err.kind, NT_ERR_USAGE);
     }
 }
 

@@ -262,11 +262,10 @@ TEST(a_wrong_text_is_refused_with_its_place)
     static const struct {
         const char *text, *says;
     } table[] = {
-        {"", "f:1: expected JSON, found an error: the text ends too early"},
-        {"{\n\n\"a\": 1", "f:3: expected JSON, found an error: the text ends too early"},
-        {"{\n\"a\": 1,\n}", "f:3: expected JSON, found an error: "
-                            "unexpected character"},
-        {"{} x", "f:1: expected JSON, found an error: unexpected character"},
+        {"", "f: the file is empty"},
+        {"{\n\n\"a\": 1", "f:3: not JSON: the text ends too early"},
+        {"{\n\"a\": 1,\n}", "f:3: not JSON: unexpected character"},
+        {"{} x", "f:1: not JSON: unexpected character"},
         {"[]", "f:1: expected a JSON object, found something else"},
         {"{}", "f: schema: expected a string, found nothing"},
         {"{\"schema\": 1}", "f: schema: expected a string, found a whole number"},
@@ -316,10 +315,10 @@ TEST(a_wrong_text_is_refused_with_its_place)
         {"{" TOP STAR("1.5") ", \"structure\": {\"family\": \"star\", \"confidence\": 1}}",
          "f: switches[0].support: expected 0 to 1, found 1.5"},
         {"{" TOP STAR("0.9") ", \"structure\": {\"family\": \"star\", \"confidence\": 1}}",
-         "f: switches[0].support: expected the probability of its link upwards, 1, found 0.9"},
+         "f: switches[0].support: expected the probability of its uplink, 1, found 0.9"},
         {"{" TOP STAR("1") ", \"structure\": {\"family\": \"star\"}}",
-         "f: switches[0].support: expected none without structure.confidence or off a tree, found "
-         "1"},
+         "f: switches[0].support: expected no support outside of a tree or without "
+         "structure.confidence, found 1"},
         {"{" TOP NET ", \"fit\": {\"pairs_off\": [[\"a\"]]}}",
          "f: fit.pairs_off[0]: expected 2 items, found 1"},
         {"{" TOP NET ", \"fit\": {\"pairs_off\": [[\"a\", \"s\"]]}}",
@@ -364,7 +363,7 @@ TEST(deep_nesting_is_refused)
     memset(text, '[', sizeof text);
     memcpy(text, "{\"a\":", 5);
     assert_int_equal(nt_map_read("f", text, sizeof text, &map, &err), -1);
-    assert_string_equal(err.text, "f:1: expected JSON, found an error: nesting too deep");
+    assert_string_equal(err.text, "f:1: not JSON: nesting too deep");
 }
 
 RUN_TESTS

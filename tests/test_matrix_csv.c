@@ -216,9 +216,9 @@ TEST(values_alone_take_the_names_that_are_given)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        {",a,b\na,,1\nb,1,\n", "f:1: found names of hosts: leave out --names"},
+        {",a,b\na,,1\nb,1,\n", "f:1: found names of hosts. Omit --names."},
         {"0,1\n1,0\n",
-         "f:2: expected 3 values as --names has hosts, found 2, and the rows are no triangle"},
+         "f:2: expected 3 values as --names has hosts, found 2, and the rows form no triangle"},
         {"0,1,2\n1,0,3\n2,3,0\n3,3,0\n", "f:4: expected 3 rows as --names has hosts, found more"},
         {"0,1,2,3\n", "f:1: expected 3 values as --names has hosts, found more"},
         {",0,1,2\n7,,1.5,2\n", "f:2: expected a host of the first row, found \"7\""},
@@ -252,19 +252,16 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {",a,b\nc,1,\n", "f:2: expected a host of the first row, found \"c\""},
         {",a,b\n,1,\n", "f:2: expected a host of the first row, found \"\""},
         {",a,b\na,,1\na,,1\n", "f:3: expected one row for each host, found a again"},
-        {",a,b\na,,1\nb,1\n",
-         "f:4: expected 2 values in each row: the rows can be those of a triangle or have lost a "
-         "cell"},
+        {",a,b\na,,1\nb,1\n", "f:4: expected 2 values in each row: the rows may form a triangle, "
+                              "or cells may be missing"},
         {",a,b,c\na,,1,2\nb,,x\nc,\n", "f:3: expected values in all cells of a triangle"},
         {",a,b\na\n", "f:3: expected a row for b, found the end of the file"},
-        {",a,b\na\nb\n", "f:3: expected 2 values as in the first row, found 0, and the rows are "
-                         "no triangle"},
+        {",a,b\na\nb\n",
+         "f:3: expected 2 values as in the first row, found 0, and the rows form no triangle"},
         {",a,b,c\na,0\nb,1,0\nc,2\n",
-         "f:4: expected 3 values as in the first row, found 1, and the rows are "
-         "no triangle"},
+         "f:4: expected 3 values as in the first row, found 1, and the rows form no triangle"},
         {",a,b,c\na,0\nb,1,0,4\n",
-         "f:3: expected 3 values as in the first row, found 3, and the rows are "
-         "no triangle"},
+         "f:3: expected 3 values as in the first row, found 3, and the rows form no triangle"},
         {",a,b\na,,1,2\n", "f:2: expected 2 values as in the first row, found more"},
         {",a,b\na,,x\n", "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"x\""},
         {",a,b\na,,1 2\n",
@@ -277,22 +274,19 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {",a,b\na,,0x10\n",
          "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"0x10\""},
         {",a,b\na,,1,5\n", "f:2: expected 2 values as in the first row, found more"},
-        {";a;b\na;;1,234\nb;2;\n",
-         "f:2: a number such as 1,234 is 1.234 or 1234: write a decimal point, or no comma between "
-         "thousands"},
+        {";a;b\na;;1,234\nb;2;\n", "f:2: a number such as 1,234 can mean 1.234 or 1234. Use a "
+                                   "decimal point, and no comma between thousands."},
         {";a;b\na;;1.234,5\n",
          "f:2: column 3 (b): expected a latency from 0 to 1e15 us, found \"1.234,5\""},
-        {",1,2\n1,,3\n2,3,\n",
-         "f:1: expected names of hosts in the first row, found values: give the names in a file, "
-         "one a line, by --names"},
-        {"0 1.5\n1.5 0\n",
-         "f:1: expected names of hosts in the first row, found values: give the names in a file, "
-         "one a line, by --names"},
+        {",1,2\n1,,3\n2,3,\n", "f:1: expected names of hosts in the first row, found values. Pass "
+                               "a file of names, one per line, with --names."},
+        {"0 1.5\n1.5 0\n", "f:1: expected names of hosts in the first row, found values. Pass a "
+                           "file of names, one per line, with --names."},
         {"ms,b,rtt_us\na,b,1\n",
-         "f:1: found \"rtt_us\": another unit than that of --unit or of another title"},
+         "f:1: found \"rtt_us\", which differs from --unit or from the unit of another title"},
         {"MB/s,a,b\n", "f:1: expected latencies, found the unit of bandwidths in \"MB/s\""},
         {"\"us,a,b\na,,1\n",
-         "f:1: expected a row of host names with commas, semicolons, tabs or blanks between them, "
+         "f:1: expected a row of host names with commas, semicolons, tabs or spaces between them, "
          "or HOST HOST VALUE, found \"\"us,a,b\""},
         {",a,b\n\"a,,1\nb,1,\n", "f:2: expected closed quotes around a cell"},
         {",a,b\n\"a\"x,,1\nb,1,\n", "f:2: column 1: expected closed quotes around a cell"},
@@ -311,7 +305,7 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {"a b 1\na c x\n", "f:2: column 3: expected a latency from 0 to 1e15 us, found \"x\""},
         {"# none\n ", "f:2: expected host names, found none"},
         {"host n1 s1 0.5 100\n",
-         "f:1: expected a row of host names with commas, semicolons, tabs or blanks between them, "
+         "f:1: expected a row of host names with commas, semicolons, tabs or spaces between them, "
          "or HOST HOST VALUE, found \"host n1 s1 0.5 100\""},
         {"from;to;us\n", "f:2: expected a row for from, found the end of the file"},
     };

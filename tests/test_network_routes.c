@@ -88,7 +88,7 @@ TEST(too_many_hosts_are_refused)
     nt_network_destroy(net);
     net = build("star:1", 0);
     assert_int_equal(nt_network_routes(net, &r, &err), -1);
-    assert_string_equal(err.text, "no two hosts are joined, so there are no routes");
+    assert_string_equal(err.text, "no two hosts are connected, so that there are no routes");
     nt_network_destroy(net);
 }
 

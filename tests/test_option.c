@@ -110,13 +110,13 @@ TEST(a_wrong_item_is_named)
         {",", "empty item"},
         {",quick", "empty item"},
         {"quick,,apply", "empty item"},
-        {"apply,off", "\"off\": expected no other item beside it"},
-        {"off,quick", "\"off\": expected no other item beside it"},
-        {"off,off", "\"off\": expected no other item beside it"},
+        {"apply,off", "\"off\" cannot be combined with other items"},
+        {"off,quick", "\"off\" cannot be combined with other items"},
+        {"off,off", "\"off\" cannot be combined with other items"},
         {"off,", "empty item"},
-        {"quick,full", "\"full\": the level was given twice"},
-        {"budget=1,budget=2", "the budget was given twice"},
-        {"pattern=ring,pattern=tree", "the pattern was given twice"},
+        {"quick,full", "\"full\": the level is given twice"},
+        {"budget=1,budget=2", "the budget is given twice"},
+        {"pattern=ring,pattern=tree", "the pattern is given twice"},
         {"budget", "unknown item \"budget\""},
         {"budget=", "\"budget=\""},
         {"budget=nan", "\"budget=nan\": expected seconds from 0.1 to 3600"},
@@ -142,8 +142,8 @@ TEST(a_wrong_item_is_named)
         {"pattern=stencil:0x4", "expected stencil:AxB"},
         {"pattern=stencil:4x4x4x4", "expected stencil:AxB"},
         {"pattern=stencil:1048576x1048576", "expected stencil:AxB"},
-        {"pattern=stencil:4x4:", "only \":periodic\""},
-        {"pattern=stencil:4x4:open", "only \":periodic\""},
+        {"pattern=stencil:4x4:", "nothing but \":periodic\""},
+        {"pattern=stencil:4x4:open", "nothing but \":periodic\""},
         {"pattern=halo:4", "expected stencil:AxB"},
         {"pattern=allreduce:star", "expected neighbour"},
         {"pattern=megatron:tp=2,pp=2", "expected megatron:tp=T"},
@@ -157,8 +157,8 @@ TEST(a_wrong_item_is_named)
         {"quick\nLD_PRELOAD=/x", "control character"},
         {"pattern=matrix:/a\x7f", "control character"},
         {"sweep=some", "expected auto, all, adaptive or sequential"},
-        {"sweep=all,sweep=all", "the sweep was given twice"},
-        {"spare=1,spare=1", "spare was given twice"},
+        {"sweep=all,sweep=all", "the sweep is given twice"},
+        {"spare=1,spare=1", "spare is given twice"},
         {"spare=0", "item \"spare=0\": expected hosts from 1 to 65535"},
         {"spare=65536", "expected hosts from 1 to 65535"},
         {"spare=", "expected hosts from 1 to 65535"},
@@ -218,7 +218,7 @@ TEST(a_path_that_becomes_too_long_is_rejected)
     assert_int_equal(nt_pattern_check(option.pattern, &err), 0);
     option = (struct nt_option){.pattern = "matrix:tt"};
     assert_int_equal(nt_option_resolve_path(&option, dir, &err), -1);
-    assert_non_null(strstr(err.text, "over 1092 bytes"));
+    assert_non_null(strstr(err.text, "longer than 1092 bytes"));
 }
 
 TEST(a_long_text_is_rejected_without_quoting_it)
@@ -231,7 +231,7 @@ TEST(a_long_text_is_rejected_without_quoting_it)
     struct nt_option option;
     struct nt_err err = {0};
     assert_int_equal(nt_option_parse(text, &option, &err), -1);
-    assert_string_equal(err.text, "100000 characters, at most 1535");
+    assert_string_equal(err.text, "option of 100000 characters: expected at most 1535");
     text[NT_OPTION_TEXT_BYTES - 1] = '\0'; /* the longest that is parsed */
     assert_int_equal(nt_option_parse(text, &option, &err), -1);
     assert_non_null(strstr(err.text, "unknown item"));

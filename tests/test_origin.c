@@ -73,7 +73,7 @@ TEST(slurms_records_are_read)
         assert_int_equal(o.user, 1002);
         assert_int_equal(o.hosts.count, 2);
         assert_int_equal(nt_slurm_jobs_add_facts(jobs, 7, &o, &err), -1);
-        assert_string_equal(err.text, "jobs has no job 7");
+        assert_string_equal(err.text, "jobs does not contain job 7");
         nt_origin_fini(&o);
         nt_slurm_jobs_destroy(jobs);
     }
@@ -106,8 +106,8 @@ TEST(parts_of_jobs_have_numbers_of_their_own)
     struct nt_slurm_jobs *jobs = parsed("JobID|UID|NodeList\n11|7|n1\n12_3|7|n1\n");
     struct nt_origin o = NT_ORIGIN_NONE;
     assert_int_equal(nt_slurm_jobs_add_facts(jobs, 13, &o, &err), -1);
-    assert_string_equal(err.text, "jobs has no job 13; with arrays and heterogeneous jobs it needs "
-                                  "sacct's column JobIDRaw");
+    assert_string_equal(err.text, "jobs does not contain job 13. Arrays and heterogeneous jobs "
+                                  "need sacct's column JobIDRaw.");
     nt_slurm_jobs_destroy(jobs);
     static const char only[] = "JobID|NodeList\n12+1|n1\n";
     assert_int_equal(nt_slurm_jobs_parse("f", only, strlen(only), &jobs, &err), -1);
@@ -183,7 +183,7 @@ TEST(what_is_damaged_or_too_large_is_refused)
     assert_string_equal(err.text, "expected at most 99999 bytes unpacked");
     for (size_t cut = 0; cut < bytes; cut++)
         assert_int_equal(nt_archive_text_read(file, cut, 200000, &got, &err), -1);
-    assert_string_equal(err.text, "expected gzip, found a file that is cut off");
+    assert_string_equal(err.text, "expected gzip, found a truncated file");
     file[bytes / 2] ^= 0x55;
     assert_int_equal(nt_archive_text_read(file, bytes, 200000, &got, &err), -1);
 }

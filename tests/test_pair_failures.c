@@ -176,10 +176,10 @@ TEST(pairs_that_pass_no_large_messages_are_named)
     assert_int_equal(nt_samples_add(s, good, NULL, &err), 0);
     struct nt_map *map = solved(s);
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
-    assert_true(warns(map, "between n1 and n3 small messages pass and large ones do not: compare "
+    assert_true(warns(map, "between n1 and n3 small messages pass and large ones do not. Compare "
                            "the MTU of both hosts"));
     assert_false(warns(map, "between n1 and n2 ")); /* one flow of theirs was well */
-    assert_true(warns(map, "pairs besides those: 15 pass small messages and no large ones"));
+    assert_true(warns(map, "15 more pairs pass small messages only"));
     nt_map_destroy(map);
 }
 

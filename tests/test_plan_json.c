@@ -77,10 +77,10 @@ TEST(what_is_no_plan_of_the_job_is_refused)
     static const struct {
         const char *text, *says;
     } table[] = {
-        {"", "p:1: expected JSON"},
-        {"a b l\n", "p:1: expected JSON"},
+        {"", "p: the file is empty"},
+        {"a b l\n", "p:1: not JSON"},
         {"[]", "p:1: expected a JSON object"},
-        {"{}", "p: rounds: expected an array, found nothing; make it by nettopo plan"},
+        {"{}", "p: rounds: expected an array, found nothing. Make the plan with \"nettopo plan\"."},
         {"{\"rounds\": 3}", "p: rounds: expected an array, found a whole number"},
         {"{\"rounds\": [3]}", "p: rounds[0]: expected an array, found a whole number"},
         {"{\"rounds\": [[[\"a\"]]]}", "expected 2 items, found 1"},

@@ -169,11 +169,12 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {HEAD "traffic 1 0 5\n", "f:4: traffic of ranks 1 and 0: expected two ranks below 1048576, "
                                  "ascending, each pair once"},
         {HEAD "traffic 0 1 5\ntraffic 0 1 5\n",
-         "f:5: traffic of ranks 0 and 1: expected two ranks below 1048576, ascending, each pair "
+         "f:5: traffic of ranks 0 and 1: expected two ranks below 1048576, ascending, "
+         "each pair "
          "once"},
-        {HEAD "traffic 0 1048576 5\n",
-         "f:4: traffic of ranks 0 and 1048576: expected two ranks below 1048576, ascending, each "
-         "pair once"},
+        {HEAD "traffic 0 1048576 5\n", "f:4: traffic of ranks 0 and 1048576: expected "
+                                       "two ranks below 1048576, ascending, each "
+                                       "pair once"},
         {HEAD "traffic 0 1 0\n", "f:4: traffic of 0 bytes: expected more than 0, up to 1e+30"},
         {HEAD "traffic 0 1 1e-60\n", "f:4: traffic of 1e-60 bytes: expected more than 0, up to "
                                      "1e+30"},
@@ -186,7 +187,7 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {HEAD "budget 0\n", "f:4: expected seconds over 0 and up to 1e9, found \"0\""},
         {HEAD "level \tquick\n", "f:4: expected text, found the control byte 0x09"},
         {HEAD "level quick\r\n", "f:4: expected text, found the control byte 0x0d"},
-        {HEAD "level quick \n", "f:4: expected no blank at the end of the line"},
+        {HEAD "level quick \n", "f:4: expected no space at the end of the line"},
         {HEAD "round\n", "f:4: a round: expected a phase before it"},
         {HEAD "phase-end 1\n", "f:4: the end of a phase: expected a phase before it"},
         {HEAD "phase a b\n", "f:4: expected seconds, found \"b\""},
@@ -269,7 +270,7 @@ TEST(a_nul_byte_is_refused)
     struct nt_samples *s = NULL;
     struct nt_err err = {0};
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 100, &s, &err), -1);
-    assert_string_equal(err.text, "f:2: expected a text, found a zero byte");
+    assert_string_equal(err.text, "f:2: expected text, found a zero byte");
 }
 
 static void add_random(struct nt_samples *s, struct nt_rng *rng)

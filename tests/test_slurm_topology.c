@@ -100,7 +100,7 @@ TEST(what_slurm_refuses_in_topology_conf_is_refused)
         {"SwitchName=a Nodes=n1,\\\n\nn2\n", "f:3: expected KEY=VALUE, found \"n2\"", NULL, true},
         {"SwitchName=a Nodes=n1 \\# n2\n", "f:1: expected KEY=VALUE, found \"#\"", NULL, true},
         {"SwitchName=a Nodes= LinkSpeed=4\n", "f:1: host name \"LinkSpeed=4\"", NULL, true},
-        {"SwitchName=a Nodes=\n", "f:1: Nodes has no value", NULL, true},
+        {"SwitchName=a Nodes=\n", "f:1: Nodes: missing value", NULL, true},
         {"SwitchName=a \"Nodes=n1\"\n", "f:1: expected KEY=VALUE", NULL, true},
         {"SwitchName=a Nodes=n1 Switches=b\nSwitchName=b Nodes=n2\n",
          "f:1: switch a: expected Nodes or Switches, found both", NULL, true},
@@ -109,7 +109,7 @@ TEST(what_slurm_refuses_in_topology_conf_is_refused)
          NULL, true},
         {TWO "SwitchName=x Switches=y,a\n\nSwitchName=y Switches=x,b\n",
          "f:5: switch y: expected a tree of at most 64 levels, found a loop", NULL, true},
-        {"SwitchName=a\nSwitchName=b\n", "f:3: no nodes in it", NULL, true},
+        {"SwitchName=a\nSwitchName=b\n", "f:3: expected nodes, found none", NULL, true},
         {"\xef\xbb\xbf" TWO, "f:1: expected text, found a byte order mark", NULL, true},
         {"RingName=r Nodes=n[1-4]\n",
          "f:1: expected SwitchName= or BlockName=, found RingName: topology/ring", NULL, true},
@@ -176,7 +176,7 @@ TEST(topology_yaml_is_read_as_slurm_reads_it)
          */
         {"- topology: x\n  tree:\n    switches:\n    - switch: a\n      children:\n"
          "      nodes: n1\n    - switch: b\n      children: a\n      nodes:\n",
-         "a[n1] b[]; children of switches that have nodes are ignored, as by Slurm: b", NULL,
+         "a[n1] b[]; children of switches that have nodes are ignored, as in Slurm: b", NULL,
          false},
         {"%YAML 1.1\n---\n- topology: x\n  cluster_default: true\n  block: {}\n  flat: {}\n"
          "  ring: {}\n  torus3d: {}\n  tree:\n    switches:\n    - switch: a\n      children:\n"
@@ -188,7 +188,7 @@ TEST(topology_yaml_is_read_as_slurm_reads_it)
          "b1[] b2[] b3[] b4[n4] blocks[b1 b2 b3 b4]", NULL, false},
         {"- topology: x\n  tree:\n    switches:\n    - switch: a\n      nodes: n1\n"
          "    - switch: b\n      nodes: n2\n      children: a\n",
-         "a[n1] b[n2]; children of switches that have nodes are ignored, as by Slurm: b", NULL,
+         "a[n1] b[n2]; children of switches that have nodes are ignored, as in Slurm: b", NULL,
          false},
     };
     CHECK_ROWS(table, true);
@@ -220,9 +220,10 @@ TEST(what_slurm_refuses_in_topology_yaml_is_refused)
         {"- topology: x\n  tree:\n    switches:\n    - switch: a\n      children: b\n"
          "    - switch: c\n      nodes: n1\n",
          "f:5: no line describes switch b", NULL, true},
-        {"- topology: &x x\n  cluster_default: *x\n", "f:2: an alias, which Slurm refuses", NULL,
-         true},
-        {"- topology: x\n  block: {blocks: [{block: b}]}\n", "f:2: no nodes in it", NULL, true},
+        {"- topology: &x x\n  cluster_default: *x\n", "f:2: expected no alias, which Slurm rejects",
+         NULL, true},
+        {"- topology: x\n  block: {blocks: [{block: b}]}\n", "f:2: expected nodes, found none",
+         NULL, true},
     };
     CHECK_ROWS(table, true);
 }
@@ -257,7 +258,7 @@ TEST(a_new_topology_takes_the_place_of_all_lines_of_the_old_one)
     struct nt_err err = {0};
     struct nt_topology_text zero = {"f", "# a\n\0", 5, false};
     assert_int_equal(nt_topology_put_conf(&d, &zero, "NEW\n", &err), -1);
-    assert_string_equal(err.text, "f:2: a zero byte, so this is no text");
+    assert_string_equal(err.text, "f:2: expected text, found a zero byte");
     free(d.text);
 }
 

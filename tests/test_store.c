@@ -173,7 +173,7 @@ TEST(another_cluster_is_refused)
     job->cluster[0] = 'd';
     assert_int_equal(nt_store_put(store, job, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
-    assert_string_equal(err.text, "of cluster \"d\": the store is of \"c\"");
+    assert_string_equal(err.text, "the map is from cluster \"d\", but the store is for \"c\"");
     nt_fleet_job_destroy(job);
     put(store, 3); /* the others are not lost with it */
     commit(store);
@@ -504,7 +504,8 @@ TEST(an_older_file_is_brought_up_to_date)
                     " pairs); INSERT INTO reading_day VALUES(19000, 3, x'00');"
                     "PRAGMA user_version=1");
     assert_int_equal(nt_store_open(g->file, true, &store, &err), -1);
-    assert_non_null(strstr(err.text, "of version 1: ingest brings it to version 5"));
+    assert_non_null(
+        strstr(err.text, "has version 1. \"nettopo fleet ingest\" converts it to version 5."));
     store = opened(g, false);
     struct nt_switch_naming naming = {0};
     assert_int_equal(nt_store_naming(store, &naming, &err), 0);
@@ -628,7 +629,7 @@ TEST(what_is_no_store_is_refused)
     assert_int_equal(nt_database_open(g->file, false, &other, &db, &err), 0);
     nt_database_close(db);
     assert_int_equal(nt_store_open(g->file, false, &store, &err), -1);
-    assert_non_null(strstr(err.text, "expected a store of nettopo, found another file"));
+    assert_non_null(strstr(err.text, "is not a store of nettopo"));
     remove_files(g);
     store = opened(g, false);
     nt_store_close(store);

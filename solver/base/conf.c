@@ -224,9 +224,9 @@ static bool list_admits(const char *list, const char *name)
 const char *nt_conf_refusal(const struct nt_conf *conf, const char *user, const char *partition)
 {
     if (!list_admits(conf->admitted.users, user))
-        return "switched off for this user (users in nettopo.conf)";
+        return "disabled for this user (users in nettopo.conf)";
     if (!list_admits(conf->admitted.partitions, partition))
-        return "switched off for this partition (partitions in nettopo.conf)";
+        return "disabled for this partition (partitions in nettopo.conf)";
     return NULL;
 }
 
@@ -347,13 +347,14 @@ static int split_entry(struct place place, const char *line, size_t bytes, struc
     trim(&value, &value_bytes);
     for (size_t k = 0; k < value_bytes; k++)
         if ((unsigned char)value[k] < 0x20 || value[k] == 0x7f)
-            return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: a control character", place.file,
-                              place.line);
+            return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: the value contains a control character",
+                              place.file, place.line);
     if (key_bytes >= sizeof entry->key)
         key_bytes = sizeof entry->key - 1; /* longer than any key, so it is reported as unknown */
     if (value_bytes >= sizeof entry->value)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: a value of %zu characters, at most %zu",
-                          place.file, place.line, value_bytes, sizeof entry->value - 1);
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s:%zu: the value has %zu characters, the limit is %zu", place.file,
+                          place.line, value_bytes, sizeof entry->value - 1);
     memcpy(entry->key, key, key_bytes);
     entry->key[key_bytes] = '\0';
     memcpy(entry->value, value, value_bytes);
@@ -373,7 +374,7 @@ static int apply(struct place place, const struct entry *entry, size_t seen[KEYS
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: unknown key \"%s\"", place.file, place.line,
                           entry->key);
     if (seen[k] != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %s was set on line %zu already", place.file,
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %s is already set on line %zu", place.file,
                           place.line, keys[k].name, seen[k]);
     const char *expected = keys[k].set(&keys[k], entry, conf);
     if (expected != NULL)
@@ -390,8 +391,9 @@ static int fit_budgets(const char *file, const size_t seen[KEYS], struct nt_conf
     if (conf->budget_default_s <= conf->budget_max_s)
         return 0;
     if (seen[BUDGET_DEFAULT] != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: budget_default %g is over budget_max %g",
-                          file, seen[BUDGET_DEFAULT], conf->budget_default_s, conf->budget_max_s);
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s:%zu: budget_default (%g s) is above budget_max (%g s)", file,
+                          seen[BUDGET_DEFAULT], conf->budget_default_s, conf->budget_max_s);
     conf->budget_default_s = conf->budget_max_s;
     return 0;
 }
@@ -404,7 +406,8 @@ int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_co
     struct place place = {file, 0};
     int rc = 0;
     if (bytes > NT_CONF_TEXT_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: over %d bytes", file, NT_CONF_TEXT_MAX);
+        return nt_err_set(err, NT_ERR_INPUT, "%s: the file is larger than %d bytes", file,
+                          NT_CONF_TEXT_MAX);
     for (size_t at = 0; at < bytes;) {
         const char *line = text + at;
         const char *end = memchr(line, '\n', bytes - at);

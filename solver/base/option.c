@@ -120,7 +120,7 @@ static int check_stencil(struct span dims, struct span whole, struct nt_err *err
     bool extra = shape.at + shape.bytes != dims.at || dims.bytes != 0;
     if (extra && !span_is(dims, "periodic"))
         return nt_err_set(err, NT_ERR_USAGE,
-                          "pattern \"%.*s\": after the shape only \":periodic\" may follow",
+                          "pattern \"%.*s\": expected nothing but \":periodic\" after the shape",
                           shown_bytes(whole), whole.at);
     uint64_t tasks = 1;
     int count = 0;
@@ -205,12 +205,13 @@ static int check_pattern(struct span p, struct nt_err *err)
     static const char *const plain[] = {"neighbour", "ring",           "alltoall",      "tree",
                                         "allreduce", "allreduce:ring", "allreduce:tree"};
     if (p.bytes >= NT_PATTERN_TEXT_BYTES)
-        return nt_err_set(err, NT_ERR_USAGE, "pattern: %zu characters, at most %d", p.bytes,
-                          NT_PATTERN_TEXT_BYTES - 1);
+        return nt_err_set(err, NT_ERR_USAGE, "pattern of %zu characters: expected at most %d",
+                          p.bytes, NT_PATTERN_TEXT_BYTES - 1);
     if (span_starts(p, MEGATRON))
         return check_megatron(p, err);
     if (has_control(p) || memchr(p.at, ',', p.bytes) != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "pattern \"%.*s\": a comma or a control character",
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "pattern \"%.*s\" contains a comma or a control character",
                           shown_bytes(p), p.at);
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
         if (span_is(p, plain[k]))
@@ -248,13 +249,14 @@ int nt_option_resolve_path(struct nt_option *option, const char *dir, struct nt_
     struct span d = {dir, strlen(dir)};
     if (dir[0] != '/' || has_control(d) || memchr(d.at, ',', d.bytes) != NULL)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "pattern \"%.60s\": the directory \"%.*s\" cannot stand before it: a "
-                          "comma, a control character or no path",
+                          "pattern \"%.60s\": the current directory \"%.*s\" contains a comma or a "
+                          "control character. Use an absolute path.",
                           option->pattern, shown_bytes(d), d.at);
     int used = snprintf(whole, sizeof whole, "matrix:%s%s%s", dir,
                         dir[d.bytes - 1] == '/' ? "" : "/", path);
     if (used < 0 || (size_t)used >= sizeof whole)
-        return nt_err_set(err, NT_ERR_USAGE, "pattern \"%.60s\": its whole path has over %d bytes",
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "pattern \"%.60s\": the absolute path is longer than %d bytes",
                           option->pattern, NT_PATTERN_TEXT_BYTES - 8);
     memcpy(option->pattern, whole, (size_t)used + 1);
     return 0;
@@ -268,7 +270,7 @@ struct seen {
 
 static int given_twice(const char *what, struct span item, struct nt_err *err)
 {
-    return nt_err_set(err, NT_ERR_USAGE, "item \"%.*s\": %s was given twice", shown_bytes(item),
+    return nt_err_set(err, NT_ERR_USAGE, "item \"%.*s\": %s is given twice", shown_bytes(item),
                       item.at, what);
 }
 
@@ -328,7 +330,7 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
 {
     enum nt_level level;
     if (item.bytes == 0)
-        return nt_err_set(err, NT_ERR_USAGE, "an empty item: write ITEM[,ITEM...]");
+        return nt_err_set(err, NT_ERR_USAGE, "empty item: expected ITEM[,ITEM...]");
     if (span_level(item, &level) == 0) {
         if (seen->level && level != option->level)
             return given_twice("the level", item, err);
@@ -381,11 +383,11 @@ int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *e
     memcpy(parsed.pattern, DEFAULT_PATTERN, sizeof DEFAULT_PATTERN);
     struct span rest = {text, text != NULL ? strlen(text) : 0};
     if (rest.bytes >= NT_OPTION_TEXT_BYTES)
-        return nt_err_set(err, NT_ERR_USAGE, "%zu characters, at most %d", rest.bytes,
-                          NT_OPTION_TEXT_BYTES - 1);
+        return nt_err_set(err, NT_ERR_USAGE, "option of %zu characters: expected at most %d",
+                          rest.bytes, NT_OPTION_TEXT_BYTES - 1);
     if (rest.bytes > 0) {
         if (has_control(rest))
-            return nt_err_set(err, NT_ERR_USAGE, "\"%.*s\" holds a control character",
+            return nt_err_set(err, NT_ERR_USAGE, "\"%.*s\" contains a control character",
                               shown_bytes(rest), rest.at);
         struct seen seen = {0};
         size_t items = 0;
@@ -399,7 +401,8 @@ int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *e
             items++;
         }
         if (parsed.off && items > 1)
-            return nt_err_set(err, NT_ERR_USAGE, "item \"off\": expected no other item beside it");
+            return nt_err_set(err, NT_ERR_USAGE,
+                              "item \"off\" cannot be combined with other items");
     }
     *option = parsed;
     return 0;
@@ -424,14 +427,14 @@ int nt_option_format(const struct nt_option *option, char *text, size_t text_byt
     const char *level = nt_level_name(option->level);
     char budget[32], spare[32] = "", whole[NT_OPTION_TEXT_BYTES];
     if (level == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "level %d is none", (int)option->level);
+        return nt_err_set(err, NT_ERR_USAGE, "unknown level %d", (int)option->level);
     if (format_budget(option->budget_s, budget, sizeof budget) != 0)
         return nt_err_set(err, NT_ERR_USAGE, "budget of %g seconds", option->budget_s);
     if (nt_pattern_check(option->pattern, err) != 0)
         return -1;
     bool plain = strcmp(option->pattern, DEFAULT_PATTERN) == 0;
     if (option->sweep < NT_SWEEP_AUTO || option->sweep > NT_SWEEP_SEQUENTIAL)
-        return nt_err_set(err, NT_ERR_USAGE, "sweep %d is none", (int)option->sweep);
+        return nt_err_set(err, NT_ERR_USAGE, "unknown sweep %d", (int)option->sweep);
     bool automatic = option->sweep == NT_SWEEP_AUTO;
     if (option->spare > 0)
         snprintf(spare, sizeof spare, ",spare=%u", option->spare);

@@ -80,7 +80,7 @@ static int compare_maps(const struct arguments *a, struct nt_err *err)
     struct nt_map *map = NULL, *reference = NULL;
     struct nt_reference_match *match = NULL;
     if (a->bandwidth || a->raster != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with two measurements",
+        return nt_err_set(err, NT_ERR_USAGE, "--%s requires two measurements",
                           a->bandwidth ? "bandwidth" : "raster");
     int rc = nt_file_read_map(a->file[0], &map, err);
     if (rc == 0)
@@ -172,7 +172,7 @@ static int compare_measured(const struct arguments *a, struct nt_err *err)
     struct measured m = {0};
     struct nt_deviation d = {0};
     if (a->coloured != NULL || a->names != NULL || a->topology != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with a map and a reference",
+        return nt_err_set(err, NT_ERR_USAGE, "--%s requires a map and a reference",
                           a->coloured != NULL ? "coloured"
                           : a->names != NULL  ? "names"
                                               : "topology");
@@ -207,8 +207,9 @@ static int compare_run(int argc, char **argv, struct nt_err *err)
         nt_command_line_bytes("message-bytes", a.message, 1, 1e12, &a.message_bytes, err) != 0)
         return -1;
     if (a.file[1] == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "expected MAP REFERENCE, found %s",
-                          a.file[0] == NULL ? "nothing" : "one file");
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "missing %s: pass a map and a reference, or two measurements",
+                          a.file[0] == NULL ? "files" : "second file");
     return nt_is_measurement(a.file[0]) ? compare_measured(&a, err) : compare_maps(&a, err);
 }
 

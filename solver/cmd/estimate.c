@@ -92,7 +92,7 @@ static int estimate_run(int argc, char **argv, struct nt_err *err)
     if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0)
         return -1;
     if (a.routes == NULL || a.measured == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE and --measured FILE");
+        return nt_err_set(err, NT_ERR_USAGE, "--routes FILE and --measured FILE are required");
     if (estimate_text(&a, &text, &bytes, err) != 0)
         return -1;
     return nt_file_write_text(a.output, text, bytes, err);

@@ -259,6 +259,7 @@ static int write_inside(const struct format *f, const struct nt_map *map, char *
     return rc;
 }
 
+/* format: the one that does not exist; NULL: none was given. */
 static void refuse_format(const char *format, struct nt_err *err)
 {
     char names[200] = "";
@@ -270,7 +271,10 @@ static void refuse_format(const char *format, struct nt_err *err)
                                     : ", ",
                  formats[k].name);
     }
-    nt_err_set(err, NT_ERR_USAGE, "format %s: expected %s", format, names);
+    if (format == NULL)
+        nt_err_set(err, NT_ERR_USAGE, "--format is required: %s", names);
+    else
+        nt_err_set(err, NT_ERR_USAGE, "--format %.64s: expected %s", format, names);
 }
 
 /* Returns the requested format if the other options are valid with it. */
@@ -280,18 +284,17 @@ static const struct format *find_format(const struct arguments *a, struct nt_err
     for (size_t k = 0; k < FORMATS && a->format != NULL; k++)
         if (strcmp(a->format, formats[k].name) == 0)
             f = &formats[k];
-    if (a->format == NULL)
-        nt_err_set(err, NT_ERR_USAGE, "expected --format");
-    else if (a->inside && (f == NULL || !f->inside))
-        nt_err_set(err, NT_ERR_USAGE, "--inside: goes with tgf or graphml, not with %s", a->format);
-    else if (f == NULL)
+    if (f == NULL)
         refuse_format(a->format, err);
+    else if (a->inside && !f->inside)
+        nt_err_set(err, NT_ERR_USAGE, "--inside requires --format tgf or graphml, found %s",
+                   a->format);
     else if (a->reference.path == NULL && (a->reference.topology || a->reference.names))
-        nt_err_set(err, NT_ERR_USAGE, "--%s: expected with --reference",
+        nt_err_set(err, NT_ERR_USAGE, "--%s requires --reference",
                    a->reference.topology != NULL ? "topology" : "names");
     else if ((a->reference.path != NULL || a->probability != NULL) && f->draw == NULL &&
              f->write != to_dot)
-        nt_err_set(err, NT_ERR_USAGE, "--%s: goes with dot, svg or html, not with %s",
+        nt_err_set(err, NT_ERR_USAGE, "--%s requires --format dot, svg or html, found %s",
                    a->reference.path != NULL ? "reference" : "probability", a->format);
     else
         return f;

@@ -157,12 +157,12 @@ const char *nt_file_map_path(const char *path, struct nt_err *err)
         return is_own ? own : path;
     const char *status = getenv("NETTOPO_STATUS"), *reason = getenv("NETTOPO_REASON");
     if (status != NULL && status[0] != '\0')
-        nt_err_set(err, NT_ERR_NO, "this job has no map: %s%s%s", status,
+        nt_err_set(err, NT_ERR_NO, "this job has no map (NETTOPO_STATUS=%.32s)%s%s", status,
                    reason != NULL ? ": " : "", reason != NULL ? reason : "");
     else
         nt_err_set(err, NT_ERR_USAGE,
-                   "no map given, and NETTOPO_MAP is not set: pass a file, or run in a job that "
-                   "was submitted with --nettopo");
+                   "no map given and NETTOPO_MAP is not set. Pass a file, or run inside a job "
+                   "submitted with --nettopo.");
     return NULL;
 }
 
@@ -186,13 +186,7 @@ int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err)
     path = nt_file_map_path(path, err);
     if (path == NULL || nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
         return -1;
-    static const char samples[] = "nettopo-samples/";
-    int rc =
-        bytes >= sizeof samples && memcmp(text, samples, sizeof samples - 1) == 0
-            ? nt_err_set(err, NT_ERR_INPUT,
-                         "%s:1: this is a samples file, not a map: run \"nettopo solve\" first",
-                         nt_file_name(path))
-            : nt_map_read(nt_file_name(path), text, bytes, out, err);
+    int rc = nt_map_read(nt_file_name(path), text, bytes, out, err);
     free(text);
     return rc;
 }

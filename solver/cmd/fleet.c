@@ -59,7 +59,8 @@ int nt_fleet_open(const char *given, bool read_only, struct nt_store **out, stru
     if (given == NULL && nt_fleet_conf(&conf, err) != 0)
         return -1;
     if (given == NULL && conf.fleet_store[0] == '\0')
-        return nt_err_set(err, NT_ERR_USAGE, "expected --store FILE, or fleet_store in %s", CONF);
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "no store. Pass --store FILE or set fleet_store in %s.", CONF);
     return nt_store_open(given != NULL ? given : conf.fleet_store, read_only, out, err);
 }
 
@@ -80,7 +81,7 @@ int nt_fleet_span(const char *option, const char *text, int64_t *seconds, struct
         }
     if (n == 0 || nt_decimal_whole(text, n, 1000000000, &value) != 0)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "--%s: expected a time like 3600, 15m, 12h or 30d, found \"%.32s\"",
+                          "--%s %.32s: expected a time such as 3600 (seconds), 15m, 12h or 30d",
                           option, text);
     *seconds = (int64_t)value * unit;
     return 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "host_match.h"
 #include "hostlist.h"
 #include "number.h"
+#include "utc.h"
 
 struct arguments {
     const char *store, *hosts, *age, *days;
@@ -41,6 +43,7 @@ struct checking {
     uint32_t *asked;            /* numbers of the requested hosts */
     size_t hosts, hosts_room, suspects, unknown;
     const char *unknown_name; /* name of the first unknown host */
+    int64_t unknown_seen_s;   /* when its last job ended; 0: in no job */
     struct nt_json_writer w;  /* for text only its buffer is used */
     bool json;
 };
@@ -61,10 +64,27 @@ static void put_suspect(struct checking *c, const char *name, const struct nt_fl
                     f->jobs, f->users);
 }
 
-static void add_unknown(struct checking *c, const char *name)
+/* seen_s: its last job; 0: none. */
+static void add_unknown(struct checking *c, const char *name, int64_t seen_s)
 {
-    if (c->unknown++ == 0)
-        c->unknown_name = nt_arena_text(&c->memory, name, strlen(name));
+    if (c->unknown++ > 0)
+        return;
+    c->unknown_name = nt_arena_text(&c->memory, name, strlen(name));
+    c->unknown_seen_s = seen_s;
+}
+
+static int fail_unknown(const struct checking *c, struct nt_err *err)
+{
+    char day[NT_UTC_BYTES], more[64] = "";
+    if (c->unknown > 1)
+        snprintf(more, sizeof more, " and %zu more host%s", c->unknown - 1,
+                 c->unknown == 2 ? "" : "s");
+    if (c->unknown_seen_s == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "no data for %s%s within --days", c->unknown_name,
+                          more);
+    nt_utc_format_day(c->unknown_seen_s, day);
+    return nt_err_set(err, NT_ERR_INPUT, "no data for %s%s within --max-age (last job on %s)",
+                      c->unknown_name, more, day);
 }
 
 static void check_host(struct checking *c, uint32_t host, int64_t oldest_s)
@@ -75,7 +95,7 @@ static void check_host(struct checking *c, uint32_t host, int64_t oldest_s)
             put_suspect(c, changes->fleet.hosts.name[host], &changes->change[k]);
     }
     if (changes->fleet.seen_s[host] < oldest_s)
-        add_unknown(c, changes->fleet.hosts.name[host]);
+        add_unknown(c, changes->fleet.hosts.name[host], changes->fleet.seen_s[host]);
 }
 
 /* Checks links between switches, which the loaded changes may not contain. */
@@ -143,7 +163,7 @@ static int ask_for_name(void *context, const char *name, struct nt_err *err)
     uint32_t host = nt_host_index_find(&c->known, name, strlen(name));
     if (host != NT_NAMES_NONE)
         return ask_for(c, host, err);
-    add_unknown(c, name);
+    add_unknown(c, name, 0);
     return 0;
 }
 
@@ -181,13 +201,10 @@ static int check(struct checking *c, const char *store, const char *list, int64_
     if (c->suspects > 0)
         return nt_err_set(err, NT_ERR_NO, "%s", "");
     if (list == NULL && c->unknown == c->hosts)
-        return nt_err_set(err, NT_ERR_INPUT, "no host was in a job within --max-age");
+        return nt_err_set(err, NT_ERR_INPUT, "no data for any host within --max-age");
     if (list == NULL || c->unknown == 0) /* the other hosts are in use, and one host may be away */
         return 0;
-    if (c->unknown == 1)
-        return nt_err_set(err, NT_ERR_INPUT, "of %s nothing is known", c->unknown_name);
-    return nt_err_set(err, NT_ERR_INPUT, "of %s and %zu more nothing is known", c->unknown_name,
-                      c->unknown - 1);
+    return fail_unknown(c, err);
 }
 
 static int check_run(int argc, char **argv, struct nt_err *err)

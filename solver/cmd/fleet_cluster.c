@@ -226,7 +226,8 @@ int nt_fleet_cluster_confirmed(const struct nt_fleet_cluster *fleet, double supp
     struct nt_map *map;
     int rc = m->switches > 0
                  ? nt_map_create(m, (const char *const *)fleet->map->host_name, &map, err)
-                 : nt_err_set(err, NT_ERR_NO, "no host is placed by jobs of two users");
+                 : nt_err_set(err, NT_ERR_NO,
+                              "no host has a position yet: this needs jobs of two users");
     if (rc != 0) {
         nt_model_destroy(m);
         return -1;

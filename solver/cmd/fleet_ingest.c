@@ -135,7 +135,8 @@ static int bound_map(const struct source *s, struct nt_err *err)
     }
     if (objects * OBJECT_BYTES + values * VALUE_BYTES <= JSON_MEMORY_MAX)
         return 0;
-    return nt_err_set(err, NT_ERR_INPUT, "%s: %zu objects and %zu values are more than a map has",
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "%s: not a map: it has %zu objects and %zu values, more than any map",
                       s->path, objects, values);
 }
 
@@ -243,7 +244,7 @@ static int add_folder(struct files *files, const char *folder, struct nt_err *er
         return add_file(files, map, err);
     DIR *dir = opendir(folder);
     if (dir == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", folder, strerror(errno));
+        return nt_err_set(err, NT_ERR_SYSTEM, "cannot read %s: %s", folder, strerror(errno));
     for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;)
         rc = add_entry(files, folder, e->d_name, err);
     closedir(dir);
@@ -267,7 +268,8 @@ static int list_files(struct files *files, const char *const *operand, size_t op
     }
     return files->count > 0 || operand[0] != NULL
                ? 0
-               : nt_err_set(err, NT_ERR_USAGE, "expected files or folders of maps, found none");
+               : nt_err_set(err, NT_ERR_USAGE,
+                            "no files given. Pass maps, or directories of maps.");
 }
 
 /* ---- one file ---- */

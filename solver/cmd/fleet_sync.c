@@ -50,7 +50,7 @@ static void run_scontrol(const char *const *arguments)
 static int check_exit(int status, struct nt_err *err)
 {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        return nt_err_set(err, NT_ERR_SYSTEM, "scontrol: expected to run it, found none");
+        return nt_err_set(err, NT_ERR_SYSTEM, "cannot run scontrol: not found in PATH");
     return 0;
 }
 
@@ -90,12 +90,13 @@ static int tell_slurm(const char *const *arguments, struct nt_err *err)
     if (pid == 0)
         run_scontrol(arguments);
     if (pid < 0 || waitpid(pid, &status, 0) != pid)
-        return nt_err_set(err, NT_ERR_SYSTEM, "scontrol: %s", strerror(errno));
+        return nt_err_set(err, NT_ERR_SYSTEM, "cannot run cannot run scontrol: %s",
+                          strerror(errno));
     if (check_exit(status, err) != 0)
         return -1;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "scontrol refused: %.40s %.200s %.200s", arguments[0],
-                          arguments[1], arguments[2]);
+        return nt_err_set(err, NT_ERR_SYSTEM, "scontrol rejected this update: %.40s %.200s %.200s",
+                          arguments[0], arguments[1], arguments[2]);
     return 0;
 }
 
@@ -182,8 +183,8 @@ static int put_place(struct nt_strbuf *d, struct sync *s, uint32_t v, const char
     }
     if (!known)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "switch %.64s: expected one above it that Slurm has, found none: write "
-                          "its file first (--format topology.conf or topology.yaml)",
+                          "no switch above %.64s is in Slurm's topology. Write its file first: "
+                          "--format topology.conf or topology.yaml.",
                           leaf);
     nt_strbuf_puts(d, s->topology);
     while (n > 0) {
@@ -559,19 +560,19 @@ static int check_arguments(struct arguments *a, struct nt_err *err)
     a->nodes = a->format != NULL && strcmp(a->format, "nodes") == 0;
     if (a->format == NULL || (!a->yaml && !a->nodes && strcmp(a->format, "topology.conf") != 0))
         return nt_err_set(err, NT_ERR_USAGE,
-                          "expected --format topology.conf, topology.yaml or nodes");
+                          "--format is required: topology.conf, topology.yaml or nodes");
     a->chosen = a->topology != NULL;
     if (!a->chosen)
         a->topology = a->nodes ? "default" : "nettopo";
     if (a->nodes && (a->output != NULL || a->against != NULL))
         return nt_err_set(err, NT_ERR_USAGE,
-                          "--format nodes: slurmctld is asked and told, expected no --output and "
-                          "no --against");
+                          "--format nodes cannot be combined with --output or --against: it reads "
+                          "and updates slurmctld");
     if (a->apply && !a->nodes && a->output == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "--apply: expected --output FILE");
+        return nt_err_set(err, NT_ERR_USAGE, "--apply requires --output FILE");
     a->support = strtod(support, &end);
     if (end == support || *end != '\0' || !(a->support >= 0 && a->support <= 1))
-        return nt_err_set(err, NT_ERR_USAGE, "--support: expected 0 to 1, found \"%.32s\"",
+        return nt_err_set(err, NT_ERR_USAGE, "--support %.32s: expected a number from 0 to 1",
                           support);
     return 0;
 }

@@ -88,7 +88,8 @@ static int check_message(struct arguments *a, struct nt_err *err)
     if (a->bytes == NULL)
         return 0;
     if (nt_pattern_matrix(a->pattern) != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "--bytes is for named patterns: a matrix has its own");
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--bytes cannot be combined with a matrix, which contains its own sizes");
     return nt_command_line_bytes("bytes", a->bytes, 1, NT_TRAFFIC_MESSAGE_MAX, &a->message_bytes,
                                  err);
 }
@@ -115,12 +116,12 @@ static int check_options(struct arguments *a, struct nt_err *err)
         strcmp(a->format, "dlrover") != 0)
         return nt_err_set(
             err, NT_ERR_USAGE,
-            "format %s: expected json, env, csh, hostfile, rankfile, mpich, machinefile, "
+            "--format %.64s: expected json, env, csh, hostfile, rankfile, mpich, machinefile, "
             "torchrun, ray or dlrover",
             a->format);
     if (a->each != NULL && a->list != NULL)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "--ntasks-per-node and --tasks-per-node say the same thing twice");
+                          "--ntasks-per-node and --tasks-per-node cannot be combined");
     struct nt_err why = {0};
     if (nt_pattern_check(a->pattern, &why) != 0)
         return nt_err_set(err, NT_ERR_USAGE, "%s", why.text);
@@ -166,8 +167,8 @@ static int read_traffic(const char *path, size_t *ntasks, bool given, struct nt_
         return -1;
     if (!given || *ntasks < t.ntasks) {
         if (given)
-            rc = nt_err_set(err, NT_ERR_INPUT, "%s: %zu ranks for %zu tasks", path, t.ntasks,
-                            *ntasks);
+            rc = nt_err_set(err, NT_ERR_INPUT, "%s needs %zu tasks, but the job has %zu", path,
+                            t.ntasks, *ntasks);
         *ntasks = t.ntasks;
     }
     if (rc == 0)
@@ -204,7 +205,9 @@ static int leave_spares_out(const struct arguments *a, const struct nt_map *map,
          nt_spare_choose(map, asked, (size_t)a->spares, f->spare, &f->spares, err) != 0))
         return -1;
     if (f->spares < a->spares)
-        fprintf(stderr, "nettopo hint: --spare %llu of %zu hosts: %zu %s left out, one is kept\n",
+        fprintf(stderr,
+                "nettopo hint: --spare %llu: the map has %zu hosts, so that %zu %s left out and "
+                "one is kept\n",
                 (unsigned long long)a->spares, map->model->hosts, f->spares,
                 f->spares == 1 ? "is" : "are");
     const struct nt_model *m = map->model;
@@ -370,7 +373,7 @@ static int make_failed_map(struct nt_map **map, struct nt_err *err)
     for (char *name = strtok_r(text, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
         names[n++] = name;
     if (n == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "NETTOPO_NODE_ORDER: expected hosts, found none");
+        return nt_err_set(err, NT_ERR_INPUT, "NETTOPO_NODE_ORDER contains no hosts");
     if (nt_model_create(n, 0, 0, &model, err) != 0)
         return -1;
     model->family = NT_FAMILY_UNDETERMINED;

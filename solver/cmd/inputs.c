@@ -22,6 +22,8 @@
 
 enum { NAMES_BYTES_MAX = 64 * 1024 * 1024 };
 
+static const char record[] = "nettopo-samples/"; /* how the samples of a sweep begin */
+
 /* ---- networks ------------------------------------------------------------------------------- */
 
 typedef int reader(const char *, const char *, size_t, struct nt_map **, struct nt_err *);
@@ -47,10 +49,24 @@ static bool begins_with(const char *text, const char *word)
     return strncasecmp(text, word, strlen(word)) == 0;
 }
 
+/* Not one line of KEY=VALUE, where no other format was found. */
+static int refuse_unknown(const char *file, const char *text, struct nt_err *err)
+{
+    const char *word = first_word(text);
+    size_t line = strcspn(word, "\r\n");
+    if (*word == '\0' || memchr(word, '=', line) != NULL || begins_with(word, "include"))
+        return 0;
+    return nt_err_set(
+        err, NT_ERR_INPUT,
+        "%s: expected a map, DOT, TGF, topology.conf, topology.yaml, or the output of "
+        "scontrol or ibnetdiscover, found \"%.*s\"",
+        file, (int)(line < 64 ? line : 64), word);
+}
+
 static reader *choose_reader(const char *text)
 {
     const char *word = first_word(text);
-    if (*word == '{')
+    if (*word == '{' || begins_with(word, record)) /* samples: nt_map_read names the remedy */
         return nt_map_read;
     if (begins_with(word, "graph") || begins_with(word, "digraph") || begins_with(word, "strict"))
         return nt_import_dot;
@@ -115,11 +131,14 @@ int nt_reference_read(const struct nt_network_description *from, struct nt_map *
     reader *read = choose_reader(text);
     bool scan = read != nt_map_read && read != nt_import_dot && nt_is_ibnetdiscover(text);
     bool yaml = !scan && read == nt_import_topology_yaml;
-    if (!scan && from->names != NULL)
-        rc = nt_err_set(err, NT_ERR_USAGE, "--names: expected a scan of ibnetdiscover, found %s",
-                        file);
+    if (!scan && read == nt_import_topology_conf && refuse_unknown(file, text, err) != 0)
+        rc = -1;
+    else if (!scan && from->names != NULL)
+        rc = nt_err_set(err, NT_ERR_USAGE,
+                        "--names requires a scan of ibnetdiscover, which %s is not", file);
     else if (!yaml && from->topology != NULL)
-        rc = nt_err_set(err, NT_ERR_USAGE, "topology %.64s: expected a topology.yaml, found %s",
+        rc = nt_err_set(err, NT_ERR_USAGE,
+                        "topology %.64s: a name requires a topology.yaml, which %s is not",
                         from->topology, file);
     else if (scan)
         rc = read_scan(file, text, bytes, from->names, out, err);
@@ -311,18 +330,34 @@ static bool is_given(const struct nt_csv_given *given)
     return given->factor > 0 || given->round_trip || given->names != NULL;
 }
 
+/* Refuses a file of nettopo in place of a matrix. */
+static int refuse_ours(const struct incoming *in, struct nt_err *err)
+{
+    const char *head = first_word(in->kept.text);
+    if (strncmp(head, record, sizeof record - 1) == 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s:1: this is a samples file, not a matrix. Pass it without --latency "
+                          "and --bandwidth.",
+                          in->file);
+    if (*head == '{' && strstr(head, "\"nettopo-map/") != NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "%s:1: this is a map, not measurements", in->file);
+    return 0;
+}
+
 /* Sets the format; the start of a CSV is passed to its reader. */
 static int settle_format(struct incoming *in, struct nt_err *err)
 {
+    if (in->text == NT_TEXT_ANY && refuse_ours(in, err) != 0)
+        return -1;
     if (in->text == NT_TEXT_ANY)
         in->text = nt_import_parus_is_netcdf(in->kept.text, in->kept.used)
                        ? NT_TEXT_PARUS
                        : recognise_text(in->kept.text);
     if (in->text != NT_TEXT_CSV && is_given(in->given))
-        return nt_err_set(err, NT_ERR_USAGE,
-                          "%s: its program writes units and names: leave out --unit, --round-trip "
-                          "and --names",
-                          in->file);
+        return nt_err_set(
+            err, NT_ERR_USAGE,
+            "%s: this format contains units and names. Omit --unit, --round-trip and --names.",
+            in->file);
     if (in->text != NT_TEXT_CSV)
         return 0;
     if (nt_csv_reader_create(in->file, in->kind, &in->csv, err) != 0)
@@ -381,7 +416,7 @@ static int finish_matrices(struct incoming *in, struct nt_named_matrix **out, st
         return -1;
     bool latency = in->kind == NT_MATRIX_LATENCY_US;
     if (in->text == (latency ? NT_TEXT_MPIGRAPH : NT_TEXT_PARUS))
-        return nt_err_set(err, NT_ERR_INPUT, "%s: expected %s, found a text of %s", in->file,
+        return nt_err_set(err, NT_ERR_INPUT, "%s: expected %s, found the output of %s", in->file,
                           latency ? "latencies" : "bandwidths", latency ? "mpiGraph" : "PARUS");
     if (in->text == NT_TEXT_PARUS)
         return read_parus(in, out, err);
@@ -414,8 +449,6 @@ int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_
 
 /* ---- measurements -----------------------------------------------------------------------------
  */
-
-static const char record[] = "nettopo-samples/";
 
 /* Reads the first bytes after spaces; "" if it is not a regular file. */
 static void peek(const char *path, char head[sizeof record])

@@ -118,14 +118,14 @@ static int plan_run(int argc, char **argv, struct nt_err *err)
         nt_command_line_number("redundancy", a.redundancy, 1, 1e6, &redundancy, err) != 0)
         return -1;
     if (a.routes != NULL && a.network.path != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE or a network, found both");
+        return nt_err_set(err, NT_ERR_USAGE, "--routes cannot be combined with a network file");
     if (a.routes != NULL && (a.network.names != NULL || a.network.topology != NULL))
-        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with a network, found routes",
+        return nt_err_set(err, NT_ERR_USAGE, "--%s requires a network, found routes",
                           a.network.names != NULL ? "names" : "topology");
     if (a.routes == NULL && a.hosts != NULL)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "--hosts: expected with --routes FILE; nettopo simulate --format routes "
-                          "writes those of a network");
+                          "--hosts requires --routes FILE. \"nettopo simulate --format routes\" "
+                          "writes the routes of a network.");
     int rc = a.routes != NULL ? plan_routes(a.routes, a.hosts, redundancy, &text, &bytes, err)
                               : plan_map(a.network, redundancy, &text, &bytes, err);
     if (rc != 0)

@@ -315,7 +315,7 @@ int nt_rails_table(const struct nt_map *map, char **text, size_t *bytes, struct 
     }
     if (classes == 0)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "the map has no LogGP of two rails: --nettopo=full measures it where "
-                          "hosts have several");
+                          "the map has no LogGP parameters of two rails. Measure hosts with "
+                          "several devices with --nettopo=full.");
     return nt_strbuf_finish(&d, text, bytes, err);
 }

@@ -689,8 +689,8 @@ static int beside_map(char *path, size_t capacity, struct nt_err *err)
         return -1;
     if (map == nt_file_inline_map)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "the record is beside the map, and NETTOPO_MAP cannot be read here: make "
-                          "its directory visible (spank_nettopo(8), CONTAINERS)");
+                          "cannot read the samples beside NETTOPO_MAP. Make its directory visible "
+                          "here (spank_nettopo(8), CONTAINERS).");
     const char *slash = strrchr(map, '/');
     int dir = slash == NULL ? 0 : (int)(slash + 1 - map);
     int n = snprintf(path, capacity, "%.*ssamples", dir, map);

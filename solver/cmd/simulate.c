@@ -126,8 +126,8 @@ static int read_whole(const char *what, const char *text, uint64_t most, uint64_
                       struct nt_err *err)
 {
     if (text != NULL && nt_decimal_whole(text, strlen(text), most, value) != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "--%s %s: expected a whole number of at most %llu",
-                          what, text, (unsigned long long)most);
+        return nt_err_set(err, NT_ERR_USAGE, "--%s %.64s: expected a whole number up to %llu", what,
+                          text, (unsigned long long)most);
     return 0;
 }
 
@@ -139,8 +139,9 @@ static int read_tiers(const char *what, const char *text, double *value, struct 
         const char *end = nt_number_read(at, at + strlen(at), &value[n]);
         if (end == NULL || (*end != ',' && *end != '\0') || value[n] < 0 ||
             (*end == ',' && n + 1 == NT_DIMENSIONS_MAX))
-            return nt_err_set(err, NT_ERR_USAGE, "--%s %s: expected up to %d numbers from 0 on",
-                              what, text, (int)NT_DIMENSIONS_MAX);
+            return nt_err_set(err, NT_ERR_USAGE,
+                              "--%s %.64s: expected up to %d numbers, each 0 or more", what, text,
+                              (int)NT_DIMENSIONS_MAX);
         at = *end == ',' ? end + 1 : NULL;
     }
     for (; n > 0 && n < NT_DIMENSIONS_MAX; n++)
@@ -203,8 +204,7 @@ static int build_file(const struct arguments *a, struct scene *s, struct nt_err 
     nt_figures_default(&usual, &f);
     if (a->overhead || a->host_rate || a->link_rate)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "--overhead, --host-rate and --link-rate: expected "
-                          "with a SPEC, found a file");
+                          "--overhead, --host-rate and --link-rate require a SPEC, found a file");
     if (read_figures(a, &f, err) < 0)
         return -1;
     struct nt_assumed assumed = {f.host_latency_us, f.link_latency_us[0], 0};
@@ -212,8 +212,8 @@ static int build_file(const struct arguments *a, struct scene *s, struct nt_err 
         return -1;
     if (assumed.links == 0 && (a->host_latency || a->link_latency))
         return nt_err_set(err, NT_ERR_USAGE,
-                          "--host-latency and --link-latency: expected with a network that does "
-                          "not state its latencies");
+                          "--host-latency and --link-latency require a network without latencies, "
+                          "but this file has them");
     return nt_network_from_model(s->map->model, &s->network, err);
 }
 
@@ -223,7 +223,7 @@ static int build_scene(const struct arguments *a, struct scene *s, struct nt_err
     struct nt_figures figures;
     if (nt_spec_names(a->topology.path)) {
         if (a->topology.names != NULL || a->topology.topology != NULL)
-            return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with a file, found a SPEC",
+            return nt_err_set(err, NT_ERR_USAGE, "--%s requires a file, found a SPEC",
                               a->topology.names != NULL ? "names" : "topology-name");
         if (nt_spec_parse(a->topology.path, &spec, err) < 0)
             return -1;
@@ -245,7 +245,7 @@ static int set_adaptive(const struct arguments *a, struct scene *s, struct nt_er
         rail->adaptive = a->adaptive && grouped;
     if (a->adaptive && a->workload == NULL && !s->network->adaptive)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "--adaptive: expected --workload, or a dragonfly, dragonfly+ or aries");
+                          "--adaptive requires --workload, or a dragonfly, dragonfly+ or aries");
     return 0;
 }
 
@@ -255,7 +255,7 @@ static int check_rails(const struct arguments *a, const struct scene *s, struct 
     bool routes = a->format != NULL &&
                   (strcmp(a->format, "routes") == 0 || strcmp(a->format, "measured") == 0);
     if (s->network->next_rail != NULL && (a->workload != NULL || routes))
-        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected a network of one rail",
+        return nt_err_set(err, NT_ERR_USAGE, "--%s requires a network of one rail",
                           routes ? a->format : "workload");
     return 0;
 }
@@ -309,8 +309,9 @@ static int write_csv(const struct scene *s, const struct arguments *a, char **te
 {
     struct nt_matrix *m;
     if (s->network->hosts > CSV_HOSTS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "a matrix of %zu hosts: at most %d", s->network->hosts,
-                          (int)CSV_HOSTS_MAX);
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "--format csv writes up to %d hosts, but the network has %zu",
+                          (int)CSV_HOSTS_MAX, s->network->hosts);
     if (a->bandwidth ? measure_bandwidths(s, &m, err) < 0
                      : nt_measure_latencies(s->network, &s->noise, &m, err) < 0)
         return -1;
@@ -383,7 +384,9 @@ static int name_link(struct nt_names *names, size_t k, const char *a, const char
         rc = nt_names_add_copy(names, text, strlen(text), &index, err);
     }
     if (rc == 1)
-        return nt_err_set(err, NT_ERR_INPUT, "link %s: expected names that tell links apart", text);
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "link %s: another link has the same name. Rename its switches or hosts.",
+                          text);
     return rc;
 }
 
@@ -476,7 +479,7 @@ static const struct nt_sweep_kind *find_sweep(const char *name, struct nt_err *e
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (strcmp(name, kinds[k]->name) == 0)
             return kinds[k];
-    nt_err_set(err, NT_ERR_USAGE, "sweep %s: expected one of all, adaptive, sequential, pmm", name);
+    nt_err_set(err, NT_ERR_USAGE, "--sweep %.64s: expected all, adaptive, sequential or pmm", name);
     return NULL;
 }
 
@@ -650,28 +653,29 @@ static size_t find_format(const char *name)
 static int check_options(const struct arguments *a, struct nt_err *err)
 {
     if (a->topology.path == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "expected --topology SPEC");
+        return nt_err_set(err, NT_ERR_USAGE, "--topology SPEC is required");
     if (find_format(a->format) == FORMATS)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "format %.64s: expected samples, csv, map, routes or measured",
+                          "--format %.64s: expected samples, csv, map, routes or measured",
                           a->format);
     if (a->bandwidth && find_format(a->format) >= WITH_BANDWIDTH)
-        return nt_err_set(err, NT_ERR_USAGE, "--bandwidth: expected with samples or csv, found %s",
-                          a->format);
-    if ((a->sweep != NULL) + (a->workload != NULL) + (a->format != NULL || a->bandwidth) > 1)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "expected one of measurements, --sweep and --workload");
+                          "--bandwidth requires --format samples or csv, found %s", a->format);
+    if ((a->sweep != NULL) + (a->workload != NULL) + (a->format != NULL || a->bandwidth) > 1)
+        return nt_err_set(
+            err, NT_ERR_USAGE,
+            "--sweep, --workload and measurements (--format, --bandwidth) cannot be combined");
     if (a->json && a->sweep == NULL && a->workload == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "--json: expected --sweep or --workload");
+        return nt_err_set(err, NT_ERR_USAGE, "--json requires --sweep or --workload");
     if (a->sweep == NULL && a->shuffle)
-        return nt_err_set(err, NT_ERR_USAGE, "--shuffle is for --sweep");
+        return nt_err_set(err, NT_ERR_USAGE, "--shuffle requires --sweep");
     if (a->prior != NULL && (a->shuffle || a->sweep == NULL || strcmp(a->sweep, "adaptive") != 0))
-        return nt_err_set(err, NT_ERR_USAGE, "--prior is for --sweep adaptive, without --shuffle");
+        return nt_err_set(err, NT_ERR_USAGE, "--prior requires --sweep adaptive without --shuffle");
     if (a->workload == NULL &&
         (a->bytes || a->messages || a->packet || a->buffers || a->repeat || a->consume_all))
         return nt_err_set(err, NT_ERR_USAGE,
                           "--bytes, --messages, --packet, --buffers, --consume-all and --repeat "
-                          "are for --workload");
+                          "require --workload");
     return 0;
 }
 

@@ -184,7 +184,8 @@ static int read_latency(const struct arguments *a, size_t k, struct nt_named_mat
     }
     nt_named_matrix_destroy(*out);
     *out = NULL;
-    return nt_err_set(err, NT_ERR_USAGE, "--message-bytes: %s has its message sizes in it",
+    return nt_err_set(err, NT_ERR_USAGE,
+                      "--message-bytes: %s contains its message sizes. Omit the option.",
                       nt_file_name(a->latency[k]));
 }
 
@@ -298,18 +299,19 @@ static int check_messages(struct arguments *a, struct nt_err *err)
                                   &a->message_bytes[k], err) != 0)
             return -1;
         if (a->latency[k] == NULL || !(a->message_bytes[k] > last))
-            return nt_err_set(err, NT_ERR_USAGE,
-                              "--message-bytes: expected one for each --latency, each larger than "
-                              "the one before");
+            return nt_err_set(
+                err, NT_ERR_USAGE,
+                "--message-bytes: expected one per --latency, each larger than the one before");
         last = a->message_bytes[k];
     }
     if (k > 0 && k < LATENCY_FILES_MAX && a->latency[k] != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "--message-bytes: expected one for each --latency");
+        return nt_err_set(err, NT_ERR_USAGE, "--message-bytes: expected one per --latency");
     if (k == 1 && a->bandwidth == NULL)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "--message-bytes: expected --bandwidth, or --latency of further sizes");
+                          "--message-bytes requires --bandwidth, or --latency of several sizes");
     if (k > 0 && strcmp(a->published.name, "parus") == 0)
-        return nt_err_set(err, NT_ERR_USAGE, "--message-bytes: not with --method parus");
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--message-bytes cannot be combined with --method parus");
     return 0;
 }
 
@@ -327,22 +329,23 @@ static int check_given(struct arguments *a, struct nt_err *err)
                 "--unit %.32s: expected ns, us, ms or s, or MB/s, MiB/s, GB/s, GiB/s, "
                 "Mbit/s or Gbit/s",
                 a->unit[k]);
-        if (!there[kind] || a->given[kind].factor > 0)
-            return nt_err_set(err, NT_ERR_USAGE, "--unit %.32s: expected %s", a->unit[k],
-                              there[kind] ? "one unit for latencies and one for bandwidths"
-                              : kind == NT_MATRIX_LATENCY_US ? "with --latency only"
-                                                             : "with --bandwidth only");
+        if (!there[kind])
+            return nt_err_set(err, NT_ERR_USAGE, "--unit %.32s requires --%s", a->unit[k],
+                              kind == NT_MATRIX_LATENCY_US ? "latency" : "bandwidth");
+        if (a->given[kind].factor > 0)
+            return nt_err_set(
+                err, NT_ERR_USAGE,
+                "--unit %.32s: expected one unit for latencies and one for bandwidths", a->unit[k]);
         a->given[kind].factor = factor;
     }
     if (a->round_trip && !there[NT_MATRIX_LATENCY_US])
-        return nt_err_set(err, NT_ERR_USAGE, "--round-trip: expected with --latency only");
+        return nt_err_set(err, NT_ERR_USAGE, "--round-trip requires --latency");
     a->given[NT_MATRIX_LATENCY_US].round_trip = a->round_trip;
     size_t inputs = a->bandwidth != NULL && strcmp(a->bandwidth, "-") == 0;
     for (size_t k = 0; k < LATENCY_FILES_MAX && a->latency[k] != NULL; k++)
         inputs += strcmp(a->latency[k], "-") == 0;
     return inputs <= 1 ? 0
-                       : nt_err_set(err, NT_ERR_USAGE,
-                                    "-: expected once, standard input can be read once only");
+                       : nt_err_set(err, NT_ERR_USAGE, "-: standard input can be read only once");
 }
 
 static int read_options(int argc, char **argv, struct arguments *a, struct nt_err *err)
@@ -351,7 +354,7 @@ static int read_options(int argc, char **argv, struct arguments *a, struct nt_er
         return -1;
     a->published = nt_published_named(a->method);
     if (a->lengths != NULL && (strcmp(a->method, "parus") != 0 || a->latency[0] == NULL))
-        return nt_err_set(err, NT_ERR_USAGE, "lengths: expected with method parus and --latency");
+        return nt_err_set(err, NT_ERR_USAGE, "--lengths requires --method parus and --latency");
     if (nt_command_line_number("epsilon", a->epsilon, -INFINITY, INFINITY, &a->published.epsilon,
                                err) != 0 ||
         nt_command_line_number("eps-shared", a->shared, -INFINITY, INFINITY,
@@ -371,14 +374,15 @@ static int solve_run(int argc, char **argv, struct nt_err *err)
     bool matrices = a.latency[0] != NULL || a.bandwidth != NULL;
     if ((a.samples != NULL) == matrices)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "expected either SAMPLES or --latency or --bandwidth FILE, found %s",
-                          matrices ? "both" : "neither");
+                          matrices ? "SAMPLES cannot be combined with --latency or --bandwidth"
+                                   : "no measurements given. Pass SAMPLES, --latency FILE or "
+                                     "--bandwidth FILE.");
     if (a.samples != NULL && (a.from != NULL || a.names != NULL))
-        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with matrices only",
+        return nt_err_set(err, NT_ERR_USAGE, "--%s requires --latency or --bandwidth",
                           a.from != NULL ? "from" : "names");
     if (a.latency[0] == NULL && matrices &&
         nt_published_method(&a.published, &(struct nt_method){0}))
-        return nt_err_set(err, NT_ERR_USAGE, "--method: expected with --latency only");
+        return nt_err_set(err, NT_ERR_USAGE, "--method requires --latency");
     struct nt_map *map;
     char *text;
     size_t bytes;

@@ -365,7 +365,7 @@ static int stats_run(int argc, char **argv, struct nt_err *err)
     o.json = a.json;
     o.top = o.json ? NAMES_MAX : TOP_DEFAULT;
     if (a.top != NULL && nt_decimal_whole(a.top, strlen(a.top), NAMES_MAX, &o.top) != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "top %.20s: expected a number up to %d", a.top,
+        return nt_err_set(err, NT_ERR_USAGE, "--top %.20s: expected a number up to %d", a.top,
                           (int)NAMES_MAX);
     struct stats *s = calloc(1, sizeof *s);
     if (s == NULL)

@@ -103,10 +103,10 @@ static int check_links(const struct nt_model *m, struct nt_err *err)
 {
     if (m->links <= LINKS_MAX)
         return 0;
-    return nt_err_set(err, NT_ERR_INPUT,
-                      "sweep pmm: %zu links to estimate, at most %d; sweep adaptive has no such "
-                      "limit",
-                      m->links, (int)LINKS_MAX);
+    return nt_err_set(
+        err, NT_ERR_INPUT,
+        "--sweep pmm estimates up to %d links, but the network has %zu. Use --sweep adaptive.",
+        (int)LINKS_MAX, m->links);
 }
 
 static int pmm_create(const struct nt_sweep_input *input, struct nt_planner **out,

@@ -55,7 +55,7 @@ void nt_rows_destroy(struct nt_rows *rows)
 static int refuse_size(struct nt_err *err, double entries)
 {
     return nt_err_set(err, NT_ERR_INPUT,
-                      "%.0f pairs of links hang together, at most %d can be solved", entries,
+                      "%.0f pairs of links depend on each other, at most %d can be solved", entries,
                       (int)NT_NORMAL_ENTRIES_MAX);
 }
 

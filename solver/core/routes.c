@@ -162,7 +162,7 @@ static int check_path(struct nt_routes_builder *b, uint32_t from, uint32_t to, c
     int repeat = has_repeat(b, link, n);
     if (repeat < 0)
         return nt_err_memory(err);
-    return repeat == 0 ? 0 : nt_err_set(err, NT_ERR_INPUT, "a link stands twice on a route");
+    return repeat == 0 ? 0 : nt_err_set(err, NT_ERR_INPUT, "a link appears twice on a route");
 }
 
 int nt_routes_builder_add(struct nt_routes_builder *builder, uint32_t a, uint32_t b,
@@ -177,7 +177,7 @@ int nt_routes_builder_add(struct nt_routes_builder *builder, uint32_t a, uint32_
     if (*slot != 0) {
         struct way *first = &builder->way[*slot - 1];
         if (first->a == a || first->back != NO_WAY)
-            return nt_err_set(err, NT_ERR_INPUT, "the route was given before");
+            return nt_err_set(err, NT_ERR_INPUT, "this route is given twice");
         first->back = (uint32_t)builder->ways; /* of the first way: where its other direction is */
         way.back = *slot - 1;
     } else {

@@ -24,9 +24,12 @@ struct nt_database {
 static int database_error(struct nt_database *db, struct nt_err *err)
 {
     int code = sqlite3_errcode(db->db);
-    bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
-    return nt_err_set(err, damaged ? NT_ERR_INPUT : NT_ERR_SYSTEM, "%s: %s", db->file,
-                      sqlite3_errmsg(db->db));
+    if (code == SQLITE_NOTADB)
+        return nt_err_set(err, NT_ERR_INPUT, "%s is not a store of nettopo", db->file);
+    if (code == SQLITE_IOERR && sqlite3_system_errno(db->db) == EISDIR)
+        return nt_err_set(err, NT_ERR_INPUT, "cannot read store %s: Is a directory", db->file);
+    return nt_err_set(err, code == SQLITE_CORRUPT ? NT_ERR_INPUT : NT_ERR_SYSTEM, "store %s: %s",
+                      db->file, sqlite3_errmsg(db->db));
 }
 
 int nt_database_run(struct nt_database *db, const char *sql, struct nt_err *err)
@@ -74,16 +77,19 @@ static int check_version(struct nt_database *db, bool read_only, const struct nt
         nt_database_whole(db, "PRAGMA application_id", NT_NO_VALUES, 0, &application, err) != 0)
         return -1;
     if (application != schema->application && (version != 0 || application != 0 || read_only))
-        return nt_err_set(err, NT_ERR_INPUT, "%s: expected a store of nettopo, found another file",
-                          db->file);
+        return nt_err_set(err, NT_ERR_INPUT, "%s is not a store of nettopo", db->file);
     if (version > schema->version)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: expected version %d or older, found %d", db->file,
-                          schema->version, (int)version);
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "store store %s: expected version %d or older, found %d. Use a newer "
+                          "nettopo.. Use a newer nettopo.",
+                          db->file, schema->version, (int)version);
     if (version == schema->version)
         return 0;
     if (read_only)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: of version %d: ingest brings it to version %d",
-                          db->file, (int)version, schema->version);
+        return nt_err_set(
+            err, NT_ERR_INPUT,
+            "store %s has version %d. \"nettopo fleet ingest\" converts it to version %d.",
+            db->file, (int)version, schema->version);
     return migrate(db, schema, err);
 }
 
@@ -110,10 +116,11 @@ static int open_file(struct nt_database *db, bool read_only, struct nt_err *err)
     int rc = sqlite3_open_v2(db->file, &db->db, flags, NULL);
     int reason = rc == SQLITE_CANTOPEN ? sqlite3_system_errno(db->db) : 0;
     if ((reason == ENOENT || reason == ENOTDIR) && read_only)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: expected a store, found none", db->file);
+        return nt_err_set(err, NT_ERR_INPUT, "cannot read store %s: No such file or directory",
+                          db->file);
     if (reason != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "%s: cannot %s the store: %s", db->file,
-                          read_only ? "read" : "open or make", strerror(reason));
+        return nt_err_set(err, NT_ERR_SYSTEM, "cannot %s store %s: %s", read_only ? "read" : "open",
+                          db->file, strerror(reason));
     if (rc != SQLITE_OK)
         return database_error(db, err);
     sqlite3_busy_timeout(db->db, NT_DATABASE_WAIT_MS);

@@ -21,7 +21,7 @@ static int check_names(const struct nt_map *map, const struct nt_origin *origin,
     for (size_t k = 0; origin->hosts.count > 0 && k < map->model->hosts; k++)
         if (nt_names_find(&origin->hosts, map->host_name[k], strlen(map->host_name[k])) ==
             NT_NAMES_NONE)
-            return nt_err_set(err, NT_ERR_INPUT, "host %s was not of job %llu", map->host_name[k],
+            return nt_err_set(err, NT_ERR_INPUT, "host %s was not in job %llu", map->host_name[k],
                               (unsigned long long)map->job_id);
     return 0;
 }
@@ -30,12 +30,13 @@ static int check_origin(const struct nt_map *map, const struct nt_origin *origin
                         struct nt_err *err)
 {
     if (map->job_id == 0 || map->job_id > UINT32_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "expected a job's id, found none");
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "the map has no job ID: only maps of Slurm jobs can be imported");
     if (origin->has_job && origin->job != map->job_id)
-        return nt_err_set(err, NT_ERR_INPUT, "the map is of job %llu, the file of job %llu",
+        return nt_err_set(err, NT_ERR_INPUT, "the map is from job %llu, its file from job %llu",
                           (unsigned long long)map->job_id, (unsigned long long)origin->job);
     if (origin->cluster[0] != '\0' && strcmp(origin->cluster, map->cluster) != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "the map is of cluster %.64s, the file of %.64s",
+        return nt_err_set(err, NT_ERR_INPUT, "the map is from cluster %.64s, its file from %.64s",
                           map->cluster, origin->cluster);
     return check_names(map, origin, err);
 }
@@ -78,7 +79,7 @@ static int match_hosts(const struct nt_fleet_job *job, const struct nt_samples *
     for (size_t k = 0; rc >= 0 && k < samples->hosts; k++) {
         place[k] = nt_names_find(&names, samples->host_name[k], strlen(samples->host_name[k]));
         if (place[k] == NT_NAMES_NONE)
-            rc = nt_err_set(err, NT_ERR_INPUT, "the record has host %s, the map does not",
+            rc = nt_err_set(err, NT_ERR_INPUT, "host %s is in the samples, but not in the map",
                             samples->host_name[k]);
     }
     nt_names_fini(&names);
@@ -135,7 +136,8 @@ static int add_pairs(struct nt_fleet_job *job, const struct nt_samples *samples,
     for (size_t k = 0; k < samples->samples; k++)
         n += is_reading(&samples->sample[k], samples, bytes);
     if (n > NT_FLEET_PAIRS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu latencies, at most %d", n, NT_FLEET_PAIRS_MAX);
+        return nt_err_set(err, NT_ERR_INPUT, "%zu latencies: expected at most %d", n,
+                          NT_FLEET_PAIRS_MAX);
     job->pair = nt_arena_array(&job->memory, n, sizeof *job->pair);
     if (job->pair == NULL)
         return nt_arena_check(&job->memory, err);
@@ -159,10 +161,12 @@ static int add_record(struct nt_fleet_job *job, const struct nt_samples *samples
                       struct nt_err *err)
 {
     if (samples->job.id != job->job)
-        return nt_err_set(err, NT_ERR_INPUT, "the record is of job %llu, the map of job %llu",
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "the samples are from job %llu, the map is from job %llu",
                           (unsigned long long)samples->job.id, (unsigned long long)job->job);
     if (strcmp(samples->job.cluster, job->cluster) != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "the record is of cluster %.64s, the map of %.64s",
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "the samples are from cluster %.64s, the map is from %.64s",
                           samples->job.cluster, job->cluster);
     job->restart = samples->job.restart;
     return add_pairs(job, samples, err);
@@ -349,7 +353,7 @@ int nt_fleet_job_create(const struct nt_map *map, const struct nt_samples *sampl
     if (rc == 0)
         rc = add_loggp(job, map, err);
     if (rc == 0 && origin->has_restart && samples != NULL && job->restart != origin->restart)
-        rc = nt_err_set(err, NT_ERR_INPUT, "the record is of restart %u, the file of %u",
+        rc = nt_err_set(err, NT_ERR_INPUT, "the samples are from restart %u, their file is from %u",
                         job->restart, origin->restart);
     if (rc == 0 && origin->has_restart)
         job->restart = origin->restart;
@@ -518,7 +522,8 @@ static float value_of(int64_t steps)
 
 static int bad_bytes(struct nt_err *err)
 {
-    return nt_err_set(err, NT_ERR_INPUT, "the store has packed readings that cannot be read");
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "the store is damaged: it has packed measurements that cannot be read");
 }
 
 int nt_packed_visit_pairs(const void *bytes, size_t n, size_t hosts, nt_packed_each_pair *each,

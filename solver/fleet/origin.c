@@ -61,7 +61,7 @@ static int inflate_all(z_stream *z, size_t most, struct nt_archive_text *out, st
             return nt_err_memory(err);
         if (rc != Z_OK && rc != Z_STREAM_END)
             return nt_err_set(err, NT_ERR_INPUT, "expected gzip, found %s",
-                              rc == Z_BUF_ERROR ? "a file that is cut off" : "other bytes");
+                              rc == Z_BUF_ERROR ? "a truncated file" : "other bytes");
     }
     out->text[out->bytes] = '\0';
     return 0;
@@ -187,7 +187,7 @@ int nt_origin_parse(const char *text, size_t bytes, struct nt_origin *out, struc
         at += n + 1;
     }
     if (rc == 0 && !o.has_job)
-        rc = nt_err_set(err, NT_ERR_INPUT, "the archive's head: no job");
+        rc = nt_err_set(err, NT_ERR_INPUT, "the archive's head: expected a job, found none");
     if (rc != 0) {
         nt_origin_fini(&o);
         return -1;
@@ -409,11 +409,10 @@ int nt_slurm_jobs_add_facts(const struct nt_slurm_jobs *jobs, uint64_t job,
             high = middle;
     }
     if (low == jobs->jobs || jobs->job[low].id != job)
-        return nt_err_set(err, NT_ERR_INPUT, "%s has no job %llu%s", jobs->file,
-                          (unsigned long long)job,
-                          jobs->parts ? "; with arrays and heterogeneous jobs it needs sacct's "
-                                        "column JobIDRaw"
-                                      : "");
+        return nt_err_set(
+            err, NT_ERR_INPUT, "%s does not contain job %llu%s", jobs->file,
+            (unsigned long long)job,
+            jobs->parts ? ". Arrays and heterogeneous jobs need sacct's column JobIDRaw." : "");
     nt_names_fini(&origin->hosts);
     for (size_t k = low; k < jobs->jobs && jobs->job[k].id == job; k++) {
         const struct slurm_job *j = &jobs->job[k];

@@ -157,7 +157,8 @@ static int compare_cluster(void *cluster, struct nt_query *row, struct nt_err *e
     const char *of = nt_query_text(row, 0);
     return strcmp(of, cluster) == 0
                ? 1
-               : nt_err_set(err, NT_ERR_INPUT, "of cluster \"%.64s\": the store is of \"%.64s\"",
+               : nt_err_set(err, NT_ERR_INPUT,
+                            "the map is from cluster \"%.64s\", but the store is for \"%.64s\"",
                             (const char *)cluster, of);
 }
 

@@ -33,7 +33,8 @@ static int open_side(struct side *s, const struct nt_map *map, struct nt_err *er
     if (nt_rooted_tree_create(map->model, &s->tree, err) != 0)
         return -1;
     if (!s->tree->tree)
-        return nt_err_set(err, NT_ERR_INPUT, "no tree of switches (%s)",
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "the network (%s) is not a tree of switches, as Slurm's topology must be",
                           nt_family_name(map->model->family));
     return 0;
 }
@@ -441,7 +442,8 @@ int nt_topology_merge(const struct nt_map *measured, const struct nt_map *curren
     size_t old = current != NULL ? current->model->hosts + current->model->switches : 0;
     *out = NULL;
     if (measured->model->switches == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "no tree of switches (%s)",
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "the network (%s) is not a tree of switches, as Slurm's topology must be",
                           nt_family_name(measured->model->family));
     m.same = nt_arena_array(&m.memory, vertices, sizeof *m.same);
     m.here = nt_arena_array(&m.memory, old + 1, sizeof *m.here);

@@ -442,7 +442,8 @@ int nt_calibration_classes(struct nt_calibration *c, struct nt_readings *ledger,
             rc = nt_readings_add(ledger, t->a, t->b, 0, t->second, err);
     }
     if (rc == 0 && n == 0)
-        rc = nt_err_set(err, NT_ERR_INPUT, "no pair of hosts gave the same latency twice");
+        rc = nt_err_set(err, NT_ERR_INPUT,
+                        "no pair of hosts had the same latency in two measurements");
     if (rc == 0)
         rc = nt_classes_fit(value, n, fmax(c->noise / sqrt(2), LEAST_SD),
                             fmax(LEAST_AGREEING, c->outliers * c->outliers), classes, err);

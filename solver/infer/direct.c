@@ -200,7 +200,7 @@ static int project_spectrum(size_t n, struct spectrum *r, float *out, struct nt_
     LAPACK_dsyevd("V", "L", &m, r->full, &m, r->value, r->work, &r->work_size, r->whole,
                   &whole_size, &info);
     if (info != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no eigenvalues of %zu hosts", n);
+        return nt_err_set(err, NT_ERR_SYSTEM, "cannot compute eigenvalues for %zu hosts", n);
     for (size_t k = 0; k < n; k++)
         r->size[k] = (float)fabs(r->value[k]);
     double limit = ABOVE_MEDIAN * (double)nt_stats_median(r->size, n);

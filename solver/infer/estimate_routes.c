@@ -760,7 +760,7 @@ int nt_estimate_routes(const struct nt_routes *routes, const struct nt_measured 
                        struct nt_estimate **out, struct nt_err *err)
 {
     if (measured->count == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "no measurements, so there is nothing to estimate");
+        return nt_err_set(err, NT_ERR_INPUT, "there are no measurements");
     struct work w = {.routes = routes, .measured = measured};
     int rc = estimate_links(&w, err);
     if (rc == 0)

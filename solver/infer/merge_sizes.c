@@ -621,8 +621,8 @@ int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matri
 {
     if (sizes > NT_INFER_SIZES_MAX)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "%zu matrices of latencies: expected at most %d with method auto", sizes,
-                          (int)NT_INFER_SIZES_MAX);
+                          "%zu matrices of latencies: expected at most %d with --method auto",
+                          sizes, (int)NT_INFER_SIZES_MAX);
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_model **model = nt_arena_array(&memory, sizes, sizeof *model);
     int rc = 0;

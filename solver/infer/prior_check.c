@@ -755,7 +755,7 @@ int nt_prior_check_sparse(const struct nt_prior_check *b, const bool *missing,
 {
     const struct nt_classes classes = classes_of(b);
     if (b->verdict != NT_SPARSE_SOUND)
-        return nt_err_set(err, NT_ERR_INPUT, "what was believed of this network is not verified");
+        return nt_err_set(err, NT_ERR_INPUT, "the prior of this network is not verified");
     if (nt_sparse_init_known(out, b->hosts, missing, &classes, err) < 0)
         return -1;
     int rc = unite_clusters(b, &out->clustering.clusters, err);

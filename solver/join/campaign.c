@@ -330,8 +330,7 @@ static int create_link_latency(struct nt_campaign *c, struct nt_planner **out, s
     if (c->known.model->links > NT_LINK_LATENCY_LINKS_SOON)
         return nt_err_set(
             err, NT_ERR_INPUT,
-            "not measured, solving %zu links takes longer than there is time, at most "
-            "%d are",
+            "not measured, because solving %zu links takes too long (up to %d are solved)",
             c->known.model->links, (int)NT_LINK_LATENCY_LINKS_SOON);
     const struct nt_sweep_setup setup = setup_of(c);
     return nt_link_latency_plan_create(c->known.model, &setup, out, &need->rounds, err);
@@ -537,7 +536,7 @@ static int create_sizes(struct nt_campaign *c, struct nt_planner **out, struct n
 {
     if (c->hosts > NT_SWEEP_ALL_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "not measured, it takes all pairs, of at most %d hosts",
+                          "not measured, because it needs all pairs (up to %d hosts)",
                           (int)NT_SWEEP_ALL_HOSTS_MAX);
     double kernels = kernels_s(c);
     need->most_s = left_s(c) - (kernels + sizes_s(c, 1) < left_s(c) ? kernels : 0);
@@ -556,7 +555,7 @@ static int create_kernels(struct nt_campaign *c, struct nt_planner **out, struct
     need->kind = NT_ORDER_KERNEL;
     if (c->options.max_load < 1)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "not measured, they are to fill links and max_load is %g",
+                          "not measured, because they fill links and max_load is %g",
                           c->options.max_load);
     const struct nt_sweep_setup setup = setup_of(c);
     const struct nt_stress_settings settings = {
@@ -682,7 +681,7 @@ static bool enter_phase(struct nt_campaign *c)
 static void miss_model(struct nt_campaign *c)
 {
     if (c->undetermined != NULL)
-        add_warning(&c->warnings, "%s: not measured, it takes a network that is known",
+        add_warning(&c->warnings, "%s: not measured, because the network is undetermined",
                     phase_kind(c)->name);
     else
         set_budget_reason(c, phase_kind(c)->name, "not measured", false);
@@ -699,8 +698,8 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
     if ((c->options.level < k->from && !chosen) || c->present < 2)
         return end_phase(c), 0;
     if (k->loads && c->options.latency_only) {
-        add_warning(&c->warnings, "%s: not measured, on shared hosts only latency is allowed",
-                    k->name);
+        add_warning(&c->warnings,
+                    "%s: not measured, because on shared hosts only latency is allowed", k->name);
         return end_phase(c), 0;
     }
     if (k->wants_model && c->known.model == NULL) {
@@ -787,7 +786,8 @@ static bool is_repeating(const struct nt_campaign *c)
 
 static void warn_less_often(struct nt_campaign *c)
 {
-    add_warning(&c->warnings, "%s: measured less often than planned, the time was short",
+    add_warning(&c->warnings,
+                "%s: measured less often than planned, because the time was too short",
                 phase_kind(c)->name);
 }
 

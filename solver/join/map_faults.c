@@ -301,7 +301,7 @@ static int warn_odd(struct nt_map *map, const bool *odd, struct nt_err *err)
     for (size_t h = 0, named = 0; h < map->model->hosts && named < NAMED_MAX && rc == 0; h++)
         if (odd[h]) {
             rc = nt_map_warn(map, err,
-                             "the link of %s differs from all other host links: by a fault, or by "
+                             "the link of %s differs from all other host links: it has a fault or "
                              "another adapter",
                              map->host_name[h]);
             named++;
@@ -321,7 +321,7 @@ static int warn(struct nt_map *map, struct nt_err *err)
     }
     if (map->faults <= NAMED_MAX)
         return 0;
-    return nt_map_warn(map, err, "%zu findings more", map->faults - NAMED_MAX);
+    return nt_map_warn(map, err, "%zu more findings", map->faults - NAMED_MAX);
 }
 
 int nt_map_faults(struct nt_map *map, const struct nt_faults_source *from, struct nt_err *err)

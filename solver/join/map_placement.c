@@ -61,9 +61,11 @@ static int place_traffic(const struct nt_map *map, const struct nt_triples *t,
 {
     struct nt_traffic *traffic;
     if (t == NULL || t->ntasks == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "the record does not hold it");
+        return nt_err_set(err, NT_ERR_INPUT, "the samples contain no traffic of pattern %.200s",
+                          asked.pattern);
     if (t->ntasks > asked.tasks)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu ranks for %zu tasks", t->ntasks, asked.tasks);
+        return nt_err_set(err, NT_ERR_INPUT, "pattern %.200s needs %zu tasks, but the job has %zu",
+                          asked.pattern, t->ntasks, asked.tasks);
     if (make_traffic(t, asked.tasks, &traffic, err) != 0)
         return -1;
     asked.traffic = traffic;
@@ -81,13 +83,12 @@ static int find_hint(struct nt_map *map, struct nt_hint_request asked, const str
                                                       : nt_hint_create(map, &asked, hint, &why);
     bool impossible = why.kind == NT_ERR_INPUT || why.kind == NT_ERR_USAGE; /* for these tasks */
     if (rc != 0 && impossible && strcmp(asked.pattern, "neighbour") != 0) {
-        if (nt_map_warn(map, err, "pattern %s: %s; the hint is for neighbour", asked.pattern,
-                        why.text) != 0)
+        if (nt_map_warn(map, err, "%s; the hint is for neighbour", why.text) != 0)
             return -1;
         asked.pattern = "neighbour";
         rc = nt_hint_create(map, &asked, hint, &why);
     }
-    if (rc != 0 && why.kind == NT_ERR_INPUT)
+    if (rc != 0 && why.kind != NT_ERR_SYSTEM)
         return nt_map_warn(map, err, "no placement: %s", why.text);
     if (rc != 0)
         *err = why;

@@ -82,7 +82,7 @@ static int find_used_hosts(struct records *r, struct nt_err *err)
         if (!is_ours(s, k))
             continue;
         if (r->vertex[a] == UINT32_MAX || r->vertex[b] == UINT32_MAX)
-            return nt_err_set(err, NT_ERR_INPUT, "host %s: expected in the map",
+            return nt_err_set(err, NT_ERR_INPUT, "host %s is not in the map",
                               s->host_name[r->vertex[a] == UINT32_MAX ? a : b]);
         r->is_first[a] = true;
     }
@@ -779,7 +779,7 @@ static int find_in_record(struct inside *w, struct nt_err *err)
         const char *name = w->map->host_name[k];
         w->host[k] = nt_names_find(w->samples->names, name, strlen(name));
         if (w->host[k] == NT_NAMES_NONE)
-            return nt_err_set(err, NT_ERR_INPUT, "host %s: expected in the record", name);
+            return nt_err_set(err, NT_ERR_INPUT, "host %s is not in the samples", name);
     }
     return 0;
 }

@@ -96,8 +96,8 @@ static int put_pair(const struct nt_samples *s, const struct nt_pair_failure *pa
 {
     const char *a = s->host_name[pair->a], *b = s->host_name[pair->b];
     return stuck ? snprintf(text, room,
-                            "between %.48s and %.48s small messages pass and large ones do not: "
-                            "compare the MTU of both hosts and of the switches between them",
+                            "between %.48s and %.48s small messages pass and large ones do not. "
+                            "Compare the MTU of both hosts and of the switches between them.",
                             a, b)
                  : snprintf(text, room, "%.64s and %.64s could not reach each other: %.120s", a, b,
                             pair->reason);
@@ -128,9 +128,8 @@ static int warn_of(const struct nt_samples *s, const struct nt_pair_failure *pai
     }
     if (n <= NT_PAIRS_NAMED_MAX)
         return 0;
-    return nt_map_warn(map, err, "pairs besides those: %zu %s", n - NT_PAIRS_NAMED_MAX,
-                       stuck ? "pass small messages and no large ones"
-                             : "could not reach each other");
+    return nt_map_warn(map, err, "%zu more pairs %s", n - NT_PAIRS_NAMED_MAX,
+                       stuck ? "pass small messages only" : "could not reach each other");
 }
 
 int nt_map_pair_failures(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)

@@ -520,17 +520,17 @@ static int warn_of_rates(struct nt_map *map, const struct nt_matrix *bandwidth, 
         nt_number_plain((double)best[k], 3, has);
         nt_number_plain((double)usual, 3, others);
         if (nt_map_warn(map, err,
-                        "every pair of host %s has at most %s MB/s, those of other hosts %s: the "
-                        "host or its link is narrow, and its place in the network is not known",
+                        "host %s has at most %s MB/s to every other host, other hosts have %s: the "
+                        "host or its link is narrow, and its switch could not be determined",
                         map->host_name[k], has, others) != 0)
             return -1;
     }
     return nt_map_warn(map, err,
                        map->model->links > 0
-                           ? "found from bandwidths alone: only switches whose links are narrower "
-                             "than those of the hosts below them show"
+                           ? "this map is from bandwidths alone: it shows only switches whose "
+                             "uplinks have less bandwidth than their hosts' links"
                            : "bandwidths alone show no groups of hosts: the network may be one "
-                             "switch, or one whose links are wide enough for a pair");
+                             "switch, or every uplink has enough bandwidth for a pair");
 }
 
 /* ---- confidence --------------------------------------------------------------------------------
@@ -565,11 +565,10 @@ static int lower_confidence(const struct nt_samples *samples, struct nt_map *map
     map->model->confidence *= exp(-CONFIDENCE_LOSS * d.pairs);
     if (d.pairs < WARN_FROM)
         return 0;
-    return nt_map_warn(
-        map, err,
-        "latency: at least %.0f %% of the readings were disturbed, and some pairs may "
-        "have no others",
-        100 * d.share);
+    return nt_map_warn(map, err,
+                       "latency: at least %.0f %% of the measurements were disturbed, and some "
+                       "pairs may have no undisturbed one",
+                       100 * d.share);
 }
 
 /* ---- the map's other parts --------------------------------------------------------------------
@@ -604,7 +603,7 @@ static int name_missing(struct nt_map *map, const struct sorted *s, struct nt_er
     }
     if (missing <= MISSING_NAMED_MAX)
         return 0;
-    return nt_map_warn(map, err, "%zu hosts more are missing", missing - MISSING_NAMED_MAX);
+    return nt_map_warn(map, err, "%zu more hosts are missing", missing - MISSING_NAMED_MAX);
 }
 
 /* Marks properties of links that the source of bandwidths does not show: of links between switches,
@@ -615,13 +614,13 @@ static int mark_lower_bounds(struct nt_map *map, const struct nt_solve_input *fr
     bool small = from->rate_bytes > 0 && from->rate_bytes < NT_SOLVE_RATE_BYTES;
     if (from->contended && nt_link_bandwidth_bound(map->model, false) > 0 &&
         nt_map_warn(map, err,
-                    "all hosts sent at the same time: links between switches have "
-                    "at least the bandwidths stated") != 0)
+                    "all hosts sent at the same time: links between switches have at least the "
+                    "stated bandwidths") != 0)
         return -1;
     if (small && nt_link_bandwidth_bound(map->model, true) > 0)
         return nt_map_warn(map, err,
-                           "bandwidths are of messages of %g bytes: links have at least those "
-                           "stated; messages of %g bytes and more show what links have",
+                           "bandwidths are from messages of %g bytes: links have at least the "
+                           "stated bandwidths. Measure with messages of %g bytes or more.",
                            from->rate_bytes, NT_SOLVE_RATE_BYTES);
     return 0;
 }
@@ -635,7 +634,7 @@ static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth,
     if (rc == 1)
         return mark_lower_bounds(map, from, err);
     if (rc == 0)
-        rc = nt_map_warn(map, err, "bandwidths are left out: the network found is no tree");
+        rc = nt_map_warn(map, err, "bandwidths omitted: the network is not a tree");
     return rc < 0 ? -1 : 0;
 }
 
@@ -645,9 +644,8 @@ static int warn_of_shortcuts(struct nt_map *map, struct nt_err *err)
     if (!map->model->shortcuts)
         return 0;
     return nt_map_warn(map, err,
-                       "the latencies are not those of a tree: there may be links between "
-                       "switches besides those stated (dragonfly), and what has no support of 0.9 "
-                       "may be a group that such links bring near each other");
+                       "latencies do not fit a tree: there may be more links between switches (as "
+                       "in a dragonfly), and such links may cause groups with a support below 0.9");
 }
 
 /* Whether no two hosts are on one switch, though the end of a line of switches, which has no other
@@ -678,11 +676,10 @@ static int warn_of_lines(struct nt_map *map, struct nt_err *err)
                     has_one_host_each(m);
     if (!hosts && !switches)
         return 0;
-    return nt_map_warn(map, err,
-                       hosts ? "hosts in a line: a line of switches with one host each would "
-                               "measure the same"
-                             : "switches with one host each: hosts linked to each other would "
-                               "measure the same");
+    return nt_map_warn(
+        map, err,
+        hosts ? "hosts in a line: a line of switches with one host each has the same latencies"
+              : "switches with one host each: hosts linked to each other have the same latencies");
 }
 
 /* ---- the network ------------------------------------------------------------------------------
@@ -932,11 +929,12 @@ static int warn_of_few(struct nt_map *map, const uint32_t part[2], struct nt_err
 {
     unsigned long long measured = map->sweep.pairs_measured, all = map->sweep.pairs_total;
     if (part[0] == part[1])
-        return nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
+        return nt_map_warn(map, err,
+                           "%llu of %llu pairs measured: too few to determine the network",
                            measured, all);
     return nt_map_warn(map, err,
-                       "%llu of %llu pairs measured: no measured pair joins the part of %s with "
-                       "the part of %s",
+                       "%llu of %llu pairs measured: no measured pair connects the hosts around %s "
+                       "to the hosts around %s",
                        measured, all, map->host_name[part[0]], map->host_name[part[1]]);
 }
 

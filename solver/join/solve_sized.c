@@ -40,14 +40,13 @@ static int warn_of_sizes(struct nt_map *map, const struct nt_size_fit *fit, bool
 {
     size_t out = fit->negative + (several ? 0 : fit->unclear);
     if (several && !is_shown(fit))
-        return nt_map_warn(
-            map, err,
-            "the message sizes are too near each other to show bandwidths: latencies "
-            "contain the messages' own time");
+        return nt_map_warn(map, err,
+                           "the message sizes are too similar to show bandwidths: latencies "
+                           "include the transfer time of the messages");
     return out == 0 ? 0
                     : nt_map_warn(map, err,
-                                  "%zu of %zu latencies are left out: there is no bandwidth for "
-                                  "them, or the messages would take longer at that bandwidth",
+                                  "%zu of %zu latencies omitted: they have no bandwidth, or the "
+                                  "messages would take longer at that bandwidth",
                                   out, fit->pairs);
 }
 

@@ -1240,7 +1240,7 @@ int nt_compare(const struct nt_model *found, const struct nt_model *reference, d
                struct nt_comparison **out, struct nt_err *err)
 {
     if (found->hosts != reference->hosts)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu hosts held against %zu", found->hosts,
+        return nt_err_set(err, NT_ERR_INPUT, "%zu hosts compared with %zu", found->hosts,
                           reference->hosts);
     struct work w = {
         .found.m = found, .reference.m = reference, .tolerance = tolerance, .err = err};

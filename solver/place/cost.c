@@ -75,8 +75,8 @@ static int add_pair(struct load *load, uint32_t a, uint32_t b, double bytes, str
         return 0;
     double latency = nt_distance_latency(load->d, a, b);
     if (!isfinite(latency))
-        return nt_err_set(err, NT_ERR_INPUT, "hosts %u and %u are not joined by the map's links", a,
-                          b);
+        return nt_err_set(err, NT_ERR_INPUT, "hosts %u and %u are not connected by the map's links",
+                          a, b);
     uint32_t *path = load->path, n = nt_distance_path(load->d, a, b, path);
     for (uint32_t k = 0; k < n; k++) { /* half of the exchange in each direction */
         load->bytes[path[k]] += bytes / 2;

@@ -433,8 +433,8 @@ int nt_construct(const struct nt_hierarchy *hierarchy, const struct nt_traffic *
         .tree = hierarchy, .traffic = traffic, .rule = rule, .seed = seed, .rank_host = rank_host};
     size_t n = traffic->tasks;
     if (hierarchy->group[0].capacity < n)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu tasks do not fit on hosts with room for %llu", n,
-                          (unsigned long long)hierarchy->group[0].capacity);
+        return nt_err_set(err, NT_ERR_INPUT, "%zu tasks do not fit: the hosts have room for %llu",
+                          n, (unsigned long long)hierarchy->group[0].capacity);
     uint32_t *tasks = malloc((n + 1) * sizeof *tasks);
     w.sort = malloc((n + 1) * sizeof *w.sort);
     int rc = -1;

@@ -111,7 +111,7 @@ static int put_in_turn(const struct nt_map *map, const uint32_t *capacity, uint3
         for (uint32_t k = 0; k < capacity[h] && !map->model->missing[h] && n < ntasks; k++)
             rank_host[n++] = h;
     if (n < ntasks)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu tasks do not fit on hosts with room for %zu",
+        return nt_err_set(err, NT_ERR_INPUT, "%zu tasks do not fit: the hosts have room for %zu",
                           ntasks, n);
     return 0;
 }

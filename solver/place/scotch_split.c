@@ -350,7 +350,7 @@ static int take_hosts(struct mapper *m, const struct nt_scotch_job *job, struct 
             continue;
         m->used[m->targets++] = (SCOTCH_Num)h;
         if (!isfinite(nt_distance_latency(job->distance, (uint32_t)m->used[0], h)))
-            return nt_err_set(err, NT_ERR_INPUT, "hosts to place tasks on are not joined");
+            return nt_err_set(err, NT_ERR_INPUT, "the hosts of the tasks are not connected");
     }
     return 0;
 }

@@ -325,8 +325,8 @@ static int recognise_pattern(const char *pattern, struct nt_traffic *t, struct n
                        : strncmp(pattern, "halo:", 5) == 0  ? pattern + 5
                                                             : NULL;
     if (grid == NULL || !read_grid(grid, t))
-        return nt_err_set(err, NT_ERR_INPUT,
-                          "pattern '%s': expected neighbour, ring, tree, alltoall, allreduce, "
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "pattern \"%s\": expected neighbour, ring, tree, alltoall, allreduce, "
                           "stencil:AxB[xC][:periodic], halo:AxB[xC] or "
                           "megatron:tp=T,pp=P,dp=D[,ep=E]",
                           pattern);

@@ -53,7 +53,7 @@ struct nt_traffic {
  *   tensor    8 L (T-1)/T to the next rank of a ring over the group,
  *   data      a gradient's all-reduce shared by the microbatches, 48 (D-1)/(D T) likewise,
  *   expert    4 L / E to every other rank of the group (dispatch and combine, both passes).
- NT_ERR_INPUT when it does not fit ntasks. */
+ NT_ERR_USAGE when it does not fit ntasks. */
 int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **out,
                       struct nt_err *err);
 

@@ -115,7 +115,7 @@ static int tree_init(const struct nt_model *m, const bool *missing, struct tree 
     join_neighbours(m, t);
     size_t reached = m->switches == 0 ? 0 : order_from_root(t, find_root(m));
     if (reached == 0 || reached > n || m->links + 1 != reached)
-        return nt_err_set(err, NT_ERR_INPUT, "the network found is no tree");
+        return nt_err_set(err, NT_ERR_INPUT, "not measured, because the network is not a tree");
     keep_used_children(t, missing, reached);
     return 0;
 }

@@ -92,11 +92,11 @@ static int check_settings(const struct nt_published *p, const char *name, struct
         if (isnan(table[k].value))
             continue;
         if (strcmp(table[k].of, name) != 0)
-            return nt_err_set(err, NT_ERR_USAGE, "%s: expected with method %s only, found %s",
+            return nt_err_set(err, NT_ERR_USAGE, "--%s requires --method %s, found %s",
                               table[k].setting, table[k].of, name);
         if (!table[k].fits)
-            return nt_err_set(err, NT_ERR_USAGE, "%s %g: expected %s", table[k].setting,
-                              table[k].value, k == 0 ? "above 0 and below 2" : "0 to 100");
+            return nt_err_set(err, NT_ERR_USAGE, "--%s %g: expected a number %s", table[k].setting,
+                              table[k].value, k == 0 ? "above 0 and below 2" : "from 0 to 100");
     }
     return 0;
 }
@@ -105,11 +105,11 @@ int nt_published_check(const struct nt_published *published, size_t sizes, struc
 {
     const struct kind *kind = find_kind(published);
     if (kind == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "method %.64s: expected auto, bufe or parus",
+        return nt_err_set(err, NT_ERR_USAGE, "--method %.64s: expected auto, bufe or parus",
                           published->name);
     if (sizes > kind->method.sizes_max)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "%zu matrices of latencies: expected at most %zu with method %s", sizes,
+                          "%zu matrices of latencies: expected at most %zu with --method %s", sizes,
                           kind->method.sizes_max, kind->name);
     return check_settings(published, kind->name, err);
 }

@@ -307,7 +307,7 @@ int nt_plan_tree(const struct nt_model *model, struct nt_plan **out, struct nt_e
     if (tree_init(&t, model, &memory, err) != 0)
         return -1;
     if (!find_root(&t) || t.hosts[t.root] < 2)
-        return nt_err_set(err, NT_ERR_INPUT, "no tree with two hosts or more at its ends");
+        return nt_err_set(err, NT_ERR_INPUT, "expected a tree with two hosts or more, found none");
     int rc = nt_routes_builder_create(&t.builder, err);
     if (rc == 0) {
         find_children(&t);
@@ -357,10 +357,10 @@ int nt_plan_model_routes(const struct nt_model *model, struct nt_routes **out, s
 {
     size_t n = model->hosts;
     if (n > 0 && n * (n - 1) / 2 > NT_PLAN_PAIRS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT,
-                          "%zu hosts have over %d pairs: expected a tree without redundancy, or "
-                          "fewer hosts",
-                          n, (int)NT_PLAN_PAIRS_MAX);
+        return nt_err_set(
+            err, NT_ERR_INPUT,
+            "%zu hosts have over %d pairs. Use a tree without --redundancy, or fewer hosts.", n,
+            (int)NT_PLAN_PAIRS_MAX);
     struct nt_routes_builder *b;
     NT_SCOPED struct nt_arena memory = {0};
     struct paths *p = nt_arena_array(&memory, 1, sizeof *p);

@@ -772,7 +772,7 @@ int nt_plan_routes(const struct nt_routes *routes, double redundancy, uint64_t s
                    struct nt_plan **out, struct nt_err *err)
 {
     if (routes->pairs == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "no routes, so there is nothing to plan");
+        return nt_err_set(err, NT_ERR_INPUT, "there are no routes");
     if (!(redundancy >= 1 && redundancy <= 1e6))
         return nt_err_set(err, NT_ERR_USAGE, "redundancy %g: expected a number from 1 to 1000000",
                           redundancy);

@@ -512,7 +512,7 @@ static int run_events(struct engine *e)
             return -1;
     }
     if (e->finished < e->net->hosts)
-        return nt_err_set(e->err, NT_ERR_SYSTEM, "packets locked at %g us: %zu hosts not done",
+        return nt_err_set(e->err, NT_ERR_SYSTEM, "deadlock at %g us: %zu hosts have not finished",
                           e->now_us, e->net->hosts - e->finished);
     return 0;
 }

@@ -225,7 +225,8 @@ int nt_network_routes(const struct nt_network *net, struct nt_routes **out, stru
     nt_routes_builder_destroy(b);
     if (rc == 0 && routes->pairs == 0) {
         nt_routes_destroy(routes);
-        return nt_err_set(err, NT_ERR_INPUT, "no two hosts are joined, so there are no routes");
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "no two hosts are connected, so that there are no routes");
     }
     if (rc == 0)
         *out = routes;

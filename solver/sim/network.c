@@ -24,7 +24,8 @@ struct form {
 
 static const struct form forms[] = {
     {"star", NT_TOPOLOGY_STAR, 'x', 1, 1, 1, "star:N"},
-    {"tree", NT_TOPOLOGY_TREE, 'x', 1, NT_DIMENSIONS_MAX, 1, "tree:AxBxC with C hosts a leaf"},
+    {"tree", NT_TOPOLOGY_TREE, 'x', 1, NT_DIMENSIONS_MAX, 1,
+     "tree:AxBxC with C hosts per leaf switch"},
     {"fattree", NT_TOPOLOGY_FATTREE, ',', 2, 2, 1, "fattree:P,Q with P even, Q at most 8"},
     {"chain", NT_TOPOLOGY_CHAIN, 'x', 2, 2, 1, "chain:SxH, S switches with H hosts each"},
     {"dragonfly", NT_TOPOLOGY_DRAGONFLY, 'x', 3, 3, 1, "dragonfly:GxRxH"},
@@ -276,7 +277,8 @@ int nt_spec_parse(const char *text, struct nt_spec *spec, struct nt_err *err)
             text);
     struct nt_spec s = {.topology = form->topology, .rails = rails};
     if (read_numbers(plane, form, &s) < 0)
-        return nt_err_set(err, NT_ERR_USAGE, "topology %s: expected %s", text, form->expected);
+        return nt_err_set(err, NT_ERR_USAGE, "topology %s: expected %s, with numbers up to %d",
+                          text, form->expected, NT_HOSTS_MAX);
     size_of(&s);
     if (s.hosts_each > 0)
         put_behind_switches(&s);

@@ -20,7 +20,7 @@ int nt_archive_open(const char *folder, struct nt_err *err)
     struct stat st;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        nt_err_set(err, NT_ERR_SYSTEM, "archive %s: open: %s", folder, strerror(errno));
+        nt_err_set(err, NT_ERR_SYSTEM, "cannot open archive %s: %s", folder, strerror(errno));
     } else if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022) != 0) {
         nt_err_set(err, NT_ERR_SYSTEM, "archive %s: writable by users other than root", folder);
     } else {

@@ -60,19 +60,18 @@ static int take_flag(struct line *l, size_t k, const char *value, struct nt_err 
     const struct nt_flag *flag = &l->flags[k];
     size_t times = l->times[k]++;
     if (times == flag->most && times == 1)
-        return nt_err_set(err, NT_ERR_USAGE, "option --%s: expected once, found again", flag->name);
+        return nt_err_set(err, NT_ERR_USAGE, "--%s is given twice", flag->name);
     if (times == flag->most)
-        return nt_err_set(err, NT_ERR_USAGE, "option --%s: expected at most %zu times", flag->name,
+        return nt_err_set(err, NT_ERR_USAGE, "--%s is given more than %zu times", flag->name,
                           times);
     if (flag->value != NULL && value == NULL) {
         if (l->next >= l->argc)
-            return nt_err_set(err, NT_ERR_USAGE, "option --%s: expected a value, found nothing",
-                              flag->name);
+            return nt_err_set(err, NT_ERR_USAGE, "--%s: missing value", flag->name);
         value = l->argv[l->next++];
     }
     if (flag->value == NULL && value != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "option --%s: expected no value, found \"%s\"",
-                          flag->name, value);
+        return nt_err_set(err, NT_ERR_USAGE, "--%s takes no value, found \"%s\"", flag->name,
+                          value);
     char *to = l->arguments + flag->at;
     if (flag->value != NULL)
         memcpy(to + times * sizeof value, &value, sizeof value);
@@ -158,7 +157,7 @@ int nt_command_line_number(const char *option, const char *text, double least, d
     if (isfinite(most))
         snprintf(range, sizeof range, " from %.7g to %.7g", least, most);
     else if (isfinite(least))
-        snprintf(range, sizeof range, " from %.7g on", least);
+        snprintf(range, sizeof range, ", %.7g or more", least);
     return nt_err_set(err, NT_ERR_USAGE, "--%s %.64s: expected a number%s", option, text, range);
 }
 

@@ -410,7 +410,7 @@ static int put_page(struct nt_strbuf *d, const struct nt_picture *picture, struc
         return -1;
     at = at == NULL ? NULL : put_until(d, at, "@SCRIPT@");
     if (at == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "the page has no place for its parts");
+        return nt_err_set(err, NT_ERR_SYSTEM, "the template of the page is incomplete");
     nt_strbuf_put(d, nt_page_script, (size_t)nt_page_script_bytes);
     nt_strbuf_put(d, at, (size_t)(nt_page + nt_page_bytes - at));
     return 0;

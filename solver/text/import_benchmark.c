@@ -215,7 +215,7 @@ static int add_host(struct benchmark *r, struct nt_text_line *line, struct nt_wo
 static int keep_pair(struct benchmark *r, struct pair pair, struct nt_err *err)
 {
     if (r->pairs == PAIRS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: more than %d figures of pairs", r->text.file,
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: more than %d values of pairs", r->text.file,
                           r->text.line, (int)PAIRS_MAX);
     r->pair = nt_arena_grow(&r->memory, r->pair, &r->room, r->pairs + 1, sizeof *r->pair);
     if (nt_arena_check(&r->memory, err) != 0)
@@ -231,14 +231,14 @@ static int close_block(struct benchmark *r, struct nt_err *err)
     if (form == NULL)
         return 0;
     if (!r->any)
-        return nt_line_fail(&r->opened, err, "no figures follow this test");
+        return nt_line_fail(&r->opened, err, "expected values after this test, found none");
     r->any = false;
     if (form->vertex != NULL)
         return 0;
     if (r->kind == NT_MATRIX_LATENCY_US) {
         if (!isnan(r->common_size) && r->size != r->common_size)
             return nt_line_fail(&r->opened, err,
-                                "the smallest message here has %g bytes, in blocks before %g",
+                                "the smallest message here has %g bytes, in earlier blocks %g",
                                 r->size, r->common_size);
         r->common_size = r->size;
     }
@@ -339,7 +339,8 @@ static int open_block(struct benchmark *r, struct nt_text_line line, bool is_tit
             return nt_line_fail(&line, err, "expected two ranks on two hosts, found %u on %s",
                                 r->ranks, r->a == r->b ? "one" : "more");
         if (form->vertex == NULL && !r->hosts_known)
-            return nt_line_fail(&line, err, "no line \"# hosts NAME NAME\" before this test");
+            return nt_line_fail(&line, err,
+                                "expected a line \"# hosts NAME NAME\" before this test");
         r->form = form;
         r->opened = line;
         return 0;
@@ -389,7 +390,7 @@ static int read_figure(struct benchmark *r, struct nt_text_line line, struct nt_
         else
             nt_line_next_word(&line, &word);
     }
-    if (nt_line_take_value(&line, "a figure", &value, err) != 0 ||
+    if (nt_line_take_value(&line, "a number", &value, err) != 0 ||
         take_unit(form, &line, &value, err) != 0)
         return -1;
     if (form->how == FIGURE)
@@ -412,7 +413,7 @@ static int read_row(struct benchmark *r, struct nt_text_line line, struct nt_err
     if (host == NT_NAMES_NONE)
         return nt_line_fail_word(&line, "a number of the first row", word, err);
     for (size_t k = 0; k < r->columns; k++) {
-        if (nt_line_take_value(&line, "a figure", &value, err) != 0)
+        if (nt_line_take_value(&line, "a number", &value, err) != 0)
             return -1;
         bool back = r->form->how == BACKWARD;
         struct pair pair = {back ? r->column[k] : host, back ? host : r->column[k], NAN,
@@ -630,9 +631,11 @@ static int read_benchmark(struct benchmark *r, struct nt_err *err)
     if (first.at != NULL && !r->recognised && bytes == 0)
         return refuse_text(&first, err);
     return bytes == 0
-               ? nt_line_fail(&line, err, "no test of %s", kind)
-               : nt_line_fail(&r->title, err, "no test of %s of one pair; the last is \"%.*s\"",
-                              kind, nt_line_shown(bytes), r->title.at);
+               ? nt_line_fail(&line, err, "expected a test of %s, found none", kind)
+               : nt_line_fail(
+                     &r->title, err,
+                     "expected a test of %s of one pair, found none; the last test is \"%.*s\"",
+                     kind, nt_line_shown(bytes), r->title.at);
 }
 
 bool nt_import_benchmark_line(const char *text, size_t bytes)

@@ -90,7 +90,7 @@ static int skip_space(struct reading *r)
         } else if (left > 1 && r->at[0] == '/' && r->at[1] == '*') {
             for (r->at += 2;; r->at++) {
                 if (r->end - r->at < 2)
-                    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a comment without its end",
+                    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a comment is not closed",
                                       r->file, r->line);
                 r->line += *r->at == '\n';
                 if (r->at[0] == '*' && r->at[1] == '/')
@@ -139,7 +139,7 @@ static int read_quoted(struct reading *r)
         put_char(r, &n, (char)(*r->at == '\0' ? '?' : *r->at));
     }
     if (r->at == r->end)
-        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a quoted word without its end", r->file,
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a quoted word is not closed", r->file,
                           r->line);
     r->at++;
     r->word[n] = '\0';
@@ -166,7 +166,7 @@ static int read_html(struct reading *r)
         }
     }
     if (r->at == r->end)
-        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a label in <> without its end", r->file,
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a label in <> is not closed", r->file,
                           line);
     r->at++;
     r->word[n] = '\0';
@@ -729,7 +729,7 @@ static int make_map(struct reading *r, struct nt_map **out)
         return -1;
     size_t all, hosts = number_names(r, links, vertex, &all);
     if (hosts == 0)
-        return nt_err_set(r->err, NT_ERR_INPUT, "%s: no hosts", r->file);
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s: expected hosts, found none", r->file);
     if (nt_model_create(hosts, all - hosts, r->edges, &m, r->err) != 0)
         return -1;
     for (size_t k = 0; k < r->edges; k++) {
@@ -771,10 +771,11 @@ static int read_tgf_vertex(struct reading *r, struct nt_text_line line, struct n
         return nt_line_fail(&line, r->err, "expected a number and a name");
     int rc = nt_names_add_copy(ids, id.at, id.bytes, &index, r->err);
     if (rc != 0)
-        return rc < 0 ? -1 : nt_line_fail(&line, r->err, "vertex %s comes twice", ids->name[index]);
+        return rc < 0 ? -1
+                      : nt_line_fail(&line, r->err, "vertex %s appears twice", ids->name[index]);
     name = nt_line_next_word(&line, &name) ? name : id;
     if (name.bytes > NAME_MAX_BYTES || nt_line_next_word(&line, &more))
-        return nt_line_fail(&line, r->err, "expected a name without blanks after %s",
+        return nt_line_fail(&line, r->err, "expected a name without spaces after %s",
                             ids->name[index]);
     memcpy(r->word, name.at, name.bytes);
     r->word[name.bytes] = '\0';
@@ -783,7 +784,7 @@ static int read_tgf_vertex(struct reading *r, struct nt_text_line line, struct n
         return -1;
     return vertex == index
                ? 0
-               : nt_line_fail(&line, r->err, "name %s comes twice", r->names.name[vertex]);
+               : nt_line_fail(&line, r->err, "name %s appears twice", r->names.name[vertex]);
 }
 
 /* Reads "ID ID l: US t: MBPS"; ignores other labels. */

@@ -410,7 +410,7 @@ static int read_all(struct reading *r, struct nt_err *err)
         lose_line(r, line.number);
     }
     if (!r->any)
-        return nt_line_fail(&line, err, "no switch and no adapter in it");
+        return nt_line_fail(&line, err, "expected a switch or an adapter, found neither");
     return 0;
 }
 
@@ -445,7 +445,7 @@ static int name_switch(struct reading *r, uint32_t index, const struct nt_names 
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %s", r->text.file, node->line, why.text);
     int rc = nt_names_add_copy(&r->net.switches, name, strlen(name), &node->vertex, err);
     if (rc == 1)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: two switches are called %s", r->text.file,
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: two switches have the name %s", r->text.file,
                           node->line, name);
     node->vertex |= IMPORT_SWITCH;
     return rc;
@@ -532,7 +532,8 @@ static int name_nodes(struct reading *r, struct nt_err *err)
             rc = name_host(r, (uint32_t)(k % r->id.count), k < r->id.count, err);
     nt_names_fini(&twice);
     if (rc == 0 && r->net.host.count == 0)
-        rc = nt_err_set(err, NT_ERR_INPUT, "%s: no adapter of a host in it", r->text.file);
+        rc = nt_err_set(err, NT_ERR_INPUT, "%s: expected the adapter of a host, found none",
+                        r->text.file);
     if (rc == 0 && r->net.switches.count > NT_HOSTS_MAX)
         rc = nt_err_set(err, NT_ERR_INPUT, "%s: more than %d switches", r->text.file,
                         (int)NT_HOSTS_MAX);
@@ -582,15 +583,14 @@ static int warn(const struct reading *r, struct nt_map *map, struct nt_err *err)
     const struct node *node = &r->node[r->first_unnamed];
     int rc = 0;
     if (r->lost > 0)
-        rc =
-            nt_map_warn(map, err, "%zu line%s of an incomplete scan left out, the last is line %zu",
-                        r->lost, r->lost == 1 ? "" : "s", r->last);
+        rc = nt_map_warn(map, err, "incomplete scan: %zu line%s ignored, the last is line %zu",
+                         r->lost, r->lost == 1 ? "" : "s", r->last);
     if (rc == 0 && r->unnamed > 0)
-        rc = nt_map_warn(map, err,
-                         "hosts called by a GUID: %zu of %zu, like %s. The description \"%.64s\" "
-                         "names no host: give names with --names FILE",
-                         r->unnamed, r->net.host.count, r->id.name[r->first_unnamed],
-                         node->description);
+        rc = nt_map_warn(
+            map, err,
+            "%zu of %zu hosts are named by their GUID, such as %s. The description \"%.64s\" "
+            "contains no host name. Pass names with --names FILE.",
+            r->unnamed, r->net.host.count, r->id.name[r->first_unnamed], node->description);
     return rc;
 }
 

@@ -158,7 +158,7 @@ static int read_mpigraph_row(struct mpigraph *r, size_t row, bool received, stru
             nt_matrix_set(m, received ? k : row, received ? row : k, (float)(v * MEBI));
     }
     if (nt_line_next_word(&line, &word))
-        return nt_line_fail(&line, err, "more than %zu figures in a row", r->hosts);
+        return nt_line_fail(&line, err, "more than %zu values in a row", r->hosts);
     return 0;
 }
 
@@ -209,7 +209,7 @@ static int read_mpigraph(struct mpigraph *r, struct nt_err *err)
     }
     if (r->hosts == 0)
         return nt_line_fail(&line, err,
-                            "no table of mpiGraph (a line \"Send\" or \"Recv\" with "
+                            "expected a table of mpiGraph (a line \"Send\" or \"Recv\" with "
                             "labels like n1:0)");
     return 0;
 }

@@ -117,7 +117,7 @@ static int take_label(struct parus *p, size_t process, struct nt_text_line *line
     if (nt_line_next_word(line, &more))
         return nt_line_fail(&whole, err,
                             "expected a host's name, found \"%.*s\": processes of one host have "
-                            "its name in common, without blanks",
+                            "its name in common, without spaces",
                             nt_line_shown((size_t)(whole.end - word.at)), word.at);
     p->label[process] = nt_arena_text(&p->memory, word.at, word.bytes < 256 ? word.bytes : 256);
     return nt_arena_check(&p->memory, err);
@@ -202,7 +202,7 @@ static int read_head(struct parus *p, struct lines *r, struct nt_err *err)
         struct nt_text_line line = r->line;
         if (nt_line_take_words(&line, "data type") &&
             memmem(line.at, (size_t)(line.end - line.at), "deviation", 9) != NULL)
-            return nt_line_fail(&r->line, err, "a matrix of deviations holds no latencies");
+            return nt_line_fail(&r->line, err, "a matrix of deviations contains no latencies");
     }
     if (r->more && nt_line_begins(&r->line, "hosts:"))
         next_row(r);
@@ -216,10 +216,10 @@ static int read_labels(struct parus *p, struct lines *r, struct nt_text *names, 
     if (is_block(r) && names != NULL)
         return take_names(p, names, err);
     if (is_block(r))
-        return nt_line_fail(&r->line, err,
-                            "expected the names of %zu processes before this line, one a line, "
-                            "found none",
-                            p->processes);
+        return nt_line_fail(
+            &r->line, err,
+            "expected the names of %zu processes before this line, one per line, found none",
+            p->processes);
     for (size_t k = 0; k < p->processes; k++, next_row(r)) {
         if (!r->more || is_block(r))
             return nt_line_fail(&r->line, err, "%zu of %zu processes are named", k, p->processes);
@@ -242,7 +242,7 @@ static int read_row(struct parus *p, struct lines *r, size_t row, struct nt_err 
         add_time(p, row, k, seconds);
     }
     if (nt_line_next_word(&r->line, &word))
-        return nt_line_fail(&r->line, err, "more than %zu figures in a row", p->processes);
+        return nt_line_fail(&r->line, err, "more than %zu values in a row", p->processes);
     next_row(r);
     return 0;
 }
@@ -256,7 +256,7 @@ static int read_block(struct parus *p, struct lines *r, struct nt_err *err)
     if (nt_line_take_whole(&r->line, "a message length", UINT64_C(1) << 53, &length, err) != 0)
         return -1;
     if (!isnan(t->message_bytes) && (double)length <= last_length(t))
-        return nt_line_fail(&r->line, err, "message length %llu does not grow",
+        return nt_line_fail(&r->line, err, "message length %llu is not larger than the one before",
                             (unsigned long long)length);
     if (t->larger_sizes + 1 == MATRICES_MAX)
         return nt_line_fail(&r->line, err, "more than %d matrices", (int)MATRICES_MAX);

@@ -57,6 +57,8 @@ int nt_json_parse(const char *file, const char *text, size_t bytes, struct json_
     if (bytes > NT_JSON_TEXT_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected at most %d bytes, found %zu", file,
                           (int)NT_JSON_TEXT_MAX, bytes);
+    if (bytes == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: the file is empty", file);
     if (check_size(file, text, bytes, err) != 0)
         return -1;
     json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
@@ -68,7 +70,7 @@ int nt_json_parse(const char *file, const char *text, size_t bytes, struct json_
     size_t end = json_tokener_get_parse_end(tokener);
     json_tokener_free(tokener);
     if (state != json_tokener_success)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: expected JSON, found an error: %s", file,
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: not JSON: %s", file,
                           line_at(text, end < bytes ? end : bytes),
                           state == json_tokener_continue ? "the text ends too early"
                                                          : json_tokener_error_desc(state));

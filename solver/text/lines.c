@@ -147,7 +147,7 @@ int nt_text_begin(struct nt_text *text, const char *file, const char *at, size_t
     size_t line = 1;
     for (const char *c = at; c < zero; c++)
         line += *c == '\n' ? 1 : 0;
-    return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: a zero byte, so this is no text", file, line);
+    return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: expected text, found a zero byte", file, line);
 }
 
 bool nt_text_next_line(struct nt_text *text, struct nt_text_line *line)
@@ -219,7 +219,7 @@ static int give_line(struct nt_lines *l, const char *line, size_t bytes, nt_line
     if (bytes > l->most)
         return too_long(l, err);
     if (memchr(line, '\0', bytes) != NULL) {
-        nt_err_set(err, NT_ERR_INPUT, "expected a text, found a zero byte");
+        nt_err_set(err, NT_ERR_INPUT, "expected text, found a zero byte");
         return line_error(l, err);
     }
     struct nt_text_line words = {.number = l->number, .at = line, .end = line + bytes, .own = true};

@@ -126,11 +126,12 @@ static void take_support(struct nt_json_reader *r, const struct nt_json_field *f
     double support = *(double *)r->at.value, stated = (double)NAN;
     nt_json_read_field(r, f, &stated);
     if (isfinite(stated) && isnan(support))
-        nt_json_note_error(r, f->name,
-                           "expected none without structure.confidence or off a tree, found %g",
-                           stated);
+        nt_json_note_error(
+            r, f->name,
+            "expected no support outside of a tree or without structure.confidence, found %g",
+            stated);
     else if (fabs(stated - support) > SUPPORT_ROUNDED)
-        nt_json_note_error(r, f->name, "expected the probability of its link upwards, %g, found %g",
+        nt_json_note_error(r, f->name, "expected the probability of its uplink, %g, found %g",
                            support, stated);
 }
 
@@ -196,8 +197,9 @@ static void count_populations(struct nt_json_reader *r)
         char key[32];
         snprintf(key, sizeof key, "populations[%zu].hosts", k);
         if (map->population[k].hosts != count[k])
-            nt_json_note_error(r, key, "expected %u, which nodes have it, found %u", count[k],
-                               map->population[k].hosts);
+            nt_json_note_error(r, key,
+                               "expected %u, the number of nodes of this population, found %u",
+                               count[k], map->population[k].hosts);
     }
 }
 
@@ -868,8 +870,13 @@ static int read_all(struct nt_json_reader *r)
 int nt_map_inspect(const char *file, const char *text, size_t bytes, struct nt_findings *findings,
                    struct nt_map **out, struct nt_err *err)
 {
+    static const char samples[] = "nettopo-samples/";
     struct text t = {0};
     struct json_object *root = NULL;
+    if (bytes >= sizeof samples && memcmp(text, samples, sizeof samples - 1) == 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s:1: this is a samples file, not a map. Run \"nettopo solve\" first.",
+                          file);
     if (nt_json_parse(file, text, bytes, &root, err) != 0)
         return -1;
     struct nt_json_reader r = {.findings = findings, .err = err, .base[TEXT] = &t, .at.from = root};

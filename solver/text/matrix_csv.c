@@ -201,9 +201,9 @@ static int take_title(struct nt_csv_reader *r, const char *cell, bool *found, st
                           title.kind == NT_MATRIX_LATENCY_US ? "latencies" : "bandwidths", cell);
     if (title.unit && r->given.factor > 0 &&
         (r->given.factor < title.factor || r->given.factor > title.factor))
-        return nt_err_set(err, NT_ERR_INPUT,
-                          "found \"%.64s\": another unit than that of --unit or of another title",
-                          cell);
+        return nt_err_set(
+            err, NT_ERR_INPUT,
+            "found \"%.64s\", which differs from --unit or from the unit of another title", cell);
     if (title.unit)
         r->given.factor = title.factor;
     r->given.round_trip |= title.round_trip && r->kind == NT_MATRIX_LATENCY_US;
@@ -445,7 +445,7 @@ static int end_row(struct nt_csv_reader *r, struct nt_err *err)
     r->shapes &= find_shapes(r->n, r->host_of[r->rows - 1], values);
     if (r->shapes == 0)
         return nt_err_set(
-            err, NT_ERR_INPUT, "expected %zu values %s, found %zu, and the rows are no triangle",
+            err, NT_ERR_INPUT, "expected %zu values %s, found %zu, and the rows form no triangle",
             r->n, r->given.names != NULL ? "as --names has hosts" : "as in the first row", values);
     while (r->column < r->n) {
         r->column++;
@@ -486,7 +486,7 @@ static int refuse_head(const struct nt_csv_reader *r, struct nt_err *err)
     const char *text = r->head.text;
     size_t bytes = strcspn(text, "\r\n");
     return nt_err_set(err, NT_ERR_INPUT,
-                      "expected a row of host names with commas, semicolons, tabs or blanks "
+                      "expected a row of host names with commas, semicolons, tabs or spaces "
                       "between them, or HOST HOST VALUE, found \"%.*s\"",
                       bytes < 64 ? (int)bytes : 64, text);
 }
@@ -509,11 +509,11 @@ static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
     if (d->form == NT_CSV_UNKNOWN)
         d->form = NT_CSV_MATRIX; /* whose reader then reports the invalid cell */
     if (d->form != NT_CSV_BARE && given != NULL)
-        return nt_err_set(err, NT_ERR_INPUT, "found names of hosts: leave out --names");
+        return nt_err_set(err, NT_ERR_INPUT, "found names of hosts. Omit --names.");
     if (d->form == NT_CSV_BARE && given == NULL)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "expected names of hosts in the first row, found values: give the names "
-                          "in a file, one a line, by --names");
+                          "expected names of hosts in the first row, found values. Pass a file of "
+                          "names, one per line, with --names.");
     r->headed = d->form == NT_CSV_PAIRS && !d->headed;
     if (d->form != NT_CSV_BARE)
         return 0;
@@ -706,8 +706,8 @@ static int shape_rows(struct nt_csv_reader *r, struct nt_err *err)
     bool upper = (r->shapes & (UPPER | UPPER_FROM)) != 0;
     if (r->n > 1 && upper && (r->shapes & (WHOLE | CUT | LOWER)) != 0)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "expected %zu values in each row: the rows can be those of a triangle or "
-                          "have lost a cell",
+                          "expected %zu values in each row: the rows may form a triangle, or cells "
+                          "may be missing",
                           r->n);
     if (r->n > 1 && upper && r->odd_diagonal > 0) {
         r->line = r->odd_diagonal;
@@ -753,8 +753,8 @@ static int check_end(struct nt_csv_reader *r, struct nt_err *err)
     if (r->either > 0 && r->comma == 0) {
         r->line = r->either;
         return nt_err_set(err, NT_ERR_INPUT,
-                          "a number such as 1,234 is 1.234 or 1234: write a decimal point, or no "
-                          "comma between thousands");
+                          "a number such as 1,234 can mean 1.234 or 1234. Use a decimal point, and "
+                          "no comma between thousands.");
     }
     if (!pairs && r->rows < r->n) {
         size_t k = 0;

@@ -67,10 +67,10 @@ static int read_line(struct nt_name_file *f, struct nt_text_line line, struct nt
     else
         name = word;
     if (by_guid && name.bytes == 0)
-        return nt_line_fail(&line, err, "expected a name behind the GUID, found nothing");
+        return nt_line_fail(&line, err, "expected a name after the GUID, found nothing");
     if (f->count > 0 && by_guid != f->by_guid)
         return nt_line_fail(&line, err, "expected a name %s GUID, as in line %zu",
-                            f->by_guid ? "behind its" : "without a", f->entry[0].line);
+                            f->by_guid ? "after its" : "without a", f->entry[0].line);
     if (f->count == NAMES_MAX)
         return nt_line_fail(&line, err, "more than %d names", (int)NAMES_MAX);
     f->by_guid = by_guid;

@@ -102,7 +102,7 @@ static int read_rounds(const char *file, struct json_object *root, struct read_r
     nt_json_read(&r, plan_fields, NULL, 0);
     int rc = r.no_memory ? -1 : 0;
     if (rc == 0 && findings.count > 0)
-        rc = nt_err_set(err, NT_ERR_INPUT, "%s: %s; make it by nettopo plan", file,
+        rc = nt_err_set(err, NT_ERR_INPUT, "%s: %s. Make the plan with \"nettopo plan\".", file,
                         findings.line[0]);
     nt_findings_fini(&findings);
     return rc;
@@ -150,8 +150,8 @@ static int take_rounds(const char *file, const struct read_rounds *rounds,
                           "%s: rounds[%zu]: expected each host once, found one twice", file, k);
     if (plan->pairs == 0)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "%s: expected pairs of this job's hosts, found none; give nettopo plan "
-                          "routes with the hosts' names",
+                          "%s: expected pairs of this job's hosts, found none. Give \"nettopo "
+                          "plan\" routes with the names of the hosts.",
                           file);
     return 0;
 }

@@ -117,7 +117,7 @@ int nt_prior_add(struct nt_prior *p, bool is_host, const char *name, size_t byte
     if (nt_host_name_check(copy, err) != 0 || check_part(p, is_host, part, err) != 0)
         return -1;
     if (names->count >= NT_HOSTS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "over %d %s", (int)NT_HOSTS_MAX,
+        return nt_err_set(err, NT_ERR_INPUT, "more than %d %s", (int)NT_HOSTS_MAX,
                           is_host ? "hosts" : "switches");
     if (names->count == *room) {
         size_t more = *room > 0 ? 2 * *room : 64;
@@ -190,7 +190,7 @@ static int read_cluster(struct reader *r, const struct nt_word *w, struct nt_err
     free(r->prior->cluster);
     r->prior->cluster = copy;
     if (nt_host_name_check(copy, err) != 0)
-        return nt_err_prefix(err, "cluster: ");
+        return nt_err_prefix(err, "cluster");
     return 0;
 }
 
@@ -252,7 +252,9 @@ int nt_prior_parse(const char *file, const char *text, size_t bytes, struct nt_p
     if (rc == 0)
         rc = nt_lines_finish(&lines, take_line, &r, err);
     if (rc == 0 && !r.ended)
-        rc = nt_err_set(err, NT_ERR_INPUT, "%.200s: cut off, expected a line \"end\"", file);
+        rc = nt_err_set(err, NT_ERR_INPUT,
+                        "%.200s: expected \"end\" as the last line, found the end of the file",
+                        file);
     nt_lines_fini(&lines);
     if (rc != 0) {
         nt_prior_destroy(r.prior);

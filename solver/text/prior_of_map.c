@@ -82,10 +82,12 @@ static int find_middle(struct rooted *t, uint32_t ends[2], struct nt_err *err)
     while (first < t->m->hosts && (t->m->missing[first] || nt_graph_degree(&t->graph, first) != 1))
         first++;
     if (first == t->m->hosts || t->m->switches == 0 || !walk(t, first))
-        return nt_err_set(err, NT_ERR_INPUT, "the network is no tree of switches");
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "a prior requires a tree of switches, which this network is not");
     uint32_t far = farthest_host(t);
     if (!walk(t, far))
-        return nt_err_set(err, NT_ERR_INPUT, "the network has links without latencies");
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "a prior requires the latencies of all links, but some links have none");
     uint32_t v = farthest_host(t);
     double half = t->us[v] / 2;
     while (t->us[t->bfs.parent[v]] >= half && t->bfs.parent[v] >= t->m->hosts)

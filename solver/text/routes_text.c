@@ -149,13 +149,12 @@ static int read_routes(struct routes_reading *r, const struct nt_text_source *so
         return -1;
     if (r->text->hosts.count == 0 && r->wanted->hosts != NULL)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "%s: expected routes between the hosts that are asked for, found none",
+                          "%s: expected routes between the hosts of --hosts, found none",
                           source->file);
     if (r->text->hosts.count == 0)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "%s:%zu: expected HOST HOST LINK [LINK...], found "
-                          "the end without any route",
-                          source->file, end);
+                          "%s:%zu: expected HOST HOST LINK [LINK...], found none", source->file,
+                          end);
     if (nt_routes_builder_finish(r->builder, r->text->hosts.count * (r->text->one_way ? 2 : 1),
                                  r->text->links.count, &r->text->routes, err) != 0)
         return nt_err_prefix(err, "%s", source->file);
@@ -293,10 +292,10 @@ static int take_record(struct measured_reading *r, const struct nt_samples *samp
 {
     double bytes = nt_samples_latency_bytes(samples);
     if (r->routes->one_way)
-        return nt_err_set(err, NT_ERR_INPUT,
-                          "%s: expected one-way measurements, found a sweep's, which are half a "
-                          "round trip",
-                          r->lines.file);
+        return nt_err_set(
+            err, NT_ERR_INPUT,
+            "%s: expected one-way measurements, found samples, which contain half round trips",
+            r->lines.file);
     for (size_t k = 0; k < samples->samples; k++) {
         const struct nt_sample *x = &samples->sample[k];
         uint32_t host[2];
@@ -360,10 +359,10 @@ static int finish_measured(struct measured_reading *r, struct nt_err *err)
         rc =
             r->record != NULL
                 ? nt_err_set(err, NT_ERR_INPUT, "%s: expected latencies, found none", r->lines.file)
-                : nt_err_set(err, NT_ERR_INPUT,
-                             "%s:%zu: expected HOST HOST LATENCY_US or a sweep's samples, found "
-                             "the end without any",
-                             r->lines.file, r->lines.number);
+                : nt_err_set(
+                      err, NT_ERR_INPUT,
+                      "%s:%zu: expected HOST HOST LATENCY_US or a sweep's samples, found none",
+                      r->lines.file, r->lines.number);
     return rc;
 }
 

@@ -251,7 +251,7 @@ int nt_samples_add_traffic(struct nt_samples *s, uint32_t a, uint32_t b, double 
         return nt_err_set(err, NT_ERR_INPUT, "traffic of %g bytes: expected more than 0, up to %g",
                           bytes, traffic_bytes_max);
     if (t->n >= NT_SAMPLES_TRAFFIC_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "expected at most %d pairs of ranks that talk",
+        return nt_err_set(err, NT_ERR_INPUT, "expected at most %d pairs of ranks that communicate",
                           (int)NT_SAMPLES_TRAFFIC_MAX);
     size_t cap = s->room.traffic;
     void *pair = t->pair, *amount = t->bytes;
@@ -363,7 +363,7 @@ int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index
         return 0;
     /* at most one text per host */
     if (s->models >= s->hosts)
-        return nt_err_set(err, NT_ERR_INPUT, "a model of hosts: expected at most %zu, one a host",
+        return nt_err_set(err, NT_ERR_INPUT, "a model of hosts: expected at most %zu, one per host",
                           s->hosts);
     void *array = s->model;
     if (grow_array(&array, s->models, &s->room.models, sizeof *s->model, err) != 0)

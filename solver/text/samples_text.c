@@ -503,12 +503,15 @@ static int read_line(void *reader, struct nt_text_line *line, struct nt_err *err
             return nt_err_set(err, NT_ERR_INPUT, "expected text, found the control byte 0x%02x",
                               (unsigned)(unsigned char)*c);
     if (bytes > 0 && w.end[-1] == ' ')
-        return nt_err_set(err, NT_ERR_INPUT, "expected no blank at the end of the line");
+        return nt_err_set(err, NT_ERR_INPUT, "expected no space at the end of the line");
     if (r->lines.number == 1) {
         if (strcmp(w.at, "nettopo-samples/1") == 0)
             return 0;
-        return nt_err_set(err, NT_ERR_INPUT, "expected \"nettopo-samples/1\", found \"%.64s\"%s",
-                          w.at, *w.at == '{' ? ": for a map, use \"nettopo show\"" : "");
+        if (*w.at == '{')
+            return nt_err_set(err, NT_ERR_INPUT,
+                              "this is a map, not a samples file. Print it with \"nettopo show\".");
+        return nt_err_set(err, NT_ERR_INPUT, "expected \"nettopo-samples/1\", found \"%.64s\"",
+                          w.at);
     }
     size_t key = word_bytes(&w);
     for (size_t k = 0; k < sizeof entries / sizeof *entries; k++) {

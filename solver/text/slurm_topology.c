@@ -215,11 +215,11 @@ static int warn_of(const struct topology *t, const struct nt_strbuf *shared, str
     if (shared->used > 0 &&
         nt_map_warn(map, err, "nodes behind several leaf switches:%s", shared->text) != 0)
         return -1;
-    return t->ignored.used == 0 ? 0
-                                : nt_map_warn(map, err,
-                                              "children of switches that have nodes are ignored, "
-                                              "as by Slurm:%s",
-                                              t->ignored.text);
+    return t->ignored.used == 0
+               ? 0
+               : nt_map_warn(map, err,
+                             "children of switches that have nodes are ignored, as in Slurm:%s",
+                             t->ignored.text);
 }
 
 static int topology_map(struct topology *t, struct nt_map **out, struct nt_err *err)
@@ -283,7 +283,7 @@ static int append_part(struct conf *r, const struct nt_text_line *part, bool *go
     *go_on = (end - slash) % 2 == 1;
     end -= *go_on;
     if ((size_t)(end - part->at) > LINE_MAX_BYTES - r->joined.used)
-        return nt_line_fail(&r->line, err, "a line of more than %d bytes", (int)LINE_MAX_BYTES);
+        return nt_line_fail(&r->line, err, "the line is longer than %d bytes", (int)LINE_MAX_BYTES);
     for (const char *at = part->at; at < end; at++) {
         at += *at == '\\';
         nt_strbuf_put(&r->joined, at, 1);
@@ -404,9 +404,9 @@ static int next_pair(struct conf *r, struct pair *p, bool shown, struct nt_err *
         return 1;
     }
     r->line.at = take_value(p, value, end);
-    return r->line.at != NULL
-               ? 1
-               : nt_line_fail(&r->line, err, "%.*s has no value", nt_line_shown(p->key.bytes), key);
+    return r->line.at != NULL ? 1
+                              : nt_line_fail(&r->line, err, "%.*s: missing value",
+                                             nt_line_shown(p->key.bytes), key);
 }
 
 /* The values of a switch or block in a line; at NULL: absent. */
@@ -446,7 +446,7 @@ static int take_entry(struct conf *r, struct entry *e, struct nt_err *err)
     if (rc == 0 && !e->shown && e->nodes.at != NULL && e->switches.at != NULL)
         return nt_line_fail(&r->line, err,
                             "switch %.*s: expected Nodes or Switches, found both, which Slurm "
-                            "refuses: give the nodes a switch of their own",
+                            "rejects. Give the nodes a switch of their own.",
                             nt_line_shown(e->name.bytes), e->name.at);
     return rc;
 }
@@ -466,7 +466,7 @@ static int add_entry(struct conf *r, const struct entry *e, struct nt_err *err)
     struct topology *t = r->net;
     enum kind kind = e->block ? KIND_BLOCK : KIND_TREE;
     if (t->kind != KIND_NONE && t->kind != kind)
-        return nt_line_fail(&r->line, err, "switches and blocks in one file");
+        return nt_line_fail(&r->line, err, "expected switches or blocks, found both");
     t->kind = kind;
     if (check_name(r, e->name, err) != 0 ||
         open_switch(t, e->name.at, e->name.bytes, r->line.number, err) != 0)
@@ -493,7 +493,7 @@ static int read_line(struct conf *r, struct nt_err *err)
     struct pair p;
     const char *end = r->line.end, *word = skip_blanks(r->line.at, end);
     if (skip_word(word, end) - word == 7 && strncasecmp(word, "include", 7) == 0)
-        return nt_line_fail(&r->line, err, "include is not followed: give the whole text");
+        return nt_line_fail(&r->line, err, "include is not supported. Insert the included text.");
     int rc = next_pair(r, &p, false, err);
     if (rc <= 0 || is_key(&p, "BlockSizes") || is_key(&p, "AggregatedBlock"))
         return rc < 0 ? -1 : 0;
@@ -512,8 +512,8 @@ static int read_conf(struct topology *t, const char *text, size_t bytes, struct 
         return -1;
     if (bytes > 2 && memcmp(text, BYTE_ORDER_MARK, 3) == 0)
         return nt_err_set(err, NT_ERR_INPUT,
-                          "%s:1: expected text, found a byte order mark, which Slurm refuses: save "
-                          "it without",
+                          "%s:1: expected text, found a byte order mark, which Slurm rejects. Save "
+                          "the file without it.",
                           t->file);
     int rc;
     while ((rc = next_joined(&r, err)) > 0)
@@ -752,7 +752,7 @@ static int read_document(struct yaml *r, const char *name, bool must)
 
 static int parser_error(const struct yaml *r, const yaml_parser_t *parser)
 {
-    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: no YAML: %s", r->net->file,
+    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: not YAML: %s", r->net->file,
                       parser->problem_mark.line + 1,
                       parser->problem == NULL ? "cannot be read" : parser->problem);
 }
@@ -780,7 +780,7 @@ static int count_event(const struct yaml *r, yaml_parser_t *parser, size_t *dept
     *depth -= closes;
     *nodes += opens || type == YAML_SCALAR_EVENT;
     if (type == YAML_ALIAS_EVENT)
-        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: an alias, which Slurm refuses",
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected no alias, which Slurm rejects",
                           r->net->file, line);
     if (*depth > DEPTH_MAX || *nodes > NODES_MAX)
         return nt_err_set(r->err, NT_ERR_INPUT,
@@ -858,7 +858,8 @@ static int import_topology(const struct nt_topology_text *from, const char *name
     if (rc == 0)
         rc = t.net.host.count > 0
                  ? topology_map(&t, out, err)
-                 : nt_err_set(err, NT_ERR_INPUT, "%s:%zu: no nodes in it", t.file, t.line);
+                 : nt_err_set(err, NT_ERR_INPUT, "%s:%zu: expected nodes, found none", t.file,
+                              t.line);
     topology_fini(&t);
     return rc;
 }
@@ -893,9 +894,10 @@ struct branch {
 
 static int refuse_network(const struct nt_map *map, struct nt_err *err)
 {
-    return nt_err_set(err, NT_ERR_INPUT,
-                      "the map is no tree of switches (%s): Slurm's topology/tree cannot say it",
-                      nt_family_name(map->model->family));
+    return nt_err_set(
+        err, NT_ERR_INPUT,
+        "cannot export this network (%s): Slurm's topology/tree supports only trees of switches",
+        nt_family_name(map->model->family));
 }
 
 /* Returns the root: the first switch of the highest tier. */

@@ -193,8 +193,8 @@ static int settle_three(struct reading *r)
     }
     if (zeros ? ranks : symmetric)
         return nt_err_set(r->err, NT_ERR_INPUT,
-                          "%s: three lines of three numbers can be RANK RANK BYTES or rows: write "
-                          "rows with commas, or pairs in another order",
+                          "%s: three lines of three numbers can be RANK RANK BYTES or rows. Write "
+                          "rows with commas, or pairs in another order.",
                           r->lines.file);
     return zeros ? take_rows(r) : 0;
 }
@@ -272,8 +272,9 @@ int nt_tasks_per_node_read(const char *text, uint32_t *capacity, size_t hosts, s
             at += digits + 1;
         }
         if (times > hosts - filled)
-            return nt_err_set(err, NT_ERR_INPUT,
-                              "tasks per node '%.60s': more nodes than %zu hosts", text, hosts);
+            return nt_err_set(err, NT_ERR_USAGE,
+                              "tasks per node \"%.60s\": expected %zu hosts, found more", text,
+                              hosts);
         for (uint64_t k = 0; k < times; k++)
             capacity[filled++] = (uint32_t)tasks;
         if (*at == '\0')
@@ -282,10 +283,11 @@ int nt_tasks_per_node_read(const char *text, uint32_t *capacity, size_t hosts, s
             goto bad;
     }
     if (filled != hosts)
-        return nt_err_set(err, NT_ERR_INPUT, "tasks per node '%.60s': %zu nodes for %zu hosts",
-                          text, filled, hosts);
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "tasks per node \"%.60s\": expected %zu hosts, found %zu", text, hosts,
+                          filled);
     return 0;
 bad:
-    return nt_err_set(err, NT_ERR_INPUT, "tasks per node '%.60s': expected a form like 4(x2),3",
-                      text);
+    return nt_err_set(err, NT_ERR_USAGE,
+                      "tasks per node \"%.60s\": expected a form such as 4(x2),3", text);
 }

@@ -34,7 +34,7 @@ int nt_triples_read(const char *file, const char *text, size_t bytes, struct nt_
 void nt_triples_fini(struct nt_triples *triples);
 
 /* Reads Slurm's SLURM_TASKS_PER_NODE, "4(x2),3", into capacity (one per host) in order.
- * NT_ERR_INPUT: another form, or another number of nodes than hosts. */
+ * NT_ERR_USAGE: another form, or another number of nodes than hosts. */
 int nt_tasks_per_node_read(const char *text, uint32_t *capacity, size_t hosts, struct nt_err *err);
 
 #endif

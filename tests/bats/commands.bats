@@ -51,9 +51,9 @@ refuses() {
 
 @test "in a job whose sweep failed there is no map, and the reason is said" {
     export NETTOPO_STATUS=failed NETTOPO_REASON='the job was cancelled'
-    refuses 1 'this job has no map: failed: the job was cancelled' "$nettopo" show
-    refuses 1 'this job has no map: failed: the job was cancelled' "$nettopo" show --trace
-    refuses 1 'this job has no map: failed: the job was cancelled' "$nettopo" hint
+    refuses 1 'this job has no map (NETTOPO_STATUS=failed): the job was cancelled' "$nettopo" show
+    refuses 1 'this job has no map (NETTOPO_STATUS=failed): the job was cancelled' "$nettopo" show --trace
+    refuses 1 'this job has no map (NETTOPO_STATUS=failed): the job was cancelled' "$nettopo" hint
     unset NETTOPO_STATUS NETTOPO_REASON
     refuses 2 'NETTOPO_MAP is not set' "$nettopo" show
 }
@@ -62,7 +62,7 @@ log_lines() {
     cat <<'LOG'
 Nov 20 10:00:00 n1 nettopo[1]: job=1 time=2026-11-20T10:00:00Z user=a level=quick budget=5 status=ok hosts=4 seconds=0.3 rounds=3 findings=0
 2026-11-20T11:00:00+00:00 n1 nettopo[2]: {"job": 2, "time": "2026-11-20T11:00:00Z", "user": "b", "level": "full", "budget": 5, "status": "partial", "hosts": 4, "seconds": 4.1, "rounds": 9, "findings": 1, "missing": "n3,+2", "suspect": "n2", "reason": "n3 is missing: UCX: no usable network"}
-Nov 20 11:00:00 n3 nettopo[2]: job 2 on n3: the probe is lost: exit 4; to do: see
+Nov 20 11:00:00 n3 nettopo[2]: job 2 on n3: the probe failed: exit 4; to do: see
 Nov 21 10:00:00 n5 nettopo[3]: job=3 time=2026-11-21T10:00:00Z user=a level=quick budget=5 status=partial hosts=9 seconds=0.3 rounds=3 findings=0 missing=n10,n3 reason="n10 is missing: UCX: no usable network"
 Nov 22 10:00:00 n5 nettopo[3]: job=4 time=2026-11-22T10:00:00Z user=a level=quick budget=5 status=failed hosts=9 seconds=0.3 reason="the job was cancelled"
 LOG
@@ -188,15 +188,15 @@ PY
         refuses 2 "unknown option --colour" "$nettopo" $verb --colour
         refuses 2 "unknown option -Z" "$nettopo" $verb -Z
     done
-    refuses 2 "found neither" "$nettopo" solve -o out.json
-    refuses 2 "found both" "$nettopo" solve --latency good.csv good.samples -o out.json
+    refuses 2 "no measurements given" "$nettopo" solve -o out.json
+    refuses 2 "SAMPLES cannot be combined with" "$nettopo" solve --latency good.csv good.samples -o out.json
     refuses 2 "too many arguments" "$nettopo" solve good.samples good.samples -o out.json
-    refuses 2 "--latency: expected a value" "$nettopo" solve --latency
-    refuses 2 "--output: expected once" "$nettopo" solve -o a -o b good.samples
-    refuses 2 "expected either SAMPLES or --latency or --bandwidth FILE, found both" "$nettopo" solve --bandwidth good.csv good.samples
-    refuses 2 "method guess: expected auto, bufe or parus" "$nettopo" solve --method guess good.samples -o out.json
-    refuses 2 "sweep some: expected one of all, adaptive, sequential, pmm" "$nettopo" simulate --topology star:4 --sweep some
-    refuses 2 "--all: expected no value" "$nettopo" show --all=yes
+    refuses 2 "--latency: missing value" "$nettopo" solve --latency
+    refuses 2 "--output is given twice" "$nettopo" solve -o a -o b good.samples
+    refuses 2 "SAMPLES cannot be combined with --latency or --bandwidth" "$nettopo" solve --bandwidth good.csv good.samples
+    refuses 2 "--method guess: expected auto, bufe or parus" "$nettopo" solve --method guess good.samples -o out.json
+    refuses 2 "--sweep some: expected all, adaptive, sequential or pmm" "$nettopo" simulate --topology star:4 --sweep some
+    refuses 2 "--all takes no value" "$nettopo" show --all=yes
     refuses 2 "NETTOPO_MAP is not set" "$nettopo" show
     refuses 2 "NETTOPO_MAP is not set" "$nettopo" validate
 }
@@ -213,14 +213,14 @@ PY
     refuses 3 "bad.json" "$nettopo" hint -o out bad.json
     refuses 2 "expected a number from 1" "$nettopo" hint --ntasks 0 -o out good.json
     refuses 2 "bytes 0: expected bytes from 1 to" "$nettopo" hint --bytes 0 -o out good.json
-    refuses 2 "a matrix has its own" "$nettopo" hint --bytes 4 --pattern matrix:bad.matrix -o out good.json
+    refuses 2 "cannot be combined with a matrix" "$nettopo" hint --bytes 4 --pattern matrix:bad.matrix -o out good.json
     refuses 2 "expected json, env" "$nettopo" hint --format yaml -o out good.json
     refuses 3 "bad.dot:3" "$nettopo" compare -o out good.json bad.dot
     refuses 3 "bad.conf:1" "$nettopo" compare -o out good.json bad.conf
     refuses 3 "no host in common" "$nettopo" compare -o out good.json "$maps/rails.json"
-    refuses 2 "expected MAP REFERENCE" "$nettopo" compare -o out good.json
+    refuses 2 "missing second file" "$nettopo" compare -o out good.json
     refuses 2 "format pdf" "$nettopo" export --format pdf -o out good.json
-    refuses 2 "expected --format" "$nettopo" export -o out good.json
+    refuses 2 "--format is required: dot, svg, html, " "$nettopo" export -o out good.json
     refuses 3 "bad.json" "$nettopo" export --format dot -o out bad.json
     refuses 2 "--topology" "$nettopo" simulate -o out
     refuses 3 "bad.dot:3" "$nettopo" simulate --topology bad.dot -o out
@@ -260,8 +260,8 @@ TABLE
     done <<'TABLE'
 |bad.csv:1: expected a row of host names
 x,a,b\n|bad.csv:2: expected a row for x
-;a;b\na;;1,234\nb;2;\n|bad.csv:2: a number such as 1,234 is 1.234 or 1234
-0,1\n1,0\n|bad.csv:1: expected names of hosts in the first row, found values: give the names in a file
+;a;b\na;;1,234\nb;2;\n|bad.csv:2: a number such as 1,234 can mean 1.234 or 1234
+0,1\n1,0\n|bad.csv:1: expected names of hosts in the first row, found values. Pass a file of names
 ,a,a\n|bad.csv:1: expected each host once, found a again
 ,a,b\na,,1\nb,1\n|bad.csv:4: expected 2 values in each row
 ,a,b\na,,1\nb,1,,\n|bad.csv:3: expected 2 values as in the first row, found more
@@ -289,7 +289,7 @@ TABLE
     for verb in show validate "show --json" "validate --json"; do
         # shellcheck disable=SC2086
         {
-            refuses 3 "bad.json:2: expected JSON" "$nettopo" $verb bad.json
+            refuses 3 "bad.json:2: not JSON" "$nettopo" $verb bad.json
             refuses 3 "No such file" "$nettopo" $verb nowhere.json
             NETTOPO_MAP=nowhere.json refuses 3 "nowhere.json" "$nettopo" $verb
         }
@@ -474,8 +474,8 @@ END
     [ "$status" = 0 ]
     refuses 3 "other.json" "$nettopo" show other.json
     [ "$(NETTOPO_MAP=$maps/ring.json "$nettopo" validate)" = "$("$nettopo" validate "$maps/ring.json")" ]
-    refuses 3 "the record is beside the map" "$nettopo" show --trace
-    NETTOPO_JSON='{' refuses 3 '$NETTOPO_JSON:1: expected JSON' "$nettopo" show
+    refuses 3 "cannot read the samples beside NETTOPO_MAP" "$nettopo" show --trace
+    NETTOPO_JSON='{' refuses 3 '$NETTOPO_JSON:1: not JSON' "$nettopo" show
 }
 
 @test "show says how sure a switch is, aligned, and that the map is not" {
@@ -495,7 +495,7 @@ END
     run --separate-stderr "$nettopo" hint --spare 4 -f dlrover four.json
     [ "$status" = 0 ]
     [ "$(jq -c keys <<<"$output")" = '["n1"]' ]
-    [ "$stderr" = "nettopo hint: --spare 4 of 4 hosts: 3 are left out, one is kept" ]
+    [ "$stderr" = "nettopo hint: --spare 4: the map has 4 hosts, so that 3 are left out and one is kept" ]
     run --separate-stderr "$nettopo" hint --spare 3 -f dlrover four.json
     [ "$(jq -c keys <<<"$output")" = '["n1"]' ]
     [ -z "$stderr" ]
@@ -512,14 +512,14 @@ END
     [ "$(awk '/^one/ {exit} $1 == 2 && $2 == "MiB" {print $3, $6 $7, $9 $10}' <<<"$output")" = "r1 33% 20%" ]
     # sixteen of them: scheduled by simulation, and as UCX's trains were measured
     [ "$(awk '/^one/ {exit} $1 == 2 && $2 == "MiB" {print $14 $15, $17 $18}' <<<"$output")" = "31% 20%" ]
-    refuses 3 "no LogGP of two rails" "$nettopo" hint --rails -o out "$maps/star.json"
+    refuses 3 "no LogGP parameters of two rails" "$nettopo" hint --rails -o out "$maps/star.json"
 }
 
 @test "a support is that of the links, and a switch of less than half is not stated" {
     sed 's/"support": 0.87/"support": 0.86/' "$maps/unsure.json" >bad.json
     run "$nettopo" validate bad.json
     [ "$status" = 1 ]
-    [[ $output == *"switches[0].support: expected the probability of its link upwards, 0.87, found 0.86"* ]]
+    [[ $output == *"switches[0].support: expected the probability of its uplink, 0.87, found 0.86"* ]]
     refuses 3 "found 0.86" "$nettopo" show bad.json
     sed 's/0\.62/0.49/' "$maps/unsure.json" >bad.json
     run "$nettopo" validate bad.json

@@ -132,7 +132,7 @@ PY
     [ "$(grep -c '"simplex":true' sure.html)" = 1 ]
     [ "$(grep -c 'class="way"' sure.svg)" = 1 ]
     grep -q '<title>a to b: 1.00 us</title>' sure.svg
-    refuses 2 "--probability: goes with dot, svg or html, not with csv" \
+    refuses 2 "--probability requires --format dot, svg or html, found csv" \
         "$nettopo" export --format csv --probability 0.3 parus.json
     refuses 2 "--probability 2: expected a number from 0 to 1" \
         "$nettopo" export --format dot --probability 2 parus.json
@@ -237,8 +237,8 @@ PY
     printf ',x,y\nx,,1\ny,,\n' >others.csv
     refuses 3 "no pair of hosts is measured in both" "$nettopo" compare friday.csv others.csv
     refuses 3 "expected bandwidths" "$nettopo" compare --bandwidth friday.samples friday.csv
-    refuses 2 "--raster: expected with two measurements" "$nettopo" compare --raster x.svg map.json map.json
-    refuses 2 "--coloured: expected with a map" "$nettopo" compare --coloured x.dot friday.csv friday.csv
+    refuses 2 "--raster requires two measurements" "$nettopo" compare --raster x.svg map.json map.json
+    refuses 2 "--coloured requires a map" "$nettopo" compare --coloured x.dot friday.csv friday.csv
     [ ! -e x.svg ]
 }
 
@@ -257,7 +257,7 @@ PY
         "link-slow link of n5"
     run "$nettopo" compare --tolerance 3 slow.json map.json
     assert_equal "exit" "$status" 0
-    refuses 2 "expected MAP REFERENCE" "$nettopo" compare map.json
+    refuses 2 "missing second file" "$nettopo" compare map.json
     refuses 2 "--tolerance x" "$nettopo" compare --tolerance x map.json map.json
     refuses 3 "nothing.json" "$nettopo" compare map.json nothing.json
     echo 'graph { x -- s; y -- s; z -- s }' >others.dot

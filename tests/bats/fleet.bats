@@ -103,8 +103,8 @@ job() {
     [ "$output" = "2 taken, 0 known, 8 refused" ]
     [ "$(wc -l <<<"$stderr")" = 8 ]
     [ "$(grep -c '^nettopo fleet ingest: refused: jobs/' <<<"$stderr")" = 8 ]
-    grep -q 'jobs/3/map.json: host n99 was not of job 3' <<<"$stderr"
-    grep -q 'jobs/4/map.json: the record is of job 2, the map of job 4' <<<"$stderr"
+    grep -q 'jobs/3/map.json: host n99 was not in job 3' <<<"$stderr"
+    grep -q 'jobs/4/map.json: the samples are from job 2, the map is from job 4' <<<"$stderr"
     # the same as JSON; what was taken is known now
     cp "$BATS_TEST_TMPDIR/record" again
     run --separate-stderr "$nettopo" fleet ingest --json --store s --record again jobs
@@ -115,7 +115,7 @@ job() {
     [ -z "$("$nettopo" fleet ingest --json -q --store s --record record jobs/1)" ]
     run --separate-stderr "$nettopo" fleet ingest --store s --record <(sed /^2/d record) jobs/2
     [ "$status" = 3 ]
-    [[ $stderr == *"has no job 2"* ]]
+    [[ $stderr == *"does not contain job 2"* ]]
 }
 
 @test "what is no regular file is refused, and nothing is waited for" {
@@ -333,7 +333,7 @@ part() {
     "$nettopo" fleet ingest -q --store t --fold 100000d --record record jobs
     run "$nettopo" fleet check --store t
     [ "$status" = 3 ] # no job for a month
-    [ "$output" = "nettopo fleet check: no host was in a job within --max-age" ]
+    [ "$output" = "nettopo fleet check: no data for any host within --max-age" ]
     [ "$("$nettopo" fleet check --json --store t 2>&1)" = "$output" ]
     run "$nettopo" fleet check --store t --max-age 20000d
     echo "$output"
@@ -441,21 +441,22 @@ part() {
     run --separate-stderr "$nettopo" fleet check --json --store s --hosts n[1-2],n99 --max-age 100000d
     [ "$status" = 3 ]
     [ -z "$output" ]
-    [ "$stderr" = "nettopo fleet check: of n99 nothing is known" ]
+    [ "$stderr" = "nettopo fleet check: no data for n99 within --days" ]
     run "$nettopo" fleet check --store s --hosts "n[1-4,6-16]" --max-age 100000d
     [ "$status" = 0 ]
     [ -z "$output" ]
     run --separate-stderr "$nettopo" fleet check --store s --hosts n[1-2],n99 --max-age 100000d
     [ "$status" = 3 ]
-    [ "$stderr" = "nettopo fleet check: of n99 nothing is known" ]
+    [ "$stderr" = "nettopo fleet check: no data for n99 within --days" ]
     # a name with a domain is the host without
     run --separate-stderr "$nettopo" fleet check --store s --hosts n5.cluster.example --max-age 100000d
     [ "$status" = 1 ]
     [ "$output" = "$said" ]
     run --separate-stderr "$nettopo" fleet check --store s --hosts n98,n1,n99 --max-age 100000d
-    [ "$stderr" = "nettopo fleet check: of n98 and 1 more nothing is known" ]
+    [ "$stderr" = "nettopo fleet check: no data for n98 and 1 more host within --days" ]
     run "$nettopo" fleet check --store s --hosts n1 --max-age 1
     [ "$status" = 3 ]
+    [[ $output =~ ^"nettopo fleet check: no data for n1 within --max-age (last job on 20"..-..-..")"$ ]]
     run "$nettopo" fleet check --store s --hosts 'n[1'
     [ "$status" = 2 ]
 }
@@ -687,11 +688,11 @@ END
     run "$nettopo" fleet sync --store s -f nodes --apply
     [ "$status" = 3 ]
     [ "$(wc -l <told)" = 1 ]
-    grep -q 'expected one above it that Slurm has' <<<"$output"
+    grep -q 'Write its file first: --format topology.conf' <<<"$output"
     run --separate-stderr "$nettopo" fleet sync --store s -f nodes --apply --json
     [ "$status" = 3 ]
     [ -z "$output" ]
-    [[ $stderr == *"expected one above it that Slurm has"* ]]
+    [[ $stderr == *"is in Slurm's topology. Write its file first"* ]]
     run "$nettopo" fleet sync --store s -f nodes -o x
     [ "$status" = 2 ]
 }

@@ -126,7 +126,7 @@ PY
     grep -qF '"back_us": 9,' pair
     "$nettopo" simulate -t star:3 -f samples -o samples
     "$nettopo" simulate -t star:3 -f routes -o routes
-    refuses 3 "half a round trip" "$nettopo" estimate --one-way --routes routes --measured samples
+    refuses 3 "half round trips" "$nettopo" estimate --one-way --routes routes --measured samples
 }
 
 @test "the routes of a job's hosts; the samples of a sweep are measurements" {
@@ -148,9 +148,9 @@ assert len(e["pairs"]) == 120 and all(l["latency_se_us"] > 0 for l in e["links"]
 assert e["fit"]["measured"] == sum(l.startswith("latency ") for l in open("samples"))
 PY
     refuses 3 "expected hosts of the routes" "$nettopo" estimate --routes some --measured samples
-    refuses 3 "expected routes between the hosts that are asked for" "$nettopo" plan --routes routes --hosts n1,m2
+    refuses 3 "expected routes between the hosts of --hosts" "$nettopo" plan --routes routes --hosts n1,m2
     refuses 2 "--hosts: host list" "$nettopo" plan --routes routes --hosts 'n[1-'
-    refuses 2 "--hosts: expected with --routes" "$nettopo" plan --hosts n1 "$maps/star.json"
+    refuses 2 "--hosts requires --routes" "$nettopo" plan --hosts n1 "$maps/star.json"
 }
 
 @test "simulate, plan, measure what it says, estimate: every link and pair of every topology" {
@@ -239,8 +239,8 @@ PY
     differ far.csv near.csv
     "$nettopo" solve --latency far.csv -o far.json
     "$nettopo" validate -q far.json
-    refuses 2 "does not state its latencies" "$nettopo" simulate --topology "$maps/ring.json" --host-latency 3
-    refuses 2 "expected with a SPEC" "$nettopo" simulate --topology "$import/topology.conf" --host-rate 3
+    refuses 2 "require a network without latencies" "$nettopo" simulate --topology "$maps/ring.json" --host-latency 3
+    refuses 2 "require a SPEC" "$nettopo" simulate --topology "$import/topology.conf" --host-rate 3
     refuses 3 "No such file" "$nettopo" simulate --topology nowhere.conf
     printf 'SwitchName=s0 Nodes=n[1-\n' >bad.conf
     refuses 3 "bad.conf:1: " "$nettopo" simulate --topology bad.conf
@@ -275,15 +275,15 @@ PY
         refuses 3 "$words" "$nettopo" estimate --routes bad --measured measured -o out.json
     done <<'TABLE'
 |bad:1: expected HOST HOST LINK
-# nothing\n|without any route
+# nothing\n|LINK...], found none
 a b\n|bad:1: a b: 0 links
 a\n|bad:1: expected HOST HOST LINK [LINK...], found one host
 a a l\n|bad:1: a a: a route from a host to itself
-a b l m l\n|bad:1: a b: a link stands twice
-a b l\na b m\n|bad:2: a b: the route was given before
+a b l m l\n|bad:1: a b: a link appears twice
+a b l\na b m\n|bad:2: a b: this route is given twice
 a/b c l\n|bad:1: 
 a b \001\n|bad:1: 
-a b l\000\n|bad:1: expected a text, found a zero byte
+a b l\000\n|bad:1: expected text, found a zero byte
 TABLE
     while IFS='|' read -r text words; do
         # shellcheck disable=SC2059
@@ -303,7 +303,7 @@ TABLE
     refuses 3 "No such file" "$nettopo" plan --routes nowhere -o out.json
     refuses 3 "No such file" "$nettopo" estimate --routes routes --measured nowhere -o out.json
     echo '{' >bad
-    refuses 3 "bad:2: expected JSON" "$nettopo" plan bad -o out.json
+    refuses 3 "bad:2: not JSON" "$nettopo" plan bad -o out.json
     run bash -c "ulimit -v 300000 -t 10; yes x | tr -d '\n' | head -c 1000000000 | timeout 3600 '$nettopo' plan --routes - -o out.json"
     [ "$status" = 3 ]
     run bash -c "ulimit -v 300000 -t 10; yes 7 | tr -d '\n' | head -c 1000000000 | timeout 3600 '$nettopo' estimate --routes routes --measured - -o out.json"
@@ -313,18 +313,18 @@ TABLE
 
 @test "plan, estimate and simulate: usage is exit 2" {
     figure_2 >routes
-    refuses 2 "expected --routes FILE and --measured FILE" "$nettopo" estimate --routes routes
-    refuses 2 "found both" "$nettopo" plan --routes routes "$maps/star.json"
+    refuses 2 "--routes FILE and --measured FILE are required" "$nettopo" estimate --routes routes
+    refuses 2 "--routes cannot be combined with a network" "$nettopo" plan --routes routes "$maps/star.json"
     refuses 2 "NETTOPO_MAP is not set" "$nettopo" plan
     for r in 0 0.5 x nan -1 ''; do
         refuses 2 "--redundancy $r: expected a number from 1" "$nettopo" plan --routes routes "--redundancy=$r"
     done
-    refuses 2 "format text: expected samples, csv, map, routes or measured" \
+    refuses 2 "--format text: expected samples, csv, map, routes or measured" \
         "$nettopo" simulate --topology star:3 --format text
-    refuses 2 "--bandwidth: expected with samples or csv, found routes" \
+    refuses 2 "--bandwidth requires --format samples or csv, found routes" \
         "$nettopo" simulate --topology star:3 --format routes --bandwidth
-    refuses 2 "expected one of" "$nettopo" simulate --topology star:3 --format routes --sweep all
-    refuses 2 "expected --topology SPEC" "$nettopo" simulate
+    refuses 2 "cannot be combined" "$nettopo" simulate --topology star:3 --format routes --sweep all
+    refuses 2 "--topology SPEC is required" "$nettopo" simulate
     refuses 3 "at most 4096" "$nettopo" simulate --topology star:5000 --format routes
 }
 
@@ -346,13 +346,13 @@ TABLE
     "$nettopo" solve --latency four.csv --bandwidth "$import/mpigraph.txt" -o graph.json
     "$nettopo" solve --from mpigraph --latency four.csv --bandwidth "$import/mpigraph.txt" | cmp - graph.json
     for map in osu parus graph netcdf; do "$nettopo" validate -q $map.json; done
-    refuses 3 "expected latencies, found a text of mpiGraph" "$nettopo" solve --latency "$import/mpigraph.txt"
-    refuses 3 "expected bandwidths, found a text of PARUS" \
+    refuses 3 "expected latencies, found the output of mpiGraph" "$nettopo" solve --latency "$import/mpigraph.txt"
+    refuses 3 "expected bandwidths, found the output of PARUS" \
         "$nettopo" solve --latency "$import/parus.txt" --bandwidth "$import/parus.txt"
     refuses 3 "mpigraph.txt: " "$nettopo" solve --latency "$import/osu.txt" --bandwidth "$import/mpigraph.txt"
     refuses 3 "four.csv" "$nettopo" solve --from osu --latency four.csv
     refuses 2 "--from xml: expected csv, mpigraph, benchmark or parus" "$nettopo" solve --from xml --latency four.csv
-    refuses 2 "--from: expected with matrices" "$nettopo" solve --from csv four.csv
+    refuses 2 "--from requires --latency or --bandwidth" "$nettopo" solve --from csv four.csv
 }
 
 @test "solve: matrices and pairs as programs of all countries write them" {
@@ -378,20 +378,20 @@ TABLE
     printf ';;\n1,12;;\n1,93;1,94;\n' >cores.csv
     for file in bare.csv numbered.txt cores.csv; do latencies $file --names hosts | cmp - right.csv; done
     refuses 3 "bare.csv:1: expected names of hosts in the first row, found values" "$nettopo" solve --latency bare.csv
-    refuses 3 "right.csv:1: found names of hosts: leave out --names" "$nettopo" solve --latency right.csv --names hosts
+    refuses 3 "right.csv:1: found names of hosts. Omit --names." "$nettopo" solve --latency right.csv --names hosts
     echo n4 >>hosts
     refuses 3 "bare.csv:2: expected 4 values as --names has hosts, found 3" "$nettopo" solve --latency bare.csv --names hosts
     echo '0x1 "n1"' >guids
     refuses 3 "guids:1: expected a host name, found a GUID" "$nettopo" solve --latency bare.csv --names guids
-    refuses 2 "--names: expected with matrices" "$nettopo" solve --names hosts right.samples
+    refuses 2 "--names requires --latency or --bandwidth" "$nettopo" solve --names hosts right.samples
     refuses 2 "--unit lbs: expected ns, us, ms or s" "$nettopo" solve --latency right.csv --unit lbs
-    refuses 2 "--unit GB/s: expected with --bandwidth only" "$nettopo" solve --latency right.csv --unit GB/s
+    refuses 2 "--unit GB/s requires --bandwidth" "$nettopo" solve --latency right.csv --unit GB/s
     refuses 2 "--unit us: expected one unit for latencies" "$nettopo" solve --latency right.csv --unit ns --unit us
-    refuses 2 "--round-trip: expected with --latency" "$nettopo" solve --bandwidth rates.txt --round-trip
-    refuses 2 "leave out --unit" "$nettopo" solve --latency "$import/osu.txt" --unit ns
-    refuses 3 "another unit than that of --unit" "$nettopo" solve --latency "$import/matrix-corner.csv" --unit ms
+    refuses 2 "--round-trip requires --latency" "$nettopo" solve --bandwidth rates.txt --round-trip
+    refuses 2 "Omit --unit" "$nettopo" solve --latency "$import/osu.txt" --unit ns
+    refuses 3 "differs from --unit" "$nettopo" solve --latency "$import/matrix-corner.csv" --unit ms
     refuses 3 "expected bandwidths, found the unit of latencies" "$nettopo" solve --bandwidth "$import/matrix-corner.csv"
-    refuses 2 "standard input can be read once" "$nettopo" solve --latency - --bandwidth - <right.csv
+    refuses 2 "standard input can be read only once" "$nettopo" solve --latency - --bandwidth - <right.csv
 }
 
 # FILE HOST HOST LATENCY_US: of the two links together
@@ -434,13 +434,13 @@ latency_of() {
     while read -r text words; do
         "$nettopo" solve --bandwidth "$import/$text.csv" -o narrow.json
         "$nettopo" validate -q narrow.json
-        [ "$(grep -c 'every pair of host' narrow.json)" = 1 ]
-        grep -q "every pair of host $words:" narrow.json
-        "$nettopo" show narrow.json | tr -s ' \n' ' ' | grep -q "every pair of host $words:"
+        [ "$(grep -c 'MB/s to every other host' narrow.json)" = 1 ]
+        grep -q "host $words:" narrow.json
+        "$nettopo" show narrow.json | tr -s ' \n' ' ' | grep -q "host $words:"
     done <<'END'
-sparse-pairs n1 has at most 49400 MB/s, those of other hosts 86800
-sparse-chain f has at most 43000 MB/s, those of other hosts 88000
-sparse-one-way n1 has at most 49400 MB/s, those of other hosts 87400
+sparse-pairs n1 has at most 49400 MB/s to every other host, other hosts have 86800
+sparse-chain f has at most 43000 MB/s to every other host, other hosts have 88000
+sparse-one-way n1 has at most 49400 MB/s to every other host, other hosts have 87400
 END
 }
 
@@ -504,7 +504,7 @@ PY
     refuses 3 "other.csv: host other" "$nettopo" solve --latency 1.csv --latency other.csv
     args=()
     for _ in {1..33}; do args+=(--latency 1.csv); done
-    refuses 2 "--latency: expected at most 32 times" "$nettopo" solve "${args[@]}"
+    refuses 2 "--latency is given more than 32 times" "$nettopo" solve "${args[@]}"
 }
 
 # Two leaves of three hosts, 2 us and 1000 MB/s within, 3 us and 500 MB/s across; equal: one leaf of six.
@@ -546,7 +546,7 @@ figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidt
     "$nettopo" validate -q tree.json
     [ "$(figures tree.json)" = $'1 1000\n1 500' ]
     "$nettopo" solve --latency 64.csv --message-bytes 64 --latency 4096.csv --message-bytes 4096 -o short.json
-    grep -q "bandwidths are of messages of 4096 bytes" short.json
+    grep -q "bandwidths are from messages of 4096 bytes" short.json
 }
 
 @test "solve: the sizes of a PARUS text give bandwidths" {
@@ -562,19 +562,19 @@ figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidt
     "$nettopo" solve --method parus --latency six.txt -o parus.json
     [ "$(jq '[.links[] | select(has("bandwidth_MBps"))] | length' parus.json)" = 0 ] # as published
     sized 8 >8.csv
-    refuses 2 "six.txt has its message sizes in it" "$nettopo" solve --latency six.txt --message-bytes 0 --bandwidth 8.csv
+    refuses 2 "six.txt contains its message sizes" "$nettopo" solve --latency six.txt --message-bytes 0 --bandwidth 8.csv
 }
 
 @test "solve: message sizes that do not fit the matrices" {
     sized 65536 equal >64k.csv
     sized 64 equal >64.csv
     sed 's/67\.536/1000/g' 64k.csv >rate.csv
-    refuses 2 "expected --bandwidth, or --latency of further sizes" "$nettopo" solve --latency 64.csv --message-bytes 64
-    refuses 2 "expected one for each --latency" "$nettopo" solve --latency 64.csv --latency 64k.csv --message-bytes 64
+    refuses 2 "--message-bytes requires --bandwidth, or --latency of several sizes" "$nettopo" solve --latency 64.csv --message-bytes 64
+    refuses 2 "expected one per --latency" "$nettopo" solve --latency 64.csv --latency 64k.csv --message-bytes 64
     refuses 2 "each larger than the one before" \
         "$nettopo" solve --latency 64k.csv --message-bytes 65536 --latency 64.csv --message-bytes 64
     refuses 2 "--message-bytes x: expected bytes" "$nettopo" solve --latency 64.csv --message-bytes x --bandwidth rate.csv
-    refuses 2 "not with --method parus" \
+    refuses 2 "cannot be combined with --method parus" \
         "$nettopo" solve --method parus --latency 64k.csv --message-bytes 65536 --bandwidth rate.csv
     refuses 3 "messages of 655360 bytes would take longer than the latencies of 30 of 30 pairs" \
         "$nettopo" solve --latency 64k.csv --message-bytes 655360 --bandwidth rate.csv
@@ -603,16 +603,16 @@ figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidt
     [ "$(lengths --lengths mean)" = "$(lengths | jq -c 'map((. + 0.1) * 1e5 | round / 1e5)')" ]
     refuses 3 "expected a matrix of messages of 300 bytes" "${sizes[@]}" --lengths 300
     refuses 2 "--lengths mode: expected bytes" "${sizes[@]}" --lengths mode
-    refuses 2 "lengths: expected with method parus" "$nettopo" solve --lengths mean --latency "$table"
-    refuses 2 "epsilon: expected with method bufe only, found auto" "$nettopo" solve --epsilon 1 --latency "$table"
-    refuses 2 "epsilon: expected with method bufe only, found parus" \
+    refuses 2 "--lengths requires --method parus" "$nettopo" solve --lengths mean --latency "$table"
+    refuses 2 "--epsilon requires --method bufe, found auto" "$nettopo" solve --epsilon 1 --latency "$table"
+    refuses 2 "--epsilon requires --method bufe, found parus" \
         "$nettopo" solve --epsilon 1 --method parus --latency "$table"
-    refuses 2 "eps-shared: expected with method parus only, found bufe" \
+    refuses 2 "--eps-shared requires --method parus, found bufe" \
         "$nettopo" solve --eps-shared 1 --method bufe --latency "$table"
-    refuses 2 "eps-duplex: expected with method parus only" "$nettopo" solve --eps-duplex 1 nowhere.samples
-    refuses 2 "epsilon 0: expected above 0" "$nettopo" solve --method bufe --epsilon 0 --latency "$table"
+    refuses 2 "--eps-duplex requires --method parus" "$nettopo" solve --eps-duplex 1 nowhere.samples
+    refuses 2 "--epsilon 0: expected a number above 0" "$nettopo" solve --method bufe --epsilon 0 --latency "$table"
     refuses 2 "--epsilon x: expected a number" "$nettopo" solve --method bufe --epsilon x --latency "$table"
-    refuses 2 "2 matrices of latencies: expected at most 1 with method bufe" \
+    refuses 2 "2 matrices of latencies: expected at most 1 with --method bufe" \
         "$nettopo" solve --method bufe --latency "$table" --latency "$table"
 }
 

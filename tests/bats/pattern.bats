@@ -95,7 +95,7 @@ near_neighbours() { # of the ring of ranks, how many next ones are on the same l
     }
     says bad.txt "$PRIVATE/bad.txt:2: expected RANK RANK BYTES"
     if full; then
-        says many.txt "many.txt: 17 ranks for 16 tasks"
+        says many.txt "many.txt needs 17 tasks, but the job has 16"
         says absent.txt "$PRIVATE/absent.txt: No such file or directory"
         says pipe "$PRIVATE/pipe: expected a regular file"
     fi

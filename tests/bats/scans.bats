@@ -42,8 +42,8 @@ hosts() { "$nettopo" simulate --topology "$1" --format csv 2>told | head -n 1; }
     sed -E 's/"n[1-4]"/"MT4119 ConnectX5   Mellanox Technologies"/' "$data/ib-names-alone.txt" >bare.txt
     run "$nettopo" compare map.json bare.txt
     assert_equal "exit" "$status" 3
-    assert_equal "told" "${lines[0]}" "nettopo: bare.txt: hosts called by a GUID: 4 of 4, like \
-H-0000000000000a11. The description \"MT4119 ConnectX5   Mellanox Technologies\" names no host: give names with --names FILE"
+    assert_equal "told" "${lines[0]}" "nettopo: bare.txt: 4 of 4 hosts are named by their GUID, such as \
+H-0000000000000a11. The description \"MT4119 ConnectX5   Mellanox Technologies\" contains no host name. Pass names with --names FILE."
     assert_contains "${lines[1]}" "no host in common: the map has n1, the reference H-0000000000000a11"
     for n in 1 2 3 4; do echo "0x0000000000000a${n}1 \"n$n HCA-1\""; done >names
     same bare.txt --names names
@@ -98,7 +98,7 @@ H-0000000000000a11. The description \"MT4119 ConnectX5   Mellanox Technologies\"
     # cut in the middle of a line
     head -n 20 "$data/ib-names-alone.txt" | head -c -50 >cut.txt
     assert_equal "hosts" "$(hosts cut.txt)" ",n1,n2,n3"
-    assert_contains "$(cat told)" "1 line of an incomplete scan left out, the last is line 20"
+    assert_contains "$(cat told)" "incomplete scan: 1 line ignored, the last is line 20"
 }
 
 @test "n1 is n1.cluster.example where nothing else can be" {

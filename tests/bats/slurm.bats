@@ -129,7 +129,7 @@ SETTINGS="PrologFlags=Alloc,NoHold PrologFlags=Alloc,DeferBatch,Contain
     submit_recording -N2 --nettopo=quick
     completed
     assert_equal "reason" "$(variable NETTOPO_REASON)" \
-        "switched off for this partition (partitions in nettopo.conf)"
+        "disabled for this partition (partitions in nettopo.conf)"
     conf_set partitions few,all
     works
 }

@@ -50,7 +50,7 @@ setup() {
     [[ $output == *"grid (torus3d), ib (block), round (ring)"* ]]
     run "$nettopo" compare --topology ib map.json "$data/forest.conf"
     [ "$status" = 2 ]
-    [[ $output == *"expected a topology.yaml"* ]]
+    [[ $output == *"a name requires a topology.yaml"* ]]
     run "$nettopo" simulate -t star:4 --topology-name ib
     [ "$status" = 2 ]
     run "$nettopo" export -f svg --topology ib map.json
