@@ -227,7 +227,8 @@ static int become_check(char **argv)
         memcpy(path + n, name, sizeof name);
         execv(path, argv);
     }
-    fprintf(stderr, "nettopo-prolog: %s beside this program: %s\n", name, strerror(errno));
+    fprintf(stderr, "nettopo-prolog: cannot run %s, which must be beside this program: %s\n", name,
+            strerror(errno));
     return NT_ERR_SYSTEM;
 }
 

@@ -55,7 +55,8 @@ static int copy(const struct nt_conf *conf, int from, int to, struct nt_err *err
     ssize_t n;
     while ((n = pread(from, piece, sizeof piece, at)) > 0) {
         if ((size_t)n > left)
-            return nt_err_set(err, NT_ERR_SYSTEM, "archive: over publish_limit");
+            return nt_err_set(err, NT_ERR_SYSTEM,
+                              "archive: the files of the job are larger than publish_limit");
         if (nt_write_all(to, piece, (size_t)n) != 0)
             return archive_error(conf, "write", err);
         left -= (size_t)n;

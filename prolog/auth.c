@@ -42,12 +42,12 @@ int nt_auth_refuse_version(const char *host, uint32_t theirs, uint32_t ours, str
 {
     if (theirs >> 24 == 0) /* an agent from before the number contained the release */
         return nt_err_set(err, NT_ERR_INPUT,
-                          "%.64s has an older nettopo (protocol %u) than this host: install one "
-                          "version on all hosts",
+                          "%.64s has an older nettopo (protocol %u) than this host. Install one "
+                          "version on all hosts.",
                           host, theirs);
     return nt_err_set(err, NT_ERR_INPUT,
-                      "%.64s has nettopo %u.%u.%u (protocol %u), this host %u.%u.%u (protocol %u): "
-                      "install one version on all hosts",
+                      "%.64s has nettopo %u.%u.%u (protocol %u), this host %u.%u.%u (protocol %u). "
+                      "Install one version on all hosts.",
                       host, theirs >> 16 & 0xff, theirs >> 8 & 0xff, theirs & 0xff, theirs >> 24,
                       ours >> 16 & 0xff, ours >> 8 & 0xff, ours & 0xff, ours >> 24);
 }
@@ -66,8 +66,8 @@ int nt_hello_decode(const unsigned char *bytes, size_t n, struct nt_hello *hello
                     struct nt_err *err)
 {
     if (n != NT_HELLO_BYTES)
-        return nt_err_set(err, NT_ERR_INPUT, "hello of %zu bytes, expected %d", n,
-                          (int)NT_HELLO_BYTES);
+        return nt_err_set(err, NT_ERR_INPUT, "first message: expected %d bytes, found %zu",
+                          (int)NT_HELLO_BYTES, n);
     hello->version = get32(bytes);
     hello->job = get32(bytes + 4);
     hello->restart = get32(bytes + 8);
@@ -171,7 +171,8 @@ static void decode_failed(munge_ctx_t ctx, munge_err_t code, struct nt_err *err)
         munge_ctx_get(ctx, MUNGE_OPT_ENCODE_TIME, &made) != EMUNGE_SUCCESS ||
         munge_ctx_get(ctx, MUNGE_OPT_DECODE_TIME, &now) != EMUNGE_SUCCESS)
         return;
-    nt_err_set(err, NT_ERR_INPUT, "munge: %s: the clock of the host that made it is %lld s %s",
+    nt_err_set(err, NT_ERR_INPUT,
+               "munge: %s: the clock of the sender is %lld s %s. Synchronise the clocks.",
                munge_strerror(code), llabs((long long)made - (long long)now),
                made < now ? "behind" : "ahead");
 }
@@ -194,7 +195,8 @@ int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *
                                      credentials too; ignored */
         decode_failed(ctx, code, err);
     } else if (uid != 0 && uid != geteuid()) {
-        nt_err_set(err, NT_ERR_INPUT, "munge: credential made by uid %u", (unsigned)uid);
+        nt_err_set(err, NT_ERR_INPUT, "munge: expected a credential of root, found uid %u",
+                   (unsigned)uid);
     } else if (payload == NULL || bytes != n + NT_SECRET_BYTES ||
                memcmp(payload, text, (size_t)n) != 0) {
         nt_err_set(err, NT_ERR_INPUT, "munge: credential does not match the connection");

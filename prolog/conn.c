@@ -145,7 +145,7 @@ static int read_available(struct nt_conn *conn, struct nt_err *err)
         bool passed;
         ssize_t got = receive(conn->fd, conn->in + conn->in_end, room - conn->in_end, &passed);
         if (passed)
-            return nt_err_set(err, NT_ERR_INPUT, "descriptors were passed");
+            return nt_err_set(err, NT_ERR_INPUT, "unexpected file descriptors");
         if (got > 0) {
             conn->in_end += (size_t)got;
             return 1;
@@ -170,8 +170,8 @@ static int decode_next(const struct nt_conn *conn, struct nt_frame *frame, struc
     if (nt_frame_decode(conn->in + conn->in_at, frame, err) != 0)
         return -1;
     if (frame->payload_bytes > conn->payload_max)
-        return nt_err_set(err, NT_ERR_INPUT, "frame: payload of %u bytes, at most %zu here",
-                          frame->payload_bytes, conn->payload_max);
+        return nt_err_set(err, NT_ERR_INPUT, "frame: expected at most %zu bytes, found %u",
+                          conn->payload_max, frame->payload_bytes);
     return have - NT_FRAME_HEAD_BYTES >= frame->payload_bytes + tag_bytes(&conn->in_key);
 }
 
@@ -192,8 +192,9 @@ int nt_conn_next(struct nt_conn *conn, struct nt_frame *frame, const unsigned ch
     unsigned char *head = conn->in + conn->in_at;
     size_t bytes = NT_FRAME_HEAD_BYTES + (size_t)found.payload_bytes;
     if (conn->in_key.is_set && !nt_frame_key_check(&conn->in_key, head, bytes, head + bytes))
-        return nt_err_set(err, NT_ERR_INPUT,
-                          "frame: wrong tag: altered, repeated or injected on the way");
+        return nt_err_set(
+            err, NT_ERR_INPUT,
+            "frame: wrong tag, so that it was altered, repeated or injected on the way");
     *frame = found;
     *payload = head + NT_FRAME_HEAD_BYTES;
     conn->in_at += bytes + tag_bytes(&conn->in_key);
@@ -225,7 +226,8 @@ static int reserve_output(struct nt_conn *conn, size_t more, struct nt_err *err)
 {
     size_t queued = conn->out_end - conn->out_at;
     if (more > conn->queue_max || queued > conn->queue_max - more)
-        return nt_err_set(err, NT_ERR_INPUT, "peer does not read: %zu bytes queued", queued);
+        return nt_err_set(err, NT_ERR_INPUT, "the peer does not read, %zu bytes are queued",
+                          queued);
     if (conn->out_capacity - conn->out_end >= more)
         return 0;
     if (queued > 0)

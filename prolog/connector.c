@@ -224,8 +224,9 @@ static int check_hello(struct nt_connector *connector, struct nt_attempt *a,
                                       connector->version, &connector->last_error);
     }
     if (hello.restart != connector->job->restart)
-        return nt_err_set(&connector->last_error, NT_ERR_INPUT, "restart %u, expected %u",
-                          hello.restart, connector->job->restart);
+        return nt_err_set(&connector->last_error, NT_ERR_INPUT,
+                          "expected restart %u of the job, found %u", connector->job->restart,
+                          hello.restart);
     memcpy(a->leader_nonce, hello.nonce, NT_NONCE_BYTES);
     return 0;
 }
@@ -282,7 +283,8 @@ static int receive_frame(struct nt_connector *connector, struct nt_attempt *a)
     if (got == 0)
         return 0;
     if (got < 0 && a->state == NT_ATTEMPT_AWAIT_PROOF)
-        nt_err_set(&connector->last_error, NT_ERR_INPUT, "closed the connection after our proof");
+        nt_err_set(&connector->last_error, NT_ERR_INPUT,
+                   "the leader closed the connection after our proof");
     if (got > 0 && a->state == NT_ATTEMPT_AWAIT_PROOF &&
         verify_leader(connector, a, &frame, payload) == 0)
         return 1;
@@ -312,7 +314,7 @@ static void check_timeout(struct nt_connector *connector, struct nt_attempt *a)
         nt_clock_s() < a->state_until)
         return;
     if (a->state == NT_ATTEMPT_AWAIT_PROOF)
-        nt_err_set(&connector->last_error, NT_ERR_INPUT, "no answer to our proof");
+        nt_err_set(&connector->last_error, NT_ERR_INPUT, "the leader did not answer our proof");
     attempt_failed(connector, a);
 }
 

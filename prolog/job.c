@@ -50,7 +50,8 @@ static int expand_host_list(struct nt_job *job, const char *list, struct nt_err 
         return nt_err_set(err, NT_ERR_INPUT, "the job's host list cannot be read");
     int rc = -1, count = slurm_hostlist_count(hosts);
     if (count < 1 || count > NT_JOB_HOSTS_MAX) {
-        nt_err_set(err, NT_ERR_INPUT, "%d hosts, expected 1 to %d", count, (int)NT_JOB_HOSTS_MAX);
+        nt_err_set(err, NT_ERR_INPUT, "expected 1 to %d hosts, found %d", (int)NT_JOB_HOSTS_MAX,
+                   count);
         goto free_list;
     }
     job->host = calloc((size_t)count, sizeof *job->host);
@@ -62,7 +63,7 @@ static int expand_host_list(struct nt_job *job, const char *list, struct nt_err 
         char *name = slurm_hostlist_shift(hosts); /* allocated with malloc by libslurm */
         job->host[job->hosts] = name;
         if (name == NULL || !is_host_name(name)) {
-            nt_err_set(err, NT_ERR_INPUT, "host %zu of the job has no valid name", job->hosts);
+            nt_err_set(err, NT_ERR_INPUT, "host %zu of the job has an invalid name", job->hosts);
             free(name);
             goto free_list;
         }
@@ -80,7 +81,7 @@ static int find_own_index(struct nt_job *job, const char *name, struct nt_err *e
             job->self = k;
             return 0;
         }
-    return nt_err_set(err, NT_ERR_INPUT, "SLURMD_NODENAME %s is not among the job's hosts", name);
+    return nt_err_set(err, NT_ERR_INPUT, "SLURMD_NODENAME %s is not a host of the job", name);
 }
 
 static uint32_t restart_count(void)
@@ -172,7 +173,7 @@ int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt
     if (nodes != NULL)
         slurm_free_node_info_msg(nodes);
     if (rc != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: no address found", host);
+        return nt_err_set(err, NT_ERR_INPUT, "no address found for %s", host);
     return 0;
 }
 

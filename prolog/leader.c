@@ -141,7 +141,7 @@ static void log_hosts_never_joined(const struct leader *leader)
                subtree->listener.last_error.text);
     if (subtree->listener.strangers > 0)
         nt_log(session->log, NT_LOG_ERROR,
-               "port %u: %u connections from ports of 1024 and more closed; to do: where addresses "
+               "port %u: %u connections from ports of 1024 and above closed; to do: if addresses "
                "are translated between hosts, set reserved_ports = no",
                subtree->listener.port, subtree->listener.strangers);
 }
@@ -352,7 +352,7 @@ void nt_leader_run(struct nt_session *session)
     /* without a listener the other hosts are missing */
     if (hosts > 1 && nt_listener_open(&leader.subtree.listener, session->conf, session->job,
                                       &session->client, &leader.no_port) != 0) {
-        nt_log(session->log, NT_LOG_ERROR, "%s; to do: widen \"ports\" in nettopo.conf",
+        nt_log(session->log, NT_LOG_ERROR, "%s; to do: widen ports in nettopo.conf",
                leader.no_port.text);
         for (size_t k = 1; k < hosts; k++)
             nt_gather_set_lost(&leader.gather, k);

@@ -239,8 +239,8 @@ static void check_for_end(struct member *m)
         return;
     describe_leader(m, leader);
     if (m->leader_lost && (m->target_host == 0 || m->has_artifacts))
-        nt_session_fail(session, NT_ADVICE_LEADER,
-                        "lost the connection to %s before there was a result", leader);
+        nt_session_fail(session, NT_ADVICE_LEADER, "lost the connection to %s before the result",
+                        leader);
     else if (nt_clock_s() < session->give_up)
         return;
     else if (nt_conn_is_open(&m->leader))

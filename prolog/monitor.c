@@ -235,7 +235,7 @@ static bool start_and_wait(struct monitor *m, char why[WHY_BYTES], enum nt_advic
 {
     int pipe_fd[2], status;
     bool late;
-    snprintf(why, WHY_BYTES, "memory, pipe or fork failed");
+    snprintf(why, WHY_BYTES, "this host lacks memory, file descriptors or processes");
     *advice = NT_ADVICE_SYSTEM;
     void *shared =
         mmap(NULL, sizeof *m->state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -253,8 +253,8 @@ static bool start_and_wait(struct monitor *m, char why[WHY_BYTES], enum nt_advic
     bool ended = pid <= 0 || reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0, &status);
     if (reported && !ended &&
         m->conf->archive.dir[0] != '\0') /* archiving is the only work left after the report */
-        syslog(LOG_WARNING, "%s: not archived: %s takes longer than %d ms", m->log.prefix,
-               m->conf->archive.dir, (int)CLEAN_MS);
+        syslog(LOG_WARNING, "%s: the map is not archived, because %s did not answer within %d ms",
+               m->log.prefix, m->conf->archive.dir, (int)CLEAN_MS);
     if (pid > 0 && !reported)
         *advice = explain_missing_report(m, late, status, why);
     return reported;

@@ -58,7 +58,7 @@ static int open_run_dir(const char *run_dir, bool make, int *out, struct nt_err 
         goto close_dir;
     }
     if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022) != 0) {
-        nt_err_set(err, NT_ERR_SYSTEM, "%s: writable by users other than root", run_dir);
+        nt_err_set(err, NT_ERR_SYSTEM, "%s is writable by users other than root", run_dir);
         goto close_dir;
     }
     *out = fd;
@@ -381,14 +381,15 @@ static int keep_complete(struct nt_publish *publish, struct nt_err *err)
 int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
 {
     if (publish->dir_fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
+        return nt_err_set(err, NT_ERR_SYSTEM, "the job has no directory");
     if (keep_complete(publish, err) != 0)
         return -1;
     if (!publish->artifacts.complete[NT_ARTIFACT_ENV])
         return nt_err_set(err, NT_ERR_INPUT, "the probe published no %s",
                           nt_artifact_name(NT_ARTIFACT_ENV));
     if (artifact_bytes(publish) > publish->limit_bytes)
-        return nt_err_set(err, NT_ERR_INPUT, "over the limit of %llu bytes for all files",
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "the job's files are larger than publish_limit, %llu bytes",
                           (unsigned long long)publish->limit_bytes);
     if (publish->total_limit_bytes > 0 &&
         nt_space_check_total(publish->run_fd, publish->total_limit_bytes, err) != 0)
@@ -428,7 +429,7 @@ int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_
     char text[REASON_BYTES];
     struct nt_err line; /* only to convert the reason to one printable line */
     if (publish->dir_fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
+        return nt_err_set(err, NT_ERR_SYSTEM, "the job has no directory");
     nt_err_set(&line, NT_ERR_NONE, "%s", reason);
     int n = snprintf(text, sizeof text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=%s\n%s", line.text,
                      publish->has_log ? "NETTOPO_LOG=" NT_LOG_FILE "\n" : "");
@@ -486,7 +487,8 @@ static int check_limits(const struct nt_artifact_files *artifacts, uint32_t arti
                         struct nt_err *err)
 {
     if (bytes > artifacts->limit_bytes - artifacts->used_bytes)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: over the limit of %llu bytes for all files",
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s: the job's files are larger than publish_limit, %llu bytes",
                           nt_artifact_name(artifact), (unsigned long long)artifacts->limit_bytes);
     return artifacts->keeps_room ? nt_space_check_free(artifacts->fd[artifact], bytes, err) : 0;
 }
@@ -498,7 +500,7 @@ int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifa
     if (name == NULL)
         return nt_err_set(err, NT_ERR_INPUT, "unknown artifact %u", artifact);
     if (artifacts->fd[artifact] < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
+        return nt_err_set(err, NT_ERR_SYSTEM, "the job has no directory");
     if (artifacts->complete[artifact])
         return nt_err_set(err, NT_ERR_INPUT, "%s: data after its last part", name);
     bool may_lack = artifact == NT_ARTIFACT_SAMPLES || artifact == NT_ARTIFACT_ARCHIVE;
@@ -547,16 +549,17 @@ int nt_space_check_total(int run_fd, uint64_t limit_bytes, struct nt_err *err)
     uint64_t sum = 0;
     DIR *run = open_directory(run_fd, ".");
     if (run == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "run_dir: %s", strerror(errno));
+        return nt_err_set(err, NT_ERR_SYSTEM, "cannot read run_dir: %s", strerror(errno));
     for (struct dirent *e; (e = readdir(run)) != NULL;)
         if (!is_self_or_parent(e->d_name))
             sum += directory_bytes(run_fd, e->d_name);
     closedir(run);
     if (sum <= limit_bytes)
         return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM,
-                      "the files of all jobs on this host take %llu bytes, run_dir_limit is %llu",
-                      (unsigned long long)sum, (unsigned long long)limit_bytes);
+    return nt_err_set(
+        err, NT_ERR_SYSTEM,
+        "the files of all jobs on this host take %llu bytes, more than run_dir_limit, %llu bytes",
+        (unsigned long long)sum, (unsigned long long)limit_bytes);
 }
 
 static uint64_t reserved_amount(uint64_t total, uint64_t most)
@@ -568,17 +571,16 @@ int nt_space_check_free(int run_fd, size_t more, struct nt_err *err)
 {
     struct statvfs fs;
     if (fstatvfs(run_fd, &fs) != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "run_dir: %s", strerror(errno));
+        return nt_err_set(err, NT_ERR_SYSTEM, "cannot read run_dir: %s", strerror(errno));
     uint64_t left = (uint64_t)fs.f_bavail * fs.f_frsize;
     uint64_t floor = reserved_amount((uint64_t)fs.f_blocks * fs.f_frsize, FREE_BYTES);
     if (left < floor || left - floor < more)
         return nt_err_set(err, NT_ERR_SYSTEM,
-                          "the file system of run_dir has %llu bytes free, %llu stay free for "
-                          "others",
+                          "run_dir has %llu bytes free, but %llu bytes must stay free for others",
                           (unsigned long long)left, (unsigned long long)floor);
     /* some file systems do not count their files */
     if (fs.f_files > 0 && fs.f_favail < reserved_amount(fs.f_files, FREE_FILES))
-        return nt_err_set(err, NT_ERR_SYSTEM, "the file system of run_dir has %llu files free",
+        return nt_err_set(err, NT_ERR_SYSTEM, "run_dir has room for %llu files only",
                           (unsigned long long)fs.f_favail);
     return 0;
 }

@@ -16,9 +16,10 @@
 static int read_number(const char *what, const char *text, uint64_t max, uint64_t *value,
                        struct nt_err *err)
 {
-    if (text == NULL || nt_decimal_whole(text, strlen(text), max, value) != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "%s: expected a number, found \"%.20s\"", what,
-                          text != NULL ? text : "");
+    if (text == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "%s is missing", what);
+    if (nt_decimal_whole(text, strlen(text), max, value) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "%s: expected a number, found \"%.20s\"", what, text);
     return 0;
 }
 
@@ -26,20 +27,21 @@ static int read_number(const char *what, const char *text, uint64_t max, uint64_
 static int read_ids(struct nt_request *request, const char *job, const char *uid, const char *gid,
                     struct nt_err *err)
 {
+    bool script = request->from_script;
     uint64_t j, u, g;
-    if (read_number("job", job, UINT32_MAX - 2, &j, err) != 0 ||
-        read_number("uid", uid, UINT32_MAX - 2, &u, err) != 0)
+    if (read_number(script ? "SLURM_JOB_ID" : "--job", job, UINT32_MAX - 2, &j, err) != 0 ||
+        read_number(script ? "SLURM_JOB_UID" : "--uid", uid, UINT32_MAX - 2, &u, err) != 0)
         return -1;
     if (j == 0)
-        return nt_err_set(err, NT_ERR_USAGE, "job: 0 is not a job id");
+        return nt_err_set(err, NT_ERR_USAGE, "%s: expected a job ID, found 0",
+                          script ? "SLURM_JOB_ID" : "--job");
     if (gid != NULL) {
-        if (read_number("gid", gid, UINT32_MAX - 2, &g, err) != 0)
+        if (read_number(script ? "SLURM_JOB_GID" : "--gid", gid, UINT32_MAX - 2, &g, err) != 0)
             return -1;
     } else {
         const struct passwd *user = getpwuid((uid_t)u);
         if (user == NULL)
-            return nt_err_set(err, NT_ERR_USAGE,
-                              "gid: not given, and uid %s is unknown on this host", uid);
+            return nt_err_set(err, NT_ERR_USAGE, "uid %s is unknown on this host: pass --gid", uid);
         g = user->pw_gid;
     }
     request->job = (uint32_t)j;
@@ -86,9 +88,9 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv, st
         while (t < N && strcmp(argv[k], table[t].name) != 0)
             t++;
         if (t == N)
-            return nt_err_set(err, NT_ERR_USAGE, "unknown argument \"%.40s\"", argv[k]);
+            return nt_err_set(err, NT_ERR_USAGE, "unknown argument \"%.40s\"; see --help", argv[k]);
         if (k + 1 == argc)
-            return nt_err_set(err, NT_ERR_USAGE, "%s: a value is missing", argv[k]);
+            return nt_err_set(err, NT_ERR_USAGE, "%s: missing value", argv[k]);
         *table[t].value = argv[k + 1];
     }
     return 0;
@@ -116,8 +118,8 @@ int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt
         v++;
     if (argc < 2 || v == N)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "expected run, remove, --from-prolog-script, "
-                          "--from-epilog-script, --help or --version");
+                          "missing command: expected run, remove, --from-prolog-script, "
+                          "--from-epilog-script, --check, --help or --version");
     request->verb = verbs[v].verb;
     request->from_script = verbs[v].script;
     if (request->verb == NT_VERB_HELP || request->verb == NT_VERB_VERSION)
@@ -164,7 +166,7 @@ double nt_request_limit(struct nt_request *request, const struct nt_conf *conf,
         option->level = conf->level;
     option->level_named = true;
     if (option->level > conf->level_max && !option->level_auto)
-        add_limit_note(request, "level %s became %s: level_max of nettopo.conf",
+        add_limit_note(request, "level %s was reduced to %s by level_max in nettopo.conf",
                        nt_level_name(option->level), nt_level_name(conf->level_max));
     if (option->level > conf->level_max)
         option->level = conf->level_max;
@@ -176,7 +178,7 @@ double nt_request_limit(struct nt_request *request, const struct nt_conf *conf,
     if (by_slurm)
         option->budget_s = bound_s;
     if (by_slurm || asked_s > option->budget_s)
-        add_limit_note(request, "budget %g s became %g s: %s of %s allows no more",
+        add_limit_note(request, "budget %g s was reduced to %g s by %s in %s",
                        asked_s > 0 ? asked_s : conf->budget_default_s, option->budget_s,
                        by_slurm ? why : "budget_max", by_slurm ? "slurm.conf" : "nettopo.conf");
     return option->budget_s;
@@ -190,9 +192,9 @@ static int check_owner(int fd, const char *path, struct nt_err *err)
     if (fstat(fd, &st) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return nt_err_set(err, NT_ERR_INPUT, "%s: not a regular file", path);
+        return nt_err_set(err, NT_ERR_INPUT, "%s is not a regular file", path);
     if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022) != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: writable by users other than root", path);
+        return nt_err_set(err, NT_ERR_INPUT, "%s is writable by users other than root", path);
     return 0;
 }
 
@@ -219,13 +221,16 @@ int nt_conffile_read(const char *path, bool is_optional, struct nt_conf *conf, s
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT && is_optional)
         return 0;
+    if (fd < 0 && errno == ELOOP)
+        return nt_err_set(err, NT_ERR_INPUT, "%s is a symbolic link, but must be a file", path);
     if (fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+        return nt_err_set(err, errno == ENOENT || errno == ENOTDIR ? NT_ERR_INPUT : NT_ERR_SYSTEM,
+                          "cannot open %s: %s", path, strerror(errno));
     int rc = check_owner(fd, path, err);
     char *text = malloc(NT_CONF_TEXT_MAX + 1);
     ssize_t bytes = rc == 0 && text != NULL ? read_text(fd, text, NT_CONF_TEXT_MAX + 1) : -1;
     if (rc == 0 && bytes < 0)
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "%s: cannot be read", path);
+        rc = nt_err_set(err, NT_ERR_SYSTEM, "cannot read %s", path);
     if (rc == 0)
         rc = nt_conf_parse(path, text, (size_t)bytes, conf, err);
     free(text);

@@ -98,7 +98,7 @@ static int change_user(const struct nt_sandbox *sandbox, struct nt_err *err)
         return failed("the change of user", err);
     if (getuid() != uid || geteuid() != uid || getgid() != gid || getegid() != gid ||
         setuid(0) == 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "the change of user did not hold");
+        return nt_err_set(err, NT_ERR_SYSTEM, "the change of user had no effect");
     return 0;
 }
 

@@ -72,7 +72,7 @@ static int make_claim(const struct nt_service *service, const struct nt_handshak
     const struct nt_job *job = service->job;
     if ((handshake->direction != NT_TO_LEADER && handshake->direction != NT_TO_MEMBER) ||
         handshake->peer >= job->hosts || handshake->peer == job->self)
-        return nt_err_set(err, NT_ERR_INPUT, "no connection of this host");
+        return nt_err_set(err, NT_ERR_INPUT, "not a connection of this host");
     bool leads = (handshake->direction == NT_TO_MEMBER) != checks;
     size_t leader = leads ? job->self : handshake->peer,
            member = leads ? handshake->peer : job->self;
@@ -123,7 +123,7 @@ static int check(struct nt_service *service, const struct nt_service_request *re
 {
     struct nt_claim claim;
     if (memchr(request->credential, '\0', sizeof request->credential) == NULL)
-        return nt_err_set(&reply->err, NT_ERR_INPUT, "credential without an end");
+        return nt_err_set(&reply->err, NT_ERR_INPUT, "credential without its end");
     if (make_claim(service, &request->handshake, true, &claim, &reply->err) != 0)
         return -1;
     wait_on(service, NT_WAIT_MUNGE);
@@ -162,9 +162,10 @@ static int look_up(struct nt_service *service, const struct nt_service_request *
     const struct nt_job *job = service->job;
     bool addresses = request->kind == NT_SERVICE_ADDRESSES;
     if (addresses && request->host >= job->hosts)
-        return nt_err_set(err, NT_ERR_INPUT, "no host of the job");
+        return nt_err_set(err, NT_ERR_INPUT, "not a host of the job");
     if (service->lookups == NT_SERVICE_LOOKUPS)
-        return nt_err_set(err, NT_ERR_INPUT, "more than %d lookups", (int)NT_SERVICE_LOOKUPS);
+        return nt_err_set(err, NT_ERR_INPUT, "expected at most %d lookups",
+                          (int)NT_SERVICE_LOOKUPS);
     struct nt_lookup *lookup = &service->lookup[service->lookups];
     int rc = addresses ? nt_lookup_start(lookup, sizeof(struct nt_addresses), lookup_addresses,
                                          job->host[request->host], err)
@@ -185,7 +186,7 @@ static int store_result(struct nt_service *service, const struct nt_relay_result
     if (service->has_result || result->advice > NT_ADVICE_SYSTEM ||
         !nt_job_figures_are_valid(&result->figures) ||
         memchr(result->text, '\0', sizeof result->text) == NULL)
-        return nt_err_set(err, NT_ERR_INPUT, "no settlement");
+        return nt_err_set(err, NT_ERR_INPUT, "malformed result of the relay");
     service->has_result = true;
     service->result = *result;
     return 0;

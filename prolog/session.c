@@ -45,7 +45,7 @@ void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, co
     if (advice == NT_ADVICE_NONE)
         nt_log(session->log, NT_LOG_DEBUG, "the probe exited: %s", why);
     else
-        nt_log(session->log, NT_LOG_ERROR, "the probe is lost: %s; to do: %s", why,
+        nt_log(session->log, NT_LOG_ERROR, "the probe failed: %s; to do: %s", why,
                nt_advice_text(advice));
     nt_client_stop_probe(&session->client);
     session->probe_pidfd = -1;
@@ -267,7 +267,8 @@ void nt_session_write_artifact(struct nt_session *session, const struct nt_frame
     nt_artifact_files_write(artifacts, frame->host, (frame->flags & NT_FRAME_MORE) != 0, payload,
                             frame->payload_bytes, &session->publish_err);
     if (artifacts->dropped[NT_ARTIFACT_SAMPLES] && !dropped)
-        nt_log(session->log, NT_LOG_INFO, "the record is left out: over publish_limit");
+        nt_log(session->log, NT_LOG_INFO,
+               "the samples are omitted, because the job's files are larger than publish_limit");
 }
 
 static void report_result(struct nt_session *session, bool failed)

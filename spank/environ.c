@@ -157,8 +157,8 @@ static int read_line(struct reader *f, size_t number, char *line, size_t bytes, 
 {
     char *equals = memchr(line, '=', bytes);
     if (equals == NULL || !nt_text_is_clean(line, bytes))
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: not NAME=VALUE in printable characters",
-                          number);
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "hint.env:%zu: expected NAME=VALUE in printable characters", number);
     *equals = '\0';
     const char *value = equals + 1;
     size_t value_bytes = bytes - (size_t)(value - line), r = 0;
@@ -184,7 +184,8 @@ static int read_lines(struct reader *f, char *text, size_t bytes, struct nt_err 
     for (size_t at = 0; at < bytes;) {
         char *end = memchr(text + at, '\n', bytes - at);
         if (end == NULL)
-            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: no newline at its end", number + 1);
+            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: expected a newline at the end",
+                              number + 1);
         *end = '\0';
         size_t line_bytes = (size_t)(end - (text + at));
         if (memchr(text + at, '\0', line_bytes) != NULL)
@@ -194,7 +195,7 @@ static int read_lines(struct reader *f, char *text, size_t bytes, struct nt_err 
         at += line_bytes + 1;
     }
     if (!f->seen[0])
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env: no %s", rules[0].name);
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env: %s is missing", rules[0].name);
     return 0;
 }
 
@@ -202,7 +203,7 @@ int nt_environ_read(const char *text, size_t bytes, const struct nt_environ_opti
                     struct nt_environ *environ, struct nt_err *err)
 {
     if (bytes > NT_ENVIRON_TEXT_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env: %zu bytes, at most %d", bytes,
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env: %zu bytes, expected at most %d", bytes,
                           (int)NT_ENVIRON_TEXT_MAX);
     struct nt_environ made = {0};
     struct reader f = {.options = options, .environ = &made};

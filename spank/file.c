@@ -18,7 +18,8 @@ static int check_owner(int fd, const char *path, struct nt_err *err)
     if (fstat(fd, &st) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode) || st.st_uid != 0 || (st.st_mode & 022) != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: not a regular file writable by root alone", path);
+        return nt_err_set(err, NT_ERR_INPUT, "%s must be a regular file that only root can write",
+                          path);
     return 0;
 }
 
@@ -34,7 +35,7 @@ static int read_all(int fd, const char *path, size_t max_bytes, char *text, size
             return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
         have += (size_t)n;
         if (have > max_bytes)
-            return nt_err_set(err, NT_ERR_INPUT, "%s: over %zu bytes", path, max_bytes);
+            return nt_err_set(err, NT_ERR_INPUT, "%s is larger than %zu bytes", path, max_bytes);
         if (n == 0)
             break;
     }

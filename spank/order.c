@@ -155,7 +155,7 @@ static int write_file(int dir_fd, enum file file, const struct nt_slurm_order *o
     if (fclose(to) == 0 && !failed && *left > 0 && renameat(dir_fd, tmp, dir_fd, names[file]) == 0)
         return 0;
     nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", names[file],
-               *left > 0 ? strerror(errno) : "all files of a job are over publish_limit");
+               *left > 0 ? strerror(errno) : "the job's files are larger than publish_limit");
     unlinkat(dir_fd, tmp, 0);
     return -1;
 }

@@ -191,7 +191,8 @@ static const char *conf_path(int ac, char **av)
         if (strncmp(av[k], "conf=", 5) == 0)
             path = av[k] + 5;
         else
-            slurm_error("nettopo: unknown argument %.60s in plugstack.conf", av[k]);
+            slurm_error("nettopo: unknown argument \"%.60s\" in plugstack.conf: expected conf=FILE",
+                        av[k]);
     }
     return path;
 }
@@ -227,7 +228,7 @@ static int get_job_ids(spank_t spank, struct agent_arguments *arguments, struct 
     if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS)
-        return nt_err_set(err, NT_ERR_SYSTEM, "Slurm gives no job id, user or group");
+        return nt_err_set(err, NT_ERR_SYSTEM, "Slurm provides no job ID, user or group");
     snprintf(arguments->job, sizeof arguments->job, "%u", job);
     snprintf(arguments->uid, sizeof arguments->uid, "%u", (unsigned)uid);
     snprintf(arguments->gid, sizeof arguments->gid, "%u", (unsigned)gid);
@@ -512,11 +513,12 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
         nt_option_format(&submitted, text, sizeof text, NULL) == 0)
         spank_job_control_setenv(spank, "NETTOPO", text, 1);
     if (context == S_CTX_LOCAL && is_submitted && submitted.apply && getenv("SLURM_JOB_ID") == NULL)
-        slurm_info("nettopo: apply has no effect on this step, whose tasks are placed before the "
-                   "network is measured; in a script of sbatch or salloc it has");
+        slurm_info(
+            "nettopo: apply has no effect on this step, because its tasks are placed before "
+            "the network is measured. It has an effect in a script of sbatch, and in salloc");
     if (context == S_CTX_ALLOCATOR && is_submitted && submitted.apply && is_salloc_command())
-        slurm_info("nettopo: apply has no effect on a command of salloc, which runs outside of the "
-                   "job; it has in salloc's own shell and in a script of sbatch");
+        slurm_info("nettopo: apply has no effect on a command of salloc, because it runs outside "
+                   "of the job. It has an effect in salloc's own shell and in a script of sbatch");
     return 0;
 }
 
@@ -550,11 +552,11 @@ static void explain_missing_result(const struct nt_conf *conf, uint32_t job, con
     enum { ROOM = 65536 };
     struct statvfs fs;
     if (!conf->enabled)
-        nt_err_set(err, NT_ERR_INPUT, "switched off in nettopo.conf");
+        nt_err_set(err, NT_ERR_INPUT, "disabled in nettopo.conf (enabled = no)");
     else if (refusal != NULL)
         nt_err_set(err, NT_ERR_INPUT, "%s", refusal);
     else if (statvfs(conf->run_dir, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < ROOM)
-        nt_err_set(err, NT_ERR_SYSTEM, "run_dir %s is full on this host: free space there",
+        nt_err_set(err, NT_ERR_SYSTEM, "run_dir %s is full on this host. Free space there.",
                    conf->run_dir);
     else if (nt_file_job_is_unfinished(conf->run_dir, job))
         nt_err_set(err, NT_ERR_SYSTEM, "the agent was stopped or killed before it had a result");

@@ -110,10 +110,10 @@ static int check_status(const char *path, int status, const char *output, struct
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: killed by signal %d%s%s", path, WTERMSIG(status),
                           colon, output);
     if (WEXITSTATUS(status) >= 126)
-        return nt_err_set(err, NT_ERR_SYSTEM, "%s: could not be started", path);
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s could not be started", path);
     if (WEXITSTATUS(status) != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "%s: status %d%s%s", path, WEXITSTATUS(status), colon,
-                          output);
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: exit status %d%s%s", path, WEXITSTATUS(status),
+                          colon, output);
     return 0;
 }
 

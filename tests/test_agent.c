@@ -485,7 +485,7 @@ TEST(the_log_reports_a_lost_probe)
                       : "STATUS=partial");
         published(s, k, "sweep.log", text);
         if (strstr(text, "on ") == NULL || strstr(text, "\nto do: ") == NULL ||
-            strstr(text, " error the probe is lost: exit 9; to do: ") == NULL ||
+            strstr(text, " error the probe failed: exit 9; to do: ") == NULL ||
             strstr(text, "\n?[31m%s%n?? lies\n") == NULL)
             fail_msg("host %d: \"%s\"", k, text);
         run_dir_of(s, k, dir);

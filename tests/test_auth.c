@@ -156,7 +156,7 @@ TEST(a_credential_of_another_user_is_rejected)
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, &err), 0);
     make_as(12345, text, bytes, credential);
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, &err), -1);
-    assert_string_equal(err.text, "munge: credential made by uid 12345");
+    assert_string_equal(err.text, "munge: expected a credential of root, found uid 12345");
     /* nor is a right prefix enough */
     make_as(0, text, bytes - 1, credential);
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, &err), -1);
@@ -180,8 +180,8 @@ TEST(a_clock_that_is_behind_is_named)
         poll(NULL, 0, 10);
     assert_int_equal(nt_auth_check(munge.socket, &claim, made, got_secret, &err), -1);
     assert_string_equal(err.text,
-                        "munge: Expired credential: the clock of the host that made it is "
-                        "2 s behind");
+                        "munge: Expired credential: the clock of the sender is 2 s behind. "
+                        "Synchronise the clocks.");
     munge_ctx_destroy(ctx);
     free(made);
 }

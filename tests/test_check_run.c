@@ -32,14 +32,14 @@ TEST(how_it_failed_is_said)
     char output[64];
     struct nt_err err;
     assert_int_equal(run_shell("echo why; exit 3", 60, output, sizeof output, &err), -1);
-    assert_string_equal(err.text, "/bin/sh: status 3");
+    assert_string_equal(err.text, "/bin/sh: exit status 3");
     assert_string_equal(output, "why\n");
     assert_int_equal(run_shell("kill -9 $$", 60, output, sizeof output, &err), -1);
     assert_string_equal(err.text, "/bin/sh was killed by signal 9");
     char *const argv[] = {"x", NULL}, *const env[] = {NULL};
     struct nt_check_run none = {.path = "/nowhere/x", .argv = argv, .env = env, .seconds = 60};
     assert_int_equal(nt_check_run(&none, output, sizeof output, &err), -1);
-    assert_string_equal(err.text, "/nowhere/x: status 127");
+    assert_string_equal(err.text, "/nowhere/x: exit status 127");
 }
 
 /* One that hangs with its output open, one that closed it, one that prints without end. */

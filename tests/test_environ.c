@@ -67,13 +67,13 @@ TEST(one_wrong_line_rejects_the_text)
     static const struct {
         const char *text, *says;
     } table[] = {
-        {"", "no NETTOPO_STATUS"},
-        {"NETTOPO_GAIN=1\n", "no NETTOPO_STATUS"},
-        {"NETTOPO_STATUS=ok", "hint.env:1: no newline at its end"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_GA", "hint.env:2: no newline at its end"},
+        {"", "hint.env: NETTOPO_STATUS is missing"},
+        {"NETTOPO_GAIN=1\n", "hint.env: NETTOPO_STATUS is missing"},
+        {"NETTOPO_STATUS=ok", "hint.env:1: expected a newline at the end"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_GA", "hint.env:2: expected a newline at the end"},
         {"NETTOPO_STATUS=fine\n", "hint.env:1: invalid value of NETTOPO_STATUS"},
         {"NETTOPO_STATUS=\n", "hint.env:1: invalid value of NETTOPO_STATUS"},
-        {"NETTOPO_STATUS=ok\n\n", "hint.env:2: not NAME=VALUE"},
+        {"NETTOPO_STATUS=ok\n\n", "hint.env:2: expected NAME=VALUE"},
         {"NETTOPO_STATUS=ok\nNETTOPO_STATUS=ok\n", "hint.env:2: NETTOPO_STATUS is set twice"},
         {"NETTOPO_STATUS=ok\nLD_PRELOAD=/x.so\n",
          "hint.env:2: \"LD_PRELOAD\" is not a variable of nettopo"},
@@ -100,11 +100,11 @@ TEST(one_wrong_line_rejects_the_text)
         {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=$(id)\n", "invalid value of NETTOPO_NODE_ORDER"},
         {"NETTOPO_STATUS=ok\nNETTOPO_REASON=\n", "invalid value of NETTOPO_REASON"},
         {"NETTOPO_STATUS=ok\nNETTOPO_NET_DEVICES=a;b\n", "invalid value of NETTOPO_NET_DEVICES"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\x1b[2J\n", "hint.env:2: not NAME=VALUE"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\x1b[2J\n", "hint.env:2: expected NAME=VALUE"},
         {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\xc2\x9b"
          "2J\n",
-         "hint.env:2: not NAME=VALUE"},
-        {"NETTOPO_STATUS=ok\r\n", "hint.env:1: not NAME=VALUE"},
+         "hint.env:2: expected NAME=VALUE"},
+        {"NETTOPO_STATUS=ok\r\n", "hint.env:1: expected NAME=VALUE"},
     };
     struct nt_environ_options options = {.dir = "/run/nettopo/42", .apply = true};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {

@@ -89,7 +89,7 @@ TEST(a_bad_file_costs_a_warning_with_its_line)
         {"0,1\n1\n", "/t:2: expected 2 columns, found 1"},
         {"0,1\n1,0\n0,0\n", "/t:3: more rows than columns"},
         {"0 1 -5\n", "/t:1: expected bytes"},
-        {"0,0\n0,0\n", "/t: no two ranks talk"},
+        {"0,0\n0,0\n", "/t: expected ranks that communicate, found none"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         write_text(table[k].text, strlen(table[k].text));
@@ -127,7 +127,7 @@ TEST(more_pairs_than_a_record_holds_are_not_kept)
     nt_samples_destroy(s);
     used += (size_t)snprintf(text + used, LINE, "0 %d 1\n", RANKS - 1);
     write_text(text, used);
-    expect_neighbour(recorded(path, 5), "65537 pairs of ranks talk, at most 65536");
+    expect_neighbour(recorded(path, 5), "65537 pairs of ranks communicate, expected at most 65536");
     free(text);
 }
 
@@ -342,7 +342,7 @@ TEST(a_plan_is_of_the_jobs_hosts)
     assert_int_equal(nt_planned_file_record(path, 1, s, &read, &err), 0);
     assert_int_equal(read->pairs, 2);
     assert_int_equal(s->warnings, 2);
-    assert_string_equal(s->warning[0], "plan: 1 of 3 pairs have a host outside this job");
+    assert_string_equal(s->warning[0], "plan: 1 of 3 pairs have a host that is not in this job");
     assert_string_equal(s->warning[1], "plan: 2 of 5 hosts are in no pair: d and others");
     nt_plan_destroy(read);
     write_text("{", 1);

@@ -139,14 +139,14 @@ TEST(another_version_is_refused_on_both_sides)
     connector.version = 0x03000109;
     expect_rejected(&s, &connector);
     assert_string_equal(connector.last_error.text,
-                        "n1 has nettopo 0.2.0 (protocol 3), this host 0.1.9 (protocol 3): install "
-                        "one version on all hosts");
+                        "n1 has nettopo 0.2.0 (protocol 3), this host 0.1.9 (protocol 3). Install "
+                        "one version on all hosts.");
     for (double until = nt_clock_s() + 5; s.listener.refused == 0 && nt_clock_s() < until;
          poll(NULL, 0, 1))
         assert_int_equal(nt_listener_step(&s.listener, &host, &conn), 0);
     assert_string_equal(s.listener.last_error.text,
-                        "n2 has nettopo 0.1.9 (protocol 3), this host 0.2.0 (protocol 3): install "
-                        "one version on all hosts");
+                        "n2 has nettopo 0.1.9 (protocol 3), this host 0.2.0 (protocol 3). Install "
+                        "one version on all hosts.");
     nt_connector_fini(&connector);
     nt_listener_fini(&s.listener);
 }
@@ -155,8 +155,9 @@ TEST(agents_from_before_releases_are_named_as_older)
 {
     struct nt_err err;
     assert_int_equal(nt_auth_refuse_version("n2", 2, nt_auth_version(), &err), -1);
-    assert_string_equal(err.text, "n2 has an older nettopo (protocol 2) than this host: install "
-                                  "one version on all hosts");
+    assert_string_equal(
+        err.text,
+        "n2 has an older nettopo (protocol 2) than this host. Install one version on all hosts.");
 }
 
 TEST(without_munge_no_member_is_accepted)

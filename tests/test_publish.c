@@ -232,7 +232,7 @@ TEST(numbers_and_sizes_are_bounded)
                      -1);
     assert_non_null(strstr(err.text, "after its last part"));
     assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "x", &err), -1);
-    assert_non_null(strstr(err.text, "over the limit of 100000"));
+    assert_non_null(strstr(err.text, "larger than publish_limit, 100000 bytes"));
     nt_publish_fini(&p);
 }
 
@@ -278,7 +278,7 @@ TEST(many_jobs_do_not_fill_run_dir)
             nt_publish_finish(&p, &err) == 0) {
             published++;
         } else {
-            assert_non_null(strstr(err.text, "run_dir_limit is 800000"));
+            assert_non_null(strstr(err.text, "more than run_dir_limit, 800000 bytes"));
             assert_int_equal(nt_publish_failed(&p, err.text, &err), 0);
         }
         nt_publish_fini(&p);

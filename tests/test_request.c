@@ -51,17 +51,17 @@ TEST(a_wrong_command_line_is_named)
     } table[] = {
         {{NULL}, "expected run, remove"},
         {{"walk"}, "expected run, remove"},
-        {{"run", "--joob", "1"}, "unknown argument \"--joob\""},
-        {{"run", "--job"}, "--job: a value is missing"},
-        {{"run", "--uid", "1", "--gid", "1"}, "job: expected a number"},
-        {{"run", "--job", "1", "--gid", "1"}, "uid: expected a number"},
-        {{"run", "--job", "0", "--uid", "1", "--gid", "1"}, "job: 0 is not a job id"},
+        {{"run", "--joob", "1"}, "unknown argument \"--joob\"; see --help"},
+        {{"run", "--job"}, "--job: missing value"},
+        {{"run", "--uid", "1", "--gid", "1"}, "--job is missing"},
+        {{"run", "--job", "1", "--gid", "1"}, "--uid is missing"},
+        {{"run", "--job", "0", "--uid", "1", "--gid", "1"}, "--job: expected a job ID, found 0"},
         {{"run", "--job", "-1", "--uid", "1", "--gid", "1"}, "job: expected a number"},
         {{"run", "--job", "1/../2", "--uid", "1", "--gid", "1"}, "job: expected a number"},
         {{"run", "--job", "4294967295", "--uid", "1", "--gid", "1"}, "job: expected a number"},
         {{"run", "--job", "1", "--uid", "4294967295", "--gid", "1"}, "uid: expected a number"},
         {{"run", "--job", "1", "--uid", "1", "--gid", "4294967295"}, "gid: expected a number"},
-        {{"run", "--job", "1", "--uid", "3999999999"}, "gid: not given"},
+        {{"run", "--job", "1", "--uid", "3999999999"}, "uid 3999999999 is unknown on this host"},
         {{"run", "--job", "1", "--uid", "1", "--gid", "1", "--option", "x\ny"}, "--option: "},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
@@ -108,21 +108,19 @@ TEST(limits_are_told)
         double budget_s;
     } table[] = {
         {"quick,budget=3", "", "", NT_LEVEL_FULL, NT_LEVEL_QUICK, 3},
-        {"full,budget=100", "",
-         "budget 100 s became 7 s: budget_max of nettopo.conf allows no more", NT_LEVEL_FULL,
-         NT_LEVEL_FULL, 7},
-        {"standard", "", "level standard became quick: level_max of nettopo.conf", NT_LEVEL_QUICK,
-         NT_LEVEL_QUICK, 5},
+        {"full,budget=100", "", "budget 100 s was reduced to 7 s by budget_max in nettopo.conf",
+         NT_LEVEL_FULL, NT_LEVEL_FULL, 7},
+        {"standard", "", "level standard was reduced to quick by level_max in nettopo.conf",
+         NT_LEVEL_QUICK, NT_LEVEL_QUICK, 5},
         {"quick,budget=6", "MessageTimeout=8",
-         "budget 6 s became 5 s: MessageTimeout of slurm.conf allows no more", NT_LEVEL_FULL,
+         "budget 6 s was reduced to 5 s by MessageTimeout in slurm.conf", NT_LEVEL_FULL,
          NT_LEVEL_QUICK, 5},
         {"quick,budget=100", "PrologEpilogTimeout=5",
-         "budget 100 s became 3 s: PrologTimeout or PrologEpilogTimeout of slurm.conf allows no "
-         "more",
+         "budget 100 s was reduced to 3 s by PrologTimeout or PrologEpilogTimeout in slurm.conf",
          NT_LEVEL_FULL, NT_LEVEL_QUICK, 3},
         {"full", "MessageTimeout=5",
-         "level full became quick: level_max of nettopo.conf; budget 5 s became 2 s: "
-         "MessageTimeout of slurm.conf allows no more",
+         "level full was reduced to quick by level_max in nettopo.conf; budget 5 s was reduced to "
+         "2 s by MessageTimeout in slurm.conf",
          NT_LEVEL_QUICK, NT_LEVEL_QUICK, 2},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
@@ -153,7 +151,7 @@ TEST(a_job_without_a_level_gets_the_configured_one)
         {"level = full", "apply", NT_LEVEL_FULL, false, ""},
         {"level = full", "quick", NT_LEVEL_QUICK, false, ""},
         {"level = full\nlevel_max = quick", "", NT_LEVEL_QUICK, false,
-         "level full became quick: level_max of nettopo.conf"},
+         "level full was reduced to quick by level_max in nettopo.conf"},
         {"level = auto", "", NT_LEVEL_STANDARD, true, ""},
         {"level = auto", "standard", NT_LEVEL_STANDARD, false, ""},
         {"level = auto\nlevel_max = quick", "budget=2", NT_LEVEL_QUICK, true, ""},

@@ -124,7 +124,7 @@ TEST(no_credential_is_made_for_other_connections)
                 .kind = kind, .handshake = {.direction = bad[k].direction, .peer = bad[k].peer}};
             struct nt_service_reply reply = ask(*state, &request);
             assert_int_equal(reply.rc, -1);
-            assert_string_equal(reply.err.text, "no connection of this host");
+            assert_string_equal(reply.err.text, "not a connection of this host");
         }
 }
 
@@ -172,7 +172,7 @@ TEST(a_credential_without_an_end_is_refused)
     memset(request.credential, 'A', sizeof request.credential);
     struct nt_service_reply reply = ask(*state, &request);
     assert_int_equal(reply.rc, -1);
-    assert_string_equal(reply.err.text, "credential without an end");
+    assert_string_equal(reply.err.text, "credential without its end");
 }
 
 /* ---- lookups ---- */
@@ -282,7 +282,7 @@ TEST(files_over_the_limit_fail)
     }
     assert_int_equal(ask(g, &request).rc, 0);
     nt_service_publish(&g->service);
-    expect_failed(g, "over the limit of 65536 bytes");
+    expect_failed(g, "larger than publish_limit, 65536 bytes");
 }
 
 TEST(without_a_result_it_fails)
@@ -363,7 +363,7 @@ TEST(a_lookup_crosses_the_socket)
         struct nt_err err;
         close(pair[0]);
         if (nt_client_look_up_addresses(&client, 3, &lookup, &err) == 0 ||
-            strcmp(err.text, "no host of the job") != 0 ||
+            strcmp(err.text, "not a host of the job") != 0 ||
             nt_client_look_up_addresses(&client, 0, &lookup, &err) != 0 || lookup.fd < 0)
             exit(1);
         struct pollfd ready = {.fd = lookup.fd, .events = POLLIN};

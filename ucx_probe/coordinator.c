@@ -63,8 +63,8 @@ static int begin_record(struct sweep *s, struct nt_err *err)
         return -1;
     if (s->job->use_unknown &&
         nt_samples_warn(r, err,
-                        "slurmctld did not say in time how many tasks the job has: the hint is for "
-                        "one a host; see nettopo hint --ntasks-per-node") != 0)
+                        "slurmctld did not report the number of tasks in time: the hint is for one "
+                        "task per host (use \"nettopo hint --ntasks-per-node N\")") != 0)
         return -1;
     for (size_t h = 0; h < s->membership->hosts; h++)
         if (nt_samples_add_host(r, s->membership->name[h], err) != 0)
@@ -708,7 +708,7 @@ static int finish_record(struct sweep *s, const char *broken, char reason[NT_REA
     for (size_t k = 0; k < s->round.transports; k++)
         if (nt_samples_add_transport(s->samples, s->round.transport[k].used,
                                      s->round.transport[k].hosts, NULL) != 0)
-            nt_probe_log(NT_LOG_DEBUG, "transports that no host can have said");
+            nt_probe_log(NT_LOG_DEBUG, "received invalid transports of a host");
     log_status(&verdict);
     memcpy(reason, verdict.reason, NT_REASON_BYTES);
     const char *cut = nt_campaign_budget_warning(s->campaign);

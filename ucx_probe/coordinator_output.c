@@ -45,7 +45,8 @@ int nt_archive_pack(const struct nt_archive_texts *t, char **out, size_t *bytes,
 {
     z_stream z = {0};
     if (t->map_bytes > TEXT_MAX || t->record_bytes > TEXT_MAX)
-        return nt_err_set(err, NT_ERR_SYSTEM, "a map or a record of more than %d bytes", TEXT_MAX);
+        return nt_err_set(err, NT_ERR_SYSTEM, "the map or the samples are larger than %d bytes",
+                          TEXT_MAX);
     if (deflateInit2(&z, LEVEL, Z_DEFLATED, RAW_WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
         return nt_err_memory(err);
     size_t room = deflateBound(&z, t->map_bytes + t->record_bytes);
@@ -330,7 +331,7 @@ static int send_archive(struct nt_oob *oob, const struct nt_artifacts *artifacts
     const struct nt_archive_texts texts = {artifacts->text[NT_ARTIFACT_MAP], record,
                                            artifacts->bytes[NT_ARTIFACT_MAP], record_bytes};
     if (nt_archive_pack(&texts, &packed, &bytes, &why) != 0) {
-        nt_probe_log(NT_LOG_ERROR, "nothing for the archive: %s", why.text);
+        nt_probe_log(NT_LOG_ERROR, "the map is not archived: %s", why.text);
         return 0;
     }
     int rc = oob->ops->artifact(oob, NT_ARTIFACT_ARCHIVE, packed, bytes, err);
@@ -347,7 +348,7 @@ static int send_record(struct nt_oob *oob, const struct nt_artifacts *artifacts,
     size_t bytes = 0;
     struct nt_err why;
     if (nt_samples_write(samples, &record, &bytes, &why) != 0) {
-        nt_probe_log(NT_LOG_ERROR, "the record is left out: %s", why.text);
+        nt_probe_log(NT_LOG_ERROR, "the samples are omitted: %s", why.text);
         return 0;
     }
     int rc = oob->ops->artifact(oob, NT_ARTIFACT_SAMPLES, record, bytes, err);

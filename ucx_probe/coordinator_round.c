@@ -256,7 +256,7 @@ static void run_part(struct nt_coordinator_round *m, struct part *part, double u
     if (m->own_lost) {
         run_step(part);
     } else if (!nt_rescue_run(run_step, part, most_s, why)) {
-        nt_probe_log(NT_LOG_ERROR, "UCX %s on this host, which measures nothing more", why);
+        nt_probe_log(NT_LOG_ERROR, "UCX %s on this host, so that it measures nothing more", why);
         m->own_lost = true;
         m->participant->pair = NULL; /* leaked, because UCX cannot be called any more */
         m->participant->no_pair_reason = "UCX crashed";

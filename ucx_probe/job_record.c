@@ -168,13 +168,13 @@ static int read_within(const struct file *file, char **text, size_t *bytes, stru
         return nt_err_memory(why);
     if (strlen(file->path) >= sizeof r->path) {
         file_read_free(r);
-        return nt_err_set(why, NT_ERR_INPUT, "%s: its path is too long", shown_name(file->path));
+        return nt_err_set(why, NT_ERR_INPUT, "%s: the path is too long", shown_name(file->path));
     }
     strncpy(r->path, file->path, sizeof r->path - 1);
     r->file = *file;
     if (pthread_create(&thread, NULL, read_file, r) != 0) {
         file_read_free(r);
-        return nt_err_set(why, NT_ERR_SYSTEM, "no thread to read it");
+        return nt_err_set(why, NT_ERR_SYSTEM, "cannot start a thread to read the pattern");
     }
     if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != 0) {
         pthread_detach(thread);
@@ -259,7 +259,8 @@ static int warn_of_plan(const struct nt_plan *plan, struct nt_samples *samples, 
     free(in_pair);
     int rc = 0;
     if (plan->absent > 0)
-        rc = nt_samples_warn(samples, err, "plan: %zu of %zu pairs have a host outside this job",
+        rc = nt_samples_warn(samples, err,
+                             "plan: %zu of %zu pairs have a host that is not in this job",
                              plan->absent, plan->absent + plan->pairs);
     if (rc == 0 && outside > 0)
         rc = nt_samples_warn(samples, err, "plan: %zu of %zu hosts are in no pair: %.64s%s",
@@ -289,7 +290,7 @@ static int record_traffic(const struct nt_traffic *t, struct nt_samples *samples
                           struct nt_err *why)
 {
     if (t->start[t->tasks] / 2 > NT_SAMPLES_TRAFFIC_MAX)
-        return nt_err_set(why, NT_ERR_INPUT, "%zu pairs of ranks talk, at most %d in a job's hint",
+        return nt_err_set(why, NT_ERR_INPUT, "%zu pairs of ranks communicate, expected at most %d",
                           t->start[t->tasks] / 2, (int)NT_SAMPLES_TRAFFIC_MAX);
     for (size_t a = 0; a < t->tasks; a++)
         for (size_t k = t->start[a]; k < t->start[a + 1]; k++)
@@ -314,7 +315,8 @@ static int record_file(const char *path, int fd, double wait_s, struct nt_sample
     free(text);
     if (rc != 0)
         return -1;
-    rc = t.n == 0 ? nt_err_set(why, NT_ERR_INPUT, "%s: no two ranks talk", shown_name(path))
+    rc = t.n == 0 ? nt_err_set(why, NT_ERR_INPUT, "%s: expected ranks that communicate, found none",
+                               shown_name(path))
                   : nt_traffic_from_triples(t.ntasks, (const uint32_t(*)[2])t.pair, t.bytes, t.n,
                                             &traffic, why);
     nt_triples_fini(&t);
@@ -405,8 +407,8 @@ static int take_belief(struct nt_samples *samples, const struct nt_belief *belie
         0)
         return -1;
     return nt_samples_warn(samples, err,
-                           "not measured: level = auto of nettopo.conf takes the network from what "
-                           "earlier jobs measured, its oldest part on %s, its support %.2g or more",
+                           "not measured (level = auto in nettopo.conf): the map is from earlier "
+                           "jobs, its oldest part from %s, its support %.2g or more",
                            day, (double)f->least_support);
 }
 

@@ -90,7 +90,7 @@ static int fence(struct oob_pmix *m, double deadline_s, struct nt_err *err)
     pmix_status_t status = PMIx_Fence_nb(&m->all, 1, &info, 1, fence_done, w);
     if (status == PMIX_SUCCESS && !fence_wait_until(w, deadline_s)) {
         m->broken = true;
-        return nt_err_set(err, NT_ERR_SYSTEM, "PMIx: a rank did not come to a fence in time");
+        return nt_err_set(err, NT_ERR_SYSTEM, "PMIx: a rank did not reach a fence in time");
     }
     if (status == PMIX_SUCCESS)
         status = w->status;
@@ -264,9 +264,10 @@ int nt_oob_pmix_create(struct nt_oob **out, struct nt_probe_job *job, struct nt_
     pmix_status_t status = PMIx_Init(&m->me, NULL, 0);
     if (status != PMIX_SUCCESS) {
         free(m);
-        return nt_err_set(err, NT_ERR_USAGE,
-                          "no PMIx server (%s): start it with srun --mpi=pmix or mpirun",
-                          PMIx_Error_string(status));
+        return nt_err_set(
+            err, NT_ERR_USAGE,
+            "no PMIx server (%s). Start nettopo-probe with srun --mpi=pmix or mpirun.",
+            PMIx_Error_string(status));
     }
     m->base.ops = &OPS;
     m->base.rank = m->me.rank;

@@ -67,7 +67,7 @@ static int wait_with(struct nt_pair *pair, ucs_status_ptr_t *slot, size_t with, 
         if (*failed != UCS_OK)
             return nt_err_set(err, NT_ERR_SYSTEM, "kernel: %s", ucs_status_string(*failed));
         if (!nt_pair_step(pair, &idle, deadline_s))
-            return nt_err_set(err, NT_ERR_SYSTEM, "kernel: no message in time");
+            return nt_err_set(err, NT_ERR_SYSTEM, "kernel: a message did not arrive in time");
     }
     *slot = NULL;
     return nt_pair_wait(pair, request, deadline_s, "kernel", err);

@@ -459,7 +459,7 @@ static int flow_send(struct nt_pair *pair, const struct nt_order *order, double 
             return -1;
     memcpy(&done_message, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof done_message);
     if (done_message.received != sent)
-        return nt_err_set(err, NT_ERR_SYSTEM, "flow: %llu of %llu messages came",
+        return nt_err_set(err, NT_ERR_SYSTEM, "flow: %llu of %llu messages arrived",
                           (unsigned long long)done_message.received, (unsigned long long)sent);
     result->ok = true;
     if (done_message.message_s > 0)
@@ -501,7 +501,8 @@ static int receive_all(struct nt_pair *pair, const struct nt_order *order,
                 return -1;
             idle = (struct pair_idle){0};
         } else if (!nt_pair_step(pair, &idle, deadline_s)) {
-            return nt_err_set(err, NT_ERR_SYSTEM, "flow: no more in time");
+            return nt_err_set(err, NT_ERR_SYSTEM,
+                              "flow: the other messages did not arrive in time");
         } else if (pair->peer_failed != UCS_OK) {
             return nt_err_set(err, NT_ERR_SYSTEM, "flow: %s", ucs_status_string(pair->peer_failed));
         }
@@ -548,5 +549,5 @@ int nt_pair_run_order(struct nt_pair *pair, const struct nt_order *order, double
     case NT_ORDER_KERNEL:
         break;
     }
-    return nt_err_set(err, NT_ERR_INPUT, "order %d: this probe cannot do it", (int)order->kind);
+    return nt_err_set(err, NT_ERR_INPUT, "order %d: unknown to this probe", (int)order->kind);
 }

@@ -198,7 +198,7 @@ static int give_up_rights(const struct settings *set, struct nt_err *err)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && (!by_hand || nt_deny_writes(except, n)) &&
                 nt_deny_calls(by_hand ? BY_HAND : NT_DENY_EXEC, NULL)
             ? 0
-            : nt_err_set(err, NT_ERR_SYSTEM, "its rights cannot be given up: %s", strerror(errno));
+            : nt_err_set(err, NT_ERR_SYSTEM, "cannot give up its privileges: %s", strerror(errno));
     while (n > 0)
         close(except[--n]);
     return rc;
@@ -531,7 +531,7 @@ int main(int argc, char **argv)
     if (err.kind != NT_ERR_NONE && set.conf_path != NULL)
         return print_error(&err);
     if (err.kind != NT_ERR_NONE)
-        fprintf(stderr, "nettopo-probe: %s; not used\n", err.text);
+        fprintf(stderr, "nettopo-probe: %s; the configuration is not used\n", err.text);
     set_environment(argv, changed);
     if (give_up_rights(&set, &err) != 0)
         return print_error(&err);

@@ -21,7 +21,7 @@ static const char HELP[] =
     "Usage: nettopo-prolog --check [--conf FILE] [--host HOST]\n"
     "\n"
     "Test the installation on this node, as root. Print one line for each part: \"ok\", or\n"
-    "\"TO DO\" and what to do.\n"
+    "\"FAIL\" and a remedy.\n"
     "\n"
     "  --conf FILE    Configuration (default " NT_SYSCONFDIR "/nettopo/nettopo.conf)\n"
     "  --host HOST    Also test if the ports of HOST can be reached, if large messages\n"
@@ -29,21 +29,25 @@ static const char HELP[] =
     "  -h, --help     Print this help\n"
     "  -V, --version  Print the version\n"
     "\n"
-    "Exit status: 0 all is ok, 1 something is to do, 2 usage, 4 not root.\n"
+    "Exit status: 0 all is ok, 1 a test failed, 2 usage, 4 not root.\n"
     "\n"
     "Example: nettopo-prolog --check --host n2\n";
 
 enum { LINE_BYTES = 1024 };
 
 static void print_line(const char *word, const char *what, const char *format, va_list args,
-                       const char *advice) __attribute__((format(printf, 3, 0)));
+                       const char *remedy) __attribute__((format(printf, 3, 0)));
 static void print_line(const char *word, const char *what, const char *format, va_list args,
-                       const char *advice)
+                       const char *remedy)
 {
     char found[LINE_BYTES];
     vsnprintf(found, sizeof found, format, args);
     nt_text_clean(found); /* may contain text of files and other programs */
-    printf("%-6s %s: %s%s%s\n", word, what, found, advice[0] != '\0' ? "; " : "", advice);
+    if (remedy == NULL)
+        printf("%-6s %s: %s\n", word, what, found);
+    else
+        printf("%-6s %s: %s%s %s.\n", word, what, found,
+               found[0] != '\0' && found[strlen(found) - 1] == '.' ? "" : ".", remedy);
     fflush(stdout); /* before a call that may block */
 }
 
@@ -51,18 +55,18 @@ void nt_check_ok(const char *what, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_line("ok", what, format, args, "");
+    print_line("ok", what, format, args, NULL);
     va_end(args);
 }
 
-void nt_check_to_do(struct nt_check *check, const char *what, const char *advice,
-                    const char *format, ...)
+void nt_check_fail(struct nt_check *check, const char *what, const char *remedy, const char *format,
+                   ...)
 {
     va_list args;
     va_start(args, format);
-    print_line("TO DO", what, format, args, advice);
+    print_line("FAIL", what, format, args, remedy);
     va_end(args);
-    check->to_do++;
+    check->failed++;
 }
 
 /* ---- the configuration ---- */
@@ -74,19 +78,18 @@ static bool check_configuration(struct nt_check *check)
     struct stat st;
     if (nt_conffile_read(check->conf_path, !check->conf_is_given, &check->conf, &err) != 0) {
         bool owner = strstr(err.text, "writable by") != NULL;
-        nt_check_to_do(check, "configuration",
-                       owner
-                           ? "chown root and chmod 644 that file"
-                           : "correct that file (nettopo.conf(5)); until then nothing is measured, "
-                             "and the rest cannot be checked",
-                       "%s", err.text);
+        nt_check_fail(check, "configuration",
+                      owner ? "Run chown root and chmod 644 on that file"
+                            : "Correct that file (nettopo.conf(5)). Until then nothing is "
+                              "measured, and the other parts cannot be checked",
+                      "%s", err.text);
         return false;
     }
     if (stat(check->conf_path, &st) != 0) {
-        nt_check_ok("configuration", "no %s: the defaults", check->conf_path);
+        nt_check_ok("configuration", "no %s, so that the defaults apply", check->conf_path);
     } else if (!check->conf.enabled) {
-        nt_check_to_do(check, "configuration", "set enabled = yes, if jobs are to be measured",
-                       "%s: enabled = no", check->conf_path);
+        nt_check_fail(check, "configuration", "Set enabled = yes to measure jobs",
+                      "%s: enabled = no", check->conf_path);
     } else {
         const struct nt_conf *conf = &check->conf;
         nt_check_ok("configuration", "%s, owner %u, mode %04o%s%s%s%s", check->conf_path,
@@ -104,13 +107,13 @@ static void check_program(struct nt_check *check, const char *key, const char *p
     char what[32];
     snprintf(what, sizeof what, "program %s", key);
     if (stat(path, &st) != 0)
-        nt_check_to_do(check, what, "install nettopo, or set its path in nettopo.conf", "%s: %s",
-                       path, strerror(errno));
+        nt_check_fail(check, what, "Install nettopo, or set its path in nettopo.conf", "%s: %s",
+                      path, strerror(errno));
     else if (!S_ISREG(st.st_mode) || access(path, X_OK) != 0)
-        nt_check_to_do(check, what, "install nettopo again", "%s is not a program", path);
+        nt_check_fail(check, what, "Install nettopo again", "%s is not a program", path);
     else if (st.st_uid != 0 || (st.st_mode & 022) != 0)
-        nt_check_to_do(check, what, "chown root and chmod go-w that file",
-                       "%s can be written by users other than root", path);
+        nt_check_fail(check, what, "Run chown root and chmod go-w on that file",
+                      "%s can be written by users other than root", path);
     else
         nt_check_ok(what, "%s", path);
 }
@@ -170,8 +173,8 @@ static int read_arguments(struct nt_check *check, int argc, char **argv)
             return 0;
         }
         if ((!conf && !host) || k + 1 == argc) {
-            fprintf(stderr, "nettopo-check: %s: %s (--help shows the usage)\n", argv[k],
-                    conf || host ? "a value is missing" : "unknown argument");
+            fprintf(stderr, "nettopo-check: %s: %s; see --help\n", argv[k],
+                    conf || host ? "missing value" : "unknown argument");
             return NT_ERR_USAGE;
         }
         k++;
@@ -200,14 +203,14 @@ int main(int argc, char **argv)
     if (done >= 0)
         return done;
     if (geteuid() != 0) {
-        fputs("nettopo-check: needs root, as the prolog has\n", stderr);
+        fputs("nettopo-check: run it as root, as slurmd runs the prolog\n", stderr);
         return NT_ERR_SYSTEM;
     }
     signal(SIGPIPE, SIG_IGN);
     if (check_configuration(&check))
         check_parts(&check);
     free(check.slurm_text);
-    if (check.to_do > 0)
-        printf("%u to do\n", check.to_do);
-    return check.to_do > 0 ? NT_ERR_NO : 0;
+    if (check.failed > 0)
+        printf("%u failed\n", check.failed);
+    return check.failed > 0 ? NT_ERR_NO : 0;
 }

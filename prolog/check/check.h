@@ -23,15 +23,15 @@ struct nt_check {
     char *slurm_text; /* text of slurm.conf; owned; NULL: it cannot be read */
     size_t slurm_bytes;
     struct nt_slurm_conf slurm;
-    unsigned to_do; /* number of lines with an advice */
+    unsigned failed; /* number of lines with FAIL */
 };
 
 /* Prints "ok     WHAT: ...". */
 void nt_check_ok(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints "TO DO  WHAT: FOUND; ADVICE" and counts it. */
-void nt_check_to_do(struct nt_check *check, const char *what, const char *advice,
-                    const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Prints "FAIL   WHAT: FOUND. REMEDY." and counts it. remedy: a sentence without its full stop. */
+void nt_check_fail(struct nt_check *check, const char *what, const char *remedy, const char *format,
+                   ...) __attribute__((format(printf, 4, 5)));
 
 /* The parts of the test. Each prints its lines. */
 void nt_check_slurm(struct nt_check *check); /* slurm.conf, plugstack.conf, the plugin */

@@ -49,9 +49,8 @@ static int make_round_trip(const void *query, void *bytes)
 static void check_munge(struct nt_check *check)
 {
     static const char what[] = "munge",
-                      advice[] =
-                          "start munged (systemctl start munge) and see its log; with another "
-                          "socket set munge_socket in nettopo.conf";
+                      advice[] = "Start munged (systemctl start munge) and see its log. If it has "
+                                 "another socket, set munge_socket in nettopo.conf";
     static struct nt_lookup lookup;
     struct nt_err err = {.text = "munged does not answer"};
     int got = -1;
@@ -64,9 +63,9 @@ static void check_munge(struct nt_check *check)
         nt_lookup_fini(&lookup);
     }
     if (got != 1 || err.kind != NT_ERR_NONE)
-        nt_check_to_do(check, what, advice, "%s", err.text);
+        nt_check_fail(check, what, advice, "%s", err.text);
     else
-        nt_check_ok(what, "a credential was made and read; whether other hosts have the same key: "
+        nt_check_ok(what, "a credential was created and decoded. To compare the keys of hosts, run "
                           "munge -n | ssh HOST unmunge");
 }
 
@@ -84,12 +83,13 @@ static bool port_is_free(uint16_t port, const char *device)
 static void check_ports(struct nt_check *check)
 {
     static const char what[] = "ports",
-                      advice[] = "end what listens there (ss -ltnp), or choose another range in "
-                                 "\"ports\" of nettopo.conf, on all hosts the same";
+                      advice[] = "End the programs that use them (ss -ltnp), or set another range "
+                                 "in ports of nettopo.conf on all hosts";
     const struct nt_conf *conf = &check->conf;
     if (conf->interface[0] != '\0' && if_nametoindex(conf->interface) == 0) {
-        nt_check_to_do(check, "interface", "name the device of Slurm's network in nettopo.conf",
-                       "%s does not exist on this host", conf->interface);
+        nt_check_fail(check, "interface",
+                      "Set interface in nettopo.conf to the device of Slurm's network",
+                      "%s does not exist on this host", conf->interface);
         return;
     }
     unsigned taken = 0, in_a_row = 0, most = 0, an_example = 0, all = 0;
@@ -102,11 +102,14 @@ static void check_ports(struct nt_check *check)
     }
     unsigned tries = (unsigned)nt_port_count(conf);
     if (most >= tries)
-        nt_check_to_do(check, what, advice, "%u of %u-%u are taken, %u in a row, such as %u", taken,
-                       conf->port_first, conf->port_last, most, an_example);
+        nt_check_fail(check, what, advice,
+                      "%u of the ports %u-%u are in use, %u in a row, such as %u", taken,
+                      conf->port_first, conf->port_last, most, an_example);
     else
-        nt_check_ok(what, "%u of %u-%u are free; a firewall between hosts shows with --host HOST",
-                    all - taken, conf->port_first, conf->port_last);
+        nt_check_ok(
+            what,
+            "%u of the ports %u-%u are free. To test firewalls between hosts, use --host HOST",
+            all - taken, conf->port_first, conf->port_last);
 }
 
 /* Without reserved ports any user can connect as an agent does, and take the slots of agents. */
@@ -121,9 +124,9 @@ static void check_reserved_ports(struct nt_check *check)
     if (number != NULL)
         fclose(number);
     if (first < 1024 && check->conf.reserved_ports)
-        nt_check_to_do(check, "reserved_ports",
-                       "set net.ipv4.ip_unprivileged_port_start=1024 (sysctl), on all hosts",
-                       "users of this node may bind ports from %lu on", first);
+        nt_check_fail(check, "reserved_ports",
+                      "Set net.ipv4.ip_unprivileged_port_start=1024 (sysctl) on all hosts",
+                      "users of this node can open ports from %lu on", first);
 }
 
 /* ---- folders and files ---- */
@@ -145,24 +148,23 @@ static void check_run_dir(struct nt_check *check)
     struct stat st;
     int fd = open(conf->run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT && try_making(AT_FDCWD, conf->run_dir) == 0) {
-        nt_check_ok(what, "%s will be made by the first job", conf->run_dir);
+        nt_check_ok(what, "the first job will create %s", conf->run_dir);
     } else if (fd < 0 || fstat(fd, &st) != 0) {
-        nt_check_to_do(check, what,
-                       "it must be a directory, or have one above it where root can make it",
-                       "%s: %s", conf->run_dir, strerror(errno));
+        nt_check_fail(check, what, "It must be a directory, or root must be able to create it",
+                      "%s: %s", conf->run_dir, strerror(errno));
     } else if (st.st_uid != 0 || (st.st_mode & 022) != 0) {
-        nt_check_to_do(check, what, "chown root and chmod 755 that directory",
-                       "%s can be written by users other than root", conf->run_dir);
+        nt_check_fail(check, what, "Run chown root and chmod 755 on that directory",
+                      "%s can be written by users other than root", conf->run_dir);
     } else if (nt_space_check_free(fd, conf->publish_limit_bytes, &err) != 0 ||
                nt_space_check_total(fd, conf->run_dir_limit_bytes, &err) != 0) {
-        nt_check_to_do(check, what,
-                       "make room there, or set run_dir or run_dir_limit in nettopo.conf", "%s: %s",
-                       conf->run_dir, err.text);
+        nt_check_fail(check, what,
+                      "Free space there, or set run_dir or run_dir_limit in nettopo.conf", "%s: %s",
+                      conf->run_dir, err.text);
     } else if (try_making(fd, inside) != 0) {
-        nt_check_to_do(check, what, "root must be able to write there", "%s: %s", conf->run_dir,
-                       strerror(errno));
+        nt_check_fail(check, what, "Make it writable for root", "%s: %s", conf->run_dir,
+                      strerror(errno));
     } else {
-        nt_check_ok(what, "%s, root's alone, with room", conf->run_dir);
+        nt_check_ok(what, "%s: writable by root only, with free space", conf->run_dir);
     }
     if (fd >= 0)
         close(fd);
@@ -179,24 +181,24 @@ static void check_named(struct nt_check *check)
         const char *advice;
     } named[] = {
         {"archive", conf->archive.dir, true,
-         "make that directory (root's, mode 755 or less), or no map is kept"},
+         "Create that directory (owner root, mode 755 or less). Until then no map is archived"},
         {"prior", conf->prior, false,
-         "write it with nettopo fleet prior -o, or sweeps start without one"},
-        {"fleet_store", conf->fleet_store, false, "fill it with nettopo fleet ingest"},
+         "Write it with nettopo fleet prior -o. Until then sweeps start without a prior"},
+        {"fleet_store", conf->fleet_store, false, "Create it with nettopo fleet ingest"},
     };
     for (size_t k = 0; k < sizeof named / sizeof *named; k++) {
         struct stat st;
         if (named[k].path[0] == '\0')
             continue;
         if (stat(named[k].path, &st) != 0)
-            nt_check_to_do(check, named[k].key, named[k].advice, "%s: %s", named[k].path,
-                           strerror(errno));
+            nt_check_fail(check, named[k].key, named[k].advice, "%s: %s", named[k].path,
+                          strerror(errno));
         else if (named[k].is_folder ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
-            nt_check_to_do(check, named[k].key, named[k].advice, "%s is not a %s", named[k].path,
-                           named[k].is_folder ? "directory" : "file");
+            nt_check_fail(check, named[k].key, named[k].advice, "%s is not a %s", named[k].path,
+                          named[k].is_folder ? "directory" : "file");
         else if (named[k].is_folder && (st.st_uid != 0 || (st.st_mode & 022) != 0))
-            nt_check_to_do(check, named[k].key, "chown root and chmod 755 that directory",
-                           "%s can be written by users other than root", named[k].path);
+            nt_check_fail(check, named[k].key, "Run chown root and chmod 755 on that directory",
+                          "%s can be written by users other than root", named[k].path);
         else
             nt_check_ok(named[k].key, "%s", named[k].path);
     }
@@ -212,16 +214,15 @@ static void check_limits(struct nt_check *check)
     const char *whose = check->slurmd > 0 ? "slurmd" : "this shell";
     if (prlimit(check->slurmd, RLIMIT_NOFILE, NULL, &files) != 0 ||
         prlimit(check->slurmd, RLIMIT_NPROC, NULL, &processes) != 0)
-        nt_check_to_do(check, what, "see why the limits of slurmd cannot be read", "%s",
-                       strerror(errno));
+        nt_check_fail(check, what, "Check whether root can read them with prlimit on this node",
+                      "%s", strerror(errno));
     else if (files.rlim_max < OPEN_FILES || processes.rlim_max < PROCESSES)
-        nt_check_to_do(check, what,
-                       "raise LimitNOFILE and LimitNPROC of slurmd (systemctl edit slurmd)",
-                       "%s has %llu open files and %llu processes at most", whose,
-                       (unsigned long long)files.rlim_max, (unsigned long long)processes.rlim_max);
+        nt_check_fail(check, what,
+                      "Raise LimitNOFILE and LimitNPROC of slurmd (systemctl edit slurmd)",
+                      "%s is limited to %llu open files and %llu processes", whose,
+                      (unsigned long long)files.rlim_max, (unsigned long long)processes.rlim_max);
     else
-        nt_check_ok(what, "%s has room for %llu open files", whose,
-                    (unsigned long long)files.rlim_max);
+        nt_check_ok(what, "%s can have %llu open files", whose, (unsigned long long)files.rlim_max);
 }
 
 /* Enters the sandbox in a child process, because a process cannot leave it. */
@@ -254,11 +255,11 @@ static void check_user(struct nt_check *check, const char *what, const char *nam
     const struct passwd *user = getpwnam(name);
     bool is_used = user != NULL && user->pw_uid == sandbox->uid;
     if (user == NULL && strcmp(name, default_name) != 0)
-        nt_check_to_do(check, what, "name a user of this host",
-                       "there is no user %s: nobody is used", name);
+        nt_check_fail(check, what, "Set it to a user of this host",
+                      "user %s does not exist, so that nobody is used", name);
     else if (user != NULL && !is_used)
-        nt_check_to_do(check, what, "name a system user that is not root",
-                       "%s is root, or in root's group", name);
+        nt_check_fail(check, what, "Set it to a system user other than root",
+                      "%s is root or in root's group", name);
     else
         nt_check_ok(what, "%s, uid %u", is_used ? name : "nobody", (unsigned)sandbox->uid);
 }
@@ -272,7 +273,7 @@ static void check_probe_user(struct nt_check *check)
     struct dirent *entry;
     struct stat st;
     if (strcmp(check->conf.probe_user, "job") == 0) {
-        nt_check_ok(what, "each job's own user, whose files a probe that is taken over can read");
+        nt_check_ok(what, "the job's user, whose files a compromised probe can read");
         return;
     }
     nt_conf_default(&defaults);
@@ -284,11 +285,11 @@ static void check_probe_user(struct nt_check *check)
             continue;
         mode_t need = st.st_uid == user.uid ? 0600 : st.st_gid == user.gid ? 060 : 06;
         if ((st.st_mode & need) != need)
-            nt_check_to_do(check, what,
-                           "make the group of that device the first group of the probe's user "
-                           "(usermod -g), or set probe_user = job in nettopo.conf",
-                           "uid %u, gid %u cannot open %s/%s", (unsigned)user.uid,
-                           (unsigned)user.gid, folder, entry->d_name);
+            nt_check_fail(check, what,
+                          "Make the group of that device the primary group of the probe's user "
+                          "(usermod -g), or set probe_user = job in nettopo.conf",
+                          "uid %u, gid %u cannot open %s/%s", (unsigned)user.uid,
+                          (unsigned)user.gid, folder, entry->d_name);
     }
     if (devices != NULL)
         closedir(devices);
@@ -304,10 +305,10 @@ static void check_relay(struct nt_check *check)
     nt_conf_default(&defaults);
     check_user(check, "relay_user", conf->relay_user, defaults.relay_user, &sandbox);
     if (enter_sandbox(&sandbox, &err) != 0)
-        nt_check_to_do(check, "sandbox",
-                       "see what keeps root on this node from chroot, setuid or seccomp: a "
-                       "container, or a security module",
-                       "%s", err.text);
+        nt_check_fail(check, "sandbox",
+                      "Check whether a container or a security module on this node prevents root "
+                      "from using chroot, setuid or seccomp",
+                      "%s", err.text);
     else
         nt_check_ok("sandbox", "the relay's user, root directory and seccomp filter can be set");
 }

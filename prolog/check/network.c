@@ -57,19 +57,19 @@ static void check_devices(struct nt_check *check)
 {
     static const char what[] = "net_devices";
     char list[NT_CONF_WORD_BYTES], text[64], *rest = list, *name;
-    unsigned before = check->to_do;
+    unsigned before = check->failed;
     snprintf(list, sizeof list, "%s", check->conf.net_devices);
     if (list[0] == '\0')
         return;
     while ((name = strsep(&rest, ",")) != NULL) {
         const char *fault = device_fault(name, text);
         if (fault != NULL)
-            nt_check_to_do(check, what,
-                           "bring it up (ip link), or name the fabric's devices in net_devices of "
-                           "nettopo.conf",
-                           "%.64s %s", name, fault);
+            nt_check_fail(check, what,
+                          "Bring it up (ip link), or set net_devices in nettopo.conf to the "
+                          "devices of the fabric",
+                          "%.64s %s", name, fault);
     }
-    if (check->to_do == before)
+    if (check->failed == before)
         nt_check_ok(what, "%s, up", check->conf.net_devices);
 }
 
@@ -143,23 +143,23 @@ static void check_transports(struct nt_check *check)
     struct nt_err err;
     if (ask_probe(check, output, &err) != 0) {
         output[strcspn(output, "\n")] = '\0';
-        nt_check_to_do(check, what,
-                       "compare net_devices and tls of nettopo.conf with ucx_info -d, and ldd of "
-                       "that program",
-                       "%s: %.300s", err.text, output);
+        nt_check_fail(check, what,
+                      "Compare net_devices and tls in nettopo.conf with ucx_info -d, and check "
+                      "ldd of that program",
+                      "%s: %.300s", err.text, output);
         return;
     }
     while ((line = strsep(&rest, "\n")) != NULL)
         read_transport(&found, line);
     memcpy(check->devices, found.devices, sizeof check->devices);
     if (found.transport_count == 0)
-        nt_check_to_do(check, what, "set net_devices and tls in nettopo.conf (ucx_info -d)",
-                       "UCX has no usable network");
+        nt_check_fail(check, what, "Set net_devices and tls in nettopo.conf (ucx_info -d)",
+                      "UCX finds no usable network");
     else if (found.network_count > 1 && check->conf.net_devices[0] == '\0')
-        nt_check_to_do(check, what,
-                       "name the fabric's devices in net_devices of nettopo.conf: UCX may choose "
-                       "the wrong network, or different ones on different hosts",
-                       "devices in %zu networks: %s", found.network_count, found.networks);
+        nt_check_fail(check, what,
+                      "Set net_devices in nettopo.conf to the devices of the fabric. Otherwise "
+                      "UCX may select the wrong network, or different networks on different hosts",
+                      "devices in %zu networks: %s", found.network_count, found.networks);
     else
         nt_check_ok(what, "%s", found.transports);
 }

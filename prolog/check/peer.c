@@ -66,10 +66,10 @@ static void check_ports_of(struct nt_check *check, const struct addrinfo *addres
     const struct nt_conf *conf = &check->conf;
     if (try_port(address, conf->port_first, &err) != 0 ||
         try_port(address, conf->port_last, &err) != 0)
-        nt_check_to_do(check, what,
-                       "open the ports of nettopo.conf between the hosts, in both directions and "
-                       "from ports below 1024, in the firewalls of both",
-                       "%s, %s", check->peer, err.text);
+        nt_check_fail(check, what,
+                      "Open the ports of nettopo.conf in the firewalls of both hosts, in both "
+                      "directions and from ports below 1024",
+                      "%s, %s", check->peer, err.text);
     else
         nt_check_ok(what, "ports %u and %u of %s answer", conf->port_first, conf->port_last,
                     check->peer);
@@ -209,16 +209,16 @@ static void check_large(struct nt_check *check, const struct device *d,
     if (d->mtu <= SMALL + IP_HEAD)
         return;
     if (!is_echoed(d, to, SMALL, &longer))
-        nt_check_ok(what, "not tried through %s: %s answers no echo request there", d->name,
-                    check->peer);
+        nt_check_ok(what, "not tested through %s, because %s answers no echo request there",
+                    d->name, check->peer);
     else if (is_echoed(d, to, (size_t)(d->mtu - IP_HEAD), &longer) || longer)
-        nt_check_ok(what, "%s answers packets of %s bytes through %s", check->peer,
-                    longer ? "fewer" : "MTU", d->name);
+        nt_check_ok(what, "%s answers packets of %s through %s", check->peer,
+                    longer ? "less than the MTU" : "the MTU", d->name);
     else
-        nt_check_to_do(check, what,
-                       "give both hosts and the switches between them the same MTU (ip link)",
-                       "%s answers packets of %d bytes through %s, and none of %d, its MTU",
-                       check->peer, SMALL + IP_HEAD, d->name, d->mtu);
+        nt_check_fail(check, what,
+                      "Set the same MTU on both hosts and on the switches between them (ip link)",
+                      "%s answers packets of %d bytes through %s, but none of %d bytes, its MTU",
+                      check->peer, SMALL + IP_HEAD, d->name, d->mtu);
 }
 
 /* ---- addresses that others have, too ---- */
@@ -287,13 +287,14 @@ static bool check_address(struct nt_check *check, const struct device *d, const 
         taken = is_taken(way, d->address, by);
     }
     if (taken)
-        nt_check_to_do(check, "addresses",
-                       "give each host its own, or leave that device out of net_devices (a bridge "
-                       "of containers has the same address on every host)",
-                       "%s of %s is another host's, too: %02x:%02x:%02x:%02x:%02x:%02x answers for "
-                       "it on %s",
-                       inet_ntop(AF_INET, &d->address, text, sizeof text), d->name, by[0], by[1],
-                       by[2], by[3], by[4], by[5], asked->name);
+        nt_check_fail(check, "addresses",
+                      "Give each host its own address, or remove that device from net_devices (a "
+                      "bridge of containers has the same address on every host)",
+                      "%s of %s is also the address of another host: "
+                      "%02x:%02x:%02x:%02x:%02x:%02x answers for "
+                      "it on %s",
+                      inet_ntop(AF_INET, &d->address, text, sizeof text), d->name, by[0], by[1],
+                      by[2], by[3], by[4], by[5], asked->name);
     return taken;
 }
 
@@ -317,7 +318,7 @@ static void check_devices_to(struct nt_check *check, const struct sockaddr_in *t
             check_large(check, &d, to);
     }
     if (tried > taken)
-        nt_check_ok("addresses", "of %s: no other host answers for %s", check->devices,
+        nt_check_ok("addresses", "%s: no other host answers for %s", check->devices,
                     tried == 1 ? "it" : "them");
 }
 
@@ -328,8 +329,8 @@ void nt_check_peer(struct nt_check *check)
         return;
     int rc = getaddrinfo(check->peer, NULL, &hints, &list);
     if (rc != 0) {
-        nt_check_to_do(check, "connection", "check the resolver, or NodeAddr in slurm.conf",
-                       "%s: %s", check->peer, gai_strerror(rc));
+        nt_check_fail(check, "connection", "Check the resolver, or NodeAddr in slurm.conf",
+                      "%s: %s", check->peer, gai_strerror(rc));
         return;
     }
     if (list->ai_addrlen <= sizeof(struct sockaddr_storage))

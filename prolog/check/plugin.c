@@ -165,7 +165,7 @@ int nt_plugin_version_read(const void *object, size_t bytes, uint32_t *version, 
     if (!take(&o, 0, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
         head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != order ||
         head.e_type != ET_DYN)
-        return nt_err_set(err, NT_ERR_INPUT, "no shared object of this machine");
+        return nt_err_set(err, NT_ERR_INPUT, "not a shared object for this machine");
     for (unsigned k = 0; k < head.e_shnum; k++) {
         Elf64_Shdr table, names;
         if (!take(&o, head.e_shoff + (uint64_t)k * sizeof table, &table, sizeof table))
@@ -175,5 +175,5 @@ int nt_plugin_version_read(const void *object, size_t bytes, uint32_t *version, 
             find_version(&o, &head, &table, names.sh_offset, version))
             return 0;
     }
-    return nt_err_set(err, NT_ERR_INPUT, "no plugin of Slurm: it has no plugin_version");
+    return nt_err_set(err, NT_ERR_INPUT, "not a Slurm plugin: it has no plugin_version");
 }

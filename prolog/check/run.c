@@ -62,9 +62,9 @@ static int describe(const struct nt_check_run *run, bool ended, int status, stru
         return nt_err_set(err, NT_ERR_SYSTEM, "%s was killed by signal %d", run->path,
                           WTERMSIG(status));
     if (WEXITSTATUS(status) == EXIT_SETUP)
-        return nt_err_set(err, NT_ERR_SYSTEM, "%s: the change of user failed", run->path);
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: cannot change to its user", run->path);
     if (WEXITSTATUS(status) != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "%s: status %d", run->path, WEXITSTATUS(status));
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: exit status %d", run->path, WEXITSTATUS(status));
     return 0;
 }
 

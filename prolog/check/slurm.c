@@ -35,18 +35,19 @@ static void check_prolog_flags(struct nt_check *check)
     const struct nt_slurm_conf *slurm = &check->slurm;
     nt_slurm_conf_value(check->slurm_text, check->slurm_bytes, what, flags, sizeof flags);
     if (!slurm->alloc)
-        nt_check_to_do(check, what,
-                       "set PrologFlags=Alloc,DeferBatch in slurm.conf and restart slurmctld and "
-                       "slurmd: without Alloc only a job's first host runs its prolog in time",
-                       "%s", flags);
+        nt_check_fail(check, what,
+                      "Set PrologFlags=Alloc,DeferBatch in slurm.conf and restart slurmctld and "
+                      "slurmd. Without Alloc, only a job's first host runs its prolog in time",
+                      "%s", flags);
     else if (slurm->serial)
-        nt_check_to_do(check, what, "remove Serial: jobs of several hosts are not measured with it",
-                       "%s", flags);
+        nt_check_fail(check, what,
+                      "Remove Serial, because jobs of several hosts are not measured with it", "%s",
+                      flags);
     else if (!slurm->defer_batch)
-        nt_check_to_do(check, what,
-                       "add DeferBatch: else the batch script may start before the map is there "
-                       "on all hosts",
-                       "%s", flags);
+        nt_check_fail(check, what,
+                      "Add DeferBatch, because without it the batch script may start before all "
+                      "hosts have the map",
+                      "%s", flags);
     else
         nt_check_ok(what, "%s", flags);
 }
@@ -58,15 +59,15 @@ static void check_timeouts(struct nt_check *check)
     const char *why = "";
     double bound_s = nt_slurm_conf_budget_s(slurm, &why);
     if (check->conf.budget_max_s > bound_s)
-        nt_check_to_do(check, what,
-                       "raise that in slurm.conf, or lower budget_max and budget_default in "
-                       "nettopo.conf: budgets above it are cut",
-                       "%s allows a budget of %g s at most, budget_max is %g s", why, bound_s,
-                       check->conf.budget_max_s);
+        nt_check_fail(check, what,
+                      "Raise it in slurm.conf, or lower budget_max and budget_default in "
+                      "nettopo.conf. Until then longer budgets are cut",
+                      "%s allows budgets up to %g s, but budget_max is %g s", why, bound_s,
+                      check->conf.budget_max_s);
     else
         nt_check_ok(what,
-                    "MessageTimeout %u s, BatchStartTimeout %u s, of prologs %u s (0: none): "
-                    "budgets up to budget_max, %g s, are kept",
+                    "MessageTimeout %u s, BatchStartTimeout %u s, prolog timeout %u s (0: none) "
+                    "allow budgets up to budget_max, %g s",
                     slurm->message_timeout_s, slurm->batch_start_timeout_s, slurm->prolog_timeout_s,
                     check->conf.budget_max_s);
 }
@@ -106,7 +107,7 @@ static int ask_slurmd(const struct nt_check *check, char release[RELEASE_BYTES],
     if (nt_check_run(&run, output, sizeof output, err) != 0)
         return -1;
     if (!read_release(output, release))
-        return nt_err_set(err, NT_ERR_INPUT, "slurmd -V says no release: %.60s", output);
+        return nt_err_set(err, NT_ERR_INPUT, "slurmd -V prints no release: %.60s", output);
     return 0;
 }
 
@@ -132,20 +133,20 @@ static void check_plugin_release(struct nt_check *check, const char *path)
     uint32_t version;
     struct nt_err err;
     if (read_plugin(path, &version, &err) != 0) {
-        nt_check_to_do(check, what, "install spank_nettopo.so there (make install)", "%s: %s", path,
-                       err.text);
+        nt_check_fail(check, what, "Install spank_nettopo.so there (make install)", "%s: %s", path,
+                      err.text);
         return;
     }
     format_release(version, built_for);
     if (ask_slurmd(check, runs, &err) != 0)
-        nt_check_to_do(check, what, "install slurmd on this node, or see why it does not answer",
-                       "%s is for Slurm %s; the release here is not known: %s", path, built_for,
-                       err.text);
+        nt_check_fail(check, what, "Install slurmd on this node, or check why slurmd -V fails",
+                      "%s is for Slurm %s, but the release on this node is unknown: %s", path,
+                      built_for, err.text);
     else if (strcmp(built_for, runs) != 0)
-        nt_check_to_do(check, what,
-                       "build nettopo against the Slurm that runs (make SLURM_PREFIX=DIR) and "
-                       "install it: Slurm ignores a plugin of another release",
-                       "%s is for Slurm %s, slurmd is %s", path, built_for, runs);
+        nt_check_fail(check, what,
+                      "Build nettopo for the Slurm that runs here (make SLURM_PREFIX=DIR) and "
+                      "install it. Slurm ignores a plugin for another release",
+                      "%s is for Slurm %s, slurmd is %s", path, built_for, runs);
     else
         nt_check_ok(what, "%s, for Slurm %s, which runs here", path, built_for);
 }
@@ -186,19 +187,19 @@ static void check_plugstack(struct nt_check *check)
     struct nt_err err = {.text = "no line loads spank_nettopo.so"};
     find_plugstack(check, path);
     if (nt_plugstack_find(path, &entry, &err) != 1) {
-        nt_check_to_do(check, what,
-                       "add to it \"optional spank_nettopo.so\", or \"include\" with the path of "
-                       "plugstack.conf.d/*.conf",
-                       "%s: %s", path, err.text);
+        nt_check_fail(check, what,
+                      "Add \"optional spank_nettopo.so\" to it, or \"include\" with the path of "
+                      "plugstack.conf.d/*.conf",
+                      "%s: %s", path, err.text);
         return;
     }
     if (entry.required)
-        nt_check_to_do(check, what, "write optional: where a required plugin fails, jobs fail",
-                       "%s: required %s", entry.file, entry.plugin);
+        nt_check_fail(check, what, "Write optional, because jobs fail if a required plugin fails",
+                      "%s: required %s", entry.file, entry.plugin);
     else if (strcmp(entry.conf[0] != '\0' ? entry.conf : check->conf_path, check->conf_path) != 0)
-        nt_check_to_do(check, what, "check that file: --check --conf FILE",
-                       "%s: the plugin reads %s, this is %s", entry.file, entry.conf,
-                       check->conf_path);
+        nt_check_fail(check, what, "Check that file with --check --conf FILE",
+                      "%s: the plugin reads %s, but this check reads %s", entry.file, entry.conf,
+                      check->conf_path);
     else
         nt_check_ok(what, "%s: optional %s", entry.file, entry.plugin);
     check_plugin(check, &entry);
@@ -208,8 +209,8 @@ void nt_check_slurm(struct nt_check *check)
 {
     find_slurm_conf(check);
     if (check->slurm_text == NULL) {
-        nt_check_to_do(check, "slurm.conf", "set SLURM_CONF to its path, or install Slurm here",
-                       "%s: %s", check->slurm_path, strerror(errno));
+        nt_check_fail(check, "slurm.conf", "Set SLURM_CONF to its path, or install Slurm here",
+                      "%s: %s", check->slurm_path, strerror(errno));
         return;
     }
     nt_check_ok("slurm.conf", "%s; slurmd %s", check->slurm_path,

@@ -81,8 +81,7 @@ static int find_hint(struct nt_map *map, struct nt_hint_request asked, const str
     struct nt_err why = {0};
     int rc = nt_pattern_matrix(asked.pattern) != NULL ? place_traffic(map, t, asked, hint, &why)
                                                       : nt_hint_create(map, &asked, hint, &why);
-    bool impossible = why.kind == NT_ERR_INPUT || why.kind == NT_ERR_USAGE; /* for these tasks */
-    if (rc != 0 && impossible && strcmp(asked.pattern, "neighbour") != 0) {
+    if (rc != 0 && why.kind != NT_ERR_SYSTEM && strcmp(asked.pattern, "neighbour") != 0) {
         if (nt_map_warn(map, err, "%s; the hint is for neighbour", why.text) != 0)
             return -1;
         asked.pattern = "neighbour";

@@ -75,7 +75,7 @@ END
     start_syslogd reads
     echo "MessageTimeout=8" >slurm.conf
     run_job quick,budget=6 "SLURM_CONF=$PWD/slurm.conf"
-    comes grep -q 'job=7 .* budget=5 status=.* limited="budget 6 s became 5 s: MessageTimeout of slurm.conf allows no more"' syslog
+    comes grep -q 'job=7 .* budget=5 status=.* limited="budget 6 s was reduced to 5 s by MessageTimeout in slurm.conf"' syslog
     rm -r run
     : >syslog
     run_job quick,budget=5 "SLURM_CONF=$PWD/slurm.conf"

@@ -92,14 +92,14 @@ closes() { # NAME NAME: no way from the first to the second
     cluster fabric set host n5 mtu=1500
     [[ $reason =~ ^partial\ between\ (n[1-4])\ and\ n5\ small\ messages\ pass\ and\ large\ ones\ do\ not:\ compare\ the\ MTU ]]
     grep "to do: set one MTU (ip link) on ${BASH_REMATCH[1]}, n5 and the switches between" "$GROUND_HOME/$JOB.log"
-    jq -e 'any(.warnings[]; test("^between n[1-4] and n5 small messages pass and large ones do not: compare the MTU of both hosts"))' "$map"
+    jq -e 'any(.warnings[]; test("^between n[1-4] and n5 small messages pass and large ones do not. Compare the MTU of both hosts"))' "$map"
     assert_equal "leaves" "$(leaves)" $'n1 n3\nn2 n4 n5'
     [ "$status" = 1 ]
-    grep "^TO DO  large messages: $(address n5) answers packets of 84 bytes through fab0, and none of 1500, its MTU; " <<<"$output"
+    grep "^FAIL   large messages: $(address n5) answers packets of 84 bytes through fab0, but none of 1500 bytes, its MTU. " <<<"$output"
     run on n1 "${check[@]}" --host "$(address n5)"
     [ "$status" = 0 ]
-    grep "^ok     large messages: $(address n5) answers packets of MTU bytes through fab0" <<<"$output"
-    grep "^ok     addresses: of fab0: no other host answers for it" <<<"$output"
+    grep "^ok     large messages: $(address n5) answers packets of the MTU through fab0" <<<"$output"
+    grep "^ok     addresses: fab0: no other host answers for it" <<<"$output"
 }
 
 @test "an address that several hosts share" {
@@ -115,7 +115,7 @@ closes() { # NAME NAME: no way from the first to the second
     for host in n1 n2; do on $host ip link del docker0; done
     rm "$conf"
     [ "$status" = 1 ]
-    grep "^TO DO  addresses: 172.17.0.1 of docker0 is another host's, too: .* answers for it on eth0; " <<<"$output"
+    grep "^FAIL   addresses: 172.17.0.1 of docker0 is also the address of another host: .* answers for it on eth0. " <<<"$output"
 }
 
 @test "a step in a mount namespace with an empty /run uses NETTOPO_JSON" {

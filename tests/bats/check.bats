@@ -6,7 +6,7 @@
 # cluster.
 
 setup_file() {
-    [ "$(id -u)" = 0 ] || skip "needs root"
+    [ "$(id -u)" = 0 ] || skip "run it as root"
     command -v slurmd >/dev/null && command -v munged >/dev/null || skip "slurmd or munged is not installed"
     unshare --net --mount true 2>/dev/null || skip "no namespaces"
     root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd -P)
@@ -35,7 +35,7 @@ teardown_file() {
 }
 
 setup() {
-    [ "$(id -u)" = 0 ] || skip "needs root"
+    [ "$(id -u)" = 0 ] || skip "run it as root"
     conf=$node/nettopo.conf
     rm -f "$conf"
     cat >"$conf" <<CONF
@@ -76,8 +76,8 @@ to_do() { # WHAT PART...
     checked
     printf '%s\n' "$output" | sed 's/^/# /' >&2
     [ "$status" = 1 ] || return 1
-    [ "$(grep '^TO DO' <<<"$output" | grep -vc "^TO DO  $what: ")" = 0 ] || return 1
-    line=$(grep "^TO DO  $what: " <<<"$output") || return 1
+    [ "$(grep '^FAIL' <<<"$output" | grep -vc "^FAIL   $what: ")" = 0 ] || return 1
+    line=$(grep "^FAIL   $what: " <<<"$output") || return 1
     for part; do [[ $line == *"$part"* ]] || return 1; done
 }
 
@@ -96,13 +96,13 @@ to_do() { # WHAT PART...
     [[ $output == *"--nothing: unknown argument"* ]]
     run "$node/nettopo-prolog" --check --conf
     [ "$status" = 2 ]
-    [[ $output == *"a value is missing"* ]]
+    [[ $output == *"missing value"* ]]
     run "$node/nettopo-prolog" --check --help
     [ "$status" = 0 ]
     [[ $output == Usage:* ]]
     run setpriv --reuid 65534 --regid 65534 --clear-groups "$node/nettopo-prolog" --check
     [ "$status" = 4 ]
-    [[ $output == *"needs root"* ]]
+    [[ $output == *"run it as root"* ]]
 }
 
 @test "an unknown key in nettopo.conf" {
@@ -110,8 +110,8 @@ to_do() { # WHAT PART...
     checked
     [ "$status" = 1 ]
     [ "${#lines[@]}" = 2 ] # what follows from it is not checked with defaults
-    grep -q "^TO DO  configuration: $conf:6: unknown key \"bugdet_max\"; correct that file" <<<"$output"
-    [ "${lines[1]}" = "1 to do" ]
+    grep -q "^FAIL   configuration: $conf:6: unknown key \"bugdet_max\". Correct that file" <<<"$output"
+    [ "${lines[1]}" = "1 failed" ]
 }
 
 @test "whose jobs are measured, and in which partitions" {
@@ -124,23 +124,23 @@ to_do() { # WHAT PART...
     chmod 666 "$conf"
     checked
     [ "$status" = 1 ]
-    grep -q "^TO DO  configuration: $conf: writable by users other than root; chown root" <<<"$output"
+    grep -q "^FAIL   configuration: $conf is writable by users other than root. Run chown root" <<<"$output"
     chmod 644 "$conf"
     chown 65534 "$conf"
     checked
-    grep -q "^TO DO  configuration: .*writable by users other than root; chown root" <<<"$output"
+    grep -q "^FAIL   configuration: .*writable by users other than root. Run chown root" <<<"$output"
 }
 
 @test "slurm.conf without Alloc, without DeferBatch, with Serial, with short timeouts" {
     sed -i '/^PrologFlags/d' "$node/slurm.conf"
-    to_do PrologFlags '(none)' 'PrologFlags=Alloc,DeferBatch'
+    to_do PrologFlags '(none)' 'Set PrologFlags=Alloc,DeferBatch'
     echo PrologFlags=Alloc >>"$node/slurm.conf"
-    to_do PrologFlags 'add DeferBatch'
+    to_do PrologFlags 'Add DeferBatch'
     sed -i 's/^PrologFlags.*/PrologFlags=Alloc,DeferBatch,Serial/' "$node/slurm.conf"
-    to_do PrologFlags 'remove Serial'
+    to_do PrologFlags 'Remove Serial'
     sed -i 's/^PrologFlags.*/PrologFlags=Contain,DeferBatch/' "$node/slurm.conf"
     echo PrologEpilogTimeout=5 >>"$node/slurm.conf"
-    to_do 'timeouts of Slurm' 'PrologTimeout or PrologEpilogTimeout allows a budget of 3 s'
+    to_do 'timeouts of Slurm' 'PrologTimeout or PrologEpilogTimeout allows budgets up to 3 s'
 }
 
 @test "the plugin: no line, required, another file, missing, of another Slurm" {
@@ -148,7 +148,7 @@ to_do() { # WHAT PART...
     to_do plugstack.conf 'no line loads spank_nettopo.so' 'include'
     mkdir "$node/plugstack.d"
     echo "required spank_nettopo.so conf=$conf" >"$node/plugstack.d/nettopo.conf"
-    to_do plugstack.conf 'write optional'
+    to_do plugstack.conf 'Write optional'
     echo "optional spank_nettopo.so conf=/elsewhere" >"$node/plugstack.d/nettopo.conf"
     to_do plugstack.conf 'reads /elsewhere'
     echo "optional spank_nettopo.so" >"$node/plugstack.d/nettopo.conf"
@@ -160,7 +160,7 @@ to_do() { # WHAT PART...
     plugin_of 30.05 >"$node/other/spank_nettopo.so"
     to_do plugin 'is for Slurm 30.05, slurmd is' 'SLURM_PREFIX=DIR'
     echo text >"$node/other/spank_nettopo.so"
-    to_do plugin 'no shared object'
+    to_do plugin 'not a shared object'
     rm -r "$node/other" "$node/plugstack.d"
 }
 
@@ -179,7 +179,7 @@ END
 
 @test "munged: none, and one that does not answer" {
     sed -i 's,^munge_socket.*,munge_socket = /nowhere/socket,' "$conf"
-    to_do munge '/nowhere/socket' 'start munged'
+    to_do munge '/nowhere/socket' 'Start munged'
     sed -i "s,^munge_socket.*,munge_socket = $node/munge/socket," "$conf"
     kill -STOP "$(cat "$node/munged")"
     to_do munge 'munged does not answer' || { kill -CONT "$(cat "$node/munged")"; return 1; }
@@ -195,10 +195,10 @@ held = [socket.socket() for _ in range(8)]
 for k, s in enumerate(held):
     s.bind((\"\", 24500 + k)); s.listen(); s.set_inheritable(True)
 os.execvp(sys.argv[1], sys.argv[1:])' \"\$@\"; exit"
-    to_do ports '8 of 24500-24507 are taken, 8 in a row' 'ports'
+    to_do ports '8 of the ports 24500-24507 are in use, 8 in a row' 'ports'
     sed -i 's/^ports.*/ports = 24501-24516/' "$conf" # 7 in a row: every job finds a port
     is_well
-    grep -q '^ok     ports: 9 of 24501-24516 are free' <<<"$output"
+    grep -q '^ok     ports: 9 of the ports 24501-24516 are free' <<<"$output"
 }
 
 @test "a firewall towards another host" {
@@ -208,29 +208,29 @@ os.execvp(sys.argv[1], sys.argv[1:])' \"\$@\"; exit"
     [ "$status" = 0 ]
     grep -q '^ok     connection: ports 24500 and 24627 of 10.77.0.2 answer' <<<"$output"
     before='ip route add prohibit 10.77.0.2/32'
-    to_do connection '10.77.0.2, port 24500: ' 'firewalls of both'
+    to_do connection '10.77.0.2, port 24500: ' 'firewalls of both hosts'
 }
 
 @test "run_dir: full, of others, no directory" {
     before="mount -t tmpfs -o size=1m,mode=755 tmpfs $node/run; head -c 1000k /dev/zero >$node/run/filler"
-    to_do run_dir 'bytes free' 'make room'
+    to_do run_dir 'bytes free' 'Free space'
     before="mount -t tmpfs -o mode=777 tmpfs $node/run"
     to_do run_dir 'can be written by users other than root'
     before=:
     sed -i "s,^run_dir.*,run_dir = $conf," "$conf"
-    to_do run_dir 'must be a directory'
+    to_do run_dir 'It must be a directory'
 }
 
 @test "run_dir: where nobody can write" {
     sed -i "s,^run_dir.*,run_dir = /proc/nope," "$conf"
-    to_do run_dir '/proc/nope: No such file or directory' 'where root can make it'
+    to_do run_dir '/proc/nope: No such file or directory' 'root must be able to create it'
     sed -i "s,^run_dir.*,run_dir = $node/run/new," "$conf"
     is_well
-    grep -q "^ok     run_dir: $node/run/new will be made by the first job" <<<"$output"
+    grep -q "^ok     run_dir: the first job will create $node/run/new" <<<"$output"
     [ ! -e "$node/run/new" ]
     sed -i "s,^run_dir.*,run_dir = $node/run," "$conf"
     before="mount --bind $node/run $node/run && mount -o remount,bind,ro $node/run"
-    to_do run_dir "$node/run: Read-only file system" 'write there'
+    to_do run_dir "$node/run: Read-only file system" 'Make it writable for root'
 }
 
 @test "archive, prior, fleet_store and relay_user that are not there" {
@@ -250,21 +250,21 @@ os.execvp(sys.argv[1], sys.argv[1:])' \"\$@\"; exit"
     is_well
     grep -q "^ok     archive: $node/archive" <<<"$output"
     sed -i '$s,.*,relay_user = nosuchuser,' "$conf"
-    to_do relay_user 'there is no user nosuchuser: nobody is used'
+    to_do relay_user 'user nosuchuser does not exist, so that nobody is used'
 }
 
 @test "devices: a wrong name, one that is down, none that UCX may use" {
     sed -i 's/^net_devices.*/net_devices = fab0,fab7/' "$conf"
-    to_do net_devices 'fab7 does not exist on this host' 'net_devices of nettopo.conf'
+    to_do net_devices 'fab7 does not exist on this host' 'net_devices in nettopo.conf'
     sed -i 's/^net_devices.*/net_devices = fab7/' "$conf"
     checked
     [ "$status" = 1 ]
-    grep -q '^TO DO  transports: ' <<<"$output"
+    grep -q '^FAIL   transports: ' <<<"$output"
     sed -i 's/^net_devices.*/net_devices = fab0/' "$conf"
     before='ip link set fab0 down'
     checked
     [ "$status" = 1 ]
-    grep -q '^TO DO  net_devices: fab0 is down; bring it up' <<<"$output"
+    grep -q '^FAIL   net_devices: fab0 is down. Bring it up' <<<"$output"
 }
 
 @test "a node of two networks, and nobody said which is the fabric" {
@@ -278,10 +278,10 @@ os.execvp(sys.argv[1], sys.argv[1:])' \"\$@\"; exit"
     sed -i "s,^probe.*,probe = $node/probe.sh," "$conf"
     to_do transports 'did not end within'
     printf '#!/bin/sh\nid -u\nexit 3\n' >"$node/probe.sh"
-    to_do transports 'status 3' "$(id -u nettopo-probe 2>/dev/null || id -u nobody)"
+    to_do transports 'exit status 3' "$(id -u nettopo-probe 2>/dev/null || id -u nobody)"
     chown 65534 "$node/probe.sh"
     checked
-    grep -q '^TO DO  program probe: .*can be written by users other than root' <<<"$output"
+    grep -q '^FAIL   program probe: .*can be written by users other than root' <<<"$output"
 }
 
 @test "a device that is not there" {
@@ -291,14 +291,14 @@ os.execvp(sys.argv[1], sys.argv[1:])' \"\$@\"; exit"
 
 @test "ports that users may bind, and devices that the probe's user cannot open" {
     before='echo 80 >/proc/sys/net/ipv4/ip_unprivileged_port_start'
-    to_do reserved_ports 'may bind ports from 80 on' 'ip_unprivileged_port_start=1024'
+    to_do reserved_ports 'can open ports from 80 on' 'ip_unprivileged_port_start=1024'
     before='mount -t tmpfs tmpfs /dev/shm; mkdir -p /dev/shm/infiniband; touch /dev/shm/infiniband/uverbs0
         chmod 600 /dev/shm/infiniband/uverbs0; [ -e /dev/infiniband ] || mkdir /dev/infiniband
         mount --bind /dev/shm/infiniband /dev/infiniband'
     to_do probe_user 'cannot open /dev/infiniband/uverbs0' 'usermod -g'
     echo 'probe_user = job' >>"$conf"
     checked
-    grep -q "^ok     probe_user: each job's own user" <<<"$output"
+    grep -q "^ok     probe_user: the job's user" <<<"$output"
     rmdir /dev/infiniband 2>/dev/null || :
 }
 

@@ -209,7 +209,7 @@ time.sleep(600)'
 # bats test_tags=full
 @test "the directory for the jobs' files has room for hardly anything on one host" {
     tmpfs n3 /run/nettopo size=4k
-    job 'ok|partial' . n3 "failed the file system of run_dir has "
+    job 'ok|partial' . n3 "failed run_dir has "
 }
 
 # bats test_tags=full

@@ -29,11 +29,11 @@ teardown() {
     wait_until 30 all_are_idle 4
 }
 
-checked() { # HOST [OPTION...]: its TO DO lines
+checked() { # HOST [OPTION...]: its FAIL lines
     local host=$1
     shift
     on "$host" "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" --check --conf "$CONF" "$@" |
-        sed -n 's/^TO DO  //p'
+        sed -n 's/^FAIL   //p'
 }
 
 # The job gets this status and reason, and a host's check has a line.
@@ -67,7 +67,7 @@ everywhere() { # CMD...
 @test "nettopo.conf of another owner" {
     chown nettest "$CONF"
     undo+=('chown root "$CONF"')
-    shown failed "not a regular file writable by root alone" n1 "configuration: .*writable by users other than root; chown root"
+    shown failed "must be a regular file that only root can write" n1 "configuration: .*writable by users other than root; chown root"
 }
 
 @test "a wrong device" {
@@ -111,7 +111,7 @@ time.sleep(120)' 3>&- &
     on n1 mount -o remount,size=8m /run/nettopo
     on n1 sh -c 'head -c 8m /dev/zero >/run/nettopo/filler 2>/dev/null' || :
     undo+=("on n1 rm -f /run/nettopo/filler" "on n1 mount -o remount,size=50% /run/nettopo")
-    shown failed "run_dir /run/nettopo is full on this host: free space there|bytes free" n1 "run_dir: .*bytes free"
+    shown failed "run_dir /run/nettopo is full on this host. Free space there\.|bytes free" n1 "run_dir: .*bytes free"
 }
 
 @test "hosts in two networks" {
@@ -131,7 +131,7 @@ time.sleep(120)' 3>&- &
     submit_recording --nettopo=quick,budget=4 -N2
     completed
     assert_contains "$(jq -r '.warnings[]' "$GROUND_HOME/$JOB.map")" \
-        "budget 4 s became 3 s: budget_max of nettopo.conf allows no more"
+        "budget 4 s was reduced to 3 s by budget_max in nettopo.conf"
 }
 
 @test "agents of two versions refuse each other, and both hosts name both versions" {
@@ -194,13 +194,13 @@ nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents
     submit --nettopo=quick -N2 --wrap 'nettopo show; echo "exit $?"'
     completed
     said=$(cat "$GROUND_HOME/$JOB.out")
-    assert_contains "$said" "nettopo show: this job has no map: failed: "
+    assert_contains "$said" "nettopo show: this job has no map (NETTOPO_STATUS=failed): "
     assert_contains "$said" "exit 1"
 }
 
-@test "switched off in nettopo.conf" {
+@test "disabled in nettopo.conf" {
     conf_set enabled no
-    shown failed "switched off in nettopo.conf" n1 "configuration: .*enabled = no"
+    shown failed "disabled in nettopo.conf" n1 "configuration: .*enabled = no"
 }
 
 @test "users = others: as without nettopo, and the reason for jobs with the option" {
@@ -212,7 +212,7 @@ nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents
     submit_recording -N2 --nettopo=quick
     completed
     assert_equal "status" "$(variable NETTOPO_STATUS)" failed
-    assert_equal "reason" "$(variable NETTOPO_REASON)" "switched off for this user (users in nettopo.conf)"
+    assert_equal "reason" "$(variable NETTOPO_REASON)" "disabled for this user (users in nettopo.conf)"
     sed -i 's/^users =.*/users = alice,nettest/' "$CONF"
     submit_recording -N2 --nettopo=quick
     completed
@@ -220,7 +220,7 @@ nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents
 }
 
 @test "partitions = others: as without nettopo, and the reason; where the job runs is what counts" {
-    local why="switched off for this partition (partitions in nettopo.conf)" list how
+    local why="disabled for this partition (partitions in nettopo.conf)" list how
     undo+=('user scancel --user nettest; wait_until 30 on n1 scontrol delete PartitionName=few')
     on n1 scontrol create PartitionName=few Nodes=ALL State=UP OverSubscribe=YES
     conf_set partitions long,few

@@ -197,10 +197,10 @@ n3_lacks_it() { [[ $(in_syslog n3) =~ "transport 'rc_mlx5' is not available" ]] 
     while_measuring n3 'kill -s KILL $(probes_of n3)' start_job
     tells partial 'the probe of n3 failed: killed by signal 9' 'log of the hosts that are named'
     wait_until 5 n3_tells
-    grep -q '^n3: .*the probe is lost: killed by signal 9; to do: ' "$GROUND_HOME/$JOB.logs"
+    grep -q '^n3: .*the probe failed: killed by signal 9; to do: ' "$GROUND_HOME/$JOB.logs"
 }
 
-n3_tells() { [[ $(in_syslog n3) =~ "the probe is lost: killed by signal 9; to do: "[^$'\n']*"out-of-memory" ]] || fail "$(in_syslog n3)"; }
+n3_tells() { [[ $(in_syslog n3) =~ "the probe failed: killed by signal 9; to do: "[^$'\n']*"out-of-memory" ]] || fail "$(in_syslog n3)"; }
 
 @test "munge is down" {
     conf_set munge_socket /nowhere/munge.socket
