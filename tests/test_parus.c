@@ -259,7 +259,16 @@ TEST(matrices_are_merged)
         nt_matrix_destroy(m[k]);
 }
 
-static uint64_t operations_of_random(size_t n)
+static double operations_of(struct nt_matrix *m)
+{
+    struct nt_parus_result *r = infer_one(m, 0, 0);
+    double operations = (double)r->operations;
+    nt_parus_destroy(r);
+    nt_matrix_destroy(m);
+    return operations;
+}
+
+static struct nt_matrix *random_weights(size_t n)
 {
     struct nt_rng rng;
     struct nt_matrix *m = empty(n);
@@ -270,26 +279,37 @@ static uint64_t operations_of_random(size_t n)
             nt_matrix_set(m, i, j, w);
             nt_matrix_set(m, j, i, w);
         }
-    struct nt_parus_result *r = infer_one(m, 0, 0);
-    uint64_t operations = r->operations;
-    nt_parus_destroy(r);
-    nt_matrix_destroy(m);
-    return operations;
+    return m;
 }
 
-/* Statement 1: O(n^3) in the worst case. Random weights make many groups, and all of stage 3. */
-TEST(time_grows_with_the_cube)
+static struct nt_matrix *ring(size_t n)
 {
-    double before = 0;
+    struct nt_matrix *m = empty(n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            size_t apart = i < j ? j - i : i - j;
+            nt_matrix_set(m, i, j, (float)(apart < n - apart ? apart : n - apart));
+        }
+    return m;
+}
+
+/* Statement 1: O(n^3) in the worst case. Random weights make many groups, and all of stage 3. In a
+ * ring each vertex has two arcs. */
+TEST(time_grows_with_the_cube_and_with_the_square_if_arcs_are_few)
+{
+    double before = 0, ring_before = 0;
     for (size_t n = 32; n <= 512; n *= 2) {
-        double operations = (double)operations_of_random(n), exponent;
+        double operations = operations_of(random_weights(n)), few = operations_of(ring(n));
         if (before > 0) {
-            exponent = log2(operations / before);
-            print_message("  n %3zu: %.3g operations, exponent %.2f\n", n, operations, exponent);
+            double exponent = log2(operations / before), ring_exponent = log2(few / ring_before);
+            print_message("  n %3zu: %.3g operations, exponent %.2f; of a ring %.3g, %.2f\n", n,
+                          operations, exponent, few, ring_exponent);
             assert_above(exponent, 2.8);
             assert_below(exponent, 3.1);
+            assert_below(ring_exponent, 2.1);
         }
         before = operations;
+        ring_before = few;
     }
 }
 

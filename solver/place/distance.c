@@ -74,8 +74,11 @@ static int root_forest(struct nt_distance *d, struct nt_err *err)
     return 0;
 }
 
-/* Relaxes the links of a vertex whose latency is final. */
-static void relax_links(struct nt_distance *d, uint32_t source, uint32_t from)
+/* Relaxes the links of a vertex whose latency is final. Adds to the count open vertices those that
+ * are reached for the first time, except vertices with a single link: no path continues there.
+ * Returns the new count. */
+static size_t relax_links(struct nt_distance *d, uint32_t source, uint32_t from, uint32_t *open,
+                          size_t count)
 {
     size_t n = d->vertices;
     float *latency = d->latency + source * n;
@@ -84,45 +87,42 @@ static void relax_links(struct nt_distance *d, uint32_t source, uint32_t from)
         uint32_t e = d->graph.link[k], w = d->graph.to[k];
         float by = latency[from] + (float)weight_us(&d->model->link[e]);
         uint16_t far = (uint16_t)(hops[from] + 1);
+        if (by < latency[w] && isinf(latency[w]) && nt_graph_degree(&d->graph, w) > 1)
+            open[count++] = w;
         if (by < latency[w] || (by <= latency[w] && far < hops[w])) {
             latency[w] = by;
             hops[w] = far;
             d->via[source * n + w] = e;
         }
     }
+    return count;
 }
 
-/* Dijkstra's algorithm with a linear scan, because these networks are small. Among equal latencies
- * it prefers the path with fewer links, which core/graph does not support. No path continues
- * through a vertex with a single link, so only inner vertices are scanned. */
-static void shortest_from(struct nt_distance *d, uint32_t source, const uint32_t *inner,
-                          size_t count, bool *done)
+/* Dijkstra's algorithm with a linear scan of the open vertices, because these networks are small.
+ * Among equal latencies it prefers the path with fewer links, which core/graph does not support,
+ * and visits the first vertex first. */
+static void shortest_from(struct nt_distance *d, uint32_t source, uint32_t *open)
 {
-    size_t n = d->vertices;
+    size_t n = d->vertices, count;
     float *latency = d->latency + source * n;
-    uint16_t *hops = d->hops + source * n;
-    uint32_t *via = d->via + source * n;
     for (size_t v = 0; v < n; v++) {
         latency[v] = INFINITY;
-        hops[v] = UINT16_MAX;
-        via[v] = NONE;
-        done[v] = false;
+        d->hops[source * n + v] = UINT16_MAX;
+        d->via[source * n + v] = NONE;
     }
     latency[source] = 0;
-    hops[source] = 0;
-    done[source] = true;
-    relax_links(d, source, source);
-    for (;;) {
-        uint32_t best = NONE;
-        for (size_t k = 0; k < count; k++) {
-            uint32_t v = inner[k];
-            if (!done[v] && isfinite(latency[v]) && (best == NONE || latency[v] < latency[best]))
-                best = v;
+    d->hops[source * n + source] = 0;
+    count = relax_links(d, source, source, open, 0);
+    while (count > 0) {
+        size_t best = 0;
+        for (size_t k = 1; k < count; k++) {
+            uint32_t v = open[k], w = open[best];
+            if (latency[v] < latency[w] || (latency[v] <= latency[w] && v < w))
+                best = k;
         }
-        if (best == NONE)
-            return;
-        done[best] = true;
-        relax_links(d, source, best);
+        uint32_t from = open[best];
+        open[best] = open[--count];
+        count = relax_links(d, source, from, open, count);
     }
 }
 
@@ -134,19 +134,14 @@ static int fill_general(struct nt_distance *d, struct nt_err *err)
                           "a network of %zu vertices that is no tree, at most %d", n,
                           (int)NT_DISTANCE_VERTICES_MAX);
     NT_SCOPED struct nt_arena memory = {0};
-    bool *done = nt_arena_array(&memory, n, sizeof *done);
-    uint32_t *inner = nt_arena_array(&memory, n, sizeof *inner);
-    size_t count = 0;
+    uint32_t *open = nt_arena_array(&memory, n, sizeof *open);
     d->latency = nt_arena_array(&d->memory, cells, sizeof *d->latency);
     d->hops = nt_arena_array(&d->memory, cells, sizeof *d->hops);
     d->via = nt_arena_array(&d->memory, cells, sizeof *d->via);
     if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&d->memory, err) != 0)
         return -1;
-    for (uint32_t v = 0; v < n; v++)
-        if (nt_graph_degree(&d->graph, v) > 1)
-            inner[count++] = v;
     for (uint32_t h = 0; h < d->model->hosts; h++)
-        shortest_from(d, h, inner, count, done);
+        shortest_from(d, h, open);
     for (size_t k = 0; k < cells; k++)
         if (d->hops[k] != UINT16_MAX && d->hops[k] > d->path_max)
             d->path_max = d->hops[k];

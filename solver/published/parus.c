@@ -26,6 +26,8 @@ struct local {
     bool *done;          /* D in the paper: the vertex was visited */
     bool *waiting;       /* S in the paper: to be collected into the group */
     double *distance;
+    uint32_t *arc, *arcs; /* stage 3: n per vertex, to which its arcs lead; their number */
+    uint32_t *open;       /* reached, but not visited */
     size_t groups;
     uint64_t operations;
 };
@@ -45,6 +47,9 @@ static int local_init(struct local *p, size_t n, const struct nt_parus_options *
     p->done = nt_arena_array(memory, n, sizeof *p->done);
     p->waiting = nt_arena_array(memory, n, sizeof *p->waiting);
     p->distance = nt_arena_array(memory, n, sizeof *p->distance);
+    p->arc = nt_arena_array(memory, n * n, sizeof *p->arc);
+    p->arcs = nt_arena_array(memory, n, sizeof *p->arcs);
+    p->open = nt_arena_array(memory, n, sizeof *p->open);
     return nt_arena_check(memory, err);
 }
 
@@ -179,30 +184,47 @@ static void find_skeleton(struct local *p)
     }
 }
 
-/* Dijkstra over the arcs that are in, on a dense matrix. */
+static void find_arcs(struct local *p, size_t i)
+{
+    p->arcs[i] = 0;
+    for (size_t j = 0; j < p->n; j++)
+        if (*pair_mark(p, i, j) >= PARUS_ARC)
+            p->arc[i * p->n + p->arcs[i]++] = (uint32_t)j;
+    p->operations += p->n;
+}
+
+static size_t take_nearest(struct local *p, size_t *count)
+{
+    size_t nearest = 0;
+    for (size_t k = 1; k < *count; k++)
+        if (p->distance[p->open[k]] < p->distance[p->open[nearest]])
+            nearest = k;
+    p->operations += *count;
+    size_t v = p->open[nearest];
+    p->open[nearest] = p->open[--*count];
+    return v;
+}
+
+/* Dijkstra's algorithm over the arcs of the topology, which are few in most networks. */
 static void distances_from(struct local *p, size_t source)
 {
-    for (size_t v = 0; v < p->n; v++) {
+    size_t count = 1;
+    for (size_t v = 0; v < p->n; v++)
         p->distance[v] = INFINITY;
-        p->done[v] = false;
-    }
     p->distance[source] = 0;
-    for (;;) {
-        size_t v = p->n;
-        for (size_t u = 0; u < p->n; u++)
-            if (!p->done[u] && isfinite(p->distance[u]) &&
-                (v == p->n || p->distance[u] < p->distance[v]))
-                v = u;
-        p->operations += p->n;
-        if (v == p->n)
-            return;
-        p->done[v] = true;
-        for (size_t u = 0; u < p->n; u++) {
-            if (*pair_mark(p, v, u) >= PARUS_ARC &&
-                p->distance[v] + pair_weight(p, v, u) < p->distance[u])
-                p->distance[u] = p->distance[v] + pair_weight(p, v, u);
+    p->open[0] = (uint32_t)source;
+    while (count > 0) {
+        size_t v = take_nearest(p, &count);
+        for (size_t k = 0; k < p->arcs[v]; k++) {
+            uint32_t u = p->arc[v * p->n + k];
+            double distance = p->distance[v] + pair_weight(p, v, u);
+            if (distance >= p->distance[u])
+                continue;
+            if (isinf(p->distance[u]))
+                p->open[count++] = u;
+            p->distance[u] = distance;
         }
-        p->operations += p->n;
+        p->operations += p->arcs[v];
     }
 }
 
@@ -210,13 +232,15 @@ static void distances_from(struct local *p, size_t source)
  * used for the next, as with n calls of Dijkstra's algorithm. */
 static void restore_cycles(struct local *p)
 {
+    for (size_t i = 0; i < p->n; i++)
+        find_arcs(p, i);
     for (size_t i = 0; i < p->n; i++) {
         distances_from(p, i);
         for (size_t j = 0; j < p->n; j++)
             if (*pair_mark(p, i, j) == PARUS_FREE && isfinite(p->distance[j]) &&
                 p->distance[j] > pair_weight(p, i, j))
                 *pair_mark(p, i, j) = PARUS_ARC;
-        p->operations += p->n;
+        find_arcs(p, i);
     }
 }
 
