@@ -60,7 +60,7 @@ static inline int run_group(CMFixtureFunction first, CMFixtureFunction last)
         return run_group(NULL, NULL);                                                              \
     }
 
-/* Networks that a test draws: few in make check, all with FULL=1. */
+/* How many networks, or of how many hosts, a test draws: few in make check, all with FULL=1. */
 static inline size_t draws(size_t few, size_t all)
 {
     const char *full = getenv("FULL");

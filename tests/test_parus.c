@@ -298,7 +298,7 @@ static struct nt_matrix *ring(size_t n)
 TEST(time_grows_with_the_cube_and_with_the_square_if_arcs_are_few)
 {
     double before = 0, ring_before = 0;
-    for (size_t n = 32; n <= 512; n *= 2) {
+    for (size_t n = 32; n <= draws(256, 512); n *= 2) {
         double operations = operations_of(random_weights(n)), few = operations_of(ring(n));
         if (before > 0) {
             double exponent = log2(operations / before), ring_exponent = log2(few / ring_before);

@@ -243,7 +243,7 @@ completes() {
     # a terminal: bash adds the file
     touch measured.samples
     echo 'source completions/bash/nettopo' >rc
-    run timeout 20 script -qec "bash --rcfile rc -i" /dev/null <<<$'nettopo fleet sh\t--store meas\t --js\t\nexit'
+    run timeout 600 script -qec "bash --rcfile rc -i" /dev/null <<<$'nettopo fleet sh\t--store meas\t --js\t\nexit'
     [[ $output == *" nettopo fleet show --store measured.samples  --json "* ]]
     if command -v zsh >/dev/null; then zsh -n completions/zsh/*; fi
     if command -v fish >/dev/null; then
