@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <unistd.h>
+
 #include "asserts.h"
 #include "request.h"
 
@@ -42,6 +44,24 @@ TEST(a_command_line_is_read)
     assert_int_equal(request.verb, NT_VERB_REMOVE);
     static const char *const help[WORDS] = {"--help"};
     assert_int_equal(read_request(&request, help, &err), 0);
+}
+
+TEST(a_configuration_file_that_is_missing_or_a_link_is_bad_input)
+{
+    static const char path[] = "/tmp/nettopo-no-such.conf";
+    struct nt_conf conf;
+    struct nt_err err = {0};
+    unlink(path);
+    assert_int_equal(nt_conffile_read(path, true, &conf, &err), 0);
+    assert_int_equal(nt_conffile_read(path, false, &conf, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_string_equal(err.text,
+                        "cannot open /tmp/nettopo-no-such.conf: No such file or directory");
+    assert_int_equal(symlink("/dev/null", path), 0);
+    assert_int_equal(nt_conffile_read(path, true, &conf, &err), -1);
+    unlink(path);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_non_null(strstr(err.text, "is a symbolic link"));
 }
 
 TEST(a_wrong_command_line_is_named)

@@ -152,11 +152,12 @@ static int put_uncertain(struct nt_strbuf *d, const struct nt_model *m, const st
         return 0;
     nt_strbuf_puts(d, nt_style_begin(NT_STYLE_BAD, t));
     if (unsure > 0)
-        nt_strbuf_print(d, "not sure: %zu of %zu switches under 90 %%, which the hint does without",
-                        unsure, m->switches);
+        nt_strbuf_print(
+            d, "low confidence: %zu of %zu switches are below 90 %%; the hint ignores them", unsure,
+            m->switches);
     else
-        nt_strbuf_print(d, "not sure: %s may have been missed",
-                        m->switches > 0 ? "a group" : "links");
+        nt_strbuf_print(d, "low confidence: %s may be missing",
+                        m->switches > 0 ? "groups of hosts" : "links");
     nt_strbuf_print(d, "%s\n", nt_style_end(t));
     return 0;
 }
@@ -591,8 +592,8 @@ static void put_gain(struct nt_strbuf *d, const struct nt_map *map)
         put_number(d, ": gain ", p->gain, "\n");
     else
         nt_strbuf_puts(d, isnan(p->cost)
-                              ? ": the scheduler's order, as the network is not determined\n"
-                              : ": the scheduler's order is as good, no change\n");
+                              ? ": the scheduler's order, because the network is undetermined\n"
+                              : ": no better order than the scheduler's\n");
     if (p->first_percent > 0)
         put_number(d, "       rank 0 on the first host costs ", p->first_percent,
                    " % more than the best order (nettopo hint --any-first)\n");

@@ -284,6 +284,25 @@ TABLE
     [ "${lines[0]}" = "1 host in common; similarity 100.0 %: shape in common 100.0 %, figures in common 100.0 %" ]
 }
 
+@test "files of nettopo in each other's place, and of no known format, are named" {
+    local verb
+    cp "$maps/star.json" good.json
+    for verb in show validate "compare good.json" plan "simulate --topology"; do
+        # shellcheck disable=SC2086
+        refuses 3 "good.samples:1: this is a samples file, not a map" "$nettopo" $verb good.samples
+    done
+    refuses 3 "good.json:1: this is a map, not a samples file" "$nettopo" solve good.json
+    refuses 3 "good.json:1: this is a map, not measurements" "$nettopo" solve --latency good.json
+    refuses 3 "good.samples:1: this is a samples file, not a matrix" "$nettopo" solve --latency good.samples
+    echo 'no format' >words
+    refuses 3 'words: expected a map, DOT, TGF, ' "$nettopo" compare good.json words
+    : >empty
+    refuses 3 "empty: the file is empty" "$nettopo" show empty
+    mkdir -p folder
+    refuses 3 "cannot read store folder: Is a directory" "$nettopo" fleet show --store folder
+    refuses 3 "good.json is not a store of nettopo" "$nettopo" fleet show --store good.json
+}
+
 @test "a bad map is exit 3, and exit 1 for validate" {
     echo '{' >bad.json
     for verb in show validate "show --json" "validate --json"; do
@@ -481,7 +500,7 @@ END
 @test "show says how sure a switch is, aligned, and that the map is not" {
     run env COLUMNS=80 LC_ALL=C "$nettopo" show "$maps/unsure.json"
     [ "$status" = 0 ]
-    [[ $output == *"not sure: 2 of 4 switches under 90 %"* ]]
+    [[ $output == *"low confidence: 2 of 4 switches are below 90 %"* ]]
     [ "$(grep -oE 's[134] .* [0-9]+ %$' <<<"$output" | tr -s ' ' | cut -d' ' -f1,4)" = \
         "$(printf 's1 87\ns3 96\ns4 62')" ]
     [ "$(grep -E '(sure| %)$' <<<"$output" | grep -v '^not' | awk '{print length}' | sort -u | wc -l)" = 1 ]

@@ -15,7 +15,7 @@ teardown() { ground_down; }
     for _ in 1 2 3; do
         began=$(date +%s)
         run timeout 1800 make --no-print-directory -C "$ROOT" demo
-        [[ $status != 0 && $output == *"not sure"* ]] || break
+        [[ $status != 0 && $output == *"low confidence"* ]] || break
     done
     assert_equal "exit" "$status" 0 || fail "$output"
     figure assert_between "seconds" $(($(date +%s) - began)) 0 180
