@@ -353,11 +353,11 @@ TEST(a_finding_is_reported_where_no_figure_decides)
         const char *line;
     } table[] = {
         {NT_FAULT_LINK_SLOW, false,
-         "link-slow       link n2 - s1: expected 0.5 us, found 1.5 us (0.97)"},
+         "link-slow       link n2 - s2: expected 0.5 us, found 1.5 us (0.97)"},
         {NT_FAULT_LINK_NARROW, false,
-         "link-narrow     link n2 - s1, up: expected 0.5 MB/s, found 1.5 MB/s (0.97)"},
+         "link-narrow     link n2 - s2, up: expected 0.5 MB/s, found 1.5 MB/s (0.97)"},
         {NT_FAULT_LINK_LOSSY, false,
-         "link-lossy      link n2 - s1: expected 0.5 %, found 1.5 % (0.97)"},
+         "link-lossy      link n2 - s2: expected 0.5 %, found 1.5 % (0.97)"},
         {NT_FAULT_HOST_SLOW, true, "host-slow       host n2: expected 0.5 us, found 1.5 us (0.97)"},
     };
     struct nt_map *r = read_dot(bare);

@@ -946,7 +946,7 @@ TEST(the_map_of_a_record_says_so)
         bool told = false;
         assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
         for (size_t k = 0; k < map->warnings; k++)
-            told = told || strstr(map->warning[k], "the links of s1 and s3 share a path: 3");
+            told = told || strstr(map->warning[k], "the links of s2 and s3 share a path: 3");
         assert_int_equal(map->faults, shared != 0);
         assert_int_equal(told, shared != 0);
         for (size_t k = 0; k < map->model->links; k++)

@@ -254,8 +254,8 @@ TEST(test_lost)
         for (size_t k = 0; k < m->links; k++)
             if (m->link[k].a < 32)
                 on_leaf[m->link[k].b - 32]++;
-        assert_int_equal(on_leaf[0], after > 0 ? 6 : 7);
-        assert_int_equal(on_leaf[1], 0); /* the top comes behind its first leaf */
+        assert_int_equal(on_leaf[0], 0); /* the root is the first */
+        assert_int_equal(on_leaf[1], after > 0 ? 6 : 7);
         assert_int_equal(on_leaf[2], after > 0 ? 6 : 8);
         assert_int_equal(on_leaf[3], 8);
         assert_int_equal(on_leaf[4], 7);

@@ -117,8 +117,9 @@ const char *nt_family_name(enum nt_family family);
 int nt_model_latencies(const struct nt_model *model, struct nt_matrix **out, struct nt_err *err);
 
 /* Brings the model into its canonical form, so that equal networks give equal bytes. Switches are
- * ordered by the smallest host below them (ties: tier, then largest host). Each link has a < b, but
- * a host or the lower tier comes first. Links are sorted, and tiers computed from the root. */
+ * ordered by the smallest host below them (ties: the higher tier, so that the root of a tree is the
+ * first, then the largest host). Each link has a < b, but a host or the lower tier comes first.
+ * Links are sorted, and tiers computed from the root. */
 int nt_model_canonicalise(struct nt_model *model, struct nt_err *err);
 
 #endif

@@ -189,7 +189,7 @@ static int key_compare(const void *x, const void *y)
     if (a->smallest != b->smallest)
         return a->smallest < b->smallest ? -1 : 1;
     if (a->tier != b->tier)
-        return a->tier < b->tier ? -1 : 1;
+        return a->tier > b->tier ? -1 : 1;
     if (a->largest != b->largest)
         return a->largest < b->largest ? -1 : 1;
     return a->old < b->old ? -1 : a->old > b->old;

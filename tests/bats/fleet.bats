@@ -410,10 +410,10 @@ part() {
     done
     "$nettopo" fleet ingest -q --store s --record record jobs/{1..6}
     "$nettopo" fleet since --store s | tee said
-    [ "$(grep -c '^s3 s2: bandwidth .* worse from .* since 2026-01-04, job 4; in 3 jobs of 3 users' said)" = 2 ]
+    [ "$(grep -c '^s3 s1: bandwidth .* worse from .* since 2026-01-04, job 4; in 3 jobs of 3 users' said)" = 2 ]
     run "$nettopo" fleet check --store s # all is well with the hosts
     [ "$status" = 1 ]
-    [[ ${lines[0]} == "s3 s2: bandwidth up 25"*" instead of 2"*" MB/s since 2026-01-04, in 3 jobs of 3 users" ]]
+    [[ ${lines[0]} == "s3 s1: bandwidth up 25"*" instead of 2"*" MB/s since 2026-01-04, in 3 jobs of 3 users" ]]
     [ "${#lines[@]}" = 2 ]
     [ -z "$("$nettopo" fleet check --store s --hosts 'n[1-24]' --max-age 20000d)" ]
     "$nettopo" fleet ingest -q --store s --record record jobs/{7..8} # of one user
