@@ -188,6 +188,8 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {HEAD "level \tquick\n", "f:4: expected text, found the control byte 0x09"},
         {HEAD "level quick\r\n", "f:4: expected text, found the control byte 0x0d"},
         {HEAD "level quick \n", "f:4: expected no space at the end of the line"},
+        {HEAD "prior 3\nbelieved 0 0 0\nbelieved 1 0 1\nend ok 1\n",
+         "f: prior: hosts 0 and 1: together at level 0 and apart above it"},
         {HEAD "round\n", "f:4: a round: expected a phase before it"},
         {HEAD "phase-end 1\n", "f:4: the end of a phase: expected a phase before it"},
         {HEAD "phase a b\n", "f:4: expected seconds, found \"b\""},

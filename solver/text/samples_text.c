@@ -566,6 +566,8 @@ int nt_samples_reader_finish(struct nt_samples_reader *r, struct nt_samples **ou
                    "expected \"end\" as the last line, found the end of the file");
         return nt_err_prefix(err, "%s:%zu", r->lines.file, r->lines.number);
     }
+    if (r->samples->belief != NULL && nt_belief_check(r->samples->belief, err) != 0)
+        return nt_err_prefix(err, "%s: prior", r->lines.file);
     *out = r->samples;
     r->samples = NULL;
     return 0;
