@@ -65,6 +65,8 @@ widest() { wc -L; }
     "$nettopo" show --all large.json >all
     assert_equal "hosts" "$(grep -cE '─ n[0-9]+ ' all)" 5000
     refute_contains "$(cat all)" "tier 1:"
+    # the root is the first, and a switch is before those below it
+    jq -e '[.links[] | select(.a | startswith("s")) | (.a[1:] | tonumber) > (.b[1:] | tonumber)] | all' large.json
     # a small map has no summary
     "$nettopo" show "$maps/scattered8.json" >small
     refute_contains "$(cat small)" "tier 1:"
