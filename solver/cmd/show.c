@@ -245,7 +245,7 @@ static void put_core_latencies(struct nt_strbuf *d, const struct nt_machine *m)
     }
 }
 
-/* The hardware of the hosts, a line per model. */
+/* Prints the hardware of the hosts, one line per model. */
 static void put_machines(struct nt_strbuf *d, const struct nt_map *map)
 {
     nt_strbuf_puts(d, map->populations > 0 ? "\nlinks  " : "");
@@ -410,7 +410,8 @@ static void put_sentence(struct nt_strbuf *d, const struct nt_map *map, const st
     nt_strbuf_puts(d, "\n");
 }
 
-/* The stress kernels as a table, or as sentences if width columns are too few. */
+/* Prints the stress kernels as a table, or as sentences if there are fewer than width columns for
+ * it. */
 static void put_stress(struct nt_strbuf *d, const struct nt_map *map, size_t width)
 {
     size_t named = KERNEL_COLUMNS;
@@ -466,14 +467,14 @@ static bool any_over(const struct nt_model *m)
     return ratio[0] != '\0';
 }
 
-/* A sign or a word, if the map has it: what it means. in_short: for a job's output; those that
- * need it most are first. */
+/* A symbol or word, printed with its meaning if the map contains it. in_short: also in a job's
+ * output, the least obvious ones first. */
 struct entry {
     bool shown;
     const char *sign, *words, *in_short;
 };
 
-/* In one or two lines as much of the signs as they hold. */
+/* Prints as many entries as fit into one or two lines. */
 static void put_short_legend(struct nt_strbuf *d, const struct entry *entry, size_t entries,
                              size_t width)
 {
@@ -501,7 +502,7 @@ static void put_short_legend(struct nt_strbuf *d, const struct entry *entry, siz
     free(line.text);
 }
 
-/* The meaning of the words and signs that the map has; all of them on a terminal. */
+/* Prints the meaning of the words and symbols in the map; all of them on a terminal. */
 static void put_legend(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t,
                        bool all)
 {

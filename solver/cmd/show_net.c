@@ -13,18 +13,19 @@
 #include "switch_support.h"
 #include "terminal.h"
 
-/* Rows of a screen of 60 lines: the rest is for the head, the summary of tiers and the foot. */
+/* Rows of the drawing on a screen of 60 lines; the rest is for the head, the summary of tiers and
+ * the foot. */
 enum { SCREEN_ROWS = 40, FOLD_LEAST = 2, DEPTH_MAX = 256 };
 
 /* Largest relative difference from the median of hosts that share a line. */
-static const double alike = 0.1;
+static const double most_different = 0.1;
 
 /* Columns of values. */
 enum { LATENCY, UP, DOWN, SURE };
 
 /* How much of a tree is unfolded. A switch with a finding below it always is. */
 struct way {
-    uint32_t deep; /* others are, if they are at most so many levels below the top */
+    uint32_t deep; /* other switches are unfolded down to this level below the top */
     bool together; /* folded switches of one switch share a line */
 };
 
@@ -41,10 +42,10 @@ struct net {
     uint32_t *up;          /* by vertex: the link by which it was reached first */
     bool *reached, *drawn; /* by vertex; by link */
     uint32_t *order;       /* vertices reached, breadth first, tree by tree */
-    uint32_t *top;         /* the tops of the trees: tops of them */
+    uint32_t *top;         /* tops of the trees; number of trees */
     size_t ordered, tops;
-    uint32_t *depth, *below; /* vertices: levels below the top; hosts */
-    bool *noted;             /* vertices: a finding is there, at the link above or below it */
+    uint32_t *depth, *below; /* by vertex: levels below the top; number of hosts below */
+    bool *noted;             /* by vertex: has a finding, at the link above or below it */
     uint32_t *child;         /* stack of lists of children on the path downwards */
     size_t children;         /* entries in use */
     uint32_t *queue;         /* vertices; hosts that share a line */
@@ -114,7 +115,7 @@ static double median_of(double *values, size_t n)
 
 static bool near_to(double value, double middle)
 {
-    return isnan(value) ? isnan(middle) : fabs(value - middle) <= alike * middle;
+    return isnan(value) ? isnan(middle) : fabs(value - middle) <= most_different * middle;
 }
 
 /* The median values of the hosts of a switch. */
@@ -158,7 +159,7 @@ static bool is_usual(const struct net *n, uint32_t host, const struct usual *usu
            near_to(out_of(l, host), usual->out) && near_to(back_to(l, host), usual->back);
 }
 
-/* Vertices on one line: the medians of their links, and the range of latencies. */
+/* Draws vertices on one line: the medians of their links, and the range of latencies. */
 static struct nt_row *add_folded(struct net *n, const char *art, const char *label,
                                  const uint32_t *vertex, size_t count)
 {
@@ -188,7 +189,7 @@ static struct nt_row *add_folded(struct net *n, const char *art, const char *lab
     return row;
 }
 
-/* The usual hosts of a switch on one line, with their names folded. */
+/* Draws the hosts of a switch with usual values on one line, with their names folded. */
 static void add_folded_hosts(struct net *n, const char *art, const uint32_t *host, size_t count)
 {
     struct nt_strbuf label = {0};
@@ -201,7 +202,7 @@ static void add_folded_hosts(struct net *n, const char *art, const uint32_t *hos
     snprintf(row->note, sizeof row->note, "%zu hosts", count);
 }
 
-/* "64 hosts each", for a row of switches. */
+/* Adds the note "64 hosts each" to a row of switches. */
 static void note_hosts_below(const struct net *n, struct nt_row *row, const uint32_t *sw,
                              size_t count)
 {
@@ -357,7 +358,7 @@ static void draw_below(struct net *n, uint32_t v, struct branch *b)
     n->children -= count;
 }
 
-/* Breadth first, so that a vertex is below the nearest way to the top. */
+/* Searches breadth first, so that a vertex is drawn below the shortest way to the top. */
 static void reach_vertices(struct net *n, uint32_t top)
 {
     size_t head = n->ordered;
@@ -394,7 +395,7 @@ static uint32_t next_top(const struct net *n)
     return best == NT_NO_LINK ? NT_NO_LINK : best + (uint32_t)m->hosts;
 }
 
-/* What is noted, and the hosts below each switch. */
+/* Computes the trees, the vertices with findings, and the hosts below each switch. */
 static void reach_trees(struct net *n)
 {
     const struct nt_map *map = n->map;
@@ -430,7 +431,8 @@ static void add_blank(struct net *n)
     nt_text_table_add(&n->rows, NT_STYLE_PLAIN, "", "");
 }
 
-/* A line for the switches of each tier and one for the hosts, where not all of them are drawn. */
+/* Draws a line for the switches of each tier and one for the hosts, where not all of them are
+ * drawn. */
 static void draw_tiers(struct net *n)
 {
     const struct nt_model *m = n->model;
@@ -464,7 +466,7 @@ static void draw_tiers(struct net *n)
     add_blank(n);
 }
 
-/* The most of the trees that is on a screen, so that every finding is. */
+/* Unfolds as much of the trees as fits on a screen that shows every finding. */
 static void draw_foldable(struct net *n, const char *const titles[NT_ROW_CELLS])
 {
     uint32_t deepest = 1;

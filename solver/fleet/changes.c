@@ -18,9 +18,10 @@ static const double HAZARD = 1e-3, SPREAD = 0.7, RANGE = 3, STEP = 0.1, CERTAINT
 
 enum { FIRST_READINGS = 3 }; /* before these there is no level */
 
-/* ALIKE_SHARE: share of parts that must be comparable. ALIKE_READINGS: share of readings that must
- * agree. ALIKE_SDS: number of sd within which they agree. */
-static const double ALIKE_SHARE = 0.95, ALIKE_READINGS = 0.9, ALIKE_SDS = 4;
+/* COMPARABLE_SHARE: prior probability that a part is comparable to the parts of its class. A level
+ * is known from COMPARABLE_READINGS certain readings if it is within COMPARABLE_SDS sd of theirs.
+ */
+static const double COMPARABLE_SHARE = 0.95, COMPARABLE_READINGS = 0.9, COMPARABLE_SDS = 4;
 
 /* A hypothesis: the current run started with that reading; and its level. */
 struct run {
@@ -64,13 +65,14 @@ static void drop_least_likely(struct detector *d)
 /* Equation 3 of the paper: the runs grow, or a new one starts. */
 static void step(struct detector *d, const struct nt_change_reading *r, size_t at)
 {
-    double alike = at == 0 && d->comparable_sd > 0 ? ALIKE_SHARE : 0, sum = 0;
-    struct run new = {at, at == 0 ? 1 - alike : HAZARD, 0, 1 / (SPREAD * SPREAD)};
+    double comparable = at == 0 && d->comparable_sd > 0 ? COMPARABLE_SHARE : 0, sum = 0;
+    struct run new = {at, at == 0 ? 1 - comparable : HAZARD, 0, 1 / (SPREAD * SPREAD)};
     for (size_t k = 0; k < d->runs; k++)
         d->run[k].weight *= 1 - HAZARD;
     d->run[d->runs++] = new;
-    if (alike > 0)
-        d->run[d->runs++] = (struct run){at, alike, 0, 1 / (d->comparable_sd * d->comparable_sd)};
+    if (comparable > 0)
+        d->run[d->runs++] =
+            (struct run){at, comparable, 0, 1 / (d->comparable_sd * d->comparable_sd)};
     for (size_t k = 0; k < d->runs; k++) {
         d->run[k].weight *= learn(&d->run[k], r);
         sum += d->run[k].weight;
@@ -123,7 +125,7 @@ static bool is_level_known(const struct detector *d, const struct nt_change_read
         return true;
     for (size_t k = 0; k < before; k++)
         readings += 1 - reading[k].doubt;
-    return fabs(d->level) < ALIKE_SDS * d->comparable_sd && readings >= ALIKE_READINGS;
+    return fabs(d->level) < COMPARABLE_SDS * d->comparable_sd && readings >= COMPARABLE_READINGS;
 }
 
 /* Returns whether a change of level is certain by now: to a run that started since, or to an
@@ -200,7 +202,7 @@ enum { TIERS_KINDS = NT_FLEET_TIERS * NT_FIGURE_KINDS, MANY_PARTS = 5, PASSES = 
 enum { IN_A_ROW = 3 };
 static const double SD_LEAST = 0.01, SD_UNKNOWN = 0.03, SD_MOST = 0.3;
 static const double DOUBT = 0.02, DOUBT_SHARED = 0.5;
-static const double ALIKE_MOST = 0.05; /* largest sd of the levels of comparable parts */
+static const double COMPARABLE_SD_MOST = 0.05; /* largest sd of the levels of comparable parts */
 
 int nt_changes_add_job(struct nt_changes *changes, struct nt_changes_job job, struct nt_err *err)
 {
@@ -247,9 +249,9 @@ struct work {
     double *base;           /* by value: the part's median level */
     double *common;         /* jobs * TIERS_KINDS: the job's own deviation; NaN: too few parts */
     double sd[TIERS_KINDS]; /* sd of a value around its part's level */
-    double centre[TIERS_KINDS]; /* the parts' median level */
-    double alike[TIERS_KINDS];  /* sd of the parts' levels around the median; 0: they differ */
-    float *some;                /* room for the largest median */
+    double centre[TIERS_KINDS];        /* the parts' median level */
+    double comparable_sd[TIERS_KINDS]; /* sd of the levels around the median; 0: they differ */
+    float *some;                       /* room for the largest median */
     struct nt_change_reading *reading;
     uint32_t *of; /* by reading: index of its value */
     struct nt_fleet_change *out;
@@ -332,7 +334,7 @@ static int find_common(struct work *w, struct nt_err *err)
         size_t n = 0;
         for (to = from; to < c->figures && compare_deviations(&d[from], &d[to]) == 0; to++)
             w->some[n++] = (float)d[to].value;
-        if (n >= MANY_PARTS && !(w->alike[d[from].class] > 0))
+        if (n >= MANY_PARTS && !(w->comparable_sd[d[from].class] > 0))
             w->common[(size_t)d[from].job * TIERS_KINDS + d[from].class] = median_of(w->some, n);
     }
     return 0;
@@ -383,7 +385,7 @@ static void find_alike(struct work *w)
             w->some[k] = (float)fabs((double)w->some[k] - centre);
         double sd = fmax(1.4826 * median_of(w->some, n), SD_LEAST);
         w->centre[class] = centre;
-        w->alike[class] = n >= MANY_PARTS && sd < ALIKE_MOST ? sd : 0;
+        w->comparable_sd[class] = n >= MANY_PARTS && sd < COMPARABLE_SD_MOST ? sd : 0;
     }
 }
 
@@ -526,12 +528,12 @@ static int find_in_parts(struct work *w, struct nt_err *err)
     for (size_t from = 0, to; from < w->c->figures; from = to) {
         const struct nt_changes_figure *first = &w->c->figure[from];
         to = series_end(w->c, from);
-        double alike = w->alike[class_of(first)];
-        double base = alike > 0 ? w->centre[class_of(first)] : w->base[from];
+        double sd = w->comparable_sd[class_of(first)];
+        double base = sd > 0 ? w->centre[class_of(first)] : w->base[from];
         size_t n = read_series(w, from, to, base);
         struct nt_fleet_change like = {
             .part = first->part, .tier = first->tier, .kind = first->kind};
-        if (n > 0 && state_changes(w, n, like, base, alike, err) != 0)
+        if (n > 0 && state_changes(w, n, like, base, sd, err) != 0)
             return -1;
     }
     return 0;
@@ -592,7 +594,7 @@ static int prepare(struct work *w, struct nt_err *err)
     if (align_alike(w, err) != 0)
         return -1;
     for (size_t k = 0; k < w->c->figures; k++)
-        if (!(w->alike[class_of(&w->c->figure[k])] > 0))
+        if (!(w->comparable_sd[class_of(&w->c->figure[k])] > 0))
             w->x[k] = log((double)w->c->figure[k].value);
     for (int pass = 0; pass < PASSES; pass++) {
         find_bases(w);

@@ -85,7 +85,7 @@ int nt_equal_figures_create(const struct nt_model *model, struct nt_model **out,
     return 0;
 }
 
-/* ---- parts that are alike --------------------------------------------------------------------*/
+/* ---- equivalent parts -----------------------------------------------------------------------*/
 
 /* The tree rooted at the middle of its longest path, which may be the middle of a link. */
 struct rooted {
@@ -245,12 +245,12 @@ static void move_children(struct rooted *h, uint32_t v, uint32_t *from, uint32_t
         h->image[from[k]] = to[k];
 }
 
-int nt_equal_parts_order(const struct nt_model *alike, const uint32_t *capacity, size_t ntasks,
+int nt_equal_parts_order(const struct nt_model *equalised, const uint32_t *capacity, size_t ntasks,
                          uint32_t *rank_host, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    size_t v = alike->hosts + alike->switches + 2;
-    struct rooted h = {.model = alike, .capacity = capacity};
+    size_t v = equalised->hosts + equalised->switches + 2;
+    struct rooted h = {.model = equalised, .capacity = capacity};
     h.parent = nt_arena_array(&memory, v, sizeof *h.parent);
     h.up = nt_arena_array(&memory, v, sizeof *h.up);
     h.order = nt_arena_array(&memory, v, sizeof *h.order);
@@ -326,7 +326,7 @@ int nt_supported_tree_create(const struct nt_model *model, struct nt_model **out
                              struct nt_err *err)
 {
     struct nt_rooted_tree *rooted = NULL;
-    struct nt_model *sure = NULL;
+    struct nt_model *certain = NULL;
     double *support;
     bool all = true;
     if (nt_support_create(model, &support, err) != 0)
@@ -335,15 +335,15 @@ int nt_supported_tree_create(const struct nt_model *model, struct nt_model **out
         all = all && is_sure(model, support, (uint32_t)(model->hosts + s));
     int rc = all ? 0 : nt_rooted_tree_create(model, &rooted, err);
     if (rc == 0 && !all)
-        rc = nt_model_copy(model, &sure, err);
+        rc = nt_model_copy(model, &certain, err);
     if (rc == 0 && !all)
-        rc = dissolve_switches(rooted, support, sure, err);
+        rc = dissolve_switches(rooted, support, certain, err);
     nt_rooted_tree_destroy(rooted);
     free(support);
     if (rc != 0) {
-        nt_model_destroy(sure);
+        nt_model_destroy(certain);
         return -1;
     }
-    *out = sure;
+    *out = certain;
     return 0;
 }

@@ -20,7 +20,7 @@ int nt_equal_figures_create(const struct nt_model *model, struct nt_model **out,
 /* On a tree, selects one of the placements that differ only in equivalent parts (with the same
  * links and capacity below): in it the part with the lower rank has the lower host. Changes
  * rank_host; does nothing on other networks. capacity: by host, the number of tasks that fit. */
-int nt_equal_parts_order(const struct nt_model *alike, const uint32_t *capacity, size_t ntasks,
+int nt_equal_parts_order(const struct nt_model *equalised, const uint32_t *capacity, size_t ntasks,
                          uint32_t *rank_host, struct nt_err *err);
 
 /* Creates *out, a copy of the model without switches with a support below NT_SUPPORT_USED. The

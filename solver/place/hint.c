@@ -166,8 +166,8 @@ struct search {
     uint32_t *capacity; /* missing hosts have none */
     uint32_t first;     /* the host of rank 0; UINT32_MAX: any */
     double first_percent;
-    struct nt_model *alike; /* the map's model with equalised values (equal_parts.h) */
-    struct nt_model *sure;  /* and without uncertain groups; NULL: all are certain */
+    struct nt_model *equalised; /* the map's model with equalised values (equal_parts.h) */
+    struct nt_model *certain;   /* and without uncertain groups; NULL: all are certain */
     struct view view[3]; /* the model without uncertain groups, for the search; the equalised one if
                             it differs; */
     size_t views; /* number of these; after them the map's own model, for the reported gain */
@@ -811,7 +811,7 @@ static int keep_first(struct search *s, struct nt_err *err)
 }
 
 /* Finishes the hint; without a gain Slurm's order remains. */
-static int settle_hint(struct search *s, struct nt_err *err)
+static int finish_hint(struct search *s, struct nt_err *err)
 {
     if (judge_gain(s, err) != 0)
         return -1;
@@ -846,12 +846,12 @@ static int keep_order(struct search *s, struct nt_err *err)
 
 static int search_candidates(struct search *s, struct nt_err *err)
 {
-    if (nt_equal_figures_create(s->map->model, &s->alike, err) != 0 ||
-        nt_supported_tree_create(s->alike, &s->sure, err) != 0)
+    if (nt_equal_figures_create(s->map->model, &s->equalised, err) != 0 ||
+        nt_supported_tree_create(s->equalised, &s->certain, err) != 0)
         return -1;
-    s->view[0].model = s->sure != NULL ? s->sure : s->alike;
-    s->view[1].model = s->alike;
-    s->views = s->sure != NULL ? 2 : 1;
+    s->view[0].model = s->certain != NULL ? s->certain : s->equalised;
+    s->view[1].model = s->equalised;
+    s->views = s->certain != NULL ? 2 : 1;
     s->view[s->views].model = s->map->model;
     for (size_t k = 0; k <= s->views; k++) {
         if (k > 0 && !nt_distance_is_tree(s->view[0].distance)) {
@@ -885,7 +885,7 @@ static int find_hint(const struct nt_map *map, const struct nt_hint_request *ask
         goto out;
     nt_hierarchy_rank(s.hierarchy, s.rank, hosts);
     if (find_best(&s, err) != 0 || (!asked->any_first && keep_first(&s, err) != 0) ||
-        settle_hint(&s, err) != 0 || keep_order(&s, err) != 0)
+        finish_hint(&s, err) != 0 || keep_order(&s, err) != 0)
         goto out;
     rc = make_hint(&s, asked->pattern, out, err);
 out:
@@ -893,8 +893,8 @@ out:
     for (size_t k = 0; k < 3; k++)
         if (k == 0 || s.view[k].distance != s.view[0].distance)
             nt_distance_destroy(s.view[k].distance);
-    nt_model_destroy(s.sure);
-    nt_model_destroy(s.alike);
+    nt_model_destroy(s.certain);
+    nt_model_destroy(s.equalised);
     return rc;
 }
 

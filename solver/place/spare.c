@@ -21,7 +21,7 @@ struct choice {
     const struct nt_map *map;
     const char *pattern;
     const struct nt_traffic *matrix;
-    struct nt_model *alike; /* model with equalised values (equal_parts.h) */
+    struct nt_model *equalised; /* model with equalised values (equal_parts.h) */
     struct nt_distance *distance;
     uint32_t *capacity, *left_out;
     size_t spares, count, hosts; /* hosts to remove; removed hosts; hosts with tasks */
@@ -144,7 +144,7 @@ static bool is_below(const struct choice *c, uint32_t host, uint32_t vertex)
 static int try_candidate(struct choice *c, double now_us, struct candidate *candidate,
                          struct nt_err *err)
 {
-    const struct nt_model *m = c->alike;
+    const struct nt_model *m = c->equalised;
     uint32_t vertex = candidate->vertex;
     double us;
     candidate->hosts = 0;
@@ -177,7 +177,7 @@ static int try_candidate(struct choice *c, double now_us, struct candidate *cand
  * is tried. */
 static bool is_tried(const struct choice *c, uint32_t host)
 {
-    const struct nt_model *m = c->alike;
+    const struct nt_model *m = c->equalised;
     if (m->hosts <= TRY_ALL_HOSTS || !nt_distance_is_tree(c->distance))
         return true;
     uint32_t up = nt_distance_parent(c->distance, host);
@@ -203,7 +203,7 @@ static int by_saving(const void *a, const void *b)
 static int leave_out_far(struct choice *c, struct candidate *candidate, size_t most,
                          struct nt_err *err)
 {
-    const struct nt_model *m = c->alike;
+    const struct nt_model *m = c->equalised;
     size_t n = 0, before = c->count;
     double now_us;
     if (predict_us(c, &now_us, err) != 0)
@@ -249,9 +249,9 @@ int nt_spare_choose(const struct nt_map *map, const struct nt_hint_request *requ
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     if (c.count < spares && c.hosts > 1 && m->links > 0) {
-        rc = nt_equal_figures_create(m, &c.alike, err) != 0
+        rc = nt_equal_figures_create(m, &c.equalised, err) != 0
                  ? -1
-                 : nt_distance_create(c.alike, &c.distance, err);
+                 : nt_distance_create(c.equalised, &c.distance, err);
         for (size_t step = 0, was; rc == 0 && c.count < spares; step++) {
             was = c.count;
             size_t steps = step < STEPS ? STEPS - step : 1;
@@ -264,7 +264,7 @@ int nt_spare_choose(const struct nt_map *map, const struct nt_hint_request *requ
         if (h != c.first) /* where nothing can be predicted */
             leave_out(&c, h);
     nt_distance_destroy(c.distance);
-    nt_model_destroy(c.alike);
+    nt_model_destroy(c.equalised);
     *count = c.count;
     return rc;
 }

@@ -224,8 +224,9 @@ static bool add_line(const struct nt_traffic *t, struct builder *b, bool closed)
 
 /* ---- parallel training -----------------------------------------------------------------------*/
 
-/* LAYERS of a pipeline stage; GRADIENTS is the size of a layer's parameters divided by what a stage
- * sends per microbatch. */
+/* LAYERS: layers of a pipeline stage. GRADIENTS: volume of the all-reduce of a stage's gradients
+ * per microbatch, 2 * 12 h^2 L / 8, divided by the message of a stage, s h, with h = 2 s
+ * (traffic.h). */
 #define LAYERS 8.0
 #define GRADIENTS 48.0
 

@@ -41,19 +41,22 @@ struct nt_traffic {
     double total_bytes; /* sum over all edges, each once */
 };
 
-/* pattern as in base/option.h, but not matrix. allreduce: a ring and recursive doubling, as
- * libraries take the one or the other by size.
+/* clang-format off */
+/* Creates the traffic of a pattern, named as in base/option.h but without matrix. NT_ERR_USAGE if
+ * it does not fit ntasks.
  *
- * megatron: ranks as Megatron-LM counts them, tensor parallel ones first, then (expert,) data, then
- * pipeline parallel ones. Volumes are those of D. Narayanan et al., "Efficient Large-Scale Language
- * Model Training on GPU Clusters Using Megatron-LM", SC 2021, sections 2.2, 3.1 and 3.2, relative
- to
- * what a pipeline stage sends for a microbatch, one message of NT_TRAFFIC_MESSAGE_BYTES: with L = 8
- * layers a stage, 8 microbatches and a hidden size of twice the sequence length,
- *   tensor    8 L (T-1)/T to the next rank of a ring over the group,
- *   data      a gradient's all-reduce shared by the microbatches, 48 (D-1)/(D T) likewise,
- *   expert    4 L / E to every other rank of the group (dispatch and combine, both passes).
- NT_ERR_USAGE when it does not fit ntasks. */
+ * allreduce: a ring and recursive doubling, as libraries use one or the other by size.
+ *
+ * megatron: ranks in the order of Megatron-LM: tensor parallel first, then (expert,) data, then
+ * pipeline parallel. Volumes: D. Narayanan et al., "Efficient Large-Scale Language Model Training
+ * on GPU Clusters Using Megatron-LM", SC 2021, sections 2.2, 3.1 and 3.2. The unit is what a
+ * pipeline stage sends for a microbatch, one message of NT_TRAFFIC_MESSAGE_BYTES. With L = 8 layers
+ * per stage, 8 microbatches and a hidden size of twice the sequence length:
+ *   tensor    8 L (T-1)/T to the next rank of a ring over the group
+ *   data      48 (D-1)/(D T) to the next rank of a ring: the all-reduce of a gradient, divided by
+ *             the number of microbatches
+ *   expert    4 L / E to every other rank of the group (dispatch and combine, both passes) */
+/* clang-format on */
 int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **out,
                       struct nt_err *err);
 

@@ -46,11 +46,11 @@ struct reading {
     enum token token;
     char word[NAME_MAX_BYTES + 1]; /* the start of a longer word */
     bool cut, html;                /* the word was longer; it is the text in a label of tags */
-    char sign;                     /* of PUNCTUATION */
+    char sign;                     /* a character of PUNCTUATION */
     bool directed;
     struct nt_names names, ports;
-    struct nt_arena memory; /* of the arrays */
-    struct vertex *vertex;  /* of the names */
+    struct nt_arena memory; /* memory of the arrays */
+    struct vertex *vertex;  /* by name */
     size_t vertex_room;
     struct edge *edge;
     size_t edges, edge_room;
@@ -59,7 +59,7 @@ struct reading {
             uint32_t vertex, port;
         } * at;
         size_t n, room;
-    } from, to; /* of the edge at hand */
+    } from, to; /* ends of the current edge */
     struct nt_err *err;
 };
 
