@@ -67,7 +67,7 @@ everywhere() { # CMD...
 @test "nettopo.conf of another owner" {
     chown nettest "$CONF"
     undo+=('chown root "$CONF"')
-    shown failed "must be a regular file that only root can write" n1 "configuration: .*writable by users other than root; chown root"
+    shown failed "must be a regular file that only root can write" n1 "configuration: .*writable by users other than root\. Run chown root"
 }
 
 @test "a wrong device" {
@@ -83,7 +83,7 @@ everywhere() { # CMD...
 
 @test "munge is down" {
     conf_set munge_socket /nowhere/munge.socket
-    shown failed "no other host connected" n2 "munge: .*/nowhere/munge.socket.*; start munged"
+    shown failed "no other host connected" n2 "munge: .*/nowhere/munge.socket.*\. Start munged"
 }
 
 @test "the port range is taken" {
@@ -98,7 +98,7 @@ time.sleep(120)' 3>&- &
     pid=$!
     undo+=("kill $pid")
     wait_until 10 on n1 sh -c 'test "$(ss -Hltn "sport >= 24600 and sport <= 24603" | wc -l)" = 4'
-    shown failed "none of 4 ports from 246[0-9]+ on can be opened: Address already in use" n1 "ports: 4 of 24600-24603 are taken"
+    shown failed "none of 4 ports from 246[0-9]+ on can be opened: Address already in use" n1 "ports: 4 of the ports 24600-24603 are in use"
 }
 
 @test "a firewall" {
@@ -122,7 +122,7 @@ time.sleep(120)' 3>&- &
     printf '# in the map: %s\n' "$said" >&3
     assert_contains "$said" "UCX chose among devices of several networks"
     assert_contains "$said" "net_devices of nettopo.conf"
-    [[ $(checked n1) =~ "transports: devices in 2 networks: "[^$'\n']*"name the fabric's devices" ]] ||
+    [[ $(checked n1) =~ "transports: devices in 2 networks: "[^$'\n']*"to the devices of the fabric" ]] ||
         fail "$(checked n1)"
 }
 
