@@ -90,7 +90,7 @@ closes() { # NAME NAME: no way from the first to the second
     job_until standard,debug "partial between n[1-4] and n5 *"
     run on n1 "${check[@]}" --host "$(address n5)"
     cluster fabric set host n5 mtu=1500
-    [[ $reason =~ ^partial\ between\ (n[1-4])\ and\ n5\ small\ messages\ pass\ and\ large\ ones\ do\ not:\ compare\ the\ MTU ]]
+    [[ $reason =~ ^partial\ between\ (n[1-4])\ and\ n5\ small\ messages\ pass\ and\ large\ ones\ do\ not\.\ Compare\ the\ MTU ]]
     grep "to do: set one MTU (ip link) on ${BASH_REMATCH[1]}, n5 and the switches between" "$GROUND_HOME/$JOB.log"
     jq -e 'any(.warnings[]; test("^between n[1-4] and n5 small messages pass and large ones do not. Compare the MTU of both hosts"))' "$map"
     assert_equal "leaves" "$(leaves)" $'n1 n3\nn2 n4 n5'
