@@ -66,12 +66,12 @@ TEST(wrong_names_tell_their_line)
                  {"# n1\n", "f: expected names, one per line, found none"},
                  {"n1\nn2 n3\n", "f:2: expected a name, or 0xGUID \"NAME\", found \"n2 n3\""},
                  {"n/1\n", "f:1: host name \"n/1\""},
-                 {"0x1 \"\"\n", "f:1: expected a name behind the GUID"},
-                 {"0x1\n", "f:1: expected a name behind the GUID"},
+                 {"0x1 \"\"\n", "f:1: expected a name after the GUID"},
+                 {"0x1\n", "f:1: expected a name after the GUID"},
                  {"0x12345678901234567 n1\n", "f:1: expected a name, or 0xGUID"},
                  {"0x1g n1\n", "f:1: expected a name, or 0xGUID"},
                  {"n1\n\n0x1 n2\n", "f:3: expected a name without a GUID, as in line 1"},
-                 {"0x1 n2\nn1\n", "f:2: expected a name behind its GUID, as in line 1"}};
+                 {"0x1 n2\nn1\n", "f:2: expected a name after its GUID, as in line 1"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_name_file names;
         struct nt_err err = {0};
