@@ -98,10 +98,10 @@ TEST(test_refuses)
     static const struct {
         const char *text, *says;
     } table[] = {
-        {"", "cut off"},
+        {"", "expected \"end\" as the last line"},
         {"nettopo-prior/2\nend\n", "p:1: "},
-        {HEAD, "cut off"},
-        {HEAD "switch s1 - 1 1 2026-01-01\n", "cut off"},
+        {HEAD, "expected \"end\" as the last line"},
+        {HEAD "switch s1 - 1 1 2026-01-01\n", "expected \"end\" as the last line"},
         {HEAD "end\nhost a b 1 2026-01-01\n", "p:3: "},
         {HEAD "host a s1 1 2026-01-01\nend\n", "named before"},
         {HEAD "switch s1 s1 1 1 2026-01-01\nend\n", "named before"},
