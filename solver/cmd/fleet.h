@@ -142,6 +142,12 @@ void nt_fleet_change_put(struct nt_strbuf *d, const struct nt_fleet_changes *cha
 void nt_fleet_change_put_json(struct nt_json_writer *w, const struct nt_fleet_change *c,
                               const char *part);
 
+/* Returns by how much the change lengthens the link in the map, in us: 0 for a bandwidth, a link
+ * between switches, and a latency that the map already contains. The changes were loaded with
+ * switches. */
+double nt_fleet_change_added_us(const struct nt_fleet_changes *changes,
+                                const struct nt_fleet_change *change);
+
 /* Adds a finding to the map, which has none, for each change that is worse now. The changes were
  * loaded with switches. */
 int nt_fleet_changes_mark(struct nt_fleet_changes *changes, struct nt_err *err);

@@ -673,7 +673,16 @@ static struct nt_fault *fault_of(struct nt_map *map, enum nt_fault_kind kind, ui
     return f;
 }
 
-static void mark(struct nt_map *map, const struct nt_fleet_change *c, uint32_t v, double slow_us)
+double nt_fleet_change_added_us(const struct nt_fleet_changes *changes,
+                                const struct nt_fleet_change *c)
+{
+    bool own_link = c->kind == NT_FIGURE_LATENCY && c->part < changes->fleet.hosts.count;
+    return own_link && c->tier == 0 && !(changes->fleet.cluster->slow_us[c->part] > 0)
+               ? c->to - c->from
+               : 0;
+}
+
+static void mark(struct nt_map *map, const struct nt_fleet_change *c, uint32_t v, double added_us)
 {
     bool slow = c->kind == NT_FIGURE_LATENCY;
     enum nt_fault_way way = slow                      ? NT_FAULT_BOTH
@@ -693,8 +702,7 @@ static void mark(struct nt_map *map, const struct nt_fleet_change *c, uint32_t v
             f->confidence = fmin(c->confidence, 1);
         }
         l->suspect = true;
-        if (slow && c->tier == 0 && !(slow_us > 0)) /* otherwise the link keeps its length */
-            l->latency_us += c->to - c->from;
+        l->latency_us += added_us;
         return;
     }
 }
@@ -713,7 +721,7 @@ int nt_fleet_changes_mark(struct nt_fleet_changes *changes, struct nt_err *err)
         bool host = c->part < changes->fleet.hosts.count;
         if (c->part != NT_CHANGE_CLASS && c->current && c->worse)
             mark(map, c, host ? changes->fleet.at[c->part] : c->part,
-                 host ? changes->fleet.cluster->slow_us[c->part] : 0);
+                 nt_fleet_change_added_us(changes, c));
     }
     return 0;
 }

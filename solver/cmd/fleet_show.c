@@ -42,7 +42,8 @@ static int add_change(struct page *p, const struct nt_fleet_change *c, uint32_t 
     *e = (struct nt_event){.kind = c->worse ? NT_EVENT_WORSE : NT_EVENT_BETTER,
                            .at = {NT_NO_VERTEX, NT_NO_VERTEX},
                            .series = series,
-                           .was = NT_NO_VERTEX};
+                           .was = NT_NO_VERTEX,
+                           .added_us = c->worse ? nt_fleet_change_added_us(p->changes, c) : 0};
     set_day(e->day, c->since_s);
     if (c->part != NT_CHANGE_CLASS) {
         uint32_t v = c->part < fleet->hosts.count ? fleet->at[c->part] : c->part;

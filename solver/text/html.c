@@ -246,8 +246,18 @@ static int lay_out(struct side *s, struct nt_err *err)
     return vertices > BY_LATENCY_MAX ? 0 : nt_layout_create(m, 3, NT_PICTURE_SEED, &s->solid, err);
 }
 
-static void put_history(struct nt_strbuf *d, const struct nt_history *h, size_t vertices)
+/* Returns the latency of a host's link while a change lasts; NaN: as in the map. */
+static double changed_us(const struct nt_event *e, const struct nt_model *m)
 {
+    for (size_t k = 0; e->added_us > 0 && k < m->links; k++)
+        if (m->link[k].a == e->at[0])
+            return m->link[k].latency_us + e->added_us;
+    return NAN;
+}
+
+static void put_history(struct nt_strbuf *d, const struct nt_history *h, const struct nt_model *m)
+{
+    char us[NT_VALUE_BYTES];
     static const char *const kinds[] = {"better", "worse", "moved"};
     nt_strbuf_print(d, ",\n\"history\":{\"first\":\"%s\",\"last\":\"%s\",\"events\":[", h->first,
                     h->last);
@@ -259,11 +269,13 @@ static void put_history(struct nt_strbuf *d, const struct nt_history *h, size_t 
             nt_strbuf_print(d, ",\"a\":%u,\"b\":%u", e->at[0], e->at[1]);
         if (e->was != NT_NO_VERTEX)
             nt_strbuf_print(d, ",\"was\":%u", e->was);
+        nt_latency_text(changed_us(e, m), us);
+        put_value(d, "us", us);
         put_key(d, "text", e->text);
         nt_strbuf_puts(d, "}");
     }
     nt_strbuf_puts(d, "],\"seen\":[");
-    for (size_t v = 0; v < vertices; v++)
+    for (size_t v = 0; v < m->hosts + m->switches; v++)
         nt_strbuf_print(d, "%s\"%s\"", v == 0 ? "" : ",", h->seen[v]);
     nt_strbuf_puts(d, "]}");
 }
@@ -280,7 +292,7 @@ static void put_map(struct nt_strbuf *d, const struct side *s)
     put_key(d, "loadUnit", picture->load_is_time ? "us" : "bytes");
     nt_strbuf_print(d, ",\"judged\":%s", s->map->judged ? "true" : "false");
     if (is_map && picture->history != NULL)
-        put_history(d, picture->history, m->hosts + m->switches);
+        put_history(d, picture->history, m);
     put_figure(d, "grid", s->look.thin ? s->flat->unit : (double)NAN);
     put_findings(d, s->map);
     put_warnings(d, s->map);
@@ -327,6 +339,9 @@ static void put_range(struct nt_strbuf *d, const struct side *side, size_t maps,
                 high = fmax(high, value);
             }
         }
+    const struct nt_history *history = by == LATENCY ? side[0].picture->history : NULL;
+    for (size_t k = 0; history != NULL && k < history->events; k++) /* fmax ignores NaN */
+        high = fmax(high, changed_us(&history->event[k], side[0].map->model));
     if (by == PROBABILITY) {
         low = fmin(low, 100 * NT_SUPPORT_REPORTED);
         high = 100;

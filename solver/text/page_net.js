@@ -250,20 +250,20 @@ function groupWords({ nodes }) {
 
 /* ---- a map of many days ---------------------------------------------------------------------*/
 
-/* The state on a day: the places of hosts, and the findings. */
+/* The state on a day: the places of hosts, the findings and their latencies. */
 function turnTo(map, day) {
   const { events, seen } = map.history;
   const inForce = new Map(); /* by series, the last */
-  map.linksNow ??= map.links.map(l => ({ a: l.a, b: l.b }));
+  map.linksNow ??= map.links.map(({ a, b, us }) => ({ a, b, us }));
   map.links.forEach((l, k) => Object.assign(l, map.linksNow[k]));
   for (const e of [...events].reverse()) {
     const l = e.kind === "moved" && e.day > day && e.was !== undefined && map.links.find(x => x.a === e.a);
     if (l) l.b = e.was;
   }
   for (const e of events) if (e.kind !== "moved" && e.day <= day) inForce.set(e.series, e);
-  map.findings = [...inForce.values()]
-    .filter(e => e.kind === "worse")
-    .map(e => ({ a: e.a, b: e.b, text: e.text }));
+  const worse = [...inForce.values()].filter(e => e.kind === "worse");
+  for (const e of worse.filter(e => e.us)) map.links.find(l => l.a === e.a).us = e.us;
+  map.findings = worse.map(e => ({ a: e.a, b: e.b, text: e.text }));
   map.nodes.forEach((n, i) => (n.missing = !n.switch && !(seen[i] && seen[i] <= day)));
   map.judged = true;
   joinUp(map);

@@ -32,6 +32,7 @@ struct nt_event {
     uint32_t at[2];  /* the ends of a link; NT_NO_VERTEX twice: no single part */
     uint32_t series; /* the change lasts until the next event with the same number */
     uint32_t was;    /* moved: the host's previous switch; NT_NO_VERTEX: not known */
+    double added_us; /* latency of the link beyond that in the map while the change lasts */
     char *text;      /* owned */
 };
 

@@ -59,9 +59,10 @@ sixty_four() {
     "$nettopo" export --format html found.json >found.html
 }
 
-# Twelve jobs of three users, a day each: n5's link is narrow on days 5 to 8, n2 and n15 have changed
-# their places on day 7.
+# twelve_days [FILTER]: twelve jobs of three users, a day each: n5's link is narrow on days 5 to 8 or as
+# jq's FILTER changes it on day $k, n2 and n15 have changed their places on day 7.
 twelve_days() {
+    local filter='if $k >= 5 and $k <= 8 then .bandwidth_MBps *= 0.7 else . end'
     printf 'JobID|UID|NodeList\n' >record
     "$nettopo" simulate --topology tree:2x2x4 --noise 0.02 --bandwidth --seed 1 |
         sed '/^created /d; s/^level .*/&\njob JOB 0\ncluster c\ncreated 2026-01-DAYT00:00:00Z/' >record.samples
@@ -70,8 +71,7 @@ twelve_days() {
         sed "s/^job JOB/job $k/; s/DAY/$(printf %02d "$k")/" record.samples >"jobs/$k/samples"
         [ "$k" -lt 7 ] || sed -i 's/^host n2$/host x/; s/^host n15$/host n2/; s/^host x$/host n15/' "jobs/$k/samples"
         "$nettopo" solve -o m.json "jobs/$k/samples"
-        jq --argjson k "$k" '.links[] |= if .a == "n5" and $k >= 5 and $k <= 8 then .bandwidth_MBps *= 0.7 else . end' \
-            m.json >"jobs/$k/map.json"
+        jq --argjson k "$k" "(.links[] | select(.a == \"n5\")) |= (${1-$filter})" m.json >"jobs/$k/map.json"
         echo "$k|$((1000 + k % 3))|n[1-16]" >>record
     done
     "$nettopo" fleet ingest -q --store s --record record jobs
@@ -466,6 +466,24 @@ SAYS='js:[state.day, here.byName.get("n2").parent === here.byName.get("n1").pare
     assert_contains "${lines[2]}" '["2026-01-06", true, ["n5 '
     assert_contains "${lines[2]}" '"], 1, "2026-01-06"]'
     assert_equal "fourth" "${lines[4]}" '["2026-01-04", true, [], 0, "2026-01-04"]'
+}
+
+@test "the latency in the picture is that of the finding on that day, and of text and JSON on the last" {
+    twelve_days 'if $k >= 5 then .latency_us *= 3 else . end'
+    "$nettopo" fleet show --store s --json -o slow.json
+    now=$("$nettopo" fleet show --store s --plain | grep -oE 'n5 +[0-9.]+ +SUSPECT' | grep -oE ' [0-9.]+' | tr -d ' ')
+    us='js:[+here.byName.get("n5").up.us, here.findings.length, +look.latency.high,
+        document.querySelector("#panes [data-key=n5]").textContent, getComputedStyle($("day")).padding, nodeWords(here, here.byName.get("n5")).join()]'
+    run browser "days.html#find=n5" "$us" 'js:($("day").value = 2, $("day").dispatchEvent(new Event("input")), 0)' "$us"
+    assert_equal "exit" "$status" 0
+    assert_equal "as in the text" "$(jq '.[0]' <<<"${lines[0]}")" "$now"
+    assert_equal "one finding" "$(jq '.[1]' <<<"${lines[0]}")" 1
+    jq -e --slurpfile map slow.json '.[0] - ($map[0].links[] | select(.a == "n5").latency_us) | fabs < 0.01' <<<"${lines[0]}"
+    jq -e '.[2] >= .[0]' <<<"${lines[0]}"
+    assert_contains "$(jq -r '.[3]' <<<"${lines[0]}")" "$now us"
+    assert_equal "the slider reaches its end" "$(jq -r '.[4]' <<<"${lines[0]}")" 0px
+    assert_contains "$(jq -r '.[5]' <<<"${lines[0]}")" "latency $now us"
+    jq -e --argjson now "$now" '.[0] < $now / 2 and .[1] == 0' <<<"${lines[2]}"
 }
 
 @test "the list says what changed when, and selects the part; the address keeps the day" {
