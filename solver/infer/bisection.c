@@ -369,7 +369,7 @@ static int search_cut(struct cut *x, struct nt_err *err)
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     /* of a half: links are followed twice, and the core is sorted */
-    size_t half = 2 * x->start[x->core] + x->core * (size_t)(2 + ilogb((double)x->core));
+    size_t half = (size_t)2 * x->start[x->core] + x->core * (size_t)(2 + ilogb((double)x->core));
     size_t first = clamp(STEPS_MAX / (PASSES * x->core * x->core), x->core);
     size_t others = clamp(STEPS_MAX / half / first, x->core);
     keep_best(x); /* all of the core on one side */

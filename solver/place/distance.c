@@ -117,7 +117,7 @@ static void shortest_from(struct nt_distance *d, uint32_t source, uint32_t *open
         size_t best = 0;
         for (size_t k = 1; k < count; k++) {
             uint32_t v = open[k], w = open[best];
-            if (latency[v] < latency[w] || (latency[v] <= latency[w] && v < w))
+            if (latency[v] < latency[w] || (v < w && latency[v] <= latency[w]))
                 best = k;
         }
         uint32_t from = open[best];

@@ -186,7 +186,7 @@ void nt_command_line_entry(struct nt_strbuf *d, const char *name, const char *do
 {
     char sign[GAP + HEAD_BYTES];
     snprintf(sign, sizeof sign, "%*s%s", (int)GAP, "", name);
-    nt_text_put_entry(d, sign, does, WIDTH, head + 2 * GAP);
+    nt_text_put_entry(d, sign, does, WIDTH, head + (size_t)2 * GAP);
 }
 
 /* Formats "-o, --output FILE". A name without a letter begins at the column of the letters. */
