@@ -27,6 +27,7 @@ enum { LATENCY, UP, DOWN, SURE };
 struct way {
     uint32_t deep; /* other switches are unfolded down to this level below the top */
     bool together; /* folded switches of one switch share a line */
+    bool bare;     /* similar hosts are counted in the line of their switch */
 };
 
 struct net {
@@ -207,15 +208,16 @@ static void note_hosts_below(const struct net *n, struct nt_row *row, const uint
                              size_t count)
 {
     uint32_t low = UINT32_MAX, high = 0;
-    char range[32] = "";
+    char range[32] = "", text[NT_ROW_NOTE_BYTES];
     for (size_t k = 0; k < count; k++) {
         low = n->below[sw[k]] < low ? n->below[sw[k]] : low;
         high = n->below[sw[k]] > high ? n->below[sw[k]] : high;
     }
     if (low < high)
         snprintf(range, sizeof range, "%u to ", low);
-    snprintf(row->note, sizeof row->note, "%s%u host%s%s", range, high, high == 1 ? "" : "s",
+    snprintf(text, sizeof text, "%s%u host%s%s", range, high, high == 1 ? "" : "s",
              count > 1 ? " each" : "");
+    note_row(row, text);
 }
 
 static void add_switches(struct net *n, const char *art, const uint32_t *sw, size_t count)
@@ -280,9 +282,9 @@ static void draw_hosts(struct net *n, const struct branch *b, const uint32_t *ho
     for (size_t k = 0; k < count; k++)
         if (n->fold && is_usual(n, host[k], &usual))
             n->queue[same++] = host[k];
-    bool fold = same >= FOLD_LEAST;
-    size_t left = fold ? count - same + 1 : count;
-    if (fold)
+    bool fold = same >= FOLD_LEAST, listed = fold && !n->way.bare;
+    size_t left = (fold ? count - same : count) + (listed ? 1 : 0);
+    if (listed)
         add_folded_hosts(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), n->queue,
                          same);
     for (size_t k = 0; k < count; k++)
@@ -318,10 +320,10 @@ static void draw_child(struct net *n, uint32_t v, bool last, struct branch *b)
 {
     char text[sizeof b->prefix + 16];
     struct nt_row *row = draw_switch(n, v, branch_art(n, b, last, text, sizeof text));
-    if (!is_open(n, v)) {
+    if (!is_open(n, v) || n->way.bare)
         note_hosts_below(n, row, &v, 1);
+    if (!is_open(n, v))
         return;
-    }
     size_t used = strlen(b->prefix);
     strncat(b->prefix, twigs[n->terminal->unicode][last ? 3 : 2], sizeof b->prefix - used - 1);
     b->depth++;
@@ -421,7 +423,9 @@ static void draw_trees(struct net *n)
 {
     for (size_t k = 0; k < n->tops; k++) {
         struct branch b = {.depth = 0};
-        draw_switch(n, n->top[k], "");
+        struct nt_row *row = draw_switch(n, n->top[k], "");
+        if (n->way.bare)
+            note_hosts_below(n, row, &n->top[k], 1);
         draw_below(n, n->top[k], &b);
     }
 }
@@ -466,35 +470,62 @@ static void draw_tiers(struct net *n)
     add_blank(n);
 }
 
-/* Unfolds as much of the trees as fits on a screen that shows every finding. */
+static void draw_link(struct net *n, const struct nt_link *l, uint32_t below)
+{
+    char label[600];
+    snprintf(label, sizeof label, "%s %s %s", nt_map_vertex_name(n->map, below),
+             n->terminal->unicode ? "─" : "-",
+             nt_map_vertex_name(n->map, nt_link_other_end(l, below)));
+    put_figures(n, nt_text_table_add(&n->rows, NT_STYLE_PLAIN, "", label), l, below);
+}
+
+/* Draws no tree, but a line for each link with a finding. */
+static void draw_findings(struct net *n)
+{
+    for (uint32_t v = 0; v < n->model->hosts + n->model->switches; v++)
+        if (n->up[v] != NT_NO_LINK && (n->model->link[n->up[v]].suspect ||
+                                       (v < n->model->hosts && n->model->host_suspect[v])))
+            draw_link(n, &n->model->link[n->up[v]], v);
+}
+
+/* Returns the number of lines of the table, some of whose notes may have lines of their own. */
+static size_t count_lines(const struct net *n)
+{
+    struct nt_strbuf d = {0};
+    size_t lines = 0;
+    nt_text_table_put(&n->rows, n->terminal, &d);
+    for (size_t k = 0; k < d.used; k++)
+        lines += d.text[k] == '\n';
+    free(d.text);
+    return lines;
+}
+
+/* Unfolds as much of the trees as fits on a screen that shows every finding. The last way needs a
+ * line per finding and tier. */
 static void draw_foldable(struct net *n, const char *const titles[NT_ROW_CELLS])
 {
+    enum { APART, TOGETHER, BARE, FINDINGS, WAYS };
     uint32_t deepest = 1;
     for (size_t k = 0; k < n->ordered; k++)
         deepest = n->depth[n->order[k]] > deepest ? n->depth[n->order[k]] : deepest;
-    for (int together = 0; together < 2; together++)
-        for (uint32_t deep = deepest; deep > 0; deep--) {
+    for (int way = APART; way < WAYS; way++)
+        for (uint32_t deep = way < BARE ? deepest : 1; deep > 0; deep--) {
             nt_text_table_fini(&n->rows);
             nt_text_table_add_head(&n->rows, "", titles);
-            n->way = (struct way){deep, together == 1};
+            n->way = (struct way){deep, way >= TOGETHER, way == BARE};
             if (deep < deepest)
                 draw_tiers(n);
-            draw_trees(n);
-            if (!n->fold || n->rows.count <= SCREEN_ROWS)
+            if (way == FINDINGS)
+                draw_findings(n);
+            else
+                draw_trees(n);
+            if (!n->fold || count_lines(n) <= SCREEN_ROWS)
                 return;
         }
 }
 
 /* ---- links that no tree holds -----------------------------------------------------------------
  */
-
-static void draw_link(struct net *n, const struct nt_link *l)
-{
-    char label[600];
-    snprintf(label, sizeof label, "%s %s %s", nt_map_vertex_name(n->map, l->a),
-             n->terminal->unicode ? "─" : "-", nt_map_vertex_name(n->map, l->b));
-    put_figures(n, nt_text_table_add(&n->rows, NT_STYLE_PLAIN, "", label), l, l->a);
-}
 
 static void draw_other_links(struct net *n)
 {
@@ -510,7 +541,7 @@ static void draw_other_links(struct net *n)
     for (size_t k = 0; k < m->links; k++) {
         if (n->drawn[k] || (fold && !m->link[k].suspect && near_to(m->link[k].latency_us, middle)))
             continue;
-        draw_link(n, &m->link[k]);
+        draw_link(n, &m->link[k], m->link[k].a);
         shown++;
     }
     if (left > shown) {

@@ -224,29 +224,52 @@ static void put_note(struct nt_strbuf *d, const struct nt_row *row, const struct
         nt_strbuf_puts(d, row->besides);
 }
 
+/* Continues the lines of the tree in the line of a note. */
+static void put_art_below(struct nt_strbuf *d, const char *art)
+{
+    static const char *const below[][2] = {
+        {"├", "│"}, {"└", " "}, {"─", " "}, {"`", " "}, {"-", " "}};
+    const size_t n = sizeof below / sizeof *below;
+    while (*art != '\0') {
+        size_t k = 0;
+        while (k < n && strncmp(art, below[k][0], strlen(below[k][0])) != 0)
+            k++;
+        if (k < n)
+            nt_strbuf_puts(d, below[k][1]);
+        else
+            nt_strbuf_put(d, art, 1);
+        art += k < n ? strlen(below[k][0]) : 1;
+    }
+}
+
+/* A note without besides is at the end of its row if the row has room, otherwise below it. */
 static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct plan *p,
                     const struct nt_terminal *terminal)
 {
-    size_t from = d->used;
+    size_t from = d->used, taken = p->label;
     nt_strbuf_puts(d, nt_style_begin(row->style, terminal));
     put_label(d, row, p->label);
     for (size_t c = 0; c < NT_ROW_CELLS; c++) {
         if (p->cell[c] == 0)
             continue;
+        taken += p->cell[c] + GAP;
         size_t bytes, wide = cell_columns(row, c, p);
         const char *text = shown_cell(row, c, p, &bytes);
         put_spaces(d, GAP + (p->cell[c] > wide ? p->cell[c] - wide : 0));
         nt_strbuf_put(d, text, bytes);
     }
-    if (row->note[0] != '\0' && p->notes_beside) {
+    bool important = row->note[0] != '\0' && row->besides[0] == '\0',
+         room = taken + GAP + text_columns(row->note) <= terminal->width;
+    if (row->note[0] != '\0' && (p->notes_beside || (important && room))) {
         put_spaces(d, GAP);
         put_note(d, row, p);
     }
     while (!d->failed && d->used > from && d->text[d->used - 1] == ' ')
         d->used--;
-    if (row->note[0] != '\0' && row->besides[0] == '\0' && !p->notes_beside) {
+    if (important && !room && !p->notes_beside) {
         nt_strbuf_puts(d, "\n");
-        put_spaces(d, text_columns(row->art) + GAP);
+        put_art_below(d, row->art);
+        put_spaces(d, GAP);
         put_note(d, row, p);
     }
     nt_strbuf_puts(d, nt_style_end(terminal));

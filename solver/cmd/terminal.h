@@ -27,8 +27,9 @@ void nt_terminal_progress(const char *format, ...) __attribute__((format(printf,
 /* ---- tables ----
  *
  * A row has a label, aligned figures and a note. A table that is too wide for the terminal gives
- * up, one after the other: the ends of notes (besides), errors (" +-0.5"), notes beside their rows
- * (those without besides get lines of their own), the column NT_ROW_SPARE; then it cuts labels. */
+ * up, one after the other: the ends of notes (besides), errors (" +-0.5"), the column of notes
+ * (those without besides remain at the ends of rows with room, or get lines of their own), the
+ * column NT_ROW_SPARE; then it cuts labels. */
 
 enum { NT_ROW_CELLS = 4, NT_ROW_SPARE = 2, NT_ROW_CELL_BYTES = 32, NT_ROW_NOTE_BYTES = 96 };
 

@@ -72,6 +72,29 @@ widest() { wc -L; }
     refute_contains "$(cat small)" "tier 1:"
 }
 
+@test "five thousand hosts with many findings are on a screen, and each finding is at the end of its line" {
+    "$nettopo" simulate --topology tree:5x25x40 --format map >even.json
+    for findings in 1 8 10 21 36 90; do
+        # on different leaves and pods, and every tenth is an uplink
+        jq --argjson n "$findings" '[range($n) | if . % 10 == 9 then "s\(40 + .)" else "n\(1 + . * 47 % 5000)" end] as $bad |
+            (.links[] | select(IN(.a; $bad[])) | .suspect) = true' even.json >bad.json
+        COLUMNS=80 "$nettopo" show bad.json >shown
+        assert_between "lines with $findings" "$(wc -l <shown)" 10 $((findings > 36 ? findings + 24 : 60)) || { cat shown; return 1; }
+        diff <(jq -r '.links[] | select(.suspect).a' bad.json | sort) \
+            <(grep SUSPECT shown | grep -v ^SUSPECT | grep -oE '[ns][0-9]+ ' | tr -d ' ' | sort -u) >missing || true
+        refute_contains "$(cat missing)" "<"
+        # on the line of its link
+        assert_equal "alone on a line" "$(grep -cE '^[^a-z0-9]*SUSPECT$' shown || true)" 0
+    done
+    # a note without room is on a line of its own, which continues the lines of the tree
+    "$nettopo" simulate --topology tree:8x8 --format map | jq '(.links[] | select(.a == "n22") | .suspect) = true |
+        (.links[] | .latency_se_us) = 0.01' >narrow.json
+    COLUMNS=40 "$nettopo" show narrow.json >shown
+    assert_contains "$(grep -B 1 -xE '[│ ]+SUSPECT' shown)" "n22"
+    COLUMNS=40 "$nettopo" show --plain narrow.json >shown
+    grep -qxE '[| ]+SUSPECT' shown
+}
+
 @test "two hosts: their bandwidth is shown, and no fit of one reading" {
     printf ',a,b\na,,12000\nb,12000,\n' >MBps.csv
     printf ',a,b\na,,1.2\nb,1.2,\n' >us.csv
