@@ -108,7 +108,7 @@ near_neighbours() { # of the ring of ranks, how many next ones are on the same l
     user mkdir -p "$GROUND_HOME/a,b"
     run bash -c "cd '$GROUND_HOME/a,b' && '$ROOT/tests/cluster/cluster' exec sbatch --nettopo=pattern=matrix:t --wrap true"
     [ "$status" -ne 0 ]
-    assert_contains "$output" 'pattern "matrix:t": the directory'
+    assert_contains "$output" 'pattern "matrix:t": the current directory'
     run user sbatch --nettopo=pattern=matrix:a,b --wrap true
     [ "$status" -ne 0 ]
     assert_contains "$output" 'unknown item "b"'
