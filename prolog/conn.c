@@ -28,8 +28,9 @@ void nt_frame_key_derive(const unsigned char member_secret[NT_SECRET_BYTES],
     sodium_memzero(both, sizeof both);
 }
 
-void nt_frame_key_tag(struct nt_frame_key *key, const unsigned char *frame, size_t bytes,
-                      unsigned char tag[NT_TAG_BYTES])
+/* Computes the tag of the next frame. frame: header and payload, contiguous. */
+static void make_tag(struct nt_frame_key *key, const unsigned char *frame, size_t bytes,
+                     unsigned char tag[NT_TAG_BYTES])
 {
     crypto_generichash_blake2b_state state;
     unsigned char count[8];
@@ -42,11 +43,12 @@ void nt_frame_key_tag(struct nt_frame_key *key, const unsigned char *frame, size
     crypto_generichash_blake2b_final(&state, tag, NT_TAG_BYTES);
 }
 
-bool nt_frame_key_check(struct nt_frame_key *key, const unsigned char *frame, size_t bytes,
-                        const unsigned char tag[NT_TAG_BYTES])
+/* Returns whether tag is the tag of the next frame. */
+static bool is_tag_right(struct nt_frame_key *key, const unsigned char *frame, size_t bytes,
+                         const unsigned char tag[NT_TAG_BYTES])
 {
     unsigned char expected[NT_TAG_BYTES];
-    nt_frame_key_tag(key, frame, bytes, expected);
+    make_tag(key, frame, bytes, expected);
     return sodium_memcmp(tag, expected, NT_TAG_BYTES) == 0;
 }
 
@@ -191,7 +193,7 @@ int nt_conn_next(struct nt_conn *conn, struct nt_frame *frame, const unsigned ch
     }
     unsigned char *head = conn->in + conn->in_at;
     size_t bytes = NT_FRAME_HEAD_BYTES + (size_t)found.payload_bytes;
-    if (conn->in_key.is_set && !nt_frame_key_check(&conn->in_key, head, bytes, head + bytes))
+    if (conn->in_key.is_set && !is_tag_right(&conn->in_key, head, bytes, head + bytes))
         return nt_err_set(
             err, NT_ERR_INPUT,
             "frame: wrong tag, so that it was altered, repeated or injected on the way");
@@ -263,7 +265,7 @@ static int append_frame(struct nt_conn *conn, const struct nt_frame *frame, cons
     if (frame->payload_bytes > 0)
         memcpy(head + NT_FRAME_HEAD_BYTES, payload, frame->payload_bytes);
     if (conn->out_key.is_set)
-        nt_frame_key_tag(&conn->out_key, head, bytes, head + bytes);
+        make_tag(&conn->out_key, head, bytes, head + bytes);
     conn->out_end += bytes + tag_bytes(&conn->out_key);
     return 0;
 }

@@ -34,14 +34,6 @@ void nt_frame_key_derive(const unsigned char member_secret[NT_SECRET_BYTES],
                          const unsigned char leader_secret[NT_SECRET_BYTES], const char *name,
                          struct nt_frame_key *key);
 
-/* Computes the tag of the next frame. frame: header and payload, contiguous. */
-void nt_frame_key_tag(struct nt_frame_key *key, const unsigned char *frame, size_t bytes,
-                      unsigned char tag[NT_TAG_BYTES]);
-
-/* Returns whether tag is the tag of the next frame. */
-bool nt_frame_key_check(struct nt_frame_key *key, const unsigned char *frame, size_t bytes,
-                        const unsigned char tag[NT_TAG_BYTES]);
-
 /* Limits in bytes for authenticated peers. */
 enum {
     NT_QUEUE_HIGH = 256 * 1024, /* above this the sources of these frames are not read */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,94 +62,78 @@ double nt_session_drain_until(const struct nt_session *session, double seconds)
 
 /* ---- START ---- */
 
-struct text_buffer {
-    char *at;
-    size_t bytes, room;
-};
-
-static void text_append(struct text_buffer *text, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void text_append(struct text_buffer *text, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text->at + text->bytes, text->room - text->bytes, format, args);
-    va_end(args);
-    if (n > 0 && (size_t)n < text->room - text->bytes)
-        text->bytes += (size_t)n;
-}
-
 static int format_start(const struct nt_session *session, enum nt_policy policy,
-                        const struct nt_job_use *use, struct text_buffer *text, struct nt_err *err)
+                        const struct nt_job_use *use, char **text, size_t *bytes,
+                        struct nt_err *err)
 {
     const struct nt_job *job = session->job;
     char option[NT_OPTION_TEXT_BYTES];
     if (nt_option_format(session->option, option, sizeof option, err) != 0)
         return -1;
-    text->bytes = 0;
-    text->room = 4096;
-    for (size_t k = 0; k < job->hosts; k++)
-        text->room += strlen(job->host[k]) + 8;
-    text->at = malloc(text->room);
-    if (text->at == NULL)
+    FILE *to = open_memstream(text, bytes);
+    if (to == NULL)
         return nt_err_memory(err);
-    text_append(text, "rank %zu\nsize %zu\ndeadline_us %.0f\n", job->self, job->hosts,
-                session->deadline * 1e6);
-    text_append(text, "job %u\nrestart %u\n", job->id, job->restart);
+    fprintf(to, "rank %zu\nsize %zu\ndeadline_us %.0f\n", job->self, job->hosts,
+            session->deadline * 1e6);
+    fprintf(to, "job %u\nrestart %u\n", job->id, job->restart);
     if (session->log != NULL)
-        text_append(text, "log %s\n", nt_log_level_name(session->log->level));
+        fprintf(to, "log %s\n", nt_log_level_name(session->log->level));
     if (session->limit_note != NULL && session->limit_note[0] != '\0')
-        text_append(text, "warning %s\n", session->limit_note);
+        fprintf(to, "warning %s\n", session->limit_note);
     if (job->cluster[0] != '\0')
-        text_append(text, "cluster %s\n", job->cluster);
-    text_append(text, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency",
-                option);
+        fprintf(to, "cluster %s\n", job->cluster);
+    fprintf(to, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency", option);
     if (session->option->level_auto)
-        text_append(text, "level auto\n");
+        fprintf(to, "level auto\n");
     if (use == NULL && job->self == 0)
-        text_append(text, "use unknown\n");
+        fprintf(to, "use unknown\n");
     if (use != NULL && use->limit_s > 0)
-        text_append(text, "limit %u\n", use->limit_s);
+        fprintf(to, "limit %u\n", use->limit_s);
     if (session->conf->archive.dir[0] != '\0' && job->self == 0)
-        text_append(text, "archive yes\n");
-    text_append(text, "inline_limit %u\nmax_load %.3f\n", session->conf->inline_limit_bytes,
-                session->conf->max_load);
+        fprintf(to, "archive yes\n");
+    fprintf(to, "inline_limit %u\nmax_load %.3f\n", session->conf->inline_limit_bytes,
+            session->conf->max_load);
     if (use != NULL && use->tasks > 0)
-        text_append(text, "tasks %u\n", use->tasks);
+        fprintf(to, "tasks %u\n", use->tasks);
     if (use != NULL && use->task_cpus > 0)
-        text_append(text, "task_cpus %u\n", use->task_cpus);
+        fprintf(to, "task_cpus %u\n", use->task_cpus);
     if (session->conf->prior[0] != '\0')
-        text_append(text, "prior %s\n", session->conf->prior);
+        fprintf(to, "prior %s\n", session->conf->prior);
     if (job->cpus[0] != '\0')
-        text_append(text, "cpus %s\n", job->cpus);
+        fprintf(to, "cpus %s\n", job->cpus);
     for (size_t k = 0; k < job->hosts; k++)
-        text_append(text, "host %s\n", job->host[k]);
-    text_append(text, "end\n");
-    return 0;
+        fprintf(to, "host %s\n", job->host[k]);
+    fprintf(to, "end\n");
+    bool failed = ferror(to) != 0;
+    if (fclose(to) == 0 && !failed)
+        return 0;
+    free(*text);
+    return nt_err_memory(err);
 }
 
 int nt_session_start_probe(struct nt_session *session, enum nt_policy policy,
                            const struct nt_job_use *use, struct nt_err *err)
 {
-    struct text_buffer text;
+    char *text;
+    size_t bytes;
     if (session->probe_lost)
         return 0;
-    if (format_start(session, policy, use, &text, err) != 0)
+    if (format_start(session, policy, use, &text, &bytes, err) != 0)
         return -1;
     /* the queue has room for the whole text, because the probe may not read yet */
-    size_t heads = (text.bytes / NT_FRAME_PAYLOAD_MAX + 1) * NT_FRAME_HEAD_BYTES;
+    size_t heads = (bytes / NT_FRAME_PAYLOAD_MAX + 1) * NT_FRAME_HEAD_BYTES;
     int rc = nt_conn_raise_limits(&session->probe, NT_FRAME_PAYLOAD_MAX,
-                                  NT_QUEUE_MAX + text.bytes + heads, err);
-    for (size_t at = 0; at < text.bytes && rc == 0;) {
-        size_t left = text.bytes - at;
+                                  NT_QUEUE_MAX + bytes + heads, err);
+    for (size_t at = 0; at < bytes && rc == 0;) {
+        size_t left = bytes - at;
         bool more = left > NT_FRAME_PAYLOAD_MAX;
         struct nt_frame frame = {.type = NT_FRAME_START,
                                  .flags = more ? NT_FRAME_MORE : 0,
                                  .payload_bytes = more ? NT_FRAME_PAYLOAD_MAX : (uint32_t)left};
-        rc = nt_conn_send(&session->probe, &frame, text.at + at, err);
+        rc = nt_conn_send(&session->probe, &frame, text + at, err);
         at += frame.payload_bytes;
     }
-    free(text.at);
+    free(text);
     return rc;
 }
 

@@ -262,6 +262,8 @@ void nt_artifacts_fini(struct nt_artifacts *artifacts)
 
 /* ---- figures for the log ---- */
 
+enum { HOST_LIST_BYTES = 100 }; /* maximum length of a list of host names */
+
 /* A list of hosts with a limited length: whole names, then the number of omitted ones. */
 struct hosts {
     struct nt_strbuf *to;
@@ -272,7 +274,7 @@ struct hosts {
 static void add_host(struct hosts *list, const char *name)
 {
     size_t bytes = strlen(name) + 1;
-    if (list->left_out > 0 || list->bytes + bytes > NT_SWEEP_FIGURES_HOSTS) {
+    if (list->left_out > 0 || list->bytes + bytes > HOST_LIST_BYTES) {
         list->left_out++;
         return;
     }
@@ -301,7 +303,9 @@ static bool is_suspect(const struct nt_map *map, uint32_t host)
     return false;
 }
 
-void nt_sweep_figures_put(struct nt_strbuf *to, const struct nt_map *map)
+/* Appends "rounds=39 findings=1 missing=n3 suspect=n5,n7,+4" without empty lists. suspect: the
+ * first host of each finding, none for a link between switches. */
+static void put_figures(struct nt_strbuf *to, const struct nt_map *map)
 {
     const struct nt_model *m = map->model;
     struct hosts missing = {.to = to, .key = "missing"}, suspect = {.to = to, .key = "suspect"};
@@ -376,7 +380,7 @@ static int send_done(struct nt_oob *oob, const struct nt_coordinator_result *don
     char *whole = NULL;
     nt_strbuf_puts(&text, done->reason);
     nt_strbuf_puts(&text, "\n");
-    nt_sweep_figures_put(&text, map);
+    put_figures(&text, map);
     bool has_figures = nt_strbuf_finish(&text, &whole, NULL, NULL) == 0;
     int rc = oob->ops->done(oob, done->samples->status, has_figures ? whole : done->reason, err);
     free(whole);

@@ -47,12 +47,6 @@ int nt_artifacts_create(const struct nt_map *map, const struct nt_artifacts_opti
                         struct nt_artifacts *out, struct nt_err *err);
 void nt_artifacts_fini(struct nt_artifacts *artifacts);
 
-enum { NT_SWEEP_FIGURES_HOSTS = 100 }; /* maximum length of a list of host names */
-
-/* Appends "rounds=39 findings=1 missing=n3 suspect=n5,n7,+4" without empty lists. suspect: the
- * first host of each finding, none for a link between switches. */
-void nt_sweep_figures_put(struct nt_strbuf *to, const struct nt_map *map);
-
 /* In the prolog: sends every artifact to the agents, then DONE. DONE is always sent; after an error
  * it contains "failed" and the reason. */
 int nt_output_to_agent(struct nt_oob *oob, const struct nt_probe_job *job,
