@@ -120,7 +120,7 @@ static bool near_to(double value, double middle)
 }
 
 /* The median values of the hosts of a switch. */
-struct usual {
+struct medians {
     double latency, out, back;
 };
 
@@ -134,7 +134,7 @@ static double back_to(const struct nt_link *l, uint32_t below)
     return l->a == below ? l->bandwidth_back_MBps : l->bandwidth_MBps;
 }
 
-static struct usual find_usual(struct net *n, const uint32_t *hosts, size_t count)
+static struct medians find_medians(struct net *n, const uint32_t *hosts, size_t count)
 {
     double into[3];
     for (size_t f = 0; f < 3; f++) {
@@ -149,23 +149,23 @@ static struct usual find_usual(struct net *n, const uint32_t *hosts, size_t coun
         }
         into[f] = median_of(n->value, known);
     }
-    return (struct usual){into[0], into[1], into[2]};
+    return (struct medians){into[0], into[1], into[2]};
 }
 
-static bool is_usual(const struct net *n, uint32_t host, const struct usual *usual)
+static bool is_typical(const struct net *n, uint32_t host, const struct medians *median)
 {
     const struct nt_link *l = &n->model->link[n->up[host]];
     return !l->suspect && !n->model->host_suspect[host] && !l->simplex && !l->effective &&
-           l->probability >= NT_SUPPORT_USED && near_to(l->latency_us, usual->latency) &&
-           near_to(out_of(l, host), usual->out) && near_to(back_to(l, host), usual->back);
+           l->probability >= NT_SUPPORT_USED && near_to(l->latency_us, median->latency) &&
+           near_to(out_of(l, host), median->out) && near_to(back_to(l, host), median->back);
 }
 
 /* Draws vertices on one line: the medians of their links, and the range of latencies. */
 static struct nt_row *add_folded(struct net *n, const char *art, const char *label,
                                  const uint32_t *vertex, size_t count)
 {
-    struct usual usual = find_usual(n, vertex, count);
-    struct nt_link typical = {.bandwidth_MBps = usual.out, .bandwidth_back_MBps = usual.back};
+    struct medians median = find_medians(n, vertex, count);
+    struct nt_link typical = {.bandwidth_MBps = median.out, .bandwidth_back_MBps = median.back};
     struct nt_row *row = nt_text_table_add(&n->rows, NT_STYLE_PLAIN, art, label);
     char from[NT_VALUE_BYTES], to[NT_VALUE_BYTES];
     double low = INFINITY, high = 0, sure = 1;
@@ -179,7 +179,7 @@ static struct nt_row *add_folded(struct net *n, const char *art, const char *lab
         typical.forth_at_least &= l->at_least || (turned ? l->back_at_least : l->forth_at_least);
         typical.back_at_least &= l->at_least || (turned ? l->forth_at_least : l->back_at_least);
     }
-    put_latency(n, row->cell[LATENCY], usual.latency, NAN);
+    put_latency(n, row->cell[LATENCY], median.latency, NAN);
     put_rate(n, row->cell[UP], &typical, false);
     put_rate(n, row->cell[DOWN], &typical, true);
     put_sure(row, sure);
@@ -190,7 +190,7 @@ static struct nt_row *add_folded(struct net *n, const char *art, const char *lab
     return row;
 }
 
-/* Draws the hosts of a switch with usual values on one line, with their names folded. */
+/* Draws the hosts of a switch with typical values on one line, with their names folded. */
 static void add_folded_hosts(struct net *n, const char *art, const uint32_t *host, size_t count)
 {
     struct nt_strbuf label = {0};
@@ -277,10 +277,10 @@ static void draw_hosts(struct net *n, const struct branch *b, const uint32_t *ho
                        bool more)
 {
     char text[sizeof b->prefix + 16];
-    struct usual usual = find_usual(n, host, count);
+    struct medians median = find_medians(n, host, count);
     size_t same = 0;
     for (size_t k = 0; k < count; k++)
-        if (n->fold && is_usual(n, host[k], &usual))
+        if (n->fold && is_typical(n, host[k], &median))
             n->queue[same++] = host[k];
     bool fold = same >= FOLD_LEAST, listed = fold && !n->way.bare;
     size_t left = (fold ? count - same : count) + (listed ? 1 : 0);
@@ -288,7 +288,7 @@ static void draw_hosts(struct net *n, const struct branch *b, const uint32_t *ho
         add_folded_hosts(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), n->queue,
                          same);
     for (size_t k = 0; k < count; k++)
-        if (!fold || !is_usual(n, host[k], &usual))
+        if (!fold || !is_typical(n, host[k], &median))
             add_host(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), host[k]);
 }
 
@@ -546,8 +546,8 @@ static void draw_other_links(struct net *n)
     }
     if (left > shown) {
         char label[96];
-        snprintf(label, sizeof label, "%zu%s links, all alike (--all lists them)", left - shown,
-                 shown > 0 ? " other" : "");
+        snprintf(label, sizeof label, "%zu%s links of similar latency (--all lists them)",
+                 left - shown, shown > 0 ? " other" : "");
         struct nt_row *row = nt_text_table_add(&n->rows, NT_STYLE_PLAIN, "", label);
         put_latency(n, row->cell[LATENCY], middle, NAN);
     }

@@ -120,20 +120,20 @@ static void count_placed(const struct merge *m, uint32_t *there)
 
 /* A measured and a current switch that may be the same. share: number of hosts below both divided
  * by the number below at least one (Jaccard index). */
-struct likeness {
+struct candidate {
     double share;
     uint32_t measured, current;
     uint32_t rank; /* children before parents, on both sides */
 };
 
-struct likenesses {
+struct candidates {
     size_t count, room;
-    struct likeness *at;
+    struct candidate *at;
 };
 
-static int compare_likeness(const void *x, const void *y)
+static int by_share(const void *x, const void *y)
 {
-    const struct likeness *p = x, *q = y;
+    const struct candidate *p = x, *q = y;
     if (p->share != q->share)
         return p->share > q->share ? -1 : 1;
     return (p->rank > q->rank) - (p->rank < q->rank);
@@ -142,8 +142,8 @@ static int compare_likeness(const void *x, const void *y)
 /* Lists the current switches that have more than half of a measured switch's hosts and vice versa.
  * Of the hosts of a current switch, only the placed ones count: hosts that were not measured do not
  * make it a different switch. count: zeros before and after. */
-static int list_like(struct merge *m, uint32_t v, const uint32_t *placed, uint32_t *count,
-                     struct likenesses *like, struct nt_err *err)
+static int list_candidates(struct merge *m, uint32_t v, const uint32_t *placed, uint32_t *count,
+                           struct candidates *found, struct nt_err *err)
 {
     const struct nt_rooted_tree *t = m->measured.tree;
     uint32_t here = nt_rooted_tree_count(t, v);
@@ -156,15 +156,16 @@ static int list_like(struct merge *m, uint32_t v, const uint32_t *placed, uint32
             count[w] = 0;
             if (both * 2 <= here || both * 2 <= there)
                 continue;
-            like->at =
-                nt_arena_grow(&m->memory, like->at, &like->room, like->count + 1, sizeof *like->at);
-            if (like->at == NULL)
+            found->at = nt_arena_grow(&m->memory, found->at, &found->room, found->count + 1,
+                                      sizeof *found->at);
+            if (found->at == NULL)
                 return nt_arena_check(&m->memory, err);
-            like->at[like->count] = (struct likeness){.share = (double)both / (here + there - both),
-                                                      .measured = v,
-                                                      .current = w,
-                                                      .rank = (uint32_t)like->count};
-            like->count++;
+            found->at[found->count] =
+                (struct candidate){.share = (double)both / (here + there - both),
+                                   .measured = v,
+                                   .current = w,
+                                   .rank = (uint32_t)found->count};
+            found->count++;
         }
     return 0;
 }
@@ -177,19 +178,19 @@ static int match_switches(struct merge *m, struct nt_err *err)
     uint32_t *count = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *count);
     bool *taken = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *taken);
     uint32_t *placed = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *placed);
-    struct likenesses like = {0};
+    struct candidates found = {0};
     if (nt_arena_check(&m->memory, err) != 0)
         return -1;
     count_placed(m, placed);
     for (size_t k = m->measured.tree->reached; m->current.map != NULL && k-- > 0;) {
         uint32_t v = m->measured.tree->order[k];
-        if (v >= model->hosts && list_like(m, v, placed, count, &like, err) != 0)
+        if (v >= model->hosts && list_candidates(m, v, placed, count, &found, err) != 0)
             return -1;
     }
-    if (like.count > 0)
-        qsort(like.at, like.count, sizeof *like.at, compare_likeness);
-    for (size_t k = 0; k < like.count; k++) {
-        const struct likeness *x = &like.at[k];
+    if (found.count > 0)
+        qsort(found.at, found.count, sizeof *found.at, by_share);
+    for (size_t k = 0; k < found.count; k++) {
+        const struct candidate *x = &found.at[k];
         if (m->same[x->measured] != NONE || taken[x->current])
             continue;
         m->same[x->measured] = x->current;

@@ -27,8 +27,8 @@ struct rooted {
     double *hosts; /* number of these hosts */
     bool *loose;   /* its distance to the switch above differs from that of the others */
     struct nt_weighted *way;
-    double *sure;   /* probability of the uplink */
-    uint32_t *name; /* index in the prior */
+    double *support; /* probability of the uplink */
+    uint32_t *name;  /* index in the prior */
 };
 
 static int rooted_init(struct rooted *t, const struct nt_model *m, struct nt_arena *memory,
@@ -42,7 +42,7 @@ static int rooted_init(struct rooted *t, const struct nt_model *m, struct nt_are
                          .hosts = nt_arena_array(memory, n + 1, sizeof *t->hosts),
                          .loose = nt_arena_array(memory, n + 1, sizeof *t->loose),
                          .way = nt_arena_array(memory, n + 1, sizeof *t->way),
-                         .sure = nt_arena_array(memory, n + 1, sizeof *t->sure),
+                         .support = nt_arena_array(memory, n + 1, sizeof *t->support),
                          .name = nt_arena_array(memory, n + 1, sizeof *t->name)};
     if (nt_arena_check(memory, err) != 0 || nt_graph_init(&t->graph, m, memory, err) != 0)
         return -1;
@@ -120,7 +120,7 @@ static double mean_us(const struct rooted *t, uint32_t v)
 }
 
 /* Returns the latency of the median host below the children order[from..to) of one switch. */
-static double middle_us(struct rooted *t, size_t from, size_t to, uint32_t apart)
+static double median_us(struct rooted *t, size_t from, size_t to, uint32_t apart)
 {
     double near = INFINITY, us = 0;
     size_t n = 0;
@@ -142,10 +142,10 @@ static double middle_us(struct rooted *t, size_t from, size_t to, uint32_t apart
 
 /* Marks the children of a switch whose latency differs from the median as loose; they do not count
  * above. */
-static void level_out(struct rooted *t, size_t from, size_t to, uint32_t apart)
+static void mark_loose(struct rooted *t, size_t from, size_t to, uint32_t apart)
 {
     uint32_t p = t->bfs.parent[t->bfs.order[from]];
-    double middle = middle_us(t, from, to, apart);
+    double middle = median_us(t, from, to, apart);
     for (size_t k = from; k < to; k++) {
         uint32_t v = t->bfs.order[k];
         if (v == apart)
@@ -158,25 +158,25 @@ static void level_out(struct rooted *t, size_t from, size_t to, uint32_t apart)
 }
 
 /* Sums the latencies to the hosts below, children before parents. apart: child of the root. */
-static void sum_up(struct rooted *t, uint32_t apart)
+static void sum_latencies(struct rooted *t, uint32_t apart)
 {
     for (size_t k = 0; k < t->bfs.reached; k++) {
         uint32_t v = t->bfs.order[k], up = t->bfs.up[v];
-        t->sure[v] = up == NT_NO_LINK ? 1 : t->m->link[up].probability;
+        t->support[v] = up == NT_NO_LINK ? 1 : t->m->link[up].probability;
         if (v < t->m->hosts)
-            t->hosts[v] = t->sure[v] < NT_SUPPORT_REPORTED ? UNSURE : 1;
+            t->hosts[v] = t->support[v] < NT_SUPPORT_REPORTED ? UNSURE : 1;
     }
     for (size_t to = t->bfs.reached, from; to > 1; to = from) { /* siblings are consecutive */
         uint32_t p = t->bfs.parent[t->bfs.order[to - 1]];
         for (from = to - 1; from > 1 && t->bfs.parent[t->bfs.order[from - 1]] == p; from--)
             ;
-        level_out(t, from, to, apart);
+        mark_loose(t, from, to, apart);
     }
     for (size_t k = 1; k < t->bfs.reached; k++) {
         uint32_t v = t->bfs.order[k];
         t->loose[v] = t->loose[v] || t->loose[t->bfs.parent[v]];
         if (v < t->m->hosts && t->loose[v])
-            t->sure[v] = 0;
+            t->support[v] = 0;
     }
 }
 
@@ -185,7 +185,7 @@ static int add(struct nt_prior *p, const struct nt_map *map, struct rooted *t, u
 {
     const char *name = nt_map_vertex_name(map, v);
     struct nt_prior_part part = {
-        .up = up, .support = (float)fmin(fmax(t->sure[v], 0), 1), .day = day};
+        .up = up, .support = (float)fmin(fmax(t->support[v], 0), 1), .day = day};
     if (v >= t->m->hosts)
         part.us = (float)(2 * (mean_us(t, v) - link_us(t, v)));
     t->name[v] = (uint32_t)p->switch_name.count;
@@ -206,12 +206,12 @@ static int add_all(struct nt_prior *p, const struct nt_map *map, struct rooted *
     bool between = ends[0] != ends[1];
     walk(t, ends[0]);
     double us = t->us[ends[1]];
-    sum_up(t, between ? ends[1] : NT_NO_VERTEX);
+    sum_latencies(t, between ? ends[1] : NT_NO_VERTEX);
     int rc = 0;
     if (between) { /* the other end is a child of the root and counts separately */
         double one = 2 * (mean_us(t, ends[0]) - link_us(t, ends[0]));
         double two = 2 * (mean_us(t, ends[1]) - link_us(t, ends[1]));
-        t->sure[ends[0]] = t->sure[ends[1]];
+        t->support[ends[0]] = t->support[ends[1]];
         rc = add_top(p, one / 2 + two / 2 + us, day != NULL ? day[ends[0]] : today, err);
     }
     for (size_t k = 0; rc == 0 && k < t->bfs.reached; k++) {

@@ -16,8 +16,8 @@ struct reading {
     struct nt_triples t;
     size_t cap, rows;
     bool dense, decided;
-    size_t thrice; /* number of lines at the start that have three numbers and no comma; not counted
-                      in a dense text */
+    size_t with_three;  /* number of lines at the start that have three numbers and no comma; not
+                       counted  in a dense text */
     double first[3][3]; /* the first three of these lines */
     struct nt_err
         no_list; /* why the lines are rows, not triples, and in which line this was found */
@@ -153,7 +153,7 @@ static size_t count_numbers(const char *at, const char *end, double first[3])
 /* Converts the lines read so far from triples to rows. */
 static int take_rows(struct reading *r)
 {
-    size_t lines = r->thrice;
+    size_t lines = r->with_three;
     r->dense = true;
     r->t.n = 0;
     r->t.ntasks = 3;
@@ -167,13 +167,13 @@ static int take_rows(struct reading *r)
 /* Reads lines of three numbers as triples as long as this is possible: ranks are whole numbers. */
 static int read_either(struct reading *r, const char *at, const char *end)
 {
-    bool open = r->thrice == r->rows && r->thrice < 3;
+    bool open = r->with_three == r->rows && r->with_three < 3;
     r->rows++;
-    if (open && count_numbers(at, end, r->first[r->thrice]) == 3)
-        r->thrice++;
+    if (open && count_numbers(at, end, r->first[r->with_three]) == 3)
+        r->with_three++;
     if (read_sparse(r, at, end) == 0)
         return 0;
-    if (!open || r->thrice != r->rows || r->err->kind != NT_ERR_INPUT)
+    if (!open || r->with_three != r->rows || r->err->kind != NT_ERR_INPUT)
         return -1;
     r->no_list = *r->err;
     r->no_list_line = r->lines.number;
@@ -183,7 +183,7 @@ static int read_either(struct reading *r, const char *at, const char *end)
 static int settle_three(struct reading *r)
 {
     bool zeros = true, ranks = true, symmetric = true;
-    if (r->dense || r->thrice != 3 || r->rows != 3)
+    if (r->dense || r->with_three != 3 || r->rows != 3)
         return 0;
     for (int k = 0; k < 3; k++) {
         zeros = zeros && !(r->first[k][k] > 0);
