@@ -303,7 +303,7 @@ TEST(hosts_of_one_network_and_others)
          "the hosts' devices do not lie in one network (n1: fab0 10.77.0.0/17; n3: eth0 "
          "10.219.0.0/24): name"},
         {{"fab0 10.77.0.0/17", "fab0 10.77.0.0/17,br0 172.17.0.0/16", ""},
-         "UCX chose among devices of several networks (n2: fab0 10.77.0.0/17,br0 172.17.0.0/16)"},
+         "UCX may use devices of several networks (n2: fab0 10.77.0.0/17,br0 172.17.0.0/16)"},
         /* no list at all */
         {{"fab0 10.77.0.0/17", "eth0 \x1b[1m", "fab0 10.77.0.0/17"}, ""},
     };

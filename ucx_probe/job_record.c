@@ -475,8 +475,9 @@ void nt_networks_compare(const char *const *host, const char *const *list, size_
         first = first == hosts ? k : first;
         if (strchr(list[k], ',') != NULL)
             snprintf(warning, NT_NETWORKS_WARNING_BYTES,
-                     "UCX chose among devices of several networks (%.64s: %.110s), and what was "
-                     "measured may not be the fabric: %s",
+                     "UCX may use devices of several networks (%.64s: %.110s), so the measurements "
+                     "may not "
+                     "be of the fabric: %s",
                      host[k], list[k], todo);
         else if (both_differ(list[k], list[first]))
             snprintf(warning, NT_NETWORKS_WARNING_BYTES,

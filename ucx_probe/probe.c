@@ -213,13 +213,13 @@ static int read_stress(const struct arguments *a, struct settings *set, struct n
         if (text == NULL)
             return 0;
         if (nt_workload_parse(text, &w, err) != 0)
-            return nt_err_prefix(err, "stress");
+            return nt_err_prefix(err, "--stress");
         if (w.messages > NT_WIRE_COUNT_MAX || w.bytes > NT_WIRE_MESSAGE_MAX ||
             w.tasks > NT_STRESS_HOSTS_MAX)
-            return nt_err_set(err, NT_ERR_USAGE,
-                              "stress %.100s: expected at most %d messages, %d bytes and %d tasks",
-                              text, (int)NT_WIRE_COUNT_MAX, (int)NT_WIRE_MESSAGE_MAX,
-                              (int)NT_STRESS_HOSTS_MAX);
+            return nt_err_set(
+                err, NT_ERR_USAGE,
+                "--stress %.100s: expected at most %d messages, %d bytes and %d tasks", text,
+                (int)NT_WIRE_COUNT_MAX, (int)NT_WIRE_MESSAGE_MAX, (int)NT_STRESS_HOSTS_MAX);
         set->stress[set->stresses] = w;
     }
     return 0;
@@ -241,22 +241,22 @@ static int read_settings(const struct arguments *a, struct settings *set, struct
 {
     uint64_t fd;
     if (a->level != NULL && nt_level_parse(a->level, &set->level) != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "level %.64s: expected quick, standard or full",
+        return nt_err_set(err, NT_ERR_USAGE, "--level %.64s: expected quick, standard or full",
                           a->level);
     if (read_thousandths(a->budget, BUDGET_MIN_MS, BUDGET_MAX_MS, &set->budget_s) != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "budget %.64s: expected seconds from 0.1 to 3600",
+        return nt_err_set(err, NT_ERR_USAGE, "--budget %.64s: expected seconds from 0.1 to 3600",
                           a->budget);
     if (read_thousandths(a->max_load, 1, 1000, &set->max_load) != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "max-load %.64s: expected a share above 0, at most 1",
-                          a->max_load);
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--max-load %.64s: expected a share above 0, at most 1", a->max_load);
     if (a->sweep != NULL && nt_sweep_mode_parse(a->sweep, &set->sweep) != 0)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "sweep %.64s: expected auto, all, adaptive or sequential", a->sweep);
+                          "--sweep %.64s: expected auto, all, adaptive or sequential", a->sweep);
     if (a->log != NULL && nt_log_level_parse(a->log, &set->log) != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "log %.64s: expected error, info or debug", a->log);
+        return nt_err_set(err, NT_ERR_USAGE, "--log %.64s: expected error, info or debug", a->log);
     if (a->agent_fd != NULL) {
         if (nt_decimal_whole(a->agent_fd, strlen(a->agent_fd), 1 << 20, &fd) != 0)
-            return nt_err_set(err, NT_ERR_USAGE, "agent-fd %.64s: expected a descriptor",
+            return nt_err_set(err, NT_ERR_USAGE, "--agent-fd %.64s: expected a descriptor",
                               a->agent_fd);
         set->agent_fd = (int)fd;
     }
