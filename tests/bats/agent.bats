@@ -183,7 +183,7 @@ int fsync(int fd) { (void)fd; for (;;) pause(); }' | ${CC:-cc} -shared -fPIC -o 
         "$agent" run --job 7 --uid 65534 --gid 65534 --option quick --conf "$PWD/conf"
     echo "$output"
     [ -e run/7/map.json ]
-    comes grep -q "not archived: $BATS_TEST_TMPDIR/archive takes longer than 200 ms" syslog
+    comes grep -q "not archived, because $BATS_TEST_TMPDIR/archive did not answer within 200 ms" syslog
 }
 
 # As a file system of NFS whose server is away: only SIGKILL ends it.
