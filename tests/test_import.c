@@ -380,6 +380,10 @@ TEST(wrong_texts_name_their_line)
         {osu_latency, "# hosts a b\n# OSU MPI Allreduce Latency Test\n8 1\n",
          "f:2: expected a test of latency of one pair, found none; the last test is \"# OSU MPI "
          "Allreduce Latency Test\""},
+        {osu_bandwidth, "# hosts a b\n# OSU MPI Bandwidth Test v5\n8 0\n16 0\n",
+         "f:2: expected a bandwidth over 0 MB/s, found 0"},
+        {osu_bandwidth, "Unidirectional P2P=Enabled Bandwidth\nD\\D 0 1\n0 9 8\n1 0 9\n",
+         "f:4: expected a bandwidth over 0 MB/s, found 0"},
         {osu_bandwidth, "# hosts a b\n" OSU "8 1\n",
          "expected a test of bandwidth of one pair, found none"},
     };

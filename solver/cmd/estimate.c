@@ -2,6 +2,7 @@
 #include "estimate.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "estimate_json.h"
 #include "estimate_routes.h"
@@ -93,6 +94,8 @@ static int estimate_run(int argc, char **argv, struct nt_err *err)
         return -1;
     if (a.routes == NULL || a.measured == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "--routes FILE and --measured FILE are required");
+    if (strcmp(a.routes, "-") == 0 && strcmp(a.measured, "-") == 0)
+        return nt_err_set(err, NT_ERR_USAGE, "-: standard input can be read only once");
     if (estimate_text(&a, &text, &bytes, err) != 0)
         return -1;
     return nt_file_write_text(a.output, text, bytes, err);

@@ -162,7 +162,7 @@ const char *nt_file_map_path(const char *path, struct nt_err *err)
     else
         nt_err_set(err, NT_ERR_USAGE,
                    "no map given and NETTOPO_MAP is not set. Pass a file, or run inside a job "
-                   "submitted with --nettopo.");
+                   "submitted with --nettopo (in salloc: with srun).");
     return NULL;
 }
 

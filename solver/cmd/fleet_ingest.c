@@ -298,7 +298,7 @@ static int refuse(struct ingest *in, const char *path, struct nt_err *err)
     if (err->kind != NT_ERR_INPUT)
         return -1;
     nt_terminal_progress(NULL);
-    fprintf(stderr, "nettopo fleet ingest: refused: %s\n", err->text);
+    fprintf(stderr, "nettopo fleet ingest: rejected: %s\n", err->text);
     in->refused++;
     nt_json_begin(&in->rejected, NULL, '{', false);
     nt_json_put_text(&in->rejected, "file", path);
@@ -414,7 +414,7 @@ static int print_taken(struct ingest *in, struct nt_err *err)
 {
     struct nt_json_writer *w = &in->rejected;
     if (!in->json) {
-        printf("%zu taken, %zu known, %zu refused\n", in->taken, in->known, in->refused);
+        printf("%zu taken, %zu known, %zu rejected\n", in->taken, in->known, in->refused);
         return 0;
     }
     nt_json_end(w, ']');

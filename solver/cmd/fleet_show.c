@@ -185,7 +185,7 @@ static void put_sums(struct nt_strbuf *d, const struct nt_store_sums *s)
         nt_strbuf_print(d, ", %s to %s", first, last);
     nt_strbuf_puts(d, ", ");
     put_count(d, s->hosts, "host", ", ");
-    put_count(d, s->findings, "finding", "\n");
+    put_count(d, s->findings, "finding", " in these jobs\n");
 }
 
 static void put_shape(struct nt_strbuf *d, const struct nt_model *m)

@@ -399,6 +399,8 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
         return -1;
     if (a.rails) {
         rc = nt_rails_table(map, &text, &bytes, err);
+        if (rc != 0 && a.map != NULL)
+            nt_err_prefix(err, "%s", nt_file_name(a.map));
     } else {
         nt_terminal_progress("placing");
         rc = find_hint(&a, map, &found, err);

@@ -518,8 +518,8 @@ int nt_measurement_read(const char *path, enum nt_matrix_kind kind, double messa
         return read_record(path, kind, message_bytes, out, err);
     if (nt_matrices_read(path, NT_TEXT_ANY, kind, &(struct nt_csv_given){0}, out, err) != 0)
         return -1;
-    if (message_bytes == 0 || (*out)->larger_sizes == 0 ||
-        nt_named_matrix_choose(*out, message_bytes))
+    bool sized = kind == NT_MATRIX_LATENCY_US && !isnan((*out)->message_bytes);
+    if (message_bytes == 0 || !sized || nt_named_matrix_choose(*out, message_bytes))
         return 0;
     nt_named_matrix_destroy(*out);
     *out = NULL;

@@ -164,11 +164,13 @@ static int read_figures(const struct arguments *a, struct nt_figures *f, struct 
 static int read_noise(const struct arguments *a, struct nt_measure_noise *n, struct nt_err *err)
 {
     *n = (struct nt_measure_noise){.seed = 1};
-    if (nt_command_line_number("noise", a->noise, 0, INFINITY, &n->sd, err) < 0 ||
-        nt_command_line_number("host-spread", a->spread, 0, INFINITY, &n->host_spread, err) < 0 ||
-        nt_command_line_number("asymmetry", a->asymmetry, 0, INFINITY, &n->asymmetry, err) < 0 ||
-        nt_command_line_number("outliers", a->outliers, 0, INFINITY, &n->outliers, err) < 0 ||
-        nt_command_line_number("missing", a->missing, 0, INFINITY, &n->missing, err) < 0)
+    if (nt_command_line_number("noise", a->noise, 0, NT_NOISE_SD_MAX, &n->sd, err) < 0 ||
+        nt_command_line_number("host-spread", a->spread, 0, NT_NOISE_SD_MAX, &n->host_spread, err) <
+            0 ||
+        nt_command_line_number("asymmetry", a->asymmetry, 0, NT_NOISE_SD_MAX, &n->asymmetry, err) <
+            0 ||
+        nt_command_line_number("outliers", a->outliers, 0, 1, &n->outliers, err) < 0 ||
+        nt_command_line_number("missing", a->missing, 0, 1, &n->missing, err) < 0)
         return -1;
     return read_whole("seed", a->seed, UINT64_MAX, &n->seed, err);
 }
@@ -553,11 +555,13 @@ static int read_workload(const struct arguments *a, struct nt_workload *w, uint6
         w->bytes = nt_workload_is_random(w) ? 1000 : 10000;
     *repeat = 10;
     if (nt_command_line_bytes("bytes", a->bytes, 0, 1e12, &w->bytes, err) < 0 ||
-        nt_command_line_bytes("packet", a->packet, 0, 1e12, &w->packet_bytes, err) < 0 ||
+        nt_command_line_bytes("packet", a->packet, 1, 1e12, &w->packet_bytes, err) < 0 ||
         read_whole("messages", a->messages, UINT32_MAX, &messages, err) < 0 ||
         read_whole("buffers", a->buffers, 65536, &buffers, err) < 0 ||
         read_whole("repeat", a->repeat, REPEAT_MAX, repeat, err) < 0)
         return -1;
+    if (a->buffers != NULL && buffers == 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--buffers 0: expected 1 or more");
     w->messages = a->messages != NULL ? (uint32_t)messages : w->messages;
     w->buffer_packets = (uint32_t)buffers;
     w->consume_all = a->consume_all;

@@ -204,7 +204,7 @@ static int read_file(struct stats *s, const char *path, struct nt_err *err)
     if (long_lines > 0)
         fprintf(stderr, "nettopo stats: %s: skipped %" PRIu64 " line%s of more than %d bytes\n",
                 nt_file_name(path), long_lines, long_lines == 1 ? "" : "s", (int)LINE_MAX_BYTES);
-    if (s->records == records && s->lines > lines)
+    if (s->records == records)
         fprintf(stderr,
                 "nettopo stats: %s: no job's line in %" PRIu64 " lines: expected job, time and "
                 "status, as key=value pairs or JSON\n",

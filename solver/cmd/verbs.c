@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verbs.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static int finish(const struct nt_verbs *t, const char *verb, int rc, const stru
 {
     const char *space = *verb == '\0' ? "" : " ";
     if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
-        fprintf(stderr, "%s%s%s: cannot write to standard output\n", t->program, space, verb);
+        fprintf(stderr, "%s%s%s: cannot write standard output: %s\n", t->program, space, verb,
+                strerror(errno));
         return NT_ERR_SYSTEM;
     }
     if (rc == 0)

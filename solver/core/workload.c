@@ -68,6 +68,10 @@ static int read_kernel(const char *text, size_t bytes, struct nt_workload *w, st
     bool good = k < NT_KERNELS && (colon != NULL) == (kinds[k].most > 0);
     if (good && colon != NULL)
         good = read_whole(colon + 1, bytes - name - 1, kinds[k].most, false, &number);
+    if (!good && colon != NULL && k < NT_KERNELS && kinds[k].most > 0)
+        return nt_err_set(
+            err, NT_ERR_USAGE, "workload %.*s: expected %s: and a number from 1 to %llu",
+            (int)(bytes < 64 ? bytes : 64), text, kinds[k].name, (unsigned long long)kinds[k].most);
     if (!good)
         return nt_err_set(err, NT_ERR_USAGE,
                           "workload %.*s: expected a2a, o2a, a2o, sr:W, gups, hot:PERCENT, "

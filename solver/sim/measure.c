@@ -32,9 +32,9 @@ static int check_noise(const struct nt_measure_noise *n, struct nt_err *err)
     const struct {
         const char *name;
         double value, most;
-    } part[] = {{"noise", n->sd, 10},
-                {"host spread", n->host_spread, 10},
-                {"asymmetry", n->asymmetry, 10},
+    } part[] = {{"noise", n->sd, NT_NOISE_SD_MAX},
+                {"host spread", n->host_spread, NT_NOISE_SD_MAX},
+                {"asymmetry", n->asymmetry, NT_NOISE_SD_MAX},
                 {"outliers", n->outliers, 1},
                 {"missing", n->missing, 1}};
     for (size_t k = 0; k < sizeof part / sizeof *part; k++)

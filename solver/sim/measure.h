@@ -12,6 +12,8 @@
 #include "network.h"
 #include "routes.h"
 
+enum { NT_NOISE_SD_MAX = 10 }; /* of each relative standard deviation */
+
 struct nt_measure_noise {
     double sd;          /* relative Gaussian error of each measurement */
     double host_spread; /* relative sd of a host's own link (direct networks: of its overhead) */

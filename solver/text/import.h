@@ -39,6 +39,9 @@ int nt_import_benchmark(const char *file, const char *text, size_t bytes, enum n
  * values. */
 bool nt_import_benchmark_line(const char *text, size_t bytes);
 
+/* Returns whether a text starts as a CSV matrix, a list of pairs or the output of a benchmark. */
+bool nt_import_is_matrix(const char *text, size_t bytes);
+
 /* PARUS network_test2: its text (a header with parameters, one host name per process, then for each
  * message size a line "Message length N" and the times in seconds, from row to column), or its
  * NetCDF file. Rejects a matrix of deviations, which contains no latencies. Processes of one host

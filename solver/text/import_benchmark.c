@@ -212,8 +212,11 @@ static int add_host(struct benchmark *r, struct nt_text_line *line, struct nt_wo
     return 0;
 }
 
-static int keep_pair(struct benchmark *r, struct pair pair, struct nt_err *err)
+static int keep_pair(struct benchmark *r, const struct nt_text_line *line, struct pair pair,
+                     struct nt_err *err)
 {
+    if (r->kind == NT_MATRIX_BANDWIDTH_MBPS && !(pair.value > 0))
+        return nt_line_fail(line, err, "expected a bandwidth over 0 MB/s, found %g", pair.value);
     if (r->pairs == PAIRS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: more than %d values of pairs", r->text.file,
                           r->text.line, (int)PAIRS_MAX);
@@ -242,7 +245,7 @@ static int close_block(struct benchmark *r, struct nt_err *err)
                                 r->size, r->common_size);
         r->common_size = r->size;
     }
-    return keep_pair(r, (struct pair){r->a, r->b, r->largest, r->value}, err);
+    return keep_pair(r, &r->opened, (struct pair){r->a, r->b, r->largest, r->value}, err);
 }
 
 /* Reads the words after "# hosts". */
@@ -418,7 +421,7 @@ static int read_row(struct benchmark *r, struct nt_text_line line, struct nt_err
         bool back = r->form->how == BACKWARD;
         struct pair pair = {back ? r->column[k] : host, back ? host : r->column[k], NAN,
                             value * r->form->unit};
-        if (host != r->column[k] && keep_pair(r, pair, err) != 0)
+        if (host != r->column[k] && keep_pair(r, &line, pair, err) != 0)
             return -1;
     }
     r->any = true;
@@ -541,8 +544,8 @@ static int read_iperf(struct benchmark *r, struct nt_text_line line, struct nt_e
     unsigned from = found->reverse != 0;
     if (host[0] == host[1])
         return nt_line_fail(&line, err, "expected two different hosts");
-    return keep_pair(r, (struct pair){host[from], host[!from], NAN, found->received_bps * 1.25e-7},
-                     err);
+    return keep_pair(
+        r, &line, (struct pair){host[from], host[!from], NAN, found->received_bps * 1.25e-7}, err);
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv_dialect.h"
 #include "lines.h"
 #include "map.h"
 #include "memory.h"
@@ -233,4 +234,14 @@ int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
     kept->contended = true; /* each process sends to the n-th next one, all at the same time */
     *out = kept;
     return 0;
+}
+
+bool nt_import_is_matrix(const char *text, size_t bytes)
+{
+    struct nt_word rest = {text, bytes};
+    struct nt_csv_dialect d = nt_csv_dialect_find(text, bytes);
+    /* words with spaces between them are more likely a sentence than hosts */
+    bool words = d.form == NT_CSV_MATRIX && d.separator == ' ';
+    return nt_import_benchmark_line(text, nt_word_cut(&rest, '\n').bytes) ||
+           (d.form != NT_CSV_UNKNOWN && !words);
 }

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "attachment.h"
+#include "csv_dialect.h"
 #include "faults_text.h"
+#include "import.h"
 #include "json.h"
 #include "json_write.h"
 #include "names.h"
@@ -876,6 +878,12 @@ int nt_map_inspect(const char *file, const char *text, size_t bytes, struct nt_f
     if (bytes >= sizeof samples && memcmp(text, samples, sizeof samples - 1) == 0)
         return nt_err_set(err, NT_ERR_INPUT,
                           "%s:1: this is a samples file, not a map. Run \"nettopo solve\" first.",
+                          file);
+    if (bytes > 0 && strchr("{[", text[0]) == NULL &&
+        nt_import_is_matrix(text, bytes < NT_CSV_HEAD_MAX ? bytes : NT_CSV_HEAD_MAX))
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s:1: this is a matrix or the output of a benchmark, not a map. Run "
+                          "\"nettopo solve\" with --latency or --bandwidth first.",
                           file);
     if (nt_json_parse(file, text, bytes, &root, err) != 0)
         return -1;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "decimal.h"
+#include "import.h"
 #include "lines.h"
 #include "number.h"
 #include "prior.h"
@@ -490,6 +491,18 @@ static int read_known(struct nt_samples_reader *r, size_t key, struct nt_text_li
     return e->add == NULL ? 0 : e->add(r, &w, err);
 }
 
+/* Rejects a first line of a matrix, before its tabs or CR are rejected. */
+static int refuse_matrix(struct nt_samples_reader *r, size_t bytes, struct nt_err *err)
+{
+    r->text[bytes] = '\n'; /* a whole line, for its last cell */
+    bool is_matrix = nt_import_is_matrix(r->text, bytes + 1);
+    r->text[bytes] = '\0';
+    return !is_matrix ? 0
+                      : nt_err_set(err, NT_ERR_INPUT,
+                                   "this is a matrix or the output of a benchmark. Pass it with "
+                                   "--latency or --bandwidth.");
+}
+
 static int read_line(void *reader, struct nt_text_line *line, struct nt_err *err)
 {
     struct nt_samples_reader *r = reader;
@@ -498,6 +511,8 @@ static int read_line(void *reader, struct nt_text_line *line, struct nt_err *err
     if (bytes > 0)
         memcpy(r->text, line->at, bytes);
     r->text[bytes] = '\0';
+    if (r->lines.number == 1 && refuse_matrix(r, bytes, err) != 0)
+        return -1;
     for (const char *c = w.at; c < w.end; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             return nt_err_set(err, NT_ERR_INPUT, "expected text, found the control byte 0x%02x",

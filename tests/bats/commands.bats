@@ -95,9 +95,10 @@ hosts in findings
     run "$nettopo" stats --since 2026-11-21 --top 1 log log
     [ "$status" = 0 ]
     [[ $output == "4 jobs, "*"1 more"* ]]
-    run "$nettopo" stats --since 1m /dev/null
+    run --separate-stderr "$nettopo" stats --since 1m /dev/null
     [ "$status" = 0 ]
     [ "$output" = "0 jobs" ]
+    [[ $stderr == "nettopo stats: /dev/null: no job's line in 0 lines: "* ]]
     # the same as JSON
     "$nettopo" stats --json log | jq -e '. == {jobs: 4, first: "2026-11-20T10:00:00Z", last: "2026-11-22T10:00:00Z",
         lines: $lines, statuses: {ok: 1, partial: 2, failed: 1},
@@ -195,6 +196,15 @@ PY
     refuses 2 "--output is given twice" "$nettopo" solve -o a -o b good.samples
     refuses 2 "SAMPLES cannot be combined with --latency or --bandwidth" "$nettopo" solve --bandwidth good.csv good.samples
     refuses 2 "--method guess: expected auto, bufe or parus" "$nettopo" solve --method guess good.samples -o out.json
+    refuses 2 "--noise 11: expected a number from 0 to 10" "$nettopo" simulate --topology star:4 --noise 11
+    refuses 2 "--missing 2: expected a number from 0 to 1" "$nettopo" simulate --topology star:4 --missing 2
+    for workload in sr:0 sr:x hot:101; do
+        refuses 2 "workload $workload: expected ${workload%:*}: and a number from 1 to" \
+            "$nettopo" simulate --topology star:4 --workload $workload
+    done
+    refuses 2 "--packet 0: expected" "$nettopo" simulate --topology star:4 --workload a2a --packet 0
+    refuses 2 "--buffers 0: expected 1 or more" "$nettopo" simulate --topology star:4 --workload a2a --buffers 0
+    refuses 3 "star.json: the map has no LogGP parameters" "$nettopo" hint --rails "$maps/star.json"
     refuses 2 "--sweep some: expected all, adaptive, sequential or pmm" "$nettopo" simulate --topology star:4 --sweep some
     refuses 2 "--all takes no value" "$nettopo" show --all=yes
     refuses 2 "NETTOPO_MAP is not set" "$nettopo" show
@@ -246,6 +256,12 @@ TABLE
     refuses 3 "bad.samples:1: expected lines of at most 4096 bytes" "$nettopo" solve bad.samples -o out.json
     head -c 100000 /dev/urandom >bad.samples
     refuses 3 "bad.samples:1:" "$nettopo" solve bad.samples -o out.json
+    for matrix in pairs-blanks.txt pairs-semicolon.csv matrix-quoted.csv matrix-tabs.txt matrix-spreadsheet.csv osu.txt; do
+        refuses 3 "$matrix:1: this is a matrix or the output of a benchmark. Pass it with --latency or --bandwidth." \
+            "$nettopo" solve "$root/tests/data/import/$matrix" -o out.json
+        refuses 3 "$matrix:1: this is a matrix or the output of a benchmark, not a map" \
+            "$nettopo" show "$root/tests/data/import/$matrix"
+    done
     refuses 3 "standard input:1:" "$nettopo" solve - -o out.json </dev/null
     refuses 3 "No such file" "$nettopo" solve nowhere -o out.json
     refuses 3 "Is a directory" "$nettopo" solve . -o out.json

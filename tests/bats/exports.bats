@@ -233,6 +233,9 @@ PY
     # three sizes of one file of PARUS: which is compared
     netcdf=$ROOT/tests/data/import/parus_median.nc
     "$nettopo" compare --message-bytes 200 "$netcdf" "$netcdf" | grep -q '^first  *1.211  *1.461  *2.204  *2.208  *2.213$'
+    printf 'processors 2\nhosts:\na\nb\nMessage length 100\n0 0.000001\n0.000001 0\n' >one-size
+    "$nettopo" compare --message-bytes 100 one-size one-size
+    refuses 3 "expected a matrix of messages of 7 bytes" "$nettopo" compare --message-bytes 7 one-size one-size
     refuses 3 "expected a matrix of messages of 300 bytes" "$nettopo" compare --message-bytes 300 "$netcdf" "$netcdf"
     printf ',x,y\nx,,1\ny,,\n' >others.csv
     refuses 3 "no pair of hosts is measured in both" "$nettopo" compare friday.csv others.csv

@@ -39,10 +39,10 @@ job() {
     job 2 2
     run "$nettopo" fleet ingest --store s jobs
     [ "$status" = 0 ]
-    [ "$output" = "2 taken, 0 known, 0 refused" ]
+    [ "$output" = "2 taken, 0 known, 0 rejected" ]
     job 3 3
     run "$nettopo" fleet ingest --store s jobs/3 jobs
-    [ "$output" = "1 taken, 3 known, 0 refused" ]
+    [ "$output" = "1 taken, 3 known, 0 rejected" ]
     "$nettopo" fleet show --store s --format json >map.json
     "$nettopo" validate map.json
     [ "$(jq -c '.fleet | [.jobs, .users, .first, .last]' map.json)" = \
@@ -100,9 +100,9 @@ job() {
     printf '%d|1000|n[1-24]\n' 1 2 3 4 5 6 7 8 9 10 >>record
     run --separate-stderr "$nettopo" fleet ingest --store s --record record jobs
     [ "$status" = 3 ]
-    [ "$output" = "2 taken, 0 known, 8 refused" ]
+    [ "$output" = "2 taken, 0 known, 8 rejected" ]
     [ "$(wc -l <<<"$stderr")" = 8 ]
-    [ "$(grep -c '^nettopo fleet ingest: refused: jobs/' <<<"$stderr")" = 8 ]
+    [ "$(grep -c '^nettopo fleet ingest: rejected: jobs/' <<<"$stderr")" = 8 ]
     grep -q 'jobs/3/map.json: host n99 was not in job 3' <<<"$stderr"
     grep -q 'jobs/4/map.json: the samples are from job 2, the map is from job 4' <<<"$stderr"
     # the same as JSON; what was taken is known now
@@ -110,7 +110,7 @@ job() {
     run --separate-stderr "$nettopo" fleet ingest --json --store s --record again jobs
     [ "$status" = 3 ]
     jq -e '[.taken, .known, .refused] == [0, 2, 8] and (.rejected | length) == 8' <<<"$output"
-    diff <(jq -r '.rejected[] | "nettopo fleet ingest: refused: " + .reason' <<<"$output") - <<<"$stderr"
+    diff <(jq -r '.rejected[] | "nettopo fleet ingest: rejected: " + .reason' <<<"$output") - <<<"$stderr"
     [ "$(jq -r '.rejected[0].file' <<<"$output")" = jobs/3/map.json ]
     [ -z "$("$nettopo" fleet ingest --json -q --store s --record record jobs/1)" ]
     run --separate-stderr "$nettopo" fleet ingest --store s --record <(sed /^2/d record) jobs/2
@@ -127,7 +127,7 @@ job() {
     mkfifo jobs/2/samples
     run --separate-stderr timeout 600 "$nettopo" fleet ingest --store s jobs
     [ "$status" = 3 ]
-    [ "$output" = "1 taken, 0 known, 3 refused" ]
+    [ "$output" = "1 taken, 0 known, 3 rejected" ]
     grep -q 'jobs/pipe.gz: not a regular file' <<<"$stderr"
     grep -q 'jobs/link.gz: ' <<<"$stderr"
     grep -q 'jobs/2/samples: not a regular file' <<<"$stderr"
@@ -760,7 +760,7 @@ END
     run env PATH="$(dirname "$nettopo"):$PATH" "$root/etc/examples/fleet-nightly.sh" jobs s prior out.prom
     echo "$output"
     [ "$status" = 1 ] # there is a suspect
-    grep -q '^0 taken, 12 known, 0 refused$' <<<"$output"
+    grep -q '^0 taken, 12 known, 0 rejected$' <<<"$output"
     grep -q '^cluster c: 12 jobs of 3 users' <<<"$output"
     grep -q '^n5 s[0-9]*: bandwidth up worse' <<<"$output"
     grep -q '^n5: bandwidth up ' <<<"$output"

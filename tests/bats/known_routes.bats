@@ -314,6 +314,7 @@ TABLE
 @test "plan, estimate and simulate: usage is exit 2" {
     figure_2 >routes
     refuses 2 "--routes FILE and --measured FILE are required" "$nettopo" estimate --routes routes
+    refuses 2 "-: standard input can be read only once" "$nettopo" estimate --routes - --measured -
     refuses 2 "--routes cannot be combined with a network" "$nettopo" plan --routes routes "$maps/star.json"
     refuses 2 "NETTOPO_MAP is not set" "$nettopo" plan
     for r in 0 0.5 x nan -1 ''; do
@@ -581,7 +582,7 @@ figures() { jq -r '[.links[] | "\(.latency_us * 1000 | round / 1000) \(.bandwidt
     # of some pairs alone: they are left out
     sed '/^n1/s/1000/100/g; s/^\(n[^1],\)1000/\1100/' rate.csv >slow.csv
     "$nettopo" solve --latency 64k.csv --message-bytes 65536 --bandwidth slow.csv -o most.json
-    grep -q "10 of 30 latencies are left out" most.json
+    grep -q "10 of 30 latencies omitted" most.json
 }
 
 @test "solve: a setting belongs to its method" {
