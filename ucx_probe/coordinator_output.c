@@ -2,12 +2,9 @@
 #include "coordinator_output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -422,41 +419,13 @@ int nt_output_to_agent(struct nt_oob *oob, const struct nt_probe_job *job,
 
 /* ---- by hand ---- */
 
-static int write_error(struct nt_err *err, const char *path)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
-}
-
-/* Writes a temporary file beside the target and renames it, so that a reader never sees an
- * incomplete file. */
-static int write_file(const char *path, const char *text, size_t bytes, struct nt_err *err)
-{
-    char beside[4096];
-    int n = snprintf(beside, sizeof beside, "%s.XXXXXX", path);
-    if (n < 0 || (size_t)n >= sizeof beside)
-        return nt_err_set(err, NT_ERR_USAGE, "%.64s...: the file name is too long", path);
-    int fd = mkostemp(beside, O_CLOEXEC);
-    if (fd < 0)
-        return write_error(err, path);
-    mode_t mask = umask(0);
-    umask(mask);
-    bool good = fchmod(fd, 0666 & ~mask) == 0 && nt_write_all(fd, text, bytes) == 0;
-    good = close(fd) == 0 && good && rename(beside, path) == 0;
-    if (good)
-        return 0;
-    write_error(err, path);
-    unlink(beside);
-    return -1;
-}
-
-/* Writes the text to a path or to fd, and frees it. */
+/* Writes the text, and frees it. Standard output is the user's meanwhile, also as /dev/stdout. */
 static int write_text(char *text, size_t bytes, const char *path, int fd, struct nt_err *err)
 {
-    int rc = 0;
-    if (strcmp(path, "-") != 0)
-        rc = write_file(path, text, bytes, err);
-    else if (nt_write_all(fd, text, bytes) != 0)
-        rc = write_error(err, "standard output");
+    int rc = dup2(fd, STDOUT_FILENO) < 0
+                 ? nt_err_set(err, NT_ERR_SYSTEM, "standard output: %s", strerror(errno))
+                 : nt_file_write(path, text, bytes, err);
+    dup2(STDERR_FILENO, STDOUT_FILENO); /* UCX logs to it until the process ends */
     free(text);
     return rc;
 }

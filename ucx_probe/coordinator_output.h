@@ -53,7 +53,7 @@ int nt_output_to_agent(struct nt_oob *oob, const struct nt_probe_job *job,
                        const struct nt_coordinator_result *done, struct nt_err *err);
 
 /* Without an agent: writes the map to map_path and the samples to samples_path (NULL: none; "-": to
- * descriptor fd). Each file is written under another name and renamed. */
+ * descriptor fd) as nt_file_write does. */
 int nt_output_to_files(const struct nt_coordinator_result *done, const char *map_path,
                        const char *samples_path, int fd, struct nt_err *err);
 

@@ -252,6 +252,9 @@ static int read_settings(const struct arguments *a, struct settings *set, struct
     if (a->sweep != NULL && nt_sweep_mode_parse(a->sweep, &set->sweep) != 0)
         return nt_err_set(err, NT_ERR_USAGE,
                           "--sweep %.64s: expected auto, all, adaptive or sequential", a->sweep);
+    if (a->prior != NULL && a->prior[0] != '/')
+        return nt_err_set(err, NT_ERR_USAGE, "--prior %.64s: expected a path that begins with /",
+                          a->prior);
     if (a->log != NULL && nt_log_level_parse(a->log, &set->log) != 0)
         return nt_err_set(err, NT_ERR_USAGE, "--log %.64s: expected error, info or debug", a->log);
     if (a->agent_fd != NULL) {
@@ -463,9 +466,9 @@ static int run_rank(struct nt_oob *oob, const struct nt_probe_job *job, const st
     return rc;
 }
 
-/* Under a launcher a rank that exits with an error ends the whole job. So after the start of the
- * exchange the exit status is 0, and the result reports errors; only an invalid plan is an exit
- * status. Under the agent the exit status reports a problem of this host. */
+/* Under a launcher a rank that exits with an error ends the whole job. So by hand only rank 0,
+ * which has written by then, reports an error by its exit status. Under the agent the exit status
+ * reports a problem of this host. */
 static int run_probe(const struct settings *set)
 {
     struct nt_oob *oob = NULL;
@@ -486,12 +489,11 @@ static int run_probe(const struct settings *set)
     nt_probe_log(NT_LOG_INFO, "%s, rank %u of %u, level %s, %.3f s", job.host, oob->rank, oob->size,
                  nt_level_name(job.option.level), oob->deadline_s - nt_clock_s());
     rc = run_rank(oob, &job, set, &has_network, &err);
-    if (rc != 0 && (oob->rank == 0 || !by_hand))
-        print_error(&err);
+    int status = by_hand || has_network ? 0 : NT_ERR_SYSTEM;
+    if (rc != 0)
+        status = oob->rank == 0 || !by_hand ? print_error(&err) : 0;
     oob->ops->destroy(oob);
-    if (by_hand)
-        return rc != 0 && set->plan != NULL && err.kind == NT_ERR_INPUT ? NT_ERR_INPUT : 0;
-    return rc != 0 ? (int)err.kind : has_network ? 0 : NT_ERR_SYSTEM;
+    return status;
 }
 
 /* ---- what UCX may use ---- */

@@ -10,6 +10,7 @@
 #include "reference_match.h"
 #include "strbuf.h"
 #include "verbs.h"
+#include "write_all.h"
 
 struct arguments {
     const char *tolerance, *coloured, *message, *names, *topology, *raster, *output, *file[2];

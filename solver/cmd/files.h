@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads files with a size limit and writes files atomically. "-" is standard input or output.
+/* Reads files with a size limit and writes results. "-" is standard input or output.
  * Tests: bats/commands.bats. */
 #ifndef NT_FILES_H
 #define NT_FILES_H
@@ -39,11 +39,6 @@ int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, stru
  * no pipe. *st: status of the file read. */
 int nt_file_read_regular(const char *path, size_t most, char **text, size_t *bytes, struct stat *st,
                          struct nt_err *err);
-
-/* Writes a file atomically, by a temporary file beside it and a rename, so that a reader gets the
- * old or the new file. Writes directly to a path that is not a regular file (a terminal, a pipe,
- * /dev/null). */
-int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_err *err);
 
 /* Writes a file as nt_file_write does, and frees the text. */
 int nt_file_write_text(const char *path, char *text, size_t bytes, struct nt_err *err);

@@ -125,6 +125,9 @@ END
     run nettopo-probe -S a2a,tasks=65
     assert_equal "exit" "$status" 2
     assert_contains "$output" "expected at most 100000 messages, 67108864 bytes and 64 tasks"
+    run nettopo-probe --prior rel
+    assert_equal "exit" "$status" 2
+    assert_contains "$output" "--prior rel: expected a path that begins with /"
     run nettopo-probe --plan p -S a2a
     assert_equal "exit" "$status" 2
     assert_contains "$output" "expected without --stress"

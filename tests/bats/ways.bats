@@ -104,6 +104,33 @@ by_srun() {
     user nettopo validate "$GROUND_HOME/$JOB.map"
 }
 
+@test "nettopo-probe keeps devices and links, and what it cannot write is exit 4" {
+    local to=$GROUND_HOME/written
+    rm -rf "$to"
+    mkdir "$to"
+    mknod -m 666 "$to/full" c 1 7
+    mknod -m 666 "$to/null" c 1 3
+    echo old >"$to/old"
+    ln -s old "$to/link"
+    chown -hR --reference="$GROUND_HOME" "$to"
+    write() { # STATUS MAP SAMPLES
+        JOB=written
+        run user timeout 30 env SLURM_PMIX_TIMEOUT=10 UCX_NET_DEVICES=fab0 srun --quiet -N2 --mpi=pmix \
+            nettopo-probe --level quick -b 2 -o "$2" -s "$3"
+        [ "$status" = "$1" ] || fail "exit $status: $output"
+    }
+    twice write 4 "$to/full" "$to/link"
+    assert_contains "$output" "cannot write $to/full: No space left on device"
+    twice write 4 "$to/none/map" "$to/null"
+    assert_contains "$output" "cannot write $to/none/map: No such file or directory"
+    twice write 0 "$to/map" "$to/null"
+    user nettopo validate "$to/map"
+    user nettopo solve "$to/link" >/dev/null
+    assert_equal "files" "$(stat -c '%n %F' "$to"/* | sed "s|$to/||")" \
+        $'full character special file\nlink symbolic link\nmap regular file\nnull character special file\nold regular file'
+    rm -r "$to"
+}
+
 @test "mpirun nettopo-probe" {
     submit -N8 <<'END'
 #!/bin/bash
