@@ -71,4 +71,32 @@ TEST(the_worst_go_first)
         assert_left_out(&table[k]);
 }
 
+/* The slow link has the more probable finding, the narrow link makes the pattern slower. */
+TEST(the_finding_that_delays_the_pattern_goes_first)
+{
+    struct nt_network *net = made_network("star:6");
+    struct nt_model *m = net->model;
+    enum { SLOW = 1, NARROW = 3 };
+    struct nt_fault fault[] = {
+        {.part = {NT_FAULT_LINK_SLOW, SLOW, (uint32_t)m->hosts}, .confidence = 0.99},
+        {.part = {NT_FAULT_LINK_NARROW, NARROW, (uint32_t)m->hosts}, .confidence = 0.98}};
+    struct nt_map map = {.model = m, .fault = fault, .faults = 2};
+    struct nt_err err = {0};
+    uint32_t left_out[2], capacity[] = {1, 1, 1, 1, 1, 1};
+    size_t count;
+    for (size_t k = 0; k < m->links; k++) {
+        struct nt_link *l = &m->link[k];
+        bool narrow = l->a == NARROW || l->b == NARROW, slow = l->a == SLOW || l->b == SLOW;
+        l->bandwidth_MBps = l->bandwidth_back_MBps = narrow ? 1250 : 12500;
+        l->latency_us = slow ? 1.5 : 0.5;
+        l->suspect = narrow || slow;
+    }
+    const struct nt_hint_request asked = {.pattern = "ring", .capacity = capacity};
+    assert_int_equal(nt_spare_choose(&map, &asked, 2, left_out, &count, &err), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(left_out[0], NARROW);
+    assert_int_equal(left_out[1], SLOW);
+    nt_network_destroy(net);
+}
+
 RUN_TESTS

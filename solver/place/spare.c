@@ -33,6 +33,7 @@ struct candidate {
     uint32_t vertex;
     size_t hosts;
     double saves_us; /* per host */
+    double finding;  /* highest confidence of a finding at the host; 0: none */
 };
 
 static void leave_out(struct choice *c, uint32_t host)
@@ -44,7 +45,7 @@ static void leave_out(struct choice *c, uint32_t host)
     c->hosts--;
 }
 
-/* ---- missing hosts, findings ---- */
+/* ---- findings ---- */
 
 /* Returns the host of a part: a host, or its cable. UINT32_MAX: none. */
 static uint32_t host_of_part(const struct nt_model *m, const struct nt_fault_part *part)
@@ -67,30 +68,6 @@ static double finding_of(const struct nt_map *map, uint32_t host)
             most = f->confidence;
     }
     return most;
-}
-
-static void leave_out_worse(struct choice *c)
-{
-    const struct nt_model *m = c->map->model;
-    for (uint32_t h = (uint32_t)m->hosts; h-- > 0;)
-        if (m->missing[h])
-            leave_out(c, h);
-    while (c->count < c->spares) {
-        double most = 0;
-        uint32_t worst = UINT32_MAX;
-        for (uint32_t h = 0; h < m->hosts; h++) {
-            double is = c->capacity[h] > 0 ? finding_of(c->map, h) : 0;
-            if (is > most || (is > 0 && is >= most && worst == c->first)) {
-                most = is;
-                worst = h;
-            }
-        }
-        size_t before = c->count;
-        if (worst != UINT32_MAX)
-            leave_out(c, worst);
-        if (c->count == before)
-            break;
-    }
 }
 
 /* ---- the predicted time ---- */
@@ -134,7 +111,8 @@ out:
 static bool is_below(const struct choice *c, uint32_t host, uint32_t vertex)
 {
     uint32_t v = host;
-    while (v != vertex && v != UINT32_MAX && nt_distance_is_tree(c->distance))
+    while (v != vertex && v != UINT32_MAX && c->distance != NULL &&
+           nt_distance_is_tree(c->distance))
         v = nt_distance_parent(c->distance, v);
     return v == vertex;
 }
@@ -151,7 +129,8 @@ static int try_candidate(struct choice *c, double now_us, struct candidate *cand
     for (uint32_t h = 0; h < m->hosts; h++)
         candidate->hosts += c->capacity[h] > 0 && is_below(c, h, vertex);
     if (candidate->hosts > c->spares - c->count || candidate->hosts >= c->hosts ||
-        is_below(c, c->first, vertex) || (vertex >= m->hosts && candidate->hosts < 2)) {
+        (candidate->finding <= 0 && is_below(c, c->first, vertex)) ||
+        (vertex >= m->hosts && candidate->hosts < 2)) {
         candidate->hosts = 0;
         return 0;
     }
@@ -168,8 +147,10 @@ static int try_candidate(struct choice *c, double now_us, struct candidate *cand
     for (uint32_t h = 0; h < m->hosts; h++)
         c->capacity[h] = kept[h];
     candidate->saves_us = (now_us - us) / (double)candidate->hosts;
-    if (isnan(candidate->saves_us))
-        candidate->hosts = 0;
+    if (isnan(candidate->saves_us)) {
+        candidate->saves_us = 0;
+        candidate->hosts = candidate->finding > 0; /* leave it out in any case */
+    }
     return rc;
 }
 
@@ -196,33 +177,60 @@ static int by_saving(const void *a, const void *b)
         return x->hosts == 0 ? 1 : -1;
     if (x->saves_us > y->saves_us || x->saves_us < y->saves_us)
         return x->saves_us > y->saves_us ? -1 : 1;
+    if (x->finding > y->finding || x->finding < y->finding)
+        return x->finding > y->finding ? -1 : 1;
     return (x->vertex < y->vertex) - (x->vertex > y->vertex); /* the last host */
 }
 
-/* Tries all candidates and removes the best ones. */
-static int leave_out_far(struct choice *c, struct candidate *candidate, size_t most,
-                         struct nt_err *err)
+/* Lists the hosts with a finding, but only the most probable TRY_ALL_HOSTS. */
+static size_t list_found(const struct choice *c, struct candidate *candidate)
 {
-    const struct nt_model *m = c->equalised;
-    size_t n = 0, before = c->count;
-    double now_us;
-    if (predict_us(c, &now_us, err) != 0)
-        return -1;
-    for (uint32_t v = 0; v < m->hosts + m->switches; v++) {
-        if (v < m->hosts ? c->capacity[v] == 0 || !is_tried(c, v)
-                         : !nt_distance_is_tree(c->distance))
-            continue;
-        candidate[n].vertex = v;
-        if (try_candidate(c, now_us, &candidate[n], err) != 0)
-            return -1;
-        n += candidate[n].hosts > 0;
+    size_t n = 0;
+    for (uint32_t h = 0; h < c->map->model->hosts; h++) {
+        double finding = c->capacity[h] > 0 ? finding_of(c->map, h) : 0;
+        if (finding > 0)
+            candidate[n++] = (struct candidate){.vertex = h, .hosts = 1, .finding = finding};
     }
     qsort(candidate, n, sizeof *candidate, by_saving);
-    for (size_t k = 0; k < n && c->count - before < most; k++)
-        for (uint32_t h = (uint32_t)m->hosts;
-             candidate[k].hosts <= c->spares - c->count && h-- > 0;)
-            if (is_below(c, h, candidate[k].vertex))
-                leave_out(c, h);
+    return n < TRY_ALL_HOSTS ? n : TRY_ALL_HOSTS;
+}
+
+/* Lists the hosts to try, and the switches of a tree. */
+static size_t list_all(const struct choice *c, struct candidate *candidate)
+{
+    const struct nt_model *m = c->equalised;
+    size_t n = 0;
+    for (uint32_t v = 0; c->distance != NULL && v < m->hosts + m->switches; v++)
+        if (v < m->hosts ? c->capacity[v] > 0 && is_tried(c, v) : nt_distance_is_tree(c->distance))
+            candidate[n++] = (struct candidate){.vertex = v};
+    return n;
+}
+
+/* Tries the candidates, in several steps, and removes the best ones of each. */
+static int leave_out_best(struct choice *c, struct candidate *candidate,
+                          size_t (*list)(const struct choice *, struct candidate *),
+                          struct nt_err *err)
+{
+    for (size_t step = 0; c->count < c->spares && c->hosts > 1; step++) {
+        size_t steps = step < STEPS ? STEPS - step : 1, before = c->count, n = list(c, candidate);
+        size_t most = (c->spares - before + steps - 1) / steps;
+        double now_us;
+        if (n == 0)
+            break;
+        if (c->distance != NULL && predict_us(c, &now_us, err) != 0)
+            return -1;
+        for (size_t k = 0; c->distance != NULL && k < n; k++)
+            if (try_candidate(c, now_us, &candidate[k], err) != 0)
+                return -1;
+        qsort(candidate, n, sizeof *candidate, by_saving);
+        for (size_t k = 0; k < n && candidate[k].hosts > 0 && c->count - before < most; k++)
+            for (uint32_t h = (uint32_t)c->map->model->hosts;
+                 candidate[k].hosts <= c->spares - c->count && h-- > 0;)
+                if (is_below(c, h, candidate[k].vertex))
+                    leave_out(c, h);
+        if (c->count == before)
+            break;
+    }
     return 0;
 }
 
@@ -243,23 +251,21 @@ int nt_spare_choose(const struct nt_map *map, const struct nt_hint_request *requ
             c.hosts++;
             c.first = h;
         }
-    leave_out_worse(&c);
+    for (uint32_t h = (uint32_t)m->hosts; h-- > 0;)
+        if (m->missing[h])
+            leave_out(&c, h);
     struct candidate *candidate =
         nt_arena_array(&memory, m->hosts + m->switches + 1, sizeof *candidate);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    if (c.count < spares && c.hosts > 1 && m->links > 0) {
+    if (c.count < spares && c.hosts > 1 && m->links > 0)
         rc = nt_equal_figures_create(m, &c.equalised, err) != 0
                  ? -1
                  : nt_distance_create(c.equalised, &c.distance, err);
-        for (size_t step = 0, was; rc == 0 && c.count < spares; step++) {
-            was = c.count;
-            size_t steps = step < STEPS ? STEPS - step : 1;
-            rc = leave_out_far(&c, candidate, (spares - c.count + steps - 1) / steps, err);
-            if (c.count == was)
-                break;
-        }
-    }
+    if (rc == 0)
+        rc = leave_out_best(&c, candidate, list_found, err);
+    if (rc == 0)
+        rc = leave_out_best(&c, candidate, list_all, err);
     for (uint32_t h = (uint32_t)m->hosts; rc == 0 && h-- > 0;)
         if (h != c.first) /* where nothing can be predicted */
             leave_out(&c, h);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Selects the spare hosts of a job with more hosts than it needs. First missing hosts, then hosts
- * with a finding, the most probable first, then those whose removal lowers the predicted time of
- * the pattern most; if removal makes no difference, the last hosts. The job's first host, which
- * scripts use as master, becomes a spare only if it is missing or has a finding.
+/* Selects the spare hosts of a job with more hosts than it needs: first missing hosts, then hosts
+ * with a finding, then others. Of each kind, the hosts whose removal lowers the predicted time of
+ * the pattern most go first. If removal makes no difference, the most probable finding and the last
+ * hosts go first. The job's first host, which scripts use as master, becomes a spare only if it is
+ * missing or has a finding.
  * Tests: test_spare.c. */
 #ifndef NT_SPARE_H
 #define NT_SPARE_H
