@@ -436,4 +436,45 @@ TEST(a_little_latency_does_not_outweigh_half_of_the_time)
     nt_model_destroy(m);
 }
 
+/* Hosts in turn behind two switches. A complete sweep finds the rate of the uplink; a short one a
+ * lower bound, or none: then the gain must not be higher. */
+TEST(an_uplink_that_is_not_measured_raises_no_gain)
+{
+    enum { HOSTS = 8, SWITCHES = 2 };
+    const double whole = 50, missing = (double)NAN, bound = 13.9;
+    const struct {
+        double forth, back;
+        bool forth_bound, both_bounds;
+    } table[] = {{whole, whole, false, false},
+                 {bound, missing, true, false},
+                 {bound, bound, false, true},
+                 {missing, missing, false, false}};
+    double gain[4];
+    struct nt_err err = {0};
+    for (size_t row = 0; row < 4; row++) {
+        struct nt_model *m;
+        assert_int_equal(nt_model_create(HOSTS, SWITCHES, HOSTS + 1, &m, &err), 0);
+        for (uint32_t k = 0; k <= HOSTS; k++) {
+            bool up = k == HOSTS;
+            m->link[k] = (struct nt_link){.a = k,
+                                          .b = up ? HOSTS + 1 : HOSTS + k % 2,
+                                          .latency_us = 100,
+                                          .bandwidth_MBps = up ? table[row].forth : 25,
+                                          .bandwidth_back_MBps = up ? table[row].back : 25,
+                                          .forth_at_least = up && table[row].forth_bound,
+                                          .at_least = up && table[row].both_bounds,
+                                          .probability = 1};
+        }
+        m->family = NT_FAMILY_TREE;
+        struct nt_hint *hint = hint_of_messages(m, "ring", 65536);
+        gain[row] = hint->gain;
+        assert_close(hint->gain, hint->cost_default / hint->cost, 1e-9);
+        assert_above(hint->gain, 1);
+        assert_at_most(hint->gain, gain[0]);
+        nt_hint_destroy(hint);
+        nt_model_destroy(m);
+    }
+    assert_above(gain[0], 1.3);
+}
+
 RUN_TESTS

@@ -15,7 +15,7 @@ struct load {
     uint32_t *path; /* buffer for one path */
     double *bytes;  /* by directed link */
     double latency_bytes, hop_bytes;
-    double steps_us; /* sum over sequential steps */
+    double steps_us, least_steps_us; /* sums over sequential steps */
 };
 
 static bool bandwidths_known(const struct nt_model *m)
@@ -34,6 +34,20 @@ static double time_of(const struct nt_model *m, const double *bytes, size_t way,
     double forth = l->bandwidth_MBps > 0 ? l->bandwidth_MBps : widest;
     double back = l->bandwidth_back_MBps > 0 ? l->bandwidth_back_MBps : forth;
     return bytes[way] / (way % 2 == 0 ? forth : back);
+}
+
+/* Returns the time of the busiest of the directions whose bandwidth is measured. */
+static double least_load(const struct nt_model *m, const double *bytes)
+{
+    double most = 0;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if (l->bandwidth_MBps > 0 && !l->at_least && !l->forth_at_least)
+            most = fmax(most, bytes[2 * k] / l->bandwidth_MBps);
+        if (l->bandwidth_back_MBps > 0 && !l->at_least && !l->back_at_least)
+            most = fmax(most, bytes[2 * k + 1] / l->bandwidth_back_MBps);
+    }
+    return most;
 }
 
 static double widest_of(const struct nt_model *m)
@@ -119,6 +133,7 @@ static int add_steps(struct load *load, struct nt_err *err)
         for (size_t way = 0; way < 2 * m->links; way++)
             all[way] += step[way];
         load->steps_us += largest_load(m, step);
+        load->least_steps_us += least_load(m, step);
     }
     return rc;
 }
@@ -189,6 +204,7 @@ int nt_cost_loads(const struct nt_distance *distance, const struct nt_traffic *t
     metrics->latency_us = traffic->total_bytes > 0 ? load.latency_bytes / traffic->total_bytes : 0;
     metrics->hop_bytes = load.hop_bytes;
     metrics->max_link_load = steps ? load.steps_us : largest_load(model, bytes);
+    metrics->least_link_load = steps ? load.least_steps_us : least_load(model, bytes);
     metrics->load_is_time = bandwidths_known(model);
     return 0;
 }

@@ -52,7 +52,7 @@ static struct nt_hint *begin_hint(const struct nt_map *map, const char *pattern,
     h->ntasks = n;
     memcpy(h->rank_host, rank_host, n * sizeof *h->rank_host);
     order_hosts(h, map, placed);
-    struct nt_metrics none = {(double)NAN, (double)NAN, (double)NAN, false};
+    struct nt_metrics none = {(double)NAN, (double)NAN, (double)NAN, (double)NAN, false};
     h->metrics = h->metrics_default = none;
     h->cost = h->cost_default = h->message_bytes = h->lower_bound = (double)NAN;
     h->gain = 1;
@@ -472,13 +472,24 @@ static double gain_of(const struct view *v)
 }
 
 /* Returns the view with the smallest gain among the first ones. */
-static const struct view *least_gain(const struct search *s, size_t views)
+static struct view least_gain(const struct search *s, size_t views)
 {
     size_t least = 0;
     for (size_t k = 1; k < views; k++)
         if (gain_of(&s->view[k]) < gain_of(&s->view[least]))
             least = k;
-    return &s->view[least];
+    return s->view[least];
+}
+
+/* Returns the view with the smaller gain: the given one, or the same with infinite bandwidth where
+ * none or only a lower bound was measured. The time of an order falls with such a bandwidth, and at
+ * most to that. If Slurm's order loads these links more, the gain falls, too. */
+static struct view without_unmeasured(const struct view *v)
+{
+    struct view least = *v;
+    least.start.max_link_load = v->start.least_link_load;
+    least.found.max_link_load = v->found.least_link_load;
+    return gain_of(&least) < gain_of(v) ? least : *v;
 }
 
 /* Returns the mean message size; each rank of a pair sends half. */
@@ -496,14 +507,16 @@ static int make_hint(const struct search *s, const char *pattern, struct nt_hint
     if (h == NULL)
         return -1;
     /* the reported gain holds with and without uncertain groups */
-    const struct view *v = least_gain(s, s->views + 1);
-    h->metrics_default = v->start;
-    h->metrics = v->found;
-    h->message_bytes = message_bytes(s->traffic, &v->start);
-    h->cost_default = nt_cost_total_us(&v->start);
-    h->cost = nt_cost_total_us(&v->found);
-    h->gain = s->changed ? fmax(1, gain_of(v)) : 1;
-    h->lower_bound = lower_bound_us(s, v);
+    struct view v = least_gain(s, s->views + 1);
+    if (s->changed)
+        v = without_unmeasured(&v);
+    h->metrics_default = v.start;
+    h->metrics = v.found;
+    h->message_bytes = message_bytes(s->traffic, &v.start);
+    h->cost_default = nt_cost_total_us(&v.start);
+    h->cost = nt_cost_total_us(&v.found);
+    h->gain = s->changed ? fmax(1, gain_of(&v)) : 1;
+    h->lower_bound = lower_bound_us(s, &v);
     h->first_percent = s->first_percent;
     *out = h;
     return 0;
@@ -555,11 +568,11 @@ static int difference_error(const struct search *s, double *se_us, struct nt_err
 /* Drops a gain within its own error. */
 static int judge_gain(struct search *s, struct nt_err *err)
 {
-    const struct view *v = least_gain(s, s->views);
-    double se, more = nt_cost_total_us(&v->start) - nt_cost_total_us(&v->found);
+    const struct view v = least_gain(s, s->views), least = without_unmeasured(&v);
+    double se, more = nt_cost_total_us(&v.start) - nt_cost_total_us(&v.found);
     if (difference_error(s, &se, err) != 0)
         return -1;
-    s->changed = more > SURE_SDS * se && gain_of(v) >= GAIN_LEAST;
+    s->changed = more > SURE_SDS * se && gain_of(&least) >= GAIN_LEAST;
     return 0;
 }
 

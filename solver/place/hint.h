@@ -18,7 +18,9 @@ struct nt_metrics {
     double hop_bytes;     /* sum of bytes times links */
     double max_link_load; /* us of the busiest link if load_is_time (sum over the steps of recursive
                              doubling), otherwise bytes */
-    bool load_is_time;    /* the map has bandwidths */
+    double least_link_load; /* the same, if links without a measured bandwidth, or with a lower
+                               bound only, need no time */
+    bool load_is_time;      /* the map has bandwidths */
 };
 
 enum { NT_HINT_SHORT_BYTES = 8 };
