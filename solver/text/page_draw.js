@@ -53,11 +53,23 @@ const bar = (x, y, width, height, more = 'class="mark"') =>
 const disc = (x, y, r, more = 'class="mark"') =>
   `<circle ${more} cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${r}"/>`;
 
+/* The part of a picture's plane that is drawn, with a margin. */
+function drawnBox(svg) {
+  const margin = 12,
+    b = svg.getBBox();
+  return [b.x - margin, b.y - margin, b.width + 2 * margin, b.height + 2 * margin].map(Math.round);
+}
+
 /* ---- a tree ---------------------------------------------------------------------------------*/
+
+/* On a narrow screen values are below names, and an open switch has a row of its own: columns would take the
+ * room of the names. */
+const isStacked = () => state.layout === "tree" && isPhone() && innerWidth < 500;
 
 /* Rows from top to bottom, as in svg.c: the parts of each, its level and its place. */
 function layRows(map) {
-  const items = [];
+  const items = [],
+    stacked = isStacked();
   let y = 0;
   const lay = (row, level, parent) => {
     const [n] = row.nodes,
@@ -70,18 +82,21 @@ function layRows(map) {
       };
     items.push(item);
     if (!item.open) {
-      const height = n.switch ? LONE : PITCH;
+      const height = n.switch || stacked ? LONE : PITCH;
       y += height;
       item.y = item.y0 = item.y1 = y - height / 2;
       return item;
     }
     /* the only lines of a switch leave room for the words at its link */
     const rows = rowsBelow(map.way, n),
-      padding = rows.some(r => r.nodes[0].switch) ? 0 : Math.max(0, (LONE - rows.length * PITCH) / 2);
+      padding =
+        stacked || rows.some(r => r.nodes[0].switch) ? 0 : Math.max(0, (LONE - rows.length * PITCH) / 2);
     y += GAP + padding;
+    item.head = y;
+    if (stacked) y += PITCH;
     const kids = rows.map(r => lay(r, level + 1, item));
     y += padding;
-    item.y0 = kids[0].y;
+    item.y0 = stacked ? item.head + PITCH : kids[0].y;
     item.y1 = kids.at(-1).y;
     item.y = (item.y0 + item.y1) / 2;
     return item;
@@ -122,9 +137,25 @@ const linksOf = it => it.nodes.flatMap(n => n.up ?? []);
 /* From the frame of a tree, x from the top and y across, to the picture. A low tree is narrow, so that it can
  * be larger (zoom); but the values of links between switches have room. */
 function frameOf(map, lay, room, zoom, radial) {
-  const depths = map.ranks,
-    ends = lay.items.filter(it => !it.open);
-  const names = Math.min(260, 0.3 * room, Math.max(60, widest(ends.map(nameOf)))),
+  const depths = map.ranks;
+  if (isStacked()) {
+    const x = rank => 24 + (depths - rank) * 28,
+      names = room - x(0) - OUT - 12;
+    const right = OUT + names + 12;
+    return {
+      radial: false,
+      stacked: true,
+      names,
+      columns: [],
+      right,
+      x,
+      width: room,
+      height: lay.height + 24,
+      dy: 16,
+    };
+  }
+  const ends = lay.items.filter(it => !it.open);
+  let names = Math.min(260, 0.3 * room, Math.max(60, widest(ends.map(nameOf)))),
     columns = [
       Math.min(200, widest(ends.map(besides), SMALL)),
       ...(radial
@@ -139,6 +170,11 @@ function frameOf(map, lay, room, zoom, radial) {
   /* given up where there is no room: how many hosts, then the latency */
   const behind = () => OUT + names + columns.reduce((s, w) => s + (w && w + 14), 0) + 12;
   for (const k of [0, 1]) if (!radial && (room - behind() - 40) / depths < 64) columns[k] = 0;
+  /* a latency beside a switch's name has room, at the expense of long names of hosts */
+  const beside = lay.items.filter(it => it.open && it.parent && !radial),
+    each = beside.map(it => wide(nameOf(it)) + wide(figuresOf(linksOf(it))[0], SMALL)),
+    lack = depths * (3 * SIGN + 14 + Math.max(0, ...each)) - (room - behind() - 40);
+  if (each.length && lack > 0 && lack < names / 3) names -= lack;
   const uplinks = 30 + widest(lay.items.filter(it => it.open && it.parent).map(uplinkOf), SMALL);
   const right = behind(),
     inner = radial ? Math.max(54, widest(map.tops.map(n => n.name)) / 2 + 16) : 24;
@@ -196,25 +232,51 @@ function wordsOf(f, it, flip) {
     strong = it.strong ? "note" : "",
     put = (at, y, text, cls, end = false) =>
       `<text class="${cls}" x="${(flip ? -at : at).toFixed(1)}" y="${y}"${end !== flip ? ' text-anchor="end"' : ""}>${escape(text)}</text>`;
+  if (f.stacked) {
+    const y = it.open ? it.head + PITCH - it.y - 14 : -4,
+      from = it.open ? x - SIGN : x + OUT,
+      text = cut(nameOf(it), f.width - from - 12),
+      values = [
+        it.open ? [] : besides(it),
+        it.open && it.parent ? uplinkOf(it) : figuresOf(linksOf(it)),
+      ].flat(),
+      more = values.filter(v => v).join(DOT),
+      behind = from + wide(text) + 12;
+    return (
+      put(from, y, text, strong) +
+      (more &&
+        (it.open
+          ? put(behind, y, cut(more, f.width - behind - 8, SMALL), "small")
+          : put(from, y + 16, more, "small")))
+    );
+  }
   if (it.open && !it.parent)
     return f.radial ? "" : put(x - SIGN, it.y0 - it.y - SIGN - 8, cut(nameOf(it), f.width - x), strong);
   if (it.open) {
     const [n] = it.nodes,
       room = x - f.x(it.parent.rank) - 3 * SIGN - 4,
       half = pxOf(n.up) / 2,
-      below = f.radial ? [] : uplinkOf(it).split(DOT);
+      all = f.radial ? "" : uplinkOf(it),
+      us = figuresOf([n.up])[0],
+      before = wide(nameOf(it)) + 8,
+      top = it.parent.parent ? 0 : wide(nameOf(it.parent)); /* it may be on the same line */
+    /* the latency is before the name if it has no room beside the bandwidth */
+    const up = wide(all, SMALL) > room && before + wide(us, SMALL) <= room - top,
+      below = all.split(DOT).filter(x => !up || x !== us);
     while (below.length && wide(below.join(DOT), SMALL) > room)
       below.splice(Math.max(0, below.length - 2), 1);
     return (
       put(x - SIGN - 4, -half - 5, cut(nameOf(it), room), strong, true) +
+      (up && us ? put(x - SIGN - 4 - before, -half - 5, us, "small", true) : "") +
       (below.length ? put(x - SIGN - 4, half + SMALL + 1, below.join(DOT), "small", true) : "")
     );
   }
   const values = figuresOf(linksOf(it)),
     [about, ...cells] = f.columns;
   let at = x + OUT,
-    text = put(at, 5, cut(nameOf(it), f.names), strong);
+    text = put(at, 5, cut(nameOf(it), f.names + (f.radial ? 0 : f.x(0) - x)), strong);
   const more = about && cut(besides(it), about, SMALL);
+  if (!f.radial) at = f.x(0) + OUT; /* columns of values, for switches as well */
   if (more) text += put(at + (f.radial ? wide(nameOf(it)) : f.names) + 14, 5, more, "small");
   at += f.names + (about && about + 14);
   cells.forEach((w, k) => {
@@ -235,7 +297,10 @@ function drawRow(map, f, it) {
     ? `translate(${f.width / 2} ${f.height / 2}) rotate(${((360 * it.y) / f.around - 90).toFixed(2)})`
     : `translate(0 ${it.y + f.dy})`;
   const from = it.parent ? f.x(it.parent.rank) + SIGN : x,
-    pick = it.open ? [from, x + SIGN] : [x - SIGN - 4, x + f.right - 8],
+    end = f.radial
+      ? x + OUT + wide(cut(nameOf(it), f.names)) + 14 + wide(cut(besides(it), f.columns[0], SMALL), SMALL)
+      : f.x(0) + f.right - 8,
+    pick = it.open ? [from, x + SIGN] : [x - SIGN - 4, end],
     kind = it.group ? "group" + (n.switch ? " switch" : "") : kindOf(n),
     words = it.group ? groupWords(it) : [...nodeWords(map, n), ...nodeRemarks(n)];
   const box = `<rect class="pick" x="${pick[0]}" y="${it.open ? -19 : -PITCH / 2}" width="${Math.max(1, pick[1] - pick[0])}" height="${it.open ? 36 : PITCH}" rx="4"/>`;
@@ -266,7 +331,7 @@ function drawTree(pane, room, tall) {
     f = frameOf(pane.map, lay, room, zoom, state.layout === "radial");
   pane.items = lay.items;
   pane.crowded = false;
-  pane.size = [Math.ceil(f.width), Math.ceil(f.height)];
+  pane.box = f.radial ? null : [0, 0, Math.ceil(f.width), Math.ceil(f.height)];
   return lay.items.map(it => drawRow(pane.map, f, it)).join("");
 }
 
@@ -355,18 +420,23 @@ function drawNet(pane, room, tall) {
     plain = map.links.length > 2000 /* each is one element, and links with the same look share the style */,
     thin = map.links.length > 600 && !map.grid ? 0.35 : 1;
   const labelOfVertex = n =>
-    n.name + (leavesOf(map, n) && !fanOpen(map, n) ? ` \u00b7 ${plural(leavesOf(map, n), "host")}` : "");
+    n.name +
+    (!isPhone() && leavesOf(map, n) && !fanOpen(map, n) ? ` \u00b7 ${plural(leavesOf(map, n), "host")}` : "");
   /* around all places: names, or the short ends of a grid (stubs) and names behind them */
   const stub = state.layout === "grid" ? (0.4 * map.grid) / far : 0,
-    [across, down] = stub ? [20, 10] : [90, 45],
+    [across, down] = stub ? [20, 10] : isPhone() ? [50, 45] : [90, 45],
     [xs, ys] = [0, 1].map(k => finite([0, ...shown.map(n => at[n.i][k])])),
     spans = [xs, ys].map(all => all.at(-1) - all[0] + 2 * stub),
     room2 = [room - 2 * across, tall - 2 * down],
-    fits = stub ? Math.min(...spans.map((span, k) => room2[k] / span)) : room / 2 - 90,
-    unit = sizeOf(at, shown, fits, labelOfVertex),
+    fits = stub
+      ? Math.min(...spans.map((span, k) => room2[k] / span))
+      : isPhone()
+        ? room2[0] / spans[0]
+        : room / 2 - 90,
+    unit = isPhone() ? fits : sizeOf(at, shown, fits, labelOfVertex),
     px = at.map(([x, y]) => [across + (x - xs[0] + stub) * unit, down + (y - ys[0] + stub) * unit]);
-  pane.size = [Math.ceil(spans[0] * unit + 2 * across), Math.ceil(spans[1] * unit + 2 * down)];
   pane.crowded = crowded;
+  pane.box = null;
   pane.items = shown.map(rowOf);
   const visible = new Set(shown),
     labels = labelsOf(map, shown, px, labelOfVertex),

@@ -9,6 +9,9 @@ const $ = id => document.getElementById(id);
 const { maps, look } = JSON.parse($("data").textContent);
 const ROWS = 48; /* of a network that is no tree, and in which nothing is folded */
 
+/* On a phone the page scrolls, and not the picture in it. */
+const isPhone = () => matchMedia("(max-width: 800px)").matches;
+
 /* all that the address keeps */
 const state = {
   layout: "",

@@ -36,7 +36,9 @@ function paintPane(pane) {
   svg.innerHTML =
     map.isTree && !state.layout.startsWith("stress") ? drawTree(pane, room, tall) : drawNet(pane, room, tall);
   view.classList.toggle("solid", state.layout === "stress-3d");
-  svg.setAttribute("viewBox", `0 0 ${pane.size.join(" ")}`);
+  const box = pane.box ?? drawnBox(svg);
+  pane.size = box.slice(2);
+  svg.setAttribute("viewBox", box.join(" "));
   if (!pane.byHand) fitPane(pane);
   scalePane(pane);
   pane.byKey = new Map([...svg.querySelectorAll("[data-key][role]")].map(g => [g.dataset.key, g]));
@@ -44,9 +46,7 @@ function paintPane(pane) {
   pane.byKey.get(pane.focus)?.setAttribute("tabindex", "0");
   if (held !== null) pane.byKey.get(pane.focus)?.focus({ preventScroll: true });
 }
-/* On a phone the page scrolls, and not the picture in it. */
-const heightFor = ({ view }) =>
-  matchMedia("(max-width: 800px)").matches ? Math.round(0.75 * innerHeight) : view.clientHeight - 4;
+const heightFor = ({ view }) => (isPhone() ? Math.round(0.75 * innerHeight) : view.clientHeight - 4);
 /* Twice as large at the most. A tree that is higher than the window is as wide as that; the others are seen
  * whole, if they can be read. */
 function fitPane(pane) {
@@ -55,7 +55,9 @@ function fitPane(pane) {
   pane.zoom =
     state.layout === "tree"
       ? Math.max(whole, Math.min(1, across))
-      : Math.max(pane.crowded ? 0.2 : 0.7, whole);
+      : isPhone()
+        ? across
+        : Math.max(pane.crowded ? 0.2 : state.layout === "radial" ? 0.6 : 0.7, whole);
 }
 function scalePane(pane) {
   const whole = pane.size.map(v => Math.round(v * pane.zoom)),
@@ -151,7 +153,7 @@ function moveFocus(pane, key, really) {
 
 const told = f => {
   const at = f.at ?? maps[1]?.differences.find(d => d.k === f.k)?.at; /* only one of the two may have it */
-  return { key: at ? (at.key ?? at.name) : "", strong: true, cells: [f.text] };
+  return { key: at ? (at.key ?? at.name) : "", strong: true, cells: [f.text.replaceAll(" %", "\u00a0%")] };
 };
 /* The suspect links of a map without findings, such as one of another program. */
 const suspects = () =>

@@ -188,17 +188,45 @@ PY
     assert_equal "in view" "${lines[1]}" true
 }
 
-@test "on a phone the findings are first, the controls are in one row, and the page alone scrolls" {
+@test "on a phone the findings are first, no control is cut, and the page alone scrolls" {
     sixty_four
     run browser found.html size:390x800 "run:$checks" 'js:settled().then(onPhone)' \
         'js:[...document.querySelectorAll("#panes text.small")].some(t => /MB/.test(t.textContent))'
     assert_equal "exit" "$status" 0
-    assert_equal "phone" "$(jq -c 'del(.least)' <<<"${lines[0]}")" '{"rows":1,"findingsFirst":true,"bars":0,"seen":true}'
+    assert_equal "phone" "$(jq -c 'del(.least)' <<<"${lines[0]}")" '{"rows":2,"findingsFirst":true,"bars":0,"seen":true}'
     assert_between "least height" "$(jq .least <<<"${lines[0]}")" 44 60
     assert_equal "values" "${lines[1]}" true
     # without findings the picture is first
     run browser noisy.html size:390x800 "run:$checks" 'js:settled().then(() => onPhone().findingsFirst)'
     assert_equal "findings first" "$output" false
+}
+
+@test "no label is outside the picture, and the whole picture is in its pane" {
+    "$nettopo" simulate --topology dragonfly:6x4x4 --format map | "$nettopo" export --format html - >switches.html
+    "$nettopo" simulate --topology torus:4x4 --format map | "$nettopo" export --format html - >torus.html
+    "$nettopo" simulate --topology tree:5x25x40 --format map |
+        jq '(.links[] | select(.a == "n108" or .a == "n537" or .a == "n1069" or .a == "n3031" or .a == "s30") | .suspect) = true' |
+        "$nettopo" export --format html - >large.html
+    outside='js:(v => [...document.querySelectorAll("#panes text, #panes .mark")].map(t => t.getBoundingClientRect())
+        .filter(b => b.left < v.left || b.right > v.right + 1 || b.top < v.top || b.bottom > v.top + v.height + 1).length)(
+            document.querySelector(".view").getBoundingClientRect())'
+    for page in switches.html torus.html "torus.html#layout=circle" "large.html#layout=radial"; do
+        run browser "$page" size:1400x900 "run:$checks" 'js:settled()' "$outside"
+        assert_equal "outside, $page" "${lines[1]}" 0
+    done
+    # on a phone nothing is behind the right edge, and the names of switches and the latencies are readable
+    for page in switches.html torus.html large.html; do
+        run browser "$page" size:390x800 "run:$checks" 'js:settled()' 'js:panes[0].view.scrollWidth <= panes[0].view.clientWidth' \
+            'js:[...document.querySelectorAll("#panes text")].filter(t => t.getBoundingClientRect().right > innerWidth || /^s\d*\u2026/.test(t.textContent)).length'
+        assert_equal "as wide as the window, cut, $page" "${lines[1]} ${lines[2]}" "true 0"
+    done
+    words='js:["n537", "s30"].map(key => document.querySelector(`#panes [data-key=${key}]`).textContent)'
+    run browser large.html size:390x800 "run:$checks" 'js:settled()' "$words"
+    assert_equal "latencies" "$(jq -c 'map(test("[0-9] us"))' <<<"${lines[1]}")" '[true,true]'
+    # on a wide screen as well; switches have the columns of hosts
+    run browser large.html size:1400x900 "run:$checks" 'js:settled()' "$words" 'js:edges().length' 'js:overlaps().bad'
+    assert_equal "latencies" "$(jq -c 'map(test("[0-9] us"))' <<<"${lines[1]}")" '[true,true]'
+    assert_equal "columns, overlaps" "${lines[2]} ${lines[3]}" "2 []"
 }
 
 @test "what the map is not sure of is pale and says so; what is suspect without a finding is listed" {
