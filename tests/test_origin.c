@@ -109,7 +109,7 @@ TEST(parts_of_jobs_have_numbers_of_their_own)
     assert_string_equal(err.text, "jobs does not contain job 13. Arrays and heterogeneous jobs "
                                   "need sacct's column JobIDRaw.");
     nt_slurm_jobs_destroy(jobs);
-    static const char only[] = "JobID|NodeList\n12+1|n1\n";
+    static const char only[] = "JobID|UID|NodeList\n12+1|7|n1\n";
     assert_int_equal(nt_slurm_jobs_parse("f", only, strlen(only), &jobs, &err), -1);
     assert_string_equal(err.text,
                         "f: expected sacct's column JobIDRaw, found parts of jobs such as 12_3");
@@ -117,14 +117,20 @@ TEST(parts_of_jobs_have_numbers_of_their_own)
 
 TEST(what_is_no_record_is_refused)
 {
-    static const char *const texts[] = {"", "\n", "hello\n", "A|B\n1|2\n", "JobID|NodeList\n"};
+    static const char *const texts[] = {"",
+                                        "\n",
+                                        "hello\n",
+                                        "A|B\n1|2\n",
+                                        "JobID|UID|NodeList\n",
+                                        "JobIDRaw|NodeList\n5|n1\n",
+                                        "JobIDRaw|User|NodeList\n5|bob|n1\n"};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         struct nt_slurm_jobs *jobs;
         struct nt_err err = {0};
         assert_int_equal(nt_slurm_jobs_parse("f", texts[k], strlen(texts[k]), &jobs, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
     }
-    struct nt_slurm_jobs *jobs = parsed("JobID|NodeList\n5|None assigned\n6|n[1\n");
+    struct nt_slurm_jobs *jobs = parsed("JobID|UID|NodeList\n5|7|None assigned\n6|7|n[1\n");
     struct nt_origin o = NT_ORIGIN_NONE;
     struct nt_err err = {0};
     assert_int_equal(nt_slurm_jobs_add_facts(jobs, 5, &o, &err), -1);

@@ -263,7 +263,7 @@ static void read_columns(struct reading *r, struct nt_word line)
             r->job_column = k;
             r->raw = raw;
         }
-        if (nt_word_is(name, "UID") || (nt_word_is(name, "User") && r->user_column < 0))
+        if (nt_word_is(name, "UID"))
             r->user_column = k;
         else if (nt_word_is(name, "NodeList"))
             r->hosts_column = k;
@@ -349,10 +349,11 @@ static int read_lines(struct reading *r, struct nt_word text, struct nt_err *err
         if (r->line == 1 && memchr(line.at, '|', line.bytes) != NULL) {
             table = true;
             read_columns(r, line);
-            if (r->job_column < 0 || r->hosts_column < 0)
-                return nt_err_set(err, NT_ERR_INPUT,
-                                  "%s:1: expected the columns JobIDRaw and NodeList of sacct -P",
-                                  r->jobs->file);
+            if (r->job_column < 0 || r->user_column < 0 || r->hosts_column < 0)
+                return nt_err_set(
+                    err, NT_ERR_INPUT,
+                    "%s:1: expected the columns JobIDRaw, UID and NodeList of sacct -P",
+                    r->jobs->file);
         } else if (table ? read_row(r, line, err) != 0 : read_fields(r, line, err) != 0) {
             return -1;
         }
