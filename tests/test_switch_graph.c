@@ -178,6 +178,31 @@ TEST(a_host_with_a_slow_link_stays_in_its_leaf)
     }
 }
 
+/* A host whose link is longer by two and a half links between switches has no switch of its own. */
+TEST(a_host_with_a_slow_link_stays_at_its_switch)
+{
+    enum { HOST = 4 };
+    static const struct graph slow[] = {{1, {6}, 3, true, NT_FAMILY_RING},
+                                        {2, {3, 3}, 3, false, NT_FAMILY_MESH}};
+    for (size_t k = 0; k < sizeof slow / sizeof *slow; k++)
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            struct nt_rng rng;
+            nt_rng_init(&rng, seed);
+            struct nt_matrix *x = measure(&slow[k], 0.01, &rng);
+            for (size_t h = 0; h < x->n; h++)
+                if (h != HOST) {
+                    nt_matrix_set(x, h, HOST, nt_matrix_get(x, h, HOST) + 1.25F);
+                    nt_matrix_set(x, HOST, h, nt_matrix_get(x, HOST, h) + 1.25F);
+                }
+            struct nt_model *m = infer(x);
+            assert_int_equal(m->family, slow[k].family);
+            assert_above(m->confidence, 0.9);
+            hosts_are_attached(m, slow[k].hosts);
+            nt_model_destroy(m);
+            nt_matrix_destroy(x);
+        }
+}
+
 /* Two switches of the cycle are equally far from all others. One of them may have a single host,
  * whose readings alone part them: they agree with each other, and are not wrong. */
 TEST(cycles_over_a_switch_without_hosts_are_found)

@@ -423,6 +423,7 @@ void nt_score_set_moved(struct nt_score *s, const struct nt_chain *chain, const 
 void nt_score_set_power(struct nt_score *score, double power)
 {
     score->set.power = power;
+    score->last.evaluated = false;
 }
 
 void nt_score_allow_low(struct nt_score *score)
@@ -433,6 +434,7 @@ void nt_score_allow_low(struct nt_score *score)
 void nt_score_set_population(struct nt_score *score, const bool *second)
 {
     score->set.population = second != NULL;
+    score->last.evaluated = false;
     if (second != NULL)
         memcpy(score->set.second, second, score->pairs->hosts * sizeof *second);
 }
@@ -441,6 +443,7 @@ void nt_score_set_far(struct nt_score *score, const bool *far, double ratio)
 {
     memcpy(score->set.far, far, score->pairs->hosts * sizeof *far);
     score->set.far_variance = ratio * ratio;
+    score->last.evaluated = false;
 }
 
 /* ---- the normal matrix of a tree ---- */
