@@ -179,6 +179,39 @@ TEST(sound_networks_have_none)
         fail_msg("%zu of %zu with a finding, %zu sure", false_ones, networks, sure);
 }
 
+/* Hosts at each switch of a chain, whose uplinks are equal; a slow host gives them no length. */
+TEST(uplinks_of_a_chain_are_not_slow)
+{
+    enum { SWITCHES = 4, EACH = 6, HOSTS = SWITCHES * EACH };
+    static const uint32_t tier[] = {1, 2, 3, 2};
+    struct nt_rng rng;
+    nt_rng_init(&rng, 3);
+    for (size_t run = 0, runs = draws(40, 200); run < runs; run++) {
+        struct nt_model *m;
+        struct nt_fault f = {.others = 0};
+        struct nt_err err = {0};
+        double relative = 0.005 + 0.02 * nt_rng_uniform(&rng);
+        assert_int_equal(nt_model_create(HOSTS, SWITCHES, HOSTS + SWITCHES - 1, &m, &err), 0);
+        m->family = NT_FAMILY_TREE;
+        m->tiers = 3;
+        memcpy(m->tier, tier, sizeof tier);
+        for (uint32_t k = 0; k < m->links; k++) {
+            bool host = k < HOSTS;
+            double us = k == 4 ? 5 : host ? 1 : 0.4;
+            uint32_t at = HOSTS + (host ? k / EACH : k - HOSTS);
+            m->link[k] = (struct nt_link){.a = host ? k : at,
+                                          .b = host ? at : at + 1,
+                                          .latency_us = us + relative * nt_rng_normal(&rng),
+                                          .latency_se_us = relative,
+                                          .probability = 1};
+        }
+        size_t found = find(m, &f);
+        if (found != 1 || (f.part.kind == NT_FAULT_LINK_SLOW && f.part.a != 4))
+            fail_msg("run %zu: %zu found", run, found);
+        nt_model_destroy(m);
+    }
+}
+
 /* From matrices to the map: one of 48 hosts with 42 % of the bandwidth. */
 TEST(a_narrow_host_link_is_found_in_matrices)
 {

@@ -12,6 +12,7 @@
 enum {
     TIERS = 4, /* of switches, the highest one included if it is not seen */
     STEPS = TIERS + 1,
+    STYLES = 2, /* of a switch: each of its hosts may be past a tier or not; all are at it */
     OVER = STEPS * STEPS, /* labels of links over the highest switch begin here */
     POPS = NT_POPULATIONS_MAX,
     LENGTHS = POPS + TIERS - 1, /* of hosts' links by population, then of uplinks by tier */
@@ -61,7 +62,8 @@ struct edge {
     double rate[2], log_rate[2], rate_variance[2]; /* the variance: relative */
     bool bound[2];
     double low[2]; /* probability that a reading that was low by chance made the rate */
-    double log_a[STEPS], ratio[STEPS]; /* root above; root below over that; by tier of the parent */
+    /* root above; root below over that; by the parent's hosts and tier */
+    double log_a[STYLES][STEPS], ratio[STYLES][STEPS];
     double rate_sound[POPS],
         rate_faulty[POPS];  /* likelihoods of the rates, without a fault, with */
     double narrow[POPS][2]; /* the way of a fault of rates */
@@ -80,15 +82,17 @@ struct cell {
 
 /* The possible links in a network of this number of tiers; the sums of hosts' links come first. */
 struct tiers {
-    struct cell below[STEPS][STEPS], over[STEPS][STEPS]; /* lower, higher */
+    struct cell host[STYLES][STEPS], below[STEPS][STEPS], over[STEPS][STEPS]; /* lower, higher */
     uint8_t times[SUMS][TIERS]; /* of the uplinks of each tier; [0]: unused */
     size_t sums, of_hosts;
 };
 
 struct node {
-    double log_a[STEPS], root[STEPS]; /* without the root; with it over without */
+    double log_a[STEPS], root[STEPS]; /* without the root; with it over without; of all styles */
+    double log_in[STYLES][STEPS], root_in[STYLES][STEPS]; /* of one style */
     double above[STEPS], here[STEPS]; /* posterior of a tier, the root elsewhere or at or below */
     bool below;                       /* has links down */
+    uint32_t trunks;                  /* links to switches */
 };
 
 struct fit {
@@ -203,6 +207,12 @@ static void make_cells(struct tiers *t, size_t tiers)
             }
         }
         t->of_hosts = low == 0 ? t->sums : t->of_hosts;
+    }
+    for (size_t high = 1; high <= tiers; high++) {
+        struct cell *direct = &t->host[1][high];
+        *direct = t->host[0][high] = t->below[0][high];
+        for (size_t k = 0; k < direct->n; k++)
+            direct->term[k].prior = k + 1 == direct->n;
     }
 }
 
@@ -352,13 +362,26 @@ static double cell_odds(const struct odds *o, const struct cell *c)
     return all;
 }
 
+/* Posterior of a style in a tier, without the root. */
+static double style_share(const struct node *n, size_t style, size_t t)
+{
+    return exp(n->log_in[style][t] - n->log_a[t]);
+}
+
+static void mix_styles(struct node *n, size_t tiers)
+{
+    for (size_t t = 1; t <= tiers; t++) {
+        n->log_a[t] = nt_log_sum(n->log_in[0][t], n->log_in[1][t]);
+        n->root[t] = style_share(n, 0, t) * n->root_in[0][t];
+        n->root[t] += style_share(n, 1, t) * n->root_in[1][t];
+    }
+}
+
 static double finish_node(const struct node *n, size_t tiers)
 {
     double most = -INFINITY;
-    for (size_t t = 1; t <= tiers; t++) {
-        double here = n->log_a[t] + log(n->root[t]);
-        most = here > most ? here : most;
-    }
+    for (size_t t = 1; t <= tiers; t++)
+        most = fmax(most, n->log_a[t] + log(n->root[t]));
     return most;
 }
 
@@ -386,31 +409,33 @@ static void switch_odds(const struct work *w, const struct edge *e, const struct
 static void sum_up_edge(struct work *w, struct edge *e)
 {
     const struct fit *f = w->fit;
-    double a[STEPS] = {0}, b[STEPS] = {0}, scale = 0, floor = 0;
+    double a[STYLES][STEPS] = {{0}}, b[STEPS] = {0}, scale = 0, most = 0;
     struct node *n = &w->node[e->parent];
     struct odds o;
     set_odds(w, e, &o);
     if (e->child == NONE) {
         for (size_t t = 1; t <= f->tiers; t++) {
-            a[t] = cell_odds(&o, &w->tiers->below[0][t]);
+            for (size_t style = 0; style < STYLES; style++)
+                a[style][t] = cell_odds(&o, &w->tiers->host[style][t]);
             b[t] = cell_odds(&o, &w->tiers->over[0][t]);
         }
     } else {
+        mix_styles(&w->node[e->child], f->tiers);
         scale = finish_node(&w->node[e->child], f->tiers);
-        switch_odds(w, e, &o, scale, a, b);
+        switch_odds(w, e, &o, scale, a[0], b);
+        memcpy(a[1], a[0], sizeof a[1]);
     }
-    for (size_t t = 1; t <= f->tiers; t++) {
-        floor = a[t] > floor ? a[t] : floor;
-        floor = b[t] > floor ? b[t] : floor;
-    }
-    floor = floor * SMALLEST > 1e-300 ? floor * SMALLEST : 1e-300;
-    for (size_t t = 1; t <= f->tiers; t++) {
-        a[t] = a[t] > floor ? a[t] : floor;
-        e->log_a[t] = log(a[t]) + scale;
-        e->ratio[t] = b[t] / a[t];
-        n->log_a[t] += e->log_a[t];
-        n->root[t] += e->ratio[t];
-    }
+    for (size_t t = 1; t <= f->tiers; t++)
+        most = fmax(most, fmax(b[t], fmax(a[0][t], a[1][t])));
+    double floor = fmax(most * SMALLEST, 1e-300);
+    for (size_t style = 0; style < STYLES; style++)
+        for (size_t t = 1; t <= f->tiers; t++) {
+            double all = fmax(a[style][t], floor);
+            e->log_a[style][t] = log(all) + scale;
+            e->ratio[style][t] = b[t] / all;
+            n->log_in[style][t] += e->log_a[style][t];
+            n->root_in[style][t] += e->ratio[style][t];
+        }
 }
 
 /* The odds of rates, unless the last fit had the same. */
@@ -427,18 +452,29 @@ static void rate_hosts(struct work *w, const struct fit *f)
             set_rate_odds(w, f, &w->edge[k]);
 }
 
+/* That all hosts of a switch are directly at it is one fact. As a product over the hosts, two slow
+ * links explain a chain of switches better. A leaf, with one link to a switch, is past no tier. */
+static void start_node(struct node *n)
+{
+    double direct = n->trunks > 1 ? DIRECT_SHARE : 0;
+    *n = (struct node){.below = n->below, .trunks = n->trunks};
+    for (size_t t = 1; t < STEPS; t++) {
+        n->root_in[0][t] = n->root_in[1][t] = 1;
+        n->log_in[0][t] = log(1 - direct);
+        n->log_in[1][t] = log(direct);
+    }
+}
+
 static double sum_up(struct work *w, const struct fit *f)
 {
     double all = 0;
     set_sums(w, f);
     rate_hosts(w, f);
-    for (size_t k = 0; k < w->nodes; k++) {
-        w->node[k] = (struct node){.below = w->node[k].below};
-        for (size_t t = 1; t <= f->tiers; t++)
-            w->node[k].root[t] = 1;
-    }
+    for (size_t k = 0; k < w->nodes; k++)
+        start_node(&w->node[k]);
     for (size_t k = w->edges; k-- > 0;)
         sum_up_edge(w, &w->edge[k]);
+    mix_styles(&w->node[0], f->tiers);
     double scale = finish_node(&w->node[0], f->tiers);
     for (size_t t = 1; t <= f->tiers; t++)
         all += exp(w->node[0].log_a[t] + log(w->node[0].root[t]) - scale);
@@ -603,17 +639,19 @@ static void share_out(struct work *w)
         struct odds o;
         set_odds(w, e, &o);
         for (size_t t = 1; t <= f->tiers; t++) {
-            double below = n->here[t] * e->ratio[t] / n->root[t];
-            double above = n->above[t] + n->here[t] - below;
-            above = above > 0 ? above : 0;
-            if (above + below < LEAST_WEIGHT)
+            double here = n->here[t] / n->root[t], below = here * e->ratio[0][t];
+            if (n->above[t] + n->here[t] < LEAST_WEIGHT)
                 continue;
             if (e->child != NONE) {
-                share_switch(w, k, &o, t, above, below);
+                share_switch(w, k, &o, t, fmax(0, n->above[t] + n->here[t] - below), below);
                 continue;
             }
-            share_cell(w, k, &o, &w->tiers->below[0][t], above, (uint32_t)t);
-            share_cell(w, k, &o, &w->tiers->over[0][t], below, (uint32_t)(OVER + t));
+            for (size_t style = 0; style < STYLES; style++) {
+                double share = style_share(n, style, t), up = share * here * e->ratio[style][t];
+                double above = share * (n->above[t] + here * n->root_in[style][t]) - up;
+                share_cell(w, k, &o, &w->tiers->host[style][t], above, (uint32_t)t);
+                share_cell(w, k, &o, &w->tiers->over[0][t], up, (uint32_t)(OVER + t));
+            }
         }
     }
 }
@@ -1174,14 +1212,17 @@ static void make_tree(struct work *w, const struct nt_model *m, const struct nt_
 {
     for (size_t k = 0; k < r->reached; k++) {
         uint32_t v = r->order[k];
-        if (v >= m->hosts)
+        if (v >= m->hosts) {
+            w->node[w->nodes].trunks = r->parent[v] != NT_NO_VERTEX;
             node[v] = (uint32_t)w->nodes++;
+        }
         if (r->parent[v] == NT_NO_VERTEX)
             continue;
         struct edge *e = add_edge(w, m, r->up[v] / 2, v);
         e->parent = node[r->parent[v]];
         w->node[e->parent].below = true;
         e->child = v < m->hosts ? NONE : node[v];
+        w->node[e->parent].trunks += e->child != NONE;
     }
 }
 
