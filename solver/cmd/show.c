@@ -459,12 +459,12 @@ static struct signs look_for(const struct nt_model *m)
     return s;
 }
 
-static bool any_over(const struct nt_model *m)
+/* Formats the first oversubscription in the map; "": there is none. */
+static void first_ratio(const struct nt_model *m, char ratio[NT_VALUE_BYTES])
 {
-    char ratio[NT_VALUE_BYTES] = "";
+    ratio[0] = '\0';
     for (size_t s = 0; s < m->switches && ratio[0] == '\0'; s++)
         nt_ratio_text(m->oversubscription[s], ratio);
-    return ratio[0] != '\0';
 }
 
 /* A symbol or word, printed with its meaning if the map contains it. in_short: also in a job's
@@ -508,6 +508,8 @@ static void put_legend(struct nt_strbuf *d, const struct nt_map *map, const stru
 {
     const struct nt_model *m = map->model;
     struct signs s = look_for(m);
+    char ratio[NT_VALUE_BYTES];
+    first_ratio(m, ratio);
     const char *at_least = t->unicode ? "\xe2\x89\xa5" : ">=",
                *error = t->unicode ? "\xc2\xb1" : "+-";
     const struct entry entry[] = {
@@ -517,7 +519,7 @@ static void put_legend(struct nt_strbuf *d, const struct nt_map *map, const stru
          ""},
         {s.suspect, "SUSPECT", "clearly worse than comparable links",
          "clearly worse than comparable links"},
-        {any_over(m), "1.5:1",
+        {ratio[0] != '\0', ratio,
          "oversubscription: bandwidth of the hosts below the switch, divided by that of its "
          "uplinks",
          "bandwidth of hosts to that of uplinks"},

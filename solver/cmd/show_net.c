@@ -182,10 +182,11 @@ static struct nt_row *add_folded(struct net *n, const char *art, const char *lab
     put_latency(n, row->cell[LATENCY], median.latency, NAN);
     put_rate(n, row->cell[UP], &typical, false);
     put_rate(n, row->cell[DOWN], &typical, true);
+    row->minor = true;
     put_sure(row, sure);
     nt_latency_text(low, from);
     nt_latency_text(high, to);
-    if (isfinite(low))
+    if (isfinite(low) && strcmp(from, to) != 0)
         snprintf(row->besides, sizeof row->besides, ", %.24s to %.24s us", from, to);
     return row;
 }
@@ -463,6 +464,7 @@ static void draw_tiers(struct net *n)
                 note_hosts_below(n, row, n->queue, count);
             else if (row->besides[0] != '\0') /* it begins with a comma */
                 snprintf(row->note, sizeof row->note, "%.80s", row->besides + 2);
+            row->minor = tier > 0;
             if (tier == 0)
                 row->besides[0] = '\0';
         }

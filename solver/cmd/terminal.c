@@ -242,7 +242,7 @@ static void put_art_below(struct nt_strbuf *d, const char *art)
     }
 }
 
-/* A note without besides is at the end of its row if the row has room, otherwise below it. */
+/* A note that is not minor is at the end of its row if the row has room, otherwise below it. */
 static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct plan *p,
                     const struct nt_terminal *terminal)
 {
@@ -258,7 +258,7 @@ static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct 
         put_spaces(d, GAP + (p->cell[c] > wide ? p->cell[c] - wide : 0));
         nt_strbuf_put(d, text, bytes);
     }
-    bool important = row->note[0] != '\0' && row->besides[0] == '\0',
+    bool important = row->note[0] != '\0' && !row->minor,
          room = taken + GAP + text_columns(row->note) <= terminal->width;
     if (row->note[0] != '\0' && (p->notes_beside || (important && room))) {
         put_spaces(d, GAP);

@@ -28,7 +28,7 @@ void nt_terminal_progress(const char *format, ...) __attribute__((format(printf,
  *
  * A row has a label, aligned figures and a note. A table that is too wide for the terminal gives
  * up, one after the other: the ends of notes (besides), errors (" +-0.5"), the column of notes
- * (those without besides remain at the ends of rows with room, or get lines of their own), the
+ * (those that are not minor remain at the ends of rows with room, or get lines of their own), the
  * column NT_ROW_SPARE; then it cuts labels. */
 
 enum { NT_ROW_CELLS = 4, NT_ROW_SPARE = 2, NT_ROW_CELL_BYTES = 32, NT_ROW_NOTE_BYTES = 96 };
@@ -43,6 +43,7 @@ struct nt_row {
              [NT_ROW_CELL_BYTES]; /* "": empty; a column with only empty cells is omitted */
     char note[NT_ROW_NOTE_BYTES];
     char besides[NT_ROW_NOTE_BYTES]; /* end of the note, omitted without room */
+    bool minor;                      /* the whole note is omitted without room */
 };
 
 /* {0} is empty. Errors are stored until nt_text_table_put. */

@@ -28,6 +28,7 @@ struct svg {
     struct nt_look look;
     struct nt_strbuf body; /* the drawing */
     double width, height;  /* size of the drawing */
+    bool tree, stubs;      /* the drawing is one of a tree; has links with two short ends */
 };
 
 static const char STYLE[] =
@@ -714,6 +715,7 @@ static void put_line(struct net *n, size_t k)
     const double bow = 0.12;
     double x0 = x_of(n, l->a), y0 = y_of(n, l->a), x1 = x_of(n, l->b), y1 = y_of(n, l->b);
     double dx = n->unit * stub[0], dy = n->unit * stub[1];
+    n->svg->stubs |= stub[0] != 0 || stub[1] != 0;
     nt_strbuf_print(&n->svg->body, "<path class=\"link\" d=\"M %.1f %.1f ", x0, y0);
     if (stub[0] == 0 && stub[1] == 0)
         nt_strbuf_print(&n->svg->body, "L %.1f %.1f\"", x1, y1);
@@ -830,13 +832,15 @@ static void put_legend(struct svg *svg)
         missing = missing || (v < m->hosts && m->missing[v]);
         bad = bad || svg->look.vertex_bad[v];
     }
-    snprintf(words, sizeof words,
-             "%sdot: host \xc2\xb7 line: link, one-way latency, narrower of both bandwidths"
-             "%s%s%s%s%s",
-             m->switches > 0 ? "bar: switch \xc2\xb7 " : "",
+    snprintf(words, sizeof words, "%s%sdot: host \xc2\xb7 line: link%s%s%s%s%s%s",
+             m->switches == 0 ? ""
+             : svg->tree      ? "bar"
+                              : "square",
+             m->switches > 0 ? ": switch \xc2\xb7 " : "",
+             svg->tree ? ", one-way latency, narrower of both bandwidths" : "",
              bound ? " \xc2\xb7 \xe2\x89\xa5: at least" : "",
              simplex ? " \xc2\xb7 arrow: one direction only" : "",
-             svg->look.thin ? " \xc2\xb7 short end: around an edge or to another plane" : "",
+             svg->stubs ? " \xc2\xb7 short end: around an edge or to another plane" : "",
              pale ? " \xc2\xb7 pale: probability below 90 %" : "",
              missing ? " \xc2\xb7 hollow: did not answer" : "");
     put_line_of_text(svg, "small", SMALL, words);
@@ -881,9 +885,8 @@ static int put_sentences(struct svg *svg, struct nt_err *err)
 
 static int draw(struct svg *svg, struct nt_err *err)
 {
-    bool drawn;
     if (nt_look_init(&svg->look, svg->picture, svg->map, err) != 0 || put_head(svg, err) != 0 ||
-        draw_tree(svg, &drawn, err) != 0 || (!drawn && draw_net(svg, err) != 0))
+        draw_tree(svg, &svg->tree, err) != 0 || (!svg->tree && draw_net(svg, err) != 0))
         return -1;
     nt_strbuf_puts(&svg->body, "</g>\n");
     svg->height += TOP;

@@ -214,6 +214,12 @@ PY
         run browser "$page" size:1400x900 "run:$checks" 'js:settled()' "$outside"
         assert_equal "outside, $page" "${lines[1]}" 0
     done
+    # a mesh has no links around an edge
+    "$nettopo" simulate --topology mesh:4x4 --format map | "$nettopo" export --format html - >mesh.html
+    for page in torus.html mesh.html; do
+        run browser $page 'js:/around an edge/.test(document.getElementById("legend").textContent)'
+        assert_equal "around an edge, $page" "$output" "$([ $page = torus.html ] && echo true || echo false)"
+    done
     # on a phone nothing is behind the right edge, and the names of switches and the latencies are readable
     for page in switches.html torus.html large.html; do
         run browser "$page" size:390x800 "run:$checks" 'js:settled()' 'js:panes[0].view.scrollWidth <= panes[0].view.clientWidth' \

@@ -26,7 +26,7 @@ widest() { wc -L; }
 @test "no line is wider than the terminal from 40 columns on, and no name is cut" {
     "$nettopo" simulate --topology tree:8x8 --format map >even.json
     jq '(.links[] | select(.a == "n22") | .suspect) = true |
-        (.links[] | .latency_se_us) = 0.01 |
+        (.links[] | .latency_se_us) = 0.01 | (.links[] | select(.a == "n23") | .latency_us) = 0.51 |
         .stress = [{kernel: "a2a", hosts: 64, messages: 4032, waves: 1, repetitions: 3, bytes: 10000, time_us: 1234,
             time_low_us: 1200, time_high_us: 1300, alone_us: 1000, shared_us: 1200}]' even.json >large.json
     for map in large.json "$maps"/{star,ring,unsure,rails,scattered8}.json; do
@@ -41,7 +41,8 @@ widest() { wc -L; }
     COLUMNS=80 "$nettopo" show large.json >wide
     COLUMNS=60 "$nettopo" show large.json >middle
     COLUMNS=40 "$nettopo" show large.json >narrow
-    assert_contains "$(cat wide)" "n[17-21,23-24]         0.500    12500  12500  7 hosts, 0.500 to 0.500 us"
+    assert_contains "$(cat wide)" "n[17-21,23-24]         0.500    12500  12500  7 hosts, 0.500 to 0.510 us"
+    refute_contains "$(cat wide)" "0.500 to 0.500"
     assert_contains "$(cat middle)" "7 hosts"
     refute_contains "$(cat middle)" "0.500 to"
     refute_contains "$(cat narrow)" "±"
@@ -93,6 +94,18 @@ widest() { wc -L; }
     assert_contains "$(grep -B 1 -xE '[│ ]+SUSPECT' shown)" "n22"
     COLUMNS=40 "$nettopo" show --plain narrow.json >shown
     grep -qxE '[| ]+SUSPECT' shown
+}
+
+@test "the legend of a picture has the signs of this picture only" {
+    for topology in tree:4x4 mesh:4x4 torus:4x4 dragonfly:4x2x2; do
+        "$nettopo" simulate --topology "$topology" --format map | "$nettopo" export --format svg - | grep -oE 'dot: host.*|(bar|square): switch' |
+            sed 's/<.*//' | paste -sd ' ' >>legends
+    done
+    assert_equal "bars" "$(sed -n 1p legends | grep -c 'bar: switch')" 1
+    assert_equal "squares" "$(grep -c 'square: switch' legends)" "$(sed 1d legends | grep -c switch)"
+    assert_equal "latency" "$(grep -c 'one-way latency' legends)" 1
+    # only a torus has links around an edge
+    assert_equal "short ends" "$(grep -n 'short end' legends | cut -d : -f 1)" 3
 }
 
 @test "two hosts: their bandwidth is shown, and no fit of one reading" {
@@ -148,9 +161,9 @@ matrix() {
     "$nettopo" show --legend "$maps/scattered8.json" >told
     # in a job's output the signs are explained in two lines; with --legend all words are
     assert_equal "the signs" "$(tail -n 2 bare)" "
-1.5:1: bandwidth of hosts to that of uplinks; ±: standard error"
+$(grep -oE '[0-9.]+:1 over' bare | head -n 1 | cut -d ' ' -f 1): bandwidth of hosts to that of uplinks; ±: standard error"
     assert_equal "the map first" "$(head -n "$(($(wc -l <bare) - 2))" told)" "$(head -n -2 bare)"
-    for sign in confidence resolution 'latency us' '±' 'MB/s up, down' '1.5:1' bisection gain; do
+    for sign in confidence resolution 'latency us' '±' 'MB/s up, down' '[0-9.]*:1' bisection gain; do
         grep -q "^$sign  *[a-z0-9]" told || fail "$sign"
     done
     assert_contains "$(tr -s '\n ' ' ' <told)" "not only the cable"
