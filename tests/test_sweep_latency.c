@@ -432,4 +432,25 @@ TEST(too_many_hosts_never_meet_all)
     free(absent);
 }
 
+/* A contradiction can come from the network or from disturbances, so the reason names neither. */
+TEST(the_reason_is_that_measurements_contradict_the_tiers)
+{
+    size_t contradicted = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct sweep s = {.network = made_machine("hypercube:3"),
+                          .noise = {0.05, 0, 0, 0, 0, seed}};
+        struct nt_order o;
+        begin(&s, NT_SWEEP_ADAPTIVE, seed);
+        while (s.planner->ops->next(s.planner, &o, NULL) > 0)
+            answer_round(&s, &o);
+        const char *why = nt_sweep_latency_all_pairs_reason(s.planner);
+        assert_true(why == NULL || strstr(why, "the network is") == NULL);
+        contradicted +=
+            why != NULL && strcmp(why, "some measurements contradict the tiers found "
+                                       "from others, so all pairs were to be measured") == 0;
+        end(&s);
+    }
+    assert_above(contradicted, 0);
+}
+
 RUN_TESTS

@@ -89,7 +89,8 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
         return -1;
     }
     if (check.verdict == NT_SPARSE_REFUTED)
-        set_reason(s, "the network is not one of nested tiers", "so all pairs were to be measured");
+        set_reason(s, "some measurements contradict the tiers found from others",
+                   "so all pairs were to be measured");
     else
         set_reason(s, "the tiers could not be told from some pairs", "so all were to be measured");
     if (has_too_many(s))
