@@ -339,7 +339,8 @@ static void put_since(struct nt_strbuf *d, const struct nt_map *map, const char 
 
 /* ---- stress kernels ------------------------------------------------------------------------- */
 
-enum { CELL_BYTES = 48, TABLE_COLUMNS = 80, KERNEL_COLUMNS = 8 };
+/* TABLE_COLUMNS: the heading of the table of kernels, with names of KERNEL_COLUMNS. */
+enum { CELL_BYTES = 48, TABLE_COLUMNS = 97, KERNEL_COLUMNS = 8 };
 
 /* Prints the time of a kernel, from microseconds to seconds, with four digits in us. */
 static void put_time(struct nt_strbuf *d, int width, double us)

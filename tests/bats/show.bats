@@ -49,6 +49,10 @@ widest() { wc -L; }
     assert_contains "$(cat narrow)" "n[17-21,23-24]  0.500"
     assert_contains "$(cat narrow)" "SUSPECT"
     assert_contains "$(cat narrow)" "a2a of 64 hosts, 10000"
+    # the table of kernels does not wrap: it has its columns or is sentences
+    assert_contains "$(cat wide)" "a2a of 64 hosts, 10000"
+    COLUMNS=97 "$nettopo" show large.json >table
+    grep -qE '^stress kernel .* ratio  congested$' table
 }
 
 @test "five thousand hosts are on a screen with every finding, and --all prints every host" {
