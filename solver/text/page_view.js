@@ -373,7 +373,7 @@ function countRowsOfTabs() {
 
 function fillHead() {
   $("what").textContent = here.what;
-  const warnings = [...here.warnings];
+  const warnings = here.warnings.filter(w => !here.findings.some(f => f.text === w));
   if (here.moreWarnings) warnings.push(`${here.moreWarnings} more warnings`);
   document.body.classList.toggle(
     "noted",
