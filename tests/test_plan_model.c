@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <time.h>
 
 #include "asserts.h"
 #include "plan_checks.h"
@@ -74,19 +73,15 @@ static struct nt_model *three_tiers(size_t pods, size_t leaves, size_t hosts)
     return m;
 }
 
-TEST(a_hundred_thousand_hosts_take_under_a_second)
+TEST(a_hundred_thousand_hosts_can_all_be_distinguished)
 {
     struct nt_model *m = three_tiers(37, 37, 74); /* 101,306 hosts */
     struct nt_plan *plan;
-    clock_t began = clock();
     assert_int_equal(nt_plan_model(m, 1, 1, &plan, NULL), 0);
-    double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
     assert_int_equal(plan->rank, m->links); /* every link can be distinguished */
     assert_int_equal(plan->pairs, m->links);
     assert_true(plan->rounds <= 12);
     assert_true(isfinite(plan->amplification_rms));
-    print_message("%zu pairs, %zu rounds, amplification %.2f, %.2f s\n", plan->pairs, plan->rounds,
-                  plan->amplification_rms, seconds);
     nt_plan_destroy(plan);
     nt_model_destroy(m);
 }

@@ -570,8 +570,7 @@ static struct cause cause_of_no_measurement(const struct ending *f)
         return (struct cause){f->sweep->first_failure, advise_network};
     if (is_alone(f->sweep->membership))
         return (struct cause){
-            "no other host connected (nettopo-prolog --check tells munge, firewalls, "
-            "prologs that did not start)",
+            "no other host connected (nettopo-prolog --check tests munge and firewalls)",
             advise_check};
     if (nt_campaign_budget_warning(f->sweep->campaign) != NULL)
         return (struct cause){"the time was too short", advise_budget};

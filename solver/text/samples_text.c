@@ -523,8 +523,9 @@ static int read_line(void *reader, struct nt_text_line *line, struct nt_err *err
         if (strcmp(w.at, "nettopo-samples/1") == 0)
             return 0;
         if (*w.at == '{')
-            return nt_err_set(err, NT_ERR_INPUT,
-                              "this is a map, not a samples file. Print it with \"nettopo show\".");
+            return nt_err_set(
+                err, NT_ERR_INPUT,
+                "this is JSON, not a samples file. Print a map with \"nettopo show\".");
         return nt_err_set(err, NT_ERR_INPUT, "expected \"nettopo-samples/1\", found \"%.64s\"",
                           w.at);
     }

@@ -307,7 +307,7 @@ TABLE
         # shellcheck disable=SC2086
         refuses 3 "good.samples:1: this is a samples file, not a map" "$nettopo" $verb good.samples
     done
-    refuses 3 "good.json:1: this is a map, not a samples file" "$nettopo" solve good.json
+    refuses 3 "good.json:1: this is JSON, not a samples file" "$nettopo" solve good.json
     refuses 3 "good.json:1: this is a map, not measurements" "$nettopo" solve --latency good.json
     refuses 3 "good.samples:1: this is a samples file, not a matrix" "$nettopo" solve --latency good.samples
     echo 'no format' >words
