@@ -211,6 +211,14 @@ completes() {
     diff completed <(printf '%s\n' "$@") || fails "$line"
 }
 
+types() { printf %s "$1" >&"${terminal[1]}"; }
+
+shows() { # TEXT
+    local at seen=''
+    while [[ $seen != *"$1" ]] && IFS= read -r -N 1 -t 120 -u "${terminal[0]}" at; do seen+=$at; done
+    [[ $seen == *"$1" ]] || { printf 'expected "%s", found %q\n' "$1" "$seen"; return 1; }
+}
+
 @test "shells complete commands, options, values and files" {
     for shell in bash zsh fish; do
         mkdir -p completions/$shell
@@ -240,11 +248,20 @@ completes() {
         mapfile -t options <options
         completes "$command --" "${options[@]}"
     done < <(commands)
-    # a terminal: bash adds the file
+    # a terminal: bash adds the file. Each key waits for what the one before has shown.
     touch measured.samples
-    echo 'source completions/bash/nettopo' >rc
-    run timeout 600 script -qec "bash --rcfile rc -i" /dev/null <<<$'nettopo fleet sh\t--store meas\t --js\t\nexit'
-    [[ $output == *" nettopo fleet show --store measured.samples  --json "* ]]
+    printf '%s\n' 'source completions/bash/nettopo' 'PS1="ready> "' >rc
+    coproc terminal { timeout 600 script -qec "bash --rcfile rc -i" /dev/null 3>&-; }
+    pid=$terminal_PID
+    shows 'ready> '
+    types $'nettopo fleet sh\t'
+    shows 'nettopo fleet show '
+    types $'--store meas\t'
+    shows '--store measured.samples '
+    types $'--js\t'
+    shows '--json '
+    types $'\025exit\n'
+    wait "$pid"
     if command -v zsh >/dev/null; then zsh -n completions/zsh/*; fi
     if command -v fish >/dev/null; then
         fish -n completions/fish/*
