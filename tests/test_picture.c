@@ -374,7 +374,8 @@ TEST(known_dimensions_are_a_grid)
         double nearest = INFINITY;
         assert_true(l->unit > 0);
         for (size_t k = 0; k < m->links; k++) {
-            if (l->stub[k][0] != 0 || l->stub[k][1] != 0)
+            double end[2];
+            if (nt_layout_stub(l, k, end))
                 continue;
             lines++;
             assert_close(apart(l, m->link[k].a, m->link[k].b), l->unit, 1e-9);
@@ -393,7 +394,7 @@ TEST(known_dimensions_are_a_grid)
     m->dimension[1] = 4;
     struct nt_layout *l = layout_of(m, 2);
     assert_true(l->unit == 0);
-    assert_null(l->stub);
+    assert_null(l->turn);
     nt_layout_destroy(l);
     nt_model_destroy(m);
 }

@@ -533,9 +533,10 @@ static void put_legend(struct nt_strbuf *d, const struct nt_map *map, const stru
         {s.host_latency, "",
          "for hosts, this includes the overhead of software and adapter, not only the cable", ""},
         {s.error, error, "standard error of the latency", "standard error"},
-        {s.unsure, "sure",
-         "support of a switch: probability that exactly the hosts below it share one switch",
-         "probability of the switch"},
+        {s.unsure, "support",
+         "probability that exactly the hosts below a switch share it, or that a host is in its "
+         "place",
+         "probability that the place is right"},
         {s.simplex, "one direction", "measured from the host to the switch only", ""},
         {isfinite(m->bisection_MBps), "bisection",
          "bandwidth from one half of the hosts to the other", ""},

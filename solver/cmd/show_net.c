@@ -21,7 +21,7 @@ enum { SCREEN_ROWS = 40, FOLD_LEAST = 2, DEPTH_MAX = 256 };
 static const double most_different = 0.1;
 
 /* Columns of values. */
-enum { LATENCY, UP, DOWN, SURE };
+enum { LATENCY, UP, DOWN, SUPPORT };
 
 /* How much of a tree is unfolded. A switch with a finding below it always is. */
 struct way {
@@ -76,10 +76,10 @@ static void put_rate(const struct net *n, char *cell, const struct nt_link *l, b
     snprintf(cell, NT_ROW_CELL_BYTES, "%.24s", text);
 }
 
-static void put_sure(struct nt_row *row, double sure)
+static void put_support(struct nt_row *row, double support)
 {
-    if (sure < NT_SUPPORT_SHOWN)
-        snprintf(row->cell[SURE], sizeof row->cell[SURE], "%u %%", nt_percent(sure));
+    if (support < NT_SUPPORT_SHOWN)
+        snprintf(row->cell[SUPPORT], sizeof row->cell[SUPPORT], "%u %%", nt_percent(support));
 }
 
 static void note_row(struct nt_row *row, const char *text)
@@ -100,7 +100,7 @@ static void put_figures(const struct net *n, struct nt_row *row, const struct nt
         note_row(row, "SUSPECT");
         row->style = NT_STYLE_BAD;
     }
-    put_sure(row, l->probability);
+    put_support(row, l->probability);
     if (l->simplex)
         note_row(row, "one direction");
 }
@@ -168,14 +168,14 @@ static struct nt_row *add_folded(struct net *n, const char *art, const char *lab
     struct nt_link typical = {.bandwidth_MBps = median.out, .bandwidth_back_MBps = median.back};
     struct nt_row *row = nt_text_table_add(&n->rows, NT_STYLE_PLAIN, art, label);
     char from[NT_VALUE_BYTES], to[NT_VALUE_BYTES];
-    double low = INFINITY, high = 0, sure = 1;
+    double low = INFINITY, high = 0, support = 1;
     typical.forth_at_least = typical.back_at_least = true;
     for (size_t k = 0; k < count; k++) {
         const struct nt_link *l = &n->model->link[n->up[vertex[k]]];
         bool turned = l->b == vertex[k];
         low = fmin(low, l->latency_us);
         high = fmax(high, l->latency_us);
-        sure = fmin(sure, l->probability);
+        support = fmin(support, l->probability);
         typical.forth_at_least &= l->at_least || (turned ? l->back_at_least : l->forth_at_least);
         typical.back_at_least &= l->at_least || (turned ? l->forth_at_least : l->back_at_least);
     }
@@ -183,11 +183,11 @@ static struct nt_row *add_folded(struct net *n, const char *art, const char *lab
     put_rate(n, row->cell[UP], &typical, false);
     put_rate(n, row->cell[DOWN], &typical, true);
     row->minor = true;
-    put_sure(row, sure);
+    put_support(row, support);
     nt_latency_text(low, from);
     nt_latency_text(high, to);
     if (isfinite(low) && strcmp(from, to) != 0)
-        snprintf(row->besides, sizeof row->besides, ", %.24s to %.24s us", from, to);
+        snprintf(row->detail, sizeof row->detail, "%.24s to %.24s us", from, to);
     return row;
 }
 
@@ -301,7 +301,7 @@ static struct nt_row *draw_switch(struct net *n, uint32_t v, const char *own_art
         nt_text_table_add(&n->rows, NT_STYLE_SWITCH, own_art, nt_map_vertex_name(n->map, v));
     if (n->up[v] != NT_NO_LINK)
         put_figures(n, row, &n->model->link[n->up[v]], v);
-    put_sure(row, n->support[s]);
+    put_support(row, n->support[s]);
     nt_ratio_text(n->model->oversubscription[s], ratio);
     if (ratio[0] != '\0') {
         snprintf(text, sizeof text, "%s oversubscribed", ratio);
@@ -460,13 +460,13 @@ static void draw_tiers(struct net *n)
                             : "s");
         if (count > 0) {
             struct nt_row *row = add_folded(n, "", tier > 0 ? label : label + 3, n->queue, count);
-            if (tier > 0)
-                note_hosts_below(n, row, n->queue, count);
-            else if (row->besides[0] != '\0') /* it begins with a comma */
-                snprintf(row->note, sizeof row->note, "%.80s", row->besides + 2);
             row->minor = tier > 0;
-            if (tier == 0)
-                row->besides[0] = '\0';
+            if (tier > 0) {
+                note_hosts_below(n, row, n->queue, count);
+            } else {
+                memcpy(row->note, row->detail, sizeof row->note);
+                row->detail[0] = '\0';
+            }
         }
     }
     add_blank(n);
@@ -594,7 +594,7 @@ int nt_show_net(const struct nt_map *map, bool all, const struct nt_terminal *te
                 struct nt_strbuf *buf, struct nt_err *err)
 {
     struct net n = {.map = map, .model = map->model, .terminal = terminal};
-    static const char *const titles[NT_ROW_CELLS] = {"latency us", "MB/s up", "down", "sure"};
+    static const char *const titles[NT_ROW_CELLS] = {"latency us", "MB/s up", "down", "support"};
     n.fold = !all && map->model->hosts + map->model->switches > SCREEN_ROWS;
     int rc = net_init(&n, err);
     if (rc == 0) {

@@ -111,7 +111,7 @@ const char *nt_style_end(const struct nt_terminal *terminal)
 
 /* The columns to show. */
 struct plan {
-    bool besides, errors, spare, notes_beside;
+    bool details, errors, spare, notes_beside;
     size_t label, cell[NT_ROW_CELLS];
 };
 
@@ -148,9 +148,16 @@ static size_t cell_columns(const struct nt_row *row, size_t c, const struct plan
     return nt_text_columns(text, bytes);
 }
 
+/* Returns what separates the note of a row from its detail. */
+static const char *before_detail(const struct nt_row *row)
+{
+    return row->note[0] != '\0' && row->detail[0] != '\0' ? ", " : "";
+}
+
 static size_t note_columns(const struct nt_row *row, const struct plan *p)
 {
-    return text_columns(row->note) + (p->besides ? text_columns(row->besides) : 0);
+    size_t note = text_columns(row->note);
+    return p->details ? note + strlen(before_detail(row)) + text_columns(row->detail) : note;
 }
 
 /* Computes the widths of columns; a column with only a heading is omitted. Labels get the rest. */
@@ -220,8 +227,10 @@ static void put_label(struct nt_strbuf *d, const struct nt_row *row, size_t capa
 static void put_note(struct nt_strbuf *d, const struct nt_row *row, const struct plan *p)
 {
     nt_strbuf_puts(d, row->note);
-    if (p->besides)
-        nt_strbuf_puts(d, row->besides);
+    if (p->details) {
+        nt_strbuf_puts(d, before_detail(row));
+        nt_strbuf_puts(d, row->detail);
+    }
 }
 
 /* Continues the lines of the tree in the line of a note. */
@@ -258,9 +267,9 @@ static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct 
         put_spaces(d, GAP + (p->cell[c] > wide ? p->cell[c] - wide : 0));
         nt_strbuf_put(d, text, bytes);
     }
-    bool important = row->note[0] != '\0' && !row->minor,
+    bool important = row->note[0] != '\0' && !row->minor, any = note_columns(row, p) > 0,
          room = taken + GAP + text_columns(row->note) <= terminal->width;
-    if (row->note[0] != '\0' && (p->notes_beside || (important && room))) {
+    if (any && (p->notes_beside || (important && room))) {
         put_spaces(d, GAP);
         put_note(d, row, p);
     }

@@ -27,7 +27,7 @@ void nt_terminal_progress(const char *format, ...) __attribute__((format(printf,
 /* ---- tables ----
  *
  * A row has a label, aligned figures and a note. A table that is too wide for the terminal gives
- * up, one after the other: the ends of notes (besides), errors (" +-0.5"), the column of notes
+ * up, one after the other: the details of notes, errors (" +-0.5"), the column of notes
  * (those that are not minor remain at the ends of rows with room, or get lines of their own), the
  * column NT_ROW_SPARE; then it cuts labels. */
 
@@ -37,13 +37,13 @@ enum nt_style { NT_STYLE_PLAIN, NT_STYLE_HEAD, NT_STYLE_SWITCH, NT_STYLE_BAD, NT
 
 struct nt_row {
     enum nt_style style;
-    const char *art,
-        *label; /* lines of the tree, never cut; the name after them; owned by the table */
-    char cell[NT_ROW_CELLS]
-             [NT_ROW_CELL_BYTES]; /* "": empty; a column with only empty cells is omitted */
+    /* Lines of the tree, never cut, and the name after them. The table owns both. */
+    const char *art, *label;
+    /* "": empty. A column with only empty cells is omitted. */
+    char cell[NT_ROW_CELLS][NT_ROW_CELL_BYTES];
     char note[NT_ROW_NOTE_BYTES];
-    char besides[NT_ROW_NOTE_BYTES]; /* end of the note, omitted without room */
-    bool minor;                      /* the whole note is omitted without room */
+    char detail[NT_ROW_NOTE_BYTES]; /* shown after the note and a comma; omitted without room */
+    bool minor;                     /* the whole note is omitted without room */
 };
 
 /* {0} is empty. Errors are stored until nt_text_table_put. */

@@ -131,7 +131,7 @@ static void put_dot_legend(struct nt_strbuf *d, const struct nt_map *map, bool c
     if (simplex)
         nt_strbuf_puts(d, "\\narrow: one direction only");
     if (faded)
-        nt_strbuf_puts(d, "\\npale: probability below 90 %");
+        nt_strbuf_puts(d, "\\npale: support below 90 %");
     if (coloured)
         nt_strbuf_puts(d, "\\ntimes over a link, compared with a healthy network: red longer, "
                           "grey similar, blue shorter");

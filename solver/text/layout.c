@@ -278,26 +278,24 @@ static void place_hosts(const struct grid *g, const struct nt_graph *graph, uint
     }
 }
 
-/* Sets the direction of the short end of a link at a: along its dimension, or at a slope for each
- * dimension after the first two. */
-static void direct_stub(const struct grid *g, const struct nt_link *l, double stub[2])
+/* Returns the direction of the short end of a link at a: along its dimension, or at a slope for
+ * each dimension after the first two. NAN: the link is a line between neighbours. */
+static double stub_turn(const struct grid *g, const struct nt_link *l)
 {
     static const double slope[NT_DIMENSIONS_MAX] = {0,     0.5,   -0.25, -0.36,
                                                     -0.14, -0.42, -0.08, -0.3};
     uint32_t a = g->place[l->a], b = g->place[l->b];
     size_t k = 0;
-    stub[0] = stub[1] = 0;
     if (a == NT_NO_VERTEX || b == NT_NO_VERTEX)
-        return;
-    for (size_t j = 0; j < g->lattice.dimensions;
-         j++) /* the last plane: a twist also shifts the first */
+        return NAN;
+    /* The last dimension that differs: a twist also shifts the first. */
+    for (size_t j = 0; j < g->lattice.dimensions; j++)
         k = coordinate(g, a, j) != coordinate(g, b, j) ? j : k;
     size_t from = coordinate(g, a, k), to = coordinate(g, b, k);
     bool beside = from + 1 == to || to + 1 == from, up = beside ? to > from : to < from;
     if (k < 2 && beside)
-        return;
-    stub[0] = STUB * cos(M_PI * slope[k]) * (up ? 1 : -1);
-    stub[1] = STUB * sin(M_PI * slope[k]) * (up ? 1 : -1);
+        return NAN;
+    return M_PI * (slope[k] + (up ? 0 : 1));
 }
 
 static int lay_grid(const struct grid *g, struct work *w, struct nt_layout *l, struct nt_err *err)
@@ -306,8 +304,8 @@ static int lay_grid(const struct grid *g, struct work *w, struct nt_layout *l, s
     if (nt_graph_init(&w->graph, m, &w->memory, err) != 0)
         return -1;
     w->start = nt_arena_array(&w->memory, w->n + 1, sizeof *w->start);
-    l->stub = calloc(m->links + 1, sizeof *l->stub);
-    if (l->stub == NULL || nt_arena_check(&w->memory, err) != 0)
+    l->turn = calloc(m->links + 1, sizeof *l->turn);
+    if (l->turn == NULL || nt_arena_check(&w->memory, err) != 0)
         return nt_err_memory(err);
     for (size_t v = 0; v < w->n; v++) /* the vertices with a link are connected (fit_frame) */
         w->start[v + 1] = w->graph.start[v + 1];
@@ -317,11 +315,8 @@ static int lay_grid(const struct grid *g, struct work *w, struct nt_layout *l, s
     for (uint32_t v = (uint32_t)m->hosts; v < w->n; v++)
         place_hosts(g, &w->graph, v, l->at);
     l->unit = 1 / fit_frame(w, 2, l->at);
-    for (size_t k = 0; k < m->links; k++) {
-        direct_stub(g, &m->link[k], l->stub[k]);
-        l->stub[k][0] *= l->unit;
-        l->stub[k][1] *= l->unit;
-    }
+    for (size_t k = 0; k < m->links; k++)
+        l->turn[k] = stub_turn(g, &m->link[k]);
     return 0;
 }
 
@@ -373,6 +368,15 @@ void nt_layout_destroy(struct nt_layout *layout)
     if (layout == NULL)
         return;
     free(layout->at);
-    free(layout->stub);
+    free(layout->turn);
     free(layout);
+}
+
+bool nt_layout_stub(const struct nt_layout *layout, size_t link, double end[2])
+{
+    if (layout->turn == NULL || isnan(layout->turn[link]))
+        return false;
+    end[0] = STUB * layout->unit * cos(layout->turn[link]);
+    end[1] = STUB * layout->unit * sin(layout->turn[link]);
+    return true;
 }

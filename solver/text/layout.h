@@ -15,6 +15,7 @@
 #ifndef NT_LAYOUT_H
 #define NT_LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,9 +31,7 @@ struct nt_layout {
     double
         stress;  /* normalised: mean squared relative error of the lengths; 0: perfect, or a grid */
     double unit; /* distance of neighbours in a grid; 0: the layout is no grid */
-    double (*stub)[2]; /* grid only, by link. 0, 0: a line to the adjacent neighbour. Else the link
-                          goes around an edge or to another plane, this is the vector of its short
-                          end at a, and b has the opposite one */
+    double *turn; /* grid only, by link: direction of its short ends (nt_layout_stub); NAN: none */
 };
 
 /* Computes a layout. The same model and seed give the same layout. Vertices without links are
@@ -40,5 +39,9 @@ struct nt_layout {
 int nt_layout_create(const struct nt_model *model, int dimensions, uint64_t seed,
                      struct nt_layout **out, struct nt_err *err);
 void nt_layout_destroy(struct nt_layout *layout);
+
+/* Returns whether a link of a grid goes around an edge or to another plane. Such a link is drawn as
+ * two short ends: end is set to the vector of the one at a, and b has the opposite one. */
+bool nt_layout_stub(const struct nt_layout *layout, size_t link, double end[2]);
 
 #endif

@@ -344,7 +344,7 @@ function paintLegend() {
       line(3) + wayOf({ simplex: true }, 13, false, ' transform="translate(0 8)"'),
       "one direction only",
     ],
-    [links.some(unsure), "", line(3, "opacity:.45"), "probability below 90 %"],
+    [links.some(unsure), "", line(3, "opacity:.45"), "support below 90 %"],
     [
       links.some(l => /\u2265/.test(least(l))),
       "",

@@ -711,20 +711,20 @@ static void put_vertex(struct net *n, uint32_t v, bool labelled)
 static void put_line(struct net *n, size_t k)
 {
     const struct nt_link *l = &n->svg->model->link[k];
-    const double *stub = n->layout->unit > 0 ? n->layout->stub[k] : (const double[]){0, 0};
+    double end[2];
+    bool stub = nt_layout_stub(n->layout, k, end);
     const double bow = 0.12;
     double x0 = x_of(n, l->a), y0 = y_of(n, l->a), x1 = x_of(n, l->b), y1 = y_of(n, l->b);
-    double dx = n->unit * stub[0], dy = n->unit * stub[1];
-    n->svg->stubs |= stub[0] != 0 || stub[1] != 0;
+    n->svg->stubs |= stub;
     nt_strbuf_print(&n->svg->body, "<path class=\"link\" d=\"M %.1f %.1f ", x0, y0);
-    if (stub[0] == 0 && stub[1] == 0)
+    if (!stub)
         nt_strbuf_print(&n->svg->body, "L %.1f %.1f\"", x1, y1);
     else if (n->svg->look.link_bad[k])
         nt_strbuf_print(&n->svg->body, "Q %.1f %.1f %.1f %.1f\"", (x0 + x1) / 2 + bow * (y1 - y0),
                         (y0 + y1) / 2 - bow * (x1 - x0), x1, y1);
     else
-        nt_strbuf_print(&n->svg->body, "l %.1f %.1f M %.1f %.1f l %.1f %.1f\"", dx, dy, x1, y1, -dx,
-                        -dy);
+        nt_strbuf_print(&n->svg->body, "l %.1f %.1f M %.1f %.1f l %.1f %.1f\"", n->unit * end[0],
+                        n->unit * end[1], x1, y1, -n->unit * end[0], -n->unit * end[1]);
 }
 
 static void put_link(struct net *n, size_t k)
@@ -841,7 +841,7 @@ static void put_legend(struct svg *svg)
              bound ? " \xc2\xb7 \xe2\x89\xa5: at least" : "",
              simplex ? " \xc2\xb7 arrow: one direction only" : "",
              svg->stubs ? " \xc2\xb7 short end: around an edge or to another plane" : "",
-             pale ? " \xc2\xb7 pale: probability below 90 %" : "",
+             pale ? " \xc2\xb7 pale: support below 90 %" : "",
              missing ? " \xc2\xb7 hollow: did not answer" : "");
     put_line_of_text(svg, "small", SMALL, words);
     svg->height += LINE;

@@ -513,16 +513,16 @@ END
     NETTOPO_JSON='{' refuses 3 '$NETTOPO_JSON:1: not JSON' "$nettopo" show
 }
 
-@test "show says how sure a switch is, aligned, and that the map is not" {
+@test "show states the support of switches, aligned, and the low confidence of the map" {
     run env COLUMNS=80 LC_ALL=C "$nettopo" show "$maps/unsure.json"
     [ "$status" = 0 ]
     [[ $output == *"low confidence: 2 of 4 switches are below 90 %"* ]]
     [ "$(grep -oE 's[134] .* [0-9]+ %$' <<<"$output" | tr -s ' ' | cut -d' ' -f1,4)" = \
         "$(printf 's1 87\ns3 96\ns4 62')" ]
-    [ "$(grep -E '(sure| %)$' <<<"$output" | grep -v '^not' | awk '{print length}' | sort -u | wc -l)" = 1 ]
+    [ "$(grep -E '(support| %)$' <<<"$output" | grep -v '^not' | awk '{print length}' | sort -u | wc -l)" = 1 ]
     [ "$(grep -c ' %$' <<<"$output")" = 4 ] # and the host n5
     run env COLUMNS=80 LC_ALL=C "$nettopo" show "$maps/star.json"
-    [[ $output != *sure* ]]
+    [[ $output != *support* ]]
 }
 
 @test "hint --spare: no more hosts than there are; dlrover gets the others" {

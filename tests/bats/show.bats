@@ -172,7 +172,7 @@ $(grep -oE '[0-9.]+:1 over' bare | head -n 1 | cut -d ' ' -f 1): bandwidth of ho
     done
     assert_contains "$(tr -s '\n ' ' ' <told)" "not only the cable"
     refute_contains "$(cat told)" "SUSPECT"
-    "$nettopo" show --legend "$maps/unsure.json" | grep -q '^sure '
+    "$nettopo" show --legend "$maps/unsure.json" | grep -q '^support '
     command -v script >/dev/null || skip "script(1) is not installed"
     assert_contains "$(TERM=xterm terminal 80 "$nettopo" show "$maps/scattered8.json")" "standard error"
 }
