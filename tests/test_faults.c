@@ -690,7 +690,7 @@ TEST(neither_order_nor_the_top_matter)
             size_t j = 0;
             while (j < y.count && link_of(&other, &y.fault[j]) != link_of(&one, &x.fault[k]))
                 j++;
-            if (j == y.count || fabs(x.fault[k].confidence - y.fault[j].confidence) > 1e-9)
+            if (j == y.count || fabs(x.fault[k].confidence - y.fault[j].confidence) > 1e-10)
                 fail_msg("seed %d: another part or confidence", (int)seed);
         }
         nt_faults_found_fini(&x);

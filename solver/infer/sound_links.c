@@ -47,14 +47,16 @@ enum {
 #define LOW_SHARE 0.02    /* of readings of bandwidth are low by chance, by 5 to 45 %: */
 #define LOW_LEAST (-0.05) /*   logarithms */
 #define LOW_MOST (-0.6)
-#define SKIP_SHARE 0.5    /* a switch one tier lower than possible has this relative probability */
-#define DIRECT_SHARE 0.1  /* hosts or switches that are cabled past a tier */
-#define LEAST_WEIGHT 1e-9 /* of an explanation, to be counted */
-#define FEW_FAULTS 0.05   /* expected ones, that call for no more lengths */
-#define HARDLY 0.02       /* logarithm of evidence */
-#define NOTHING 10.0      /* e^-10: less than a tenth of a thousandth */
-#define ALIKE 1.15        /* lengths that are nearer than this factor are one kind in a sample */
-#define SMALLEST 1e-75    /* less than this against another is nothing */
+#define SKIP_SHARE 0.5   /* a switch one tier lower than possible has this relative probability */
+#define DIRECT_SHARE 0.1 /* hosts or switches that are cabled past a tier */
+/* Posterior of an explanation, to be counted. Which ones are left out depends on the root. A link
+ * has up to 320, so that those left out change no confidence by 1e-9. */
+#define LEAST_WEIGHT 1e-12
+#define FEW_FAULTS 0.05 /* expected ones, that call for no more lengths */
+#define HARDLY 0.02     /* logarithm of evidence */
+#define NOTHING 10.0    /* e^-10: less than a tenth of a thousandth */
+#define ALIKE 1.15      /* lengths that are nearer than this factor are one kind in a sample */
+#define SMALLEST 1e-75  /* less than this against another is nothing */
 
 struct edge {
     uint32_t link, parent, child;                  /* nodes; child NONE: a host */
@@ -933,19 +935,24 @@ static bool is_same(const struct fit *a, const struct fit *b)
     return true;
 }
 
+/* The place of the same fit; b->n: it is not there. */
+static size_t find_fit(const struct beam *b, const struct fit *f)
+{
+    size_t k = 0;
+    while (k < b->n && !is_same(&b->fit[k], f))
+        k++;
+    return k;
+}
+
 static void add_fit(struct beam *b, const struct fit *f)
 {
-    size_t at = b->n;
-    if (isnan(f->log_evidence))
+    size_t same = find_fit(b, f), at = b->n;
+    if (isnan(f->log_evidence) || (same < b->n && b->fit[same].log_evidence >= f->log_evidence))
         return;
-    for (size_t k = 0; k < b->n; k++)
-        if (is_same(&b->fit[k], f)) {
-            if (b->fit[k].log_evidence >= f->log_evidence)
-                return;
-            memmove(&b->fit[k], &b->fit[k + 1], (b->n - k - 1) * sizeof *f);
-            at = --b->n;
-            break;
-        }
+    if (same < b->n) {
+        memmove(&b->fit[same], &b->fit[same + 1], (b->n - same - 1) * sizeof *f);
+        at = --b->n;
+    }
     for (; at > 0 && b->fit[at - 1].log_evidence < f->log_evidence; at--)
         if (at < b->most)
             b->fit[at] = b->fit[at - 1];
@@ -954,18 +961,10 @@ static void add_fit(struct beam *b, const struct fit *f)
     b->n += b->n < b->most;
 }
 
-static bool is_known(const struct beam *b, const struct fit *f)
-{
-    for (size_t k = 0; k < b->n; k++)
-        if (is_same(&b->fit[k], f))
-            return true;
-    return false;
-}
-
 /* Adds a start that may be worth refining, judged without its Laplace approximation. */
 static void screen(struct work *w, struct fit *f, struct beam *next)
 {
-    if (is_known(next, f))
+    if (find_fit(next, f) < next->n)
         return;
     f->log_evidence = sum_up(w, f) + log_spread_prior(f->spread);
     add_fit(next, f);
