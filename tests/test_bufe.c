@@ -323,6 +323,29 @@ static struct nt_matrix *bandwidths(size_t n, const double *host)
 }
 
 /* Links have the throughput that pairs show of them. */
+/* With missing cells, a host can keep links to two switches: as many links as a tree has, and none.
+ */
+TEST(a_host_with_two_links_is_in_no_tree)
+{
+    static const double us[5][5] = {{0, 0, 0, 3.007, 2.049},
+                                    {0, 0, 3.074, 3.077, 0},
+                                    {0, 3.074, 0, 2.05, 0},
+                                    {3.007, 3.077, 2.05, 0, 2.029},
+                                    {2.049, 0, 0, 2.029, 0}};
+    struct nt_matrix *m = NULL;
+    struct nt_err err;
+    assert_int_equal(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    for (uint32_t i = 0; i < 5; i++)
+        for (uint32_t j = 0; j < 5; j++)
+            if (us[i][j] > 0)
+                nt_matrix_set(m, i, j, (float)us[i][j]);
+    struct nt_bufe_result *r = infer(m, 0.15);
+    assert_int_equal(r->model->links, 5 + r->model->switches - 1);
+    assert_int_equal(r->model->family, NT_FAMILY_IRREGULAR);
+    nt_bufe_destroy(r);
+    nt_matrix_destroy(m);
+}
+
 TEST(links_have_their_throughput)
 {
     static const double rate[5] = {1000, 1000, 1000, 500, 1000};

@@ -945,18 +945,18 @@ static size_t basic_model(struct bufe_graph *g, const float *w, struct nt_bufe_e
     return kept;
 }
 
-/* The family, without a confidence. */
+/* Returns the family, without a confidence. In a tree each host has one link, to a switch. */
 static enum nt_family family_of(const struct nt_model *m)
 {
-    size_t host_links = 0, hosts = 0;
+    size_t host_ends = 0, hosts = 0;
     for (size_t h = 0; h < m->hosts; h++)
         hosts += m->missing[h] ? 0 : 1;
     for (size_t k = 0; k < m->links; k++)
-        host_links += m->link[k].a < m->hosts && m->link[k].b < m->hosts ? 1 : 0;
+        host_ends += (m->link[k].a < m->hosts ? 1U : 0U) + (m->link[k].b < m->hosts ? 1U : 0U);
     if (m->switches == 0)
         return hosts > 1 && m->links == hosts * (hosts - 1) / 2 ? NT_FAMILY_FULL_MESH
                                                                 : NT_FAMILY_IRREGULAR;
-    if (host_links > 0 || m->links != hosts + m->switches - 1)
+    if (host_ends > hosts || m->links != hosts + m->switches - 1)
         return NT_FAMILY_IRREGULAR;
     return m->switches == 1 ? NT_FAMILY_STAR : NT_FAMILY_TREE;
 }
