@@ -65,7 +65,7 @@ struct nt_csv_reader {
                              certain; 0: none */
     float *at;            /* rows * n values in the order of reading */
     uint32_t *host_of;    /* by row: its host */
-    bool *has_row;        /* by host */
+    size_t *row_line;     /* by host: line of its row; 0: none yet */
     size_t rows, rows_capacity;
     struct pair *pair; /* pairs instead of rows */
     size_t pairs, pairs_capacity;
@@ -100,7 +100,7 @@ void nt_csv_reader_destroy(struct nt_csv_reader *r)
     nt_names_fini(&r->names);
     free(r->at);
     free(r->host_of);
-    free(r->has_row);
+    free(r->row_line);
     free(r->pair);
     free(r);
 }
@@ -245,8 +245,8 @@ static int settle_corner(struct nt_csv_reader *r, size_t values, struct nt_err *
     nt_names_fini(&r->names);
     r->names = hosts;
     r->n--;
-    r->has_row[r->host_of[0]--] = false;
-    r->has_row[r->host_of[0]] = true;
+    r->row_line[r->host_of[0]--] = 0;
+    r->row_line[r->host_of[0]] = r->line;
     return 0;
 }
 
@@ -267,9 +267,10 @@ static int find_row(const struct nt_csv_reader *r, const char *name, uint32_t *h
     if (*host == NT_NAMES_NONE)
         return nt_err_set(err, NT_ERR_INPUT, "expected a host of the first row, found \"%.64s\"",
                           name);
-    return r->has_row[*host] ? nt_err_set(err, NT_ERR_INPUT,
-                                          "expected one row for each host, found %s again", name)
-                             : 0;
+    return r->row_line[*host] > 0
+               ? nt_err_set(err, NT_ERR_INPUT, "expected one row for each host, found %s again",
+                            name)
+               : 0;
 }
 
 /* Allocates the row of a host, without measurements. */
@@ -288,7 +289,7 @@ static int begin_row(struct nt_csv_reader *r, uint32_t host, struct nt_err *err)
             return nt_err_memory(err);
         r->rows_capacity = capacity;
     }
-    r->has_row[host] = true;
+    r->row_line[host] = r->line;
     r->host_of[r->rows++] = host;
     return 0;
 }
@@ -309,12 +310,14 @@ static int wrong_figure(const struct nt_csv_reader *r, const char *cell, struct 
 {
     bool latency = r->kind == NT_MATRIX_LATENCY_US;
     const char *host = r->dialect.form == NT_CSV_PAIRS ? "" : r->names.name[r->column - 1];
-    return nt_err_set(
-        err, NT_ERR_INPUT, "column %zu%s%s%s: expected %s, found \"%.64s\"", text_column(r),
-        host[0] != '\0' ? " (" : "", host, host[0] != '\0' ? ")" : "",
-        latency ? "a latency from 0 to 1e15 us" : "a bandwidth over 0 and up to 1e15 MB/s", cell);
+    return nt_err_set(err, NT_ERR_INPUT, "column %zu%s%s%s: expected %s, found \"%.64s\"",
+                      text_column(r), host[0] != '\0' ? " (" : "", host, host[0] != '\0' ? ")" : "",
+                      latency ? "a latency over 0 and up to 1e15 us"
+                              : "a bandwidth over 0 and up to 1e15 MB/s",
+                      cell);
 }
 
+/* The diagonal is ignored, so a latency of 0 is judged when the place of its cell is known. */
 static bool is_plausible(const struct nt_csv_reader *r, double value)
 {
     return value <= figure_max && (r->kind == NT_MATRIX_LATENCY_US ? value >= 0 : value > 0);
@@ -468,8 +471,8 @@ static int end_line(struct nt_csv_reader *r, struct nt_err *err)
     if (r->n == 0)
         return nt_err_set(err, NT_ERR_INPUT, "expected host names, found none");
     r->headed = true;
-    r->has_row = calloc(r->n + 1, sizeof *r->has_row);
-    return r->has_row == NULL ? nt_err_memory(err) : 0;
+    r->row_line = calloc(r->n + 1, sizeof *r->row_line);
+    return r->row_line == NULL ? nt_err_memory(err) : 0;
 }
 
 /* ---- the first lines --------------------------------------------------------------------------
@@ -700,6 +703,17 @@ static int order_rows(struct nt_csv_reader *r, struct nt_err *err)
     return 0;
 }
 
+/* No message takes 0 us: a tool wrote the cell of a pair that it did not measure. */
+static int zero_latency(struct nt_csv_reader *r, size_t a, size_t b, size_t line,
+                        struct nt_err *err)
+{
+    r->line = line;
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "the latency from %.64s to %.64s is 0. Leave the cell empty if the pair was "
+                      "not measured.",
+                      r->names.name[a], r->names.name[b]);
+}
+
 /* Moves the cells of a triangle above the diagonal to their columns, and removes the diagonal. */
 static int shape_rows(struct nt_csv_reader *r, struct nt_err *err)
 {
@@ -719,6 +733,9 @@ static int shape_rows(struct nt_csv_reader *r, struct nt_err *err)
         for (size_t j = r->n; first > 0 && j-- > 0;)
             row[j] = j >= first ? row[j - first] : NAN;
         row[k] = NAN;
+        for (size_t j = 0; j < r->n; j++)
+            if (row[j] == 0)
+                return zero_latency(r, k, j, r->row_line[k], err);
     }
     return 0;
 }
@@ -738,6 +755,8 @@ static int fill_pairs(struct nt_csv_reader *r, struct nt_err *err)
             return nt_err_set(err, NT_ERR_INPUT, "expected each pair once, found %s %s again",
                               r->names.name[p->a], r->names.name[p->b]);
         }
+        if (p->a != p->b && p->value == 0)
+            return zero_latency(r, p->a, p->b, p->line, err);
         *to = p->a == p->b ? NAN : p->value;
     }
     return 0;
@@ -758,7 +777,7 @@ static int check_end(struct nt_csv_reader *r, struct nt_err *err)
     }
     if (!pairs && r->rows < r->n) {
         size_t k = 0;
-        while (r->has_row[k])
+        while (r->row_line[k] > 0)
             k++;
         return nt_err_set(err, NT_ERR_INPUT, "expected a row for %s, found the end of the file",
                           r->names.name[k]);
