@@ -252,6 +252,27 @@ TEST(a_pattern_that_does_not_fit_costs_a_warning)
     nt_samples_destroy(s);
 }
 
+TEST(one_host_is_kept_whatever_is_spare)
+{
+    struct nt_samples *s = sweep(NULL, -1);
+    struct nt_err err = {0};
+    for (uint32_t kept = 2; kept-- > 0;) {
+        char says[96];
+        struct nt_map *map;
+        s->job.spare = (uint32_t)s->hosts - kept;
+        snprintf(says, sizeof says, "spare=%zu: the job has %zu hosts, so %zu are left out",
+                 s->hosts, s->hosts, s->hosts - 1);
+        assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+        assert_int_equal(map->placement->hosts, 1);
+        bool warned = false;
+        for (size_t w = 0; w < map->warnings; w++)
+            warned |= strcmp(map->warning[w], says) == 0;
+        assert_int_equal(warned, kept == 0);
+        nt_map_destroy(map);
+    }
+    nt_samples_destroy(s);
+}
+
 /* Ranks that stand far from each other in the scheduler's order talk: r with r + PER_LEAF. */
 TEST(a_matrix_comes_from_the_record)
 {

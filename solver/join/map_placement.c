@@ -94,7 +94,7 @@ static int find_hint(struct nt_map *map, struct nt_hint_request asked, const str
     return rc;
 }
 
-static int choose_spares(const struct nt_map *map, struct nt_hint_request asked,
+static int choose_spares(struct nt_map *map, struct nt_hint_request asked,
                          const struct nt_samples *samples, uint32_t *spare, size_t *spares,
                          struct nt_err *err)
 {
@@ -108,6 +108,10 @@ static int choose_spares(const struct nt_map *map, struct nt_hint_request asked,
     asked.traffic = matrix;
     int rc = nt_spare_choose(map, &asked, samples->job.spare, spare, spares, err);
     nt_traffic_destroy(matrix);
+    if (rc == 0 && *spares < samples->job.spare)
+        rc = nt_map_warn(map, err, "spare=%u: the job has %zu hosts, so %zu %s left out",
+                         samples->job.spare, map->model->hosts, *spares,
+                         *spares == 1 ? "is" : "are");
     return rc;
 }
 
