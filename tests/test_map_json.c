@@ -267,7 +267,7 @@ TEST(a_wrong_text_is_refused_with_its_place)
         {"{\n\"a\": 1,\n}", "f:3: not JSON: unexpected character"},
         {"{} x", "f:1: not JSON: unexpected character"},
         {"[]", "f:1: expected a JSON object, found something else"},
-        {"{}", "f: schema: expected a string, found nothing"},
+        {"{}", "f: schema: expected \"nettopo-map/1\", found nothing"},
         {"{\"schema\": 1}", "f: schema: expected a string, found a whole number"},
         {"{\"schema\": \"nettopo-map/2\"}",
          "f: schema: expected \"nettopo-map/1\", found \"nettopo-map/2\""},

@@ -158,6 +158,12 @@ static int read_figures(const struct arguments *a, struct nt_figures *f, struct 
         nt_command_line_number("host-rate", a->host_rate, 0, INFINITY, &f->host_MBps, err) < 0 ||
         read_tiers("link-rate", a->link_rate, f->link_MBps, err) < 0)
         return -1;
+    if (f->host_MBps == 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--host-rate 0: expected a rate over 0");
+    for (size_t k = 0; k < NT_DIMENSIONS_MAX; k++)
+        if (f->link_MBps[k] == 0)
+            return nt_err_set(err, NT_ERR_USAGE, "--link-rate %.64s: expected rates over 0",
+                              a->link_rate);
     return 0;
 }
 
@@ -311,7 +317,7 @@ static int write_csv(const struct scene *s, const struct arguments *a, char **te
 {
     struct nt_matrix *m;
     if (s->network->hosts > CSV_HOSTS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT,
+        return nt_err_set(err, NT_ERR_USAGE,
                           "--format csv writes up to %d hosts, but the network has %zu",
                           (int)CSV_HOSTS_MAX, s->network->hosts);
     if (a->bandwidth ? measure_bandwidths(s, &m, err) < 0

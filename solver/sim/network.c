@@ -1120,7 +1120,7 @@ static void name_family(const struct nt_spec *spec, struct nt_model *m)
         [NT_TOPOLOGY_TREE] = NT_FAMILY_TREE,
         [NT_TOPOLOGY_FATTREE] = NT_FAMILY_IRREGULAR,
         [NT_TOPOLOGY_CHAIN] = NT_FAMILY_TREE,
-        [NT_TOPOLOGY_DRAGONFLY] = NT_FAMILY_IRREGULAR,
+        [NT_TOPOLOGY_DRAGONFLY] = NT_FAMILY_DRAGONFLY,
         [NT_TOPOLOGY_ARIES] = NT_FAMILY_IRREGULAR,
         [NT_TOPOLOGY_DRAGONFLY_PLUS] = NT_FAMILY_IRREGULAR,
         [NT_TOPOLOGY_TORUS] = NT_FAMILY_TORUS,
@@ -1129,13 +1129,14 @@ static void name_family(const struct nt_spec *spec, struct nt_model *m)
         [NT_TOPOLOGY_HYPERCUBE] = NT_FAMILY_HYPERCUBE,
         [NT_TOPOLOGY_FULL_MESH] = NT_FAMILY_FULL_MESH,
     };
-    bool grid = spec->topology == NT_TOPOLOGY_TORUS || spec->topology == NT_TOPOLOGY_MESH ||
-                spec->topology == NT_TOPOLOGY_TWISTED_TORUS;
+    bool sized = spec->topology == NT_TOPOLOGY_TORUS || spec->topology == NT_TOPOLOGY_MESH ||
+                 spec->topology == NT_TOPOLOGY_TWISTED_TORUS ||
+                 spec->topology == NT_TOPOLOGY_DRAGONFLY;
     m->family = family[spec->topology];
     if (spec->topology == NT_TOPOLOGY_TORUS && spec->dimensions == 1)
         m->family = NT_FAMILY_RING;
     m->confidence = 1;
-    if (grid) {
+    if (sized) {
         m->dimensions = spec->dimensions;
         memcpy(m->dimension, spec->dimension, sizeof m->dimension);
         m->twist = spec->twist;

@@ -378,8 +378,16 @@ static int reduce_model(const struct nt_model *m, struct nt_model **out, struct 
 }
 
 /* Fewer switches in a ring, a grid or a full mesh are only a triangle or a line: validate accepts
- * these families from this number. */
-enum { NAMED_SWITCHES = 4 };
+ * these families from this number. Measurements show a dragonfly from so many groups and routers
+ * (infer/dragonfly.c). */
+enum { NAMED_SWITCHES = 4, NAMED_GROUPS = 3, NAMED_ROUTERS = 3 };
+
+static bool is_named(const struct nt_network *network, const struct nt_model *m)
+{
+    if (m->family == NT_FAMILY_DRAGONFLY)
+        return m->dimension[0] >= NAMED_GROUPS && m->dimension[1] >= NAMED_ROUTERS;
+    return network->spec.hosts_each > 0 && m->switches >= NAMED_SWITCHES;
+}
 
 int nt_network_truth(const struct nt_network *network, struct nt_model **out, struct nt_err *err)
 {
@@ -387,10 +395,10 @@ int nt_network_truth(const struct nt_network *network, struct nt_model **out, st
     if (copy_figures(network, &plain, err) < 0)
         return -1;
     int rc = network->switches == 0 ? 0 : reduce_model(plain, &tree, err);
-    if (rc == 0 && network->switches > 0)
-        plain->family = network->spec.hosts_each > 0 && plain->switches >= NAMED_SWITCHES
-                            ? plain->family
-                            : NT_FAMILY_IRREGULAR;
+    if (rc == 0 && network->switches > 0 && !is_named(network, plain)) {
+        plain->family = NT_FAMILY_IRREGULAR;
+        plain->dimensions = 0;
+    }
     if (rc == 1) {
         nt_model_destroy(plain);
         plain = tree;

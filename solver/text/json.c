@@ -373,6 +373,11 @@ static bool read_list(struct nt_json_reader *r, const struct nt_json_field *f, c
 
 static void read_string(struct nt_json_reader *r, const struct nt_json_field *f, void *out)
 {
+    if (f->type == NT_JSON_MARK && f->must &&
+        !json_object_object_get_ex(r->at.from, f->name, NULL)) {
+        nt_json_note_error(r, f->name, "expected \"%s\", found nothing", f->mark);
+        return;
+    }
     const char *text = nt_json_string(r, f);
     if (text == NULL)
         return;

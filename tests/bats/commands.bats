@@ -233,6 +233,12 @@ PY
     refuses 2 "--format is required: dot, svg, html, " "$nettopo" export -o out good.json
     refuses 3 "bad.json" "$nettopo" export --format dot -o out bad.json
     refuses 2 "--topology" "$nettopo" simulate -o out
+    refuses 2 "--host-rate 0: expected a rate over 0" "$nettopo" simulate --topology star:4 --host-rate 0 -o out
+    refuses 2 "--link-rate 9,0: expected rates over 0" "$nettopo" simulate --topology tree:2x4 --link-rate 9,0 -o out
+    refuses 2 "writes up to 8192 hosts, but the network has 90000" \
+        "$nettopo" simulate --topology tree:300x300 --format csv -o out
+    echo '{}' >empty.json
+    refuses 3 'empty.json: schema: expected "nettopo-map/1", found nothing' "$nettopo" compare empty.json empty.json
     refuses 3 "bad.dot:3" "$nettopo" simulate --topology bad.dot -o out
     refuses 2 "--nonsense" "$root/build/nettopo-probe" --nonsense -o out
     refuses 2 "expected seconds" "$root/build/nettopo-probe" --budget x -o out
