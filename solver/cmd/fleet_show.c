@@ -231,10 +231,8 @@ static int put_text(const struct nt_fleet_changes *changes, const struct argumen
     if (a->plain)
         terminal.colour = terminal.unicode = false;
     put_sums(d, &fleet->sums);
-    if (fleet->map == NULL) {
-        nt_strbuf_print(d, "no map: %s\n", fleet->why.text);
+    if (fleet->map == NULL) /* show() states why */
         return 0;
-    }
     put_shape(d, fleet->map->model);
     put_age(d, fleet);
     for (size_t k = 0; k < fleet->cluster->moves; k++)
@@ -337,8 +335,12 @@ static int show(const struct arguments *a, struct nt_err *err)
         return -1;
     int rc = strcmp(a->format, "html") == 0 ? make_page(&changes, &text, &bytes, err)
                                             : make_text(&changes, a, &text, &bytes, err);
+    if (rc == 0)
+        rc = nt_file_write_text(a->output, text, bytes, err);
+    if (rc == 0 && changes.fleet.map == NULL)
+        rc = nt_err_set(err, NT_ERR_NO, "no map: %s", changes.fleet.why.text);
     nt_fleet_changes_fini(&changes);
-    return rc == 0 ? nt_file_write_text(a->output, text, bytes, err) : -1;
+    return rc;
 }
 
 static int show_run(int argc, char **argv, struct nt_err *err)

@@ -236,6 +236,21 @@ blamed() {
     [[ $stderr == *"nowhere"* ]]
 }
 
+@test "one job is no map, as text and as JSON" {
+    job 1 1
+    "$nettopo" fleet ingest -q --store s jobs
+    run --separate-stderr "$nettopo" fleet show --store s
+    [ "$status" = 1 ]
+    [[ $output == "cluster "*": 1 job of "*" host"* ]]
+    [ "${#lines[@]}" = 1 ]
+    [[ $stderr == "nettopo fleet show: no map: "* ]]
+    local why=$stderr
+    run --separate-stderr "$nettopo" fleet show --store s --json
+    [ "$status" = 1 ]
+    [ -z "$output" ]
+    [ "$stderr" = "$why" ]
+}
+
 # twelve jobs of three users, standard; from the seventh on the link of n5 carries 70 %
 planted() {
     printf 'JobID|UID|NodeList\n' >record
