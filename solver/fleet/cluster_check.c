@@ -61,7 +61,7 @@ struct block {
 /* One reading between two clusters minus the network's latency. */
 struct between {
     uint32_t x, y;
-    float off;
+    struct nt_user_value off;
 };
 
 struct check {
@@ -81,7 +81,8 @@ struct check {
     size_t blocks, fars, far_room;
     struct block *block; /* sorted */
     struct block *far;   /* sorted: clusters whose common readings deviate */
-    float *scratch;
+    float *scratch;              /* entries, as value */
+    struct nt_user_value *value;
     float *shift; /* jobs */
 };
 
@@ -96,6 +97,7 @@ static int check_init(struct check *c, struct nt_arena *memory, struct nt_err *e
     c->pairs = nt_arena_array(memory, c->m->hosts + 1, sizeof *c->pairs);
     c->off = nt_arena_array(memory, c->m->hosts + 1, sizeof *c->off);
     c->scratch = nt_arena_array(memory, c->e->entries + 1, sizeof *c->scratch);
+    c->value = nt_arena_array(memory, c->e->entries + 1, sizeof *c->value);
     if (nt_arena_check(memory, err) != 0)
         return -1;
     double *up_us =
@@ -223,12 +225,22 @@ static int compare_between(const void *p, const void *q)
     const struct between *x = p, *y = q;
     if (x->x != y->x)
         return x->x < y->x ? -1 : 1;
-    if (x->y != y->y)
-        return x->y < y->y ? -1 : 1;
-    return (x->off > y->off) - (x->off < y->off);
+    return (x->y > y->y) - (x->y < y->y);
 }
 
-/* Finds the clusters between which the median of all readings deviates, ascending in far. */
+/* Returns the median of value[n], or that of the users' medians if it is nearer to from: few readings
+ * deviate by chance, and many of one user may. */
+static double middle_of(const struct check *c, size_t n, double from)
+{
+    for (size_t k = 0; k < n; k++)
+        c->scratch[k] = c->value[k].value;
+    double all = (double)nt_stats_median(c->scratch, n);
+    size_t users = nt_user_medians(c->value, n, c->scratch);
+    double of_users = (double)nt_stats_median(c->scratch, users);
+    return fabs(of_users - from) < fabs(all - from) ? of_users : all;
+}
+
+/* Finds the clusters between which the median of the users' readings deviates, ascending in far. */
 static int find_far(struct check *c, struct nt_arena *memory, struct nt_err *err)
 {
     struct between *all = nt_arena_array(memory, c->e->entries + 1, sizeof *all);
@@ -242,15 +254,18 @@ static int find_far(struct check *c, struct nt_arena *memory, struct nt_err *err
         struct block key = at != NONE ? key_of(c, one->a, one->b) : (struct block){0};
         if (at != NONE)
             all[n++] = (struct between){
-                key.x, key.y, (float)(ln_read(c, one) - ln_between(c, one->a, one->b, at))};
+                key.x,
+                key.y,
+                {c->e->job[one->job].user,
+                 (float)(ln_read(c, one) - ln_between(c, one->a, one->b, at))}};
     }
     if (n > 0)
         qsort(all, n, sizeof *all, compare_between);
     for (size_t k = 0, end; k < n; k = end) {
         for (end = k; end < n && all[end].x == all[k].x && all[end].y == all[k].y; end++)
-            ;
+            c->value[end - k] = all[end].off;
         double error = SDS * c->noise * MEDIAN / sqrt((double)(end - k));
-        if (end - k < SHIFTED || fabs((double)all[(k + end) / 2].off) <= EXACT_TOGETHER + error)
+        if (end - k < SHIFTED || fabs(middle_of(c, end - k, 0)) <= EXACT_TOGETHER + error)
             continue;
         c->far = nt_arena_grow(memory, c->far, &c->far_room, c->fars + 1, sizeof *c->far);
         if (c->far == NULL)
@@ -285,11 +300,12 @@ static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *
     size_t n = 0;
     for (size_t k = from; k < to; k++)
         if (!c->ignored[k])
-            c->scratch[n++] = (float)ln_read(c, &c->e->entry[k]);
+            c->value[n++] = (struct nt_user_value){c->e->job[c->e->entry[k].job].user,
+                                                   (float)ln_read(c, &c->e->entry[k])};
     if (n == 0 || at == NONE)
         return 0;
     double ln = ln_between(c, one->a, one->b, at);
-    double median = (double)nt_stats_median(c->scratch, n) - ln;
+    double median = middle_of(c, n, ln) - ln;
     const struct block key = key_of(c, one->a, one->b);
     bool contradicts =
         !(fabs(median) <= error_of(c, n)) ||

@@ -19,8 +19,8 @@ static const double LINK_SD = 0.15;
 
 /* One reading between two units, or within one. */
 struct reading {
-    uint32_t x, y, user;
-    float ln;
+    uint32_t x, y;
+    struct nt_user_value ln;
 };
 
 struct unit {
@@ -44,6 +44,7 @@ struct draft {
     size_t values;
     struct nt_pair_value *value;
     float *scratch; /* entries */
+    struct nt_user_value *ln;
 };
 
 /* ---- units and their readings ------------------------------------------------------------------
@@ -54,23 +55,7 @@ static int compare_readings(const void *p, const void *q)
     const struct reading *x = p, *y = q;
     if (x->x != y->x)
         return x->x < y->x ? -1 : 1;
-    if (x->y != y->y)
-        return x->y < y->y ? -1 : 1;
-    if (x->user != y->user)
-        return x->user < y->user ? -1 : 1;
-    return (x->ln > y->ln) - (x->ln < y->ln);
-}
-
-/* Returns the median of the users' medians; reading[n] is sorted by user and value. */
-static double middle_of(const struct reading *reading, size_t n, float *scratch)
-{
-    size_t users = 0;
-    for (size_t k = 0, end; k < n; k = end) {
-        for (end = k; end < n && reading[end].user == reading[k].user; end++)
-            ;
-        scratch[users++] = (reading[(k + end - 1) / 2].ln + reading[(k + end) / 2].ln) / 2;
-    }
-    return (double)nt_stats_median(scratch, users);
+    return (x->y > y->y) - (x->y < y->y);
 }
 
 static double error_of(const struct draft *d, double us, size_t readings)
@@ -82,7 +67,10 @@ static double error_of(const struct draft *d, double us, size_t readings)
 static void take_pair(struct draft *d, const struct reading *reading, size_t n)
 {
     uint32_t x = reading->x, y = reading->y;
-    double us = exp(middle_of(reading, n, d->scratch));
+    for (size_t k = 0; k < n; k++)
+        d->ln[k] = reading[k].ln;
+    size_t users = nt_user_medians(d->ln, n, d->scratch);
+    double us = exp((double)nt_stats_median(d->scratch, users));
     if (x == y) {
         d->unit[x].inner_us = us;
         return;
@@ -104,7 +92,7 @@ static int read_pairs(struct draft *d, struct nt_arena *memory, struct nt_err *e
         uint32_t x = d->of[e->entry[k].a], y = d->of[e->entry[k].b];
         if (x != NONE && y != NONE && !d->ignored[k])
             reading[n++] = (struct reading){x < y ? x : y, x < y ? y : x,
-                                            e->job[e->entry[k].job].user, e->entry[k].ln};
+                                            {e->job[e->entry[k].job].user, e->entry[k].ln}};
     }
     if (n > 0)
         qsort(reading, n, sizeof *reading, compare_readings);
@@ -125,6 +113,7 @@ static int draft_init(struct draft *d, const bool *missing, struct nt_arena *mem
     d->of = nt_arena_array(memory, hosts + 1, sizeof *d->of);
     d->unit = nt_arena_array(memory, hosts + 1, sizeof *d->unit);
     d->scratch = nt_arena_array(memory, d->e->entries + 1, sizeof *d->scratch);
+    d->ln = nt_arena_array(memory, d->e->entries + 1, sizeof *d->ln);
     if (nt_arena_check(memory, err) != 0)
         return -1;
     memset(number, 0xff, hosts * sizeof *number);

@@ -181,7 +181,8 @@ static double noise_of(const struct nt_evidence *e, float *off)
 }
 
 /* Lists the medians of an even sample of the pairs that were read in several jobs. */
-static size_t middles_of(const struct nt_evidence *e, double noise, double *value, float *scratch)
+static size_t middles_of(const struct nt_evidence *e, double noise, double *value,
+                         struct nt_user_value *ln, float *scratch)
 {
     size_t pairs = 0, n = 0, seen = 0;
     for (size_t k = 0, end; k < e->entries; k = end) {
@@ -193,12 +194,17 @@ static size_t middles_of(const struct nt_evidence *e, double noise, double *valu
         end = nt_evidence_next_pair(e, k);
         if (end - k < 2 || seen++ % step != 0)
             continue;
-        for (size_t i = k; i < end; i++)
+        for (size_t i = k; i < end; i++) {
+            ln[i - k] = (struct nt_user_value){e->job[e->entry[i].job].user, e->entry[i].ln};
             scratch[i - k] = e->entry[i].ln;
-        double width = (double)nt_stats_quantile(scratch, end - k, 0.75) -
-                       (double)nt_stats_quantile(scratch, end - k, 0.25);
+        }
+        size_t users = nt_user_medians(ln, end - k, scratch + (end - k));
+        const size_t of = users > 1 ? users : end - k;
+        float *x = scratch + (users > 1 ? end - k : 0);
+        double width =
+            (double)nt_stats_quantile(x, of, 0.75) - (double)nt_stats_quantile(x, of, 0.25);
         if (width < AGREE_SDS * noise) /* otherwise of a host that has moved, between two classes */
-            value[n++] = (double)nt_stats_median(scratch, end - k);
+            value[n++] = (double)nt_stats_median(x, of);
     }
     return n;
 }
@@ -225,12 +231,13 @@ int nt_cluster_tiers_classes(const struct nt_evidence *e, struct nt_classes *out
                              struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    float *scratch = nt_arena_array(&memory, e->entries + 1, sizeof *scratch);
+    float *scratch = nt_arena_array(&memory, 2 * e->entries + 1, sizeof *scratch);
+    struct nt_user_value *ln = nt_arena_array(&memory, e->entries + 1, sizeof *ln);
     double *value = nt_arena_array(&memory, PAIRS_MOST + 1, sizeof *value);
     if (nt_arena_check(&memory, err) < 0)
         return -1;
     double noise = fmax(noise_of(e, scratch), NOISE_LEAST);
-    size_t n = middles_of(e, noise, value, scratch);
+    size_t n = middles_of(e, noise, value, ln, scratch);
     if (n < PAIRS_LEAST)
         return nt_err_set(err, NT_ERR_INPUT,
                           "only %zu pairs of hosts were measured in two jobs, at least %d are "

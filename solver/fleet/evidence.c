@@ -184,6 +184,30 @@ size_t nt_evidence_next_pair(const struct nt_evidence *e, size_t from)
     return k;
 }
 
+/* ---- values of users ---------------------------------------------------------------------------
+ */
+
+static int compare_values(const void *x, const void *y)
+{
+    const struct nt_user_value *p = x, *q = y;
+    if (p->user != q->user)
+        return p->user < q->user ? -1 : 1;
+    return (p->value > q->value) - (p->value < q->value);
+}
+
+size_t nt_user_medians(struct nt_user_value *v, size_t n, float *median)
+{
+    size_t users = 0;
+    if (n > 1)
+        qsort(v, n, sizeof *v, compare_values);
+    for (size_t k = 0, end; k < n; k = end) {
+        for (end = k; end < n && v[end].user == v[k].user; end++)
+            ;
+        median[users++] = (v[(k + end - 1) / 2].value + v[(k + end) / 2].value) / 2;
+    }
+    return users;
+}
+
 /* ---- offsets of jobs by the pairs that they share ----------------------------------------------
  */
 
@@ -204,23 +228,24 @@ struct shared {
     size_t *job_from; /* jobs + 1 indices in by_job */
     float *pair_ln;   /* by entry of the evidence: the median of its pair without offsets */
     float *offset;    /* jobs of them */
-    float *values;    /* scratch, by job */
     uint32_t *order;  /* jobs that share pairs, in the order of estimation */
     size_t ordered;
     float *scratch;
+    struct nt_user_value *values; /* scratch, by entry or job */
 };
 
 static int shared_init(const struct nt_evidence *e, struct shared *s, struct nt_arena *memory,
                        struct nt_err *err)
 {
+    size_t most = e->entries > e->jobs ? e->entries : e->jobs;
     s->entry = nt_arena_array(memory, e->entries + 1, sizeof *s->entry);
     s->by_job = nt_arena_array(memory, e->entries + 1, sizeof *s->by_job);
     s->job_from = nt_arena_array(memory, e->jobs + 2, sizeof *s->job_from);
     s->pair_ln = nt_arena_array(memory, e->entries + 1, sizeof *s->pair_ln);
     s->offset = nt_arena_array(memory, e->jobs + 1, sizeof *s->offset);
-    s->values = nt_arena_array(memory, e->jobs + 1, sizeof *s->values);
     s->order = nt_arena_array(memory, e->jobs + 1, sizeof *s->order);
-    s->scratch = nt_arena_array(memory, e->entries + 1, sizeof *s->scratch);
+    s->scratch = nt_arena_array(memory, most + 1, sizeof *s->scratch);
+    s->values = nt_arena_array(memory, most + 1, sizeof *s->values);
     if (nt_arena_check(memory, err) < 0)
         return -1;
     for (size_t k = 0, end; k < e->entries; k = end) {
@@ -283,11 +308,13 @@ static bool is_group(const struct shared *s, size_t from, size_t to)
 }
 
 /* Subtracts the common offset of the jobs s->order[from..to), which belongs to the cluster. */
-static void centre(struct shared *s, size_t from, size_t to)
+static void centre(const struct nt_evidence *e, struct shared *s, size_t from, size_t to)
 {
     for (size_t k = from; k < to; k++)
-        s->values[k - from] = s->offset[s->order[k]];
-    float middle = to > from ? nt_stats_quantile(s->values, to - from, 0.5) : 0;
+        s->values[k - from] =
+            (struct nt_user_value){e->job[s->order[k]].user, s->offset[s->order[k]]};
+    size_t users = nt_user_medians(s->values, to - from, s->scratch);
+    float middle = users > 0 ? nt_stats_median(s->scratch, users) : 0;
     for (size_t k = from; k < to; k++)
         s->offset[s->order[k]] -= middle;
 }
@@ -346,7 +373,7 @@ static int estimate_jobs(const struct nt_evidence *e, struct shared *s, struct n
         if (done == s->ordered) {
             size_t best = next_best(e, s, &q);
             if (is_group(s, group, done))
-                centre(s, group, done);
+                centre(e, s, group, done);
             if (best == SIZE_MAX)
                 return 0;
             group = done;
@@ -366,9 +393,11 @@ static void settle_pairs(const struct nt_evidence *e, struct shared *s)
         end = i + nt_evidence_next_pair(e, s->entry[i]) - s->entry[i];
         for (size_t k = i; k < end; k++) {
             const struct nt_evidence_entry *one = &e->entry[s->entry[k]];
-            s->scratch[n++] = logf(one->lowest_us) - s->offset[one->job];
+            s->values[n++] = (struct nt_user_value){e->job[one->job].user,
+                                                    logf(one->lowest_us) - s->offset[one->job]};
         }
-        float middle = nt_stats_median(s->scratch, n);
+        size_t users = nt_user_medians(s->values, n, s->scratch);
+        float middle = nt_stats_median(s->scratch, users);
         for (size_t k = i; k < end; k++)
             s->pair_ln[s->entry[k]] = middle;
     }
@@ -404,7 +433,7 @@ int nt_evidence_align(struct nt_evidence *e, struct nt_err *err)
         if (settle_jobs(e, &s) < STILL)
             break;
     }
-    centre(&s, 0, s.ordered);
+    centre(e, &s, 0, s.ordered);
     for (size_t j = 0; j < e->jobs; j++)
         e->job[j].offset_ln = s.job_from[j + 1] > s.job_from[j] ? s.offset[j] : NAN;
     for (size_t k = 0; k < e->entries; k++)

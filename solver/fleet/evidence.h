@@ -64,6 +64,16 @@ int nt_evidence_add(struct nt_evidence *evidence, const struct nt_evidence_entry
  * entries of one pair and job. */
 int nt_evidence_sort(struct nt_evidence *evidence, struct nt_err *err);
 
+struct nt_user_value {
+    uint32_t user;
+    float value;
+};
+
+/* Writes the median of each user's values to median[], which has room for n, and returns the number
+ * of users. The median of these medians is one that no single user decides, however many jobs it
+ * runs. Reorders values. */
+size_t nt_user_medians(struct nt_user_value *values, size_t n, float *median);
+
 /* Returns the first entry after those of the pair of entry[from]; call it after sorting. */
 size_t nt_evidence_next_pair(const struct nt_evidence *evidence, size_t from);
 
