@@ -60,9 +60,9 @@ struct nt_child_task {
     const struct nt_conf *conf;
     const struct nt_log *log; /* NULL: no log */
     struct nt_child_user user;
-    int files[NT_CHILD_FILES]; /* by NT_CHILD_TRAFFIC and NT_CHILD_PRIOR; the caller keeps and
-                                  closes them; -1: none */
-    double seconds;            /* expected run time, from which the limit of CPU time follows */
+    /* By NT_CHILD_TRAFFIC and NT_CHILD_PRIOR; the caller keeps and closes them; -1: none */
+    int files[NT_CHILD_FILES];
+    double seconds; /* expected run time, from which the limit of CPU time follows */
 };
 
 /* Starts the probe. The caller closes *socket, the agent's end of the probe's descriptor 3. */

@@ -15,10 +15,10 @@
 #include "err.h"
 
 struct nt_gather {
-    size_t hosts, awaited;  /* awaited: number of hosts that the open gather waits for */
-    uint32_t *complete_seq; /* per host: number of the last gather to which its contribution is
-                               complete; owned */
-    bool *lost;             /* per host: gathers do not wait for it; owned */
+    size_t hosts, awaited; /* awaited: number of hosts that the open gather waits for */
+    /* Per host: number of the last gather to which its contribution is complete; owned */
+    uint32_t *complete_seq;
+    bool *lost; /* per host: gathers do not wait for it; owned */
     uint32_t open_seq, closed_seq;
     bool is_open;
     double until; /* deadline of the open gather (nt_clock_s) */

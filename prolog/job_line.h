@@ -17,10 +17,10 @@
 enum { NT_JOB_FIGURES_HOSTS_BYTES = 128 };
 
 struct nt_job_figures {
-    uint8_t known;                            /* 0: the probe sent no values */
-    uint32_t rounds, findings;                /* findings: number of findings in the map */
-    char missing[NT_JOB_FIGURES_HOSTS_BYTES]; /* hosts, separated by commas; "+12" at the end: 12
-                                                 more hosts */
+    uint8_t known;             /* 0: the probe sent no values */
+    uint32_t rounds, findings; /* findings: number of findings in the map */
+    /* Hosts, separated by commas; "+12" at the end: 12 more hosts */
+    char missing[NT_JOB_FIGURES_HOSTS_BYTES];
     char suspect[NT_JOB_FIGURES_HOSTS_BYTES]; /* hosts that findings name, in the same form */
 };
 

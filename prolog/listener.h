@@ -55,10 +55,10 @@ struct nt_listener {
     const struct nt_client *client; /* borrowed: checks proofs and creates this host's */
     size_t pending_count;
     struct nt_pending pending[NT_LISTENER_PENDING_MAX];
-    double paused_until; /* no accept until then (nt_clock_s): it failed for lack of descriptors or
-                            memory */
-    unsigned strangers;  /* number of connections closed because their port is not reserved */
-    unsigned refused;    /* number of connections that did not authenticate */
+    /* No accept until then (nt_clock_s): it failed for lack of descriptors or memory */
+    double paused_until;
+    unsigned strangers;       /* number of connections closed because their port is not reserved */
+    unsigned refused;         /* number of connections that did not authenticate */
     struct nt_err last_error; /* error of the last one */
 };
 

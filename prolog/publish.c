@@ -306,8 +306,8 @@ int nt_publish_begin(struct nt_publish *publish, const struct nt_conf *conf, uin
         system_error(err, run_dir, p.tmp_name);
         goto fail;
     }
-    flock(p.dir_fd, LOCK_EX | LOCK_NB); /* for is_in_use; without locks only the age shows whether a
-                                           directory is unused */
+    /* For is_in_use; without locks only the age shows whether a directory is unused */
+    flock(p.dir_fd, LOCK_EX | LOCK_NB);
     if (reserve_reason(&p, err) != 0 || create_artifacts(&p, err) != 0)
         goto fail;
     *publish = p;

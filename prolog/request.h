@@ -21,18 +21,18 @@ enum { NT_REQUEST_NOTE_BYTES = 160 };
 
 struct nt_request {
     enum nt_request_verb verb;
-    bool from_script;  /* always exit with 0, because a Prolog script that fails drains the node */
-    bool wanted;       /* the job was submitted with --nettopo */
-    bool one_prolog;   /* PrologFlags=Serial: a host runs one prolog at a time; set by the caller */
-    bool late_prologs; /* PrologFlags without Alloc: other hosts' prologs start with a step; set by
-                          the caller */
-    const char *conf;  /* borrowed from argv; NULL: the default file, which may be missing */
+    bool from_script; /* always exit with 0, because a Prolog script that fails drains the node */
+    bool wanted;      /* the job was submitted with --nettopo */
+    bool one_prolog;  /* PrologFlags=Serial: a host runs one prolog at a time; set by the caller */
+    /* PrologFlags without Alloc: other hosts' prologs start with a step; set by the caller */
+    bool late_prologs;
+    const char *conf; /* borrowed from argv; NULL: the default file, which may be missing */
     uint32_t job;
     uid_t uid;
     gid_t gid;
     struct nt_option option;
-    char limit_note[NT_REQUEST_NOTE_BYTES]; /* how limits changed level and budget, for the user;
-                                       "": not at all */
+    /* How limits changed level and budget, for the user; "": not at all */
+    char limit_note[NT_REQUEST_NOTE_BYTES];
 };
 
 /* Reads the command line and the environment. -1, NT_ERR_USAGE: the error names the argument or the

@@ -35,10 +35,10 @@ enum nt_service_wait { NT_WAIT_NONE, NT_WAIT_MUNGE, NT_WAIT_FILES };
 enum nt_service_kind {
     NT_SERVICE_PROVE = 1, /* request: handshake, secret; reply: credential */
     NT_SERVICE_CHECK,     /* request: handshake, credential; reply: secret */
-    NT_SERVICE_ADDRESSES, /* request: host; reply: a descriptor from which a struct nt_addresses can
-                             be read */
-    NT_SERVICE_USE,       /* reply: a descriptor from which a struct nt_job_use can be read */
-    NT_SERVICE_PROBE_END, /* reply: whether the probe has ended, and how */
+    /* Request: host; reply: a descriptor from which a struct nt_addresses can be read */
+    NT_SERVICE_ADDRESSES,
+    NT_SERVICE_USE,        /* reply: a descriptor from which a struct nt_job_use can be read */
+    NT_SERVICE_PROBE_END,  /* reply: whether the probe has ended, and how */
     NT_SERVICE_STOP_PROBE, /* kills the probe */
     NT_SERVICE_RESULT,     /* request: result; accepted once */
 };

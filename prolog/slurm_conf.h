@@ -14,9 +14,10 @@ struct nt_slurm_conf {
     unsigned batch_start_timeout_s; /* BatchStartTimeout, default 10 */
     unsigned prolog_timeout_s;      /* PrologTimeout or PrologEpilogTimeout; 0: none */
     bool serial;                    /* PrologFlags=Serial */
-    bool alloc; /* PrologFlags starts the prologs of all hosts with the job, by Alloc or a flag that
-                   implies it. Also true if the text does not show it: it is empty, or it includes
-                   other files and has no PrologFlags */
+    /* PrologFlags starts the prologs of all hosts with the job, by Alloc or a flag that implies
+     * it. Also true if the text does not show it: it is empty, or it includes other files and has
+     * no PrologFlags. */
+    bool alloc;
     bool defer_batch; /* PrologFlags=DeferBatch */
 };
 

@@ -27,16 +27,17 @@ enum { NT_ANNOUNCEMENT_BYTES = NT_ERR_TEXT_BYTES + 16 };
 struct nt_subtree {
     struct nt_listener listener;
     struct nt_children children;
-    size_t hosts, self, block; /* hosts of the job; index of this host; hosts per block (block ==
-                                  hosts: no blocks) */
-    double give_up;            /* when the result must be there (nt_clock_s); INFINITY: no limit */
-    size_t next_child;         /* position in children.online of the next child to read from */
-    size_t lost_count_seen;    /* children.lost_count at the last search for lost hosts */
-    size_t lost_next;     /* next host to examine in the search; hosts: the search is complete */
-    bool *loss_reported;  /* per host; owned */
-    double *rejoin_until; /* per block: if its leader is lost, until when its hosts may connect here
-                             themselves (nt_clock_s); otherwise 0; owned */
-    double recheck_at;    /* the earliest of these times in the future */
+    /* Hosts of the job; index of this host; hosts per block (block == hosts: no blocks) */
+    size_t hosts, self, block;
+    double give_up;         /* when the result must be there (nt_clock_s); INFINITY: no limit */
+    size_t next_child;      /* position in children.online of the next child to read from */
+    size_t lost_count_seen; /* children.lost_count at the last search for lost hosts */
+    size_t lost_next;       /* next host to examine in the search; hosts: the search is complete */
+    bool *loss_reported;    /* per host; owned */
+    /* Per block: if its leader is lost, until when its hosts may connect here themselves
+     * (nt_clock_s); otherwise 0; owned */
+    double *rejoin_until;
+    double recheck_at;            /* the earliest of these times in the future */
     struct nt_frame announcement; /* sent to each new child; payload_bytes 0: none */
     char announcement_text[NT_ANNOUNCEMENT_BYTES];
 };

@@ -136,8 +136,8 @@ int nt_spawn_wait(char *const argv[], const char *option, double seconds, struct
     }
     free_environment(&env);
     close(output[1]);
-    setpgid(pid, pid); /* the child does the same, whichever runs first: the group must exist before
-                          the kill */
+    /* The child does the same, whichever runs first: the group must exist before the kill */
+    setpgid(pid, pid);
     bool ended = wait_until(pid, until, &status);
     if (!ended) {
         kill(-pid, SIGKILL);

@@ -63,10 +63,11 @@ struct nt_coordinator_round {
     struct nt_pair_outcome *outcome; /* by pair: outcome in the last round */
     size_t transports;               /* number of different transports that hosts have reported */
     struct nt_sweep_transport transport[NT_SWEEP_TRANSPORTS_MAX];
-    bool all_ok;                               /* last round: no pair failed */
-    bool all_reported;                         /* last round: every host reported */
-    double round_trip_s, connect_s, measure_s; /* last round: the longest among successful pairs;
-                                                  connect_s: among pairs with a new connection */
+    bool all_ok;       /* last round: no pair failed */
+    bool all_reported; /* last round: every host reported */
+    /* Last round: the longest among successful pairs; connect_s: among pairs with a new
+     * connection */
+    double round_trip_s, connect_s, measure_s;
 };
 
 int nt_coordinator_round_init(struct nt_coordinator_round *round, struct nt_oob *oob,

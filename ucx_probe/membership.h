@@ -30,11 +30,12 @@ struct nt_membership {
     struct nt_member_hardware *hardware; /* hosts of them */
     struct nt_names models;              /* the different descriptions of hardware */
     const char **model;                  /* these descriptions by index */
-    unsigned char *suspicion; /* by host: number of failures in a row that it may have caused; 0:
-                                 not suspect */
+    /* By host: number of failures in a row that it may have caused; 0: not suspect */
+    unsigned char *suspicion;
     uint32_t *suspected_with; /* by host: partner in its last failure; valid while it is suspect */
-    uint32_t *accused_by; /* by host: the second partner that did not reach it, until a third host
-                             has decided; NT_NO_INDEX: none */
+    /* By host: the second partner that did not reach it, until a third host has decided;
+     * NT_NO_INDEX: none */
+    uint32_t *accused_by;
 };
 
 /* Creates the membership from the greetings. Ranks without a greeting get their name from known; if

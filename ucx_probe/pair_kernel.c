@@ -22,8 +22,8 @@ enum { TIMES_MAX = 64, EXCHANGES = 3 };
 struct kernel {
     struct nt_kernel_group group;
     ucp_ep_h ep[NT_KERNEL_GROUP_MAX];
-    ucs_status_t failed[NT_KERNEL_GROUP_MAX]; /* by participant: why its connection failed; UCS_OK:
-                                                 it did not */
+    /* By participant: why its connection failed; UCS_OK: it did not */
+    ucs_status_t failed[NT_KERNEL_GROUP_MAX];
     struct nt_program program;
     double compute_us;
     ucs_status_ptr_t *sent,

@@ -56,8 +56,8 @@ struct nt_pair {
     struct pair_net *net; /* in use: home, or the net of the round's rail */
     size_t rails;
     struct pair_rail rail[PAIR_RAILS_MAX];
-    char used[NT_PAIR_USED_BYTES]; /* transports of the first connection: "tcp/fab0,tcp/fab1"; "":
-                                      not known */
+    /* Transports of the first connection: "tcp/fab0,tcp/fab1"; "": not known */
+    char used[NT_PAIR_USED_BYTES];
     ucp_ep_h home_peer; /* the connection over home while a rail is in use; otherwise NULL */
     double spin_s;      /* how long a wait spins before it sleeps */
 
@@ -70,8 +70,9 @@ struct nt_pair {
     bool unfinished;  /* a request of this connection was freed before it ended */
     bool left_behind; /* a connection with such a request was never closed */
 
-    unsigned char *buffer; /* messages in slots of stride bytes; freed only by nt_pair_destroy, so
-                              that a request that did not end never uses freed memory */
+    /* Messages in slots of stride bytes; freed only by nt_pair_destroy, so that a request that did
+     * not end never uses freed memory */
+    unsigned char *buffer;
     size_t buffer_bytes, stride;
     float *times;              /* PAIR_TIMES_MAX times in s */
     double first_message_by_s; /* deadline of the first ping (nt_clock_s) */

@@ -62,13 +62,13 @@ struct nt_bytes {
 
 struct nt_greeting {
     char host[NT_WIRE_HOST_BYTES];
-    unsigned char machine[NT_WIRE_MACHINE_BYTES]; /* boot id; equal for processes on the same
-                                                     kernel, hence on the same cores */
-    uint32_t cores;                               /* number of cores that this probe may use */
-    char hardware[NT_MACHINE_TEXT_BYTES];         /* machine_text.h; "": not known */
-    char networks[NT_WIRE_NETWORKS_BYTES];        /* device_network.h; "": not known */
-    double core_us[NT_BETWEEN_END];    /* latency between two of its cores; 0: not measured */
-    char reason[NT_WIRE_REASON_BYTES]; /* why there is no address; "": there is one */
+    /* Boot id; equal for processes on the same kernel, hence on the same cores */
+    unsigned char machine[NT_WIRE_MACHINE_BYTES];
+    uint32_t cores;                        /* number of cores that this probe may use */
+    char hardware[NT_MACHINE_TEXT_BYTES];  /* machine_text.h; "": not known */
+    char networks[NT_WIRE_NETWORKS_BYTES]; /* device_network.h; "": not known */
+    double core_us[NT_BETWEEN_END];        /* latency between two of its cores; 0: not measured */
+    char reason[NT_WIRE_REASON_BYTES];     /* why there is no address; "": there is one */
     size_t sources;
     struct nt_source source[NT_SOURCES_MAX]; /* source addresses of its connections */
     const unsigned char *address;            /* if decoded: points into the contribution */
@@ -94,11 +94,13 @@ struct nt_round {
     uint32_t number;
     double connect_s; /* time limit to connect, from the time when the message is read */
     struct nt_order order;
-    bool *kept;     /* by pair: it uses the connection that both ends kept (pairing.h); NULL for
-                       encoding: none does */
+    /* By pair: it uses the connection that both ends kept (pairing.h); NULL for encoding: none
+     * does */
+    bool *kept;
     uint32_t turns; /* turns of a series; 0: the pairs measure together, after GO */
-    uint32_t *turn; /* series: by pair, its turn, ascending from 0; its round is number + turn; a
-                       rank has at most one pair per turn */
+    /* Series: by pair, its turn, ascending from 0; its round is number + turn; a rank has at most
+     * one pair per turn */
+    uint32_t *turn;
     double measure_s, give_up_s; /* series: limits of each turn, as in GO; connect_s too */
     double series_s;             /* series: limit of all turns */
     size_t lost; /* number of ranks lost since the last round; connections to them end */
@@ -126,9 +128,10 @@ struct nt_report {
     bool idle, ok;
     bool kept;                         /* RESULT: the connection is kept for later rounds */
     char reason[NT_WIRE_REASON_BYTES]; /* set if neither idle nor ok */
-    struct nt_result result; /* RESULT with ok: a and b are ignored, and sent[0] counts this rank's
-                                segments. READY with ok: value_us is the last untimed round trip */
-    double seconds;          /* duration of connecting or measuring */
+    /* RESULT with ok: a and b are ignored, and sent[0] counts this rank's segments. READY with ok:
+     * value_us is the last untimed round trip. */
+    struct nt_result result;
+    double seconds;                     /* duration of connecting or measuring */
     char used[NT_TRANSPORT_USED_BYTES]; /* once per rank: transports of its connections */
 };
 

@@ -109,7 +109,7 @@ int nt_check_run(const struct nt_check_run *run, char *output, size_t room, stru
     }
     read_output(pipe_fd[0], until, output, room);
     bool ended = reap(pid, until, &status);
-    close(pipe_fd[0]); /* not before, because a program that still writes would be killed by SIGPIPE
-                        */
+    /* Not before, because a program that still writes would be killed by SIGPIPE */
+    close(pipe_fd[0]);
     return describe(run, ended, status, err);
 }

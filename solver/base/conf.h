@@ -66,19 +66,19 @@ struct nt_conf {
     double budget_max_s;     /* budget_max = 7 */
     uint16_t port_first, port_last; /* ports = 24500-24627 */
     bool reserved_ports;            /* reserved_ports = yes: agents connect from ports below 1024 */
-    char interface[NT_CONF_USER_BYTES]; /* interface = (empty: all), device on which leaders listen
-                                         */
+    /* interface = (empty: all), device on which leaders listen */
+    char interface[NT_CONF_USER_BYTES];
     enum nt_shared_policy shared_hosts; /* shared_hosts = latency | full | off */
     double max_load;                    /* max_load = 1, share of a link that the sweep may use */
     uint32_t inline_limit_bytes;  /* inline_limit = 32768, size of NETTOPO_JSON, at most 122880 */
     uint32_t publish_limit_bytes; /* publish_limit = 4194304, size of all files of one job */
     uint64_t run_dir_limit_bytes; /* run_dir_limit = 67108864, size of all files of all jobs */
     uint32_t block_hosts;         /* block_hosts = 0 (depends on the number of hosts) */
-    char run_dir[NT_CONF_PATH_BYTES];    /* run_dir = /run/nettopo */
-    char prolog[NT_CONF_PATH_BYTES];     /* prolog = LIBEXECDIR/nettopo/nettopo-prolog */
-    char probe[NT_CONF_PATH_BYTES];      /* probe = LIBEXECDIR/nettopo/nettopo-probe */
-    char relay_user[NT_CONF_USER_BYTES]; /* relay_user = nettopo; nobody if that user does not exist
-                                          */
+    char run_dir[NT_CONF_PATH_BYTES]; /* run_dir = /run/nettopo */
+    char prolog[NT_CONF_PATH_BYTES];  /* prolog = LIBEXECDIR/nettopo/nettopo-prolog */
+    char probe[NT_CONF_PATH_BYTES];   /* probe = LIBEXECDIR/nettopo/nettopo-probe */
+    /* relay_user = nettopo; nobody if that user does not exist */
+    char relay_user[NT_CONF_USER_BYTES];
     char probe_user[NT_CONF_USER_BYTES]; /* probe_user = nettopo-probe; job: the job's user */
     struct nt_conf_archive archive;
     char fleet_store[NT_CONF_PATH_BYTES];  /* fleet_store = (empty: --store is required) */

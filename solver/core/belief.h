@@ -27,8 +27,8 @@ struct nt_belief {
     double us[NT_BELIEF_LEVELS_MAX]; /* latency of pairs of this class, one way; NaN: unknown */
     bool taken;                      /* nothing was measured: the prior is the result */
     double support;                  /* taken: 0..1, the lowest support among its parts */
-    int32_t oldest_day; /* taken: days from 1970-01-01 to when the least recent part was last
-                           measured */
+    /* Taken: days from 1970-01-01 to when the least recent part was last measured */
+    int32_t oldest_day;
 };
 
 /* All hosts are NT_BELIEF_LOOSE. NT_ERR_INPUT: more than NT_BELIEF_LEVELS_MAX levels. The caller

@@ -18,8 +18,9 @@
 
 struct nt_changed_hosts {
     size_t hosts;
-    uint32_t *read, *apart; /* per host: its pairs that were read several times, and how many have
-                               two groups; read is owned, apart is the second half of its memory */
+    /* Per host: its pairs that were read several times, and how many have two groups; read is
+     * owned, apart is the second half of its memory */
+    uint32_t *read, *apart;
 };
 
 int nt_changed_hosts_init(struct nt_changed_hosts *changed, size_t hosts, struct nt_err *err);

@@ -22,8 +22,9 @@ struct nt_deviating_pair {
 
 struct nt_deviation {
     struct nt_arena memory; /* of pair */
-    size_t pairs; /* compared values: two per pair if both matrices have both directions, else one,
-                     the mean of the directions */
+    /* Compared values: two per pair if both matrices have both directions, else one, the mean of
+     * the directions */
+    size_t pairs;
     /* MD, MAD, QMD and MAXD of first - second, in the unit of the matrices */
     double mean, mean_absolute, quadratic_mean, greatest;
     struct nt_deviating_pair at;     /* the pair with the greatest deviation */

@@ -20,11 +20,12 @@
 enum { NT_DISTURBED_READINGS_MAX = 12 };
 
 struct nt_disturbed {
-    double share; /* probability that a reading is disturbed: it is at least a tenth above the
-                     lowest reading of its pair that another one confirms (above the lowest, if none
-                     is confirmed); 0: none */
-    double pairs; /* expected number of measured pairs without any good reading: by share, or as
-                     counted in slow periods, whichever is larger */
+    /* Probability that a reading is disturbed: it is at least a tenth above the lowest reading of
+     * its pair that another one confirms (above the lowest, if none is confirmed); 0: none */
+    double share;
+    /* Expected number of measured pairs without any good reading: by share, or as counted in slow
+     * periods, whichever is larger */
+    double pairs;
 };
 
 /* Sets *out. All fields are 0 for more than NT_LATENCIES_LISTED_HOSTS hosts. Time and memory are

@@ -28,9 +28,9 @@ struct nt_fit {
     size_t rejected; /* outliers; their weight is almost 0 */
     double sigma_us; /* standard deviation of one measurement; NaN if freedom is 0 */
     double rms_us, r2;
-    double false_alarm_rate; /* limit on the probability that a network without faults has any
-                                suspect */
-    size_t tested;           /* links that were tested for being suspect */
+    /* Limit on the probability that a network without faults has any suspect */
+    double false_alarm_rate;
+    size_t tested; /* links that were tested for being suspect */
 };
 
 struct nt_estimate {
@@ -45,8 +45,9 @@ struct nt_estimate {
     size_t pairs;                   /* pairs whose latency follows from the measurements */
     uint32_t (*pair)[2];            /* two hosts */
     struct nt_figure *pair_latency; /* half a round trip: the mean of both directions */
-    struct nt_figure (*way)[2];     /* from the first host to the second, and back; NaN if both
-                                       directions have the same links or only their sum is determined */
+    /* From the first host to the second, and back; NaN if both directions have the same links or
+     * only their sum is determined */
+    struct nt_figure (*way)[2];
     struct nt_fit fit;
 };
 

@@ -31,12 +31,12 @@ enum {
 };
 
 struct nt_nic {
-    char name[NT_NIC_NAME_BYTES];   /* the transport's name: "mlx5_0:1", "eth0" */
-    char pci[NT_MACHINE_PCI_BYTES]; /* PCI path from the root, "0000:3a:00.0/0000:3b:00.0"; "": none
-                                     */
-    int32_t numa;                   /* the nearest memory node; -1: unknown */
-    char transports[NT_NIC_TRANSPORTS_BYTES]; /* transports that can use it, separated by commas:
-                                                 "rc_mlx5,ud_mlx5" */
+    char name[NT_NIC_NAME_BYTES]; /* the transport's name: "mlx5_0:1", "eth0" */
+    /* PCI path from the root, "0000:3a:00.0/0000:3b:00.0"; "": none */
+    char pci[NT_MACHINE_PCI_BYTES];
+    int32_t numa; /* the nearest memory node; -1: unknown */
+    /* Transports that can use it, separated by commas: "rc_mlx5,ud_mlx5" */
+    char transports[NT_NIC_TRANSPORTS_BYTES];
 };
 
 /* A GPU and the network devices that are nearest to it. */

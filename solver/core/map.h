@@ -32,8 +32,8 @@ struct nt_prior_use {
     uint64_t pairs_taken, pairs_verified, pairs_contradicted;
     uint64_t hosts_moved;
     char reason[96]; /* why the prior was not used; "": it was */
-    bool all_taken;  /* nothing was measured; then support is the lowest of all parts, oldest the
-                        least recent day */
+    /* Nothing was measured; then support is the lowest of all parts, oldest the least recent day */
+    bool all_taken;
     double support;
     char oldest[16]; /* YYYY-MM-DD */
 };
@@ -64,10 +64,10 @@ struct nt_loggp {
     double L_us, o_send_us, o_recv_us, g_us, G_us_per_byte; /* NaN: not measured */
     double gap_us_per_byte;                                 /* as G, for messages in a train */
     double L_se_us, o_se_us, g_se_us, G_se_us_per_byte, r2;
-    double check_percent; /* largest error of predicted times of sizes that the fit did not use;
-                             NaN: none */
-    char seen[16];  /* day of the last measurement (YYYY-MM-DD) if only earlier jobs measured it; ""
-                     */
+    /* Largest error of predicted times of sizes that the fit did not use; NaN: none */
+    double check_percent;
+    /* Day of the last measurement (YYYY-MM-DD) if only earlier jobs measured it; "" */
+    char seen[16];
     double support; /* then: 0 to 1, share of these jobs that agree */
 };
 
@@ -96,9 +96,9 @@ struct nt_placement {
     size_t hosts;
     double cost, cost_default, gain; /* us, us, share; see place/hint.h */
     double message_bytes;            /* the message size of cost; NaN: unknown */
-    double first_percent; /* how much more it costs to keep rank 0 on the first host, %; 0: at most
-                             1 */
-    uint32_t *spare;      /* spares hosts that are left out, the worst first; owned */
+    /* How much more it costs to keep rank 0 on the first host, %; 0: at most 1 */
+    double first_percent;
+    uint32_t *spare; /* spares hosts that are left out, the worst first; owned */
     size_t spares;
     size_t ntasks;       /* 0: unknown, as after reading a map */
     uint32_t *rank_host; /* ntasks values: the host of each rank; owned */

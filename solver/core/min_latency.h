@@ -20,9 +20,9 @@
 struct nt_min_latency {
     float lowest;
     union {
-        float next;   /* count > 1: the second lowest */
-        float own_se; /* count 1: standard error of the reading from its own repetitions; 0: unknown
-                       */
+        float next; /* count > 1: the second lowest */
+        /* Count 1: standard error of the reading from its own repetitions; 0: unknown */
+        float own_se;
     };
     float highest;
     uint32_t count;

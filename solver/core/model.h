@@ -36,8 +36,9 @@ struct nt_link {
     double bandwidth_MBps;                            /* a to b */
     double bandwidth_back_MBps;                       /* b to a */
     double bandwidth_se_MBps, bandwidth_back_se_MBps; /* standard errors */
-    double loaded_MBps; /* lowest bandwidth that flows had over the link while they had more in
-                           another round, because of other traffic or busy hosts; 0: none */
+    /* Lowest bandwidth that flows had over the link while they had more in another round, because
+     * of other traffic or busy hosts; 0: none */
+    double loaded_MBps;
     /* number of pairs behind each bandwidth, which is their median; 0: not given */
     uint32_t pairs, back_pairs;
     /* 0..1. Between switches: probability that exactly the hosts below are behind one switch. For
@@ -67,21 +68,23 @@ struct nt_model {
 
     enum nt_family family;
     uint32_t tiers;
-    double confidence;   /* 0..1, calibrated: probability that the model has all groups that the
-                            readings can show and no false ones; NaN: not given */
+    /* 0..1, calibrated: probability that the model has all groups that the readings can show and
+     * no false ones; NaN: not given */
+    double confidence;
     uint32_t dimensions; /* torus, mesh, hypercube, dragonfly: how many are used */
-    uint32_t dimension[NT_DIMENSIONS_MAX]; /* hosts per dimension; dragonfly: groups, routers per
-                                              group, hosts per router */
-    bool shortcuts; /* a tree that does not explain all latencies; there may be links in addition to
-                       it */
+    /* Hosts per dimension; dragonfly: groups, routers per group, hosts per router */
+    uint32_t dimension[NT_DIMENSIONS_MAX];
+    /* A tree that does not explain all latencies; there may be links in addition to it */
+    bool shortcuts;
     uint32_t twist; /* twisted torus: columns by which the wrap-around is shifted; else 0 */
 
     double r2, rms_us;    /* of the fit over the measured pairs; rms without outliers */
     double resolution_us; /* no link between switches that the model contains is shorter */
     size_t pairs_off;     /* pairs that do not fit */
     uint32_t (*pair_off)[2];
-    size_t deciding; /* pairs whose measurement would best distinguish the model from its rivals,
-                        best first; 0 in a map */
+    /* Pairs whose measurement would best distinguish the model from its rivals, best first; 0 in a
+     * map */
+    size_t deciding;
     uint32_t (*deciding_pair)[2];
 
     double bisection_MBps;    /* NaN: not measured */

@@ -23,9 +23,10 @@ struct nt_pair_reading {
 
 struct nt_readings {
     size_t count, capacity;
-    struct nt_pair_reading *at;   /* by turn, until nt_readings_sort; owned */
-    size_t calibration, planning; /* readings with turn < calibration calibrate, those with turn <
-                                     planning merge clusters, later ones verify */
+    struct nt_pair_reading *at; /* by turn, until nt_readings_sort; owned */
+    /* Readings with turn < calibration calibrate, those with turn < planning merge clusters, later
+     * ones verify */
+    size_t calibration, planning;
 };
 
 int nt_readings_add(struct nt_readings *readings, uint32_t a, uint32_t b, uint32_t pings, float ln,

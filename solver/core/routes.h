@@ -26,10 +26,10 @@ struct nt_routes {
     struct nt_arena memory; /* of the arrays; first, for nt_object_create */
     size_t hosts, links, pairs;
     uint32_t (*host)[2]; /* per pair, in the order of its first direction */
-    size_t *start;   /* pairs + 1; the links of pair p: link[start[p]] .. link[start[p+1] - 1] */
-    uint32_t *there; /* per pair: links of its first direction; fewer than all: both directions are
-                        given */
-    uint32_t *link;  /* owned, like all the others */
+    size_t *start; /* pairs + 1; the links of pair p: link[start[p]] .. link[start[p+1] - 1] */
+    /* Per pair: links of its first direction; fewer than all: both directions are given */
+    uint32_t *there;
+    uint32_t *link; /* owned, like all the others */
 };
 
 void nt_routes_destroy(struct nt_routes *routes);

@@ -18,15 +18,15 @@
 #include "err.h"
 
 enum nt_kernel {
-    NT_KERNEL_A2A,  /* all to all: t sends to t+1, t+2, ..., then waits for all */
-    NT_KERNEL_O2A,  /* one to all: task 0 sends to each */
-    NT_KERNEL_A2O,  /* all to one: each sends to task 0 */
-    NT_KERNEL_SR,   /* random pairs in waves of W; a task starts the next wave after it has received
-                       its messages */
+    NT_KERNEL_A2A, /* all to all: t sends to t+1, t+2, ..., then waits for all */
+    NT_KERNEL_O2A, /* one to all: task 0 sends to each */
+    NT_KERNEL_A2O, /* all to one: each sends to task 0 */
+    /* Random pairs in waves of W; a task starts the next wave after it has received its messages */
+    NT_KERNEL_SR,
     NT_KERNEL_GUPS, /* random pairs, one wave */
     NT_KERNEL_HOT,  /* as gups, but P percent of the messages go to task 0 */
-    NT_KERNEL_REGION, /* as gups, but P percent of the messages go to the first eighth of the tasks
-                       */
+    /* As gups, but P percent of the messages go to the first eighth of the tasks */
+    NT_KERNEL_REGION,
     NT_KERNEL_TRANSPOSE,  /* to the task whose number has both halves of the bits exchanged */
     NT_KERNEL_COMPLEMENT, /* all bits inverted */
     NT_KERNEL_REVERSE,    /* the bits in reversed order */
@@ -36,20 +36,22 @@ enum nt_kernel {
 
 struct nt_workload {
     enum nt_kernel kernel;
-    uint32_t wave;     /* sr */
-    uint32_t percent;  /* hot, region: 1 to 100 */
-    uint32_t messages; /* of all tasks, for kernels with a free number of messages; 0: 10,000 random
-                          ones, in a permutation one per task */
+    uint32_t wave;    /* sr */
+    uint32_t percent; /* hot, region: 1 to 100 */
+    /* Of all tasks, for kernels with a free number of messages; 0: 10,000 random ones, in a
+     * permutation one per task */
+    uint32_t messages;
     uint32_t tasks;    /* spread over the hosts; 0: one per host, or as many as the kernel allows */
     double bytes;      /* per message */
     double compute_us; /* computation of each task after each wave */
     double packet_bytes; /* 0: a message is one packet */
-    double port_MBps;    /* injection and consumption rate of a host; 0: the fastest channel at the
-                            host */
+    /* Injection and consumption rate of a host; 0: the fastest channel at the host */
+    double port_MBps;
     uint32_t buffer_packets;
     bool consume_all; /* a host receives from all its links at once, not through one port */
-    bool adaptive; /* tori and meshes: packets take the minimal path with the fewest waiting packets
-                      instead of the static route; then queues are unbounded */
+    /* Tori and meshes: packets take the minimal path with the fewest waiting packets instead of
+     * the static route; then queues are unbounded */
+    bool adaptive;
     uint64_t seed;
 };
 

@@ -30,10 +30,11 @@
 
 /* The evidence for the place of a host, or for a switch. */
 struct nt_cluster_part {
-    double support; /* 0..1; 0: not measured. Host: probability that it is on that switch. Switch:
-                       the expected share of common hosts among the hosts of the found and of the
-                       real switch, so that a few hosts that are still above it cost little
-                       (tests/bench cluster_map compares both with the truth) */
+    /* 0..1; 0: not measured. Host: probability that it is on that switch. Switch: the expected
+     * share of common hosts among the hosts of the found and of the real switch, so that a few
+     * hosts that are still above it cost little (tests/bench cluster_map compares both with the
+     * truth). */
+    double support;
     int64_t first_s, last_s; /* times of the first and the last job with this evidence; 0: none */
     uint32_t jobs, users;    /* number of jobs and of known users */
     bool confirmed;          /* confirmed by jobs of two users (cluster_check.h) */
@@ -41,8 +42,9 @@ struct nt_cluster_part {
 };
 
 struct nt_cluster_map {
-    struct nt_model *model; /* canonical; hosts as in the evidence; missing: never measured, or
-                               contradicted; owned, as the other pointers */
+    /* Canonical; hosts as in the evidence; missing: never measured, or contradicted; owned, as the
+     * other pointers */
+    struct nt_model *model;
     struct nt_cluster_part *part; /* by vertex: hosts, then switches */
     uint32_t *switch_number;      /* by switch: number in its name, "s" and the number */
     double *slow_us; /* by host: additional latency of a host whose link is slow in all jobs; 0 */

@@ -25,9 +25,10 @@ struct reading {
 
 struct unit {
     uint32_t hosts, first;
-    double inner_us;     /* latency between two of its hosts; NaN: not read */
-    double us, error_us; /* latency and error of the link to its switch in the network of units,
-                            including the share of the hosts */
+    double inner_us; /* latency between two of its hosts; NaN: not read */
+    /* Latency and error of the link to its switch in the network of units, including the share of
+     * the hosts */
+    double us, error_us;
     double sure;
     uint32_t up; /* index of that switch */
     bool read;   /* read with another unit */

@@ -18,9 +18,9 @@ struct nt_cluster_tiers {
     size_t hosts;
     struct nt_classes classes;    /* noise: relative sd of an entry */
     uint32_t *up[NT_CLASSES_MAX]; /* by level and host: the first host of its cluster; owned */
-    float *error[NT_CLASSES_MAX]; /* by level and host: probability that its cluster belongs to
-                                     another; owned */
-    double risk[NT_CLASSES_MAX];  /* by level: the sum of these, each pair of clusters once */
+    /* By level and host: probability that its cluster belongs to another; owned */
+    float *error[NT_CLASSES_MAX];
+    double risk[NT_CLASSES_MAX]; /* by level: the sum of these, each pair of clusters once */
 };
 
 /* Finds the classes of all entries. NT_ERR_INPUT: too few pairs were measured in two jobs. */

@@ -22,11 +22,11 @@ enum {
 };
 
 struct nt_evidence_job {
-    int64_t time_s;  /* time of the measurement, seconds since 1970 UTC */
-    uint64_t id;     /* distinguishes jobs with the same time; any number that does not change */
-    uint32_t user;   /* index of the user */
-    float offset_ln; /* its latencies are exp(offset_ln) times those of the median job; NaN: not
-                        known */
+    int64_t time_s; /* time of the measurement, seconds since 1970 UTC */
+    uint64_t id;    /* distinguishes jobs with the same time; any number that does not change */
+    uint32_t user;  /* index of the user */
+    /* Its latencies are exp(offset_ln) times those of the median job; NaN: not known */
+    float offset_ln;
 };
 
 struct nt_evidence_entry {

@@ -38,9 +38,10 @@ struct nt_fleet_figure {
     uint32_t host; /* index */
     uint8_t tier;  /* below NT_FLEET_TIERS */
     uint8_t kind;  /* enum nt_figure_kind */
-    bool shared; /* the job cannot distinguish this link from others: fewer than three hosts behind
-                    it and beside it, so this may be the neighbour's value */
-    bool bound;  /* the value is a lower bound */
+    /* The job cannot distinguish this link from others: fewer than three hosts behind it and
+     * beside it, so this may be the neighbour's value */
+    bool shared;
+    bool bound; /* the value is a lower bound */
     float value;
 };
 

@@ -209,10 +209,10 @@ struct search {
     int64_t sound; /* last job in which its link certainly was not slow; -1: none */
     float *scratch;
     bool *ignored;
-    bool *was_slow;      /* by job: the current host was slow */
-    uint32_t slow_users; /* number of users that saw it slow (changes between users, at least the
-                            number of users) */
-    bool uneven;         /* hosts are not equally deep, so none can be detected as slow */
+    bool *was_slow; /* by job: the current host was slow */
+    /* Number of users that saw it slow (changes between users, at least the number of users) */
+    uint32_t slow_users;
+    bool uneven; /* hosts are not equally deep, so none can be detected as slow */
     uint32_t place[PLACES_MOST];
     size_t places;
 };

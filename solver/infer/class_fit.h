@@ -67,8 +67,8 @@ struct nt_calibration {
     struct nt_double_reading *at; /* count elements; borrowed */
     double noise;                 /* relative sd of one reading */
     double outliers;              /* share of readings */
-    size_t random_pairs; /* pairs that were read and are not neighbours in the order of seats; set
-                            with the classes */
+    /* Pairs that were read and are not neighbours in the order of seats; set with the classes */
+    size_t random_pairs;
 };
 
 /* Adds all readings to ledger and finds the classes. NT_ERR_INPUT: too few pairs were read

@@ -51,10 +51,11 @@ struct nt_cluster {
     uint32_t size;
     uint32_t low, high; /* the smallest and the largest seat */
     uint32_t idle;      /* while a round is planned: seat[0..idle-1] are not used in it yet */
-    uint32_t origin;    /* the block in which readings between this cluster and others of the same
-                           origin were counted; UINT32_MAX: none */
-    bool merged;        /* merged into another cluster */
-    bool open;          /* its hosts are being clustered in the level below */
+    /* The block in which readings between this cluster and others of the same origin were counted;
+     * UINT32_MAX: none */
+    uint32_t origin;
+    bool merged; /* merged into another cluster */
+    bool open;   /* its hosts are being clustered in the level below */
 };
 
 struct nt_cells {
@@ -74,8 +75,8 @@ struct nt_cells {
 
 struct nt_cell_limits {
     double same, differ, certain; /* certain: the limit that replaces differ in strict blocks */
-    int tries_small; /* a cell of one or two hosts that is undecided after this number of readings
-                        is closed */
+    /* A cell of one or two hosts that is undecided after this number of readings is closed */
+    int tries_small;
 };
 
 /* Cells are quadratic in the clusters. This number, and its planning, needs 235 MB, 3.6 KB per host
@@ -125,8 +126,9 @@ struct nt_clustering {
     size_t
         open_cells;   /* valid when over: cells that are neither the same nor certainly different */
     size_t unsettled; /* valid when over: levels below this one were not measured enough */
-    float *error_probability[NT_CLASSES_MAX]; /* valid when over, per root of a cluster: the
-                                                 probability that it is one cluster with another */
+    /* Valid when over, per root of a cluster: the probability that it is one cluster with
+     * another */
+    float *error_probability[NT_CLASSES_MAX];
 };
 
 /* classes must not change afterwards, except for the noise. Sorts ledger. */

@@ -395,8 +395,8 @@ int nt_direct_init(struct nt_direct *d, size_t n, struct nt_err *err)
 /* The source of the guessed links: readings, or their part without noise. */
 struct readings_view {
     const float *seen; /* n*n */
-    bool whole; /* complete and without outliers: an unconnected graph is connected at its nearest
-                   hosts */
+    /* Complete and without outliers: an unconnected graph is connected at its nearest hosts */
+    bool whole;
     uint16_t *partner; /* hosts with which host i has a reading: from first[i] to first[i+1] */
     uint32_t *first;   /* n+1 */
 };

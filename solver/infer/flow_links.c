@@ -55,8 +55,9 @@ struct pass {
     struct flows *work;
     struct tally *tally; /* channels */
     uint32_t *path;
-    bool mixed; /* the path of a flow of this round is unknown: it may have used any link except
-                   those from hosts to switches */
+    /* The path of a flow of this round is unknown: it may have used any link except those from
+     * hosts to switches */
+    bool mixed;
 };
 
 static double rate_of(const struct nt_measured_flow *f)
@@ -343,8 +344,9 @@ struct view {
     struct flows *w;
     uint32_t *height; /* vertices: 0 for hosts, 1 for a switch with hosts only */
     double *below[2]; /* per vertex: rate that hosts below can send up, and receive */
-    uint32_t peer; /* the child of the root that is its peer, so that the link between them is above
-                      both; NT_NO_VERTEX */
+    /* The child of the root that is its peer, so that the link between them is above both;
+     * NT_NO_VERTEX */
+    uint32_t peer;
     struct tier *tier; /* by height */
     float *value;      /* scratch */
 };

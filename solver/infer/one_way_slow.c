@@ -26,9 +26,10 @@ struct pair {
 
 struct search {
     const struct nt_model *model; /* a tree */
-    const uint32_t *own;          /* hosts: their link in a network with cycles, of which model is a
-                                     star; NT_NO_LINK: they have several. NULL: model is it */
-    const struct nt_model *real;  /* that network, or model */
+    /* Hosts: their link in a network with cycles, of which model is a star; NT_NO_LINK: they have
+     * several. NULL: model is it. */
+    const uint32_t *own;
+    const struct nt_model *real; /* that network, or model */
     struct nt_rooted_tree *rooted;
     struct pair *pair;
     size_t pairs;

@@ -59,13 +59,14 @@ struct nt_prior_check {
     struct nt_seat_pair *recheck;
     size_t requests; /* pairs to read to place a loose host (a) */
     struct nt_seat_pair *request;
-    uint32_t *joined; /* per host: hosts of one cluster of level 0 have equal numbers if pairs that
-                         were read connect them */
-    size_t apart;     /* pairs of clusters that were read apart, as sorted keys */
+    /* Per host: hosts of one cluster of level 0 have equal numbers if pairs that were read connect
+     * them */
+    uint32_t *joined;
+    size_t apart; /* pairs of clusters that were read apart, as sorted keys */
     uint64_t *apart_key;
     size_t unjoined, unread; /* connections and pairs of clusters that must still be read */
-    uint32_t most_pings; /* largest number of pings per reading; readings with fewer than half are
-                            ignored */
+    /* Largest number of pings per reading; readings with fewer than half are ignored */
+    uint32_t most_pings;
 };
 
 /* missing[hosts] (may be NULL): hosts that take no part. readings: of the hosts of the prior; sorts

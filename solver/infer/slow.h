@@ -63,8 +63,8 @@ struct nt_found_tree {
     const struct nt_slow *slow;
     const struct nt_readings *readings; /* all; sorted for verify.h */
     double noise;                       /* relative sd of a reading of the calibration */
-    double pings; /* pings of such a reading; 0: unknown, then later readings have the sd of their
-                     class */
+    /* Pings of such a reading; 0: unknown, then later readings have the sd of their class */
+    double pings;
 };
 
 /* Places hosts one by one, if the place is certain, and adds them to the clusters of tree. slow is

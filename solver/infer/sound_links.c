@@ -28,8 +28,9 @@ enum {
     ALL_LINKS_MOST = 2048, /* limit of links with which all fits are compared */
     SEEN = 1 << 24,        /* measured values are before differences */
     HOSTS_MIN = 3,         /* fewer do not show which differs */
-    FRAME_STEPS = 4, /* values of a frame's bytes, each two of FRAME_STEP from the next: the fourth
-                        is NT_FRAME_MOST_BYTES over FRAME_STEP */
+    /* Values of a frame's bytes, each two of FRAME_STEP from the next: the fourth is
+     * NT_FRAME_MOST_BYTES over FRAME_STEP */
+    FRAME_STEPS = 4,
     NONE = UINT32_MAX,
 };
 

@@ -421,8 +421,8 @@ static const double HIDDEN_TIER = 0.1, HIDDEN_LEAVES = 0.5;
 struct draft {
     const struct nt_sparse *s;
     size_t bottom; /* lowest level that is certified */
-    uint32_t *top; /* per seat: the vertex that represents the cluster below it; NONE: another seat
-                      does */
+    /* Per seat: the vertex that represents the cluster below it; NONE: another seat does */
+    uint32_t *top;
     uint8_t *level_of;  /* that vertex's level, where it is a switch */
     uint32_t *children; /* seats: parts of a cluster, by its root */
     size_t switches, links;

@@ -67,8 +67,8 @@ struct nt_sparse {
     struct nt_readings ledger;
     struct nt_classes classes;
     size_t random_pairs; /* random pairs of the calibration */
-    double noise, usual; /* relative sd of a reading of the calibration, and its number of pings; 0:
-                            unknown */
+    /* Relative sd of a reading of the calibration, and its number of pings; 0: unknown */
+    double noise, usual;
     struct nt_clustering clustering;
     bool clustered; /* clustering and classes are valid */
     struct nt_slow slow;

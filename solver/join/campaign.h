@@ -29,18 +29,20 @@ struct nt_campaign_options {
     double asked_s;    /* the budget of the job, of which budget_s remains, for messages; 0: none */
     double max_load;   /* limit of the mean share of a link that the sweep uses; 1: no limit */
     uint64_t seed;     /* of all random choices */
-    enum nt_sweep_mode mode;        /* of the latency sweep; auto: by the number of hosts */
-    const struct nt_belief *belief; /* prior of these hosts; NULL: none. Borrowed during the
-                                       campaign's lifetime; not used for all pairs or sequential */
+    enum nt_sweep_mode mode; /* of the latency sweep; auto: by the number of hosts */
+    /* Prior of these hosts; NULL: none. Borrowed during the campaign's lifetime; not used for all
+     * pairs or sequential. */
+    const struct nt_belief *belief;
     size_t rails;            /* network devices per host to measure separately; below 2: none */
     const char *const *rail; /* rails names, borrowed during the campaign's lifetime */
     /* stresses kernels that replace those of level full, at any level (plan/stress.h); borrowed
      * during the campaign's lifetime */
     const struct nt_workload *stress;
-    size_t stresses;            /* 0: those of level full */
-    const struct nt_plan *plan; /* of these hosts: only its pairs are measured, in its rounds; NULL:
-                                   none. Borrowed during the campaign's lifetime */
-    bool plan_flows;            /* their bandwidths, not their latencies */
+    size_t stresses; /* 0: those of level full */
+    /* Of these hosts: only its pairs are measured, in its rounds; NULL: none. Borrowed during the
+     * campaign's lifetime. */
+    const struct nt_plan *plan;
+    bool plan_flows; /* their bandwidths, not their latencies */
 };
 
 struct nt_campaign;

@@ -15,9 +15,10 @@
 #include "memory.h"
 
 struct nt_reference_match {
-    struct nt_arena memory;           /* of the arrays; first, for nt_object_create */
-    struct nt_comparison *comparison; /* in indices of found and reference; its percentages also
-                                         count missing and unknown hosts, parts and findings */
+    struct nt_arena memory; /* of the arrays; first, for nt_object_create */
+    /* In indices of found and reference; its percentages also count missing and unknown hosts,
+     * parts and findings */
+    struct nt_comparison *comparison;
     struct nt_model *found, *reference;
     const char **host_name; /* of the hosts of both models; borrowed from the map */
     size_t unknown;         /* hosts of the map that the reference lacks */

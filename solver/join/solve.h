@@ -34,10 +34,11 @@ struct nt_solve_input {
     const struct nt_matrix *const *larger; /* of larger messages, ascending, the same hosts: they */
     size_t larger_sizes;                   /* change the probabilities of links; 0: none */
     const struct nt_matrix *bandwidth;     /* of pairs, hosts as in latency; NULL: not measured */
-    bool contended;    /* all hosts sent at the same time: bandwidths of links between switches are
-                          lower bounds */
-    double rate_bytes; /* minimum size of the messages behind bandwidth; below NT_SOLVE_RATE_BYTES
-                          all bandwidths are lower bounds. NaN or 0: unknown */
+    /* All hosts sent at the same time: bandwidths of links between switches are lower bounds */
+    bool contended;
+    /* Minimum size of the messages behind bandwidth; below NT_SOLVE_RATE_BYTES all bandwidths are
+     * lower bounds. NaN or 0: unknown. */
+    double rate_bytes;
     const char *const *host_name;   /* of the hosts of latency or samples, in any order */
     char *const *missing;           /* per host NULL or the reason why it did not answer; or NULL */
     const uint32_t *slots;          /* tasks per host; NULL: one each */

@@ -54,15 +54,17 @@ struct nt_pairs {
     size_t *start;               /* hosts + 1; the row of each host starts here in entry */
     struct nt_pair_entry *entry; /* 2 * count; rows ascend by host */
     float *weight;               /* per entry, in (0, 1]; NULL: all 1 */
-    float *upper; /* per entry, relative: a reading that was left out because it is far above value;
-                     NaN: none; NULL: none for all entries */
+    /* Per entry, relative: a reading that was left out because it is far above value; NaN: none;
+     * NULL: none for all entries */
+    float *upper;
     size_t uppers;    /* pairs with an upper value */
     uint32_t *origin; /* per host: its index in the caller's order */
     double scale_us;  /* median reading */
     /* relative sd of a pair's value, from its readings or standard errors; 0: unknown */
     double noise;
-    double usual; /* relative noise of the values with weight 1; values with larger standard errors
-                     are weighted by it; 0: unknown */
+    /* Relative noise of the values with weight 1; values with larger standard errors are weighted
+     * by it; 0: unknown */
+    double usual;
     double quantum; /* relative step of the timer, divided by sqrt(readings per pair); 0: none */
 };
 

@@ -63,9 +63,9 @@ struct nt_score_odd {
 
 /* The result of one evaluation of a chain. */
 struct nt_score_value {
-    double log_likelihood; /* with the priors of T_h, T_d and s, without those of outliers and of
-                              the chain */
-    double sd;             /* s, relative */
+    /* With the priors of T_h, T_d and s, without those of outliers and of the chain */
+    double log_likelihood;
+    double sd;                       /* s, relative */
     double mean[NT_SCORE_MEANS];     /* b - 1, t_k, D at the mode */
     double variance[NT_SCORE_MEANS]; /* of mean */
 };
@@ -148,8 +148,8 @@ struct nt_score_fit {
     const bool *off;                    /* per entry of pairs->entry: it is left out */
     const struct nt_chain_tree *tree;
     const double *weight; /* per class */
-    const double *length; /* per node: length of its link at the last evaluation; for hosts without
-                             half of the scale */
+    /* Per node: length of its link at the last evaluation; for hosts without half of the scale */
+    const double *length;
 };
 struct nt_score_fit nt_score_fit(const struct nt_score *score);
 

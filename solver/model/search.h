@@ -23,11 +23,12 @@
 #include "score.h"
 
 struct nt_visit {
-    uint64_t hash;          /* 0: a free element of the table */
-    double score;           /* ln p(readings, chain) */
-    bool exact;             /* scored in full */
-    uint32_t compared_with; /* number of the best chain that it was compared with; 0: it was scored
-                        with its own variances */
+    uint64_t hash; /* 0: a free element of the table */
+    double score;  /* ln p(readings, chain) */
+    bool exact;    /* scored in full */
+    /* Number of the best chain that it was compared with; 0: it was scored with its own
+     * variances */
+    uint32_t compared_with;
     uint32_t tiers;
     float step[NT_TIERS_MAX]; /* t_k / s */
     size_t labels;            /* offset in nt_search.labels of tiers * hosts labels */
@@ -51,8 +52,8 @@ struct nt_search {
     bool populations;
     bool *far;                     /* per host: its link is far longer than those of the others */
     struct nt_far_prior far_prior; /* of them */
-    double host_prior; /* ln of the prior of the far hosts and of the second population; not part of
-                          the scores */
+    /* ln of the prior of the far hosts and of the second population; not part of the scores */
+    double host_prior;
 
     struct nt_visit *visit; /* table with room elements, a power of two */
     size_t room, visits;

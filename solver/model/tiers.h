@@ -43,11 +43,11 @@ struct nt_tiers {
     uint32_t *group_of;            /* the lowest group; NT_TIERS_NONE: the root */
     double *end_us, *end_error_us; /* length of its link and its standard error */
 
-    double confidence; /* 0..1: probability that the groups are exactly those that the readings can
-                          show */
-    double evidence;   /* ln p(readings, any chain), for graph_score.h */
-    double hierarchy;  /* 0..1: probability that the residuals have no structure that a hierarchy
-                          cannot explain */
+    /* 0..1: probability that the groups are exactly those that the readings can show */
+    double confidence;
+    double evidence; /* ln p(readings, any chain), for graph_score.h */
+    /* 0..1: probability that the residuals have no structure that a hierarchy cannot explain */
+    double hierarchy;
     double scale_us;   /* median latency */
     double noise_us;   /* sd of a reading of the median latency */
     bool noise_known;  /* from repeated readings of pairs, or their standard errors */

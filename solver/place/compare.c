@@ -21,8 +21,8 @@ struct division {
     struct nt_distance *distance;
     bool tree;     /* otherwise the other fields are not set */
     uint32_t *low; /* by link: the end away from the root */
-    uint64_t *key; /* by link: hash of its two sides, independent of their order; 0: one side has no
-                      host */
+    /* By link: hash of its two sides, independent of their order; 0: one side has no host */
+    uint64_t *key;
     uint64_t *side;         /* by link: hash of the side below */
     size_t *size;           /* by link: number of hosts on the smaller side */
     struct nt_arena memory; /* all arrays */
@@ -318,11 +318,11 @@ static const double MOVE_WORK_MAX = 4e9; /* limit of compared words of sets, som
 
 struct division_set {
     uint32_t link;
-    bool open;    /* has no equal in the other tree */
-    bool common;  /* has an equal in the other tree */
-    size_t near;  /* open: the most similar division of the other tree; SIZE_MAX: none is within one
-                     host */
-    uint64_t *on; /* hosts on the smaller side */
+    bool open;   /* has no equal in the other tree */
+    bool common; /* has an equal in the other tree */
+    /* Open: the most similar division of the other tree; SIZE_MAX: none is within one host */
+    size_t near;
+    uint64_t *on;  /* hosts on the smaller side */
     uint64_t *off; /* open: hosts that would have to change sides */
 };
 

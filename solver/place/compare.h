@@ -43,13 +43,14 @@ struct nt_difference {
 /* In all three percentages, a host's own link is weighted: the number of hosts on its switch in
  * both networks, divided by the number in either. */
 struct nt_comparison {
-    struct nt_arena memory;    /* all arrays */
-    double similarity_percent; /* P. Bannikov, A. Salnikov, section d: mean over the reference's
-                                  links of the probability that the found network has the link,
-                                  times the similarity of its values. At most common_percent */
-    double figures_percent;    /* mean over common links: 100 if no value differs by more than the
-                                  tolerance and its errors, otherwise the lower divided by the higher
-                                  of the value that differs most */
+    struct nt_arena memory; /* all arrays */
+    /* P. Bannikov, A. Salnikov, section d: mean over the reference's links of the probability that
+     * the found network has the link, times the similarity of its values. At most
+     * common_percent. */
+    double similarity_percent;
+    /* Mean over common links: 100 if no value differs by more than the tolerance and its errors,
+     * otherwise the lower divided by the higher of the value that differs most */
+    double figures_percent;
     double common_percent; /* share of common links among all links of both; 100: the same shape */
     size_t differences;    /* 0 if and only if shape and values are 100 % */
     struct nt_difference *difference;

@@ -14,13 +14,14 @@
 #include "traffic.h"
 
 struct nt_metrics {
-    double latency_us;    /* mean weighted by bytes; 0 within a host */
-    double hop_bytes;     /* sum of bytes times links */
-    double max_link_load; /* us of the busiest link if load_is_time (sum over the steps of recursive
-                             doubling), otherwise bytes */
-    double least_link_load; /* the same, if links without a measured bandwidth, or with a lower
-                               bound only, need no time */
-    bool load_is_time;      /* the map has bandwidths */
+    double latency_us; /* mean weighted by bytes; 0 within a host */
+    double hop_bytes;  /* sum of bytes times links */
+    /* us of the busiest link if load_is_time (sum over the steps of recursive doubling), otherwise
+     * bytes */
+    double max_link_load;
+    /* The same, if links without a measured bandwidth, or with a lower bound only, need no time */
+    double least_link_load;
+    bool load_is_time; /* the map has bandwidths */
 };
 
 enum { NT_HINT_SHORT_BYTES = 8 };
@@ -33,16 +34,17 @@ struct nt_hint {
     size_t hosts;
     uint32_t
         *host_order; /* hosts in the order of the hint; unused, then missing hosts at the end */
-    double cost, cost_default; /* us per round of the pattern, in this and in Slurm's order: the
-                                  mean latency of a message plus, if bandwidths are known, the time
-                                  that the busiest direction of a link needs for message_bytes in
-                                  each direction of every pair that uses it */
-    double message_bytes;      /* mean message size of the pattern; without bandwidths the shortest,
-                                  NT_HINT_SHORT_BYTES */
-    double gain;               /* cost_default / cost; exactly 1: no change is recommended */
-    double lower_bound;        /* lower bound of the mean latency; NaN: not known */
-    double first_percent; /* percent that rank 0 on the job's first host costs more than the best
-                             order; 0: at most 1, or less than the error of the gain */
+    /* us per round of the pattern, in this and in Slurm's order: the mean latency of a message
+     * plus, if bandwidths are known, the time that the busiest direction of a link needs for
+     * message_bytes in each direction of every pair that uses it */
+    double cost, cost_default;
+    /* Mean message size of the pattern; without bandwidths the shortest, NT_HINT_SHORT_BYTES */
+    double message_bytes;
+    double gain;        /* cost_default / cost; exactly 1: no change is recommended */
+    double lower_bound; /* lower bound of the mean latency; NaN: not known */
+    /* Percent that rank 0 on the job's first host costs more than the best order; 0: at most 1, or
+     * less than the error of the gain */
+    double first_percent;
     struct nt_metrics metrics, metrics_default;
 };
 

@@ -25,13 +25,13 @@ struct nt_rail {
  * weight of a rail is its bandwidth for the largest messages. The last two consider how long all
  * messages occupy each rail (4.4.6). */
 enum nt_rail_policy {
-    NT_RAILS_ROUND_ROBIN,    /* 4.3.4.1: in turn; Open MPI for short messages */
-    NT_RAILS_WEIGHTED_ROBIN, /* 4.3.4.2: as many in a row as the rail's weight divided by the lowest
-                                weight */
-    NT_RAILS_FAIR,           /* 4.3.4.3: weighted fair queuing; Open MPI for parts of long ones */
-    NT_RAILS_VFT,            /* 4.4.8: smallest max(virtual finishing time, now) + o + L + o */
-    NT_RAILS_EARLIEST,       /* as VFT but including the message's own bytes: 4.4.4 before its
-                                simplification */
+    NT_RAILS_ROUND_ROBIN, /* 4.3.4.1: in turn; Open MPI for short messages */
+    /* 4.3.4.2: as many in a row as the rail's weight divided by the lowest weight */
+    NT_RAILS_WEIGHTED_ROBIN,
+    NT_RAILS_FAIR, /* 4.3.4.3: weighted fair queuing; Open MPI for parts of long ones */
+    NT_RAILS_VFT,  /* 4.4.8: smallest max(virtual finishing time, now) + o + L + o */
+    /* As VFT but including the message's own bytes: 4.4.4 before its simplification */
+    NT_RAILS_EARLIEST,
     NT_RAIL_POLICIES
 };
 
@@ -63,18 +63,18 @@ struct nt_rail_range {
     size_t rail; /* the best single rail */
     bool split;  /* dividing the message saves a tenth or more at max_bytes */
     double share[NT_RAILS_MAX];
-    double gain; /* split: time on the best rail divided by that of the divided message, at
-                    max_bytes */
+    /* split: time on the best rail divided by that of the divided message, at max_bytes */
+    double gain;
 };
 
 struct nt_rail_advice {
     size_t ranges;
     struct nt_rail_range range[NT_RAIL_RANGES_MAX];
-    bool together; /* the division by the transport helps: use all devices; otherwise only the best
-                    */
-    double loses;  /* time of an even division divided by the best rail's time, for the largest
-                      message */
-    size_t best;   /* best rail for the largest message */
+    /* The division by the transport helps: use all devices; otherwise only the best */
+    bool together;
+    /* Time of an even division divided by the best rail's time, for the largest message */
+    double loses;
+    size_t best; /* best rail for the largest message */
 };
 
 /* Computes the advice. together: the measured LogGP with all devices (NT_LOGGP_ALL_RAILS); NULL:

@@ -21,10 +21,10 @@ enum nt_bw_kind {
     SPILL,
     FAN_AGAIN,
     PAIRS,
-    NEAR,  /* hosts at the two ends of links between switches, in a network with cycles */
-    WIDE,  /* more hosts, whose only paths use links that the flows of NEAR did not fill */
-    CHECK, /* a FAN, SPILL, NEAR or WIDE again: a link's bandwidth is nothing that one round alone
-              shows */
+    NEAR, /* hosts at the two ends of links between switches, in a network with cycles */
+    WIDE, /* more hosts, whose only paths use links that the flows of NEAR did not fill */
+    /* A FAN, SPILL, NEAR or WIDE again: a link's bandwidth is nothing that one round alone shows */
+    CHECK,
     SHIFT_LADDER,
     LADDER
 };
@@ -53,8 +53,9 @@ struct nt_bw {
     struct nt_flow_schedule schedule;
     struct nt_fan fan;
     struct nt_bw_cycles cycles;
-    uint32_t *colour; /* links between hosts, or between switches: their round of links that do not
-                         meet; else UINT32_MAX */
+    /* Links between hosts, or between switches: their round of links that do not meet; else
+     * UINT32_MAX */
+    uint32_t *colour;
     size_t steps, steps_capacity, step;
     struct nt_bw_step *plan;
     double *most;      /* channels: the most that a round carried; NaN */

@@ -65,9 +65,10 @@ struct nt_bandwidth_options {
     unsigned highest;
     double window_s;   /* the longest window; 0: 0.3 s. Most links have shorter ones */
     double shortest_s; /* the shortest window; 0: 10 ms */
-    double max_load;   /* share of the hosts below a link that can send over it at the same time,
-                          0..1; 0: all. Below 1 most bandwidths are lower bounds */
-    bool once;         /* do not repeat rounds of groups to check them */
+    /* Share of the hosts below a link that can send over it at the same time, 0..1; 0: all. Below
+     * 1 most bandwidths are lower bounds. */
+    double max_load;
+    bool once; /* do not repeat rounds of groups to check them */
     /* NULL, or the caller's, shared by several planners in sequence on the same hosts: only the
      * first one has a warm-up */
     struct nt_bandwidth_state *seen;

@@ -63,8 +63,9 @@ size_t nt_flow_schedule_over(struct nt_flow_schedule *d, const struct nt_unique_
 struct nt_fan {
     uint32_t *bin;  /* per vertex: turn in which the group below it sends */
     uint32_t *bins; /* per vertex: turns at this parent; 0: no parent */
-    bool *tight; /* per vertex: one group has more than 0.45 of the hosts, so that half of its flows
-                    leave the parent; never the root */
+    /* Per vertex: one group has more than 0.45 of the hosts, so that half of its flows leave the
+     * parent; never the root */
+    bool *tight;
     uint32_t *height;       /* per vertex: 1 if only hosts are below, 0 for a host */
     uint32_t *seat;         /* per vertex: number among the tight parents of its height */
     uint32_t highest;       /* height of the root */

@@ -29,10 +29,10 @@ struct nt_auto_facts {
     size_t hosts, known; /* of the job; of these, covered by the prior */
     bool whole;          /* all covered hosts take part, and the prior knows where they meet */
     double support;      /* of the least certain part, 0 to 1 */
-    int64_t age_days;    /* of the least recent part; negative: in the future, then the prior is not
-                            used */
-    double limit_s;      /* time limit of the job; 0: none, or unknown */
-    double budget_s;     /* of a sweep, above 0 */
+    /* Of the least recent part; negative: in the future, then the prior is not used */
+    int64_t age_days;
+    double limit_s;  /* time limit of the job; 0: none, or unknown */
+    double budget_s; /* of a sweep, above 0 */
 };
 
 enum nt_auto_level nt_auto_level_choose(const struct nt_auto_facts *facts);

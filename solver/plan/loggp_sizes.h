@@ -36,9 +36,9 @@ struct nt_loggp_series {
 struct nt_loggp_request {
     double bytes, delay_us, hold_us;
     uint32_t count;
-    double low, high; /* it tests whether a line between these sizes fits; 0: a size of step 1;
-                         below 0: neither */
-    bool twice;       /* repeated already */
+    /* It tests whether a line between these sizes fits; 0: a size of step 1; below 0: neither */
+    double low, high;
+    bool twice; /* repeated already */
 };
 
 struct nt_loggp_requests {

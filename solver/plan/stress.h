@@ -21,9 +21,10 @@ enum {
 };
 
 struct nt_stress_settings {
-    const struct nt_workload *kernel; /* chosen elements: kernel, and bytes, messages, tasks and
-                                         compute if not 0; the planner sets the others */
-    size_t chosen;                    /* 0: a2a, o2a, a2o, sr:4, sr:32, gups */
+    /* Chosen elements: kernel, and bytes, messages, tasks and compute if not 0; the planner sets
+     * the others */
+    const struct nt_workload *kernel;
+    size_t chosen;    /* 0: a2a, o2a, a2o, sr:4, sr:32, gups */
     double rate_MBps; /* of a host's link, to select the size of messages; NaN: unknown */
     double seconds;   /* limit for all kernels; messages are smaller if it is short */
 };

@@ -35,9 +35,10 @@ struct nt_order {
     uint32_t count;
     double window_s; /* bandwidth: duration; prtt: limit for all repetitions */
     double delay_us; /* prtt */
-    double hold_us;  /* prtt: time after its last send in which the first host does not poll; then
-                        its time counts from the end of this send */
-    char rail[32];   /* the network device to use; "": selected by the transport */
+    /* prtt: time after its last send in which the first host does not poll; then its time counts
+     * from the end of this send */
+    double hold_us;
+    char rail[32]; /* the network device to use; "": selected by the transport */
     char kernel[NT_WORKLOAD_NAME_BYTES];
 };
 

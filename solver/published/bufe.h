@@ -25,8 +25,8 @@
 enum { NT_BUFE_HOSTS_MAX = 4096, NT_BUFE_FIT_LINKS_MAX = 1600 };
 
 struct nt_bufe_options {
-    double epsilon; /* relative tolerance, equation 1.9; default 0.15, which fits all tables of the
-                       thesis */
+    /* Relative tolerance, equation 1.9; default 0.15, which fits all tables of the thesis */
+    double epsilon;
     uint64_t work_max; /* visits of the clique search, which is exponential; default 20,000,000 */
 };
 

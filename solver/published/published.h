@@ -12,10 +12,11 @@
 
 /* Settings that are NaN have the default of the method. */
 struct nt_published {
-    const char *name;  /* "bufe", "parus"; "auto" or NULL: none of them */
-    double epsilon;    /* bufe: relative tolerance (Bufe 2014, equation 1.9), above 0 and below 2 */
-    double eps_shared; /* parus: spread within a group on shared memory (Bannikov and Salnikov
-                          2013, formula 1), 0 to 100 */
+    const char *name; /* "bufe", "parus"; "auto" or NULL: none of them */
+    double epsilon;   /* bufe: relative tolerance (Bufe 2014, equation 1.9), above 0 and below 2 */
+    /* parus: spread within a group on shared memory (Bannikov and Salnikov 2013, formula 1), 0 to
+     * 100 */
+    double eps_shared;
     double eps_duplex; /* parus: how much the directions of a channel may differ, 0 to 100 */
     enum nt_parus_lengths lengths; /* parus */
     size_t size;                   /* parus: index of the matrix for NT_PARUS_OF_SIZE */

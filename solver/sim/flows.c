@@ -10,10 +10,10 @@
 struct crossing {
     size_t arcs, flows, steps;
     uint32_t *start, *via, *first, *member;
-    uint32_t *active;       /* by arc: number of its flows whose rate still increases */
-    double *left;           /* by arc: MB/s not used by flows with a fixed rate */
-    uint32_t *heap, *place; /* heap of arcs by the level at which they are full; place: index + 1,
-                               0: not in the heap */
+    uint32_t *active; /* by arc: number of its flows whose rate still increases */
+    double *left;     /* by arc: MB/s not used by flows with a fixed rate */
+    /* Heap of arcs by the level at which they are full; place: index + 1, 0: not in the heap */
+    uint32_t *heap, *place;
     size_t heaped;
 };
 

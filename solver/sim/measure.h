@@ -18,9 +18,10 @@ struct nt_measure_noise {
     double sd;          /* relative Gaussian error of each measurement */
     double host_spread; /* relative sd of a host's own link (direct networks: of its overhead) */
     double asymmetry;   /* relative sd of a link's two directions around its latency */
-    double outliers; /* share of pairs whose value is wrong by a factor of 1.2 to 4 (log-uniform),
-                        equal in both directions; three of four too high, one too low */
-    double missing;  /* share of pairs that are not measured in either direction */
+    /* Share of pairs whose value is wrong by a factor of 1.2 to 4 (log-uniform), equal in both
+     * directions; three of four too high, one too low */
+    double outliers;
+    double missing; /* share of pairs that are not measured in either direction */
     uint64_t seed;
 };
 

@@ -25,32 +25,34 @@ struct nt_arc {
 
 /* The rule for the next hop; every rule is deterministic and gives one path per pair. */
 enum nt_routing {
-    NT_ROUTING_TREE,    /* the only path */
-    NT_ROUTING_FATTREE, /* up, then down; the upward path depends on the destination's digits
-                           (d-mod-k) */
+    NT_ROUTING_TREE, /* the only path */
+    /* Up, then down; the upward path depends on the destination's digits (d-mod-k) */
+    NT_ROUTING_FATTREE,
     NT_ROUTING_GRID, /* dimension order over a minimal routing record, including wraps and twist */
     NT_ROUTING_CUBE, /* e-cube: the lowest differing bit first */
     NT_ROUTING_FULL_MESH, /* direct link */
-    NT_ROUTING_DRAGONFLY, /* minimal: to the router with the link, over the link, to the
-                             destination's router */
-    NT_ROUTING_GROUPS, /* as dragonfly, in groups of rows and columns, or of leaf and spine switches
-                        */
+    /* Minimal: to the router with the link, over the link, to the destination's router */
+    NT_ROUTING_DRAGONFLY,
+    /* As dragonfly, in groups of rows and columns, or of leaf and spine switches */
+    NT_ROUTING_GROUPS,
     NT_ROUTING_TABLE, /* fewest hops; the choice between equal paths rotates with the destination */
 };
 
 struct nt_network {
-    struct nt_arena memory;       /* all arrays */
-    struct nt_model *model;       /* links as built; owned */
-    struct nt_network *next_rail; /* network of the hosts' next rail, which shares only the hosts
-                                     with this one; NULL: none; owned */
+    struct nt_arena memory; /* all arrays */
+    struct nt_model *model; /* links as built; owned */
+    /* Network of the hosts' next rail, which shares only the hosts with this one; NULL: none;
+     * owned */
+    struct nt_network *next_rail;
     size_t hosts, switches, arcs;
     struct nt_arc *arc;
     double *overhead_us; /* by host: added at each end */
     uint32_t *first;     /* vertices + 1: arcs out of v are out[first[v]..first[v+1]) */
     uint32_t *out;       /* all arcs, by origin, then by destination */
     enum nt_routing routing;
-    bool adaptive; /* set by the owner, for networks of groups: half of the messages between groups
-                      take a path through another group, and latencies are means */
+    /* Set by the owner, for networks of groups: half of the messages between groups take a path
+     * through another group, and latencies are means */
+    bool adaptive;
     struct nt_spec spec; /* specification for nt_network_build; otherwise topology is not set */
     /* trees: */
     uint32_t *up;    /* by vertex: arc towards the root; UINT32_MAX at a root */
@@ -102,8 +104,9 @@ struct nt_walk {
     const struct nt_network *network;
     uint32_t at, to;
     int32_t rest[NT_DIMENSIONS_MAX]; /* grids: remaining signed hops */
-    uint32_t prefer; /* grids: the dimension to move in first; then the lowest with remaining hops.
-                        0, the initial value, is dimension order */
+    /* Grids: the dimension to move in first; then the lowest with remaining hops. 0, the initial
+     * value, is dimension order. */
+    uint32_t prefer;
 };
 void nt_walk_begin(const struct nt_network *network, uint32_t from, uint32_t to,
                    struct nt_walk *walk);

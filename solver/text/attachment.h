@@ -14,9 +14,9 @@
 enum { NT_ATTACHMENT_NOWHERE = UINT32_MAX };
 
 struct nt_attachment {
-    uint32_t *links_at;     /* by vertex: number of links */
-    uint32_t *switch_of;    /* by host: the switch (index from 0) of its only link, or
-                               NT_ATTACHMENT_NOWHERE */
+    uint32_t *links_at; /* by vertex: number of links */
+    /* By host: the switch (index from 0) of its only link, or NT_ATTACHMENT_NOWHERE */
+    uint32_t *switch_of;
     uint32_t *hosts_on;     /* by switch: number of hosts linked to it */
     struct nt_arena memory; /* all arrays */
 };

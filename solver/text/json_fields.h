@@ -71,12 +71,12 @@ struct nt_json_field {
      * list: the fields of its items, or the field that each item is, and the size of an item; 0:
      * the fields of its items are columns. */
     const struct nt_json_field *fields, *item;
-    size_t bytes;                 /* size of a text, too */
-    size_t items_max;             /* maximum number of items; 0: any */
-    size_t count_at, count_bytes; /* place of the number of items after the same base; 0 bytes:
-                                     always items_max */
-    bool within;                  /* items are at the list's place, not at a pointer there */
-    bool made;                    /* allocated already, with as many items as the text has */
+    size_t bytes;     /* size of a text, too */
+    size_t items_max; /* maximum number of items; 0: any */
+    /* Place of the number of items after the same base; 0 bytes: always items_max */
+    size_t count_at, count_bytes;
+    bool within;      /* items are at the list's place, not at a pointer there */
+    bool made;        /* allocated already, with as many items as the text has */
     bool keyed;       /* allocated already; the first field selects the row of an item */
     bool numbered;    /* errors contain the number of the item */
     bool all_unknown; /* numbers of the object or its items are NaN before reading */

@@ -33,8 +33,8 @@ struct nt_text_line {
     const char *file; /* NULL: nt_lines_feed and nt_lines_finish add the place to errors */
     size_t number;
     const char *at, *end; /* without "\n" */
-    bool own; /* in a format of nettopo: # before a word starts a comment, and a form feed is not a
-                 space */
+    /* In a format of nettopo: # before a word starts a comment, and a form feed is not a space */
+    bool own;
 };
 
 /* Takes the next word between spaces or tabs; false, and an empty word, if there is none. */

@@ -58,14 +58,14 @@ struct nt_csv_reader {
     } cell;
     struct nt_names names;
     size_t n;
-    bool corner_open;     /* the first name may be a host or the title of the first cell */
-    unsigned shapes;      /* shapes that match all rows so far */
-    size_t odd_diagonal;  /* line of a diagonal cell that is not a number; 0: none */
-    size_t either, comma; /* lines of a number such as 1,234, and of one with a decimal comma for
-                             certain; 0: none */
-    float *at;            /* rows * n values in the order of reading */
-    uint32_t *host_of;    /* by row: its host */
-    size_t *row_line;     /* by host: line of its row; 0: none yet */
+    bool corner_open;    /* the first name may be a host or the title of the first cell */
+    unsigned shapes;     /* shapes that match all rows so far */
+    size_t odd_diagonal; /* line of a diagonal cell that is not a number; 0: none */
+    /* Lines of a number such as 1,234, and of one with a decimal comma for certain; 0: none */
+    size_t either, comma;
+    float *at;         /* rows * n values in the order of reading */
+    uint32_t *host_of; /* by row: its host */
+    size_t *row_line;  /* by host: line of its row; 0: none yet */
     size_t rows, rows_capacity;
     struct pair *pair; /* pairs instead of rows */
     size_t pairs, pairs_capacity;

@@ -34,8 +34,9 @@ enum { NT_CSV_PAIR_HOSTS_MAX = 8192 };
 struct nt_named_matrix {
     struct nt_names host; /* matrix->n names */
     struct nt_matrix *matrix;
-    double message_bytes; /* of bandwidths: all were measured with messages of up to that size or
-                             larger; of latencies: the message size; NaN: not in the text */
+    /* Of bandwidths: all were measured with messages of up to that size or larger; of latencies:
+     * the message size; NaN: not in the text */
+    double message_bytes;
     struct nt_matrix **larger; /* larger_sizes matrices of the same hosts with larger messages */
     double *larger_bytes;      /* their message sizes */
     size_t larger_sizes;

@@ -115,11 +115,11 @@ void nt_picture_put_job(struct nt_strbuf *to, const struct nt_map *map);
 struct nt_look {
     struct nt_arena memory;
     const struct nt_model *model;
-    double *support;                    /* by switch */
-    bool *vertex_bad, *link_bad;        /* by vertex and link: has a finding or a difference */
-    double widest_MBps, narrowest_MBps; /* highest bandwidth of all links; lowest bandwidth of links
-                                           without finding or difference */
-    bool thin;                          /* a grid (layout.h): all links have one thickness */
+    double *support;             /* by switch */
+    bool *vertex_bad, *link_bad; /* by vertex and link: has a finding or a difference */
+    /* Highest bandwidth of all links; lowest bandwidth of links without finding or difference */
+    double widest_MBps, narrowest_MBps;
+    bool thin; /* a grid (layout.h): all links have one thickness */
 };
 
 int nt_look_init(struct nt_look *look, const struct nt_picture *picture, const struct nt_map *map,

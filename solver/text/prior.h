@@ -84,8 +84,8 @@ int nt_prior_add(struct nt_prior *prior, bool is_host, const char *name, size_t 
 struct nt_prior_facts {
     size_t known;       /* number of these hosts in the prior with enough support and not too old */
     int32_t oldest_day; /* oldest day of them; INT32_MAX: none is known */
-    float least_support; /* lowest support of them and of the switches between them; 1: none is
-                            known */
+    /* Lowest support of them and of the switches between them; 1: none is known */
+    float least_support;
 };
 
 /* Converts the prior of these hosts to a belief. Hosts with less support than NT_SUPPORT_REPORTED

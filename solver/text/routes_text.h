@@ -23,9 +23,9 @@ enum { NT_LINK_NAME_MAX = 255 };
 struct nt_routes_text {
     struct nt_routes *routes;
     struct nt_names hosts,
-        links;    /* names of the routes' hosts and links, in the order of the text */
-    bool one_way; /* each direction is a pair of its own, so that host h is two of the routes' hosts
-                   */
+        links; /* names of the routes' hosts and links, in the order of the text */
+    /* Each direction is a pair of its own, so that host h is two of the routes' hosts */
+    bool one_way;
 };
 
 /* With one_way: the index of host h as an end of a route. */

@@ -101,9 +101,10 @@ enum nt_sample_kind {
 struct nt_sample {
     enum nt_sample_kind kind;
     uint32_t phase, round; /* indices; round counts through the whole sweep, from 0 */
-    uint32_t a, b;  /* hosts; kernel: a is the number of participants, 0: not known; b the messages
-                       requested, 0: the participants are not known */
-    uint32_t count; /* number of measurements of the value; resent: segments retransmitted */
+    /* Hosts; kernel: a is the number of participants, 0: not known; b the messages requested, 0:
+     * the participants are not known */
+    uint32_t a, b;
+    uint32_t count;    /* number of measurements of the value; resent: segments retransmitted */
     uint32_t segments; /* resent: segments with data from a to b; otherwise 0 */
     double bytes;      /* message size; for a flow the bytes transferred */
     double value_us;   /* latency: lowest tenth; prtt: time; kernel: median; flow: duration */
@@ -118,8 +119,9 @@ struct nt_sample {
             double low_us, high_us; /* the confidence interval of value_us */
         } kernel;
     };
-    uint32_t text; /* index in texts. kernel: name (the next text contains the participants if b is
-                      not 0); failed: reason; prtt: index of the rail plus 1, 0: none */
+    /* Index in texts. kernel: name (the next text contains the participants if b is not 0);
+     * failed: reason; prtt: index of the rail plus 1, 0: none. */
+    uint32_t text;
 };
 
 /* The job of the sweep. */

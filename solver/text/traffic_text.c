@@ -16,8 +16,9 @@ struct reading {
     struct nt_triples t;
     size_t cap, rows;
     bool dense, decided;
-    size_t with_three;  /* number of lines at the start that have three numbers and no comma; not
-                       counted  in a dense text */
+    /* Number of lines at the start that have three numbers and no comma; not counted in a dense
+     * text */
+    size_t with_three;
     double first[3][3]; /* the first three of these lines */
     struct nt_err
         no_list; /* why the lines are rows, not triples, and in which line this was found */
