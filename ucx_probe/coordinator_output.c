@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "faults_text.h"
+#include "file_write.h"
 #include "launch.h"
 #include "log_line.h"
 #include "map_json.h"
@@ -17,7 +18,6 @@
 #include "rails.h"
 #include "solve.h"
 #include "strbuf.h"
-#include "write_all.h"
 
 /* ---- for the archive: deflated as in a gzip file (RFC 1951, 1952) whose head the agent writes
  * ---- */

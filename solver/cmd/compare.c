@@ -5,12 +5,12 @@
 #include "comparison_report.h"
 #include "deviation.h"
 #include "deviation_text.h"
+#include "file_write.h"
 #include "files.h"
 #include "inputs.h"
 #include "reference_match.h"
 #include "strbuf.h"
 #include "verbs.h"
-#include "write_all.h"
 
 struct arguments {
     const char *tolerance, *coloured, *message, *names, *topology, *raster, *output, *file[2];

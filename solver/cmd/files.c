@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file_write.h"
 #include "json.h"
 #include "map_json.h"
 #include "terminal.h"
-#include "write_all.h"
 
 enum { PIECE_BYTES = 1 << 18 };
 
