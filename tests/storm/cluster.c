@@ -126,9 +126,8 @@ void cluster_begin_rival(double at_s)
     }
 }
 
-void cluster_begin(uint64_t seed, size_t hosts_max)
+void cluster_begin(size_t hosts_max)
 {
-    (void)seed;
     cluster = (struct cluster){0};
     parts_begin();
     probe_begin();
@@ -167,14 +166,14 @@ void cluster_end(void)
     cluster = (struct cluster){0};
 }
 
-void cluster_run(void)
+void cluster_run(uint64_t seed)
 {
     double begins = cluster.begins_s = world.now_s;
     for (uint32_t k = 0; k < cluster.hosts; k++) {
         struct host *h = &cluster.host[k];
         agent_start(h, begins + h->starts_late_s);
     }
-    faults_draw();
+    faults_draw(seed);
     /* late ones have their own budget */
     world_run(begins + cluster.option.budget_s + 20);
 }

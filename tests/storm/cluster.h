@@ -42,6 +42,8 @@ struct host {
     struct trap agent_trap, probe_trap;
     size_t switch_hosts; /* behind the switch that fails with it */
     bool probe_is_hostile, relay_is_hostile;
+    uint64_t ucx_calls; /* the last of them does not return; 0: all do */
+    int ucx_signal;     /* that ends it; SIGALRM: it hangs */
     double munge_fails; /* chance that munged fails */
     int munge_error;    /* with that munge_err_t */
     bool no_resolver;
@@ -109,20 +111,20 @@ struct cluster {
 extern struct cluster cluster;
 
 /* Draws the job and its network; faults.c draws the rest. */
-void cluster_begin(uint64_t seed, size_t hosts_max);
+void cluster_begin(size_t hosts_max);
 void cluster_end(void);
 
 /* The other job, which begins at that time. */
 void cluster_begin_rival(double at_s);
 
 /* The agents of all hosts, to the end. */
-void cluster_run(void);
+void cluster_run(uint64_t seed);
 
 /* Checks what was published against what happened (invariants.c). */
 void cluster_judge(void);
 
 /* Draws faults and plans them (faults.c). */
-void faults_draw(void);
+void faults_draw(uint64_t seed);
 
 /* One bit for each kind of fault and state that was reached, for the table (faults.c). */
 extern uint64_t faults_reached;

@@ -80,9 +80,13 @@ static const struct kind kinds[] = {
     {"hostile relay", ENDS, plan_relay_hostile},
     {"ports taken", ALL, plan_squatter},
     {"idle and hostile clients", ALL, plan_knocking},
+    /* drawn by themselves: */
+    {"UCX crashes", AGENTS, plan_ucx_crashes},
+    {"UCX aborts", AGENTS, plan_ucx_aborts},
+    {"UCX hangs", AGENTS, plan_ucx_hangs},
 };
 
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = sizeof kinds / sizeof *kinds, UCX_KINDS = 3, USUAL_KINDS = KINDS - UCX_KINDS };
 
 _Static_assert(KINDS <= 64, "a bit each");
 
@@ -181,22 +185,36 @@ static size_t draw_how_many(void)
                                : (size_t)exp(draw_between(0, log((double)some)));
 }
 
-void faults_draw(void)
+static void draw_one(size_t kind, double begins)
+{
+    uint32_t k = draw_host();
+    double at = draw_moment(begins);
+    world_tell(k, "fault", "%s at %.3f s", kinds[kind].name, at - begins);
+    kinds[kind].plan(k, at);
+    faults_reached |= (uint64_t)1 << kind;
+    cluster.faults++;
+    mark(k, kinds[kind].promise);
+}
+
+/* From a stream of its own, so that seeds which showed something keep their other faults. */
+static void draw_ucx(uint64_t seed, double begins)
+{
+    struct nt_rng usual = world.rng;
+    nt_rng_init(&world.rng, ~seed);
+    if (draw_chance(0.15))
+        draw_one(USUAL_KINDS + nt_rng_below(&world.rng, UCX_KINDS), begins);
+    world.rng = usual;
+}
+
+void faults_draw(uint64_t seed)
 {
     size_t n = draw_how_many();
     double begins = world.now_s;
     if (first_kind < KINDS && n == 0)
         n = 1;
     for (size_t f = 0; f < n; f++) {
-        size_t kind = nt_rng_below(&world.rng, KINDS);
-        if (f == 0 && first_kind < KINDS)
-            kind = first_kind;
-        uint32_t k = draw_host();
-        double at = draw_moment(begins);
-        world_tell(k, "fault", "%s at %.3f s", kinds[kind].name, at - begins);
-        kinds[kind].plan(k, at);
-        faults_reached |= (uint64_t)1 << kind;
-        cluster.faults++;
-        mark(k, kinds[kind].promise);
+        size_t kind = nt_rng_below(&world.rng, USUAL_KINDS);
+        draw_one(f == 0 && first_kind < KINDS ? first_kind : kind, begins);
     }
+    draw_ucx(seed, begins);
 }

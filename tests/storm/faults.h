@@ -19,7 +19,8 @@ plan_fault plan_agent_killed, plan_clock, plan_cut_off, plan_deaf, plan_delayed,
     plan_reset, plan_restarted, plan_rival, plan_slow, plan_slow_lookup, plan_squatter,
     plan_worker_killed, plan_worker_stopped, plan_fabric_switch_down, plan_altered,
     plan_probe_alters, plan_probe_hostile, plan_relay_hostile, plan_no_probe, plan_starved,
-    plan_no_sandbox, plan_relay_stays, plan_no_job, plan_cancelled, plan_fabric_two_down;
+    plan_no_sandbox, plan_relay_stays, plan_no_job, plan_cancelled, plan_fabric_two_down,
+    plan_ucx_crashes, plan_ucx_aborts, plan_ucx_hangs;
 
 /* It happens then. */
 void fault_at(uint32_t k, double at_s, world_event *happen, void *context, uint64_t number);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <munge.h>
+#include <signal.h>
 
 #include "agents.h"
 #include "cluster.h"
@@ -185,6 +186,33 @@ void plan_probe_hostile(uint32_t k, double at_s)
 {
     (void)at_s;
     cluster.host[k].probe_is_hostile = true;
+}
+
+/* One of its calls of UCX does not return, since of what others send one message is malformed. */
+static void plan_ucx(struct host *h, int number)
+{
+    const double CALLS_MAX = 200;
+    h->ucx_calls = (uint64_t)exp(draw_between(0, log(CALLS_MAX)));
+    h->ucx_signal = number;
+    h->was_cut_off = true;
+}
+
+void plan_ucx_crashes(uint32_t k, double at_s)
+{
+    (void)at_s;
+    plan_ucx(&cluster.host[k], SIGSEGV);
+}
+
+void plan_ucx_aborts(uint32_t k, double at_s)
+{
+    (void)at_s;
+    plan_ucx(&cluster.host[k], SIGABRT);
+}
+
+void plan_ucx_hangs(uint32_t k, double at_s)
+{
+    (void)at_s;
+    plan_ucx(&cluster.host[k], SIGALRM);
 }
 
 /* A relay that has been taken over, to its worker and to its leader. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The probe of a simulated host: the program's own coordinator and participant over its own
  * exchange (oob_tcp.c), and in place of UCX a measured network that is known. */
+#undef _FORTIFY_SOURCE /* its longjmp expects to stay on one stack */
 #include <errno.h>
 #include <math.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,7 @@
 #include "pair.h"
 #include "pairing.h"
 #include "participant.h"
+#include "rescue.h"
 
 /* ---- the measured network ---- */
 
@@ -35,6 +39,9 @@ struct nt_pair {
     bool group_first;
     uint32_t group_rank[NT_KERNEL_GROUP_MAX];
     struct nt_kept kept; /* as the program's own (pair_ucx.c) */
+    bool is_guarded;     /* within nt_rescue_run, */
+    double guarded_until_s;
+    jmp_buf guard; /* to which a crash returns */
 };
 
 static const char RAIL[] = "sim0";
@@ -108,6 +115,51 @@ void nt_pair_set_own_core(struct nt_pair *pair, bool own)
 {
     (void)pair;
     (void)own;
+}
+
+/* ---- UCX may crash or hang on what it hears; rank 0 survives that (rescue.c) ---- */
+
+bool nt_rescue_run(void (*call)(void *), void *context, double most_s,
+                   char why[NT_RESCUE_WHY_BYTES])
+{
+    struct nt_pair *pair = this_host()->pair;
+    if (pair == NULL) {
+        call(context);
+        return true;
+    }
+    pair->guarded_until_s = nt_clock_s() + most_s;
+    pair->is_guarded = true;
+    if (_setjmp(pair->guard) == 0) {
+        call(context);
+        pair->is_guarded = false;
+        return true;
+    }
+    snprintf(why, NT_RESCUE_WHY_BYTES, "does not go on");
+    return false;
+}
+
+static void kill_probe(void *context, uint64_t number)
+{
+    process_kill(context, (int)number);
+}
+
+/* Each call of UCX, which may be the last of this process, or of UCX in it. */
+static void enter_ucx(struct nt_pair *pair)
+{
+    struct host *h = pair->node;
+    if (h->ucx_calls == 0 || --h->ucx_calls > 0)
+        return;
+    bool hangs = h->ucx_signal == SIGALRM;
+    world_tell(h->number, "UCX", hangs ? "hangs" : "ends by signal %d", h->ucx_signal);
+    h->pair = NULL; /* nobody meets it again */
+    if (hangs && pair->is_guarded)
+        process_sleep(pair->guarded_until_s - nt_clock_s());
+    if (pair->is_guarded)
+        _longjmp(pair->guard, 1);
+    if (!hangs)
+        world_at(world.now_s, kill_probe, pair->process, (uint64_t)h->ucx_signal);
+    for (;;)
+        process_wait(INFINITY);
 }
 
 static bool fabric_is_up(uint32_t host)
@@ -188,6 +240,7 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
 {
     uint32_t told = pairing->peer;
     (void)order;
+    enter_ucx(pair);
     pair->pairing = *pairing;
     if (!pairing->kept)
         memcpy(&told, pairing->address, sizeof told);
@@ -259,6 +312,7 @@ int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *gr
                           const struct nt_order *order, double deadline_s, struct nt_err *err)
 {
     (void)order;
+    enter_ucx(pair);
     pair->pairing = (struct nt_pairing){.round = group->round, .self = pair->host};
     pair->group = group->n;
     pair->group_first = group->self == 0;
@@ -382,6 +436,7 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
                     double deadline_s, struct nt_result *result, struct nt_err *err)
 {
     double takes = order_seconds(pair, order);
+    enter_ucx(pair);
     if (!pair->connected)
         return nt_err_set(err, NT_ERR_SYSTEM, "not connected");
     if (order->kind == NT_ORDER_KERNEL)
@@ -419,6 +474,7 @@ bool nt_pair_can_keep(const struct nt_pair *pair)
 
 void nt_pair_close(struct nt_pair *pair, bool keep)
 {
+    enter_ucx(pair);
     if (keep)
         nt_kept_use(&pair->kept, pair->pairing.peer);
     else if (pair->connected && pair->group == 0)

@@ -51,11 +51,11 @@ struct settings {
 static uint64_t run_once(uint64_t seed, const struct settings *set, char violation[512])
 {
     world_begin(seed, set->tells, seed % AGAIN == 0);
-    cluster_begin(seed, set->hosts_max);
+    cluster_begin(set->hosts_max);
     world_tell(0, "storm", "seed %llu: %s, level %s, %.2f s, blocks of %u",
                (unsigned long long)seed, cluster.topology, nt_level_name(cluster.option.level),
                cluster.option.budget_s, cluster.conf.block_hosts);
-    cluster_run();
+    cluster_run(seed);
     cluster_judge();
     const char *record = cluster.host[0].published.text[NT_ARTIFACT_SAMPLES];
     if (set->tells && record != NULL)
