@@ -230,38 +230,61 @@ static int connect_as(const struct scene *s, const char *source)
     return fd;
 }
 
-/* However fast it connects; the member comes from another address. */
-TEST(one_machine_does_not_keep_members_out)
+/* Seconds until a member is in while machines connect 2,000 times a second each and send nothing.
+ * The member comes from another address. */
+static double time_to_join(unsigned machines)
 {
+    enum { PER_MS = 2, BACKLOG_MS = 400, OPEN = 4096 };
     struct scene s;
     struct nt_connector connector;
     struct nt_conn a, b;
     size_t host, n = 0;
-    int flood[4096];
-    if (munge.pid == 0)
-        skip();
-    set(&s);
-    for (; n < 800; n++) { /* as many as wait in the backlog otherwise */
-        flood[n] = connect_as(&s, "127.0.0.9");
-        if (n % 8 == 0)
-            assert_int_equal(nt_listener_step(&s.listener, &host, &a), 0);
-    }
-    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
+    static int flood[OPEN]; /* the last of them are open */
     bool in = false, out = false;
-    while ((!in || !out) && n + 8 <= sizeof flood / sizeof *flood) {
-        for (int k = 0; k < 8; k++) /* between two looks of the listener */
-            flood[n++] = connect_as(&s, "127.0.0.9");
+    double began = NAN;
+    set(&s);
+    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
+    for (unsigned ms = 0; (!in || !out) && ms < BACKLOG_MS + 5000; ms++, pass_ms()) {
+        for (unsigned k = 0; k < machines * PER_MS; k++, n++) {
+            char source[16];
+            snprintf(source, sizeof source, "127.0.0.%u", 9 + k % machines);
+            if (n >= OPEN)
+                close(flood[n % OPEN]);
+            flood[n % OPEN] = connect_as(&s, source);
+        }
         in = in || nt_listener_step(&s.listener, &host, &a) == 1;
+        if (ms < BACKLOG_MS) /* as many as wait otherwise */
+            continue;
+        began = isnan(began) ? now_s : began;
         out = out || nt_connector_step(&connector, &b) == 1;
     }
     assert_true(in && out);
     assert_int_equal(host, 1);
     nt_conn_fini(&a);
     nt_conn_fini(&b);
-    while (n > 0)
-        close(flood[--n]);
+    for (size_t k = 0; k < OPEN && k < n; k++)
+        close(flood[k]);
     nt_connector_fini(&connector);
     nt_listener_fini(&s.listener);
+    return now_s - began;
+}
+
+TEST(one_machine_delays_a_member_little)
+{
+    if (munge.pid == 0)
+        skip();
+    double took = time_to_join(1);
+    print_message("a member beside one machine joins after %.3f s\n", took);
+    assert_below(took, 0.05);
+}
+
+TEST(machines_delay_a_member_little)
+{
+    if (munge.pid == 0)
+        skip();
+    double took = time_to_join(16);
+    print_message("a member beside 16 machines joins after %.3f s\n", took);
+    assert_below(took, 0.05);
 }
 
 /* Without a free descriptor the listener pauses, and accepts the waiting connection later. */
