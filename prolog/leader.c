@@ -152,7 +152,8 @@ static void fail_job(struct leader *leader, enum nt_advice advice, const char *r
     _Static_assert((int)NT_DONE_BYTES <= (int)NT_ANNOUNCEMENT_BYTES,
                    "DONE must fit into an announcement");
     snprintf(text, sizeof text, "failed %s", reason);
-    struct nt_frame frame = {.type = NT_FRAME_DONE, .payload_bytes = (uint32_t)strlen(text)};
+    struct nt_frame frame = {
+        .type = NT_FRAME_DONE, .flags = NT_FRAME_AGENT, .payload_bytes = (uint32_t)strlen(text)};
     leader->failed = true;
     nt_subtree_announce(&leader->subtree, &frame, text);
     nt_session_fail(leader->session, advice, "%s", reason);
@@ -169,7 +170,7 @@ static void finish_job(struct leader *leader, const struct nt_frame *frame,
         return;
     }
     nt_subtree_send(&leader->subtree, frame, payload);
-    nt_session_finish(leader->session, (const char *)payload, frame->payload_bytes);
+    nt_session_finish(leader->session, frame, (const char *)payload);
 }
 
 static void receive_from_probe(struct leader *leader)

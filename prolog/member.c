@@ -128,7 +128,7 @@ static void relay_down(struct member *m, const struct nt_frame *frame, const uns
     else if (frame->type == NT_FRAME_ARTIFACT)
         nt_session_write_artifact(m->session, frame, payload);
     else if (frame->type == NT_FRAME_DONE)
-        nt_session_finish(m->session, (const char *)payload, frame->payload_bytes);
+        nt_session_finish(m->session, frame, (const char *)payload);
 }
 
 static bool can_read_leader(const struct member *m)
@@ -293,6 +293,7 @@ static bool was_refused(const struct member *m)
 static void drain_block(struct member *m)
 {
     struct nt_frame frame = {.type = NT_FRAME_DONE,
+                             .flags = NT_FRAME_AGENT,
                              .payload_bytes = (uint32_t)strlen(m->session->outcome.text)};
     double idle_until = nt_session_drain_until(m->session, FLUSH_S);
     double until = nt_session_drain_until(m->session, DRAIN_S);

@@ -295,8 +295,9 @@ static enum nt_advice outcome_advice(const struct nt_session *session, bool ok)
     return session->job->self == 0 ? NT_ADVICE_PROBE : NT_ADVICE_LEADER;
 }
 
-void nt_session_finish(struct nt_session *session, const char *text, size_t bytes)
+void nt_session_finish(struct nt_session *session, const struct nt_frame *done, const char *text)
 {
+    size_t bytes = done->payload_bytes;
     struct nt_err line;
     bool ok = has_prefix(text, bytes, "ok"), good = ok || has_prefix(text, bytes, "partial ");
     const char *end = memchr(text, '\n', bytes);
@@ -311,7 +312,8 @@ void nt_session_finish(struct nt_session *session, const char *text, size_t byte
         nt_session_fail(session, NT_ADVICE_PUBLISH, "%s", session->publish_err.text);
         return;
     }
-    if (!good && !session->artifacts->complete[NT_ARTIFACT_ENV]) {
+    bool by_rank_0 = (done->flags & NT_FRAME_AGENT) == 0;
+    if (!good && !(by_rank_0 && session->artifacts->complete[NT_ARTIFACT_ENV])) {
         nt_session_fail(session, outcome_advice(session, false), "%s",
                         has_prefix(text, bytes, "failed ") ? line.text + 7 : line.text);
         return;

@@ -79,8 +79,9 @@ void nt_session_write_artifact(struct nt_session *session, const struct nt_frame
 
 /* Ends the session and reports the result to the service, which publishes the files, or the failure
  * with its reason. text: the payload of DONE; values of the sweep may follow a newline
- * (job_line.h). */
-void nt_session_finish(struct nt_session *session, const char *text, size_t bytes);
+ * (job_line.h). If an agent failed (NT_FRAME_AGENT), no artifact is published, because hint.env has
+ * the status of rank 0. */
+void nt_session_finish(struct nt_session *session, const struct nt_frame *done, const char *text);
 
 /* Ends the session as failed, for a reason of the agent. */
 void nt_session_fail(struct nt_session *session, enum nt_advice advice, const char *format, ...)

@@ -156,7 +156,8 @@ int nt_subtree_announce(struct nt_subtree *subtree, const struct nt_frame *frame
 void nt_subtree_reject_late(struct nt_subtree *subtree)
 {
     static const char late[] = "failed connected after the result was sent";
-    struct nt_frame frame = {.type = NT_FRAME_DONE, .payload_bytes = sizeof late - 1};
+    struct nt_frame frame = {
+        .type = NT_FRAME_DONE, .flags = NT_FRAME_AGENT, .payload_bytes = sizeof late - 1};
     set_announcement(subtree, &frame, late);
 }
 

@@ -127,6 +127,29 @@ TEST(a_budget_of_minutes_is_not_cut)
     assert_close(deadline_of_late(due, 0), due, 1e-4);
 }
 
+/* hint.env is complete: a failure of rank 0 is stated in it, one of an agent is not. */
+TEST(a_failure_of_an_agent_publishes_no_artifacts)
+{
+    static const char text[] = "failed lost the connection";
+    for (uint16_t flags = 0; flags <= NT_FRAME_AGENT; flags += NT_FRAME_AGENT) {
+        struct nt_job job = {.id = 1, .hosts = 2, .self = 1};
+        static struct nt_service service;
+        service = (struct nt_service){.child = {.pidfd = -1}};
+        struct nt_session session = {.job = &job,
+                                     .client = {.fd = -1, .local = &service},
+                                     .probe = {.fd = -1},
+                                     .probe_pidfd = -1,
+                                     .artifacts = &service.publish.artifacts};
+        struct nt_frame done = {
+            .type = NT_FRAME_DONE, .flags = flags, .payload_bytes = sizeof text - 1};
+        session.artifacts->complete[NT_ARTIFACT_ENV] = true;
+        nt_session_finish(&session, &done, text);
+        assert_true(service.has_result);
+        assert_string_equal(service.result.text, text);
+        assert_int_equal(service.result.failed, flags == NT_FRAME_AGENT);
+    }
+}
+
 /* At its deadline a probe sends DONE and exits, with unread frames in its socket. */
 TEST(the_last_frame_of_a_probe_is_read)
 {

@@ -19,6 +19,7 @@
  *   rank 0->agent   ARTIFACT  a file to publish on every host; host contains enum nt_artifact
  *   rank 0->agent   DONE      all artifacts are sent: publish by rename on every host. Payload: one
  *                             line, "ok", "partial REASON" or "failed REASON"
+ *   leader->member  DONE      with NT_FRAME_AGENT: the leader failed by itself, as the payload states
  *   member->leader  DONE      the member's probe has ended: "ok" or "failed", and how. Empty: from a
  *                             block leader, for a host that it has lost
  * The probe of a job with one host uses the same protocol. */
@@ -48,6 +49,7 @@ enum nt_frame_type {
 enum nt_frame_flag {
     NT_FRAME_MORE = 1,
     NT_FRAME_UNICAST = 2, /* BCAST: for one host only */
+    NT_FRAME_AGENT = 4,   /* DONE: sent by an agent, not by rank 0 */
 };
 
 /* Files that rank 0 may publish. The agent knows their names, the probe only these numbers. */

@@ -30,7 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (text == NULL)
         abort();
     memcpy(text, data + 1, size - 1);
-    nt_session_finish(&session, text, size - 1);
+    struct nt_frame done = {.type = NT_FRAME_DONE,
+                            .flags = (data[0] & 2) != 0 ? NT_FRAME_AGENT : 0,
+                            .payload_bytes = (uint32_t)(size - 1)};
+    nt_session_finish(&session, &done, text);
     free(text);
     if (!session.outcome.decided || !service.has_result)
         abort();
