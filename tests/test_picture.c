@@ -300,6 +300,36 @@ TEST(values_have_signs_and_a_bad_link_is_thick)
     nt_map_destroy(map);
 }
 
+static double thickness_of_full_mesh(size_t hosts)
+{
+    struct nt_model *m;
+    struct nt_look look;
+    struct nt_err err = {0};
+    size_t k = 0;
+    assert_int_equal(nt_model_create(hosts, 0, hosts * (hosts - 1) / 2, &m, &err), 0);
+    for (uint32_t a = 0; a < hosts; a++)
+        for (uint32_t b = a + 1; b < hosts; b++)
+            m->link[k++] = (struct nt_link){.a = a,
+                                            .b = b,
+                                            .latency_us = 1,
+                                            .bandwidth_MBps = 12500,
+                                            .bandwidth_back_MBps = 12500,
+                                            .probability = 1};
+    struct nt_map *map = named(m);
+    assert_int_equal(nt_look_init(&look, &(struct nt_picture){.map = map}, map, &err), 0);
+    double px = nt_look_thickness(&look, 0);
+    nt_look_fini(&look);
+    nt_map_destroy(map);
+    return px;
+}
+
+/* Four vertices can all be joined without a crossing, five cannot. */
+TEST(lines_that_must_cross_are_thin)
+{
+    assert_below(thickness_of_full_mesh(5), thickness_of_full_mesh(4));
+    assert_true(thickness_of_full_mesh(4) == thickness_of_full_mesh(2));
+}
+
 TEST(the_legend_has_strokes_of_common_rates)
 {
     static const struct {

@@ -80,7 +80,19 @@ unsigned nt_percent(double probability)
 
 static double thickest(const struct nt_look *look)
 {
-    return look->narrowest_MBps > 0.5 * look->widest_MBps ? ALL_EQUAL : THICKEST;
+    if (!(look->narrowest_MBps > 0.5 * look->widest_MBps))
+        return THICKEST;
+    return look->crossed ? THINNEST : ALL_EQUAL;
+}
+
+/* A planar graph of n vertices has at most 3 n - 6 links. Hosts on switches do not count: they can
+ * be beside their switch. */
+static bool must_cross(const struct nt_model *m)
+{
+    size_t vertices = m->switches > 0 ? m->switches : m->hosts, links = 0;
+    for (size_t k = 0; k < m->links; k++)
+        links += m->switches == 0 || (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts);
+    return vertices > 2 && links > 3 * vertices - 6;
 }
 
 double nt_look_thickness(const struct nt_look *look, size_t link)
@@ -137,7 +149,7 @@ int nt_look_init(struct nt_look *look, const struct nt_picture *picture, const s
                  struct nt_err *err)
 {
     const struct nt_model *m = map->model;
-    *look = (struct nt_look){.model = m, .narrowest_MBps = INFINITY};
+    *look = (struct nt_look){.model = m, .narrowest_MBps = INFINITY, .crossed = must_cross(m)};
     look->vertex_bad = nt_arena_array(&look->memory, m->hosts + m->switches, sizeof(bool));
     look->link_bad = nt_arena_array(&look->memory, m->links, sizeof(bool));
     if (nt_arena_check(&look->memory, err) != 0 || nt_support_create(m, &look->support, err) != 0)

@@ -119,7 +119,8 @@ struct nt_look {
     bool *vertex_bad, *link_bad; /* by vertex and link: has a finding or a difference */
     /* Highest bandwidth of all links; lowest bandwidth of links without finding or difference */
     double widest_MBps, narrowest_MBps;
-    bool thin; /* a grid (layout.h): all links have one thickness */
+    bool thin;    /* a grid (layout.h): all links have one thickness */
+    bool crossed; /* lines must cross: there are more links than a planar graph can have */
 };
 
 int nt_look_init(struct nt_look *look, const struct nt_picture *picture, const struct nt_map *map,
@@ -127,7 +128,8 @@ int nt_look_init(struct nt_look *look, const struct nt_picture *picture, const s
 void nt_look_fini(struct nt_look *look);
 
 /* Returns the thickness of a link in pixels, in proportion to its bandwidth; thinner for all links
- * if the bandwidths differ little. A link with a finding or difference has at least NT_BAD_PX. */
+ * if the bandwidths differ little, and thinnest if lines must cross, too. A link with a finding or
+ * difference has at least NT_BAD_PX. */
 enum { NT_BAD_PX = 3 };
 double nt_look_thickness(const struct nt_look *look, size_t link);
 
