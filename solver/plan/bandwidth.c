@@ -46,6 +46,13 @@ struct nt_bw_cycles {
     uint32_t *around; /* room for the neighbours of two switches */
 };
 
+/* When a channel was seen to carry the most. */
+struct nt_bw_seen {
+    size_t when[2];  /* the steps of the two rounds that carried the most */
+    double own_MBps; /* between switches: the most of rounds that are to fill it; NaN */
+    size_t own_when; /* the step of that round */
+};
+
 struct nt_bw {
     struct nt_planner base;
     struct nt_bandwidth_options options;
@@ -58,13 +65,14 @@ struct nt_bw {
     uint32_t *colour;
     size_t steps, steps_capacity, step;
     struct nt_bw_step *plan;
-    double *most;      /* channels: the most that a round carried; NaN */
-    double *second;    /* channels: the most of the other rounds; NaN */
-    double *load;      /* channels: of a round */
-    uint32_t *channel; /* room for a path */
-    bool *marked;      /* vertices */
-    float *value;      /* vertices: scratch for medians */
-    double rate_MBps;  /* of a flow, median of the rounds at host links; NaN */
+    double *most;            /* channels: the most that a round carried; NaN */
+    double *second;          /* channels: the most of the other rounds; NaN */
+    struct nt_bw_seen *seen; /* channels */
+    double *load;            /* channels: of a round */
+    uint32_t *channel;       /* room for a path */
+    bool *marked;            /* vertices */
+    float *value;            /* vertices: scratch for medians */
+    double rate_MBps;        /* of a flow, median of the rounds at host links; NaN */
     /* the rate of the network at once, from the warm-up: */
     double limit_MBps; /* INFINITY: all that hosts send */
     double together_MBps,
@@ -220,7 +228,7 @@ static int plan_fans(struct nt_bw *b, uint32_t height, struct nt_err *err)
         for (uint32_t parity = 0; parity < 2 && parity < seats; parity++)
             if (add_both(b, (struct nt_bw_step){SPILL, height, t, parity, false, 0}, err) != 0)
                 return -1;
-    return add_both(b, (struct nt_bw_step){.kind = FAN_AGAIN, .height = height}, err);
+    return 0;
 }
 
 /* Puts the flows of a link into the group of its first end. */
@@ -372,6 +380,9 @@ static int plan_tiers(struct nt_bw *b, struct nt_err *err)
             if (add_both(b, (struct nt_bw_step){PAIRS, height, 0, parity, false, 0}, err) != 0)
                 return -1;
     /* last, so that a disturbance of a round has ended */
+    for (uint32_t height = 2; height <= highest_tier(b); height++)
+        if (add_both(b, (struct nt_bw_step){.kind = FAN_AGAIN, .height = height}, err) != 0)
+            return -1;
     size_t steps = b->steps;
     for (uint32_t turn = 0; turn < CHECKS && !b->options.once; turn++)
         for (size_t k = 0; k < steps; k++) {
@@ -476,9 +487,15 @@ static double limit_of(struct nt_bw *b, size_t n)
     return middle - sd_limit * fmax(fmin(sd, sd_most * middle), sd_floor * middle);
 }
 
-/* Marks the hosts below their leaf's limit. Few hosts have no useful median and are compared with
- * all. */
-static void mark_hosts(struct nt_bw *b, bool into)
+/* No two rounds agree. */
+static bool is_disputed(const struct nt_bw *b, uint32_t channel)
+{
+    return !(b->second[channel] >= agreement * b->most[channel]);
+}
+
+/* Marks the hosts below their leaf's limit; again: that no two rounds agree on. Few hosts have no
+ * useful median and are compared with all. */
+static void mark_hosts(struct nt_bw *b, bool into, bool again)
 {
     const struct nt_rooted_tree *h = b->rooted;
     double of_all = limit_of(b, values_of_all(b, into));
@@ -491,7 +508,7 @@ static void mark_hosts(struct nt_bw *b, bool into)
             const uint32_t *ends = h->ends[h->graph.link[i]];
             uint32_t w = ends[0] == leaf ? ends[1] : ends[0];
             if (w < h->hosts && !(host_value(b, w, into) >= limit))
-                b->marked[w] = true;
+                b->marked[w] = !again || is_disputed(b, host_channel(h, w, into));
         }
     }
 }
@@ -527,7 +544,7 @@ static uint32_t best_partner(const struct nt_bw *b, uint32_t host, uint32_t leaf
 static void repeat_hosts(struct nt_bw *b, size_t turn, bool into)
 {
     const struct nt_rooted_tree *h = b->rooted;
-    mark_hosts(b, into);
+    mark_hosts(b, into, turn > 0);
     for (uint32_t leaf = (uint32_t)h->hosts; leaf < h->vertices; leaf++)
         for (uint32_t i = h->graph.start[leaf]; i < h->graph.start[leaf + 1]; i++) {
             const uint32_t *ends = h->ends[h->graph.link[i]];
@@ -595,49 +612,108 @@ static void mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into)
     }
 }
 
-/* No two rounds agree. */
-static bool is_open_question(const struct nt_bw *b, uint32_t channel)
+/* The end of a link between switches that is farther from the root. */
+static uint32_t lower_end(const struct nt_rooted_tree *h, size_t link)
 {
-    return b->most[channel] > 0 && !(b->second[channel] >= agreement * b->most[channel]);
+    return h->ends[link][h->up[h->ends[link][0]] / 2 != link];
 }
 
-/* Whether a NEAR or WIDE loads this link between switches. */
+/* The channel of this link in the direction of the step, if it is between switches of the step's
+ * tier; else UINT32_MAX. In a network with cycles all of them are one tier. */
+static uint32_t tier_channel(const struct nt_bw *b, const struct nt_bw_step *s, size_t link)
+{
+    const struct nt_rooted_tree *h = b->rooted;
+    if (!is_between(h, link, true))
+        return UINT32_MAX;
+    if (b->cycles.paths != NULL)
+        return (uint32_t)(2 * link + s->back);
+    uint32_t child = lower_end(h, link);
+    if (b->fan.height[h->parent[child]] != s->height)
+        return UINT32_MAX;
+    return s->back ? nt_channel_back(h->up[child]) : h->up[child];
+}
+
+/* Whether a NEAR or WIDE is to fill this link between switches. */
 static bool is_loaded(const struct nt_bw *b, const struct nt_bw_step *step, size_t link)
 {
     return (step->kind == NEAR || step->kind == WIDE) && is_between(b->rooted, link, true) &&
            (step->kind == NEAR ? b->colour : b->cycles.wide)[link] == step->index;
 }
 
-/* Whether a link of the step is unsettled. */
-static bool is_link_unsettled(const struct nt_bw *b, const struct nt_bw_step *step)
-{
-    for (size_t k = 0; k < b->rooted->links; k++)
-        if (is_loaded(b, step, k) && is_open_question(b, (uint32_t)(2 * k + step->back)))
-            return true;
-    return false;
-}
-
-/* Whether a group that sent (or took) in the FAN or SPILL has a link of which no two rounds agree.
- */
-static bool is_unsettled(const struct nt_bw *b, const struct nt_bw_step *step)
+/* Whether the step is to fill this link of its tier: hosts near its ends, or the group below it,
+ * send (or receive) with all they have. */
+static bool fills(const struct nt_bw *b, const struct nt_bw_step *step, size_t link)
 {
     const struct nt_rooted_tree *h = b->rooted;
     if (b->cycles.paths != NULL)
-        return is_link_unsettled(b, step);
-    for (size_t k = 0; k < h->reached; k++) {
-        uint32_t p = h->order[k];
-        if (b->fan.height[p] != step->height || b->fan.tight[p] != (step->kind == SPILL))
+        return is_loaded(b, step, link);
+    uint32_t child = lower_end(h, link);
+    if (step->kind == FAN_AGAIN)
+        return b->marked[child];
+    return (step->kind == FAN || step->kind == SPILL) &&
+           b->fan.tight[h->parent[child]] == (step->kind == SPILL) &&
+           b->fan.bin[child] == step->index && nt_rooted_tree_count(h, child) > 0;
+}
+
+/* The links of a step's tier, in its direction. */
+struct tier_rate {
+    double MBps; /* the most that one carried, if another agrees in another round; else infinite */
+    bool lasts;  /* two rounds apart in time agree on it */
+};
+
+/* Rounds between two that hardly met the same disturbance: about a second on slow links. */
+enum { APART = 6 };
+
+static bool are_apart(const size_t *when)
+{
+    return when[0] >= when[1] + APART || when[1] >= when[0] + APART;
+}
+
+/* What disturbed two links in two rounds would have taken the same share of both. */
+static struct tier_rate tier_rate(const struct nt_bw *b, const struct nt_bw_step *s)
+{
+    struct tier_rate tier = {.MBps = INFINITY};
+    double best = 0;
+    size_t when = SIZE_MAX;
+    for (size_t k = 0; k < b->rooted->links; k++) {
+        uint32_t c = tier_channel(b, s, k);
+        best = c == UINT32_MAX ? best : fmax(best, b->most[c]);
+    }
+    for (size_t k = 0; k < b->rooted->links; k++) {
+        uint32_t c = tier_channel(b, s, k);
+        if (c == UINT32_MAX || !(b->seen[c].own_MBps >= agreement * best))
             continue;
-        for (uint32_t i = h->first[p]; i < h->first[p + 1]; i++) {
-            uint32_t c = h->child[i];
-            if (c < h->hosts || b->fan.bin[c] != step->index || nt_rooted_tree_count(h, c) == 0)
-                continue;
-            uint32_t link = step->back ? nt_channel_back(h->up[c]) : h->up[c];
-            if (is_open_question(b, link))
-                return true;
-        }
+        if (when != SIZE_MAX && b->seen[c].own_when != when)
+            tier.MBps = best;
+        when = b->seen[c].own_when;
+        tier.lasts = tier.lasts || (!is_disputed(b, c) && are_apart(b->seen[c].when));
+    }
+    return tier;
+}
+
+/* Whether no rounds agree on the bandwidth of a link that the step is to fill. One that carried
+ * less than its tier is measured again once, also if two rounds agree: soon after each other they
+ * may have met the same. again: that was done. */
+static bool is_unsettled(const struct nt_bw *b, const struct nt_bw_step *step, double tier_MBps,
+                         bool again)
+{
+    for (size_t k = 0; k < b->rooted->links; k++) {
+        uint32_t c = tier_channel(b, step, k);
+        if (c != UINT32_MAX && fills(b, step, k) && b->most[c] > 0 &&
+            !(b->seen[c].own_MBps >= agreement * tier_MBps) && (!again || is_disputed(b, c)))
+            return true;
     }
     return false;
+}
+
+/* If no rounds apart agree on the tier, its first one is measured again: if it carries more, what
+ * disturbed it may have disturbed the others, and those that it now exceeds are measured again. */
+static bool is_check_due(const struct nt_bw *b, const struct nt_bw_step *check)
+{
+    const struct nt_bw_step *step = &b->plan[check->index];
+    struct tier_rate tier = tier_rate(b, step);
+    bool again = check->parity > 0, first = step->index == 0 && step->parity == 0;
+    return (first && !again && !tier.lasts) || is_unsettled(b, step, tier.MBps, again);
 }
 
 /* ---- rounds in parts that the network can carry ---- */
@@ -825,8 +901,7 @@ static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
         plan_wide(b, s);
         break;
     case CHECK:
-        /* two that agree soon after each other may have met the same */
-        if (s->parity == 0 || is_unsettled(b, &b->plan[s->index]))
+        if (is_check_due(b, s))
             plan_step(b, &b->plan[s->index]);
         return; /* has its direction */
     case SHIFT_LADDER:
@@ -940,6 +1015,21 @@ static void learn_alone(struct nt_bw *b, const struct nt_result *results, size_t
     note_seen(b);
 }
 
+/* Notes what the links that the step was to fill carried. */
+static void note_own(struct nt_bw *b)
+{
+    const struct nt_bw_step *s = &b->plan[b->step - 1];
+    s = s->kind == CHECK ? &b->plan[s->index] : s;
+    for (size_t k = 0; k < b->rooted->links; k++) {
+        uint32_t c = tier_channel(b, s, k);
+        if (c == UINT32_MAX || !fills(b, s, k) || !(b->load[c] > 0) ||
+            b->seen[c].own_MBps >= b->load[c])
+            continue;
+        b->seen[c].own_MBps = b->load[c];
+        b->seen[c].own_when = b->step;
+    }
+}
+
 /* A link that has limited all its flows is full. */
 static void close_links(struct nt_bw *b)
 {
@@ -985,15 +1075,19 @@ static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *re
         }
     }
     close_links(b);
+    note_own(b);
     for (size_t c = 0; c < 2 * b->rooted->links; c++) {
         double load = b->load[c];
         if (isnan(load))
             continue;
         if (!(b->most[c] >= load)) {
             b->second[c] = b->most[c];
+            b->seen[c].when[1] = b->seen[c].when[0];
             b->most[c] = load;
+            b->seen[c].when[0] = b->step;
         } else if (!(b->second[c] >= load)) {
             b->second[c] = load;
+            b->seen[c].when[1] = b->step;
         }
     }
     return 0;
@@ -1047,6 +1141,7 @@ static int allocate_steps(struct nt_bw *b, struct nt_err *err)
         nt_arena_array(&b->base.memory, 2 * b->rooted->links + 2, sizeof *b->cycles.around);
     b->most = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->most);
     b->second = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->second);
+    b->seen = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->seen);
     b->load = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->load);
     b->channel =
         nt_arena_array(&b->base.memory, nt_rooted_tree_room(b->rooted), sizeof *b->channel);
@@ -1061,7 +1156,7 @@ static int allocate_steps(struct nt_bw *b, struct nt_err *err)
     if (nt_arena_check(&b->base.memory, err) != 0)
         return -1;
     for (size_t c = 0; c < 2 * b->rooted->links; c++) {
-        b->most[c] = b->second[c] = NAN;
+        b->most[c] = b->second[c] = b->seen[c].own_MBps = NAN;
         b->cycles.open[c] = true;
         b->colour[c / 2] = b->cycles.wide[c / 2] = UINT32_MAX;
     }

@@ -16,10 +16,11 @@
  * - tiers: fan: about a third of the groups below a parent send with all their hosts to the others,
  *   each group once, both directions, so that a sender's uplink carries twice the rate of a
  *   receiver's and is the only bottleneck. If a group has more than 0.45 of the hosts, half of its
- *   flows leave the parent. Groups that reached less than the others send again alone. Then pairs
- *   of groups, both pairings, both directions, for networks in which routes determine the rate of a
- *   pairing. At the end the rounds of groups are repeated, also those with a link of which no two
- *   rounds agree within 5 %, because one round alone may have been disturbed. In a network of
+ *   flows leave the parent. Then pairs of groups, both pairings, both directions, for networks in
+ *   which routes determine the rate of a pairing. At the end, when a disturbance of the first
+ *   rounds is over, groups that reached less than the others send again alone, and rounds of groups
+ *   are repeated if one round alone shows the bandwidth of a link: neither another link of its tier
+ *   in another round nor two of its own rounds agree within 5 %. In a network of
  *   switches with cycles (2.3.3, case 2): near: the hosts at the two ends of each link send to each
  *   other, in the same round for links that do not meet. Wide, for links that near flows did not
  *   fill: also the hosts of the ends' neighbours whose only shortest path uses the link.
