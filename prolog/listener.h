@@ -6,11 +6,13 @@
  * A new connection gets a HELLO and has a second to authenticate (auth.h). At most
  * NT_LISTENER_PENDING_MAX connections are pending. If all slots are taken, a connection from an
  * address with few slots takes one from the address with the most slots, so that one machine cannot
- * keep members out, however fast it connects. Otherwise the oldest connection is closed after an
- * honest peer would have had time to authenticate. So idle connections cannot keep members out, and
- * many members that connect at the same time do not evict each other. A connection that does not
- * come from a reserved port gets no slot (ports.h), so that an ordinary user can neither fill the
- * slots nor cause credentials to be decoded.
+ * keep members out, however fast it connects, nor can several: of fewer than 64 addresses one has
+ * two slots. So the job's hosts need no slots of their own, for which every job would look up all
+ * its addresses, and translated addresses would not match. Otherwise the oldest connection is
+ * closed after an honest peer would have had time to authenticate. So idle connections cannot keep
+ * members out, and many members that connect at the same time do not evict each other. A connection
+ * that does not come from a reserved port gets no slot (ports.h), so that an ordinary user can
+ * neither fill the slots nor cause credentials to be decoded.
  *
  * It listens on all addresses of all network devices, or of the device that the administrator
  * names. The addresses that members can reach are not known here, and Slurm's NodeAddr may be
