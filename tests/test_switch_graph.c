@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs of switches with several hosts each, by method tiers. */
 #include "asserts.h"
+#include "faults.h"
 #include "infer.h"
 #include "known_network.h"
 #include "rng.h"
@@ -68,6 +69,47 @@ static void hosts_are_attached(const struct nt_model *m, size_t hosts)
     free(at);
 }
 
+/* The links of hosts have standard errors, and only the given one is degraded (hosts: none). */
+static void host_is_named(const struct nt_model *m, uint32_t host)
+{
+    struct nt_faults_found found;
+    struct nt_err err;
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a < m->hosts)
+            assert_true(m->link[k].latency_se_us >= 0);
+    known_must(nt_faults_find(m, false, &found, &err), &err);
+    assert_int_equal(found.count, host < m->hosts);
+    if (found.count > 0) {
+        assert_int_equal(found.fault[0].part.kind, NT_FAULT_LINK_SLOW);
+        assert_int_equal(found.fault[0].part.a, host);
+    }
+    nt_faults_found_fini(&found);
+}
+
+/* A standard error is that of the links in many measurements of one network. */
+TEST(errors_of_host_links_are_right)
+{
+    enum { RUNS = 20 };
+    double square = 0, count = 0;
+    for (uint64_t seed = 0; seed < RUNS; seed++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed);
+        struct nt_matrix *x = measure(&graphs[seed % 2 == 0 ? 0 : 3], 0.02, &rng);
+        struct nt_model *m = infer(x);
+        for (size_t k = 0; k < m->links; k++)
+            if (m->link[k].a < m->hosts) {
+                double z = (m->link[k].latency_us - 0.6) / m->link[k].latency_se_us;
+                square += z * z;
+                count++;
+            }
+        nt_model_destroy(m);
+        nt_matrix_destroy(x);
+    }
+    print_message("mean square of the standard score: %.2f\n", square / count);
+    assert_above(square / count, 0.4);
+    assert_below(square / count, 1.2);
+}
+
 TEST(graphs_of_switches_are_found)
 {
     const double sds[] = {0, 0.01, 0.03};
@@ -84,6 +126,7 @@ TEST(graphs_of_switches_are_found)
             assert_int_equal(m->switches, switches);
             assert_above(m->confidence, 0.9);
             hosts_are_attached(m, graphs[k].hosts);
+            host_is_named(m, UINT32_MAX);
             for (size_t l = 0; l < m->links; l++)
                 if (m->link[l].a >= m->hosts)
                     assert_close(m->link[l].latency_us, 0.5, 0.02);
@@ -198,6 +241,7 @@ TEST(a_host_with_a_slow_link_stays_at_its_switch)
             assert_int_equal(m->family, slow[k].family);
             assert_above(m->confidence, 0.9);
             hosts_are_attached(m, slow[k].hosts);
+            host_is_named(m, HOST);
             nt_model_destroy(m);
             nt_matrix_destroy(x);
         }

@@ -837,11 +837,11 @@ static int relative_sd(const struct nt_work *w, const struct nt_matrix *p, doubl
     return 0;
 }
 
-static int set_quality(const struct nt_work *w, const struct nt_matrix *p, double sd,
+/* off: relative, from which a pair is off. */
+static int set_quality(const struct nt_work *w, const struct nt_matrix *p, double off,
                        struct nt_model *m, struct nt_err *err)
 {
     double sum = 0, square = 0, rest = 0, fits = 0, left = 0, count = (double)w->pairs;
-    double off = -nt_normal_quantile(ANY_OFF / 2 / fmax(count, 1)) * fmax(sd, w->noise.least);
     size_t most = w->n * 16;
     uint32_t(*pair)[2] = malloc((most + 1) * sizeof *pair);
     if (pair == NULL)
@@ -871,6 +871,111 @@ static int set_quality(const struct nt_work *w, const struct nt_matrix *p, doubl
     return 0;
 }
 
+/* The normal equations of a fit in which each host's link and one factor of all links between
+ * switches are unknown. As in links.c, hosts of one switch differ only in their own links, so that
+ * the means of the switches are a small system. */
+struct ends {
+    size_t switches;
+    uint32_t *at, *link;    /* per host of w: its switch and its link */
+    double *kept, *inside;  /* per host: weight of its readings; of those in its switch */
+    double *hosts, *matrix; /* per switch; (switches + 1)^2, the factor last, one half */
+};
+
+static int ends_init(struct ends *e, const struct nt_work *w, const struct nt_model *m,
+                     struct nt_arena *memory, struct nt_err *err)
+{
+    size_t unknowns = m->switches + 1;
+    *e = (struct ends){.switches = m->switches};
+    uint32_t *place = nt_arena_array(memory, m->hosts + 1, sizeof *place);
+    e->at = nt_arena_array(memory, w->n + 1, sizeof *e->at);
+    e->link = nt_arena_array(memory, w->n + 1, sizeof *e->link);
+    e->kept = nt_arena_array(memory, w->n + 1, sizeof *e->kept);
+    e->inside = nt_arena_array(memory, w->n + 1, sizeof *e->inside);
+    e->hosts = nt_arena_array(memory, unknowns, sizeof *e->hosts);
+    e->matrix = nt_arena_array(memory, unknowns * unknowns, sizeof *e->matrix);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    for (size_t i = 0; i < w->n; i++)
+        place[w->host[i]] = (uint32_t)i;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        uint32_t host = l->a < l->b ? l->a : l->b, at = l->a < l->b ? l->b : l->a;
+        if (host >= m->hosts)
+            continue;
+        e->at[place[host]] = at - (uint32_t)m->hosts;
+        e->link[place[host]] = (uint32_t)k;
+        e->hosts[at - m->hosts]++;
+    }
+    return 0;
+}
+
+/* Adds a reading of hosts i and j; trunks_us: the length of the links between their switches. */
+static void add_reading(struct ends *e, size_t i, size_t j, double weight, double trunks_us)
+{
+    size_t size = e->switches + 1, last = e->switches;
+    size_t a = e->at[i] < e->at[j] ? e->at[i] : e->at[j], b = e->at[i] + e->at[j] - a;
+    double own = a == b ? weight : 0;
+    e->kept[i] += weight;
+    e->kept[j] += weight;
+    e->inside[i] += own;
+    e->inside[j] += own;
+    e->matrix[a * size + a] += weight + own;
+    e->matrix[b * size + b] += weight + own;
+    e->matrix[b * size + a] += a == b ? 0 : weight;
+    e->matrix[last * size + a] += weight * trunks_us;
+    e->matrix[last * size + b] += weight * trunks_us;
+    e->matrix[last * size + last] += weight * trunks_us * trunks_us;
+}
+
+/* From the diagonal of the inverse. The links are medians of readings, which are less exact than
+ * means; sd is the middle residual of a fit, which has fewer degrees of freedom than readings. */
+static void set_errors(const struct ends *e, const struct nt_work *w, double sd, double used,
+                       struct nt_model *m)
+{
+    double df = used - (double)w->n - 1;
+    if (!(df >= 1))
+        return;
+    double unit = NT_SD_OF_MEAN * sd * sqrt(used / df);
+    unit *= nt_student_quantile(0.975, df) / NT_SDS_95;
+    for (size_t i = 0; i < w->n; i++) {
+        size_t a = e->at[i];
+        double hosts = e->hosts[a], variance = e->matrix[a * (e->switches + 1) + a];
+        if (hosts > 1)
+            variance += (1 - 1 / hosts) / (e->kept[i] - e->inside[i] / (hosts - 1));
+        double se = unit * sqrt(variance), us = m->link[e->link[i]].latency_us;
+        m->link[e->link[i]].latency_se_us = se < us ? se : (double)NAN; /* else it shows nothing */
+    }
+}
+
+/* Standard errors of hosts' links from the covariance of the fit. p: its latencies; sd: relative,
+ * of a reading; off: relative, from which readings are left out. */
+static int find_errors(const struct nt_work *w, const struct nt_matrix *p, double sd, double off,
+                       struct nt_model *m, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct ends e;
+    double used = 0;
+    if (m->switches == 0 || m->switches > NT_UNKNOWNS_MAX)
+        return 0;
+    if (ends_init(&e, w, m, &memory, err) < 0)
+        return -1;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            double v = (double)w->d[i * w->n + j];
+            double us = (double)nt_matrix_get(p, w->host[i], w->host[j]);
+            double ends = m->link[e.link[i]].latency_us + m->link[e.link[j]].latency_us;
+            if (!(fabs(v - us) <= off * us))
+                continue;
+            add_reading(&e, i, j, 1 / (us * us), us - ends);
+            used++;
+        }
+    lapack_int size = (lapack_int)(m->switches + 1);
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, e.matrix, size) == 0 &&
+        LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', size, e.matrix, size) == 0)
+        set_errors(&e, w, sd, used, m);
+    return 0;
+}
+
 int nt_direct_quality(const struct nt_work *w, struct nt_model *m, struct nt_err *err)
 {
     struct nt_matrix *p;
@@ -878,8 +983,13 @@ int nt_direct_quality(const struct nt_work *w, struct nt_model *m, struct nt_err
     if (nt_model_latencies(m, &p, err) < 0)
         return -1;
     int status = relative_sd(w, p, &sd, err);
-    if (status == 0)
-        status = set_quality(w, p, sd, m, err);
+    if (status == 0) {
+        double most = fmax(sd, w->noise.least);
+        double off = -nt_normal_quantile(ANY_OFF / 2 / fmax((double)w->pairs, 1)) * most;
+        status = set_quality(w, p, off, m, err);
+        if (status == 0)
+            status = find_errors(w, p, most, off, m, err);
+    }
     nt_matrix_destroy(p);
     return status;
 }

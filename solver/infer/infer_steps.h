@@ -76,6 +76,9 @@ int nt_additive_find(const struct nt_work *w, size_t hosts, struct nt_model **ou
 
 /* ---- links.c ---- */
 
+/* Unknowns of a fit from which its standard errors take too long. */
+enum { NT_UNKNOWNS_MAX = 1500 };
+
 /* Fits the links of a model that is a tree to all readings of w by their weights. Sets latency_us,
  * latency_se_us (NaN without degrees of freedom), r2, rms_us, pair_off and resolution_us (of one
  * pair of readings, see nt_resolution_lower). */

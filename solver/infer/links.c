@@ -16,7 +16,7 @@
 #include "memory.h"
 #include "stats.h"
 
-enum { PASSES = 3, UNKNOWNS_MAX = 1500, SOLVED_MAX = 8192 };
+enum { PASSES = 3, SOLVED_MAX = 8192 };
 
 /* Readings beyond this number of sd are left out; at a start that is itself off, only the far
  * ones. */
@@ -450,7 +450,7 @@ static int set_errors(struct sites *s, struct nt_err *err)
         unit = sqrt(s->rss / df) * nt_student_quantile(0.975, df) / NT_SDS_95;
     else if (s->w->noise.known)
         unit = 1;
-    if (n > UNKNOWNS_MAX)
+    if (n > NT_UNKNOWNS_MAX)
         unit = NAN;
     else if (set_variances(s, n, err) != 0)
         return -1;
