@@ -443,6 +443,27 @@ TEST(links_on_cycles_are_values_or_bounds)
     assert_true(v.values > v.filled * 11 / 10); /* more hosts than the nearest fill others */
 }
 
+/* A host whose link is narrow is suspect, and no other link is. */
+TEST(narrow_hosts_on_cycles_are_suspect)
+{
+    enum { HOST = 2 };
+    static const char *const known[] = {"ring:6,hosts=4", "mesh:4x3,hosts=3", "torus:4x4,hosts=2"};
+    for (size_t k = 0; k < COUNT(known); k++)
+        for (uint64_t seed = 1; seed <= 8; seed++) {
+            bool narrow = seed % 4 != 0;
+            struct nt_network *net = known_cycles(known[k], seed);
+            for (size_t a = 0; a < net->arcs && narrow; a++)
+                if (net->arc[a].from == HOST || net->arc[a].to == HOST)
+                    net->arc[a].rate_MBps *= seed % 2 == 0 ? 0.5 : 0.1;
+            struct rates_run run = rates_sweep(net, NULL, 0.02, seed);
+            for (size_t l = 0; l < run.found->links; l++)
+                assert_int_equal(run.found->link[l].suspect,
+                                 narrow && run.found->link[l].a == HOST);
+            rates_run_fini(&run);
+            nt_network_destroy(net);
+        }
+}
+
 /* ---- bisection ---- */
 
 static struct nt_model *known_graph(const char *text)

@@ -586,14 +586,26 @@ static void set_plain_bounds(struct flows *w)
     }
 }
 
+/* Not a tree: the links of the hosts of all switches are one class. */
+static void set_plain_suspects(struct view *v)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    for (size_t s = h->hosts; s < h->vertices; s++)
+        v->height[s] = 1;
+    for (int down = 0; down < 2; down++) {
+        double usual;
+        size_t n = collect_below(v, h->order + 1, h->reached - 1, 0, down);
+        double least = n < CLASS_MIN ? (double)NAN : least_of_class(v, n, &usual);
+        for (size_t k = 1; k < h->reached; k++)
+            if (h->order[k] < h->hosts && is_narrow(channel_above(v, h->order[k], down), least))
+                v->w->model->link[h->up[h->order[k]] / 2].suspect = true;
+    }
+}
+
 /* Sets bounds, oversubscription, suspects and bisection from the channels. A channel is effective
  * if it was odd in odd_rounds rounds or more. */
 static int finish_network(struct flows *w, struct nt_err *err)
 {
-    if (!w->rooted->tree) {
-        set_plain_bounds(w);
-        return 0;
-    }
     size_t n = w->rooted->vertices + 1;
     NT_SCOPED struct nt_arena memory = {0};
     struct view v = {.w = w};
@@ -604,6 +616,12 @@ static int finish_network(struct flows *w, struct nt_err *err)
     v.value = nt_arena_array(&memory, n, sizeof *v.value);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
+    if (!w->rooted->tree) {
+        set_plain_bounds(w);
+        if (w->model->switches > 0)
+            set_plain_suspects(&v);
+        return 0;
+    }
     find_heights(&v);
     find_demand(&v, false);
     set_bounds(&v);
