@@ -26,7 +26,7 @@ int main(int argc, char **argv)
         .intro =
             "Build a map of the network between hosts from measurements, and suggest where to\n"
             "place the tasks of a job. nettopo-probe(1) measures.\n",
-        .outro = "MAP defaults to $NETTOPO_MAP; - is standard input or output.\n"
+        .outro = "MAP defaults to $NETTOPO_MAP, and - is standard input or output.\n"
                  "Exit status: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 system error.\n",
         .verb = verbs,
         .verbs = sizeof verbs / sizeof *verbs};

@@ -26,7 +26,7 @@ static const struct nt_flag flags[] = {
      "Also write the reference as DOT, coloured by the measured times of the paths over each link"},
     {"message-bytes", 0, "N", NT_AT(message), 1,
      "Message size for --coloured (default 1M, and 8 for a map without bandwidths). For "
-     "measurements of several message sizes: the size to compare; otherwise the smallest is "
+     "measurements of several message sizes: the size to compare, otherwise the smallest is "
      "compared"},
     {"bandwidth", 0, NULL, NT_AT(bandwidth), 1,
      "Compare bandwidths in MB/s: of matrices, or of nettopo-probe --plan --bandwidth"},
@@ -42,7 +42,7 @@ static const struct nt_command_help help = {
     "nettopo compare [OPTION...] MEASURED MEASURED",
     "Compare a map with a reference: another map, Graphviz DOT with link rates in Gbit/s, TGF, "
     "Slurm's topology.conf or topology.yaml, the output of scontrol show topology, or a scan of "
-    "ibnetdiscover. Hosts are matched by name, switches by the hosts under them; a reference may "
+    "ibnetdiscover. Hosts are matched by name, switches by the hosts under them. A reference may "
     "have more hosts than the map.\n"
     "\n"
     "Or compare two measurements of the same hosts, samples or matrices as solve reads them: "

@@ -18,7 +18,7 @@ struct arguments {
 };
 
 static const struct nt_flag flags[] = {
-    {"routes", 0, "FILE", NT_AT(routes), 1, "File of routes (required); - is standard input"},
+    {"routes", 0, "FILE", NT_AT(routes), 1, "File of routes, or - for standard input (required)"},
     {"measured", 0, "FILE", NT_AT(measured), 1,
      "File of measurements (required). A pair that is there several times counts several times"},
     {"one-way", 0, NULL, NT_AT(one_way), 1,

@@ -22,7 +22,7 @@ static const struct nt_flag flags[] = {
     {"max-age", 0, "SPAN", NT_AT(age), 1,
      "Age above which the data of a host count as unknown (default 30d)"},
     NT_FLAG_DAYS,
-    {"json", 0, NULL, NT_AT(json), 1, "Print JSON; the exit status is the same"},
+    {"json", 0, NULL, NT_AT(json), 1, "Print JSON, with the same exit status"},
     {0}};
 
 static const struct nt_command_help help = {

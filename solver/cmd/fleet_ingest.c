@@ -27,7 +27,7 @@ struct arguments {
 
 static const struct nt_flag flags[] = {
     {"store", 0, "FILE", NT_AT(store), 1,
-     "Store (default: fleet_store in nettopo.conf); a new one is created"},
+     "Store (default: fleet_store in nettopo.conf). A new one is created"},
     {"record", 0, "FILE", NT_AT(record), 1,
      "Users and hosts of jobs, as printed by sacct -P or scontrol show job. Maps of other jobs, or "
      "with other hosts, are rejected"},

@@ -62,7 +62,7 @@ static const struct nt_command_help help = {
     "nettopo hint [OPTION...] [MAP]",
     "Suggest a placement that puts tasks near each other if they communicate heavily. The gain is "
     "the predicted time of one round of the pattern in the scheduler's order, divided by the time "
-    "in the suggested order; 1 means no change. See nettopo(1), PATTERNS AND GAIN. MAP defaults to "
+    "in the suggested order. 1 means no change. See nettopo(1), PATTERNS AND GAIN. MAP defaults to "
     "$NETTOPO_MAP.\n",
     flags, "nettopo hint --ntasks 64 --pattern ring --format hostfile -o hosts map.json"};
 

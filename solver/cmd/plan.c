@@ -20,7 +20,7 @@ struct arguments {
 };
 
 static const struct nt_flag flags[] = {
-    {"routes", 0, "FILE", NT_AT(routes), 1, "File of routes; - is standard input"},
+    {"routes", 0, "FILE", NT_AT(routes), 1, "File of routes, or - for standard input"},
     {"hosts", 0, "LIST", NT_AT(hosts), 1,
      "Use only the routes between these hosts, a list in Slurm's notation (default: all)"},
     {"redundancy", 0, "R", NT_AT(redundancy), 1,
@@ -37,7 +37,7 @@ static const struct nt_command_help help = {
     "nettopo plan [OPTION...] [FILE]",
     "Choose pairs of hosts to measure from which the latencies of all pairs follow, in rounds. "
     "Pairs of one round share no host and no link in either direction. Routes are lines HOST HOST "
-    "LINK [LINK...]; both directions of a pair may be given. Without routes, the shortest paths of "
+    "LINK [LINK...]. Both directions of a pair may be given. Without routes, the shortest paths of "
     "a network are used: of a map (default $NETTOPO_MAP), DOT, a scan of ibnetdiscover, "
     "topology.conf or topology.yaml.\n"
     "\n"

@@ -53,7 +53,7 @@ static const struct nt_command_help help = {
     "nettopo show --trace [OPTION...] [SAMPLES]",
     "Print a map: the tree of switches with the latency and bandwidth of each uplink, degraded and "
     "missing parts, uncertain switches, and the placement hint. A large map has a summary of each "
-    "tier; similar hosts of a switch share a line, and subtrees without findings are folded. MAP "
+    "tier. Similar hosts of a switch share a line, and subtrees without findings are folded. MAP "
     "defaults to $NETTOPO_MAP; - is standard input.\n",
     flags, "nettopo show map.json"};
 

@@ -54,7 +54,7 @@ static const struct nt_flag flags[] = {
     {"from", 0, "csv|mpigraph|benchmark|parus", NT_AT(from), 1,
      "Format of the files, if their first lines do not identify it"},
     {"method", 0, "auto|bufe|parus", NT_AT(method), 1,
-     "Method (default auto); bufe and parus are published methods, for comparison"},
+     "Method (default auto). bufe and parus are published methods, for comparison"},
     {"epsilon", 0, "E", NT_AT(epsilon), 1, "bufe: relative tolerance (default 0.15)"},
     {"eps-shared", 0, "E", NT_AT(shared), 1,
      "parus: spread of latencies within a group on shared memory (default 0.1)"},

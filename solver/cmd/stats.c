@@ -24,7 +24,7 @@ static const struct nt_flag flags[] = {
     {"since", 0, "TIME", NT_AT(since), 1,
      "Count jobs from TIME on: 2026-01-31, 2026-01-31T18:00Z (UTC), or an age: 7d, 12h"},
     {"until", 0, "TIME", NT_AT(until), 1, "Count jobs before TIME"},
-    {"top", 0, "N", NT_AT(top), 1, "Print up to N reasons and hosts (default 10; with --json all)"},
+    {"top", 0, "N", NT_AT(top), 1, "Print up to N reasons and hosts (default 10, with --json all)"},
     {"json", 0, NULL, NT_AT(json), 1, "Print JSON"},
     {0}};
 
@@ -32,7 +32,8 @@ static const struct nt_command_help help = {
     "nettopo stats [OPTION...] [FILE...]",
     "Count the jobs in logs of the agent: ok, partial and failed jobs, the reasons, and the hosts "
     "that were missing or in findings most often. FILE is a log of syslog or the journal, from one "
-    "host or collected from all; - is standard input, the default. Other lines are skipped. In "
+    "host or collected from all, or - for standard input (the default). Other lines are skipped. "
+    "In "
     "reasons, # replaces numbers.\n",
     flags, "journalctl -t nettopo | nettopo stats --since 7d"};
 

@@ -14,7 +14,7 @@ struct arguments {
 };
 
 static const struct nt_flag flags[] = {
-    {"quiet", 'q', NULL, NT_AT(quiet), 1, "Print nothing; only set the exit status"},
+    {"quiet", 'q', NULL, NT_AT(quiet), 1, "Print nothing, only set the exit status"},
     {"json", 0, NULL, NT_AT(json), 1, "Print the result as JSON: file, valid, errors"},
     {0}};
 
@@ -25,7 +25,7 @@ static const struct nt_command_help help = {
     "support below 0.5, and no link between switches has a latency below fit.resolution_us. MAP "
     "defaults to $NETTOPO_MAP.\n"
     "\n"
-    "Print one line and exit with 0 if the map is valid; otherwise print one line per violation "
+    "Print one line and exit with 0 if the map is valid. Otherwise print one line per violation "
     "and exit with 1. A text that is not JSON exits with 3.\n",
     flags, "nettopo validate map.json"};
 

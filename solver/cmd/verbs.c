@@ -13,7 +13,7 @@ static void put_commands(const struct nt_verbs *t, struct nt_strbuf *d)
     for (size_t k = 0; k < t->verbs; k++)
         nt_command_line_entry(d, t->verb[k]->name, t->verb[k]->does, strlen(version));
     nt_strbuf_puts(d, "\n");
-    nt_command_line_entry(d, "-h, --help", "print this help; after a command, its help",
+    nt_command_line_entry(d, "-h, --help", "print this help, or after a command its help",
                           strlen(version));
     nt_command_line_entry(d, version, "print the version", strlen(version));
     nt_strbuf_print(d, "\n%s\"%s help COMMAND\" describes a command, and %s all commands.\n",
