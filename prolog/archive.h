@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The archive: a directory of root in which the first host of each job stores the job's map and
- * samples. Must not know what they contain.
+ * samples. Does not interpret them.
  *
  * A file is gzip (RFC 1952). This module writes the 10 bytes of its header and a comment; the rest
  * comes from the probe and is copied unread. The comment states facts that root knows, so that

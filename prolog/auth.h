@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mutual authentication of leader and member with one MUNGE credential each. The only file that
- * uses libmunge. Calls block as long as munged does. Must not know connections or the purpose of
+ * uses libmunge. Calls block as long as munged does. Does not use connections and is independent of
  * the sweep.
  *
  * The leader sends HELLO with a nonce, the member answers with a PROOF for the leader, the leader

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts, watches and ends the probe, which runs as a separate system user and inherits nothing
- * from the agent. Must not know what the probe measures.
+ * from the agent. Independent of what the probe measures.
  *
  * The probe starts in its own session with a socket as descriptor 3, /dev/null as 0, the log's
  * memfd as 1 and 2 (UCX logs there; /dev/null without a log), the job's traffic as 4 and the prior

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The authenticated connections of this agent to the agents directly below it: one per host, with
- * broadcast and unicast. Must not know what frames mean.
+ * broadcast and unicast. Does not interpret frames.
  *
  * Hosts are indices into the job's host list. self, the index of this host, never has a connection.
  * Memory for a connection is used only when its host connects; the flags take a few bytes per host.

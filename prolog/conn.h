@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A non-blocking connection that carries frames (base/frame.h). Must not know what the payload of a
- * frame means.
+/* A non-blocking connection that carries frames (base/frame.h). Does not interpret the payload of a
+ * frame.
  *
  * Input is limited to payload_max and the output queue to queue_max. A peer that floods or does not
  * read costs at most this much memory; then the calls fail and the caller closes the connection.

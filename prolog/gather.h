@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of gathers at the leader: which hosts have contributed. Must not know connections.
+/* The state of gathers at the leader: which hosts have contributed. Does not use connections.
  *
  * Each host sends one contribution per gather, in one or more frames, possibly before rank 0 opens
  * the gather. A gather is closed when all hosts that are not lost have contributed, or at its

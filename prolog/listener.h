@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The listening socket of a leader of a job or block, on a port of the configured range, and its
- * pending connections, which are not authenticated yet. Must not know what authenticated members
+ * pending connections, which are not authenticated yet. Does not read what authenticated members
  * send.
  *
  * A new connection gets a HELLO and has a second to authenticate (auth.h). At most

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's log of one job on one host, and the output of the probe. Must not know what the lines
- * mean.
+/* The agent's log of one job on one host, and the output of the probe. Does not interpret the
+ * lines.
  *
  * During the sweep both are kept in memfds of a fixed size, so that nothing waits for syslogd, and
  * so that they outlive the process that writes them. At the end they are sent to syslog and, with

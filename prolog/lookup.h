@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a lookup that may block for long (resolver, slurmctld) in a child process, so that the
  * caller continues and can abandon it. The result is a fixed number of bytes, passed through a
- * pipe. Must not know what is looked up. */
+ * pipe. The caller provides the function that looks up. */
 #ifndef NT_LOOKUP_H
 #define NT_LOOKUP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports: which port of the configured range a leader listens on, and which port agents connect
- * from. Must not know frames or authentication (auth.h).
+ * from. Does not handle frames or authentication (auth.h).
  *
  * An agent connects from a port below 1024, which only root of a host can use. A listener closes
  * any other connection before it takes a slot or time, as rsh and NFS do (RFC 1813, section 4.4,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The job's directory run_dir/JOBID: written under a temporary name and published by one rename.
- * Must not know what the files contain.
+ * Does not interpret the files.
  *
  * run_dir and everything in it belong to root. Only the job's user may read, and nobody else may
  * write. Every name is opened relative to an open directory, without following links. This module

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's request: its command line or the environment of a Prolog or Epilog script, and the
  * configuration file, which must belong to root and be writable only by root. All values are
- * checked here, including those that the plugin has checked. Must not know how a sweep runs.
+ * checked here, including those that the plugin has checked. Independent of how a sweep runs.
  * Tests: test_request.c, bats/ways.bats. */
 #ifndef NT_REQUEST_H
 #define NT_REQUEST_H

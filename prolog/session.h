@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One host's part of a sweep, for both roles: the connection to its probe, and the job's files.
- * Must not know the contents of frames and artifacts, which it passes on unread. */
+ * Passes on frames and artifacts without reading their contents. */
 #ifndef NT_SESSION_H
 #define NT_SESSION_H
 

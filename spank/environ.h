@@ -3,8 +3,8 @@
  *
  * A process of the job's user wrote the lines, so they are checked as user input: only known names,
  * each name once, each value in the form of its name. A file is given by its known name without a
- * path; this module adds the path. One invalid line rejects the whole text. Must not know Slurm,
- * JSON or the meaning of the map. */
+ * path; this module adds the path. One invalid line rejects the whole text. Uses neither Slurm nor
+ * JSON, and does not interpret the map. */
 #ifndef NT_ENVIRON_H
 #define NT_ENVIRON_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads small files that only root can write: the whole file, without following a link. Must not
- * know the format of any file but the configuration.
+/* Reads small files that only root can write: the whole file, without following a link. Parses
+ * no file except the configuration.
  * Tests: test_spawn.c. */
 #ifndef NT_SPANK_FILE_H
 #define NT_SPANK_FILE_H

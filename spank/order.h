@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's own order of hosts, for a job whose sweep failed: writes the files that a placement hint
- * would be in, so that job scripts run unchanged. Must not know Slurm's library or the map.
+ * would be in, so that job scripts run unchanged. Uses neither Slurm's library nor the map.
  * Tests: test_order.c. */
 #ifndef NT_SPANK_ORDER_H
 #define NT_SPANK_ORDER_H

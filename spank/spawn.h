@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs nettopo-prolog with a time limit. Must not know what the program does.
+/* Runs nettopo-prolog with a time limit. Independent of what the program does.
  *
  * The program inherits /dev/null as descriptors 0 and 1, a pipe as 2, and no other descriptor. Its
  * environment contains only the variables that it reads. The first line that it writes to

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides whether the job's placement hint applies to a step. SLURM_HOSTFILE is set for the whole
  * job, but a step with other tasks, other hosts or its own placement options would fail or run on
- * other hosts. Must not know Slurm's library.
+ * other hosts. Does not use Slurm's library.
  * Tests: test_step.c. */
 #ifndef NT_SPANK_STEP_H
 #define NT_SPANK_STEP_H

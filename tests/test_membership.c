@@ -120,8 +120,8 @@ TEST(each_hardware_model_is_recorded_once)
     nt_contributions_free(contributions, 5);
 }
 
-/* One without a name cannot be told from others; one without an address is missing with its reason,
- * or without one. What a host is lost for first stays. */
+/* One without a name cannot be distinguished from others; one without an address is missing with
+ * its reason, or without one. What a host is lost for first stays. */
 TEST(a_host_that_cannot_be_reached_is_lost_with_the_first_reason)
 {
     struct nt_greeting unreached[2] = {{.host = "b"}, {.host = "c", .reason = "no device"}};

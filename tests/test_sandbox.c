@@ -247,7 +247,7 @@ TEST(what_a_relay_needs_works)
     assert_int_equal(try_attack(take_memory, true, true), 0);
 }
 
-/* What the kernel says of a process in the sandbox. */
+/* Facts of the kernel about a process in the sandbox. */
 TEST(the_kernel_shows_it)
 {
     int ready[2], go[2];

@@ -283,7 +283,7 @@ static int run_single_round(struct sweep *s, const struct nt_order *order, struc
     s->rounds++;
     s->window_s = order->window_s;
     nt_timeouts_update(&s->timeouts, s->round.connect_s, s->round.measure_s);
-    /* a host that stopped answering took its whole timeout, so the duration says nothing about
+    /* a host that stopped answering took its whole timeout, so the duration shows nothing about
      * other rounds */
     double took = s->round.all_ok && s->round.all_reported ? nt_clock_s() - began : 0;
     if (nt_failure_resolve(&s->detector, order, err) != 0)

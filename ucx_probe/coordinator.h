@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The coordinator, on rank 0: gathers the greetings, runs the rounds of the campaign
- * (solver/join/campaign.h) within the time limit, and adds the results to the samples. Must not
- * know UCX, or whether the out-of-band exchange uses the agents or PMIx.
+ * (solver/join/campaign.h) within the time limit, and adds the results to the samples. Does not
+ * use UCX, and is independent of whether the out-of-band exchange uses the agents or PMIx.
  *
  * A round consists of two gathers over the out-of-band exchange, which is separate from the
  * measured network: ORDER, connect, READY; then GO, measure, RESULT (coordinator_round.h). Latency

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One round over the out-of-band exchange, on rank 0: broadcasts the order and gathers the
- * outcomes. Or a series of rounds: their pairs go from turn to turn without rank 0. Must not know
- * why a pair is measured, or which host is at fault.
+ * outcomes. Or a series of rounds: their pairs go from turn to turn without rank 0. Does not decide
+ * which pairs are measured or which host is at fault.
  * Tests: test_coordinator.c. */
 #ifndef NT_COORDINATOR_ROUND_H
 #define NT_COORDINATOR_ROUND_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This host's end of the measured network: connects to one partner at a time and measures with
- * tagged messages. pair*.c are the only files that use UCX (1.13 or newer). Must not know which
- * pairs are measured, or why.
+ * tagged messages. pair*.c are the only files that use UCX (1.13 or newer). Does not decide which
+ * pairs are measured.
  *
  * Every wait has a deadline, because UCX reports no error for half a minute if a peer hangs or a
  * link is down. Deadlines are times of the monotonic clock (clock.h). Not thread-safe.

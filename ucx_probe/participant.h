@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The participant: one rank's part in a round, the same on rank 0 and on all others, and the loop
  * of every other rank until END. Failures in a round are part of the report to rank 0; the
- * functions themselves do not fail. Must not know the plan of the sweep.
+ * functions themselves do not fail. Independent of the plan of the sweep.
  * Tests: test_coordinator.c. */
 #ifndef NT_PARTICIPANT_H
 #define NT_PARTICIPANT_H

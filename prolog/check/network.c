@@ -14,7 +14,7 @@ enum { OUTPUT_BYTES = 16384, LIST_BYTES = 400, NETWORKS_MAX = 16 };
 
 static const double PROBE_S = 5;
 
-/* ---- what the kernel says of a device ---- */
+/* ---- facts of the kernel about a device ---- */
 
 /* Reads the first line of a file in /sys; false: there is none. */
 static bool read_line(const char *path, char *line, size_t room)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame: the protocol between a probe and the agent that started it, and between agents. Must
- * not know the contents of payloads. Libc only, no allocation, because root code parses frames.
+/* The frame: the protocol between a probe and the agent that started it, and between agents. Does
+ * not interpret payloads. Libc only, no allocation, because root code parses frames.
  *
  * A header of NT_FRAME_HEAD_BYTES, little-endian, then at most NT_FRAME_PAYLOAD_MAX bytes that the
  * agents never parse. A longer payload is sent in several frames, all but the last with

@@ -45,7 +45,7 @@ int nt_belief_set(struct nt_belief *belief, size_t host, const uint32_t *cluster
  * NT_ERR_INPUT names two hosts that do not. */
 int nt_belief_check(const struct nt_belief *belief, struct nt_err *err);
 
-/* Removes each level whose clusters are the same as those of the level below. */
+/* Removes each level with the same clusters as the level below. */
 void nt_belief_reduce(struct nt_belief *belief);
 
 #endif

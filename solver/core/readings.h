@@ -40,7 +40,7 @@ int nt_readings_note(struct nt_readings *readings, uint32_t a, uint32_t b, uint3
 /* Sorts by pair, then by turn. */
 void nt_readings_sort(struct nt_readings *readings);
 
-/* Index of the first reading after those of the pair of at[from]. */
+/* Index of the first reading after all readings of the pair of at[from]. */
 size_t nt_readings_next_pair(const struct nt_readings *readings, size_t from);
 
 /* Whether the pair was read. Takes sorted readings. */

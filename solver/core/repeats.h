@@ -39,7 +39,7 @@ int nt_repeats_note(struct nt_repeats *repeats, uint32_t a, uint32_t b, uint32_t
                     struct nt_err *err);
 
 /* Replaces the values of repeated pairs in lowest (the lowest of their first readings) by the
- * medians, and likewise their standard errors in error (may be NULL). Hosts outside the matrix are
+ * medians, and their standard errors in error (may be NULL). Hosts outside the matrix are
  * ignored. The result does not depend on the order of nt_repeats_note. Sorts at. */
 int nt_repeats_fold(struct nt_repeats *repeats, struct nt_matrix *lowest, struct nt_matrix *error,
                     struct nt_err *err);

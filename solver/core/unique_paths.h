@@ -4,7 +4,7 @@
  * a link on a cycle by "the nearest nodes", or by nodes with unique shortest paths, since it is
  * unknown which of several paths a flow takes.
  *
- * Channels are those of rooted_tree.h. Pure.
+ * Channels are defined in rooted_tree.h. Pure.
  * Tests: test_flow_links.c. */
 #ifndef NT_UNIQUE_PATHS_H
 #define NT_UNIQUE_PATHS_H

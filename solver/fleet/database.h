@@ -2,7 +2,7 @@
 /* An SQLite file with a versioned schema. Only database.c uses SQLite. In WAL mode readers and a
  * writer do not wait for each other; a second writer waits for the first, at most
  * NT_DATABASE_WAIT_MS. A value has at most 64 MiB. Queries are prepared once and stored by their
- * text. Must not know the contents of tables.
+ * text. Does not interpret the contents of tables.
  * Tests: test_store.c. */
 #ifndef NT_DATABASE_H
 #define NT_DATABASE_H

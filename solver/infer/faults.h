@@ -91,8 +91,8 @@ double nt_fault_probability(double worse, double sd, double df);
  * link may delay a ping by the bytes of its frame. All other deviations have Student's distribution
  * with an estimated scale.
  *
- * The probability of a fault is that of all explanations with a fault. It is summed exactly over
- * tiers of switches and places of the root (the sum-product algorithm; Pearl, Probabilistic
+ * The probability of a fault is the sum over all explanations with a fault. It is computed exactly
+ * over tiers of switches and places of the root (the sum-product algorithm; Pearl, Probabilistic
  * Reasoning in Intelligent Systems, 1988, section 4.3). It is averaged over the lengths of tiers
  * and populations that expectation-maximisation finds from many starts, each weighted by its
  * Laplace approximation (MacKay, Information Theory, Inference, and Learning Algorithms, 2003,

@@ -49,7 +49,7 @@ struct nt_work {
 
 /* Fills d from m: the smaller value of both directions, since noise mostly adds. */
 void nt_work_fill(struct nt_work *w, const struct nt_matrix *m);
-/* Removes those of n hosts that have no measurement, and marks them in missing. */
+/* Removes the hosts among n that have no measurement, and marks them in missing. */
 void nt_work_drop_missing(struct nt_work *w, size_t n, bool *missing);
 
 /* Estimates the noise by the four-point condition (Buneman 1971): of the three sums of a quartet

@@ -49,9 +49,9 @@ struct nt_campaign;
 
 enum { NT_CAMPAIGN_HOSTS_MAX = 65536 };
 
-/* missing[hosts] (may be NULL): excludes hosts from the start. Copies what it needs. Memory: while
- * the latency sweep is adaptive, linear in the measured pairs; for all pairs a matrix of at most
- * NT_SWEEP_ALL_HOSTS_MAX hosts (plan/sweep_latency.h). NT_ERR_INPUT: more than
+/* missing[hosts] (may be NULL): excludes hosts from the start. Copies the inputs that it uses.
+ * Memory: while the latency sweep is adaptive, linear in the measured pairs; for all pairs a matrix
+ * of at most NT_SWEEP_ALL_HOSTS_MAX hosts (plan/sweep_latency.h). NT_ERR_INPUT: more than
  * NT_CAMPAIGN_HOSTS_MAX hosts. The caller frees *out. */
 int nt_campaign_create(size_t hosts, const bool *missing, const struct nt_campaign_options *options,
                        struct nt_campaign **out, struct nt_err *err);

@@ -28,12 +28,12 @@ int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
                     const char *const *phase, bool lowest, struct nt_model *model,
                     struct nt_err *err);
 
-/* Sets the bandwidths of links from those of pairs, each measured alone. A pair has the smallest
- * bandwidth on its path. So a link, in each direction, has at least the largest bandwidth of a pair
- * through it. If it is the narrowest link on the path of some pairs, or equally narrow, it has the
- * median of these pairs; else it is marked at_least. Links without a measured pair have NaN.
- * bandwidth: over the hosts of the model, both directions, or one that is used for both. 1: done;
- * 0: the links are not a tree, and nothing changed. */
+/* Sets the bandwidths of links from the bandwidths of pairs, each measured alone. A pair has the
+ * smallest bandwidth on its path. So a link, in each direction, has at least the largest bandwidth
+ * of a pair through it. If it is the narrowest link on the path of some pairs, or equally narrow,
+ * it has the median of these pairs; else it is marked at_least. Links without a measured pair have
+ * NaN. bandwidth: over the hosts of the model, both directions, or one that is used for both. 1:
+ * done; 0: the links are not a tree, and nothing changed. */
 int nt_link_bandwidth(struct nt_model *model, const struct nt_matrix *bandwidth,
                       struct nt_err *err);
 

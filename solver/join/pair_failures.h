@@ -32,7 +32,7 @@ int nt_pair_failures_find(const struct nt_samples *samples, struct nt_pair_failu
                           struct nt_err *err);
 
 /* Writes the first pairs of one kind and the number of the others; "": none. nt_pair_stuck_advice
- * says how to correct stuck pairs. */
+ * describes how to correct stuck pairs. */
 void nt_pair_failures_text(const struct nt_samples *samples,
                            const struct nt_pair_failures *failures, bool stuck,
                            char text[NT_PAIR_FAILURE_BYTES]);

@@ -90,7 +90,7 @@ struct nt_score {
     struct settings set;
     struct left_out out;
     struct evaluation last;
-    bool rough;  /* weights of pairs are the means of their classes: for where a maximum lies */
+    bool rough;  /* weights of pairs are the means of their classes, to locate a maximum */
     bool sparse; /* fewer than half the pairs have their full weight, and many have not */
     struct odd_pairs odd;
 

@@ -20,7 +20,7 @@ enum {
     PLACES = 8,       /* of a unit, the best by the screen, that are scored */
     PAIR_CUTS = 7,    /* of which pairs are tried */
     SPLIT_UNITS = 7,  /* up to which all 63 ways to part a group are tried */
-    NEIGHBOURS = 8,   /* chains besides the best whose neighbours are also scored */
+    NEIGHBOURS = 8,   /* chains after the best whose neighbours are also scored */
     SMALL_HOSTS = 16, /* up to which scoring all places costs no more than screening them */
     WIDE_HOSTS = 10,  /* up to which several moves at once matter for the support */
 };

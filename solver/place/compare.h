@@ -2,8 +2,8 @@
 /* Compares two models of the same hosts: the found model and the reference. In trees, links are
  * matched by the hosts on their two sides (Buneman 1971), never by the names of switches. If one of
  * the models has cycles, switches are matched by the hosts and switches that are connected to them.
- * One switch and a full mesh are the same network if the latencies of no pair differ. Must not know
- * names. The reference has been reduced to the hosts of the found model. */
+ * One switch and a full mesh are the same network if the latencies of no pair differ. Uses indices,
+ * not names. The reference has been reduced to the hosts of the found model. */
 #ifndef NT_COMPARE_H
 #define NT_COMPARE_H
 

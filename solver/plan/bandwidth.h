@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans rounds of flows that show the bandwidth of each link of a known network. Pure.
  *
- * The order is that of A. Bufe's thesis (Hamburg 2014), sections 2.3.1 to 2.3.4: links between
+ * The order follows A. Bufe's thesis (Hamburg 2014), sections 2.3.1 to 2.3.4: links between
  * hosts, between hosts and switches, between switches, then the throughput of switches. Here all
  * leaves and all parents are measured at once: links that do not meet are loaded in the same round.
  * Phases:

@@ -92,7 +92,8 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
         set_reason(s, "some measurements contradict the tiers found from others",
                    "so all pairs were to be measured");
     else
-        set_reason(s, "the tiers could not be told from some pairs", "so all were to be measured");
+        set_reason(s, "the tiers could not be determined from some pairs",
+                   "so all were to be measured");
     if (has_too_many(s))
         return 0;
     return begin_all(s, err) < 0 ? -1 : 2;

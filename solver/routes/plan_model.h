@@ -23,8 +23,8 @@ int nt_plan_tree(const struct nt_model *model, struct nt_plan **out, struct nt_e
 bool nt_plan_is_tree(const struct nt_model *model);
 
 /* Makes the paths with the fewest hops of all pairs; among equal ones those over the lowest
- * vertices. Links are those of the model. Hosts without a connection have no routes. NT_ERR_INPUT:
- * more than NT_PLAN_PAIRS_MAX pairs. The caller frees *out. */
+ * vertices. Links have the indices of the model. Hosts without a connection have no routes.
+ * NT_ERR_INPUT: more than NT_PLAN_PAIRS_MAX pairs. The caller frees *out. */
 int nt_plan_model_routes(const struct nt_model *model, struct nt_routes **out, struct nt_err *err);
 
 /* Makes a plan of any model: by the closed form if it applies and no redundancy is required, else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Detects the dialect of a CSV text: separator, layout, units, decimal points or commas, which
- * differ between programs and countries. Must not know what the cells are used for.
+ * differ between programs and countries. Independent of the use of the cells.
  * Tests: test_matrix_csv.c. */
 #ifndef NT_CSV_DIALECT_H
 #define NT_CSV_DIALECT_H

@@ -9,7 +9,7 @@
 
 #include "err.h"
 
-/* A placement hint in plain values. Must not know how it was found. */
+/* A placement hint in plain values. Independent of how it was found. */
 struct nt_hint_words {
     const char *pattern;
     size_t ntasks;

@@ -29,7 +29,7 @@ enum how {
     PASS,     /* not a value of a pair, or not of one direction */
 };
 
-/* In words a * stands for any bytes of a word, and $ for the end of the line. */
+/* In words, * is any bytes of a word, and $ the end of the line. */
 struct form {
     const char *tool;
     const char *title;   /* start of an earlier line; NULL: any, "": there is none */

@@ -220,7 +220,7 @@ static bool is_keyword(const struct reading *r, const char *word)
     return r->token == WORD && strcasecmp(r->word, word) == 0;
 }
 
-/* ---- what is said -----------------------------------------------------------------------------
+/* ---- statements -------------------------------------------------------------------------------
  */
 
 /* The supported attributes. */

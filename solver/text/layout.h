@@ -5,7 +5,7 @@
  * weights 1/d^2. Above NT_LAYOUT_EXACT vertices, each vertex is compared with its links and a set
  * of pivots only (Ortmann, Klimenta, Brandes, "A Sparse Stress Model", 2017), so that memory and
  * time are linear. In two dimensions a torus or mesh of known sizes (core/lattice.h) is a grid: the
- * planes of its first two dimensions side by side. Must not know names.
+ * planes of its first two dimensions side by side. Uses indices, not names.
  *
  * Compared with Graphviz once: neato has the same stress within 1 % up to 549 vertices and takes
  * 0.9 times the time of this module or more; for 1511 vertices it needs 20 times the time for 7 %

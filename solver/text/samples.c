@@ -348,7 +348,7 @@ int nt_samples_begin_round(struct nt_samples *s, struct nt_err *err)
     return 0;
 }
 
-/* ---- what hosts are inside: most are equal, so each text stands once ------------------------- */
+/* ---- hardware of hosts: most are equal, so each text is stored once -------------------------- */
 
 int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index,
                          struct nt_err *err)

@@ -258,7 +258,7 @@ double nt_samples_latency_bytes(const struct nt_samples *s);
 /* Direction matters here: [a][b] is the minimum (core/min_latency.h) of the latencies of BYTES-byte
  * messages measured from a. message_bytes 0: the smallest size that occurs. The lowest of more
  * measurements of some pairs would be lower than that of the others: so without phase link-latency,
- * and phases of repeats count as core/repeats.h says. *error: standard errors of those, as
+ * and phases of repeats count as in core/repeats.h. *error: standard errors of those, as
  * nt_min_latency_error; may be NULL. */
 int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
                        struct nt_matrix **error, struct nt_err *err);
