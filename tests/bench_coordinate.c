@@ -51,7 +51,7 @@ static double memory_mb(const char *field)
     return kb / 1024;
 }
 
-/* From here on the peak is counted anew. */
+/* From here on the peak is counted again. */
 static void forget_peak(void)
 {
     FILE *f = fopen("/proc/self/clear_refs", "w");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a latency matrix of 4,096 hosts: bytes a second of one core, whoever else is at the
+/* Reading a latency matrix of 4,096 hosts: bytes per second of one core, whoever else is at the
  * machine. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -113,7 +113,7 @@ static void bench_fat_trees(void)
     }
 }
 
-/* pods x leaves x hosts, all links alike. */
+/* pods x leaves x hosts, all links equal. */
 static struct nt_model *three_tiers(size_t pods, size_t leaves, size_t hosts)
 {
     size_t n = pods * leaves * hosts, switches = 1 + pods + pods * leaves, l = 0;

@@ -40,7 +40,7 @@ static double cpu_s(void)
            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-/* Since the process began to be what it is. */
+/* Since the process started. */
 static long peak_kb(void)
 {
     char line[128];
@@ -354,7 +354,7 @@ struct played {
     int fd;
 };
 
-/* To be called in the child with what it found out. */
+/* Call it in the child with the result. */
 static void hand_in(const struct bill *bill, int fd)
 {
     _exit(write(fd, bill, sizeof *bill) == (ssize_t)sizeof *bill ? 0 : 4);

@@ -183,7 +183,7 @@ static int print_row(const struct row *row, bool any, unsigned seeds)
 
 enum { HOSTS_NAMED = 65536 };
 
-/* What the truth says, with some hosts exchanged: those stand elsewhere now. */
+/* The truth with some hosts exchanged. */
 static struct nt_belief *believed(const struct nt_network *n, unsigned moved, uint64_t seed)
 {
     static char name[HOSTS_NAMED][12];

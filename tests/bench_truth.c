@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps held against the networks that were measured, for every kind of network, noise and job.
+/* Compares maps with the networks that were measured, for every kind of network, noise and job.
  *
  *     build/tests/bench_truth [--strict] [--method METHOD] [--dump DIR] [TABLE [SEED [SCALE]]]
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A SPANK plugin that does nothing in every place where nettopo's stands: what Slurm itself takes
- * for calling one. For tests/bench_prolog. */
+/* A SPANK plugin that does nothing in each callback of nettopo's: the time that Slurm needs to call
+ * a plugin. For tests/bench_prolog. */
 #include <slurm/spank.h>
 
 SPANK_PLUGIN(empty, 1)

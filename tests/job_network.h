@@ -146,8 +146,8 @@ static inline void job_leaves_some(struct job_leaves *l, size_t hosts, size_t gr
 
 enum job_kind { JOB_SCATTERED, JOB_PAIRS, JOB_FRAGMENTS, JOB_TRIPLES, JOB_WHOLE, JOB_KINDS };
 
-/* Of six hosts or more. Mostly singles with a few pairs and triples; n/8..n/2 pairs; fragments of 1
- * to 4; n/8..n/3 triples; whole leaves of 4 to 8, the last one what is left. */
+/* For six hosts or more. Mostly singles with a few pairs and triples; n/8..n/2 pairs; fragments of
+ * 1 to 4; n/8..n/3 triples; whole leaves of 4 to 8, the last one what is left. */
 static inline void job_leaves_draw(struct job_leaves *l, enum job_kind kind, size_t hosts,
                                    struct nt_rng *rng)
 {

@@ -236,7 +236,7 @@ static inline struct rates_run rates_sweep(const struct nt_network *net,
     return run;
 }
 
-/* How right a run is. Directions are counted, links where it says so. */
+/* How right a run is. Directions are counted, links only if stated. */
 struct rates_verdict {
     size_t hosts, values, bounds;  /* directions of host links; of switch links */
     double host_sum, host_worst;   /* relative errors */
@@ -294,8 +294,8 @@ static inline void rates_judge_link(const struct nt_link *is, const struct nt_li
     }
 }
 
-/* Links that have less, in a direction, than the widest of their depth: in these trees all of a
- * depth were made alike. */
+/* Links that have less, in a direction, than the widest of their depth: in these trees all links of
+ * a depth were made equal. */
 static inline void rates_find_slow(const struct rates_run *run, const struct nt_rooted_tree *h,
                                    bool *slow)
 {

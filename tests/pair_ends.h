@@ -32,7 +32,7 @@ static inline bool receive_address(int fd, struct pair_address *theirs)
     return recv(fd, theirs, sizeof *theirs, MSG_WAITALL) == sizeof *theirs;
 }
 
-/* The other end in a process, which exits with what it returns. The pid; *fd: to it; -1: neither.
+/* The other end in a process, which exits with its return value. The pid; *fd: to it; -1: neither.
  */
 static inline pid_t fork_end(int (*end)(int fd), int *fd)
 {

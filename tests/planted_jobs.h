@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A planted network and the jobs that measure parts of it, for tests and benches of what many jobs
- * say together. Include it behind cmocka.h. */
+/* A planted network and the jobs that measure parts of it, for tests and benches that combine the
+ * results of many jobs. Include it behind cmocka.h. */
 #ifndef NT_PLANTED_JOBS_H
 #define NT_PLANTED_JOBS_H
 

@@ -52,7 +52,7 @@ static void scatter_leaves(const struct scattered *s, const uint32_t *host, stru
     }
 }
 
-/* Hosts are numbered in an order that says nothing. */
+/* Hosts are numbered in an order without information. */
 static struct nt_network *scattered_network(const struct scattered *s, uint64_t seed)
 {
     size_t hosts = scattered_hosts(s), groups = scattered_groups(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rounds of the bandwidth planner: which pairs are allowed, what is covered, what is kept
- * apart. */
+/* The rounds of the bandwidth planner: allowed pairs, covered links, flows that must not share a
+ * round. */
 #include "asserts.h"
 #include "flow_schedule.h"
 #include "known_rates.h"

@@ -91,7 +91,7 @@ static bool is_near_best(const char *network, struct nt_model *m, const char *pa
     return !worse;
 }
 
-/* Hosts in an order that is not that of the network. */
+/* Hosts in another order than in the network. */
 static struct nt_model *drawn(const char *spec, bool rates, uint64_t seed)
 {
     struct nt_rng rng;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The campaign against simulated networks: what it measures, in which order, and until when. */
+/* The campaign on simulated networks: its measurements, their order, and its end. */
 #include "asserts.h"
 #include "campaign.h"
 #include "made_network.h"
@@ -484,7 +484,7 @@ TEST(a_slow_round_does_not_end_loggp)
     assert_string_equal(s.cut, "");
 }
 
-/* What does not fit is named, and the time goes to what does. */
+/* Phases that do not fit are named, and the time goes to the others. */
 TEST(a_short_budget_is_used)
 {
     for (double budget_s = 3; budget_s < 7; budget_s += 0.7) {

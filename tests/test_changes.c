@@ -42,7 +42,7 @@ static struct nt_change_series changes_of(const struct planted *p, struct nt_rng
     return series_of(reading, p->n);
 }
 
-/* Within three readings, and nothing else; recovery as well. At 95 % of what was planted. */
+/* Within three readings, and nothing else; recovery as well. At 95 % of the planted value. */
 TEST(a_link_at_70_percent_is_found_within_three_readings)
 {
     enum { RUNS = 1000 };
@@ -522,7 +522,7 @@ TEST(named_one_user_alone_clears_nothing)
     assert_int_equal(found_in("*1*1", 0, &c), 0);
 }
 
-/* Of a few hosts no map says which is slow, though the figure is the same. */
+/* With a few hosts no map shows which one is slow, although the value is the same. */
 TEST(who_agrees_says_nothing)
 {
     struct nt_fleet_change c;
@@ -534,7 +534,7 @@ TEST(who_agrees_says_nothing)
     assert_int_equal(found_in("AAA", 0, &c), 0);
 }
 
-/* A latency between switches as slow as those of its like below other switches. */
+/* A latency between switches as slow as comparable latencies below other switches. */
 TEST(a_link_between_switches_is_held_against_those_below_the_same)
 {
     struct nt_fleet_change c;

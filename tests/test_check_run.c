@@ -42,7 +42,7 @@ TEST(how_it_failed_is_said)
     assert_string_equal(err.text, "/nowhere/x: exit status 127");
 }
 
-/* One that hangs with its output open, one that closed it, one that prints without end. */
+/* A program that blocks with its output open, one that closed it, one that prints without end. */
 TEST(nothing_outlasts_its_time)
 {
     static const char *const scripts[] = {"sleep 1000", "exec >&- 2>&-; sleep 1000",

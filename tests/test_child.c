@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Killing a probe, also one that cannot be killed at the moment: this program is the probe, and a
- * tracer that stops it on exit stands for a hanging file system. And what outruns whoever ends
+ * tracer that stops it on exit simulates a blocked file system. And what outruns whoever ends
  * processes one after the other. */
 #include <dirent.h>
 #include <poll.h>

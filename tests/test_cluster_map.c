@@ -189,7 +189,7 @@ TEST(test_moves)
 }
 
 /* Jobs of three users, then of one who says that two hosts are exchanged: nothing changes, however
- * many jobs they run, also if nobody knows who they are. If another user says so as well they are.
+ * many jobs they run, also if nobody knows who they are. If another user reports it too, they are.
  */
 TEST(test_one_user_moves_nothing)
 {
@@ -253,8 +253,8 @@ static double not_us(size_t kind, double us, struct nt_rng *rng)
     }
 }
 
-/* Jobs of seven users, then jobs over all hosts of another one that states another network, also more
- * readings than those of all others: no host stands elsewhere, and the switches stay. */
+/* Jobs of seven users, then jobs over all hosts of another one that states another network, also
+ * more readings than those of all others: no host stands elsewhere, and the switches stay. */
 TEST(test_one_user_flattens_nothing)
 {
     static const uint32_t jobs[] = {1, 2, 4, 30};
@@ -442,7 +442,7 @@ static void note_eight(struct nt_evidence *e, const struct nt_network *n, uint32
         }
 }
 
-/* Host 0 stands where 1 does, as at first, and not where 8 does. */
+/* Host 0 is on the switch of host 1, as at first, and not on the switch of host 8. */
 static void assert_first_has_not_moved(struct nt_evidence *e)
 {
     struct nt_switch_naming naming = {0};

@@ -295,7 +295,7 @@ TEST(hosts_of_another_machine_are_an_error)
     nt_map_destroy(map);
 }
 
-/* A job sees a part of the machine: what it cannot distinguish is no difference. */
+/* A job sees a part of the machine: parts that it cannot distinguish are no difference. */
 TEST(a_part_of_a_bigger_machine_is_the_same)
 {
     static const char conf[] = "SwitchName=l1 Nodes=n[1-3,21-30]\nSwitchName=l2 Nodes=n[4-6]\n"
@@ -318,8 +318,8 @@ TEST(a_part_of_a_bigger_machine_is_the_same)
     nt_model_destroy(m);
 }
 
-/* Slurm's files cannot say that a switch has hosts beside switches: what we write for that is read
- * as it was meant. A declared leaf of another name is one. */
+/* Slurm's files cannot express that a switch has both hosts and switches: the text written for it
+ * is read as intended. A declared leaf of another name is one. */
 TEST(a_leaf_that_slurm_wants_is_none)
 {
     static const char *const conf[] = {
@@ -910,7 +910,8 @@ static struct nt_map *support_read_dot(const char *text)
     return map;
 }
 
-/* Each difference is as sure as the switch that it rests on, whatever the map is as a whole. */
+/* The confidence of each difference is the support of its switch, whatever the confidence of the
+ * map. */
 TEST(a_difference_is_as_sure_as_its_switch)
 {
     static const char found[] = "graph { n1--a; n2--a; n3--a; n4--a; n5--b; n6--b; n7--b; n8--b; "

@@ -282,7 +282,7 @@ TEST(a_probe_has_nothing_to_steal)
     assert_int_equal(escaped, 0);
 }
 
-/* The file's user reads it, the probe gets what is in it. */
+/* The file's user reads it, and the probe gets its contents. */
 TEST(a_private_file_of_the_job_comes_through_a_pipe)
 {
     int socket;
@@ -313,7 +313,7 @@ TEST(a_private_file_of_the_job_comes_through_a_pipe)
     unlink(private_file);
 }
 
-/* What another process of the user gets to see and do: bits of what it could. */
+/* What another process of the user can see and do, as bits. */
 static int pry(pid_t pid)
 {
     char path[64], target[64];

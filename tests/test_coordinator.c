@@ -31,7 +31,7 @@ static struct endpoints {
  * less of the limits, so that only who is stopped or gone is late. */
 static int slower = 1;
 
-/* These stand before the library's own. */
+/* These replace the library's functions. */
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
     long rc = syscall(SYS_clock_gettime, clock, t);

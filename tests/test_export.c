@@ -179,7 +179,7 @@ TEST(slurm_gets_hosts_or_switches_but_not_both)
     nt_map_destroy(map);
 }
 
-/* Both ends of the only link between switches divide the hosts alike. */
+/* Both ends of the only link between switches divide the hosts in the same way. */
 TEST(what_is_not_sure_is_pale)
 {
     static const struct {

@@ -214,7 +214,7 @@ TEST(two_hosts_that_a_third_reaches_stay_online)
     nt_membership_destroy(membership);
 }
 
-/* Its ways to two hosts are closed, and it has a network: a third one says so. */
+/* Its ways to two hosts are closed, and it has a network: a third one reports it. */
 TEST(a_host_that_two_do_not_reach_stays_online)
 {
     uint32_t pair[1][2] = {{2, 4}};

@@ -18,7 +18,7 @@
 
 /* ---- faults ---- */
 
-/* Who is found worse than its like, who is not, and what is said of it. */
+/* Which parts are reported as worse than comparable parts, which are not, and with which values. */
 
 /* Hosts on one leaf below another switch, each link the same with a given error. */
 static struct nt_model *star(size_t hosts, double us, double relative)
@@ -144,7 +144,7 @@ TEST(ways_of_a_narrow_link_are_one_finding)
     nt_model_destroy(m);
 }
 
-/* Others are at least so wide: the one that is a value is narrower than its like. */
+/* Others are at least as wide: the link with a value is narrower than comparable links. */
 TEST(bounds_show_what_is_usual)
 {
     struct nt_model *m = star(6, 1, 0.01);
@@ -157,7 +157,7 @@ TEST(bounds_show_what_is_usual)
     nt_model_destroy(m);
 }
 
-/* A finding that is 99 % sure is false on less than one sound network in a hundred, whatever the
+/* A finding of 99 % confidence is false on less than one sound network in a hundred, whatever the
  * noise and the size of the class. tests/bench findings has more. */
 TEST(sound_networks_have_none)
 {
@@ -529,7 +529,7 @@ static size_t findings_of(const uint32_t *leaf, size_t hosts, double noise, stru
     return found;
 }
 
-/* Each way to place hosts on the leaves of four pods, alike ones left out: hosts in order of
+/* Each way to place hosts on the leaves of four pods, equivalent ones left out: hosts in order of
  * leaves, a new leaf or a new pod after the last. */
 static size_t place_next(uint32_t *leaf, size_t placed, size_t hosts, struct nt_rng *rng)
 {
@@ -703,7 +703,7 @@ TEST(neither_order_nor_the_top_matter)
 
 /* ---- losses ---- */
 
-/* Which link loses messages, by what was sent again over the paths of a known tree. */
+/* Which link loses messages, from the resent messages on the paths of a known tree. */
 
 enum { PINGS = 90, SEGMENTS = 1000, SEEDS = 40 };
 
@@ -893,7 +893,7 @@ TEST(a_record_has_what_was_sent_again)
 
 /* ---- rails ---- */
 
-/* A host told from its cable, from simulated sweeps of hosts with two rails. */
+/* Distinguishes a host from its cable, in simulated sweeps of hosts with two rails. */
 
 enum { HOSTS = 16, HOST = 5, BOTH_RAILS = -1, NO_RAIL = -2 };
 

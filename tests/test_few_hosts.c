@@ -219,8 +219,8 @@ TEST(test_repeats_tell_noise)
     assert_true(found * 10 >= RUNS * 9);
 }
 
-/* Of `runs` noisy sets of four hosts behind one switch, read to a step: those with a group that is
- * stated as sure. */
+/* Of `runs` noisy sets of four hosts behind one switch, read to a step: the number with a group of
+ * high support. */
 static size_t sure_of_steps(double steps_a_us, size_t runs)
 {
     const size_t four = 4;

@@ -115,7 +115,7 @@ static void refuses(struct made_job of_map, struct made_job of_record, const cha
     nt_origin_fini(&o);
 }
 
-/* A map that was taken from earlier jobs is no evidence for what they said. */
+/* A map that was taken from earlier jobs is no evidence for their results. */
 TEST(a_map_that_was_not_measured_has_no_figures)
 {
     struct made_job m = made();
@@ -269,7 +269,7 @@ TEST(damaged_bytes_stay_within_bounds)
 
 /* ---- evidence ---- */
 
-/* The table of what many jobs measured, and the offsets of jobs. */
+/* The table of the measurements of many jobs, and the offsets of jobs. */
 
 static void evidence_refuses(struct nt_evidence *e, uint32_t job, uint32_t a, uint32_t b, double us)
 {
@@ -430,7 +430,7 @@ static uint32_t switch_of(const struct nt_model *m, uint32_t host)
     return 0;
 }
 
-/* The host hangs at the switch of another from now on. */
+/* The host is on the switch of another from now on. */
 static void move(struct nt_model *m, uint32_t host, uint32_t beside)
 {
     uint32_t to = switch_of(m, beside) + (uint32_t)m->hosts;

@@ -90,7 +90,7 @@ TEST(test_fair)
         }
 }
 
-/* One flow at a time is what the matrix of pairs alone says. */
+/* One flow at a time gives the matrix of single pairs. */
 TEST(test_alone)
 {
     struct nt_network *n = made_network("tree:2x3x2");

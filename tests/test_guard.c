@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may connect to a probe: sockets of the loopback network stand for hosts. */
+/* Who may connect to a probe: sockets of the loopback network represent hosts. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static int accept_soon(void)
     return accept(listener, NULL, NULL);
 }
 
-/* What the other end says: 'x' nothing yet, 'r' a reset, 'e' the end. */
+/* The state of the other end: 'x' nothing yet, 'r' a reset, 'e' the end. */
 static char end_of(int fd, int wait_ms)
 {
     char byte;

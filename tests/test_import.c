@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other programs' matrices and descriptions of networks: samples in tests/data/import, and what is
- * refused. */
+/* Other programs' matrices and descriptions of networks: samples in tests/data/import, and rejected
+ * input. */
 #include "asserts.h"
 #include "export.h"
 #include "import.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DOT as tools for cables write it: ports, records, labels of tags, and what says which vertices
- * are hosts. */
+/* DOT as tools for cables write it: ports, records, labels of tags, and how hosts are marked. */
 #include "asserts.h"
 #include "import.h"
 

@@ -153,7 +153,7 @@ TEST(test_dragonflies)
 }
 
 /* What is stated falls with what the readings say, and is high where they leave no doubt. With more
- * noise one switch is stated, since nothing else is found: that is not sure. */
+ * noise one switch is stated, since nothing else is found, with a low confidence. */
 TEST(test_confidence)
 {
     const double sds[] = {0.02, 0.1, 0.15, 0.2, 0.3};

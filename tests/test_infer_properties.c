@@ -134,7 +134,7 @@ TEST(test_scaling)
     }
 }
 
-/* What the model says that a host adds to each of its pairs. */
+/* The time that a host adds to each of its pairs in the model. */
 static double own_us(const struct nt_model *m, size_t host)
 {
     for (size_t k = 0; k < m->links && m->switches > 0; k++)
@@ -170,7 +170,7 @@ TEST(test_longer_host_link)
     }
 }
 
-/* What a map says is measured and solved again: the same map. */
+/* A map is simulated and solved again: the same map. */
 TEST(test_round_trip)
 {
     for (size_t seed = 0; seed < draws(24, 48); seed++) {
@@ -379,7 +379,7 @@ TEST(test_values_beyond_measure)
     }
 }
 
-/* Figures of a model that has some: the pairs that do not fit are those of the last fit. */
+/* Figures of a model that has some: the pairs that do not fit come from the last fit. */
 TEST(test_fit_again)
 {
     struct nt_rng rng;

@@ -60,7 +60,7 @@ TEST(one_reading_has_its_own_error)
     nt_latencies_fini(&l);
 }
 
-/* All pairs of 8 hosts in three passes, as us says. */
+/* All pairs of 8 hosts in three passes, with the latencies us. */
 enum { ALL = 8, CHANGED = 2 };
 
 static void read_thrice(double (*us)(uint32_t a, uint32_t b, int pass), struct nt_matrix **found,
@@ -108,7 +108,7 @@ static double near_or_far(uint32_t a, uint32_t b, int pass)
 }
 
 /* A host's link becomes 80 us longer: a quarter of what its near pairs have, less than a tenth of
- * its far ones. All of them tell of the network before it. */
+ * its far ones. All of them show the network before it. */
 TEST(near_and_far_pairs_of_a_changed_host_agree)
 {
     struct nt_matrix *found, *error;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lookup's child that cannot be killed is not waited for: a tracer that stops it on exit stands
- * for a hanging file system. */
+/* A lookup's child that cannot be killed is not waited for: a tracer that stops it on exit
+ * simulates a blocked file system. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

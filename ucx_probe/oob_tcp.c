@@ -26,8 +26,7 @@ enum {
     FIGURES_MAX = 400,
 };
 
-/* The agent ends a gather by its own clock. If it is this much later, it does not respond any
- * more. */
+/* The agent ends a gather by its own clock. If it is this much later, it no longer responds. */
 static const double AGENT_LATE_S = 0.5;
 static const double START_WAIT_S = 10;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of the START frame, in which the agent describes the job to its probe. Lines of "WORD
- * VALUE", in any order except those of hosts:
+ * VALUE", in any order except the lines of hosts:
  *
  *   rank R                  rank of this probe; 0 is the coordinator
  *   size N                  number of hosts of the job

@@ -477,7 +477,7 @@ static int state_changes(struct work *w, size_t n, struct nt_fleet_change like, 
     return 0;
 }
 
-/* Returns the noise of a part if it exceeds that of its link type. */
+/* Returns the noise of a part if it exceeds the noise of its link type. */
 static double own_noise(struct work *w, size_t from, size_t to, double sd)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event loop: packets over FIFO resources, see kernels.h for what is modelled.
+/* The event loop: packets over FIFO resources. kernels.h describes the model.
  *
  * Outputs are numbered: an arc's number, then arcs + host for a host's consumption port. A queue
  * is where a packet waits: an arc's number for the buffer at the arc's far end, arcs + host for the

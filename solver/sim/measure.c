@@ -85,7 +85,7 @@ int nt_measure_apply_structure(const struct nt_measure_noise *noise, struct nt_n
     return 0;
 }
 
-/* Returns the factor of the unordered pair in one repeat: 1, or that of an outlier. */
+/* Returns the factor of the unordered pair in one repeat: 1, or the factor of an outlier. */
 static double wrong_by(const struct nt_measure_noise *noise, uint32_t a, uint32_t b,
                        uint32_t repeat)
 {

@@ -588,8 +588,8 @@ static uint32_t tree_arc(const struct nt_network *n, uint32_t at, uint32_t to)
     return n->out[low];
 }
 
-/* Returns the position of a vertex in a direct network: its index, or, behind switches, that of a
- * switch. */
+/* Returns the position of a vertex in a direct network: its index, or, behind switches, the index
+ * of a switch. */
 static uint32_t place_of(const struct nt_network *n, uint32_t v)
 {
     uint32_t each = n->spec.hosts_each;
@@ -1004,8 +1004,8 @@ static void build_chain(struct site *s)
         join_switches(s, k - 1, k, 0);
 }
 
-/* Level 1 has the leaf switches; fattree_switch numbers them. A switch is linked to those of the
- * next level whose word differs only in the digit of this level. */
+/* Level 1 has the leaf switches; fattree_switch numbers them. A switch is linked to the switches of
+ * the next level whose word differs only in the digit of this level. */
 static void build_fattree(struct site *s)
 {
     size_t half = s->spec->dimension[0] / 2, levels = s->spec->dimension[1];

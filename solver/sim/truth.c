@@ -378,8 +378,8 @@ static int reduce_model(const struct nt_model *m, struct nt_model **out, struct 
 }
 
 /* Fewer switches in a ring, a grid or a full mesh are only a triangle or a line: validate accepts
- * these families from this number. Measurements show a dragonfly from so many groups and routers
- * (infer/dragonfly.c). */
+ * these families from this number. Measurements show a dragonfly from this number of groups and
+ * routers on (infer/dragonfly.c). */
 enum { NAMED_SWITCHES = 4, NAMED_GROUPS = 3, NAMED_ROUTERS = 3 };
 
 static bool is_named(const struct nt_network *network, const struct nt_model *m)

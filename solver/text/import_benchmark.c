@@ -6,9 +6,9 @@
  * Latencies are one way. Half of a round trip is what osu_latency, PingPong, ib_send_lat,
  * ib_write_lat, qperf, NetPIPE and c2clat print; an RDMA read or an atomic operation of perftest or
  * qperf takes a whole round trip, and half of it is taken. Bandwidths are one direction's: half of
- * what osu_bibw, perftest -b and qperf's bi_bw print, which send both ways and add. Of Intel's
- * PingPong and Sendrecv and of NetPIPE, which print a size and its time, the size is divided by the
- * time: their own rates are of 2^20 bytes or of both ways, by version and test. */
+ * what osu_bibw, perftest -b and qperf's bi_bw print, which send both ways and add. Intel's
+ * PingPong and Sendrecv and NetPIPE print a size and its time, and the size is divided by the time:
+ * their own rates are of 2^20 bytes or of both ways, by version and test. */
 #include "import.h"
 
 #include <math.h>

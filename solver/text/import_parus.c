@@ -141,8 +141,8 @@ static int take_names(struct parus *p, struct nt_text *names, struct nt_err *err
 
 /* ---- the text ---- */
 
-/* "processors N", parameters a line each, "hosts:" or not, N names, then blocks "Message length L"
- * with N rows of N times in seconds. */
+/* "processors N", parameters on one line each, "hosts:" or not, N names, then blocks "Message
+ * length L" with N rows of N times in seconds. */
 struct lines {
     struct nt_text text;
     struct nt_text_line line; /* read, not yet used */

@@ -41,8 +41,8 @@ int nt_launch_machinefile(const struct nt_launch_placement *s, char **text, size
 int nt_launch_torchrun(const struct nt_launch_placement *s, char **text, size_t *bytes,
                        struct nt_err *err);
 
-/* Ray: the bundles of ray.util.placement_group with strategy STRICT_SPREAD, one a host in the order
- * of their first rank: [{"host:NAME": 1, "CPU": TASKS}, ...]. Workers are started with
+/* Ray: the bundles of ray.util.placement_group with strategy STRICT_SPREAD, one per host in the
+ * order of their first rank: [{"host:NAME": 1, "CPU": TASKS}, ...]. Workers are started with
  * --resources '{"host:NAME": 1}'. */
 int nt_launch_ray(const struct nt_launch_placement *s, char **text, size_t *bytes,
                   struct nt_err *err);

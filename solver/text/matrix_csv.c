@@ -528,8 +528,8 @@ static int settle_dialect(struct nt_csv_reader *r, struct nt_err *err)
 }
 
 /* Holds bytes until they show the dialect: two lines that are neither empty nor comments, or a long
- * one. Of comments only the end is held, and empty lines only after the first line, for the numbers
- * of lines. Returns the number of bytes taken from text. */
+ * one. For the numbers of lines, the end of each comment is kept, and empty lines after the first
+ * line. Returns the number of bytes taken from text. */
 static size_t hold_head(struct nt_csv_reader *r, const char *text, size_t bytes)
 {
     size_t k = 0;

@@ -133,7 +133,7 @@ void nt_look_fini(struct nt_look *look);
 enum { NT_BAD_PX = 3 };
 double nt_look_thickness(const struct nt_look *look, size_t link);
 
-/* Lines of the legend: common rates up to that of the widest link. */
+/* Lines of the legend: common rates up to the rate of the widest link. */
 enum { NT_STROKES_MAX = 3 };
 struct nt_stroke {
     double px;

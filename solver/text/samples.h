@@ -263,7 +263,7 @@ double nt_samples_latency_bytes(const struct nt_samples *s);
 int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
                        struct nt_matrix **error, struct nt_err *err);
 
-/* Finds the pairs with a value in that matrix, in any direction, without those of missing hosts.
+/* Finds the pairs with a value in that matrix, in any direction, without pairs of missing hosts.
  * Memory is in proportion to the measured pairs. The caller calls nt_measured_pairs_fini. */
 int nt_samples_measured_pairs(const struct nt_samples *s, double message_bytes,
                               struct nt_measured_pairs *out, struct nt_err *err);
@@ -273,7 +273,7 @@ int nt_samples_measured_pairs(const struct nt_samples *s, double message_bytes,
 int nt_samples_planned_bandwidth(const struct nt_samples *s, struct nt_matrix **out,
                                  struct nt_err *err);
 
-/* Finds the pairs with a latency of any kind, including those of missing hosts. */
+/* Finds the pairs with a latency of any kind, including pairs of missing hosts. */
 int nt_samples_measured_pairs_any(const struct nt_samples *s, struct nt_measured_pairs *out,
                                   struct nt_err *err);
 
