@@ -46,15 +46,21 @@ TEST(invalid_headers_are_rejected_with_a_reason)
     }
 }
 
-TEST(only_a_broadcast_has_the_unicast_flag)
+static void only_that_type_has(enum nt_frame_flag flag, unsigned that)
 {
     for (unsigned type = NT_FRAME_START; type <= NT_FRAME_PROOF; type++) {
-        struct nt_frame frame = {.type = (enum nt_frame_type)type, .flags = NT_FRAME_UNICAST}, out;
+        struct nt_frame frame = {.type = (enum nt_frame_type)type, .flags = (uint16_t)flag}, out;
         unsigned char head[NT_FRAME_HEAD_BYTES];
         struct nt_err err;
         nt_frame_encode(&frame, head);
-        assert_int_equal(nt_frame_decode(head, &out, &err), type == NT_FRAME_BCAST ? 0 : -1);
+        assert_int_equal(nt_frame_decode(head, &out, &err), type == that ? 0 : -1);
     }
+}
+
+TEST(flags_belong_to_types)
+{
+    only_that_type_has(NT_FRAME_UNICAST, NT_FRAME_BCAST);
+    only_that_type_has(NT_FRAME_AGENT, NT_FRAME_DONE);
 }
 
 RUN_TESTS

@@ -55,7 +55,9 @@ int nt_frame_decode(const unsigned char head[NT_FRAME_HEAD_BYTES], struct nt_fra
         return nt_err_set(err, NT_ERR_INPUT, "frame: not a nettopo frame");
     if (type < NT_FRAME_START || type > NT_FRAME_PROOF)
         return nt_err_set(err, NT_ERR_INPUT, "frame: unknown type %u", type);
-    uint32_t known = NT_FRAME_MORE | (type == NT_FRAME_BCAST ? NT_FRAME_UNICAST : 0);
+    uint32_t known = NT_FRAME_MORE | (type == NT_FRAME_BCAST  ? NT_FRAME_UNICAST
+                                      : type == NT_FRAME_DONE ? NT_FRAME_AGENT
+                                                              : 0);
     if ((flags & ~known) != 0)
         return nt_err_set(err, NT_ERR_INPUT, "frame: unknown flags %#x", flags);
     if (bytes > NT_FRAME_PAYLOAD_MAX)
