@@ -508,12 +508,12 @@ function meets([x0, y0, x1, y1], [ax, ay, bx, by]) {
   return from < to;
 }
 /* Labels beside their hosts and switches. None lies on another, and one lies on a line only if there is no
- * other place. Findings come first; a vertex without room has no label. */
+ * other place: in a grid beside its vertex. Findings come first; a vertex without room has no label. */
 function labelsOf(map, shown, px, words) {
   const out = new Map(),
     boxes = shown.map(n => [...px[n.i].map(v => v - radiusOf(n)), ...px[n.i].map(v => v + radiusOf(n)), n]);
-  const careful =
-    shown.length <= 150 && state.layout !== "grid"; /* with more it takes longer than it is worth */
+  const few = shown.length <= 150, /* with more it takes longer than it is worth */
+    careful = few && state.layout !== "grid";
   const lines = (careful ? map.links : []).filter(l => px[l.a] && px[l.b]).map(l => [...px[l.a], ...px[l.b]]);
   const clash = (b, own) =>
     boxes.some(o => o[4] !== own && b[0] < o[2] && o[0] < b[2] && b[1] < o[3] && o[1] < b[3]);
@@ -537,8 +537,10 @@ function labelsOf(map, shown, px, words) {
     );
     const isClear = ({ box }) => !clash(box, n) && !lines.some(l => meets(box, l));
     const clear = careful && places.map(placeAt).find(isClear);
-    const place = clear || placeAt(places[0]);
-    if (!clear && !isStrong(n) && clash(place.box, n)) continue;
+    const near = few && !clear ? places.slice(0, careful ? places.length : 12).map(placeAt) : [];
+    const free = near.find(({ box }) => !clash(box, n));
+    const place = clear || free || placeAt(places[0]);
+    if (!clear && !free && !isStrong(n) && clash(place.box, n)) continue;
     boxes.push(place.box);
     out.set(
       n,

@@ -235,6 +235,19 @@ PY
     assert_equal "columns, overlaps" "${lines[2]} ${lines[3]}" "2 []"
 }
 
+@test "on a phone almost every host of a torus has its name, and most routers of a dragonfly" {
+    for spec in torus:4x4x4 dragonfly:5x4x2; do
+        "$nettopo" simulate -t $spec -f map -o net.json
+        "$nettopo" export --format html -o net.html net.json
+        run browser net.html size:390x800 'js:document.querySelectorAll("#panes text.halo").length'
+        [ "$status" = 0 ]
+        case $spec in
+        torus*) assert_between "names of 64" "${lines[0]}" 60 64 ;;
+        *) assert_between "names of 20" "${lines[0]}" 19 20 ;;
+        esac
+    done
+}
+
 @test "what the map is not sure of is pale and says so; what is suspect without a finding is listed" {
     "$nettopo" export --format html "$ROOT/tests/data/maps/unsure.json" >unsure.html
     run browser unsure.html 'js:[...document.querySelectorAll("#panes .switch")].map(g => [g.dataset.key,
