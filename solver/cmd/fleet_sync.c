@@ -90,7 +90,7 @@ static int tell_slurm(const char *const *arguments, struct nt_err *err)
     if (pid == 0)
         run_scontrol(arguments);
     if (pid < 0 || waitpid(pid, &status, 0) != pid)
-        return nt_err_set(err, NT_ERR_SYSTEM, "cannot run cannot run scontrol: %s",
+        return nt_err_set(err, NT_ERR_SYSTEM, "cannot run scontrol: %s",
                           strerror(errno));
     if (check_exit(status, err) != 0)
         return -1;
