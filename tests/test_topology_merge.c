@@ -114,6 +114,52 @@ TEST(flat_becomes_a_tree)
             "SwitchName=all Switches=s1,s2\n");
 }
 
+/* A host alone on a leaf is measured on a longer link, to the core or to the only other leaf: it
+ * stays. A host with a link as others have was moved, and one that Slurm has beside others, too. */
+TEST(a_host_alone_on_its_switch_stays)
+{
+    static const char core[] = "graph { s1--s3; s2--s3; n1--s1; n2--s1; n3--s1; n4--s2; n5--s2; "
+                               "n6--s2; n7--s3 }";
+    static const char one[] = "graph { n1--s1; n2--s1; n3--s1; n4--s1; n7--s1 }";
+    static const char leaf[] = "graph { s1--s3; s2--s3; n1--s1; n2--s1; n3--s1; n4--s2; n5--s2; "
+                               "n6--s2; n7--s1 }";
+    static const char three[] = "SwitchName=a Nodes=n[1-3]\nSwitchName=b Nodes=n[4-6]\n"
+                                "SwitchName=c Nodes=n7\nSwitchName=t Switches=a,b,c\n";
+    static const struct {
+        const char *measured, *current, *changes;
+        double link_us; /* of n7; the others 0.5 */
+    } table[] = {
+        {core, three, "", 0.75},
+        {one, "SwitchName=a Nodes=n[1-4]\nSwitchName=c Nodes=n7\nSwitchName=t Switches=a,c\n", "",
+         1},
+        {leaf, three, "host n7: from c to a\nswitch c: gone\n", 0.5},
+        {core, "SwitchName=a Nodes=n[1-3]\nSwitchName=b Nodes=n[4-7]\nSwitchName=t Switches=a,b\n",
+         "host n7: from b to t\n", 0.75}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_map *m, *c = read_conf(table[k].current), *out;
+        const char *text = table[k].measured;
+        struct nt_strbuf d = {0};
+        struct nt_err err = {0};
+        assert_int_equal(nt_import_dot("t", text, strlen(text), &m, &err), 0);
+        m->model->resolution_us = 0.02;
+        for (size_t w = 0; w < m->model->switches; w++)
+            m->model->tier[w] = strcmp(m->switch_name[w], "s3") == 0 ? 2 : 1;
+        for (size_t l = 0; l < m->model->links; l++)
+            m->model->link[l].latency_us =
+                strcmp(nt_map_vertex_name(m, m->model->link[l].a), "n7") == 0 ? table[k].link_us
+                                                                              : 0.5;
+        assert_int_equal(nt_topology_keep_alone(m, c, &err), 0);
+        if (nt_topology_merge(m, c, &out, &d, NULL, &err) != 0)
+            fail_msg("row %zu: %s", k, err.text);
+        if (strcmp(d.used > 0 ? d.text : "", table[k].changes) != 0)
+            fail_msg("row %zu: %s", k, d.text);
+        free(d.text);
+        nt_map_destroy(m);
+        nt_map_destroy(c);
+        nt_map_destroy(out);
+    }
+}
+
 TEST(what_is_no_tree_is_refused)
 {
     struct nt_map *map = read_conf(two), *out;

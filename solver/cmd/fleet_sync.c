@@ -90,8 +90,7 @@ static int tell_slurm(const char *const *arguments, struct nt_err *err)
     if (pid == 0)
         run_scontrol(arguments);
     if (pid < 0 || waitpid(pid, &status, 0) != pid)
-        return nt_err_set(err, NT_ERR_SYSTEM, "cannot run scontrol: %s",
-                          strerror(errno));
+        return nt_err_set(err, NT_ERR_SYSTEM, "cannot run scontrol: %s", strerror(errno));
     if (check_exit(status, err) != 0)
         return -1;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -504,15 +503,17 @@ static int apply(const struct arguments *a, const struct nt_topology_text *old,
     return rc;
 }
 
-static int merge(struct arguments *a, const struct nt_map *measured,
-                 const struct nt_topology_text *old, struct nt_err *err)
+static int merge(struct arguments *a, struct nt_map *measured, const struct nt_topology_text *old,
+                 struct nt_err *err)
 {
     struct nt_map *current = NULL, *merged = NULL, *blocks = NULL;
     struct nt_strbuf changes = {0};
     struct nt_json_writer w = {0}, *json = a->json ? &w : NULL;
     if (read_current(a, old, &current, err) != 0)
         return -1;
-    int rc = a->block ? nt_topology_blocks(measured, &blocks, err) : 0;
+    int rc = nt_topology_keep_alone(measured, current, err);
+    if (rc == 0 && a->block)
+        rc = nt_topology_blocks(measured, &blocks, err);
     nt_json_begin(&w, NULL, '{', true);
     nt_json_begin(&w, "changes", '[', true);
     if (rc == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "topology_merge.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "memory.h"
 #include "names.h"
 #include "rooted_tree.h"
+#include "stats.h"
 
 enum { NONE = UINT32_MAX, NAME_BYTES = 256 };
 
@@ -466,6 +468,80 @@ int nt_topology_merge(const struct nt_map *measured, const struct nt_map *curren
     nt_rooted_tree_destroy(m.current.tree);
     nt_arena_fini(&m.memory);
     return done ? 0 : -1;
+}
+
+/* ---- hosts alone on their switch ---------------------------------------------------------------
+ */
+
+/* Counts the hosts with a link on each current switch. */
+static void count_hosts(const struct nt_model *m, const uint32_t *same, const struct side *current,
+                        uint32_t *hosts)
+{
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a;
+        if (a < m->hosts && is_placed(current, same[a]))
+            hosts[current->tree->parent[same[a]]]++;
+    }
+}
+
+/* Returns the longest link of a host that is on the same switch as others: the median, and less
+ * than a link between switches more. */
+static double longest_own(const struct nt_model *m, float *scratch)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a < m->hosts)
+            scratch[n++] = (float)m->link[k].latency_us;
+    return n > 0 ? (double)nt_stats_median(scratch, n) + m->resolution_us : NAN;
+}
+
+static int drop_alone(struct nt_model *m, const uint32_t *same, const struct side *current,
+                      struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t vertices = m->hosts + m->switches, kept = 0;
+    uint32_t *hosts = nt_arena_array(&memory, vertices_of(current) + 1, sizeof *hosts);
+    uint32_t *others = nt_arena_array(&memory, vertices + 1, sizeof *others);
+    float *scratch = nt_arena_array(&memory, m->links + 1, sizeof *scratch);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    count_hosts(m, same, current, hosts);
+    double longest = longest_own(m, scratch);
+    for (size_t k = 0; k < m->links; k++)
+        others[m->link[k].b] += m->link[k].a >= m->hosts || m->link[k].latency_us <= longest;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        bool on = l->a < m->hosts && is_placed(current, same[l->a]);
+        uint32_t leaf = on ? current->tree->parent[same[l->a]] : NONE;
+        if (!on || hosts[leaf] > 1 || is_hosts_leaf(current, leaf) ||
+            !(l->latency_us > longest && others[l->b] > 0))
+            m->link[kept++] = *l;
+    }
+    m->links = kept;
+    return 0;
+}
+
+int nt_topology_keep_alone(struct nt_map *measured, const struct nt_map *current,
+                           struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct side side = {0};
+    struct nt_model *m = measured->model;
+    if (current == NULL || current->model->switches == 0)
+        return 0;
+    uint32_t *same = nt_arena_array(&memory, m->hosts + 1, sizeof *same);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    memset(same, 0xff, m->hosts * sizeof *same);
+    int rc =
+        nt_host_match((const char *const *)measured->host_name, m->hosts,
+                      (const char *const *)current->host_name, current->model->hosts, same, err);
+    if (rc == 0)
+        rc = open_side(&side, current, err);
+    if (rc == 0)
+        rc = drop_alone(m, same, &side, err);
+    nt_rooted_tree_destroy(side.tree);
+    return rc;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------

@@ -12,6 +12,14 @@
 #include "map.h"
 #include "strbuf.h"
 
+/* Call it before nt_topology_merge: removes the links of hosts that may be alone on a switch. Their
+ * link and that of their switch are one link of the measured tree, to a switch above or, if that
+ * has no other branch, to the switch beside it. So a host that Slurm has alone on a switch stays
+ * there if its link is longer than that of other hosts by a link between switches. current: NULL:
+ * none. */
+int nt_topology_keep_alone(struct nt_map *measured, const struct nt_map *current,
+                           struct nt_err *err);
+
 /* Merges. measured: a tree of switches; hosts without a place have no link. current: Slurm's
  * topology; NULL: none. *out: a map with names and without values, for nt_export_topology_conf and
  * _yaml. changes (appended): one line for each host that is new or moves, and for each switch that
