@@ -110,7 +110,8 @@ static void run_seed(const struct nt_sweep_kind *kind, const struct nt_network *
     uint32_t *order = any ? shuffled(n->hosts, seed) : NULL;
     struct nt_sweep_run run;
     struct nt_err err;
-    if (nt_sweep_simulate(kind, n, &noise, order, NULL, now_s, &run, &err) < 0)
+    if (nt_sweep_simulate(kind, n, &noise, &(struct nt_sweep_how){order, NULL, now_s}, &run, &err) <
+        0)
         give_up(&err);
     s->rounds += (double)run.rounds;
     s->pairs += (double)run.pairs;
@@ -235,7 +236,8 @@ static int print_prior_row(size_t k, bool full)
         struct nt_belief *belief = believed(n, prior_rows[k].moved, seed);
         struct nt_sweep_run run;
         struct nt_err err;
-        if (nt_sweep_simulate(&nt_sweep_kind_prior, n, &noise, NULL, belief, now_s, &run, &err) < 0)
+        if (nt_sweep_simulate(&nt_sweep_kind_prior, n, &noise,
+                              &(struct nt_sweep_how){NULL, belief, now_s}, &run, &err) < 0)
             give_up(&err);
         s.rounds += (double)run.rounds;
         s.pairs += (double)run.pairs;

@@ -23,6 +23,8 @@ static void fill(struct nt_point *p, double noise, uint64_t seed)
                                  noise > 0 ? noise : 0.1};
 }
 
+static const struct nt_segments_limits LIMITS = {0, 3, 8};
+
 TEST(pieces_and_their_ends_are_found)
 {
     for (uint64_t seed = 0; seed < 50; seed++) {
@@ -31,7 +33,7 @@ TEST(pieces_and_their_ends_are_found)
         struct nt_err err = {0};
         size_t n = 0;
         fill(p, seed == 0 ? 0 : 0.5, seed);
-        assert_int_equal(nt_segments_fit(p, N, 0, 3, 8, line, &n, &err), 0);
+        assert_int_equal(nt_segments_fit(p, N, &LIMITS, line, &n, &err), 0);
         assert_int_equal(n, 3);
         assert_int_equal(line[0].first, 0);
         assert_int_equal(line[1].first, 20);
@@ -56,7 +58,7 @@ TEST(one_line_stays_one)
         nt_rng_init(&rng, seed);
         for (size_t i = 0; i < N; i++)
             p[i] = (struct nt_point){(double)i, 5 + 3 * (double)i + nt_rng_normal(&rng), 1};
-        assert_int_equal(nt_segments_fit(p, N, 0, 3, 8, line, &n, &err), 0);
+        assert_int_equal(nt_segments_fit(p, N, &LIMITS, line, &n, &err), 0);
         more += n > 1;
     }
     assert_true(more <= 4);
@@ -79,10 +81,10 @@ TEST(bounds)
     const struct nt_point p[] = {{1, 1, 1}, {2, 2, 1}};
     struct nt_err err = {0};
     size_t n = 0;
-    assert_int_equal(nt_segments_fit(p, 0, 0, 3, 8, line, &n, &err), -1);
-    assert_int_equal(nt_segments_fit(p, NT_SEGMENTS_POINTS_MAX + 1, 0, 3, 8, line, &n, &err), -1);
+    assert_int_equal(nt_segments_fit(p, 0, &LIMITS, line, &n, &err), -1);
+    assert_int_equal(nt_segments_fit(p, NT_SEGMENTS_POINTS_MAX + 1, &LIMITS, line, &n, &err), -1);
     assert_int_equal(n, 0);
-    assert_int_equal(nt_segments_fit(p, 2, 0, 3, 8, line, &n, &err), 0);
+    assert_int_equal(nt_segments_fit(p, 2, &LIMITS, line, &n, &err), 0);
     assert_int_equal(n, 1);
     assert_int_equal(line[0].count, 2);
 }

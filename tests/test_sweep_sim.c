@@ -147,7 +147,8 @@ TEST(test_sweep_all)
     struct nt_network *n = made_network("tree:2x2x4");
     struct nt_measure_noise noise = {.sd = 0.02, .seed = 3};
     struct nt_sweep_run run;
-    assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, NULL, tick, &run, NULL), 0);
+    assert_int_equal(
+        nt_sweep_simulate(all, n, &noise, &(struct nt_sweep_how){.now_s = tick}, &run, NULL), 0);
     assert_true(run.exact);
     assert_int_equal(run.rounds, 3 * 15);
     assert_int_equal(run.bound_rounds, run.rounds);
@@ -155,7 +156,7 @@ TEST(test_sweep_all)
     assert_true(run.planning_s == 2 * 45 + 1 + 1); /* each call once: next and tell, end, solve */
     nt_model_destroy(run.model);
     noise.sd = 1; /* noise that nothing can be seen through */
-    assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, NULL, NULL, &run, NULL), 0);
+    assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, &run, NULL), 0);
     assert_false(run.exact);
     assert_true(run.planning_s == 0);
     nt_model_destroy(run.model);
@@ -234,7 +235,7 @@ TEST(test_orders)
     const size_t told[] = {3, 3, 0};
     for (size_t k = 0; k < COUNT(orders); k++) {
         asker = (struct asker){.base.ops = &ASKING, .order = orders[k]};
-        assert_int_equal(nt_sweep_simulate(&kind, n, &noise, NULL, NULL, NULL, &run, NULL), 0);
+        assert_int_equal(nt_sweep_simulate(&kind, n, &noise, NULL, &run, NULL), 0);
         assert_int_equal(asker.told, told[k]);
         if (k == 0) {
             assert_true(asker.first.ok);
@@ -247,7 +248,7 @@ TEST(test_orders)
     }
     pairs[1][1] = 8;
     asker = (struct asker){.base.ops = &ASKING, .order = orders[0]};
-    assert_int_equal(nt_sweep_simulate(&kind, n, &noise, NULL, NULL, NULL, &run, &err), -1);
+    assert_int_equal(nt_sweep_simulate(&kind, n, &noise, NULL, &run, &err), -1);
     nt_network_destroy(n);
 }
 
@@ -259,7 +260,7 @@ TEST(test_bounds)
     struct nt_sweep_run run;
     struct nt_samples *s;
     struct nt_err err;
-    assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, NULL, NULL, &run, &err), -1);
+    assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, &run, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_int_equal(nt_samples_simulate(n, &noise, NULL, 0, &s, &err), -1);
     nt_network_destroy(n);

@@ -528,7 +528,7 @@ static int write_sweep(const struct scene *s, const struct arguments *a, char **
     int rc = read_prior(s, a->prior, &belief, err);
     if (rc == 0)
         rc = nt_sweep_simulate(belief != NULL ? &nt_sweep_kind_prior : kind, s->network, &s->noise,
-                               order, belief, cpu_s, &run, err);
+                               &(struct nt_sweep_how){order, belief, cpu_s}, &run, err);
     nt_belief_destroy(belief);
     free(order);
     if (rc < 0)

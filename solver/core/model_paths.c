@@ -24,33 +24,6 @@ static int graph_of(const struct nt_model *m, struct nt_graph *g, struct nt_aren
     return nt_graph_init(g, m, memory, err);
 }
 
-/* distance[] of the vertices from first on: NaN if not reached; earlier vertices are on no path.
- * queue: vertices elements. */
-static void walk_tree(const struct nt_model *m, const struct nt_graph *g, uint32_t from,
-                      size_t first, double *distance, uint32_t *queue, uint32_t *by)
-{
-    for (size_t v = first; v < g->vertices; v++)
-        by[v] = UINT32_MAX;
-    size_t head = 0, tail = 0;
-    queue[tail++] = from;
-    distance[from] = 0;
-    by[from] = UINT32_MAX - 1;
-    while (head < tail) {
-        uint32_t v = queue[head++];
-        for (size_t p = g->start[v]; p < g->start[v + 1]; p++) {
-            uint32_t w = g->to[p];
-            if (by[w] != UINT32_MAX)
-                continue;
-            by[w] = g->link[p];
-            distance[w] = distance[v] + m->link[g->link[p]].latency_us;
-            queue[tail++] = w;
-        }
-    }
-    for (size_t v = first; v < g->vertices; v++)
-        if (by[v] == UINT32_MAX)
-            distance[v] = NAN;
-}
-
 /* A one-way link leads nowhere from its end. */
 static void forget_backward(const struct nt_model *m, struct nt_graph *g)
 {
@@ -146,6 +119,35 @@ static int ways_init(struct ways *w, const struct nt_model *m, struct nt_arena *
     return 0;
 }
 
+/* The distances of the vertices from first on: NaN if not reached; earlier vertices are on no path.
+ */
+static void walk_tree(struct ways *w, uint32_t from, size_t first)
+{
+    const struct nt_graph *g = &w->graph;
+    double *distance = w->shortest.distance;
+    uint32_t *queue = w->queue, *by = w->by;
+    for (size_t v = first; v < g->vertices; v++)
+        by[v] = UINT32_MAX;
+    size_t head = 0, tail = 0;
+    queue[tail++] = from;
+    distance[from] = 0;
+    by[from] = UINT32_MAX - 1;
+    while (head < tail) {
+        uint32_t v = queue[head++];
+        for (size_t p = g->start[v]; p < g->start[v + 1]; p++) {
+            uint32_t to = g->to[p];
+            if (by[to] != UINT32_MAX)
+                continue;
+            by[to] = g->link[p];
+            distance[to] = distance[v] + w->latency_us[g->link[p]];
+            queue[tail++] = to;
+        }
+    }
+    for (size_t v = first; v < g->vertices; v++)
+        if (by[v] == UINT32_MAX)
+            distance[v] = NAN;
+}
+
 static void fill_latencies(struct ways *w, struct nt_matrix *out)
 {
     const struct nt_model *m = w->model;
@@ -156,7 +158,7 @@ static void fill_latencies(struct ways *w, struct nt_matrix *out)
         if (m->missing[i])
             continue;
         if (forest)
-            walk_tree(m, &w->graph, (uint32_t)i, first, distance, w->queue, w->by);
+            walk_tree(w, (uint32_t)i, first);
         else
             nt_shortest_from(&w->shortest, &w->graph, w->latency_us, (uint32_t)i);
         fill_row(m, w->leaf_host, i, distance, out->at + i * out->n);

@@ -101,7 +101,8 @@ size_t nt_prtt_curve(const struct nt_prtt *m, size_t n, struct nt_point *out)
 int nt_prtt_regimes(const struct nt_point *curve, size_t n, struct nt_line *out, size_t *lines,
                     struct nt_err *err)
 {
-    return nt_segments_fit(curve, n, 1, REGIME_POINTS_MIN, REGIMES_MAX, out, lines, err);
+    const struct nt_segments_limits limits = {1, REGIME_POINTS_MIN, REGIMES_MAX};
+    return nt_segments_fit(curve, n, &limits, out, lines, err);
 }
 
 double nt_prtt_regime_end(const struct nt_point *curve, const struct nt_line *lines, size_t n,

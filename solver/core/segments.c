@@ -123,14 +123,15 @@ static void take_segments(const struct search *s, size_t count, struct nt_line *
     }
 }
 
-int nt_segments_fit(const struct nt_point *point, size_t n, double at, size_t least, size_t most,
+int nt_segments_fit(const struct nt_point *point, size_t n, const struct nt_segments_limits *limits,
                     struct nt_line *out, size_t *lines, struct nt_err *err)
 {
+    size_t least = limits->least, most = limits->most;
     if (n == 0 || n > NT_SEGMENTS_POINTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "a curve of %zu points: expected 1 to %d", n,
                           (int)NT_SEGMENTS_POINTS_MAX);
     NT_SCOPED struct nt_arena memory = {0};
-    struct search s = {.point = point, .n = n, .at = at};
+    struct search s = {.point = point, .n = n, .at = limits->at};
     s.least = least < 1 ? 1 : least < n ? least : n;
     s.most = most < 1 ? 1 : most < NT_SEGMENTS_MAX ? most : NT_SEGMENTS_MAX;
     s.cost = nt_arena_array(&memory, n * n, sizeof *s.cost);

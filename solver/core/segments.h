@@ -32,11 +32,15 @@ struct nt_line {
  * count > 0. */
 void nt_line_fit(const struct nt_point *point, size_t count, double at, struct nt_line *out);
 
-/* Divides the points, with rising x, into at most most lines of at least least points each (fewer
- * only if n < least). Minimises squares plus a penalty per line; the penalty is proportional to the
- * logarithm of n (G. Schwarz, Estimating the dimension of a model, 1978). out: room for
- * NT_SEGMENTS_MAX; all lines have this at. O(n^3). */
-int nt_segments_fit(const struct nt_point *point, size_t n, double at, size_t least, size_t most,
+struct nt_segments_limits {
+    double at;          /* of all lines */
+    size_t least, most; /* points per line (fewer only if there are fewer); lines */
+};
+
+/* Divides the points, with rising x, into lines within the limits. Minimises squares plus a penalty
+ * per line; the penalty is proportional to the logarithm of n (G. Schwarz, Estimating the dimension
+ * of a model, 1978). out: room for NT_SEGMENTS_MAX. O(n^3). */
+int nt_segments_fit(const struct nt_point *point, size_t n, const struct nt_segments_limits *limits,
                     struct nt_line *out, size_t *lines, struct nt_err *err);
 
 #endif

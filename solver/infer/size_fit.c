@@ -71,8 +71,8 @@ static int find_regimes(struct sizes *s, struct nt_err *err)
         return -1;
     if (points < s->used || points < REGIME_POINTS_MIN)
         return 0;
-    if (nt_segments_fit(s->point, points, 0, REGIME_POINTS_MIN, REGIMES_MAX, line, &lines, err) !=
-        0)
+    const struct nt_segments_limits limits = {0, REGIME_POINTS_MIN, REGIMES_MAX};
+    if (nt_segments_fit(s->point, points, &limits, line, &lines, err) != 0)
         return -1;
     s->shortest = (struct regime){line[0].first, line[0].count};
     s->longest = (struct regime){line[lines - 1].first, line[lines - 1].count};

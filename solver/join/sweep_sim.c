@@ -333,13 +333,14 @@ static int judge_network(const struct nt_sweep_kind *kind, const struct nt_netwo
 }
 
 int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
-                      const struct nt_measure_noise *noise, const uint32_t *order,
-                      const struct nt_belief *belief, double (*now_s)(void),
+                      const struct nt_measure_noise *noise, const struct nt_sweep_how *how,
                       struct nt_sweep_run *run, struct nt_err *err)
 {
-    struct nt_sweep_input input = {network, order, noise->seed, belief};
+    static const struct nt_sweep_how plain;
+    how = how != NULL ? how : &plain;
+    struct nt_sweep_input input = {network, how->order, noise->seed, how->belief};
     struct field f = {.network = network, .noise = noise};
-    struct stopwatch watch = {.now_s = now_s};
+    struct stopwatch watch = {.now_s = how->now_s};
     struct nt_sweep_run done = {0};
     struct nt_planner *planner = NULL;
     int rc = -1;

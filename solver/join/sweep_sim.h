@@ -52,12 +52,17 @@ struct nt_sweep_run {
     struct nt_model *model; /* the network that was found; owned */
 };
 
-/* order, belief: as in nt_sweep_input. Latency and bandwidth orders (concurrent flows share max-min
- * fairly) are answered; PRTT and kernels get no results. now_s NULL: planning_s is 0. NT_ERR_INPUT:
+struct nt_sweep_how {
+    const uint32_t *order; /* this and belief: as in nt_sweep_input */
+    const struct nt_belief *belief;
+    double (*now_s)(void); /* NULL: planning_s is 0 */
+};
+
+/* how NULL: nothing of it. Latency and bandwidth orders (concurrent flows share max-min
+ * fairly) are answered; PRTT and kernels get no results. NT_ERR_INPUT:
  * a planner without solve on more hosts than a matrix should have. */
 int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
-                      const struct nt_measure_noise *noise, const uint32_t *order,
-                      const struct nt_belief *belief, double (*now_s)(void),
+                      const struct nt_measure_noise *noise, const struct nt_sweep_how *how,
                       struct nt_sweep_run *run, struct nt_err *err);
 
 /* Simulates the measurements of an order as nt_sweep_simulate does. results: room for order->pairs;

@@ -368,23 +368,29 @@ static int split_tasks(struct work *w, uint32_t *tasks, size_t n, size_t c, stru
 static int divide_group(struct work *w, uint32_t group, uint32_t *tasks, size_t n,
                         struct nt_err *err);
 
-/* Divides tasks over the children first..first+many-1, halving by their capacities; count: tasks of
- * each child. */
-static int divide_range(struct work *w, uint32_t first, uint32_t many, const size_t *count,
-                        uint32_t *tasks, size_t n, struct nt_err *err)
+/* Consecutive groups, and how many tasks each of them gets. */
+struct range {
+    uint32_t first, many;
+    const size_t *count; /* many of them */
+};
+
+/* Divides tasks over the groups, halving by their capacities. */
+static int divide_range(struct work *w, struct range r, uint32_t *tasks, size_t n,
+                        struct nt_err *err)
 {
     if (n == 0)
         return 0;
-    if (many == 1)
-        return divide_group(w, first, tasks, n, err);
-    size_t left = count[0];
+    if (r.many == 1)
+        return divide_group(w, r.first, tasks, n, err);
+    size_t left = r.count[0];
     uint32_t mid = 1;
-    while (mid + 1 < many && left + count[mid] / 2 < n / 2)
-        left += count[mid++];
-    if (split_tasks(w, tasks, n, left, err) != 0 ||
-        divide_range(w, first, mid, count, tasks, left, err) != 0)
+    while (mid + 1 < r.many && left + r.count[mid] / 2 < n / 2)
+        left += r.count[mid++];
+    struct range lower = {r.first, mid, r.count};
+    struct range upper = {r.first + mid, r.many - mid, r.count + mid};
+    if (split_tasks(w, tasks, n, left, err) != 0 || divide_range(w, lower, tasks, left, err) != 0)
         return -1;
-    return divide_range(w, first + mid, many - mid, count + mid, tasks + left, n - left, err);
+    return divide_range(w, upper, tasks + left, n - left, err);
 }
 
 /* Returns the smallest child with room for all n tasks, or none: tasks that fit in one child stay
@@ -421,7 +427,7 @@ static int divide_group(struct work *w, uint32_t group, uint32_t *tasks, size_t 
         count[k] = capacity < left ? (size_t)capacity : left;
         left -= count[k];
     }
-    int rc = divide_range(w, g->first_child, g->children, count, tasks, n, err);
+    int rc = divide_range(w, (struct range){g->first_child, g->children, count}, tasks, n, err);
     free(count);
     return rc;
 }

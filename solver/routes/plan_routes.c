@@ -648,34 +648,39 @@ static void heap_sift(struct scored *heap, size_t n, size_t i)
     heap[i] = x;
 }
 
+struct heap {
+    struct scored *at;
+    size_t n;
+};
+
 /* Removes pairs for which the round is no longer free. */
-static size_t refresh_heap(const struct nt_choice *c, struct scored *heap, size_t n, size_t round)
+static void refresh_heap(const struct nt_choice *c, struct heap *heap, size_t round)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (nt_choice_free(c, heap[i].pair, round))
-            heap[kept++] = heap[i];
+    for (size_t i = 0; i < heap->n; i++) {
+        if (nt_choice_free(c, heap->at[i].pair, round))
+            heap->at[kept++] = heap->at[i];
     }
     for (size_t i = kept / 2; i-- > 0;)
-        heap_sift(heap, kept, i);
-    return kept;
+        heap_sift(heap->at, kept, i);
+    heap->n = kept;
 }
 
-static int fill_round(struct nt_choice *c, struct scored *heap, size_t n, size_t round, size_t want,
-                      bool *in, struct nt_err *err)
+static int fill_round(struct nt_choice *c, struct heap heap, size_t round, size_t want, bool *in,
+                      struct nt_err *err)
 {
     size_t missed = 0;
-    n = refresh_heap(c, heap, n, round);
-    while (n > 0 && c->used < want) {
-        uint32_t pair = heap[0].pair;
-        heap[0] = heap[--n];
-        heap_sift(heap, n, 0);
+    refresh_heap(c, &heap, round);
+    while (heap.n > 0 && c->used < want) {
+        uint32_t pair = heap.at[0].pair;
+        heap.at[0] = heap.at[--heap.n];
+        heap_sift(heap.at, heap.n, 0);
         if (nt_choice_free(c, pair, round)) {
             if (nt_choice_add(c, pair, round, err) != 0)
                 return -1;
             in[pair] = true;
-        } else if (++missed > 8 + n / 16) {
-            n = refresh_heap(c, heap, n, round);
+        } else if (++missed > 8 + heap.n / 16) {
+            refresh_heap(c, &heap, round);
             missed = 0;
         }
     }
@@ -698,7 +703,7 @@ static int fill_choice(struct sketch *s, struct nt_choice *c, size_t want, bool 
             if (!in[p] && nt_choice_free(c, p, round))
                 heap[n++] = (struct scored){.score = pair_score(s, p), .pair = p};
         }
-        if (fill_round(c, heap, n, round, want, in, err) != 0)
+        if (fill_round(c, (struct heap){heap, n}, round, want, in, err) != 0)
             return -1;
     }
     return 0;
