@@ -5,12 +5,12 @@
 #include "job_groups.h"
 #include "job_network.h"
 
-/* NULL: none is found. */
-static struct nt_model *find(const struct nt_matrix *x)
+/* Of readings with those standard errors, NULL: unknown. NULL: none is found. */
+static struct nt_model *find_with(const struct nt_matrix *x, const struct nt_matrix *error)
 {
     struct nt_model *m;
     struct nt_err err;
-    struct nt_work w = {0};
+    struct nt_work w = {.error = error};
     bool *missing = calloc(x->n, sizeof *missing);
     w.host = malloc(x->n * sizeof *w.host);
     w.d = malloc(x->n * x->n * sizeof *w.d);
@@ -22,6 +22,11 @@ static struct nt_model *find(const struct nt_matrix *x)
     free(w.host);
     free(w.d);
     return m;
+}
+
+static struct nt_model *find(const struct nt_matrix *x)
+{
+    return find_with(x, NULL);
 }
 
 /* Links of a hundredth of a latency and more. */
@@ -96,6 +101,29 @@ TEST(noisy_readings_on_a_grid_are_no_tree)
     assert_int_equal(found_on_grid(4, 0.02, 1.0 / 2400), 0); /* a clock's ticks */
     assert_int_equal(found_on_grid(8, 0.02, 0.1), 0);        /* nearly all are one value */
     assert_int_equal(found_on_grid(6, 0.02, 0), 0);
+}
+
+/* Four readings of a star in a real sweep agree with another tree to the last digit. */
+TEST(readings_with_standard_errors_are_no_distances)
+{
+    const double us[2][3] = {{0.999022, 0.996064, 0.997784}, {1.001918, 0.993592, 1.000677}};
+    struct nt_err err;
+    struct nt_matrix *x, *error;
+    known_must(nt_matrix_create(4, NT_MATRIX_LATENCY_US, &x, &err), &err);
+    known_must(nt_matrix_create(4, NT_MATRIX_LATENCY_US, &error, &err), &err);
+    for (size_t i = 1; i < 4; i++)
+        for (size_t j = 0; j < i; j++) {
+            double value = j == 0 ? us[0][i - 1] : us[1][i + j - 3];
+            x->at[i * 4 + j] = x->at[j * 4 + i] = (float)value;
+            error->at[i * 4 + j] = error->at[j * 4 + i] = NAN;
+        }
+    struct nt_model *computed = find_with(x, error);
+    assert_non_null(computed);
+    nt_model_destroy(computed);
+    error->at[1] = 0.003f;
+    assert_null(find_with(x, error));
+    nt_matrix_destroy(x);
+    nt_matrix_destroy(error);
 }
 
 TEST(a_missing_pair_leaves_more_than_one_tree)

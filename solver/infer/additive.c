@@ -165,6 +165,17 @@ static int check(const struct nt_work *w, double same, struct nt_model **model, 
     return 0;
 }
 
+/* Whether readings have standard errors, so that they are no distances to the last digit. Those of
+ * four hosts, of which a tree asks one condition, meet it by chance in one map of a thousand. */
+static bool has_noise(const struct nt_work *w, double same)
+{
+    for (size_t i = 0; w->error != NULL && i < w->n; i++)
+        for (size_t j = 0; j < w->n; j++) /* one direction may be unknown */
+            if (i != j && (double)nt_matrix_get(w->error, w->host[i], w->host[j]) > same)
+                return true;
+    return false;
+}
+
 int nt_additive_find(const struct nt_work *w, size_t hosts, struct nt_model **out,
                      struct nt_err *err)
 {
@@ -177,6 +188,8 @@ int nt_additive_find(const struct nt_work *w, size_t hosts, struct nt_model **ou
     for (size_t k = 0; k < w->n * w->n; k++)
         t.same = (double)w->d[k] > t.same ? (double)w->d[k] : t.same;
     t.same *= accuracy;
+    if (has_noise(w, t.same))
+        return 0;
     if (find_tree(w, &t, &memory, err) < 0 || model_of(w, &t, hosts, out, &memory, err) < 0)
         return -1;
     if (*out != NULL && check(w, t.same, out, err) < 0)

@@ -69,8 +69,9 @@ int nt_tiers_model(struct nt_pairs *readings, struct nt_model **out, struct nt_n
  * has these distances (Buneman 1971).
  *
  * Finds the tree, with switches of three or more links, whose distances are the readings of w. The
- * result *out is NULL if there is none, if some pair was not measured, or if noisy readings could
- * agree with a tree by chance. hosts: of the input. The caller destroys *out. */
+ * result *out is NULL if there is none, if some pair was not measured, if readings have standard
+ * errors, or if noisy readings could agree with a tree by chance. hosts: of the input. The caller
+ * destroys *out. */
 int nt_additive_find(const struct nt_work *w, size_t hosts, struct nt_model **out,
                      struct nt_err *err);
 
