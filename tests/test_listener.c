@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <net/if.h>
+
 #include "asserts.h"
 #include "relay_scene.h"
 
@@ -395,6 +397,24 @@ TEST(connections_from_other_ports_take_no_slot)
         close(fd[k]);
     nt_connector_fini(&connector);
     nt_listener_fini(&s.listener);
+}
+
+TEST(it_listens_on_the_device_that_is_named)
+{
+    struct scene s;
+    struct nt_err err;
+    char device[IFNAMSIZ] = "";
+    socklen_t bytes = sizeof device;
+    set(&s);
+    nt_listener_fini(&s.listener);
+    snprintf(s.conf.interface, sizeof s.conf.interface, "lo");
+    if (nt_listener_open(&s.listener, &s.conf, &s.leader, &s.leader_client, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(getsockopt(s.listener.fd, SOL_SOCKET, SO_BINDTODEVICE, device, &bytes), 0);
+    assert_string_equal(device, "lo");
+    nt_listener_fini(&s.listener);
+    snprintf(s.conf.interface, sizeof s.conf.interface, "nowhere0");
+    assert_int_equal(nt_listener_open(&s.listener, &s.conf, &s.leader, &s.leader_client, &err), -1);
 }
 
 TEST(ports_stay_in_their_range)
