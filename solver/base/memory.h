@@ -63,4 +63,7 @@ void nt_arena_fini(struct nt_arena *arena);
 void *nt_object_create(size_t bytes, struct nt_err *err);
 void nt_object_destroy(void *object);
 
+/* How qsort orders two values; then: how it orders those for which they are equal. */
+#define NT_ORDER(a, b, then) ((a) < (b) ? -1 : (a) > (b) ? 1 : (then))
+
 #endif

@@ -223,9 +223,7 @@ struct place {
 static int compare_places(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    if (x->count != y->count)
-        return x->count < y->count ? 1 : -1;
-    return nt_name_compare(x->name, y->name);
+    return NT_ORDER(y->count, x->count, nt_name_compare(x->name, y->name));
 }
 
 static void put_places(struct nt_strbuf *d, const char *title, const struct place *place, size_t n,

@@ -103,9 +103,7 @@ static int by_share(const void *x, const void *y)
 {
     const struct nt_deviating_pair *a = x, *b = y;
     double s = share_of(a), t = share_of(b);
-    if (s != t)
-        return s > t ? -1 : 1;
-    return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
+    return NT_ORDER(t, s, NT_ORDER(a->a, b->a, NT_ORDER(a->b, b->b, 0)));
 }
 
 int nt_deviation_init(struct nt_deviation *d, const struct nt_matrix *first,

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 enum { NAME_BYTES_MAX = 255, WARNING_BYTES = 512, WARNINGS_MAX = 10000 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -263,21 +265,13 @@ static int renaming_init(struct renaming *r, char **names, size_t n, struct nt_e
 static int by_ends(const void *a, const void *b)
 {
     const struct nt_link *x = a, *y = b;
-    if (x->a != y->a)
-        return x->a < y->a ? -1 : 1;
-    if (x->b != y->b)
-        return x->b < y->b ? -1 : 1;
-    return 0;
+    return NT_ORDER(x->a, y->a, NT_ORDER(x->b, y->b, 0));
 }
 
 static int by_pair(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
-    if (x[0] != y[0])
-        return x[0] < y[0] ? -1 : 1;
-    if (x[1] != y[1])
-        return x[1] < y[1] ? -1 : 1;
-    return 0;
+    return NT_ORDER(x[0], y[0], NT_ORDER(x[1], y[1], 0));
 }
 
 static uint32_t renamed_vertex(const struct nt_model *m, const struct renaming *host,

@@ -188,23 +188,15 @@ struct switch_key {
 static int key_compare(const void *x, const void *y)
 {
     const struct switch_key *a = x, *b = y;
-    if (a->smallest != b->smallest)
-        return a->smallest < b->smallest ? -1 : 1;
-    if (a->tier != b->tier)
-        return a->tier > b->tier ? -1 : 1;
-    if (a->largest != b->largest)
-        return a->largest < b->largest ? -1 : 1;
-    return a->old < b->old ? -1 : a->old > b->old;
+    return NT_ORDER(
+        a->smallest, b->smallest,
+        NT_ORDER(b->tier, a->tier, NT_ORDER(a->largest, b->largest, NT_ORDER(a->old, b->old, 0))));
 }
 
 static int link_compare(const void *x, const void *y)
 {
     const struct nt_link *a = x, *b = y;
-    if (a->a != b->a)
-        return a->a < b->a ? -1 : 1;
-    if (a->b != b->b)
-        return a->b < b->b ? -1 : 1;
-    return a->latency_us < b->latency_us ? -1 : a->latency_us > b->latency_us;
+    return NT_ORDER(a->a, b->a, NT_ORDER(a->b, b->b, NT_ORDER(a->latency_us, b->latency_us, 0)));
 }
 
 /* Computes the tiers of a forest of switches by removing the outermost ones round by round. The

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "stats.h"
 
 enum { REGIME_POINTS_MIN = 3, REGIMES_MAX = 6, JITTERS_MIN = 4, JITTERS_MAX = 256 };
@@ -19,9 +20,7 @@ static const double PEAK_SHARE = 0.1;
 static int by_size(const void *a, const void *b)
 {
     const struct nt_point *x = a, *y = b;
-    if (x->x != y->x)
-        return x->x < y->x ? -1 : 1;
-    return (x->y > y->y) - (x->y < y->y);
+    return NT_ORDER(x->x, y->x, NT_ORDER(x->y, y->y, 0));
 }
 
 /* How much two measurements of one short message can differ: a connection, or the core on which a

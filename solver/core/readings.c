@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory.h"
+
 int nt_readings_add(struct nt_readings *r, uint32_t a, uint32_t b, uint32_t pings, float ln,
                     struct nt_err *err)
 {
@@ -33,11 +35,7 @@ int nt_readings_note(struct nt_readings *r, uint32_t a, uint32_t b, uint32_t pin
 static int compare_readings(const void *x, const void *y)
 {
     const struct nt_pair_reading *p = x, *q = y;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    if (p->b != q->b)
-        return p->b < q->b ? -1 : 1;
-    return p->turn < q->turn ? -1 : p->turn > q->turn;
+    return NT_ORDER(p->a, q->a, NT_ORDER(p->b, q->b, NT_ORDER(p->turn, q->turn, 0)));
 }
 
 void nt_readings_sort(struct nt_readings *r)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "changed_hosts.h"
+#include "memory.h"
 #include "min_latency.h"
 #include "stats.h"
 
@@ -43,13 +44,8 @@ int nt_repeats_note(struct nt_repeats *r, uint32_t a, uint32_t b, uint32_t phase
 static int compare_repeats(const void *x, const void *y)
 {
     const struct nt_repeat *p = x, *q = y;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    if (p->b != q->b)
-        return p->b < q->b ? -1 : 1;
-    if (p->phase != q->phase)
-        return p->phase < q->phase ? -1 : 1;
-    return p->us < q->us ? -1 : p->us > q->us;
+    return NT_ORDER(p->a, q->a,
+                    NT_ORDER(p->b, q->b, NT_ORDER(p->phase, q->phase, NT_ORDER(p->us, q->us, 0))));
 }
 
 /* The lowest reading of each phase, including the first readings, of one repeated pair: n entries

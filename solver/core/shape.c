@@ -53,9 +53,7 @@ static void set_add(struct set *s, const struct set *t)
 static int set_compare(const void *a, const void *b)
 {
     const struct set *s = a, *t = b;
-    if (s->count != t->count)
-        return s->count < t->count ? -1 : 1;
-    return memcmp(s->word, t->word, sizeof s->word);
+    return NT_ORDER(s->count, t->count, memcmp(s->word, t->word, sizeof s->word));
 }
 
 static int view_init(struct view *v, const struct nt_model *m, struct nt_arena *memory,

@@ -96,8 +96,7 @@ static int among_init(struct among *x, const struct nt_model *m, size_t inner,
 static int by_distance(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    return x->us != y->us ? (x->us > y->us) - (x->us < y->us)
-                          : (x->vertex > y->vertex) - (x->vertex < y->vertex);
+    return NT_ORDER(x->us, y->us, NT_ORDER(x->vertex, y->vertex, 0));
 }
 
 /* The channel into v over that end of the graph. */

@@ -24,9 +24,7 @@ struct by_length {
 static int shorter_path(const void *a, const void *b)
 {
     const struct by_length *x = a, *y = b;
-    if (x->length != y->length)
-        return x->length < y->length ? -1 : 1;
-    return (x->pair > y->pair) - (x->pair < y->pair);
+    return NT_ORDER(x->length, y->length, NT_ORDER(x->pair, y->pair, 0));
 }
 
 /* Short paths first: they make sparse rows, and links that are determined early. */

@@ -266,11 +266,8 @@ static size_t class_of(const struct nt_changes_figure *f)
 static int compare_parts(const void *x, const void *y)
 {
     const struct nt_changes_figure *p = x, *q = y;
-    if (p->part != q->part)
-        return p->part < q->part ? -1 : 1;
-    if (class_of(p) != class_of(q))
-        return class_of(p) < class_of(q) ? -1 : 1;
-    return (p->job > q->job) - (p->job < q->job);
+    return NT_ORDER(p->part, q->part,
+                    NT_ORDER(class_of(p), class_of(q), NT_ORDER(p->job, q->job, 0)));
 }
 
 static bool same_series(const struct nt_changes_figure *p, const struct nt_changes_figure *q)
@@ -312,9 +309,7 @@ struct deviation {
 static int compare_deviations(const void *x, const void *y)
 {
     const struct deviation *p = x, *q = y;
-    if (p->job != q->job)
-        return p->job < q->job ? -1 : 1;
-    return (p->class > q->class) - (p->class < q->class);
+    return NT_ORDER(p->job, q->job, NT_ORDER(p->class, q->class, 0));
 }
 
 /* Finds the median of a job's values around their bases; with few parts it might be the change
@@ -569,11 +564,8 @@ static int find_in_classes(struct work *w, struct nt_err *err)
 static int compare_changes(const void *x, const void *y)
 {
     const struct nt_fleet_change *p = x, *q = y;
-    if (p->since_s != q->since_s)
-        return p->since_s < q->since_s ? -1 : 1;
-    if (p->part != q->part)
-        return p->part < q->part ? -1 : 1;
-    return p->tier != q->tier ? p->tier - q->tier : p->kind - q->kind;
+    const int by_kind = NT_ORDER(p->tier, q->tier, NT_ORDER(p->kind, q->kind, 0));
+    return NT_ORDER(p->since_s, q->since_s, NT_ORDER(p->part, q->part, by_kind));
 }
 
 static int prepare(struct work *w, struct nt_err *err)
@@ -644,11 +636,7 @@ struct nt_reported_in_job {
 
 static int compare_named(const struct nt_reported_part *p, const struct nt_reported_part *q)
 {
-    if (p->part != q->part)
-        return p->part < q->part ? -1 : 1;
-    if (p->tier != q->tier)
-        return p->tier < q->tier ? -1 : 1;
-    return (p->kind > q->kind) - (p->kind < q->kind);
+    return NT_ORDER(p->part, q->part, NT_ORDER(p->tier, q->tier, NT_ORDER(p->kind, q->kind, 0)));
 }
 
 /* By part and time; for one job, reports first. */
@@ -658,11 +646,8 @@ static int compare_sights(const void *x, const void *y)
     int parts = compare_named(&p->part, &q->part);
     if (parts != 0)
         return parts;
-    if (p->job.time_s != q->job.time_s)
-        return p->job.time_s < q->job.time_s ? -1 : 1;
-    if (p->job.job != q->job.job)
-        return p->job.job < q->job.job ? -1 : 1;
-    return q->named - p->named;
+    return NT_ORDER(p->job.time_s, q->job.time_s,
+                    NT_ORDER(p->job.job, q->job.job, NT_ORDER(q->named, p->named, 0)));
 }
 
 static int add_sight(struct nt_reported *n, struct nt_reported_in_job sight, struct nt_err *err)
@@ -714,9 +699,7 @@ static int order_alike(const void *x, const void *y)
                (q->part.tier * NT_FIGURE_KINDS + q->part.kind);
     if (kind != 0)
         return kind;
-    if (p->among != q->among)
-        return p->among < q->among ? -1 : 1;
-    return compare_named(&p->part, &q->part);
+    return NT_ORDER(p->among, q->among, compare_named(&p->part, &q->part));
 }
 
 static size_t count_parts(const struct nt_reported_use *crossing, size_t n)

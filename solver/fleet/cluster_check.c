@@ -215,17 +215,13 @@ static struct block key_of(const struct check *c, uint32_t a, uint32_t b)
 static int compare_blocks(const void *p, const void *q)
 {
     const struct block *x = p, *y = q;
-    if (x->x != y->x)
-        return x->x < y->x ? -1 : 1;
-    return (x->y > y->y) - (x->y < y->y);
+    return NT_ORDER(x->x, y->x, NT_ORDER(x->y, y->y, 0));
 }
 
 static int compare_between(const void *p, const void *q)
 {
     const struct between *x = p, *y = q;
-    if (x->x != y->x)
-        return x->x < y->x ? -1 : 1;
-    return (x->y > y->y) - (x->y < y->y);
+    return NT_ORDER(x->x, y->x, NT_ORDER(x->y, y->y, 0));
 }
 
 /* Returns the median of value[n], or that of the users' medians if it is nearer to from: few readings

@@ -117,9 +117,7 @@ struct seen {
 static int compare_seen(const void *x, const void *y)
 {
     const struct seen *p = x, *q = y;
-    if (p->user != q->user)
-        return p->user < q->user ? -1 : 1;
-    return p->job < q->job ? -1 : p->job > q->job;
+    return NT_ORDER(p->user, q->user, NT_ORDER(p->job, q->job, 0));
 }
 
 /* Sets times, jobs and users of parts: the job of an entry confirms every vertex on the path

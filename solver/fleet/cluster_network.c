@@ -54,9 +54,7 @@ struct draft {
 static int compare_readings(const void *p, const void *q)
 {
     const struct reading *x = p, *y = q;
-    if (x->x != y->x)
-        return x->x < y->x ? -1 : 1;
-    return (x->y > y->y) - (x->y < y->y);
+    return NT_ORDER(x->x, y->x, NT_ORDER(x->y, y->y, 0));
 }
 
 static double error_of(const struct draft *d, double us, size_t readings)

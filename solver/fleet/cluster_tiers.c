@@ -47,11 +47,8 @@ static int add_sums(struct pair_sums *s, uint32_t a, uint32_t b, double llr, str
 static int compare_pairs(const void *x, const void *y)
 {
     const struct pair_sum *p = x, *q = y;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    if (p->b != q->b)
-        return p->b < q->b ? -1 : 1;
-    return (p->sum > q->sum) - (p->sum < q->sum); /* so that the sum does not depend on the order */
+    /* by sum, so that the total does not depend on the order */
+    return NT_ORDER(p->a, q->a, NT_ORDER(p->b, q->b, NT_ORDER(p->sum, q->sum, 0)));
 }
 
 /* Keeps one entry per pair, ascending. */

@@ -98,11 +98,7 @@ static int compare_jobs(const void *x, const void *y, void *jobs)
     const struct nt_evidence_job *all = jobs;
     const uint32_t *m = x, *n = y;
     const struct nt_evidence_job *p = &all[*m], *q = &all[*n];
-    if (p->time_s != q->time_s)
-        return p->time_s < q->time_s ? -1 : 1;
-    if (p->id != q->id)
-        return p->id < q->id ? -1 : 1;
-    return (*m > *n) - (*m < *n);
+    return NT_ORDER(p->time_s, q->time_s, NT_ORDER(p->id, q->id, NT_ORDER(*m, *n, 0)));
 }
 
 static int sort_jobs(struct nt_evidence *e, struct nt_err *err)
@@ -130,16 +126,10 @@ static int sort_jobs(struct nt_evidence *e, struct nt_err *err)
 static int compare_entries(const void *x, const void *y)
 {
     const struct nt_evidence_entry *p = x, *q = y;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    if (p->b != q->b)
-        return p->b < q->b ? -1 : 1;
-    if (p->job != q->job)
-        return p->job < q->job ? -1 : 1;
-    if (p->lowest_us !=
-        q->lowest_us) /* so that the result does not depend on the order of adding */
-        return p->lowest_us < q->lowest_us ? -1 : 1;
-    return (p->mean_us > q->mean_us) - (p->mean_us < q->mean_us);
+    const int by_latency =
+        NT_ORDER(p->lowest_us, q->lowest_us, NT_ORDER(p->mean_us, q->mean_us, 0));
+    /* by latency, so that the result does not depend on the order of adding */
+    return NT_ORDER(p->a, q->a, NT_ORDER(p->b, q->b, NT_ORDER(p->job, q->job, by_latency)));
 }
 
 /* Adds the readings of one entry to another of the same pair and job (Chan et al. 1979). */

@@ -89,11 +89,7 @@ static int match_hosts(const struct nt_fleet_job *job, const struct nt_samples *
 static int compare_pairs(const void *x, const void *y)
 {
     const struct nt_evidence_entry *p = x, *q = y;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    if (p->b != q->b)
-        return p->b < q->b ? -1 : 1;
-    return (p->lowest_us > q->lowest_us) - (p->lowest_us < q->lowest_us);
+    return NT_ORDER(p->a, q->a, NT_ORDER(p->b, q->b, NT_ORDER(p->lowest_us, q->lowest_us, 0)));
 }
 
 /* Combines the readings of one pair; until the end sd is the sum of squared differences. */
@@ -225,11 +221,7 @@ static void add_link(struct nt_fleet_job *job, const struct nt_model *model,
 static int compare_figures(const void *x, const void *y)
 {
     const struct nt_fleet_figure *p = x, *q = y;
-    if (p->host != q->host)
-        return p->host < q->host ? -1 : 1;
-    if (p->tier != q->tier)
-        return p->tier < q->tier ? -1 : 1;
-    return (p->kind > q->kind) - (p->kind < q->kind);
+    return NT_ORDER(p->host, q->host, NT_ORDER(p->tier, q->tier, NT_ORDER(p->kind, q->kind, 0)));
 }
 
 /* Removes duplicates: two switches may have the same first host and tier if one has a single child;

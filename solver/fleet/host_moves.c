@@ -247,11 +247,8 @@ static int search_init(struct search *s, const struct nt_evidence *e,
 static int compare_evidence(const void *x, const void *y)
 {
     const struct place_evidence *p = x, *q = y;
-    if (p->job != q->job)
-        return p->job < q->job ? -1 : 1;
-    if (p->place != q->place)
-        return p->place < q->place ? -1 : 1;
-    return (p->partner > q->partner) - (p->partner < q->partner);
+    return NT_ORDER(p->job, q->job,
+                    NT_ORDER(p->place, q->place, NT_ORDER(p->partner, q->partner, 0)));
 }
 
 /* Returns the median latency to the nearest place, among those with several hosts; *place: NONE if
@@ -513,9 +510,7 @@ static void ignore_before(const struct search *s, uint32_t host, uint32_t job)
 static int compare_moves(const void *x, const void *y)
 {
     const struct nt_cluster_move *p = x, *q = y;
-    if (p->time_s != q->time_s)
-        return p->time_s < q->time_s ? -1 : 1;
-    return p->host < q->host ? -1 : p->host > q->host;
+    return NT_ORDER(p->time_s, q->time_s, NT_ORDER(p->host, q->host, 0));
 }
 
 static int keep_move(struct nt_cluster_move **moves, size_t *count,
@@ -576,9 +571,7 @@ struct candidate {
 static int compare_candidates(const void *x, const void *y)
 {
     const struct candidate *p = x, *q = y;
-    if (p->gain != q->gain)
-        return p->gain > q->gain ? -1 : 1;
-    return p->host < q->host ? -1 : p->host > q->host;
+    return NT_ORDER(q->gain, p->gain, NT_ORDER(p->host, q->host, 0));
 }
 
 static int list_candidates(struct search *s, struct candidate **out, size_t *count,

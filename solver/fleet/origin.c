@@ -337,8 +337,7 @@ static int read_fields(struct reading *r, struct nt_word line, struct nt_err *er
 static int compare_ids(const void *x, const void *y)
 {
     const struct slurm_job *a = x, *b = y;
-    return a->id != b->id ? (a->id > b->id) - (a->id < b->id)
-                          : (a->line > b->line) - (a->line < b->line);
+    return NT_ORDER(a->id, b->id, NT_ORDER(a->line, b->line, 0));
 }
 
 static int read_lines(struct reading *r, struct nt_word text, struct nt_err *err)

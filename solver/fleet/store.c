@@ -635,11 +635,8 @@ static int compare_users(const void *x, const void *y, void *jobs)
 {
     const struct nt_evidence_job *job = jobs;
     const struct nt_evidence_entry *p = x, *q = y;
-    if (job[p->job].user != job[q->job].user)
-        return job[p->job].user < job[q->job].user ? -1 : 1;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    return (p->b > q->b) - (p->b < q->b);
+    return NT_ORDER(job[p->job].user, job[q->job].user,
+                    NT_ORDER(p->a, q->a, NT_ORDER(p->b, q->b, 0)));
 }
 
 struct day_user {

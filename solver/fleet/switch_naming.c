@@ -60,11 +60,8 @@ static int list_members(const struct nt_model *m, struct nt_switch_naming *now, 
 static int by_host(const void *x, const void *y)
 {
     const struct nt_switch_member *p = x, *q = y;
-    if (p->host != q->host)
-        return p->host < q->host ? -1 : 1;
-    if (p->tier != q->tier)
-        return p->tier < q->tier ? -1 : 1;
-    return (p->number > q->number) - (p->number < q->number);
+    return NT_ORDER(p->host, q->host,
+                    NT_ORDER(p->tier, q->tier, NT_ORDER(p->number, q->number, 0)));
 }
 
 static void sort_members(struct nt_switch_naming *naming)
@@ -82,9 +79,7 @@ struct common {
 static int by_switches(const void *x, const void *y)
 {
     const struct common *p = x, *q = y;
-    if (p->new != q->new)
-        return p->new < q->new ? -1 : 1;
-    return (p->old > q->old) - (p->old < q->old);
+    return NT_ORDER(p->new, q->new, NT_ORDER(p->old, q->old, 0));
 }
 
 /* Counts the hosts below each pair of an old and a new switch of the same tier. Both namings are

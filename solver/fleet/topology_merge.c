@@ -136,9 +136,7 @@ struct candidates {
 static int by_share(const void *x, const void *y)
 {
     const struct candidate *p = x, *q = y;
-    if (p->share != q->share)
-        return p->share > q->share ? -1 : 1;
-    return (p->rank > q->rank) - (p->rank < q->rank);
+    return NT_ORDER(q->share, p->share, NT_ORDER(p->rank, q->rank, 0));
 }
 
 /* Lists the current switches that have more than half of a measured switch's hosts and vice versa.

@@ -152,8 +152,7 @@ struct cut {
 static int by_capacity(const void *a, const void *b)
 {
     const struct leaf *x = a, *y = b;
-    return x->MBps != y->MBps ? (x->MBps > y->MBps) - (x->MBps < y->MBps)
-                              : (x->at > y->at) - (x->at < y->at);
+    return NT_ORDER(x->MBps, y->MBps, NT_ORDER(x->at, y->at, 0));
 }
 
 /* The least addition to the cut if the side has this number of hosts: some leaves of the larger
@@ -266,8 +265,7 @@ static void count_hops(const struct cut *x, uint32_t from, uint32_t *hops, uint3
 static int by_rank(const void *a, const void *b)
 {
     const struct rank *x = a, *y = b;
-    return x->nearer != y->nearer ? (x->nearer > y->nearer) - (x->nearer < y->nearer)
-                                  : (x->vertex > y->vertex) - (x->vertex < y->vertex);
+    return NT_ORDER(x->nearer, y->nearer, NT_ORDER(x->vertex, y->vertex, 0));
 }
 
 /* The half of the vertices that is nearer to one vertex than to another: in grids a straight cut,

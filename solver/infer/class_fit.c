@@ -78,9 +78,7 @@ static double heap_at(const struct bins *b, size_t near, double noise)
 static int higher_peak(const void *a, const void *b)
 {
     const struct peak *p = a, *q = b;
-    if (p->height != q->height)
-        return p->height > q->height ? -1 : 1;
-    return p->at < q->at ? -1 : p->at > q->at;
+    return NT_ORDER(q->height, p->height, NT_ORDER(p->at, q->at, 0));
 }
 
 /* The highest peaks that are at least PEAK_SDS from each other. */

@@ -507,11 +507,7 @@ static void flip_link(struct search *s, size_t a, size_t b)
 static int by_gain(const void *x, const void *y)
 {
     const struct toggle *a = x, *b = y;
-    if (a->gain != b->gain)
-        return a->gain > b->gain ? -1 : 1;
-    if (a->a != b->a)
-        return a->a < b->a ? -1 : 1;
-    return a->b < b->b ? -1 : a->b > b->b;
+    return NT_ORDER(b->gain, a->gain, NT_ORDER(a->a, b->a, NT_ORDER(a->b, b->b, 0)));
 }
 
 /* Relative sd of the residuals of the current fit. An outlier can be anywhere within some hops;

@@ -166,11 +166,7 @@ struct change {
 static int by_size(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;
-    if (x->reject != y->reject)
-        return x->reject ? 1 : -1;
-    if (x->size != y->size)
-        return x->size > y->size ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
+    return NT_ORDER(x->reject, y->reject, NT_ORDER(y->size, x->size, NT_ORDER(x->row, y->row, 0)));
 }
 
 /* Lists included measurements that do not fit now, and rejected ones that fit as a prediction. */
@@ -366,9 +362,7 @@ struct search {
 static int by_sum(const void *a, const void *b)
 {
     const struct prefix *x = a, *y = b;
-    if (x->sum != y->sum)
-        return x->sum < y->sum ? -1 : 1;
-    return (x->at > y->at) - (x->at < y->at);
+    return NT_ORDER(x->sum, y->sum, NT_ORDER(x->at, y->at, 0));
 }
 
 /* Link k of a run of n, reversed so that the lower end is first. */

@@ -39,11 +39,7 @@ struct search {
 static int by_cables(const void *x, const void *y)
 {
     const struct member *a = x, *b = y;
-    if (a->cables != b->cables)
-        return a->cables < b->cables ? -1 : 1;
-    if (a->link != b->link)
-        return a->link < b->link ? -1 : 1;
-    return a->way < b->way ? -1 : a->way > b->way;
+    return NT_ORDER(a->cables, b->cables, NT_ORDER(a->link, b->link, NT_ORDER(a->way, b->way, 0)));
 }
 
 /* ---- one class -------------------------------------------------------------------------------*/
@@ -437,13 +433,9 @@ static void drop_serialisation(struct search *s)
 static int by_kind(const void *x, const void *y)
 {
     const struct nt_fault *a = x, *b = y;
-    if (a->part.kind != b->part.kind)
-        return a->part.kind < b->part.kind ? -1 : 1;
-    if (a->confidence != b->confidence)
-        return a->confidence > b->confidence ? -1 : 1;
-    if (a->part.a != b->part.a)
-        return a->part.a < b->part.a ? -1 : 1;
-    return (a->part.b > b->part.b) - (a->part.b < b->part.b);
+    return NT_ORDER(a->part.kind, b->part.kind,
+                    NT_ORDER(b->confidence, a->confidence,
+                             NT_ORDER(a->part.a, b->part.a, NT_ORDER(a->part.b, b->part.b, 0))));
 }
 
 static bool is_found(const struct search *s, uint32_t host)

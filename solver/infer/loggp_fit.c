@@ -74,7 +74,7 @@ static bool in_regime(const struct nt_loggp *g, double bytes)
 static int by_size(const void *a, const void *b)
 {
     const struct nt_point *x = a, *y = b;
-    return (x->x > y->x) - (x->x < y->x);
+    return NT_ORDER(x->x, y->x, 0);
 }
 
 static bool one_size(const struct nt_point *point, size_t n)

@@ -265,7 +265,7 @@ struct shown {
 static int shown_compare(const void *x, const void *y)
 {
     const struct shown *a = x, *b = y;
-    return (a->mark > b->mark) - (a->mark < b->mark);
+    return NT_ORDER(a->mark, b->mark, 0);
 }
 
 /* Sorts the links by mark for lookups. list: room for the links. */
@@ -448,15 +448,13 @@ struct candidate {
 static int by_mark(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
-    return (a->mark > b->mark) - (a->mark < b->mark);
+    return NT_ORDER(a->mark, b->mark, 0);
 }
 
 static int by_error_probability(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
-    if (a->error_probability != b->error_probability)
-        return a->error_probability < b->error_probability ? -1 : 1;
-    return by_mark(x, y);
+    return NT_ORDER(a->error_probability, b->error_probability, by_mark(x, y));
 }
 
 static size_t list_candidates(const struct seen *own, const struct seen *other,

@@ -271,13 +271,8 @@ static void blame_host(struct rails *s, int kind, size_t host)
 static int by_pair(const void *x, const void *y)
 {
     const struct nt_rail_measurement *a = x, *b = y;
-    const uint32_t key[2][3] = {{a->rail, a->a, a->b}, {b->rail, b->a, b->b}};
-    for (size_t k = 0; k < 3; k++)
-        if (key[0][k] != key[1][k])
-            return key[0][k] < key[1][k] ? -1 : 1;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? -1 : 1;
-    return (a->us > b->us) - (a->us < b->us);
+    const int by_value = NT_ORDER(a->bytes, b->bytes, NT_ORDER(a->us, b->us, 0));
+    return NT_ORDER(a->rail, b->rail, NT_ORDER(a->a, b->a, NT_ORDER(a->b, b->b, by_value)));
 }
 
 /* ---- the search -------------------------------------------------------------------------- */

@@ -1163,12 +1163,8 @@ static void search(struct work *w, struct beam *now, struct beam *next, struct b
 static int by_figures(const void *x, const void *y)
 {
     const struct edge *a = *(const struct edge *const *)x, *b = *(const struct edge *const *)y;
-    if (a->us != b->us)
-        return a->us < b->us ? -1 : 1;
-    for (size_t k = 0; k < 2; k++)
-        if (a->rate[k] != b->rate[k])
-            return a->rate[k] < b->rate[k] ? -1 : 1;
-    return 0;
+    return NT_ORDER(a->us, b->us,
+                    NT_ORDER(a->rate[0], b->rate[0], NT_ORDER(a->rate[1], b->rate[1], 0)));
 }
 
 /* Probability that the median of this number of pairs (for two the larger one) is a low reading. */

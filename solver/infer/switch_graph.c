@@ -126,7 +126,7 @@ static int cut_gaps(const struct nt_work *w, size_t hosts, const struct nt_merge
 static int by_height(const void *x, const void *y)
 {
     const struct nt_merge *a = x, *b = y;
-    return (a->height > b->height) - (a->height < b->height);
+    return NT_ORDER(a->height, b->height, 0);
 }
 
 /* The least spanning tree of the hosts (Prim, 1957): the linkage by nearest hosts, which readings

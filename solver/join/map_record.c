@@ -129,16 +129,11 @@ static int add_records_from(struct records *r, uint32_t source, struct nt_err *e
 static int compare_records(const void *a, const void *b)
 {
     const struct record *x = a, *y = b;
-    if (x->hops != y->hops)
-        return x->hops < y->hops ? -1 : 1;
-    if (x->switches != y->switches)
-        return x->switches < y->switches ? -1 : 1;
-    if ((x->rail == NULL) != (y->rail == NULL))
-        return x->rail == NULL ? 1 : -1;
-    int order = x->rail == NULL ? 0 : nt_name_compare(x->rail, y->rail);
-    if (order != 0)
-        return order;
-    return (x->number > y->number) - (x->number < y->number);
+    const bool no_rail = x->rail == NULL, no_other = y->rail == NULL;
+    const int by_name = no_rail || no_other ? 0 : nt_name_compare(x->rail, y->rail);
+    const int last = by_name != 0 ? by_name : NT_ORDER(x->number, y->number, 0);
+    return NT_ORDER(x->hops, y->hops,
+                    NT_ORDER(x->switches, y->switches, NT_ORDER(no_rail, no_other, last)));
 }
 
 static bool same_fit(const struct record *a, const struct record *b)
@@ -827,8 +822,7 @@ static void sum_up(const struct inside *w, uint32_t machine, int between)
 static int by_hosts(const void *a, const void *b)
 {
     const struct nt_sweep_transport *x = a, *y = b;
-    return x->hosts != y->hosts ? (x->hosts < y->hosts) - (x->hosts > y->hosts)
-                                : strcmp(x->used, y->used);
+    return NT_ORDER(y->hosts, x->hosts, strcmp(x->used, y->used));
 }
 
 int nt_map_machines(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)

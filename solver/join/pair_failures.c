@@ -17,7 +17,7 @@ static int by_pair(const void *x, const void *y)
 {
     const struct nt_pair_failure *a = &((const struct attempts *)x)->pair;
     const struct nt_pair_failure *b = &((const struct attempts *)y)->pair;
-    return a->a != b->a ? (a->a < b->a ? -1 : 1) : a->b != b->b ? (a->b < b->b ? -1 : 1) : 0;
+    return NT_ORDER(a->a, b->a, NT_ORDER(a->b, b->b, 0));
 }
 
 static bool is_of_pair(const struct nt_samples *s, const struct nt_sample *x)

@@ -25,9 +25,7 @@ static uint32_t nearest(uint32_t units, const float *row, const uint32_t *gone, 
 static int by_height(const void *x, const void *y)
 {
     const struct nt_merge *a = x, *b = y;
-    if (a->height != b->height)
-        return a->height < b->height ? -1 : 1;
-    return a->a != b->a ? (a->a < b->a ? -1 : 1) : (a->b > b->b) - (a->b < b->b);
+    return NT_ORDER(a->height, b->height, NT_ORDER(a->a, b->a, NT_ORDER(a->b, b->b, 0)));
 }
 
 /* sum becomes the distances of units: mean readings, infinite where there are none. */

@@ -37,11 +37,7 @@ double nt_pairs_tail_limit(double sd)
 static int by_pair(const void *x, const void *y)
 {
     const struct nt_pair_value *a = x, *b = y;
-    if (a->a != b->a)
-        return a->a < b->a ? -1 : 1;
-    if (a->b != b->b)
-        return a->b < b->b ? -1 : 1;
-    return (a->us > b->us) - (a->us < b->us);
+    return NT_ORDER(a->a, b->a, NT_ORDER(a->b, b->b, NT_ORDER(a->us, b->us, 0)));
 }
 
 static double median(float *values, size_t n)
@@ -210,17 +206,14 @@ struct key {
 static int by_key(const void *x, const void *y)
 {
     const struct key *a = x, *b = y;
-    if (a->mean != b->mean)
-        return a->mean < b->mean ? -1 : 1;
-    if (a->colour != b->colour)
-        return a->colour < b->colour ? -1 : 1;
-    return a->host < b->host ? -1 : 1;
+    return NT_ORDER(a->mean, b->mean,
+                    NT_ORDER(a->colour, b->colour, NT_ORDER(a->host, b->host, 0)));
 }
 
 static int by_number(const void *x, const void *y)
 {
     const struct key *a = x, *b = y;
-    return (a->host > b->host) - (a->host < b->host);
+    return NT_ORDER(a->host, b->host, 0);
 }
 
 static int64_t fixed(double us, double scale)

@@ -382,11 +382,7 @@ static double screen(const struct nt_search *s, const struct unit *u, uint32_t t
 static int by_score(const void *x, const void *y)
 {
     const struct option *a = x, *b = y;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
-    if (a->to != b->to)
-        return a->to < b->to ? -1 : 1;
-    return (a->beside > b->beside) - (a->beside < b->beside);
+    return NT_ORDER(b->score, a->score, NT_ORDER(a->to, b->to, NT_ORDER(a->beside, b->beside, 0)));
 }
 
 /* work->chain: the best with the unit placed at tier to with host j. */
@@ -537,9 +533,7 @@ static bool move_unit(struct nt_search *s, const struct unit *u)
 static int by_gain(const void *x, const void *y)
 {
     const struct move *a = x, *b = y;
-    if (a->gain != b->gain)
-        return a->gain > b->gain ? -1 : 1;
-    return a->host < b->host ? -1 : 1;
+    return NT_ORDER(b->gain, a->gain, NT_ORDER(a->host, b->host, 0));
 }
 
 /* Moves all hosts at once that the screen places elsewhere: the largest gains first, of groups that
@@ -848,9 +842,7 @@ static bool flatten_groups(struct nt_search *s)
 static int by_gap(const void *x, const void *y)
 {
     const struct cut *a = x, *b = y;
-    if (a->gap != b->gap)
-        return a->gap > b->gap ? -1 : 1;
-    return (a->after > b->after) - (a->after < b->after);
+    return NT_ORDER(b->gap, a->gap, NT_ORDER(a->after, b->after, 0));
 }
 
 /* The cuts of a linkage at its widest gaps; all: also the one after all merges. */
@@ -1073,9 +1065,7 @@ static void rescore(struct nt_search *s)
 static int by_visit(const void *x, const void *y)
 {
     const struct nt_visit *a = *(struct nt_visit *const *)x, *b = *(struct nt_visit *const *)y;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
-    return (a->hash > b->hash) - (a->hash < b->hash);
+    return NT_ORDER(b->score, a->score, NT_ORDER(a->hash, b->hash, 0));
 }
 
 /* Also scores the neighbours of the next best chains: with few hosts several moves at once matter
@@ -1135,7 +1125,7 @@ static bool take_best(struct nt_search *s)
 static int by_end(const void *x, const void *y)
 {
     const struct option *a = x, *b = y;
-    return (a->score > b->score) - (a->score < b->score);
+    return NT_ORDER(a->score, b->score, 0);
 }
 
 /* Marks the hosts over the cut of their ends that leaves the least squares; how many. */

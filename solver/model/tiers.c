@@ -308,7 +308,7 @@ struct table {
 static int by_key(const void *x, const void *y)
 {
     const struct split *a = x, *b = y;
-    return (a->key > b->key) - (a->key < b->key);
+    return NT_ORDER(a->key, b->key, 0);
 }
 
 static const struct split *find(const struct alternative *a, uint64_t key)
@@ -363,9 +363,7 @@ static int list_splits(struct table *t, struct alternative *a, struct nt_arena *
 static int by_weight(const void *x, const void *y)
 {
     const struct alternative *a = x, *b = y;
-    if (a->weight != b->weight)
-        return a->weight > b->weight ? -1 : 1;
-    return (a->visit->hash > b->visit->hash) - (a->visit->hash < b->visit->hash);
+    return NT_ORDER(b->weight, a->weight, NT_ORDER(a->visit->hash, b->visit->hash, 0));
 }
 
 static int make_table(struct table *t, struct nt_arena *memory, struct nt_err *err)
@@ -425,7 +423,7 @@ struct locus {
 static int by_locus(const void *x, const void *y)
 {
     const struct locus *a = x, *b = y;
-    return (a->key > b->key) - (a->key < b->key);
+    return NT_ORDER(a->key, b->key, 0);
 }
 
 /* Where a chain differs from the splits that are stated: the first that it breaks, or the first
@@ -545,9 +543,7 @@ static double expected_gain(const struct table *t, const struct alternative *bes
 static int by_gain(const void *x, const void *y)
 {
     const struct nt_tiers_pair *a = x, *b = y;
-    if (a->gain != b->gain)
-        return a->gain > b->gain ? -1 : 1;
-    return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
+    return NT_ORDER(b->gain, a->gain, NT_ORDER(a->a, b->a, NT_ORDER(a->b, b->b, 0)));
 }
 
 /* Lists the most informative pair of each host, or among equal ones the pair with the next host, so

@@ -238,9 +238,7 @@ struct keyed {
 static int by_key(const void *x, const void *y)
 {
     const struct keyed *a = x, *b = y;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return (a->link > b->link) - (a->link < b->link);
+    return NT_ORDER(a->key, b->key, NT_ORDER(a->link, b->link, 0));
 }
 
 static struct keyed *sort_keys(const struct division *v, struct nt_arena *memory)
@@ -686,11 +684,7 @@ struct pairing {
 static int by_likeness(const void *x, const void *y)
 {
     const struct pairing *a = x, *b = y;
-    if (a->like < b->like || a->like > b->like)
-        return a->like > b->like ? -1 : 1;
-    if (a->was != b->was)
-        return a->was < b->was ? -1 : 1;
-    return (a->is > b->is) - (a->is < b->is);
+    return NT_ORDER(b->like, a->like, NT_ORDER(a->was, b->was, NT_ORDER(a->is, b->is, 0)));
 }
 
 /* Returns the number of properties that identify a switch: its hosts, or the neighbouring switches
@@ -996,11 +990,7 @@ struct home {
 static int by_home(const void *x, const void *y)
 {
     const struct home *a = x, *b = y;
-    if (a->was != b->was)
-        return a->was < b->was ? -1 : 1;
-    if (a->is != b->is)
-        return a->is < b->is ? -1 : 1;
-    return (a->host > b->host) - (a->host < b->host);
+    return NT_ORDER(a->was, b->was, NT_ORDER(a->is, b->is, NT_ORDER(a->host, b->host, 0)));
 }
 
 static uint32_t home_of(const struct nt_link *l, size_t hosts)

@@ -24,11 +24,7 @@ struct figure {
 static int by_value(const void *x, const void *y)
 {
     const struct figure *a = x, *b = y;
-    if (a->class != b->class)
-        return a->class < b->class ? -1 : 1;
-    if (a->value != b->value)
-        return a->value < b->value ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
+    return NT_ORDER(a->class, b->class, NT_ORDER(a->value, b->value, NT_ORDER(a->at, b->at, 0)));
 }
 
 static bool are_apart(const struct figure *a, const struct figure *b)
@@ -215,20 +211,15 @@ static int by_rank(const void *x, const void *y, void *context)
 {
     const struct rooted *h = context;
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    if (h->kind[a] != h->kind[b])
-        return h->kind[a] < h->kind[b] ? -1 : 1;
-    if (h->low_rank[a] != h->low_rank[b])
-        return h->low_rank[a] < h->low_rank[b] ? -1 : 1;
-    return (h->low_host[a] > h->low_host[b]) - (h->low_host[a] < h->low_host[b]);
+    const int low_host = NT_ORDER(h->low_host[a], h->low_host[b], 0);
+    return NT_ORDER(h->kind[a], h->kind[b], NT_ORDER(h->low_rank[a], h->low_rank[b], low_host));
 }
 
 static int by_host(const void *x, const void *y, void *context)
 {
     const struct rooted *h = context;
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    if (h->kind[a] != h->kind[b])
-        return h->kind[a] < h->kind[b] ? -1 : 1;
-    return (h->low_host[a] > h->low_host[b]) - (h->low_host[a] < h->low_host[b]);
+    return NT_ORDER(h->kind[a], h->kind[b], NT_ORDER(h->low_host[a], h->low_host[b], 0));
 }
 
 /* Moves the ranks below v below its image: among children of one kind, the one with the lowest rank

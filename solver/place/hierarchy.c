@@ -60,11 +60,8 @@ static void set_host_group(struct maker *m, uint32_t group, uint32_t host)
 static int by_form(const void *x, const void *y)
 {
     const struct nt_group *a = x, *b = y;
-    if (a->capacity != b->capacity)
-        return a->capacity > b->capacity ? -1 : 1;
-    if (a->form != b->form)
-        return a->form < b->form ? -1 : 1;
-    return (a->smallest > b->smallest) - (a->smallest < b->smallest);
+    return NT_ORDER(b->capacity, a->capacity,
+                    NT_ORDER(a->form, b->form, NT_ORDER(a->smallest, b->smallest, 0)));
 }
 
 /* Orders the children of a group, whose own children are complete, and sums their properties. */
@@ -117,7 +114,7 @@ struct by_host {
 static int by_smallest(const void *x, const void *y)
 {
     const struct by_host *a = x, *b = y;
-    return (a->smallest > b->smallest) - (a->smallest < b->smallest);
+    return NT_ORDER(a->smallest, b->smallest, 0);
 }
 
 /* Lists each vertex's children that have used hosts below them; *roots of them have no parent. */
@@ -174,9 +171,7 @@ static bool group_tree(struct maker *m)
 static int by_where(const void *x, const void *y)
 {
     const struct between *a = x, *b = y;
-    if (a->where < b->where || a->where > b->where)
-        return a->where < b->where ? -1 : 1;
-    return (a->host > b->host) - (a->host < b->host);
+    return NT_ORDER(a->where, b->where, NT_ORDER(a->host, b->host, 0));
 }
 
 static uint32_t farthest_host(const struct maker *m, const struct between *line, size_t n,
@@ -309,9 +304,7 @@ static uint32_t task_coordinate(const struct nt_traffic *t, uint32_t task, int a
 static int by_key(const void *x, const void *y)
 {
     const struct keyed *a = x, *b = y;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return (a->task > b->task) - (a->task < b->task);
+    return NT_ORDER(a->key, b->key, NT_ORDER(a->task, b->task, 0));
 }
 
 /* Returns the side across which a box of n cells is divided with the fewest separated neighbours: a

@@ -173,13 +173,8 @@ static bool is_tried(const struct choice *c, uint32_t host)
 static int by_saving(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
-    if ((x->hosts == 0) != (y->hosts == 0))
-        return x->hosts == 0 ? 1 : -1;
-    if (x->saves_us > y->saves_us || x->saves_us < y->saves_us)
-        return x->saves_us > y->saves_us ? -1 : 1;
-    if (x->finding > y->finding || x->finding < y->finding)
-        return x->finding > y->finding ? -1 : 1;
-    return (x->vertex < y->vertex) - (x->vertex > y->vertex); /* the last host */
+    const int last_host = NT_ORDER(y->finding, x->finding, NT_ORDER(y->vertex, x->vertex, 0));
+    return NT_ORDER(x->hosts == 0, y->hosts == 0, NT_ORDER(y->saves_us, x->saves_us, last_host));
 }
 
 /* Lists the hosts with a finding, but only the most probable TRY_ALL_HOSTS. */

@@ -83,7 +83,7 @@ struct half {
 static int by_partner(const void *x, const void *y)
 {
     uint32_t a = ((const struct half *)x)->partner, b = ((const struct half *)y)->partner;
-    return (a > b) - (a < b);
+    return NT_ORDER(a, b, 0);
 }
 
 /* Sorts each rank's partners and adds up duplicates. */

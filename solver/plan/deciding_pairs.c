@@ -78,19 +78,13 @@ static int want_controls(struct work *w, struct nt_err *err)
 static int by_pair(const void *x, const void *y)
 {
     const struct wanted *p = x, *q = y;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    if (p->b != q->b)
-        return p->b < q->b ? -1 : 1;
-    return p->rank < q->rank ? -1 : p->rank > q->rank;
+    return NT_ORDER(p->a, q->a, NT_ORDER(p->b, q->b, NT_ORDER(p->rank, q->rank, 0)));
 }
 
 static int by_rank(const void *x, const void *y)
 {
     const struct wanted *p = x, *q = y;
-    if (p->rank < q->rank || p->rank > q->rank)
-        return p->rank < q->rank ? -1 : 1;
-    return by_pair(x, y);
+    return NT_ORDER(p->rank, q->rank, by_pair(x, y));
 }
 
 /* Each pair once, in the order of ranks. */

@@ -205,9 +205,7 @@ struct group {
 static int by_size(const void *a, const void *b)
 {
     const struct group *x = a, *y = b;
-    if (x->hosts != y->hosts)
-        return x->hosts < y->hosts ? 1 : -1;
-    return (x->vertex > y->vertex) - (x->vertex < y->vertex);
+    return NT_ORDER(y->hosts, x->hosts, NT_ORDER(x->vertex, y->vertex, 0));
 }
 
 /* A sender's uplink should carry well more than a receiver's downlink: a turn has at most a

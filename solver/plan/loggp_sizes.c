@@ -66,9 +66,7 @@ static void add_request(struct nt_loggp_requests *w, struct nt_loggp_request req
 static int by_bytes(const void *a, const void *b)
 {
     const struct nt_loggp_request *x = a, *y = b;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return (x->count > y->count) - (x->count < y->count);
+    return NT_ORDER(x->bytes, y->bytes, NT_ORDER(x->count, y->count, 0));
 }
 
 /* The results of all series of a step: the curve, and its regimes. */

@@ -35,9 +35,7 @@ struct place {
 static int by_switch(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    if (x->on != y->on)
-        return x->on < y->on ? -1 : 1;
-    return (x->host > y->host) - (x->host < y->host);
+    return NT_ORDER(x->on, y->on, NT_ORDER(x->host, y->host, 0));
 }
 
 static size_t list_places(const struct nt_model *m, const bool *missing, struct place *place)

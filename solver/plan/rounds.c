@@ -443,11 +443,8 @@ struct round {
 static int compare_members(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
-    if (x->cluster != y->cluster)
-        return x->cluster < y->cluster ? -1 : 1;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->seat < y->seat ? -1 : x->seat > y->seat;
+    return NT_ORDER(x->cluster, y->cluster,
+                    NT_ORDER(x->key, y->key, NT_ORDER(x->seat, y->seat, 0)));
 }
 
 static void gather_level(struct round *r, size_t level, struct nt_rng *rng)

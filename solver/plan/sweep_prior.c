@@ -46,11 +46,7 @@ static int check_round_init(struct check_round *r, size_t hosts, struct nt_arena
 static int compare_seated(const void *x, const void *y)
 {
     const struct seated *p = x, *q = y;
-    if (p->above != q->above)
-        return p->above < q->above ? -1 : 1;
-    if (p->own != q->own)
-        return p->own < q->own ? -1 : 1;
-    return p->rank < q->rank ? -1 : p->rank > q->rank;
+    return NT_ORDER(p->above, q->above, NT_ORDER(p->own, q->own, NT_ORDER(p->rank, q->rank, 0)));
 }
 
 static void take(struct check_round *r, uint32_t a, uint32_t b)

@@ -897,11 +897,7 @@ static void make_symmetric(const struct nt_matrix *m, float *w)
 static int compare_edges(const void *a, const void *b)
 {
     const struct nt_bufe_edge *x = a, *y = b;
-    if (x->latency_us != y->latency_us)
-        return x->latency_us > y->latency_us ? 1 : -1;
-    if (x->a != y->a)
-        return x->a > y->a ? 1 : -1;
-    return (x->b > y->b) - (x->b < y->b);
+    return NT_ORDER(x->latency_us, y->latency_us, NT_ORDER(x->a, y->a, NT_ORDER(x->b, y->b, 0)));
 }
 
 static size_t list_candidates(const float *w, size_t n, struct nt_bufe_edge *c)

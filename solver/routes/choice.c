@@ -115,9 +115,7 @@ struct placed {
 static int earlier_round(const void *a, const void *b)
 {
     const struct placed *x = a, *y = b;
-    if (x->round != y->round)
-        return x->round < y->round ? -1 : 1;
-    return (x->pair > y->pair) - (x->pair < y->pair);
+    return NT_ORDER(x->round, y->round, NT_ORDER(x->pair, y->pair, 0));
 }
 
 int nt_choice_write(const struct nt_choice *c, struct nt_plan *plan, struct nt_err *err)

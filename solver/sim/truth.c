@@ -56,11 +56,8 @@ struct sibling {
 static int compare_kin(const void *a, const void *b)
 {
     const struct sibling *x = a, *y = b;
-    if (x->level != y->level)
-        return x->level < y->level ? -1 : 1;
-    if (x->signature != y->signature)
-        return x->signature < y->signature ? -1 : 1;
-    return x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
+    return NT_ORDER(x->level, y->level,
+                    NT_ORDER(x->signature, y->signature, NT_ORDER(x->vertex, y->vertex, 0)));
 }
 
 /* Computes the hops to the nearest host, and sorts siblings by them. */
@@ -136,9 +133,7 @@ static int merge_spines(struct draft *d, struct nt_err *err)
 static int compare_links(const void *a, const void *b)
 {
     const struct nt_link *x = a, *y = b;
-    if (x->a != y->a)
-        return x->a < y->a ? -1 : 1;
-    return x->b < y->b ? -1 : x->b > y->b;
+    return NT_ORDER(x->a, y->a, NT_ORDER(x->b, y->b, 0));
 }
 
 static void turn_rates(struct nt_link *l)

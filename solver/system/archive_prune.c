@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "memory.h"
 
 enum { NAME_BYTES = 128, HEAD_BYTES = 512, LEFT_S = 3600, AT_ONCE = 64 };
 
@@ -50,14 +51,13 @@ enum answer { LATE = 1 };
 static int compare_ages(const void *x, const void *y)
 {
     const struct kept *p = x, *q = y;
-    return p->time_ns != q->time_ns ? (p->time_ns > q->time_ns) - (p->time_ns < q->time_ns)
-                                    : strcmp(p->name, q->name);
+    return NT_ORDER(p->time_ns, q->time_ns, strcmp(p->name, q->name));
 }
 
 static int compare_users(const void *x, const void *y)
 {
     const struct kept *p = x, *q = y;
-    return p->user != q->user ? (p->user > q->user) - (p->user < q->user) : compare_ages(x, y);
+    return NT_ORDER(p->user, q->user, compare_ages(x, y));
 }
 
 static bool ends_in(const char *name, const char *end)

@@ -619,7 +619,7 @@ static int by_cable(const void *x, const void *y)
 {
     const struct edge *a = x, *b = y;
     int order = compare_ends(a, b, 4);
-    return order != 0 ? order : (a->a > b->a) - (a->a < b->a);
+    return order != 0 ? order : NT_ORDER(a->a, b->a, 0);
 }
 
 static bool has_ports(const struct edge *e)

@@ -545,13 +545,9 @@ static int name_nodes(struct reading *r, struct nt_err *err)
 static int compare_ports(const void *a, const void *b)
 {
     const struct port *x = a, *y = b;
-    if (x->from != y->from)
-        return x->from > y->from ? 1 : -1;
-    if (x->from_port != y->from_port)
-        return x->from_port > y->from_port ? 1 : -1;
-    if (x->to != y->to)
-        return x->to > y->to ? 1 : -1;
-    return (x->to_port > y->to_port) - (x->to_port < y->to_port);
+    return NT_ORDER(x->from, y->from,
+                    NT_ORDER(x->from_port, y->from_port,
+                             NT_ORDER(x->to, y->to, NT_ORDER(x->to_port, y->to_port, 0))));
 }
 
 /* Adds each cable once, whichever of its ends listed it. */

@@ -34,9 +34,7 @@ int import_network_add_cable(struct import_network *n, uint32_t a, uint32_t b, d
 static int compare_cables(const void *a, const void *b)
 {
     const struct import_cable *x = a, *y = b;
-    if (x->a != y->a)
-        return x->a > y->a ? 1 : -1;
-    return (x->b > y->b) - (x->b < y->b);
+    return NT_ORDER(x->a, y->a, NT_ORDER(x->b, y->b, 0));
 }
 
 static size_t merge_parallel(struct import_cable *cable, size_t cables)

@@ -116,9 +116,7 @@ static void check_tiers(struct check *c)
 static int by_ends(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
-    if (x[0] != y[0])
-        return x[0] < y[0] ? -1 : 1;
-    return (x[1] > y[1]) - (x[1] < y[1]);
+    return NT_ORDER(x[0], y[0], NT_ORDER(x[1], y[1], 0));
 }
 
 /* Returns whether the map was made from bandwidths and has no latencies. */

@@ -87,9 +87,7 @@ static int read_line(struct nt_name_file *f, struct nt_text_line line, struct nt
 static int compare_entries(const void *a, const void *b)
 {
     const struct nt_name_entry *x = a, *y = b;
-    if (x->guid != y->guid)
-        return x->guid > y->guid ? 1 : -1;
-    return (x->line > y->line) - (x->line < y->line);
+    return NT_ORDER(x->guid, y->guid, NT_ORDER(x->line, y->line, 0));
 }
 
 int nt_name_file_read(const char *file, const char *text, size_t bytes, struct nt_name_file *out,

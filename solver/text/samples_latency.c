@@ -84,11 +84,7 @@ struct flow_rate {
 static int by_pair_and_rate(const void *x, const void *y)
 {
     const struct flow_rate *p = x, *q = y;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    if (p->b != q->b)
-        return p->b < q->b ? -1 : 1;
-    return (p->MBps > q->MBps) - (p->MBps < q->MBps);
+    return NT_ORDER(p->a, q->a, NT_ORDER(p->b, q->b, NT_ORDER(p->MBps, q->MBps, 0)));
 }
 
 static size_t find_planned_flows(const struct nt_samples *s, struct flow_rate *rate)
