@@ -17,6 +17,11 @@
 
 #include <cmocka.h>
 
+#include "err.h"
+
+/* The error of the last call that failed. */
+static __attribute__((unused)) struct nt_err err;
+
 /* The tests of a file, in their order. Defined before this is included: what comes before each, and
  * after it. */
 #ifndef TEST_BEFORE
@@ -67,6 +72,9 @@ static inline size_t draws(size_t few, size_t all)
     return full != NULL && strcmp(full, "1") == 0 ? all : few;
 }
 
+/* A call that fails with err must not. */
+#define must(rc) ((rc) == 0 ? (void)0 : call_failed(__FILE__, __LINE__))
+
 /* The operands are taken a second time, as numbers, where the comparison has failed. */
 #define assert_compared(a, op, b)                                                                  \
     ((a)op(b) ? (void)0 : miss(#a, (double)(a), #op " " #b, (double)(b), __FILE__, __LINE__))
@@ -85,6 +93,12 @@ static inline void miss(const char *what, double got, const char *expected, doub
                         const char *file, int line)
 {
     print_error("%s:%d: %s is %.9g, expected %s (%.9g)\n", file, line, what, got, expected, limit);
+    _fail(file, line);
+}
+
+static inline void call_failed(const char *file, int line)
+{
+    print_error("%s:%d: %s\n", file, line, err.text);
     _fail(file, line);
 }
 

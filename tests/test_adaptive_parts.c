@@ -144,9 +144,8 @@ TEST(test_clusters)
 TEST(test_cells)
 {
     struct nt_cells *c;
-    struct nt_err err;
     assert_int_equal(nt_cells_create(NT_CELLS_CLUSTERS_MAX + 1, &c, &err), -1);
-    assert_int_equal(nt_cells_create(3, &c, &err), 0);
+    must(nt_cells_create(3, &c, &err));
     for (uint32_t k = 0; k < 3; k++) {
         c->cluster[k].seat = malloc(sizeof(uint32_t));
         c->cluster[k].seat[0] = c->cluster[k].low = c->cluster[k].high = 10 + k;
@@ -155,11 +154,11 @@ TEST(test_cells)
     nt_cells_add(c, 0, 1, 3);
     nt_cells_add(c, 2, 0, 4);
     nt_cells_add(c, 1, 2, -5);
-    assert_int_equal(nt_cells_merge(c, 0, 1, &err), 0);
+    must(nt_cells_merge(c, 0, 1, &err));
     assert_true(c->cluster[1].merged && c->cluster[0].size == 2);
     assert_close((double)c->sum[nt_cell_at(0, 2)], -1, 1e-6); /* evidence adds up */
     assert_int_equal(c->count[nt_cell_at(0, 2)], 2);
-    assert_int_equal(nt_cells_append(c, 2, &err), 0);
+    must(nt_cells_append(c, 2, &err));
     assert_true(c->sum[nt_cell_at(4, 0)] == 0 && c->clusters == 5);
     assert_close((double)c->sum[nt_cell_at(0, 2)], -1, 1e-6);
     nt_cells_destroy(c);

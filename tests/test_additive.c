@@ -9,7 +9,6 @@
 static struct nt_model *find_with(const struct nt_matrix *x, const struct nt_matrix *error)
 {
     struct nt_model *m;
-    struct nt_err err;
     struct nt_work w = {.error = error};
     bool *missing = calloc(x->n, sizeof *missing);
     w.host = malloc(x->n * sizeof *w.host);
@@ -107,7 +106,6 @@ TEST(noisy_readings_on_a_grid_are_no_tree)
 TEST(readings_with_standard_errors_are_no_distances)
 {
     const double us[2][3] = {{0.999022, 0.996064, 0.997784}, {1.001918, 0.993592, 1.000677}};
-    struct nt_err err;
     struct nt_matrix *x, *error;
     known_must(nt_matrix_create(4, NT_MATRIX_LATENCY_US, &x, &err), &err);
     known_must(nt_matrix_create(4, NT_MATRIX_LATENCY_US, &error, &err), &err);

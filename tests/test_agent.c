@@ -114,7 +114,6 @@ static void begin_as(struct scene *s, uid_t uid, int host, struct nt_conf conf, 
                                  .job = JOB,
                                  .uid = uid,
                                  .gid = uid};
-    struct nt_err err;
     if (geteuid() != 0 && uid != 0) {
         request.uid = geteuid();
         request.gid = getegid();

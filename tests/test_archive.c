@@ -60,13 +60,12 @@ static int packed_file(size_t padding)
 {
     char *packed, *text = calloc(1, sizeof record + padding);
     size_t bytes;
-    struct nt_err err;
     int fd = memfd_create("packed", 0);
     memcpy(text, record, sizeof record - 1);
     for (size_t k = 0; k < padding; k++) /* does not become smaller */
         text[sizeof record - 1 + k] = (char)(k * k * 2654435761u >> 13);
     const struct nt_archive_texts texts = {map, text, sizeof map - 1, sizeof record - 1 + padding};
-    assert_int_equal(nt_archive_pack(&texts, &packed, &bytes, &err), 0);
+    must(nt_archive_pack(&texts, &packed, &bytes, &err));
     assert_int_equal(write(fd, packed, bytes), bytes);
     free(packed);
     free(text);
@@ -75,10 +74,8 @@ static int packed_file(size_t padding)
 
 static void keep(struct ground *g, size_t padding)
 {
-    struct nt_err err = {0};
     int fd = packed_file(padding);
-    if (nt_archive_keep(&g->conf, &g->job, fd, 1764009370, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_archive_keep(&g->conf, &g->job, fd, 1764009370, &err));
     close(fd);
 }
 
@@ -112,7 +109,6 @@ TEST(a_file_says_what_root_knows)
     struct stat st;
     struct nt_archive_text text;
     struct nt_origin o;
-    struct nt_err err = {0};
     g->conf.archive.mode = 0640;
     keep(g, 0);
     keep(g, 0); /* the same run of the job again */
@@ -124,13 +120,11 @@ TEST(a_file_says_what_root_knows)
     ssize_t bytes = read(fd, file, sizeof file);
     close(fd);
     assert_true(bytes > 0 && (size_t)bytes < sizeof file);
-    if (nt_archive_text_read(file, (size_t)bytes, sizeof file, &text, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_archive_text_read(file, (size_t)bytes, sizeof file, &text, &err));
     assert_int_equal(text.map_bytes, sizeof map - 1);
     assert_memory_equal(text.text, map, sizeof map - 1);
     assert_string_equal(text.text + text.map_bytes, record);
-    if (nt_origin_parse(text.comment, strlen(text.comment), &o, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_origin_parse(text.comment, strlen(text.comment), &o, &err));
     assert_string_equal(o.cluster, "c");
     assert_int_equal(o.job, 42);
     assert_int_equal(o.restart, 1);
@@ -158,7 +152,6 @@ TEST(what_slurm_never_writes_is_left_out)
 
 static void fails_with(struct ground *g, const char *words)
 {
-    struct nt_err err = {0};
     int fd = packed_file(0);
     assert_int_equal(nt_archive_keep(&g->conf, &g->job, fd, 1, &err), -1);
     if (strstr(err.text, words) == NULL)
@@ -210,11 +203,9 @@ TEST(links_are_not_followed)
 
 static void prune(const struct ground *g)
 {
-    struct nt_err err = {0};
     bool done = false;
-    if (nt_archive_prune(g->conf.archive.dir, g->conf.archive.limit_bytes, (double)INFINITY, &done,
-                         &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_archive_prune(g->conf.archive.dir, g->conf.archive.limit_bytes, (double)INFINITY, &done,
+                          &err));
     assert_true(done);
 }
 
@@ -276,14 +267,13 @@ TEST(it_gives_up_in_time)
 {
     struct ground *g = *state;
     char path[512], name[32];
-    struct nt_err err = {0};
     bool done = true;
     for (uint32_t k = 0; k < 100; k++) {
         snprintf(name, sizeof name, "%u.1.c.gz", k);
         path_of(g, name, path);
         close(open(path, O_CREAT | O_WRONLY, 0600));
     }
-    assert_int_equal(nt_archive_prune(g->conf.archive.dir, 65536, -1, &done, &err), 0);
+    must(nt_archive_prune(g->conf.archive.dir, 65536, -1, &done, &err));
     assert_false(done);
     assert_int_equal(files_in(g), 100);
 }

@@ -47,13 +47,11 @@ static struct nt_claim good(void)
 TEST(a_valid_credential_is_accepted_once)
 {
     struct nt_claim claim = good();
-    struct nt_err err = {0};
     char credential[NT_CREDENTIAL_MAX];
     if (munge.pid == 0)
         skip();
-    assert_int_equal(nt_auth_prove(munge.socket, &claim, secret, credential, &err), 0);
-    if (nt_auth_check(munge.socket, &claim, credential, got_secret, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_auth_prove(munge.socket, &claim, secret, credential, &err));
+    must(nt_auth_check(munge.socket, &claim, credential, got_secret, &err));
     assert_memory_equal(got_secret, secret, NT_SECRET_BYTES);
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, &err), -1);
     assert_non_null(strstr(err.text, "Replayed"));
@@ -78,9 +76,8 @@ TEST(any_other_claim_is_rejected)
     others[9].cluster = "two"; /* with the same MUNGE key and job id */
     for (size_t k = 0; k < 10; k++) {
         struct nt_claim claim = good();
-        struct nt_err err = {0};
         char credential[NT_CREDENTIAL_MAX];
-        assert_int_equal(nt_auth_prove(munge.socket, &others[k], secret, credential, &err), 0);
+        must(nt_auth_prove(munge.socket, &others[k], secret, credential, &err));
         if (nt_auth_check(munge.socket, &claim, credential, got_secret, &err) != -1)
             fail_msg("claim %zu was taken", k);
         assert_string_equal(err.text, "munge: credential does not match the connection");
@@ -90,7 +87,6 @@ TEST(any_other_claim_is_rejected)
 TEST(host_names_cannot_be_confused)
 {
     struct nt_claim one = good(), two = good();
-    struct nt_err err;
     char credential[NT_CREDENTIAL_MAX];
     if (munge.pid == 0)
         skip();
@@ -98,7 +94,7 @@ TEST(host_names_cannot_be_confused)
     one.port = 2;
     two.leader = "a";
     two.port = 1;
-    assert_int_equal(nt_auth_prove(munge.socket, &one, secret, credential, &err), 0);
+    must(nt_auth_prove(munge.socket, &one, secret, credential, &err));
     assert_int_equal(nt_auth_check(munge.socket, &two, credential, got_secret, &err), -1);
 }
 
@@ -147,13 +143,12 @@ static void make_as(uid_t uid, const char *text, size_t bytes, char credential[N
 TEST(a_credential_of_another_user_is_rejected)
 {
     struct nt_claim claim = good();
-    struct nt_err err = {0};
     char text[2048], credential[NT_CREDENTIAL_MAX];
     if (munge.pid == 0 || geteuid() != 0)
         skip();
     size_t bytes = text_of(&claim, text);
     make_as(0, text, bytes, credential);
-    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, &err), 0);
+    must(nt_auth_check(munge.socket, &claim, credential, got_secret, &err));
     make_as(12345, text, bytes, credential);
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, &err), -1);
     assert_string_equal(err.text, "munge: expected a credential of root, found uid 12345");
@@ -167,7 +162,6 @@ TEST(a_credential_of_another_user_is_rejected)
 TEST(a_clock_that_is_behind_is_named)
 {
     struct nt_claim claim = good();
-    struct nt_err err = {0};
     char text[2048], *made = NULL;
     munge_ctx_t ctx = munge_ctx_create();
     if (munge.pid == 0)
@@ -203,7 +197,6 @@ TEST(text_that_is_no_credential_is_rejected)
 TEST(without_munged_the_error_is_one_line)
 {
     struct nt_claim claim = good();
-    struct nt_err err = {0};
     char credential[NT_CREDENTIAL_MAX];
     assert_int_equal(nt_auth_prove("/nonexistent/socket", &claim, secret, credential, &err), -1);
     assert_int_equal(strncmp(err.text, "munge: ", 7), 0);

@@ -12,7 +12,6 @@ static struct nt_model *truth_of(const char *text)
     struct nt_spec spec;
     struct nt_network *net = NULL;
     struct nt_model *m = NULL;
-    struct nt_err err = {0};
     if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &net, &err) < 0 ||
         nt_network_truth(net, &m, &err) < 0)
         fail_msg("%s: %s", text, err.text);
@@ -107,7 +106,6 @@ static void watch(struct watched *w, const struct nt_model *m, const bool *absen
     struct nt_bandwidth_options options = {.max_load = max_load};
     struct nt_planner *planner;
     struct nt_order order;
-    struct nt_err err = {0};
     struct nt_result *result = calloc(m->hosts + 1, sizeof *result);
     *w = (struct watched){.m = m, .absent = absent};
     w->partner = malloc((m->hosts + 1) * sizeof *w->partner);
@@ -117,7 +115,7 @@ static void watch(struct watched *w, const struct nt_model *m, const bool *absen
     assert_int_equal(nt_rooted_tree_create(m, &w->rooted, NULL), 0);
     assert_int_equal(nt_unique_paths_create(m, w->rooted, &w->paths, NULL), 0);
     w->path = malloc(nt_rooted_tree_room(w->rooted) * sizeof *w->path);
-    assert_int_equal(nt_bandwidth_create(m, absent, &options, &planner, &err), 0);
+    must(nt_bandwidth_create(m, absent, &options, &planner, &err));
     size_t left = nt_bandwidth_rounds_left(planner);
     for (;;) {
         size_t announced = nt_bandwidth_rounds_left(planner);
@@ -371,7 +369,6 @@ TEST(test_max_load)
                 assert_in_range(w.most[c], 1, 4);
     watched_fini(&w);
     struct nt_planner *planner;
-    struct nt_err err = {0};
     assert_int_equal(
         nt_bandwidth_create(m, NULL, &(struct nt_bandwidth_options){.max_load = 2}, &planner, &err),
         -1);

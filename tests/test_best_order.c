@@ -19,7 +19,6 @@ struct trial {
 static double total_of(const struct trial *t, const uint32_t *order)
 {
     struct nt_metrics m;
-    struct nt_err err = {0};
     known_must(nt_cost(t->distance, t->traffic, order, &m, &err), &err);
     return nt_cost_total_us(&m);
 }
@@ -46,7 +45,6 @@ static void try_all(struct trial *t, uint32_t *order, size_t n)
 static bool is_worse(const struct trial *t, bool any_first, const struct nt_map *map,
                      uint32_t *room, const char *network, const char *pattern)
 {
-    struct nt_err err = {0};
     struct nt_hint *hint;
     double best = any_first ? t->best : t->best_first;
     const struct nt_hint_request asked = {
@@ -74,7 +72,6 @@ static bool is_near_best(const char *network, struct nt_model *m, const char *pa
     struct nt_map map = {.model = m};
     struct nt_traffic *traffic;
     struct nt_distance *distance;
-    struct nt_err err = {0};
     uint32_t order[HOSTS_MAX], room[HOSTS_MAX];
     for (uint32_t h = 0; h < m->hosts; h++) {
         order[h] = h;
@@ -95,7 +92,6 @@ static bool is_near_best(const char *network, struct nt_model *m, const char *pa
 static struct nt_model *drawn(const char *spec, bool rates, uint64_t seed)
 {
     struct nt_rng rng;
-    struct nt_err err = {0};
     struct nt_model *m;
     struct nt_network *net = made_network(spec);
     known_must(nt_model_copy(net->model, &m, &err), &err);

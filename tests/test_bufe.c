@@ -9,11 +9,9 @@ static struct nt_bufe_result *infer(const struct nt_matrix *m, double epsilon)
 {
     struct nt_bufe_options o;
     struct nt_bufe_result *r = NULL;
-    struct nt_err err = {0};
     nt_bufe_default(&o);
     o.epsilon = epsilon;
-    if (nt_bufe_infer(m, NULL, &o, &r, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_bufe_infer(m, NULL, &o, &r, &err));
     return r;
 }
 
@@ -168,7 +166,6 @@ static void known_link(struct known *k, size_t a, size_t b, double latency)
 static struct nt_matrix *known_matrix(struct known *k, double noise, uint64_t seed)
 {
     struct nt_matrix *m;
-    struct nt_err err = {0};
     struct nt_rng rng;
     nt_rng_init(&rng, seed);
     for (size_t v = 0; v < k->vertices; v++)
@@ -176,7 +173,7 @@ static struct nt_matrix *known_matrix(struct known *k, double noise, uint64_t se
             for (size_t j = 0; j < k->vertices; j++)
                 if (k->d[i][v] + k->d[v][j] < k->d[i][j])
                     k->d[i][j] = k->d[i][v] + k->d[v][j];
-    assert_int_equal(nt_matrix_create(k->hosts, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    must(nt_matrix_create(k->hosts, NT_MATRIX_LATENCY_US, &m, &err));
     for (size_t i = 0; i < k->hosts; i++)
         for (size_t j = 0; j < k->hosts; j++)
             if (i != j)
@@ -313,8 +310,7 @@ TEST(noise_within_epsilon_changes_nothing)
 static struct nt_matrix *bandwidths(size_t n, const double *host)
 {
     struct nt_matrix *m;
-    struct nt_err err = {0};
-    assert_int_equal(nt_matrix_create(n, NT_MATRIX_BANDWIDTH_MBPS, &m, &err), 0);
+    must(nt_matrix_create(n, NT_MATRIX_BANDWIDTH_MBPS, &m, &err));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             if (i != j)
@@ -333,7 +329,6 @@ TEST(a_host_with_two_links_is_in_no_tree)
                                     {3.007, 3.077, 2.05, 0, 2.029},
                                     {2.049, 0, 0, 2.029, 0}};
     struct nt_matrix *m = NULL;
-    struct nt_err err;
     assert_int_equal(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &m, &err), 0);
     for (uint32_t i = 0; i < 5; i++)
         for (uint32_t j = 0; j < 5; j++)
@@ -350,14 +345,13 @@ TEST(links_have_their_throughput)
 {
     static const double rate[5] = {1000, 1000, 1000, 500, 1000};
     struct nt_matrix *b = bandwidths(5, rate), *l;
-    struct nt_err err = {0};
-    assert_int_equal(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &l, &err), 0);
+    must(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &l, &err));
     for (size_t i = 0; i < 5; i++)
         for (size_t j = 0; j < 5; j++)
             if (i != j)
                 nt_matrix_set(l, i, j, 4);
     struct nt_bufe_result *r;
-    assert_int_equal(nt_bufe_infer(l, b, NULL, &r, &err), 0);
+    must(nt_bufe_infer(l, b, NULL, &r, &err));
     assert_int_equal(r->model->family, NT_FAMILY_STAR);
     for (uint32_t h = 0; h < 5; h++) {
         const struct nt_link *link = link_of(r->model, h, 5);
@@ -374,11 +368,10 @@ TEST(bad_input_is_refused)
     struct nt_matrix *m, *wide, *rate;
     struct nt_bufe_result *r = NULL;
     struct nt_bufe_options o;
-    struct nt_err err = {0};
     nt_bufe_default(&o);
-    assert_int_equal(nt_matrix_create(3, NT_MATRIX_LATENCY_US, &m, &err), 0);
-    assert_int_equal(nt_matrix_create(NT_BUFE_HOSTS_MAX + 1, NT_MATRIX_LATENCY_US, &wide, &err), 0);
-    assert_int_equal(nt_matrix_create(3, NT_MATRIX_BANDWIDTH_MBPS, &rate, &err), 0);
+    must(nt_matrix_create(3, NT_MATRIX_LATENCY_US, &m, &err));
+    must(nt_matrix_create(NT_BUFE_HOSTS_MAX + 1, NT_MATRIX_LATENCY_US, &wide, &err));
+    must(nt_matrix_create(3, NT_MATRIX_BANDWIDTH_MBPS, &rate, &err));
     assert_int_equal(nt_bufe_infer(wide, NULL, NULL, &r, &err), -1);
     assert_int_equal(nt_bufe_infer(rate, NULL, NULL, &r, &err), -1);
     assert_int_equal(nt_bufe_infer(m, m, NULL, &r, &err), -1);
@@ -400,7 +393,6 @@ TEST(work_is_bounded)
     struct nt_matrix *m = seed_table("bufe-3.6");
     struct nt_bufe_options o;
     struct nt_bufe_result *r = NULL;
-    struct nt_err err = {0};
     nt_bufe_default(&o);
     o.work_max = 5;
     assert_int_equal(nt_bufe_infer(m, NULL, &o, &r, &err), -1);
@@ -414,8 +406,7 @@ TEST(little_is_enough)
 {
     for (size_t n = 0; n < 5; n++) {
         struct nt_matrix *m;
-        struct nt_err err = {0};
-        assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err), 0);
+        must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err));
         struct nt_bufe_result *r = infer(m, 0.1);
         assert_int_equal(r->model->links, 0);
         for (size_t h = 0; h < n; h++)

@@ -135,12 +135,11 @@ static struct seen run_on(struct trial t, struct nt_network *n, bool prtt)
                                           .seed = 1};
     struct nt_campaign *c;
     struct nt_order order;
-    struct nt_err err = {0};
     struct nt_result *results = calloc(n->hosts, sizeof *results);
     bool *lost = calloc(n->hosts, sizeof *lost);
     size_t in_phase = 0;
     int rc;
-    assert_int_equal(nt_campaign_create(n->hosts, NULL, &options, &c, &err), 0);
+    must(nt_campaign_create(n->hosts, NULL, &options, &c, &err));
     while ((rc = nt_campaign_next(c, seen.ended_s, &order, &err)) == 1) {
         size_t got = 0, phases = seen.phases;
         check_order(&order, n->hosts, lost);
@@ -165,8 +164,7 @@ static struct seen run_on(struct trial t, struct nt_network *n, bool prtt)
             lost[t.lose] = true;
             nt_campaign_lose(c, t.lose);
         }
-        assert_int_equal(nt_campaign_tell(c, results, got, t.lap_s + order.window_s + more_s, &err),
-                         0);
+        must(nt_campaign_tell(c, results, got, t.lap_s + order.window_s + more_s, &err));
         assert_true(seen.rounds < 100000);
     }
     if (rc != 0)
@@ -568,13 +566,11 @@ TEST(bad_options_are_refused)
     };
     for (size_t k = 0; k < 3; k++) {
         struct nt_campaign *c = NULL;
-        struct nt_err err = {0};
         assert_int_equal(nt_campaign_create(4, NULL, &bad[k], &c, &err), -1);
         assert_int_equal(err.kind, NT_ERR_USAGE);
     }
     struct nt_campaign_options good = {.level = NT_LEVEL_QUICK, .budget_s = 5, .max_load = 1};
     struct nt_campaign *c = NULL;
-    struct nt_err err = {0};
     assert_int_equal(nt_campaign_create(NT_CAMPAIGN_HOSTS_MAX + 1, NULL, &good, &c, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
 }

@@ -11,7 +11,6 @@ static struct nt_matrix *latency_of(const char *path, struct nt_matrix **error)
     struct nt_samples_reader *r;
     struct nt_samples *s;
     struct nt_matrix *m;
-    struct nt_err err;
     FILE *f = fopen(path, "rb");
     assert_non_null(f);
     known_must(nt_samples_reader_create(path, &r, &err), &err);
@@ -34,7 +33,6 @@ struct fabric {
 
 static void is_found(const struct fabric *f, const char *path)
 {
-    struct nt_err err;
     struct nt_matrix *error, *x = latency_of(path, &error);
     struct nt_model *m,
         *truth = known_tree(f->hosts, f->at, f->host_us, f->switches, f->parent, f->up_us);

@@ -29,9 +29,7 @@ static void make(const struct planted *p, struct nt_rng *rng, struct nt_change_r
 static struct nt_change_series series_of(const struct nt_change_reading *reading, size_t n)
 {
     struct nt_change_series found;
-    struct nt_err err = {0};
-    if (nt_change_points(reading, n, 0, &found, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_change_points(reading, n, 0, &found, &err));
     return found;
 }
 
@@ -171,7 +169,6 @@ TEST(wrong_readings_are_refused)
 {
     struct nt_change_reading r = {.x = 0, .sd = 0, .doubt = 0};
     struct nt_change_series found;
-    struct nt_err err = {0};
     assert_int_equal(nt_change_points(&r, 1, 0, &found, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_int_equal(series_of(&r, 0).changes, 0);
@@ -250,12 +247,10 @@ static struct nt_fleet_change *found(const struct changes_planted *p, uint64_t s
 {
     struct nt_changes c = {0};
     struct nt_rng rng;
-    struct nt_err err = {0};
     struct nt_fleet_change *out = NULL;
     nt_rng_init(&rng, seed);
     changes_make(p, &c, &rng);
-    if (nt_changes_find(&c, &out, count, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_changes_find(&c, &out, count, &err));
     nt_changes_fini(&c);
     return out;
 }

@@ -18,7 +18,6 @@ static int run_shell(const char *script, double seconds, char *output, size_t ro
 TEST(what_it_prints_is_kept)
 {
     char output[8];
-    struct nt_err err;
     assert_int_equal(run_shell("echo a; echo b >&2", 60, output, sizeof output, &err), 0);
     assert_string_equal(output, "a\nb\n");
     assert_int_equal(
@@ -30,7 +29,6 @@ TEST(what_it_prints_is_kept)
 TEST(how_it_failed_is_said)
 {
     char output[64];
-    struct nt_err err;
     assert_int_equal(run_shell("echo why; exit 3", 60, output, sizeof output, &err), -1);
     assert_string_equal(err.text, "/bin/sh: exit status 3");
     assert_string_equal(output, "why\n");
@@ -48,7 +46,6 @@ TEST(nothing_outlasts_its_time)
     static const char *const scripts[] = {"sleep 1000", "exec >&- 2>&-; sleep 1000",
                                           "cat /dev/zero", "sleep 1000 & exit 0"};
     char output[64];
-    struct nt_err err;
     for (size_t k = 0; k < sizeof scripts / sizeof *scripts; k++) {
         double began = nt_clock_s();
         int rc = run_shell(scripts[k], 0.2, output, sizeof output, &err);
@@ -62,7 +59,6 @@ TEST(nothing_outlasts_its_time)
 TEST(rights_are_dropped)
 {
     char output[256];
-    struct nt_err err;
     char *const argv[] = {"sh", "-c", "id -u; id -g; id -G; grep NoNewPrivs /proc/self/status",
                           NULL},
                 *const env[] = {"PATH=/usr/bin:/bin", NULL};
@@ -70,7 +66,7 @@ TEST(rights_are_dropped)
         .path = "/bin/sh", .argv = argv, .env = env, .uid = 65534, .gid = 65533, .seconds = 60};
     if (geteuid() != 0)
         skip();
-    assert_int_equal(nt_check_run(&run, output, sizeof output, &err), 0);
+    must(nt_check_run(&run, output, sizeof output, &err));
     assert_string_equal(output, "65534\n65533\n65533\nNoNewPrivs:\t1\n");
 }
 

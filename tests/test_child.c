@@ -46,7 +46,6 @@ static struct nt_child begin(int *socket)
 {
     struct nt_child child;
     struct nt_conf conf;
-    struct nt_err err = {0};
     const struct nt_child_task task = {.conf = &conf,
                                        .user = {.uid = geteuid(), .gid = getegid()},
                                        .files = {-1, -1},
@@ -56,8 +55,7 @@ static struct nt_child begin(int *socket)
     ssize_t n = readlink("/proc/self/exe", conf.probe, sizeof conf.probe - 1);
     assert_true(n > 0);
     conf.probe[n] = '\0';
-    if (nt_child_start(&child, &task, socket, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_child_start(&child, &task, socket, &err));
     assert_int_equal(read(*socket, &byte, 1), 1);
     return child;
 }

@@ -30,7 +30,6 @@ TEST(test_found)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_network *n = made_machine(table[k]);
         struct nt_model *truth;
-        struct nt_err err = {0};
         assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
         for (uint64_t seed = 1; seed <= 5; seed++) {
             struct planted_jobs p = {.network = n,
@@ -39,7 +38,7 @@ TEST(test_found)
             struct nt_evidence e;
             struct nt_switch_naming naming = {0};
             struct nt_cluster_map *c = NULL;
-            assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+            must(nt_evidence_init(&e, n->hosts, &err));
             run_jobs(&p, &e, 60, 24, seed);
             if (nt_cluster_map_create(&e, &naming, &naming, &c, &err) < 0)
                 fail_msg("%s seed %u: %s", table[k], (unsigned)seed, err.text);
@@ -81,8 +80,7 @@ static struct nt_cluster_map *mapped(const struct nt_network *n, const struct li
     struct nt_evidence e;
     struct nt_switch_naming naming = {0};
     struct nt_cluster_map *c = NULL;
-    struct nt_err err = {0};
-    assert_int_equal(nt_evidence_init(&e, HOSTS, &err), 0);
+    must(nt_evidence_init(&e, HOSTS, &err));
     for (size_t k = 0; k < JOBS; k++) {
         size_t j = order != NULL ? order[k] : k, had = e.entries;
         p.stands = j >= from ? after : before;
@@ -210,8 +208,7 @@ TEST(test_one_user_moves_nothing)
         struct nt_switch_naming naming = {0};
         struct nt_evidence e;
         struct nt_cluster_map *c;
-        struct nt_err err = {0};
-        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+        must(nt_evidence_init(&e, n->hosts, &err));
         for (uint32_t h = 0; h < n->hosts; h++)
             stands[h] = host[h] = h;
         for (uint32_t j = 0; j < 12; j++)
@@ -221,7 +218,7 @@ TEST(test_one_user_moves_nothing)
         for (uint32_t j = 0; j < table[k].jobs; j++)
             planted_job(&p, &e, PLANTED_START_S + 100 + j, 100 + j,
                         j % 2 == 0 ? table[k].first : table[k].second, few, 8);
-        assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+        must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
         if (c->moves != table[k].moves)
             fail_msg("row %zu: %zu moves", k, c->moves);
         for (size_t l = 0; l < c->model->links; l++)
@@ -259,7 +256,6 @@ TEST(test_one_user_flattens_nothing)
 {
     static const uint32_t jobs[] = {1, 2, 4, 30};
     struct nt_network *n = made_machine("tree:4x8");
-    struct nt_err err = {0};
     for (size_t k = 0; k < 16; k++) {
         struct planted_jobs p = {
             .network = n, .noise = {.sd = 0.02, .outliers = 0.01, .seed = k}, .offset_sd = 0.03};
@@ -269,7 +265,7 @@ TEST(test_one_user_flattens_nothing)
         struct nt_rng rng;
         uint32_t job;
         nt_rng_init(&rng, k);
-        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+        must(nt_evidence_init(&e, n->hosts, &err));
         run_jobs(&p, &e, 60, 24, k);
         for (uint32_t j = 0; j < jobs[k % 4]; j++) {
             assert_int_equal(
@@ -282,7 +278,7 @@ TEST(test_one_user_flattens_nothing)
                     assert_int_equal(evidence_note(&e, job, a, b, us, &err), 0);
                 }
         }
-        assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+        must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
         size_t placed = 0;
         uint32_t leaf[4] = {0};
         for (size_t l = 0; l < c->model->links; l++) {
@@ -319,10 +315,9 @@ TEST(test_who_stayed)
     struct nt_switch_naming naming = {0};
     struct nt_evidence e;
     struct nt_rng rng;
-    struct nt_err err = {0};
     size_t exchanged = 0, found = 0;
     nt_rng_init(&rng, 3);
-    assert_int_equal(nt_evidence_init(&e, MANY, &err), 0);
+    must(nt_evidence_init(&e, MANY, &err));
     for (uint32_t h = 0; h < MANY; h++)
         stands[h] = h;
     for (size_t j = 0; j < JOBS_MOST; j++) {
@@ -342,7 +337,7 @@ TEST(test_who_stayed)
         if (j + 1 != 250 && j + 1 != JOBS_MOST)
             continue;
         struct nt_cluster_map *c;
-        assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+        must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
         for (size_t k = 0; k < c->moves; k++) {
             bool is = false;
             for (size_t m = 0; m < 2 * exchanged; m++)
@@ -368,12 +363,11 @@ TEST(test_unanchored)
     struct nt_switch_naming naming = {0};
     struct nt_evidence e;
     struct nt_cluster_map *c;
-    struct nt_err err = {0};
     double slower = nt_network_latency(n, 0, 8) / nt_network_latency(n, 0, 1); /* one switch, two */
-    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    must(nt_evidence_init(&e, n->hosts, &err));
     for (uint32_t j = 0; j < 2; j++) {
         uint32_t job;
-        assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, 1, &job, &err), 0);
+        must(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, 1, &job, &err));
         for (uint32_t a = 0; a < 3; a++)
             for (uint32_t b = 0; b < a; b++)
                 assert_int_equal(
@@ -384,7 +378,7 @@ TEST(test_unanchored)
                                  8 + j % 24, 8 + (j + 1) % 24, 8 + (j + 9) % 24};
         planted_job(&p, &e, PLANTED_START_S + 1000 + j, j + 2, j % 3, host, 6);
     }
-    assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+    must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
     assert_int_equal(c->moves, 0);
     nt_cluster_map_destroy(c);
     nt_evidence_fini(&e);
@@ -399,16 +393,14 @@ TEST(test_slow_link)
     struct nt_switch_naming naming = {0};
     struct nt_evidence e;
     struct nt_cluster_map *c;
-    struct nt_err err = {0};
     double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
-    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    must(nt_evidence_init(&e, n->hosts, &err));
     for (uint32_t j = 0; j < 60; j++) {
         uint32_t host[6] = {0, 1 + j % 7, 1 + (j + 1) % 7, 1 + (j + 2) % 7}, job;
         size_t hosts = j % 3 == 0 ? 6 : 4; /* others than its own leaf's in one of three */
         host[4] = 8 + j % 24;
         host[5] = 8 + (j + 1) % 24;
-        assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err),
-                         0);
+        must(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err));
         for (uint32_t a = 0; a < hosts; a++)
             for (uint32_t b = 0; b < a; b++) {
                 double us = nt_network_latency(n, host[a], host[b]) *
@@ -417,7 +409,7 @@ TEST(test_slow_link)
                 assert_int_equal(evidence_note(&e, job, host[a], host[b], us, &err), 0);
             }
     }
-    assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+    must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
     assert_int_equal(c->moves, 0);
     nt_cluster_map_destroy(c);
     nt_evidence_fini(&e);
@@ -428,9 +420,8 @@ TEST(test_slow_link)
 static void note_eight(struct nt_evidence *e, const struct nt_network *n, uint32_t j,
                        const uint32_t host[8], uint32_t first, double longer_us)
 {
-    struct nt_err err = {0};
     uint32_t job;
-    assert_int_equal(nt_evidence_add_job(e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err), 0);
+    must(nt_evidence_add_job(e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err));
     for (uint32_t a = first; a < 8; a++)
         for (uint32_t b = first; b < a; b++) {
             if (host[a] == host[b])
@@ -447,9 +438,8 @@ static void assert_first_has_not_moved(struct nt_evidence *e)
 {
     struct nt_switch_naming naming = {0};
     struct nt_cluster_map *c;
-    struct nt_err err = {0};
     uint32_t parent[HOSTS] = {0};
-    assert_int_equal(nt_cluster_map_create(e, &naming, NULL, &c, &err), 0);
+    must(nt_cluster_map_create(e, &naming, NULL, &c, &err));
     assert_int_equal(c->moves, 0);
     for (size_t k = 0; k < c->model->links; k++)
         if (c->model->link[k].a < c->model->hosts)
@@ -465,9 +455,8 @@ TEST(test_slow_by_a_tier)
 {
     struct nt_network *n = made_machine("tree:2x4x8");
     struct nt_evidence e;
-    struct nt_err err = {0};
     double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
-    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    must(nt_evidence_init(&e, n->hosts, &err));
     for (uint32_t j = 0; j < 120; j++) {
         uint32_t host[8], first = j % 2 == 0 ? 0 : j % 8 + 24;
         for (uint32_t k = 0; k < 8; k++) /* of two switches; every second job of two groups */
@@ -485,9 +474,8 @@ TEST(test_slow_after_one_job)
 {
     struct nt_network *n = made_machine("tree:2x4x8");
     struct nt_evidence e;
-    struct nt_err err = {0};
     double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
-    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    must(nt_evidence_init(&e, n->hosts, &err));
     for (uint32_t j = 0; j < 120; j++) {
         bool alone = j % 4 == 0; /* hosts of one switch */
         uint32_t host[8], first = j == 0 || j >= 90 ? 0 : 1;
@@ -513,16 +501,15 @@ TEST(test_same_jobs)
         struct nt_switch_naming naming = {0};
         struct nt_evidence e;
         struct nt_cluster_map *c;
-        struct nt_err err = {0};
 
-        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+        must(nt_evidence_init(&e, n->hosts, &err));
         for (uint32_t j = 0; j < 60; j++) {
             for (uint32_t h = 0; h < n->hosts; h++)
                 stands[h] = h > 0 || j < 30 ? h : 31;
             bool once = j % 3 == 0 && j < 30;
             planted_job(&p, &e, PLANTED_START_S + j, j + 1, j % 3, host, once ? 8 : hosts);
         }
-        assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+        must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
         assert_int_equal(c->moves, hosts == 8);
         if (hosts == 8)
             assert_int_equal(c->move[0].host, 0);
@@ -541,9 +528,8 @@ TEST(test_never_together)
     struct nt_evidence e;
     struct nt_switch_naming naming = {0};
     struct nt_cluster_map *c = NULL;
-    struct nt_err err = {0};
     uint32_t parent[HOSTS];
-    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    must(nt_evidence_init(&e, n->hosts, &err));
     for (uint32_t j = 0; j < 60; j++) { /* two neighbours of a leaf, and two of another */
         uint32_t leaf = j % 4, other = (j / 4 + leaf + 1) % 4, at = j % 5;
         const uint32_t host[] = {8 * leaf + at, 8 * leaf + at + 1, 8 * leaf + at + 2,
@@ -588,11 +574,10 @@ TEST(test_uneven)
             struct nt_switch_naming naming = {0};
             struct nt_cluster_map *c = NULL;
             struct nt_matrix *m;
-            struct nt_err err = {0};
             uneven_jobs(&u, 3, seed % 2 == 0, seed, &e);
             if (nt_cluster_map_create(&e, &naming, NULL, &c, &err) != 0)
                 fail_msg("%s seed %u: %s", u.name, (unsigned)seed, err.text);
-            assert_int_equal(nt_model_latencies(c->model, &m, &err), 0);
+            must(nt_model_latencies(c->model, &m, &err));
             for (uint32_t a = 0; a < u.hosts; a++)
                 for (uint32_t b = 0; b < a; b++) {
                     double us = (double)nt_matrix_get(m, a, b);
@@ -619,7 +604,6 @@ static bool is_confirmed(const struct uneven *u, const struct nt_belief *belief,
 {
     struct nt_planner *p;
     struct nt_order o;
-    struct nt_err err = {0};
     struct nt_rng rng;
     struct nt_result result[UNEVEN_HOSTS];
     bool missing[UNEVEN_HOSTS];
@@ -628,7 +612,7 @@ static bool is_confirmed(const struct uneven *u, const struct nt_belief *belief,
     for (uint32_t h = 0; h < u->hosts; h++)
         missing[h] = belief->cluster[h] == NT_BELIEF_LOOSE;
     const struct nt_sweep_setup setup = {belief->hosts, missing, 0, 3, 10, seed};
-    assert_int_equal(nt_sweep_prior_create(belief, &setup, &p, &err), 0);
+    must(nt_sweep_prior_create(belief, &setup, &p, &err));
     while ((more = p->ops->next(p, &o, &err)) > 0) {
         for (size_t k = 0; k < o.pairs; k++) {
             double us = uneven_us(u, o.pair[k][0], o.pair[k][1]) * exp(0.01 * nt_rng_normal(&rng));
@@ -681,7 +665,6 @@ TEST(test_uneven_prior)
             struct nt_prior *prior;
             struct nt_belief *belief;
             struct nt_map *map;
-            struct nt_err err = {0};
             char name[UNEVEN_HOSTS][16];
             const char *names[UNEVEN_HOSTS];
             for (uint32_t h = 0; h < u.hosts; h++) {
@@ -689,10 +672,10 @@ TEST(test_uneven_prior)
                 names[h] = name[h];
             }
             uneven_jobs(&u, 3, seed % 2 == 0, seed, &e);
-            assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
-            assert_int_equal(nt_cluster_map_named(c, names, &map, &err), 0);
-            assert_int_equal(nt_prior_from_map(map, NULL, &prior, &err), 0);
-            assert_int_equal(nt_prior_to_belief(prior, names, u.hosts, &belief, NULL, &err), 0);
+            must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
+            must(nt_cluster_map_named(c, names, &map, &err));
+            must(nt_prior_from_map(map, NULL, &prior, &err));
+            must(nt_prior_to_belief(prior, names, u.hosts, &belief, NULL, &err));
             size_t known = check_belief(&u, belief);
             if (known < table[k].known || (known > 0 && !is_confirmed(&u, belief, seed)))
                 fail_msg("%s seed %u: %zu hosts known", u.name, (unsigned)seed, known);
@@ -715,19 +698,17 @@ TEST(test_slow_from_the_first_job)
         struct nt_switch_naming naming = {0};
         struct nt_evidence e;
         struct nt_cluster_map *c;
-        struct nt_err err = {0};
         struct nt_rng rng;
         uint32_t parent[HOSTS] = {0}, host[HOSTS];
         double us = 0;
         nt_rng_init(&rng, k);
-        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+        must(nt_evidence_init(&e, n->hosts, &err));
         for (uint32_t j = 0; j < 30; j++) {
             uint32_t job;
             size_t hosts = n->hosts == 8 ? 8 : planted_hosts(&rng, n->hosts, 24, host);
             for (uint32_t h = 0; n->hosts == 8 && h < 8; h++)
                 host[h] = h;
-            assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, j + 1, j % 3, &job, &err),
-                             0);
+            must(nt_evidence_add_job(&e, PLANTED_START_S + j, j + 1, j % 3, &job, &err));
             for (size_t a = 0; a < hosts; a++)
                 for (size_t b = 0; b < a; b++) {
                     double own = nt_network_latency(n, host[a], host[b]);
@@ -737,7 +718,7 @@ TEST(test_slow_from_the_first_job)
                                      0);
                 }
         }
-        assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+        must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
         for (size_t l = 0; l < c->model->links; l++) {
             if (c->model->link[l].a < c->model->hosts)
                 parent[c->model->link[l].a] = c->model->link[l].b;
@@ -757,8 +738,7 @@ TEST(test_too_little)
     struct nt_evidence e;
     struct nt_switch_naming naming = {0};
     struct nt_cluster_map *c = NULL;
-    struct nt_err err = {0};
-    assert_int_equal(nt_evidence_init(&e, 4, &err), 0);
+    must(nt_evidence_init(&e, 4, &err));
     assert_int_equal(nt_cluster_map_create(&e, &naming, &naming, &c, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     nt_evidence_fini(&e);

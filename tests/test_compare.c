@@ -13,12 +13,6 @@
 
 /* ---- compare ---- */
 
-static void must(int rc, const struct nt_err *err)
-{
-    if (rc != 0)
-        fail_msg("%s", err->text);
-}
-
 static void assert_near(double is, double expected)
 {
     if (!(fabs(is - expected) <= 1e-9 * (1 + fabs(expected))))
@@ -30,7 +24,6 @@ static void assert_near(double is, double expected)
 
 static struct nt_map *named(struct nt_model *model)
 {
-    struct nt_err err = {0};
     struct nt_map *map;
     char text[64][8];
     const char *names[64];
@@ -39,19 +32,18 @@ static struct nt_map *named(struct nt_model *model)
         snprintf(text[h], sizeof text[h], "n%zu", h + 1);
         names[h] = text[h];
     }
-    must(nt_map_create(model, names, &map, &err), &err);
+    must(nt_map_create(model, names, &map, &err));
     return map;
 }
 
 static struct nt_model *network_of(const char *spec_text)
 {
-    struct nt_err err = {0};
     struct nt_spec spec;
     struct nt_network *network;
     struct nt_model *truth;
-    must(nt_spec_parse(spec_text, &spec, &err), &err);
-    must(nt_network_build(&spec, NULL, &network, &err), &err);
-    must(nt_network_truth(network, &truth, &err), &err);
+    must(nt_spec_parse(spec_text, &spec, &err));
+    must(nt_network_build(&spec, NULL, &network, &err));
+    must(nt_network_truth(network, &truth, &err));
     nt_network_destroy(network);
     return truth;
 }
@@ -59,18 +51,17 @@ static struct nt_model *network_of(const char *spec_text)
 /* What the inference makes of one noisy sweep over m; without (or UINT32_MAX) did not answer. */
 static struct nt_map *sweep(const struct nt_model *m, double sd, uint64_t seed, uint32_t without)
 {
-    struct nt_err err = {0};
     struct nt_measure_noise noise = {.sd = sd, .seed = seed};
     struct nt_network *network;
     struct nt_matrix *latency;
     struct nt_model *found;
-    must(nt_network_from_model(m, &network, &err), &err);
-    must(nt_measure_latencies(network, &noise, &latency, &err), &err);
+    must(nt_network_from_model(m, &network, &err));
+    must(nt_measure_latencies(network, &noise, &latency, &err));
     for (size_t h = 0; h < m->hosts && without != UINT32_MAX; h++) {
         nt_matrix_set(latency, h, without, NAN);
         nt_matrix_set(latency, without, h, NAN);
     }
-    must(nt_infer_latency(latency, NULL, 1, &found, &err), &err);
+    must(nt_infer_latency(latency, NULL, 1, &found, &err));
     nt_matrix_destroy(latency);
     nt_network_destroy(network);
     return named(found);
@@ -78,26 +69,23 @@ static struct nt_map *sweep(const struct nt_model *m, double sd, uint64_t seed, 
 
 static struct nt_map *read_dot(const char *text)
 {
-    struct nt_err err = {0};
     struct nt_map *map;
-    must(nt_import_dot("r.dot", text, strlen(text), &map, &err), &err);
+    must(nt_import_dot("r.dot", text, strlen(text), &map, &err));
     return map;
 }
 
 static struct nt_reference_match *held(const struct nt_map *map, const struct nt_map *reference)
 {
-    struct nt_err err = {0};
     struct nt_reference_match *a;
-    must(nt_reference_match_create(map, reference, 0.25, &a, &err), &err);
+    must(nt_reference_match_create(map, reference, 0.25, &a, &err));
     return a;
 }
 
 static char *in_words(const struct nt_reference_match *a)
 {
-    struct nt_err err = {0};
     char *text;
     size_t bytes;
-    must(nt_comparison_report_text(a, &text, &bytes, &err), &err);
+    must(nt_comparison_report_text(a, &text, &bytes, &err));
     return text;
 }
 
@@ -282,7 +270,6 @@ TEST(hosts_of_another_machine_are_an_error)
     struct nt_map *map = named(network_of("star:3"));
     struct nt_map *r = read_dot("graph { x -- s; y -- s; z -- s }");
     struct nt_reference_match *a = NULL;
-    struct nt_err err = {0};
     assert_int_equal(nt_reference_match_create(map, r, 0.25, &a, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_non_null(strstr(err.text, "no host in common"));
@@ -305,10 +292,9 @@ TEST(a_part_of_a_bigger_machine_is_the_same)
                                "SwitchName=p1 Switches=l[1-2]\nSwitchName=p2 Switches=l[3-4]\n"
                                "SwitchName=p3 Switches=l[5-6]\nSwitchName=p4 Switches=l7\n"
                                "SwitchName=top Switches=p[1-4]\n";
-    struct nt_err err = {0};
     struct nt_model *m = network_of(PODS);
     struct nt_map *map = sweep(m, 0.02, 9, UINT32_MAX), *r;
-    must(nt_import_topology_conf("t", conf, strlen(conf), &r, &err), &err);
+    must(nt_import_topology_conf("t", conf, strlen(conf), &r, &err));
     differ_by(map, r, NULL, 0);
     struct nt_reference_match *a = held(map, r);
     assert_near(a->comparison->common_percent, 100);
@@ -328,12 +314,11 @@ TEST(a_leaf_that_slurm_wants_is_none)
         "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=c "
         "Nodes=n[5-6]\nSwitchName=top Switches=a,b,c\n"};
     static const char *const lines[] = {"switch-missing  switch over n5 n6: expected there"};
-    struct nt_err err = {0};
     struct nt_map *found =
         read_dot("graph { n1--a; n2--a; n3--b; n4--b; n5--t; n6--t; a--t; b--t }");
     for (size_t k = 0; k < 2; k++) {
         struct nt_map *r;
-        must(nt_import_topology_conf("t", conf[k], strlen(conf[k]), &r, &err), &err);
+        must(nt_import_topology_conf("t", conf[k], strlen(conf[k]), &r, &err));
         differ_by(found, r, lines, k);
         nt_map_destroy(r);
     }
@@ -508,8 +493,7 @@ static struct nt_comparison *compared(const struct nt_model *found,
                                       const struct nt_model *reference)
 {
     struct nt_comparison *c;
-    struct nt_err err = {0};
-    must(nt_compare(found, reference, 0.25, &c, &err), &err);
+    must(nt_compare(found, reference, 0.25, &c, &err));
     return c;
 }
 
@@ -629,9 +613,8 @@ TEST(similarity_of_a_regular_network)
 {
     static const uint32_t ends[][2] = {{0, 1}, {1, 2}, {2, 3}, {0, 2}};
     static const double p[] = {1, 0.5, 0.8, 1};
-    struct nt_err err = {0};
     struct nt_model *m;
-    must(nt_model_create(4, 0, 4, &m, &err), &err);
+    must(nt_model_create(4, 0, 4, &m, &err));
     for (size_t k = 0; k < 4; k++) {
         m->link[k].a = ends[k][0];
         m->link[k].b = ends[k][1];
@@ -653,9 +636,8 @@ TEST(similarity_of_a_regular_network)
  * have half of those on their switch that they should have. */
 TEST(similarity_of_a_hierarchical_network)
 {
-    struct nt_err err = {0};
     struct nt_model *m;
-    must(nt_model_create(6, 2, 7, &m, &err), &err);
+    must(nt_model_create(6, 2, 7, &m, &err));
     for (uint32_t k = 0; k < 6; k++) {
         m->link[k].a = k;
         m->link[k].b = k < 2 ? 6 : 7;
@@ -700,9 +682,8 @@ static double laid_on(const struct nt_map *r, const double *us, const char *host
  * 10/7, 20/7, 5/7. A fourth host is on no path. */
 TEST(redistribution_by_hand)
 {
-    struct nt_err err = {0};
     struct nt_model *m;
-    must(nt_model_create(3, 1, 3, &m, &err), &err);
+    must(nt_model_create(3, 1, 3, &m, &err));
     for (uint32_t k = 0; k < 3; k++) {
         m->link[k].a = k;
         m->link[k].b = 3;
@@ -713,7 +694,7 @@ TEST(redistribution_by_hand)
                                 "n3 -- s2 [label=8]; s1 -- s2 [label=2]; n9 -- s2 [label=8] }");
     struct nt_reference_match *a = held(map, r);
     double laid[8], ideal[8], least[8];
-    must(nt_reference_match_redistribute(a, 1000, laid, ideal, least, &err), &err);
+    must(nt_reference_match_redistribute(a, 1000, laid, ideal, least, &err));
     assert_near(laid_on(r, laid, "n1"), (1 + 2.0 / 3) / 2);
     assert_near(laid_on(r, laid, "n2"), (2 + 10.0 / 7) / 2);
     assert_near(laid_on(r, laid, "n3"), (2.0 / 3 + 5.0 / 7) / 2);
@@ -727,11 +708,11 @@ TEST(redistribution_by_hand)
         map->model->link[k].bandwidth_MBps = map->model->link[k].bandwidth_back_MBps = 500;
     nt_reference_match_destroy(a);
     a = held(map, r);
-    must(nt_reference_match_redistribute(a, 1000, laid, ideal, least, &err), &err);
+    must(nt_reference_match_redistribute(a, 1000, laid, ideal, least, &err));
     assert_near(laid_on(r, laid, "n1"), (5.0 / 3 + 1) / 2);
     char *text;
     size_t bytes;
-    must(nt_comparison_report_dot(a, 1000, &text, &bytes, &err), &err);
+    must(nt_comparison_report_dot(a, 1000, &text, &bytes, &err));
     assert_non_null(strstr(text, "\"n9\" -- \"s2\" [label=\"1000 MB/s\", bandwidth_Gbps=\"8\", "
                                  "bandwidth_back_Gbps=\"8\", probability=\"1\"];"));
     assert_non_null(strstr(text, "color=\"#808080")); /* within a tenth of the ideal */
@@ -789,9 +770,7 @@ static struct nt_comparison *rates_held(const struct nt_model *is, const struct 
                                         double tolerance)
 {
     struct nt_comparison *c;
-    struct nt_err err = {0};
-    if (nt_compare(is, was, tolerance, &c, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_compare(is, was, tolerance, &c, &err));
     return c;
 }
 
@@ -903,10 +882,8 @@ TEST(the_margin_is_tested)
 
 static struct nt_map *support_read_dot(const char *text)
 {
-    struct nt_err err = {0};
     struct nt_map *map;
-    if (nt_import_dot("r.dot", text, strlen(text), &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_import_dot("r.dot", text, strlen(text), &map, &err));
     return map;
 }
 
@@ -939,13 +916,11 @@ TEST(a_difference_is_as_sure_as_its_switch)
         struct nt_map *map = support_read_dot(table[k].found),
                       *r = support_read_dot(table[k].reference);
         struct nt_reference_match *a;
-        struct nt_err err = {0};
         map->model->confidence = table[k].confidence;
         for (size_t e = 0; e < map->model->links; e++)
             if (map->model->link[e].a >= map->model->hosts)
                 map->model->link[e].probability = table[k].probability;
-        if (nt_reference_match_create(map, r, 0.25, &a, &err) != 0)
-            fail_msg("%s", err.text);
+        must(nt_reference_match_create(map, r, 0.25, &a, &err));
         const struct nt_comparison *c = a->comparison;
         assert_in_range(c->differences, 1, 2);
         assert_int_equal(c->difference[0].kind, table[k].kind);
@@ -960,16 +935,9 @@ TEST(a_difference_is_as_sure_as_its_switch)
 
 /* Where a picture marks a difference: at its host, its link or its switch, in both networks. */
 
-static void remarks_must(int rc, const struct nt_err *err)
-{
-    if (rc != 0)
-        fail_msg("%s", err->text);
-}
-
 /* Three groups of two leaves of three hosts; link k < 18 is of host k, 18 + j of leaf j. */
 static struct nt_map *pods(void)
 {
-    struct nt_err err = {0};
     struct nt_map *map;
     char text[18][8];
     const char *names[18];
@@ -977,16 +945,15 @@ static struct nt_map *pods(void)
         snprintf(text[h], sizeof text[h], "n%zu", h + 1);
         names[h] = text[h];
     }
-    remarks_must(nt_map_create(known_tree(3, 2, 3, false, true, 1), names, &map, &err), &err);
+    must(nt_map_create(known_tree(3, 2, 3, false, true, 1), names, &map, &err));
     return map;
 }
 
 static void remarks_of(const struct nt_map *is, const struct nt_map *was, struct nt_remarks *out)
 {
-    struct nt_err err = {0};
     struct nt_reference_match *match;
-    remarks_must(nt_reference_match_create(is, was, 0.25, &match, &err), &err);
-    remarks_must(nt_remarks_create(match, is, was, out, &err), &err);
+    must(nt_reference_match_create(is, was, 0.25, &match, &err));
+    must(nt_remarks_create(match, is, was, out, &err));
     nt_reference_match_destroy(match);
 }
 

@@ -5,10 +5,8 @@
 static struct nt_conf parsed(const char *text)
 {
     struct nt_conf conf;
-    struct nt_err err = {0};
     nt_conf_default(&conf);
-    if (nt_conf_parse("f", text, strlen(text), &conf, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_conf_parse("f", text, strlen(text), &conf, &err));
     return conf;
 }
 
@@ -36,11 +34,9 @@ TEST(the_installed_file_states_the_defaults)
     }
     assert_int_equal(keys, 33);
     struct nt_conf conf, defaults;
-    struct nt_err err = {0};
     nt_conf_default(&defaults);
     memset(&conf, 0, sizeof conf);
-    if (nt_conf_parse("etc/nettopo.conf", plain, out, &conf, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_conf_parse("etc/nettopo.conf", plain, out, &conf, &err));
     assert_int_equal(conf.enabled, defaults.enabled);
     assert_int_equal(conf.default_on, defaults.default_on);
     assert_int_equal(conf.level_max, defaults.level_max);
@@ -201,7 +197,6 @@ TEST(a_wrong_line_is_named_with_its_file)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_conf conf, before;
-        struct nt_err err = {0};
         nt_conf_default(&conf);
         before = conf;
         if (nt_conf_parse("f", table[k].text, strlen(table[k].text), &conf, &err) != -1)
@@ -224,16 +219,15 @@ TEST(sizes_are_bounded)
 {
     static char text[NT_CONF_TEXT_MAX + 1];
     struct nt_conf conf;
-    struct nt_err err = {0};
     nt_conf_default(&conf);
     memset(text, '\n', sizeof text);
-    assert_int_equal(nt_conf_parse("f", text, sizeof text - 1, &conf, &err), 0);
+    must(nt_conf_parse("f", text, sizeof text - 1, &conf, &err));
     assert_int_equal(nt_conf_parse("f", text, sizeof text, &conf, &err), -1);
     memset(text, 'a', sizeof text);
     memcpy(text, "probe = /", 9);
     assert_int_equal(nt_conf_parse("f", text, 8 + NT_CONF_PATH_BYTES, &conf, &err), -1);
     assert_non_null(strstr(err.text, "the value has 256 characters"));
-    assert_int_equal(nt_conf_parse("f", text, 8 + NT_CONF_PATH_BYTES - 1, &conf, &err), 0);
+    must(nt_conf_parse("f", text, 8 + NT_CONF_PATH_BYTES - 1, &conf, &err));
     assert_int_equal(nt_conf_parse("f", "en\0abled = yes", 14, &conf, &err), -1);
     assert_int_equal(nt_conf_parse("f", "tls = a\0b", 9, &conf, &err), -1);
 }
@@ -254,7 +248,6 @@ TEST(a_wrong_file_still_says_whether_all_jobs_are_measured)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_conf conf, before;
-        struct nt_err err = {0};
         nt_conf_default(&conf);
         before = conf;
         assert_int_equal(nt_conf_parse("f", table[k].text, strlen(table[k].text), &conf, &err), -1);

@@ -75,7 +75,6 @@ TEST(invalid_frames_are_rejected)
 {
     struct nt_frame frame;
     const unsigned char *payload;
-    struct nt_err err;
     struct ends e = pair(100, 1000);
     static const char garbage[NT_FRAME_HEAD_BYTES] = "GET / HTTP/1.0";
     assert_int_equal(write(e.peer, garbage, sizeof garbage), sizeof garbage);
@@ -95,7 +94,7 @@ TEST(invalid_frames_are_rejected)
 
     e = pair(100, 1000); /* it closes within a frame */
     assert_int_equal(write(e.peer, head, 7), 7);
-    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), 0);
+    must(nt_conn_next(&e.conn, &frame, &payload, &err));
     close(e.peer);
     e.peer = -1;
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
@@ -109,7 +108,6 @@ TEST(a_passed_descriptor_does_not_block)
     struct ends e = pair(100, 1000);
     struct nt_frame frame;
     const unsigned char *payload;
-    struct nt_err err;
     uint16_t port = 0;
     int silent = open_silent(&port), fd = open_lingering(port);
     assert_true(silent >= 0 && fd >= 0);
@@ -129,7 +127,6 @@ TEST(a_peer_that_does_not_read_reaches_the_limit)
     struct ends e = pair(100, QUEUE);
     static unsigned char payload[NT_FRAME_PAYLOAD_MAX];
     struct nt_frame frame = {.type = NT_FRAME_ARTIFACT, .payload_bytes = sizeof payload};
-    struct nt_err err;
     int sent = 0;
     for (size_t k = 0; k < sizeof payload; k++)
         payload[k] = (unsigned char)(k * 7);
@@ -267,7 +264,6 @@ static int received(struct keyed *k, const unsigned char *wire, size_t bytes, st
 TEST(frames_with_keys_arrive_in_order_only)
 {
     struct keyed k;
-    struct nt_err err = {0};
     unsigned char first[KEYED_BYTES], second[KEYED_BYTES], third[KEYED_BYTES];
     set_keyed(&k);
     next_on_wire(&k, "11", first);

@@ -88,7 +88,6 @@ static int run_coordinator(struct nt_oob *oob, const struct nt_probe_job *job,
 {
     struct nt_coordinator_result done = {0};
     struct nt_coordinator_options how = {.created = "2026-01-01T00:00:00Z"};
-    struct nt_err err = {0};
     char *text = NULL;
     size_t bytes = 0;
     if (nt_coordinator_run(oob, job, participant, &how, &done, &err) != 0)
@@ -129,13 +128,11 @@ static struct nt_samples *read_samples(const struct relay_outcome *out)
 {
     struct nt_samples_reader *reader = NULL;
     struct nt_samples *samples = NULL;
-    struct nt_err err = {0};
     assert_non_null(out->artifact[NT_ARTIFACT_SAMPLES]);
-    assert_int_equal(nt_samples_reader_create("samples", &reader, &err), 0);
-    assert_int_equal(nt_samples_reader_feed(reader, out->artifact[NT_ARTIFACT_SAMPLES],
-                                            out->bytes[NT_ARTIFACT_SAMPLES], &err),
-                     0);
-    assert_int_equal(nt_samples_reader_finish(reader, &samples, &err), 0);
+    must(nt_samples_reader_create("samples", &reader, &err));
+    must(nt_samples_reader_feed(reader, out->artifact[NT_ARTIFACT_SAMPLES],
+                                out->bytes[NT_ARTIFACT_SAMPLES], &err));
+    must(nt_samples_reader_finish(reader, &samples, &err));
     nt_samples_reader_destroy(reader);
     return samples;
 }

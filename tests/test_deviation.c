@@ -9,8 +9,7 @@
 static struct nt_matrix *matrix_of(size_t n, const float *at)
 {
     struct nt_matrix *m;
-    struct nt_err err = {0};
-    assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err));
     for (size_t k = 0; k < n * n; k++)
         if (k / n != k % n)
             m->at[k] = at[k];
@@ -21,9 +20,7 @@ static struct nt_deviation deviation_of(const struct nt_matrix *first,
                                         const struct nt_matrix *second, double tolerance)
 {
     struct nt_deviation d;
-    struct nt_err err = {0};
-    if (nt_deviation_init(&d, first, second, tolerance, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_deviation_init(&d, first, second, tolerance, &err));
     return d;
 }
 
@@ -63,7 +60,6 @@ TEST(one_triangle_is_enough)
     assert_close(d.mean, 2, 1e-6);
     nt_deviation_fini(&d);
     a->at[1] = NAN;
-    struct nt_err err = {0};
     assert_int_equal(nt_deviation_init(&d, a, b, 0, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     nt_deviation_fini(&d);
@@ -74,10 +70,9 @@ TEST(one_triangle_is_enough)
 static struct nt_matrix *random_matrix(size_t n, uint64_t seed, double spread)
 {
     struct nt_rng rng;
-    struct nt_err err = {0};
     struct nt_matrix *m;
     nt_rng_init(&rng, seed);
-    assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err));
     for (size_t k = 0; k < n * n; k++)
         if (k / n != k % n)
             m->at[k] = (float)pow(spread, nt_rng_uniform(&rng));
@@ -140,14 +135,13 @@ TEST(a_raster_of_many_hosts_shows_one_pair)
                                     .host_name = name,
                                     .title = {"<a>", "b"},
                                     .tolerance = 0.25};
-    struct nt_err err = {0};
     char *text;
-    assert_int_equal(nt_deviation_svg(&r, &text, NULL, &err), 0);
+    must(nt_deviation_svg(&r, &text, NULL, &err));
     assert_int_equal(times(text, "class=\"more\""), 1);
     assert_int_equal(times(text, "class=\"less\""), 0);
     assert_int_equal(times(text, "&#60;a&#62;"), 1);
     free(text);
-    assert_int_equal(nt_deviation_text(&r, &text, NULL, &err), 0);
+    must(nt_deviation_text(&r, &text, NULL, &err));
     assert_int_equal(times(text, "\n1 of 89700 pairs differ by more than 25 %\nn n: 5 against 1"),
                      1);
     free(text);

@@ -36,9 +36,7 @@ TEST(known_lines_become_variables)
         struct nt_environ_options options = {
             .dir = "/run/nettopo/42", .apply = apply == 1, .has = all_but_rankfile};
         struct nt_environ environ;
-        struct nt_err err = {0};
-        if (nt_environ_read(text, sizeof text - 1, &options, &environ, &err) != 0)
-            fail_msg("%s", err.text);
+        must(nt_environ_read(text, sizeof text - 1, &options, &environ, &err));
         assert_int_equal(environ.count, apply ? 13 : 11);
         assert_string_equal(value_of(&environ, "NETTOPO_STATUS"), "partial");
         assert_string_equal(value_of(&environ, "NETTOPO_REASON"),
@@ -109,7 +107,6 @@ TEST(one_wrong_line_rejects_the_text)
     struct nt_environ_options options = {.dir = "/run/nettopo/42", .apply = true};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_environ environ;
-        struct nt_err err = {0};
         if (nt_environ_read(table[k].text, strlen(table[k].text), &options, &environ, &err) != -1)
             fail_msg("\"%s\" was taken", table[k].text);
         assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -124,7 +121,6 @@ TEST(sizes_are_bounded)
     static const char head[] = "NETTOPO_STATUS=ok\nNETTOPO_JSON={";
     struct nt_environ_options options = {.dir = "/run/nettopo/42"};
     struct nt_environ environ;
-    struct nt_err err = {0};
     memset(text, 'a', sizeof text);
     assert_int_equal(nt_environ_read(text, sizeof text, &options, &environ, &err), -1);
     assert_non_null(strstr(err.text, "at most"));
@@ -132,7 +128,7 @@ TEST(sizes_are_bounded)
     size_t value = (size_t)NT_ENVIRON_VALUE_MAX, start = sizeof head - 2;
     text[start + value - 1] = '}';
     text[start + value] = '\n';
-    assert_int_equal(nt_environ_read(text, start + value + 1, &options, &environ, &err), 0);
+    must(nt_environ_read(text, start + value + 1, &options, &environ, &err));
     assert_int_equal(strlen(value_of(&environ, "NETTOPO_JSON")), value);
     nt_environ_fini(&environ);
     text[start + value - 1] = 'a';
@@ -150,11 +146,10 @@ TEST(a_reason_is_as_long_as_an_error)
     char text[sizeof head + NT_ERR_TEXT_BYTES], longest[NT_ERR_TEXT_BYTES];
     struct nt_environ_options options = {.dir = "/run/nettopo/42"};
     struct nt_environ environ;
-    struct nt_err err = {0};
     memset(longest, 'a', sizeof longest);
     longest[sizeof longest - 1] = '\0';
     int n = snprintf(text, sizeof text, "%s%s\n", head, longest);
-    assert_int_equal(nt_environ_read(text, (size_t)n, &options, &environ, &err), 0);
+    must(nt_environ_read(text, (size_t)n, &options, &environ, &err));
     assert_string_equal(value_of(&environ, "NETTOPO_REASON"), longest);
     nt_environ_fini(&environ);
     memcpy(text + n - 1, "a\n", 2);

@@ -23,8 +23,7 @@ TEST(figures_within_their_errors_are_made_equal)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_model *m, *alike;
-        struct nt_err err = {0};
-        assert_int_equal(nt_model_create(6, 1, 6, &m, &err), 0);
+        must(nt_model_create(6, 1, 6, &m, &err));
         for (uint32_t h = 0; h < 6; h++)
             m->link[h] = (struct nt_link){.a = h,
                                           .b = 6,
@@ -33,7 +32,7 @@ TEST(figures_within_their_errors_are_made_equal)
                                           .bandwidth_MBps = NAN,
                                           .bandwidth_back_MBps = NAN,
                                           .suspect = h == 5 && table[k].suspect};
-        assert_int_equal(nt_equal_figures_create(m, &alike, &err), 0);
+        must(nt_equal_figures_create(m, &alike, &err));
         for (size_t h = 0; h < 6; h++)
             if (fabs(alike->link[h].latency_us - table[k].to[h]) > 1e-9)
                 fail_msg("row %zu: link %zu has %g us", k, h, alike->link[h].latency_us);
@@ -58,8 +57,7 @@ TEST(the_first_ranks_are_on_the_first_hosts)
         const uint32_t capacity[6] = {1, 1, 1, 1, 1, 1};
         uint32_t seats[6];
         struct nt_model *m;
-        struct nt_err err = {0};
-        assert_int_equal(nt_model_create(6, 2, 7, &m, &err), 0);
+        must(nt_model_create(6, 2, 7, &m, &err));
         for (uint32_t h = 0; h < 7; h++)
             m->link[h] = (struct nt_link){.a = h,
                                           .b = h == 6 ? 7 : 6 + h % 2,
@@ -67,7 +65,7 @@ TEST(the_first_ranks_are_on_the_first_hosts)
                                           .bandwidth_MBps = 100,
                                           .bandwidth_back_MBps = 100};
         memcpy(seats, table[k].was, sizeof seats);
-        assert_int_equal(nt_equal_parts_order(m, capacity, 6, seats, &err), 0);
+        must(nt_equal_parts_order(m, capacity, 6, seats, &err));
         for (size_t r = 0; r < 6; r++)
             if (seats[r] != table[k].is[r])
                 fail_msg("row %zu: rank %zu on host %u", k, r, seats[r]);
@@ -83,7 +81,6 @@ TEST(an_order_costs_what_it_did)
     for (int turn = 0; turn < 200; turn++) {
         struct nt_model *m = known_uneven(&rng);
         struct nt_matrix *us;
-        struct nt_err err = {0};
         uint32_t *seats = calloc(m->hosts, sizeof *seats), *was = calloc(m->hosts, sizeof *was);
         uint32_t *capacity = calloc(m->hosts, sizeof *capacity);
         for (uint32_t h = 0; h < m->hosts; h++) {
@@ -92,8 +89,8 @@ TEST(an_order_costs_what_it_did)
         }
         nt_rng_shuffle(&rng, seats, m->hosts);
         memcpy(was, seats, m->hosts * sizeof *was);
-        assert_int_equal(nt_model_latencies(m, &us, &err), 0);
-        assert_int_equal(nt_equal_parts_order(m, capacity, m->hosts, seats, &err), 0);
+        must(nt_model_latencies(m, &us, &err));
+        must(nt_equal_parts_order(m, capacity, m->hosts, seats, &err));
         for (size_t a = 0; a < m->hosts; a++)
             for (size_t b = 0; b < a; b++)
                 assert_close((double)nt_matrix_get(us, was[a], was[b]),

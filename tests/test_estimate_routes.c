@@ -67,9 +67,7 @@ static void end(struct trial *t)
 static struct nt_estimate *solve(const struct trial *t)
 {
     struct nt_estimate *e;
-    struct nt_err err = {0};
-    if (nt_estimate_routes(t->routes, &t->measured, &e, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_estimate_routes(t->routes, &t->measured, &e, &err));
     return e;
 }
 

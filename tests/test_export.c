@@ -9,11 +9,10 @@
 static struct nt_map *small_map(void)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
-    struct nt_err err = {0};
     struct nt_model *m;
     struct nt_map *map;
     static const uint32_t ends[][2] = {{0, 4}, {1, 4}, {2, 5}, {4, 5}};
-    assert_int_equal(nt_model_create(4, 2, 4, &m, &err), 0);
+    must(nt_model_create(4, 2, 4, &m, &err));
     for (size_t k = 0; k < 4; k++) {
         m->link[k].a = ends[k][0];
         m->link[k].b = ends[k][1];
@@ -24,16 +23,15 @@ static struct nt_map *small_map(void)
     m->link[3].suspect = true;
     m->missing[3] = true;
     m->tier[1] = 2;
-    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    must(nt_map_create(m, names, &map, &err));
     return map;
 }
 
 TEST(tgf_is_as_published)
 {
     struct nt_map *map = small_map();
-    struct nt_err err = {0};
     char *text;
-    assert_int_equal(nt_export_tgf(map, &text, NULL, &err), 0);
+    must(nt_export_tgf(map, &text, NULL, &err));
     assert_string_equal(text, "1 a\n2 b\n3 c\n4 d\n5 s1\n6 s2\n#\n"
                               "1 5 l: 1.5 t: 1000\n5 1 l: 1.5 t: 500\n"
                               "2 5 l: 2.5\n5 2 l: 2.5\n3 6 l: 3.5\n6 3 l: 3.5\n"
@@ -54,14 +52,13 @@ static size_t times(const char *text, const char *what)
 TEST(one_way_links_keep_their_direction)
 {
     struct nt_map *map = small_map(), *back = NULL;
-    struct nt_err err = {0};
     char *text;
     size_t bytes;
     map->model->link[0].simplex = true;
-    assert_int_equal(nt_export_tgf(map, &text, &bytes, &err), 0);
+    must(nt_export_tgf(map, &text, &bytes, &err));
     assert_int_equal(times(text, "\n1 5 "), 1);
     assert_int_equal(times(text, "\n5 1 "), 0);
-    assert_int_equal(nt_import_tgf("f", text, bytes, &back, &err), 0);
+    must(nt_import_tgf("f", text, bytes, &back, &err));
     free(text);
     for (int other = 0; other < 2; other++) {
         size_t one_way = 0;
@@ -74,13 +71,13 @@ TEST(one_way_links_keep_their_direction)
         assert_int_equal(one_way, 1);
         nt_map_destroy(back);
         back = NULL;
-        assert_int_equal(nt_export_dot(map, NULL, &text, &bytes, &err), 0);
+        must(nt_export_dot(map, NULL, &text, &bytes, &err));
         assert_int_equal(times(text, "dir=forward"), 1);
-        assert_int_equal(nt_import_dot("f", text, bytes, &back, &err), 0);
+        must(nt_import_dot("f", text, bytes, &back, &err));
         free(text);
     }
     nt_map_destroy(back);
-    assert_int_equal(nt_export_graphml(map, &text, NULL, &err), 0);
+    must(nt_export_graphml(map, &text, NULL, &err));
     assert_int_equal(times(text, "<edge source=\"a\" target=\"s1\" directed=\"true\">"), 1);
     assert_int_equal(times(text, "directed="), 1);
     free(text);
@@ -92,8 +89,7 @@ TEST(tgf_of_single_lines_is_no_one_way_network)
 {
     static const char text[] = "1 a\n2\n3 s\n#\n1 3 l: 1 t: 500\n2 3 cable\n";
     struct nt_map *map = NULL;
-    struct nt_err err = {0};
-    assert_int_equal(nt_import_tgf("f", text, sizeof text - 1, &map, &err), 0);
+    must(nt_import_tgf("f", text, sizeof text - 1, &map, &err));
     assert_true(map->model->hosts == 2 && map->model->switches == 1);
     assert_string_equal(map->host_name[1], "2");
     assert_false(map->model->link[0].simplex);
@@ -117,7 +113,6 @@ TEST(wrong_tgf_names_its_line)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = NULL;
-        struct nt_err err = {0};
         assert_int_equal(nt_import_tgf("f", table[k][0], strlen(table[k][0]), &map, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         if (strstr(err.text, table[k][1]) == NULL)
@@ -129,7 +124,6 @@ TEST(wrong_tgf_names_its_line)
 TEST(hosts_are_opened_up)
 {
     struct nt_map *map = small_map(), *whole;
-    struct nt_err err = {0};
     char *text;
     map->machines = 1;
     map->machine = calloc(1, sizeof *map->machine);
@@ -140,14 +134,14 @@ TEST(hosts_are_opened_up)
     map->machine->between[NT_BETWEEN_MACHINE] = (struct nt_core_latency){1, 0.2, 0.2, 0.2};
     for (size_t h = 0; h < 4; h++)
         map->machine_of[h] = h == 0 ? 0 : NT_MAP_NO_MACHINE;
-    assert_int_equal(nt_inside_create(map, &whole, &err), 0);
+    must(nt_inside_create(map, &whole, &err));
     assert_int_equal(whole->model->switches, 2 + 2 + 2 + 4);
-    assert_int_equal(nt_export_graphml(whole, &text, NULL, &err), 0);
+    must(nt_export_graphml(whole, &text, NULL, &err));
     assert_int_equal(times(text, "<data key=\"kind\">part</data>"), 8);
     assert_non_null(strstr(text, "<edge source=\"a.numa1\" target=\"a.core2\">"
                                  "<data key=\"latency_us\">0.02</data>"));
     free(text);
-    assert_int_equal(nt_export_tgf(whole, &text, NULL, &err), 0);
+    must(nt_export_tgf(whole, &text, NULL, &err));
     assert_non_null(strstr(text, "\n14 a.core3\n#\n"));
     free(text);
     /* core to core: what was measured */
@@ -165,15 +159,14 @@ TEST(hosts_are_opened_up)
 TEST(slurm_gets_hosts_or_switches_but_not_both)
 {
     struct nt_map *map = small_map();
-    struct nt_err err = {0};
     char *text;
-    assert_int_equal(nt_export_topology_conf(map, &text, NULL, &err), 0);
+    must(nt_export_topology_conf(map, &text, NULL, &err));
     assert_string_equal(text, "# topology/tree, found by nettopo\n"
                               "SwitchName=s1 Nodes=a,b\n"
                               "SwitchName=s2-hosts Nodes=c\n"
                               "SwitchName=s2 Switches=s1,s2-hosts\n");
     free(text);
-    assert_int_equal(nt_export_topology_yaml(map, &text, NULL, &err), 0);
+    must(nt_export_topology_yaml(map, &text, NULL, &err));
     assert_non_null(strstr(text, "      - switch: s2\n        children: s1,s2-hosts\n"));
     free(text);
     nt_map_destroy(map);
@@ -192,13 +185,12 @@ TEST(what_is_not_sure_is_pale)
                  {0.5, "\"probability 50 %\"", "#8c8c8c"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = small_map();
-        struct nt_err err = {0};
         char *text;
         for (size_t l = 0; l < map->model->links; l++)
             if (map->model->link[l].a >= map->model->hosts)
                 map->model->link[l].probability = table[k].sure;
         bool pale = table[k].title != NULL;
-        assert_int_equal(nt_export_dot(map, NULL, &text, NULL, &err), 0);
+        must(nt_export_dot(map, NULL, &text, NULL, &err));
         assert_int_equal(times(text, " support=\""), 2);
         assert_int_equal(times(text, "tooltip="), pale ? 2 : 0);
         assert_int_equal(times(text, " color="), pale ? 3 : 1); /* the link is suspect */
@@ -206,7 +198,7 @@ TEST(what_is_not_sure_is_pale)
         assert_true(!pale ||
                     (times(text, table[k].title) == 2 && times(text, table[k].colour) == 4));
         free(text);
-        assert_int_equal(nt_export_graphml(map, &text, NULL, &err), 0);
+        must(nt_export_graphml(map, &text, NULL, &err));
         assert_int_equal(times(text, "<data key=\"support\">"), 2);
         free(text);
         nt_map_destroy(map);
@@ -216,7 +208,6 @@ TEST(what_is_not_sure_is_pale)
 TEST(what_is_no_tree_is_refused)
 {
     struct nt_map *map = small_map();
-    struct nt_err err = {0};
     char *text = NULL;
     map->model->link[2].b = 0; /* c hangs on host a */
     assert_int_equal(nt_export_topology_conf(map, &text, NULL, &err), -1);
@@ -231,10 +222,9 @@ TEST(what_is_no_tree_is_refused)
 TEST(dot_has_a_layout_for_trees_and_red_for_worse)
 {
     struct nt_map *map = small_map();
-    struct nt_err err = {0};
     char *text;
     map->model->link[0].suspect = map->model->link[0].at_least = true;
-    assert_int_equal(nt_export_dot(map, NULL, &text, NULL, &err), 0);
+    must(nt_export_dot(map, NULL, &text, NULL, &err));
     assert_int_equal(times(text, "layout=dot; rankdir=RL"), 1);
     assert_int_equal(times(text, " color=\"#c4122f\", fontcolor=\"#c4122f\""), 2);
     assert_int_equal(times(text, ", \xe2\x89\xa5"
@@ -243,7 +233,7 @@ TEST(dot_has_a_layout_for_trees_and_red_for_worse)
     free(text);
     map->model->link[2].a = 0; /* hosts a and b of a switch are linked, too */
     map->model->link[2].b = 1;
-    assert_int_equal(nt_export_dot(map, NULL, &text, NULL, &err), 0);
+    must(nt_export_dot(map, NULL, &text, NULL, &err));
     assert_int_equal(times(text, "layout=neato"), 1);
     free(text);
     nt_map_destroy(map);
@@ -252,16 +242,15 @@ TEST(dot_has_a_layout_for_trees_and_red_for_worse)
 TEST(absent_is_not_zero)
 {
     struct nt_map *map = small_map();
-    struct nt_err err = {0};
     char *text;
-    assert_int_equal(nt_export_dot(map, NULL, &text, NULL, &err), 0);
+    must(nt_export_dot(map, NULL, &text, NULL, &err));
     assert_non_null(strstr(text,
                            "\"a\" -- \"s1\" [label=\"1.50 us, 500 MB/s\", latency_us=\"1.5\", "
                            "bandwidth_Gbps=\"8\", bandwidth_back_Gbps=\"4\""));
     assert_non_null(strstr(text, "\"b\" -- \"s1\" [label=\"2.50 us\", latency_us=\"2.5\", prob"));
     assert_non_null(strstr(text, "status=missing"));
     free(text);
-    assert_int_equal(nt_export_graphml(map, &text, NULL, &err), 0);
+    must(nt_export_graphml(map, &text, NULL, &err));
     assert_null(strstr(text, "nan"));
     assert_non_null(strstr(text, "<data key=\"bandwidth_back_MBps\">500</data>"));
     free(text);

@@ -14,7 +14,6 @@ static int parse(const char *text, struct nt_fab *fab, struct nt_err *err)
 TEST(a_text_becomes_its_graph)
 {
     struct nt_fab *fab = calloc(1, sizeof *fab);
-    struct nt_err err = {0};
     assert_int_equal(parse("# a network\n\nhost n1 s1 100 200\r\n"
                            "\thost n2 s2 0.5 100 50 # slow back\n"
                            "link s1 s2 250 400",
@@ -98,7 +97,6 @@ TEST(a_bad_text_is_refused_with_its_line)
     };
     struct nt_fab *fab = calloc(1, sizeof *fab);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_err err = {0};
         fab->host_count = 77;
         assert_int_equal(parse(table[k].text, fab, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -113,7 +111,6 @@ TEST(every_bound_holds)
 {
     struct nt_fab *fab = calloc(1, sizeof *fab);
     char *text = malloc(NT_FAB_TEXT_MAX);
-    struct nt_err err = {0};
     size_t used = 0;
     for (int h = 0; h <= NT_FAB_HOSTS_MAX; h++)
         used += (size_t)snprintf(text + used, NT_FAB_TEXT_MAX - used, "host n%d s 1 1\n", h);
@@ -166,8 +163,7 @@ static struct nt_fab *make_fabric(void)
 TEST(a_change_reaches_the_links_it_names)
 {
     struct nt_fab *fab = make_fabric();
-    struct nt_err err = {0};
-    assert_int_equal(nt_fab_change(fab, "host n1 rate=20 latency=500 loss=2% down", &err), 0);
+    must(nt_fab_change(fab, "host n1 rate=20 latency=500 loss=2% down", &err));
     for (int l = 0; l < fab->link_count; l++) {
         const struct nt_fab_link *link = &fab->links[l];
         int own = l / 2 == 0 || l / 2 == 3; /* both rails, both ways */
@@ -175,7 +171,7 @@ TEST(a_change_reaches_the_links_it_names)
         assert_int_equal(link->latency_ns, own ? 500000 : 100000);
         assert_int_equal(link->down, own);
     }
-    assert_int_equal(nt_fab_change(fab, "host n1 up", &err), 0);
+    must(nt_fab_change(fab, "host n1 up", &err));
     assert_true(!fab->links[0].down && fab->links[0].rate_mbit == 20);
     free(fab);
 }
@@ -223,7 +219,6 @@ TEST(a_wrong_change_is_refused_whole)
     };
     struct nt_fab *fab = make_fabric(), *before = make_fabric();
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        struct nt_err err = {0};
         assert_int_equal(nt_fab_change(fab, cases[k].text, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         if (strstr(err.text, cases[k].found) == NULL)
@@ -249,9 +244,8 @@ struct known {
 static struct known *make(const char *text)
 {
     struct known *known = calloc(1, sizeof *known);
-    struct nt_err err = {0};
-    assert_int_equal(nt_fab_parse("f", text, strlen(text), &known->fab, &err), 0);
-    assert_int_equal(nt_fab_routes_find("f", &known->fab, &known->routes, &err), 0);
+    must(nt_fab_parse("f", text, strlen(text), &known->fab, &err));
+    must(nt_fab_routes_find("f", &known->fab, &known->routes, &err));
     return known;
 }
 
@@ -300,16 +294,15 @@ TEST(equal_ways_are_shared_by_destination)
 TEST(a_divided_network_is_refused)
 {
     struct known *k = calloc(1, sizeof *k);
-    struct nt_err err = {0};
     const char *text = "host a s 1 1\nhost b t 1 1\n";
-    assert_int_equal(nt_fab_parse("f", text, strlen(text), &k->fab, &err), 0);
+    must(nt_fab_parse("f", text, strlen(text), &k->fab, &err));
     assert_int_equal(nt_fab_routes_find("f", &k->fab, &k->routes, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_non_null(strstr(err.text, "no way from"));
     /* two rails need not be connected */
     text = "host a s 1 1\nhost b s 1 1\nhost a t 1 1\nhost b t 1 1\n";
-    assert_int_equal(nt_fab_parse("f", text, strlen(text), &k->fab, &err), 0);
-    assert_int_equal(nt_fab_routes_find("f", &k->fab, &k->routes, &err), 0);
+    must(nt_fab_parse("f", text, strlen(text), &k->fab, &err));
+    must(nt_fab_routes_find("f", &k->fab, &k->routes, &err));
     free(k);
 }
 
@@ -421,9 +414,7 @@ TEST(a_tree_has_one_text)
     };
     char text[NT_FAB_SHAPE_BYTES];
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_err err = {0};
-        if (shape(table[k].text, 0, text, &err) != 0)
-            fail_msg("%s", err.text);
+        must(shape(table[k].text, 0, text, &err));
         assert_string_equal(text, table[k].shape);
     }
 }
@@ -433,7 +424,6 @@ TEST(each_rail_has_its_own)
     const char *two = "host a s 1 1\nhost b s 1 1\nhost c t 1 1\nhost d t 1 1\nlink s t 1 1\n"
                       "host a u 1 1\nhost b u 1 1\nhost c u 1 1\n";
     char text[NT_FAB_SHAPE_BYTES];
-    struct nt_err err = {0};
     assert_int_equal(shape(two, 0, text, &err), 0);
     assert_string_equal(text, "[[a b] [c d]]");
     assert_int_equal(shape(two, 1, text, &err), 0);
@@ -452,7 +442,6 @@ TEST(what_is_no_tree_is_refused)
     };
     char text[NT_FAB_SHAPE_BYTES];
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_err err = {0};
         assert_int_equal(shape(table[k].text, 0, text, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         assert_non_null(strstr(err.text, table[k].says));

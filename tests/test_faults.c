@@ -24,8 +24,7 @@
 static struct nt_model *star(size_t hosts, double us, double relative)
 {
     struct nt_model *m;
-    struct nt_err err = {0};
-    assert_int_equal(nt_model_create(hosts, 2, hosts + 1, &m, &err), 0);
+    must(nt_model_create(hosts, 2, hosts + 1, &m, &err));
     m->family = NT_FAMILY_TREE;
     m->tiers = m->tier[1] = 2;
     m->link[hosts] =
@@ -46,8 +45,7 @@ static struct nt_model *star(size_t hosts, double us, double relative)
 static size_t find(const struct nt_model *m, struct nt_fault *first)
 {
     struct nt_faults_found found;
-    struct nt_err err = {0};
-    assert_int_equal(nt_faults_find(m, false, &found, &err), 0);
+    must(nt_faults_find(m, false, &found, &err));
     size_t count = found.count;
     if (count > 0 && first != NULL)
         *first = found.fault[0];
@@ -106,9 +104,8 @@ TEST(a_host_alone_on_its_leaf_is_not_slow)
     } table[] = {{true, 2.75, 0}, {true, 7, 1}, {false, 2.4, 0}, {false, 7, 1}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_model *m;
-        struct nt_err err = {0};
         size_t switches = table[k].single ? 1 : 2;
-        assert_int_equal(nt_model_create(14, switches, 13 + switches, &m, &err), 0);
+        must(nt_model_create(14, switches, 13 + switches, &m, &err));
         m->tiers = (uint32_t)switches;
         for (uint32_t h = 0; h < 14; h++)
             m->link[h] = (struct nt_link){.a = h,
@@ -189,9 +186,8 @@ TEST(uplinks_of_a_chain_are_not_slow)
     for (size_t run = 0, runs = draws(40, 200); run < runs; run++) {
         struct nt_model *m;
         struct nt_fault f = {.others = 0};
-        struct nt_err err = {0};
         double relative = 0.005 + 0.02 * nt_rng_uniform(&rng);
-        assert_int_equal(nt_model_create(HOSTS, SWITCHES, HOSTS + SWITCHES - 1, &m, &err), 0);
+        must(nt_model_create(HOSTS, SWITCHES, HOSTS + SWITCHES - 1, &m, &err));
         m->family = NT_FAMILY_TREE;
         m->tiers = 3;
         memcpy(m->tier, tier, sizeof tier);
@@ -218,13 +214,12 @@ TEST(a_narrow_host_link_is_found_in_matrices)
     enum { HOSTS = 48, BAD = 17 };
     struct nt_matrix *latency, *bandwidth;
     struct nt_map *map;
-    struct nt_err err = {0};
     char name[HOSTS][8];
     const char *names[HOSTS];
     struct nt_rng rng;
     nt_rng_init(&rng, 3);
-    assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &latency, &err), 0);
-    assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_BANDWIDTH_MBPS, &bandwidth, &err), 0);
+    must(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &latency, &err));
+    must(nt_matrix_create(HOSTS, NT_MATRIX_BANDWIDTH_MBPS, &bandwidth, &err));
     for (size_t i = 0; i < HOSTS; i++) {
         snprintf(name[i], sizeof name[i], "n%zu", i);
         names[i] = name[i];
@@ -236,7 +231,7 @@ TEST(a_narrow_host_link_is_found_in_matrices)
     }
     struct nt_solve_input input = {
         .latency = latency, .bandwidth = bandwidth, .host_name = names, .pattern = ""};
-    assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+    must(nt_solve_measured(&input, &map, &err));
     struct nt_strbuf line = {0};
     nt_faults_put_line(&line, map, 1000);
     assert_int_equal(map->faults, 1);
@@ -265,8 +260,7 @@ TEST(a_host_that_is_slower_by_any_factor_is_found)
     for (size_t run = 0; run < runs; run++) {
         struct nt_matrix *latency;
         struct nt_map *map;
-        struct nt_err err = {0};
-        assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &latency, &err), 0);
+        must(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &latency, &err));
         for (size_t i = 0; i < HOSTS; i++)
             for (size_t j = 0; j < HOSTS; j++) {
                 double us = (i / 4 == j / 4 ? 1.4 : 1.9) * (1 + 0.01 * nt_rng_normal(&rng));
@@ -274,7 +268,7 @@ TEST(a_host_that_is_slower_by_any_factor_is_found)
                 nt_matrix_set(latency, i, j, (float)(us + more * (1 + 0.01 * nt_rng_normal(&rng))));
             }
         struct nt_solve_input input = {.latency = latency, .host_name = names, .pattern = ""};
-        assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+        must(nt_solve_measured(&input, &map, &err));
         found += map->faults == 1 && map->model->host_suspect[BAD];
         others += map->faults - map->model->host_suspect[BAD];
         nt_map_destroy(map);
@@ -289,12 +283,11 @@ static struct nt_map *judged_map(void)
     static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
     struct nt_model *m = star(6, 1, 0.01);
     struct nt_map *map;
-    struct nt_err err = {0};
     m->link[1].latency_us = 3;
     m->link[4].bandwidth_MBps = 10;
     m->rms_us = m->resolution_us = 0.01;
-    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
-    assert_int_equal(nt_map_faults(map, &(struct nt_faults_source){0}, &err), 0);
+    must(nt_map_create(m, names, &map, &err));
+    must(nt_map_faults(map, &(struct nt_faults_source){0}, &err));
     map->sweep.pairs_total = map->sweep.pairs_measured = 15;
     return map;
 }
@@ -327,16 +320,15 @@ TEST(findings_are_texts)
 static void expect_refused(const char *text, const char *was, const char *is, const char *why)
 {
     struct nt_findings findings = {0};
-    struct nt_err err = {0};
     struct nt_map *map = NULL;
     char *copy = strdup(text), *at = strstr(copy, was);
     assert_non_null(at);
     memcpy(at, is, strlen(is));
     if (strlen(is) < strlen(was))
         at[strlen(is)] = ' ';
-    assert_int_equal(nt_map_inspect("f", copy, strlen(copy), &findings, &map, &err), 0);
+    must(nt_map_inspect("f", copy, strlen(copy), &findings, &map, &err));
     if (map != NULL)
-        assert_int_equal(nt_map_check(map, &findings, &err), 0);
+        must(nt_map_check(map, &findings, &err));
     bool said = false;
     for (size_t l = 0; l < findings.count; l++)
         said |= strstr(findings.line[l], why) != NULL;
@@ -360,10 +352,9 @@ TEST(a_false_text_is_refused)
         {"\"part\": {\"a\": \"b\"", "\"part\": {\"a\": \"c\"", "found no such finding"},
     };
     struct nt_map *map = judged_map();
-    struct nt_err err = {0};
     char *text;
     size_t bytes;
-    assert_int_equal(nt_map_write(map, false, &text, &bytes, &err), 0);
+    must(nt_map_write(map, false, &text, &bytes, &err));
     nt_map_destroy(map);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         expect_refused(text, table[k].was, table[k].is, table[k].why);
@@ -376,7 +367,6 @@ TEST(adapter_generations_are_texts)
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
     struct nt_model *m = star(12, 1, 0.01);
     struct nt_map *map, *read;
-    struct nt_err err = {0};
     char *text, *again, *page;
     size_t bytes;
     for (size_t h = 1; h < 12; h += 3) {
@@ -384,12 +374,12 @@ TEST(adapter_generations_are_texts)
         m->link[h].bandwidth_MBps = m->link[h].bandwidth_back_MBps = 50;
     }
     m->rms_us = m->resolution_us = 0.01;
-    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
-    assert_int_equal(nt_map_faults(map, &(struct nt_faults_source){0}, &err), 0);
+    must(nt_map_create(m, names, &map, &err));
+    must(nt_map_faults(map, &(struct nt_faults_source){0}, &err));
     map->sweep.pairs_total = map->sweep.pairs_measured = 66;
     assert_int_equal(map->faults, 0);
-    assert_int_equal(nt_map_write(map, false, &text, &bytes, &err), 0);
-    assert_int_equal(nt_map_read("f", text, bytes, &read, &err), 0);
+    must(nt_map_write(map, false, &text, &bytes, &err));
+    must(nt_map_read("f", text, bytes, &read, &err));
     assert_int_equal(read->populations, 2);
     assert_int_equal(read->population[0].hosts, 8);
     assert_int_equal(read->population[1].hosts, 4);
@@ -397,13 +387,13 @@ TEST(adapter_generations_are_texts)
     assert_close(read->population[1].bandwidth_MBps, 50, 0.5);
     for (size_t h = 0; h < 12; h++)
         assert_int_equal(read->population_of[h], h % 3 == 1);
-    assert_int_equal(nt_map_write(read, false, &again, &bytes, &err), 0);
+    must(nt_map_write(read, false, &again, &bytes, &err));
     assert_string_equal(again, text);
     expect_refused(text, "\"population\": 2", "\"population\": 1",
                    "expected 9, the number of nodes");
     expect_refused(text, "\"population\": 2", "\"population\": 3", "population: ");
     struct nt_picture picture = {.map = read, .title = {"f", NULL}};
-    assert_int_equal(nt_html_write(&picture, &page, &bytes, &err), 0);
+    must(nt_html_write(&picture, &page, &bytes, &err));
     assert_non_null(
         strstr(page, "\"populations\":\"8 hosts at 0.8 Gbit/s, 4 hosts at 0.4 Gbit/s\""));
     free(text);
@@ -420,11 +410,10 @@ TEST(a_way_is_slow_where_directions_are_measured)
     struct nt_matrix *latency;
     struct nt_fault fault[NT_FAULTS_MAX];
     struct nt_rng rng;
-    struct nt_err err = {0};
     nt_rng_init(&rng, 3);
     for (int down = 0; down < 3; down++) {
         size_t count = 0;
-        assert_int_equal(nt_matrix_create(6, NT_MATRIX_LATENCY_US, &latency, &err), 0);
+        must(nt_matrix_create(6, NT_MATRIX_LATENCY_US, &latency, &err));
         for (uint32_t a = 0; a < 6; a++)
             for (uint32_t b = 0; b < 6; b++) {
                 double us = 2 + (down == 1 && a == 2 ? 1 : 0) + (down == 2 && b == 2 ? 1 : 0);
@@ -432,7 +421,7 @@ TEST(a_way_is_slow_where_directions_are_measured)
                     nt_matrix_set(latency, a, b,
                                   (float)(us * (1 + 0.02 * (nt_rng_uniform(&rng) - 0.5))));
             }
-        assert_int_equal(nt_one_way_slow_find(m, latency, fault, &count, &err), 0);
+        must(nt_one_way_slow_find(m, latency, fault, &count, &err));
         assert_int_equal(count, down > 0);
         if (down > 0) {
             assert_int_equal(fault[0].part.kind, NT_FAULT_LINK_SLOW);
@@ -458,21 +447,20 @@ TEST(a_way_of_a_host_is_slow_in_graphs)
             struct nt_model *m;
             struct nt_matrix *latency;
             struct nt_fault fault[NT_FAULTS_MAX];
-            struct nt_err err = {0};
             size_t count = 0, arc = 0;
-            assert_int_equal(nt_network_truth(net, &m, &err), 0);
+            must(nt_network_truth(net, &m, &err));
             while (net->switches > 0 &&
                    (net->arc[arc].from < net->hosts || net->arc[arc].to < net->hosts))
                 arc++;
             net->arc[arc].latency_us += way == 3 ? 1 : 0;
-            assert_int_equal(nt_measure_latencies(net, &noise, &latency, &err), 0);
+            must(nt_measure_latencies(net, &noise, &latency, &err));
             for (uint32_t h = 0; h < m->hosts; h++) {
                 if (way == 1 && h != 4)
                     nt_matrix_set(latency, 4, h, nt_matrix_get(latency, 4, h) + 1);
                 if (way == 2 && h != 4)
                     nt_matrix_set(latency, h, 4, nt_matrix_get(latency, h, 4) + 1);
             }
-            assert_int_equal(nt_one_way_slow_find(m, latency, fault, &count, &err), 0);
+            must(nt_one_way_slow_find(m, latency, fault, &count, &err));
             if (count != (way == 1 || way == 2))
                 fail_msg("%s: %zu findings, way %d", specs[k], count, way);
             if (count > 0) {
@@ -495,7 +483,6 @@ enum { LEAVES = 8, IN_POD = 2, PLACED_MAX = 8 };
 static size_t solve_findings(const struct nt_matrix *latency, const struct nt_matrix *bandwidth)
 {
     struct nt_map *map;
-    struct nt_err err = {0};
     char name[16][8];
     const char *names[16];
     for (size_t k = 0; k < latency->n; k++) {
@@ -504,7 +491,7 @@ static size_t solve_findings(const struct nt_matrix *latency, const struct nt_ma
     }
     struct nt_solve_input input = {
         .latency = latency, .bandwidth = bandwidth, .host_name = names, .pattern = ""};
-    assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+    must(nt_solve_measured(&input, &map, &err));
     size_t faults = map->faults;
     nt_map_destroy(map);
     return faults;
@@ -514,8 +501,7 @@ static size_t solve_findings(const struct nt_matrix *latency, const struct nt_ma
 static size_t findings_of(const uint32_t *leaf, size_t hosts, double noise, struct nt_rng *rng)
 {
     struct nt_matrix *latency;
-    struct nt_err err = {0};
-    assert_int_equal(nt_matrix_create(hosts, NT_MATRIX_LATENCY_US, &latency, &err), 0);
+    must(nt_matrix_create(hosts, NT_MATRIX_LATENCY_US, &latency, &err));
     for (size_t a = 0; a < hosts; a++)
         for (size_t b = 0; b < a; b++) {
             double us = 2 * 0.58 + (leaf[a] == leaf[b] ? 0 : 2 * 0.15) +
@@ -561,15 +547,14 @@ static struct nt_named_matrix *read_table(const char *name, enum nt_matrix_kind 
     char path[64], text[4096];
     struct nt_csv_reader *r;
     struct nt_named_matrix *table;
-    struct nt_err err = {0};
     snprintf(path, sizeof path, "tests/data/findings/%s.csv", name);
     FILE *f = fopen(path, "r");
     assert_non_null(f);
     size_t bytes = fread(text, 1, sizeof text, f);
     fclose(f);
-    assert_int_equal(nt_csv_reader_create(path, kind, &r, &err), 0);
-    assert_int_equal(nt_csv_reader_feed(r, text, bytes, &err), 0);
-    assert_int_equal(nt_csv_reader_finish(r, &table, &err), 0);
+    must(nt_csv_reader_create(path, kind, &r, &err));
+    must(nt_csv_reader_feed(r, text, bytes, &err));
+    must(nt_csv_reader_finish(r, &table, &err));
     nt_csv_reader_destroy(r);
     return table;
 }
@@ -621,14 +606,13 @@ static void shuffle(struct nt_rng *rng, uint32_t *x, uint32_t first, uint32_t en
 static void draw_tree(struct drawn *d, uint64_t seed, struct nt_rng *order)
 {
     struct nt_rng rng;
-    struct nt_err err = {0};
     nt_rng_init(&rng, seed);
     uint32_t pods = 2 + (uint32_t)nt_rng_below(&rng, 3), leaves = pods * 2;
     uint32_t switches = leaves + pods + 1;
     uint32_t hosts = leaves + (uint32_t)nt_rng_below(&rng, seed % 8 == 0 ? 120 : 40);
     uint32_t links = hosts + switches - 1, place[256];
     bool old = nt_rng_uniform(&rng) < 0.4, faulty = nt_rng_uniform(&rng) < 0.6;
-    assert_int_equal(nt_model_create(hosts, switches, links, &d->m, &err), 0);
+    must(nt_model_create(hosts, switches, links, &d->m, &err));
     shuffle(order, d->vertex, 0, hosts);
     shuffle(order, d->vertex, hosts, hosts + switches);
     shuffle(order, place, 0, links);
@@ -677,12 +661,11 @@ TEST(neither_order_nor_the_top_matter)
         struct drawn one, other;
         struct nt_faults_found x, y;
         struct nt_rng rng;
-        struct nt_err err = {0};
         nt_rng_init(&rng, 1000 + seed);
         draw_tree(&one, seed, NULL);
         draw_tree(&other, seed, &rng);
-        assert_int_equal(nt_faults_find(one.m, false, &x, &err), 0);
-        assert_int_equal(nt_faults_find(other.m, false, &y, &err), 0);
+        must(nt_faults_find(one.m, false, &x, &err));
+        must(nt_faults_find(other.m, false, &y, &err));
         with += x.count > 0;
         if (x.count != y.count || x.populations != y.populations)
             fail_msg("seed %d: %zu and %zu findings", (int)seed, x.count, y.count);
@@ -725,10 +708,9 @@ static size_t measure(const struct nt_model *m, const struct lossy *at, double u
                       struct nt_rng *rng, struct nt_loss_count *seen)
 {
     struct nt_rooted_tree *rooted;
-    struct nt_err err;
     uint32_t channel[256];
     size_t n = 0;
-    assert_int_equal(nt_rooted_tree_create(m, &rooted, &err), 0);
+    must(nt_rooted_tree_create(m, &rooted, &err));
     assert_true(nt_rooted_tree_room(rooted) <= 256);
     for (uint32_t a = 0; a < m->hosts; a++)
         for (uint32_t b = 0; b < m->hosts; b++) {
@@ -758,11 +740,10 @@ static size_t losses_find(const struct nt_model *m, const struct lossy *at, doub
 {
     struct nt_loss_count seen[2048];
     struct nt_rng rng;
-    struct nt_err err;
     size_t count = 0;
     nt_rng_init(&rng, seed);
     size_t n = measure(m, at, usual, &rng, seen);
-    assert_int_equal(nt_losses_find(m, seen, n, fault, &count, &err), 0);
+    must(nt_losses_find(m, seen, n, fault, &count, &err));
     return count;
 }
 
@@ -816,12 +797,11 @@ TEST(one_path_is_not_enough)
     struct lossy none = {.link = UINT32_MAX};
     struct nt_loss_count seen[256];
     struct nt_rng rng;
-    struct nt_err err;
     size_t count = 0;
     nt_rng_init(&rng, 1);
     size_t n = measure(m, &none, 0, &rng, seen);
     seen[3].again = 40;
-    assert_int_equal(nt_losses_find(m, seen, n, fault, &count, &err), 0);
+    must(nt_losses_find(m, seen, n, fault, &count, &err));
     assert_int_equal(count, 0);
     nt_model_destroy(m);
 }
@@ -833,7 +813,6 @@ TEST(a_narrow_link_is_one_finding)
     struct lossy at = {.link = 1, .forth = 0.03, .back = 0.03};
     struct nt_loss_count seen[256];
     struct nt_rng rng;
-    struct nt_err err;
     for (int pings = 0; pings < 2; pings++) {
         const struct nt_fault narrow = {.part = {NT_FAULT_LINK_NARROW, 1, m->link[1].b},
                                         .found = 10,
@@ -846,7 +825,7 @@ TEST(a_narrow_link_is_one_finding)
         for (size_t k = 0; k < n && !pings; k++)
             if (!seen[k].flow)
                 seen[k].again = 0;
-        assert_int_equal(nt_losses_find(m, seen, n, fault, &count, &err), 0);
+        must(nt_losses_find(m, seen, n, fault, &count, &err));
         assert_int_equal(count, 1);
         assert_int_equal(fault[0].part.kind, pings ? NT_FAULT_LINK_LOSSY : NT_FAULT_LINK_NARROW);
         assert_int_equal(fault[0].other[pings ? 0 : fault[0].others - 1].kind,
@@ -860,28 +839,27 @@ TEST(a_record_has_what_was_sent_again)
 {
     struct nt_samples *s;
     struct nt_map *map;
-    struct nt_err err;
     char name[8];
-    assert_int_equal(nt_samples_create(&s, &err), 0);
+    must(nt_samples_create(&s, &err));
     for (int h = 0; h < 6; h++) {
         snprintf(name, sizeof name, "n%d", 6 - h);
-        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
+        must(nt_samples_add_host(s, name, &err));
     }
-    assert_int_equal(nt_samples_begin_phase(s, "latency", &err), 0);
+    must(nt_samples_begin_phase(s, "latency", &err));
     for (uint32_t a = 0; a < 6; a++)
         for (uint32_t b = a + 1; b < 6; b++) {
-            assert_int_equal(nt_samples_begin_round(s, &err), 0);
+            must(nt_samples_begin_round(s, &err));
             struct nt_sample x = {
                 .kind = NT_SAMPLE_LATENCY, .a = a, .b = b, .count = 60, .bytes = 8, .value_us = 10};
-            assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
+            must(nt_samples_add(s, x, NULL, &err));
             struct nt_sample again = {
                 .kind = NT_SAMPLE_RESENT, .a = b, .b = a, .count = 4, .segments = 66};
             if (a == 2 || b == 2)
-                assert_int_equal(nt_samples_add(s, again, NULL, &err), 0);
+                must(nt_samples_add(s, again, NULL, &err));
         }
-    assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
+    must(nt_samples_end_phase(s, 1, &err));
     nt_samples_finish(s, NT_STATUS_OK, 1);
-    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     assert_int_equal(map->faults, 1);
     assert_int_equal(map->fault[0].part.kind, NT_FAULT_LINK_LOSSY);
     assert_string_equal(map->host_name[map->fault[0].part.a], "n4");
@@ -920,17 +898,16 @@ static struct nt_map *sweep(const char *spec, int rail, double latency, double r
     struct nt_network *network = made_network(spec);
     struct nt_samples *samples;
     struct nt_map *map;
-    struct nt_err err;
     char name[HOSTS][8];
     const char *names[HOSTS];
     for (int h = 0; h < HOSTS; h++) {
         snprintf(name[h], sizeof name[h], "n%d", h + 1);
         names[h] = name[h];
     }
-    assert_int_equal(nt_measure_apply_structure(&noise, network, &err), 0);
+    must(nt_measure_apply_structure(&noise, network, &err));
     plant(network, rail, latency, rate);
-    assert_int_equal(nt_samples_simulate(network, &noise, names, 0.01, &samples, &err), 0);
-    assert_int_equal(nt_solve_samples(samples, NULL, NULL, &map, &err), 0);
+    must(nt_samples_simulate(network, &noise, names, 0.01, &samples, &err));
+    must(nt_solve_samples(samples, NULL, NULL, &map, &err));
     nt_samples_destroy(samples);
     nt_network_destroy(network);
     return map;
@@ -1012,14 +989,13 @@ TEST(the_map_keeps_rail_and_unit)
 {
     for (int rail = BOTH_RAILS; rail <= 0; rail++) {
         struct nt_map *map = sweep(TWO_RAILS, rail, 1, 0.4, 1), *again;
-        struct nt_err err;
         char *text, *second;
         size_t bytes;
-        assert_int_equal(nt_map_write(map, false, &text, &bytes, &err), 0);
+        must(nt_map_write(map, false, &text, &bytes, &err));
         assert_non_null(strstr(text, rail == 0 ? "\"rail\": \"rail0\"" : "\"host-slow\""));
         assert_non_null(strstr(text, "\"unit\": \"MB/s\""));
-        assert_int_equal(nt_map_read("map", text, bytes, &again, &err), 0);
-        assert_int_equal(nt_map_write(again, false, &second, &bytes, &err), 0);
+        must(nt_map_read("map", text, bytes, &again, &err));
+        must(nt_map_write(again, false, &second, &bytes, &err));
         assert_string_equal(text, second);
         free(text);
         free(second);

@@ -7,7 +7,6 @@
 static struct nt_model *infer(const struct nt_matrix *x)
 {
     struct nt_model *m;
-    struct nt_err err;
     known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
     return m;
 }
@@ -139,7 +138,6 @@ TEST(test_misfit_is_not_sure)
 static struct nt_matrix *errors_of(const struct nt_matrix *x, double sd, struct nt_rng *rng)
 {
     struct nt_matrix *errors;
-    struct nt_err err;
     known_must(nt_matrix_create(x->n, NT_MATRIX_LATENCY_US, &errors, &err), &err);
     for (size_t k = 0; k < x->n * x->n; k++)
         errors->at[k] = (float)(sd * (0.5 + nt_rng_uniform(rng))) * x->at[k];
@@ -153,7 +151,6 @@ static double support_of_gap(double gap, double sd, size_t seed)
     const size_t two[] = {2, 2};
     const double us[] = {0.6, gap * sd * 0.6};
     struct nt_rng rng;
-    struct nt_err err;
     nt_rng_init(&rng, seed);
     struct nt_model *network =
         gap > 0 ? known_balanced(2, two, us) : known_balanced(1, (const size_t[]){4}, us);

@@ -53,12 +53,11 @@ TEST(a_job_is_what_its_map_and_record_say)
     struct nt_samples *s = made_samples(&m);
     struct nt_map *map;
     struct nt_fleet_job *job;
-    struct nt_err err = {0};
     struct nt_origin o = NT_ORIGIN_NONE;
     size_t uplinks = 0;
-    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     o.user = 1001;
-    assert_int_equal(nt_fleet_job_create(map, s, &o, NOW, &job, &err), 0);
+    must(nt_fleet_job_create(map, s, &o, NOW, &job, &err));
     assert_int_equal(job->job, 42);
     assert_int_equal(job->restart, 1);
     assert_int_equal(job->user, 1001);
@@ -216,17 +215,16 @@ static int check_figure(void *context, const struct nt_fleet_figure *f, struct n
 TEST(what_is_packed_comes_back)
 {
     struct nt_strbuf buf = {0};
-    struct nt_err err = {0};
     size_t k = 0;
     nt_packed_put_pairs(&buf, pairs, PAIRS);
-    assert_int_equal(nt_packed_visit_pairs(buf.text, buf.used, HOSTS, check_pair, &k, &err), 0);
+    must(nt_packed_visit_pairs(buf.text, buf.used, HOSTS, check_pair, &k, &err));
     assert_int_equal(k, PAIRS);
     assert_true(buf.used <= 10 * (size_t)PAIRS);
     k = 0;
     assert_int_equal(nt_packed_visit_pairs(buf.text, buf.used, 70002, check_pair, &k, &err), -1);
     buf.used = k = 0;
     nt_packed_put_figures(&buf, figures, FIGURES);
-    assert_int_equal(nt_packed_visit_figures(buf.text, buf.used, HOSTS, check_figure, &k, &err), 0);
+    must(nt_packed_visit_figures(buf.text, buf.used, HOSTS, check_figure, &k, &err));
     assert_int_equal(k, FIGURES);
     free(buf.text);
 }
@@ -273,7 +271,6 @@ TEST(damaged_bytes_stay_within_bounds)
 
 static void evidence_refuses(struct nt_evidence *e, uint32_t job, uint32_t a, uint32_t b, double us)
 {
-    struct nt_err err = {0};
     size_t before = e->entries;
     assert_int_equal(evidence_note(e, job, a, b, us, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -283,11 +280,10 @@ static void evidence_refuses(struct nt_evidence *e, uint32_t job, uint32_t a, ui
 TEST(test_bounds)
 {
     struct nt_evidence e;
-    struct nt_err err;
     assert_int_equal(nt_evidence_init(&e, (size_t)1 << 20, &err), -1);
-    assert_int_equal(nt_evidence_init(&e, 3, &err), 0);
+    must(nt_evidence_init(&e, 3, &err));
     evidence_refuses(&e, 0, 0, 1, 1); /* no job yet */
-    assert_int_equal(nt_evidence_add_job(&e, 5, 1, 0, NULL, &err), 0);
+    must(nt_evidence_add_job(&e, 5, 1, 0, NULL, &err));
     evidence_refuses(&e, 0, 0, 0, 1);
     evidence_refuses(&e, 0, 0, 3, 1);
     evidence_refuses(&e, 1, 0, 1, 1);
@@ -307,15 +303,14 @@ TEST(test_folds)
 {
     static const double us[] = {3, 1, 2, 6};
     struct nt_evidence e;
-    struct nt_err err;
-    assert_int_equal(nt_evidence_init(&e, 3, &err), 0);
-    assert_int_equal(nt_evidence_add_job(&e, 9, 1, 0, NULL, &err), 0);
-    assert_int_equal(nt_evidence_add_job(&e, 5, 2, 0, NULL, &err), 0);
+    must(nt_evidence_init(&e, 3, &err));
+    must(nt_evidence_add_job(&e, 9, 1, 0, NULL, &err));
+    must(nt_evidence_add_job(&e, 5, 2, 0, NULL, &err));
     for (size_t k = 0; k < 4; k++)
         assert_int_equal(evidence_note(&e, 0, k % 2 ? 2 : 1, k % 2 ? 1 : 2, us[k], &err), 0);
     assert_int_equal(evidence_note(&e, 1, 1, 2, 7, &err), 0);
     assert_int_equal(evidence_note(&e, 0, 0, 2, 4, &err), 0);
-    assert_int_equal(nt_evidence_sort(&e, &err), 0);
+    must(nt_evidence_sort(&e, &err));
     assert_int_equal(e.entries, 3);
     assert_int_equal(e.entry[0].a, 0);
     assert_true(e.job[0].id == 2 && e.job[1].id == 1); /* by time */
@@ -339,11 +334,10 @@ TEST(test_aligns)
         struct planted_jobs p = {.network = n,
                                  .noise = {.sd = 0.01, .outliers = 0.1, .seed = seed}};
         struct nt_evidence e;
-        struct nt_err err;
         struct nt_rng rng;
         double factor[12];
         nt_rng_init(&rng, seed);
-        assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+        must(nt_evidence_init(&e, n->hosts, &err));
         for (uint32_t j = 0; j < 12; j++) { /* hosts 2j..2j+7: neighbours in time share six */
             uint32_t host[8];
             for (uint32_t k = 0; k < 8; k++)
@@ -356,7 +350,7 @@ TEST(test_aligns)
                     e.entry[k].mean_us *= (float)factor[j];
                 }
         }
-        assert_int_equal(nt_evidence_align(&e, &err), 0);
+        must(nt_evidence_align(&e, &err));
         for (uint32_t j = 1; j < 12; j++) {
             double found = (double)(e.job[j].offset_ln - e.job[0].offset_ln);
             assert_float_equal(found, log(factor[j] / factor[0]), 0.03);
@@ -369,14 +363,13 @@ TEST(test_aligns)
 TEST(test_alone)
 {
     struct nt_evidence e;
-    struct nt_err err;
-    assert_int_equal(nt_evidence_init(&e, 4, &err), 0);
-    assert_int_equal(nt_evidence_align(&e, &err), 0);
+    must(nt_evidence_init(&e, 4, &err));
+    must(nt_evidence_align(&e, &err));
     for (uint32_t j = 0; j < 3; j++) {
-        assert_int_equal(nt_evidence_add_job(&e, j, j, 0, NULL, &err), 0);
+        must(nt_evidence_add_job(&e, j, j, 0, NULL, &err));
         assert_int_equal(evidence_note(&e, j, j < 2 ? 0 : 2, j < 2 ? 1 : 3, 1 + j, &err), 0);
     }
-    assert_int_equal(nt_evidence_align(&e, &err), 0);
+    must(nt_evidence_align(&e, &err));
     assert_true(isnan(e.job[2].offset_ln));
     assert_float_equal(e.job[1].offset_ln - e.job[0].offset_ln, log(2), 1e-4);
     nt_evidence_fini(&e);
@@ -388,18 +381,17 @@ TEST(test_groups)
 {
     enum { JOBS = 8, HOSTS = 5 };
     struct nt_evidence e;
-    struct nt_err err;
-    assert_int_equal(nt_evidence_init(&e, 2 * HOSTS, &err), 0);
+    must(nt_evidence_init(&e, 2 * HOSTS, &err));
     for (uint32_t j = 0; j < 2 * JOBS; j++) {
         uint32_t group = j / JOBS, first = group * HOSTS;
         double factor = 1 + 0.02 * ((int)(j % JOBS) - 3.5);
-        assert_int_equal(nt_evidence_add_job(&e, j, j, 0, NULL, &err), 0);
+        must(nt_evidence_add_job(&e, j, j, 0, NULL, &err));
         for (uint32_t a = first; a < first + HOSTS; a++)
             for (uint32_t b = a + 1; b < first + HOSTS; b++)
                 assert_int_equal(evidence_note(&e, j, a, b, factor, &err), 0);
     }
     assert_int_equal(evidence_note(&e, JOBS, 0, 1, 1.4, &err), 0);
-    assert_int_equal(nt_evidence_align(&e, &err), 0);
+    must(nt_evidence_align(&e, &err));
     for (size_t k = 0; k < e.entries; k++)
         if (e.entry[k].job != JOBS || e.entry[k].a > 0)
             assert_true(fabs((double)e.entry[k].ln) < 0.03);
@@ -414,7 +406,6 @@ static struct nt_model *truth_of(const char *topology)
 {
     struct nt_network *n = made_machine(topology);
     struct nt_model *m;
-    struct nt_err err = {0};
     if (nt_network_truth(n, &m, &err) < 0)
         fail_msg("%s", err.text);
     nt_network_destroy(n);
@@ -443,22 +434,21 @@ TEST(test_stay)
 {
     struct nt_model *m = truth_of("tree:2x3x4");
     struct nt_switch_naming naming = {0};
-    struct nt_err err;
     uint32_t first[32], later[32];
-    assert_int_equal(nt_switch_naming_match(&naming, m, first, &naming, &err), 0);
+    must(nt_switch_naming_match(&naming, m, first, &naming, &err));
     assert_int_equal(naming.last, m->switches);
-    assert_int_equal(nt_switch_naming_match(&naming, m, later, &naming, &err), 0);
+    must(nt_switch_naming_match(&naming, m, later, &naming, &err));
     assert_memory_equal(first, later, m->switches * sizeof *first);
 
     uint32_t old = switch_of(m, 0), new = switch_of(m, 23);
     move(m, 0, 23); /* one of four: both leaves stay what they are */
-    assert_int_equal(nt_switch_naming_match(&naming, m, later, &naming, &err), 0);
+    must(nt_switch_naming_match(&naming, m, later, &naming, &err));
     assert_memory_equal(first, later, m->switches * sizeof *first);
     assert_true(switch_of(m, 0) == new);
 
     for (uint32_t h = 1; h < 4; h++) /* nobody is left there: the model has no such leaf in truth */
         move(m, h, 23);
-    assert_int_equal(nt_switch_naming_match(&naming, m, later, &naming, &err), 0);
+    must(nt_switch_naming_match(&naming, m, later, &naming, &err));
     assert_int_not_equal(later[old], first[old]); /* a number that none has had */
     assert_true(later[old] > m->switches);
     nt_switch_naming_fini(&naming);
@@ -470,11 +460,10 @@ TEST(test_renumbered)
 {
     struct nt_model *m = truth_of("tree:2x3x4"), *other;
     struct nt_switch_naming naming = {0};
-    struct nt_err err;
     uint32_t first[32], later[32];
     size_t s = m->switches;
-    assert_int_equal(nt_switch_naming_match(&naming, m, first, &naming, &err), 0);
-    assert_int_equal(nt_model_copy(m, &other, &err), 0);
+    must(nt_switch_naming_match(&naming, m, first, &naming, &err));
+    must(nt_model_copy(m, &other, &err));
     for (size_t k = 0; k < m->links; k++)
         for (int end = 0; end < 2; end++) {
             uint32_t *v = end ? &other->link[k].b : &other->link[k].a;
@@ -483,7 +472,7 @@ TEST(test_renumbered)
         }
     for (size_t k = 0; k < s; k++)
         other->tier[(k + 1) % s] = m->tier[k];
-    assert_int_equal(nt_switch_naming_match(&naming, other, later, NULL, &err), 0);
+    must(nt_switch_naming_match(&naming, other, later, NULL, &err));
     for (size_t k = 0; k < s; k++)
         assert_int_equal(later[(k + 1) % s], first[k]);
     nt_switch_naming_fini(&naming);
@@ -494,7 +483,6 @@ TEST(test_renumbered)
 TEST(test_refuses)
 {
     struct nt_switch_naming naming = {0};
-    struct nt_err err;
     assert_int_equal(nt_switch_naming_add(&naming, (struct nt_switch_member){1, 0, 1}, &err), -1);
     assert_int_equal(nt_switch_naming_add(&naming, (struct nt_switch_member){1, 1, 0}, &err), -1);
     nt_switch_naming_fini(&naming);

@@ -375,7 +375,6 @@ static struct nt_network *known_cycles(const char *text, uint64_t seed)
 {
     struct nt_spec spec;
     struct nt_network *net;
-    struct nt_err err = {0};
     struct nt_rng rng;
     rates_must(nt_spec_parse(text, &spec, &err), &err);
     rates_must(nt_network_build(&spec, NULL, &net, &err), &err);
@@ -471,7 +470,6 @@ static struct nt_model *known_graph(const char *text)
     struct nt_spec spec;
     struct nt_network *net;
     struct nt_model *m;
-    struct nt_err err = {0};
     rates_must(nt_spec_parse(text, &spec, &err), &err);
     rates_must(nt_network_build(&spec, NULL, &net, &err), &err);
     rates_must(nt_network_truth(net, &m, &err), &err);
@@ -482,7 +480,6 @@ static struct nt_model *known_graph(const char *text)
 static void find_bisection(struct nt_model *m)
 {
     struct nt_rooted_tree *rooted;
-    struct nt_err err = {0};
     rates_must(nt_rooted_tree_create(m, &rooted, &err), &err);
     rates_must(nt_bisection_find(m, rooted, &err), &err);
     nt_rooted_tree_destroy(rooted);
@@ -535,7 +532,6 @@ TEST(bisection_of_a_partition)
 {
     static const uint32_t hosts[] = {2, 3, 3, 4, 6};
     struct nt_model *m;
-    struct nt_err err = {0};
     uint32_t link = 0, host = 0;
     rates_must(nt_model_create(18, 6, 23, &m, &err), &err);
     for (uint32_t s = 0; s < 5; s++) {
@@ -564,7 +560,6 @@ static struct nt_model *random_graph(uint64_t seed, size_t switches, size_t idle
 {
     struct nt_rng rng;
     struct nt_model *m;
-    struct nt_err err = {0};
     size_t n = switches * 5 / 2, hosts = n + 2, k = 0;
     nt_rng_init(&rng, seed);
     rates_must(nt_model_create(hosts, switches + idle, hosts + switches - 1 + n + idle, &m, &err),
@@ -614,7 +609,6 @@ TEST(trees_and_graphs_have_one_bisection)
                                .asymmetry = 0.7};
         struct nt_network *net = rates_network(&t, seed);
         struct nt_model *tree, *graph;
-        struct nt_err err = {0};
         rates_must(nt_network_truth(net, &tree, &err), &err);
         rates_must(nt_model_create(tree->hosts, tree->switches, tree->links + 1, &graph, &err),
                    &err);
@@ -694,9 +688,7 @@ TEST(test_record)
     for (int warm = 0; warm < 2; warm++) {
         struct nt_samples *s = record(warm);
         struct nt_map *map;
-        struct nt_err err = {0};
-        if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
-            fail_msg("%s", err.text);
+        must(nt_solve_samples(s, NULL, NULL, &map, &err));
         size_t middle = 0;
         for (size_t k = 0; k < map->model->links; k++) {
             const struct nt_link *l = &map->model->link[k];
@@ -722,9 +714,8 @@ TEST(test_record)
 TEST(test_many_hosts)
 {
     enum { LEAVES = 32768, HOSTS = 2 * LEAVES };
-    struct nt_err err = {0};
     struct nt_model *m, *found;
-    assert_int_equal(nt_model_create(HOSTS, LEAVES + 1, HOSTS + LEAVES, &m, &err), 0);
+    must(nt_model_create(HOSTS, LEAVES + 1, HOSTS + LEAVES, &m, &err));
     for (uint32_t h = 0; h < HOSTS; h++) {
         m->link[h].a = h;
         m->link[h].b = HOSTS + h / 2;
@@ -737,7 +728,7 @@ TEST(test_many_hosts)
     const struct nt_measured_flow flow = {0, HOSTS - 1, 100};
     const struct nt_flow_round round = {1, &flow};
     clock_t began = clock();
-    assert_int_equal(nt_infer_flows(m, &round, 1, &found, &err), 0);
+    must(nt_infer_flows(m, &round, 1, &found, &err));
     assert_true((clock() - began) / CLOCKS_PER_SEC < 5);
     assert_true(found->link[0].bandwidth_MBps == 100 && isnan(found->link[1].bandwidth_MBps));
     nt_model_destroy(found);
@@ -758,10 +749,9 @@ static const double HOST_MBPS = 100, UPLINK_MBPS = 300;
 static struct nt_model *make_leaves(uint32_t leaves, unsigned shared)
 {
     struct nt_model *m;
-    struct nt_err err;
     uint32_t hosts = leaves * LEAF_HOSTS, root = hosts + leaves, joint = root + 1;
     size_t more = shared != 0, switches = leaves + 1 + more, links = hosts + leaves + more;
-    assert_int_equal(nt_model_create(hosts, switches, links, &m, &err), 0);
+    must(nt_model_create(hosts, switches, links, &m, &err));
     for (uint32_t k = 0; k < hosts; k++)
         m->link[k] = (struct nt_link){.a = k, .b = hosts + k / LEAF_HOSTS, .latency_us = 1};
     for (uint32_t l = 0; l < leaves; l++)
@@ -790,16 +780,15 @@ static size_t sweep(const struct nt_network *net, const struct nt_model *believe
     struct nt_measure_noise noise = {.sd = 0.02, .seed = seed};
     struct nt_bandwidth_options options = {0};
     struct rates_run run = {0};
-    struct nt_err err = {0};
     struct nt_faults_found own;
     struct nt_model *blank = rates_blank(believed), *found;
     size_t rounds = rates_record(net, blank, &options, &noise, round, &run);
-    assert_int_equal(nt_infer_flows(blank, round, rounds, &found, &err), 0);
-    assert_int_equal(nt_faults_find(found, true, &own, &err), 0);
+    must(nt_infer_flows(blank, round, rounds, &found, &err));
+    must(nt_faults_find(found, true, &own, &err));
     size_t count = own.count;
     memcpy(fault, own.fault, count * sizeof *fault);
     nt_faults_found_fini(&own);
-    assert_int_equal(nt_shared_paths_find(found, round, rounds, fault, &count, &err), 0);
+    must(nt_shared_paths_find(found, round, rounds, fault, &count, &err));
     rates_forget(round, rounds);
     nt_model_destroy(blank);
     nt_model_destroy(found);
@@ -810,8 +799,7 @@ static size_t sweep_leaves(uint32_t leaves, unsigned shared, uint64_t seed)
 {
     struct nt_model *real = make_leaves(leaves, shared), *believed = make_leaves(leaves, 0);
     struct nt_network *net;
-    struct nt_err err;
-    assert_int_equal(nt_network_from_model(real, &net, &err), 0);
+    must(nt_network_from_model(real, &net, &err));
     size_t count = sweep(net, believed, seed);
     nt_network_destroy(net);
     nt_model_destroy(real);
@@ -886,8 +874,7 @@ TEST(links_apart_are_not_blamed)
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
             struct nt_network *net = rates_network(&trees[t], seed);
             struct nt_model *truth;
-            struct nt_err err;
-            assert_int_equal(nt_network_truth(net, &truth, &err), 0);
+            must(nt_network_truth(net, &truth, &err));
             size_t n = sweep(net, truth, seed);
             for (size_t f = 0; f < n; f++)
                 if (fault[f].part.kind == NT_FAULT_PATH_SHARED)
@@ -915,8 +902,7 @@ TEST(flows_over_one_link_do_not_blame_two_others)
         const struct nt_flow_round round[] = {
             {1, first}, {1, second}, {2, both}, {2, both}, {3, more}};
         size_t count = 0;
-        struct nt_err err;
-        assert_int_equal(nt_shared_paths_find(m, round, 5, fault, &count, &err), 0);
+        must(nt_shared_paths_find(m, round, 5, fault, &count, &err));
         assert_int_equal(count, k);
         assert_true(k == 0 || (fault[0].part.a == one && fault[0].part.b == other &&
                                fault[0].way == NT_FAULT_DOWN));
@@ -929,26 +915,24 @@ TEST(flows_over_one_link_do_not_blame_two_others)
 static void record_latencies(struct nt_samples *s, const struct nt_network *believed)
 {
     struct nt_measure_noise noise = {.sd = 0.01, .seed = 3};
-    struct nt_err err;
-    assert_int_equal(nt_samples_begin_phase(s, "latency", &err), 0);
-    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    must(nt_samples_begin_phase(s, "latency", &err));
+    must(nt_samples_begin_round(s, &err));
     for (uint32_t a = 0; a < believed->hosts; a++)
         for (uint32_t b = 0; b < believed->hosts; b++) {
             struct nt_sample x = {
                 .kind = NT_SAMPLE_LATENCY, .a = a, .b = b, .count = 10, .bytes = 8};
             x.value_us = x.latency.median_us = nt_measure_latency(believed, &noise, a, b, 0);
             if (a != b)
-                assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
+                must(nt_samples_add(s, x, NULL, &err));
         }
-    assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
+    must(nt_samples_end_phase(s, 1, &err));
 }
 
 static void record_flows(struct nt_samples *s, const struct nt_flow_round *round, size_t rounds)
 {
-    struct nt_err err;
-    assert_int_equal(nt_samples_begin_phase(s, "tiers", &err), 0);
+    must(nt_samples_begin_phase(s, "tiers", &err));
     for (size_t r = 0; r < rounds; r++) {
-        assert_int_equal(nt_samples_begin_round(s, &err), 0);
+        must(nt_samples_begin_round(s, &err));
         for (size_t k = 0; k < round[r].flows; k++) {
             const struct nt_measured_flow *f = &round[r].flow[k];
             struct nt_sample x = {.kind = NT_SAMPLE_BANDWIDTH,
@@ -957,10 +941,10 @@ static void record_flows(struct nt_samples *s, const struct nt_flow_round *round
                                   .count = 1,
                                   .bytes = f->rate_MBps * 1e4,
                                   .value_us = 1e4};
-            assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
+            must(nt_samples_add(s, x, NULL, &err));
         }
     }
-    assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
+    must(nt_samples_end_phase(s, 1, &err));
 }
 
 static struct nt_samples *record_sweep(uint32_t leaves, unsigned shared)
@@ -973,14 +957,13 @@ static struct nt_samples *record_sweep(uint32_t leaves, unsigned shared)
     struct rates_run run = {0};
     struct nt_network *net, *apart;
     struct nt_samples *s;
-    struct nt_err err;
-    assert_int_equal(nt_network_from_model(real, &net, &err), 0);
-    assert_int_equal(nt_network_from_model(believed, &apart, &err), 0);
-    assert_int_equal(nt_samples_create(&s, &err), 0);
+    must(nt_network_from_model(real, &net, &err));
+    must(nt_network_from_model(believed, &apart, &err));
+    must(nt_samples_create(&s, &err));
     for (uint32_t h = 0; h < net->hosts; h++) {
         char name[16];
         snprintf(name, sizeof name, "n%u", h + 1);
-        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
+        must(nt_samples_add_host(s, name, &err));
     }
     record_latencies(s, apart);
     size_t rounds = rates_record(net, blank, &options, &noise, round, &run);
@@ -1000,9 +983,8 @@ TEST(the_map_of_a_record_says_so)
     for (unsigned shared = 0; shared <= 3; shared += 3) {
         struct nt_samples *s = record_sweep(6, shared);
         struct nt_map *map;
-        struct nt_err err;
         bool told = false;
-        assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+        must(nt_solve_samples(s, NULL, NULL, &map, &err));
         for (size_t k = 0; k < map->warnings; k++)
             told = told || strstr(map->warning[k], "the links of s2 and s3 share a path: 3");
         assert_int_equal(map->faults, shared != 0);

@@ -116,7 +116,6 @@ TEST(test_no_limit_no_path)
 {
     struct nt_model *model;
     struct nt_network *n;
-    struct nt_err err;
     assert_int_equal(nt_model_create(3, 0, 1, &model, NULL), 0);
     model->link[0].a = 0;
     model->link[0].b = 1;

@@ -12,9 +12,8 @@ TEST(encode_then_decode_is_identity)
                           .payload_bytes = NT_FRAME_PAYLOAD_MAX};
     struct nt_frame out;
     unsigned char head[NT_FRAME_HEAD_BYTES];
-    struct nt_err err = {0};
     nt_frame_encode(&in, head);
-    assert_int_equal(nt_frame_decode(head, &out, &err), 0);
+    must(nt_frame_decode(head, &out, &err));
     assert_int_equal(out.type, in.type);
     assert_int_equal(out.flags, in.flags);
     assert_int_equal(out.seq, in.seq);
@@ -37,7 +36,6 @@ TEST(invalid_headers_are_rejected_with_a_reason)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_frame frame = {.type = NT_FRAME_BCAST}, out;
         unsigned char head[NT_FRAME_HEAD_BYTES];
-        struct nt_err err = {0};
         nt_frame_encode(&frame, head);
         head[table[k].at] = table[k].value;
         assert_int_equal(nt_frame_decode(head, &out, &err), -1);
@@ -51,7 +49,6 @@ static void only_that_type_has(enum nt_frame_flag flag, unsigned that)
     for (unsigned type = NT_FRAME_START; type <= NT_FRAME_PROOF; type++) {
         struct nt_frame frame = {.type = (enum nt_frame_type)type, .flags = (uint16_t)flag}, out;
         unsigned char head[NT_FRAME_HEAD_BYTES];
-        struct nt_err err;
         nt_frame_encode(&frame, head);
         assert_int_equal(nt_frame_decode(head, &out, &err), type == that ? 0 : -1);
     }

@@ -63,7 +63,6 @@ static struct nt_source source_of(const char *text)
 
 TEST(only_hosts_of_the_job_are_accepted)
 {
-    struct nt_err err;
     int early = connect_from("127.0.0.9"); /* nobody has said that it is not to come */
     int fd = accept_soon();
     assert_true(fd >= 0);
@@ -79,7 +78,7 @@ TEST(only_hosts_of_the_job_are_accepted)
 
     const struct nt_source all[] = {source_of("127.0.0.2"), source_of("127.0.0.1"),
                                     source_of("127.0.0.3")};
-    assert_int_equal(nt_guard_open(all, 3, &err), 0);
+    must(nt_guard_open(all, 3, &err));
     fd = accept_soon();
     assert_true(fd >= 0);
     char byte = 0;

@@ -136,7 +136,6 @@ static void a_gpu_has_its_nearest_nics(void **state)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_machine m, again;
         char text[NT_MACHINE_TEXT_BYTES];
-        struct nt_err err = {0};
         set_nics(&m, table[k].nic, table[k].nics);
         nt_hardware_find_gpus("/nowhere", xml, &m);
         assert_int_equal(m.gpus, 3);
@@ -146,8 +145,7 @@ static void a_gpu_has_its_nearest_nics(void **state)
             assert_string_equal(m.gpu[g].nics, table[k].nearest[g]);
         }
         nt_machine_write(&m, text);
-        if (nt_machine_parse(text, &again, &err) != 0)
-            fail_msg("%s", err.text);
+        must(nt_machine_parse(text, &again, &err));
         assert_memory_equal(again.gpu, m.gpu, sizeof m.gpu);
     }
 }
@@ -177,7 +175,6 @@ static void this_machine_has_processors(void **state)
     struct nt_core_pair pair[NT_BETWEEN_END];
     struct nt_machine m, again;
     char text[NT_MACHINE_TEXT_BYTES];
-    struct nt_err err = {0};
     cpu_set_t mine;
     (void)state;
     double began = nt_clock_s();
@@ -190,7 +187,7 @@ static void this_machine_has_processors(void **state)
     assert_true(m.cores >= 1 && m.threads >= m.cores && m.allowed <= m.threads);
     assert_int_equal(m.nics, 1);
     assert_string_equal(m.nic[0].pci, "");
-    assert_int_equal(nt_machine_parse(text, &again, &err), 0);
+    must(nt_machine_parse(text, &again, &err));
     bool any = false;
     for (int b = 0; b < NT_BETWEEN_END; b++) {
         if (!pair[b].there)

@@ -6,14 +6,13 @@ enum { NONE = NT_NAMES_NONE };
 
 static void matches(const char *const *mine, const char *const *theirs, const uint32_t *expected)
 {
-    struct nt_err err = {0};
     size_t n = 0, m = 0;
     uint32_t at[8];
     while (mine[n] != NULL)
         n++;
     while (theirs[m] != NULL)
         m++;
-    assert_int_equal(nt_host_match(mine, n, theirs, m, at, &err), 0);
+    must(nt_host_match(mine, n, theirs, m, at, &err));
     for (size_t k = 0; k < n; k++)
         if (at[k] != expected[k])
             fail_msg("%s: expected %u, found %u", mine[k], expected[k], at[k]);

@@ -46,9 +46,7 @@ TEST(lists_are_expanded)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct seen s = {0};
-        struct nt_err err = {0};
-        if (nt_hostlist_visit(table[k].list, strlen(table[k].list), note, &s, &err) != 0)
-            fail_msg("%s", err.text);
+        must(nt_hostlist_visit(table[k].list, strlen(table[k].list), note, &s, &err));
         assert_string_equal(s.text, table[k].names);
     }
 }
@@ -82,7 +80,6 @@ TEST(wrong_lists_are_refused)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct seen s = {0};
-        struct nt_err err = {0};
         assert_int_equal(nt_hostlist_visit(table[k].list, strlen(table[k].list), note, &s, &err),
                          -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -95,15 +92,13 @@ TEST(wrong_lists_are_refused)
 TEST(the_bound_itself_is_allowed)
 {
     struct seen s = {0};
-    struct nt_err err = {0};
     const char *list = "n[1-131071],m1";
-    assert_int_equal(nt_hostlist_visit(list, strlen(list), note, &s, &err), 0);
+    must(nt_hostlist_visit(list, strlen(list), note, &s, &err));
     assert_int_equal(s.names, NT_HOSTS_MAX);
 }
 
 TEST(a_visitor_ends_the_visit)
 {
-    struct nt_err err = {0};
     assert_int_equal(nt_hostlist_visit("n[5-9]", 6, stop, NULL, &err), -1);
     assert_string_equal(err.text, "seen n5");
 }
@@ -128,13 +123,12 @@ TEST(names_fold_as_slurm_writes_them)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_strbuf d = {0};
-        struct nt_err err = {0};
         char *text;
         size_t n = 0;
         while (n < 8 && table[k].name[n] != NULL)
             n++;
         nt_hostlist_format(&d, table[k].name, n);
-        assert_int_equal(nt_strbuf_finish(&d, &text, NULL, &err), 0);
+        must(nt_strbuf_finish(&d, &text, NULL, &err));
         assert_string_equal(text, table[k].folded);
         free(text);
     }

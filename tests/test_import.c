@@ -53,9 +53,7 @@ static struct nt_named_matrix *import(import_matrix *reader, const char *name)
     size_t bytes;
     char *text = load(name, &bytes);
     struct nt_named_matrix *m = NULL;
-    struct nt_err err = {0};
-    if (reader(name, text, bytes, &m, &err) != 0)
-        fail_msg("%s", err.text);
+    must(reader(name, text, bytes, &m, &err));
     free(text);
     return m;
 }
@@ -80,9 +78,8 @@ TEST(mpigraph_without_recv_gives_what_was_sent)
     size_t bytes;
     char *text = load("mpigraph.txt", &bytes);
     struct nt_named_matrix *m = NULL;
-    struct nt_err err = {0};
     char *recv = strstr(text, "Recv max");
-    assert_int_equal(nt_import_mpigraph("m", text, (size_t)(recv - text), &m, &err), 0);
+    must(nt_import_mpigraph("m", text, (size_t)(recv - text), &m, &err));
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 11000.1 * 1.048576));
     nt_named_matrix_destroy(m);
     free(text);
@@ -111,7 +108,6 @@ TEST(osu_keeps_the_better_of_two)
                                "mpirun: a word of the launcher\n8 2.5 4.5 7\n16 1\n"
                                "# hosts a b\n# OSU MPI Latency Test v7.1\n8 4.5\n";
     struct nt_named_matrix *m = NULL;
-    struct nt_err err = {0};
     assert_int_equal(osu_latency("osu", text, sizeof text - 1, &m, &err), 0);
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 2.5));
     nt_named_matrix_destroy(m);
@@ -235,9 +231,7 @@ TEST(parus_gives_a_matrix_a_size)
 static struct nt_named_matrix *parus_of(const char *text)
 {
     struct nt_named_matrix *s = NULL;
-    struct nt_err err = {0};
-    if (nt_import_parus("p", text, strlen(text), &s, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_import_parus("p", text, strlen(text), &s, &err));
     return s;
 }
 
@@ -276,9 +270,8 @@ TEST(netcdf_gives_the_figures_that_were_written)
     char *data = load("parus_median.nc", &bytes);
     struct nt_named_matrix *s = NULL;
     struct nt_text names;
-    struct nt_err err = {0};
-    assert_int_equal(nt_text_begin(&names, "n", beside, sizeof beside - 1, &err), 0);
-    assert_int_equal(nt_import_parus_named("f", data, bytes, &names, &s, &err), 0);
+    must(nt_text_begin(&names, "n", beside, sizeof beside - 1, &err));
+    must(nt_import_parus_named("f", data, bytes, &names, &s, &err));
     assert_int_equal(s->matrix->n, 3);
     assert_int_equal(s->larger_sizes, 2);
     assert_true(s->larger_bytes[1] == 200);
@@ -306,11 +299,10 @@ TEST(wrong_netcdf_is_refused)
         char *data = load("parus_median.nc", &bytes);
         struct nt_named_matrix *s = NULL;
         struct nt_text names;
-        struct nt_err err = {0};
         bool named = k < sizeof table / sizeof *table;
         if (named)
             data[table[k].at] = (char)table[k].byte;
-        assert_int_equal(nt_text_begin(&names, "n", beside, sizeof beside - 1, &err), 0);
+        must(nt_text_begin(&names, "n", beside, sizeof beside - 1, &err));
         assert_int_equal(nt_import_parus_named("f", data, bytes, named ? &names : NULL, &s, &err),
                          -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -325,8 +317,7 @@ TEST(parus_takes_decimal_commas)
     static const char text[] = "processors 2\nhosts:\na\nb\nMessage length 4\r\n0,0 1,5e-6\n"
                                "2,5e-6 0,0\n";
     struct nt_named_matrix *s = NULL;
-    struct nt_err err = {0};
-    assert_int_equal(nt_import_parus("p", text, sizeof text - 1, &s, &err), 0);
+    must(nt_import_parus("p", text, sizeof text - 1, &s, &err));
     assert_true(near(nt_matrix_get(s->matrix, 0, 1), 1.5));
     nt_named_matrix_destroy(s);
 }
@@ -389,7 +380,6 @@ TEST(wrong_texts_name_their_line)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_named_matrix *m = NULL;
-        struct nt_err err = {0};
         char *text = exact(table[k].text, strlen(table[k].text));
         assert_int_equal(table[k].reader("f", text, strlen(table[k].text), &m, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -425,7 +415,6 @@ TEST(wrong_parus_texts_name_their_line)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_named_matrix *s = NULL;
-        struct nt_err err = {0};
         char *text = exact(table[k][0], strlen(table[k][0]));
         assert_int_equal(nt_import_parus("f", text, strlen(table[k][0]), &s, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -443,7 +432,6 @@ TEST(binary_is_no_text)
     import_matrix *readers[] = {nt_import_mpigraph, osu_latency, osu_bandwidth, nt_import_parus};
     for (size_t k = 0; k < 4; k++) {
         struct nt_named_matrix *m = NULL;
-        struct nt_err err = {0};
         assert_int_equal(readers[k]("f", text, sizeof text - 1, &m, &err), -1);
         assert_non_null(strstr(err.text, "f:2: expected text, found a zero byte"));
     }
@@ -456,7 +444,6 @@ static void cut_text(import_matrix *reader, const char *name)
     char *text = load(name, &bytes);
     for (size_t cut = 0; cut < bytes; cut++) {
         struct nt_named_matrix *m = NULL;
-        struct nt_err err = {0};
         char *piece = exact(text, cut);
         int rc = reader("f", piece, cut, &m, &err);
         assert_int_equal(rc, m != NULL ? 0 : -1);
@@ -494,9 +481,7 @@ static struct nt_map *import_network(import_map *reader, const char *name)
     size_t bytes;
     char *text = load(name, &bytes);
     struct nt_map *map = NULL;
-    struct nt_err err = {0};
-    if (reader(name, text, bytes, &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(reader(name, text, bytes, &map, &err));
     free(text);
     return map;
 }
@@ -563,9 +548,7 @@ TEST(ibnetdiscover_falls_back_on_numbers)
                                "Ca 1 \"H-01\" # \"MT23108 InfiniHost Mellanox\"\n"
                                "Ca 1 \"H-02\" # \"n7 hfi1_0\"\n";
     struct nt_map *map = NULL;
-    struct nt_err err = {0};
-    if (scan("f", text, sizeof text - 1, &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(scan("f", text, sizeof text - 1, &map, &err));
     assert_string_equal(map->host_name[0], "H-01");
     assert_string_equal(map->host_name[1], "n7");
     assert_true(map->model->missing[1] && !map->model->missing[0]);
@@ -604,9 +587,7 @@ TEST(topology_conf_gives_blocks)
 static struct nt_map *import_text(const char *text)
 {
     struct nt_map *map;
-    struct nt_err err = {0};
-    if (nt_import_topology_conf("f", text, strlen(text), &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_import_topology_conf("f", text, strlen(text), &map, &err));
     return map;
 }
 
@@ -679,7 +660,6 @@ TEST(wrong_networks_name_their_line)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = NULL;
-        struct nt_err err = {0};
         assert_int_equal(table[k].reader("f", table[k].text, strlen(table[k].text), &map, &err),
                          -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -704,7 +684,6 @@ TEST(cut_networks_do_no_harm)
         for (size_t cut = 0; cut < bytes; cut++) {
             char *piece = malloc(cut + 1);
             struct nt_map *map = NULL;
-            struct nt_err err = {0};
             assert_non_null(piece);
             memcpy(piece, text, cut);
             int rc = table[k].reader("f", piece, cut, &map, &err);
@@ -720,10 +699,8 @@ TEST(cut_networks_do_no_harm)
 
 static struct nt_map *read_by(import_map *read, const char *text)
 {
-    struct nt_err err = {0};
     struct nt_map *map;
-    if (read("f", text, strlen(text), &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(read("f", text, strlen(text), &map, &err));
     return map;
 }
 
@@ -781,11 +758,10 @@ TEST(ours_are_read_back)
         each[h] = names[h];
     }
     struct nt_map *map;
-    struct nt_err err = {0};
-    assert_int_equal(nt_map_create(known_tree(2, 4, 4, true, true, 3), each, &map, &err), 0);
+    must(nt_map_create(known_tree(2, 4, 4, true, true, 3), each, &map, &err));
     char *text;
     size_t bytes;
-    assert_int_equal(nt_export_dot(map, NULL, &text, &bytes, &err), 0);
+    must(nt_export_dot(map, NULL, &text, &bytes, &err));
     struct nt_map *back = read_by(nt_import_dot, text);
     free(text);
     assert_int_equal(back->model->hosts, map->model->hosts);
@@ -856,7 +832,6 @@ TEST(what_is_wrong_is_said_with_its_line)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = NULL;
-        struct nt_err err = {0};
         if (table[k].read("f", table[k].text, strlen(table[k].text), &map, &err) != -1)
             fail_msg("row %zu was read", k);
         assert_int_equal(err.kind, NT_ERR_INPUT);

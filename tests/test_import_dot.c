@@ -5,10 +5,8 @@
 
 static struct nt_map *read_dot(const char *text)
 {
-    struct nt_err err = {0};
     struct nt_map *map;
-    if (nt_import_dot("f", text, strlen(text), &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_import_dot("f", text, strlen(text), &map, &err));
     return map;
 }
 
@@ -165,7 +163,6 @@ TEST(long_labels_are_passed_over)
                  {"graph {\na [label=<<b>\nx</b>", "f:2: a label in <> is not closed"},
                  {"graph { a -- <b> }", "f:1: expected a name, found tags in <>"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_err err = {0};
         struct nt_map *none = NULL;
         assert_int_equal(nt_import_dot("f", table[k].text, strlen(table[k].text), &none, &err), -1);
         if (strstr(err.text, table[k].says) == NULL)
@@ -174,7 +171,6 @@ TEST(long_labels_are_passed_over)
     memset(text, 'a', 300);
     memcpy(text, "graph { ", 8);
     snprintf(text + 300, 16, " -- b }");
-    struct nt_err err = {0};
     struct nt_map *none = NULL;
     assert_int_equal(nt_import_dot("f", text, strlen(text), &none, &err), -1);
     assert_string_equal(err.text, "f:1: expected a name of at most 255 bytes");

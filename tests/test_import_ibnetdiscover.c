@@ -8,7 +8,6 @@ static struct nt_map *scan(const char *text, const char *names)
 {
     struct nt_name_file given = {0};
     struct nt_map *map = NULL;
-    struct nt_err err = {0};
     if ((names != NULL && nt_name_file_read("names", names, strlen(names), &given, &err) != 0) ||
         nt_import_ibnetdiscover("f", text, strlen(text), &given, &map, &err) != 0)
         fail_msg("%s", err.text);

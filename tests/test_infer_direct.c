@@ -29,7 +29,6 @@ TEST(test_families)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (size_t seed = 0; seed < 3; seed++) {
             struct nt_rng rng;
-            struct nt_err err;
             struct nt_model *m, *truth = known_lattice(cases[c].dimensions, cases[c].size,
                                                        cases[c].wraps, cases[c].twist, 0.5, 0.5);
             nt_rng_init(&rng, seed);
@@ -52,7 +51,6 @@ TEST(test_families)
 static struct nt_model *infer(const struct nt_matrix *x)
 {
     struct nt_model *m;
-    struct nt_err err;
     known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
     return m;
 }
@@ -208,7 +206,6 @@ static struct nt_direct found_in(struct nt_model *truth, const struct known_nois
 {
     struct nt_rng rng;
     struct nt_direct d;
-    struct nt_err err;
     nt_rng_init(&rng, seed);
     struct nt_matrix *x = known_measure(truth, noise, &rng);
     struct nt_work w = work_of(x);

@@ -14,7 +14,6 @@
 static struct nt_model *infer(const struct nt_matrix *x)
 {
     struct nt_model *m;
-    struct nt_err err;
     known_must(nt_infer_latency(x, NULL, 7, &m, &err), &err);
     return m;
 }
@@ -63,7 +62,6 @@ static struct nt_matrix *changed(const struct nt_matrix *x, const uint32_t *orde
                                  size_t host, float more)
 {
     struct nt_matrix *y;
-    struct nt_err err;
     known_must(nt_matrix_create(x->n, x->kind, &y, &err), &err);
     for (size_t i = 0; i < x->n; i++)
         for (size_t j = 0; j < x->n; j++) {
@@ -78,7 +76,6 @@ static double largest_difference(const struct nt_model *a, const struct nt_model
                                  const uint32_t *order, double scale)
 {
     struct nt_matrix *x, *y;
-    struct nt_err err;
     double most = 0;
     known_must(nt_model_latencies(a, &x, &err), &err);
     known_must(nt_model_latencies(b, &y, &err), &err);
@@ -174,7 +171,6 @@ TEST(test_longer_host_link)
 TEST(test_round_trip)
 {
     for (size_t seed = 0; seed < draws(24, 48); seed++) {
-        struct nt_err err;
         struct nt_model *truth;
         struct nt_matrix *y, *x = measure(seed, 0.02, KINDS, &truth);
         struct nt_model *a = infer(x);
@@ -308,7 +304,6 @@ TEST(test_same_bytes)
 /* Nothing relates the readings: no structure is a result too. */
 TEST(test_bad_values)
 {
-    struct nt_err err;
     struct nt_matrix *x;
     const float bad[] = {0, -1, NAN, INFINITY, -INFINITY};
     for (size_t b = 0; b < 5; b++) {
@@ -341,7 +336,6 @@ TEST(test_errors_cover)
             struct nt_matrix *x = known_measure(truth, &noise[k], &rng);
             struct nt_model *m = infer(x);
             struct nt_faults_found found;
-            struct nt_err err;
             known_must(nt_faults_find(m, false, &found, &err), &err);
             for (size_t l = 0; l < m->links && known_same_shape(truth, m); l++) {
                 double off = fabs(m->link[l].latency_us - truth->link[l].latency_us);
@@ -366,7 +360,6 @@ TEST(test_values_beyond_measure)
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct nt_matrix *x;
         struct nt_rng rng;
-        struct nt_err err;
         nt_rng_init(&rng, seed);
         known_must(nt_matrix_create(4 + seed % 20, NT_MATRIX_LATENCY_US, &x, &err), &err);
         for (size_t k = 0; k < x->n * x->n; k++)
@@ -383,7 +376,6 @@ TEST(test_values_beyond_measure)
 TEST(test_fit_again)
 {
     struct nt_rng rng;
-    struct nt_err err;
     nt_rng_init(&rng, 5);
     struct nt_model *truth = known_balanced(2, FAN(4, 8), US(0.6, 0.4));
     struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
@@ -405,7 +397,6 @@ TEST(test_any_start)
 {
     const double OFF_US = 0.15; /* of a pair's noise 7 to 12 sd */
     struct nt_rng rng;
-    struct nt_err err;
     nt_rng_init(&rng, 3);
     struct nt_model *truth = known_balanced(2, FAN(8, 6), US(0.6, 0.4)), *m;
     struct nt_matrix *x =
@@ -433,7 +424,6 @@ TEST(test_long_chain)
 {
     enum { SWITCHES = NT_HOSTS_MAX };
     struct nt_model *m;
-    struct nt_err err;
     known_must(nt_model_create(2, SWITCHES, SWITCHES + 1, &m, &err), &err);
     for (uint32_t k = 0; k <= SWITCHES; k++) {
         m->link[k].a = k == 0 ? 0 : 1 + k;

@@ -11,9 +11,8 @@ static struct nt_matrix *tree(double near, double far, double skew)
 {
     struct nt_matrix *m;
     struct nt_rng rng;
-    struct nt_err err = {0};
     nt_rng_init(&rng, 9);
-    assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    must(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &m, &err));
     for (size_t i = 0; i < HOSTS; i++)
         for (size_t j = 0; j < HOSTS; j++)
             if (i != j) {
@@ -27,7 +26,6 @@ static struct nt_matrix *tree(double near, double far, double skew)
 static struct nt_model *merged(struct nt_matrix *const *m, size_t sizes)
 {
     struct nt_model *model;
-    struct nt_err err = {0};
     assert_int_equal(
         nt_infer_sizes((const struct nt_matrix *const *)m, NULL, sizes, SEED, NULL, &model, &err),
         0);
@@ -176,7 +174,6 @@ TEST(a_link_that_contradicts_is_not_added)
             if (i != j && i % 3 == j % 3)
                 nt_matrix_set(m[1], i, j, nt_matrix_get(m[1], i, j) / 2);
     struct nt_model *model;
-    struct nt_err err = {0};
     assert_int_equal(
         nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, NULL, &model, &err), 0);
     assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
@@ -200,15 +197,13 @@ TEST(noise_adds_no_links)
     for (size_t run = 0; run < runs; run++) {
         struct nt_matrix *m[SIZES];
         struct nt_model *model;
-        struct nt_err err = {0};
         for (size_t k = 0; k < SIZES; k++) {
             m[k] = tree((double)(k + 1), (double)(k + 1), 1);
             for (size_t c = 0; c < HOSTS * HOSTS; c++)
                 m[k]->at[c] *= (float)exp(0.05 * nt_rng_normal(&rng));
         }
-        assert_int_equal(nt_infer_sizes((const struct nt_matrix *const *)m, NULL, SIZES, SEED, NULL,
-                                        &model, &err),
-                         0);
+        must(nt_infer_sizes((const struct nt_matrix *const *)m, NULL, SIZES, SEED, NULL, &model,
+                            &err));
         false_switches += model->switches != 1;
         nt_model_destroy(model);
         for (size_t k = 0; k < SIZES; k++)
@@ -291,7 +286,6 @@ TEST(a_size_without_a_host_has_its_say)
         nt_matrix_set(m[1], j, 0, NAN);
     }
     struct nt_model *model;
-    struct nt_err err = {0};
     assert_int_equal(
         nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, NULL, &model, &err), 0);
     for (size_t k = 0; k < model->links; k++)
@@ -304,7 +298,6 @@ TEST(a_size_without_a_host_has_its_say)
 /* Two leaves of three hosts. */
 static struct nt_model *two_leaves(void)
 {
-    struct nt_err err;
     struct nt_model *m = known_leaves(2, (const size_t[]){3, 3}, 1, 1);
     known_must(nt_model_canonicalise(m, &err), &err);
     return m;
@@ -312,7 +305,6 @@ static struct nt_model *two_leaves(void)
 
 TEST(sizes_are_weighed_by_their_confidence)
 {
-    struct nt_err err;
     struct nt_model *m = two_leaves(), *same = two_leaves();
     struct nt_model *star = known_balanced(1, (const size_t[]){6}, (const double[]){1});
     known_must(nt_model_canonicalise(star, &err), &err);

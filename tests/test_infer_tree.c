@@ -9,7 +9,6 @@
 static struct nt_model *infer(const struct nt_matrix *x)
 {
     struct nt_model *m;
-    struct nt_err err;
     known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
     return m;
 }
@@ -64,7 +63,6 @@ TEST(test_shapes)
 
 TEST(test_few_hosts)
 {
-    struct nt_err err;
     struct nt_matrix *x;
     for (size_t n = 0; n <= 3; n++) {
         known_must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &x, &err), &err);

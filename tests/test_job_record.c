@@ -36,12 +36,11 @@ static void write_text(const char *text, size_t bytes)
 static struct nt_samples *recorded(const char *file, double wait_s)
 {
     struct nt_samples *s;
-    struct nt_err err = {0};
     char pattern[200];
     snprintf(pattern, sizeof pattern, "matrix:%s", file);
-    assert_int_equal(nt_samples_create(&s, &err), 0);
-    assert_int_equal(nt_samples_set_word(&s->job.pattern, pattern, &err), 0);
-    assert_int_equal(nt_pattern_file_record(pattern, 0, wait_s, s, &err), 0);
+    must(nt_samples_create(&s, &err));
+    must(nt_samples_set_word(&s->job.pattern, pattern, &err));
+    must(nt_pattern_file_record(pattern, 0, wait_s, s, &err));
     return s;
 }
 
@@ -134,10 +133,9 @@ TEST(more_pairs_than_a_record_holds_are_not_kept)
 TEST(other_patterns_need_no_file)
 {
     struct nt_samples *s;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_create(&s, &err), 0);
-    assert_int_equal(nt_samples_set_word(&s->job.pattern, "ring", &err), 0);
-    assert_int_equal(nt_pattern_file_record("ring", 0, 1, s, &err), 0);
+    must(nt_samples_create(&s, &err));
+    must(nt_samples_set_word(&s->job.pattern, "ring", &err));
+    must(nt_pattern_file_record("ring", 0, 1, s, &err));
     assert_string_equal(s->job.pattern, "ring");
     assert_int_equal(s->warnings, 0);
     nt_samples_destroy(s);
@@ -172,8 +170,7 @@ static void expect_belief(const char *const *name, const char *at, const char *w
 {
     struct nt_samples *s = record_of(name, 4);
     struct nt_prior_found found;
-    struct nt_err err = {0};
-    assert_int_equal(nt_prior_file_record(at, 0, 1, s, &found, &err), 0);
+    must(nt_prior_file_record(at, 0, 1, s, &found, &err));
     assert_int_equal(found.facts.known, known_all ? 4 : 0);
     assert_true(!known_all || found.facts.oldest_day == 20457);
     assert_int_equal(s->warnings, warning != NULL);
@@ -203,9 +200,8 @@ TEST(loggp_of_earlier_jobs)
     for (size_t k = 0; k < 3; k++) {
         struct nt_samples *s = record_of(table[k].name, 4);
         struct nt_prior_found found;
-        struct nt_err err = {0};
-        assert_int_equal(nt_samples_set_word(&s->job.level, table[k].level, &err), 0);
-        assert_int_equal(nt_prior_file_record(path, 0, 1, s, &found, &err), 0);
+        must(nt_samples_set_word(&s->job.level, table[k].level, &err));
+        must(nt_prior_file_record(path, 0, 1, s, &found, &err));
         assert_int_equal(s->warnings, 0);
         assert_int_equal(s->loggps, table[k].loggps);
         nt_belief_destroy(found.belief);
@@ -272,15 +268,14 @@ TEST(the_record_holds_what_the_agent_said)
 {
     struct nt_probe_job job = {.tasks = 5, .task_cpus = 1, .cpus = "4,1"};
     struct nt_samples *s;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_create(&s, &err), 0);
-    assert_int_equal(nt_samples_add_host(s, "a", &err), 0);
-    assert_int_equal(nt_samples_add_host(s, "b", &err), 0);
-    assert_int_equal(nt_slots_record(&job, s, &err), 0);
+    must(nt_samples_create(&s, &err));
+    must(nt_samples_add_host(s, "a", &err));
+    must(nt_samples_add_host(s, "b", &err));
+    must(nt_slots_record(&job, s, &err));
     assert_int_equal(s->slots[0], 4);
     assert_int_equal(s->slots[1], 1);
     job.cpus = "4(x7"; /* not Slurm's form: as if nothing had been said */
-    assert_int_equal(nt_slots_record(&job, s, &err), 0);
+    must(nt_slots_record(&job, s, &err));
     assert_int_equal(s->slots[0], 3);
     nt_samples_destroy(s);
 }
@@ -334,12 +329,11 @@ TEST(a_plan_is_of_the_jobs_hosts)
     static const char *const hosts[] = {"a", "b", "c", "d", "e"};
     struct nt_samples *s;
     struct nt_plan *read;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_create(&s, &err), 0);
+    must(nt_samples_create(&s, &err));
     for (size_t k = 0; k < 5; k++)
-        assert_int_equal(nt_samples_add_host(s, hosts[k], &err), 0);
+        must(nt_samples_add_host(s, hosts[k], &err));
     write_text(plan, strlen(plan));
-    assert_int_equal(nt_planned_file_record(path, 1, s, &read, &err), 0);
+    must(nt_planned_file_record(path, 1, s, &read, &err));
     assert_int_equal(read->pairs, 2);
     assert_int_equal(s->warnings, 2);
     assert_string_equal(s->warning[0], "plan: 1 of 3 pairs have a host that is not in this job");

@@ -12,7 +12,6 @@ static struct nt_network *made(const char *text, double latency, double rate)
     struct nt_spec spec;
     struct nt_figures f;
     struct nt_network *n;
-    struct nt_err err = {0};
     if (nt_spec_parse(text, &spec, &err) < 0)
         fail_msg("%s", err.text);
     nt_figures_default(&spec, &f);
@@ -32,7 +31,6 @@ static struct nt_kernel_result run(const struct nt_network *n, const char *kerne
                                    struct nt_workload w)
 {
     struct nt_kernel_result r = {0};
-    struct nt_err err = {0};
     if (nt_workload_parse(kernel, &w, &err) < 0 || nt_kernel_run(n, &w, &r, &err) < 0)
         fail_msg("%s: %s", kernel, err.text);
     return r;
@@ -234,7 +232,6 @@ TEST(test_buffers)
 
 TEST(test_refusals)
 {
-    struct nt_err err;
     struct nt_network *n = made("star:4", 1, 100);
     const struct nt_workload wrong[] = {
         {.bytes = 0},

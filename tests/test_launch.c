@@ -23,7 +23,6 @@ TEST(each_launcher_gets_its_own_grammar)
                         "  {\"host:n2\": 1, \"CPU\": 1}\n]\n"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_err err = {0};
         char *text;
         size_t bytes;
         assert_int_equal(table[k].write(&seating, &text, &bytes, &err), 0);
@@ -36,11 +35,10 @@ TEST(each_launcher_gets_its_own_grammar)
 TEST(ranks_of_several_cores_have_a_range)
 {
     struct nt_launch_placement two = seating;
-    struct nt_err err = {0};
     char *text;
     size_t bytes;
     two.cores = 2;
-    assert_int_equal(nt_launch_rankfile(&two, &text, &bytes, &err), 0);
+    must(nt_launch_rankfile(&two, &text, &bytes, &err));
     assert_string_equal(text, "rank 0=n3 slot=0-1\nrank 1=n3 slot=2-3\nrank 2=n1 slot=0-1\n"
                               "rank 3=n2 slot=0-1\nrank 4=n1 slot=2-3\n");
     free(text);
@@ -51,21 +49,20 @@ TEST(dlrover_is_told_the_switches)
     static const char *const names[] = {"a", "b", "c"};
     struct nt_model *m;
     struct nt_map *map;
-    struct nt_err err = {0};
     char *text;
     size_t bytes;
-    assert_int_equal(nt_model_create(3, 2, 3, &m, &err), 0);
+    must(nt_model_create(3, 2, 3, &m, &err));
     m->link[0] = (struct nt_link){.a = 0, .b = 3};
     m->link[1] = (struct nt_link){.a = 1, .b = 4};
     m->link[2] = (struct nt_link){.a = 3, .b = 4};
     m->tier[1] = 2;
     m->missing[2] = true;
-    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
-    assert_int_equal(nt_launch_dlrover(map, NULL, 0, &text, &bytes, &err), 0);
+    must(nt_map_create(m, names, &map, &err));
+    must(nt_launch_dlrover(map, NULL, 0, &text, &bytes, &err));
     assert_string_equal(text, "{\n  \"a\": {\"asw\": \"s1\", \"psw\": \"s2\"},\n"
                               "  \"b\": {\"asw\": \"s2\", \"psw\": \"\"}\n}\n");
     free(text);
-    assert_int_equal(nt_launch_dlrover(map, (const uint32_t[]){0}, 1, &text, &bytes, &err), 0);
+    must(nt_launch_dlrover(map, (const uint32_t[]){0}, 1, &text, &bytes, &err));
     assert_string_equal(text, "{\n  \"b\": {\"asw\": \"s2\", \"psw\": \"\"}\n}\n");
     free(text);
     nt_map_destroy(map);
@@ -82,7 +79,6 @@ TEST(both_forms_of_a_matrix_say_the_same)
                                         "9,10,0\n 0 , 0, 5.5\n0,0,0"};
     for (size_t k = 0; k < 2; k++) {
         struct nt_triples t;
-        struct nt_err err = {0};
         assert_int_equal(read_text(forms[k], &t, &err), 0);
         assert_int_equal(t.ntasks, 3);
         assert_int_equal(t.n, 2);
@@ -104,7 +100,6 @@ TEST(rows_need_no_commas)
         "# m\n0 10 2000000\r\n10 0 30\n 0  30.5  0 ",
         "0, 10 2000000\n10 0 , 30\n0,30.5,0\n",
     };
-    struct nt_err err = {0};
     struct nt_triples t;
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
         if (read_text(forms[k], &t, &err) != 0)
@@ -166,7 +161,6 @@ TEST(a_bad_matrix_is_refused_with_its_line)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_triples t = {0};
-        struct nt_err err = {0};
         assert_int_equal(read_text(table[k].text, &t, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         if (strstr(err.text, table[k].says) == NULL)
@@ -178,8 +172,7 @@ TEST(a_bad_matrix_is_refused_with_its_line)
 TEST(slurm_s_form_fills_the_hosts)
 {
     uint32_t c[4];
-    struct nt_err err = {0};
-    assert_int_equal(nt_tasks_per_node_read("4(x2),3,1", c, 4, &err), 0);
+    must(nt_tasks_per_node_read("4(x2),3,1", c, 4, &err));
     assert_true(c[0] == 4 && c[1] == 4 && c[2] == 3 && c[3] == 1);
     static const char *const bad[] = {"",       "4(x2", "4(x2),", "4(y2)",
                                       "4(x5)",  "4",    "-1(x4)", "4(x99999999999999999999)",

@@ -48,7 +48,6 @@ static int sweep_and_solve(const struct nt_network *n, const struct trial *t)
                                             .most_rounds = t->most_rounds});
     struct nt_model *truth;
     struct nt_map *map;
-    struct nt_err err = {0};
     char *text;
     size_t bytes;
     record_must(nt_samples_write(r.samples, &text, &bytes, &err), &err);

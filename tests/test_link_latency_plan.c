@@ -47,11 +47,10 @@ TEST(schedules_are_sound)
         struct nt_network *n = made_network(table[k].topology);
         struct nt_model *truth;
         struct nt_planner *planner;
-        struct nt_err err = {0};
         size_t rounds = 0;
-        assert_int_equal(nt_network_truth(n, &truth, &err), 0);
+        must(nt_network_truth(n, &truth, &err));
         const struct nt_sweep_setup setup = {truth->hosts, NULL, 0, 3, 5, 7};
-        assert_int_equal(nt_link_latency_plan_create(truth, &setup, &planner, &rounds, &err), 0);
+        must(nt_link_latency_plan_create(truth, &setup, &planner, &rounds, &err));
         struct count seen = run(planner, n->hosts, NULL, UINT32_MAX, 0);
         print_message("%s: %zu hosts, %zu links, %zu pairs, %zu rounds\n", table[k].topology,
                       n->hosts, truth->links, seen.pairs, seen.rounds);
@@ -88,7 +87,6 @@ TEST(what_is_no_tree_is_refused)
 {
     struct nt_network *n = made_network("torus:4x4");
     struct nt_planner *planner;
-    struct nt_err err = {0};
     size_t rounds;
     struct nt_sweep_setup setup = {n->model->hosts, NULL, 0, 3, 5, 7};
     assert_int_equal(nt_link_latency_plan_create(n->model, &setup, &planner, &rounds, &err), -1);

@@ -155,7 +155,6 @@ TEST(another_version_is_refused_on_both_sides)
 
 TEST(agents_from_before_releases_are_named_as_older)
 {
-    struct nt_err err;
     assert_int_equal(nt_auth_refuse_version("n2", 2, nt_auth_version(), &err), -1);
     assert_string_equal(
         err.text,

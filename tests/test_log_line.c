@@ -69,7 +69,6 @@ TEST(no_control_character_is_left)
         assert_true(nt_text_is_clean(text, strlen(text)));
         assert_int_equal(nt_text_is_clean(table[k].text, strlen(table[k].text)),
                          strcmp(text, table[k].text) == 0);
-        struct nt_err err;
         nt_err_set(&err, NT_ERR_INPUT, "x%s", table[k].text);
         assert_string_equal(err.text + 1, table[k].clean);
         nt_err_set(&err, NT_ERR_INPUT, "x");
@@ -82,7 +81,6 @@ TEST(no_control_character_is_left)
 /* A text cut within a character does not join what follows. */
 TEST(an_error_that_is_cut_stays_clean)
 {
-    struct nt_err err;
     for (int shift = 0; shift < 4; shift++) {
         nt_err_set(&err, NT_ERR_INPUT, "%.*s%0*d", shift, "xxxx", NT_ERR_TEXT_BYTES - 6, 0);
         nt_err_prefix(&err, "\xf0\x9f\x98\x80\xf0\x9f\x98\x80");

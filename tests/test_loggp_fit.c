@@ -43,10 +43,9 @@ TEST(an_exact_curve_gives_its_figures_back)
 {
     struct nt_prtt m[200];
     struct nt_loggp_fit fit;
-    struct nt_err err = {0};
     struct known_loggp k = known_tcp(0, 0, 1);
     size_t n = measure_all(&k, m);
-    assert_int_equal(nt_loggp_fit(m, n, &fit, &err), 0);
+    must(nt_loggp_fit(m, n, &fit, &err));
     assert_int_equal(fit.regimes, 3);
     for (size_t i = 0; i < 3; i++) {
         const struct known_regime *r = &k.regime[i];
@@ -79,10 +78,9 @@ TEST(the_networks_of_the_source)
     for (size_t k = 0; k < 3; k++) {
         struct nt_prtt m[200];
         struct nt_loggp_fit fit;
-        struct nt_err err = {0};
         struct known_loggp net = {.regimes = 1, .regime = {table[k]}};
         size_t n = measure_all(&net, m);
-        assert_int_equal(nt_loggp_fit(m, n, &fit, &err), 0);
+        must(nt_loggp_fit(m, n, &fit, &err));
         assert_int_equal(fit.regimes, 1);
         assert_near("G", fit.regime[0].G_us_per_byte, table[k].G, 1e-7);
         assert_near("o", fit.regime[0].o_send_us, table[k].o_send, 0.001);
@@ -105,10 +103,9 @@ TEST(noise_is_told_by_the_errors)
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct nt_prtt m[200];
         struct nt_loggp_fit fit;
-        struct nt_err err = {0};
         struct known_loggp k = known_tcp(0.01, 0, seed);
         size_t n = measure_all(&k, m);
-        assert_int_equal(nt_loggp_fit(m, n, &fit, &err), 0);
+        must(nt_loggp_fit(m, n, &fit, &err));
         for (double s = 8; s <= 4194304; s *= 1.37) {
             double at = floor(s);
             if (fabs(at - 1460) < 100 || fabs(at - 8192) < 300)
@@ -137,11 +134,10 @@ TEST(what_was_not_measured_is_not_invented)
 {
     struct nt_prtt m[SIZES_N];
     struct nt_loggp_fit fit;
-    struct nt_err err = {0};
     struct known_loggp k = known_tcp(0, 0, 1);
     for (size_t i = 0; i < SIZES_N; i++)
         m[i] = known_message(&k, SIZES[i], 1, 0, 0);
-    assert_int_equal(nt_loggp_fit(m, SIZES_N, &fit, &err), 0);
+    must(nt_loggp_fit(m, SIZES_N, &fit, &err));
     assert_true(isnan(fit.check_percent));
     for (size_t i = 0; i < fit.regimes; i++) {
         assert_true(isnan(fit.regime[i].g_us));
@@ -159,7 +155,6 @@ TEST(noise_is_no_overhead)
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct nt_prtt m[3 * SIZES_N];
         struct nt_loggp_fit fit;
-        struct nt_err err = {0};
         struct known_loggp k = known_tcp(0.003, 0, seed);
         size_t n = 0;
         for (size_t i = 0; i < SIZES_N; i++) {
@@ -169,7 +164,7 @@ TEST(noise_is_no_overhead)
             m[n++] = known_message(&k, SIZES[i], 1, 0, 40000);
             k.noise = 0.003;
         }
-        assert_int_equal(nt_loggp_fit(m, n, &fit, &err), 0);
+        must(nt_loggp_fit(m, n, &fit, &err));
         for (size_t i = 0; i < fit.regimes; i++) {
             const struct nt_loggp *g = &fit.regime[i];
             assert_true(isnan(g->L_us) || g->L_se_us <= g->L_us / 2);
@@ -184,7 +179,6 @@ TEST(noise_is_no_overhead)
 TEST(no_round_trips_is_an_error)
 {
     struct nt_loggp_fit fit;
-    struct nt_err err = {0};
     struct known_loggp k = known_tcp(0, 0, 1);
     struct nt_prtt train = known_message(&k, 8, 16, 0, 0);
     assert_int_equal(nt_loggp_fit(&train, 1, &fit, &err), -1);
@@ -195,9 +189,8 @@ TEST(no_round_trips_is_an_error)
 TEST(a_single_size_is_a_level)
 {
     struct nt_loggp_fit fit;
-    struct nt_err err = {0};
     struct nt_prtt one = {.bytes = 8, .count = 1, .time_us = 400};
-    assert_int_equal(nt_loggp_fit(&one, 1, &fit, &err), 0);
+    must(nt_loggp_fit(&one, 1, &fit, &err));
     assert_int_equal(fit.regimes, 1);
     assert_near("time", nt_loggp_time_us(fit.regime, 1, 8), 200, 1e-9);
 }
@@ -207,7 +200,6 @@ TEST(many_measurements_take_little_time)
 {
     struct nt_prtt *m = calloc(NT_PRTT_MAX, sizeof *m);
     struct nt_loggp_fit fit;
-    struct nt_err err = {0};
     assert_non_null(m);
     for (size_t i = 0; i < NT_PRTT_MAX; i++) {
         double bytes = (double)(1 + i % 400 * 100);
@@ -216,7 +208,7 @@ TEST(many_measurements_take_little_time)
         m[i].time_us += i % 2 == 1 && i > 400; /* the lowest of a size's checks counts */
     }
     clock_t began = clock();
-    assert_int_equal(nt_loggp_fit(m, NT_PRTT_MAX, &fit, &err), 0);
+    must(nt_loggp_fit(m, NT_PRTT_MAX, &fit, &err));
     assert_true((clock() - began) / CLOCKS_PER_SEC < 5);
     assert_near("check", fit.check_percent, 0, 1);
     free(m);

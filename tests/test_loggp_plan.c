@@ -20,8 +20,7 @@ struct seen {
 static uint32_t hops_between(const struct nt_model *model, uint32_t a, uint32_t b)
 {
     struct nt_reach *reach;
-    struct nt_err err = {0};
-    assert_int_equal(nt_reach_create(model, a, &reach, &err), 0);
+    must(nt_reach_create(model, a, &reach, &err));
     uint32_t hops = reach->hops[b];
     nt_reach_destroy(reach);
     return hops;
@@ -30,8 +29,7 @@ static uint32_t hops_between(const struct nt_model *model, uint32_t a, uint32_t 
 static void mark_links(const struct nt_model *model, uint32_t a, uint32_t b, bool *used)
 {
     struct nt_reach *reach;
-    struct nt_err err = {0};
-    assert_int_equal(nt_reach_create(model, a, &reach, &err), 0);
+    must(nt_reach_create(model, a, &reach, &err));
     for (uint32_t v = b; v != a; v = reach->from[v]) {
         assert_false(used[reach->link[v]]);
         used[reach->link[v]] = true;
@@ -80,11 +78,10 @@ static void drive(const struct nt_model *model, const struct nt_loggp_settings *
                   struct known_loggp *truth, struct seen *seen)
 {
     struct nt_planner *planner = NULL;
-    struct nt_err err = {0};
     struct nt_order order;
     struct nt_result results[NT_LOGGP_CLASSES_MAX];
     memset(seen, 0, sizeof *seen);
-    assert_int_equal(nt_loggp_create(model, settings, &planner, &err), 0);
+    must(nt_loggp_create(model, settings, &planner, &err));
     int rc;
     while ((rc = planner->ops->next(planner, &order, &err)) == 1) {
         check_order(model, &order);
@@ -142,13 +139,12 @@ static void predict(double noise, double outliers, uint64_t seed, double within,
     nt_model_destroy(model);
     for (size_t c = 0; c < CLASSES; c++) {
         struct nt_loggp_fit fit;
-        struct nt_err err = {0};
         double at = 0;
         if (c != 0 && c != 2) { /* two links, or four */
             assert_int_equal(seen->n[c], 0);
             continue;
         }
-        assert_int_equal(nt_loggp_fit(seen->m[c], seen->n[c], &fit, &err), 0);
+        must(nt_loggp_fit(seen->m[c], seen->n[c], &fit, &err));
         double worst = worst_error(&truth[c], &fit, &at);
         if (!(worst < within))
             fail_msg("seed %llu, class %zu: %.1f %% off at %.0f bytes", (unsigned long long)seed, c,
@@ -236,14 +232,13 @@ TEST(each_rail_and_all_of_them)
     const struct nt_loggp_settings two = {.rails = 2, .rail = names};
     struct nt_model *model = leaves(3);
     struct nt_planner *planner = NULL;
-    struct nt_err err = {0};
     struct nt_order order;
     struct nt_result results[NT_LOGGP_CLASSES_MAX];
     static struct seen seen;
     struct known_loggp truth[CLASSES];
     size_t on[3] = {0}, coarse[3] = {0};
     truths(truth, 0, 0, 1);
-    assert_int_equal(nt_loggp_create(model, &two, &planner, &err), 0);
+    must(nt_loggp_create(model, &two, &planner, &err));
     while (planner->ops->next(planner, &order, &err) == 1) {
         size_t rail = order.rail[0] == '\0' ? 2 : strcmp(order.rail, "fab0") == 0 ? 0 : 1;
         if (rail < 2)
@@ -268,11 +263,10 @@ TEST(a_lost_host_is_replaced_and_a_class_without_hosts_ends)
 {
     struct nt_model *model = leaves(3);
     struct nt_planner *planner = NULL;
-    struct nt_err err = {0};
     struct nt_order order;
     bool lost[12] = {false};
     size_t rounds = 0;
-    assert_int_equal(nt_loggp_create(model, NULL, &planner, &err), 0);
+    must(nt_loggp_create(model, NULL, &planner, &err));
     while (planner->ops->next(planner, &order, &err) == 1 && rounds < 1000) {
         struct nt_result results[NT_LOGGP_CLASSES_MAX];
         check_order(model, &order);
@@ -302,10 +296,9 @@ TEST(a_pair_that_always_fails_is_given_up)
 {
     struct nt_model *model = leaves(3);
     struct nt_planner *planner = NULL;
-    struct nt_err err = {0};
     struct nt_order order;
     size_t rounds = 0;
-    assert_int_equal(nt_loggp_create(model, NULL, &planner, &err), 0);
+    must(nt_loggp_create(model, NULL, &planner, &err));
     while (planner->ops->next(planner, &order, &err) == 1) {
         assert_int_equal(planner->ops->tell(planner, NULL, 0, &err), 0);
         rounds++;
@@ -322,7 +315,6 @@ TEST(a_hold_without_an_answer_is_made_longer_and_costs_nothing_else)
     struct known_loggp truth[CLASSES];
     struct nt_model *model = leaves(1);
     struct nt_planner *planner = NULL;
-    struct nt_err err = {0};
     struct nt_order order;
     struct nt_result results[NT_LOGGP_CLASSES_MAX];
     size_t silent = 0, heard = 0;
@@ -330,7 +322,7 @@ TEST(a_hold_without_an_answer_is_made_longer_and_costs_nothing_else)
     bool checked = false;
     memset(&seen, 0, sizeof seen);
     truths(truth, 0, 0, 1);
-    assert_int_equal(nt_loggp_create(model, NULL, &planner, &err), 0);
+    must(nt_loggp_create(model, NULL, &planner, &err));
     while (planner->ops->next(planner, &order, &err) == 1) {
         play(model, truth, &order, &seen, results);
         if (order.hold_us > 0 && shortest_us == 0)
@@ -375,10 +367,9 @@ TEST(a_short_time_still_has_its_check)
     for (double share = 0.3; share < 1; share += 0.2) {
         const struct nt_loggp_settings brief = {.seconds = share * all};
         struct nt_loggp_fit fit;
-        struct nt_err err = {0};
         drive(model, &brief, truth, &seen);
         assert_below(seen.seconds, share * all + 0.4 * all);
-        assert_int_equal(nt_loggp_fit(seen.m[0], seen.n[0], &fit, &err), 0);
+        must(nt_loggp_fit(seen.m[0], seen.n[0], &fit, &err));
         assert_true(!isnan(fit.check_percent) && !isnan(fit.regime[0].o_recv_us));
     }
     nt_model_destroy(model);
@@ -386,13 +377,12 @@ TEST(a_short_time_still_has_its_check)
 
 TEST(nothing_to_measure_is_no_error)
 {
-    struct nt_err err = {0};
     for (size_t hosts = 0; hosts < 2; hosts++) {
         struct nt_model *model;
         struct nt_planner *planner;
         struct nt_order order;
-        assert_int_equal(nt_model_create(hosts, 0, 0, &model, &err), 0);
-        assert_int_equal(nt_loggp_create(model, NULL, &planner, &err), 0);
+        must(nt_model_create(hosts, 0, 0, &model, &err));
+        must(nt_loggp_create(model, NULL, &planner, &err));
         assert_int_equal(planner->ops->next(planner, &order, &err), 0);
         nt_planner_destroy(planner);
         nt_model_destroy(model);
@@ -407,7 +397,6 @@ TEST(too_many_rails_are_refused)
                                    two = {.rails = 2, .rail = odd};
     struct nt_model *model = leaves(2);
     struct nt_planner *planner = NULL;
-    struct nt_err err = {0};
     assert_int_equal(nt_loggp_create(model, &nine, &planner, &err), -1);
     assert_int_equal(nt_loggp_create(model, &two, &planner, &err), -1);
     assert_null(planner);

@@ -17,9 +17,7 @@ TEST(a_line_comes_back_as_it_was)
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
         struct nt_machine m;
         char text[NT_MACHINE_TEXT_BYTES];
-        struct nt_err err = {0};
-        if (nt_machine_parse(lines[k], &m, &err) != 0)
-            fail_msg("%s", err.text);
+        must(nt_machine_parse(lines[k], &m, &err));
         nt_machine_write(&m, text);
         assert_string_equal(text, lines[k]);
     }
@@ -28,11 +26,9 @@ TEST(a_line_comes_back_as_it_was)
 TEST(fields_are_what_they_say)
 {
     struct nt_machine m;
-    struct nt_err err = {0};
-    assert_int_equal(nt_machine_parse("packages=2 numa=4 cores=64 threads=128 allowed=32 l3=9 "
-                                      "nic=mlx5_0:1,0:1/0:2,3 nic=eth0 cpu=An EPYC",
-                                      &m, &err),
-                     0);
+    must(nt_machine_parse("packages=2 numa=4 cores=64 threads=128 allowed=32 l3=9 "
+                          "nic=mlx5_0:1,0:1/0:2,3 nic=eth0 cpu=An EPYC",
+                          &m, &err));
     assert_true(m.packages == 2 && m.numas == 4 && m.cores == 64 && m.threads == 128 &&
                 m.allowed == 32 && m.l2_bytes == 0 && m.l3_bytes == 9 && m.nics == 2);
     assert_string_equal(m.nic[0].name, "mlx5_0:1");
@@ -74,7 +70,6 @@ TEST(a_bad_line_is_refused)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_machine m;
-        struct nt_err err = {0};
         assert_int_equal(nt_machine_parse(table[k].text, &m, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         if (strstr(err.text, table[k].says) == NULL)
@@ -87,7 +82,6 @@ TEST(what_is_written_can_be_read)
 {
     struct nt_machine m = {.threads = 1, .nics = NT_MACHINE_NICS_MAX}, again;
     char text[NT_MACHINE_TEXT_BYTES];
-    struct nt_err err = {0};
     memset(m.cpu, ' ', sizeof m.cpu - 1);
     memcpy(m.cpu + 3, "\x01 \xff,", 4);
     for (size_t k = 0; k < m.nics; k++) {

@@ -29,13 +29,12 @@ static char *written(const char *text, bool compact, char *found, size_t capacit
 {
     struct nt_findings findings = {0};
     struct nt_map *map = NULL;
-    struct nt_err err = {0};
     char *out = NULL;
-    assert_int_equal(nt_map_inspect("f", text, strlen(text), &findings, &map, &err), 0);
+    must(nt_map_inspect("f", text, strlen(text), &findings, &map, &err));
     if (findings.count > 0)
         snprintf(found, capacity, "%s", findings.line[0]);
     else
-        assert_int_equal(nt_map_write(map, compact, &out, NULL, &err), 0);
+        must(nt_map_write(map, compact, &out, NULL, &err));
     nt_findings_fini(&findings);
     nt_map_destroy(map);
     return out;
@@ -224,18 +223,17 @@ TEST(sorting_keeps_the_network)
     double sum[2] = {0};
     struct nt_model *m;
     struct nt_map *map;
-    struct nt_err err = {0};
-    assert_int_equal(nt_model_create(40, 0, 0, &m, &err), 0);
+    must(nt_model_create(40, 0, 0, &m, &err));
     for (size_t k = 0; k < m->hosts; k++) {
         snprintf(name[k], sizeof name[k], "n%zu", k * 7 % 50);
         names[k] = name[k];
         m->overhead_us[k] = 1 / (double)(k + 1);
     }
-    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    must(nt_map_create(m, names, &map, &err));
     for (int turn = 0; turn < 2; turn++) {
         for (size_t k = 0; k < m->hosts; k++)
             sum[turn] += m->overhead_us[k] * (double)atoi(map->host_name[k] + 1);
-        assert_int_equal(nt_map_sort(map, &err), 0);
+        must(nt_map_sort(map, &err));
     }
     assert_close(sum[0], sum[1], 1e-9);
     for (size_t k = 1; k < m->hosts; k++)
@@ -347,7 +345,6 @@ TEST(a_wrong_text_is_refused_with_its_place)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = NULL;
-        struct nt_err err = {0};
         assert_int_equal(nt_map_read("f", table[k].text, strlen(table[k].text), &map, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         assert_string_equal(err.text, table[k].says);
@@ -359,7 +356,6 @@ TEST(deep_nesting_is_refused)
 {
     char text[100000];
     struct nt_map *map;
-    struct nt_err err = {0};
     memset(text, '[', sizeof text);
     memcpy(text, "{\"a\":", 5);
     assert_int_equal(nt_map_read("f", text, sizeof text, &map, &err), -1);

@@ -18,19 +18,17 @@ static struct nt_map *two_leaves(void)
     static const char *const names[HOSTS] = {"n1", "n2", "n3", "n4"};
     struct nt_model *m;
     struct nt_map *map;
-    struct nt_err err = {0};
-    assert_int_equal(nt_model_create(HOSTS, 2, 5, &m, &err), 0);
+    must(nt_model_create(HOSTS, 2, 5, &m, &err));
     for (size_t k = 0; k < 5; k++) {
         m->link[k].a = ends[k][0];
         m->link[k].b = ends[k][1];
     }
-    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    must(nt_map_create(m, names, &map, &err));
     return map;
 }
 
 static void add(struct nt_samples *s, uint32_t a, uint32_t b, const char *rail, struct nt_prtt m)
 {
-    struct nt_err err = {0};
     struct nt_sample x = {.kind = NT_SAMPLE_PRTT,
                           .a = a,
                           .b = b,
@@ -38,8 +36,8 @@ static void add(struct nt_samples *s, uint32_t a, uint32_t b, const char *rail, 
                           .bytes = m.bytes,
                           .value_us = m.time_us,
                           .prtt = {m.se_us, m.delay_us, m.hold_us}};
-    assert_int_equal(nt_samples_begin_round(s, &err), 0);
-    assert_int_equal(nt_samples_add(s, x, rail, &err), 0);
+    must(nt_samples_begin_round(s, &err));
+    must(nt_samples_add(s, x, rail, &err));
 }
 
 static void measure(struct nt_samples *s, uint32_t a, uint32_t b, const char *rail, double slower,
@@ -48,29 +46,26 @@ static void measure(struct nt_samples *s, uint32_t a, uint32_t b, const char *ra
     struct known_loggp k = known_tcp(0, 0, 1);
     for (size_t r = 0; r < k.regimes; r++)
         k.regime[r].L *= slower;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_begin_phase(s, check ? NT_LOGGP_CHECK_PHASE : NT_LOGGP_PHASE, &err),
-                     0);
+    must(nt_samples_begin_phase(s, check ? NT_LOGGP_CHECK_PHASE : NT_LOGGP_PHASE, &err));
     for (double bytes = check ? 9 : 1; bytes <= 4194304; bytes = floor(bytes * 1.7 + 1)) {
         add(s, a, b, rail, known_message(&k, bytes, 1, 0, 0));
         if (!check)
             add(s, a, b, rail, known_message(&k, bytes, 16, 0, 0));
     }
-    assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
+    must(nt_samples_end_phase(s, 1, &err));
 }
 
 TEST(classes_and_rails_become_entries)
 {
     struct nt_map *map = two_leaves();
     struct nt_samples *s = reversed_record(HOSTS);
-    struct nt_err err = {0};
     /* record numbers: 0 is n4, 1 is n3, 2 is n2, 3 is n1 */
     measure(s, 0, 3, "fab1", 2, false);
     measure(s, 0, 1, "fab1", 1.5, false);
     measure(s, 0, 1, "fab0", 1, false);
     measure(s, 2, 3, NULL, 1, false);
     measure(s, 0, 1, "fab0", 1, true);
-    assert_int_equal(nt_map_loggp(s, map, &err), 0);
+    must(nt_map_loggp(s, map, &err));
     static const char *const expected[] = {"same switch fab0", "same switch fab1",
                                            "same switch all", "through 2 switches fab1"};
     size_t at = 0;
@@ -110,15 +105,14 @@ TEST(a_hidden_gap_is_named)
         struct nt_map *map = two_leaves();
         struct nt_samples *s = reversed_record(HOSTS);
         struct known_loggp net = {.regimes = 1, .regime = {table[k].regime}};
-        struct nt_err err = {0};
-        assert_int_equal(nt_samples_begin_phase(s, NT_LOGGP_PHASE, &err), 0);
+        must(nt_samples_begin_phase(s, NT_LOGGP_PHASE, &err));
         for (double bytes = 1; bytes <= 4194304; bytes = floor(bytes * 1.7 + 1)) {
             add(s, 0, 1, NULL, known_message(&net, bytes, 1, 0, 0));
             add(s, 0, 1, NULL, known_message(&net, bytes, 16, 0, 0));
         }
         add(s, 0, 1, NULL, known_message(&net, 1, 16, 50, 0));
-        assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
-        assert_int_equal(nt_map_loggp(s, map, &err), 0);
+        must(nt_samples_end_phase(s, 1, &err));
+        must(nt_map_loggp(s, map, &err));
         assert_int_equal(map->warnings, table[k].hidden);
         assert_true(!table[k].hidden ||
                     strstr(map->warning[0], "LogGP: in 1 of 1 entries the gap g is not") != NULL);
@@ -133,7 +127,6 @@ TEST(what_was_not_measured_is_from_earlier_jobs)
 {
     struct nt_map *map = two_leaves();
     struct nt_samples *s = reversed_record(HOSTS);
-    struct nt_err err = {0};
     static const char *const earlier[] = {"fab0 same switch", "fab1 same switch",
                                           "fab0 through 2 switches", "fab0 through 3 switches"};
     for (size_t k = 0; k < 4; k++) {
@@ -145,12 +138,12 @@ TEST(what_was_not_measured_is_from_earlier_jobs)
                              .support = 0.8};
         snprintf(g.rail, sizeof g.rail, "%.4s", earlier[k]);
         snprintf(g.class_name, sizeof g.class_name, "%s", earlier[k] + 5);
-        assert_int_equal(nt_samples_add_loggp(s, &g, &err), 0);
+        must(nt_samples_add_loggp(s, &g, &err));
         g.seen[0] = '\0';
         assert_int_equal(nt_samples_add_loggp(s, &g, &err), -1); /* known since when? */
     }
     measure(s, 0, 1, "fab0", 1, false);
-    assert_int_equal(nt_map_loggp(s, map, &err), 0);
+    must(nt_map_loggp(s, map, &err));
     size_t known = 0;
     for (size_t k = 0; k < map->loggps; k++) {
         const struct nt_loggp *g = &map->loggp[k];
@@ -174,14 +167,13 @@ TEST(a_record_without_any_changes_nothing)
 {
     struct nt_map *map = two_leaves();
     struct nt_samples *s = reversed_record(HOSTS);
-    struct nt_err err = {0};
-    assert_int_equal(nt_map_loggp(s, map, &err), 0);
+    must(nt_map_loggp(s, map, &err));
     assert_int_equal(map->loggps, 0);
     /* trains alone: no entry, and no error either */
     struct known_loggp k = known_tcp(0, 0, 1);
-    assert_int_equal(nt_samples_begin_phase(s, NT_LOGGP_PHASE, &err), 0);
+    must(nt_samples_begin_phase(s, NT_LOGGP_PHASE, &err));
     add(s, 0, 1, NULL, known_message(&k, 8, 16, 0, 0));
-    assert_int_equal(nt_map_loggp(s, map, &err), 0);
+    must(nt_map_loggp(s, map, &err));
     assert_int_equal(map->loggps, 0);
     nt_samples_destroy(s);
     nt_map_destroy(map);
@@ -201,8 +193,7 @@ static struct nt_map *stress_two_leaves(double up_MBps)
     static const char *const names[STRESS_HOSTS] = {"n1", "n2", "n3", "n4"};
     struct nt_model *m;
     struct nt_map *map;
-    struct nt_err err = {0};
-    assert_int_equal(nt_model_create(STRESS_HOSTS, 2, 5, &m, &err), 0);
+    must(nt_model_create(STRESS_HOSTS, 2, 5, &m, &err));
     for (size_t k = 0; k < 5; k++) {
         struct nt_link *l = &m->link[k];
         l->a = ends[k][0];
@@ -211,22 +202,21 @@ static struct nt_map *stress_two_leaves(double up_MBps)
         l->bandwidth_MBps = l->bandwidth_back_MBps = k < 4 ? HOST_MBPS : up_MBps;
     }
     m->tier[0] = m->tier[1] = 1;
-    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    must(nt_map_create(m, names, &map, &err));
     return map;
 }
 
 static void add_kernel(struct nt_samples *s, const char *kernel, double time_us, double spread,
                        size_t n, const uint32_t *host)
 {
-    struct nt_err err = {0};
     struct nt_sample x = {.a = (uint32_t)n,
                           .b = 16,
                           .count = 7,
                           .bytes = MB,
                           .value_us = time_us,
                           .kernel = {time_us * (1 - spread), time_us * (1 + spread)}};
-    assert_int_equal(nt_samples_begin_round(s, &err), 0);
-    assert_int_equal(nt_samples_add_kernel(s, x, kernel, host, &err), 0);
+    must(nt_samples_begin_round(s, &err));
+    must(nt_samples_add_kernel(s, x, kernel, host, &err));
 }
 
 /* One kernel among hosts of a record that has them the other way round: n1 is its last. */
@@ -234,8 +224,7 @@ static struct nt_samples *record(const char *kernel, double time_us, double spre
                                  const uint32_t *host)
 {
     struct nt_samples *s = reversed_record(STRESS_HOSTS);
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_begin_phase(s, "kernels", &err), 0);
+    must(nt_samples_begin_phase(s, "kernels", &err));
     add_kernel(s, kernel, time_us, spread, n, host);
     return s;
 }
@@ -244,10 +233,9 @@ static const uint32_t IN_ORDER[] = {3, 2, 1, 0};
 
 static struct nt_stress judge(const char *kernel, double time_us, double spread, double up_MBps)
 {
-    struct nt_err err = {0};
     struct nt_map *map = stress_two_leaves(up_MBps);
     struct nt_samples *s = record(kernel, time_us, spread, STRESS_HOSTS, IN_ORDER);
-    assert_int_equal(nt_map_stress(s, map, &err), 0);
+    must(nt_map_stress(s, map, &err));
     assert_int_equal(map->stresses, 1);
     struct nt_stress stress = map->stress[0];
     nt_samples_destroy(s);
@@ -278,12 +266,11 @@ TEST(connections_on_different_rails_do_not_queue)
                                           {"tcp/fab0", "tcp/fab0"},
                                           {"tcp/fab0,tcp/fab1", "tcp/fab0,tcp/fab1"}};
     for (size_t k = 0; k < 3; k++) {
-        struct nt_err err = {0};
         struct nt_map *map = stress_two_leaves(100);
         struct nt_samples *s = record("o2a", 30000, 0, STRESS_HOSTS, IN_ORDER);
         for (int t = 0; t < 2; t++)
-            assert_int_equal(nt_samples_add_transport(s, used[k][t], 2, &err), 0);
-        assert_int_equal(nt_map_stress(s, map, &err), 0);
+            must(nt_samples_add_transport(s, used[k][t], 2, &err));
+        must(nt_map_stress(s, map, &err));
         /* sent at 0, 5 and 10 ms, where one rail sends at 0, 10 and 20 */
         assert_near(map->stress[0].alone_us, k == 0 ? 20030 : 30030, 1e-6);
         nt_samples_destroy(s);
@@ -324,11 +311,10 @@ TEST(nothing_is_named_that_the_map_does_not_explain)
 /* A lower bound is no capacity. */
 TEST(a_link_that_was_never_the_bottleneck_congests_nothing)
 {
-    struct nt_err err = {0};
     struct nt_map *map = stress_two_leaves(50);
     struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     map->model->link[4].at_least = true;
-    assert_int_equal(nt_map_stress(s, map, &err), 0);
+    must(nt_map_stress(s, map, &err));
     assert_false(map->stress[0].congested);
     assert_near(map->stress[0].alone_us, 30030, 1e-6);
     nt_samples_destroy(s);
@@ -337,12 +323,11 @@ TEST(a_link_that_was_never_the_bottleneck_congests_nothing)
 
 TEST(figures_that_are_not_known_give_no_prediction)
 {
-    struct nt_err err = {0};
     struct nt_map *map = stress_two_leaves(50);
     struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     for (size_t k = 0; k < 5; k++)
         map->model->link[k].bandwidth_MBps = map->model->link[k].bandwidth_back_MBps = NAN;
-    assert_int_equal(nt_map_stress(s, map, &err), 0);
+    must(nt_map_stress(s, map, &err));
     assert_int_equal(map->stresses, 1);
     assert_above(map->stress[0].time_us, 0);
     assert_true(isnan(map->stress[0].alone_us) && isnan(map->stress[0].shared_us) &&
@@ -355,10 +340,9 @@ TEST(figures_that_are_not_known_give_no_prediction)
 TEST(those_who_took_part_are_those_of_the_record)
 {
     static const uint32_t few[] = {1, 0};
-    struct nt_err err = {0};
     struct nt_map *map = stress_two_leaves(1);
     struct nt_samples *s = record("a2a", 82000, 0.05, 2, few);
-    assert_int_equal(nt_map_stress(s, map, &err), 0);
+    must(nt_map_stress(s, map, &err));
     assert_int_equal(map->stress[0].hosts, 2);
     assert_near(map->stress[0].alone_us, 10020, 1e-6);
     nt_samples_destroy(s);
@@ -368,14 +352,13 @@ TEST(those_who_took_part_are_those_of_the_record)
 TEST(kernels_among_others_do_not_disturb_each_other)
 {
     static const uint32_t across[] = {3, 1}, turned[] = {1, 3};
-    struct nt_err err = {0};
     struct nt_map *map = stress_two_leaves(50);
     struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     add_kernel(s, "o2a", 82000, 0.05, 2, across);
     add_kernel(s, "o2a", 82000, 0.05, 2, turned);
     add_kernel(s, "a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     map->model->link[4].bandwidth_back_MBps = 40;
-    assert_int_equal(nt_map_stress(s, map, &err), 0);
+    must(nt_map_stress(s, map, &err));
     assert_int_equal(map->stresses, 4);
     assert_near(map->stress[1].alone_us, 20030, 1e-6);
     assert_near(map->stress[2].alone_us, 25030, 1e-6);
@@ -416,11 +399,10 @@ static void set(struct nt_samples *s, int host, const char *text, double cache_u
 {
     uint32_t model;
     size_t at = (size_t)(MACHINES_HOSTS - host);
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_add_model(s, text, &model, &err), 0);
-    assert_int_equal(nt_samples_set_model(s, at, model, &err), 0);
+    must(nt_samples_add_model(s, text, &model, &err));
+    must(nt_samples_set_model(s, at, model, &err));
     if (cache_us > 0)
-        assert_int_equal(nt_samples_set_cores(s, at, NT_BETWEEN_CACHE, cache_us, &err), 0);
+        must(nt_samples_set_cores(s, at, NT_BETWEEN_CACHE, cache_us, &err));
 }
 
 /* n5 is missing. */
@@ -429,10 +411,9 @@ static struct nt_map *hosts_only(void)
     static const char *const names[MACHINES_HOSTS] = {"n1", "n2", "n3", "n4", "n5"};
     struct nt_model *m;
     struct nt_map *map;
-    struct nt_err err = {0};
-    assert_int_equal(nt_model_create(MACHINES_HOSTS, 0, 0, &m, &err), 0);
+    must(nt_model_create(MACHINES_HOSTS, 0, 0, &m, &err));
     m->missing[4] = true;
-    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    must(nt_map_create(m, names, &map, &err));
     return map;
 }
 
@@ -440,13 +421,12 @@ TEST(equal_hosts_share_a_model)
 {
     struct nt_samples *s = reversed_record(MACHINES_HOSTS);
     struct nt_map *map = hosts_only();
-    struct nt_err err = {0};
     set(s, 5, LARGE, 9); /* missing: of no account */
     set(s, 4, SMALL, 0.5);
     set(s, 3, LARGE, 0);
     set(s, 2, SMALL, 0.25);
     set(s, 1, SMALL, 0.125);
-    assert_int_equal(nt_map_machines(s, map, &err), 0);
+    must(nt_map_machines(s, map, &err));
     assert_int_equal(map->machines, 2);
     assert_int_equal(map->machine[0].cores, 2); /* n1 comes first */
     assert_string_equal(map->machine[1].cpu, "B");
@@ -465,12 +445,11 @@ TEST(hosts_that_said_nothing_have_none)
 {
     struct nt_samples *s = reversed_record(MACHINES_HOSTS);
     struct nt_map *map = hosts_only();
-    struct nt_err err = {0};
-    assert_int_equal(nt_map_machines(s, map, &err), 0);
+    must(nt_map_machines(s, map, &err));
     assert_int_equal(map->machines, 0);
     assert_null(map->machine_of);
     set(s, 2, LARGE, 0);
-    assert_int_equal(nt_map_machines(s, map, &err), 0);
+    must(nt_map_machines(s, map, &err));
     assert_int_equal(map->machines, 1);
     for (size_t k = 0; k < MACHINES_HOSTS; k++)
         assert_int_equal(map->machine_of[k], k == 1 ? 0 : NT_MAP_NO_MACHINE);

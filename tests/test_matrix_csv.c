@@ -38,7 +38,6 @@ TEST(good_texts_give_their_matrix)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         for (size_t piece = 1; piece < 60; piece += 3) {
             struct nt_named_matrix *t;
-            struct nt_err err = {0};
             if (read_in_pieces(table[k], strlen(table[k]), piece, NT_MATRIX_LATENCY_US, &t, &err))
                 fail_msg("%zu: %s", k, err.text);
             assert_int_equal(t->matrix->n, 3);
@@ -65,7 +64,6 @@ TEST(the_rows_of_one_triangle_may_be_short)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         for (size_t piece = 1; piece < 40; piece += 3) {
             struct nt_named_matrix *t;
-            struct nt_err err = {0};
             if (read_in_pieces(table[k], strlen(table[k]), piece, NT_MATRIX_LATENCY_US, &t, &err))
                 fail_msg("%zu: %s", k, err.text);
             assert_true(nt_matrix_get(t->matrix, 1, 0) == 1.5f);
@@ -102,7 +100,6 @@ static void check_texts(const char *const *text, size_t n, const struct nt_csv_g
     for (size_t k = 0; k < n; k++) {
         for (size_t piece = 1; piece < 90; piece += 3) {
             struct nt_named_matrix *t;
-            struct nt_err err = {0};
             if (read_given(text[k], strlen(text[k]), piece, NT_MATRIX_LATENCY_US, given, &t,
                            &err) != 0)
                 fail_msg("%zu: %s", k, err.text);
@@ -187,7 +184,6 @@ TEST(units_are_named_or_in_the_first_cell)
     check_texts(rtt, 1, &(struct nt_csv_given){0});
     static const char rates[] = "Gbit/s,a,b\na,,8\nb,4,\n";
     struct nt_named_matrix *t;
-    struct nt_err err = {0};
     assert_int_equal(
         read_in_pieces(rates, sizeof rates - 1, 99, NT_MATRIX_BANDWIDTH_MBPS, &t, &err), 0);
     assert_true(nt_matrix_get(t->matrix, 0, 1) == 1000 && nt_matrix_get(t->matrix, 1, 0) == 500);
@@ -209,8 +205,7 @@ TEST(values_alone_take_the_names_that_are_given)
         "rank 1 2 3\n3 2 3 0\n1 0 1.5 2\n2 1.5 0 3\n",
     };
     struct nt_name_file names;
-    struct nt_err err = {0};
-    assert_int_equal(nt_name_file_read("hosts", hosts, strlen(hosts), &names, &err), 0);
+    must(nt_name_file_read("hosts", hosts, strlen(hosts), &names, &err));
     const struct nt_csv_given given = {.names = &names};
     check_texts(table, sizeof table / sizeof *table, &given);
     static const struct {
@@ -325,7 +320,6 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         for (size_t piece = 1; piece < 30; piece += 7) {
             struct nt_named_matrix *t = NULL;
-            struct nt_err err = {0};
             assert_int_equal(read_in_pieces(table[k].text, strlen(table[k].text), piece,
                                             NT_MATRIX_LATENCY_US, &t, &err),
                              -1);
@@ -340,7 +334,6 @@ TEST(a_bandwidth_is_more_than_nothing)
 {
     static const char text[] = ",a,b\na,,0\nb,1,\n";
     struct nt_named_matrix *t = NULL;
-    struct nt_err err = {0};
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 99, NT_MATRIX_BANDWIDTH_MBPS, &t, &err),
                      -1);
     assert_string_equal(
@@ -362,7 +355,6 @@ static size_t fed_before_failing(const char *piece, size_t bytes, struct nt_err 
 TEST(an_endless_line_fails_early)
 {
     char piece[4096];
-    struct nt_err err = {0};
     memset(piece, 'x', sizeof piece);
     assert_int_equal(fed_before_failing(piece, sizeof piece, &err), 0);
     assert_non_null(strstr(err.text, "f:1: expected a row of host names"));
@@ -378,8 +370,7 @@ TEST(an_endless_line_fails_early)
 static struct nt_matrix *random_matrix(struct nt_rng *rng, size_t n)
 {
     struct nt_matrix *m;
-    struct nt_err err = {0};
-    assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             if (i != j && nt_rng_below(rng, 5) != 0)
@@ -400,16 +391,14 @@ TEST(what_is_written_reads_back_equal)
         }
         struct nt_matrix *m = random_matrix(&rng, n);
         struct nt_named_matrix *t;
-        struct nt_err err = {0};
         char *text, *again;
         size_t bytes;
-        assert_int_equal(nt_matrix_csv_write(m, names, &text, &bytes, &err), 0);
-        if (read_in_pieces(text, bytes, 777, NT_MATRIX_LATENCY_US, &t, &err) != 0)
-            fail_msg("%s", err.text);
+        must(nt_matrix_csv_write(m, names, &text, &bytes, &err));
+        must(read_in_pieces(text, bytes, 777, NT_MATRIX_LATENCY_US, &t, &err));
         for (size_t k = 0; k < n * n; k++)
             assert_true(m->at[k] == t->matrix->at[k] ||
                         (isnan(m->at[k]) && isnan(t->matrix->at[k])));
-        assert_int_equal(nt_matrix_csv_write(t->matrix, names, &again, NULL, &err), 0);
+        must(nt_matrix_csv_write(t->matrix, names, &again, NULL, &err));
         assert_string_equal(text, again);
         free(text);
         free(again);
@@ -439,7 +428,6 @@ TEST(rows_may_come_in_any_order)
                     (size_t)snprintf(text + used, sizeof text - used, ",%u", order[r] * 100 + j);
         }
         struct nt_named_matrix *t;
-        struct nt_err err = {0};
         assert_int_equal(read_in_pieces(text, used, 999, NT_MATRIX_LATENCY_US, &t, &err), 0);
         for (size_t i = 0; i < N; i++)
             for (size_t j = 0; j < N; j++)
@@ -456,14 +444,13 @@ TEST(arranging_follows_names)
     uint32_t index;
     struct nt_named_matrix *t;
     struct nt_matrix *m;
-    struct nt_err err = {0};
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 99, NT_MATRIX_LATENCY_US, &t, &err), 0);
     for (size_t k = 0; k < 2; k++)
-        assert_int_equal(nt_names_add(&names, order[k], &index, &err), 0);
+        must(nt_names_add(&names, order[k], &index, &err));
     assert_int_equal(nt_matrix_arrange(t->matrix, &t->host, &names, &m, &err), -1);
     assert_string_equal(err.text, "host a: expected in both matrices");
-    assert_int_equal(nt_names_add(&names, order[2], &index, &err), 0);
-    assert_int_equal(nt_matrix_arrange(t->matrix, &t->host, &names, &m, &err), 0);
+    must(nt_names_add(&names, order[2], &index, &err));
+    must(nt_matrix_arrange(t->matrix, &t->host, &names, &m, &err));
     assert_true(nt_matrix_get(m, 0, 2) == 2 && nt_matrix_get(m, 2, 0) == 1);
     assert_true(isnan(nt_matrix_get(m, 0, 1)));
     nt_matrix_destroy(m);

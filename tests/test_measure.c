@@ -127,7 +127,6 @@ TEST(test_refusals)
         {.sd = -0.1},    {.sd = NAN},      {.sd = 11},        {.outliers = 1.5},
         {.missing = -1}, {.missing = NAN}, {.asymmetry = -1}, {.host_spread = -1}};
     struct nt_network *n = made_network("star:3");
-    struct nt_err err;
     for (size_t k = 0; k < COUNT(bad); k++) {
         assert_int_equal(nt_measure_apply_structure(&bad[k], n, &err), -1);
         assert_int_equal(err.kind, NT_ERR_USAGE);

@@ -97,13 +97,12 @@ TEST(each_hardware_model_is_recorded_once)
     struct nt_membership *membership = NULL;
     struct nt_peer_table table;
     struct nt_samples *s;
-    struct nt_err err = {0};
-    assert_int_equal(nt_membership_create(contributions, 5, NULL, &membership, &table, &err), 0);
+    must(nt_membership_create(contributions, 5, NULL, &membership, &table, &err));
     assert_int_equal(nt_membership_online(membership), 5);
-    assert_int_equal(nt_samples_create(&s, &err), 0);
+    must(nt_samples_create(&s, &err));
     for (size_t h = 0; h < 5; h++)
-        assert_int_equal(nt_samples_add_host(s, membership->name[h], &err), 0);
-    assert_int_equal(nt_membership_record_hardware(membership, s, &err), 0);
+        must(nt_samples_add_host(s, membership->name[h], &err));
+    must(nt_membership_record_hardware(membership, s, &err));
     assert_int_equal(s->models, 2);
     assert_string_equal(s->model[0], alike);
     assert_int_equal(s->inside[0].model, 0);
@@ -128,19 +127,18 @@ TEST(a_host_that_cannot_be_reached_is_lost_with_the_first_reason)
     struct nt_contribution contributions[4] = {contribution("a", 1, 1), contribution("", 1, 1)};
     struct nt_membership *membership = NULL;
     struct nt_peer_table table;
-    struct nt_err err = {0};
     for (size_t k = 0; k < 2; k++) {
         struct nt_bytes bytes;
         assert_int_equal(nt_greeting_encode(&unreached[k], &bytes, NULL), 0);
         contributions[2 + k] = (struct nt_contribution){true, bytes.bytes, bytes.data};
     }
-    assert_int_equal(nt_membership_create(contributions, 4, NULL, &membership, &table, &err), 0);
+    must(nt_membership_create(contributions, 4, NULL, &membership, &table, &err));
     assert_int_equal(membership->hosts, 3);
     assert_string_equal(membership->lost[1], "no network address");
     assert_string_equal(membership->lost[2], "no device");
-    assert_int_equal(nt_membership_set_lost(membership, 2, "later", &err), 0);
+    must(nt_membership_set_lost(membership, 2, "later", &err));
     assert_string_equal(membership->lost[2], "no device");
-    assert_int_equal(nt_membership_set_lost(membership, 0, "now", &err), 0);
+    must(nt_membership_set_lost(membership, 0, "now", &err));
     assert_string_equal(membership->lost[0], "now");
     assert_int_equal(nt_membership_online(membership), 0);
     nt_membership_destroy(membership);
@@ -152,7 +150,6 @@ TEST(more_ranks_than_a_message_names_are_refused)
 {
     struct nt_membership *membership = NULL;
     struct nt_peer_table table;
-    struct nt_err err = {0};
     assert_int_equal(
         nt_membership_create(NULL, NT_WIRE_RANKS_MAX + 1UL, NULL, &membership, &table, &err), -1);
     assert_non_null(strstr(err.text, "ranks: at most"));

@@ -23,7 +23,6 @@ TEST(test_arrays)
 
 TEST(test_products)
 {
-    struct nt_err err = {0};
     struct nt_arena a = {0};
     assert_null(nt_arena_array(&a, SIZE_MAX / 4, 8));
     assert_int_equal(nt_arena_check(&a, &err), -1);
@@ -43,7 +42,6 @@ TEST(test_products)
 /* A failure is sticky, whatever would fit afterwards; earlier arrays stay valid. */
 TEST(test_failure_is_sticky)
 {
-    struct nt_err err = {0};
     struct nt_arena a = {.limit = 100};
     char *first = nt_arena_array(&a, 60, 1);
     first[59] = 'x';
@@ -60,7 +58,7 @@ TEST(test_failure_is_sticky)
     assert_int_equal(nt_arena_check(&a, &err), -1);
     nt_arena_fini(&a); /* the limit stays, the failure does not */
     assert_non_null(nt_arena_array(&a, 100, 1));
-    assert_int_equal(nt_arena_check(&a, &err), 0);
+    must(nt_arena_check(&a, &err));
     assert_null(nt_arena_array(&a, 1, 1));
     nt_arena_fini(&a);
 }
@@ -120,7 +118,6 @@ static int scoped(size_t bytes, size_t limit, struct nt_err *err)
 
 TEST(test_scoped)
 {
-    struct nt_err err = {0};
     assert_int_equal(scoped(100, 0, &err), 0);
     assert_int_equal(scoped(100, 99, &err), -1);
     assert_int_equal(err.kind, NT_ERR_SYSTEM);
@@ -133,11 +130,10 @@ struct object {
 
 TEST(test_object)
 {
-    struct nt_err err = {0};
     struct object *o = nt_object_create(sizeof *o, &err);
     assert_non_null(o);
     o->value = nt_arena_array(&o->memory, 10, sizeof *o->value);
-    assert_int_equal(nt_arena_check(&o->memory, &err), 0);
+    must(nt_arena_check(&o->memory, &err));
     nt_object_destroy(o);
     nt_object_destroy(NULL);
 }

@@ -70,7 +70,6 @@ static void expect_reason(int number, double budget_s, const char *reason)
     snprintf(conf.probe, sizeof conf.probe, "%s", probe);
     pid_t monitor = fork(), worker = 0, first;
     if (monitor == 0) {
-        struct nt_err err;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (int k = 0, some = open(run_dir, O_RDONLY); k < 3; k++)
             dup2(some, k);

@@ -5,9 +5,7 @@
 
 static void read_names(const char *text, struct nt_name_file *names)
 {
-    struct nt_err err = {0};
-    if (nt_name_file_read("f", text, strlen(text), names, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_name_file_read("f", text, strlen(text), names, &err));
 }
 
 TEST(names_alone_keep_their_order)
@@ -74,7 +72,6 @@ TEST(wrong_names_tell_their_line)
                  {"0x1 n2\nn1\n", "f:2: expected a name after its GUID, as in line 1"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_name_file names;
-        struct nt_err err = {0};
         assert_int_equal(nt_name_file_read("f", table[k].text, strlen(table[k].text), &names, &err),
                          -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);

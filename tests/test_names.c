@@ -8,12 +8,11 @@ TEST(names_are_found_where_they_came)
 {
     static char name[MANY][12];
     struct nt_names names = {0};
-    struct nt_err err = {0};
     uint32_t index;
     assert_int_equal(nt_names_find(&names, "n1", 2), NT_NAMES_NONE);
     for (uint32_t k = 0; k < MANY; k++) {
         snprintf(name[k], sizeof name[k], "n%u", k);
-        assert_int_equal(nt_names_add(&names, name[k], &index, &err), 0);
+        must(nt_names_add(&names, name[k], &index, &err));
         assert_int_equal(index, k);
     }
     for (uint32_t k = 0; k < MANY; k++) {
@@ -37,13 +36,12 @@ TEST(a_word_with_a_zero_byte_is_no_name)
     for (unsigned k = 0; k < 2000; k++) {
         char word[64] = "n1";
         struct nt_names names = {0};
-        struct nt_err err = {0};
         uint32_t index;
         char *name = strdup("n1");
         assert_non_null(name);
         snprintf(word + 3, sizeof word - 3, "%u", k);
         word[63] = 'x';
-        assert_int_equal(nt_names_add(&names, name, &index, &err), 0);
+        must(nt_names_add(&names, name, &index, &err));
         assert_int_equal(nt_names_find(&names, word, sizeof word), NT_NAMES_NONE);
         assert_int_equal(nt_names_find(&names, word, 3), NT_NAMES_NONE);
         nt_names_fini(&names);

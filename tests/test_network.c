@@ -141,8 +141,7 @@ TEST(test_from_model)
 {
     for (size_t k = 0; k < COUNT(families); k++) {
         struct nt_network *n = made_network(families[k].spec), *m;
-        struct nt_err err;
-        assert_int_equal(nt_network_from_model(n->model, &m, &err), 0);
+        must(nt_network_from_model(n->model, &m, &err));
         bool shortest = !has_groups(families[k].spec);
         for (uint32_t a = 0; a < n->hosts; a++)
             for (uint32_t b = 0; b < n->hosts && shortest; b++)
@@ -207,8 +206,7 @@ static struct nt_model *truth_of(const char *spec)
 {
     struct nt_network *n = made_network(spec);
     struct nt_model *t;
-    struct nt_err err;
-    assert_int_equal(nt_network_truth(n, &t, &err), 0);
+    must(nt_network_truth(n, &t, &err));
     nt_network_destroy(n);
     return t;
 }
@@ -251,9 +249,8 @@ TEST(test_truth_latencies)
     for (size_t k = 0; k < COUNT(families); k++) {
         struct nt_network *n = made_network(families[k].spec), *m;
         struct nt_model *t;
-        struct nt_err err;
-        assert_int_equal(nt_network_truth(n, &t, &err), 0);
-        assert_int_equal(nt_network_from_model(t, &m, &err), 0);
+        must(nt_network_truth(n, &t, &err));
+        must(nt_network_from_model(t, &m, &err));
         bool routed = t->family == NT_FAMILY_IRREGULAR || t->family == NT_FAMILY_DRAGONFLY;
         for (uint32_t a = 0; a < n->hosts && !routed; a++)
             for (uint32_t b = 0; b < n->hosts; b++)
@@ -534,7 +531,6 @@ TEST(test_bad_specs)
     };
     for (size_t k = 0; k < COUNT(bad); k++) {
         struct nt_spec spec = {.hosts = 77};
-        struct nt_err err = {0};
         if (nt_spec_parse(bad[k], &spec, &err) == 0)
             fail_msg("%s was taken", bad[k]);
         assert_int_equal(err.kind, NT_ERR_USAGE);
@@ -548,7 +544,6 @@ TEST(test_bad_specs)
 TEST(test_table_bound)
 {
     struct nt_network *n = made_network("torus:128x128"), *m;
-    struct nt_err err;
     assert_int_equal(nt_network_from_model(n->model, &m, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     n->model->link[3].b = (uint32_t)n->hosts;

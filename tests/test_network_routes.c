@@ -15,7 +15,6 @@ static struct nt_network *build(const char *topology, double host_spread)
 {
     struct nt_spec spec;
     struct nt_network *net = NULL;
-    struct nt_err err = {0};
     struct nt_measure_noise noise = {.host_spread = host_spread, .seed = 4};
     if (nt_spec_parse(topology, &spec, &err) != 0 ||
         nt_network_build(&spec, NULL, &net, &err) != 0 ||
@@ -37,11 +36,10 @@ TEST(a_route_has_what_its_pair_takes)
         struct nt_network *net = build(topologies[t], 0.2);
         struct nt_routes *r;
         struct nt_measured *m;
-        struct nt_err err = {0};
         const struct nt_measure_noise none = {.seed = 1};
-        assert_int_equal(nt_network_routes(net, &r, &err), 0);
+        must(nt_network_routes(net, &r, &err));
         assert_int_equal(r->pairs, net->hosts * (net->hosts - 1) / 2);
-        assert_int_equal(nt_network_measured(net, &none, r, &m, &err), 0);
+        must(nt_network_measured(net, &none, r, &m, &err));
         assert_int_equal(m->count, r->pairs);
         for (uint32_t p = 0; p < r->pairs; p++) {
             uint32_t a = r->host[p][0], b = r->host[p][1];
@@ -81,7 +79,6 @@ TEST(too_many_hosts_are_refused)
 {
     struct nt_network *net = build("star:4097", 0);
     struct nt_routes *r;
-    struct nt_err err = {0};
     assert_int_equal(nt_network_routes(net, &r, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_string_equal(err.text, "routes of 4097 hosts: at most 4096");
@@ -97,9 +94,7 @@ static struct nt_routes_text *read_back(const char *text, size_t bytes)
     const struct in_pieces pieces = {text, bytes, 0};
     const struct nt_text_source source = pieces_source("r", &pieces);
     struct nt_routes_text *out = NULL;
-    struct nt_err err = {0};
-    if (nt_routes_read(&source, NULL, &out, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_routes_read(&source, NULL, &out, &err));
     return out;
 }
 
@@ -115,17 +110,15 @@ TEST(what_is_written_is_read_back)
     for (size_t t = 0; t < sizeof topologies / sizeof *topologies; t++) {
         struct nt_network *net = build(topologies[t], 0);
         struct nt_routes *r;
-        struct nt_err err = {0};
         char *text, *again;
         size_t bytes, again_bytes;
-        assert_int_equal(nt_network_routes(net, &r, &err), 0);
+        must(nt_network_routes(net, &r, &err));
         assert_true(r->links <= 200);
-        assert_int_equal(nt_routes_write(r, name, name, &text, &bytes, &err), 0);
+        must(nt_routes_write(r, name, name, &text, &bytes, &err));
         struct nt_routes_text *back = read_back(text, bytes);
         assert_int_equal(back->routes->pairs, r->pairs);
-        assert_int_equal(nt_routes_write(back->routes, back->hosts.name, back->links.name, &again,
-                                         &again_bytes, &err),
-                         0);
+        must(nt_routes_write(back->routes, back->hosts.name, back->links.name, &again, &again_bytes,
+                             &err));
         assert_int_equal(bytes, again_bytes);
         assert_memory_equal(text, again, bytes);
         free(text);

@@ -15,7 +15,6 @@ static double support_of(uint32_t hosts, double near_us, uint64_t seed, size_t l
 {
     struct nt_latencies l;
     struct nt_rng rng;
-    struct nt_err err;
     struct nt_matrix *x, *e;
     struct nt_model *m;
     double support = 0;

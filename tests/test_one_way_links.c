@@ -22,8 +22,7 @@ static const struct fault none = {.mute_host = NOBODY, .deaf_host = NOBODY, .noi
 static struct nt_matrix *measured(const struct fault *f, struct nt_rng *rng)
 {
     struct nt_matrix *m;
-    struct nt_err err = {0};
-    assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    must(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &m, &err));
     for (size_t i = 0; i < HOSTS; i++)
         for (size_t j = 0; j < HOSTS; j++) {
             bool far = i / LEAF != j / LEAF;
@@ -44,9 +43,7 @@ static struct nt_model *solved(const struct fault *f, struct nt_rng *rng)
 {
     struct nt_matrix *m = measured(f, rng);
     struct nt_model *model;
-    struct nt_err err = {0};
-    if (nt_infer_latency(m, NULL, 1, &model, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_infer_latency(m, NULL, 1, &model, &err));
     nt_matrix_destroy(m);
     return model;
 }
@@ -77,8 +74,7 @@ TEST(a_host_that_only_receives)
     struct nt_model *m = solved(&f, &rng);
     assert_true(the_simplex(m)->a >= HOSTS && the_simplex(m)->b == 5);
     struct nt_matrix *modelled;
-    struct nt_err err = {0};
-    assert_int_equal(nt_model_latencies(m, &modelled, &err), 0);
+    must(nt_model_latencies(m, &modelled, &err));
     assert_true(isnan(nt_matrix_get(modelled, 5, 0)));
     assert_close((double)nt_matrix_get(modelled, 0, 5), 3, 0.1);
     nt_matrix_destroy(modelled);

@@ -46,7 +46,6 @@ static int open_talk(struct talk *t)
 static void begin(struct talk *t, unsigned rank, double seconds)
 {
     char text[256];
-    struct nt_err err = {0};
     int fd = open_talk(t), n;
     n = snprintf(text, sizeof text,
                  "rank %u\nsize 3\ndeadline_us %.0f\njob 42\nrestart 1\npolicy full\n"
@@ -57,8 +56,7 @@ static void begin(struct talk *t, unsigned rank, double seconds)
             .type = NT_FRAME_START, .flags = NT_FRAME_MORE, .payload_bytes = (uint32_t)n},
         text);
     say(t, (struct nt_frame){.type = NT_FRAME_START}, NULL);
-    if (nt_oob_tcp_create(fd, &t->oob, &t->job, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_oob_tcp_create(fd, &t->oob, &t->job, &err));
     assert_int_equal(t->oob->rank, rank);
     assert_string_equal(t->job.host_names[2], "n3");
 }
@@ -73,7 +71,6 @@ static void expect_no_start(int fd, const char *text)
 {
     struct nt_oob *oob = NULL;
     struct nt_probe_job job;
-    struct nt_err err = {0};
     assert_int_equal(nt_oob_tcp_create(fd, &oob, &job, &err), -1);
     assert_null(oob);
     if (strstr(err.text, text) == NULL)
@@ -119,7 +116,6 @@ static int gather(struct talk *t, double wait_s, struct nt_contribution all[3], 
 TEST(only_the_first_contribution_of_others_counts)
 {
     struct nt_contribution all[3];
-    struct nt_err err = {0};
     struct talk t;
     begin(&t, 0, 10);
     say(&t, part_of(1, 7, 3), "old");
@@ -145,7 +141,6 @@ TEST(a_contribution_that_is_too_large_is_none)
 {
     static unsigned char piece[NT_FRAME_PAYLOAD_MAX];
     struct nt_contribution all[3];
-    struct nt_err err = {0};
     struct talk t;
     int status;
     begin(&t, 0, 10);
@@ -175,7 +170,6 @@ TEST(a_contribution_that_is_too_large_is_none)
 TEST(a_gather_that_breaks_off_fails)
 {
     struct nt_contribution all[3];
-    struct nt_err err = {0};
     struct talk t;
     begin(&t, 0, 10);
     say(&t, part_of(3, 1, 0), NULL);
@@ -200,7 +194,6 @@ TEST(an_order_comes_in_parts_and_in_turn)
 {
     unsigned char *data = NULL;
     size_t bytes = 0;
-    struct nt_err err = {0};
     struct talk t;
     begin(&t, 1, 10);
     say(&t, order_of(0, 0, 3), "old");
@@ -229,7 +222,6 @@ TEST(an_agent_that_died_is_said_to_be_gone)
     unsigned char *data = NULL;
     size_t bytes = 0;
     struct nt_contribution all[3];
-    struct nt_err err = {0};
     struct talk t;
     begin(&t, 1, 10);
     assert_int_equal(gather(&t, 5, all, &err), 0);
@@ -262,7 +254,6 @@ TEST(an_agent_that_takes_nothing_fails_it_in_time)
 {
     enum { LARGE = 8 * NT_FRAME_PAYLOAD_MAX };
     static char text[LARGE];
-    struct nt_err err = {0};
     struct talk t;
     for (int what = 0; what < 4; what++) {
         begin(&t, 1, 10);
@@ -281,7 +272,6 @@ TEST(an_agent_that_takes_nothing_fails_it_in_time)
 TEST(done_is_one_bounded_line)
 {
     char reason[2048], frame[NT_FRAME_HEAD_BYTES + 1024];
-    struct nt_err err = {0};
     struct talk t;
     begin(&t, 0, 10);
     memset(reason, 'r', sizeof reason);

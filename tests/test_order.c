@@ -78,9 +78,7 @@ TEST(the_files_are_whole_and_go_again)
     assert_int_equal(nt_slurm_order_spread(&order, "2,1(x2)", 4, 1, NULL), 0);
     order.cores = 2;
     for (int again = 0; again < 2; again++) {
-        struct nt_err err = {0};
-        if (nt_slurm_order_write(&order, dir, 42, getgid(), 4096, &err) != 0)
-            fail_msg("%s", err.text);
+        must(nt_slurm_order_write(&order, dir, 42, getgid(), 4096, &err));
         assert_file(dir, "hostfile", "n1\nn1\nn2\n");
         assert_file(dir, "rankfile",
                     "rank 0=n1 slot=0-1\nrank 1=n1 slot=2-3\nrank 2=n2 slot=0-1\n");
@@ -126,7 +124,6 @@ TEST(a_directory_left_closed_is_opened)
 TEST(a_directory_of_others_is_refused)
 {
     char dir[] = "/tmp/nettopo-order-XXXXXX";
-    struct nt_err err = {0};
     assert_non_null(mkdtemp(dir));
     assert_int_equal(chmod(dir, 0777), 0);
     struct nt_slurm_order order = hosts_of(1);
@@ -143,7 +140,6 @@ TEST(root_writes_no_more_than_the_limit)
     enum { LIMIT = 100000 };
     static const char *const names[] = {"hostfile", "rankfile", "rankorder"};
     char dir[] = "/tmp/nettopo-order-XXXXXX", path[128];
-    struct nt_err err = {0};
     struct stat st;
     off_t bytes = 0;
     assert_non_null(mkdtemp(dir));

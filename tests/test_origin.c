@@ -11,8 +11,7 @@ TEST(a_head_is_read)
     static const char head[] =
         "nettopo-archive/1 cluster=c job=42 restart=1 uid=1001 time=1764009370 hosts=n[1-3],m";
     struct nt_origin o;
-    struct nt_err err = {0};
-    assert_int_equal(nt_origin_parse(head, sizeof head - 1, &o, &err), 0);
+    must(nt_origin_parse(head, sizeof head - 1, &o, &err));
     assert_string_equal(o.cluster, "c");
     assert_true(o.has_job && o.has_restart);
     assert_int_equal(o.job, 42);
@@ -41,7 +40,6 @@ TEST(a_wrong_head_is_refused)
     };
     for (size_t k = 0; k < sizeof heads / sizeof *heads; k++) {
         struct nt_origin o;
-        struct nt_err err = {0};
         if (nt_origin_parse(heads[k], strlen(heads[k]), &o, &err) == 0)
             fail_msg("taken: %s", heads[k]);
         assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -51,9 +49,7 @@ TEST(a_wrong_head_is_refused)
 static struct nt_slurm_jobs *parsed(const char *text)
 {
     struct nt_slurm_jobs *jobs = NULL;
-    struct nt_err err = {0};
-    if (nt_slurm_jobs_parse("jobs", text, strlen(text), &jobs, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_slurm_jobs_parse("jobs", text, strlen(text), &jobs, &err));
     return jobs;
 }
 
@@ -68,8 +64,7 @@ TEST(slurms_records_are_read)
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         struct nt_slurm_jobs *jobs = parsed(texts[k]);
         struct nt_origin o = NT_ORIGIN_NONE;
-        struct nt_err err = {0};
-        assert_int_equal(nt_slurm_jobs_add_facts(jobs, 42, &o, &err), 0);
+        must(nt_slurm_jobs_add_facts(jobs, 42, &o, &err));
         assert_int_equal(o.user, 1002);
         assert_int_equal(o.hosts.count, 2);
         assert_int_equal(nt_slurm_jobs_add_facts(jobs, 7, &o, &err), -1);
@@ -91,12 +86,11 @@ TEST(parts_of_jobs_have_numbers_of_their_own)
         "JobId=15 HetJobId=14 HetJobOffset=1 JobName=x\n   HetJobIdSet=14-15\n   UserId=u(7)\n"
         "   NodeList=n[2-3]\n",
     };
-    struct nt_err err = {0};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         struct nt_slurm_jobs *jobs = parsed(texts[k]);
         for (uint64_t job = 13; job <= 15; job += 2) {
             struct nt_origin o = NT_ORIGIN_NONE;
-            assert_int_equal(nt_slurm_jobs_add_facts(jobs, job, &o, &err), 0);
+            must(nt_slurm_jobs_add_facts(jobs, job, &o, &err));
             assert_int_equal(o.user, 7);
             assert_int_equal(o.hosts.count, job == 13 ? 1 : 2);
             nt_origin_fini(&o);
@@ -126,13 +120,11 @@ TEST(what_is_no_record_is_refused)
                                         "JobIDRaw|User|NodeList\n5|bob|n1\n"};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         struct nt_slurm_jobs *jobs;
-        struct nt_err err = {0};
         assert_int_equal(nt_slurm_jobs_parse("f", texts[k], strlen(texts[k]), &jobs, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
     }
     struct nt_slurm_jobs *jobs = parsed("JobID|UID|NodeList\n5|7|None assigned\n6|7|n[1\n");
     struct nt_origin o = NT_ORIGIN_NONE;
-    struct nt_err err = {0};
     assert_int_equal(nt_slurm_jobs_add_facts(jobs, 5, &o, &err), -1);
     assert_int_equal(nt_slurm_jobs_add_facts(jobs, 6, &o, &err), -1);
     nt_origin_fini(&o);
@@ -162,12 +154,11 @@ TEST(map_and_record_come_apart)
     unsigned char file[4096];
     static const char text[] = "{\n  \"schema\": 1\n}\nnettopo-samples/1\nend ok 1\n";
     struct nt_archive_text got;
-    struct nt_err err = {0};
     size_t bytes = packed("root says", text, file, sizeof file);
     assert_true(nt_archive_text_is(file, bytes));
     /* a second member is the user's: it has no say */
     bytes += packed("uid=0", "more", file + bytes, sizeof file - bytes);
-    assert_int_equal(nt_archive_text_read(file, bytes, 1000, &got, &err), 0);
+    must(nt_archive_text_read(file, bytes, 1000, &got, &err));
     assert_string_equal(got.comment, "root says");
     assert_string_equal(got.text, text);
     assert_int_equal(got.map_bytes, strlen("{\n  \"schema\": 1\n}\n"));
@@ -180,10 +171,9 @@ TEST(what_is_damaged_or_too_large_is_refused)
     unsigned char file[4096];
     static char text[100001];
     struct nt_archive_text got;
-    struct nt_err err = {0};
     memset(text, 'x', sizeof text - 1);
     size_t bytes = packed("", text, file, sizeof file);
-    assert_int_equal(nt_archive_text_read(file, bytes, 100000, &got, &err), 0);
+    must(nt_archive_text_read(file, bytes, 100000, &got, &err));
     nt_archive_text_fini(&got);
     assert_int_equal(nt_archive_text_read(file, bytes, 99999, &got, &err), -1);
     assert_string_equal(err.text, "expected at most 99999 bytes unpacked");

@@ -16,22 +16,20 @@ static bool warns(const struct nt_map *map, const char *part)
 static struct nt_samples *begin_latencies(size_t hosts)
 {
     struct nt_samples *s;
-    struct nt_err err = {0};
     char name[16];
-    assert_int_equal(nt_samples_create(&s, &err), 0);
+    must(nt_samples_create(&s, &err));
     for (size_t k = 1; k <= hosts; k++) {
         snprintf(name, sizeof name, "n%zu", k);
-        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
+        must(nt_samples_add_host(s, name, &err));
     }
-    assert_int_equal(nt_samples_begin_phase(s, "latency", &err), 0);
-    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    must(nt_samples_begin_phase(s, "latency", &err));
+    must(nt_samples_begin_round(s, &err));
     return s;
 }
 
 /* us <= 0: it failed. */
 static void add_latency(struct nt_samples *s, uint32_t a, uint32_t b, double us)
 {
-    struct nt_err err = {0};
     struct nt_sample x = {.kind = us > 0 ? NT_SAMPLE_LATENCY : NT_SAMPLE_FAILED,
                           .a = a,
                           .b = b,
@@ -41,17 +39,15 @@ static void add_latency(struct nt_samples *s, uint32_t a, uint32_t b, double us)
                           .latency.median_us = us};
     if (us <= 0)
         x = (struct nt_sample){.kind = NT_SAMPLE_FAILED, .a = a, .b = b};
-    assert_int_equal(nt_samples_add(s, x, us > 0 ? NULL : "connect: no answer in time", &err), 0);
+    must(nt_samples_add(s, x, us > 0 ? NULL : "connect: no answer in time", &err));
 }
 
 static struct nt_map *solved(struct nt_samples *s)
 {
     struct nt_map *map;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_end_phase(s, 0.1, &err), 0);
+    must(nt_samples_end_phase(s, 0.1, &err));
     nt_samples_finish(s, NT_STATUS_OK, 1);
-    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     nt_samples_destroy(s);
     return map;
 }
@@ -159,21 +155,20 @@ TEST(pairs_that_pass_no_large_messages_are_named)
 {
     enum { MANY = 9 };
     struct nt_samples *s = begin_latencies(MANY);
-    struct nt_err err = {0};
     for (uint32_t a = 0; a < MANY; a++)
         for (uint32_t b = a + 1; b < MANY; b++)
             add_latency(s, a, b, 2);
-    assert_int_equal(nt_samples_end_phase(s, 0.1, &err), 0);
-    assert_int_equal(nt_samples_begin_phase(s, "host-links", &err), 0);
-    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    must(nt_samples_end_phase(s, 0.1, &err));
+    must(nt_samples_begin_phase(s, "host-links", &err));
+    must(nt_samples_begin_round(s, &err));
     for (uint32_t a = 0; a < MANY; a++)
         for (uint32_t b = a + 1; b < MANY; b++) {
             struct nt_sample flow = {.kind = NT_SAMPLE_FAILED, .a = b, .b = a};
-            assert_int_equal(nt_samples_add(s, flow, "flow: no answer in time", &err), 0);
+            must(nt_samples_add(s, flow, "flow: no answer in time", &err));
         }
     struct nt_sample good = {
         .kind = NT_SAMPLE_BANDWIDTH, .a = 0, .b = 1, .bytes = 1e6, .value_us = 1e4, .count = 1};
-    assert_int_equal(nt_samples_add(s, good, NULL, &err), 0);
+    must(nt_samples_add(s, good, NULL, &err));
     struct nt_map *map = solved(s);
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
     assert_true(warns(map, "between n1 and n3 small messages pass and large ones do not. Compare "

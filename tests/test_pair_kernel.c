@@ -74,7 +74,6 @@ static int take_part(int fd, size_t self, const char *kernel)
                              .pairs = MEMBERS};
     struct nt_result result = {0};
     struct said said = {0};
-    struct nt_err err = {0};
     snprintf(order.kernel, sizeof order.kernel, "%s", kernel);
     if (nt_pair_create(&pair, &err) != 0)
         return 1;

@@ -117,7 +117,6 @@ static int meet(int fd, bool first, struct nt_result result[3], struct nt_err *e
 static int meet_as_second(int fd)
 {
     struct nt_result result[3];
-    struct nt_err err;
     return meet(fd, false, result, &err) == 0 ? 0 : 1;
 }
 
@@ -125,14 +124,12 @@ TEST(rounds_use_one_connection)
 {
     int fd, status;
     struct nt_result result[3] = {0};
-    struct nt_err err = {0};
     pid_t second = fork_end(meet_as_second, &fd);
     assert_true(second >= 0);
     int rc = meet(fd, true, result, &err);
     close(fd);
     assert_int_equal(waitpid(second, &status, 0), second);
-    if (rc != 0)
-        fail_msg("%s", err.text);
+    must(rc);
     assert_int_equal(status, 0);
     for (size_t k = 0; k < 2; k++) {
         assert_true(result[k].ok);
@@ -147,7 +144,6 @@ TEST(rounds_use_one_connection)
 static int leave_address(int fd)
 {
     struct nt_pair *pair;
-    struct nt_err err;
     return nt_pair_create(&pair, &err) == 0 && send_address(fd, pair) ? 0 : 1;
 }
 
@@ -162,7 +158,6 @@ static int be_silent(int fd)
  * connect, and not to measure. */
 static bool waits_to_connect(struct nt_pair *pair, const struct nt_pairing *pairing)
 {
-    struct nt_err err;
     struct nt_result result;
     double began = nt_clock_s(), hours_s = began + 7200;
     nt_pair_connect_ahead(pair, pairing);
@@ -179,7 +174,6 @@ static bool wait_for_other(int other(int), bool first, bool is_gone)
 {
     int fd, status = 0;
     struct nt_pair *pair;
-    struct nt_err err = {0};
     struct pair_address theirs;
     pid_t pid = fork_end(other, &fd);
     bool good = pid >= 0 && receive_address(fd, &theirs) &&

@@ -8,8 +8,7 @@
 static struct nt_matrix *empty(size_t n)
 {
     struct nt_matrix *m;
-    struct nt_err err = {0};
-    assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err));
     return m;
 }
 
@@ -18,9 +17,7 @@ static struct nt_parus_result *infer(const struct nt_matrix *const *m, size_t co
 {
     struct nt_parus_options o = {shared, duplex, 0, 0};
     struct nt_parus_result *r = NULL;
-    struct nt_err err = {0};
-    if (nt_parus_infer(m, count, &o, &r, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_parus_infer(m, count, &o, &r, &err));
     return r;
 }
 
@@ -165,16 +162,15 @@ TEST(lengths_are_of_a_size_or_of_all)
                  {NT_PARUS_MEAN, 0, 3.5},
                  {NT_PARUS_MEDIAN, 0, 2.5}};
     struct nt_matrix *m[3];
-    struct nt_err err = {0};
     for (size_t k = 0; k < 3; k++) {
-        assert_int_equal(nt_matrix_create(2, NT_MATRIX_LATENCY_US, &m[k], &err), 0);
+        must(nt_matrix_create(2, NT_MATRIX_LATENCY_US, &m[k], &err));
         nt_matrix_set(m[k], 0, 1, there[k]);
         nt_matrix_set(m[k], 1, 0, there[k] + 1);
     }
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_parus_options o = {1, 1, table[k].lengths, table[k].size};
         struct nt_parus_result *r;
-        assert_int_equal(nt_parus_infer((const struct nt_matrix *const *)m, 3, &o, &r, &err), 0);
+        must(nt_parus_infer((const struct nt_matrix *const *)m, 3, &o, &r, &err));
         assert_int_equal(r->model->links, 1);
         assert_close(r->model->link[0].latency_us, table[k].us, 1e-6);
         nt_parus_destroy(r);
@@ -319,7 +315,6 @@ TEST(bad_input_is_refused)
     const struct nt_matrix *two[] = {m, other}, *one[] = {m}, *big[] = {large};
     struct nt_parus_options o = {-1, 0, 0, 0};
     struct nt_parus_result *r = NULL;
-    struct nt_err err = {0};
     assert_int_equal(nt_parus_infer(one, 0, NULL, &r, &err), -1);
     assert_int_equal(nt_parus_infer(two, 2, NULL, &r, &err), -1);
     assert_int_equal(nt_parus_infer(big, 1, NULL, &r, &err), -1);

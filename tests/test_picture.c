@@ -12,9 +12,7 @@
 static struct nt_layout *layout_of(const struct nt_model *m, int dims)
 {
     struct nt_layout *l = NULL;
-    struct nt_err err = {0};
-    if (nt_layout_create(m, dims, 1, &l, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_layout_create(m, dims, 1, &l, &err));
     return l;
 }
 
@@ -31,9 +29,8 @@ static double apart(const struct nt_layout *l, size_t a, size_t b)
 
 TEST(lengths_are_kept_where_they_can_be)
 {
-    struct nt_err err = {0};
     struct nt_model *m;
-    assert_int_equal(nt_model_create(4, 0, 3, &m, &err), 0); /* a chain fits a line */
+    must(nt_model_create(4, 0, 3, &m, &err)); /* a chain fits a line */
     for (uint32_t k = 0; k < 3; k++) {
         m->link[k].a = k;
         m->link[k].b = k + 1;
@@ -79,9 +76,8 @@ TEST(what_nothing_joins_stands_on_the_rim)
 {
     static const size_t sizes[] = {0, 1, 5};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        struct nt_err err = {0};
         struct nt_model *m;
-        assert_int_equal(nt_model_create(sizes[k], 0, 0, &m, &err), 0);
+        must(nt_model_create(sizes[k], 0, 0, &m, &err));
         struct nt_layout *l = layout_of(m, 2);
         for (size_t v = 0; v < l->vertices; v++)
             assert_close(hypot(l->at[2 * v], l->at[2 * v + 1]), 1.15, 1e-9);
@@ -104,13 +100,12 @@ TEST(many_vertices_are_held_by_pivots)
 
 static struct nt_map *named(struct nt_model *m)
 {
-    struct nt_err err = {0};
     struct nt_map *map;
     char **names = calloc(m->hosts, sizeof *names);
     assert_non_null(names);
     for (size_t h = 0; h < m->hosts; h++)
         assert_true(asprintf(&names[h], "n%zu", h + 1) > 0);
-    assert_int_equal(nt_map_create(m, (const char *const *)names, &map, &err), 0);
+    must(nt_map_create(m, (const char *const *)names, &map, &err));
     for (size_t h = 0; h < m->hosts; h++)
         free(names[h]);
     free(names);
@@ -119,12 +114,11 @@ static struct nt_map *named(struct nt_model *m)
 
 TEST(a_page_asks_nothing_of_a_network_and_escapes_names)
 {
-    struct nt_err err = {0};
     char *page;
     size_t bytes;
     struct nt_map *map = named(known_tree(2, 2, 2, false, false, 3));
     struct nt_picture picture = {.map = map, .title = {"</script><b>\"", NULL}};
-    assert_int_equal(nt_html_write(&picture, &page, &bytes, &err), 0);
+    must(nt_html_write(&picture, &page, &bytes, &err));
     assert_int_equal(strlen(page), bytes);
     assert_null(strstr(page, "</script><b>"));
     assert_null(strstr(page, "@DATA@"));
@@ -137,13 +131,11 @@ TEST(a_page_asks_nothing_of_a_network_and_escapes_names)
 
 static char *drawn(const struct nt_picture *picture)
 {
-    struct nt_err err = {0};
     char *text, *again;
     size_t bytes, more;
-    if (nt_svg_write(picture, &text, &bytes, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_svg_write(picture, &text, &bytes, &err));
     assert_int_equal(strlen(text), bytes);
-    assert_int_equal(nt_svg_write(picture, &again, &more, &err), 0);
+    must(nt_svg_write(picture, &again, &more, &err));
     assert_string_equal(text, again);
     free(again);
     return text;
@@ -217,9 +209,8 @@ TEST(a_difference_is_strong_where_it_is)
 
 TEST(what_did_not_answer_is_hollow_and_what_is_not_sure_pale)
 {
-    struct nt_err err = {0};
     struct nt_model *m;
-    assert_int_equal(nt_model_create(5, 2, 5, &m, &err), 0);
+    must(nt_model_create(5, 2, 5, &m, &err));
     for (uint32_t k = 0; k < 4; k++) {
         m->link[k].a = k;
         m->link[k].b = k < 2 ? 5 : 6;
@@ -243,9 +234,8 @@ TEST(what_did_not_answer_is_hollow_and_what_is_not_sure_pale)
 TEST(what_is_no_tree_is_drawn_as_well)
 {
     for (int stars = 0; stars < 2; stars++) {
-        struct nt_err err = {0};
         struct nt_model *m;
-        assert_int_equal(nt_model_create(6, stars ? 2 : 0, 6, &m, &err), 0);
+        must(nt_model_create(6, stars ? 2 : 0, 6, &m, &err));
         for (uint32_t k = 0; k < 6; k++) {
             m->link[k].a = k;
             m->link[k].b = stars ? 6 + k / 3 : (k + 1) % 6;
@@ -292,8 +282,7 @@ TEST(values_have_signs_and_a_bad_link_is_thick)
     l->suspect = true;
     struct nt_map *map = named(m);
     struct nt_look look;
-    struct nt_err err = {0};
-    assert_int_equal(nt_look_init(&look, &(struct nt_picture){.map = map}, map, &err), 0);
+    must(nt_look_init(&look, &(struct nt_picture){.map = map}, map, &err));
     assert_true(nt_look_thickness(&look, 0) == NT_BAD_PX);
     assert_below(nt_look_thickness(&look, 1), NT_BAD_PX);
     nt_look_fini(&look);
@@ -304,7 +293,6 @@ static double thickness_of_full_mesh(size_t hosts)
 {
     struct nt_model *m;
     struct nt_look look;
-    struct nt_err err = {0};
     size_t k = 0;
     assert_int_equal(nt_model_create(hosts, 0, hosts * (hosts - 1) / 2, &m, &err), 0);
     for (uint32_t a = 0; a < hosts; a++)
@@ -357,12 +345,11 @@ static struct nt_model *known_grid(enum nt_family family, size_t dimensions, con
     struct nt_lattice l = {
         .dimensions = dimensions, .wraps = family == NT_FAMILY_TORUS, .twist = twist};
     size_t n = 1, links = 0, next[NT_LATTICE_DEGREE_MAX];
-    struct nt_err err = {0};
     struct nt_model *m;
     struct nt_rng rng;
     for (size_t k = 0; k < dimensions; k++)
         n *= l.size[k] = size[k];
-    assert_int_equal(nt_model_create(n, 0, n * dimensions, &m, &err), 0);
+    must(nt_model_create(n, 0, n * dimensions, &m, &err));
     uint32_t *name = calloc(n, sizeof *name);
     assert_non_null(name);
     nt_rng_init(&rng, 5);
@@ -432,9 +419,8 @@ TEST(known_dimensions_are_a_grid)
 TEST(a_long_chain_of_switches_is_no_depth)
 {
     enum { CHAIN = 5000 };
-    struct nt_err err = {0};
     struct nt_model *m;
-    assert_int_equal(nt_model_create(CHAIN, CHAIN, 2 * CHAIN - 1, &m, &err), 0);
+    must(nt_model_create(CHAIN, CHAIN, 2 * CHAIN - 1, &m, &err));
     for (uint32_t k = 0; k < CHAIN; k++) {
         m->link[k] = (struct nt_link){.a = k, .b = CHAIN + k, .latency_us = 1};
         if (k > 0)

@@ -25,9 +25,7 @@ static struct nt_hint *hint_of(struct nt_model *model, const char *pattern, uint
     const struct nt_hint_request asked = {
         .pattern = pattern, .tasks = ntasks, .capacity = room, .any_first = true};
     struct nt_hint *hint = NULL;
-    struct nt_err err = {0};
-    if (nt_hint_create(&map, &asked, &hint, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_hint_create(&map, &asked, &hint, &err));
     return hint;
 }
 
@@ -61,8 +59,7 @@ TEST(a_ring_on_scattered_hosts_reaches_the_lower_bound)
                                               .capacity = room,
                                               .any_first = any_first};
         struct nt_hint *h;
-        struct nt_err err = {0};
-        assert_int_equal(nt_hint_create(&map, &asked, &h, &err), 0);
+        must(nt_hint_create(&map, &asked, &h, &err));
         if (!any_first) { /* costs nothing here */
             assert_int_equal(h->rank_host[0], 0);
             assert_close(h->first_percent, 0, 0);
@@ -234,12 +231,10 @@ TEST(a_matrix_of_hidden_clusters_is_found)
     struct nt_traffic *t;
     struct nt_map map = map_of(m);
     struct nt_hint *h;
-    struct nt_err err = {0};
-    assert_int_equal(nt_traffic_from_triples(TASKS, (const uint32_t(*)[2])pair, bytes, n, &t, &err),
-                     0);
+    must(nt_traffic_from_triples(TASKS, (const uint32_t(*)[2])pair, bytes, n, &t, &err));
     const struct nt_hint_request asked = {
         .pattern = "matrix:m", .traffic = t, .capacity = room, .any_first = true};
-    assert_int_equal(nt_hint_create(&map, &asked, &h, &err), 0);
+    must(nt_hint_create(&map, &asked, &h, &err));
     respects_capacities(h, room, m->hosts);
     never_worse(h);
     assert_below(h->metrics.latency_us, 2.0 + 1e-6); /* no cluster leaves its switch */
@@ -271,7 +266,6 @@ TEST(what_does_not_fit_is_said)
     struct nt_map map = map_of(m);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_hint *h = NULL;
-        struct nt_err err = {0};
         const struct nt_hint_request asked = {.pattern = table[k].pattern,
                                               .tasks = table[k].ntasks,
                                               .capacity = room,
@@ -289,7 +283,6 @@ TEST(what_does_not_fit_is_said)
 /* A 4 x 4 torus without switches, ranks in a scrambled order of hosts. */
 TEST(a_stencil_on_a_torus_gets_nearer)
 {
-    struct nt_err err = {0};
     struct nt_model *m;
     uint32_t deal[16];
     struct nt_rng rng;
@@ -297,7 +290,7 @@ TEST(a_stencil_on_a_torus_gets_nearer)
     for (uint32_t k = 0; k < 16; k++)
         deal[k] = k;
     nt_rng_shuffle(&rng, deal, 16);
-    assert_int_equal(nt_model_create(16, 0, 32, &m, &err), 0);
+    must(nt_model_create(16, 0, 32, &m, &err));
     for (uint32_t k = 0; k < 16; k++) {
         uint32_t x = k % 4, y = k / 4;
         m->link[2 * k].a = m->link[2 * k + 1].a = deal[k];
@@ -320,7 +313,6 @@ TEST(a_stencil_on_a_torus_gets_nearer)
 TEST(tasks_follow_the_links_of_a_direct_network)
 {
     enum { HOSTS = 64 };
-    struct nt_err err = {0};
     struct nt_model *m;
     uint32_t deal[HOSTS];
     struct nt_rng rng;
@@ -328,7 +320,7 @@ TEST(tasks_follow_the_links_of_a_direct_network)
     for (uint32_t k = 0; k < HOSTS; k++)
         deal[k] = k;
     nt_rng_shuffle(&rng, deal, HOSTS);
-    assert_int_equal(nt_model_create(HOSTS, 0, HOSTS, &m, &err), 0);
+    must(nt_model_create(HOSTS, 0, HOSTS, &m, &err));
     for (uint32_t k = 0; k < HOSTS; k++)
         m->link[k] = (struct nt_link){.a = deal[k],
                                       .b = deal[(k + 1) % HOSTS],
@@ -355,15 +347,13 @@ static struct nt_hint *hint_of_messages(struct nt_model *m, const char *pattern,
 {
     struct nt_map map = map_of(m);
     struct nt_hint *hint = NULL;
-    struct nt_err err = {0};
     uint32_t *room = capacities(m->hosts, 1);
     const struct nt_hint_request asked = {.pattern = pattern,
                                           .tasks = m->hosts,
                                           .message_bytes = bytes,
                                           .capacity = room,
                                           .any_first = true};
-    if (nt_hint_create(&map, &asked, &hint, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_hint_create(&map, &asked, &hint, &err));
     free(room);
     return hint;
 }
@@ -411,9 +401,8 @@ TEST(steps_follow_each_other)
 TEST(a_little_latency_does_not_outweigh_half_of_the_time)
 {
     enum { HOSTS = 6, NEAR = HOSTS, FAR };
-    struct nt_err err = {0};
     struct nt_model *m;
-    assert_int_equal(nt_model_create(HOSTS, 2, HOSTS + 1, &m, &err), 0);
+    must(nt_model_create(HOSTS, 2, HOSTS + 1, &m, &err));
     for (uint32_t k = 0; k <= HOSTS; k++) {
         bool end = k == 0 || k == HOSTS - 1, up = k == HOSTS;
         double rate = up ? 100 : 10000;
@@ -450,10 +439,9 @@ TEST(an_uplink_that_is_not_measured_raises_no_gain)
                  {bound, bound, false, true},
                  {missing, missing, false, false}};
     double gain[4];
-    struct nt_err err = {0};
     for (size_t row = 0; row < 4; row++) {
         struct nt_model *m;
-        assert_int_equal(nt_model_create(HOSTS, SWITCHES, HOSTS + 1, &m, &err), 0);
+        must(nt_model_create(HOSTS, SWITCHES, HOSTS + 1, &m, &err));
         for (uint32_t k = 0; k <= HOSTS; k++) {
             bool up = k == HOSTS;
             m->link[k] = (struct nt_link){.a = k,

@@ -62,7 +62,6 @@ TEST(hosts_of_a_plan_may_have_a_domain_or_lack_it)
     static const char text[] = "{\"rounds\": [[[\"a.x\", \"b\"], [\"c\", \"d\"]]]}";
     static const uint32_t pair[2] = {0, 1};
     struct nt_plan *plan;
-    struct nt_err err = {0};
     assert_int_equal(read_plan(text, "a b.x c.x c.y d", &plan, NULL), 0);
     assert_int_equal(plan->pairs, 1);
     assert_int_equal(plan->absent, 1); /* c could be two */
@@ -95,7 +94,6 @@ TEST(what_is_no_plan_of_the_job_is_refused)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_plan *plan;
-        struct nt_err err = {0};
         assert_int_equal(read_plan(table[k].text, "a b c", &plan, &err), -1);
         if (err.kind != NT_ERR_INPUT || strstr(err.text, table[k].says) == NULL)
             fail_msg("%s: %s, expected %s", table[k].text, err.text, table[k].says);

@@ -39,10 +39,8 @@ TEST(the_closed_form_finds_all_that_all_pairs_would)
         struct nt_model *m = random_tree(seed);
         struct nt_routes *all;
         struct nt_plan *plan;
-        struct nt_err err = {0};
         assert_true(nt_plan_is_tree(m));
-        if (nt_plan_tree(m, &plan, &err) != 0)
-            fail_msg("%s", err.text);
+        must(nt_plan_tree(m, &plan, &err));
         assert_int_equal(nt_plan_model_routes(m, &all, NULL), 0);
         check_plan(all, plan);
         if (plan->pairs != plan->rank || plan->rank != rank_of_all(all))
@@ -117,7 +115,6 @@ TEST(other_networks_are_planned_over_shortest_paths)
 TEST(what_cannot_be_planned_says_why)
 {
     struct nt_plan *plan = NULL;
-    struct nt_err err = {0};
     struct nt_model *one = make(1, 1, 1), *big = three_tiers(20, 20, 20);
     one->link[0].a = 0;
     one->link[0].b = 1;

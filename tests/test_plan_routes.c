@@ -194,14 +194,12 @@ TEST(a_bad_redundancy_and_no_routes_are_refused)
     struct nt_routes *r = figure_2();
     struct nt_plan *plan = NULL;
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-        struct nt_err err = {0};
         assert_int_equal(nt_plan_routes(r, bad[k], 1, &plan, &err), -1);
         assert_int_equal(err.kind, NT_ERR_USAGE);
         assert_non_null(strstr(err.text, "redundancy"));
     }
     nt_routes_destroy(r);
     struct nt_routes none = {0};
-    struct nt_err err = {0};
     assert_int_equal(nt_plan_routes(&none, 1, 1, &plan, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_null(plan);
@@ -214,7 +212,6 @@ TEST(equations_that_depend_on_each_other_are_refused)
         {1, 1, 1, 1, 1, 3}, {1, 1, 0, 1, 3, 0}, {1, 1.1, 0.7, 0.3, 0.9, 1.3}};
     for (size_t t = 0; t < 3; t++) {
         struct nt_rows *rows;
-        struct nt_err err = {0};
         double variance[3];
         assert_int_equal(nt_rows_create(2, 3, 6, &rows, NULL), 0);
         for (uint32_t k = 0; k < 6; k++) {

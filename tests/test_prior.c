@@ -7,9 +7,7 @@
 static struct nt_prior *parsed(const char *text)
 {
     struct nt_prior *p = NULL;
-    struct nt_err err = {0};
-    if (nt_prior_parse("p", text, strlen(text), &p, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_prior_parse("p", text, strlen(text), &p, &err));
     return p;
 }
 
@@ -84,7 +82,6 @@ TEST(loggp_is_kept)
         ("a23456789012345678901234567890123456789012345678901234567890123456789 1 64 1 1 1 1 1 1 1 "
          "2026-11-01 same switch")};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-        struct nt_err err = {0};
         snprintf(text, sizeof text, HEAD "#loggp %s\nend\n", bad[k]);
         assert_int_equal(nt_prior_parse("p", text, strlen(text), &p, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -118,7 +115,6 @@ TEST(test_refuses)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_prior *p;
-        struct nt_err err = {0};
         assert_int_equal(nt_prior_parse("p", table[k].text, strlen(table[k].text), &p, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         if (strstr(err.text, table[k].says) == NULL || strncmp(err.text, "p:", 2) != 0)
@@ -179,7 +175,6 @@ TEST(test_of_map)
         struct nt_map *map;
         struct nt_prior *p, *again;
         struct nt_belief *b;
-        struct nt_err err = {0};
         char names[64][8], *text;
         const char *name[64];
         size_t bytes;
@@ -187,13 +182,13 @@ TEST(test_of_map)
             snprintf(names[h], sizeof names[h], "n%zu", h + 1);
             name[h] = names[h];
         }
-        assert_int_equal(nt_network_truth(n, &truth, &err), 0);
-        assert_int_equal(nt_map_create(truth, name, &map, &err), 0);
+        must(nt_network_truth(n, &truth, &err));
+        must(nt_map_create(truth, name, &map, &err));
         if (nt_prior_from_map(map, NULL, &p, &err) != 0)
             fail_msg("%s: %s", table[k].topology, err.text);
-        assert_int_equal(nt_prior_write(p, &text, &bytes, &err), 0);
+        must(nt_prior_write(p, &text, &bytes, &err));
         again = parsed(text);
-        assert_int_equal(nt_prior_to_belief(again, name, n->hosts, &b, NULL, &err), 0);
+        must(nt_prior_to_belief(again, name, n->hosts, &b, NULL, &err));
         if (b->levels != table[k].levels)
             fail_msg("%s: %zu levels:\n%s", table[k].topology, b->levels, text);
         for (size_t l = 0; l + 1 < b->levels; l++)
@@ -212,11 +207,10 @@ TEST(test_of_map)
     struct nt_model *truth;
     struct nt_map *map;
     struct nt_prior *p;
-    struct nt_err err = {0};
     static const char *const name[] = {"a", "b", "c", "d", "e", "f", "g", "h",
                                        "i", "j", "k", "l", "m", "n", "o", "p"};
-    assert_int_equal(nt_network_truth(n, &truth, &err), 0);
-    assert_int_equal(nt_map_create(truth, name, &map, &err), 0);
+    must(nt_network_truth(n, &truth, &err));
+    must(nt_map_create(truth, name, &map, &err));
     assert_int_equal(nt_prior_from_map(map, NULL, &p, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     nt_map_destroy(map);

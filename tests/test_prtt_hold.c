@@ -62,7 +62,6 @@ static int measure(int fd, bool first, struct nt_result *result, struct nt_err *
 static int answer(int fd)
 {
     struct nt_result result;
-    struct nt_err err;
     return measure(fd, false, &result, &err) == 0 ? 0 : 1;
 }
 
@@ -83,7 +82,6 @@ static int held(unsigned late, struct nt_result *result, struct nt_err *err)
 TEST(answers_after_the_hold_are_dropped)
 {
     struct nt_result result = {0};
-    struct nt_err err = {0};
     assert_int_equal(held(TURNS - 2, &result, &err), 0);
     assert_at_least(result.value_us, HOLD_S * 1e6);
     assert_below(result.median_us, LATE_S * 1e6);
@@ -92,7 +90,6 @@ TEST(answers_after_the_hold_are_dropped)
 TEST(no_answer_within_the_hold_is_no_result)
 {
     struct nt_result result = {0};
-    struct nt_err err = {0};
     assert_int_equal(held(UINT32_MAX, &result, &err), 0);
     assert_true(result.ok);
     assert_int_equal(result.count, 0);

@@ -57,9 +57,7 @@ static int begin(struct nt_publish *p, const char *run, uint32_t job, uid_t uid,
 static struct nt_publish begun(const struct ground *g)
 {
     struct nt_publish p;
-    struct nt_err err = {0};
-    if (begin(&p, g->run, JOB, getuid(), getgid(), &err) != 0)
-        fail_msg("%s", err.text);
+    must(begin(&p, g->run, JOB, getuid(), getgid(), &err));
     return p;
 }
 
@@ -163,7 +161,6 @@ TEST(an_incomplete_artifact_is_never_published)
 {
     struct ground *g = *state;
     struct nt_publish p = begun(g);
-    struct nt_err err;
     char text[128], map[128];
     assert_int_equal(nt_publish_finish(&p, &err), -1);
     assert_non_null(strstr(err.text, "no hint.env"));
@@ -215,7 +212,6 @@ TEST(numbers_and_sizes_are_bounded)
 {
     struct ground *g = *state;
     struct nt_publish p = begun(g);
-    struct nt_err err;
     static char much[LIMIT + 1];
     assert_int_equal(nt_artifact_files_write(&p.artifacts, 0, false, "x", 1, &err), -1);
     assert_int_equal(nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_END, false, "x", 1, &err),
@@ -226,8 +222,7 @@ TEST(numbers_and_sizes_are_bounded)
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, LIMIT + 1, &err), -1);
     assert_int_equal(
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, true, much, LIMIT - 1, &err), 0);
-    assert_int_equal(nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, 1, &err),
-                     0);
+    must(nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, 1, &err));
     assert_int_equal(nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, "", 0, &err),
                      -1);
     assert_non_null(strstr(err.text, "after its last part"));
@@ -269,7 +264,6 @@ TEST(many_jobs_do_not_fill_run_dir)
     int published = 0;
     for (int k = 0; k < JOBS; k++) {
         struct nt_publish p;
-        struct nt_err err = {0};
         assert_int_equal(begin(&p, g->run, (uint32_t)(JOB + k), getuid(), getgid(), &err), 0);
         if (nt_publish_limit_total(&p, ALL, &err) == 0 &&
             nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, sizeof much,
@@ -279,7 +273,7 @@ TEST(many_jobs_do_not_fill_run_dir)
             published++;
         } else {
             assert_non_null(strstr(err.text, "more than run_dir_limit, 800000 bytes"));
-            assert_int_equal(nt_publish_failed(&p, err.text, &err), 0);
+            must(nt_publish_failed(&p, err.text, &err));
         }
         nt_publish_fini(&p);
     }
@@ -326,7 +320,6 @@ TEST(links_are_not_followed)
 {
     struct ground *g = *state;
     char victim[96], link[96], text[16] = "";
-    struct nt_err err;
     snprintf(victim, sizeof victim, "%s/victim", g->top);
     snprintf(link, sizeof link, "%s/%d", g->run, JOB);
     int fd = open(victim, O_WRONLY | O_CREAT, 0644);
@@ -348,7 +341,7 @@ TEST(links_are_not_followed)
     snprintf(aside, sizeof aside, "%s/%s/hint.env", g->run, p.tmp_name);
     assert_int_equal(unlink(aside), 0);
     assert_int_equal(symlink(victim, aside), 0);
-    assert_int_equal(nt_publish_failed(&p, "why", &err), 0);
+    must(nt_publish_failed(&p, "why", &err));
     nt_publish_fini(&p);
     assert_int_equal(nt_publish_remove(g->run, JOB, NULL), 0);
     fd = open(victim, O_RDONLY);
@@ -366,7 +359,6 @@ TEST(a_directory_that_others_may_write_is_refused)
 {
     struct ground *g = *state;
     struct nt_publish p;
-    struct nt_err err;
     assert_int_equal(mkdir(g->run, 0755), 0);
     assert_int_equal(chmod(g->run, 01777), 0);
     assert_int_equal(begin(&p, g->run, JOB, 0, 0, &err), -1);
@@ -415,7 +407,6 @@ TEST(a_full_file_system_is_an_error)
 {
     struct ground *g = *state;
     struct nt_publish p;
-    struct nt_err err = {0};
     if (geteuid() != 0 || mkdir(g->run, 0755) != 0 ||
         mount("tmpfs", g->run, "tmpfs", 0, "size=16k,mode=755") != 0)
         skip();

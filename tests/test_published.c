@@ -10,9 +10,8 @@ static struct nt_matrix *tree(double near, double far, double skew)
 {
     struct nt_matrix *m;
     struct nt_rng rng;
-    struct nt_err err = {0};
     nt_rng_init(&rng, 9);
-    assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    must(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &m, &err));
     for (size_t i = 0; i < HOSTS; i++)
         for (size_t j = 0; j < HOSTS; j++)
             if (i != j) {
@@ -84,7 +83,6 @@ TEST(sizes_beyond_the_method_are_usage)
     const struct nt_matrix *latency[] = {m, m};
     struct nt_published bufe = nt_published_named("bufe");
     struct nt_model *model;
-    struct nt_err err = {0};
     assert_int_equal(infer_by(&bufe, latency, 2, &model, &err), -1);
     assert_int_equal(err.kind, NT_ERR_USAGE);
     nt_matrix_destroy(m);
@@ -97,7 +95,6 @@ TEST(settings_reach_the_methods)
     const struct nt_matrix *latency[] = {m};
     struct nt_published coarse = nt_published_named("bufe"), fine = coarse;
     struct nt_model *a, *b;
-    struct nt_err err = {0};
     coarse.epsilon = 0.3;
     fine.epsilon = 0.02;
     assert_int_equal(infer_by(&coarse, latency, 1, &a, &err), 0);
@@ -113,7 +110,6 @@ static size_t one_way_links(double eps_duplex)
     struct nt_matrix *m = tree(1, 10, 1);
     struct nt_published parus = nt_published_named("parus");
     struct nt_model *model;
-    struct nt_err err = {0};
     size_t count = 0;
     for (size_t i = 0; i < HOSTS; i++) /* between leaves 10 there, 18 back */
         for (size_t j = 0; j < i; j++)
@@ -146,7 +142,6 @@ TEST(parus_takes_all_sizes)
     }
     struct nt_published parus = nt_published_named("parus");
     struct nt_model *model;
-    struct nt_err err = {0};
     size_t halves = 0;
     assert_int_equal(infer_by(&parus, (const struct nt_matrix *const *)m, 2, &model, &err), 0);
     for (size_t k = 0; k < model->links; k++)

@@ -39,11 +39,10 @@ static struct tally drive(const struct nt_model *m, const bool *missing, uint32_
         .rails = 2, .rail = rails, .missing = missing, .rate_MBps = 12500};
     struct nt_planner *planner;
     struct nt_order order;
-    struct nt_err err;
     struct tally t = {0};
     size_t rounds;
     int more;
-    assert_int_equal(nt_rail_links_create(m, &settings, &planner, &rounds, &err), 0);
+    must(nt_rail_links_create(m, &settings, &planner, &rounds, &err));
     if (lost < m->hosts)
         planner->ops->lose(planner, lost);
     while ((more = planner->ops->next(planner, &order, &err)) > 0)

@@ -223,11 +223,10 @@ TEST(parts_arrive_together)
 
 TEST(advice)
 {
-    struct nt_err err = {0};
     struct nt_rail_advice out;
     struct nt_loggp a = loggp(20, 0.0425, 5, 210), b = loggp(20, 0.2128, 5, 210);
     struct nt_rail rail[] = {{"fab1", &b, 1}, {"fab0", &a, 1}};
-    assert_int_equal(nt_rails_advise(rail, 2, NULL, &out, &err), 0);
+    must(nt_rails_advise(rail, 2, NULL, &out, &err));
     assert_int_equal(out.best, 1);
     assert_false(out.together); /* an even division waits for the slow rail */
     assert_between("an even division", out.loses, 2.3, 2.6);
@@ -237,9 +236,9 @@ TEST(advice)
     assert_between("share", out.range[out.ranges - 1].share[1], 0.82, 0.85);
     /* equal rails: together; and measured figures count more than the division */
     struct nt_rail equal[] = {{"fab0", &a, 1}, {"fab1", &a, 1}}, measured = {"all", &b, 1};
-    assert_int_equal(nt_rails_advise(equal, 2, NULL, &out, &err), 0);
+    must(nt_rails_advise(equal, 2, NULL, &out, &err));
     assert_true(out.together);
-    assert_int_equal(nt_rails_advise(equal, 2, &measured, &out, &err), 0);
+    must(nt_rails_advise(equal, 2, &measured, &out, &err));
     assert_false(out.together);
     assert_int_equal(nt_rails_advise(equal, 0, NULL, &out, &err), -1);
 }

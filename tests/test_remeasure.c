@@ -321,7 +321,6 @@ TEST(lost_hosts_are_not_asked)
 static char *map_with(const struct nt_samples *s, const struct nt_inferred *known)
 {
     struct nt_map *map;
-    struct nt_err err = {0};
     char *text = NULL;
     size_t bytes;
     if (nt_solve_samples(s, NULL, known, &map, &err) != 0 ||

@@ -19,12 +19,10 @@ static int read_request(struct nt_request *request, const char *const words[WORD
 TEST(a_command_line_is_read)
 {
     struct nt_request request;
-    struct nt_err err = {0};
     static const char *const run[WORDS] = {"run",         "--job",  "42",     "--uid",
                                            "1001",        "--gid",  "100",    "--option",
                                            "quick,apply", "--conf", "/etc/nt"};
-    if (read_request(&request, run, &err) != 0)
-        fail_msg("%s", err.text);
+    must(read_request(&request, run, &err));
     assert_int_equal(request.verb, NT_VERB_RUN);
     assert_true(request.wanted);
     assert_false(request.from_script);
@@ -50,9 +48,8 @@ TEST(a_configuration_file_that_is_missing_or_a_link_is_bad_input)
 {
     static const char path[] = "/tmp/nettopo-no-such.conf";
     struct nt_conf conf;
-    struct nt_err err = {0};
     unlink(path);
-    assert_int_equal(nt_conffile_read(path, true, &conf, &err), 0);
+    must(nt_conffile_read(path, true, &conf, &err));
     assert_int_equal(nt_conffile_read(path, false, &conf, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_string_equal(err.text,
@@ -86,7 +83,6 @@ TEST(a_wrong_command_line_is_named)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_request request;
-        struct nt_err err = {0};
         assert_int_equal(read_request(&request, table[k].words, &err), -1);
         assert_int_equal(err.kind, NT_ERR_USAGE);
         if (strstr(err.text, table[k].says) == NULL)
@@ -98,7 +94,6 @@ TEST(a_prolog_script_passes_its_environment)
 {
     static const char *const script[WORDS] = {"--from-prolog-script"};
     struct nt_request request;
-    struct nt_err err = {0};
     setenv("SLURM_JOB_ID", "42", 1);
     setenv("SLURM_JOB_UID", "1001", 1);
     setenv("SLURM_JOB_GID", "100", 1);

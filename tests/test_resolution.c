@@ -33,7 +33,6 @@ TEST(no_link_of_a_map_is_below_it)
     size_t inner = 0, jobs = draws(50, 100);
     for (uint64_t seed = 0; seed < jobs; seed++) {
         struct nt_rng rng;
-        struct nt_err err;
         struct job_leaves leaves;
         struct nt_model *m;
         nt_rng_init(&rng, seed);
@@ -54,7 +53,6 @@ TEST(no_link_of_a_map_is_below_it)
 TEST(many_pairs_resolve_what_one_does_not)
 {
     struct nt_rng rng;
-    struct nt_err err;
     struct nt_model *m;
     struct job_leaves leaves = {.count = 0};
     nt_rng_init(&rng, 3);

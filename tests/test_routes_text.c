@@ -23,9 +23,7 @@ TEST(routes_are_read_alike_in_pieces_of_any_size)
 {
     for (size_t piece = 0; piece < 40; piece++) {
         struct nt_routes_text *t;
-        struct nt_err err = {0};
-        if (read_routes(text, piece, &t, &err) != 0)
-            fail_msg("%s", err.text);
+        must(read_routes(text, piece, &t, &err));
         const struct nt_routes *r = t->routes;
         assert_int_equal(r->hosts, 3);
         assert_int_equal(r->links, 5);
@@ -63,7 +61,6 @@ TEST(what_is_no_route_is_refused_with_line_and_reason)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_routes_text *t = NULL;
-        struct nt_err err = {0};
         assert_int_equal(read_routes(table[k].text, 0, &t, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         if (strstr(err.text, table[k].says) == NULL)
@@ -88,7 +85,6 @@ TEST(a_line_without_end_takes_bounded_memory)
     size_t fed, *count = &fed;
     const struct nt_text_source source = {"r", give_without_end, &count};
     struct nt_routes_text *t = NULL;
-    struct nt_err err = {0};
     assert_int_equal(nt_routes_read(&source, NULL, &t, &err), -1);
     assert_true(fed <= NT_LINE_MAX);
     assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -100,7 +96,6 @@ TEST(a_zero_byte_is_no_text)
     const struct in_pieces pieces = {"a b\0 l\n", 7, 0};
     const struct nt_text_source source = pieces_source("r", &pieces);
     struct nt_routes_text *t = NULL;
-    struct nt_err err = {0};
     assert_int_equal(nt_routes_read(&source, NULL, &t, &err), -1);
     assert_non_null(strstr(err.text, "r:1: expected text, found a zero byte"));
 }
@@ -134,7 +129,6 @@ TEST(measurements_belong_to_pairs_of_the_routes)
     assert_int_equal(read_routes(text, 0, &routes, NULL), 0);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_measured *m = NULL;
-        struct nt_err err = {0};
         int rc = read_measured(routes, table[k].text, &m, &err);
         if (table[k].says == NULL) {
             assert_int_equal(rc, 0);
@@ -163,11 +157,10 @@ TEST(hosts_are_asked_for_and_measured_with_their_domain_or_without)
     const struct nt_routes_wanted of_few = {.hosts = &few};
     struct nt_routes_text *routes = NULL;
     struct nt_measured *m;
-    struct nt_err err = {0};
     uint32_t index;
     for (size_t k = 0; k < sizeof asked / sizeof *asked; k++)
         assert_int_equal(nt_names_add(&few, asked[k], &index, NULL), 0);
-    assert_int_equal(nt_routes_read(&source, &of_few, &routes, &err), 0);
+    must(nt_routes_read(&source, &of_few, &routes, &err));
     assert_int_equal(routes->routes->pairs, 2);
     assert_string_equal(routes->hosts.name[0], "n1.x");
     assert_string_equal(routes->hosts.name[2], "n3");
@@ -205,12 +198,11 @@ TEST(a_sweeps_record_is_as_good)
     };
     struct nt_routes_text *routes;
     struct nt_measured *m;
-    struct nt_err err = {0};
     assert_int_equal(read_routes(text, 0, &routes, NULL), 0);
     for (size_t piece = 0; piece < 40; piece++) {
         const struct in_pieces pieces = {record, strlen(record), piece};
         const struct nt_text_source source = pieces_source("m", &pieces);
-        assert_int_equal(nt_measured_read(&source, routes, &m, &err), 0);
+        must(nt_measured_read(&source, routes, &m, &err));
         assert_int_equal(m->count, 3);
         assert_true(m->latency_us[0] == 1.5 && m->latency_us[1] == 2.25 &&
                     m->latency_us[2] == 1.25);
@@ -234,9 +226,8 @@ TEST(one_way_each_direction_is_a_pair_and_hosts_may_be_chosen)
     const struct nt_routes_wanted of_few = {.hosts = &few};
     struct nt_routes_text *routes;
     struct nt_measured *m;
-    struct nt_err err = {0};
     uint32_t index;
-    assert_int_equal(nt_routes_read(&source, &one_way, &routes, &err), 0);
+    must(nt_routes_read(&source, &one_way, &routes, &err));
     assert_int_equal(routes->routes->pairs, 4);
     assert_int_equal(routes->hosts.count, 3);
     assert_int_equal(read_measured(routes, "n1 n3 1\nn3 n1 2\n", &m, &err), 0);
@@ -249,7 +240,7 @@ TEST(one_way_each_direction_is_a_pair_and_hosts_may_be_chosen)
     nt_routes_text_destroy(routes);
     assert_int_equal(nt_names_add(&few, "n3", &index, NULL), 0);
     assert_int_equal(nt_names_add(&few, "n1", &index, NULL), 0);
-    assert_int_equal(nt_routes_read(&source, &of_few, &routes, &err), 0);
+    must(nt_routes_read(&source, &of_few, &routes, &err));
     assert_int_equal(routes->routes->pairs, 1);
     assert_int_equal(routes->hosts.count, 2);
     nt_routes_text_destroy(routes);

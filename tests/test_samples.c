@@ -66,7 +66,6 @@ TEST(a_good_text_is_read_in_pieces_of_any_size)
 {
     for (size_t piece = 1; piece < 80; piece += 13) {
         struct nt_samples *s;
-        struct nt_err err = {0};
         assert_int_equal(read_in_pieces(good, sizeof good - 1, piece, &s, &err), 0);
         assert_string_equal(s->job.generator, "nettopo 0.1.0");
         assert_int_equal(s->job.id, 42);
@@ -112,7 +111,7 @@ TEST(a_good_text_is_read_in_pieces_of_any_size)
         assert_int_equal(s->status, NT_STATUS_PARTIAL);
         char *text;
         size_t bytes;
-        assert_int_equal(nt_samples_write(s, &text, &bytes, &err), 0);
+        must(nt_samples_write(s, &text, &bytes, &err));
         assert_int_equal(bytes, sizeof good - 1);
         assert_string_equal(text, good);
         free(text);
@@ -129,12 +128,10 @@ TEST(phases_are_accounted_for)
                                "kernel a2a 8 1 1 1 1 2 1 0 1\nend ok 2\n";
     static const struct nt_phase_account expected[] = {{1, 1, 1, 2}, {0}, {1, 1, 1, 1}};
     struct nt_samples *s;
-    struct nt_err err = {0};
-    if (read_in_pieces(text, sizeof text - 1, 1000, &s, &err) != 0)
-        fail_msg("%s", err.text);
+    must(read_in_pieces(text, sizeof text - 1, 1000, &s, &err));
     for (size_t k = 0; k < 3; k++) {
         struct nt_phase_account account;
-        assert_int_equal(nt_samples_account(s, k, &account, &err), 0);
+        must(nt_samples_account(s, k, &account, &err));
         assert_int_equal(account.pairs, expected[k].pairs);
         assert_int_equal(account.failed, expected[k].failed);
         assert_int_equal(account.hosts, expected[k].hosts);
@@ -242,7 +239,6 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_samples *s = NULL;
-        struct nt_err err = {0};
         assert_int_equal(read_in_pieces(table[k].text, strlen(table[k].text), 7, &s, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         assert_string_equal(err.text, table[k].says);
@@ -253,8 +249,7 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
 TEST(an_endless_line_fails_early)
 {
     struct nt_samples_reader *r;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_reader_create("f", &r, &err), 0);
+    must(nt_samples_reader_create("f", &r, &err));
     char piece[1000];
     memset(piece, 'x', sizeof piece);
     int fed = 0;
@@ -270,14 +265,12 @@ TEST(a_nul_byte_is_refused)
 {
     static const char text[] = "nettopo-samples/1\nhost a\0b\n";
     struct nt_samples *s = NULL;
-    struct nt_err err = {0};
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 100, &s, &err), -1);
     assert_string_equal(err.text, "f:2: expected text, found a zero byte");
 }
 
 static void add_random(struct nt_samples *s, struct nt_rng *rng)
 {
-    struct nt_err err = {0};
     struct nt_sample x = {.kind = (enum nt_sample_kind)nt_rng_below(rng, 5)};
     x.a = (uint32_t)nt_rng_below(rng, s->hosts);
     x.b = (x.a + 1 + (uint32_t)nt_rng_below(rng, s->hosts - 1)) % (uint32_t)s->hosts;
@@ -287,14 +280,13 @@ static void add_random(struct nt_samples *s, struct nt_rng *rng)
     /* by whatever name its kind has for these */
     x.prtt.se_us = nt_rng_uniform(rng);
     x.prtt.delay_us = nt_rng_below(rng, 2) ? x.value_us / 3 : 0;
-    assert_int_equal(nt_samples_add(s, x, "word", &err), 0);
+    must(nt_samples_add(s, x, "word", &err));
 }
 
 static struct nt_samples *random_samples(struct nt_rng *rng)
 {
     struct nt_samples *s;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_create(&s, &err), 0);
+    must(nt_samples_create(&s, &err));
     s->job.id = nt_rng_next(rng);
     s->job.restart = 3;
     s->job.budget_s = nt_rng_uniform(rng);
@@ -302,9 +294,9 @@ static struct nt_samples *random_samples(struct nt_rng *rng)
     for (size_t k = 0; k < hosts; k++) {
         char name[32];
         snprintf(name, sizeof name, "host-%zu.x_y", k * 7919 % hosts);
-        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
+        must(nt_samples_add_host(s, name, &err));
         if (nt_rng_below(rng, 9) == 0)
-            assert_int_equal(nt_samples_set_missing(s, k, "  \t two  words ", &err), 0);
+            must(nt_samples_set_missing(s, k, "  \t two  words ", &err));
     }
     for (uint32_t a = (uint32_t)nt_rng_below(rng, 200), b = a; a > 0; a--)
         assert_int_equal(
@@ -314,23 +306,22 @@ static struct nt_samples *random_samples(struct nt_rng *rng)
         uint32_t index;
         snprintf(text, sizeof text, "packages=1 numa=1 cores=%d threads=9 allowed=1",
                  (int)nt_rng_below(rng, 3));
-        assert_int_equal(nt_samples_add_model(s, text, &index, &err), 0);
-        assert_int_equal(nt_samples_set_model(s, k, index, &err), 0);
-        assert_int_equal(nt_samples_set_cores(s, k, (enum nt_between)nt_rng_below(rng, 5),
-                                              exp(10 * nt_rng_uniform(rng) - 6), &err),
-                         0);
+        must(nt_samples_add_model(s, text, &index, &err));
+        must(nt_samples_set_model(s, k, index, &err));
+        must(nt_samples_set_cores(s, k, (enum nt_between)nt_rng_below(rng, 5),
+                                  exp(10 * nt_rng_uniform(rng) - 6), &err));
     }
     for (size_t p = nt_rng_below(rng, 4); p > 0; p--) {
-        assert_int_equal(nt_samples_begin_phase(s, "some", &err), 0);
+        must(nt_samples_begin_phase(s, "some", &err));
         if (nt_rng_below(rng, 2) == 0)
-            assert_int_equal(nt_samples_date_phase(s, nt_rng_uniform(rng), &err), 0);
+            must(nt_samples_date_phase(s, nt_rng_uniform(rng), &err));
         for (size_t n = nt_rng_below(rng, 5); n > 0; n--) {
-            assert_int_equal(nt_samples_begin_round(s, &err), 0);
+            must(nt_samples_begin_round(s, &err));
             for (size_t k = nt_rng_below(rng, 9); k > 0; k--)
                 add_random(s, rng);
         }
         if (nt_rng_below(rng, 2) == 0)
-            assert_int_equal(nt_samples_end_phase(s, nt_rng_uniform(rng), &err), 0);
+            must(nt_samples_end_phase(s, nt_rng_uniform(rng), &err));
     }
     assert_int_equal(nt_samples_warn(s, &err, "said %s", "\x1b[31m red\n"), 0);
     nt_samples_finish(s, NT_STATUS_OK, nt_rng_uniform(rng));
@@ -380,14 +371,12 @@ TEST(what_was_built_reads_back_equal)
     nt_rng_init(&rng, 7);
     for (int turn = 0; turn < 300; turn++) {
         struct nt_samples *s = random_samples(&rng), *again;
-        struct nt_err err = {0};
         char *text, *text_again;
         size_t bytes;
-        assert_int_equal(nt_samples_write(s, &text, &bytes, &err), 0);
-        if (read_in_pieces(text, bytes, 4096, &again, &err) != 0)
-            fail_msg("%s", err.text);
+        must(nt_samples_write(s, &text, &bytes, &err));
+        must(read_in_pieces(text, bytes, 4096, &again, &err));
         assert_same_samples(s, again);
-        assert_int_equal(nt_samples_write(again, &text_again, NULL, &err), 0);
+        must(nt_samples_write(again, &text_again, NULL, &err));
         assert_string_equal(text, text_again);
         free(text);
         free(text_again);
@@ -402,13 +391,12 @@ TEST(latency_takes_the_lowest_of_the_smallest_size_by_direction)
                                     "latency 0 1 64 30 1 0 1\nlatency 1 0 8 30 5 0 5\nend ok 1\n";
     struct nt_samples *s;
     struct nt_matrix *m;
-    struct nt_err err = {0};
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 100, &s, &err), 0);
-    assert_int_equal(nt_samples_latency(s, 0, &m, NULL, &err), 0);
+    must(nt_samples_latency(s, 0, &m, NULL, &err));
     assert_true(nt_matrix_get(m, 0, 1) == 2 && nt_matrix_get(m, 1, 0) == 5);
     assert_true(isnan(nt_matrix_get(m, 0, 0)));
     nt_matrix_destroy(m);
-    assert_int_equal(nt_samples_latency(s, 64, &m, NULL, &err), 0);
+    must(nt_samples_latency(s, 64, &m, NULL, &err));
     assert_true(nt_matrix_get(m, 0, 1) == 1 && isnan(nt_matrix_get(m, 1, 0)));
     nt_matrix_destroy(m);
     nt_samples_destroy(s);
@@ -423,9 +411,8 @@ TEST(bandwidth_of_a_plan_is_the_median_of_its_flows)
              "bandwidth 0 1 2000 0.001\nbandwidth 1 0 9000 0.001\nend ok 1\n";
     struct nt_samples *s;
     struct nt_matrix *m;
-    struct nt_err err = {0};
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 100, &s, &err), 0);
-    assert_int_equal(nt_samples_planned_bandwidth(s, &m, &err), 0);
+    must(nt_samples_planned_bandwidth(s, &m, &err));
     assert_close(nt_matrix_get(m, 0, 1), 2, 1e-6);
     assert_close(nt_matrix_get(m, 1, 0), 8, 1e-6);
     assert_true(isnan(nt_matrix_get(m, 0, 0)));

@@ -163,7 +163,6 @@ static struct nt_sandbox sandbox_of_relay(bool binds_reserved_ports)
 /* Its exit status: 0 when the attack succeeded, 1 when it failed, 2 without a sandbox. */
 static int try_attack(int (*attack)(void), bool in_sandbox, bool binds_reserved_ports)
 {
-    struct nt_err err;
     int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
@@ -252,7 +251,6 @@ TEST(the_kernel_shows_it)
 {
     int ready[2], go[2];
     char path[64], text[4096], root[128] = "";
-    struct nt_err err;
     if (geteuid() != 0)
         skip();
     assert_int_equal(pipe(ready), 0);

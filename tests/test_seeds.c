@@ -29,7 +29,6 @@ static struct nt_named_matrix *load_table(const char *name)
     size_t bytes;
     struct nt_csv_reader *reader;
     struct nt_named_matrix *table = NULL;
-    struct nt_err err = {0};
     snprintf(path, sizeof path, "tests/data/seeds/%s.csv", name);
     char *text = load(path, &bytes);
     if (nt_csv_reader_create(path, NT_MATRIX_LATENCY_US, &reader, &err) != 0 ||
@@ -69,7 +68,6 @@ static char *map_text(const struct nt_named_matrix *table,
                       struct nt_model *(*method)(const struct nt_matrix *, struct nt_err *),
                       size_t *bytes)
 {
-    struct nt_err err = {0};
     struct nt_map *map;
     char *text = NULL;
     struct nt_model *m = method(table->matrix, &err);
@@ -101,9 +99,7 @@ static void compare(const char *path, const char *text, size_t bytes)
 static struct nt_map *read_map(const char *path, const char *text, size_t bytes)
 {
     struct nt_map *map;
-    struct nt_err err = {0};
-    if (nt_map_read(path, text, bytes, &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_map_read(path, text, bytes, &map, &err));
     return map;
 }
 
@@ -189,9 +185,8 @@ TEST(our_method_agrees_with_section_3_3)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_named_matrix *t = load_table(table[k].name);
         struct nt_model *m;
-        struct nt_err err = {0};
         uint32_t on[16] = {0};
-        assert_int_equal(nt_infer_latency(t->matrix, NULL, 1, &m, &err), 0);
+        must(nt_infer_latency(t->matrix, NULL, 1, &m, &err));
         assert_int_equal(m->switches, table[k].switches);
         for (size_t e = 0; e < m->links; e++)
             if (m->link[e].a < m->hosts)

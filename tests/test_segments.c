@@ -30,10 +30,9 @@ TEST(pieces_and_their_ends_are_found)
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct nt_point p[N];
         struct nt_line line[NT_SEGMENTS_MAX];
-        struct nt_err err = {0};
         size_t n = 0;
         fill(p, seed == 0 ? 0 : 0.5, seed);
-        assert_int_equal(nt_segments_fit(p, N, &LIMITS, line, &n, &err), 0);
+        must(nt_segments_fit(p, N, &LIMITS, line, &n, &err));
         assert_int_equal(n, 3);
         assert_int_equal(line[0].first, 0);
         assert_int_equal(line[1].first, 20);
@@ -53,12 +52,11 @@ TEST(one_line_stays_one)
         struct nt_point p[N];
         struct nt_line line[NT_SEGMENTS_MAX];
         struct nt_rng rng;
-        struct nt_err err = {0};
         size_t n = 0;
         nt_rng_init(&rng, seed);
         for (size_t i = 0; i < N; i++)
             p[i] = (struct nt_point){(double)i, 5 + 3 * (double)i + nt_rng_normal(&rng), 1};
-        assert_int_equal(nt_segments_fit(p, N, &LIMITS, line, &n, &err), 0);
+        must(nt_segments_fit(p, N, &LIMITS, line, &n, &err));
         more += n > 1;
     }
     assert_true(more <= 4);
@@ -79,12 +77,11 @@ TEST(bounds)
 {
     struct nt_line line[NT_SEGMENTS_MAX];
     const struct nt_point p[] = {{1, 1, 1}, {2, 2, 1}};
-    struct nt_err err = {0};
     size_t n = 0;
     assert_int_equal(nt_segments_fit(p, 0, &LIMITS, line, &n, &err), -1);
     assert_int_equal(nt_segments_fit(p, NT_SEGMENTS_POINTS_MAX + 1, &LIMITS, line, &n, &err), -1);
     assert_int_equal(n, 0);
-    assert_int_equal(nt_segments_fit(p, 2, &LIMITS, line, &n, &err), 0);
+    must(nt_segments_fit(p, 2, &LIMITS, line, &n, &err));
     assert_int_equal(n, 1);
     assert_int_equal(line[0].count, 2);
 }
@@ -94,14 +91,13 @@ TEST(ways_through_a_model)
 {
     struct nt_model *m;
     struct nt_reach *r;
-    struct nt_err err = {0};
-    assert_int_equal(nt_model_create(3, 2, 3, &m, &err), 0);
+    must(nt_model_create(3, 2, 3, &m, &err));
     static const uint32_t ends[3][2] = {{0, 3}, {1, 4}, {3, 4}};
     for (size_t k = 0; k < 3; k++) {
         m->link[k].a = ends[k][0];
         m->link[k].b = ends[k][1];
     }
-    assert_int_equal(nt_reach_create(m, 0, &r, &err), 0);
+    must(nt_reach_create(m, 0, &r, &err));
     assert_int_equal(r->hops[1], 3);
     assert_int_equal(r->switches[1], 2);
     assert_int_equal(r->hops[2], NT_REACH_NONE);

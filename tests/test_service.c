@@ -360,7 +360,6 @@ TEST(a_lookup_crosses_the_socket)
     if (pid == 0) {
         struct nt_client client = {.fd = pair[1]};
         struct nt_lookup lookup;
-        struct nt_err err;
         close(pair[0]);
         if (nt_client_look_up_addresses(&client, 3, &lookup, &err) == 0 ||
             strcmp(err.text, "not a host of the job") != 0 ||
@@ -391,7 +390,6 @@ TEST(a_worker_that_is_gone_is_named)
     char ended[NT_PROBE_END_BYTES];
     enum nt_advice advice;
     struct nt_lookup lookup;
-    struct nt_err err = {0};
     int pair[2], status;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
     pid_t pid = fork();

@@ -46,7 +46,6 @@ TEST(start_of_the_largest_job_is_complete)
     struct nt_option option;
     struct nt_start start;
     struct nt_conn probe;
-    struct nt_err err = {0};
     int fd[2];
     const struct nt_job_use use = {.limit_s = 7200};
     struct nt_job job = {.id = 1, .hosts = HOSTS, .host = name_hosts(HOSTS), .self = HOSTS - 1};
@@ -60,16 +59,14 @@ TEST(start_of_the_largest_job_is_complete)
     char *text = malloc(ROOM);
     assert_non_null(text);
     nt_conf_default(&conf);
-    assert_int_equal(nt_option_parse("quick", &option, &err), 0);
+    must(nt_option_parse("quick", &option, &err));
     option.level_auto = true;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
-    assert_int_equal(nt_conn_init(&session.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err),
-                     0);
-    assert_int_equal(nt_conn_init(&probe, fd[1], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err), 0);
-    if (nt_session_start_probe(&session, NT_POLICY_FULL, &use, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_conn_init(&session.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err));
+    must(nt_conn_init(&probe, fd[1], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err));
+    must(nt_session_start_probe(&session, NT_POLICY_FULL, &use, &err));
     size_t bytes = read_start(&session, &probe, text, ROOM);
-    assert_int_equal(nt_start_parse(text, bytes, &start, &err), 0);
+    must(nt_start_parse(text, bytes, &start, &err));
     assert_int_equal(start.size, HOSTS);
     assert_true(start.job.option.level_auto && start.job.limit_s == 7200 && !start.job.use_unknown);
     assert_int_equal(start.rank, HOSTS - 1);
@@ -88,7 +85,6 @@ static double deadline_of_late(double deadline, int late_ms)
     struct nt_option option;
     struct nt_oob *oob;
     struct nt_probe_job probe_job;
-    struct nt_err err = {0};
     char *host[] = {"n1"};
     int fd[2];
     struct nt_job job = {.id = 1, .hosts = 1, .host = host};
@@ -100,14 +96,12 @@ static double deadline_of_late(double deadline, int late_ms)
                                  .client = {.fd = -1, .local = &service},
                                  .probe_pidfd = -1};
     nt_conf_default(&conf);
-    assert_int_equal(nt_option_parse("quick", &option, &err), 0);
+    must(nt_option_parse("quick", &option, &err));
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
-    assert_int_equal(nt_conn_init(&session.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err),
-                     0);
-    assert_int_equal(nt_session_start_probe(&session, NT_POLICY_FULL, NULL, &err), 0);
+    must(nt_conn_init(&session.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err));
+    must(nt_session_start_probe(&session, NT_POLICY_FULL, NULL, &err));
     poll(NULL, 0, late_ms);
-    if (nt_oob_tcp_create(fd[1], &oob, &probe_job, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_oob_tcp_create(fd[1], &oob, &probe_job, &err));
     assert_true(probe_job.use_unknown); /* as of a leader whom slurmctld did not answer */
     double received = oob->deadline_s;
     oob->ops->destroy(oob);

@@ -28,22 +28,21 @@ static struct nt_model *infer_some(const char *topology, size_t hosts, bool any,
     struct nt_matrix *all, *some;
     struct nt_model *model;
     struct nt_rng rng;
-    struct nt_err err;
     struct nt_measure_noise noise = {.sd = 0.05, .seed = seed};
-    assert_int_equal(nt_spec_parse(topology, &spec, &err), 0);
-    assert_int_equal(nt_network_build(&spec, NULL, &net, &err), 0);
+    must(nt_spec_parse(topology, &spec, &err));
+    must(nt_network_build(&spec, NULL, &net, &err));
     assert_true(net->hosts <= HOSTS_MAX);
-    assert_int_equal(nt_measure_latencies(net, &noise, &all, &err), 0);
+    must(nt_measure_latencies(net, &noise, &all, &err));
     nt_rng_init(&rng, seed);
     for (uint32_t k = 0; k < net->hosts; k++)
         host[k] = k;
     if (any)
         nt_rng_shuffle(&rng, host, net->hosts);
-    assert_int_equal(nt_matrix_create(hosts, NT_MATRIX_LATENCY_US, &some, &err), 0);
+    must(nt_matrix_create(hosts, NT_MATRIX_LATENCY_US, &some, &err));
     for (size_t a = 0; a < hosts; a++)
         for (size_t b = 0; b < hosts; b++)
             nt_matrix_set(some, a, b, nt_matrix_get(all, host[a], host[b]));
-    assert_int_equal(nt_infer_latency(some, NULL, 1, &model, &err), 0);
+    must(nt_infer_latency(some, NULL, 1, &model, &err));
     nt_matrix_destroy(all);
     nt_matrix_destroy(some);
     nt_network_destroy(net);
@@ -67,9 +66,8 @@ static size_t sure_groups(const struct nt_model *m)
 static bool sure_are_places(const struct nt_model *m, const uint32_t *host)
 {
     struct nt_rooted_tree *h;
-    struct nt_err err;
     bool places = true;
-    assert_int_equal(nt_rooted_tree_create(m, &h, &err), 0);
+    must(nt_rooted_tree_create(m, &h, &err));
     for (size_t k = 0; k < m->links; k++) {
         const struct nt_link *l = &m->link[k];
         size_t first[2] = {m->hosts, m->hosts}; /* of the hosts outside and inside */

@@ -60,11 +60,9 @@ static void measure_rates(struct measured *d)
 static struct nt_size_fit fit(struct measured *d)
 {
     struct nt_size_fit out;
-    struct nt_err err = {0};
     const struct nt_sized sized = {(const struct nt_matrix *const *)d->latency, d->bytes, d->sizes,
                                    d->rate};
-    if (nt_size_fit(&sized, &out, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_size_fit(&sized, &out, &err));
     for (size_t k = 0; k < d->sizes; k++)
         nt_matrix_destroy(d->latency[k]);
     nt_matrix_destroy(d->rate);

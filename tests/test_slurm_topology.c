@@ -37,7 +37,6 @@ static void check_rows(const struct row *row, size_t rows, bool yaml)
 {
     for (size_t k = 0; k < rows; k++) {
         struct nt_map *map = NULL;
-        struct nt_err err = {0};
         size_t bytes = strlen(row[k].text);
         char *text = malloc(bytes + 1); /* as long as it is: the sanitizer sees one byte more */
         assert_non_null(text);
@@ -246,16 +245,14 @@ TEST(a_new_topology_takes_the_place_of_all_lines_of_the_old_one)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_strbuf d = {0};
-        struct nt_err err = {0};
         struct nt_topology_text old = {"f", table[k].old, strlen(table[k].old), false};
-        assert_int_equal(nt_topology_put_conf(&d, &old, "NEW\n", &err), 0);
+        must(nt_topology_put_conf(&d, &old, "NEW\n", &err));
         size_t left = strlen(table[k].left);
         if (strncmp(d.text, table[k].left, left) != 0 || strcmp(d.text + left, "NEW\n") != 0)
             fail_msg("%zu: %s", k, d.text);
         free(d.text);
     }
     struct nt_strbuf d = {0};
-    struct nt_err err = {0};
     struct nt_topology_text zero = {"f", "# a\n\0", 5, false};
     assert_int_equal(nt_topology_put_conf(&d, &zero, "NEW\n", &err), -1);
     assert_string_equal(err.text, "f:2: expected text, found a zero byte");
@@ -281,7 +278,6 @@ TEST(a_topology_that_is_not_there_is_no_error)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_topology_text from = {"f", table[k].text, strlen(table[k].text), table[k].yaml};
         struct nt_map *map = NULL;
-        struct nt_err err = {0};
         bool block = false;
         if (nt_topology_read(&from, table[k].name, &map, &block, &err) != 0)
             fail_msg("%zu: %s", k, err.text);
@@ -291,7 +287,6 @@ TEST(a_topology_that_is_not_there_is_no_error)
     }
     struct nt_topology_text ring = {"f", "- topology: x\n  ring: {a: 1}\n", 30, true};
     struct nt_map *map = NULL;
-    struct nt_err err = {0};
     bool block = false;
     assert_int_equal(nt_topology_read(&ring, NULL, &map, &block, &err), -1);
 }

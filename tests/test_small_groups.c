@@ -15,7 +15,6 @@ static void solve(struct job *j, const struct job_leaves *leaves, size_t pod, do
                   const struct job_noise *noise, uint64_t seed)
 {
     struct nt_rng rng;
-    struct nt_err err;
     nt_rng_init(&rng, seed);
     j->truth = job_tree(leaves, pod, 0.56, up_us);
     struct nt_matrix *x = job_measure(j->truth, noise, &rng);
@@ -211,7 +210,6 @@ static struct nt_model *of_letters(const char *letters, double last_us, double a
     size_t hosts = strlen(letters);
     struct nt_matrix *x;
     struct nt_model *m;
-    struct nt_err err;
     known_must(nt_matrix_create(hosts, NT_MATRIX_LATENCY_US, &x, &err), &err);
     for (size_t a = 0; a < hosts; a++)
         for (size_t b = 0; b < hosts; b++)
@@ -268,7 +266,6 @@ TEST(wrong_readings_of_many_hosts)
     const size_t fan[] = {8, 8, 16};
     const double us[] = {0.6, 0.25, 0.4};
     struct nt_rng rng;
-    struct nt_err err;
     struct nt_model *m, *truth = known_balanced(3, fan, us);
     nt_rng_init(&rng, 13);
     struct nt_matrix *x =
@@ -286,7 +283,6 @@ TEST(a_large_group_is_certain)
     struct nt_rng rng;
     struct nt_model *truth = known_balanced(3, (size_t[]){8, 8, 16}, (double[]){0.5, 0.25, 0.25});
     struct nt_model *m;
-    struct nt_err err;
     nt_rng_init(&rng, 14);
     struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
     known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);

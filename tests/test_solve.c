@@ -24,7 +24,6 @@ static struct nt_samples *sweep(const uint32_t *order, int lost)
 {
     struct nt_samples *s;
     struct nt_rng rng;
-    struct nt_err err = {0};
     double noise[HOSTS][HOSTS];
     uint32_t numbered[HOSTS];
     for (uint32_t k = 0; k < HOSTS; k++)
@@ -34,17 +33,17 @@ static struct nt_samples *sweep(const uint32_t *order, int lost)
     for (size_t i = 0; i < HOSTS; i++)
         for (size_t j = 0; j < HOSTS; j++)
             noise[i][j] = 1 + 0.01 * nt_rng_normal(&rng);
-    assert_int_equal(nt_samples_create(&s, &err), 0);
-    assert_int_equal(nt_samples_set_word(&s->job.pattern, "neighbour", &err), 0);
+    must(nt_samples_create(&s, &err));
+    must(nt_samples_set_word(&s->job.pattern, "neighbour", &err));
     for (size_t k = 0; k < HOSTS; k++) {
         char name[16];
         snprintf(name, sizeof name, "n%u", order[k] + 1);
-        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
+        must(nt_samples_add_host(s, name, &err));
         if ((int)order[k] == lost)
-            assert_int_equal(nt_samples_set_missing(s, k, "no answer", &err), 0);
+            must(nt_samples_set_missing(s, k, "no answer", &err));
     }
-    assert_int_equal(nt_samples_begin_phase(s, "latency", &err), 0);
-    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    must(nt_samples_begin_phase(s, "latency", &err));
+    must(nt_samples_begin_round(s, &err));
     for (uint32_t i = 0; i < HOSTS; i++)
         for (uint32_t j = 0; j < HOSTS; j++) {
             uint32_t a = order[i], b = order[j];
@@ -58,9 +57,9 @@ static struct nt_samples *sweep(const uint32_t *order, int lost)
                                   .count = 30,
                                   .value_us = us,
                                   .latency.median_us = us};
-            assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
+            must(nt_samples_add(s, x, NULL, &err));
         }
-    assert_int_equal(nt_samples_end_phase(s, 0.5, &err), 0);
+    must(nt_samples_end_phase(s, 0.5, &err));
     assert_int_equal(nt_samples_warn(s, &err, "said by the probe"), 0);
     nt_samples_finish(s, NT_STATUS_OK, 0.75);
     return s;
@@ -69,11 +68,9 @@ static struct nt_samples *sweep(const uint32_t *order, int lost)
 static char *solve_to_text(const struct nt_samples *s)
 {
     struct nt_map *map;
-    struct nt_err err = {0};
     char *text;
-    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
-        fail_msg("%s", err.text);
-    assert_int_equal(nt_map_write(map, false, &text, NULL, &err), 0);
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
+    must(nt_map_write(map, false, &text, NULL, &err));
     nt_map_destroy(map);
     return text;
 }
@@ -82,13 +79,12 @@ static struct nt_samples *read_back(const struct nt_samples *s)
 {
     struct nt_samples_reader *r;
     struct nt_samples *again;
-    struct nt_err err = {0};
     char *text;
     size_t bytes;
-    assert_int_equal(nt_samples_write(s, &text, &bytes, &err), 0);
-    assert_int_equal(nt_samples_reader_create("f", &r, &err), 0);
-    assert_int_equal(nt_samples_reader_feed(r, text, bytes, &err), 0);
-    assert_int_equal(nt_samples_reader_finish(r, &again, &err), 0);
+    must(nt_samples_write(s, &text, &bytes, &err));
+    must(nt_samples_reader_create("f", &r, &err));
+    must(nt_samples_reader_feed(r, text, bytes, &err));
+    must(nt_samples_reader_finish(r, &again, &err));
     nt_samples_reader_destroy(r);
     free(text);
     return again;
@@ -131,8 +127,7 @@ TEST(a_missing_host_makes_it_partial)
     struct nt_samples *s = sweep(order, 6);
     struct nt_findings findings = {0};
     struct nt_map *map;
-    struct nt_err err = {0};
-    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
     assert_string_equal(map->host_name[6], "n7");
     for (size_t k = 0; k < HOSTS; k++)
@@ -141,7 +136,7 @@ TEST(a_missing_host_makes_it_partial)
     assert_int_equal(map->sweep.pairs_measured, 91);
     assert_int_equal(map->placement->hosts, HOSTS);
     assert_int_equal(map->placement->order[HOSTS - 1], 6);
-    assert_int_equal(nt_map_check(map, &findings, &err), 0);
+    must(nt_map_check(map, &findings, &err));
     if (findings.count > 0)
         fail_msg("%s", findings.line[0]);
     nt_findings_fini(&findings);
@@ -154,11 +149,9 @@ TEST(the_last_host_is_there)
 {
     struct nt_samples *s = sweep(NULL, -1);
     struct nt_map *map;
-    struct nt_err err = {0};
     for (size_t k = 1; k < HOSTS; k++)
-        assert_int_equal(nt_samples_set_missing(s, k, "stopped answering", &err), 0);
-    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
-        fail_msg("%s", err.text);
+        must(nt_samples_set_missing(s, k, "stopped answering", &err));
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
     for (size_t k = 0; k < HOSTS; k++)
         assert_int_equal(map->model->missing[k], k > 0);
@@ -175,21 +168,20 @@ TEST(parts_without_a_pair_between_them)
     static const char *const name[] = {"n1", "n2", "n3", "n4", "n5", "n6"};
     struct nt_matrix *m;
     struct nt_map *map;
-    struct nt_err err = {0};
-    assert_int_equal(nt_matrix_create(6, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    must(nt_matrix_create(6, NT_MATRIX_LATENCY_US, &m, &err));
     for (size_t i = 0; i < 6; i++)
         for (size_t j = 0; j < 6; j++)
             if (i != j && i / 3 == j / 3)
                 nt_matrix_set(m, i, j, 2);
     struct nt_solve_input input = {.host_name = name, .latency = m, .pattern = ""};
-    assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+    must(nt_solve_measured(&input, &map, &err));
     assert_int_equal(map->model->family, NT_FAMILY_UNDETERMINED);
     assert_int_equal(map->model->links, 0);
     assert_string_equal(map->warning[0], "6 of 15 pairs measured: no measured pair connects the "
                                          "hosts around n1 to the hosts around n4");
     nt_map_destroy(map);
     nt_matrix_set(m, 2, 3, 3); /* one is enough */
-    assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+    must(nt_solve_measured(&input, &map, &err));
     assert_true(map->model->links > 0);
     nt_map_destroy(map);
     nt_matrix_destroy(m);
@@ -201,17 +193,16 @@ TEST(most_hosts_may_be_missing)
     enum { MANY = 40000, HERE = 3 };
     struct nt_samples *s;
     struct nt_map *map;
-    struct nt_err err = {0};
     char name[16];
-    assert_int_equal(nt_samples_create(&s, &err), 0);
+    must(nt_samples_create(&s, &err));
     for (size_t k = 0; k < MANY; k++) {
         snprintf(name, sizeof name, "n%05zu", k);
-        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
+        must(nt_samples_add_host(s, name, &err));
         if (k >= HERE)
-            assert_int_equal(nt_samples_set_missing(s, k, "no answer", &err), 0);
+            must(nt_samples_set_missing(s, k, "no answer", &err));
     }
-    assert_int_equal(nt_samples_begin_phase(s, "latency", &err), 0);
-    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    must(nt_samples_begin_phase(s, "latency", &err));
+    must(nt_samples_begin_round(s, &err));
     for (uint32_t k = 0; k < HERE; k++) {
         struct nt_sample x = {.a = k,
                               .b = (k + 1) % HERE,
@@ -219,12 +210,11 @@ TEST(most_hosts_may_be_missing)
                               .count = 3,
                               .value_us = 1,
                               .latency.median_us = 1};
-        assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
+        must(nt_samples_add(s, x, NULL, &err));
     }
-    assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
+    must(nt_samples_end_phase(s, 1, &err));
     nt_samples_finish(s, NT_STATUS_PARTIAL, 1);
-    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
     assert_int_equal(map->sweep.pairs_measured, HERE);
     assert_int_equal(map->model->links, 0);
@@ -241,9 +231,8 @@ TEST(a_pattern_that_does_not_fit_costs_a_warning)
 {
     struct nt_samples *s = sweep(NULL, -1);
     struct nt_map *map;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_set_word(&s->job.pattern, "stencil:4x4", &err), 0);
-    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+    must(nt_samples_set_word(&s->job.pattern, "stencil:4x4", &err));
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     assert_string_equal(map->placement->pattern, "neighbour");
     assert_int_equal(map->warnings, 2);
     assert_non_null(strstr(map->warning[0], "pattern \"stencil:4x4\" needs 16 tasks"));
@@ -255,7 +244,6 @@ TEST(a_pattern_that_does_not_fit_costs_a_warning)
 TEST(one_host_is_kept_whatever_is_spare)
 {
     struct nt_samples *s = sweep(NULL, -1);
-    struct nt_err err = {0};
     for (uint32_t kept = 2; kept-- > 0;) {
         char says[96];
         struct nt_map *map;
@@ -278,11 +266,10 @@ TEST(a_matrix_comes_from_the_record)
 {
     struct nt_samples *s = sweep(NULL, -1);
     struct nt_map *map;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_set_word(&s->job.pattern, "matrix:/t.csv", &err), 0);
+    must(nt_samples_set_word(&s->job.pattern, "matrix:/t.csv", &err));
     for (uint32_t r = 0; r < PER_LEAF; r++)
-        assert_int_equal(nt_samples_add_traffic(s, r, r + PER_LEAF, 1e6, &err), 0);
-    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+        must(nt_samples_add_traffic(s, r, r + PER_LEAF, 1e6, &err));
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     assert_string_equal(map->placement->pattern, "matrix:/t.csv");
     assert_above(map->placement->gain, 1.5);
     for (uint32_t r = 0; r < PER_LEAF; r++)
@@ -295,15 +282,15 @@ TEST(a_matrix_comes_from_the_record)
     free(text);
     free(from_text);
     nt_samples_destroy(again);
-    assert_int_equal(nt_samples_add_traffic(s, 5, HOSTS, 1, &err), 0);
-    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+    must(nt_samples_add_traffic(s, 5, HOSTS, 1, &err));
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     assert_string_equal(map->placement->pattern, "neighbour");
     assert_string_equal(
         map->warning[0],
         "pattern matrix:/t.csv needs 16 tasks, but the job has 15; the hint is for neighbour");
     nt_map_destroy(map);
     nt_samples_clear_traffic(s);
-    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     assert_string_equal(map->warning[0],
                         "the samples contain no traffic of pattern matrix:/t.csv; the "
                         "hint is for neighbour");
@@ -315,15 +302,13 @@ TEST(few_hosts_are_no_special_case)
 {
     for (size_t hosts = 0; hosts <= 3; hosts++) {
         struct nt_samples *s;
-        struct nt_err err = {0};
-        assert_int_equal(nt_samples_create(&s, &err), 0);
+        must(nt_samples_create(&s, &err));
         for (size_t k = 0; k < hosts; k++)
-            assert_int_equal(nt_samples_add_host(s, (const char *const[]){"a", "b", "c"}[k], &err),
-                             0);
+            must(nt_samples_add_host(s, (const char *const[]){"a", "b", "c"}[k], &err));
         nt_samples_finish(s, NT_STATUS_FAILED, 1);
         char *text = solve_to_text(s);
         struct nt_map *map;
-        assert_int_equal(nt_map_read("f", text, strlen(text), &map, &err), 0);
+        must(nt_map_read("f", text, strlen(text), &map, &err));
         assert_int_equal(map->model->hosts, hosts);
         assert_int_equal(map->status, NT_STATUS_FAILED);
         nt_map_destroy(map);
@@ -339,18 +324,17 @@ static struct nt_map *solved_with(double disturbed)
     struct nt_samples *s = sweep(NULL, -1);
     struct nt_map *map;
     struct nt_rng rng;
-    struct nt_err err = {0};
     size_t once = s->samples;
     nt_rng_init(&rng, 3);
-    assert_int_equal(nt_samples_begin_phase(s, "latency", &err), 0);
-    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    must(nt_samples_begin_phase(s, "latency", &err));
+    must(nt_samples_begin_round(s, &err));
     for (size_t k = 0; k < 3 * once; k++) {
         struct nt_sample x = s->sample[k % once];
         x.value_us *= nt_rng_uniform(&rng) < disturbed ? 1.2 + 1.8 * nt_rng_uniform(&rng) : 1;
-        assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
+        must(nt_samples_add(s, x, NULL, &err));
     }
-    assert_int_equal(nt_samples_end_phase(s, 0.5, &err), 0);
-    assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+    must(nt_samples_end_phase(s, 0.5, &err));
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     nt_samples_destroy(s);
     return map;
 }
@@ -381,16 +365,15 @@ TEST(disturbed_readings_cost_confidence)
 /* In a round of their own: a flow, and beside it one that failed or went as fast. */
 static void add_flows(struct nt_samples *s, double MBps, bool failed)
 {
-    struct nt_err err = {0};
     struct nt_sample x = {
         .kind = NT_SAMPLE_BANDWIDTH, .b = 1, .bytes = 1e6 * MBps, .value_us = 1e6};
     struct nt_sample beside = x;
     beside.kind = failed ? NT_SAMPLE_FAILED : x.kind;
     beside.a = 2;
     beside.b = 3;
-    assert_int_equal(nt_samples_begin_round(s, &err), 0);
-    assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
-    assert_int_equal(nt_samples_add(s, beside, failed ? "no answer" : NULL, &err), 0);
+    must(nt_samples_begin_round(s, &err));
+    must(nt_samples_add(s, x, NULL, &err));
+    must(nt_samples_add(s, beside, failed ? "no answer" : NULL, &err));
 }
 
 TEST(flows_beside_one_that_failed_do_not_count)
@@ -398,13 +381,12 @@ TEST(flows_beside_one_that_failed_do_not_count)
     for (int failed = 0; failed < 2; failed++) {
         struct nt_samples *s = sweep(NULL, -1);
         struct nt_map *map;
-        struct nt_err err = {0};
         bool seen = false;
-        assert_int_equal(nt_samples_begin_phase(s, "host-links", &err), 0);
+        must(nt_samples_begin_phase(s, "host-links", &err));
         add_flows(s, 100, false);
         add_flows(s, 150, failed);
-        assert_int_equal(nt_samples_end_phase(s, 0.1, &err), 0);
-        assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, &err), 0);
+        must(nt_samples_end_phase(s, 0.1, &err));
+        must(nt_solve_samples(s, NULL, NULL, &map, &err));
         for (size_t k = 0; k < map->model->links; k++) {
             const struct nt_link *l = &map->model->link[k];
             if (l->a != 0 && l->b != 0)
@@ -429,9 +411,8 @@ TEST(short_messages_bound_bandwidths)
     } cases[] = {{4096, true}, {65536, false}, {0, false}, {NAN, false}};
     static const char *const names[] = {"n1", "n2", "n3", "n4", "n5"};
     struct nt_matrix *latency, *rates;
-    struct nt_err err;
-    assert_int_equal(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &latency, &err), 0);
-    assert_int_equal(nt_matrix_create(5, NT_MATRIX_BANDWIDTH_MBPS, &rates, &err), 0);
+    must(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &latency, &err));
+    must(nt_matrix_create(5, NT_MATRIX_BANDWIDTH_MBPS, &rates, &err));
     for (uint32_t a = 0; a < 5; a++)
         for (uint32_t b = 0; b < 5; b++) {
             nt_matrix_set(latency, a, b, 1.0f + 0.001f * (float)((a + b) % 3));
@@ -445,7 +426,7 @@ TEST(short_messages_bound_bandwidths)
                                        .pattern = ""};
         struct nt_map *map;
         bool told = false;
-        assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+        must(nt_solve_measured(&input, &map, &err));
         assert_true(map->model->links > 0);
         for (size_t l = 0; l < map->model->links; l++)
             assert_int_equal(map->model->link[l].at_least, cases[k].bound);
@@ -462,9 +443,8 @@ TEST(links_get_the_bandwidth_that_pairs_show)
 {
     struct nt_model *m;
     struct nt_matrix *b;
-    struct nt_err err = {0};
-    assert_int_equal(nt_model_create(8, 2, 9, &m, &err), 0);
-    assert_int_equal(nt_matrix_create(8, NT_MATRIX_BANDWIDTH_MBPS, &b, &err), 0);
+    must(nt_model_create(8, 2, 9, &m, &err));
+    must(nt_matrix_create(8, NT_MATRIX_BANDWIDTH_MBPS, &b, &err));
     for (uint32_t k = 0; k < 8; k++) {
         m->link[k].a = k;
         m->link[k].b = k < 4 ? 8 : 9;
@@ -485,7 +465,7 @@ TEST(links_get_the_bandwidth_that_pairs_show)
     m->link[8].b = 9;
     m->link[7].b = 8;
     m->link[7].a = 0;
-    assert_int_equal(nt_link_bandwidth(m, b, &err), 0);
+    must(nt_link_bandwidth(m, b, &err));
     nt_matrix_destroy(b);
     nt_model_destroy(m);
 }
@@ -499,17 +479,16 @@ TEST(only_lines_are_warned_of)
     for (int line = 0; line < 2; line++) {
         struct nt_matrix *latency;
         struct nt_map *map;
-        struct nt_err err = {0};
         bool warned = false;
         size_t k = 0;
-        assert_int_equal(nt_matrix_create(4, NT_MATRIX_LATENCY_US, &latency, &err), 0);
+        must(nt_matrix_create(4, NT_MATRIX_LATENCY_US, &latency, &err));
         for (size_t i = 0; i < 4; i++)
             for (size_t j = i + 1; j < 4; j++) {
                 nt_matrix_set(latency, i, j, us[line][k]);
                 nt_matrix_set(latency, j, i, us[line][k++]);
             }
         struct nt_solve_input input = {.latency = latency, .host_name = names, .pattern = ""};
-        assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+        must(nt_solve_measured(&input, &map, &err));
         for (size_t w = 0; w < map->warnings; w++)
             warned = warned || strstr(map->warning[w], "one host each") != NULL;
         assert_int_equal(warned, line);
@@ -542,7 +521,6 @@ static struct nt_map *solve(const char *spec, double uplink, double first, bool 
     struct nt_measure_noise noise = {.sd = 0.03, .seed = 4};
     struct nt_matrix *rates;
     struct nt_map *map;
-    struct nt_err err = {0};
     char name[HOSTS_MAX][24];
     const char *names[HOSTS_MAX];
     for (size_t k = 0; k < net->arcs; k++) {
@@ -550,7 +528,7 @@ static struct nt_map *solve(const char *spec, double uplink, double first, bool 
         bool zero = net->arc[k].from == 0 || net->arc[k].to == 0;
         net->arc[k].rate_MBps = 100 * (zero ? first : host ? 1 : uplink);
     }
-    assert_int_equal(nt_matrix_create(net->hosts, NT_MATRIX_BANDWIDTH_MBPS, &rates, &err), 0);
+    must(nt_matrix_create(net->hosts, NT_MATRIX_BANDWIDTH_MBPS, &rates, &err));
     for (uint32_t a = 0; a < net->hosts; a++) {
         snprintf(name[a], sizeof name[a], "n%u", a);
         names[a] = name[a];
@@ -561,13 +539,12 @@ static struct nt_map *solve(const char *spec, double uplink, double first, bool 
     }
     struct nt_solve_input input = {
         .bandwidth = rates, .contended = contended, .host_name = names, .pattern = ""};
-    if (nt_solve_measured(&input, &map, &err) != 0)
-        fail_msg("%s", err.text);
-    assert_int_equal(nt_network_truth(net, truth, &err), 0);
+    must(nt_solve_measured(&input, &map, &err));
+    must(nt_network_truth(net, truth, &err));
     nt_matrix_destroy(rates);
     nt_network_destroy(net);
     struct nt_findings findings = {0};
-    assert_int_equal(nt_map_check(map, &findings, &err), 0);
+    must(nt_map_check(map, &findings, &err));
     if (findings.count > 0)
         fail_msg("%s", findings.line[0]);
     return map;
@@ -635,15 +612,14 @@ TEST(a_narrow_host_is_named)
     } pair[] = {{0, 1, 49400}, {0, 4, 49300}, {1, 3, 86800}, {2, 4, 88400}};
     struct nt_matrix *m;
     struct nt_map *map;
-    struct nt_err err = {0};
     size_t named = 0;
-    assert_int_equal(nt_matrix_create(5, NT_MATRIX_BANDWIDTH_MBPS, &m, &err), 0);
+    must(nt_matrix_create(5, NT_MATRIX_BANDWIDTH_MBPS, &m, &err));
     for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
         nt_matrix_set(m, pair[k].a, pair[k].b, pair[k].MBps);
         nt_matrix_set(m, pair[k].b, pair[k].a, pair[k].MBps);
     }
     struct nt_solve_input input = {.bandwidth = m, .host_name = names, .pattern = ""};
-    assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+    must(nt_solve_measured(&input, &map, &err));
     assert_true(rates_warns(map,
                             "host n1 has at most 49400 MB/s to every other host, other hosts have "
                             "86800:"));
@@ -670,9 +646,7 @@ static struct recorded record(const struct nt_network *n, uint64_t seed, size_t 
 static struct nt_map *solved(const struct nt_samples *s)
 {
     struct nt_map *map;
-    struct nt_err err;
-    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     return map;
 }
 
@@ -782,7 +756,6 @@ TEST(a_cut_record_tells_nothing_false)
 static struct nt_model *truth_of(const struct nt_network *n)
 {
     struct nt_model *m;
-    struct nt_err err = {0};
     if (nt_network_truth(n, &m, &err) < 0)
         fail_msg("%s", err.text);
     return m;
@@ -814,32 +787,31 @@ static struct nt_samples *swept(const struct nt_network *n, const struct nt_beli
     struct nt_samples *s = record_of(n->hosts);
     struct nt_campaign *c;
     struct nt_order o;
-    struct nt_err err = {0};
     struct nt_result *result = calloc(n->hosts + 1, sizeof *result);
     char phase[32] = "";
     int more;
     *rounds = 0;
     if (belief != NULL)
-        assert_int_equal(nt_samples_set_belief(s, belief, &err), 0);
-    assert_int_equal(nt_campaign_create(n->hosts, NULL, &options, &c, &err), 0);
+        must(nt_samples_set_belief(s, belief, &err));
+    must(nt_campaign_create(n->hosts, NULL, &options, &c, &err));
     while ((more = nt_campaign_next(c, (double)*rounds * 0.01, &o, &err)) > 0) {
         size_t told;
         if (strcmp(phase, o.phase) != 0) {
             if (phase[0] != '\0')
-                assert_int_equal(nt_samples_end_phase(s, 0.1, &err), 0);
-            assert_int_equal(nt_samples_begin_phase(s, o.phase, &err), 0);
+                must(nt_samples_end_phase(s, 0.1, &err));
+            must(nt_samples_begin_phase(s, o.phase, &err));
             snprintf(phase, sizeof phase, "%s", o.phase);
         }
-        assert_int_equal(nt_samples_begin_round(s, &err), 0);
-        assert_int_equal(nt_order_answer(n, &noise, &o, (uint32_t)*rounds, result, &told, &err), 0);
+        must(nt_samples_begin_round(s, &err));
+        must(nt_order_answer(n, &noise, &o, (uint32_t)*rounds, result, &told, &err));
         for (size_t k = 0; k < told; k++)
-            assert_int_equal(nt_samples_add(s, nt_record_of(&o, &result[k]), NULL, &err), 0);
-        assert_int_equal(nt_campaign_tell(c, result, told, 0.01, &err), 0);
+            must(nt_samples_add(s, nt_record_of(&o, &result[k]), NULL, &err));
+        must(nt_campaign_tell(c, result, told, 0.01, &err));
         ++*rounds;
     }
     if (more < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(nt_samples_end_phase(s, 0.1, &err), 0);
+    must(nt_samples_end_phase(s, 0.1, &err));
     nt_samples_finish(s, NT_STATUS_OK, 1);
     nt_campaign_destroy(c);
     free(result);
@@ -849,9 +821,7 @@ static struct nt_samples *swept(const struct nt_network *n, const struct nt_beli
 static struct nt_map *prior_solved(const struct nt_samples *s)
 {
     struct nt_map *map = NULL;
-    struct nt_err err = {0};
-    if (nt_solve_samples(s, NULL, NULL, &map, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
     return map;
 }
 
@@ -863,19 +833,17 @@ static void check_text(const struct nt_samples *s, const struct nt_map *map)
     struct nt_samples_reader *r = NULL;
     struct nt_samples *copy = NULL;
     struct nt_map *read = NULL;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_write(s, &text, &bytes, &err), 0);
-    assert_int_equal(nt_samples_reader_create("s", &r, &err), 0);
+    must(nt_samples_write(s, &text, &bytes, &err));
+    must(nt_samples_reader_create("s", &r, &err));
     if (nt_samples_reader_feed(r, text, bytes, &err) != 0 ||
         nt_samples_reader_finish(r, &copy, &err) != 0)
         fail_msg("%s", err.text);
     nt_samples_reader_destroy(r);
     struct nt_map *other = prior_solved(copy);
-    assert_int_equal(nt_map_write(map, false, &json, &n, &err), 0);
-    assert_int_equal(nt_map_write(other, false, &again, &m, &err), 0);
+    must(nt_map_write(map, false, &json, &n, &err));
+    must(nt_map_write(other, false, &again, &m, &err));
     assert_string_equal(json, again);
-    if (nt_map_read("m", json, n, &read, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_map_read("m", json, n, &read, &err));
     assert_memory_equal(&read->sweep.prior.pairs_taken, &map->sweep.prior.pairs_taken,
                         3 * sizeof read->sweep.prior.pairs_taken);
     assert_int_equal(read->sweep.prior.used, map->sweep.prior.used);
@@ -1079,7 +1047,6 @@ TEST(test_record_refuses)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_samples_reader *r;
-        struct nt_err err = {0};
         assert_int_equal(nt_samples_reader_create("s", &r, NULL), 0);
         assert_int_equal(nt_samples_reader_feed(r, table[k].text, strlen(table[k].text), &err), -1);
         if (strstr(err.text, table[k].says) == NULL)

@@ -47,17 +47,16 @@ static void write_file(int run_fd, const char *path, size_t bytes)
 TEST(files_of_all_jobs_are_counted)
 {
     struct ground *g = *state;
-    struct nt_err err;
     static const char *const dirs[] = {"7", "8", "9.tmp-00"};
     static const char *const files[] = {"7/map.json", "8/map.json", "9.tmp-00/map.json"};
     int fd = open(g->top, O_RDONLY | O_DIRECTORY);
-    assert_int_equal(nt_space_check_total(fd, 0, &err), 0);
+    must(nt_space_check_total(fd, 0, &err));
     for (int k = 0; k < 3; k++) {
         assert_int_equal(mkdirat(fd, dirs[k], 0755), 0);
         write_file(fd, files[k], 40960);
     }
     assert_int_equal(symlinkat("/usr", fd, "link"), 0); /* not followed */
-    assert_int_equal(nt_space_check_total(fd, 130000, &err), 0);
+    must(nt_space_check_total(fd, 130000, &err));
     assert_int_equal(nt_space_check_total(fd, 120000, &err), -1);
     assert_non_null(strstr(err.text, "more than run_dir_limit, 120000 bytes"));
     for (int k = 0; k < 3; k++) {
@@ -71,14 +70,13 @@ TEST(files_of_all_jobs_are_counted)
 TEST(a_part_of_the_file_system_stays_free)
 {
     struct ground *g = *state;
-    struct nt_err err = {0};
     if (geteuid() != 0 || mount("tmpfs", g->top, "tmpfs", 0, "size=1m,nr_inodes=100") != 0)
         skip();
     int fd = open(g->top, O_RDONLY | O_DIRECTORY);
-    assert_int_equal(nt_space_check_free(fd, 900000, &err), 0);
+    must(nt_space_check_free(fd, 900000, &err));
     assert_int_equal(nt_space_check_free(fd, 960000, &err), -1);
     write_file(fd, "much", 900000);
-    assert_int_equal(nt_space_check_free(fd, 0, &err), 0);
+    must(nt_space_check_free(fd, 0, &err));
     assert_int_equal(nt_space_check_free(fd, 65536, &err), -1);
     assert_non_null(strstr(err.text, "must stay free for others"));
     write_file(fd, "much", 0);

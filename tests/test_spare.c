@@ -18,7 +18,6 @@ static void assert_left_out(const struct input *in)
     struct nt_network *net = made_network(in->spec);
     struct nt_model *m = net->model;
     struct nt_map map = {.model = m};
-    struct nt_err err = {0};
     struct nt_fault fault = {.part = {NT_FAULT_LINK_NARROW, 0, (uint32_t)m->hosts},
                              .confidence = 0.9};
     uint32_t capacity[HOSTS_MAX], left_out[HOSTS_MAX];
@@ -81,7 +80,6 @@ TEST(the_finding_that_delays_the_pattern_goes_first)
         {.part = {NT_FAULT_LINK_SLOW, SLOW, (uint32_t)m->hosts}, .confidence = 0.99},
         {.part = {NT_FAULT_LINK_NARROW, NARROW, (uint32_t)m->hosts}, .confidence = 0.98}};
     struct nt_map map = {.model = m, .fault = fault, .faults = 2};
-    struct nt_err err = {0};
     uint32_t left_out[2], capacity[] = {1, 1, 1, 1, 1, 1};
     size_t count;
     for (size_t k = 0; k < m->links; k++) {
@@ -92,7 +90,7 @@ TEST(the_finding_that_delays_the_pattern_goes_first)
         l->suspect = narrow || slow;
     }
     const struct nt_hint_request asked = {.pattern = "ring", .capacity = capacity};
-    assert_int_equal(nt_spare_choose(&map, &asked, 2, left_out, &count, &err), 0);
+    must(nt_spare_choose(&map, &asked, 2, left_out, &count, &err));
     assert_int_equal(count, 2);
     assert_int_equal(left_out[0], NARROW);
     assert_int_equal(left_out[1], SLOW);

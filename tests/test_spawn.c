@@ -24,7 +24,6 @@ static double now(void)
 
 TEST(success_and_failure_are_distinguished)
 {
-    struct nt_err err = {0};
     assert_int_equal(sh("exit 0", 60, &err), 0);
     assert_int_equal(sh("echo chatter; exit 0", 60, &err), 0);
     assert_int_equal(sh("[ \"$NETTOPO_OPTION\" = quick,budget=2 ]", 60, &err), 0);
@@ -39,7 +38,6 @@ TEST(success_and_failure_are_distinguished)
 
 TEST(no_process_outlives_the_deadline)
 {
-    struct nt_err err = {0};
     char path[] = "/tmp/nettopo-spawn-XXXXXX", script[128], text[32] = "";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -67,7 +65,6 @@ TEST(no_process_outlives_the_deadline)
 
 TEST(little_is_inherited)
 {
-    struct nt_err err = {0};
     int fd = open("/dev/null", O_RDONLY);
     assert_int_equal(dup2(fd, 77), 77);
     setenv("SECRET", "x", 1);
@@ -106,7 +103,6 @@ TEST(a_job_that_was_begun_is_told_from_others)
 
 TEST(files_of_others_are_not_read)
 {
-    struct nt_err err = {0};
     struct nt_conf conf;
     char *text, path[] = "/tmp/nettopo-file-XXXXXX", link[64];
     size_t bytes;
@@ -116,7 +112,7 @@ TEST(files_of_others_are_not_read)
     int fd = mkstemp(path);
     assert_int_equal(write(fd, "enabled = no\n", 13), 13);
     fchmod(fd, 0644);
-    assert_int_equal(nt_file_read_conf(path, &conf, &err), 0);
+    must(nt_file_read_conf(path, &conf, &err));
     assert_false(conf.enabled);
     assert_int_equal(nt_file_load(path, 12, &text, &bytes, &missing, &err), -1);
     assert_false(missing);

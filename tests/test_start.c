@@ -12,9 +12,7 @@ static const char GOOD[] =
 TEST(a_start_text_tells_the_place)
 {
     struct nt_start s;
-    struct nt_err err = {0};
-    if (nt_start_parse(GOOD, strlen(GOOD), &s, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_start_parse(GOOD, strlen(GOOD), &s, &err));
     assert_int_equal(s.rank, 1);
     assert_int_equal(s.size, 3);
     assert_true(s.deadline_us == 8640004500000u);
@@ -38,8 +36,7 @@ TEST(what_is_left_out_has_its_default)
 {
     static const char text[] = "size 1\nrank 0\ndeadline_us 1\nhost a\nend\n";
     struct nt_start s;
-    struct nt_err err = {0};
-    assert_int_equal(nt_start_parse(text, strlen(text), &s, &err), 0);
+    must(nt_start_parse(text, strlen(text), &s, &err));
     assert_int_equal(s.job.option.level, NT_LEVEL_STANDARD);
     assert_false(s.job.latency_only);
     assert_int_equal(s.job.inline_limit_bytes, 32768);
@@ -78,7 +75,6 @@ TEST(a_bad_start_text_is_refused_with_its_reason)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_start s;
-        struct nt_err err = {0};
         assert_int_equal(nt_start_parse(table[k].text, strlen(table[k].text), &s, &err), -1);
         if (strstr(err.text, table[k].says) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", err.text, table[k].says);

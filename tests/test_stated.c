@@ -66,7 +66,6 @@ static size_t read_keys(const char *text, struct key key[KEYS])
 static bool takes(const char *name, const char *value)
 {
     struct nt_conf conf;
-    struct nt_err err;
     char line[128];
     nt_conf_default(&conf);
     /* the one budget must not be above the other */
@@ -144,7 +143,6 @@ TEST(bounds_are_what_is_taken)
 static bool option_takes(const char *text)
 {
     struct nt_option option;
-    struct nt_err err;
     return nt_option_parse(text, &option, &err) == 0;
 }
 
@@ -152,8 +150,7 @@ TEST(items_have_the_defaults_that_are_stated)
 {
     char *manual = page("etc/man/spank_nettopo.8"), words[64];
     struct nt_option option;
-    struct nt_err err;
-    assert_int_equal(nt_option_parse(NULL, &option, &err), 0);
+    must(nt_option_parse(NULL, &option, &err));
     snprintf(words, sizeof words, ".BR %s \" (default)\"", nt_level_name(option.level));
     assert_non_null(strstr(manual, words));
     snprintf(words, sizeof words, ".BR %.30s \" (default), \"", option.pattern);

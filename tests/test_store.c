@@ -58,16 +58,13 @@ static int remove_ground(void **state)
 static struct nt_store *opened(const struct ground *g, bool read_only)
 {
     struct nt_store *store = NULL;
-    struct nt_err err = {0};
-    if (nt_store_open(g->file, read_only, &store, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_store_open(g->file, read_only, &store, &err));
     return store;
 }
 
 /* Job k of a cluster of 12 hosts: four of them, all pairs, twice as slow in odd jobs. */
 static struct nt_fleet_job *made(uint64_t k)
 {
-    struct nt_err err;
     struct nt_rng rng;
     struct nt_fleet_job *job = nt_object_create(sizeof *job, &err);
     job->cluster = nt_arena_text(&job->memory, "c", 1);
@@ -104,32 +101,25 @@ static struct nt_fleet_job *made(uint64_t k)
 static void put(struct nt_store *store, uint64_t k)
 {
     struct nt_fleet_job *job = made(k);
-    struct nt_err err = {0};
-    if (nt_store_put(store, job, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_store_put(store, job, &err));
     nt_fleet_job_destroy(job);
 }
 
 static void commit(struct nt_store *store)
 {
-    struct nt_err err = {0};
-    if (nt_store_commit(store, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_store_commit(store, &err));
 }
 
 static struct nt_store_sums sums_of(struct nt_store *store)
 {
     struct nt_store_sums sums;
-    struct nt_err err = {0};
-    if (nt_store_count(store, &sums, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_store_count(store, &sums, &err));
     return sums;
 }
 
 /* A store of one job, to which these statements are done. */
 static void make_changed(const struct ground *g, const char *statements)
 {
-    struct nt_err err = {0};
     struct nt_database *db;
     struct nt_store *store = opened(g, false);
     put(store, 1);
@@ -167,7 +157,6 @@ TEST(another_cluster_is_refused)
 {
     struct ground *g = *state;
     struct nt_store *store = opened(g, false);
-    struct nt_err err = {0};
     put(store, 1);
     struct nt_fleet_job *job = made(2);
     job->cluster[0] = 'd';
@@ -215,12 +204,11 @@ TEST(two_writers_agree_on_hosts)
     struct ground *g = *state;
     struct nt_store *one = opened(g, false), *two = opened(g, false);
     struct nt_names names = {0};
-    struct nt_err err = {0};
     for (uint64_t k = 1; k <= 20; k++) {
         put(k % 2 == 0 ? one : two, k);
         commit(k % 2 == 0 ? one : two);
     }
-    assert_int_equal(nt_store_hosts(one, &names, NULL, &err), 0);
+    must(nt_store_hosts(one, &names, NULL, &err));
     assert_int_equal(names.count, sums_of(two).hosts);
     nt_names_fini(&names);
     nt_store_close(one);
@@ -232,9 +220,7 @@ TEST(two_writers_agree_on_hosts)
 static struct nt_evidence evidence_of(struct nt_store *store)
 {
     struct nt_evidence e;
-    struct nt_err err = {0};
-    if (nt_store_evidence(store, 0, 1000000, &e, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_store_evidence(store, 0, 1000000, &e, &err));
     return e;
 }
 
@@ -250,7 +236,6 @@ TEST(old_readings_are_folded_by_pair_user_and_day)
 {
     struct ground *g = *state;
     struct nt_store *store = opened(g, false);
-    struct nt_err err = {0};
     for (uint64_t k = 1; k <= JOBS; k++)
         put(store, k);
     commit(store);
@@ -258,10 +243,10 @@ TEST(old_readings_are_folded_by_pair_user_and_day)
     assert_int_equal(before.entries, 6 * JOBS);
     assert_int_equal(before.jobs, JOBS);
     /* the day is not over: nothing happens */
-    assert_int_equal(nt_store_fold(store, NOON + 3600, 0, &err), 0);
+    must(nt_store_fold(store, NOON + 3600, 0, &err));
     struct nt_evidence same = evidence_of(store);
     assert_int_equal(same.jobs, JOBS);
-    assert_int_equal(nt_store_fold(store, NOON + NT_DAY_S, 0, &err), 0);
+    must(nt_store_fold(store, NOON + NT_DAY_S, 0, &err));
     struct nt_evidence after = evidence_of(store);
     assert_int_equal(after.jobs, 3); /* one per user */
     for (size_t k = 0; k < 3; k++)
@@ -278,11 +263,11 @@ TEST(old_readings_are_folded_by_pair_user_and_day)
     /* a job that comes late joins its day */
     put(store, JOBS + 1);
     commit(store);
-    assert_int_equal(nt_store_fold(store, NOON + NT_DAY_S, 0, &err), 0);
+    must(nt_store_fold(store, NOON + NT_DAY_S, 0, &err));
     struct nt_evidence late = evidence_of(store);
     assert_int_equal(late.jobs, 3);
     assert_int_equal(readings_in(&late), readings_in(&before) + 12);
-    assert_int_equal(nt_store_fold(store, NOON + NT_DAY_S, NOON + 2 * NT_DAY_S, &err), 0);
+    must(nt_store_fold(store, NOON + NT_DAY_S, NOON + 2 * NT_DAY_S, &err));
     assert_int_equal(sums_of(store).jobs, 0);
     assert_int_equal(sums_of(store).findings, 0);
     nt_evidence_fini(&before);
@@ -388,7 +373,6 @@ static void kill_after(const struct ground *g, size_t jobs)
 TEST(killed_at_200_points_nothing_is_lost_or_doubled)
 {
     struct ground *g = *state;
-    struct nt_err err;
     struct nt_rng rng;
     size_t parts = 0;
     ingest_all(g, -1);
@@ -425,7 +409,6 @@ TEST(killed_at_200_points_nothing_is_lost_or_doubled)
 static void put_loggp(struct nt_store *store, uint64_t k, uint32_t user, const char *rail,
                       double L_us, double g_us)
 {
-    struct nt_err err = {0};
     struct nt_fleet_job *job = made(k);
     job->user = user;
     job->loggp = nt_arena_array(&job->memory, 2, sizeof *job->loggp);
@@ -443,8 +426,7 @@ static void put_loggp(struct nt_store *store, uint64_t k, uint32_t user, const c
         snprintf(g.rail, sizeof g.rail, "%s", rail);
         job->loggp[job->loggps] = g;
     }
-    if (nt_store_put(store, job, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_store_put(store, job, &err));
     nt_fleet_job_destroy(job);
 }
 
@@ -454,14 +436,13 @@ TEST(loggp_takes_two_users)
 {
     struct ground *g = *state;
     struct nt_store *store = opened(g, false);
-    struct nt_err err = {0};
     struct nt_loggp *found;
     size_t n;
     for (uint64_t k = 1; k <= 5; k++)
         put_loggp(store, k, 1000, "fab0", 2, 1);
     for (uint64_t k = 6; k <= 8; k++) /* nor is somebody who is not known a second user */
         put_loggp(store, k, NT_NO_USER, "fab0", 2, 1);
-    assert_int_equal(nt_fleet_loggp(store, 0, &found, &n, &err), 0);
+    must(nt_fleet_loggp(store, 0, &found, &n, &err));
     assert_true(n == 0 && found == NULL);
     put_loggp(store, 9, 1001, "fab0", 2.1, (double)NAN);
     put_loggp(store, 10, 1001, "fab0", 20, 1); /* of a disturbed job */
@@ -471,7 +452,7 @@ TEST(loggp_takes_two_users)
     put_loggp(store, 14, 1002, "fab2", 5, 3);
     put_loggp(store, 15, 1001, "fab3", 5, 1); /* one is slow beside the other */
     put_loggp(store, 16, 1002, "fab3", 5.9, 1);
-    assert_int_equal(nt_fleet_loggp(store, 0, &found, &n, &err), 0);
+    must(nt_fleet_loggp(store, 0, &found, &n, &err));
     assert_int_equal(n, 2);
     for (size_t k = 0; k < n; k++) {
         assert_string_equal(found[k].rail, "fab0");
@@ -482,11 +463,11 @@ TEST(loggp_takes_two_users)
     assert_true(found[0].max_bytes == 2048 && found[1].L_us == 6);
     free(found);
     /* what is too old does not count */
-    assert_int_equal(nt_fleet_loggp(store, NOON + 9 * 60, &found, &n, &err), 0);
+    must(nt_fleet_loggp(store, NOON + 9 * 60, &found, &n, &err));
     assert_int_equal(n, 0);
     /* and goes with its jobs */
-    assert_int_equal(nt_store_fold(store, 0, NOON + 3600, &err), 0);
-    assert_int_equal(nt_fleet_loggp(store, 0, &found, &n, &err), 0);
+    must(nt_store_fold(store, 0, NOON + 3600, &err));
+    must(nt_fleet_loggp(store, 0, &found, &n, &err));
     assert_int_equal(n, 0);
     nt_store_close(store);
 }
@@ -496,7 +477,6 @@ TEST(loggp_takes_two_users)
 TEST(an_older_file_is_brought_up_to_date)
 {
     struct ground *g = *state;
-    struct nt_err err = {0};
     struct nt_store *store;
     /* back to version 1, which had no names of switches */
     make_changed(g, "DROP TABLE switch_member; DROP INDEX job_unfolded;"
@@ -508,13 +488,13 @@ TEST(an_older_file_is_brought_up_to_date)
         strstr(err.text, "has version 1. \"nettopo fleet ingest\" converts it to version 5."));
     store = opened(g, false);
     struct nt_switch_naming naming = {0};
-    assert_int_equal(nt_store_naming(store, &naming, &err), 0);
+    must(nt_store_naming(store, &naming, &err));
     struct nt_switch_member member = {.host = 0, .tier = 1, .number = 7};
-    assert_int_equal(nt_switch_naming_add(&naming, member, &err), 0);
+    must(nt_switch_naming_add(&naming, member, &err));
     naming.last = 9;
-    assert_int_equal(nt_store_set_naming(store, &naming, &err), 0);
+    must(nt_store_set_naming(store, &naming, &err));
     nt_switch_naming_fini(&naming);
-    assert_int_equal(nt_store_naming(store, &naming, &err), 0);
+    must(nt_store_naming(store, &naming, &err));
     assert_int_equal(naming.members, 1);
     assert_int_equal(naming.last, 9);
     assert_int_equal(sums_of(store).jobs, 1);
@@ -584,7 +564,6 @@ TEST(what_a_damaged_store_says_is_bounded)
     };
     struct ground *g = *state;
     for (size_t k = 0; k < sizeof damage / sizeof *damage; k++) {
-        struct nt_err err = {0};
         make_changed(g, damage[k]);
         struct nt_store *store = opened(g, true);
         struct nt_switch_naming naming = {0};
@@ -597,7 +576,7 @@ TEST(what_a_damaged_store_says_is_bounded)
         else
             refused++;
         refused += nt_store_hosts(store, &hosts, NULL, &err) != 0;
-        assert_int_equal(nt_store_count(store, &sums, &err), 0);
+        must(nt_store_count(store, &sums, &err));
         assert_true(sums.last_s >= 0 && sums.last_s < INT64_C(1) << 40);
         if (refused == 0 && k + 1 < sizeof damage / sizeof *damage)
             fail_msg("%s: taken", damage[k]);
@@ -612,7 +591,6 @@ TEST(what_a_damaged_store_says_is_bounded)
 TEST(what_is_no_store_is_refused)
 {
     struct ground *g = *state;
-    struct nt_err err = {0};
     struct nt_store *store;
     struct nt_database *db;
     assert_int_equal(nt_store_open(g->file, true, &store, &err), -1);
@@ -626,7 +604,7 @@ TEST(what_is_no_store_is_refused)
     unlink(g->file);
     static const char *const step[] = {"CREATE TABLE t(x)"};
     const struct nt_schema other = {77, 1, step};
-    assert_int_equal(nt_database_open(g->file, false, &other, &db, &err), 0);
+    must(nt_database_open(g->file, false, &other, &db, &err));
     nt_database_close(db);
     assert_int_equal(nt_store_open(g->file, false, &store, &err), -1);
     assert_non_null(strstr(err.text, "is not a store of nettopo"));
@@ -634,7 +612,7 @@ TEST(what_is_no_store_is_refused)
     store = opened(g, false);
     nt_store_close(store);
     const struct nt_schema same = {0x6e74666c, NT_STORE_VERSION, NULL};
-    assert_int_equal(nt_database_open(g->file, false, &same, &db, &err), 0);
+    must(nt_database_open(g->file, false, &same, &db, &err));
     nt_database_run(db, "PRAGMA user_version=99", &err);
     nt_database_close(db);
     assert_int_equal(nt_store_open(g->file, false, &store, &err), -1);

@@ -12,10 +12,9 @@ struct asked {
 static struct asked ask(size_t hosts, const bool *absent, double rate_MBps, double seconds)
 {
     struct asked a;
-    struct nt_err err = {0};
     const struct nt_sweep_setup setup = {.hosts = hosts, .missing = absent};
     const struct nt_stress_settings settings = {.rate_MBps = rate_MBps, .seconds = seconds};
-    assert_int_equal(nt_stress_create(&setup, &settings, &a.planner, &err), 0);
+    must(nt_stress_create(&setup, &settings, &a.planner, &err));
     nt_stress_need(a.planner, &a.rounds, &a.window_s);
     return a;
 }

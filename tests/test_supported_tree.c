@@ -34,9 +34,7 @@ static uint32_t leaf(const struct nt_model *m, uint32_t number)
 static struct nt_model *sure_of(const struct nt_model *m)
 {
     struct nt_model *sure;
-    struct nt_err err = {0};
-    if (nt_supported_tree_create(m, &sure, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_supported_tree_create(m, &sure, &err));
     return sure;
 }
 
@@ -45,21 +43,18 @@ static struct nt_hint *hint_of(struct nt_model *m, const char *pattern, uint32_t
     struct nt_map map = {.model = m};
     uint32_t room[ALL];
     struct nt_hint *h;
-    struct nt_err err = {0};
     for (size_t k = 0; k < ALL; k++)
         room[k] = each;
     const struct nt_hint_request asked = {
         .pattern = pattern, .tasks = each * ALL, .capacity = room, .any_first = true};
-    if (nt_hint_create(&map, &asked, &h, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_hint_create(&map, &asked, &h, &err));
     return h;
 }
 
 static float far(const struct nt_model *m, size_t a, size_t b)
 {
     struct nt_matrix *all;
-    struct nt_err err = {0};
-    assert_int_equal(nt_model_latencies(m, &all, &err), 0);
+    must(nt_model_latencies(m, &all, &err));
     float us = nt_matrix_get(all, a, b);
     nt_matrix_destroy(all);
     return us;
@@ -153,10 +148,9 @@ static struct nt_metrics cost_of(const struct nt_model *m, const char *pattern,
     struct nt_distance *d;
     struct nt_traffic *t;
     struct nt_metrics metrics;
-    struct nt_err err = {0};
-    assert_int_equal(nt_distance_create(m, &d, &err), 0);
-    assert_int_equal(nt_traffic_create(pattern, ALL, &t, &err), 0);
-    assert_int_equal(nt_cost(d, t, rank_host, &metrics, &err), 0);
+    must(nt_distance_create(m, &d, &err));
+    must(nt_traffic_create(pattern, ALL, &t, &err));
+    must(nt_cost(d, t, rank_host, &metrics, &err));
     nt_distance_destroy(d);
     nt_traffic_destroy(t);
     return metrics;

@@ -394,7 +394,6 @@ TEST(test_small)
 TEST(test_refused)
 {
     struct nt_planner *p;
-    struct nt_err err;
     const uint32_t twice[] = {0, 1, 1, 2}, far[] = {0, 1, 2, 4};
     struct nt_sweep_setup setup = {NT_HOSTS_MAX + 1, NULL, 0, 0, 1, 1};
     assert_int_equal(nt_sweep_adaptive_create(&setup, NULL, &p, &err), -1);

@@ -14,12 +14,11 @@ static void drive(size_t hosts, const bool *absent, unsigned passes, unsigned af
                   struct seen *seen)
 {
     struct nt_planner *planner = NULL;
-    struct nt_err err = {0};
     struct nt_order order;
     struct nt_result answer[N];
     memset(seen, 0, sizeof *seen);
     const struct nt_sweep_setup setup = {hosts, absent, passes, 3, 5, 0};
-    assert_int_equal(nt_sweep_all_create(&setup, &planner, &err), 0);
+    must(nt_sweep_all_create(&setup, &planner, &err));
     while (planner->ops->next(planner, &order, &err) == 1) {
         bool busy[N] = {false};
         assert_int_equal(order.kind, NT_ORDER_LATENCY);
@@ -87,12 +86,11 @@ TEST(passes_differ_in_order_and_repeat_exactly)
 {
     struct nt_planner *one = NULL, *two = NULL;
     struct nt_order a, b;
-    struct nt_err err = {0};
     uint32_t first[2][10][5][2];
     memset(first, 0, sizeof first);
     const struct nt_sweep_setup setup = {10, NULL, 2, 1, 1, 0};
-    assert_int_equal(nt_sweep_all_create(&setup, &one, &err), 0);
-    assert_int_equal(nt_sweep_all_create(&setup, &two, &err), 0);
+    must(nt_sweep_all_create(&setup, &one, &err));
+    must(nt_sweep_all_create(&setup, &two, &err));
     for (size_t r = 0; r < 18; r++) {
         assert_int_equal(one->ops->next(one, &a, &err), 1);
         assert_int_equal(two->ops->next(two, &b, &err), 1);
@@ -110,10 +108,9 @@ TEST(one_after_another_they_meet_as_often)
     for (size_t n = 0; n <= 9; n++) {
         struct nt_planner *planner;
         struct nt_order order;
-        struct nt_err err = {0};
         unsigned met[9][9] = {{0}}, rounds = 0;
         const struct nt_sweep_setup setup = {n, NULL, 2, 3, 5, 0};
-        assert_int_equal(nt_sweep_sequential_create(&setup, &planner, &err), 0);
+        must(nt_sweep_sequential_create(&setup, &planner, &err));
         while (planner->ops->next(planner, &order, &err) == 1) {
             assert_int_equal(order.pairs, 1);
             assert_int_equal(order.batches, 3);
@@ -209,7 +206,6 @@ TEST(rounds_ahead_are_there)
 TEST(too_many_hosts_are_refused)
 {
     struct nt_planner *planner = NULL;
-    struct nt_err err = {0};
     const struct nt_sweep_setup setup = {SIZE_MAX, NULL, 1, 1, 1, 0};
     assert_int_equal(nt_sweep_all_create(&setup, &planner, &err), -1);
     assert_null(planner);

@@ -119,7 +119,6 @@ static void end(struct sweep *s)
 static void drive(struct sweep *s)
 {
     struct nt_order o;
-    struct nt_err err = {0};
     int more;
     while ((more = s->planner->ops->next(s->planner, &o, &err)) > 0) {
         answer_round(s, &o);

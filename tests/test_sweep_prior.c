@@ -22,7 +22,6 @@ static struct swept swept_from(const struct nt_belief *belief, const struct nt_n
 {
     struct nt_planner *p;
     struct nt_order o;
-    struct nt_err err = {0};
     struct swept s = {0};
     struct nt_result *result = calloc(n->hosts + 1, sizeof *result);
     bool *busy = calloc(n->hosts + 1, sizeof *busy);
@@ -74,7 +73,6 @@ static struct swept swept_from(const struct nt_belief *belief, const struct nt_n
 static struct nt_model *truth_of(const struct nt_network *n)
 {
     struct nt_model *m;
-    struct nt_err err = {0};
     if (nt_network_truth(n, &m, &err) < 0)
         fail_msg("%s", err.text);
     return m;

@@ -13,7 +13,6 @@ static struct nt_samples *sampled(const struct nt_network *n, struct nt_measure_
                                   double window_s)
 {
     struct nt_samples *s;
-    struct nt_err err = {0};
     char(*name)[16] = calloc(n->hosts, sizeof *name);
     const char **names = calloc(n->hosts, sizeof *names);
     for (size_t h = 0; h < n->hosts; h++) {
@@ -67,7 +66,6 @@ TEST(test_round_trip)
                 sampled(n, (struct nt_measure_noise){.sd = 0.02, .seed = seed}, 0);
             struct nt_model *truth;
             struct nt_map *map;
-            struct nt_err err = {0};
             assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
             if (nt_solve_samples(s, NULL, NULL, &map, &err) < 0)
                 fail_msg("%s: %s", specs[k], err.text);
@@ -225,7 +223,6 @@ TEST(test_orders)
     struct nt_network *n = made_network("tree:2x4");
     struct nt_measure_noise noise = {0};
     struct nt_sweep_run run;
-    struct nt_err err;
     uint32_t pairs[][2] = {{0, 4}, {1, 5}, {2, 6}};
     const struct nt_order orders[] = {
         {.kind = NT_ORDER_LATENCY, .pairs = 3, .pair = pairs, .batches = 2, .count = 5},
@@ -259,7 +256,6 @@ TEST(test_bounds)
     struct nt_measure_noise noise = {0};
     struct nt_sweep_run run;
     struct nt_samples *s;
-    struct nt_err err;
     assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, &run, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_int_equal(nt_samples_simulate(n, &noise, NULL, 0, &s, &err), -1);

@@ -32,7 +32,6 @@ static struct nt_matrix *measure(const struct graph *g, double sd, struct nt_rng
     struct nt_model *lattice = known_lattice(g->dimensions, g->size, g->wraps, 0, host_us, link_us);
     size_t n = lattice->hosts * g->hosts;
     struct nt_matrix *between, *x;
-    struct nt_err err;
     known_must(nt_model_latencies(lattice, &between, &err), &err);
     known_must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &x, &err), &err);
     for (size_t i = 0; i < n; i++)
@@ -50,7 +49,6 @@ static struct nt_matrix *measure(const struct graph *g, double sd, struct nt_rng
 static struct nt_model *infer(const struct nt_matrix *x)
 {
     struct nt_model *m;
-    struct nt_err err;
     known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
     return m;
 }
@@ -73,7 +71,6 @@ static void hosts_are_attached(const struct nt_model *m, size_t hosts)
 static void host_is_named(const struct nt_model *m, uint32_t host)
 {
     struct nt_faults_found found;
-    struct nt_err err;
     for (size_t k = 0; k < m->links; k++)
         if (m->link[k].a < m->hosts)
             assert_true(m->link[k].latency_se_us >= 0);
@@ -180,7 +177,6 @@ TEST(a_distant_host_has_a_long_link)
 {
     for (size_t n = 4; n <= 20; n += 4) {
         struct nt_rng rng;
-        struct nt_err err;
         struct nt_matrix *x;
         nt_rng_init(&rng, n);
         known_must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &x, &err), &err);
@@ -304,8 +300,7 @@ TEST(readings_far_off_do_no_harm)
         size_t n = what == 0 ? 6 : N;
         struct nt_matrix *d;
         struct nt_model *m;
-        struct nt_err err;
-        assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &d, &err), 0);
+        must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &d, &err));
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++) {
                 size_t steps = i < j ? j - i : i - j, hops = steps < n - steps ? steps : n - steps;
@@ -313,7 +308,7 @@ TEST(readings_far_off_do_no_harm)
                 double tree = (i / 4 == j / 4 ? 2 : 3) * (i < j ? 3 : 1);
                 nt_matrix_set(d, i, j, i == j ? 0 : (float)(what == 0 ? ring : tree));
             }
-        assert_int_equal(nt_infer_latency(d, NULL, 1, &m, &err), 0);
+        must(nt_infer_latency(d, NULL, 1, &m, &err));
         for (size_t k = 0; k < m->links; k++)
             assert_true(!(m->link[k].latency_se_us > 100));
         nt_model_destroy(m);

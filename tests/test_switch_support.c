@@ -6,9 +6,7 @@
 static double *support_of(const struct nt_model *m)
 {
     double *support;
-    struct nt_err err = {0};
-    if (nt_support_create(m, &support, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_support_create(m, &support, &err));
     return support;
 }
 
@@ -45,9 +43,8 @@ TEST(a_switch_has_the_probability_of_its_link_upwards)
 /* A top that stands over one switch divides the hosts as that one does. */
 TEST(a_top_over_one_switch_is_as_sure_as_that)
 {
-    struct nt_err err = {0};
     struct nt_model *m;
-    assert_int_equal(nt_model_create(4, 2, 5, &m, &err), 0);
+    must(nt_model_create(4, 2, 5, &m, &err));
     for (uint32_t h = 0; h < 4; h++)
         m->link[h] = (struct nt_link){.a = h, .b = h < 2 ? 4 : 5, .probability = 1};
     m->link[4] = (struct nt_link){.a = 4, .b = 5, .probability = 0.8};

@@ -19,9 +19,8 @@ static struct nt_model *sweep(const struct rates_tree *tree, double switch_MBps)
     struct nt_measure_noise noise = {.sd = 0.01, .seed = 1};
     struct nt_bandwidth_options options = {0};
     struct rates_run run = {0};
-    struct nt_err err = {0};
     struct nt_model *found, *truth;
-    assert_int_equal(nt_network_truth(net, &truth, &err), 0);
+    must(nt_network_truth(net, &truth, &err));
     struct nt_model *blank = rates_blank(truth);
     size_t rounds = rates_record(net, blank, &options, &noise, round, &run);
     for (size_t r = 0; r < rounds; r++) {
@@ -32,8 +31,8 @@ static struct nt_model *sweep(const struct rates_tree *tree, double switch_MBps)
         for (size_t k = 0; k < round[r].flows && sum > switch_MBps; k++)
             flow[k].rate_MBps *= switch_MBps / sum;
     }
-    assert_int_equal(nt_infer_flows(blank, round, rounds, &found, &err), 0);
-    assert_int_equal(nt_switch_throughput_find(found, round, rounds, &err), 0);
+    must(nt_infer_flows(blank, round, rounds, &found, &err));
+    must(nt_switch_throughput_find(found, round, rounds, &err));
     rates_forget(round, rounds);
     nt_model_destroy(blank);
     nt_model_destroy(truth);
@@ -99,7 +98,6 @@ TEST(the_map_keeps_it)
             .tiers = 2, .fan = {6, 8}, .over = {2}, .host_MBps = HOST_MBPS};
         struct nt_model *m = sweep(&tree, INFINITY);
         struct nt_map *map, *again;
-        struct nt_err err;
         char name[48][8], *text, *second;
         const char *names[48];
         size_t bytes;
@@ -108,11 +106,11 @@ TEST(the_map_keeps_it)
             names[h] = name[h];
         }
         m->throughput[1].at_least = full == 0;
-        assert_int_equal(nt_map_create(m, names, &map, &err), 0);
-        assert_int_equal(nt_map_sort(map, &err), 0);
-        assert_int_equal(nt_map_write(map, true, &text, &bytes, &err), 0);
-        assert_int_equal(nt_map_read("map", text, bytes, &again, &err), 0);
-        assert_int_equal(nt_map_write(again, true, &second, &bytes, &err), 0);
+        must(nt_map_create(m, names, &map, &err));
+        must(nt_map_sort(map, &err));
+        must(nt_map_write(map, true, &text, &bytes, &err));
+        must(nt_map_read("map", text, bytes, &again, &err));
+        must(nt_map_write(again, true, &second, &bytes, &err));
         assert_string_equal(text, second);
         size_t bounds = 0;
         for (const char *at = text; (at = strstr(at, "\"max_at_least\"")) != NULL; at++)

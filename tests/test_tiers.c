@@ -329,7 +329,6 @@ TEST(bad_readings_are_refused)
                                                {.a = 0, .b = 1, .us = NAN}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         struct nt_pairs *p = NULL;
-        struct nt_err err = {0};
         assert_int_equal(nt_pairs_create(4, &bad[k], 1, &p, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         assert_null(p);

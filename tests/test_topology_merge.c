@@ -8,7 +8,6 @@
 static struct nt_map *read_conf(const char *text)
 {
     struct nt_map *map = NULL;
-    struct nt_err err = {0};
     if (text != NULL && nt_import_topology_conf("t", text, strlen(text), &map, &err) != 0)
         fail_msg("%s", err.text);
     return map;
@@ -19,13 +18,11 @@ static char *merged(const char *measured, const char *current, const char *chang
 {
     struct nt_map *m = read_conf(measured), *c = read_conf(current), *out;
     struct nt_strbuf d = {0};
-    struct nt_err err = {0};
     char *text;
     size_t bytes;
-    if (nt_topology_merge(m, c, &out, &d, NULL, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_topology_merge(m, c, &out, &d, NULL, &err));
     assert_string_equal(d.used > 0 ? d.text : "", changes);
-    assert_int_equal(nt_export_topology_conf(out, &text, &bytes, &err), 0);
+    must(nt_export_topology_conf(out, &text, &bytes, &err));
     free(d.text);
     nt_map_destroy(m);
     nt_map_destroy(c);
@@ -139,7 +136,6 @@ TEST(a_host_alone_on_its_switch_stays)
         struct nt_map *m, *c = read_conf(table[k].current), *out;
         const char *text = table[k].measured;
         struct nt_strbuf d = {0};
-        struct nt_err err = {0};
         assert_int_equal(nt_import_dot("t", text, strlen(text), &m, &err), 0);
         m->model->resolution_us = 0.02;
         for (size_t w = 0; w < m->model->switches; w++)
@@ -164,7 +160,6 @@ TEST(what_is_no_tree_is_refused)
 {
     struct nt_map *map = read_conf(two), *out;
     struct nt_strbuf d = {0};
-    struct nt_err err = {0};
     map->model->switches = 0;
     assert_int_equal(nt_topology_merge(map, NULL, &out, &d, NULL, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -180,7 +175,6 @@ static struct nt_map *random_tree(struct nt_rng *rng, const char *prefix, uint32
     const char *name[16];
     struct nt_model *m;
     struct nt_map *map;
-    struct nt_err err = {0};
     size_t links = 0;
     for (uint32_t h = 0; h < hosts; h++) {
         snprintf(text[h], sizeof text[h], "n%u", h + 1);
@@ -205,7 +199,7 @@ static struct nt_map *random_tree(struct nt_rng *rng, const char *prefix, uint32
     }
     m->links = links;
     m->family = NT_FAMILY_TREE;
-    assert_int_equal(nt_map_create(m, name, &map, &err), 0);
+    must(nt_map_create(m, name, &map, &err));
     for (uint32_t k = 0; k < s; k++)
         map->switch_name[k][0] = prefix[0]; /* "s1", or another letter */
     return map;
@@ -215,9 +209,7 @@ static char *conf_of(struct nt_map *map)
 {
     char *text;
     size_t bytes;
-    struct nt_err err = {0};
-    if (nt_export_topology_conf(map, &text, &bytes, &err) != 0)
-        fail_msg("%s", err.text);
+    must(nt_export_topology_conf(map, &text, &bytes, &err));
     nt_map_destroy(map);
     return text;
 }
@@ -228,7 +220,6 @@ TEST(nothing_changes_the_second_time)
     size_t merges = 0;
     for (uint64_t seed = 1; seed <= 4000; seed++) {
         struct nt_rng rng;
-        struct nt_err err = {0};
         nt_rng_init(&rng, seed);
         uint32_t hosts = 3 + (uint32_t)nt_rng_below(&rng, 10);
         struct nt_map *m = random_tree(&rng, "s", hosts, true), *out;
@@ -238,12 +229,12 @@ TEST(nothing_changes_the_second_time)
         char *text = c != NULL ? conf_of(c) : NULL;
         if (m != NULL) {
             c = read_conf(text);
-            assert_int_equal(nt_topology_merge(m, c, &out, &first, NULL, &err), 0);
+            must(nt_topology_merge(m, c, &out, &first, NULL, &err));
             nt_map_destroy(c);
             free(text);
             text = conf_of(out);
             c = read_conf(text);
-            assert_int_equal(nt_topology_merge(m, c, &out, &second, NULL, &err), 0);
+            must(nt_topology_merge(m, c, &out, &second, NULL, &err));
             if (second.used > 0)
                 fail_msg("seed %u: %s", (unsigned)seed, second.text);
             nt_map_destroy(out);

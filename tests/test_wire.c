@@ -21,10 +21,9 @@ TEST(a_greeting_comes_back_as_it_went)
 {
     struct nt_greeting in = example_greeting(), out;
     struct nt_bytes bytes;
-    struct nt_err err = {0};
-    assert_int_equal(nt_greeting_encode(&in, &bytes, &err), 0);
+    must(nt_greeting_encode(&in, &bytes, &err));
     assert_int_equal(nt_wire_kind(bytes.data, bytes.bytes), NT_WIRE_GREETING);
-    assert_int_equal(nt_greeting_decode(bytes.data, bytes.bytes, &out, &err), 0);
+    must(nt_greeting_decode(bytes.data, bytes.bytes, &out, &err));
     assert_string_equal(out.host, in.host);
     assert_memory_equal(out.machine, in.machine, sizeof in.machine);
     assert_int_equal(out.cores, 7);
@@ -43,9 +42,8 @@ TEST(a_bad_greeting_is_refused)
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         struct nt_greeting in = example_greeting(), out;
         struct nt_bytes bytes;
-        struct nt_err err = {0};
         snprintf(in.host, sizeof in.host, "%s", names[k]);
-        assert_int_equal(nt_greeting_encode(&in, &bytes, &err), 0);
+        must(nt_greeting_encode(&in, &bytes, &err));
         assert_int_equal(nt_greeting_decode(bytes.data, bytes.bytes, &out, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         free(bytes.data);
@@ -61,8 +59,7 @@ TEST(a_bad_greeting_is_refused)
     }
     struct nt_greeting in = example_greeting(), out;
     struct nt_bytes bytes;
-    struct nt_err err = {0};
-    assert_int_equal(nt_greeting_encode(&in, &bytes, &err), 0);
+    must(nt_greeting_encode(&in, &bytes, &err));
     bytes.data[1] = 9;
     assert_int_equal(nt_greeting_decode(bytes.data, bytes.bytes, &out, &err), -1);
     assert_non_null(strstr(err.text, "another version"));
@@ -79,10 +76,9 @@ TEST(a_table_comes_back_as_it_went)
     struct nt_source source[2] = {{{1, 2}}, {{[15] = 3}}};
     struct nt_peer_table in = {.ranks = 4, .peer = peer, .sources = 2, .source = source}, out;
     struct nt_bytes bytes;
-    struct nt_err err = {0};
     memset(address, 0x5a, sizeof address);
-    assert_int_equal(nt_peer_table_encode(&in, &bytes, &err), 0);
-    assert_int_equal(nt_peer_table_decode(bytes.data, bytes.bytes, &out, &err), 0);
+    must(nt_peer_table_encode(&in, &bytes, &err));
+    must(nt_peer_table_decode(bytes.data, bytes.bytes, &out, &err));
     assert_int_equal(out.ranks, 4);
     assert_int_equal(out.sources, 2);
     assert_memory_equal(out.source, source, sizeof source);
@@ -125,13 +121,12 @@ TEST(an_order_comes_back_as_it_went)
     bool kept[] = {false, true};
     struct nt_round in = example_round(pair), out;
     struct nt_bytes bytes;
-    struct nt_err err = {0};
     uint32_t gone[] = {2, 4000000000};
     in.kept = kept;
     in.lost = 2;
     in.lost_rank = gone;
-    assert_int_equal(nt_round_encode(&in, &bytes, &err), 0);
-    assert_int_equal(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err), 0);
+    must(nt_round_encode(&in, &bytes, &err));
+    must(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err));
     assert_memory_equal(out.kept, kept, sizeof kept);
     assert_int_equal(out.lost, 2);
     assert_memory_equal(out.lost_rank, gone, sizeof gone);
@@ -159,13 +154,12 @@ TEST(an_order_brings_its_addresses)
     struct nt_peer peer[3] = {{true, address[0], 40}, {false, NULL, 0}, {false, address[1], 7}};
     struct nt_round in = example_round(pair), out;
     struct nt_bytes bytes;
-    struct nt_err err = {0};
     memset(address, 0xa5, sizeof address);
     in.peers = 3;
     in.peer_rank = rank;
     in.peer = peer;
-    assert_int_equal(nt_round_encode(&in, &bytes, &err), 0);
-    assert_int_equal(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err), 0);
+    must(nt_round_encode(&in, &bytes, &err));
+    must(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err));
     assert_int_equal(out.peers, 3);
     for (size_t k = 0; k < 3; k++) {
         const struct nt_peer *found = nt_peer_find(&out, &(struct nt_peer_table){0}, rank[k]);
@@ -228,9 +222,8 @@ TEST(a_bad_order_is_refused)
         uint32_t pair[2][2];
         struct nt_round in = example_round(pair), out;
         struct nt_bytes bytes;
-        struct nt_err err = {0};
         break_order(&in, pair, how);
-        assert_int_equal(nt_round_encode(&in, &bytes, &err), 0);
+        must(nt_round_encode(&in, &bytes, &err));
         assert_int_equal(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         free(bytes.data);
@@ -251,18 +244,17 @@ TEST(a_start_and_a_report_come_back)
                                           .bytes = 1e9}},
                      told;
     struct nt_bytes bytes;
-    struct nt_err err = {0};
-    assert_int_equal(nt_go_encode(&go, &bytes, &err), 0);
-    assert_int_equal(nt_go_decode(bytes.data, bytes.bytes, &gone, &err), 0);
+    must(nt_go_encode(&go, &bytes, &err));
+    must(nt_go_decode(bytes.data, bytes.bytes, &gone, &err));
     assert_true(gone.measure_s == 0.5 && gone.give_up_s == 0.75);
     assert_int_equal(gone.skips, 2);
     assert_memory_equal(gone.skip, skip, sizeof skip);
     nt_arena_fini(&gone.memory);
     free(bytes.data);
     snprintf(report.reason, sizeof report.reason, "no answer\nin time");
-    assert_int_equal(nt_reports_encode(NT_WIRE_RESULT, &report, 1, &bytes, &err), 0);
+    must(nt_reports_encode(NT_WIRE_RESULT, &report, 1, &bytes, &err));
     assert_int_equal(nt_reports_decode(NT_WIRE_READY, bytes.data, bytes.bytes, &told, 1, &err), -1);
-    assert_int_equal(nt_reports_decode(NT_WIRE_RESULT, bytes.data, bytes.bytes, &told, 1, &err), 0);
+    must(nt_reports_decode(NT_WIRE_RESULT, bytes.data, bytes.bytes, &told, 1, &err));
     assert_true(told.ok && told.kept && !told.idle && told.seconds == 0.125);
     assert_true(told.result.value_us == 1.5 && told.result.se_us == 0.25);
     assert_true(told.result.median_us == 2 && told.result.bytes == 1e9);
@@ -270,7 +262,7 @@ TEST(a_start_and_a_report_come_back)
     assert_string_equal(told.reason, "no answer?in time");
     free(bytes.data);
     report.result.value_us = NAN;
-    assert_int_equal(nt_reports_encode(NT_WIRE_RESULT, &report, 1, &bytes, &err), 0);
+    must(nt_reports_encode(NT_WIRE_RESULT, &report, 1, &bytes, &err));
     assert_int_equal(nt_reports_decode(NT_WIRE_RESULT, bytes.data, bytes.bytes, &told, 1, &err),
                      -1);
     free(bytes.data);

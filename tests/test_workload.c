@@ -6,7 +6,6 @@
 static struct nt_workload parsed(const char *text)
 {
     struct nt_workload w = {.seed = 1};
-    struct nt_err err = {0};
     if (nt_workload_parse(text, &w, &err) != 0)
         fail_msg("%s: %s", text, err.text);
     return w;
@@ -16,7 +15,6 @@ static struct nt_program program_of(const char *text, size_t hosts)
 {
     struct nt_workload w = parsed(text);
     struct nt_program p;
-    struct nt_err err = {0};
     if (nt_program_create(hosts, &w, &p, &err) != 0)
         fail_msg("%s: %s", text, err.text);
     return p;
@@ -89,7 +87,6 @@ TEST(what_is_no_kernel_is_refused)
                                       "a2a,messages=16777217"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         struct nt_workload w = {.wave = 77};
-        struct nt_err err = {0};
         if (nt_workload_parse(bad[k], &w, &err) == 0)
             fail_msg("%s was taken", bad[k]);
         assert_int_equal(err.kind, NT_ERR_USAGE);
@@ -147,10 +144,9 @@ TEST(tasks_are_spread_over_hosts_and_fit_the_kernel)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_workload w = parsed(table[k].text);
         struct nt_program p;
-        struct nt_err err = {0};
         assert_int_equal(nt_workload_tasks(&w, table[k].hosts), table[k].tasks);
         if (table[k].tasks > 0 || table[k].hosts == 0) {
-            assert_int_equal(nt_program_create(table[k].hosts, &w, &p, &err), 0);
+            must(nt_program_create(table[k].hosts, &w, &p, &err));
             nt_program_fini(&p);
             continue;
         }
