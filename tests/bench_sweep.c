@@ -179,8 +179,7 @@ static int print_row(const struct row *row, bool any, unsigned seeds)
     return s.exact + s.unsure == n ? 0 : 1;
 }
 
-/* ---- from a prior ----------------------------------------------------------------------------
- */
+/* ---- from a prior ---- */
 
 enum { HOSTS_NAMED = 65536 };
 

@@ -8,8 +8,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* ---- the sequential test ------------------------------------------------------------------------
- */
+/* ---- the sequential test ---- */
 
 static const struct nt_classes TWO = {.count = 2,
                                       .mean = {0.113, 0.293},
@@ -68,8 +67,7 @@ TEST(test_evidence)
     assert_true(nt_classes_llr(&TWO, 0.113, 1) == 0);      /* no class above */
 }
 
-/* ---- classes ------------------------------------------------------------------------------------
- */
+/* ---- classes ---- */
 
 TEST(test_class_fit)
 {
@@ -122,8 +120,7 @@ TEST(test_class_fit)
     }
 }
 
-/* ---- cells and clusters -------------------------------------------------------------------------
- */
+/* ---- cells and clusters ---- */
 
 TEST(test_clusters)
 {
@@ -165,8 +162,7 @@ TEST(test_cells)
     nt_cells_destroy(NULL);
 }
 
-/* ---- judging ------------------------------------------------------------------------------------
- */
+/* ---- judging ---- */
 
 /* Merging reads again what it is least certain of, so that of very many pairs one is off by a
  * little three times; a network is refuted by what chance does not make of one of them. */

@@ -557,8 +557,7 @@ TEST(test_never_together)
     nt_network_destroy(n);
 }
 
-/* ---- hosts that are not equally deep ----------------------------------------------------------
- */
+/* ---- hosts that are not equally deep ---- */
 
 /* The map states every pair, also pairs that no job had, within 6 % of the truth. In networks that
  * are drawn at random, some hosts are left out. */

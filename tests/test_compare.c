@@ -19,8 +19,7 @@ static void assert_near(double is, double expected)
         fail_msg("%.10g, expected %.10g", is, expected);
 }
 
-/* ---- networks and maps ------------------------------------------------------------------------
- */
+/* ---- networks and maps ---- */
 
 static struct nt_map *named(struct nt_model *model)
 {
@@ -148,8 +147,7 @@ static void plug(struct nt_model *m, uint32_t link, uint32_t from, uint32_t to)
 /* Three groups of two leaves of three hosts: n1..n3, n4..n6 | n7..n9, n10..n12 | n13.. */
 static const char PODS[] = "tree:3x2x3";
 
-/* ---- what is found ---------------------------------------------------------------------------
- */
+/* ---- what is found ---- */
 
 TEST(a_host_on_another_leaf_is_named)
 {
@@ -604,8 +602,7 @@ TEST(a_missing_switch_makes_no_link_slow)
     nt_map_destroy(was);
 }
 
-/* ---- the published measures -------------------------------------------------------------------
- */
+/* ---- the published measures ---- */
 
 /* Section d: a square of which three sides were found, with probabilities 1, 0.5 and 0.8, and a
  * diagonal that is none of its links: (1 + 0.5 + 0.8 + 0) / 4. */
@@ -724,8 +721,7 @@ TEST(redistribution_by_hand)
     nt_map_destroy(r);
 }
 
-/* ---- noise ------------------------------------------------------------------------------------
- */
+/* ---- noise ---- */
 
 TEST(two_sweeps_of_one_network_are_the_same)
 {

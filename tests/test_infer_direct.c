@@ -182,8 +182,7 @@ TEST(test_confidence)
     assert_below(before, 0.5);
 }
 
-/* ---- the search itself ------------------------------------------------------------------------
- */
+/* ---- the search itself ---- */
 
 /* Readings as the search takes them. */
 static struct nt_work work_of(const struct nt_matrix *x)

@@ -241,8 +241,7 @@ TEST(sorting_keeps_the_network)
     nt_map_destroy(map);
 }
 
-/* ---- wrong texts ------------------------------------------------------------------------------
- */
+/* ---- wrong texts ---- */
 
 #define TOP                                                                                        \
     "\"schema\": \"nettopo-map/1\", \"generator\": \"g\", \"status\": \"ok\", \"warnings\": []"

@@ -10,8 +10,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* ---- right, over seeds, hints and noise ---------------------------------------------------------
- */
+/* ---- right, over seeds, hints and noise ---- */
 
 TEST(test_exact)
 {
@@ -74,8 +73,7 @@ TEST(test_exact)
     }
 }
 
-/* ---- what is stated ----------------------------------------------------------------------------
- */
+/* ---- what is stated ---- */
 
 static void assert_valid(const struct nt_model *m)
 {
@@ -228,8 +226,7 @@ TEST(test_latencies)
     nt_network_destroy(n);
 }
 
-/* ---- hosts that are not there -------------------------------------------------------------------
- */
+/* ---- hosts that are not there ---- */
 
 TEST(test_lost)
 {

@@ -158,8 +158,7 @@ static struct nt_model *found_by(const struct sweep *s)
     return m;
 }
 
-/* ---- whatever the network is --------------------------------------------------------------------
- */
+/* ---- whatever the network is ---- */
 
 /* The truth without those who are not there: measured without noise, every pair. */
 static struct nt_model *truth_of(const struct sweep *s)
@@ -322,8 +321,7 @@ TEST(never_sure_of_a_wrong_network)
     assert_at_most(wrong, wrong_all + draws(2, 4));
 }
 
-/* ---- schedules ---------------------------------------------------------------------------------
- */
+/* ---- schedules ---- */
 
 /* Few hosts: every pair three times; many: fewer rounds than two passes over all pairs take,
  * where each pair is verified once. */

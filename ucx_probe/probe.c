@@ -82,8 +82,8 @@ static const struct nt_flag flags[] = {
      "(default " NT_SYSCONFDIR "/nettopo/nettopo.conf, if it is readable)"},
     {"transports", 0, NULL, NT_AT(transports), 1,
      "Only list what UCX can use on this host: transport, device, network"},
-    {"help", 'h', NULL, NT_AT(transports), 1, "Print this help"},
-    {"version", 'V', NULL, NT_AT(transports), 1, "Print the version"},
+    {"help", 'h', NULL, 0, 0, "Print this help"},
+    {"version", 'V', NULL, 0, 0, "Print the version"},
     {"agent-fd", 0, "N", NT_AT(agent_fd), 1, NULL},
     {0}};
 
@@ -287,8 +287,8 @@ static int check_plan(const struct arguments *a, struct nt_err *err)
 static int read_arguments(int argc, char **argv, struct settings *set, struct nt_err *err)
 {
     struct arguments a = {0};
-    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
-        check_plan(&a, err) != 0 || read_settings(&a, set, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 || check_plan(&a, err) != 0 ||
+        read_settings(&a, set, err) != 0)
         return -1;
     set->plan = a.plan;
     set->plan_flows = a.bandwidth;

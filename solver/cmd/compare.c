@@ -35,7 +35,7 @@ static const struct nt_flag flags[] = {
     NT_FLAG_NAMES(names),
     NT_FLAG_TOPOLOGY("topology", topology),
     NT_FLAG_OUTPUT,
-    {0}};
+    NT_OPERANDS(file, 2)};
 
 static const struct nt_command_help help = {
     "nettopo compare [OPTION...] MAP REFERENCE\n"
@@ -203,7 +203,7 @@ static int compare_measured(const struct arguments *a, struct nt_err *err)
 static int compare_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.tolerance = "0.25", .output = "-"};
-    if (nt_command_line_options(argc, argv, flags, &a, a.file, 2, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 ||
         nt_command_line_number("tolerance", a.tolerance, 0, 1000, &a.least, err) != 0 ||
         nt_command_line_bytes("message-bytes", a.message, 1, 1e12, &a.message_bytes, err) != 0)
         return -1;

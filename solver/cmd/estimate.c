@@ -90,7 +90,7 @@ static int estimate_run(int argc, char **argv, struct nt_err *err)
     struct arguments a = {.output = "-"};
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0)
         return -1;
     if (a.routes == NULL || a.measured == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "--routes FILE and --measured FILE are required");

@@ -45,7 +45,7 @@ static const struct nt_flag flags[] = {
     {"probability", 0, "P", NT_AT(probability), 1,
      "Leave out links that are less probable than P (dot, svg, html)"},
     NT_FLAG_OUTPUT,
-    {0}};
+    NT_OPERANDS(map, 1)};
 
 static const struct nt_command_help help = {
     "nettopo export --format FORMAT [OPTION...] [MAP]",
@@ -308,7 +308,7 @@ static int export_run(int argc, char **argv, struct nt_err *err)
     char *text;
     size_t bytes;
     double probability = 0;
-    if (nt_command_line_options(argc, argv, flags, &a, &a.map, 1, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 ||
         nt_command_line_number("probability", a.probability, 0, 1, &probability, err) != 0)
         return -1;
     const struct format *f = find_format(&a, err);

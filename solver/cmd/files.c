@@ -30,8 +30,7 @@ const char *nt_file_name(const char *path)
     return is_standard(path) ? "standard input" : path;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static int refuse_file(const char *path, const char *doing, struct nt_err *err)
 {
@@ -190,8 +189,7 @@ int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err)
     return rc;
 }
 
-/* ---- the record of a sweep --------------------------------------------------------------------
- */
+/* ---- the record of a sweep ---- */
 
 static int feed_samples(void *reader, const char *text, size_t bytes, struct nt_err *err)
 {

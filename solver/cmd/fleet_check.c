@@ -212,7 +212,7 @@ static int check_run(int argc, char **argv, struct nt_err *err)
     struct arguments a = {.age = "30d", .days = "90d"};
     struct checking c = {0};
     int64_t age_s, days_s;
-    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 ||
         nt_fleet_span("max-age", a.age, &age_s, err) != 0 ||
         nt_fleet_span("days", a.days, &days_s, err) != 0 ||
         nt_fleet_changes_load(a.store, days_s, false, &c.changes, err) != 0)

@@ -20,8 +20,10 @@
 #include "origin.h"
 #include "terminal.h"
 
+enum { PATH_BYTES = 4096, RECORD_MAX = 256 << 20, OPERANDS_MAX = 4096 };
+
 struct arguments {
-    const char *store, *record, *fold, *keep;
+    const char *store, *record, *fold, *keep, *operand[OPERANDS_MAX + 1]; /* NULL after the last */
     bool quiet, json;
 };
 
@@ -36,7 +38,7 @@ static const struct nt_flag flags[] = {
     {"keep", 0, "SPAN", NT_AT(keep), 1, "Remove data older than SPAN (default 400d)"},
     {"quiet", 'q', NULL, NT_AT(quiet), 1, "Do not print the summary"},
     {"json", 0, NULL, NT_AT(json), 1, "Print the summary as JSON, with the rejected files"},
-    {0}};
+    NT_OPERANDS(operand, OPERANDS_MAX)};
 
 static const struct nt_command_help help = {
     "nettopo fleet ingest [OPTION...] PATH...",
@@ -45,8 +47,6 @@ static const struct nt_command_help help = {
     "jobs' directories. If a file is rejected, the reason is on standard error, the others are "
     "imported, and the exit status is 3.\n",
     flags, "nettopo fleet ingest --store fleet.db archive"};
-
-enum { PATH_BYTES = 4096, RECORD_MAX = 256 << 20, OPERANDS_MAX = 4096 };
 
 /* Maximum duration of a write transaction; a commit takes some milliseconds. */
 static const double HOLD_S = 0.25;
@@ -256,10 +256,9 @@ static int compare_paths(const void *x, const void *y)
     return nt_name_compare(*(char *const *)x, *(char *const *)y);
 }
 
-static int list_files(struct files *files, const char *const *operand, size_t operands,
-                      struct nt_err *err)
+static int list_files(struct files *files, const char *const *operand, struct nt_err *err)
 {
-    for (size_t k = 0; k < operands && operand[k] != NULL; k++) {
+    for (size_t k = 0; operand[k] != NULL; k++) {
         size_t from = files->count;
         if ((is_folder(operand[k]) ? add_folder(files, operand[k], err)
                                    : add_file(files, operand[k], err)) != 0)
@@ -380,7 +379,7 @@ static bool is_same_folder(const char *x, const char *y)
 
 /* Prunes the archive of nettopo.conf after its maps are in the store, because the end of a job has
  * little time for it. Errors are reported, but the ingestion has succeeded. */
-static void prune_archive(const char *const *operand, size_t operands)
+static void prune_archive(const char *const *operand)
 {
     struct nt_conf conf;
     struct nt_err err;
@@ -388,7 +387,7 @@ static void prune_archive(const char *const *operand, size_t operands)
     if (nt_fleet_conf(&conf, &err) != 0 || conf.archive.dir[0] == '\0' ||
         access(conf.archive.dir, W_OK) != 0)
         return;
-    for (size_t k = 0; k < operands && operand[k] != NULL; k++)
+    for (size_t k = 0; operand[k] != NULL; k++)
         ours |= is_same_folder(operand[k], conf.archive.dir);
     if (ours && nt_archive_prune(conf.archive.dir, conf.archive.limit_bytes, (double)INFINITY,
                                  &done, &err) != 0)
@@ -445,23 +444,22 @@ static int ingest_files(struct ingest *in, const char *store, const struct files
 static int ingest_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.fold = "14d", .keep = "400d"};
-    static const char *operand[OPERANDS_MAX + 1];
     int64_t fold_s, keep_s;
     struct ingest in = {.now_s = nt_fleet_now()};
     struct files files = {0};
-    if (nt_command_line_options(argc, argv, flags, &a, operand, OPERANDS_MAX, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 ||
         nt_fleet_span("fold", a.fold, &fold_s, err) != 0 ||
         nt_fleet_span("keep", a.keep, &keep_s, err) != 0)
         return -1;
     in.quiet = a.quiet;
     in.json = a.json;
-    int rc = list_files(&files, operand, OPERANDS_MAX, err);
+    int rc = list_files(&files, a.operand, err);
     if (rc == 0)
         rc = read_records(a.record, &in.records, err);
     if (rc == 0)
         rc = ingest_files(&in, a.store, &files, fold_s, keep_s, err);
     if (rc == 0)
-        prune_archive(operand, OPERANDS_MAX);
+        prune_archive(a.operand);
     free(in.rejected.buf.text);
     nt_slurm_jobs_destroy(in.records);
     nt_arena_fini(&files.memory);

@@ -130,7 +130,7 @@ static int metrics_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.days = "90d", .output = "-"};
     int64_t days_s;
-    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 ||
         nt_fleet_span("days", a.days, &days_s, err) != 0)
         return -1;
     return metrics(a.store, a.output, days_s, err);

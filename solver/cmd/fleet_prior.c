@@ -92,7 +92,7 @@ static int prior_run(int argc, char **argv, struct nt_err *err)
     struct arguments a = {.days = "90d", .output = "-"};
     struct nt_fleet_changes changes;
     int64_t days_s;
-    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 ||
         nt_fleet_span("days", a.days, &days_s, err) != 0 ||
         nt_fleet_changes_load(a.store, days_s, true, &changes, err) != 0)
         return -1;

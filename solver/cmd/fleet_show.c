@@ -16,8 +16,7 @@
 #include "terminal.h"
 #include "utc.h"
 
-/* ---- the page with its history --------------------------------------------------------------
- */
+/* ---- the page with its history ---- */
 
 struct page {
     const struct nt_fleet_changes *changes;
@@ -346,7 +345,7 @@ static int show(const struct arguments *a, struct nt_err *err)
 static int show_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.days = "90d", .output = "-"};
-    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 ||
         nt_fleet_span("days", a.days, &a.days_s, err) != 0)
         return -1;
     if (a.json && a.format != NULL && strcmp(a.format, "json") != 0)

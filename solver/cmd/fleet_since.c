@@ -81,7 +81,7 @@ static const struct nt_flag flags[] = {
     {"current", 0, NULL, NT_AT(current), 1, "List only parts that are degraded now"},
     {"json", 0, NULL, NT_AT(json), 1, "Print the changes as JSON"},
     NT_FLAG_OUTPUT,
-    {0}};
+    NT_OPERANDS(operand, 1)};
 
 static const struct nt_command_help help = {
     "nettopo fleet since [OPTION...] [HOST|SWITCH|\"LINK\"]",
@@ -138,7 +138,7 @@ static int since(const struct arguments *a, struct nt_err *err)
 static int since_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.days = "90d", .output = "-"};
-    if (nt_command_line_options(argc, argv, flags, &a, &a.operand, 1, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 ||
         nt_fleet_span("days", a.days, &a.days_s, err) != 0)
         return -1;
     return since(&a, err);

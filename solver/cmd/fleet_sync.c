@@ -114,8 +114,7 @@ static int read_slurm(const char *topology, struct nt_map **out, bool *block, st
     return rc;
 }
 
-/* ---- where nodes are ---------------------------------------------------------------------------
- */
+/* ---- where nodes are ---- */
 
 enum { NAMES_MAX = 512 }; /* maximum names per command */
 
@@ -352,8 +351,7 @@ static int sync_nodes(struct sync s, struct nt_err *err)
     return rc;
 }
 
-/* ---- the command -------------------------------------------------------------------------------
- */
+/* ---- the command ---- */
 
 struct arguments {
     const char *store, *format, *against, *topology, *days, *least_support, *output;
@@ -581,7 +579,7 @@ static int check_arguments(struct arguments *a, struct nt_err *err)
 static int sync_run(int argc, char **argv, struct nt_err *err)
 {
     struct arguments a = {.days = "90d", .least_support = "0.9"};
-    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 ||
         nt_fleet_span("days", a.days, &a.days_s, err) != 0 || check_arguments(&a, err) != 0)
         return -1;
     return sync_topology(&a, err);

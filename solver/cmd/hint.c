@@ -56,7 +56,7 @@ static const struct nt_flag flags[] = {
      "Print instead how to use several network devices per host: times of messages on the best "
      "device, divided among devices, and scheduled"},
     NT_FLAG_OUTPUT,
-    {0}};
+    NT_OPERANDS(map, 1)};
 
 static const struct nt_command_help help = {
     "nettopo hint [OPTION...] [MAP]",
@@ -391,8 +391,7 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
     struct found found = {0};
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, &a, &a.map, 1, err) != 0 ||
-        check_options(&a, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 || check_options(&a, err) != 0)
         return -1;
     int rc = is_failed_job(&a) ? make_failed_map(&map, err) : nt_file_read_map(a.map, &map, err);
     if (rc != 0)

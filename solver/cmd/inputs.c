@@ -447,8 +447,7 @@ int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_
     return rc;
 }
 
-/* ---- measurements -----------------------------------------------------------------------------
- */
+/* ---- measurements ---- */
 
 /* Reads the first bytes after spaces; "" if it is not a regular file. */
 static void peek(const char *path, char head[sizeof record])

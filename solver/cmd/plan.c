@@ -30,7 +30,7 @@ static const struct nt_flag flags[] = {
     NT_FLAG_TOPOLOGY("topology", network.topology),
     {"json", 0, NULL, NT_AT(json), 1, "Print JSON, which is the only format"},
     NT_FLAG_OUTPUT,
-    {0}};
+    NT_OPERANDS(network.path, 1)};
 
 static const struct nt_command_help help = {
     "nettopo plan [OPTION...] --routes FILE\n"
@@ -114,7 +114,7 @@ static int plan_run(int argc, char **argv, struct nt_err *err)
     double redundancy = 1;
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, &a, &a.network.path, 1, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 ||
         nt_command_line_number("redundancy", a.redundancy, 1, 1e6, &redundancy, err) != 0)
         return -1;
     if (a.routes != NULL && a.network.path != NULL)

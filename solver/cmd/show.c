@@ -27,7 +27,7 @@ enum { WIDE = 1000 }; /* more columns than any output here */
 
 struct arguments {
     bool all, wide, plain, trace, legend, json;
-    const char *store;
+    const char *store, *map;
 };
 
 static const struct nt_flag flags[] = {
@@ -46,7 +46,7 @@ static const struct nt_flag flags[] = {
      "defaults to the file samples beside $NETTOPO_MAP"},
     {"store", 0, "FILE", NT_AT(store), 1,
      "Store of earlier jobs, which date each slow link (default: fleet_store in nettopo.conf)"},
-    {0}};
+    NT_OPERANDS(map, 1)};
 
 static const struct nt_command_help help = {
     "nettopo show [OPTION...] [MAP]\n"
@@ -57,8 +57,7 @@ static const struct nt_command_help help = {
     "defaults to $NETTOPO_MAP; - is standard input.\n",
     flags, "nettopo show map.json"};
 
-/* ---- the head ---------------------------------------------------------------------------------
- */
+/* ---- the head ---- */
 
 static void put_number(struct nt_strbuf *d, const char *before, double value, const char *after)
 {
@@ -555,8 +554,7 @@ static void put_legend(struct nt_strbuf *d, const struct nt_map *map, const stru
     nt_strbuf_puts(d, nt_style_end(t));
 }
 
-/* ---- the foot ---------------------------------------------------------------------------------
- */
+/* ---- the foot ---- */
 
 static bool same_path(const struct nt_loggp *a, const struct nt_loggp *b)
 {
@@ -877,9 +875,10 @@ static int write_json(const char *path, char **text, size_t *bytes, struct nt_er
     return rc;
 }
 
-static int show_file(const char *path, const struct arguments *arguments, char **text,
-                     size_t *bytes, struct nt_err *err)
+static int show_file(const struct arguments *arguments, char **text, size_t *bytes,
+                     struct nt_err *err)
 {
+    const char *path = arguments->map;
     struct nt_terminal terminal;
     struct nt_strbuf d = {0};
     if (arguments->json && !arguments->trace)
@@ -899,12 +898,11 @@ static int show_file(const char *path, const struct arguments *arguments, char *
 
 static int show_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *path = NULL;
     struct arguments arguments = {0};
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, &arguments, &path, 1, err) != 0 ||
-        show_file(path, &arguments, &text, &bytes, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &arguments, err) != 0 ||
+        show_file(&arguments, &text, &bytes, err) != 0)
         return -1;
     return nt_file_write_text("-", text, bytes, err);
 }

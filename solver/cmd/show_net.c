@@ -54,8 +54,7 @@ struct net {
     const char **name;       /* hosts */
 };
 
-/* ---- figures ----------------------------------------------------------------------------------
- */
+/* ---- figures ---- */
 
 static void put_latency(const struct net *n, char *cell, double value, double se)
 {
@@ -105,8 +104,7 @@ static void put_figures(const struct net *n, struct nt_row *row, const struct nt
         note_row(row, "one direction");
 }
 
-/* ---- hosts of a switch ------------------------------------------------------------------------
- */
+/* ---- hosts of a switch ---- */
 
 static double median_of(double *values, size_t n)
 {
@@ -235,8 +233,7 @@ static void add_host(struct net *n, const char *art, uint32_t host)
     put_figures(n, row, &n->model->link[n->up[host]], host);
 }
 
-/* ---- the tree ---------------------------------------------------------------------------------
- */
+/* ---- the tree ---- */
 
 /* The lines to the left of a row. */
 struct branch {
@@ -526,8 +523,7 @@ static void draw_foldable(struct net *n, const char *const titles[NT_ROW_CELLS])
         }
 }
 
-/* ---- links that no tree holds -----------------------------------------------------------------
- */
+/* ---- links that no tree holds ---- */
 
 static void draw_other_links(struct net *n)
 {
@@ -563,8 +559,7 @@ static void draw_missing(struct net *n)
                      "MISSING");
 }
 
-/* ---- all together -----------------------------------------------------------------------------
- */
+/* ---- all together ---- */
 
 static int net_init(struct net *n, struct nt_err *err)
 {

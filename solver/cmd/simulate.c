@@ -452,8 +452,7 @@ static int write_measured(const struct scene *s, const struct arguments *a, char
     return rc;
 }
 
-/* ---- a sweep ----------------------------------------------------------------------------------
- */
+/* ---- a sweep ---- */
 
 static double cpu_s(void)
 {
@@ -548,8 +547,7 @@ static int write_sweep(const struct scene *s, const struct arguments *a, char **
     return nt_strbuf_finish(&w.buf, text, bytes, err);
 }
 
-/* ---- a workload -------------------------------------------------------------------------------
- */
+/* ---- a workload ---- */
 
 static int read_workload(const struct arguments *a, struct nt_workload *w, uint64_t *repeat,
                          struct nt_err *err)
@@ -636,8 +634,7 @@ static int write_workload(const struct scene *s, const struct arguments *a, char
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 
-/* ---- the verb ----------------------------------------------------------------------------------
- */
+/* ---- the verb ---- */
 
 enum { WITH_BANDWIDTH = 2 }; /* number of formats, which are first */
 
@@ -705,8 +702,8 @@ static int simulate_run(int argc, char **argv, struct nt_err *err)
     struct scene s;
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, &a, NULL, 0, err) != 0 ||
-        check_options(&a, err) != 0 || scene_init(&a, &s, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0 || check_options(&a, err) != 0 ||
+        scene_init(&a, &s, err) != 0)
         return -1;
     nt_terminal_progress("simulating %zu hosts", s.network->hosts);
     int rc = write_asked(&s, &a, &text, &bytes, err);

@@ -64,7 +64,7 @@ static const struct nt_flag flags[] = {
      "parus: message size in bytes that gives links their latencies, or the mean or median of all "
      "sizes (default: the smallest)"},
     NT_FLAG_OUTPUT,
-    {0}};
+    NT_OPERANDS(samples, 1)};
 
 static const struct nt_command_help help = {
     "nettopo solve [OPTION...] SAMPLES\n"
@@ -87,8 +87,7 @@ static int solve_samples(const struct arguments *a, struct nt_map **map, struct 
     return rc;
 }
 
-/* ---- matrices ---------------------------------------------------------------------------------
- */
+/* ---- matrices ---- */
 
 /* The first text contains the names of hosts; the matrices of the others are arranged in its
  * order. */
@@ -286,8 +285,7 @@ static int solve_matrices(struct arguments *a, struct nt_map **map, struct nt_er
     return rc;
 }
 
-/* ---- the command line -------------------------------------------------------------------------
- */
+/* ---- the command line ---- */
 
 /* Checks that there are as many message sizes as matrices, ascending, and that they are used. */
 static int check_messages(struct arguments *a, struct nt_err *err)
@@ -350,7 +348,7 @@ static int check_given(struct arguments *a, struct nt_err *err)
 
 static int read_options(int argc, char **argv, struct arguments *a, struct nt_err *err)
 {
-    if (nt_command_line_options(argc, argv, flags, a, &a->samples, 1, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, a, err) != 0)
         return -1;
     a->published = nt_published_named(a->method);
     if (a->lengths != NULL && (strcmp(a->method, "parus") != 0 || a->latency[0] == NULL))

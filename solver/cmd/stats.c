@@ -15,8 +15,10 @@
 #include "utc.h"
 #include "verbs.h"
 
+enum { FILES_MAX = 64 };
+
 struct arguments {
-    const char *since, *until, *top;
+    const char *since, *until, *top, *file[FILES_MAX + 1];
     bool json;
 };
 
@@ -26,7 +28,7 @@ static const struct nt_flag flags[] = {
     {"until", 0, "TIME", NT_AT(until), 1, "Count jobs before TIME"},
     {"top", 0, "N", NT_AT(top), 1, "Print up to N reasons and hosts (default 10, with --json all)"},
     {"json", 0, NULL, NT_AT(json), 1, "Print JSON"},
-    {0}};
+    NT_OPERANDS(file, FILES_MAX)};
 
 static const struct nt_command_help help = {
     "nettopo stats [OPTION...] [FILE...]",
@@ -37,7 +39,7 @@ static const struct nt_command_help help = {
     "reasons, # replaces numbers.\n",
     flags, "journalctl -t nettopo | nettopo stats --since 7d"};
 
-enum { LINE_MAX_BYTES = 1 << 20, FILES_MAX = 64, NAMES_MAX = 1 << 17, TOP_DEFAULT = 10 };
+enum { LINE_MAX_BYTES = 1 << 20, NAMES_MAX = 1 << 17, TOP_DEFAULT = 10 };
 
 /* Counts per name. */
 struct tally {
@@ -356,10 +358,9 @@ static int read_time(const char *text, int64_t *time_s, struct nt_err *err)
 
 static int stats_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *path[FILES_MAX] = {NULL};
     struct arguments a = {0};
     struct output o = {0};
-    if (nt_command_line_options(argc, argv, flags, &a, path, FILES_MAX, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0)
         return -1;
     o.json = a.json;
     o.top = o.json ? NAMES_MAX : TOP_DEFAULT;
@@ -370,12 +371,12 @@ static int stats_run(int argc, char **argv, struct nt_err *err)
     if (s == NULL)
         return nt_err_memory(err);
     s->until_s = INT64_MAX;
-    path[0] = path[0] != NULL ? path[0] : "-";
+    a.file[0] = a.file[0] != NULL ? a.file[0] : "-";
     int rc = read_time(a.since, &s->since_s, err);
     if (rc == 0)
         rc = read_time(a.until, &s->until_s, err);
-    for (size_t k = 0; k < FILES_MAX && path[k] != NULL && rc == 0; k++)
-        rc = read_file(s, path[k], err);
+    for (size_t k = 0; a.file[k] != NULL && rc == 0; k++)
+        rc = read_file(s, a.file[k], err);
     if (rc == 0)
         rc = put_stats(s, &o, err);
     tally_fini(&s->reasons);

@@ -135,8 +135,7 @@ static int pmm_create(const struct nt_sweep_input *input, struct nt_planner **ou
     return 0;
 }
 
-/* ---- the estimate -----------------------------------------------------------------------------
- */
+/* ---- the estimate ---- */
 
 static int add_route(const struct pmm *s, size_t pair, struct nt_routes_builder *builder,
                      struct nt_err *err)

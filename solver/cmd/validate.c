@@ -11,12 +11,13 @@
 
 struct arguments {
     bool quiet, json;
+    const char *map;
 };
 
 static const struct nt_flag flags[] = {
     {"quiet", 'q', NULL, NT_AT(quiet), 1, "Print nothing, only set the exit status"},
     {"json", 0, NULL, NT_AT(json), 1, "Print the result as JSON: file, valid, errors"},
-    {0}};
+    NT_OPERANDS(map, 1)};
 
 static const struct nt_command_help help = {
     "nettopo validate [OPTION...] [MAP]",
@@ -82,13 +83,12 @@ static int write_json(const char *path, const struct nt_findings *findings,
 
 static int validate_run(int argc, char **argv, struct nt_err *err)
 {
-    const char *path = NULL;
     struct arguments a = {0};
     char *text;
     size_t bytes;
-    if (nt_command_line_options(argc, argv, flags, &a, &path, 1, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, &a, err) != 0)
         return -1;
-    path = nt_file_map_path(path, err);
+    const char *path = nt_file_map_path(a.map, err);
     if (path == NULL || nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
         return -1;
     struct nt_findings found = {0};

@@ -178,8 +178,7 @@ int nt_model_latencies(const struct nt_model *model, struct nt_matrix **out, str
     return 0;
 }
 
-/* ---- canonical form ---------------------------------------------------------------------------
- */
+/* ---- canonical form ---- */
 
 struct switch_key {
     uint32_t old, smallest, largest, tier;

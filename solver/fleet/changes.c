@@ -8,8 +8,7 @@
 
 #include "stats.h"
 
-/* ---- change points of a series -----------------------------------------------------------------
- */
+/* ---- change points of a series ---- */
 
 /* HAZARD: prior probability that a reading starts a new run. SPREAD: prior sd of a level around 0.
  * RANGE: width of the uniform distribution of outliers. STEP: least change that counts (a link at
@@ -194,8 +193,7 @@ int nt_change_points(const struct nt_change_reading *reading, size_t n, double c
     return 0;
 }
 
-/* ---- changes of the parts of a cluster ---------------------------------------------------------
- */
+/* ---- changes of the parts of a cluster ---- */
 
 enum { TIERS_KINDS = NT_FLEET_TIERS * NT_FIGURE_KINDS, MANY_PARTS = 5, PASSES = 2 };
 /* Consecutive jobs of one user that count: as many as make a level certain. */
@@ -621,8 +619,7 @@ int nt_changes_find(struct nt_changes *changes, struct nt_fleet_change **out, si
     return 0;
 }
 
-/* ---- parts that jobs find worse than their like ------------------------------------------------
- */
+/* ---- parts that jobs find worse than their like ---- */
 
 enum { JOBS_ALWAYS = 2, JOBS_SINCE = 3, USERS = 2 };
 

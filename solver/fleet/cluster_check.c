@@ -81,7 +81,7 @@ struct check {
     size_t blocks, fars, far_room;
     struct block *block; /* sorted */
     struct block *far;   /* sorted: clusters whose common readings deviate */
-    float *scratch;              /* entries, as value */
+    float *scratch;      /* entries, as value */
     struct nt_user_value *value;
     float *shift; /* jobs */
 };
@@ -224,8 +224,8 @@ static int compare_between(const void *p, const void *q)
     return NT_ORDER(x->x, y->x, NT_ORDER(x->y, y->y, 0));
 }
 
-/* Returns the median of value[n], or that of the users' medians if it is nearer to from: few readings
- * deviate by chance, and many of one user may. */
+/* Returns the median of value[n], or that of the users' medians if it is nearer to from: few
+ * readings deviate by chance, and many of one user may. */
 static double middle_of(const struct check *c, size_t n, double from)
 {
     for (size_t k = 0; k < n; k++)
@@ -249,11 +249,11 @@ static int find_far(struct check *c, struct nt_arena *memory, struct nt_err *err
         uint32_t at = c->ignored[k] ? NONE : meet(c, one->a, one->b, below);
         struct block key = at != NONE ? key_of(c, one->a, one->b) : (struct block){0};
         if (at != NONE)
-            all[n++] = (struct between){
-                key.x,
-                key.y,
-                {c->e->job[one->job].user,
-                 (float)(ln_read(c, one) - ln_between(c, one->a, one->b, at))}};
+            all[n++] =
+                (struct between){key.x,
+                                 key.y,
+                                 {c->e->job[one->job].user,
+                                  (float)(ln_read(c, one) - ln_between(c, one->a, one->b, at))}};
     }
     if (n > 0)
         qsort(all, n, sizeof *all, compare_between);
@@ -324,8 +324,7 @@ static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *
     return contradicts ? add(c, off, memory, err) : 0;
 }
 
-/* ---- what one user alone contradicts ----------------------------------------------------------
- */
+/* ---- what one user alone contradicts ---- */
 
 static struct block *block_of(const struct check *c, uint32_t a, uint32_t b)
 {

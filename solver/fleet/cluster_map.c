@@ -15,8 +15,7 @@
 #include "readings.h"
 #include "sparse.h"
 
-/* ---- from tiers to a network ------------------------------------------------------------------
- */
+/* ---- from tiers to a network ---- */
 
 enum { READINGS_MOST = 200000 }; /* maximum number of readings for the fit */
 
@@ -93,8 +92,7 @@ static int make_model(const struct nt_evidence *e, const bool *ignored, const bo
     return *out != NULL ? 0 : make_even(e, ignored, missing, t, out, err);
 }
 
-/* ---- support and age --------------------------------------------------------------------------
- */
+/* ---- support and age ---- */
 
 static void see(struct nt_cluster_part *part, int64_t time_s, uint32_t job, uint32_t user,
                 uint32_t last[2])
@@ -156,8 +154,7 @@ static int state_parts(const struct nt_evidence *e, const bool *ignored, struct 
     return 0;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ---- */
 
 static int find_missing(const struct nt_evidence *e, bool **out, struct nt_err *err)
 {

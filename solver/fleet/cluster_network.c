@@ -48,8 +48,7 @@ struct draft {
     struct nt_user_value *ln;
 };
 
-/* ---- units and their readings ------------------------------------------------------------------
- */
+/* ---- units and their readings ---- */
 
 static int compare_readings(const void *p, const void *q)
 {
@@ -90,8 +89,8 @@ static int read_pairs(struct draft *d, struct nt_arena *memory, struct nt_err *e
     for (size_t k = 0; k < e->entries; k++) {
         uint32_t x = d->of[e->entry[k].a], y = d->of[e->entry[k].b];
         if (x != NONE && y != NONE && !d->ignored[k])
-            reading[n++] = (struct reading){x < y ? x : y, x < y ? y : x,
-                                            {e->job[e->entry[k].job].user, e->entry[k].ln}};
+            reading[n++] = (struct reading){
+                x < y ? x : y, x < y ? y : x, {e->job[e->entry[k].job].user, e->entry[k].ln}};
     }
     if (n > 0)
         qsort(reading, n, sizeof *reading, compare_readings);
@@ -151,8 +150,7 @@ int nt_cluster_network_fits(const struct nt_evidence *e, const struct nt_cluster
     return 0;
 }
 
-/* ---- the network of the units, and of their hosts ----------------------------------------------
- */
+/* ---- the network of the units, and of their hosts ---- */
 
 /* Returns ln of the odds of a link with this latency and error, half-normal with that sd, against
  * no link. */

@@ -9,8 +9,7 @@
 #include "memory.h"
 #include "stats.h"
 
-/* ---- which parts are one -----------------------------------------------------------------------
- */
+/* ---- which parts are one ---- */
 
 /* From summed evidence between pairs of parts, most of which may be missing: in rounds, any two
  * that are each other's likeliest partner, and likelier one than not by a margin, become one;
@@ -143,8 +142,7 @@ static void fini_sums(struct pair_sums *s)
     *s = (struct pair_sums){0};
 }
 
-/* ---- tiers -------------------------------------------------------------------------------------
- */
+/* ---- tiers ---- */
 
 enum { PAIRS_MOST = 200000, PAIRS_LEAST = 8 };
 
@@ -162,8 +160,7 @@ static const double AGREE_SDS = 3; /* quartiles of one pair */
 static const double OUTLIER_SDS = 3.6;
 static const double NOISE_LEAST = 0.002, OUTLIERS = 0.02, LOW_SHARE = 0.25;
 
-/* ---- classes ---------------------------------------------------------------------------------
- */
+/* ---- classes ---- */
 
 /* Returns the sd of one entry around its pair, from pairs of several jobs; 0: there are none. */
 static double noise_of(const struct nt_evidence *e, float *off)
@@ -249,8 +246,7 @@ int nt_cluster_tiers_classes(const struct nt_evidence *e, struct nt_classes *out
     return 0;
 }
 
-/* ---- levels ----------------------------------------------------------------------------------
- */
+/* ---- levels ---- */
 
 /* Sums of the evidence per user for a pair; with more users the last ones count as one. */
 enum { USERS_APART = 8 };

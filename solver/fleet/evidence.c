@@ -90,8 +90,7 @@ int nt_evidence_add(struct nt_evidence *e, const struct nt_evidence_entry *folde
     return 0;
 }
 
-/* ---- order ------------------------------------------------------------------------------------
- */
+/* ---- order ---- */
 
 static int compare_jobs(const void *x, const void *y, void *jobs)
 {
@@ -174,8 +173,7 @@ size_t nt_evidence_next_pair(const struct nt_evidence *e, size_t from)
     return k;
 }
 
-/* ---- values of users ---------------------------------------------------------------------------
- */
+/* ---- values of users ---- */
 
 static int compare_values(const void *x, const void *y)
 {
@@ -198,8 +196,7 @@ size_t nt_user_medians(struct nt_user_value *v, size_t n, float *median)
     return users;
 }
 
-/* ---- offsets of jobs by the pairs that they share ----------------------------------------------
- */
+/* ---- offsets of jobs by the pairs that they share ---- */
 
 /* The offsets of jobs: alternating medians over pairs and jobs (Tukey's median polish, Exploratory
  * Data Analysis 1977, chapter 11, for a table with few filled cells). A few shared pairs do not
@@ -373,8 +370,7 @@ static int estimate_jobs(const struct nt_evidence *e, struct shared *s, struct n
     }
 }
 
-/* ---- turns ------------------------------------------------------------------------------------
- */
+/* ---- turns ---- */
 
 static void settle_pairs(const struct nt_evidence *e, struct shared *s)
 {
@@ -431,8 +427,7 @@ int nt_evidence_align(struct nt_evidence *e, struct nt_err *err)
     return 0;
 }
 
-/* ---- and by the classes of latencies -----------------------------------------------------------
- */
+/* ---- and by the classes of latencies ---- */
 
 enum { ENTRIES_MOST = 256, ENTRIES_LEAST = 4, STEPS = 24 };
 

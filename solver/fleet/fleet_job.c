@@ -362,8 +362,7 @@ void nt_fleet_job_destroy(struct nt_fleet_job *job)
     nt_object_destroy(job);
 }
 
-/* ---- in few bytes ------------------------------------------------------------------------------
- */
+/* ---- in few bytes ---- */
 
 static const double STEPS = 1000;      /* steps per unit of a logarithm: 0.1 % each */
 static const int64_t STEP_MAX = 40000; /* steps of 1e17 */

@@ -43,8 +43,7 @@ static int index_hosts(const struct nt_evidence *e, struct nt_arena *memory, str
  * place, and by which two places with a move must be better than one. */
 static const double GAIN = 15;
 
-/* ---- links that are slow in all jobs ---------------------------------------------------------
- */
+/* ---- links that are slow in all jobs ---- */
 
 /* MOST: largest evidence of a reading. READINGS_LEAST: least readings. THERE_LEAST: least hosts for
  * a known place. */
@@ -166,8 +165,7 @@ int nt_slow_links_correct(struct nt_evidence *e, const struct nt_cluster_tiers *
     return 0;
 }
 
-/* ---- hosts that have moved -------------------------------------------------------------------
- */
+/* ---- hosts that have moved ---- */
 
 enum {
     NONE = UINT32_MAX,

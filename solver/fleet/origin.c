@@ -11,8 +11,7 @@
 #include "lines.h"
 #include "memory.h"
 
-/* ---- a file of the archive ---------------------------------------------------------------------
- */
+/* ---- a file of the archive ---- */
 
 enum { FIRST_BYTES = 65536, GZIP_WINDOW = 15 + 16 };
 
@@ -100,8 +99,7 @@ int nt_archive_text_read(const void *file, size_t bytes, size_t most, struct nt_
     return 0;
 }
 
-/* ---- the line of root --------------------------------------------------------------------------
- */
+/* ---- the line of root ---- */
 
 static const char HEAD[] = "nettopo-archive/1";
 
@@ -196,8 +194,7 @@ int nt_origin_parse(const char *text, size_t bytes, struct nt_origin *out, struc
     return 0;
 }
 
-/* ---- Slurm's records ---------------------------------------------------------------------------
- */
+/* ---- Slurm's records ---- */
 
 struct slurm_job {
     uint64_t id;

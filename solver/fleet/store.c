@@ -586,8 +586,7 @@ int nt_store_set_naming(struct nt_store *store, const struct nt_switch_naming *n
     return nt_store_commit(store, err);
 }
 
-/* ---- folding -----------------------------------------------------------------------------------
- */
+/* ---- folding ---- */
 
 enum { PIECE = 65536 }; /* pairs in a row */
 

@@ -35,8 +35,7 @@ int nt_switch_naming_add(struct nt_switch_naming *naming, struct nt_switch_membe
     return 0;
 }
 
-/* ---- who is below a switch now ----------------------------------------------------------------
- */
+/* ---- who is below a switch now ---- */
 
 /* Lists the members of the new naming. For now, a number is the model's switch index plus 1. */
 static int list_members(const struct nt_model *m, struct nt_switch_naming *now, struct nt_err *err)
@@ -54,8 +53,7 @@ static int list_members(const struct nt_model *m, struct nt_switch_naming *now, 
     return rc;
 }
 
-/* ---- matching ---------------------------------------------------------------------------------
- */
+/* ---- matching ---- */
 
 static int by_host(const void *x, const void *y)
 {

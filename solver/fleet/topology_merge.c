@@ -468,8 +468,7 @@ int nt_topology_merge(const struct nt_map *measured, const struct nt_map *curren
     return done ? 0 : -1;
 }
 
-/* ---- hosts alone on their switch ---------------------------------------------------------------
- */
+/* ---- hosts alone on their switch ---- */
 
 /* Counts the hosts with a link on each current switch. */
 static void count_hosts(const struct nt_model *m, const uint32_t *same, const struct side *current,
@@ -542,8 +541,7 @@ int nt_topology_keep_alone(struct nt_map *measured, const struct nt_map *current
     return rc;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------
- */
+/* ---- blocks ---- */
 
 /* Numbers the blocks. on[host]: its switch, or NONE; block[switch]: its number, or NONE. */
 static size_t number_blocks(const struct nt_model *m, uint32_t *on, uint32_t *block, size_t *links)

@@ -14,8 +14,7 @@
  * core of 2048 once per vertex. */
 enum { STEPS_MAX = 1 << 25, TREE_HOSTS_MAX = 8192, EXACT_MAX = 20, PASSES = 8, CORE_MAX = 2048 };
 
-/* ---- trees ------------------------------------------------------------------------------------
- */
+/* ---- trees ---- */
 
 /* cost[side][k]: least capacity from side 0 to side 1 among the links below a vertex on this side,
  * with k of the hosts below on side 0. */
@@ -231,8 +230,7 @@ static void try_all(struct cut *x)
     }
 }
 
-/* ---- graphs too large for that ----------------------------------------------------------------
- */
+/* ---- graphs too large for that ---- */
 
 struct search {
     struct cut *cut;
@@ -380,8 +378,7 @@ static int search_cut(struct cut *x, struct nt_err *err)
     return 0;
 }
 
-/* ---- graphs -----------------------------------------------------------------------------------
- */
+/* ---- graphs ---- */
 
 static bool is_leaf(const struct nt_model *m, const struct nt_graph *g, uint32_t v)
 {

@@ -106,8 +106,7 @@ static int find_peaks(const struct bins *b, double noise, double *mean, size_t *
     return 0;
 }
 
-/* ---- the mixture ------------------------------------------------------------------------------
- */
+/* ---- the mixture ---- */
 
 struct mixture {
     size_t count;
@@ -250,8 +249,7 @@ static void take_classes(const struct mixture *m, struct nt_classes *out)
     }
 }
 
-/* ---- few values -------------------------------------------------------------------------------
- */
+/* ---- few values ---- */
 
 /* Too few values for a density: splits at the widest gaps. */
 static void split_at_gaps(const double *value, size_t n, struct mixture *m)
@@ -291,8 +289,7 @@ int nt_classes_fit(double *value, size_t n, double noise, double outliers, struc
     return 0;
 }
 
-/* ---- readings ---------------------------------------------------------------------------------
- */
+/* ---- readings ---- */
 
 double nt_classes_sd(const struct nt_classes *k, size_t c)
 {

@@ -213,8 +213,7 @@ static int add_seat(struct nt_cluster *k, uint32_t seat, struct nt_err *err)
     return 0;
 }
 
-/* ---- cutting ----------------------------------------------------------------------------------
- */
+/* ---- cutting ---- */
 
 /* Whether all these seats are in one cluster. */
 static bool are_one(const struct nt_clustering *m, size_t level, uint32_t root,
@@ -299,8 +298,7 @@ static int open_blocks(struct nt_clustering *m, size_t level, const uint32_t *se
     return 0;
 }
 
-/* ---- clusters that are added ------------------------------------------------------------------
- */
+/* ---- clusters that are added ---- */
 
 /* Adds the clusters of the seats at the end of the block. */
 static int append_clusters(struct nt_clustering *m, uint32_t slot, const uint32_t *seat, size_t n,
@@ -355,8 +353,7 @@ static int introduce_seats(struct nt_clustering *m, size_t level, uint32_t old,
     return 0;
 }
 
-/* ---- joining ----------------------------------------------------------------------------------
- */
+/* ---- joining ---- */
 
 static size_t count_clusters(const struct nt_cells *c)
 {
@@ -418,8 +415,7 @@ static const double RISK = 1e-4; /* of any wrong merge in a sweep */
 static const double TESTS_A_HOST = 60;
 static const double RECALL_SAME = 0.8, RECALL_CERTAIN = 0.6; /* of the limits */
 
-/* ---- merging ----------------------------------------------------------------------------------
- */
+/* ---- merging ---- */
 
 /* Merges two clusters of a block; the block inside an opened cluster takes the other's hosts. */
 static int unite_cells(struct nt_clustering *m, uint32_t slot, uint32_t a, uint32_t b,
@@ -503,8 +499,7 @@ static void unite_proven(struct nt_clustering *m)
     }
 }
 
-/* ---- readings of before -----------------------------------------------------------------------
- */
+/* ---- readings of before ---- */
 
 static void count_evidence(struct nt_clustering *m, const struct nt_pair_reading *e, size_t level)
 {
@@ -690,8 +685,7 @@ int nt_clustering_advance(struct nt_clustering *m, struct nt_err *err)
     return rc < 0 ? -1 : any;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 
 /* Both remained apart, so evidence that they are one cluster lowers the certainty. Before any
  * reading, a cluster may be equal to another one, but hardly to a given one of all: prior odds of
@@ -763,8 +757,7 @@ size_t nt_clustering_certain_level(const struct nt_clustering *m)
     return level;
 }
 
-/* ---- making, recalling ------------------------------------------------------------------------
- */
+/* ---- making, recalling ---- */
 
 static int begin_blocks(struct nt_clustering *m, struct nt_err *err)
 {

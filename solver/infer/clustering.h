@@ -105,8 +105,7 @@ void nt_cells_count_failure(struct nt_cells *cells, uint32_t a, uint32_t b);
 /* Merges the smaller cluster into the larger one. Returns the remaining one, or -1 (memory). */
 int64_t nt_cells_merge(struct nt_cells *cells, uint32_t a, uint32_t b, struct nt_err *err);
 
-/* ---- the clustering ---------------------------------------------------------------------------
- */
+/* ---- the clustering ---- */
 
 struct nt_clustering {
     size_t seats;

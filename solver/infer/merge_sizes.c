@@ -179,8 +179,7 @@ static int adopt_link(struct nt_model **model, const bool *inside, bool *added, 
  * probability is the middle between that and 0. */
 static const double REPORTED = 0.5, UNREPORTED = 0.25;
 
-/* ---- how links are matched --------------------------------------------------------------------
- */
+/* ---- how links are matched ---- */
 
 static uint64_t host_mark(uint64_t host)
 {
@@ -253,8 +252,7 @@ static void seen_mark(struct seen *s, const bool *common)
         mark_ends(s->model, common, s->mark);
 }
 
-/* ---- the probability of a link by size --------------------------------------------------------
- */
+/* ---- the probability of a link by size ---- */
 
 /* A link as another model shows it. */
 struct shown {
@@ -425,8 +423,7 @@ static int remove_all_unlikely(struct sizes *s, struct nt_model **model, struct 
     return status;
 }
 
-/* ---- links of larger sizes only ---------------------------------------------------------------
- */
+/* ---- links of larger sizes only ---- */
 
 /* Whether both are trees of the same hosts, so that each link of one can be compared with the
  * other. */

@@ -47,8 +47,7 @@ static void recheck(struct work *w, const struct pair *p)
     w->b->recheck[w->b->rechecks++] = (struct nt_seat_pair){p->a, p->b};
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------
- */
+/* ---- pairs ---- */
 
 static bool counts(const struct nt_prior_check *b, const struct nt_pair_reading *r)
 {
@@ -84,8 +83,7 @@ static void list_pairs(struct work *w, const bool *missing)
     w->first[w->b->hosts] = 2 * w->pairs;
 }
 
-/* ---- latencies of the levels ------------------------------------------------------------------
- */
+/* ---- latencies of the levels ---- */
 
 static bool is_as_expected(const struct work *w, const struct pair *p)
 {
@@ -234,8 +232,7 @@ static int level_of(const struct work *w, const struct pair *p)
     return found == -2 && again ? -1 : found;
 }
 
-/* ---- contradictions ---------------------------------------------------------------------------
- */
+/* ---- contradictions ---- */
 
 struct blame {
     uint32_t off, fits;
@@ -327,8 +324,7 @@ static const double APART_A_HOST = 40, APART_MORE = 4096;
  * hosts of each switch do (or all of them): one reading may belong to any level by accident. */
 enum { MATES = 2 };
 
-/* ---- a loose host -----------------------------------------------------------------------------
- */
+/* ---- a loose host ---- */
 
 /* A step of the descent: the clusters below one cluster, and the readings of the host with them. */
 struct step {
@@ -613,8 +609,7 @@ static int cover_pairs(struct work *w, struct nt_err *err)
     return 0;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ---- */
 
 static int work_init(struct work *w, const struct nt_belief *belief,
                      const struct nt_readings *readings, struct nt_arena *scratch,

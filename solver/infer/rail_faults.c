@@ -125,8 +125,7 @@ static void compare_with_usual(struct rails *s, size_t rail, int kind)
         at[h].worse = kind == LATENCY ? log(at[h].value / usual) : log(usual / at[h].value);
 }
 
-/* ---- a rail's own findings ---------------------------------------------------------------------
- */
+/* ---- a rail's own findings ---- */
 
 /* The model with this rail's links. */
 static int make_rail_model(const struct rails *s, size_t rail, struct nt_model **out,

@@ -39,8 +39,7 @@ void nt_slow_add(struct nt_slow *slow, uint32_t seat)
     slow->host[slow->count++] = (struct nt_slow_host){.seat = seat};
 }
 
-/* ---- classes of few hosts ---------------------------------------------------------------------
- */
+/* ---- classes of few hosts ---- */
 
 struct slow_search {
     const struct nt_calibration *c;
@@ -135,8 +134,7 @@ static void count_bad(struct slow_search *s, const struct nt_slow *found)
     }
 }
 
-/* ---- pairs of two of them ---------------------------------------------------------------------
- */
+/* ---- pairs of two of them ---- */
 
 /* Lower bound of the additional length of a host's link: by how much its nearest other host is
  * farther than any pair without such hosts. */
@@ -321,8 +319,7 @@ static int search_init(struct search *s, const struct nt_found_tree *p, uint32_t
     return 0;
 }
 
-/* ---- likelihood of a place --------------------------------------------------------------------
- */
+/* ---- likelihood of a place ---- */
 
 /* The expected latency of a pair with a host at this place, without its offset. */
 static double expected_us(const struct search *s, const struct place *at, uint32_t other)
@@ -413,8 +410,7 @@ static void find_places(struct search *s)
             }
 }
 
-/* ---- certainty of a place ---------------------------------------------------------------------
- */
+/* ---- certainty of a place ---- */
 
 /* Whether readings of the host with another agree; of two that do not, either may be an outlier. */
 static bool has_agreed_reading(const struct search *s, uint32_t other)
@@ -516,8 +512,7 @@ int nt_slow_place(const struct nt_found_tree *p, struct nt_slow *slow, struct nt
     return 0;
 }
 
-/* ---- which partner to read next ---------------------------------------------------------------
- */
+/* ---- which partner to read next ---- */
 
 /* The host whose reading differs most between the two best places. */
 static uint32_t telling_partner(const struct search *s, const bool *busy)

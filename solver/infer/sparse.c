@@ -10,8 +10,7 @@
 
 enum { MOST = 20 };
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 static int number_seats(struct nt_sparse *s, const uint32_t *order, const bool *missing,
                         struct nt_err *err)
@@ -101,8 +100,7 @@ struct nt_found_tree nt_sparse_tree(struct nt_sparse *s)
                                   .pings = s->usual};
 }
 
-/* ---- classes ----------------------------------------------------------------------------------
- */
+/* ---- classes ---- */
 
 /* The calibration's readings in pairs, in their order: the last ones, since a first round that was
  * too noisy is repeated. */
@@ -168,8 +166,7 @@ static int reread_ledger(struct nt_sparse *s, struct nt_err *err)
     return 0;
 }
 
-/* ---- clusters ---------------------------------------------------------------------------------
- */
+/* ---- clusters ---- */
 
 /* For all but slow hosts. */
 static int begin_clusters(struct nt_sparse *s, struct nt_err *err)
@@ -242,8 +239,7 @@ static int place_slow(struct nt_sparse *s, struct nt_err *err)
     return 0;
 }
 
-/* ---- verification -----------------------------------------------------------------------------
- */
+/* ---- verification ---- */
 
 static int judge_readings(struct nt_sparse *s, struct nt_err *err)
 {

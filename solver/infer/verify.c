@@ -112,8 +112,7 @@ void nt_finding_fini(struct nt_finding *f)
     *f = (struct nt_finding){0};
 }
 
-/* ---- evidence of readings ---------------------------------------------------------------------
- */
+/* ---- evidence of readings ---- */
 
 /* The expected reading of a pair, us, and its relative sd. */
 struct expected {
@@ -253,8 +252,7 @@ static void judge_drift(const struct nt_found_tree *c, const struct drift *d, st
             count_contradiction(f, (uint32_t)(k % c->seats), d[k].partner);
 }
 
-/* ---- which pairs were tested ------------------------------------------------------------------
- */
+/* ---- which pairs were tested ---- */
 
 /* Whether the pair was chosen independently of the result: in verification, or at random in
  * calibration. */
@@ -318,8 +316,7 @@ static void note_pair_at_tier(const struct nt_found_tree *c, const struct nt_pai
     }
 }
 
-/* ---- where hosts are attached -----------------------------------------------------------------
- */
+/* ---- where hosts are attached ---- */
 
 enum { NOBODY = UINT32_MAX };
 

@@ -247,8 +247,7 @@ static void learn_solving(struct nt_campaign *c, double elapsed_s)
     c->solved_just = false;
 }
 
-/* ---- planning the phases ---------------------------------------------------------------------
- */
+/* ---- planning the phases ---- */
 
 static double left_s(const struct nt_campaign *c)
 {

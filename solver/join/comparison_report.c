@@ -493,8 +493,7 @@ int nt_comparison_report_dot(const struct nt_reference_match *a, double message_
     return nt_export_dot(a->whole, each, text, bytes, err);
 }
 
-/* ---- remarks for pictures ----------------------------------------------------------------------
- */
+/* ---- remarks for pictures ---- */
 
 /* One of the two networks as it was given; a match has it reduced to the hosts in common. */
 struct network {

@@ -11,8 +11,7 @@
 #include "stats.h"
 #include "switch_support.h"
 
-/* ---- latencies ---------------------------------------------------------------------------------
- */
+/* ---- latencies ---- */
 
 struct fit {
     const char *const *phase; /* names of the phases to read, NULL after the last */
@@ -201,8 +200,7 @@ int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
     return rc;
 }
 
-/* ---- bandwidths --------------------------------------------------------------------------------
- */
+/* ---- bandwidths ---- */
 
 /* Two bandwidths of one path differ only beyond this: repeated runs of one flow differ by a few
  * percent, which does not make a link the narrower one. */

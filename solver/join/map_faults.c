@@ -14,8 +14,7 @@
 #include "number.h"
 #include "rail_links.h"
 
-/* ---- flows at the same time --------------------------------------------------------------------
- */
+/* ---- flows at the same time ---- */
 
 /* The flows, round by round. */
 struct record {
@@ -129,8 +128,7 @@ static int find_shared(struct nt_map *map, const struct nt_faults_source *from, 
     return nt_shared_paths_find(map->model, r.round, r.rounds, map->fault, &map->faults, err);
 }
 
-/* ---- losses ------------------------------------------------------------------------------------
- */
+/* ---- losses ---- */
 
 #define SEGMENT_BYTES 1448.0 /* of data, at an MTU of 1500 */
 
@@ -218,8 +216,7 @@ static int find_losses(struct nt_map *map, const struct nt_faults_source *from, 
     return nt_losses_find(map->model, seen.at, seen.n, map->fault, &map->faults, err);
 }
 
-/* ---- rails -------------------------------------------------------------------------------------
- */
+/* ---- rails ---- */
 
 static bool is_of_rails(const struct nt_samples *s, const struct nt_sample *x)
 {
@@ -271,8 +268,7 @@ static int refine_by_rails(struct nt_map *map, const struct nt_faults_source *fr
     return nt_rail_faults_find(map->model, &all, map->fault, &map->faults, err);
 }
 
-/* ---- findings ----------------------------------------------------------------------------------
- */
+/* ---- findings ---- */
 
 /* Limit of warnings; the size of a map is limited. */
 enum { NAMED_MAX = 200 };

@@ -32,8 +32,7 @@ static void find_in_map(const struct nt_samples *s, const struct nt_map *map, ui
     }
 }
 
-/* ---- LogGP -------------------------------------------------------------------------------------
- */
+/* ---- LogGP ---- */
 
 static const double R2_LEAST = 0.9; /* of the fit: below it has no power */
 
@@ -308,8 +307,7 @@ int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt
                : -1;
 }
 
-/* ---- stress kernels ----------------------------------------------------------------------------
- */
+/* ---- stress kernels ---- */
 
 /* A prediction is as precise as LogGP, a tenth: smaller excesses are not congestion. */
 static const double DIFFERS = 1.1;
@@ -757,8 +755,7 @@ int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct n
     return rc;
 }
 
-/* ---- machines ----------------------------------------------------------------------------------
- */
+/* ---- machines ---- */
 
 struct inside {
     const struct nt_samples *samples;

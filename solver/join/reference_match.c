@@ -230,8 +230,7 @@ static int match_names(struct nt_reference_match *a, const struct nt_map *map,
     return reduce_model(&a->reference, err);
 }
 
-/* ---- findings of the map ----------------------------------------------------------------------
- */
+/* ---- findings of the map ---- */
 
 /* A part of a network as the hosts in common on one side of it: a host, or a link of a tree. */
 static bool mark_part(const struct nt_reference_match *a, const struct nt_map *map,
@@ -362,8 +361,7 @@ void nt_reference_match_destroy(struct nt_reference_match *a)
     nt_object_destroy(a);
 }
 
-/* ---- redistribution ---------------------------------------------------------------------------
- */
+/* ---- redistribution ---- */
 
 static double rate_of(const struct nt_model *m, uint32_t directed)
 {

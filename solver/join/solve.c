@@ -30,8 +30,7 @@
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
 
-/* ---- hosts by name ----------------------------------------------------------------------------
- */
+/* ---- hosts by name ---- */
 
 /* Sorting before inferring makes the map the same for any order of the hosts, and lets the model's
  * own canonical order (by smallest host) be the order of names. */
@@ -318,8 +317,7 @@ static int solve_prior(const struct nt_samples *s, const struct sorted *by, stru
     return rc;
 }
 
-/* ---- the network from an adaptive sweep --------------------------------------------------------
- */
+/* ---- the network from an adaptive sweep ---- */
 
 /* The readings of one of its phases. place: of the record's hosts in the model. */
 static int take_phase(const struct nt_samples *s, const uint32_t *place, const char *phase,
@@ -385,8 +383,7 @@ static int solve_adaptive(const struct nt_samples *samples, const struct sorted 
     return rc;
 }
 
-/* ---- the network from bandwidths alone ---------------------------------------------------------
- */
+/* ---- the network from bandwidths alone ---- */
 
 #define NARROWER 0.9 /* of the usual best pair of a host: below, the host's place is unknown */
 #define UNSURE 0.5
@@ -533,8 +530,7 @@ static int warn_of_rates(struct nt_map *map, const struct nt_matrix *bandwidth, 
                              "switch, or every uplink has enough bandwidth for a pair");
 }
 
-/* ---- confidence --------------------------------------------------------------------------------
- */
+/* ---- confidence ---- */
 
 /* Fitted to tests/bench sweeps, so that the confidence of maps is about the share of exact maps. */
 static const double CONFIDENCE_LOSS = 0.07, WARN_FROM = 0.3;
@@ -571,8 +567,7 @@ static int lower_confidence(const struct nt_samples *samples, struct nt_map *map
                        100 * d.share);
 }
 
-/* ---- the map's other parts --------------------------------------------------------------------
- */
+/* ---- the map's other parts ---- */
 
 static uint64_t count_pairs(const struct nt_matrix *m)
 {
@@ -682,8 +677,7 @@ static int warn_of_lines(struct nt_map *map, struct nt_err *err)
               : "switches with one host each: hosts linked to each other have the same latencies");
 }
 
-/* ---- the network ------------------------------------------------------------------------------
- */
+/* ---- the network ---- */
 
 /* With this share of the pairs the network is inferred, whichever are missing. In trees of two to
  * four leaves of four hosts all groups that are stated at 0.9 are then real
@@ -722,8 +716,7 @@ static int infer_nothing(const struct sorted *s, struct nt_model **out, struct n
     return 0;
 }
 
-/* ---- message sizes ----------------------------------------------------------------------------
- */
+/* ---- message sizes ---- */
 
 enum { SIZES_MAX = 8 };
 
@@ -908,8 +901,7 @@ static int refine_links(struct nt_map *map, const struct sorted *s,
     return rc < 0 ? -1 : 0;
 }
 
-/* ---- solving ----------------------------------------------------------------------------------
- */
+/* ---- solving ---- */
 
 /* The record contains more than latencies: repeated measurements of links, flows. Every link gets
  * the values that they show. */

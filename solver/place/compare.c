@@ -227,8 +227,7 @@ static double map_confidence(const struct nt_model *f)
     return isfinite(f->confidence) ? f->confidence : 1;
 }
 
-/* ---- trees: links by the hosts that they divide ------------------------------------------------
- */
+/* ---- trees: links by the hosts that they divide ---- */
 
 struct keyed {
     uint64_t key;
@@ -664,8 +663,7 @@ static int judge_cables(struct work *w)
     return 0;
 }
 
-/* ---- networks with cycles: switches by what is attached to them --------------------------------
- */
+/* ---- networks with cycles: switches by what is attached to them ---- */
 
 /* The switches of the two networks, reference first. */
 struct switches {
@@ -890,8 +888,7 @@ static int compare_neighbours(struct work *w)
     return add_missing_links(w, &s, 1);
 }
 
-/* ---- figures ----------------------------------------------------------------------------------
- */
+/* ---- figures ---- */
 
 static double squared(double x)
 {
@@ -980,8 +977,7 @@ static int compare_figures(struct work *w, size_t k, double *likeness)
     return 0;
 }
 
-/* ---- all together -----------------------------------------------------------------------------
- */
+/* ---- all together ---- */
 
 struct home {
     uint32_t was, is, host;

@@ -207,8 +207,7 @@ int nt_scotch_split(struct nt_scotch_split *s, uint32_t *tasks, size_t n, size_t
     return 0;
 }
 
-/* ---- all tasks at once ------------------------------------------------------------------------
- */
+/* ---- all tasks at once ---- */
 
 /* A graph for Scotch, with each edge at both ends. */
 struct graph {

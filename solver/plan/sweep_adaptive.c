@@ -35,8 +35,7 @@ struct adaptive {
     unsigned reopened;    /* how often the clustering was reopened */
 };
 
-/* ---- ordering ---------------------------------------------------------------------------------
- */
+/* ---- ordering ---- */
 
 /* Rounds are to place slow hosts. */
 static bool is_placing(const struct adaptive *s)
@@ -257,8 +256,7 @@ static int adaptive_next(struct nt_planner *planner, struct nt_order *order, str
     return 0;
 }
 
-/* ---- results ----------------------------------------------------------------------------------
- */
+/* ---- results ---- */
 
 static bool is_reading(const struct adaptive *s, const struct nt_result *r)
 {
@@ -315,8 +313,7 @@ static void adaptive_lose(struct nt_planner *planner, uint32_t host)
         nt_sparse_lose(&s->known, s->known.seat[host]);
 }
 
-/* ---- making and unmaking ----------------------------------------------------------------------
- */
+/* ---- making and unmaking ---- */
 
 static void adaptive_destroy(struct nt_planner *planner)
 {

@@ -55,8 +55,7 @@ static void take(struct check_round *r, uint32_t a, uint32_t b)
         nt_round_pairs_add(&r->pairs, a, b);
 }
 
-/* ---- joints ----------------------------------------------------------------------------------
- */
+/* ---- joints ---- */
 
 /* In every cluster of the lowest level: parts that are joined, one after another in a line, each by
  * hosts that are idle. */
@@ -140,8 +139,7 @@ static void plan_apart(struct check_round *r, const struct nt_prior_check *b, si
     }
 }
 
-/* ---- levels ----------------------------------------------------------------------------------
- */
+/* ---- levels ---- */
 
 static size_t idle_hosts(struct check_round *r, const struct nt_prior_check *b)
 {
@@ -215,8 +213,7 @@ static const struct prior *prior_of(const struct nt_planner *planner)
     return (const struct prior *)planner;
 }
 
-/* ---- rounds ----------------------------------------------------------------------------------
- */
+/* ---- rounds ---- */
 
 /* After the first: as many batches as make a reading quiet; then it counts no more. */
 static void quieten(struct prior *s)
@@ -271,8 +268,7 @@ static int prior_next(struct nt_planner *planner, struct nt_order *order, struct
     return 1;
 }
 
-/* ---- results ----------------------------------------------------------------------------------
- */
+/* ---- results ---- */
 
 static int prior_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
                       struct nt_err *err)
@@ -296,8 +292,7 @@ static void prior_lose(struct nt_planner *planner, uint32_t host)
         s->missing[host] = true;
 }
 
-/* ---- making and unmaking ----------------------------------------------------------------------
- */
+/* ---- making and unmaking ---- */
 
 static void prior_destroy(struct nt_planner *planner)
 {

@@ -10,8 +10,7 @@
 #include "number.h"
 #include "wrap.h"
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 enum { NAME_BYTES = 24, TYPING_ERRORS = 2, HEAD_BYTES = 128 };
 
@@ -44,8 +43,7 @@ void nt_likely_try(struct nt_likely *l, const char *word, size_t bytes, const ch
     *l = (struct nt_likely){name, d};
 }
 
-/* ---- options ----------------------------------------------------------------------------------
- */
+/* ---- options ---- */
 
 struct line {
     int argc, next;
@@ -59,6 +57,9 @@ static int take_flag(struct line *l, size_t k, const char *value, struct nt_err 
 {
     const struct nt_flag *flag = &l->flags[k];
     size_t times = l->times[k]++;
+    if (flag->value == NULL && value != NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "--%s takes no value, found \"%s\"", flag->name,
+                          value);
     if (times == flag->most && times == 1)
         return nt_err_set(err, NT_ERR_USAGE, "--%s is given twice", flag->name);
     if (times == flag->most)
@@ -69,9 +70,6 @@ static int take_flag(struct line *l, size_t k, const char *value, struct nt_err 
             return nt_err_set(err, NT_ERR_USAGE, "--%s: missing value", flag->name);
         value = l->argv[l->next++];
     }
-    if (flag->value == NULL && value != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "--%s takes no value, found \"%s\"", flag->name,
-                          value);
     char *to = l->arguments + flag->at;
     if (flag->value != NULL)
         memcpy(to + times * sizeof value, &value, sizeof value);
@@ -110,11 +108,14 @@ static int take_short(struct line *l, const char *word, struct nt_err *err)
 }
 
 int nt_command_line_options(int argc, char **argv, const struct nt_flag *flags, void *arguments,
-                            const char **operands, size_t most, struct nt_err *err)
+                            struct nt_err *err)
 {
     struct line l = {.argc = argc, .next = 1, .argv = argv, .flags = flags, .arguments = arguments};
+    const struct nt_flag *operands = flags;
     size_t count = 0;
     bool options = true;
+    while (operands->name != NULL)
+        operands++;
     while (l.next < argc) {
         const char *word = argv[l.next++];
         int rc = 0;
@@ -124,8 +125,8 @@ int nt_command_line_options(int argc, char **argv, const struct nt_flag *flags, 
             rc = take_long(&l, word, err);
         else if (options && word[0] == '-' && word[1] != '\0')
             rc = take_short(&l, word, err);
-        else if (count < most)
-            operands[count++] = word;
+        else if (count < operands->most)
+            memcpy(l.arguments + operands->at + count++ * sizeof word, &word, sizeof word);
         else
             rc = nt_err_set(err, NT_ERR_USAGE, "too many arguments: \"%s\"", word);
         if (rc != 0)
@@ -177,8 +178,7 @@ int nt_command_line_bytes(const char *option, const char *text, double least, do
                       option, text, least, most);
 }
 
-/* ---- --help -----------------------------------------------------------------------------------
- */
+/* ---- --help ---- */
 
 enum { WIDTH = 80, HEAD_MAX = 24, GAP = 2 };
 

@@ -15,16 +15,23 @@
 /* An option. With a value it is written as --name=V, --name V, -cV or -c V; without, it is a
  * switch. A letter has the same name in all commands. */
 struct nt_flag {
-    const char *name;  /* without the dashes; NULL ends the table */
+    const char *name;  /* without the dashes; NULL: the operands, which end the table */
     char letter;       /* 0: none */
     const char *value; /* name of its value in --help, or all values: "text|json"; NULL: a switch */
     size_t at;   /* offset in the command's struct of arguments: a const char *, or a bool for a
                     switch */
-    size_t most; /* maximum number of occurrences; at is the offset of an array of this length */
+    size_t most; /* maximum number of occurrences; at is the offset of an array of this length. 0:
+                    only listed, for what nt_command_line_asks */
     const char *does; /* description for --help; NULL: not listed */
 };
 
 #define NT_AT(member) offsetof(struct arguments, member)
+
+/* Ends a table: the operands of the command. A table without operands ends with {0}. */
+#define NT_OPERANDS(member, most)                                                                  \
+    {                                                                                              \
+        NULL, 0, NULL, NT_AT(member), most, NULL                                                   \
+    }
 
 /* The option --output, the same in every command. */
 #define NT_FLAG_OUTPUT                                                                             \
@@ -42,11 +49,11 @@ struct nt_command_help {
 
 enum { NT_COMMAND_LINE_FLAGS = 40 };
 
-/* Parses argv[1..]: options and at most most operands in any order. `--` ends the options, `-` is
- * an operand. flags has at most NT_COMMAND_LINE_FLAGS entries. NT_ERR_USAGE with a sentence that
- * describes the error. Values and operands are borrowed from argv. */
+/* Parses argv[1..]: options and operands in any order. `--` ends the options, `-` is an operand.
+ * flags has at most NT_COMMAND_LINE_FLAGS entries. NT_ERR_USAGE with a sentence that describes the
+ * error. Values and operands are borrowed from argv. */
 int nt_command_line_options(int argc, char **argv, const struct nt_flag *flags, void *arguments,
-                            const char **operands, size_t most, struct nt_err *err);
+                            struct nt_err *err);
 
 /* Parses the number of an option, from least to most (INFINITY: no limit). text NULL: *value does
  * not change. */

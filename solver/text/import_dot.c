@@ -220,8 +220,7 @@ static bool is_keyword(const struct reading *r, const char *word)
     return r->token == WORD && strcasecmp(r->word, word) == 0;
 }
 
-/* ---- statements -------------------------------------------------------------------------------
- */
+/* ---- statements ---- */
 
 /* The supported attributes. */
 struct attributes {
@@ -565,8 +564,7 @@ static int read_graph(struct reading *r)
     return r->token == END ? 0 : dot_error(r, "the end");
 }
 
-/* ---- the network ------------------------------------------------------------------------------
- */
+/* ---- the network ---- */
 
 /* Joins adapters with the same host name. */
 static int join_adapters(struct reading *r)
@@ -759,8 +757,7 @@ static int make_map(struct reading *r, struct nt_map **out)
     return 0;
 }
 
-/* ---- Trivial Graph Format ---------------------------------------------------------------------
- */
+/* ---- Trivial Graph Format ---- */
 
 /* Reads "ID NAME"; without a name the ID is the name. */
 static int read_tgf_vertex(struct reading *r, struct nt_text_line line, struct nt_names *ids)
@@ -857,8 +854,7 @@ int nt_import_tgf(const char *file, const char *text, size_t bytes, struct nt_ma
     return rc;
 }
 
-/* ---- DOT --------------------------------------------------------------------------------------
- */
+/* ---- DOT ---- */
 
 int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_map **out,
                   struct nt_err *err)

@@ -14,27 +14,29 @@
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static int count_labels(const char *const *label, size_t labels, struct nt_names *distinct,
-                        uint32_t *times, uint32_t *which, struct nt_err *err)
+struct labels {
+    struct nt_names distinct;
+    uint32_t *which;        /* by label: its name in distinct */
+    uint32_t *times, *next; /* by distinct name: occurrences, and the next number */
+};
+
+/* Labels that occur once stay; those that occur more often (processes of one host) get "-0",
+ * "-1", ... in order. Each becomes a host name or an error; line is for the message. w: working
+ * memory, zeroed. */
+static int name_each(const char *const *label, size_t labels, const struct nt_text_line *line,
+                     struct labels *w, struct nt_names *names, struct nt_err *err)
 {
     for (size_t k = 0; k < labels; k++) {
-        if (nt_names_add_copy(distinct, label[k], strlen(label[k]), &which[k], err) < 0)
+        if (nt_names_add_copy(&w->distinct, label[k], strlen(label[k]), &w->which[k], err) < 0)
             return -1;
-        times[which[k]]++;
+        w->times[w->which[k]]++;
     }
-    return 0;
-}
-
-static int name_each(const char *const *label, size_t labels, const uint32_t *times,
-                     const uint32_t *which, uint32_t *next, const struct nt_text_line *line,
-                     struct nt_names *names, struct nt_err *err)
-{
     for (size_t k = 0; k < labels; k++) {
         char name[320];
-        uint32_t index;
-        int used = times[which[k]] == 1
+        uint32_t index, which = w->which[k];
+        int used = w->times[which] == 1
                        ? snprintf(name, sizeof name, "%.300s", label[k])
-                       : snprintf(name, sizeof name, "%.300s-%u", label[k], next[which[k]]++);
+                       : snprintf(name, sizeof name, "%.300s-%u", label[k], w->next[which]++);
         struct nt_err why = {0};
         if (used < 0 || nt_host_name_check(name, &why) != 0)
             return nt_line_fail(line, err, "%s", why.text);
@@ -45,21 +47,17 @@ static int name_each(const char *const *label, size_t labels, const uint32_t *ti
     return 0;
 }
 
-/* Labels that occur once stay; those that occur more often (processes of one host) get "-0",
- * "-1", ... in order. Each becomes a host name or an error; line is for the message. */
 static int name_hosts(const char *const *label, size_t labels, const struct nt_text_line *line,
                       struct nt_names *names, struct nt_err *err)
 {
-    struct nt_names distinct = {0};
     NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *times = nt_arena_array(&memory, labels, sizeof *times);
-    uint32_t *which = nt_arena_array(&memory, labels, sizeof *which);
-    uint32_t *next = nt_arena_array(&memory, labels, sizeof *next);
-    int rc = -1;
-    if (nt_arena_check(&memory, err) == 0 &&
-        count_labels(label, labels, &distinct, times, which, err) == 0)
-        rc = name_each(label, labels, times, which, next, line, names, err);
-    nt_names_fini(&distinct);
+    struct labels w = {.times = nt_arena_array(&memory, labels, sizeof *w.times),
+                       .which = nt_arena_array(&memory, labels, sizeof *w.which),
+                       .next = nt_arena_array(&memory, labels, sizeof *w.next)};
+    int rc = nt_arena_check(&memory, err);
+    if (rc == 0)
+        rc = name_each(label, labels, line, &w, names, err);
+    nt_names_fini(&w.distinct);
     return rc;
 }
 

@@ -45,8 +45,7 @@ static size_t answering_hosts(const struct nt_model *m)
     return count;
 }
 
-/* ---- vertices ---------------------------------------------------------------------------------
- */
+/* ---- vertices ---- */
 
 static void check_hosts(struct check *c)
 {
@@ -110,8 +109,7 @@ static void check_tiers(struct check *c)
     free(stands);
 }
 
-/* ---- links ------------------------------------------------------------------------------------
- */
+/* ---- links ---- */
 
 static int by_ends(const void *a, const void *b)
 {
@@ -278,8 +276,7 @@ static void check_connected(struct check *c)
         FOUND(c, "links: expected no loop in a %s, found %zu", nt_family_name(m->family), loops);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------
- */
+/* ---- the rest ---- */
 
 static void check_dimensions(struct check *c)
 {

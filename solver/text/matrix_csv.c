@@ -71,8 +71,7 @@ struct nt_csv_reader {
     size_t pairs, pairs_capacity;
 };
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 int nt_csv_reader_create(const char *file, enum nt_matrix_kind kind, struct nt_csv_reader **out,
                          struct nt_err *err)
@@ -151,8 +150,7 @@ bool nt_named_matrix_choose(struct nt_named_matrix *t, double message_bytes)
     return true;
 }
 
-/* ---- hosts ------------------------------------------------------------------------------------
- */
+/* ---- hosts ---- */
 
 /* Adds a host and sets *index; 1: it exists already. */
 static int add_name(struct nt_csv_reader *r, const char *name, size_t most, uint32_t *index,
@@ -250,8 +248,7 @@ static int settle_corner(struct nt_csv_reader *r, size_t values, struct nt_err *
     return 0;
 }
 
-/* ---- cells ------------------------------------------------------------------------------------
- */
+/* ---- cells ---- */
 
 static int find_row(const struct nt_csv_reader *r, const char *name, uint32_t *host,
                     struct nt_err *err)
@@ -425,8 +422,7 @@ static int take_cell(struct nt_csv_reader *r, char *cell, size_t bytes, struct n
     return r->column > 0 ? add_host(r, cell, err) : take_corner(r, cell, err);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 /* Returns the shapes in which the row of host k of n has that many values. */
 static unsigned find_shapes(size_t n, size_t k, size_t values)
@@ -475,8 +471,7 @@ static int end_line(struct nt_csv_reader *r, struct nt_err *err)
     return r->row_line == NULL ? nt_err_memory(err) : 0;
 }
 
-/* ---- the first lines --------------------------------------------------------------------------
- */
+/* ---- the first lines ---- */
 
 static int place_cell(struct nt_csv_reader *r, struct nt_err *err)
 {
@@ -556,8 +551,7 @@ static size_t hold_head(struct nt_csv_reader *r, const char *text, size_t bytes)
     return k;
 }
 
-/* ---- the stream -------------------------------------------------------------------------------
- */
+/* ---- the stream ---- */
 
 /* Appends a piece of a cell. */
 static int keep_cell(struct nt_csv_reader *r, const char *text, size_t bytes, struct nt_err *err)
@@ -678,8 +672,7 @@ int nt_csv_reader_feed(struct nt_csv_reader *r, const char *text, size_t bytes, 
     return feed_cells(r, text, bytes, err);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 
 /* Arranges rows in the order of the first row, along the cycles of the permutation, with memory for
  * one row. */
@@ -823,8 +816,7 @@ int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, 
     return 0;
 }
 
-/* ---- arranging, writing -----------------------------------------------------------------------
- */
+/* ---- arranging, writing ---- */
 
 int nt_matrix_arrange(const struct nt_matrix *from, const struct nt_names *from_names,
                       const struct nt_names *names, struct nt_matrix **out, struct nt_err *err)

@@ -15,8 +15,7 @@ enum { NAME_MAX_BYTES = 255, DIGITS = 7, PRIOR_LINE_MAX = 2048 };
 
 static const double US_MAX = 1e9;
 
-/* ---- days -------------------------------------------------------------------------------------
- */
+/* ---- days ---- */
 
 /* Returns the days of a civil date since 1970-01-01: eras of 400 years, years from March on. */
 static int32_t day_of(int year, int month, int day)
@@ -60,8 +59,7 @@ void nt_prior_day_write(int32_t day, char text[16])
              (unsigned)(of_year - (153 * m + 2) / 5 + 1) % 100);
 }
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 void nt_prior_destroy(struct nt_prior *p)
 {
@@ -136,8 +134,7 @@ int nt_prior_add(struct nt_prior *p, bool is_host, const char *name, size_t byte
     return rc;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 struct reader {
     struct nt_prior *prior;
@@ -264,8 +261,7 @@ int nt_prior_parse(const char *file, const char *text, size_t bytes, struct nt_p
     return 0;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static void put_figure(struct nt_strbuf *d, float value)
 {
@@ -307,8 +303,7 @@ int nt_prior_write(const struct nt_prior *p, char **text, size_t *bytes, struct 
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 
-/* ---- LogGP ------------------------------------------------------------------------------------
- */
+/* ---- LogGP ---- */
 
 static const double LOGGP_MAX = 1e12;
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts a map to a prior. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "graph.h"
@@ -18,7 +16,10 @@ static const double UNSURE = 1e-6;
 
 /* A tree during a walk; arrays are indexed by vertex. */
 struct rooted {
+    const struct nt_map *map;
     const struct nt_model *m;
+    const int32_t *day; /* of the last measurement, by vertex; NULL: today */
+    int32_t today;
     size_t vertices;
     struct nt_graph graph;
     struct nt_bfs bfs;
@@ -31,11 +32,16 @@ struct rooted {
     uint32_t *name;  /* index in the prior */
 };
 
-static int rooted_init(struct rooted *t, const struct nt_model *m, struct nt_arena *memory,
-                       struct nt_err *err)
+static int rooted_init(struct rooted *t, const struct nt_map *map, const int32_t *day,
+                       struct nt_arena *memory, struct nt_err *err)
 {
+    const struct nt_model *m = map->model;
     size_t n = m->hosts + m->switches;
-    *t = (struct rooted){.m = m,
+    /* for a map taken from a prior: the day of the prior */
+    const char *seen = map->sweep.prior.all_taken ? map->sweep.prior.oldest : map->created;
+    *t = (struct rooted){.map = map,
+                         .m = m,
+                         .day = day,
                          .vertices = n,
                          .us = nt_arena_array(memory, n + 1, sizeof *t->us),
                          .sum = nt_arena_array(memory, n + 1, sizeof *t->sum),
@@ -44,6 +50,8 @@ static int rooted_init(struct rooted *t, const struct nt_model *m, struct nt_are
                          .way = nt_arena_array(memory, n + 1, sizeof *t->way),
                          .support = nt_arena_array(memory, n + 1, sizeof *t->support),
                          .name = nt_arena_array(memory, n + 1, sizeof *t->name)};
+    if (nt_prior_day(seen, strlen(seen), &t->today) != 0)
+        t->today = 0;
     if (nt_arena_check(memory, err) != 0 || nt_graph_init(&t->graph, m, memory, err) != 0)
         return -1;
     return nt_bfs_init(&t->bfs, n, memory, err);
@@ -180,12 +188,16 @@ static void sum_latencies(struct rooted *t, uint32_t apart)
     }
 }
 
-static int add(struct nt_prior *p, const struct nt_map *map, struct rooted *t, uint32_t v,
-               uint32_t up, int32_t day, struct nt_err *err)
+static int32_t day_of(const struct rooted *t, uint32_t v)
 {
-    const char *name = nt_map_vertex_name(map, v);
+    return t->day != NULL ? t->day[v] : t->today;
+}
+
+static int add(struct nt_prior *p, struct rooted *t, uint32_t v, uint32_t up, struct nt_err *err)
+{
+    const char *name = nt_map_vertex_name(t->map, v);
     struct nt_prior_part part = {
-        .up = up, .support = (float)fmin(fmax(t->support[v], 0), 1), .day = day};
+        .up = up, .support = (float)fmin(fmax(t->support[v], 0), 1), .day = day_of(t, v)};
     if (v >= t->m->hosts)
         part.us = (float)(2 * (mean_us(t, v) - link_us(t, v)));
     t->name[v] = (uint32_t)p->switch_name.count;
@@ -200,8 +212,7 @@ static int add_top(struct nt_prior *p, double us, int32_t day, struct nt_err *er
     return nt_prior_add(p, false, "nettopo-top", 11, &part, err);
 }
 
-static int add_all(struct nt_prior *p, const struct nt_map *map, struct rooted *t,
-                   const uint32_t ends[2], const int32_t *day, int32_t today, struct nt_err *err)
+static int add_all(struct nt_prior *p, struct rooted *t, const uint32_t ends[2], struct nt_err *err)
 {
     bool between = ends[0] != ends[1];
     walk(t, ends[0]);
@@ -212,7 +223,7 @@ static int add_all(struct nt_prior *p, const struct nt_map *map, struct rooted *
         double one = 2 * (mean_us(t, ends[0]) - link_us(t, ends[0]));
         double two = 2 * (mean_us(t, ends[1]) - link_us(t, ends[1]));
         t->support[ends[0]] = t->support[ends[1]];
-        rc = add_top(p, one / 2 + two / 2 + us, day != NULL ? day[ends[0]] : today, err);
+        rc = add_top(p, one / 2 + two / 2 + us, day_of(t, ends[0]), err);
     }
     for (size_t k = 0; rc == 0 && k < t->bfs.reached; k++) {
         uint32_t v = t->bfs.order[k], up = t->bfs.parent[v];
@@ -220,7 +231,7 @@ static int add_all(struct nt_prior *p, const struct nt_map *map, struct rooted *
                          : between && v == ends[1] ? 0
                                                    : t->name[up];
         if (v >= t->m->hosts || !t->m->missing[v])
-            rc = add(p, map, t, v, above, day != NULL ? day[v] : today, err);
+            rc = add(p, t, v, above, err);
     }
     return rc;
 }
@@ -232,15 +243,10 @@ int nt_prior_from_map(const struct nt_map *map, const int32_t *day, struct nt_pr
     struct rooted t;
     struct nt_prior *p;
     uint32_t ends[2] = {0, 0};
-    int32_t today = 0;
-    /* for a map taken from a prior: the day of the prior */
-    const char *seen = map->sweep.prior.all_taken ? map->sweep.prior.oldest : map->created;
-    if (nt_prior_day(seen, strlen(seen), &today) != 0)
-        today = 0;
-    if (rooted_init(&t, map->model, &memory, err) != 0 || find_middle(&t, ends, err) != 0 ||
+    if (rooted_init(&t, map, day, &memory, err) != 0 || find_middle(&t, ends, err) != 0 ||
         nt_prior_create(map->cluster, &p, err) != 0)
         return -1;
-    if (add_all(p, map, &t, ends, day, today, err) != 0) {
+    if (add_all(p, &t, ends, err) != 0) {
         nt_prior_destroy(p);
         return -1;
     }
